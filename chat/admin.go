@@ -25,16 +25,16 @@ var (
 
 // RoomState describes a room without its messages.
 type RoomState struct {
-	Name    string            `json:"name"`
-	Made    time.Time         `json:"made"`
-	Topic   string            `json:"topic"` // "": none; the same holds for the next fields
-	TopicBy string            `json:"topic_by"`
-	TopicAt time.Time         `json:"topic_at,omitzero"`
-	Flags   string            `json:"flags"` // letters of irc.RoomFlags
-	Key     string            `json:"key"`
-	Limit   int               `json:"limit"`
-	Ranks   map[string]string `json:"ranks"` // by folded account: "o", "v" or "ov"
-	Bans    []string          `json:"bans"`  // masks
+	Name      string            `json:"name"`
+	CreatedAt time.Time         `json:"made"`
+	Topic     string            `json:"topic"` // "": none; the same holds for the next fields
+	TopicBy   string            `json:"topic_by"`
+	TopicAt   time.Time         `json:"topic_at,omitzero"`
+	Flags     string            `json:"flags"` // letters of irc.RoomFlags
+	Key       string            `json:"key"`
+	Limit     int               `json:"limit"`
+	Ranks     map[string]string `json:"ranks"` // by folded account: "o", "v" or "ov"
+	Bans      []string          `json:"bans"`  // masks
 }
 
 // ReadRoom reads the state of a room from a data directory, whether a server has it open or not.
@@ -48,7 +48,7 @@ func ReadRoom(dir string, which data.Room) (RoomState, error) {
 	r := &room{settings: newSettings(info.ModTime()), statePath: filepath.Join(path, "state")}
 	r.name = which.Name
 	err = r.readState()
-	s := RoomState{Name: r.name, Made: r.createdAt, Topic: r.topic, TopicBy: r.topicSetBy, TopicAt: r.topicSetAt, Flags: r.flags, Key: r.joinKey, Limit: r.memberLimit, Ranks: r.accountRanks, Bans: []string{}}
+	s := RoomState{Name: r.name, CreatedAt: r.createdAt, Topic: r.topic, TopicBy: r.topicSetBy, TopicAt: r.topicSetAt, Flags: r.flags, Key: r.joinKey, Limit: r.memberLimit, Ranks: r.accountRanks, Bans: []string{}}
 	for _, b := range r.bans {
 		s.Bans = append(s.Bans, b.mask)
 	}

@@ -43,7 +43,7 @@ func TestAnAdministratorsChangeIsSentToMembers(t *testing.T) {
 			bob.until(want)
 		}
 		state := s.state("#garden")
-		if state.Name != "#Garden" || state.Topic != "Roses" || state.TopicBy != "weir.chat" || state.Key != "lilac" || state.Ranks["ann"] != "ov" || state.Made.IsZero() {
+		if state.Name != "#Garden" || state.Topic != "Roses" || state.TopicBy != "weir.chat" || state.Key != "lilac" || state.Ranks["ann"] != "ov" || state.CreatedAt.IsZero() {
 			t.Errorf("the files say %+v", state)
 		}
 		none := ""

@@ -42,7 +42,7 @@ func (s *session) catchUp(sub *subscription) {
 		s.replay(sub, upTo)
 	}
 	s.sendReadMarker(f)
-	asNow, show := f.renamer(), lineFormatter{}
+	renameLine, show := f.renamer(), lineFormatter{}
 	for {
 		s.svc.mu.Lock()
 		if f.deliveredOffset <= upTo || sub.session.ownership == closedDuringJob || sub.state == unsubscribed {
@@ -50,13 +50,13 @@ func (s *session) catchUp(sub *subscription) {
 		}
 		now := f.deliveredOffset
 		s.svc.unlockAndCommit()
-		most := s.svc.options().MaxReplay
-		lines := s.linesBetween(f, upTo, now, most)
+		limit := s.svc.options().MaxReplay
+		lines := s.linesBetween(f, upTo, now, limit)
 		for _, line := range lines {
 			show.view = s.capSet().View()
-			s.replies = show.appendLine(s.replies, "", asNow(line))
+			s.replies = show.appendLine(s.replies, "", renameLine(line))
 		}
-		if upTo = now; len(lines) == most { // there may be more lines
+		if upTo = now; len(lines) == limit { // there may be more lines
 			last := lines[len(lines)-1]
 			upTo = last.Offset() + int64(len(last))
 		}
@@ -107,9 +107,9 @@ func (s *session) replay(sub *subscription, upTo int64) {
 		extra = "batch=" + id
 		s.reply("BATCH", "+"+id, "chathistory", f.nameFor(s))
 	}
-	asNow, show, before := f.renamer(), lineFormatter{view: caps.View()}, len(s.replies)
+	renameLine, show, before := f.renamer(), lineFormatter{view: caps.View()}, len(s.replies)
 	for _, line := range lines {
-		s.replies = show.appendLine(s.replies, extra, asNow(line))
+		s.replies = show.appendLine(s.replies, extra, renameLine(line))
 	}
 	sub.session.replayedBytes.Add(int64(len(s.replies) - before))
 	if id != "" {
@@ -140,10 +140,10 @@ func (s *session) missedLines(f *conversation, upTo int64) []log.Line {
 const unmarkedReplay = 50
 
 // dropOldest drops lines from the start until the rest has at most so many bytes.
-func dropOldest(lines []log.Line, most int) []log.Line {
+func dropOldest(lines []log.Line, limit int) []log.Line {
 	size := 0
 	for i := len(lines) - 1; i >= 0; i-- {
-		if size += len(lines[i]); size > most {
+		if size += len(lines[i]); size > limit {
 			return lines[i+1:]
 		}
 	}

@@ -98,7 +98,7 @@ func (f *conversation) storeChanges() *draft {
 // checkRefusedState marks the state file as dirty if it contains the refused change. This happens
 // if the file was renamed and the fsync of its folder failed.
 func (f *conversation) checkRefusedState(refused []byte) {
-	if there, err := os.ReadFile(f.room.statePath); err == nil && bytes.Equal(there, refused) {
+	if stored, err := os.ReadFile(f.room.statePath); err == nil && bytes.Equal(stored, refused) {
 		f.svc.withLock(func() { f.stateDirty = true })
 	}
 }

@@ -30,7 +30,7 @@ const (
 
 // coalescingWindowLocked returns how long the first post waits at most, and the number of pending
 // posts that ends the wait. The caller holds mu.
-func (f *conversation) coalescingWindowLocked() (long time.Duration, enough int) {
+func (f *conversation) coalescingWindowLocked() (window time.Duration, enoughPosts int) {
 	n := len(f.subscriptions)
 	if n < largeRoomMembers || f.svc.options().NoCoalescing {
 		return time.Millisecond + windowMargin, f.lastBatchSize
@@ -41,16 +41,16 @@ func (f *conversation) coalescingWindowLocked() (long time.Duration, enough int)
 // awaitsWindowLocked reports whether pending posts must wait for the end of a coalescing window,
 // and sets the timer of that window. The caller holds mu.
 func (f *conversation) awaitsWindowLocked() bool {
-	long, enough := f.coalescingWindowLocked()
-	if f.stateDirty || len(f.pending) >= enough {
+	window, enoughPosts := f.coalescingWindowLocked()
+	if f.stateDirty || len(f.pending) >= enoughPosts {
 		return false
 	}
 	now := time.Now()
 	if f.windowEnd.IsZero() {
-		if now.Sub(f.lastDeliveryAt) > 2*long {
+		if now.Sub(f.lastDeliveryAt) > 2*window {
 			return false
 		}
-		f.windowEnd = now.Add(long)
+		f.windowEnd = now.Add(window)
 	}
 	left := f.windowEnd.Sub(now)
 	if left <= 0 {

@@ -70,11 +70,11 @@ func (s *Service) commit(f *conversation) {
 
 // failConversation finishes the posts of a conversation that dropped out of the net because a stage
 // panicked or the service stops.
-func (s *Service) failConversation(f *conversation, why error) {
+func (s *Service) failConversation(f *conversation, reason error) {
 	if f == nil {
 		return
 	}
-	s.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", why)
+	s.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", reason)
 	s.mu.Lock()
 	posts := slices.Concat(f.changePosts, f.batchPosts, f.pending)
 	stored := 0
@@ -85,7 +85,7 @@ func (s *Service) failConversation(f *conversation, why error) {
 	f.changePosts, f.batchPosts, f.pending = nil, nil, nil
 	f.inCommitNet = false
 	s.mu.Unlock()
-	f.reportRefused(posts[stored:], why)
+	f.reportRefused(posts[stored:], reason)
 	f.finishPosts(posts)
 }
 
@@ -102,13 +102,13 @@ func (f *conversation) abortDeliveryLocked() {
 }
 
 // reportRefused notifies the senders of posts that these were not stored.
-func (f *conversation) reportRefused(posts []post, why error) {
+func (f *conversation) reportRefused(posts []post, reason error) {
 	f.svc.counters.notStored.Add(int64(len(posts)))
 	for _, p := range posts {
 		if p.onRefused != nil {
 			f.svc.withLock(p.onRefused)
 		} else if p.lastLine {
-			p.sender.conn.Send(p.sender.notStoredReply(f, p, why))
+			p.sender.conn.Send(p.sender.notStoredReply(f, p, reason))
 		}
 	}
 }

@@ -15,15 +15,15 @@ import (
 // sink is a connection that accepts all output.
 type sink struct {
 	writes, bytes int
-	then          func() // called after each write; nil: no call
+	onWrite       func() // called after each write; nil: no call
 	closed        atomic.Bool
 }
 
 func (s *sink) Send(p []byte) bool {
 	s.writes++
 	s.bytes += len(p)
-	if s.then != nil {
-		s.then()
+	if s.onWrite != nil {
+		s.onWrite()
 	}
 	return true
 }
@@ -34,7 +34,7 @@ func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 
 
 // crowd opens a room with members of all kinds. The first of them have sent a message in the
 // current batch.
-func crowd(t testing.TB, members, said int) (*conversation, []*sink) {
+func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
 	s, err := Open(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func crowd(t testing.TB, members, said int) (*conversation, []*sink) {
 		m.caps.Store(uint64(kinds[i%len(kinds)]))
 		r.subscribeLocked(m).state = live
 		sinks = append(sinks, c)
-		if i < said {
+		if i < senders {
 			body := fmt.Sprintf(":user%d!u@host PRIVMSG #room :what was said", i)
 			r.batchPosts = append(r.batchPosts, post{sender: m, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Tags: "account=u", Body: body}})
 			r.entries = append(r.entries, r.batchPosts[i].entry)
@@ -96,7 +96,7 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	}
 	sub := f.subscriptions[1]
 	sub.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
-	sinks[1].then = func() { f.svc.withLock(func() { f.unsubscribeLocked(sub.session) }) }
+	sinks[1].onWrite = func() { f.svc.withLock(func() { f.unsubscribeLocked(sub.session) }) }
 	d := new(delivery)
 	f.svc.deliver(f, d)
 	f.svc.requeue(f, d, nil)
@@ -109,7 +109,7 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 // for the failed delivery, and clients that were not sent the message must reconnect.
 func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	f, sinks := crowd(t, 3, 0)
-	sinks[1].then = func() { panic("a fault") }
+	sinks[1].onWrite = func() { panic("a fault") }
 	from := f.subscriptions[0].session
 	f.svc.withLock(func() {
 		f.putLocked(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})

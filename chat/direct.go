@@ -57,9 +57,9 @@ func (s *session) sendToAccount(m *message, account string) {
 		s.storeMessage(f, m, account)
 		return
 	}
-	mine := s.user.account
+	ownAccount := s.user.account
 	s.startJob(func() {
-		f, err := s.svc.openDirect(mine, account)
+		f, err := s.svc.openDirect(ownAccount, account)
 		s.svc.mu.Lock()
 		defer s.svc.unlockAndCommit()
 		switch {

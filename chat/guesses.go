@@ -48,12 +48,12 @@ func (e *ThrottledError) Seconds() int { return max(1, int((e.Wait+time.Second-1
 type guesses map[string]time.Time // by network or name
 
 // waitTime returns how long a client must wait if its limit allows bursts of most; 0 if not at all.
-func (g guesses) waitTime(key string, most int, now time.Time) time.Duration {
+func (g guesses) waitTime(key string, burst int, now time.Time) time.Duration {
 	until, ok := g[key]
 	if !ok || until.Before(now) {
 		return 0
 	}
-	return max(0, until.Sub(now)-time.Duration(most-1)*guessEvery)
+	return max(0, until.Sub(now)-time.Duration(burst-1)*guessEvery)
 }
 
 func (g guesses) addFailure(key string, now time.Time) {
@@ -62,7 +62,7 @@ func (g guesses) addFailure(key string, now time.Time) {
 		until = now
 	}
 	// bounded, so that a lockout ends soon after the guessing
-	if most := now.Add(guessesPerName * guessEvery); until.Before(most) {
+	if bound := now.Add(guessesPerName * guessEvery); until.Before(bound) {
 		until = until.Add(guessEvery)
 	}
 	g[key] = until

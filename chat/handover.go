@@ -69,9 +69,9 @@ func (s *Service) isQuiet() bool {
 func (s *Service) Thaw() {
 	s.mu.Lock()
 	defer s.unlockAndCommit()
-	waiting, gone := s.frozenSessions, s.deferredDepartures
+	waiting, ended := s.frozenSessions, s.deferredDepartures
 	s.frozenSessions, s.deferredDepartures = nil, nil
-	for _, d := range gone {
+	for _, d := range ended {
 		d.session.departLocked(d.err)
 	}
 	for session := range waiting {

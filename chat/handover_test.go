@@ -60,15 +60,15 @@ func (r *relay) begin(way serve.Way, adopt []serve.MovedConn) {
 		r.t.Fatal(err)
 	}
 	ctx, end := context.WithCancelCause(context.Background())
-	r.addr, r.over, r.moved = l.Addr().String(), make(chan error, 1), nil
+	r.addr, r.runDone, r.moved = l.Addr().String(), make(chan error, 1), nil
 	r.end, r.stop = end, func() { end(nil) }
 	o := serve.Options{SendQueue: Outbox, Workers: 500, DrainTimeout: testTimeout, Adopt: adopt, OnMove: func(m serve.MovedConn) {
 		r.mu.Lock()
 		r.moved = append(r.moved, m)
 		r.mu.Unlock()
 	}}
-	chat, over := r.chat, r.over
-	go func() { over <- serve.Run(ctx, way, l, chat.Sessions(), o) }()
+	chat, runDone := r.chat, r.runDone
+	go func() { runDone <- serve.Run(ctx, way, l, chat.Sessions(), o) }()
 }
 
 // handOver hands over to another service under a concurrency model. Between is called for each
@@ -92,7 +92,7 @@ func (r *relay) freeze() {
 func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 	r.t.Helper()
 	r.end(serve.ErrHandover)
-	if err := <-r.over; err != nil {
+	if err := <-r.runDone; err != nil {
 		r.t.Fatal("serve.Run:", err)
 	}
 	state := r.chat.HandoverState()

@@ -46,10 +46,10 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	s.sendBatch("chathistory", req.Target, func(extra string) {
-		show, asNow := lineFormatter{view: s.capSet().View()}, f.renamer()
+		show, renameLine := lineFormatter{view: s.capSet().View()}, f.renamer()
 		// a line that completeMessages added may be hidden
 		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isVisible(l) }) {
-			s.replies = show.appendLine(s.replies, extra, asNow(line))
+			s.replies = show.appendLine(s.replies, extra, renameLine(line))
 		}
 	})
 	s.svc.counters.replayed.Add(int64(len(lines)))
@@ -92,12 +92,12 @@ func (s *session) readableConversation(target string) (*conversation, error) {
 		defer s.svc.mu.Unlock()
 		return &r.conversation, nil
 	}
-	mine := s.user.account
+	ownAccount := s.user.account
 	s.svc.mu.Unlock()
-	if irc.IsRoom(target) || mine == "" || s.svc.accounts.Lookup(target) == nil {
+	if irc.IsRoom(target) || ownAccount == "" || s.svc.accounts.Lookup(target) == nil {
 		return nil, errNoHistory
 	}
-	return s.svc.openDirect(mine, target)
+	return s.svc.openDirect(ownAccount, target)
 }
 
 // selectHistory returns the lines of a request, oldest first. No line of the answer is sent live
@@ -175,10 +175,10 @@ func (f *conversation) firstLines(from, before int64, n int, shown func(log.Line
 }
 
 // dropNewest drops lines from the end until the rest has at most so many bytes.
-func dropNewest(lines []log.Line, most int) []log.Line {
+func dropNewest(lines []log.Line, maxBytes int) []log.Line {
 	size := 0
 	for i, line := range lines {
-		if size += len(line); size > most {
+		if size += len(line); size > maxBytes {
 			return lines[:i]
 		}
 	}

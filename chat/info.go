@@ -18,14 +18,14 @@ func (s *session) cmdLusers(*irc.Message) {
 			opers++
 		}
 	}
-	there := itoa(svc.sessionCount - svc.unregisteredCount)
+	online := itoa(svc.sessionCount - svc.unregisteredCount)
 	s.numeric(irc.RplLUserClient, "There are "+itoa(known-hidden)+" users and "+itoa(hidden)+" invisible on 1 servers")
 	s.numeric(irc.RplLUserOp, itoa(opers), "operator(s) online")
 	s.numeric(irc.RplLUserUnknown, itoa(svc.unregisteredCount), "unknown connection(s)")
 	s.numeric(irc.RplLUserChannels, itoa(len(svc.rooms)), "channels formed")
-	s.numeric(irc.RplLUserMe, "I have "+there+" clients and 0 servers")
-	s.numeric(irc.RplLocalUsers, there, itoa(svc.peakSessions), "Current local users "+there+", max "+itoa(svc.peakSessions))
-	s.numeric(irc.RplGlobalUsers, there, itoa(svc.peakSessions), "Current global users "+there+", max "+itoa(svc.peakSessions))
+	s.numeric(irc.RplLUserMe, "I have "+online+" clients and 0 servers")
+	s.numeric(irc.RplLocalUsers, online, itoa(svc.peakSessions), "Current local users "+online+", max "+itoa(svc.peakSessions))
+	s.numeric(irc.RplGlobalUsers, online, itoa(svc.peakSessions), "Current global users "+online+", max "+itoa(svc.peakSessions))
 }
 
 func (s *session) cmdMOTD(*irc.Message) {

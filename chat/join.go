@@ -32,7 +32,7 @@ var errRoomName = errors.New("a name begins with #, and has no space, comma or w
 
 // join joins a room. It runs on a worker.
 func (s *session) join(name, key string) {
-	r, elsewhere, err := s.openRoomForJoin(name)
+	r, renamed, err := s.openRoomForJoin(name)
 	if err == nil {
 		defer s.finishJoin(r)
 		err = s.claimUnownedRoom(r, key)
@@ -43,7 +43,7 @@ func (s *session) join(name, key string) {
 		case s.ownership == closedDuringJob || s.user == nil || err == errReplied:
 		case err != nil:
 			s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
-		case elsewhere != nil && !s.redirectJoin(name, r):
+		case renamed != nil && !s.redirectJoin(name, r):
 		case s.user.rooms[r] == nil && s.checkJoin(r, key):
 			subs = s.addMember(r)
 		}
@@ -64,7 +64,7 @@ func (s *session) join(name, key string) {
 
 // openRoomForJoin opens a room by its name or a former name. On success the caller must call
 // finishJoin.
-func (s *session) openRoomForJoin(name string) (r *room, elsewhere *renamedError, err error) {
+func (s *session) openRoomForJoin(name string) (r *room, renamed *renamedError, err error) {
 	if !irc.ValidRoom(name) {
 		return nil, nil, errRoomName
 	}
@@ -82,10 +82,10 @@ func (s *session) openRoomForJoin(name string) (r *room, elsewhere *renamedError
 		return nil, nil, errReplied
 	}
 	r, err = s.svc.openRoomFor(name, opener)
-	if errors.As(err, &elsewhere) {
-		r, err = s.svc.openRoomFor(elsewhere.newName, opener)
+	if errors.As(err, &renamed) {
+		r, err = s.svc.openRoomFor(renamed.newName, opener)
 	}
-	return r, elsewhere, err
+	return r, renamed, err
 }
 
 // roomOpenerLocked returns the name under which rooms opened by the session are counted: its
@@ -132,17 +132,17 @@ func (s *Service) joinOtherSession(sub *subscription) {
 // claimUnownedRoom makes the user the operator of a room without operators and members, durably, if
 // the user is about to join it. It runs on a worker.
 func (s *session) claimUnownedRoom(r *room, key string) error {
-	account, founds := "", false
-	mayFound := func() bool {
+	account, claims := "", false
+	canClaim := func() bool {
 		code, _ := s.joinRefusal(r, key)
 		return code == "" && len(r.members) == 0 && len(r.accountRanks) == 0
 	}
 	s.svc.withLock(func() {
-		if founds = s.user != nil && s.ownership != closedDuringJob && s.user.account != "" && mayFound(); founds {
+		if claims = s.user != nil && s.ownership != closedDuringJob && s.user.account != "" && canClaim(); claims {
 			account = irc.Fold(s.user.account)
 		}
 	})
-	if !founds {
+	if !claims {
 		return nil
 	}
 	return s.svc.putPostsAndWait(func(author *session) error {
@@ -161,32 +161,32 @@ func (s *session) claimUnownedRoom(r *room, key string) error {
 
 // checkJoin reports whether the user may join. If not, it replies with the reason.
 func (s *session) checkJoin(r *room, key string) bool {
-	code, why := s.joinRefusal(r, key)
+	code, reason := s.joinRefusal(r, key)
 	if code != "" {
-		s.numeric(code, r.name, why)
+		s.numeric(code, r.name, reason)
 	}
 	return code == ""
 }
 
 // joinRefusal returns the numeric and text that refuse a join, or "" if the user may join.
-func (s *session) joinRefusal(r *room, key string) (code, why string) {
+func (s *session) joinRefusal(r *room, key string) (code, reason string) {
 	u := s.user
 	switch invited := u.invited[r]; {
 	case r.deleted:
-		code, why = irc.ErrNoSuchChannel, "It is being deleted: join again to have a new one"
+		code, reason = irc.ErrNoSuchChannel, "It is being deleted: join again to have a new one"
 	case len(u.rooms) >= s.svc.options().MaxRoomsPerUser:
-		code, why = irc.ErrTooManyChannels, "You have joined too many channels"
+		code, reason = irc.ErrTooManyChannels, "You have joined too many channels"
 	case u.oper || u.account != "" && strings.Contains(r.accountRanks[irc.Fold(u.account)], "o"):
 	case r.isBanned(u):
-		code, why = irc.ErrBannedFromChan, "Cannot join channel (+b): you are banned"
+		code, reason = irc.ErrBannedFromChan, "Cannot join channel (+b): you are banned"
 	case r.hasFlag('i') && !invited:
-		code, why = irc.ErrInviteOnly, "Cannot join channel (+i): you need an invite"
+		code, reason = irc.ErrInviteOnly, "Cannot join channel (+i): you need an invite"
 	case r.joinKey != "" && r.joinKey != key && !invited:
-		code, why = irc.ErrBadChannelKey, "Cannot join channel (+k): wrong key"
+		code, reason = irc.ErrBadChannelKey, "Cannot join channel (+k): wrong key"
 	case r.memberLimit > 0 && len(r.members) >= r.memberLimit && !invited:
-		code, why = irc.ErrChannelIsFull, "Cannot join channel (+l): it is full"
+		code, reason = irc.ErrChannelIsFull, "Cannot join channel (+l): it is full"
 	}
-	return code, why
+	return code, reason
 }
 
 // addMember makes the user a member and subscribes all its sessions; the receiver's subscription is
@@ -311,19 +311,19 @@ func (s *session) sendJoin(room string) {
 }
 
 func (s *session) cmdPart(m *irc.Message) {
-	why := irc.Cut(irc.Param(m, 1), irc.MaxTopic)
+	reason := irc.Cut(irc.Param(m, 1), irc.MaxTopic)
 	for name := range strings.SplitSeq(m.Params[0], ",") {
 		if r := s.joinedRoom(name); r != nil {
-			s.leaveRoom(r, why)
+			s.leaveRoom(r, reason)
 		}
 	}
 }
 
 // leaveRoom removes the user from a room.
-func (s *session) leaveRoom(r *room, why string) {
+func (s *session) leaveRoom(r *room, reason string) {
 	params := []string{r.name}
-	if why != "" {
-		params = append(params, why)
+	if reason != "" {
+		params = append(params, reason)
 	}
 	s.svc.userNotification(s.user, s, "PART", params...).sendToRoom(r)
 	r.removeMember(s.user)

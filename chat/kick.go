@@ -15,11 +15,11 @@ func (s *session) cmdKick(m *irc.Message) {
 	if u == nil {
 		return
 	}
-	why := irc.Cut(irc.Param(m, 2), irc.MaxTopic)
-	if why == "" {
-		why = s.user.nick
+	reason := irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	if reason == "" {
+		reason = s.user.nick
 	}
-	kick := s.svc.userNotification(s.user, s, "KICK", r.name, u.nick, why)
+	kick := s.svc.userNotification(s.user, s, "KICK", r.name, u.nick, reason)
 	kick.sendToRoom(r)
 	if s.user.rooms[r] == nil { // a server operator who is not in the room
 		kick.sendTo(s)

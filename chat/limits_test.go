@@ -54,8 +54,8 @@ func (s *server) from(addr, words string) (serve.Session, *line) {
 	return session, l
 }
 
-// over ends sessions that no serve.Run owns.
-func over(all ...serve.Session) {
+// closeSessions ends sessions that no serve.Run owns.
+func closeSessions(all ...serve.Session) {
 	for _, session := range all {
 		session.Close(io.EOF)
 	}
@@ -68,12 +68,12 @@ func TestConnectionsAreLimitedByNetworkExceptLoopback(t *testing.T) {
 	b, _ := s.from("2001:db8::2", "") // the same /64
 	s.from("2001:db8::3", refused)
 	c, _ := s.from("2001:db8:0:1::3", "")
-	over(a)
+	closeSessions(a)
 	d, _ := s.from("2001:db8::3", "")
-	over(b, c, d)
+	closeSessions(b, c, d)
 	for range 10 {
 		e, _ := s.from("::1", "")
-		defer over(e)
+		defer closeSessions(e)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestUnregisteredConnectionsLockOutNoClient(t *testing.T) {
 	if s.user("bob").sync(); !known.stillThere() {
 		t.Error("who had registered was ended")
 	}
-	over(all...)
+	closeSessions(all...)
 	if c := s.chat.Counts(); c.Sessions != 2 {
 		t.Errorf("at the end there are %d sessions, want 2", c.Sessions)
 	}

@@ -22,12 +22,12 @@ func (s *server) at(p Peer) (where string) {
 		s.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	over := make(chan error, 1)
+	runDone := make(chan error, 1)
 	service := serve.Service{State: serve.InProcess, Open: func(c serve.Conn) serve.Session { return s.chat.Session(c, p) }}
-	go func() { over <- serve.Run(ctx, serve.Goroutine, l, service, serve.Options{}) }()
+	go func() { runDone <- serve.Run(ctx, serve.Goroutine, l, service, serve.Options{}) }()
 	s.t.Cleanup(func() {
 		stop()
-		<-over
+		<-runDone
 	})
 	return l.Addr().String()
 }

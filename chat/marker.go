@@ -42,8 +42,8 @@ func (s *session) setReadMarker(target, value string) {
 		return
 	}
 	stamp, given := strings.CutPrefix(value, "timestamp=")
-	at, bad := time.Parse(time.RFC3339Nano, stamp)
-	if value != "" && (!given || bad != nil) {
+	at, parseErr := time.Parse(time.RFC3339Nano, stamp)
+	if value != "" && (!given || parseErr != nil) {
 		s.fail("MARKREAD", "INVALID_PARAMS", irc.Cut(target, irc.MaxRoom), "A marker is timestamp=YYYY-MM-DDThh:mm:ss.sssZ")
 		return
 	}

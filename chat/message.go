@@ -81,9 +81,9 @@ func (s *session) sendMessage(m *message) {
 // sendToRoom sends a message to a room.
 func (s *session) sendToRoom(m *message) {
 	r := s.svc.rooms[irc.Fold(m.target)]
-	if code, why := s.speechRefusal(r, m); code != "" {
+	if code, reason := s.speechRefusal(r, m); code != "" {
 		if !irc.Silent(m.command) {
-			s.numeric(code, irc.Cut(m.target, irc.MaxRoom), why)
+			s.numeric(code, irc.Cut(m.target, irc.MaxRoom), reason)
 		}
 		return
 	}
@@ -96,7 +96,7 @@ func (s *session) sendToRoom(m *message) {
 
 // speechRefusal returns the numeric and text that refuse a message to a room, or "" if it is
 // allowed.
-func (s *session) speechRefusal(r *room, m *message) (code, why string) {
+func (s *session) speechRefusal(r *room, m *message) (code, reason string) {
 	if r == nil || !r.isVisibleTo(s.user) {
 		return irc.ErrNoSuchChannel, "No such channel"
 	}
@@ -163,9 +163,9 @@ func (s *session) sendUnstored(m *message, target string, tell func(*notificatio
 func (s *session) sendToRank(m *message, ranks string) {
 	target := m.target
 	r := s.svc.rooms[irc.Fold(target[1:])]
-	if code, why := s.speechRefusal(r, m); code != "" {
+	if code, reason := s.speechRefusal(r, m); code != "" {
 		if !irc.Silent(m.command) {
-			s.numeric(code, irc.Cut(target, irc.MaxRoom), why)
+			s.numeric(code, irc.Cut(target, irc.MaxRoom), reason)
 		}
 		return
 	}

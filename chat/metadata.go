@@ -132,16 +132,16 @@ func (s *session) sendMetadata(d metadataTarget, keys []string) {
 // checkMetadataKey reports whether a key is valid. If not, it replies with FAIL, or with severity
 // to clients of draft/metadata-3.
 func (s *session) checkMetadataKey(key, severity string) bool {
-	good := key != "" && len(key) <= maxMetadataKeyBytes && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
-	if !good {
-		const why = "A key is letters, digits and _ . / -"
+	valid := key != "" && len(key) <= maxMetadataKeyBytes && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
+	if !valid {
+		const reason = "A key is letters, digits and _ . / -"
 		if key := irc.Word(irc.Cut(key, maxMetadataKeyBytes)); s.has(irc.CapMetadata3) {
-			s.reply(severity, "METADATA", "INVALID_KEY", key, why)
+			s.reply(severity, "METADATA", "INVALID_KEY", key, reason)
 		} else {
-			s.fail("METADATA", "KEY_INVALID", key, why)
+			s.fail("METADATA", "KEY_INVALID", key, reason)
 		}
 	}
-	return good
+	return valid
 }
 
 func (s *session) setMetadata(target string, args []string) {

@@ -15,7 +15,7 @@ func (s *session) notifySubscribers(d metadataTarget, key string) {
 	}
 	n := s.svc.userNotification(s.user, s, "METADATA", params...)
 	n.skipRequester, n.requiredCaps = true, irc.CapMetadata
-	hear := func(session *session) {
+	notify := func(session *session) {
 		switch {
 		case !slices.Contains(session.metadataSubs, key):
 		case !session.has(irc.CapMetadata3):
@@ -31,38 +31,38 @@ func (s *session) notifySubscribers(d metadataTarget, key string) {
 	if d.room != nil {
 		for _, sub := range d.room.subscriptions {
 			if sub.state == live {
-				hear(sub.session)
+				notify(sub.session)
 			}
 		}
 		return
 	}
 	s.svc.eachNeighbour(d.user, func(u *user) {
 		for _, session := range u.sessions {
-			hear(session)
+			notify(session)
 		}
 	})
 	for session := range s.svc.monitors[irc.Fold(d.name)] {
 		if session.user != nil && session.user.walkStamp != s.svc.lastStamp && (session.has(irc.CapExtendedMonitor) || session.has(irc.CapMetadata3)) {
-			hear(session)
+			notify(session)
 		}
 	}
 }
 
 // sendMetadataValues sends at most so many values of keys, and returns how many more may be sent.
-func (s *session) sendMetadataValues(name string, values map[string]string, keys []string, most int) int {
+func (s *session) sendMetadataValues(name string, values map[string]string, keys []string, limit int) int {
 	for _, key := range keys {
 		value, ok := values[key]
 		switch {
-		case !ok || most <= 0:
+		case !ok || limit <= 0:
 			continue
 		case s.has(irc.CapMetadata3):
 			s.numeric(irc.RplKeyValue, name, key, "*", value)
 		default:
 			s.reply("METADATA", name, key, "*", value)
 		}
-		most--
+		limit--
 	}
-	return most
+	return limit
 }
 
 // syncMetadata sends the values of keys of a user, or of a room and its members. Those of the room
@@ -127,12 +127,12 @@ func (s *session) syncJoinedMetadata(r *room) {
 	if !s.capSet().HearsMetadata() || s.user.rooms[r] == nil {
 		return
 	}
-	said := s.has(irc.CapMetadata3) // expects a batch, even an empty one
-	said = said || hasAnyKey(r.metadata, s.metadataSubs)
+	hasValues := s.has(irc.CapMetadata3) // expects a batch, even an empty one
+	hasValues = hasValues || hasAnyKey(r.metadata, s.metadataSubs)
 	for u := range r.members {
-		said = said || hasAnyKey(u.metadata, s.metadataSubs)
+		hasValues = hasValues || hasAnyKey(u.metadata, s.metadataSubs)
 	}
-	if said {
+	if hasValues {
 		s.syncMetadata(metadataTarget{name: r.name, room: r}, s.metadataSubs)
 	}
 }
@@ -160,13 +160,13 @@ func (s *session) subscribeMetadata(keys []string) {
 		done = append(done, key)
 	}
 	s.sendKeys(irc.RplMetadataSubOK, done)
-	const why = "The limit of subscriptions is reached"
+	const reason = "The limit of subscriptions is reached"
 	switch {
 	case full == "":
 	case s.has(irc.CapMetadata3):
-		s.fail("METADATA", "LIMIT_REACHED", full, itoa(maxMetadataSubs), why)
+		s.fail("METADATA", "LIMIT_REACHED", full, itoa(maxMetadataSubs), reason)
 	default:
-		s.fail("METADATA", "TOO_MANY_SUBS", full, why)
+		s.fail("METADATA", "TOO_MANY_SUBS", full, reason)
 	}
 	switch {
 	case !s.has(irc.CapMetadata3):

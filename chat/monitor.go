@@ -78,17 +78,17 @@ func (s *Service) removeMonitors(session *session) {
 // sendMonitorState sends which of the nicks are online and offline.
 func (s *session) sendMonitorState(nicks []string) {
 	var on, off []string
-	var there []*user
+	var online []*user
 	for _, nick := range nicks {
 		if u := s.svc.findUser(nick); u != nil {
-			on, there = append(on, u.source), append(there, u)
+			on, online = append(on, u.source), append(online, u)
 		} else {
 			off = append(off, nick)
 		}
 	}
 	s.sendNickList(irc.RplMonOnline, on)
 	s.sendNickList(irc.RplMonOffline, off)
-	s.syncMonitoredMetadata(there...)
+	s.syncMonitoredMetadata(online...)
 }
 
 func (s *session) sendNickList(code string, words []string) {

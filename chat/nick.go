@@ -108,13 +108,13 @@ func (s *session) setAway(text string) {
 }
 
 func (s *session) cmdIson(m *irc.Message) {
-	var there []string
+	var online []string
 	for nick := range strings.FieldsSeq(strings.Join(m.Params, " ")) {
 		if u := s.svc.findUser(nick); u != nil {
-			there = append(there, u.nick)
+			online = append(online, u.nick)
 		}
 	}
-	s.numeric(irc.RplIson, strings.Join(there, " "))
+	s.numeric(irc.RplIson, strings.Join(online, " "))
 }
 
 func (s *session) cmdUserhost(m *irc.Message) {

@@ -63,10 +63,10 @@ func (s *session) cmdKill(m *irc.Message) {
 }
 
 // killUser disconnects all sessions of a user.
-func (s *Service) killUser(u *user, why string) {
+func (s *Service) killUser(u *user, reason string) {
 	for _, session := range u.sessions {
-		session.conn.Send([]byte("ERROR :Closing link (" + why + ")\r\n"))
-		session.killReason = why
+		session.conn.Send([]byte("ERROR :Closing link (" + reason + ")\r\n"))
+		session.killReason = reason
 		session.conn.Close()
 	}
 }

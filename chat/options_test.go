@@ -64,9 +64,9 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 // only values of some configuration.
 func TestConfigureDuringTraffic(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{CommandsPerSecond: -1, MOTD: "0"}).run()
-	stop, over := make(chan struct{}), make(chan struct{})
+	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(stopped)
 		for i := 0; ; i++ {
 			select {
 			case <-stop:
@@ -86,7 +86,7 @@ func TestConfigureDuringTraffic(t *testing.T) {
 		c.sync()
 	}
 	close(stop)
-	<-over
+	<-stopped
 }
 
 func TestCapNotifyReportsChangedCapabilities(t *testing.T) {

@@ -88,15 +88,15 @@ func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 	}
 	s.counters.connections.Add(1)
 	session := newSession(s, c, p)
-	evicted, why := s.admitConnection(session)
+	evicted, reason := s.admitConnection(session)
 	if evicted != nil {
 		s.counters.evicted.Add(1)
 		evicted.conn.Send([]byte("ERROR :Closing link (Too many unregistered connections: register sooner)\r\n"))
 		evicted.conn.Close()
 	}
-	if why != "" {
+	if reason != "" {
 		s.counters.refused.Add(1)
-		c.Send([]byte("ERROR :Closing link (" + why + ")\r\n"))
+		c.Send([]byte("ERROR :Closing link (" + reason + ")\r\n"))
 		return nil
 	}
 	c.Post() // so that it is woken and sets its timer
@@ -105,7 +105,7 @@ func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 
 // admitConnection admits and counts a connection, or returns why not. If evicted is not nil, its
 // connection must be closed to make room.
-func (s *Service) admitConnection(x *session) (evicted *session, why string) {
+func (s *Service) admitConnection(x *session) (evicted *session, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from, free := lobby.Network(x.peer.Addr), x.peer.isLocal()

@@ -16,9 +16,9 @@ const rewriteCost = 10
 // may do so.
 func (s *session) cmdRedact(m *irc.Message) {
 	s.charge(rewriteCost - 1)
-	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	target, msgid, reason := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
 	s.startJob(func() {
-		code, text := s.redact(target, msgid, why)
+		code, text := s.redact(target, msgid, reason)
 		target, msgid := irc.Word(irc.Cut(target, irc.MaxRoom)), irc.Word(irc.Cut(msgid, 64))
 		switch code {
 		case "":
@@ -31,7 +31,7 @@ func (s *session) cmdRedact(m *irc.Message) {
 }
 
 // redact runs on a worker. It returns the code and text of a FAIL, or "".
-func (s *session) redact(target, msgid, why string) (code, text string) {
+func (s *session) redact(target, msgid, reason string) (code, text string) {
 	f, err := s.readableConversation(target)
 	if err != nil {
 		return "INVALID_TARGET", "Join the room first, or name an account with which you have direct messages"
@@ -66,8 +66,8 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	}
 	// the canonical id, even if the client wrote it with leading zeros
 	body := ":" + s.user.source + " REDACT " + where + " " + line.MsgID()
-	if why != "" {
-		body += " :" + why
+	if reason != "" {
+		body += " :" + reason
 	}
 	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.fixed.Now(), Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
 	s.deferredReply = true

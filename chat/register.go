@@ -229,7 +229,7 @@ func (s *session) registerLocked(values map[string]string) {
 		s.endWithError("Banned")
 		return
 	}
-	said := s.registration.Nick
+	requestedNick := s.registration.Nick
 	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.fixed.Now(), justRegistered
 	first := len(u.sessions) == 0
 	u.sessions = append(u.sessions, s)
@@ -241,7 +241,7 @@ func (s *session) registerLocked(values map[string]string) {
 		u.metadata = values
 	}
 	svc.peakSessions = max(svc.peakSessions, svc.sessionCount-svc.unregisteredCount)
-	s.sendWelcome(said)
+	s.sendWelcome(requestedNick)
 	if first {
 		svc.notifyMonitors(u.nick, irc.RplMonOnline, u.source)
 	}
@@ -297,10 +297,10 @@ func (s *Service) isNickTaken(nick string, by *session) bool {
 }
 
 // sendWelcome sends the welcome. Said is the nick that the client requested.
-func (s *session) sendWelcome(said string) {
+func (s *session) sendWelcome(requestedNick string) {
 	svc, u := s.svc, s.user
-	if said != u.nick {
-		s.replies = irc.AppendLine(s.replies, said, "NICK", u.nick)
+	if requestedNick != u.nick {
+		s.replies = irc.AppendLine(s.replies, requestedNick, "NICK", u.nick)
 	}
 	s.numeric(irc.RplWelcome, "Welcome to "+svc.fixed.Network+", "+u.source)
 	s.numeric(irc.RplYourHost, "Your host is "+svc.fixed.Name+", running "+version)

@@ -11,14 +11,14 @@ import (
 
 // occupyWorkers keeps all workers busy until release is called.
 func (s *server) occupyWorkers() (release func()) {
-	over := make(chan struct{})
+	released := make(chan struct{})
 	for range workerCount {
 		x := newSession(s.chat, new(line), Peer{})
-		x.job = func() { <-over }
+		x.job = func() { <-released }
 		s.chat.withLock(func() { s.chat.unfinishedJobs++ })
 		x.queueJob()
 	}
-	return func() { close(over) }
+	return func() { close(released) }
 }
 
 // Another user may take the nick while the password of the new account is hashed.

@@ -31,7 +31,7 @@ func (s *session) cmdRename(m *irc.Message) {
 	if r == nil {
 		return
 	}
-	name, why := m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	name, reason := m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
 	refuse := func(code, text string) {
 		s.fail("RENAME", code, r.name, irc.Word(irc.Cut(name, irc.MaxRoom)), text)
 	}
@@ -39,7 +39,7 @@ func (s *session) cmdRename(m *irc.Message) {
 	case !irc.ValidRoom(name) || name == r.name:
 		refuse("CANNOT_RENAME", "The new name is invalid or the same: "+errRoomName.Error())
 	case irc.Fold(name) == irc.Fold(r.name):
-		s.respellRoom(r, name, why)
+		s.respellRoom(r, name, reason)
 	case s.svc.rooms[irc.Fold(name)] != nil:
 		refuse("CHANNEL_NAME_IN_USE", "The name is taken")
 	case s.svc.fixed.Now().Before(r.renamedAt.Add(renameInterval)) && !s.user.oper:
@@ -48,12 +48,12 @@ func (s *session) cmdRename(m *irc.Message) {
 		refuse("CANNOT_RENAME", "This room has reached its limit of former names")
 	default:
 		old := r.name
-		s.startJob(func() { s.renameRoom(old, name, why) })
+		s.startJob(func() { s.renameRoom(old, name, reason) })
 	}
 }
 
 // respellRoom changes the case of letters in a room's name.
-func (s *session) respellRoom(r *room, name, why string) {
+func (s *session) respellRoom(r *room, name, reason string) {
 	s.putChangeLocked(r, "RENAME", func(to *session, d *draft) {
 		old := d.name
 		if irc.Fold(old) != irc.Fold(name) { // renamed since the command arrived
@@ -62,7 +62,7 @@ func (s *session) respellRoom(r *room, name, why string) {
 		}
 		d.name = name
 		d.afterStored(func() {
-			n := s.svc.userNotification(to.user, nil, "RENAME", old, name, why)
+			n := s.svc.userNotification(to.user, nil, "RENAME", old, name, reason)
 			n.requiredCaps = irc.CapRename
 			n.sendChangeToRoom(r, s, to)
 		})
@@ -70,7 +70,7 @@ func (s *session) respellRoom(r *room, name, why string) {
 }
 
 // renameRoom runs on a worker. Posts that arrive meanwhile wait, and are stored under the new name.
-func (s *session) renameRoom(old, name, why string) {
+func (s *session) renameRoom(old, name, reason string) {
 	svc := s.svc
 	svc.openMu.Lock() // no room is opened, closed or renamed meanwhile
 	defer svc.openMu.Unlock()
@@ -106,7 +106,7 @@ func (s *session) renameRoom(old, name, why string) {
 			s.fail("RENAME", "CANNOT_RENAME", r.name, name, publicError(err))
 		default:
 			svc.applyRenameLocked(r, d)
-			s.notifyRenamed(r, old, why, markers)
+			s.notifyRenamed(r, old, reason, markers)
 		}
 		if len(r.pending) > 0 || r.stateDirty {
 			svc.scheduleLocked(&r.conversation)
@@ -158,11 +158,11 @@ func (s *Service) applyRenameLocked(r *room, d *draft) {
 }
 
 // notifyRenamed notifies the members. Clients without RENAME see their user part and join.
-func (s *session) notifyRenamed(r *room, old, why string, markers map[string]string) {
-	change := s.svc.userNotification(s.user, s, "RENAME", old, r.name, why)
+func (s *session) notifyRenamed(r *room, old, reason string, markers map[string]string) {
+	change := s.svc.userNotification(s.user, s, "RENAME", old, r.name, reason)
 	part := []string{old}
-	if why != "" {
-		part = append(part, why)
+	if reason != "" {
+		part = append(part, reason)
 	}
 	for _, sub := range r.subscriptions {
 		to := sub.session
@@ -235,10 +235,10 @@ func (f *conversation) renamer() func(log.Line) log.Line {
 		return func(l log.Line) log.Line { return l }
 	}
 	f.svc.mu.Lock()
-	name, ever := f.name, len(f.room.formerNames) > 0
+	name, wasRenamed := f.name, len(f.room.formerNames) > 0
 	f.svc.mu.Unlock()
 	return func(l log.Line) log.Line {
-		if !ever {
+		if !wasRenamed {
 			return l
 		}
 		plain := l.Plain()

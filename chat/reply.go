@@ -37,8 +37,8 @@ func (s *session) nick() string {
 }
 
 // notStoredReply returns the reply to a message that was not stored.
-func (s *session) notStoredReply(f *conversation, p post, why error) []byte {
-	text := "Your message was neither stored nor delivered: " + publicError(why)
+func (s *session) notStoredReply(f *conversation, p post, reason error) []byte {
+	text := "Your message was neither stored nor delivered: " + publicError(reason)
 	nick := "*"
 	s.svc.mu.Lock()
 	name := f.name
@@ -49,7 +49,7 @@ func (s *session) notStoredReply(f *conversation, p post, why error) []byte {
 	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, name, text)
 	if p.change != nil {
 		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
-			"It was not stored and has not changed: "+publicError(why))
+			"It was not stored and has not changed: "+publicError(reason))
 	}
 	if p.label != "" {
 		return appendLabeled(nil, p.label, line)

@@ -38,17 +38,17 @@ func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report f
 		return err
 	}
 	for _, r := range all {
-		keep := rooms
+		retention := rooms
 		if r.Direct {
-			keep = directs
+			retention = directs
 		}
-		if keep == (Retention{}) {
+		if retention == (Retention{}) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if removed, err := s.retain(r, keep); removed > 0 || err != nil {
+		if removed, err := s.retain(r, retention); removed > 0 || err != nil {
 			report(Retained{Log: r.Path, Direct: r.Direct, Bytes: removed, Err: err})
 		}
 	}
@@ -56,22 +56,22 @@ func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report f
 }
 
 // retain removes old messages of one log. No log is opened or closed meanwhile.
-func (s *Service) retain(r data.Room, keep Retention) (removed int64, err error) {
+func (s *Service) retain(r data.Room, retention Retention) (removed int64, err error) {
 	s.openMu.Lock()
 	defer s.openMu.Unlock()
 	if f := s.openConversation(r); f != nil {
-		return f.log.Retain(keep.Age, keep.Bytes, s.fixed.Now())
+		return f.log.Retain(retention.Age, retention.Bytes, s.fixed.Now())
 	}
 	dir := filepath.Join(s.dataDir, filepath.FromSlash(r.Path))
 	// deleted since it was listed, or too small for a segment to be removed
-	if n := logBytes(dir); n == 0 || keep.Age == 0 && n <= keep.Bytes/4 {
+	if n := logBytes(dir); n == 0 || retention.Age == 0 && n <= retention.Bytes/4 {
 		return 0, nil
 	}
 	l, err := log.Open(dir, log.Options{})
 	if err != nil {
 		return 0, err
 	}
-	removed, err = l.Retain(keep.Age, keep.Bytes, s.fixed.Now())
+	removed, err = l.Retain(retention.Age, retention.Bytes, s.fixed.Now())
 	return removed, errors.Join(err, l.Close())
 }
 

@@ -42,13 +42,13 @@ func (s *session) cmdSearch(m *irc.Message) {
 		s.numeric(irc.ErrUnknownCommand, m.Command, "Searching is switched off")
 		return
 	}
-	r, bad := s.searchRequest(strings.Join(m.Params, " "))
-	if bad != nil {
-		why := []string{bad.Key, "The search was not understood: " + bad.Error()}
-		if bad.Key == "" {
-			why = why[1:]
+	r, attrErr := s.searchRequest(strings.Join(m.Params, " "))
+	if attrErr != nil {
+		reason := []string{attrErr.Key, "The search was not understood: " + attrErr.Error()}
+		if attrErr.Key == "" {
+			reason = reason[1:]
 		}
-		s.fail("SEARCH", "INVALID_PARAMS", why...)
+		s.fail("SEARCH", "INVALID_PARAMS", reason...)
 		return
 	}
 	if wait := s.searchPaceLocked().wait(s.svc.fixed.Now(), searchesPerSecond); wait > 0 {
@@ -62,7 +62,7 @@ func (s *session) cmdSearch(m *irc.Message) {
 
 // searchRequest parses the request of a client: attributes if it supports them, and otherwise a
 // query as people type it.
-func (s *session) searchRequest(text string) (r searchRequest, bad *search.AttributeError) {
+func (s *session) searchRequest(text string) (r searchRequest, attrErr *search.AttributeError) {
 	var err error
 	switch {
 	case s.has(irc.CapSojuSearch):
@@ -75,8 +75,8 @@ func (s *session) searchRequest(text string) (r searchRequest, bad *search.Attri
 	} else if r.query, err = search.Parse(text); err != nil {
 		err = &search.AttributeError{Text: strings.TrimPrefix(err.Error(), search.ErrQuery.Error()+": ")}
 	}
-	if errors.As(err, &bad) {
-		return r, bad
+	if errors.As(err, &attrErr) {
+		return r, attrErr
 	}
 	if !s.has(irc.CapBatch) {
 		r.batch = "" // without a batch, old messages would look like new ones
@@ -103,16 +103,16 @@ func (s *session) searchPaceLocked() *pace {
 // search answers a request. It runs on a search worker.
 func (s *session) search(r searchRequest) {
 	defer s.chargeSearch(time.Now())
-	mine := s.readablePaths()
+	allowed := s.readablePaths()
 	if r.query.In != "" {
 		path := s.conversationPath(r.query.In)
-		if !mine[path] {
+		if !allowed[path] {
 			s.fail("SEARCH", "INVALID_PARAMS", "in", "Join the room first, or name an account with which you have direct messages")
 			return
 		}
-		mine, r.query.In = map[string]bool{path: true}, ""
+		allowed, r.query.In = map[string]bool{path: true}, ""
 	}
-	found, err := s.findMessages(r, mine)
+	found, err := s.findMessages(r, allowed)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		s.fail("SEARCH", "INTERNAL_ERROR", "The search took too long: ask for less, with in= or after=")
@@ -142,15 +142,15 @@ func (s *session) chargeSearch(began time.Time) {
 }
 
 // findMessages searches the index, and returns the messages oldest first.
-func (s *session) findMessages(r searchRequest, mine map[string]bool) ([]search.Result, error) {
+func (s *session) findMessages(r searchRequest, allowed map[string]bool) ([]search.Result, error) {
 	ctx, cancel := context.WithTimeout(s.svc.ctx, searchTimeout)
 	defer cancel()
 	x, err := s.svc.searchIndex()
 	if err != nil {
 		return nil, err
 	}
-	o := search.Options{Rooms: []string{}, Limit: r.limit, Oldest: !r.query.After.IsZero() && r.query.Before.IsZero(), Messages: true, Behind: s.svc.conversationsToScan(mine)}
-	for path := range mine {
+	o := search.Options{Rooms: []string{}, Limit: r.limit, Oldest: !r.query.After.IsZero() && r.query.Before.IsZero(), Messages: true, Behind: s.svc.conversationsToScan(allowed)}
+	for path := range allowed {
 		o.Rooms = append(o.Rooms, path)
 	}
 	found, err := x.Find(ctx, r.query, o)
@@ -166,22 +166,22 @@ func (s *session) findMessages(r searchRequest, mine map[string]bool) ([]search.
 
 // readablePaths returns the paths of the conversations of the session's user.
 func (s *session) readablePaths() map[string]bool {
-	mine := map[string]bool{}
+	allowed := map[string]bool{}
 	s.svc.mu.Lock()
 	account := ""
 	if s.user != nil {
 		account = s.user.account
 		for r := range s.user.rooms {
-			mine[roomPath(r.name)] = true
+			allowed[roomPath(r.name)] = true
 		}
 	}
 	s.svc.mu.Unlock()
 	if account != "" {
 		for _, other := range s.svc.directPartners(account) {
-			mine[directPath(account, other)] = true
+			allowed[directPath(account, other)] = true
 		}
 	}
-	return mine
+	return allowed
 }
 
 // conversationPath returns the path of the conversation that the user names: a room, an account

@@ -175,13 +175,13 @@ func (s *Service) unindexedLocked() (rooms []data.Room) {
 
 // conversationsToScan returns those of the given conversations whose log end a search must scan, by
 // path.
-func (s *Service) conversationsToScan(mine map[string]bool) (rooms []data.Room) {
+func (s *Service) conversationsToScan(paths map[string]bool) (rooms []data.Room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.indexReviewed {
-		return slices.DeleteFunc(s.unindexedLocked(), func(r data.Room) bool { return !mine[r.Path] })
+		return slices.DeleteFunc(s.unindexedLocked(), func(r data.Room) bool { return !paths[r.Path] })
 	}
-	for path := range mine { // the index has not yet been checked against the logs since the start
+	for path := range paths { // the index has not yet been checked against the logs since the start
 		kind, folder, _ := strings.Cut(path, "/")
 		rooms = append(rooms, data.Room{Name: data.NameOf(folder), Path: path, Direct: kind == data.Direct})
 	}

@@ -25,9 +25,9 @@ type server struct {
 	dir  string
 	addr string
 
-	chat *Service
-	stop func()
-	over chan error // from serve.Run -> halt; one value
+	chat    *Service
+	stop    func()
+	runDone chan error // from serve.Run -> halt; one value
 }
 
 // testWays returns the concurrency models that a chat supports.
@@ -60,9 +60,9 @@ func (s *server) run() *server {
 		s.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.chat, s.addr, s.over = chat, l.Addr().String(), make(chan error, 1)
+	s.chat, s.addr, s.runDone = chat, l.Addr().String(), make(chan error, 1)
 	go func() {
-		s.over <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: testTimeout})
+		s.runDone <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: testTimeout})
 	}()
 	var once sync.Once
 	s.stop = func() { once.Do(stop) }
@@ -76,7 +76,7 @@ func (s *server) halt() {
 		return
 	}
 	s.stop()
-	if err := <-s.over; err != nil {
+	if err := <-s.runDone; err != nil {
 		s.t.Errorf("serve.Run: %v", err)
 	}
 	if err := s.chat.Close(); err != nil {

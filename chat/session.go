@@ -411,13 +411,13 @@ func (s *session) leaveWorkerAndUnlock() {
 }
 
 // abandonJob ends a session whose job panicked or was not accepted.
-func abandonJob(s *session, why error) {
+func abandonJob(s *session, reason error) {
 	if s == nil {
 		return
 	}
-	s.svc.fixed.Log.Error("a command was aborted", "error", why)
+	s.svc.fixed.Log.Error("a command was aborted", "error", reason)
 	s.svc.mu.Lock()
-	s.job, s.endErr = nil, why
+	s.job, s.endErr = nil, reason
 	s.leaveWorkerAndUnlock()
 }
 

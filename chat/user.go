@@ -113,7 +113,7 @@ func (s *Service) notifyNeighbours(u *user, n *notification) {
 
 // detachLocked removes a session from its user, and quits the user if it was the last session. The
 // caller holds mu.
-func (s *Service) detachLocked(session *session, why string) {
+func (s *Service) detachLocked(session *session, reason string) {
 	u := session.user
 	for i, other := range u.sessions {
 		if other == session {
@@ -129,13 +129,13 @@ func (s *Service) detachLocked(session *session, why string) {
 	}
 	s.removeMonitors(session)
 	if len(u.sessions) == 0 {
-		s.quitLocked(u, why)
+		s.quitLocked(u, reason)
 	}
 }
 
 // quitLocked removes a user without sessions. The caller holds mu.
-func (s *Service) quitLocked(u *user, why string) {
-	quit := s.userNotification(u, nil, "QUIT", why)
+func (s *Service) quitLocked(u *user, reason string) {
+	quit := s.userNotification(u, nil, "QUIT", reason)
 	s.eachNeighbour(u, func(other *user) {
 		if other != u {
 			quit.sendToUser(other)

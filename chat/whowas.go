@@ -64,16 +64,16 @@ func (s *session) cmdWhowas(m *irc.Message) {
 }
 
 // sendWhowas lists the last so many users of a nick; the maximum if most is not positive.
-func (s *session) sendWhowas(nick string, most int) {
-	if most <= 0 || most > maxWhowasReplies {
-		most = maxWhowasReplies
+func (s *session) sendWhowas(nick string, limit int) {
+	if limit <= 0 || limit > maxWhowasReplies {
+		limit = maxWhowasReplies
 	}
 	n := 0
 	s.svc.whowas.eachNamed(irc.Fold(nick), func(g whowasEntry) bool {
 		s.numeric(irc.RplWhowasUser, g.nick, g.name, g.host, "*", g.real)
 		s.numeric(irc.RplWhoisServer, g.nick, s.svc.fixed.Name, g.leftAt.UTC().Format(time.ANSIC))
 		n++
-		return n != most
+		return n != limit
 	})
 	if n == 0 {
 		s.numeric(irc.ErrWasNoSuchNick, irc.Cut(nick, irc.MaxNick), "There was no such nickname")

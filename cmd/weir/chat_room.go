@@ -179,7 +179,7 @@ func (c *roomShowCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	if c.JSON {
 		return t.json(e)
 	}
-	rows := [][]string{{"room", e.Name}, {"made", timeCell(e.Made)}, {"topic", first(e.Topic, "-")}, {"by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
+	rows := [][]string{{"room", e.Name}, {"made", timeCell(e.CreatedAt)}, {"topic", first(e.Topic, "-")}, {"by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
 		{"folder", e.Folder}, {"bytes", strconv.FormatInt(e.Bytes, 10)}, {"oldest message", timeCell(e.Oldest)}, {"last message", timeCell(e.Newest)}}
 	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
 		rows = append(rows, []string{"rank of " + name, rankNames.Replace(e.Ranks[name])})
