@@ -17,7 +17,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// accounts are what a stack keeps for others. Each is 0 once they are gone.
+// accounts counts the resources that a stack uses for its peers. Each is 0 once they are gone.
 type accounts struct {
 	Connections, Waiting, Timers, Posts int
 	Memory                              int // bytes
@@ -61,7 +61,7 @@ func (s *Stack) accounts() (a accounts) {
 	return a
 }
 
-// obedient is a session that does what its peer's first byte says. It counts how many there are.
+// obedient is a session that obeys the first byte of its peer. It counts the running sessions.
 type obedient struct {
 	c     serve.Conn
 	alive *atomic.Int64
@@ -108,8 +108,8 @@ func obey(t *testing.T, s *Stack) (v *Server, alive *atomic.Int64) {
 	return v, alive
 }
 
-// A peer that does not read, and resets while what it has sent is unread, leaves nothing behind,
-// whatever its session was about to do.
+// A peer that does not read, and resets while output is unsent, leaves nothing behind, whatever its
+// session does at that moment.
 func TestAPeerThatResetsLeavesNothingBehind(t *testing.T) {
 	for name, orders := range map[string][]string{
 		"while output waits":                      {"m"},
@@ -133,16 +133,16 @@ func TestAPeerThatResetsLeavesNothingBehind(t *testing.T) {
 					c := dial(t, a, "tcp", "10.0.0.2:7").(*Conn)
 					for _, order := range orders {
 						if order == "" {
-							c.CloseWrite() //nolint:errcheck // what is left behind tells
+							c.CloseWrite() //nolint:errcheck // the test checks what is left
 						}
-						io.WriteString(c, order) //nolint:errcheck // likewise
+						io.WriteString(c, order) //nolint:errcheck // the test checks its effect
 						time.Sleep(100 * time.Millisecond)
 					}
 					c.abort()
 				}
 				time.Sleep(time.Second)
 				if n, left := alive.Load(), b.accounts(); n != 0 || left != (accounts{}) {
-					t.Errorf("%s: a second after the reset %d sessions run, and the stack holds %+v, want nothing", name, n, left)
+					t.Errorf("%s: a second after the reset: %d sessions and %+v, want none", name, n, left)
 				}
 				c := dial(t, a, "tcp", "10.0.0.2:7")
 				expect(t, c, "e still served", "e still served")
@@ -151,7 +151,7 @@ func TestAPeerThatResetsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// Whatever peers do, the stack keeps nothing for them once they are gone.
+// A stack keeps no resources for peers that are gone, however hostile they were.
 func TestHostilePeersLeaveNothingBehind(t *testing.T) {
 	for seed := range testsize.Of(t, "WEIR_HOSTILE_SEEDS", 6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestHostilePeersLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// hostility is what hostile peers do, by chance.
+// hostility is a random mix of hostile peers.
 type hostility struct{ r *rand.Rand }
 
 func (h *hostility) run(t *testing.T) {
@@ -173,7 +173,7 @@ func (h *hostility) run(t *testing.T) {
 	b := stack(t, Config{Run: run, Link: lb, Addrs: prefixes("10.0.0.2/24"), Backlog: 8, Memory: 8 << 20})
 	v, alive := obey(t, b)
 	l := listen(t, b, ":80")
-	stopped := make(chan struct{}) // closed when nobody accepts any more
+	stopped := make(chan struct{}) // closed when the applications stop accepting
 	go h.accept(l, rand.New(rand.NewPCG(h.r.Uint64(), 2)), stopped)
 	var done []chan struct{} // each is closed when its peer has gone
 	for range 60 {
@@ -184,7 +184,7 @@ func (h *hostility) run(t *testing.T) {
 	}
 	if h.r.IntN(2) == 0 {
 		time.Sleep(5 * time.Second)
-		la.Close() // and those who are there are never heard of again
+		la.Close() // and the connected ones fall silent
 	}
 	for _, d := range done {
 		<-d
@@ -192,9 +192,9 @@ func (h *hostility) run(t *testing.T) {
 	l.Close()
 	<-stopped
 	a.Close()
-	time.Sleep(40 * time.Minute) // more than the user timeout, and what keep-alive takes
+	time.Sleep(40 * time.Minute) // more than the user timeout and the keep-alive limit
 	if n, left := alive.Load(), b.accounts(); n != 0 || left != (accounts{}) {
-		t.Errorf("when all peers are gone %d sessions run, and the stack holds %+v, want nothing", n, left)
+		t.Errorf("after all peers are gone: %d sessions and %+v, want none", n, left)
 		for _, c := range b.Connections() {
 			t.Logf("%+v", c)
 		}
@@ -202,14 +202,14 @@ func (h *hostility) run(t *testing.T) {
 	v.Close()
 	b.Close()
 	left := b.accounts()
-	left.NeighbourPackets = 0 // they go with the stack
+	left.NeighbourPackets = 0 // they end with the stack
 	if left != (accounts{}) {
-		t.Errorf("a stack that is closed holds %+v, want nothing", left)
+		t.Errorf("a closed stack has %+v, want nothing", left)
 	}
 }
 
-// accept takes some connections, as applications do: some read, some write to who does not read,
-// all close in the end.
+// accept accepts some connections as applications do: some read, some write to peers that do not
+// read, and all close in the end.
 func (h *hostility) accept(l net.Listener, r *rand.Rand, stopped chan struct{}) {
 	defer close(stopped)
 	for {
@@ -224,15 +224,15 @@ func (h *hostility) accept(l net.Listener, r *rand.Rand, stopped chan struct{}) 
 			defer c.Close()
 			switch what {
 			case 0:
-				io.Copy(io.Discard, c) //nolint:errcheck // what is left behind tells
+				io.Copy(io.Discard, c) //nolint:errcheck // the test checks what is left
 			case 1:
-				c.Write(make([]byte, 1<<20)) //nolint:errcheck // likewise
+				c.Write(make([]byte, 1<<20)) //nolint:errcheck // the test checks its effect
 			}
 		}()
 	}
 }
 
-// hostilePeer is one of many that use a stack.
+// hostilePeer is one of many peers of a stack.
 type hostilePeer struct {
 	s    *Stack
 	r    *rand.Rand
@@ -252,11 +252,11 @@ func (p *hostilePeer) run() {
 		case 0:
 			c.Read(make([]byte, 1+p.r.IntN(100_000))) //nolint:errcheck // hostile
 		case 1:
-			c.CloseWrite() //nolint:errcheck // likewise
+			c.CloseWrite() //nolint:errcheck // the test checks its effect
 		case 2:
-			c.Write(bytes.Repeat([]byte{"emhwsxpg"[p.r.IntN(8)]}, 1+p.r.IntN(30_000))) //nolint:errcheck // likewise
+			c.Write(bytes.Repeat([]byte{"emhwsxpg"[p.r.IntN(8)]}, 1+p.r.IntN(30_000))) //nolint:errcheck // the test checks its effect
 		default:
-			c.Write([]byte{"emhwsxpg"[p.r.IntN(8)]}) //nolint:errcheck // likewise
+			c.Write([]byte{"emhwsxpg"[p.r.IntN(8)]}) //nolint:errcheck // the test checks its effect
 		}
 		time.Sleep(time.Duration(p.r.IntN(2000)) * time.Millisecond)
 	}
@@ -265,8 +265,8 @@ func (p *hostilePeer) run() {
 		c.abort()
 	case 1:
 		c.Close()
-	case 2: // it forgets the connection, and says that there is none when it is asked
+	case 2: // it forgets the connection, and answers the next segment with a reset
 		p.s.conns.remove(c)
 		c.reader.timers.cancel(c)
-	} // otherwise it stays for as long as its stack
+	} // otherwise it stays as long as its stack
 }

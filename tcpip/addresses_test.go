@@ -11,12 +11,12 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestWhoseAnAddressIs(t *testing.T) {
+func TestLocalBroadcastAndMartianAddresses(t *testing.T) {
 	la, _ := link.Pair(link.PairConfig{})
 	s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24", "192.0.2.9/31", "198.51.100.7/32")})
 	for _, c := range []struct {
-		addr                      string
-		takes, everybody, strange bool
+		addr                        string
+		accepts, broadcast, martian bool
 	}{
 		{"10.0.0.1", true, false, true},
 		{"10.0.0.2", true, false, true},
@@ -24,7 +24,7 @@ func TestWhoseAnAddressIs(t *testing.T) {
 		{"10.0.0.255", true, true, true},
 		{"255.255.255.255", true, true, true},
 		{"192.0.2.9", true, false, true},
-		{"192.0.2.8", false, false, false}, // a network of two has no address for all
+		{"192.0.2.8", false, false, false}, // a /31 network has no broadcast address
 		{"198.51.100.7", true, false, true},
 		{"127.0.0.1", false, false, true}, // not on this interface
 		{"0.0.0.0", false, false, true},
@@ -33,16 +33,16 @@ func TestWhoseAnAddressIs(t *testing.T) {
 		{"203.0.113.5", false, false, false},
 	} {
 		a := addrToUint32(netip.MustParseAddr(c.addr))
-		if takes, everybody := s.ifaces[0].acceptsDst(a); takes != c.takes || everybody != c.everybody {
-			t.Errorf("%s is taken: %t, for everybody: %t", c.addr, takes, everybody)
+		if accepts, broadcast := s.ifaces[0].acceptsDst(a); accepts != c.accepts || broadcast != c.broadcast {
+			t.Errorf("%s: accepted %t, broadcast %t, want %t, %t", c.addr, accepts, broadcast, c.accepts, c.broadcast)
 		}
-		if got := s.ifaces[0].martianSource(a); got != c.strange {
-			t.Errorf("packets can be from %s: %t", c.addr, !got)
+		if got := s.ifaces[0].martianSource(a); got != c.martian {
+			t.Errorf("%s as a source: martian %t, want %t", c.addr, got, c.martian)
 		}
 	}
 }
 
-// Packets are from the address that the route names, or that is in the neighbour's network.
+// The source address is that of the route, or the one in the neighbour's network.
 func TestSourcesAreSelectedByRoute(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.1.0.1/16", "10.0.0.5/24"), Routes: []ip.Route{
@@ -53,7 +53,7 @@ func TestSourcesAreSelectedByRoute(t *testing.T) {
 	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.9/24", "10.1.0.9/16", "203.0.113.1/24", "192.0.2.1/24", "198.51.100.1/24")})
 	for dst, want := range map[string]string{"10.0.0.9": "10.0.0.1", "10.1.0.9": "10.1.0.1", "203.0.113.1": "10.0.0.5", "192.0.2.1": "10.1.0.1", "198.51.100.1": "10.0.0.1", "10.0.0.5": "10.0.0.5"} {
 		if c := dial(t, a, "udp", dst+":9"); !strings.HasPrefix(c.LocalAddr().String(), want+":") {
-			t.Errorf("%s is spoken to from %v, want %s", dst, c.LocalAddr(), want)
+			t.Errorf("the source for %s is %v, want %s", dst, c.LocalAddr(), want)
 		}
 	}
 	l, err := b.ListenPacket("udp", ":53")
@@ -61,9 +61,9 @@ func TestSourcesAreSelectedByRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, dst := range []string{"10.0.0.9:53", "203.0.113.1:53"} { // and they are answered
+	for _, dst := range []string{"10.0.0.9:53", "203.0.113.1:53"} { // the answers arrive too
 		c := dial(t, a, "udp", dst)
-		c.Write([]byte("x")) //nolint:errcheck // what comes tells
+		c.Write([]byte("x")) //nolint:errcheck // the test checks what arrives
 		p := make([]byte, 10)
 		if _, from, err := l.ReadFrom(p); err != nil || from.String() != c.LocalAddr().String() {
 			t.Errorf("%s: from %v (%v)", dst, from, err)
@@ -71,7 +71,7 @@ func TestSourcesAreSelectedByRoute(t *testing.T) {
 	}
 }
 
-func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
+func TestInvalidAddressesAndRoutesAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		say    string
 		addrs  []netip.Prefix
@@ -95,7 +95,7 @@ func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
 			}
 		}
 	}
-	la, _ := link.Pair(link.PairConfig{}) // a router that a route of its own leads to
+	la, _ := link.Pair(link.PairConfig{}) // a router that is itself behind a router
 	s, err := New(Config{Link: la, Addrs: prefixes("10.0.0.1/32"), Routes: []ip.Route{{To: netip.MustParsePrefix("10.9.0.1/32")}, {To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.9.0.1")}}})
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +103,9 @@ func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
 	s.Close()
 }
 
-// The stack has no address of IPv6, that of the loopback included: who asks for one is told so, and
-// "[::]" is all that there are.
-func TestAddressesOfIPv6AreNotTheStacks(t *testing.T) {
+// The stack has no IPv6 address, not even the loopback's: using one is an error. "[::]" means all
+// addresses.
+func TestIPv6AddressesAreRejected(t *testing.T) {
 	s := stack(t, Config{})
 	for _, host := range []string{"[::1]", "[fd00::1]"} {
 		if _, err := s.Listen("tcp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {

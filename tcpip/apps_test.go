@@ -18,7 +18,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// Programs that were written for the kernel's sockets run on the stack's.
+// Programs written for the kernel's sockets run on the stack's.
 
 func listen(t *testing.T, s *Stack, address string) net.Listener {
 	t.Helper()
@@ -127,7 +127,7 @@ func testSSH(t *testing.T, run Run) {
 	<-done
 }
 
-// shout serves one connection, whose sessions give back what they get in capitals.
+// shout serves one connection, whose sessions return their input in capitals.
 func shout(l net.Listener, config *ssh.ServerConfig) error {
 	conn, err := l.Accept()
 	if err != nil {
@@ -149,8 +149,8 @@ func shout(l net.Listener, config *ssh.ServerConfig) error {
 			}
 			if r.Type == "exec" {
 				in, _ := io.ReadAll(channel)
-				channel.Write(bytes.ToUpper(in))                              //nolint:errcheck // likewise
-				channel.SendRequest("exit-status", false, []byte{0, 0, 0, 0}) //nolint:errcheck // likewise
+				channel.Write(bytes.ToUpper(in))                              //nolint:errcheck // the test checks its effect
+				channel.SendRequest("exit-status", false, []byte{0, 0, 0, 0}) //nolint:errcheck // the test checks its effect
 				channel.Close()
 			}
 		}

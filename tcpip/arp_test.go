@@ -10,13 +10,13 @@ import (
 	"weir/wire"
 )
 
-// A request from an address that no host on the link can have is not answered, and teaches nothing;
-// one from another network is answered, and teaches nothing.
-func TestWhoIsLearntFromARP(t *testing.T) {
+// A request from a martian address is not answered and not learnt. One from another network is
+// answered and not learnt.
+func TestARPLearnsOnlyFromHostsOnTheLink(t *testing.T) {
 	for sender, want := range map[string]struct{ learnt, answered bool }{
 		"10.0.0.7":        {true, true},
-		"10.0.0.255":      {false, false}, // everybody's
-		"10.0.0.0":        {false, false}, // the network's
+		"10.0.0.255":      {false, false}, // the broadcast address
+		"10.0.0.0":        {false, false}, // the address of the network
 		"255.255.255.255": {false, false},
 		"224.0.0.1":       {false, false},
 		"240.0.0.1":       {false, false},
@@ -27,7 +27,7 @@ func TestWhoIsLearntFromARP(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, h := bare(t, Config{})
-			time.Sleep(time.Minute) // its own announcements are over
+			time.Sleep(time.Minute) // after its own announcements
 			frames := make([]link.Frame, 32)
 			for n := 1; n > 0; {
 				n, _ = h.q.Read(frames, time.Millisecond)

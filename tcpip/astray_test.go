@@ -14,8 +14,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// fickle is a link of two queues, which gives each frame to the one or the other, whatever flow it
-// is of.
+// fickle is a link of two queues that delivers each frame to either of them, whatever its flow.
 type fickle struct {
 	link.Link
 	queues [2]*fickleQueue
@@ -27,7 +26,7 @@ type fickle struct {
 type fickleQueue struct {
 	link.Queue
 	f     *fickle
-	come  chan link.Frame // from the goroutine that deals -> the queue's reader; never closed
+	come  chan link.Frame // deal -> the queue's reader; never closed
 	woken chan struct{}   // Wake -> the reader; capacity 1, never closed
 }
 
@@ -79,8 +78,8 @@ func (q *fickleQueue) Wake() {
 	}
 }
 
-// Read gives one frame. The bytes of the one before are garbled: they are not the reader's any
-// more.
+// Read returns one frame, and overwrites the bytes of the one before, which is no longer the
+// reader's.
 func (q *fickleQueue) Read(batch []link.Frame, wait time.Duration) (int, error) {
 	clear(batch[0].Bytes)
 	var late <-chan time.Time
@@ -100,9 +99,9 @@ func (q *fickleQueue) Read(batch []link.Frame, wait time.Duration) (int, error) 
 	return 0, nil
 }
 
-// Frames of a connection that come in another queue than its own are taken all the same, and
-// nothing of it is used by two at once.
-func TestFramesThatComeInAnotherQueue(t *testing.T) {
+// Segments of a connection that arrive in another reader's queue are processed, without a data
+// race.
+func TestSegmentsThatArriveInAnotherQueue(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := measured(t, Config{Link: newFickle(la), Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 	b := measured(t, Config{Link: newFickle(lb), Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
@@ -126,10 +125,10 @@ func TestFramesThatComeInAnotherQueue(t *testing.T) {
 		c := dial(t, a, "tcp", "10.0.0.2:"+port)
 		go func() {
 			c.Write(said)          //nolint:errcheck // the reader tells
-			c.(*Conn).CloseWrite() //nolint:errcheck // likewise
+			c.(*Conn).CloseWrite() //nolint:errcheck // the test checks its effect
 		}()
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
-			t.Errorf("port %s: %d bytes came back of %d (%v)", port, len(got), len(said), err)
+			t.Errorf("port %s: got %d bytes back of %d (%v)", port, len(got), len(said), err)
 		}
 	}
 }

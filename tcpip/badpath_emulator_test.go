@@ -11,7 +11,7 @@ import (
 	"weir/wire"
 )
 
-// badPath is what a path does to frames, in both directions alike.
+// badPath describes a path, the same in both directions.
 type badPath struct {
 	rate  int64         // bits a second
 	trip  time.Duration // round trip, without queueing
@@ -20,11 +20,11 @@ type badPath struct {
 }
 
 // emulator is a path between one link at its left and one or more at its right, which share the
-// path's queues. Frames go to the links that their destination address was seen at.
+// path's queues. It delivers a frame to the link where its destination address was seen.
 type emulator struct {
 	path badPath
 	done sync.WaitGroup
-	seen [2]*direction // what goes to the left, and what goes to the right
+	seen [2]*direction // to the left, and to the right
 }
 
 // direction is one direction of the path.
@@ -34,7 +34,7 @@ type direction struct {
 	random *rand.Rand
 
 	mu      sync.Mutex
-	free    time.Time // when the rate has let all through
+	free    time.Time // when the rate has transmitted everything
 	waiting []underWayFrame
 	stats   pathStats
 }
@@ -44,20 +44,20 @@ type underWayFrame struct {
 	bytes []byte
 }
 
-// pathStats are what a direction has seen of segments with payload.
+// pathStats counts the segments with payload of a direction.
 type pathStats struct {
-	sent    int           // segments, of which some were lost
+	sent    int           // segments, and those of them that were lost
 	bytes   int           // of their payload
 	dropped int           // for lack of room
 	waited  time.Duration // all together, for the rate
 	longest time.Duration
 }
 
-// meanWait is how long a segment waited for the rate.
+// meanWait returns the mean queueing delay of a segment.
 func (s pathStats) meanWait() time.Duration { return s.waited / time.Duration(max(1, s.sent)) }
 
-// emulate joins links by a path, until the test ends and the links are closed. The same seed loses
-// the same frames, by their number.
+// emulate connects links by a path until the test ends and the links are closed. The same seed
+// loses the same frames, by number.
 func emulate(t testing.TB, path badPath, seed uint64, left link.Link, right ...link.Link) *emulator {
 	e := &emulator{path: path}
 	places := make(map[wire.MAC]link.Queue)
@@ -90,7 +90,7 @@ func emulate(t testing.TB, path badPath, seed uint64, left link.Link, right ...l
 	return e
 }
 
-// carry takes frames of one link along the path, until the link is closed.
+// carry moves the frames of one link along the path until the link is closed.
 func (d *direction) carry(from link.Queue, learn func(link.Queue, wire.MAC), find func(wire.MAC) link.Queue) {
 	for batch := make([]link.Frame, 32); ; {
 		n, err := from.Read(batch, d.deliver(time.Now(), find))
@@ -107,7 +107,7 @@ func (d *direction) carry(from link.Queue, learn func(link.Queue, wire.MAC), fin
 	}
 }
 
-// admit has a frame be on its way, or drops it.
+// admit schedules the delivery of a frame, or drops it.
 func (d *direction) admit(now time.Time, frame []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,8 +135,7 @@ func (d *direction) admit(now time.Time, frame []byte) {
 	d.waiting = append(d.waiting, underWayFrame{d.free.Add(d.path.trip / 2), bytes.Clone(frame)})
 }
 
-// deliver gives on what is due, and says how long it is until the next; below zero: nothing is
-// under way.
+// deliver delivers the frames that are due, and returns the time until the next; negative: none.
 func (d *direction) deliver(now time.Time, find func(wire.MAC) link.Queue) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -158,7 +157,7 @@ func (d *direction) deliver(now time.Time, find func(wire.MAC) link.Queue) time.
 	return -1
 }
 
-// since takes the statistics of what has passed, and begins anew.
+// since returns the statistics since the last call.
 func (d *direction) since() pathStats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,7 +166,7 @@ func (d *direction) since() pathStats {
 	return s
 }
 
-// payloadOf is how many bytes of payload a frame has, if it is a segment.
+// payloadOf returns the length of a segment's payload.
 func payloadOf(frame []byte) int {
 	eth, fault := wire.ParseEthernet(frame)
 	if fault != wire.OK || eth.Type() != wire.TypeIPv4 {

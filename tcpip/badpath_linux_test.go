@@ -16,7 +16,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// place is an end of a bad path at which the kernel is, or a stack.
+// place is an end of a bad path: the kernel, or a stack.
 type place struct {
 	link   link.Link // the path's end of it
 	addr   string
@@ -44,13 +44,13 @@ func stackPlace(t testing.TB, addr string) place {
 	return place{path, addr, func(a string) (net.Conn, error) { return s.Dial("tcp", a) }, func(a string) (net.Listener, error) { return s.Listen("tcp", a) }}
 }
 
-// transferred is a connection along the path, and what has come of it.
+// transferred is the result of a transfer.
 type transferred struct {
 	bytes int
 	err   error
 }
 
-// carry has one place send to another for a while, and says how many bytes came.
+// carry sends from one place to another for a while, and returns how many bytes arrived.
 func carry(from, to place, port int, d time.Duration) transferred {
 	l, err := to.listen(net.JoinHostPort(to.addr, strconv.Itoa(port)))
 	if err != nil {
@@ -94,13 +94,13 @@ func carry(from, to place, port int, d time.Duration) transferred {
 // trial is one transfer along a fresh path.
 type trial struct {
 	mbps    float64
-	excess  float64 // bytes that were sent for each that came, less one and the path's loss
+	excess  float64 // sent bytes for each received one, minus 1 and minus the path's loss
 	wait    time.Duration
 	longest time.Duration
 }
 
-// badTrial has the kernel and somebody at the other end of a path exchange data: the other one
-// sends, or the kernel does.
+// badTrial exchanges data between the kernel and the place at the other end of a path, in either
+// direction.
 func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time.Duration) (got trial) {
 	t.Run("", func(t *testing.T) { // so that namespaces and links are gone when it ends
 		left, right := kernelPlace(t, "10.79.0.1"), place{}
@@ -124,20 +124,20 @@ func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time
 	return got
 }
 
-// pathCell is what a stack is measured at, and what it has to reach.
+// pathCell is a path to measure, and the requirements on it.
 type pathCell struct {
 	name  string
 	path  badPath
 	sends bool
 	least float64       // of the kernel's throughput
-	most  float64       // of it; 0: whatever
-	queue float64       // at most so many times the kernel's queueing; 0: whatever
+	most  float64       // of it; 0: no requirement
+	queue float64       // maximum queueing delay, relative to the kernel's; 0: no requirement
 	d     time.Duration // of a trial
 }
 
-// checkQueue compares how long segments wait in the path's queue, without regard to what is
-// carried. A kernel that carries less than 0.9 of what the stack does keeps the queue empty and is
-// no measure: then segments may wait for a tenth of the round trip on average.
+// checkQueue compares the queueing delays of segments. A kernel that carries less than 0.9 of the
+// stack's throughput keeps the queue empty and is no reference: then the limit is a tenth of the
+// round trip on average.
 func (c *pathCell) checkQueue(t *testing.T, kernels, ours trial) {
 	most := time.Duration(c.queue * float64(max(kernels.wait, time.Millisecond)))
 	if kernels.mbps < 0.9*ours.mbps {
@@ -148,14 +148,13 @@ func (c *pathCell) checkQueue(t *testing.T, kernels, ours trial) {
 	}
 }
 
-// TestABadPathBesideTheKernel measures a stack beside the kernel (CUBIC) in its place, at one end
-// of an emulated path whose other end is the kernel. It takes minutes, and is run by
-// WEIR_BADPATH=ROUNDS; WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate,
-// and have a seed each.
+// TestABadPathBesideTheKernel compares a stack with the kernel (CUBIC) at one end of an emulated
+// path whose other end is the kernel. It takes minutes, and runs if WEIR_BADPATH=ROUNDS is set;
+// WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate, each with a seed.
 func TestABadPathBesideTheKernel(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
 	if rounds == 0 {
-		t.Skip("it takes minutes of real time: set WEIR_BADPATH to a number of rounds")
+		t.Skip("takes minutes: set WEIR_BADPATH to a number of rounds to run it")
 	}
 	for _, c := range []pathCell{
 		{"receive 1%", badPath{50e6, 10 * time.Millisecond, 0.01, 256 << 10}, false, 0.9, 0, 0, 5 * time.Second},
@@ -193,7 +192,7 @@ func TestABadPathBesideTheKernel(t *testing.T) {
 
 func millis(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// medians are those of each figure.
+// medians returns the median of each figure.
 func medians(all []trial) (m trial) {
 	middle := func(figure func(trial) float64) float64 {
 		var v []float64
@@ -209,13 +208,12 @@ func medians(all []trial) (m trial) {
 	return m
 }
 
-// TestABottleneckIsShared has two senders fill one path: the kernel beside the kernel, and a stack
-// beside the kernel. Nobody takes much more than its share. It is run by WEIR_BADPATH=ROUNDS, as
-// the test above.
+// TestABottleneckIsShared has two senders share one path: two kernels, or a kernel and a stack.
+// Neither may take much more than half. It runs if WEIR_BADPATH=ROUNDS is set.
 func TestABottleneckIsShared(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
 	if rounds == 0 {
-		t.Skip("it takes minutes of real time: set WEIR_BADPATH to a number of rounds")
+		t.Skip("takes minutes: set WEIR_BADPATH to a number of rounds to run it")
 	}
 	for _, c := range []struct {
 		name string
@@ -249,7 +247,7 @@ func TestABottleneckIsShared(t *testing.T) {
 	}
 }
 
-// shared has two places send along one path at once, and says how much each carried.
+// shared has two places send along one path at once, and returns the bytes of each.
 func shared(t *testing.T, path badPath, seed uint64, stack bool, d time.Duration) (first, second float64) {
 	t.Run("", func(t *testing.T) {
 		left, one, two := kernelPlace(t, "10.79.0.1"), kernelPlace(t, "10.79.0.2"), place{}

@@ -9,9 +9,8 @@ import (
 	"weir/wire"
 )
 
-// bareHost is a host that is made of frames: what it sends and gets is what a test says. It answers
-// questions of ARP. It is 10.0.0.9 to a stack that is 10.0.0.1. It lives in virtual time
-// (testing/synctest).
+// bareHost is a host whose frames a test writes and reads itself. It answers ARP requests. Its
+// address is 10.0.0.9, the stack's is 10.0.0.1. It lives in virtual time (testing/synctest).
 type bareHost struct {
 	t     *testing.T
 	s     *Stack
@@ -22,7 +21,7 @@ type bareHost struct {
 
 var bareAddr, stackAddr = netip.MustParseAddr("10.0.0.9"), netip.MustParseAddr("10.0.0.1")
 
-// bare are a stack and its only neighbour.
+// bare returns a stack and its only neighbour.
 func bare(t *testing.T, c Config) (*Stack, *bareHost) {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{})
@@ -32,7 +31,7 @@ func bare(t *testing.T, c Config) (*Stack, *bareHost) {
 	return s, &bareHost{t: t, s: s, q: lb.Queue(0), mac: wire.MAC{2, 0, 0, 0, 0, 9}, stack: la.Caps().MAC}
 }
 
-// send sends a packet, from and to those whom f does not name otherwise.
+// send sends a packet; the default addresses are those of the two hosts.
 func (h *bareHost) send(f wire.IPv4Fields, payload []byte) { h.sendTo(h.stack, f, payload) }
 
 func (h *bareHost) sendTo(mac wire.MAC, f wire.IPv4Fields, payload []byte) {
@@ -49,7 +48,7 @@ func (h *bareHost) sendTo(mac wire.MAC, f wire.IPv4Fields, payload []byte) {
 	h.q.Write(&link.Parts{Head: wire.AppendIPv4(wire.AppendEthernet(nil, mac, h.mac, wire.TypeIPv4), &f), Body: [2][]byte{payload}})
 }
 
-// next is the next packet of the stack's, or nil when there is none for so long.
+// next returns the stack's next packet, or nil if none arrives in time.
 func (h *bareHost) next(wait time.Duration) wire.IPv4 {
 	h.t.Helper()
 	frames, end := make([]link.Frame, 1), time.Now().Add(wait)
@@ -81,7 +80,7 @@ func (h *bareHost) answer(m wire.ARP) {
 	}
 }
 
-// drops are how many packets the stack has dropped, by reason; those that are none are left out.
+// drops returns the stack's non-zero drop counters.
 func (h *bareHost) drops() map[Drop]uint64 {
 	all := map[Drop]uint64{}
 	for d, n := range h.s.Drops() {
@@ -92,13 +91,13 @@ func (h *bareHost) drops() map[Drop]uint64 {
 	return all
 }
 
-// datagramTo is a datagram from port 5000 to a port of the stack's.
+// datagramTo returns a datagram from port 5000 to a port of the stack.
 func datagramTo(port uint16, payload string) []byte {
 	from, to := netip.AddrPortFrom(bareAddr, 5000), netip.AddrPortFrom(stackAddr, port)
 	return append(wire.AppendUDP(nil, from, to, []byte(payload)), payload...)
 }
 
-// icmpOf is the message in a packet.
+// icmpOf returns the ICMP message in a packet.
 func icmpOf(t *testing.T, v wire.IPv4) wire.ICMP {
 	t.Helper()
 	if v == nil || v.Protocol() != wire.ICMPv4Protocol {

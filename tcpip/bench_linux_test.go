@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// withKernel runs a benchmark between the kernel and a stack on a TAP device, with each way for the
-// stack's application. Processor time is that of both ends.
+// withKernel runs a benchmark between the kernel and a stack on a TAP device, for each kind of
+// application on the stack. Processor time is that of both ends.
 func withKernel(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	for name, start := range applications {
 		b.Run(name, func(b *testing.B) {
@@ -20,7 +20,7 @@ func withKernel(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 				}
 				return c
 			}
-			dial().Close() // the neighbours know each other
+			dial().Close() // both have learnt their neighbour
 			began := processorTime()
 			do(b, dial)
 			b.ReportMetric(float64((processorTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")

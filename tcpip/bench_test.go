@@ -12,7 +12,7 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// The ways in which an application runs on a connection.
+// The kinds of application on a connection: a goroutine, or a session.
 var applications = map[string]func(b *testing.B, s *Stack){
 	"goroutine": func(b *testing.B, s *Stack) {
 		l, err := s.Listen("tcp", ":7")
@@ -39,12 +39,12 @@ var applications = map[string]func(b *testing.B, s *Stack){
 	},
 }
 
-// applied runs a benchmark with each of them, between two stacks in memory.
+// applied runs a benchmark with each kind of application, between two stacks in memory.
 func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	for name, start := range applications {
 		b.Run(name, func(b *testing.B) {
 			la, ls := link.Pair(link.PairConfig{Superframe: 65535, Checksum: true})
-			// or a connect benchmark runs out of ports
+			// avoids running out of ports in a connect benchmark
 			short := tcp.Config{TimeWaitDuration: time.Millisecond}
 			a := measured(b, Config{Link: la, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 			s := measured(b, Config{Link: ls, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
@@ -61,7 +61,7 @@ func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	}
 }
 
-// measured is a host that lives as long as the test.
+// measured returns a stack that is closed at the end of the test.
 func measured(b testing.TB, c Config) *Stack {
 	s, err := New(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func measured(b testing.TB, c Config) *Stack {
 	return s
 }
 
-// roundTrips sends a byte there and back, one after the other.
+// roundTrips sends a byte there and back, repeatedly.
 func roundTrips(b *testing.B, dial func() net.Conn) {
 	c := dial()
 	defer c.Close()
@@ -86,7 +86,7 @@ func roundTrips(b *testing.B, dial func() net.Conn) {
 	}
 }
 
-// connects opens a connection, sends 4 kB, takes them back, and closes.
+// connects opens a connection, sends 4 kB, receives them back, and closes.
 func connects(b *testing.B, dial func() net.Conn) {
 	p := make([]byte, 4096)
 	for b.Loop() {
@@ -104,7 +104,7 @@ func connects(b *testing.B, dial func() net.Conn) {
 	}
 }
 
-// streams sends 1 MiB and takes it back, again and again.
+// streams sends 1 MiB and receives it back, repeatedly.
 func streams(b *testing.B, dial func() net.Conn) {
 	c := dial()
 	defer c.Close()
@@ -126,8 +126,8 @@ func streams(b *testing.B, dial func() net.Conn) {
 	}
 }
 
-// A byte there and back between two stacks in memory: what the stack itself costs, at both ends,
-// and goroutines.
+// A byte there and back between two stacks in memory: the cost of the stack itself at both ends,
+// with goroutine switches.
 func BenchmarkRoundTrip(b *testing.B) { applied(b, roundTrips) }
 
 // A connection's whole life.

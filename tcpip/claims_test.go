@@ -14,8 +14,8 @@ import (
 	"weir/wire"
 )
 
-// Who is asked whether he has the address and does, keeps it: the other stack does not begin.
-func TestAnAddressThatIsTakenIsNotBegunWith(t *testing.T) {
+// A host that is probed for its address keeps it, and the new stack does not start.
+func TestNewFailsIfAnotherHostUsesTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
@@ -24,13 +24,14 @@ func TestAnAddressThatIsTakenIsNotBegunWith(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "10.0.0.2 is in use by 02:00:00:00:00:01") {
 			t.Errorf("%v", err)
 		}
-		if took := time.Since(began); took > time.Second { // the answer to the first probe says it
+		// the answer to the first probe suffices
+		if took := time.Since(began); took > time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
 }
 
-func TestAnAddressThatIsFreeIsUsed(t *testing.T) {
+func TestAFreeAddressIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
@@ -47,12 +48,12 @@ func TestAnAddressThatIsFreeIsUsed(t *testing.T) {
 	})
 }
 
-// Two hosts with one address: the one that yields loses it, with what runs over it; the other one
-// is told.
+// If two hosts have one address, the one with the yielding policy loses it and its connections. The
+// other one's OnConflict is called.
 func TestTwoHostsWithOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
-		// what each stack says; more than it can
+		// the conflicts that each stack reports; room for all
 		kept, lost := make(chan Conflict, 100), make(chan Conflict, 100)
 		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24"), ConflictPolicy: neigh.Yield, OnConflict: func(c Conflict) { lost <- c }})
 		l := listen(t, b, ":80")
@@ -61,7 +62,7 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		// what was said before the other one came is not for it
+		// drain the frames before the second host
 		for frames := make([]link.Frame, 32); ; {
 			if n, _ := la.Queue(0).Read(frames, 0); n == 0 {
 				break
@@ -84,12 +85,12 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 			t.Errorf("the new holder is not reached: %v", err)
 		}
 		if n := len(kept); n != 0 {
-			t.Errorf("who keeps it was told of %d conflicts", n)
+			t.Errorf("the host that keeps the address reported %d conflicts, want 1", n)
 		}
 	})
 }
 
-// A neighbour that moves to other hardware says so, and connections follow.
+// A neighbour with new hardware announces it, and connections use its new address.
 func TestConnectionsFollowTheirNeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})

@@ -16,8 +16,8 @@ import (
 	"weir/wire"
 )
 
-// A call that begins while the stack closes ends all the same: nobody would ever wake it.
-func TestCloseEndsADialThatBeginsMeanwhile(t *testing.T) {
+// A Dial that starts while the stack closes ends too.
+func TestCloseEndsAConcurrentDial(t *testing.T) {
 	for range 100 {
 		la, lb := link.Pair(link.PairConfig{})
 		s, err := New(Config{Link: la, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
@@ -25,7 +25,7 @@ func TestCloseEndsADialThatBeginsMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed := make(chan error, 64) // from each dial, once
-		begin := make(chan struct{})   // closed when all are to begin
+		begin := make(chan struct{})   // closed when all must start
 		for range cap(failed) {
 			go func() {
 				<-begin
@@ -42,16 +42,16 @@ func TestCloseEndsADialThatBeginsMeanwhile(t *testing.T) {
 					t.Errorf("a dial ended by %v", err)
 				}
 			case <-time.After(30 * time.Second):
-				t.Fatal("a dial waits for ever")
+				t.Fatal("a Dial did not return")
 			}
 		}
 		lb.Close()
 	}
 }
 
-// A connection whose handshake ends while its listener closes is not left behind in the queue,
-// where nobody would take it.
-func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
+// A connection whose handshake completes while its listener closes does not stay in the accept
+// queue, where it would never be accepted.
+func TestClosingAListenerEmptiesItsAcceptQueue(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +77,8 @@ func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
 	}
 }
 
-// What came for connections that nobody has accepted is memory that others can have when the
-// listener closes.
-func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
+// Closing a listener frees the memory of connections that were not accepted.
+func TestClosingAListenerFreesMemory(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := stack(t, Config{})
@@ -88,7 +87,7 @@ func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
 			c.Write(make([]byte, 3000)) //nolint:errcheck // the memory tells
 			synctest.Wait()
 			if reset { // before the listener closes
-				c.(*Conn).SetLinger(0) //nolint:errcheck // likewise
+				c.(*Conn).SetLinger(0) //nolint:errcheck // the test checks its effect
 				c.Close()
 				synctest.Wait()
 			}
@@ -98,19 +97,19 @@ func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
 			l.Close()
 			synctest.Wait()
 			if _, err := c.Read(make([]byte, 1)); err == nil || err == io.EOF {
-				t.Errorf("a connection that nobody has accepted ends by %v", err)
+				t.Errorf("a connection that was not accepted ended with %v", err)
 			}
 			c.Close()
 			if held, _ := s.Memory(); held != 0 {
-				t.Errorf("%d bytes are held by nobody", held)
+				t.Errorf("%d bytes are still in use, want 0", held)
 			}
 		})
 	}
 }
 
-// A link that is pulled out ends the connections over it: their timers were its reader's. Those of
+// A link that closes ends its connections, because its reader ran their timers. Connections over
 // the loopback go on.
-func TestALinkThatIsGoneEndsItsConnections(t *testing.T) {
+func TestAClosedLinkEndsItsConnections(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
 	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})

@@ -13,7 +13,7 @@ import (
 	"weir/wire"
 )
 
-// joined gives both ends of a connection in virtual time, and a way to cut what is between them.
+// joined returns both ends of a connection in virtual time, and a function that cuts the link.
 func joined(t *testing.T, do func(t *testing.T, a, b *Conn, cut func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func joined(t *testing.T, do func(t *testing.T, a, b *Conn, cut func())) {
 	})
 }
 
-// gone says whether an error is of a peer that does not answer; its neighbour does not either.
+// gone reports whether an error says that the peer does not answer.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTUNREACH)
 }
@@ -123,8 +123,8 @@ func TestCorkAndDelay(t *testing.T) {
 		if n := sent() - before; n != 0 {
 			t.Errorf("two small writes in a cork were %d segments", n)
 		}
-		a.SetCork(false)    //nolint:errcheck // likewise
-		a.SetNoDelay(false) //nolint:errcheck // likewise
+		a.SetCork(false)    //nolint:errcheck // the test checks its effect
+		a.SetNoDelay(false) //nolint:errcheck // the test checks its effect
 		if n := sent() - before; n != 1 {
 			t.Errorf("and %d without", n)
 		}
@@ -135,14 +135,14 @@ func TestCorkAndDelay(t *testing.T) {
 	})
 }
 
-// Urgent data is told of, and read in line.
+// Urgent data is reported, and read in line.
 func TestUrgent(t *testing.T) {
 	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
 		a.Write([]byte("all")) //nolint:errcheck // the peer sees it
 		if n, err := a.WriteUrgent([]byte("!")); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		a.Write([]byte("well")) //nolint:errcheck // likewise
+		a.Write([]byte("well")) //nolint:errcheck // the test checks its effect
 		synctest.Wait()
 		if n := b.Urgent(); n != 4 {
 			t.Errorf("%d bytes are urgent", n)
@@ -154,9 +154,8 @@ func TestUrgent(t *testing.T) {
 	})
 }
 
-// Segments say the kind of service that the application says, the SYN too; congestion notification
-// is not the application's.
-func TestKindOfService(t *testing.T) {
+// Segments have the TOS of the application, the SYN too, but not its ECN bits.
+func TestTOSOfSegments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		conns := make(chan net.Conn, 1) // the one

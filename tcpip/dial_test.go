@@ -14,8 +14,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// Of several addresses one that is silent has its share of the time, and one that nobody has is
-// given up by the network; the error of the first says what was wrong.
+// An address that does not answer has its share of the time; one without a host fails earlier. The
+// error of the first address is returned.
 func TestAddressesAreTriedInTurn(t *testing.T) {
 	silent, absent, here := netip.MustParseAddrPort("10.0.0.9:80"), netip.MustParseAddrPort("10.0.0.77:80"), netip.MustParseAddrPort("127.0.0.1:80")
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 	}{
 		{"the first", []netip.AddrPort{here, silent}, 0, nil},
 		{"a silent one before it", []netip.AddrPort{silent, here}, 10 * time.Second, nil},
-		{"one that nobody has before it", []netip.AddrPort{absent, here}, 3 * time.Second, nil},
+		{"an address without a host before it", []netip.AddrPort{absent, here}, 3 * time.Second, nil},
 		{"two silent ones", []netip.AddrPort{silent, silent}, 20 * time.Second, context.DeadlineExceeded},
 		{"none", []netip.AddrPort{absent, silent}, 20 * time.Second, syscall.EHOSTUNREACH},
 	} {
@@ -34,10 +34,10 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, h := bare(t, Config{})
 				listen(t, s, "127.0.0.1:80")
-				over := make(chan struct{}) // closed when the host is no longer asked
+				over := make(chan struct{}) // closed when the host need not answer any more
 				go func() {
 					defer close(over)
-					for range 10_000 { // it says where it is, and nothing else
+					for range 10_000 { // it answers ARP only
 						h.next(10 * time.Millisecond)
 					}
 				}()
@@ -60,11 +60,11 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 	}
 }
 
-// Who dials can say from where.
-func TestWhereConnectionsComeFrom(t *testing.T) {
+// A Dialer chooses the local address and port.
+func TestDialerLocalAddr(t *testing.T) {
 	for _, c := range []struct {
 		name, network, local, to string
-		from                     string // as the other end sees it; without a port, any
+		from                     string // as the other end sees it; without a port: any port
 		want                     error
 	}{
 		{"nothing is said", "tcp", "", "10.0.0.2:80", "10.0.0.1", nil},
@@ -83,7 +83,7 @@ func TestWhereConnectionsComeFrom(t *testing.T) {
 				la, lb := link.Pair(link.PairConfig{})
 				s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.3/24")})
 				peer := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
-				from := make(chan net.Addr, 3) // who waits -> the test: of each at most one
+				from := make(chan net.Addr, 3) // the servers -> the test: at most one each
 				seen(t, from, s, peer)
 				d := Dialer{Stack: s}
 				if c.local != "" {
@@ -106,7 +106,7 @@ func TestWhereConnectionsComeFrom(t *testing.T) {
 	}
 }
 
-// seen tells of who connects to, or sends to, the ports 80 of two stacks, and 53 of the second.
+// seen returns the sources that connect or send to ports 80 of two stacks, and 53 of the second.
 func seen(t *testing.T, from chan<- net.Addr, s, peer *Stack) {
 	for _, l := range []net.Listener{listen(t, s, ":80"), listen(t, peer, ":80")} {
 		go func() {
@@ -128,8 +128,8 @@ func seen(t *testing.T, from chan<- net.Addr, s, peer *Stack) {
 	}()
 }
 
-// A name is taken as long as it has a connection, and a second longer.
-func TestANameThatIsTaken(t *testing.T) {
+// A tuple is in use while it has a connection, and for a second longer.
+func TestATupleInUseIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})

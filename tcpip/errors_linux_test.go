@@ -16,20 +16,20 @@ import (
 	"weir/tcpip/link"
 )
 
-// hostOfConns is what the kernel's and the stack's hosts have in common.
+// hostOfConns is the common part of the kernel's and the stack's hosts.
 type hostOfConns struct {
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	listen func(network, address string) (net.Listener, error)
 	packet func(network, address string) (net.PacketConn, error)
-	silent string // an address at which nobody answers
+	silent string // an address without a host
 }
 
-// kernelOf is the kernel's, with package net.
+// kernelOf returns the kernel's host, by package net.
 func kernelOf(t *testing.T) hostOfConns {
 	return hostOfConns{new(net.Dialer).DialContext, net.Listen, net.ListenPacket, fullListener(t)}
 }
 
-// fullListener is a TCP address whose queue is full: a SYN is not answered.
+// fullListener returns a TCP address whose accept queue is full: SYNs to it are not answered.
 func fullListener(t *testing.T) string {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func fullListener(t *testing.T) string {
 	return ""
 }
 
-// stackOf is a stack's, with nobody on its link.
+// stackOf returns a stack's host whose link has no other host.
 func stackOf(t *testing.T) hostOfConns {
 	a, _ := hosts(t, link.PairConfig{})
 	return hostOfConns{a.DialContext, a.Listen, a.ListenPacket, "10.0.0.77:80"}
@@ -87,11 +87,11 @@ type conn interface {
 	SetLinger(int) error
 }
 
-// askedFor are what errors.Is is asked.
+// askedFor has the errors that errors.Is is asked for.
 var askedFor = []error{io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded, context.Canceled, net.ErrWriteToConnected, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
 	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMSGSIZE, syscall.ENOTCONN, syscall.EINVAL, syscall.EDESTADDRREQ}
 
-// kind is what an application can find out about an error.
+// kind describes the properties of an error that an application can find out.
 func kind(err error) string {
 	if err == nil {
 		return "none"
@@ -99,7 +99,7 @@ func kind(err error) string {
 	var is []string
 	var of *net.OpError
 	errors.As(err, &of)
-	// of one that is late package net says sometimes the one, and sometimes the other
+	// for a timeout, package net's error matches either of these
 	dial := of != nil && of.Op == "dial"
 	for _, k := range askedFor {
 		switch {
@@ -121,16 +121,16 @@ func kind(err error) string {
 	return strings.Join(is, ", ")
 }
 
-// expiring is a context that ends soon, or has.
+// expiring returns a context that ends soon, or has ended.
 func expiring(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// failures are what goes wrong on a host, by name.
+// failures has the failures to compare, by name.
 var failures = map[string]func(t *testing.T, h hostOfConns) error{
-	"dial where nobody listens": func(t *testing.T, h hostOfConns) error {
+	"dial a closed port": func(t *testing.T, h hostOfConns) error {
 		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:1")
 		return err
 	},
@@ -334,7 +334,7 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		_, err = c.Write(make([]byte, 65508))
 		return err
 	},
-	"write to somebody by a socket that is connected": func(t *testing.T, h hostOfConns) error {
+	"WriteTo on a connected socket": func(t *testing.T, h hostOfConns) error {
 		c, err := h.dial(t.Context(), "udp", "127.0.0.1:9")
 		if err != nil {
 			return nil
@@ -364,8 +364,9 @@ func writeUntil(c net.Conn) (err error) {
 	return err
 }
 
-// A Dial whose context ends by its deadline is late by every name, and is a timeout.
-func TestADialThatIsLate(t *testing.T) {
+// A Dial whose context has reached its deadline returns a timeout that also matches
+// context.DeadlineExceeded.
+func TestADialTimesOut(t *testing.T) {
 	for _, d := range []time.Duration{-1, 30 * time.Millisecond} {
 		_, err := stackOf(t).dial(expiring(t, d), "tcp", "10.0.0.77:80")
 		var timed net.Error
@@ -375,8 +376,7 @@ func TestADialThatIsLate(t *testing.T) {
 	}
 }
 
-// What an application can find out about an error is the same with the stack as with the kernel and
-// package net.
+// The stack's errors have the same properties as those of the kernel and package net.
 func TestErrorsAreTheKernels(t *testing.T) {
 	kernel, own := kernelOf(t), stackOf(t)
 	var names []string

@@ -21,14 +21,13 @@ import (
 	"weir/wire"
 )
 
-// What is fuzzed is a whole stack in virtual time, with a listener, a connection that it dials, a
-// datagram socket, and sockets bound to a protocol and to a type of frames. The input is a list of
-// frames for it. Whatever they are, no more may come of it than that they are dropped and counted:
-// the stack does not panic, sends nothing that is broken, and not much, and when all is over
-// nothing is left, no goroutine, connection, or byte.
+// FuzzFrames fuzzes a whole stack in virtual time: a listener, a dialed connection, a UDP socket
+// and raw sockets for a protocol and an EtherType. The input is a list of frames. Every frame must
+// be processed, or dropped and counted. The stack must not panic, must send only valid frames and
+// not too many, and at the end no goroutine, connection or byte may be left.
 func FuzzFrames(f *testing.F) {
 	var whole []byte
-	for _, r := range conversation(f) { // the whole, and each begin of it
+	for _, r := range conversation(f) { // the whole conversation, and each prefix of it
 		whole = r.append(whole)
 		f.Add(bytes.Clone(whole))
 	}
@@ -37,12 +36,12 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// play has a stack get frames, and says what it sent.
+// play sends frames to a stack and returns what it sent.
 func play(t *testing.T, all []record, change ...func(*Config)) []string {
 	return playOn(t, link.PairConfig{}, all, change...)
 }
 
-// playOn is that, on a link of some kind.
+// playOn is play on a given kind of link.
 func playOn(t *testing.T, on link.PairConfig, all []record, change ...func(*Config)) (said []string) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, on, change...)
@@ -55,39 +54,38 @@ func playOn(t *testing.T, on link.PairConfig, all []record, change ...func(*Conf
 	return said
 }
 
-// record is a frame with what is to be mended in it, so that a change somewhere gets further than
-// the first checksum.
+// record is a frame and the repairs to make on it, so that a mutation passes the first checksums.
 type record struct {
 	op    op
 	frame []byte
 }
 
-// op is what to mend, in bits.
+// op is a set of repairs.
 type op byte
 
 const (
-	mendEther op = 1 << iota // it is for the stack
-	// its IPv4 header has the stack's address, a length and a checksum that are right
+	mendEther op = 1 << iota // set the stack's destination MAC
+	// set the IPv4 destination, length and checksum
 	mendIP
-	// what it carries has ports that are used, and a checksum that is right
+	// set ports in use and the transport checksum
 	mendTransport
-	// the ports are those of the connection that the stack dials; otherwise of one that it accepts
+	// set the ports of the dialed connection; otherwise of an accepted one
 	ofDialed
-	// numbers of TCP, timestamps too, count from those that would be right
+	// sequence numbers and timestamps are relative to the expected ones
 	relative
 	together // the next frame comes in the same batch
-	soon     // time goes by behind it: 40 ms
-	late     // likewise 1 s; with soon 10 s
+	soon     // wait 40 ms after it
+	late     // wait 1 s after it; with soon 10 s
 )
 
-// answersMost is how many frames may answer one: all that the application has to send, in the
-// smallest segments that a peer may ask for.
+// answersMost limits the frames that answer one: all data of the application, in the smallest
+// segments that a peer may ask for.
 const answersMost = 1000
 
-// recordsMost is how many records of an input are played.
+// recordsMost limits the records of an input.
 const recordsMost = 60
 
-// records reads an input: of each record the op, the length in two bytes, and the frame.
+// records parses an input: for each record the op, the length in two bytes, and the frame.
 func records(b []byte) (all []record) {
 	for len(b) >= 3 && len(all) < recordsMost {
 		n := min(int(binary.LittleEndian.Uint16(b[1:])), len(b)-3, 2000)
@@ -108,11 +106,11 @@ var (
 	benchPeer = netip.MustParseAddr("10.0.0.2")
 )
 
-// told is a connection as the peer sees it, by what the stack has sent.
-type told struct {
+// peerView is a connection as the peer sees it, from what the stack has sent.
+type peerView struct {
 	ours, peers uint16   // ports; ours is the stack's
-	from, next  wire.Seq // of what the stack has sent: what it began with, what comes next
-	expects     wire.Seq // what it expects
+	from, next  wire.Seq // initial and next sequence number of the stack
+	expects     wire.Seq // next sequence number that the stack expects
 	stamp       wire.Timestamp
 }
 
@@ -123,11 +121,11 @@ type bench struct {
 	link    link.Link
 	stop    chan struct{} // the bench -> the applications: closed when they are to end
 	apps    sync.WaitGroup
-	flows   [2]told // the one accepted, the one dialed
-	answers int     // frames that the stack has sent since the last record
-	plain   bool    // checksums are the stack's, and segments
+	flows   [2]peerView // the one accepted, the one dialed
+	answers int         // frames that the stack has sent since the last record
+	plain   bool        // the stack computes checksums and segments itself
 	begun   time.Time
-	said    []string // what the stack has sent, in words, without what is drawn by lot
+	said    []string // what the stack has sent, in words, without random numbers
 }
 
 func newBench(t *testing.T, on link.PairConfig, change ...func(*Config)) *bench {
@@ -143,9 +141,9 @@ func newBench(t *testing.T, on link.PairConfig, change ...func(*Config)) *bench 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.secret = [16]byte{} // what is drawn by lot is the same each time
+	s.secret = [16]byte{} // makes random numbers repeatable
 	b.s = s
-	b.flows = [2]told{{ours: 80, peers: 1000}, {ours: 50_000, peers: 7}}
+	b.flows = [2]peerView{{ours: 80, peers: 1000}, {ours: 50_000, peers: 7}}
 	l, err1 := s.Listen("tcp", ":80")
 	u, err2 := s.ListenPacket("udp", ":53")
 	raw, err3 := s.ListenIP(89)
@@ -164,12 +162,12 @@ func newBench(t *testing.T, on link.PairConfig, change ...func(*Config)) *bench 
 	return b
 }
 
-// closeAtEnd closes something when the applications are to end.
+// closeAtEnd closes something when the applications must end.
 func (b *bench) closeAtEnd(c io.Closer) {
 	b.apps.Go(func() { <-b.stop; c.Close() })
 }
 
-// accepts sends back what comes on each connection.
+// accepts echoes on each connection.
 func (b *bench) accepts(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -187,15 +185,15 @@ func (b *bench) accepts(l net.Listener) {
 // dials connects, sends more than a few segments, and reads.
 func (b *bench) dials() {
 	dialed := &b.flows[1]
-	// from a port that is no chance's
+	// from a fixed port
 	c := b.s.openTuple(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false)
 	if err := c.connect(b.t.Context(), 0); err != nil {
 		return
 	}
 	b.closeAtEnd(c)
-	b.apps.Go(func() { io.Copy(io.Discard, c) }) //nolint:errcheck // likewise
-	c.Write(make([]byte, 50_000))                //nolint:errcheck // likewise
-	c.CloseWrite()                               //nolint:errcheck // likewise
+	b.apps.Go(func() { io.Copy(io.Discard, c) }) //nolint:errcheck // the test checks its effect
+	c.Write(make([]byte, 50_000))                //nolint:errcheck // the test checks its effect
+	c.CloseWrite()                               //nolint:errcheck // the test checks its effect
 }
 
 // bounce sends each packet back.
@@ -207,12 +205,12 @@ func bounce(c net.PacketConn) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err == nil:
-			c.WriteTo(p[:n], from) //nolint:errcheck // likewise
+			c.WriteTo(p[:n], from) //nolint:errcheck // the test checks its effect
 		}
 	}
 }
 
-// get has the stack get a frame.
+// get delivers a frame to the stack.
 func (b *bench) get(r record) {
 	b.answers = 0
 	f := b.mended(r)
@@ -230,12 +228,12 @@ func (b *bench) get(r record) {
 	b.step(pause)
 }
 
-// step lets time go by, and everybody do what there is to do.
+// step advances the time, and lets all goroutines run until they block.
 func (b *bench) step(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 	before := len(b.said)
-	// who is first of two kinds is nobody's promise
+	// the order of two kinds is not deterministic
 	defer func() { slices.SortStableFunc(b.said[before:], byKind) }()
 	var batch [32]link.Frame
 	for {
@@ -250,18 +248,17 @@ func (b *bench) step(d time.Duration) {
 	}
 }
 
-// byKind puts what was said in order by its first word: whom it is for, and of which protocol or
-// connection.
+// byKind sorts what was sent by its first word: its destination, and its protocol or connection.
 func byKind(a, b string) int {
 	x, _, _ := strings.Cut(a, " ")
 	y, _, _ := strings.Cut(b, " ")
 	return strings.Compare(x, y)
 }
 
-// end ends the applications, and looks for what is left.
+// end ends the applications, and checks that nothing is left.
 func (b *bench) end() {
 	close(b.stop)
-	// a peer that is silent is given up, if late: a closed window has to be probed some times
+	// a silent peer is given up late: a closed window is probed several times first
 	for range 1200 {
 		b.step(time.Second)
 		if len(b.s.Connections()) == 0 && b.s.unfinished() == 0 {
@@ -282,7 +279,7 @@ func (b *bench) end() {
 	b.link.Close()
 }
 
-// mended is a record's frame as it is sent.
+// mended returns a record's frame after its repairs.
 func (b *bench) mended(r record) []byte {
 	f := append([]byte(nil), r.frame...)
 	if r.op&mendEther == 0 || len(f) < wire.EthernetHeader {
@@ -342,8 +339,8 @@ func (b *bench) mendTransport(o op, protocol wire.Protocol, p []byte) {
 	}
 }
 
-// mendQuote has an error be about a segment that is under way.
-func (b *bench) mendQuote(fl *told, p []byte) {
+// mendQuote makes an ICMP error quote a segment in flight.
+func (b *bench) mendQuote(fl *peerView, p []byte) {
 	q := p[wire.ICMPHeader:]
 	if t := wire.ICMPType(p[0]); t == wire.EchoReply || t == wire.EchoRequest || len(q) < wire.IPv4Header+8 || q[0] != 0x45 {
 		return
@@ -358,9 +355,8 @@ func (b *bench) mendQuote(fl *told, p []byte) {
 	}
 }
 
-// mendStamps has a segment's timestamps count from the peer's clock and from what the stack sent
-// last.
-func (b *bench) mendStamps(fl *told, p []byte) {
+// mendStamps makes a segment's timestamps relative to the peer's clock and the stack's last one.
+func (b *bench) mendStamps(fl *peerView, p []byte) {
 	header := min(int(p[12]>>4)*4, len(p))
 	for o := p[min(wire.TCPHeader, header):header]; len(o) > 1 && o[0] != 0; {
 		switch {
@@ -379,7 +375,7 @@ func (b *bench) mendStamps(fl *told, p []byte) {
 
 func add32(b []byte, n uint32) { binary.BigEndian.PutUint32(b, binary.BigEndian.Uint32(b)+n) }
 
-// see looks at a frame that the stack sent: it has to be right.
+// see checks a frame that the stack sent.
 func (b *bench) see(f []byte) {
 	e, fault := wire.ParseEthernet(f)
 	if fault != wire.OK || e.Src() != b.s.ifaces[0].caps.MAC || b.plain && len(e.Payload()) > 1500 && e.Type() == wire.TypeIPv4 {
@@ -412,7 +408,7 @@ func (b *bench) see(f []byte) {
 	b.said = append(b.said, fmt.Sprintf("%v/%d %x len %d sum %08x", p.Dst(), p.Protocol(), p.Payload()[:min(8, len(p.Payload()))], len(p.Payload()), crc32.ChecksumIEEE(p.Payload())))
 }
 
-// seeSegment follows the stack's side of a connection.
+// seeSegment tracks the stack's side of a connection.
 func (b *bench) seeSegment(p wire.IPv4) {
 	v, fault := wire.ParseTCP(p.Payload())
 	if fault != wire.OK || b.plain && !v.ChecksumOK(p.Src(), p.Dst()) {

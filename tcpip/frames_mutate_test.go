@@ -11,9 +11,8 @@ import (
 	"weir/wire"
 )
 
-// FuzzConversations plays conversations that were changed where headers have their fields: what a
-// number says is not looked at, it is what all changes are drawn from. So changes reach deeper than
-// those that know nothing of packets (FuzzFrames).
+// FuzzConversations plays conversations with mutated header fields. The input is only the seed of
+// all mutations. They reach deeper than those of FuzzFrames, which know nothing of packets.
 func FuzzConversations(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
@@ -37,9 +36,9 @@ func FuzzConversations(f *testing.F) {
 	})
 }
 
-// both plays to a stack that runs as a chain and to one that runs as a network: they say the same,
-// when frames come one by one. How many of those that come together are a batch, which is
-// acknowledged once, is chance.
+// both plays to a stack with RunChain and to one with RunNetwork, and requires the same output for
+// frames sent one by one. For frames sent together, the batches, and so the acknowledgments, may
+// differ.
 func both(t *testing.T, all []record) {
 	t.Helper()
 	for i := range all {
@@ -56,7 +55,7 @@ func both(t *testing.T, all []record) {
 	}
 }
 
-// garbled is a conversation with a few things changed.
+// garbled returns a mutated conversation.
 func garbled(r *rand.Rand, whole []record) []record {
 	var all []record
 	for _, x := range whole {
@@ -89,7 +88,7 @@ func garbled(r *rand.Rand, whole []record) []record {
 	return all[:min(len(all), recordsMost)]
 }
 
-// garble changes a field of what a frame carries.
+// garble mutates a field of a frame's payload.
 func garble(r *rand.Rand, x *record) {
 	e, fault := wire.ParseEthernet(x.frame)
 	if fault != wire.OK || e.Type() != wire.TypeIPv4 || len(e.Payload()) < wire.IPv4Header {
@@ -113,10 +112,10 @@ func garble(r *rand.Rand, x *record) {
 	}
 }
 
-// offsets are how far a sequence number is moved.
+// offsets are the distances that sequence numbers are moved by.
 var offsets = []int32{-1, 1, 2, -2, 100, -100, 1448, -1448, 10_000, -10_000, 65_535, -65_535, 1 << 20, 1 << 30, -1 << 31, 1<<31 - 1}
 
-// optionBytes are options that change something.
+// optionBytes are options with an effect.
 var optionBytes = []string{
 	"\x05\x0a\x00\x00\x00\x01\x00\x00\x05\xa9\x01\x01", "\x05\x12\x00\x00\x00\x01\x00\x00\x00\x09\x00\x00\x00\x05\x00\x00\x00\x07\x01\x01", "\x02\x04\x00\x01", "\x02\x04\xff\xff",
 	"\x03\x03\x0e\x00", "\x04\x02\x01\x01", "\x08\x0a\xff\xff\xff\xff\x00\x00\x00\x00\x01\x01", "\x08\x0a\x00\x00\x00\x00\xff\xff\xff\xff\x01\x01", "\x08\x00\x00\x00", "\x00\x00\x00\x00", "\x1c\x04\x00\x01", "\x22\x02\x01\x01",

@@ -18,13 +18,12 @@ import (
 	"weir/wire"
 )
 
-// A conversation of two stacks, of which the one is the bench's, in files:
-// testdata/conversation.txt has the frames that it got, in hex, a line each: handshakes either way,
-// data, the end, datagrams, fragments, errors about its own packets, ARP. WEIR_GOLDEN=write makes
-// the file anew.
+// testdata/conversation.txt is a conversation of two stacks: the frames that the bench's stack
+// received, in hex, one a line. It has handshakes in both directions, data, ends, datagrams,
+// fragments, ICMP errors about its own packets, and ARP. WEIR_GOLDEN=write writes the file.
 const conversationFile = "testdata/conversation.txt"
 
-// conversation is that, as records.
+// conversation returns the file as records.
 func conversation(t testing.TB) (all []record) {
 	t.Helper()
 	text, err := os.ReadFile(conversationFile)
@@ -41,9 +40,9 @@ func conversation(t testing.TB) (all []record) {
 	return all
 }
 
-// The records of a conversation, played, are one: data goes both ways on both connections, and
-// whatever asks is answered.
-func TestAConversationPlayedIsOne(t *testing.T) {
+// The replayed conversation works: data goes both ways on both connections, and requests are
+// answered.
+func TestTheRecordedConversationReplays(t *testing.T) {
 	if os.Getenv("WEIR_GOLDEN") == "write" {
 		synctest.Test(t, func(t *testing.T) {
 			var text strings.Builder
@@ -65,8 +64,7 @@ func TestAConversationPlayedIsOne(t *testing.T) {
 	}
 }
 
-// asRecord has a frame be taken wherever it is played: numbers of TCP count from what is right
-// there.
+// asRecord makes a frame valid wherever it is played: its sequence numbers become relative.
 func asRecord(f []byte) record {
 	f = bytes.Clone(f)
 	r := record{op: mendEther | soon, frame: f}
@@ -89,7 +87,7 @@ func asRecord(f []byte) record {
 	return r
 }
 
-// overheard are the frames that come to a stack which talks with another one.
+// overheard returns the frames that a stack receives while it talks with another one.
 func overheard(t *testing.T) (frames [][]byte) {
 	la, ra := link.Pair(link.PairConfig{})
 	lb, rb := link.Pair(link.PairConfig{})
@@ -121,7 +119,7 @@ func overheard(t *testing.T) (frames [][]byte) {
 	return frames
 }
 
-// talk has two stacks say something of everything. What fails shows in the frames.
+// talk has two stacks exchange something of every kind. Failures show in the frames.
 func talk(a, b *Stack) {
 	la, _ := a.Listen("tcp", ":80")
 	lb, _ := b.Listen("tcp", ":7")
@@ -188,10 +186,10 @@ func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *St
 	return s
 }
 
-// held is how many bytes the buffers of all connections hold.
+// held returns the bytes used by the buffers of all connections.
 func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.available.Load() }
 
-// unfinished is how many bytes of fragments wait for others.
+// unfinished returns the bytes of incomplete packets.
 func (s *Stack) unfinished() int {
 	s.fragsMu.Lock()
 	defer s.fragsMu.Unlock()

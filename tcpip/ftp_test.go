@@ -18,8 +18,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// ftpServer is as much of a server (RFC 959, RFC 2428) as a client needs that sends and fetches
-// files. It has a session at a time.
+// ftpServer is a part of an FTP server (RFC 959, RFC 2428), enough for a client that stores and
+// fetches files. It has one session at a time.
 type ftpServer struct {
 	s     *Stack
 	files map[string][]byte
@@ -32,7 +32,7 @@ func (f *ftpServer) serve(l net.Listener) error {
 	}
 	defer conn.Close()
 	control, from := textproto.NewConn(conn), 0
-	var data net.Listener                                       // that the client was told of
+	var data net.Listener                                       // announced to the client
 	say := func(line string) { control.PrintfLine("%s", line) } //nolint:errcheck // the next read tells
 	say("220 ready")
 	for {
@@ -62,7 +62,7 @@ func (f *ftpServer) serve(l net.Listener) error {
 	}
 }
 
-// answer answers what needs no data.
+// answer answers commands without data.
 func (f *ftpServer) answer(command, argument string) string {
 	file, ok := f.files[argument]
 	switch {
@@ -83,7 +83,7 @@ func (f *ftpServer) answer(command, argument string) string {
 	return "502 no"
 }
 
-// transfer carries a file, or the list of files, over a connection of its own.
+// transfer sends or receives a file or a listing over a data connection.
 func (f *ftpServer) transfer(l net.Listener, command, name string, from int, say func(string)) string {
 	defer l.Close()
 	file, ok := f.files[name]
@@ -151,7 +151,7 @@ func TestFTP(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := c.Retr("large"); err == nil {
-		t.Error("what is gone is fetched")
+		t.Error("a deleted file was fetched")
 	}
 	if err := c.Quit(); err != nil {
 		t.Error(err)

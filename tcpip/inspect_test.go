@@ -10,7 +10,7 @@ import (
 	"weir/tcpip/tcp"
 )
 
-func TestARunningStackIsSeen(t *testing.T) {
+func TestInspectionOfConnections(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	l := listen(t, b, "10.0.0.2:80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
@@ -42,7 +42,7 @@ func TestARunningStackIsSeen(t *testing.T) {
 	}
 }
 
-func TestRoutesSocketsAndDropsAreSeen(t *testing.T) {
+func TestInspectionOfRoutesSocketsAndDrops(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	if r := a.Routes(); len(r) != 2 || r[0].To.String() != "10.0.0.0/24" || r[0].Interface != "link" || r[0].Source.String() != "10.0.0.1" || r[1].Interface != "lo" {
 		t.Errorf("%+v", r)
@@ -54,25 +54,25 @@ func TestRoutesSocketsAndDropsAreSeen(t *testing.T) {
 	defer u.Close()
 	c := dial(t, a, "udp", "10.0.0.2:53")
 	for range 3 {
-		c.Write([]byte("four")) //nolint:errcheck // what comes tells
+		c.Write([]byte("four")) //nolint:errcheck // the test checks what arrives
 	}
 	eventually(t, func() bool { s := b.Sockets(); return len(s) == 1 && s[0].Waiting == 3 })
 	if got := a.Sockets(); len(got) != 1 || got[0].Remote.String() != "10.0.0.2:53" {
 		t.Errorf("%+v", got)
 	}
-	dial(t, a, "udp", "10.0.0.2:54").Write([]byte("nobody")) //nolint:errcheck // likewise
+	dial(t, a, "udp", "10.0.0.2:54").Write([]byte("nobody")) //nolint:errcheck // the test checks its effect
 	eventually(t, func() bool { return maps.Collect(b.Drops())[DropUDPPort] == 1 })
 	if held, most := a.Memory(); held != 0 || most != 256<<20 {
 		t.Errorf("%d of %d bytes", held, most)
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t testing.TB, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("it does not happen")
+			t.Fatal("the condition did not become true")
 		}
 	}
 }

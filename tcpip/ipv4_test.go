@@ -11,8 +11,8 @@ import (
 	"weir/wire"
 )
 
-// What comes is answered by an error, or by nothing (RFC 1122, sections 3.2.1 and 3.2.2).
-func TestWhatIsAnsweredByAnError(t *testing.T) {
+// Packets are answered by an ICMP error, or not at all (RFC 1122, sections 3.2.1 and 3.2.2).
+func TestWhichPacketsAreAnsweredByICMPErrors(t *testing.T) {
 	udp := wire.UDPProtocol
 	from := func(a string) netip.Addr { return netip.MustParseAddr(a) }
 	for _, c := range []struct {
@@ -25,16 +25,16 @@ func TestWhatIsAnsweredByAnError(t *testing.T) {
 		rest    uint32
 		why     Drop
 	}{
-		{name: "a datagram for a port that nobody has", f: wire.IPv4Fields{Protocol: udp}, payload: datagramTo(9, "x"), kind: wire.Unreachable, code: wire.PortUnreachable, why: DropUDPPort},
+		{name: "a datagram for a closed port", f: wire.IPv4Fields{Protocol: udp}, payload: datagramTo(9, "x"), kind: wire.Unreachable, code: wire.PortUnreachable, why: DropUDPPort},
 		{name: "the same at its last hop", f: wire.IPv4Fields{Protocol: udp, TTL: 1}, payload: datagramTo(9, "x"), kind: wire.Unreachable, code: wire.PortUnreachable, why: DropUDPPort},
-		{name: "a protocol that nobody knows", f: wire.IPv4Fields{Protocol: 99}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
-		{name: "an option that nobody knows", f: wire.IPv4Fields{Protocol: 99, Options: []byte{0x99, 4, 1, 2}}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
+		{name: "an unknown protocol", f: wire.IPv4Fields{Protocol: 99}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
+		{name: "an unknown option", f: wire.IPv4Fields{Protocol: 99, Options: []byte{0x99, 4, 1, 2}}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
 		{name: "an option that is longer than the header", f: wire.IPv4Fields{Protocol: udp, Options: []byte{1, 7, 9, 4}}, payload: datagramTo(9, "x"), kind: wire.ParameterProblem, rest: 21 << 24, why: DropOptions},
 		{name: "a source route", f: wire.IPv4Fields{Protocol: udp, Options: []byte{131, 7, 4, 10, 0, 0, 7, 0}}, payload: datagramTo(9, "x"), why: DropOptions},
 		{name: "for everybody", f: wire.IPv4Fields{Protocol: udp, Dst: from("10.0.0.255")}, payload: datagramTo(9, ""), why: DropUDPHeader},
-		{name: "for everybody, by a protocol that nobody knows", f: wire.IPv4Fields{Protocol: 99, Dst: from("255.255.255.255")}, payload: []byte("12345678"), why: DropProtocol},
+		{name: "broadcast with an unknown protocol", f: wire.IPv4Fields{Protocol: 99, Dst: from("255.255.255.255")}, payload: []byte("12345678"), why: DropProtocol},
 		{name: "for the stack, but sent to all", f: wire.IPv4Fields{Protocol: 99}, to: wire.Broadcast, payload: []byte("12345678"), why: DropProtocol},
-		{name: "for somebody else", f: wire.IPv4Fields{Protocol: 99, Dst: from("10.0.0.8")}, payload: []byte("12345678"), why: DropNotOurs},
+		{name: "for another host", f: wire.IPv4Fields{Protocol: 99, Dst: from("10.0.0.8")}, payload: []byte("12345678"), why: DropNotOurs},
 		{name: "for the loopback", f: wire.IPv4Fields{Protocol: 99, Dst: from("127.0.0.1")}, payload: []byte("12345678"), why: DropNotOurs},
 		{name: "from the stack's own address", f: wire.IPv4Fields{Protocol: 99, Src: stackAddr}, payload: []byte("12345678"), why: DropSource},
 		{name: "from everybody", f: wire.IPv4Fields{Protocol: 99, Src: from("10.0.0.255")}, payload: []byte("12345678"), why: DropSource},
@@ -42,8 +42,8 @@ func TestWhatIsAnsweredByAnError(t *testing.T) {
 		{name: "from a group", f: wire.IPv4Fields{Protocol: 99, Src: from("224.0.0.1")}, payload: []byte("12345678"), why: DropSource},
 		{name: "from the loopback", f: wire.IPv4Fields{Protocol: 99, Src: from("127.0.0.1")}, payload: []byte("12345678"), why: DropSource},
 		{name: "an error about nothing that was sent", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, payload: wire.AppendICMP(nil, wire.Unreachable, wire.PortUnreachable, 0, make([]byte, 28)), why: DropICMP},
-		{name: "a message that nobody knows", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, payload: wire.AppendICMP(nil, 99, 0, 0, nil), why: DropICMP},
-		{name: "an echo for everybody", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: from("10.0.0.255")}, payload: wire.AppendICMP(nil, wire.EchoRequest, 0, 0, nil), why: DropICMP},
+		{name: "an unknown message", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, payload: wire.AppendICMP(nil, 99, 0, 0, nil), why: DropICMP},
+		{name: "a broadcast echo", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: from("10.0.0.255")}, payload: wire.AppendICMP(nil, wire.EchoRequest, 0, 0, nil), why: DropICMP},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,9 +74,9 @@ func TestWhatIsAnsweredByAnError(t *testing.T) {
 	}
 }
 
-// A packet whose fragments do not all come is told of after 30 s, if the first of them has come
-// (RFC 792).
-func TestFragmentsThatDoNotCome(t *testing.T) {
+// A packet whose fragments do not all arrive causes an ICMP error after 30 s, if the first of them
+// has arrived (RFC 792).
+func TestReassemblyTimesOut(t *testing.T) {
 	for offset, told := range map[int]bool{0: true, 8: false} {
 		synctest.Test(t, func(t *testing.T) {
 			_, h := bare(t, Config{})
@@ -87,36 +87,36 @@ func TestFragmentsThatDoNotCome(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if (v != nil) != told {
-				t.Fatalf("from %d on: told %t", offset, v != nil)
+				t.Fatalf("fragments from offset %d: ICMP error %t", offset, v != nil)
 			}
 			if told {
 				if m := icmpOf(t, v); m.Type() != wire.TimeExceeded || m.Code() != wire.ReassemblyExceeded {
-					t.Errorf("it is told %d, %d", m.Type(), m.Code())
+					t.Errorf("got ICMP type %d, code %d, want time exceeded in reassembly", m.Type(), m.Code())
 				}
 			}
 		})
 	}
 }
 
-// Errors are few, whoever asks for them.
+// The rate of ICMP errors is limited.
 func TestErrorsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{ErrorRate: 1})
-		told := 0
+		answered := 0
 		for range 100 {
 			h.send(wire.IPv4Fields{Protocol: 99}, []byte("12345678"))
 			if h.next(10*time.Millisecond) != nil {
-				told++
+				answered++
 			}
 		}
-		if told < 5 || told > 30 { // ten at once, on average
-			t.Errorf("%d of 100 were told", told)
+		if answered < 5 || answered > 30 { // ten at once, on average
+			t.Errorf("%d of 100 packets caused an error, want about 10", answered)
 		}
 	})
 }
 
-// An echo is answered with its data, its kind of service, and the way that it took (RFC 1122,
-// section 3.2.2.6), by as many hops as the stack is told.
+// An echo reply has the data, the TOS and the answered options of the request (RFC 1122, section
+// 3.2.2.6), and the configured TTL.
 func TestEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{TTL: 17})

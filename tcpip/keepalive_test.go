@@ -12,15 +12,15 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// keptAlive is how the peer of a connection is probed.
+// keptAlive returns the keep-alive parameters of a connection.
 func (c *Conn) keptAlive() tcp.KeepAlive {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tcp.KeepAlive()
 }
 
-// Connections are probed as those of the net package are: after 15 s, every 15 s, 9 times
-// (net.KeepAliveConfig), unless somebody has said otherwise.
+// By default connections are probed as those of package net are: after 15 s, every 15 s, 9 times
+// (net.KeepAliveConfig).
 func TestKeepAliveIsTheNetPackages(t *testing.T) {
 	standard := tcp.KeepAlive{Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 9}
 	off := tcp.KeepAlive{Interval: 15 * time.Second, Count: 9}
@@ -56,9 +56,8 @@ func TestKeepAliveIsTheNetPackages(t *testing.T) {
 	}
 }
 
-// A peer that is gone without a word is found out, whoever the connection is for, 150 s after it
-// was last heard of.
-func TestAPeerThatIsGoneIsFoundOut(t *testing.T) {
+// A dead peer is detected 150 s after its last segment, for connections of all kinds.
+func TestKeepAliveDetectsADeadPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		a, b := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})

@@ -12,9 +12,9 @@ import (
 	"weir/internal/testsize"
 )
 
-// stream writes n bytes that do not repeat soon, and returns their sum.
+// stream writes n bytes with a long period, and returns their sum.
 func stream(w io.Writer, n int, seed byte) (uint32, error) {
-	block := make([]byte, 1<<20+7) // no power of two: what comes at a wrong place shows
+	block := make([]byte, 1<<20+7) // not a power of two, so that misplaced data changes the sum
 	rand.NewChaCha8([32]byte{seed}).Read(block)
 	sum := uint32(0)
 	for n > 0 {
@@ -28,7 +28,7 @@ func stream(w io.Writer, n int, seed byte) (uint32, error) {
 	return sum, nil
 }
 
-// drain reads to the end, and returns the sum of what came.
+// drain reads to the end, and returns the sum of all bytes.
 func drain(r io.Reader) (sum uint32, n int, err error) {
 	for b := make([]byte, 256<<10); ; {
 		k, err := r.Read(b)
@@ -42,7 +42,7 @@ func drain(r io.Reader) (sum uint32, n int, err error) {
 	}
 }
 
-// halfCloser is what both ends of a connection are.
+// halfCloser is a connection of either end.
 type halfCloser interface {
 	net.Conn
 	CloseWrite() error
@@ -103,7 +103,7 @@ func TestKernelBulkBothWays(t *testing.T) {
 	}
 }
 
-// info is what the kernel knows of a connection of its own.
+// info returns the kernel's TCP_INFO of a connection of its own.
 func info(t *testing.T, c *net.TCPConn) unix.TCPInfo {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -117,16 +117,16 @@ func info(t *testing.T, c *net.TCPConn) unix.TCPInfo {
 	return *got
 }
 
-// alive says that somebody else's connection goes on.
+// alive checks that another connection still works.
 func alive(t *testing.T, p *peer) {
 	t.Helper()
 	a, b := p.pair(t, true)
 	exchange(t, a, b, 100_000)
 }
 
-// An application of the stack's that stops reading closes the window, and bounds what the stack
-// holds: the peer waits, probes, and goes on when it reads.
-func TestKernelAReaderThatStops(t *testing.T) {
+// If the stack's application stops reading, the receive window closes, and the stack's memory stays
+// limited. The peer probes the window, and continues when the application reads.
+func TestKernelFillsTheStacksWindow(t *testing.T) {
 	const size = 64 << 20
 	p := kernel(t, false)
 	a, b := p.pair(t, false)
@@ -150,8 +150,8 @@ func TestKernelAReaderThatStops(t *testing.T) {
 	}
 }
 
-// The other way round: an application of the kernel's that stops reading.
-func TestKernelAPeerThatStopsReading(t *testing.T) {
+// The same for an application of the kernel that stops reading.
+func TestKernelClosesItsWindow(t *testing.T) {
 	const size = 64 << 20
 	p := kernel(t, false)
 	a, b := p.pair(t, true)

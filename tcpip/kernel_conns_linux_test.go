@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-// A connection between the stack and the kernel is the net package's at both ends, whoever dials,
-// with offloads and without, as a chain and as a network.
+// A connection between the stack and the kernel behaves like one of package net at both ends,
+// whichever end dials, with and without offloads, with both concurrency models.
 func TestKernelConnsAreThoseOfNet(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -34,8 +34,8 @@ func TestKernelConnsAreThoseOfNet(t *testing.T) {
 	}
 }
 
-// Short connections, several at a time, half of them dialed by the kernel, half by the stack.
-// Whoever dialed asks, the other answers; now the one closes first, now the other.
+// Short connections run in parallel, half dialed by the kernel, half by the stack. The dialing end
+// sends a request. Either end closes first.
 func TestKernelShortConnections(t *testing.T) {
 	const each, clients = 5000, 8
 	p := kernel(t, false)
@@ -72,8 +72,8 @@ func TestKernelShortConnections(t *testing.T) {
 	}
 }
 
-// servePairs answers each connection's question: its bytes, turned round. Every second one is
-// closed by the server first.
+// servePairs answers each request with its reversed bytes, and closes every second connection
+// first.
 func servePairs(l net.Listener, served *atomic.Int64) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -94,14 +94,14 @@ func servePairs(l net.Listener, served *atomic.Int64) {
 			}
 			c.Write(a[:]) //nolint:errcheck // the client tells
 			if q[7]%2 == 0 {
-				io.Copy(io.Discard, c) //nolint:errcheck // likewise
+				io.Copy(io.Discard, c) //nolint:errcheck // the test checks its effect
 			}
 			served.Add(1)
 		})
 	}
 }
 
-// askOften makes so many connections, one after the other.
+// askOften makes several connections, one after the other.
 func askOften(dial func(string) (net.Conn, error), address string, n, who int) error {
 	for i := range n {
 		c, err := dial(address)

@@ -12,8 +12,7 @@ import (
 	"weir/wire"
 )
 
-// More SYNs than a listener has room for, from everywhere, do not keep others out, and what they
-// take is bounded.
+// A flood of SYNs from many addresses neither denies service to others nor takes unlimited memory.
 func TestKernelSYNFlood(t *testing.T) {
 	p := kernel(t, false, func(c *Config) {
 		c.Backlog = 64
@@ -40,7 +39,7 @@ func TestKernelSYNFlood(t *testing.T) {
 	for range 50 {
 		c := p.dial(t, stackHost+":80").(*net.TCPConn)
 		first := make(chan error, 1) // the goroutine below -> here
-		// who speaks first is heard even if the end of the handshake is lost in the flood
+		// a client that sends first is served even if the flood displaces the end of its handshake
 		go func() { _, err := c.Write([]byte("x")); first <- err }()
 		d, err := l.Accept()
 		if err != nil {
@@ -60,7 +59,7 @@ func TestKernelSYNFlood(t *testing.T) {
 	}
 }
 
-// flooder gives a function that sends the n-th SYN of a flood to the stack, each from another host.
+// flooder returns a function that sends the n-th SYN of a flood, each from another address.
 func (p *peer) flooder(t *testing.T) func(n int) {
 	t.Helper()
 	fd := -1

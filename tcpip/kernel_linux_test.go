@@ -22,8 +22,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// peer is the kernel as the other host: at one end of a TAP device, in a network namespace of its
-// own. The stack is at the other end.
+// peer is the kernel as the stack's peer: it has one end of a TAP device, in a network namespace of
+// its own.
 type peer struct {
 	space  string
 	device string // the kernel's side of the link
@@ -37,14 +37,14 @@ const (
 	stackHost  = "10.77.0.2"
 )
 
-// patience is how long a test waits for what has to happen.
-const patience = 60 * time.Second
+// waitLimit is how long a test waits for an expected event.
+const waitLimit = 60 * time.Second
 
 // peers numbers the namespaces of a run.
 var peers atomic.Int32
 
-// kernel makes a stack whose neighbour is the kernel. Plain is a device without offloads. Without
-// the right to a namespace and a device, the test is skipped.
+// kernel makes a stack whose neighbour is the kernel. plain means a device without offloads.
+// Without the privileges for a namespace and a device, the test is skipped.
 func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	t.Helper()
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
@@ -79,8 +79,8 @@ func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 	return tap
 }
 
-// inside calls do on a thread in the kernel's namespace, and returns its error. Sockets that it
-// makes are the kernel's there, for ever.
+// inside calls do on a thread in the kernel's namespace, and returns its error. Sockets made there
+// stay in that namespace.
 func (p *peer) inside(do func() error) error {
 	done := make(chan error, 1) // the goroutine below -> here: one answer
 	go func() {
@@ -112,8 +112,8 @@ func (p *peer) onDevice(t testing.TB, do func(netlink.Link) error) {
 	}
 }
 
-// cubic has a socket of the kernel's use CUBIC: where the system has another one, what is seen here
-// is to be the same.
+// cubic makes a socket of the kernel use CUBIC, so that results do not depend on the system's
+// default.
 func cubic(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) {
 		unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic") //nolint:errcheck // a datagram's socket has none
@@ -181,15 +181,14 @@ func (p *peer) pair(t *testing.T, stackDials bool) (ours *Conn, kernels *net.TCP
 // until waits for something to become true.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(waitLimit); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v it is not so that %s", patience, what)
+			t.Fatalf("after %v it is not so that %s", waitLimit, what)
 		}
 	}
 }
 
-// counted is what the kernel has counted of something in its namespace (Linux, TcpExt of
-// /proc/net/netstat).
+// counted returns a counter of the kernel in its namespace (Linux, TcpExt of /proc/net/netstat).
 func (p *peer) counted(t *testing.T, what string) string {
 	t.Helper()
 	var text []byte

@@ -18,12 +18,11 @@ import (
 	"weir/wire"
 )
 
-// pingSizes are of echoes' data: nothing, what ping has, what just fits into a packet, what just
-// does not, and the most.
+// pingSizes are sizes of echo data: none, ping's default, the largest in one packet, one more, and
+// the maximum.
 var pingSizes = []int{0, 56, 1472, 1473, 65507}
 
-// The kernel asks, and the stack answers; what does not fit into a packet goes in fragments both
-// ways.
+// The kernel pings the stack; large echoes are fragmented in both directions.
 func TestKernelPings(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain)
@@ -32,7 +31,7 @@ func TestKernelPings(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		c.SetReadDeadline(time.Now().Add(patience))
+		c.SetReadDeadline(time.Now().Add(waitLimit))
 		for number, size := range pingSizes {
 			data := make([]byte, size)
 			rand.NewChaCha8([32]byte{byte(number)}).Read(data)
@@ -52,7 +51,7 @@ func TestKernelPings(t *testing.T) {
 	}
 }
 
-// The stack asks, and the kernel answers.
+// The stack pings the kernel.
 func TestKernelIsPinged(t *testing.T) {
 	p := kernel(t, false)
 	for _, size := range pingSizes {
@@ -62,8 +61,8 @@ func TestKernelIsPinged(t *testing.T) {
 	}
 }
 
-// Packets to a neighbour that is not there: few wait, the application is told, and everybody else
-// goes on.
+// Packets to a neighbour that does not answer: few of them wait, the application receives an error,
+// and other traffic goes on.
 func TestKernelASilentNeighbour(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
@@ -79,7 +78,7 @@ func TestKernelASilentNeighbour(t *testing.T) {
 		refused <- err
 	}()
 	exchange(t, a, b, 1_000_000)
-	silent.SetReadDeadline(time.Now().Add(patience))
+	silent.SetReadDeadline(time.Now().Add(waitLimit))
 	if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, syscall.EHOSTUNREACH) {
 		t.Errorf("reading from a silent neighbour: %v, want that there is no route to it", err)
 	}
@@ -89,8 +88,7 @@ func TestKernelASilentNeighbour(t *testing.T) {
 	alive(t, p)
 }
 
-// The kernel's side of the link goes down while data is on its way, and comes up again: it goes on
-// where it was.
+// The kernel's side of the link goes down during a transfer, and up again: the transfer continues.
 func TestKernelGoesDownAndUp(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
@@ -104,21 +102,21 @@ func TestKernelGoesDownAndUp(t *testing.T) {
 	p.onDevice(t, netlink.LinkSetUp)
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("it does not go on")
 		a.Close()
 		b.Close()
 		<-done
 	}
-	others.SetReadDeadline(time.Now().Add(patience))
+	others.SetReadDeadline(time.Now().Add(waitLimit))
 	if n, err := others.Read(make([]byte, 1)); n != 1 {
 		t.Errorf("what was written while it was down: %v", err)
 	}
 }
 
-// Between two stacks the kernel passes packets on. When the second link takes smaller ones than
-// before, it says so (RFC 1191), and the connection goes on with smaller ones; datagrams, which may
-// be cut, still come.
+// The kernel routes between two stacks. When the second link's MTU shrinks, the kernel sends a
+// Packet Too Big (RFC 1191), and the connection continues with smaller segments. Datagrams without
+// DF still arrive.
 func TestKernelLowersThePathsMTU(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain, func(c *Config) {
@@ -129,7 +127,7 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 			c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.78.0.1")}}
 		})
 		if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) }); err != nil {
-			t.Skipf("the kernel cannot be told to pass packets on: %v", err)
+			t.Skipf("IP forwarding of the kernel cannot be enabled: %v", err)
 		}
 		l := listen(t, far, ":80")
 		meet := func() (a, b *Conn) {
@@ -160,7 +158,7 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.Write(make([]byte, 1472)) //nolint:errcheck // the other end tells
-		in.SetReadDeadline(time.Now().Add(patience))
+		in.SetReadDeadline(time.Now().Add(waitLimit))
 		if n, _, err := in.ReadFrom(make([]byte, 2000)); n != 1472 || err != nil {
 			t.Errorf("a datagram of 1472 bytes: %d came (%v)", n, err)
 		}

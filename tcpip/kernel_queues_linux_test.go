@@ -13,8 +13,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// On a device of two queues connections are spread over both, whoever opened them, and all that
-// they carry arrives.
+// On a device of two queues connections are spread over both, whichever end opened them, and all
+// their data arrives.
 func TestQueuesShareConnections(t *testing.T) {
 	const conns, bytesEach = 16, 200_000
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
@@ -56,11 +56,11 @@ func TestQueuesShareConnections(t *testing.T) {
 	}
 }
 
-// there sends bytes to an echo, and takes them back.
+// there sends bytes to an echo service, and receives them back.
 func there(t *testing.T, c net.Conn, said []byte) {
 	go func() { // until all is sent, or the connection closes
 		c.Write(said)                                    //nolint:errcheck // the reader tells
-		c.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // likewise
+		c.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // the test checks its effect
 	}()
 	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
 		t.Errorf("%d bytes came back of %d (%v)", len(got), len(said), err)

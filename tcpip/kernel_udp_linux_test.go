@@ -15,8 +15,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// The kernel's sockets get the stack's datagrams, of every size, and the stack's get the kernel's;
-// a port that nobody has is told of.
+// Datagrams of every size pass between the kernel and the stack; a closed port causes an error.
 func TestKernelDatagrams(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain)
@@ -29,8 +28,8 @@ func TestKernelDatagrams(t *testing.T) {
 		}
 		defer pc.Close()
 		c := dial(t, p.stack, "udp", kernelHost+":53")
-		c.SetReadDeadline(time.Now().Add(patience))
-		pc.SetReadDeadline(time.Now().Add(patience))
+		c.SetReadDeadline(time.Now().Add(waitLimit))
+		pc.SetReadDeadline(time.Now().Add(waitLimit))
 		got := make([]byte, 1<<16)
 		for _, size := range []int{0, 1, 1472, 1473, 9000, 65507} {
 			sent := bytes.Repeat([]byte{byte(size)}, size)
@@ -48,16 +47,16 @@ func TestKernelDatagrams(t *testing.T) {
 				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
 			}
 		}
-		nobody := dial(t, p.stack, "udp", kernelHost+":54")
-		nobody.Write([]byte("x")) //nolint:errcheck // the read tells
-		nobody.SetReadDeadline(time.Now().Add(patience))
-		if _, err := nobody.Read(got); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("nobody has the port: %v", err)
+		closed := dial(t, p.stack, "udp", kernelHost+":54")
+		closed.Write([]byte("x")) //nolint:errcheck // the read tells
+		closed.SetReadDeadline(time.Now().Add(waitLimit))
+		if _, err := closed.Read(got); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("reading from a closed port: %v, want ECONNREFUSED", err)
 		}
 	}
 }
 
-// The kernel says that an address is its own: the stack does not begin with it.
+// The kernel answers a probe for its own address: the stack does not start with it.
 func TestKernelHasTheAddress(t *testing.T) {
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)

@@ -16,12 +16,12 @@ import (
 	"weir/wire"
 )
 
-// spy is a link that notes the TCP headers that pass.
+// spy is a link that records the TCP headers of its frames.
 type spy struct {
 	link.Link
 	mu       sync.Mutex
 	in, out  []wire.TCP
-	ttl, tos [2]byte // of what came, and of what was sent
+	ttl, tos [2]byte // received, and sent
 }
 
 type spyQueue struct {
@@ -63,7 +63,7 @@ func (s *spy) note(b []byte, to *[]wire.TCP, way int) {
 	s.ttl[way], s.tos[way] = v.TTL(), e.Payload()[1]
 }
 
-// kinds are a header's options, in their order, with the lengths that they have.
+// kinds returns a header's options in order, with their lengths.
 func kinds(t wire.TCP) (all []byte) {
 	for o := t.Options(); len(o) > 0; {
 		n := 1
@@ -76,7 +76,7 @@ func kinds(t wire.TCP) (all []byte) {
 	return all
 }
 
-// spied makes a stack on a link that notes what passes, with the kernel at its other end.
+// spied makes a stack on a spy, with the kernel at the other end.
 func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
 	t.Helper()
 	space := fmt.Sprintf("weirlike%d-%d", os.Getpid(), peers.Add(1))
@@ -85,8 +85,8 @@ func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
 	return &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24", change...)}, s
 }
 
-// What opens a connection has the options that the kernel's has, in its order, whoever begins:
-// peers and middleboxes know that.
+// SYNs and SYN-ACKs have the kernel's options in the kernel's order, because peers and middleboxes
+// expect them.
 func TestSYNsAreAsTheKernels(t *testing.T) {
 	p, s := spied(t)
 	for _, stackDials := range []bool{true, false} {
@@ -110,12 +110,11 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 	}
 }
 
-// A kernel that asks for explicit congestion notification gets it, and one that is asked agrees
-// (RFC 3168).
+// ECN is negotiated with the kernel in both directions (RFC 3168).
 func TestECNWithTheKernel(t *testing.T) {
 	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.RequestECN })
 	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {
-		t.Skip("the kernel cannot be told to ask: ", err)
+		t.Skip("ECN cannot be enabled in the kernel: ", err)
 	}
 	for _, stackDials := range []bool{true, false} {
 		a, b := p.pair(t, stackDials)

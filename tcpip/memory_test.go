@@ -11,8 +11,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// idleMost is what an idle connection may take of memory, in bytes. An application's own goroutine
-// is not the stack's.
+// idleMost limits the memory of an idle connection in bytes, without the application's goroutine.
 const idleMost = 4 << 10
 
 func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
@@ -25,7 +24,7 @@ func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
 	if _, err := b.Serve(":8", serve.Service{Open: func(serve.Conn) serve.Session { return echo{} }}, serve.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	used(t, a, nil, "10.0.0.2:8", 10) // what is made once
+	used(t, a, nil, "10.0.0.2:8", 10) // warm up
 	dialed := used(t, a, nil, "10.0.0.2:8", conns)
 	both := used(t, a, l, "10.0.0.2:7", conns)
 	t.Logf("two ends, a session at one: %d bytes; two ends with net.Conn: %d bytes", dialed, both)
@@ -34,8 +33,8 @@ func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// used is how much each of so many connections takes once they are idle, both ends together. All
-// have carried something, both ways.
+// used returns the memory of one idle connection, both ends together. Each has carried data in both
+// directions.
 func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uint64 {
 	t.Helper()
 	said := make([]byte, 3000)
@@ -56,14 +55,14 @@ func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uin
 			if _, err := io.ReadFull(d, said); err != nil {
 				t.Fatal(err)
 			}
-			d.Write(said) //nolint:errcheck // likewise
+			d.Write(said) //nolint:errcheck // the test checks its effect
 		}
 		if _, err := io.ReadFull(c, said); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, c := range all {
-		for c.(*Conn).held() > 0 { // until the last acknowledgment is there
+		for c.(*Conn).held() > 0 { // wait for the last acknowledgment
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -72,7 +71,7 @@ func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uin
 	return (after - before) / uint64(conns)
 }
 
-// held is how many bytes of data the connection has.
+// held returns the bytes buffered by the connection.
 func (c *Conn) held() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,10 +79,10 @@ func (c *Conn) held() int {
 	return i.Unread + i.Unsent + i.InFlight
 }
 
-// memory is what is in use, without what the collector could take.
+// memory returns the memory in use after garbage collection.
 func memory() uint64 {
 	runtime.GC()
-	runtime.GC() // what pools keep is gone only after the second time
+	runtime.GC() // pools are emptied by the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse

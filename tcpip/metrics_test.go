@@ -12,7 +12,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// gathered is what a stack tells Prometheus: values by name and labels.
+// gathered returns the stack's metrics: values by name and labels.
 func gathered(t *testing.T, s *Stack) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -36,7 +36,7 @@ func gathered(t *testing.T, s *Stack) map[string]float64 {
 	return values
 }
 
-func TestWhatPrometheusIsTold(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	l := listen(t, b, ":80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
@@ -45,7 +45,7 @@ func TestWhatPrometheusIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	go c.Write(make([]byte, 100_000)) //nolint:errcheck // what comes tells
+	go c.Write(make([]byte, 100_000)) //nolint:errcheck // the test checks what arrives
 	if _, err := io.ReadFull(d, make([]byte, 99_000)); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWhatPrometheusIsTold(t *testing.T) {
 	}
 	known := 0.0
 	for name, n := range got {
-		if strings.HasPrefix(name, "neighbours{link") { // in whatever state it is by now
+		if strings.HasPrefix(name, "neighbours{link") { // in any state
 			known += n
 		}
 	}
@@ -81,7 +81,7 @@ func TestWhatPrometheusIsTold(t *testing.T) {
 	}
 }
 
-// found is a value, whose labels may be in any order.
+// found returns a metric, with its labels in any order.
 func found(all map[string]float64, name string) (float64, bool) {
 	family, labels, _ := strings.Cut(strings.TrimSuffix(name, "}"), "{")
 	want := strings.Split(labels, ",")
@@ -97,8 +97,8 @@ func found(all map[string]float64, name string) (float64, bool) {
 	return 0, false
 }
 
-// What is lost is sent again, and counted.
-func TestWhatIsSentAgainIsCounted(t *testing.T) {
+// Lost segments are retransmitted and counted.
+func TestRetransmissionsAreCounted(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	lossy, err := link.Impair(la, link.ImpairConfig{Out: link.Impairment{Loss: 0.05}, Seed: 1})
 	if err != nil {
@@ -108,7 +108,7 @@ func TestWhatIsSentAgainIsCounted(t *testing.T) {
 	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
 	l := listen(t, b, ":80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
-	go func(c net.Conn) { c.Write(make([]byte, 1<<20)); c.Close() }(c) //nolint:errcheck // what comes tells
+	go func(c net.Conn) { c.Write(make([]byte, 1<<20)); c.Close() }(c) //nolint:errcheck // the test checks what arrives
 	d, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)

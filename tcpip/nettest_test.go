@@ -14,14 +14,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ways runs a test once for each way to carry packets.
+// ways runs a test for each concurrency model.
 func ways(t *testing.T, test func(*testing.T, Run)) {
 	for _, run := range []Run{RunChain, RunNetwork} {
 		t.Run(string(run), func(t *testing.T) { test(t, run) })
 	}
 }
 
-// hosts are two stacks with a link between them.
+// hosts returns two stacks with a link between them.
 func hosts(t testing.TB, c link.PairConfig) (a, b *Stack) {
 	t.Helper()
 	return hostsBy(t, RunChain, c)

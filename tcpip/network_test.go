@@ -19,7 +19,7 @@ import (
 	"weir/wire"
 )
 
-// "Receiving emits acknowledgments": one stands for all segments of a batch.
+// One acknowledgment covers all segments of a batch.
 func TestOneAcknowledgmentABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, ours := link.Pair(link.PairConfig{})
@@ -60,7 +60,7 @@ func TestOneAcknowledgmentABatch(t *testing.T) {
 	})
 }
 
-// newHost is a stack that runs as a network.
+// newHost returns a stack with RunNetwork.
 func newHost(t *testing.T, l link.Link, addr string) *Stack {
 	t.Helper()
 	s, err := New(Config{Run: RunNetwork, Link: l, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}})
@@ -71,10 +71,10 @@ func newHost(t *testing.T, l link.Link, addr string) *Stack {
 	return s
 }
 
-// wires are the far ends of two stacks' links, between which a test carries frames.
+// wires are the far ends of two stacks' links, between which a test moves frames.
 type wires struct{ a, b link.Queue }
 
-// shuttle carries frames until there are none.
+// shuttle moves frames until there are none.
 func (w wires) shuttle() {
 	for some := true; some; {
 		synctest.Wait()
@@ -101,8 +101,7 @@ func send(q link.Queue, frames []link.Frame) {
 	}
 }
 
-// Nobody waits for room: a queue that is full drops, and each packet is counted once. The dealers
-// beside go on.
+// A full queue drops, and each packet is counted once. The layer goroutines beside go on.
 func TestAFullQueueDropsAndCounts(t *testing.T) {
 	a, b := hostsBy(t, RunNetwork, link.PairConfig{})
 	i := b.ifaces[0]
@@ -110,7 +109,7 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	frame := wire.AppendEthernet(nil, i.caps.MAC, a.ifaces[0].caps.MAC, wire.TypeIPv4)
 	frame = wire.AppendIPv4(frame, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: f.Src.Addr(), Dst: f.Dst.Addr(), Payload: wire.TCPHeader})
 	frame = wire.AppendTCP(frame, &f)
-	b.listeners.mu.Lock() // the tcp dealer waits for it
+	b.listeners.mu.Lock() // blocks the tcp layer
 	var readers sync.WaitGroup
 	come := func(lanes int) {
 		for range lanes {
@@ -137,12 +136,12 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	}
 }
 
-// Close ends a network in the middle of its work, and leaves nothing.
+// Close ends a busy network, and leaves nothing.
 func TestANetworkIsClosedUnderLoad(t *testing.T) {
 	for range 5 {
 		a, b := hostsBy(t, RunNetwork, link.PairConfig{})
 		l := listen(t, b, ":80")
-		done := make(chan error, 2) // who sends, and who receives -> the test; two
+		done := make(chan error, 2) // sender and receiver -> the test; two
 		c := dial(t, a, "tcp", "10.0.0.2:80")
 		go func() { done <- endless(c) }()
 		d, err := l.Accept()
@@ -174,13 +173,13 @@ func endless(c net.Conn) error {
 	}
 }
 
-func TestARunThatIsNone(t *testing.T) {
+func TestAnInvalidRunIsRejected(t *testing.T) {
 	if _, err := New(Config{Run: "fast"}); err == nil || !strings.Contains(err.Error(), "choose chain or network") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// Who draws a stack sees all layers, however it runs.
+// A drawing of the stack has all layers, in both concurrency models.
 func TestAStackIsDrawn(t *testing.T) {
 	ways(t, func(t *testing.T, run Run) {
 		a, _ := hostsBy(t, run, link.PairConfig{})
@@ -200,8 +199,8 @@ func TestAStackIsDrawn(t *testing.T) {
 	})
 }
 
-// The package's comment draws the net that there is.
-func TestTheCommentDrawsTheNet(t *testing.T) {
+// The package comment names all layers and the capacity of their queues.
+func TestThePackageCommentNamesAllLayers(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)

@@ -2,5 +2,5 @@
 
 package tcpip
 
-// raced says whether the race detector watches.
+// raced is whether the race detector is on.
 const raced = false

@@ -11,13 +11,13 @@ import (
 	"weir/tcpip/link"
 )
 
-// ntpTime is a moment as NTP has it (RFC 5905, section 6): seconds since 1900, and parts of one.
+// ntpTime is a time in NTP's format (RFC 5905, section 6): seconds since 1900, and a fraction.
 func ntpTime(t time.Time) uint64 {
 	const since1900 = 2_208_988_800
 	return uint64(t.Unix()+since1900)<<32 | uint64(t.Nanosecond())<<32/1e9
 }
 
-// tellTime answers questions about the time by a clock that is so much ahead, until the socket is
+// tellTime answers NTP requests by a clock that is ahead by a given time, until the socket is
 // closed.
 func tellTime(u net.PacketConn, ahead time.Duration) {
 	p := make([]byte, 1000)
@@ -56,7 +56,7 @@ func TestNTP(t *testing.T) {
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	// what a question and its answer can tell at best
+	// the best accuracy of one request and its response
 	if off := (r.ClockOffset - time.Hour).Abs(); off > r.RTT+time.Millisecond {
 		t.Errorf("the clock is %v ahead, with a round trip of %v", r.ClockOffset, r.RTT)
 	}

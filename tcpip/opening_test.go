@@ -17,7 +17,7 @@ func (h *bareHost) from(port uint16, f wire.TCPFields, payload string) {
 	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, append(wire.AppendTCP(nil, &f, []byte(payload)), payload...))
 }
 
-// asks sends a SYN from a port, with sequence number 7, and gives the answer's.
+// asks sends a SYN from a port with sequence number 7, and returns the SYN-ACK's number.
 func (h *bareHost) asks(port uint16) wire.Seq {
 	h.t.Helper()
 	h.from(port, wire.TCPFields{Seq: 7, Flags: wire.SYN, Window: 65535}, "")
@@ -28,9 +28,9 @@ func (h *bareHost) asks(port uint16) wire.Seq {
 	return seg.Seq
 }
 
-// Who brings a cookie back while the listener's queue is full is not sent away, and holds no
-// memory; with the next segment there may be room.
-func TestACookieThatFindsNoRoomMayComeAgain(t *testing.T) {
+// A returned SYN cookie that finds the accept queue full is dropped without a reset and holds no
+// memory. The client's next segment may succeed.
+func TestASYNCookieIsAcceptedOnceThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{Backlog: 1})
 		l, err := s.Listen("tcp", ":80")
@@ -39,7 +39,7 @@ func TestACookieThatFindsNoRoomMayComeAgain(t *testing.T) {
 		}
 		first := h.asks(5001)
 		h.asks(5002)
-		cookie := h.asks(5003) // two are enough
+		cookie := h.asks(5003) // two fill it
 		if given, _ := s.Cookies(); given != 1 {
 			t.Fatalf("%d cookies were given", given)
 		}
@@ -69,7 +69,7 @@ func TestACookieThatFindsNoRoomMayComeAgain(t *testing.T) {
 	})
 }
 
-// There is a bound on how many connections there are, whoever opens them.
+// The number of connections is limited, in both directions.
 func TestConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{Connections: 2})
@@ -94,8 +94,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// A number that cannot be is said to be wrong before there is a stack.
-func TestNumbersBelowZeroAreRefused(t *testing.T) {
+// A negative number in the config is rejected.
+func TestNegativeNumbersAreRejected(t *testing.T) {
 	for _, c := range []Config{{Memory: -1}, {ErrorRate: -1}, {Backlog: -1}, {MaxTimeWait: -1}, {Connections: -1}} {
 		if s, err := New(c); err == nil {
 			s.Close()

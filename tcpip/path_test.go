@@ -12,7 +12,7 @@ import (
 	"weir/wire"
 )
 
-// tcpOf is what a packet carries.
+// tcpOf returns the segment in a packet.
 func tcpOf(t *testing.T, v wire.IPv4) wire.TCP {
 	t.Helper()
 	if v == nil {
@@ -25,7 +25,8 @@ func tcpOf(t *testing.T, v wire.IPv4) wire.TCP {
 	return s
 }
 
-// reply answers a segment: with flags, what it acknowledges, and an MSS of 1,460 if it is a SYN.
+// reply answers a segment: with flags, an acknowledgment number, and an MSS of 1,460 if it is a
+// SYN.
 func (h *bareHost) reply(to wire.TCP, flags wire.Flags, seq wire.Seq) {
 	f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, to.DstPort()), Dst: netip.AddrPortFrom(stackAddr, to.SrcPort()), Seq: seq, Ack: to.Seq().Add(to.SeqLen()), Flags: flags | wire.ACK, Window: 65535}
 	if flags&wire.SYN != 0 {
@@ -34,7 +35,7 @@ func (h *bareHost) reply(to wire.TCP, flags wire.Flags, seq wire.Seq) {
 	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, wire.AppendTCP(nil, &f))
 }
 
-// connected is a connection of the stack's to the host, which has answered.
+// connected returns an established connection of the stack to the host.
 func connected(t *testing.T, s *Stack, h *bareHost) net.Conn {
 	t.Helper()
 	conns := make(chan net.Conn, 1) // the one
@@ -50,7 +51,7 @@ func connected(t *testing.T, s *Stack, h *bareHost) net.Conn {
 	return <-conns
 }
 
-// first is the first packet that a Write makes; everything of it is acknowledged.
+// first returns the first packet that a Write makes; all of its data is acknowledged.
 func (h *bareHost) first(c net.Conn, bytes int) wire.IPv4 {
 	h.t.Helper()
 	if _, err := c.Write(make([]byte, bytes)); err != nil {
@@ -68,7 +69,7 @@ func (h *bareHost) first(c net.Conn, bytes int) wire.IPv4 {
 	return all[0]
 }
 
-// burst are the packets that come without a pause.
+// burst returns the packets that arrive without a pause.
 func (h *bareHost) burst() (all []wire.IPv4) {
 	for v := h.next(time.Millisecond); v != nil; v = h.next(time.Millisecond) {
 		all = append(all, v)
@@ -76,11 +77,12 @@ func (h *bareHost) burst() (all []wire.IPv4) {
 	return all
 }
 
-// A path that takes less than the link makes segments smaller, of the connections that come later
-// too, for ten minutes (RFC 1191).
+// A path MTU below the link's limits segments, also of later connections, for ten minutes (RFC
+// 1191).
 func TestSegmentsFitThePath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, h := bare(t, Config{TCP: tcp.Config{KeepAliveIdle: -1}}) // the host is silent for minutes
+		// the host is silent for minutes
+		s, h := bare(t, Config{TCP: tcp.Config{KeepAliveIdle: -1}})
 		c := connected(t, s, h)
 		if _, err := c.Write(make([]byte, 3000)); err != nil {
 			t.Fatal(err)
@@ -111,9 +113,9 @@ func TestSegmentsFitThePath(t *testing.T) {
 	})
 }
 
-// When packets as large have come through, a report that one was too big is believed once that has
-// not come for a retransmission time: anybody may have sent it (RFC 5927, section 7.2).
-func TestSmallerPathsAreDoubted(t *testing.T) {
+// When packets as large have been delivered, a Packet Too Big applies only after the quoted segment
+// has gone unacknowledged for an RTO, because it may be forged (RFC 5927, section 7.2).
+func TestPTBIsValidatedAgainstDeliveredData(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			s, h := bare(t, Config{})
@@ -141,9 +143,9 @@ func TestSmallerPathsAreDoubted(t *testing.T) {
 	}
 }
 
-// A path that takes less than 552 bytes is not believed to: what is larger may be cut on the way
-// instead, as Linux has it.
-func TestAPathThatTakesTooLittle(t *testing.T) {
+// A path MTU below 552 bytes is not accepted: larger packets are sent without DF instead, as Linux
+// does.
+func TestAPathMTUBelowTheMinimum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		c := connected(t, s, h)
@@ -158,7 +160,7 @@ func TestAPathThatTakesTooLittle(t *testing.T) {
 	})
 }
 
-// Identifications between two hosts follow each other; those between others tell nothing of them.
+// Identifications between two hosts are consecutive, and unrelated to those between others.
 func TestIdentifications(t *testing.T) {
 	s, _ := hosts(t, link.PairConfig{})
 	other, same := netip.MustParseAddr("10.0.0.7"), 0
@@ -171,7 +173,7 @@ func TestIdentifications(t *testing.T) {
 			same++
 		}
 	}
-	if same > 50 { // unless they share a counter and by a rare chance their begin
+	if same > 50 { // unless they share a counter and, by a rare chance, their start
 		t.Error("other hosts see the same identifications")
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"weir/wire"
 )
 
-// Many echoes may be under way at once, and each wait is ended by its own answer.
+// Many pings may be in flight at once, and each is ended by its own reply.
 func TestManyPings(t *testing.T) {
 	a, _ := hosts(t, link.PairConfig{Depth: 4096})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dst := netip.MustParseAddr("10.0.0.2")
-	// the neighbour is known from now on: not all would wait for it
+	// have the neighbour known first: not all packets could wait for it
 	if _, err := a.Ping(ctx, dst, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func TestManyPings(t *testing.T) {
 	}
 }
 
-// What ends the wait for an echo: its answer, an error about it, the context; and nothing else.
+// A ping is ended by its reply, an ICMP error about it or its context, and by nothing else.
 func TestWhatEndsAPing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		answer func(v wire.IPv4) []byte // of ICMP, to what was sent
+		answer func(v wire.IPv4) []byte // ICMP error about the request
 		want   error                    // nil: it was answered
 	}{
 		{"its answer", func(v wire.IPv4) []byte {
@@ -56,7 +56,7 @@ func TestWhatEndsAPing(t *testing.T) {
 		{"other data", func(v wire.IPv4) []byte {
 			return wire.AppendICMP(nil, wire.EchoReply, 0, wire.ICMP(v.Payload()).Rest(), []byte("other data"))
 		}, context.DeadlineExceeded},
-		{"nobody knows the host", func(v wire.IPv4) []byte { return errorAbout(wire.HostUnreachable, 0, v) }, syscall.EHOSTUNREACH},
+		{"host unreachable", func(v wire.IPv4) []byte { return errorAbout(wire.HostUnreachable, 0, v) }, syscall.EHOSTUNREACH},
 		{"an error about another host", func(v wire.IPv4) []byte { v[19] = 77; return errorAbout(wire.HostUnreachable, 0, v) }, context.DeadlineExceeded},
 		{"nothing", func(wire.IPv4) []byte { return nil }, context.DeadlineExceeded},
 	} {
@@ -78,7 +78,7 @@ func TestWhatEndsAPing(t *testing.T) {
 	}
 }
 
-func TestPingsThatCannotBe(t *testing.T) {
+func TestInvalidPingsAreRejected(t *testing.T) {
 	a, _ := hosts(t, link.PairConfig{})
 	for _, c := range []struct {
 		dst  string

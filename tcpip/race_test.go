@@ -2,5 +2,5 @@
 
 package tcpip
 
-// raced says whether the race detector watches: moving bytes takes several times as long then.
+// raced is whether the race detector is on: it makes copying several times slower.
 const raced = true

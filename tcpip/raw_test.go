@@ -12,9 +12,9 @@ import (
 	"weir/wire"
 )
 
-// The paper's binding to a protocol number: everybody who is bound gets every packet, and while
-// somebody is nobody is told that the protocol is not known.
-func TestBindingToAProtocol(t *testing.T) {
+// Every raw socket of a protocol receives every packet of it. While there is one, no Protocol
+// Unreachable is sent.
+func TestRawSocketsOfAProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		first, err := s.ListenIP(99)
@@ -36,7 +36,7 @@ func TestBindingToAProtocol(t *testing.T) {
 		if v := h.next(time.Second); v != nil || len(h.drops()) != 0 {
 			t.Errorf("the answer is % x, dropped are %v", []byte(v), h.drops())
 		}
-		for range 3 { // whatever is larger than the link takes is cut, and put together
+		for range 3 { // larger packets are fragmented and reassembled
 			if _, err := first.WriteTo(make([]byte, 4000), &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}); err != nil {
 				t.Fatal(err)
 			}
@@ -48,13 +48,13 @@ func TestBindingToAProtocol(t *testing.T) {
 		h.send(wire.IPv4Fields{Protocol: 99}, []byte("nobody"))
 		synctest.Wait()
 		if got := h.drops(); !maps.Equal(got, map[Drop]uint64{DropProtocol: 1}) {
-			t.Errorf("with nobody bound dropped are %v", got)
+			t.Errorf("dropped without a raw socket: %v", got)
 		}
 	})
 }
 
-// Who is bound to UDP, TCP or ICMP gets copies: the stack's own sockets get theirs.
-func TestBindingToAProtocolThatIsKnown(t *testing.T) {
+// Raw sockets of UDP, TCP and ICMP receive copies; the stack's own sockets receive theirs.
+func TestRawSocketsOfKnownProtocols(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		raw, err := s.ListenIP(wire.UDPProtocol)
@@ -78,7 +78,7 @@ func TestBindingToAProtocolThatIsKnown(t *testing.T) {
 	})
 }
 
-func TestWhatBoundSocketsRefuse(t *testing.T) {
+func TestRawSocketsRejectInvalidPackets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		ip, err := s.ListenIP(99)
@@ -128,8 +128,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// A socket that nobody reads holds so much and no more; what it loses is counted.
-func TestASocketThatNobodyReads(t *testing.T) {
+// An unread raw socket has a limited queue, and counts what it drops.
+func TestAnUnreadRawSocketDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		c, err := s.ListenIP(99)

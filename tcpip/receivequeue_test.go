@@ -7,9 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An inbox is a queue: what comes out is what went in, in its order, and what it counts for is what
-// is in it.
-func TestAnInboxIsAQueue(t *testing.T) {
+// A receive queue is a FIFO, and its charged bytes are those of its datagrams.
+func TestAReceiveQueueIsAFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := receiveQueue{readWaiter: newWaiter()}
 		var model []datagram
@@ -18,7 +17,7 @@ func TestAnInboxIsAQueue(t *testing.T) {
 			if len(model) > 0 && rapid.IntRange(0, 2).Draw(t, "take") == 0 {
 				d, err := b.read()
 				if err != nil || &d.payload[0] != &model[0].payload[0] {
-					t.Fatal("another than the oldest came out", err)
+					t.Fatal("dequeued another datagram than the oldest", err)
 				}
 				cost -= d.chargedSize()
 				model = model[1:]

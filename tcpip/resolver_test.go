@@ -15,10 +15,10 @@ import (
 	"weir/tcpip/link"
 )
 
-// names is a server of the domain name system.
+// names is a DNS server.
 type names struct {
 	of           map[string][]string // addresses, by name without its last dot
-	code         dnsmessage.RCode    // that everything is answered by
+	code         dnsmessage.RCode    // response code of all answers
 	byUDP, byTCP atomic.Int64        // questions
 }
 
@@ -59,14 +59,14 @@ func (n *names) streams(l net.Listener) {
 		var length [2]byte
 		io.ReadFull(c, length[:]) //nolint:errcheck // the client tells
 		p := make([]byte, binary.BigEndian.Uint16(length[:]))
-		io.ReadFull(c, p) //nolint:errcheck // likewise
+		io.ReadFull(c, p) //nolint:errcheck // the test checks its effect
 		a := n.answer(p, 1<<16)
-		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)) //nolint:errcheck // likewise
+		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)) //nolint:errcheck // the test checks its effect
 		c.Close()
 	}
 }
 
-// answer answers a question by a message of at most so many bytes.
+// answer returns the answer to a question, with at most a given length.
 func (n *names) answer(p []byte, most int) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(p) != nil || len(m.Questions) != 1 {
@@ -89,7 +89,7 @@ func (n *names) answer(p []byte, most int) []byte {
 	return b
 }
 
-// resolving are two stacks, the first of which asks servers that the second one has.
+// resolving returns two stacks; the first resolves names by servers on the second.
 func resolving(t *testing.T, servers ...string) (a, b *Stack) {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{})
@@ -126,7 +126,7 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 	n := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}, "two.test": {"127.0.0.1", "10.0.0.2"}, "many.test": many, "down.test": {"127.0.0.1"}}}).serve(t, b, ":53")
 	listen(t, b, ":80")
-	// of two the first refuses
+	// the first of two addresses refuses connections
 	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} {
 		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
 			t.Errorf("%s is at %v", name, c.RemoteAddr())
@@ -147,7 +147,7 @@ func TestNamesAreDialed(t *testing.T) {
 		t.Errorf("no such name: %v", err)
 	}
 	if _, err := a.Dial("tcp", "down.test:80"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("nobody listens there: %v", err)
+		t.Errorf("dialing a closed port: %v", err)
 	}
 	if _, err := b.Dial("tcp", "web.test:80"); err == nil || !strings.Contains(err.Error(), "Config.Resolver") {
 		t.Errorf("no resolver: %v", err)
@@ -157,13 +157,12 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 }
 
-// A server that refuses, and one that says that it cannot answer, are followed by the next one,
-// which is then asked first.
-func TestTheNextServerIsAsked(t *testing.T) {
+// After a REFUSED or SERVFAIL the next server is asked, and stays the first for later questions.
+func TestAFailedDNSServerIsSkipped(t *testing.T) {
 	a, b := resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
 	good := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")
 	if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-		t.Fatalf("nobody is at the first: %v (%v)", got, err)
+		t.Fatalf("with a silent first server: %v (%v)", got, err)
 	}
 	a, b = resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
 	bad := (&names{code: dnsmessage.RCodeServerFailure}).serve(t, b, ":5301")
@@ -178,7 +177,7 @@ func TestTheNextServerIsAsked(t *testing.T) {
 	}
 }
 
-func TestServersThatCannotBe(t *testing.T) {
+func TestInvalidResolversAreRejected(t *testing.T) {
 	for _, r := range []string{"0.0.0.0:53", "[::1]:53", "224.0.0.1:53"} {
 		if _, err := New(Config{Resolver: []netip.AddrPort{netip.MustParseAddrPort(r)}}); err == nil || !strings.Contains(err.Error(), "Resolver") {
 			t.Errorf("%s: %v", r, err)

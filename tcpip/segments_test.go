@@ -20,7 +20,7 @@ func (h *bareHost) segment(dst netip.AddrPort, s wire.TCPFields, payload string)
 	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol, Dst: dst.Addr()}, append(wire.AppendTCP(nil, &s, []byte(payload)), payload...))
 }
 
-// segmentOf is the segment in a packet.
+// segmentOf returns the segment in a packet.
 func segmentOf(t *testing.T, v wire.IPv4) (wire.TCP, tcp.Segment) {
 	t.Helper()
 	if v == nil || v.Protocol() != wire.TCPProtocol {
@@ -33,7 +33,7 @@ func segmentOf(t *testing.T, v wire.IPv4) (wire.TCP, tcp.Segment) {
 	return s, tcp.ParseSegment(s)
 }
 
-// deaf answers nothing but questions of ARP any more, until the link is closed.
+// deaf answers ARP requests only, until the link is closed.
 func (h *bareHost) deaf() {
 	go func() {
 		for frames := make([]link.Frame, 1); ; {
@@ -47,8 +47,7 @@ func (h *bareHost) deaf() {
 	}()
 }
 
-// Segments that no connection wants are answered by RST (RFC 9293, section 3.10.7.1), or not at
-// all.
+// Segments of no connection are answered by RST (RFC 9293, section 3.10.7.1), or not at all.
 func TestSegmentsOfNoConnection(t *testing.T) {
 	to := func(a string) netip.AddrPort { return netip.MustParseAddrPort(a) }
 	options := string((&wire.TCPOptions{MSS: 1460}).Append(nil))
@@ -61,7 +60,7 @@ func TestSegmentsOfNoConnection(t *testing.T) {
 		seq     wire.Seq
 		ack     wire.Seq
 	}{
-		{"a SYN for nobody", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", wire.RST | wire.ACK, 0, 8},
+		{"a SYN for a closed port", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", wire.RST | wire.ACK, 0, 8},
 		{"a SYN with data", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "data", wire.RST | wire.ACK, 0, 12},
 		{"an acknowledgment", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Ack: 99, Flags: wire.ACK}, "", wire.RST, 99, 0},
 		{"an acknowledgment for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Ack: 99, Flags: wire.ACK}, "", wire.RST, 99, 0},
@@ -71,7 +70,7 @@ func TestSegmentsOfNoConnection(t *testing.T) {
 		{"nothing at all, for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7}, "", 0, 0, 0},
 		{"RST", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.RST}, "", 0, 0, 0},
 		{"RST for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Flags: wire.RST}, "", 0, 0, 0},
-		{"a SYN for everybody", to("10.0.0.255:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", 0, 0, 0},
+		{"a broadcast SYN", to("10.0.0.255:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", 0, 0, 0},
 		{"a SYN for another", to("10.0.0.8:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", 0, 0, 0},
 		{"a SYN for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN, Options: []byte(options)}, "", wire.SYN | wire.ACK, 0, 8},
 	} {
@@ -98,7 +97,7 @@ func TestSegmentsOfNoConnection(t *testing.T) {
 	}
 }
 
-// A segment whose checksum is wrong is as if it had never come.
+// A segment with a wrong checksum has no effect.
 func TestSegmentsWithAWrongChecksum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{})
@@ -115,10 +114,10 @@ func TestSegmentsWithAWrongChecksum(t *testing.T) {
 	})
 }
 
-// What the network says of a connection that is being opened: a hard error ends it at once, a soft
-// one is told if it never opens, and what cannot be about it is not believed (RFC 1122, section 4.2.3.9,
-// and RFC 5927, section 4.1).
-func TestErrorsAboutSYNs(t *testing.T) {
+// ICMP errors about a SYN: a hard error ends the connection at once, a soft one is the cause if it
+// times out, and an implausible one is ignored (RFC 1122, section 4.2.3.9, and RFC 5927, section
+// 4.1).
+func TestICMPErrorsAboutSYNs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		kind   wire.ICMPType
@@ -127,10 +126,10 @@ func TestErrorsAboutSYNs(t *testing.T) {
 		want   error
 		soon   bool
 	}{
-		{"nobody has the port", wire.Unreachable, wire.PortUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
-		{"nobody knows the protocol", wire.Unreachable, wire.ProtocolUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
-		{"nobody knows the host", wire.Unreachable, wire.HostUnreachable, func([]byte) {}, syscall.EHOSTUNREACH, false},
-		{"nobody knows the network", wire.Unreachable, wire.NetUnreachable, func([]byte) {}, syscall.ENETUNREACH, false},
+		{"port unreachable", wire.Unreachable, wire.PortUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
+		{"protocol unreachable", wire.Unreachable, wire.ProtocolUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
+		{"host unreachable", wire.Unreachable, wire.HostUnreachable, func([]byte) {}, syscall.EHOSTUNREACH, false},
+		{"network unreachable", wire.Unreachable, wire.NetUnreachable, func([]byte) {}, syscall.ENETUNREACH, false},
 		{"it went too far", wire.TimeExceeded, wire.TransitExceeded, func([]byte) {}, syscall.EHOSTUNREACH, false},
 		{"a source quench (RFC 6633)", 4, 0, func([]byte) {}, syscall.ETIMEDOUT, false},
 		{"about another place in the stream", wire.Unreachable, wire.PortUnreachable, func(q []byte) { q[27]++ }, syscall.ETIMEDOUT, false},
@@ -153,9 +152,9 @@ func TestErrorsAboutSYNs(t *testing.T) {
 	}
 }
 
-// A connection that is open outlives errors (RFC 5927, section 5.2): they are told when it ends for
-// want of answers.
-func TestErrorsAboutConnections(t *testing.T) {
+// ICMP errors do not end an established connection (RFC 5927, section 5.2). They are the cause if
+// it times out.
+func TestICMPErrorsAboutConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, about := opened(t)
 		for _, code := range []uint8{wire.PortUnreachable, wire.ProtocolUnreachable, wire.HostUnreachable} {
@@ -173,9 +172,9 @@ func TestErrorsAboutConnections(t *testing.T) {
 	})
 }
 
-// A packet that was too big is sent again in smaller ones, at once; what cannot be about it is not
-// believed (RFC 1191, RFC 5927, section 7).
-func TestSegmentsThatAreTooBig(t *testing.T) {
+// After a Packet Too Big, the segment is sent again at once in smaller ones. An implausible one is
+// ignored (RFC 1191, RFC 5927, section 7).
+func TestPTBAboutASegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, _ := opened(t)
 		c.Write(make([]byte, 1400))
@@ -185,14 +184,15 @@ func TestSegmentsThatAreTooBig(t *testing.T) {
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, 700, wrong))
 		synctest.Wait()
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, 1000, about[:28]))
-		h.next(10 * time.Millisecond) // what was under way before it
+		h.next(10 * time.Millisecond) // what was in flight before it
 		if v := h.next(10 * time.Millisecond); len(v) != 1000 {
 			t.Errorf("sent again in a packet of %d bytes, want 1000", len(v))
 		}
 	})
 }
 
-// opened is a connection of a stack's to the bare host, and the begin of a packet with data of it.
+// opened returns a connection of a stack to the bare host, and the first bytes of a packet with its
+// data.
 func opened(t *testing.T) (net.Conn, *bareHost, []byte) {
 	s, h := bare(t, Config{})
 	dialed := make(chan net.Conn, 1) // Dial -> the test
@@ -215,8 +215,8 @@ func opened(t *testing.T) (net.Conn, *bareHost, []byte) {
 	return c, h, about[:28]
 }
 
-// A connection is with one host (RFC 9293, section 3.9.2.3).
-func TestDialingMany(t *testing.T) {
+// A connection cannot be dialed to a broadcast or multicast address (RFC 9293, section 3.9.2.3).
+func TestDialingAGroupAddressIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		for _, to := range []string{"10.0.0.255:80", "255.255.255.255:80", "224.0.0.1:80", "240.0.0.1:80"} {
@@ -225,14 +225,13 @@ func TestDialingMany(t *testing.T) {
 			}
 		}
 		listen(t, s, ":80")
-		dial(t, s, "tcp", "0.0.0.0:80") // as in the net package: the host itself
+		dial(t, s, "tcp", "0.0.0.0:80") // as in package net: the host itself
 	})
 }
 
-// Initial sequence numbers rise by one each 4 us for a name, and are of different begins for
-// different names and stacks (RFC 6528); those of timestamps depend on the hosts alone (RFC 7323,
-// section 5.4).
-func TestWhereStreamsBegin(t *testing.T) {
+// Initial sequence numbers of a tuple rise by one each 4 us. Tuples and stacks start at different
+// numbers (RFC 6528). Timestamps start at a number of the two hosts (RFC 7323, section 5.4).
+func TestInitialSequenceNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		other, _ := bare(t, Config{})
@@ -253,8 +252,8 @@ func TestWhereStreamsBegin(t *testing.T) {
 	})
 }
 
-// Several listen at one port, each at an address of its own, and one for what is left (RFC 9293,
-// section 3.9.1.1).
+// Several listeners may share a port, each at an address of its own, and one at all others (RFC
+// 9293, section 3.9.1.1).
 func TestListenersAtOnePort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
@@ -270,8 +269,8 @@ func TestListenersAtOnePort(t *testing.T) {
 	})
 }
 
-// Ports that nobody names are drawn by lot from the dynamic ones (RFC 6056, section 3.3.1, and RFC 6335).
-func TestPortsAreDrawn(t *testing.T) {
+// Ephemeral ports are random numbers of the dynamic range (RFC 6056, section 3.3.1, and RFC 6335).
+func TestEphemeralPortsAreRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		one, halves := 0, map[bool]int{}
@@ -292,8 +291,7 @@ func TestPortsAreDrawn(t *testing.T) {
 	})
 }
 
-// Whoever carries packets up, a fragment that comes when all is quiet is given up in time: the
-// reader may have looked before it was there.
+// A single fragment that arrives while the stack is idle times out, with both concurrency models.
 func TestLoneFragments(t *testing.T) {
 	for _, run := range []Run{RunChain, RunNetwork} {
 		synctest.Test(t, func(t *testing.T) {

@@ -34,12 +34,12 @@ type Server struct {
 // the connection; while that is full, Input is not called.
 //
 // A session that returns an error has ended. Its output is still sent, until the peer has accepted
-// none of it for Options.FlushTimeout. Then the connection is shut down for sending, and its input is
-// discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would destroy
-// output in flight. If the peer resets the connection, a session that pauses or has unsent output
-// ends at once; any other session first receives the input that has arrived. A call that ends its
-// goroutine (runtime.Goexit) ends its session as a panic does. A serve.HalfCloser goes on after the
-// peer has finished sending.
+// none of it for Options.FlushTimeout. Then the connection is shut down for sending, and its input
+// is discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would
+// destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
+// output ends at once; any other session first receives the input that has arrived. A call that
+// ends its goroutine (runtime.Goexit) ends its session as a panic does. A serve.HalfCloser goes on
+// after the peer has finished sending.
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
@@ -90,8 +90,8 @@ type sessionPhase uint8
 const (
 	sessionNew        sessionPhase = iota // the service has not opened it yet
 	sessionOpen                           // its methods are called
-	sessionEnded                          // Close was called; its output is still being sent
-	sessionDiscarding                     // a FIN follows the output; input is discarded until the peer's FIN
+	sessionEnded                          // it has ended; its output is still being sent
+	sessionDiscarding                     // all output and a FIN are sent; input is discarded
 )
 
 // sessionConn is the connection of a session: a serve.Conn. The reader's goroutine calls the

@@ -12,8 +12,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// adder is a session that tells how many bytes it was sent, after their end, and some time after
-// that.
+// adder is a session that sends the number of bytes it has received: after their end, and some time
+// later.
 type adder struct{ n int }
 
 func (a *adder) Input(in []byte, _ *serve.Writer) error {
@@ -62,8 +62,8 @@ func (a answerer) Input(_ []byte, out *serve.Writer) error {
 func (answerer) Wake(time.Time, *serve.Writer) error { return nil }
 func (answerer) Close(error)                         {}
 
-// What a session has written arrives, though its peer's input is unread when it ends. A peer that
-// does not close is let go in the end.
+// A session's output arrives although its peer's input is unread when it ends. A peer that does not
+// close is reset in the end.
 func TestASessionsOutputArrivesThoughInputIsUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := hosts(t, link.PairConfig{})

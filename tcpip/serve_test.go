@@ -14,11 +14,11 @@ import (
 	"weir/tcpip/link"
 )
 
-// ordered is a session that does what the peer says.
+// ordered is a session that follows its peer's orders.
 type ordered struct {
 	c      serve.Conn
 	opened chan *ordered // to the test; one for each connection
-	ended  chan error    // to the test: what Close was given
+	ended  chan error    // to the test: the argument of Close
 	held   []byte
 }
 
@@ -50,7 +50,7 @@ func (o *ordered) Wake(_ time.Time, out *serve.Writer) error {
 
 func (o *ordered) Close(err error) { o.ended <- err }
 
-// orders is a service of such sessions on b, and a way to dial it from a.
+// orders runs a service of such sessions on b, and returns a function that dials it from a.
 func orders(t *testing.T, run Run, o serve.Options) (b *Stack, v *Server, open func() (net.Conn, *ordered)) {
 	a, b := hostsBy(t, run, link.PairConfig{})
 	opened := make(chan *ordered, 16)
@@ -65,7 +65,7 @@ func orders(t *testing.T, run Run, o serve.Options) (b *Stack, v *Server, open f
 	return b, v, func() (net.Conn, *ordered) { return dial(t, a, "tcp", "10.0.0.2:7"), <-opened }
 }
 
-// expect says what to send, and reads the answer.
+// expect sends an order and checks the answer.
 func expect(t *testing.T, c net.Conn, send, want string) {
 	t.Helper()
 	if _, err := io.WriteString(c, send); err != nil {
@@ -88,7 +88,7 @@ func testSessions(t *testing.T, run Run) {
 	c, s := open()
 	expect(t, c, "hello", "hello")
 	expect(t, c, "late", "late it is woken")
-	s.held = nil // the session waits for us, so that nobody else looks at it
+	s.held = nil // the session waits for the test: no other goroutine uses it
 	s.c.Post()
 	expect(t, c, "", " woken")
 	if !s.c.Send([]byte("from elsewhere")) {
@@ -118,7 +118,7 @@ func TestASessionThatHoldsHasNoInputUntilItIsWoken(t *testing.T) {
 	for !s.holds() {
 		time.Sleep(time.Millisecond)
 	}
-	io.WriteString(c, "behind it") //nolint:errcheck // likewise
+	io.WriteString(c, "behind it") //nolint:errcheck // the test checks its effect
 	for s.c.(*sessionConn).c.buffered() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -133,9 +133,8 @@ func (o *ordered) holds() bool {
 	return v.inputPaused
 }
 
-// What a session has written when it ends is sent, however long that takes, and more than the
-// connection's buffer holds.
-func TestASessionsLastWordsAreSent(t *testing.T) {
+// The output of an ended session is sent, even if it exceeds the send buffer and takes long.
+func TestOutputOfAnEndedSessionIsSent(t *testing.T) {
 	_, _, open := orders(t, RunChain, serve.Options{})
 	for order, want := range map[string]string{"bye": "goodbye", "much": strings.Repeat("much ", 4<<20/5)} {
 		c, s := open()
@@ -149,7 +148,7 @@ func TestASessionsLastWordsAreSent(t *testing.T) {
 	}
 }
 
-func TestWhoTakesNothingIsGivenUpInTheEnd(t *testing.T) {
+func TestAStalledPeerIsResetAfterLinger(t *testing.T) {
 	b, _, open := orders(t, RunChain, serve.Options{FlushTimeout: 50 * time.Millisecond})
 	c, s := open()
 	io.WriteString(c, "much") //nolint:errcheck // see below
@@ -204,7 +203,7 @@ func testSessionsEnd(t *testing.T, run Run) {
 					time.Sleep(time.Millisecond)
 				}
 				if e.want == io.EOF {
-					s.c.Post() // who holds does not see the end before
+					s.c.Post() // a session on hold does not see the end before
 					expect(t, c, "", " woken")
 				}
 			}
@@ -216,7 +215,7 @@ func testSessionsEnd(t *testing.T, run Run) {
 	}
 }
 
-func TestServiceThatRefuses(t *testing.T) {
+func TestAServiceMayRefuseConnections(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	v, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return nil }}, serve.Options{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// talker is a session that answers every byte with a MiB. The test hears how it ended.
+// talker is a session that answers every byte with a MiB, and reports its end to the test.
 type talker struct{ ended chan<- error }
 
 func (s talker) Input(in []byte, out *serve.Writer) error {
@@ -26,8 +26,8 @@ func (s talker) Input(in []byte, out *serve.Writer) error {
 func (talker) Wake(time.Time, *serve.Writer) error { return nil }
 func (s talker) Close(err error)                   { s.ended <- err }
 
-// talkers are a stack with 8 MiB that serves such sessions, and one that dials it from an address,
-// one of 10.0.0.1 to 10.0.0.9.
+// talkers returns a stack with 8 MiB that serves such sessions, and a function that dials it from
+// one of the addresses 10.0.0.1 to 10.0.0.9.
 func talkers(t *testing.T) (b *Stack, ended chan error, open func(from string) net.Conn) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.3/24", "10.0.0.4/24", "10.0.0.5/24")})
@@ -47,14 +47,13 @@ func talkers(t *testing.T) (b *Stack, ended chan error, open func(from string) n
 	}
 }
 
-// What sessions have written counts against Config.Memory while it waits, and is given back when it
-// is taken.
+// Waiting output of sessions counts against Config.Memory until the send buffer accepts it.
 func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _, open := talkers(t)
 		c := open("10.0.0.1")
 		time.Sleep(time.Second)
-		waits := 1<<20 - c.(*Conn).buffered() // in b's buffer or behind it
+		waits := 1<<20 - c.(*Conn).buffered() // in b's send buffer or waiting for it
 		if held, _ := b.Memory(); held < waits {
 			t.Errorf("%d bytes wait to be sent, and the stack counts %d", waits, held)
 		}
@@ -68,8 +67,8 @@ func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
 	})
 }
 
-// Peers that take nothing of what they ask for hold no more than Config.Memory, and one address not
-// more than a quarter of it: the connections beyond are reset.
+// Peers that read nothing of their answers use no more than Config.Memory, and one address no more
+// than a quarter of it: further connections are reset.
 func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, ended, open := talkers(t)
@@ -95,9 +94,9 @@ func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 	})
 }
 
-// Peers at many addresses that take nothing give way to one that reads, once they have stalled for
-// some seconds. What they have read does not look whole.
-func TestStalledOutputGivesWay(t *testing.T) {
+// The output of peers that have stalled for some seconds is evicted for a peer that reads. Their
+// truncated streams end by a reset, not by a FIN.
+func TestStalledOutputIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, ended, open := talkers(t)
 		var stalled []net.Conn
@@ -117,7 +116,7 @@ func TestStalledOutputGivesWay(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if len(ended) == before {
-			t.Error("no session gave way")
+			t.Error("no session was evicted")
 		}
 		reset := 0
 		for _, c := range stalled {

@@ -11,7 +11,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// strangers are a stack of three addresses, and one at 10.0.0.2 that has the config.
+// strangers returns a stack of three addresses, and one at 10.0.0.2 with the config.
 func strangers(t *testing.T, c Config) (a, b *Stack) {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{Depth: 10_000})
@@ -51,7 +51,7 @@ func acceptAll(t *testing.T, s *Stack) {
 	t.Cleanup(func() { l.Close(); <-done })
 }
 
-// One address opens at most as many connections as it leaves free, and each further one fewer.
+// One address opens at most as many connections as it leaves free, and then fewer and fewer.
 func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := strangers(t, Config{Connections: 120})
@@ -67,7 +67,7 @@ func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
 	})
 }
 
-// What an address held is free again when its connections have ended.
+// An address's share is free again when its connections have ended.
 func TestTheShareOfAnAddressIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := strangers(t, Config{Connections: 40})
@@ -126,7 +126,7 @@ func TestOneAddressDoesNotFillTheAcceptQueue(t *testing.T) {
 }
 
 // One address does not fill a socket's queue of datagrams.
-func TestOneAddressDoesNotFillAnInbox(t *testing.T) {
+func TestOneAddressDoesNotFillAReceiveQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := strangers(t, Config{})
 		p, err := b.ListenPacket("udp", ":53")

@@ -10,9 +10,9 @@ import (
 	"weir/wire"
 )
 
-// Who only sends datagrams, and hears nothing, still finds out that a neighbour has gone: it is
-// asked about 5 s after its address had become old (RFC 1122, section 2.3.2.1).
-func TestASilentNeighbourIsAskedAboutThoughNothingComes(t *testing.T) {
+// A host that only sends datagrams and receives nothing detects that a neighbour is gone: the
+// neighbour is probed about 5 s after its entry has become stale (RFC 1122, section 2.3.2.1).
+func TestASilentNeighbourIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		c, err := s.Dial("udp", bareAddr.String()+":9")

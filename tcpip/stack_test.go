@@ -33,7 +33,7 @@ func testDatagrams(t *testing.T, run Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// beyond 1,472 bytes they are cut, and put together
+	// beyond 1,472 bytes they are fragmented and reassembled
 	for _, size := range []int{0, 1, 1472, 1473, 8000, 65507} {
 		c := dial(t, a, "udp", "10.0.0.2:53")
 		sent := bytes.Repeat([]byte{byte(size)}, size)
@@ -59,7 +59,7 @@ func TestErrorsAreThoseOfNet(t *testing.T) { ways(t, testErrorsAreThoseOfNet) }
 func testErrorsAreThoseOfNet(t *testing.T, run Run) {
 	a, b := hostsBy(t, run, link.PairConfig{})
 	if _, err := a.Dial("tcp", "10.0.0.2:81"); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("a closed port: %v", err)
 	}
 	c := dial(t, a, "udp", "10.0.0.2:81")
 	c.Write([]byte("x")) //nolint:errcheck // the answer tells
@@ -73,7 +73,7 @@ func testErrorsAreThoseOfNet(t *testing.T, run Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := a.DialContext(ctx, "tcp", "10.0.0.77:81"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("an address without a host: %v", err)
 	}
 	if _, err := b.Listen("tcp", "10.0.0.1:80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
 		t.Errorf("another's address: %v", err)
@@ -124,7 +124,7 @@ func testPing(t *testing.T, run Run) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.99"), 1); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("nobody answers: %v", err)
+		t.Errorf("pinging an address without a host: %v", err)
 	}
 }
 
@@ -151,10 +151,10 @@ func testTheStackTalksToItself(t *testing.T, run Run) {
 	}
 }
 
-// Who binds to a protocol or a type gets what nobody else understands: the paper's way.
-func TestBinding(t *testing.T) { ways(t, testBinding) }
+// A raw socket receives the packets of a protocol or EtherType that the stack does not know.
+func TestRawSocketsOfUnknownProtocols(t *testing.T) { ways(t, testRawSocketsOfUnknownProtocols) }
 
-func testBinding(t *testing.T, run Run) {
+func testRawSocketsOfUnknownProtocols(t *testing.T, run Run) {
 	a, b := hostsBy(t, run, link.PairConfig{})
 	out, err := a.ListenIP(89)
 	if err != nil {

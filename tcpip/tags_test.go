@@ -9,8 +9,7 @@ import (
 	"weir/wire"
 )
 
-// A frame of another virtual network is not for this host; one whose tag says a priority only is
-// (IEEE 802.1Q).
+// A frame of a VLAN is not for this host; one with a priority tag is (IEEE 802.1Q).
 func TestFramesWithTags(t *testing.T) {
 	for _, c := range []struct {
 		tag   wire.Tag

@@ -13,7 +13,7 @@ import (
 	"weir/wire"
 )
 
-// nth is one of many names.
+// nth returns one of many tuples.
 func nth(i int) tuple {
 	remote := netip.AddrFrom4([4]byte{11, byte(i >> 16), byte(i >> 8), byte(i)})
 	return tuple{netip.MustParseAddrPort("10.0.0.1:80"), netip.AddrPortFrom(remote, 7777)}
@@ -26,7 +26,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// What a connection in TIME-WAIT holds is small; when its time is over, it is gone by itself.
+// A connection in TIME-WAIT takes little memory, and is removed when its time is over.
 func TestManyInTimeWait(t *testing.T) {
 	const many, each = 100_000, 180
 	synctest.Test(t, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestManyInTimeWait(t *testing.T) {
 	})
 }
 
-// There is a bound on how many: of more, the oldest are forgotten.
-func TestTooManyInTimeWait(t *testing.T) {
+// The number of connections in TIME-WAIT is limited: the oldest are evicted.
+func TestTimeWaitEvictsTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{MaxTimeWait: 1000})
 		if err != nil {
@@ -85,9 +85,9 @@ func TestTooManyInTimeWait(t *testing.T) {
 	})
 }
 
-// Names of connections in TIME-WAIT can be used again: by a peer at once, when its timestamps are
-// later (RFC 6191), and from here when no name is left.
-func TestTimeWaitMakesRoom(t *testing.T) {
+// Tuples in TIME-WAIT can be reused: by a peer at once, if its timestamps are later (RFC 6191), and
+// by a Dial if no other port is free.
+func TestTuplesInTimeWaitAreReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		a, b := host(t, la, "10.0.0.1/24"), host(t, lb, "10.0.0.2/24")
@@ -136,13 +136,13 @@ func TestTimeWaitMakesRoom(t *testing.T) {
 	})
 }
 
-// A stack that talks to itself does not run out of names: both clocks are its own, so a name can be
-// used again in the next millisecond, whoever closes first. What is kept of connections in
-// TIME-WAIT does not grow.
-func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
-	many, few := 100_000, 20_000 // more than there are names
+// A stack that connects to itself does not run out of tuples, whichever end closes first. Both
+// clocks are its own, so that a tuple can be reused in the next millisecond. The table of TIME-WAIT
+// does not grow.
+func TestTheLoopbackDoesNotRunOutOfTuples(t *testing.T) {
+	many, few := 100_000, 20_000 // more than there are tuples
 	if raced {
-		many, few = 2000, 2000 // and most names are taken
+		many, few = 2000, 2000 // most tuples are in use
 	}
 	for who, many := range map[string]int{"the client closes first": many, "the server closes first": few, "both close at once": few} {
 		t.Run(who, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 				for port := uint16(firstPort); raced && port >= firstPort; port++ {
 					if port%80 > 0 {
 						k := tuple{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), netip.MustParseAddrPort("127.0.0.1:80")}
-						// without timestamps, so that it stays
+						// without timestamps, so that the entry stays
 						s.timeWaits.add(k, &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Hour)})
 					}
 				}
@@ -179,9 +179,9 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 	}
 }
 
-// A FIN that came again was answered by a later timestamp than all before: in that millisecond the
-// name is not free.
-func TestWhatIsSaidInTimeWaitCountsAsSaid(t *testing.T) {
+// A retransmitted FIN was answered with the latest timestamp: the tuple is not free in that
+// millisecond.
+func TestATimestampSentInTimeWaitCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{})
 		if err != nil {
@@ -210,7 +210,7 @@ func TestWhatIsSaidInTimeWaitCountsAsSaid(t *testing.T) {
 	})
 }
 
-// brief is a connection that is closed as soon as it is open.
+// brief makes a connection that is closed as soon as it is established.
 func brief(t *testing.T, s *Stack, l net.Listener, who string) {
 	t.Helper()
 	first, err := s.Dial("tcp", l.Addr().String())

@@ -14,12 +14,12 @@ import (
 	"weir/wire"
 )
 
-// errorAbout is an error about a packet that the stack has sent, or that is said to be.
+// errorAbout returns an ICMP error about a packet that the stack has sent, or claims to.
 func errorAbout(code uint8, rest uint32, about []byte) []byte {
 	return wire.AppendICMP(nil, wire.Unreachable, code, rest, about)
 }
 
-// sentBy is the packet that a socket's Write makes.
+// sentBy returns the packet that a socket's Write makes.
 func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
 	t.Helper()
 	if _, err := c.Write(p); err != nil {
@@ -32,9 +32,9 @@ func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
 	return v
 }
 
-// What the network says of a datagram is told to the socket that was dialed, by the next call,
-// once; and only if it is about a datagram of its (RFC 5927).
-func TestErrorsOfDatagrams(t *testing.T) {
+// An ICMP error about a datagram is returned once, by the next call of the connected socket, and
+// only if it quotes a datagram of the socket (RFC 5927).
+func TestICMPErrorsAboutDatagrams(t *testing.T) {
 	changed := func(at int, value byte) func(wire.IPv4) {
 		return func(v wire.IPv4) { v[at] = value }
 	}
@@ -42,12 +42,12 @@ func TestErrorsOfDatagrams(t *testing.T) {
 		name   string
 		code   uint8
 		rest   uint32
-		change func(wire.IPv4) // of what is quoted
-		want   error           // nil: nothing is told
+		change func(wire.IPv4) // port in the quoted datagram
+		want   error           // nil: no error
 	}{
-		{"nobody has the port", wire.PortUnreachable, 0, nil, syscall.ECONNREFUSED},
-		{"nobody knows the host", wire.HostUnreachable, 0, nil, syscall.EHOSTUNREACH},
-		{"nobody knows the network", wire.NetUnreachable, 0, nil, syscall.ENETUNREACH},
+		{"port unreachable", wire.PortUnreachable, 0, nil, syscall.ECONNREFUSED},
+		{"host unreachable", wire.HostUnreachable, 0, nil, syscall.EHOSTUNREACH},
+		{"network unreachable", wire.NetUnreachable, 0, nil, syscall.ENETUNREACH},
 		{"an administrator", wire.CommProhibited, 0, nil, syscall.EACCES},
 		{"from another port", wire.PortUnreachable, 0, changed(21, 1), nil},
 		{"to another port", wire.PortUnreachable, 0, changed(23, 1), nil},
@@ -73,16 +73,16 @@ func TestErrorsOfDatagrams(t *testing.T) {
 					t.Errorf("writing: %v, want %v", err, c.want)
 				}
 				if _, err := conn.Write([]byte("and again")); err != nil {
-					t.Errorf("it is told twice: %v", err)
+					t.Errorf("the second call: %v, want no error", err)
 				}
 			})
 		})
 	}
 }
 
-// A socket that has its datagrams stay whole is told when they are too big, and for ten minutes
-// nobody is asked again (RFC 1191).
-func TestDatagramsThatStayWhole(t *testing.T) {
+// A socket with DF returns EMSGSIZE after a Packet Too Big. For ten minutes the known path MTU is
+// used (RFC 1191).
+func TestDatagramsWithDF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
@@ -116,7 +116,7 @@ func TestDatagramsThatStayWhole(t *testing.T) {
 	})
 }
 
-func TestSocketsOfDatagramsRefuse(t *testing.T) {
+func TestInvalidDatagramsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
@@ -133,14 +133,14 @@ func TestSocketsOfDatagramsRefuse(t *testing.T) {
 		}{
 			{"longer than a datagram can be", func() error { _, err := conn.Write(make([]byte, 65508)); return err }, syscall.EMSGSIZE},
 			{"to another than it was dialed to", func() error { _, err := conn.WriteTo(nil, to("10.0.0.9:54")); return err }, net.ErrWriteToConnected},
-			{"to nobody, from who was not dialed", func() error { _, err := pc.(*UDPConn).Write(nil); return err }, syscall.EDESTADDRREQ},
+			{"Write on an unconnected socket", func() error { _, err := pc.(*UDPConn).Write(nil); return err }, syscall.EDESTADDRREQ},
 			{"to port 0", func() error { _, err := pc.WriteTo(nil, to("10.0.0.9:0")); return err }, syscall.EINVAL},
 			{"to an address of IPv6", func() error { _, err := pc.WriteTo(nil, to("[fd00::1]:5")); return err }, syscall.EINVAL},
 			{"to another kind of address", func() error { _, err := pc.WriteTo(nil, &net.TCPAddr{}); return err }, syscall.EINVAL},
 			{"by no route", func() error { _, err := pc.WriteTo(nil, to("192.0.2.1:5")); return err }, syscall.ENETUNREACH},
 			{"dialing port 0", func() error { _, err := s.Dial("udp", "10.0.0.9:0"); return err }, syscall.EADDRNOTAVAIL},
 			{"an address that is taken", func() error { _, err := s.ListenPacket("udp", ":53"); return err }, syscall.EADDRINUSE},
-			{"an address of somebody else", func() error { _, err := s.ListenPacket("udp", "10.0.0.9:53"); return err }, syscall.EADDRNOTAVAIL},
+			{"an address of another host", func() error { _, err := s.ListenPacket("udp", "10.0.0.9:53"); return err }, syscall.EADDRNOTAVAIL},
 		} {
 			if err := c.err(); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -153,9 +153,8 @@ func TestSocketsOfDatagramsRefuse(t *testing.T) {
 	})
 }
 
-// A datagram goes to the socket that knows its sender before one that takes all, and to one at its
-// address before one at any.
-func TestWhoseADatagramIs(t *testing.T) {
+// A connected socket precedes an unconnected one, and a specific address the unspecified one.
+func TestWhichSocketReceivesADatagram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		var said []string
@@ -180,9 +179,9 @@ func TestWhoseADatagramIs(t *testing.T) {
 	})
 }
 
-// A server at all addresses learns at which it was asked, and answers from there; and how far and
-// by which service its datagrams go is its to say.
-func TestDatagramsSayWhereTheyCame(t *testing.T) {
+// A server at all addresses learns the address of each request, answers from it, and sets the TTL
+// and TOS of its datagrams.
+func TestReadMsgAndWriteMsg(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		server := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
@@ -205,7 +204,7 @@ func TestDatagramsSayWhereTheyCame(t *testing.T) {
 			if _, err := u.WriteMsg([]byte("here"), from, to); err != nil {
 				t.Fatal(err)
 			}
-			// it takes answers of whom it asked alone
+			// a connected socket receives datagrams of its peer only
 			if n, err := c.Read(p); err != nil || string(p[:n]) != "here" {
 				t.Errorf("%q (%v)", p[:n], err)
 			}

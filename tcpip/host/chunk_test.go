@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// chunked is what is read from these bytes.
+// chunked returns what a chunkConn reads from these bytes.
 func chunked(b []byte, network string) *chunkConn {
 	return newChunkConn(nil, bufio.NewReaderSize(bytes.NewReader(b), maxChunk), network)
 }
 
-// reader hides what else a connection can do, so that io.Copy reads.
+// reader hides the other methods of a connection, so that io.Copy uses Read.
 type reader struct{ io.Reader }
 
-// sink is a connection that keeps what is written.
+// sink is a connection that stores what is written.
 type sink struct {
 	net.Conn
 	bytes.Buffer
@@ -55,8 +55,8 @@ func TestChunksEnd(t *testing.T) {
 	}
 }
 
-// A deadline that passes in the middle of a chunk loses nothing.
-func TestChunksGoOnAfterADeadline(t *testing.T) {
+// A deadline in the middle of a chunk loses no data.
+func TestChunksContinueAfterADeadline(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
@@ -67,14 +67,14 @@ func TestChunksGoOnAfterADeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	go far.Write([]byte("\x00\x01a")) //nolint:errcheck // reading tells
-	near.SetReadDeadline(time.Now().Add(patience))
+	near.SetReadDeadline(time.Now().Add(waitLimit))
 	b := make([]byte, 9)
 	if n, err := c.Read(b); err != nil || string(b[:n]) != "a" {
 		t.Errorf("%q, %v", b[:n], err)
 	}
 }
 
-// What is read is what was written, and what nobody wrote is an error and nothing worse.
+// Written chunks are read back unchanged; other bytes cause an error only.
 func FuzzChunks(f *testing.F) {
 	f.Add([]byte("d\x00\x00\x02abe\x00\x00\x03why"), 1)
 	f.Add([]byte("e\x00\x00\x00"), 70_000)

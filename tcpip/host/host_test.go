@@ -20,11 +20,11 @@ import (
 	"weir/tcpip/link"
 )
 
-// patience is for what should happen, and does not.
-const patience = 30 * time.Second
+// waitLimit is how long a test waits for an expected event.
+const waitLimit = 30 * time.Second
 
-// neighbours are a host with services and a control socket, and a stack that is its neighbour, in
-// memory: the host is 10.0.0.2.
+// neighbours returns a host with services and a control socket at 10.0.0.2, and a stack on the
+// other end of its link in memory.
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
 	near, far := link.Pair(link.PairConfig{})
@@ -56,7 +56,7 @@ func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -93,18 +93,18 @@ func TestAClientPings(t *testing.T) {
 	c, _ := neighbours(t)
 	ctx := within(t)
 	for _, size := range []int{0, 56, 3000} {
-		if addr, took, err := c.Ping(ctx, "10.0.0.1", size, patience); err != nil || addr.String() != "10.0.0.1" || took <= 0 {
+		if addr, took, err := c.Ping(ctx, "10.0.0.1", size, waitLimit); err != nil || addr.String() != "10.0.0.1" || took <= 0 {
 			t.Errorf("%d bytes: %v, %v, %v", size, addr, took, err)
 		}
 	}
 	_, _, err := c.Ping(ctx, "10.0.0.77", 1, 20*time.Millisecond)
 	if said, ok := errors.AsType[*Error](err); !ok || !said.Timeout() {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("an address without a host: %v", err)
 	}
-	if _, _, err := c.Ping(ctx, "10.0.0.1", 70_000, patience); err == nil || !strings.Contains(err.Error(), "65507") {
+	if _, _, err := c.Ping(ctx, "10.0.0.1", 70_000, waitLimit); err == nil || !strings.Contains(err.Error(), "65507") {
 		t.Errorf("too large: %v", err)
 	}
-	if _, _, err := c.Ping(ctx, "name.test", 1, patience); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := c.Ping(ctx, "name.test", 1, waitLimit); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a name, and no server that knows it: %v", err)
 	}
 }
@@ -130,11 +130,11 @@ func TestAClientConnects(t *testing.T) {
 	}
 }
 
-func TestAClientIsToldWhatWentWrong(t *testing.T) {
+func TestAClientReceivesErrors(t *testing.T) {
 	c, s := neighbours(t)
 	ctx := within(t)
 	if _, err := c.DialContext(ctx, "tcp", "10.0.0.1:80"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("a closed port: %v", err)
 	}
 	l, err := s.Listen("tcp", ":80")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestAClientIsToldWhatWentWrong(t *testing.T) {
 	}
 }
 
-// A client that goes away takes with it what it asked for.
+// A client that disconnects ends its request.
 func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 	c, s := neighbours(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +174,7 @@ func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 	}
 	cancel()
 	if _, err := w.Accept(); err == nil {
-		t.Error("somebody came")
+		t.Error("a connection was accepted")
 	}
 	until(t, func() bool { now, err := c.Status(t.Context(), 0); return err == nil && len(now.Listeners) == 0 })
 	l, err := s.Listen("tcp", ":80")
@@ -187,7 +187,7 @@ func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if half || kind == "udp" { // the client says no more, and waits for what comes
+		if half || kind == "udp" { // the client sends no more, and waits for the answer
 			closeWrite(conn)
 		}
 		if kind == "tcp" {
@@ -198,7 +198,7 @@ func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 			defer other.Close()
 		}
 		conn.Close()
-		until(t, func() bool { // what is left is on its way to be closed
+		until(t, func() bool { // the rest is being closed
 			now, err := c.Status(t.Context(), 0)
 			return err == nil && len(now.Sockets) == 0 && !slices.ContainsFunc(now.Connections, func(c Connection) bool { return c.State == "ESTABLISHED" })
 		})
@@ -207,9 +207,9 @@ func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 
 func until(t *testing.T, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(waitLimit); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("it never came to be")
+			t.Fatal("the condition did not become true")
 		}
 	}
 }
@@ -241,14 +241,14 @@ func TestAClientListens(t *testing.T) {
 		if _, err := conn.Write([]byte("and back")); err != nil {
 			t.Fatal(err)
 		}
-		other.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		other.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		if n, err := other.Read(b); err != nil || string(b[:n]) != "and back" {
 			t.Errorf("%s: %q came back (%v)", network, b[:n], err)
 		}
 	}
 }
 
-// Datagrams stay as they are, empty ones too, and the largest.
+// Datagrams are preserved, empty ones and the largest too.
 func TestDatagramsOfAClient(t *testing.T) {
 	c, s := neighbours(t)
 	p, err := s.ListenPacket("udp", ":53")
@@ -265,7 +265,7 @@ func TestDatagramsOfAClient(t *testing.T) {
 		if _, err := conn.Write(make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
-		p.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		p.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		n, from, err := p.ReadFrom(b)
 		if err != nil || n != size {
 			t.Fatalf("of %d bytes %d came (%v)", size, n, err)
@@ -273,7 +273,7 @@ func TestDatagramsOfAClient(t *testing.T) {
 		if _, err := p.WriteTo(b[:n], from); err != nil {
 			t.Fatal(err)
 		}
-		conn.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		conn.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		if n, err := conn.Read(back); err != nil || n != size {
 			t.Fatalf("of %d bytes %d came back (%v)", size, n, err)
 		}
@@ -293,7 +293,7 @@ func TestStatus(t *testing.T) {
 	}
 	defer other.Close()
 	var now *Status
-	until(t, func() bool { // the last segment of a handshake is under way when Dial returns
+	until(t, func() bool { // wait for the last segment of the handshake
 		now, err = c.Status(within(t), 1)
 		return err != nil || now.Listeners[0].Opening == 0
 	})
@@ -329,7 +329,7 @@ func TestAHostIsDrawn(t *testing.T) {
 func TestHostsAreFound(t *testing.T) {
 	c, _ := neighbours(t)
 	folder := filepath.Dir(c.Path)
-	// what is left of a host, and what never was one
+	// a socket of a host that has ended, and a file that is not a socket
 	for name, text := range map[string]string{"old@space.sock": "", "other": ""} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -347,7 +347,7 @@ func TestHostsAreFound(t *testing.T) {
 	}
 }
 
-func TestTheLinkIsBrokenAndMended(t *testing.T) {
+func TestImpairmentsChangeAtRuntime(t *testing.T) {
 	c, _ := neighbours(t)
 	ctx := within(t)
 	say := func(text string) string {
@@ -374,8 +374,8 @@ func TestTheLinkIsBrokenAndMended(t *testing.T) {
 	until(t, func() bool { _, _, err := c.Ping(ctx, "10.0.0.1", 1, time.Second); return err == nil })
 }
 
-// What no client of ours would send is refused, and others are served all the same.
-func TestRubbishOnTheControlSocket(t *testing.T) {
+// Malformed requests are rejected, and other clients are still served.
+func TestMalformedRequestsAreRejected(t *testing.T) {
 	c, _ := neighbours(t, Echo(7))
 	for _, text := range []string{"\n", "rubbish\n", strings.Repeat("x", 2*maxRequest) + "\n", `{"do":"format"}` + "\n", `{"do":"dial","network":"carrier pigeon","address":"127.0.0.1:7"}` + "\n",
 		`{"do":"dial","network":"tcp","address":"127.0.0.1:7"}` + "\n" + strings.Repeat("\xff", 100)} {
@@ -383,8 +383,8 @@ func TestRubbishOnTheControlSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.Write([]byte(text))                       //nolint:errcheck // it may be refused before its end
-		conn.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		conn.Write([]byte(text))                        //nolint:errcheck // it may be refused before its end
+		conn.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		said, err := io.ReadAll(conn)
 		if errors.Is(err, os.ErrDeadlineExceeded) || err == nil && len(said) == 0 {
 			t.Errorf("%.50q: %q, %v", text, said, err)

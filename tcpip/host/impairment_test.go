@@ -7,7 +7,7 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestImpairmentsAreRead(t *testing.T) {
+func TestParseImpairment(t *testing.T) {
 	for text, want := range map[string]link.Impairment{
 		"":          {},
 		"off":       {},
@@ -29,7 +29,7 @@ func TestImpairmentsAreRead(t *testing.T) {
 	}
 }
 
-func TestImpairmentsThatCannotBe(t *testing.T) {
+func TestInvalidImpairmentsAreRejected(t *testing.T) {
 	for _, text := range []string{"x", "loss", "loss=", "loss=101%", "loss=-1%", "loss=NaN", "delay=20", "delay=-1ms", "delay=1h", "rate=10", "rate=0bit", "rate=infGbit", "loss=1%,loss=2%", "loss=1%,", "on"} {
 		if i, err := ParseImpairment(text); err == nil {
 			t.Errorf("%q was taken, as %+v", text, i)
@@ -37,8 +37,7 @@ func TestImpairmentsThatCannotBe(t *testing.T) {
 	}
 }
 
-// What is read is an impairment that a link takes, and is written so that it is read as the same
-// one.
+// A parsed impairment is accepted by a link, and its text is parsed as the same one.
 func FuzzImpairment(f *testing.F) {
 	f.Add("loss=10%,delay=20ms,jitter=5ms,reorder=1%,duplicate=0.5%,rate=10Mbit")
 	f.Fuzz(func(t *testing.T, text string) {

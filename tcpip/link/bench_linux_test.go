@@ -2,8 +2,8 @@ package link
 
 import "testing"
 
-// BenchmarkTapWrite gives frames to a device whose kernel wants none of them: what the call, the
-// copy and the device cost, without a peer.
+// BenchmarkTapWrite writes frames that the kernel drops: the cost of the call, the copy and the
+// device, without a peer.
 func BenchmarkTapWrite(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {
@@ -19,8 +19,7 @@ func BenchmarkTapWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkTapRead takes frames from a device, a batch at a time; what puts them there is not
-// measured.
+// BenchmarkTapRead reads frames from a device, a batch at a time, without the cost of their sender.
 func BenchmarkTapRead(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {
@@ -39,7 +38,7 @@ func BenchmarkTapRead(b *testing.B) {
 				}
 				b.StartTimer()
 				for got := 0; got < n; {
-					k, err := to.Queue(0).Read(batch, patience)
+					k, err := to.Queue(0).Read(batch, waitLimit)
 					if k == 0 || err != nil {
 						b.Fatal(k, err)
 					}
@@ -51,8 +50,7 @@ func BenchmarkTapRead(b *testing.B) {
 	}
 }
 
-// BenchmarkTapRoundTrip writes a frame to one device and reads it from another one, which a bridge
-// joins to it.
+// BenchmarkTapRoundTrip writes a frame to one device and reads it from another, joined by a bridge.
 func BenchmarkTapRoundTrip(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {
@@ -63,7 +61,7 @@ func BenchmarkTapRoundTrip(b *testing.B) {
 				if !from.Queue(0).Write(p) {
 					b.Fatal("a frame was dropped")
 				}
-				if n, err := to.Queue(0).Read(batch, patience); n == 0 || err != nil {
+				if n, err := to.Queue(0).Read(batch, waitLimit); n == 0 || err != nil {
 					b.Fatal(n, err)
 				}
 			}

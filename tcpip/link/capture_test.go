@@ -17,7 +17,7 @@ import (
 	"weir/wire"
 )
 
-// recorded is a packet as it stands in a file.
+// recorded is a packet in a file.
 type recorded struct {
 	bytes    []byte
 	length   int
@@ -25,7 +25,7 @@ type recorded struct {
 	outbound bool
 }
 
-// readBack reads a capture by gopacket, which has to find nothing wrong with it.
+// readBack reads a capture by gopacket, and requires that it is valid.
 func readBack(t *testing.T, file []byte) (pcapgo.NgInterface, pcapgo.NgSectionInfo, []recorded) {
 	t.Helper()
 	r, err := pcapgo.NewNgReader(bytes.NewReader(file), pcapgo.NgReaderOptions{})
@@ -53,7 +53,7 @@ func readBack(t *testing.T, file []byte) (pcapgo.NgInterface, pcapgo.NgSectionIn
 	return i, r.SectionInfo(), all
 }
 
-func TestACaptureHoldsWhatPassed(t *testing.T) {
+func TestACaptureHasAllFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
 		near, far := Pair(PairConfig{Superframe: 65535, Checksum: true})
@@ -93,7 +93,7 @@ func TestACaptureHoldsWhatPassed(t *testing.T) {
 	})
 }
 
-func TestACaptureKeepsSoMuchOfEachFrame(t *testing.T) {
+func TestACaptureTruncatesAtSnapLen(t *testing.T) {
 	var file bytes.Buffer
 	near, far := Pair(PairConfig{})
 	defer far.Close()
@@ -118,7 +118,7 @@ func TestACaptureKeepsSoMuchOfEachFrame(t *testing.T) {
 	}
 }
 
-func TestAFrameIsWrittenBeforeLong(t *testing.T) {
+func TestAFrameIsWrittenAfterTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
 		near, far := Pair(PairConfig{})
@@ -137,12 +137,12 @@ func TestAFrameIsWrittenBeforeLong(t *testing.T) {
 	})
 }
 
-// gate is a writer that waits until it is opened, from its second call on.
+// gate is a writer that blocks from its second call on, until it is opened.
 type gate struct {
 	bytes.Buffer
-	open  chan struct{} // closed by the test: writing goes on
+	open  chan struct{} // closed by the test: writing continues
 	calls int
-	fail  error // what writing ends by, once the gate is open
+	fail  error // the error of writing once the gate is open
 }
 
 // Write implements io.Writer.
@@ -156,7 +156,7 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.Buffer.Write(b)
 }
 
-func TestAWriterThatIsBehindHoldsNobodyUp(t *testing.T) {
+func TestASlowWriterDoesNotBlockTheLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{})}
 		near, far := Pair(PairConfig{Depth: 1000})
@@ -186,7 +186,7 @@ func TestAWriterThatIsBehindHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-func TestAWriterThatFailsIsTold(t *testing.T) {
+func TestAWriteErrorIsReturnedByClose(t *testing.T) {
 	full := errors.New("the disk is full")
 	g := &gate{open: make(chan struct{}), fail: full}
 	close(g.open)
@@ -210,7 +210,7 @@ func TestAWriterThatFailsIsTold(t *testing.T) {
 	}
 }
 
-func TestACaptureThatCannotBeginLeavesTheLink(t *testing.T) {
+func TestACaptureThatFailsToStartLeavesTheLink(t *testing.T) {
 	near, far := Pair(PairConfig{})
 	defer near.Close()
 	g := &gate{open: make(chan struct{}), calls: 1, fail: errors.New("the disk is full")}

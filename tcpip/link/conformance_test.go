@@ -15,11 +15,11 @@ import (
 // station is a link under test with its other side.
 type station struct {
 	link    Link
-	send    func(t testing.TB, frame []byte)   // from the other side
-	receive func(t testing.TB, n int) [][]byte // what has come to the other side
+	send    func(t testing.TB, frame []byte)   // sends from the other side
+	receive func(t testing.TB, n int) [][]byte // receives at the other side
 }
 
-// implementations are all ways of being a Link.
+// implementations has all implementations of Link.
 var implementations = map[string]func(t testing.TB) station{
 	"pair":                  func(t testing.TB) station { return paired(t, PairConfig{}, bare) },
 	"pair with superframes": func(t testing.TB) station { return paired(t, PairConfig{Superframe: 65535, Checksum: true}, bare) },
@@ -62,7 +62,7 @@ func impairedBy(c ImpairConfig) func(testing.TB, Link) Link {
 	}
 }
 
-// paired is an end of a pair, in something, with the other end.
+// paired returns an end of a pair, wrapped, with the other end.
 func paired(t testing.TB, c PairConfig, in func(testing.TB, Link) Link) station {
 	near, far := Pair(c)
 	near = in(t, near)
@@ -84,7 +84,7 @@ func each(t *testing.T, test func(t *testing.T, s station)) {
 	}
 }
 
-func TestFramesComeWholeAndInOrder(t *testing.T) {
+func TestFramesArriveWholeAndInOrder(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q, mtu := s.link.Queue(0), s.link.Caps().MTU
 		var sent, back [][]byte
@@ -114,7 +114,7 @@ func total(frames [][]byte) (n uint64) {
 	return n
 }
 
-func TestFramesThatALinkDoesNotTakeAreRefused(t *testing.T) {
+func TestUnsupportedFramesAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q, caps := s.link.Queue(0), s.link.Caps()
 		largest := frame(1, caps.MTU+wire.EthernetHeader)
@@ -147,7 +147,7 @@ func TestFramesThatALinkDoesNotTakeAreRefused(t *testing.T) {
 	})
 }
 
-func TestBytesAreTheirOwners(t *testing.T) {
+func TestFrameOwnership(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q := s.link.Queue(0)
 		first, second := frame(1, 500), frame(2, 500)
@@ -155,7 +155,7 @@ func TestBytesAreTheirOwners(t *testing.T) {
 		var batch [4]Frame
 		n, err := 0, error(nil)
 		for n == 0 || wire.Ethernet(batch[0].Bytes).Type() != typeTest {
-			if n, err = q.Read(batch[:1], patience); err != nil {
+			if n, err = q.Read(batch[:1], waitLimit); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -172,7 +172,7 @@ func TestBytesAreTheirOwners(t *testing.T) {
 	})
 }
 
-func TestReadWaitsNoLongerThanItIsTold(t *testing.T) {
+func TestReadWaitsAtMostItsTimeout(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q := s.link.Queue(0)
 		var batch [4]Frame
@@ -211,14 +211,14 @@ func TestWakeEndsARead(t *testing.T) {
 		}
 		begin := time.Now()
 		if n, err := q.Read(make([]Frame, 4), 10*time.Millisecond); n != 0 || err != nil || time.Since(begin) < 10*time.Millisecond {
-			t.Errorf("a Read that nobody woke ended with %d frames and %v after %v, want none after 10 ms", n, err, time.Since(begin))
+			t.Errorf("a Read without a Wake ended with %d frames and %v after %v, want none after 10 ms", n, err, time.Since(begin))
 		}
 	})
 }
 
 func TestCloseEndsAReaderThatIsAlone(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
-		// from the reader: it has begun, and its error
+		// from the reader: it has started, and its error
 		reading, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
 			_, err := s.link.Queue(0).Read(make([]Frame, 1), 0)
@@ -278,7 +278,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	})
 }
 
-// closed wants a link to be.
+// closed requires that a link is closed.
 func closed(t *testing.T, l Link) {
 	t.Helper()
 	q := l.Queue(0)
@@ -300,7 +300,7 @@ func closed(t *testing.T, l Link) {
 	}
 }
 
-func TestEachQueueIsTheSame(t *testing.T) {
+func TestQueueReturnsTheSameQueue(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		caps := s.link.Caps()
 		if caps.Queues < 1 || caps.MTU <= 0 || caps.MAC.Group() {

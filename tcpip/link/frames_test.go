@@ -10,13 +10,14 @@ import (
 	"weir/wire"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+// waitLimit is how long a test waits for an expected frame.
+const waitLimit = 30 * time.Second
 
 // typeTest is for experiments on one machine or network (IEEE 802, 9.2.4).
 const typeTest wire.EtherType = 0x88b5
 
-// frame is the nth of a test, n bytes long (16 at least), with bytes that depend on both.
+// frame returns the nth frame of a test, n bytes long (16 at least), with bytes that depend on
+// both.
 func frame(nth, n int) []byte {
 	b := wire.AppendEthernet(nil, wire.Broadcast, wire.MAC{2, 0, 0, 0, 0, 9}, typeTest)
 	b = binary.BigEndian.AppendUint16(b, uint16(nth))
@@ -26,13 +27,14 @@ func frame(nth, n int) []byte {
 	return b
 }
 
-// inParts is a frame in three parts.
+// inParts returns a frame in three parts.
 func inParts(b []byte) *Parts {
 	middle := 14 + (len(b)-14)/2
 	return &Parts{Head: b[:14], Body: [2][]byte{b[14:middle], b[middle:]}}
 }
 
-// supers is a superframe of TCP over IPv4 with so many bytes of payload, and its headers' length.
+// supers returns a superframe of TCP over IPv4 with so many bytes of payload, and its headers'
+// length.
 func supers(payload, size int, flags wire.Flags) *Parts {
 	f := wire.TCPFields{Src: netip.MustParseAddrPort("10.9.0.1:1000"), Dst: netip.MustParseAddrPort("10.9.0.2:2000"), Seq: 0xfffff000, Ack: 7, Flags: flags, Window: 500,
 		Options: []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}}
@@ -47,11 +49,11 @@ func supers(payload, size int, flags wire.Flags) *Parts {
 		Offload: Offload{SegmentSize: size, ChecksumPartial: true, ChecksumStart: start, ChecksumOffset: tcpChecksum}}
 }
 
-// want reads n frames of a test's type, within patience, and gives copies.
+// want reads n frames of a test's type within waitLimit, and returns copies.
 func want(t testing.TB, q Queue, n int) (got [][]byte) {
 	t.Helper()
 	batch := make([]Frame, 32)
-	for end := time.Now().Add(patience); len(got) < n; {
+	for end := time.Now().Add(waitLimit); len(got) < n; {
 		k, err := q.Read(batch[:min(len(batch), n-len(got))], max(0, time.Until(end)))
 		if err != nil {
 			t.Fatalf("after %d of %d frames: %v", len(got), n, err)

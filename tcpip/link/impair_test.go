@@ -13,14 +13,14 @@ import (
 	"weir/wire"
 )
 
-// arrival is the nth frame, and when it came.
+// arrival is the nth frame and its arrival time.
 type arrival struct {
 	nth int
 	at  time.Duration
 }
 
-// along sends n frames of size bytes along an impaired way, one each interval, in virtual time, and
-// says which came when.
+// along sends n frames of size bytes over an impaired link, one each interval, in virtual time, and
+// returns their arrivals.
 func along(t *testing.T, c ImpairConfig, n, size int, interval time.Duration) (got []arrival, counted Counters) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,12 +200,12 @@ func TestRateHasABoundedQueue(t *testing.T) {
 		}
 		got, _ = along(t, c, 50, 1000, time.Millisecond)
 		if len(got) != 50 {
-			t.Errorf("of frames that find nobody waiting, though they are larger than the queue, %d came, want 50", len(got))
+			t.Errorf("%d frames arrived that found an empty queue, want 50, although they exceed it", len(got))
 		}
 	})
 }
 
-func TestASeedAlwaysDoesTheSame(t *testing.T) {
+func TestASeedIsReproducible(t *testing.T) {
 	c := Impairment{Delay: time.Millisecond, Jitter: 3 * time.Millisecond, Loss: 0.1, Burst: Burst{Start: 0.01, End: 0.3, Loss: 0.8}, Duplicate: 0.05, Reorder: 0.05, Rate: 10_000_000}
 	first, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
 	again, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
@@ -229,8 +229,8 @@ func TestASeedAlwaysDoesTheSame(t *testing.T) {
 	}
 }
 
-// Whatever is asked for: a frame comes not before its time, in its order unless reordering is asked
-// for, and each has a fate.
+// With every config, a frame is not delivered before its time, keeps its order unless reordering is
+// configured, and is either delivered or dropped.
 func TestFatesAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
@@ -280,7 +280,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 				t.Fatal("it was not taken")
 			}
 			batch := make([]Frame, 100)
-			n, err := to.Read(batch, patience)
+			n, err := to.Read(batch, waitLimit)
 			if lost := l.Queue(0).Counters().Dropped[DropLost]; err != nil || n < 15 || n > 45 || n+int(lost) != 60 {
 				t.Errorf("%d segments came and %d were lost (%v), want about half of 60", n, lost, err)
 			}
@@ -294,7 +294,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 	}
 }
 
-func TestCloseDropsWhatIsOnItsWay(t *testing.T) {
+func TestCloseDropsFramesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := Pair(PairConfig{})
 		defer far.Close()
@@ -317,8 +317,8 @@ func TestCloseDropsWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-// What is done changes while the link is used; what was on its way comes when it would have come.
-func TestTheWayChanges(t *testing.T) {
+// Set changes the impairment in use; frames in flight arrive when they would have arrived.
+func TestSetChangesTheImpairment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := Pair(PairConfig{})
 		defer far.Close()
@@ -364,7 +364,7 @@ func TestTheWayChanges(t *testing.T) {
 	})
 }
 
-func TestImpairmentsThatCannotBe(t *testing.T) {
+func TestInvalidImpairmentsAreRejected(t *testing.T) {
 	near, _ := Pair(PairConfig{})
 	nan := 0.0
 	nan /= nan

@@ -6,7 +6,7 @@ import (
 	"weir/wire"
 )
 
-func TestTheLoopbackGivesBackWhatIsWritten(t *testing.T) {
+func TestTheLoopbackReturnsFrames(t *testing.T) {
 	l := Loopback()
 	q, caps := l.Queue(0), l.Caps()
 	var sent [][]byte
@@ -22,7 +22,7 @@ func TestTheLoopbackGivesBackWhatIsWritten(t *testing.T) {
 		t.Fatal("a checksum was not left out")
 	}
 	var batch [1]Frame
-	if n, err := q.Read(batch[:], patience); n != 1 || err != nil || !batch[0].ChecksumOK {
+	if n, err := q.Read(batch[:], waitLimit); n != 1 || err != nil || !batch[0].ChecksumOK {
 		t.Errorf("%d frames and %v, with a good checksum: %v", n, err, batch[0].ChecksumOK)
 	}
 	if q.Write(&Parts{Head: frame(1, caps.MTU+frameOverhead+1)}) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestAPairHoldsSoManyFrames(t *testing.T) {
+func TestAPairHoldsItsDepth(t *testing.T) {
 	a, b := Pair(PairConfig{Depth: 10})
 	defer a.Close()
 	defer b.Close()
@@ -29,7 +29,7 @@ func TestAPairHoldsSoManyFrames(t *testing.T) {
 	}
 }
 
-func TestAPairThatOneEndLeft(t *testing.T) {
+func TestAPairWithOneEndClosed(t *testing.T) {
 	a, b := Pair(PairConfig{})
 	a.Queue(0).Write(inParts(frame(1, 100)))
 	a.Close()
@@ -63,7 +63,7 @@ func TestAPairInVirtualTime(t *testing.T) {
 }
 
 // A pair that keeps up allocates nothing.
-func TestBuffersAreUsedAgain(t *testing.T) {
+func TestAPairReusesBuffers(t *testing.T) {
 	a, b := Pair(PairConfig{Superframe: 65535, Checksum: true})
 	defer a.Close()
 	defer b.Close()

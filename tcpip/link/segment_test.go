@@ -7,7 +7,7 @@ import (
 	"weir/wire"
 )
 
-// segments are copies of what a frame is cut into.
+// segments returns copies of the segments of a frame.
 func segments(f *Frame, partial bool) (all []Frame, ok bool) {
 	ok = segmentSuperframe(f, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
 	return all, ok
@@ -58,7 +58,7 @@ func TestSegmentsOfASuperframe(t *testing.T) {
 	}
 }
 
-// checked is a segment's packet and TCP, whose lengths and checksums have to be right.
+// checked returns a segment's packet and TCP header after verifying lengths and checksums.
 func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	t.Helper()
 	e, _ := wire.ParseEthernet(s.Bytes)
@@ -81,14 +81,15 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	return ip, tcp
 }
 
-// FuzzCut: whatever comes, segments hold the payload, each at most Size of it, and are whole.
+// FuzzCut checks that valid segments contain the whole payload, each at most SegmentSize bytes of
+// it.
 func FuzzCut(f *testing.F) {
 	f.Add(supers(3001, 1000, wire.ACK).AppendTo(nil), uint16(1000))
 	f.Add(supers(0, 1, wire.FIN).AppendTo(nil), uint16(1))
 	f.Add(frame(1, 100), uint16(10))
 	f.Fuzz(func(t *testing.T, b []byte, size uint16) {
 		if len(b) > 4096 {
-			return // a byte a segment takes long
+			return // one byte a segment takes too long
 		}
 		all, ok := segments(&Frame{Bytes: b, Offload: Offload{SegmentSize: int(size), ChecksumPartial: true}}, false)
 		if !ok {

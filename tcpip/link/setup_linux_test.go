@@ -11,7 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-func TestSetupLeavesThingsAsTheyWere(t *testing.T) {
+func TestUndoRestoresThePreviousState(t *testing.T) {
 	space := namespace(t)
 	c := SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.0.1/24"), MTU: 9000, QueueLen: 7777}
 	states := []string{state(t, space)}
@@ -23,7 +23,7 @@ func TestSetupLeavesThingsAsTheyWere(t *testing.T) {
 	if want := "tap0 up 9000 7777 [10.9.0.1/24 tap0]"; !strings.Contains(states[1], want) {
 		t.Errorf("set up it is %q, want %q in it", states[1], want)
 	}
-	// it is there: what is said is added
+	// the device exists: Setup adds to it
 	second, err := Setup(SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.1.1/24"), MTU: 1400})
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestSetupLeavesThingsAsTheyWere(t *testing.T) {
 }
 
 func TestSetupMakesANamespaceAndABridge(t *testing.T) {
-	outer := namespace(t) // skips if it may not
+	outer := namespace(t) // skips without privileges
 	space := outer + "-made"
 	prepared(t, SetupConfig{Tap: "tap1", Namespace: outer})
 	before := state(t, outer)
@@ -107,7 +107,7 @@ func TestSetupThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// state is what a namespace has: each interface with its state, MTU, queue length, bridge and
+// state describes a namespace: each interface with its state, MTU, queue length, bridge and
 // addresses.
 func state(t testing.TB, space string) (s string) {
 	t.Helper()

@@ -21,8 +21,8 @@ import (
 // spaces numbers the namespaces of a run.
 var spaces atomic.Int32
 
-// namespace is a network namespace of the test's own, without IPv6, whose routers and listeners
-// would be asked for; without the right to it, the test is skipped.
+// namespace makes a network namespace for the test, without IPv6, which would send router and
+// listener queries. Without the privileges, the test is skipped.
 func namespace(t testing.TB) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -39,7 +39,7 @@ func namespace(t testing.TB) string {
 		}
 	})
 	err := inNamespace(name, func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) })
-	// where it is not, there is no IPv6 in any case
+	// without the file there is no IPv6
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Skipf("IPv6 cannot be switched off in a namespace: %v", err)
 	}
@@ -81,7 +81,7 @@ func opened(t testing.TB, c TapConfig) *Tap {
 	return tap
 }
 
-// tapped is a device with the kernel's packet socket as the other side.
+// tapped returns a device with the kernel's packet socket as the other side.
 func tapped(t testing.TB, c TapConfig) station {
 	c.Namespace = namespace(t)
 	c.Name = "tap0"
@@ -92,7 +92,7 @@ func tapped(t testing.TB, c TapConfig) station {
 		link: tap,
 		send: func(t testing.TB, frame []byte) {
 			_, err := unix.Write(fd, frame)
-			if err == unix.ENETDOWN { // said once, and late
+			if err == unix.ENETDOWN { // reported once, by a later call
 				_, err = unix.Write(fd, frame)
 			}
 			if err != nil {
@@ -113,8 +113,8 @@ func tapped(t testing.TB, c TapConfig) station {
 	}
 }
 
-// packetSocket is one for frames of a type on a device. Reading it gives up after the test's
-// patience.
+// packetSocket returns a packet socket for frames of a type on a device. Reads give up after
+// waitLimit.
 func packetSocket(t testing.TB, namespace, device string, carries wire.EtherType) (fd int) {
 	t.Helper()
 	protocol := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, uint16(carries)))
@@ -126,7 +126,7 @@ func packetSocket(t testing.TB, namespace, device string, carries wire.EtherType
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(protocol)); err != nil {
 			return err
 		}
-		wait := unix.NsecToTimeval(int64(patience))
+		wait := unix.NsecToTimeval(int64(waitLimit))
 		return errors.Join(
 			unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20),
 			unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait),
@@ -163,7 +163,7 @@ func TestADeviceThatIsDownDrops(t *testing.T) {
 	same(t, s.receive(t, 1), [][]byte{frame(3, 100)})
 }
 
-// currentSpace is the namespace that was made last.
+// currentSpace returns the namespace made last.
 func currentSpace(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("weirlink%d-%d", os.Getpid(), spaces.Load())
@@ -192,8 +192,8 @@ func TestADeviceThatIsDeletedEndsItsReader(t *testing.T) {
 	}
 }
 
-// Of 1,000, the length of a queue that nobody sets, a burst of pings would fill.
-func TestAsManyFramesWaitAsSetupSays(t *testing.T) {
+// A burst of pings would fill the default queue of 1,000 frames.
+func TestSetupSetsTheQueueLength(t *testing.T) {
 	s := tapped(t, TapConfig{})
 	var sent [][]byte
 	for i := range 3000 {
@@ -221,14 +221,14 @@ func TestFlowsStayOnTheirQueue(t *testing.T) {
 	}
 	batch := make([]Frame, 1)
 	for port := range uint16(16) {
-		n, err := tap.Queue(int(port)%4).Read(batch, patience)
+		n, err := tap.Queue(int(port)%4).Read(batch, waitLimit)
 		if err != nil || n != 1 || !bytes.Equal(batch[0].Bytes, datagram(port, true)) {
 			t.Errorf("queue %d has not the answer to what it sent from port %d (%d frames, %v)", port%4, port, n, err)
 		}
 	}
 }
 
-// datagram is one of UDP from a port to another host, or its answer.
+// datagram returns a UDP datagram from a port to another host, or its answer.
 func datagram(port uint16, answer bool) []byte {
 	src, dst := netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), port), netip.MustParseAddrPort("10.9.0.3:9")
 	if answer {
@@ -241,7 +241,7 @@ func datagram(port uint16, answer bool) []byte {
 	return append(b, 0, 8, 0, 0)
 }
 
-func TestADeviceIsTakenOnce(t *testing.T) {
+func TestADeviceHasOneUser(t *testing.T) {
 	s := tapped(t, TapConfig{})
 	space := currentSpace(t)
 	for name, c := range map[string]struct {
@@ -262,17 +262,17 @@ func TestADeviceIsTakenOnce(t *testing.T) {
 	if _, err := OpenTap(TapConfig{Name: "tap0", Namespace: "weir-there-is-none"}); err == nil || !strings.Contains(err.Error(), "weir-there-is-none") {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
-	s.send(t, frame(1, 100)) // and nobody has taken anything from who has it
+	s.send(t, frame(1, 100)) // and the first user still has the device
 	same(t, want(t, s.link.Queue(0), 1), [][]byte{frame(1, 100)})
 }
 
-func TestWhatASystemLacks(t *testing.T) {
+func TestMissingTunFeatures(t *testing.T) {
 	const old = unix.IFF_TAP | unix.IFF_NO_PI
 	for _, c := range []struct {
 		known int
 		flags uint16
 		says  string // empty: nothing
-		plain bool   // it is enough to do without headers
+		plain bool   // plain frames are possible
 	}{
 		{old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "", false},
 		{old, old, "", false},
@@ -295,14 +295,14 @@ func TestTheKernelNamesADevice(t *testing.T) {
 	}
 }
 
-// joined are two devices with a bridge between them.
+// joined returns two devices with a bridge between them.
 func joined(t testing.TB, a, b TapConfig) (*Tap, *Tap) {
 	space := namespace(t)
 	a.Name, b.Name, a.Namespace, b.Namespace = "tapa", "tapb", space, space
 	prepared(t, SetupConfig{Tap: "tapb", Namespace: space})
 	prepared(t, SetupConfig{Tap: "tapa", Namespace: space, Bridge: "tapb"})
 	first, second := opened(t, a), opened(t, b)
-	// A port without a reader had no carrier: wait until the bridge passes frames on.
+	// A bridge port without a reader had no carrier: wait until the bridge forwards frames.
 	for batch, end := make([]Frame, 1), 0; ; end++ {
 		first.Queue(0).Write(&Parts{Head: frame(0, 60)})
 		if n, err := second.Queue(0).Read(batch, 10e6); err != nil || end > 1000 {
@@ -330,7 +330,7 @@ func TestSuperframesGoThroughTheKernel(t *testing.T) {
 				t.Fatalf("it was not taken: %+v", a.Queue(0).Counters())
 			}
 			var batch [1]Frame
-			if n, err := b.Queue(0).Read(batch[:], patience); n != 1 || err != nil {
+			if n, err := b.Queue(0).Read(batch[:], waitLimit); n != 1 || err != nil {
 				t.Fatal(n, err)
 			}
 			want := p.Offload
@@ -342,8 +342,9 @@ func TestSuperframesGoThroughTheKernel(t *testing.T) {
 	}
 }
 
-// The device that kept its last user's offloads would give superframes to who is plain.
-func TestCutsAsTheKernelDoes(t *testing.T) {
+// A persistent device keeps the offloads of its last user: a plain user must not receive
+// superframes.
+func TestSegmentationMatchesTheKernels(t *testing.T) {
 	for name, flags := range map[string]wire.Flags{"PSH": wire.ACK | wire.PSH, "FIN": wire.ACK | wire.FIN | wire.PSH, "CWR": wire.ACK | wire.CWR} {
 		t.Run(name, func(t *testing.T) {
 			a, b := joined(t, TapConfig{}, TapConfig{})
@@ -364,7 +365,7 @@ func TestCutsAsTheKernelDoes(t *testing.T) {
 			}
 			var got [][]byte
 			for batch := make([]Frame, 8); len(got) < len(segments); {
-				n, err := b.Queue(0).Read(batch, patience)
+				n, err := b.Queue(0).Read(batch, waitLimit)
 				if n == 0 || err != nil {
 					t.Fatalf("%d segments, %v", len(got), err)
 				}

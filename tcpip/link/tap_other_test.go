@@ -4,7 +4,7 @@ package link
 
 import "testing"
 
-// tapped skips: there are no TAP devices here.
+// tapped skips the test: this system has no TAP devices.
 func tapped(t testing.TB, _ TapConfig) station {
 	t.Skip("TAP devices are Linux's")
 	return station{}

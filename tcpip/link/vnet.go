@@ -11,7 +11,7 @@ import (
 // sets:
 //
 //	byte 0      flags: the checksum must be completed, or is valid
-//	byte 1      GSO type: none, TCP over IPv4, or others, which are not enabled; and whether CWR is set
+//	byte 1      GSO type: none, TCP over IPv4, or one that is not enabled; and the CWR flag
 //	bytes 2, 3  length of the headers, a hint
 //	bytes 4, 5  payload of each segment
 //	bytes 6, 7  start of the bytes under the checksum (csum_start)

@@ -17,8 +17,8 @@ import (
 	"weir/wire"
 )
 
-// flooded is a host that listens, with a small backlog, and a peer on whose link somebody sends
-// SYNs from addresses all over the world.
+// flooded is a listening host with a small backlog, and a peer. An attacker on the peer's link
+// sends SYNs from many addresses.
 type flooded struct {
 	peer, host *tcpip.Stack
 	wire       link.Link
@@ -48,7 +48,7 @@ func (f *flooded) close() {
 	f.host.Close()
 }
 
-// flood sends so many SYNs, one every 100 us.
+// flood sends SYNs, one every 100 us.
 func (f *flooded) flood(from, n int) {
 	for i := from; i < from+n; i++ {
 		src := netip.AddrFrom4([4]byte{byte(11 + i>>16), byte(i >> 8), byte(i), 9})
@@ -60,8 +60,8 @@ func (f *flooded) flood(from, n int) {
 	}
 }
 
-// Others still connect during a flood of SYNs, with all that they ask for; what is kept for those
-// that never answer is bounded by the backlog.
+// Other clients can connect during a SYN flood, with all TCP options. The backlog limits the memory
+// of half-open connections.
 func TestSYNFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlooded(t)
@@ -93,7 +93,7 @@ func TestSYNFlood(t *testing.T) {
 		if given, taken := f.host.Cookies(); taken != 20 || given < 4000 {
 			t.Errorf("%d cookies were given, and %d connections came of them", given, taken)
 		}
-		// those that were half open are given up, and then there is room again
+		// half-open connections time out, and make room again
 		time.Sleep(5 * time.Minute)
 		if n := len(f.host.Connections()); n != 0 {
 			t.Errorf("%d connections are left", n)
@@ -110,14 +110,14 @@ func TestSYNFlood(t *testing.T) {
 	})
 }
 
-// clients connect one after the other, send, and get back what they have sent.
+// clients connect one after the other, and check that data is echoed.
 func (f *flooded) clients(n int) error {
 	for range n {
 		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
 		if err != nil {
 			return err
 		}
-		// more than a window without a scale: the scale is in the cookie
+		// more than a window without scaling: the SYN cookie has the window scale
 		data := make([]byte, 100_000)
 		go c.Write(data) //nolint:errcheck // who reads sees it
 		back := make([]byte, len(data))
@@ -129,9 +129,9 @@ func (f *flooded) clients(n int) error {
 	return nil
 }
 
-// What nobody accepts waits, as many as the backlog allows; the others' handshakes are not finished
-// before somebody accepts, and then all are served.
-func TestNobodyAccepts(t *testing.T) {
+// Connections that are not accepted wait up to the backlog. Other handshakes complete once Accept
+// is called, and then all clients are served.
+func TestAFullAcceptQueueDelaysHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlooded(t)
 		defer f.close()

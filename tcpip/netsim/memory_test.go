@@ -16,8 +16,8 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// crowd is many connections to a host with little memory: each sends as much as it can, and nobody
-// reads.
+// crowd is many connections to a host with little memory. Each peer sends as much as it can; the
+// host does not read.
 type crowd struct {
 	t          *testing.T
 	peer, host *tcpip.Stack
@@ -55,7 +55,7 @@ func (c *crowd) close() {
 	c.host.Close()
 }
 
-// connect opens a connection whose peer sends all and closes; it gives the host's end.
+// connect opens a connection whose peer sends everything and closes. It returns the host's end.
 func (c *crowd) connect() net.Conn {
 	c.t.Helper()
 	p, err := c.peer.Dial("tcp", "10.0.0.2:80")
@@ -73,7 +73,7 @@ func (c *crowd) connect() net.Conn {
 	return h
 }
 
-// all reads what a peer has sent.
+// all reads the data of a peer.
 func (c *crowd) all(h net.Conn) error {
 	got, err := io.ReadAll(h)
 	h.Close()
@@ -83,7 +83,7 @@ func (c *crowd) all(h net.Conn) error {
 	return nil
 }
 
-// held fails when the host has more memory than it may, and gives how much it has.
+// held returns the host's used memory, and fails the test if it exceeds the limit.
 func (c *crowd) held() int {
 	c.t.Helper()
 	held, most := c.host.Memory()
@@ -93,8 +93,8 @@ func (c *crowd) held() int {
 	return held
 }
 
-// Connections whose readers stop hold no more than the memory that there is, together; one that is
-// read goes on beside them; and when they are read again, all is there.
+// Unread connections together use no more than the memory limit. A connection that is read
+// continues beside them. When the others are read again, all their data is there.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
@@ -140,8 +140,7 @@ func dropped(s *tcpip.Stack, why tcpip.Drop) uint64 {
 	return 0
 }
 
-// One connection cannot take all: with as much to send as it can get rid of, it leaves a quarter to
-// others.
+// One connection cannot use all memory: a quarter is left for others.
 func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
@@ -149,7 +148,7 @@ func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
 		h := c.connect()
 		ended := make(chan error, 1) // the writer's; one
 		go func() {
-			_, err := h.Write(make([]byte, 3*little)) // nobody reads it
+			_, err := h.Write(make([]byte, 3*little)) // it is not read
 			ended <- err
 		}()
 		time.Sleep(time.Minute)

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// transfer sends data from one stack to another over a path, in virtual time, and says how long
-// that took.
+// transfer sends data from one stack to another over a path, in virtual time, and returns the
+// duration.
 func transfer(t *testing.T, path link.Impairment, seed uint64, data []byte) time.Duration {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{Depth: 100_000, Checksum: true})
@@ -87,7 +87,7 @@ func send(s *tcpip.Stack, data []byte) error {
 	return err
 }
 
-// receive reads what somebody sends, and compares it as it comes.
+// receive reads data and compares it with the expected bytes.
 func receive(l net.Listener, want []byte) error {
 	c, err := l.Accept()
 	if err != nil {
@@ -160,9 +160,9 @@ func rows(t *testing.T, table *strings.Builder, data []byte, name string, shares
 	}
 }
 
-// alike says whether two tables have the same words, and numbers that differ by less than a third:
-// who is first of two goroutines that are due at the same instant is the runtime's choice, and
-// moves the losses that a seed has.
+// alike reports whether two tables have the same words, and numbers that differ by less than a
+// third. The runtime chooses the order of goroutines that are due at the same instant, which
+// changes the losses of a seed.
 func alike(a, b string) bool {
 	x, y := strings.Fields(a), strings.Fields(b)
 	return slices.EqualFunc(x, y, func(v, w string) bool {

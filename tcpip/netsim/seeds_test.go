@@ -20,11 +20,11 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// A seed draws a path, how the two stacks run, and what applications do on it: some connections at
-// once, dialed from either side, with writes of all lengths both ways, pauses, and ends in any
-// order. All that is written has to come, in order, once, to the end; and when the last connection
-// is over, nothing is left on either host: no connection, no byte, no timer that would send
-// anything, no goroutine.
+// A seed chooses a path, the concurrency models of two stacks, and their applications: connections
+// in parallel, dialed from either side, with writes of all lengths in both directions, pauses, and
+// ends in any order. All data must arrive once, in order and to the end. After the last connection,
+// both hosts must have no connection, no buffered byte, no timer that would send anything, and no
+// goroutine.
 func TestSeeds(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_NETSIM_SEEDS", 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// world is what a seed draws.
+// world is the choice of a seed.
 type world struct {
 	pair     link.PairConfig
 	ways     [2]link.ImpairConfig
@@ -43,18 +43,18 @@ type world struct {
 	sessions []session
 }
 
-// session is a connection: who dials it when, and what each end does.
+// session is a connection: its dialing end, its start, and what each end does.
 type session struct {
 	dials int
 	after time.Duration
 	ends  [2]habits
 }
 
-// habits are what an application does with its end.
+// habits describe what an application does with its end.
 type habits struct {
 	writes []int           // lengths
 	pauses []time.Duration // before each
-	sip    int             // of a read, at most
+	sip    int             // maximum of a read
 	idle   time.Duration   // between reads
 }
 
@@ -71,7 +71,7 @@ func drawn(r *rand.Rand) *world {
 			w.runs[i] = tcpip.RunNetwork
 		}
 		w.configs[i].ECN = tcp.ECN(r.IntN(3))
-		if r.IntN(4) == 0 { // a buffer that is soon full
+		if r.IntN(4) == 0 { // a small buffer
 			w.configs[i].ReceiveBuffer = tcp.BufferRange{Initial: 4000, Max: 4000 + r.IntN(60_000)}
 		}
 	}
@@ -81,7 +81,7 @@ func drawn(r *rand.Rand) *world {
 	return w
 }
 
-// way is what becomes of frames in one direction.
+// way chooses the impairment of one direction.
 func way(r *rand.Rand) link.Impairment {
 	some := func(of int) bool { return r.IntN(of) == 0 }
 	c := link.Impairment{Delay: time.Duration(r.IntN(60)) * time.Millisecond}
@@ -118,7 +118,7 @@ func habit(r *rand.Rand) (h habits) {
 	return h
 }
 
-// run plays it.
+// run runs the simulation.
 func (w *world) run(t *testing.T) {
 	la, lb := link.Pair(w.pair)
 	var hosts [2]*tcpip.Stack
@@ -149,7 +149,7 @@ func (w *world) run(t *testing.T) {
 	}
 }
 
-// quiet says that nothing is left, in virtual time.
+// quiet checks that nothing is left, in virtual time.
 func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 	for range 600 {
 		if len(hosts[0].Connections()) == 0 && len(hosts[1].Connections()) == 0 {
@@ -157,7 +157,7 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 		}
 		time.Sleep(time.Second)
 	}
-	time.Sleep(5 * time.Second) // what is still on its way comes
+	time.Sleep(5 * time.Second) // wait for frames in flight
 	var before [2]uint64
 	for i, s := range hosts {
 		if all := s.Connections(); len(all) > 0 {
@@ -176,7 +176,7 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 	}
 }
 
-// play plays a session: the first of its ends is the one that dials.
+// play runs a session; its first end dials.
 func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 	port := strconv.Itoa(80 + number)
 	l, err := hosts[1-s.dials].Listen("tcp", ":"+port)
@@ -206,8 +206,8 @@ func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 	return errors.Join(err, l.Close())
 }
 
-// dial is patient: where a tenth of all is lost, now and then three questions of ARP in a row are,
-// and the neighbour is taken not to be there.
+// dial retries: at a loss of a tenth, three ARP requests in a row are sometimes lost, and the
+// neighbour is considered unreachable.
 func dial(s *tcpip.Stack, address string) (c net.Conn, err error) {
 	for range 5 {
 		if c, err = s.Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {
@@ -218,7 +218,7 @@ func dial(s *tcpip.Stack, address string) (c net.Conn, err error) {
 	return c, err
 }
 
-// live writes and reads as its habits are, and compares what comes with what the other end writes.
+// live writes and reads as its habits say, and compares the received data with the other end's.
 func (h *habits) live(c *tcpip.Conn, other *habits, seed byte) error {
 	written := make(chan error, 1) // the writer -> here
 	go func() { written <- h.write(c, seed) }()
@@ -230,7 +230,7 @@ func (h *habits) live(c *tcpip.Conn, other *habits, seed byte) error {
 	return errors.Join(err, <-written, c.Close())
 }
 
-// data is all that an end with these habits writes.
+// data returns all that an end with these habits writes.
 func (h *habits) data(seed byte) []byte {
 	n := 0
 	for _, k := range h.writes {
