@@ -18,7 +18,7 @@
 
 static const uint64_t drain_ns = 1000000000;
 
-/* Changed by the SIGCHLD handler, so touched elsewhere only under drain_hold. */
+/* The SIGCHLD handler changes it, so other code touches it only under drain_hold. */
 static pid_t *pids;
 static size_t count;
 static size_t room;
@@ -72,7 +72,7 @@ die_with(pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
 	if (getppid() != parent)
-		_exit(EXIT_TROUBLE); /* it died before we asked to be told */
+		_exit(EXIT_TROUBLE); /* it died before we requested the signal */
 }
 
 pid_t

@@ -1,8 +1,9 @@
 /*
- * The processes that a parent owns: started here, reaped as they end, and all gone before the parent is.
+ * The child processes of a parent: started here, reaped as they exit, and all gone before the
+ * parent exits.
  *
- * Only the thread that called children_init uses these, outside signal handlers. Where the system can say
- * so (Linux), children also die with a parent that was killed.
+ * Only the thread that called children_init uses these functions, outside signal handlers. Where
+ * the system supports it (Linux), children are also killed with their parent.
  */
 #ifndef CHILDREN_H
 #define CHILDREN_H
@@ -10,17 +11,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* From now on children are reaped the moment they end. */
+/* From now on children are reaped as soon as they exit. */
 void children_init(void);
 
-/* Like fork, but the drain of the child is its own: it is about fd, to be read from (-1: none yet). */
+/* fork, with a drain of the child's own for fd, which the child reads (-1: none yet). */
 pid_t children_fork(int fd);
 
-/* How many there are at the moment. */
+/* Returns the number of children. */
 size_t children_count(void);
 
-/* Tells all to drain, kills those that have not ended after a second, and returns when all are
- * reaped. */
+/*
+ * Signals all children to drain, kills those that still run after a second, and returns when all
+ * are reaped.
+ */
 void children_stop(void);
 
 #endif

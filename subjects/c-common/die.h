@@ -1,4 +1,4 @@
-/* One way out for a program that cannot go on. */
+/* The exit of a program that cannot continue. */
 #ifndef DIE_H
 #define DIE_H
 
@@ -11,7 +11,7 @@ enum {
 _Noreturn void die(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The name that die prints; set once, first thing in main, from argv[0]. */
+/* The program name for die; set once, first in main, from argv[0]. */
 void die_as(const char *program);
 
 #endif

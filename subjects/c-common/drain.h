@@ -1,14 +1,18 @@
 /*
- * SIGTERM and SIGINT for code that blocks, without a race and without a system call more per message.
+ * SIGTERM and SIGINT for blocking code, without a race and without a further system call for each
+ * message.
  *
- * A flag alone is not enough: the signal may come between looking at the flag and blocking in read, which
- * then sleeps for ever. So the handler changes what the next blocking call will meet:
- *   - it closes the listener: accept returns EINTR if it was waiting, EBADF if it was about to;
- *   - it makes the connection non-blocking: read returns EINTR, or what has arrived, or EAGAIN. As nothing
- *     else makes it non-blocking, EAGAIN means "draining, and everything that had arrived is handled";
- *   - it sets the pause to zero: nanosleep returns EINTR, or at once.
+ * A flag alone is not enough: the signal may come between the check of the flag and the blocking
+ * read, which would then sleep for ever. So the handler changes the state that the next blocking
+ * call will meet:
+ *   - It closes the listener: accept returns EINTR if it was waiting, EBADF if it was about to
+ *     wait.
+ *   - It makes the connection non-blocking: read returns EINTR, or the bytes that have arrived, or
+ *     EAGAIN. No other code makes it non-blocking, so EAGAIN means "draining, and all input that
+ *     had arrived is handled".
+ *   - It sets the pause to zero: nanosleep returns EINTR, or at once.
  *
- * All state belongs to one thread, so a program with threads passes the signal on to each of them.
+ * All state belongs to one thread, so a program with threads forwards the signal to each of them.
  */
 #ifndef DRAIN_H
 #define DRAIN_H
@@ -17,10 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Drain when one of these comes. The process needs it once; threads and children inherit it. */
+/* Drain on these signals. The process calls it once; threads and children inherit it. */
 void drain_on(int signal);
 
-/* Blocks SIGTERM, SIGINT and SIGCHLD; returns the mask to go back to by drain_restore. */
+/* Blocks SIGTERM, SIGINT and SIGCHLD; returns the mask for drain_restore. */
 sigset_t drain_hold(void);
 void drain_restore(const sigset_t *mask);
 
@@ -30,13 +34,13 @@ void drain_accepting(int listener);
 /* This thread reads from fd. -1, before fd is closed: it no longer does. */
 void drain_reading(int fd);
 
-/* Whether the signal has come to this thread. */
+/* Reports whether the signal has come to this thread. */
 bool drain_asked(void);
 
-/* Forgets that a signal came: a new child's first step, under drain_hold. */
+/* Clears a received signal: a new child's first step, under drain_hold. */
 void drain_reset(void);
 
-/* Sleeps; much shorter, once the signal comes. */
+/* Sleeps; the signal ends the sleep early. */
 void drain_sleep(uint64_t ns);
 
 #endif

@@ -26,7 +26,7 @@ list_empty(const struct link *list)
 	return list->next == list;
 }
 
-/* Puts l behind the element (or list head) after. */
+/* Inserts l after the element (or list head) after. */
 static inline void
 list_insert(struct link *after, struct link *l)
 {
@@ -36,7 +36,7 @@ list_insert(struct link *after, struct link *l)
 	after->next = l;
 }
 
-/* Takes l out of the list it is in. */
+/* Removes l from its list. */
 static inline void
 list_remove(struct link *l)
 {

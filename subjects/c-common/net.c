@@ -26,7 +26,7 @@ prepare_process(void)
 	}
 }
 
-/* Fills in address and returns its length; 0 when the host is no address. */
+/* Fills in address and returns its length; 0 if the host is not an address. */
 static socklen_t
 resolve(const struct options *o, struct sockaddr_storage *address)
 {
@@ -69,7 +69,7 @@ net_nodelay(int fd)
 {
 	int on = 1;
 
-	/* Fails only when the peer has reset already; the next read says so too. */
+	/* Fails only if the peer has reset already; the next read reports that, too. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 

@@ -1,4 +1,4 @@
-/* Sockets and bytes: what every subject does alike. */
+/* Sockets and bytes: the code that all subjects share. */
 #ifndef NET_H
 #define NET_H
 
@@ -14,26 +14,30 @@ enum {
 };
 
 /*
- * A blocking listener on the address of o. Also raises the limit of open files as far as allowed and
- * ignores SIGPIPE, so that a peer that went away is an error of one write. Dies when it cannot listen.
+ * Returns a blocking listener on the address of o. Also raises the limit of open files as far as
+ * allowed and ignores SIGPIPE, so that a peer that has gone is an error of one write. Dies if it
+ * cannot listen.
  */
 int net_listen(const struct options *o);
 
-/* Small messages leave at once instead of waiting for the last one's acknowledgement. */
+/* Disables Nagle's algorithm: small messages leave at once. */
 void net_nodelay(int fd);
 
 /* Makes reads and writes of fd return EAGAIN instead of waiting. Async-signal-safe. */
 void net_nonblocking(int fd);
 
-/* Whether an accept that failed with error only lost its connection, and the next may be tried at
- * once. */
+/*
+ * Reports whether a failed accept lost only its connection, so that the next may be tried at once.
+ */
 bool net_accept_again(int error);
 
-/* Writes all of data, however often it takes, waiting while fd is full. False, with errno, on an
- * error. */
+/*
+ * Writes all of data, in as many calls as needed, and waits while fd is full. Returns false, with
+ * errno, on an error.
+ */
 bool net_write_all(int fd, const char *data, size_t length);
 
-/* The same to standard output. Dies on an error: a sink that loses bytes measures nothing. */
+/* write_all to standard output. Dies on an error: a sink that loses bytes measures nothing. */
 void net_print(const char *data, size_t length);
 
 #endif

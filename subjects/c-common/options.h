@@ -16,7 +16,7 @@ struct options {
 	uint32_t wait_ms;    /* milliseconds to wait for each message */
 };
 
-/* Reads argv. Dies with EXIT_USAGE and one line when it makes no sense. */
+/* Parses argv. Dies with EXIT_USAGE and one line if it is wrong. */
 struct options options_parse(int argc, char **argv);
 
 #endif

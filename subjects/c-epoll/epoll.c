@@ -1,12 +1,13 @@
 /*
  * An event loop: one thread owns every connection and waits for all of them in epoll_wait.
  *
- * A connection is in one of three states. Reading: it holds no bytes. Waiting: it holds bytes that are due
- * at a time (--wait-ms). Writing: it holds bytes that its peer has no room for yet (echo). Only a reading
- * connection is read from, with one read for each event: epoll is level-triggered and says if there is more.
+ * A connection is in one of three states. Reading: it holds no bytes. Waiting: it holds bytes that
+ * are due at a time (--wait-ms). Writing: it holds bytes that its peer has no room for yet (echo).
+ * The loop reads only from a reading connection, once for each event: epoll is level-triggered and
+ * reports further input.
  *
- * Limitations: waits end on whole milliseconds, up to one late. A slow reader of standard output holds up
- * everybody.
+ * Limitations: waits end on whole milliseconds, up to one late. A slow reader of standard output
+ * delays all connections.
  */
 #include "die.h"
 #include "list.h"
@@ -63,7 +64,7 @@ watch(struct server *s, int fd, void *owner, int operation, uint32_t events)
 		die(EXIT_TROUBLE, "cannot watch a descriptor: %s", strerror(errno));
 }
 
-/* Asks epoll for events of c: EPOLLIN, EPOLLOUT, or 0 for not even a hang-up. */
+/* Registers c for EPOLLIN, EPOLLOUT, or 0 for no event, not even a hang-up. */
 static void
 want(struct server *s, struct connection *c, uint32_t events)
 {
@@ -104,8 +105,10 @@ let_go(struct connection *c)
 	c->held = NULL;
 }
 
-/* Holds data until wait_ns from now. Epoll keeps watching: usually the wait is over before more
- * comes. */
+/*
+ * Holds data until wait_ns from now. epoll keeps watching: usually the wait is over before more
+ * input comes.
+ */
 static void
 wait_with(struct server *s, struct connection *c, const char *data, size_t length, uint64_t wait_ns)
 {
@@ -118,7 +121,9 @@ wait_with(struct server *s, struct connection *c, const char *data, size_t lengt
 	list_insert(after, &c->waiting);
 }
 
-/* Writes what the peer has room for; returns the bytes written, or -1 when the peer is gone. */
+/*
+ * Writes as much as the peer has room for; returns the bytes written, or -1 if the peer has gone.
+ */
 static ssize_t
 try_write(int fd, const char *data, size_t length)
 {
@@ -132,7 +137,7 @@ try_write(int fd, const char *data, size_t length)
 	return n;
 }
 
-/* Passes on data of a connection in the state of reading. */
+/* Passes on data of a connection in the state Reading. */
 static void
 deliver(struct server *s, struct connection *c, const char *data, size_t length)
 {
@@ -251,7 +256,7 @@ start_draining(struct server *s)
 		end_wait(s, list_element(s->waiting.next, struct connection, waiting));
 }
 
-/* Does what is due, and returns when the next thing is. */
+/* Runs what is due, and returns the time of the next due item. */
 static uint64_t
 run_timers(struct server *s)
 {
@@ -288,7 +293,10 @@ milliseconds_until(uint64_t time)
 	return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Waits at most timeout milliseconds and handles what is ready. False: nothing was. */
+/*
+ * Waits at most timeout milliseconds and handles ready connections. Returns false if none was
+ * ready.
+ */
 static bool
 turn(struct server *s, int timeout)
 {
@@ -311,7 +319,7 @@ turn(struct server *s, int timeout)
 	return n > 0;
 }
 
-/* Until no connection has anything to read or write, or the deadline. */
+/* Drains: runs until no connection has anything to read or write, or the deadline. */
 static void
 drain(struct server *s)
 {

@@ -1,8 +1,9 @@
 /*
- * A process per connection: the parent accepts, each child blocks on one connection and ends with it.
+ * A process per connection: the parent accepts, each child blocks on one connection and exits with
+ * it.
  *
- * Limitations: as many connections as the system allows processes; beyond that it stops accepting until
- * some end.
+ * Limitations: the system's limit of processes limits the connections; at that limit the parent
+ * stops accepting until some exit.
  */
 #include "children.h"
 #include "drain.h"
@@ -20,7 +21,7 @@ pause_accepting(void)
 	drain_sleep(ACCEPT_PAUSE_MS * 1000000ull);
 }
 
-/* Keeps the connection waiting where no process can be had; gives it up only when draining. */
+/* Retries while no process can be started; gives the connection up only when draining. */
 static pid_t
 fork_for(int fd)
 {

@@ -1,12 +1,13 @@
 /*
- * Pre-forked processes, the classic way: every worker accepts from the shared listener, blocks on one
- * connection until it ends, and accepts the next. The parent only keeps enough workers idle.
+ * Pre-forked processes: every worker accepts from the shared listener, blocks on one connection
+ * until it ends, and accepts the next. The parent only keeps enough workers idle.
  *
- * A worker writes BUSY to a pipe when it has a connection and IDLE when that has ended; the parent, its
- * only reader, counts. A worker that died while busy is counted as busy for ever: one spare worker too many.
+ * A worker writes BUSY to a pipe when it has a connection and IDLE when that has ended. The parent,
+ * the only reader, counts. A worker that died while busy counts as busy for ever: one spare worker
+ * too many.
  *
- * Limitations: the pool grows to WORKERS_MAX and never shrinks. Beyond that, connections wait in the
- * kernel until others end.
+ * Limitations: the pool grows to WORKERS_MAX and never shrinks. Beyond that, connections wait in
+ * the kernel's accept queue until others end.
  */
 #include "children.h"
 #include "die.h"
@@ -44,7 +45,7 @@ work(int listener, int notes, const struct options *o)
 	}
 }
 
-/* Where no process can be had, or workers die at once, the next note tries again. */
+/* If no process can be started, or workers die at once, the next note tries again. */
 static void
 top_up(size_t busy, int listener, int notes[2], const struct options *o)
 {

@@ -1,10 +1,12 @@
 /*
- * The floor: the least that a server can do with the bytes of its connections. One thread waits in
- * epoll_wait; for each connection that is ready the kernel moves up to 4,096 bytes into a pipe, and once a
- * batch from the pipe to standard output. The program never sees a byte and keeps nothing of a connection.
+ * The lower bound: the least work that a server can do with the bytes of its connections. One
+ * thread waits in epoll_wait. For each ready connection the kernel moves up to 4,096 bytes into a
+ * pipe, and once for each batch from the pipe to standard output. The program never sees a byte and
+ * keeps no state of a connection.
  *
- * Limitations: no echo; work and waiting are ignored. Where standard output takes no splice (a file opened for
- * appending) the bytes are copied. A slow reader of standard output holds up everybody.
+ * Limitations: no echo; work and waiting are ignored. If standard output supports no splice (a file
+ * opened for appending) the bytes are copied. A slow reader of standard output delays all
+ * connections.
  */
 #include "die.h"
 #include "net.h"
@@ -116,7 +118,7 @@ resume_accepting(struct floor *f)
 	watch(f, f->listener, EPOLL_CTL_ADD);
 }
 
-/* False: nothing was ready in timeout milliseconds. */
+/* Returns false if no connection was ready in timeout milliseconds. */
 static bool
 turn(struct floor *f, int timeout)
 {
@@ -137,7 +139,10 @@ turn(struct floor *f, int timeout)
 	return n > 0;
 }
 
-/* Until nothing is left to move, or for a second. Ending the process closes the connections. */
+/*
+ * Drains: runs until nothing is left to move, or for a second. The end of the process closes the
+ * connections.
+ */
 static void
 drain(struct floor *f)
 {

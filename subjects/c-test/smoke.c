@@ -1,8 +1,8 @@
 /*
- * Runs a subject and talks to it: smoke PROGRAM PORT sink|echo. Several connections send bytes that carry
- * their connection and sequence, cut at awkward places, then half-close; two are reset. What comes back
- * (or out) must be all of it, in order. Then SIGTERM must end the program with status 0 and, as it is built
- * with the sanitizers, without a word on standard error.
+ * Runs a subject and exchanges data with it: smoke PROGRAM PORT sink|echo. Several connections send
+ * bytes that carry their connection and sequence, cut at awkward places, then half-close; two are
+ * reset. All of the bytes must come back (or out), in order. Then SIGTERM must end the program with
+ * status 0 and, since it is built with the sanitizers, without output on standard error.
  */
 #include "check.h"
 
@@ -58,7 +58,7 @@ start(char *program, char *port, char *workload)
 	return s;
 }
 
-/* Connects as soon as s listens; alarm ends the program when it never does. */
+/* Connects as soon as s listens; alarm ends the program if it never does. */
 static int
 connect_to(const struct subject *s, const char *port)
 {
@@ -118,7 +118,7 @@ expect(int fd, size_t *seen, size_t total)
 	}
 }
 
-/* Sends a round on every connection, and takes what comes of it before the next. */
+/* Sends a round on every connection, and receives its answers before the next round. */
 static void
 converse(struct subject *s, const int *fds, bool echo, size_t *sent, size_t *seen)
 {

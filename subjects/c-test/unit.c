@@ -1,4 +1,4 @@
-/* Tests of c-common: what its headers promise, one function for each header. */
+/* Tests of c-common: the promises of its headers, one function for each header. */
 #include "check.h"
 #include "children.h"
 #include "die.h"
@@ -44,7 +44,7 @@ count_args(char **args)
 	return n;
 }
 
-/* The exit status of a process that parses args, its complaint not shown. */
+/* Returns the exit status of a process that parses args; its error message is not shown. */
 static int
 status_of_parse(char **args)
 {
@@ -161,7 +161,7 @@ test_net(void)
 	check(!net_accept_again(EMFILE), "running out of descriptors is");
 }
 
-/* A thread's life with the drain: what a signal before, and one during each call, does to it. */
+/* The drain in a thread: the effect of a signal before, and of one during, each call. */
 static void *
 drain_in_thread(void *argument)
 {
@@ -202,8 +202,10 @@ test_drain(void)
 	close(pair[1]);
 }
 
-/* A child that reads the session's end and one that ignores everything: both are gone after the
- * stop. */
+/*
+ * A child that reads to the end of its session, and one that ignores all signals: both are gone
+ * after the stop.
+ */
 static void
 test_children(void)
 {

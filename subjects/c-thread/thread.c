@@ -1,13 +1,13 @@
 /*
- * A thread per connection: the main thread accepts, each other thread blocks on one connection and ends
- * with it.
+ * A thread per connection: the main thread accepts, each other thread blocks on one connection and
+ * ends with it.
  *
- * The main thread alone takes SIGTERM and SIGINT; it passes them on to the others as SIGUSR1, so that each
- * drains its own connection. A thread takes itself out of the list before it ends, under the mutex, so
- * whoever is in the list while it is held can be signalled.
+ * Only the main thread receives SIGTERM and SIGINT. It forwards them to the others as SIGUSR1, so
+ * that each drains its own connection. A thread removes itself from the list before it ends, under
+ * the mutex. So a thread in the list can be signalled while the mutex is held.
  *
- * Limitations: as many connections as the system allows threads; beyond that it stops accepting until some
- * end.
+ * Limitations: the system's limit of threads limits the connections; at that limit the main thread
+ * stops accepting until some end.
  */
 #include "die.h"
 #include "drain.h"
@@ -56,7 +56,7 @@ serve(void *argument)
 static int
 start_thread(struct connection *c)
 {
-	/* the new thread inherits that it takes neither SIGTERM nor SIGINT */
+	/* the new thread inherits the mask and receives neither SIGTERM nor SIGINT */
 	sigset_t before = drain_hold();
 	pthread_attr_t attributes;
 	int error;

@@ -1,4 +1,4 @@
-/* Exits with 0 where c-uring can run; else it says in one line why not. */
+/* Exits with 0 if c-uring can run here; otherwise prints the reason in one line. */
 #include "ring.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@ int
 ring_open(struct io_uring *ring)
 {
 	struct io_uring_params params = {
-		/* Completions are worked out when this thread asks for them, not whenever data comes. */
+		/* Completions are processed when this thread asks for them, not whenever data comes. */
 		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE,
 		.cq_entries = COMPLETIONS,
 	};

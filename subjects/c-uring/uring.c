@@ -1,14 +1,14 @@
 /*
- * A completion ring: one thread asks the kernel for reads and writes of all connections in one ring and
- * gets their results in another, with one system call for all that is due at a time.
+ * A completion ring (io_uring): one thread submits reads and writes of all connections to one ring
+ * and gets their results from another, with one system call for all that is due at a time.
  *
- * Bytes travel in chunks. A plain sink keeps a receive armed on each connection all the time (multishot),
- * into buffers that the connections share; each chunk is one of them. With echo or waiting, a connection
- * must not read while it holds bytes, so it has one chunk of its own and is asked to receive into it again
- * when it is passed on. A connection passes on its chunks one after the other.
+ * Bytes travel in chunks. A plain sink keeps a multishot receive on each connection, into buffers
+ * that the connections share; each chunk is one of them. With echo or waiting, a connection must
+ * not read while it holds bytes. So it has one chunk of its own, and the next receive into it is
+ * submitted when the chunk is passed on. A connection passes on its chunks one after the other.
  *
- * Limitations: needs Linux 6.1 and liburing 2.3. Where standard output is a file, it is written to by
- * ordinary calls: the ring would not guard the file's position.
+ * Limitations: needs Linux 6.1 and liburing 2.3. If standard output is a file, ordinary calls write
+ * it: the ring would not guard the file's position.
  */
 #include "die.h"
 #include "list.h"
@@ -29,8 +29,10 @@
 
 static const uint64_t drain_ns = 1000000000;
 
-/* What a completion is about: the low bits of its user data, which begins with the connection's
- * address. */
+/*
+ * The kind of a completion: the low bits of its user data, which starts with the connection's
+ * address.
+ */
 enum operation { RECEIVE, WRITE, WAIT, ACCEPT, RESUME, SIGNAL, CANCEL, OPERATIONS = 8 };
 
 struct chunk {
@@ -114,7 +116,7 @@ close_if_done(struct connection *c)
 	free(c);
 }
 
-/* No shared buffer was left: it is the next one's that comes back. */
+/* No shared buffer was left: the connection gets the next one that is returned. */
 static void
 starve(struct server *s, struct connection *c)
 {
@@ -153,7 +155,7 @@ finish_chunk(struct server *s, struct connection *c)
 	}
 }
 
-/* Passes on the first chunk of c; those behind it follow when its completion comes. */
+/* Passes on the first chunk of c; the next chunks follow at its completion. */
 static void
 deliver(struct server *s, struct connection *c)
 {
@@ -226,7 +228,7 @@ received(struct server *s, struct connection *c, const struct io_uring_cqe *cqe)
 	} else {
 		c->ended = true;
 		close_if_done(c);
-		/* it may have been fed, and has taken no buffer whose return would feed the next */
+		/* it may have been resumed without taking a buffer, whose return would resume the next */
 		feed_starved(s);
 	}
 }
@@ -341,7 +343,7 @@ complete(struct server *s, const struct io_uring_cqe *cqe)
 	}
 }
 
-/* Handles the completions that are there; returns how many. */
+/* Handles the pending completions; returns how many. */
 static unsigned
 complete_all(struct server *s)
 {
@@ -356,7 +358,10 @@ complete_all(struct server *s)
 	return n;
 }
 
-/* Until the kernel has nothing more for us and everything is passed on, or the deadline. */
+/*
+ * Drains: runs until the kernel has no more completions and everything is passed on, or the
+ * deadline.
+ */
 static void
 drain(struct server *s)
 {

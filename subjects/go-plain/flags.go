@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// config is what the command line says.
+// config holds the parsed command line.
 type config struct {
 	listen     string
 	echo       bool
 	size       int           // bytes of a message
-	work, wait time.Duration // of computing and of waiting for each message
+	work, wait time.Duration // computing and waiting time for each message
 }
 
 // parse reads the command line. Its errors are one sentence each.

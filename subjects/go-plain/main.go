@@ -1,9 +1,9 @@
-// Command go-plain is a goroutine per connection as one writes it by hand, on net.Listener and
-// net.Conn alone. It does the work of every other subject, so that what package serve costs shows
+// Command go-plain is a goroutine per connection in plain hand-written code, on net.Listener and
+// net.Conn alone. It does the work of every other subject, so that the cost of package serve shows
 // beside it.
 //
-// Limitations: it cannot know what has arrived, so at a stop it reads until a connection has been
-// quiet for a while, and after a second no more.
+// Limitations: it cannot know which input has arrived, so at a stop it reads until a connection has
+// been quiet for a while, for a second at most.
 package main
 
 import (
@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	readSize = 4096
-	quiet    = 50 * time.Millisecond // of a connection, after which a stop leaves it
-	drain    = time.Second           // how long a stop may take
-	pause    = 100 * time.Millisecond
+	readSize    = 4096
+	quiet       = 50 * time.Millisecond // a connection without input for this long is drained
+	drain       = time.Second           // how long a stop may take
+	acceptPause = 100 * time.Millisecond
 )
 
 func main() {
@@ -47,7 +47,7 @@ func main() {
 	s.drain()
 }
 
-// server accepts in one goroutine and has one for each connection, which all end with the program.
+// server accepts in one goroutine and has one for each connection; they end with the program.
 type server struct {
 	config
 	ctx context.Context // ends when the server stops
@@ -61,18 +61,18 @@ func (s *server) accept(l net.Listener) {
 		c, err := l.Accept()
 		switch {
 		case err == nil:
-			s.enter(c, true)
+			s.track(c, true)
 			go s.serve(c)
 		case errors.Is(err, net.ErrClosed):
 			return
-		default: // for want of descriptors: wait until one may be free
-			time.Sleep(pause)
+		default: // no free descriptor: wait until one may be free
+			time.Sleep(acceptPause)
 		}
 	}
 }
 
 func (s *server) serve(c net.Conn) {
-	defer s.enter(c, false)
+	defer s.track(c, false)
 	defer c.Close()
 	buf, total := make([]byte, readSize), 0
 	for {
@@ -111,7 +111,7 @@ func (s *server) handle(k int) {
 	}
 }
 
-func (s *server) enter(c net.Conn, in bool) {
+func (s *server) track(c net.Conn, in bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in {
@@ -121,14 +121,14 @@ func (s *server) enter(c net.Conn, in bool) {
 	}
 }
 
-// drain lets the connections end. Those that wait for a read wait no longer than a quiet one.
+// drain waits for the connections to end. A connection that waits for a read ends after quiet.
 func (s *server) drain() {
 	s.mu.Lock()
 	for c := range s.open {
 		c.SetReadDeadline(time.Now().Add(quiet))
 	}
 	s.mu.Unlock()
-	for end := time.Now().Add(drain); time.Now().Before(end); time.Sleep(pause / 20) {
+	for end := time.Now().Add(drain); time.Now().Before(end); time.Sleep(acceptPause / 20) {
 		s.mu.Lock()
 		left := len(s.open)
 		s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What the program does is tested as the other subjects are, by the contract.
+// The contract tests the program's behaviour, as that of the other subjects.
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		line string

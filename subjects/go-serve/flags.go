@@ -13,13 +13,13 @@ import (
 	"weir/serve"
 )
 
-// config is what the command line says.
+// config holds the parsed command line.
 type config struct {
 	listen   string
 	echo     bool
 	size     int           // bytes of a message
-	work     time.Duration // of computing for each message
-	wait     time.Duration // of waiting for each message
+	work     time.Duration // computing time for each message
+	wait     time.Duration // waiting time for each message
 	way      serve.Way
 	loops    int
 	width    int
@@ -73,7 +73,7 @@ func checkAddress(listen string) error {
 	return nil
 }
 
-// childArgs is the command line of a child process.
+// childArgs returns the command line of a child process.
 func (c config) childArgs() []string {
 	self, err := os.Executable()
 	if err != nil {

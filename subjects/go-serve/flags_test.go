@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Messages are counted by their last byte, however reads cut them.
+// A message is counted at its last byte, however reads split it.
 func TestHandledWaitsForEachMessageCompleted(t *testing.T) {
 	j := &job{config: config{size: 10, wait: time.Millisecond}}
 	var p progress

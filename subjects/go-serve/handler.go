@@ -7,7 +7,7 @@ import (
 	"weir/serve"
 )
 
-// handle is the service written straight down.
+// handle is the service in blocking style.
 func (j *job) handle(c net.Conn) {
 	var p progress
 	buf := make([]byte, readSize)
@@ -17,7 +17,7 @@ func (j *job) handle(c net.Conn) {
 			return
 		}
 		if wait := p.handled(n, j); wait > 0 {
-			// A stop cuts the wait short; what was read is still delivered.
+			// A stop ends the wait early; what was read is still delivered.
 			if err := serve.Sleep(c, wait); err != nil && !errors.Is(err, serve.ErrStopped) {
 				return
 			}

@@ -5,17 +5,17 @@ import "time"
 // readSize is the largest read, equal in all subjects.
 const readSize = 4096
 
-// job is what is done with messages. It is shared and not written.
+// job is the work for each message. It is shared and immutable.
 type job struct {
 	config
 	put func([]byte) error // writes to standard output
 }
 
-// progress is how far a connection's stream of messages has come.
+// progress is the number of bytes that a connection has received.
 type progress struct{ total int }
 
-// handled notes that n bytes came, computes for the messages that they complete, and returns how
-// long to wait for them.
+// handled counts n more bytes, computes for each message that they complete, and returns how long
+// to wait for these messages.
 func (p *progress) handled(n int, j *job) time.Duration {
 	k := (p.total+n)/j.size - p.total/j.size
 	p.total += n

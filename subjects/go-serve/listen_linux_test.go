@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever the kernel has, connections are accepted by TCP, as in the other subjects.
+// Connections are accepted by TCP, as in the other subjects, even if the kernel supports MPTCP.
 func TestListensWithTCP(t *testing.T) {
 	const soProtocol = 38 // SO_PROTOCOL of socket(7)
 	l, err := listen("127.0.0.1:0")

@@ -1,11 +1,11 @@
-// Command go-serve is the Go server under test: one sink and one echo, run by package serve in the
-// way that --way names. The folders go-goroutine, go-pool, go-loop, go-coroutine, go-prefork and
-// go-process build it and differ in that flag alone.
+// Command go-serve is the Go server under test: one sink and one echo, run by package serve under
+// the concurrency model that --way names. The folders go-goroutine, go-pool, go-loop, go-coroutine,
+// go-prefork and go-process build it and differ in that flag alone.
 //
-// The ways that call sessions run the state machine in session.go, all others the same work written
-// straight down in handler.go.
+// The models loop and prefork call the state machine in session.go. All others run the same work in
+// blocking style, in handler.go.
 //
-// Limitations: what it does with a message is as plain as the comparison needs; it is no example of
+// Limitations: its work for a message is only as large as the comparison needs; it is no example of
 // a service.
 package main
 
@@ -41,11 +41,11 @@ func run(c config) error {
 	o := serve.Options{Loops: c.loops, Workers: c.width, ReadSize: readSize, DrainTimeout: 1200 * time.Millisecond,
 		IsChild: c.child, ChildCommand: c.childArgs()}
 	if serve.Ways[c.way].LinuxOnly { // event loops
-		// One for each loop and one for the rest of the program: more would not be used.
+		// One P for each loop and one for the rest of the program: more would not be used.
 		runtime.GOMAXPROCS(c.loops + 1)
 	}
 	if c.way == serve.Prefork && o.Workers == 0 {
-		o.Workers = max(2, runtime.NumCPU()) // one alone would not be pre-forked processes
+		o.Workers = max(2, runtime.NumCPU()) // one process would be no pre-forking
 	}
 	var l net.Listener
 	if !c.child {
@@ -61,7 +61,7 @@ func run(c config) error {
 	return serve.RunBlocking(ctx, c.way, l, serve.Handler{Handle: job.handle, State: serve.PerConnection}, o)
 }
 
-// listen listens with TCP, as all subjects do: Go would listen with MPTCP where the kernel has it.
+// listen listens with TCP, as all subjects do: Go would use MPTCP where the kernel supports it.
 func listen(address string) (net.Listener, error) {
 	var l net.ListenConfig
 	l.SetMultipathTCP(false)

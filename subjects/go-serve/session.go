@@ -10,7 +10,7 @@ import (
 type session struct {
 	*job
 	progress
-	held []byte // what came before the wait
+	waitingInput []byte // input that waits for Wake
 }
 
 func (j *job) open(serve.Conn) serve.Session { return &session{job: j} }
@@ -21,14 +21,14 @@ func (s *session) Input(in []byte, out *serve.Writer) error {
 	if wait == 0 {
 		return s.finish(in, out)
 	}
-	s.held = append(s.held[:0], in...)
+	s.waitingInput = append(s.waitingInput[:0], in...)
 	out.PauseInput()
 	out.WakeAt(time.Now().Add(wait))
 	return nil
 }
 
-// Wake implements serve.Session. It comes when the wait is over, or ahead of its time at a stop.
-func (s *session) Wake(_ time.Time, out *serve.Writer) error { return s.finish(s.held, out) }
+// Wake implements serve.Session. It is called when the wait is over, or early at a stop.
+func (s *session) Wake(_ time.Time, out *serve.Writer) error { return s.finish(s.waitingInput, out) }
 
 func (s *session) finish(p []byte, out *serve.Writer) error {
 	if s.echo {

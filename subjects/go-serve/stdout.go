@@ -9,9 +9,9 @@ import (
 )
 
 // standardOutput returns the function that writes all of p to standard output, each read's bytes by
-// one call. /dev/null and files never make the caller wait for another process, so they are written
-// without telling Go's scheduler; a pipe or terminal may, and a collector that waited for it would
-// stop the program.
+// one call. A write to /dev/null or a file never waits for another process, so it does not notify
+// Go's scheduler. A write to a pipe or terminal may wait, and a raw call that waits would block the
+// garbage collector and so the program.
 func standardOutput() func(p []byte) error {
 	if info, err := os.Stdout.Stat(); err == nil && neverWaits(info) {
 		return func(p []byte) error { return writeAll(p, rawWrite) }
@@ -38,7 +38,7 @@ func writeAll(p []byte, write func(int, []byte) (int, error)) error {
 		switch {
 		case err == syscall.EINTR:
 			continue
-		case err == syscall.EAGAIN: // somebody who shares it made it non-blocking
+		case err == syscall.EAGAIN: // another process that shares it made it non-blocking
 			time.Sleep(time.Millisecond)
 			continue
 		case err != nil:

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// workers is how many threads compute at once at most, as in every server of the workload files.
+// workers is the most threads that compute at once, as in every server of the workload files.
 const workers = 2
 
-// files serves a folder as the standard library does, compressed if asked for.
+// files serves a folder as the standard library does, compressed if requested.
 func files(c config) http.Handler {
 	runtime.GOMAXPROCS(min(workers, runtime.GOMAXPROCS(0)))
 	h := http.FileServer(http.Dir(c.www))
@@ -29,14 +29,14 @@ func files(c config) http.Handler {
 	})
 }
 
-// idle has compressors of level 6, gzip's own default, that no request uses.
+// idle holds unused compressors of level 6, gzip's default.
 var idle = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// compressor compresses a body of text that is whole.
+// compressor compresses a complete body of text.
 type compressor struct {
 	http.ResponseWriter
-	head bool         // there will be no body
-	gzip *gzip.Writer // nil where the body is left as it is
+	head bool         // a response without a body (HEAD)
+	gzip *gzip.Writer // nil if the body is not compressed
 }
 
 func (c *compressor) WriteHeader(status int) {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// config is what the command line says.
+// config holds the parsed command line.
 type config struct {
 	way    string // "nethttp", "raw", "fileserver"
 	listen string
-	www    string        // the folder that is served
-	sleep  time.Duration // of every every-th request
+	www    string        // the served folder
+	sleep  time.Duration // of each request whose number is a multiple of every
 	every  int64         // 0: none
 	gzip   bool
 }

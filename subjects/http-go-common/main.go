@@ -2,7 +2,7 @@
 // same page by TCP alone, and the files of a folder by http.FileServer. Each does the work of the
 // other HTTP subjects.
 //
-// Limitations: what is not stopped a second and a half after SIGTERM is cut off.
+// Limitations: a request that takes longer than a second and a half after SIGTERM is cut off.
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// finishing is how long requests that are being answered may take after SIGTERM.
-const finishing = 1500 * time.Millisecond
+// drainTime is how long requests under way may take after SIGTERM.
+const drainTime = 1500 * time.Millisecond
 
 func main() {
 	c, err := parse(os.Args[1:])
@@ -47,12 +47,12 @@ func die(status int, err error) {
 	os.Exit(status)
 }
 
-// serve answers requests with net/http until ctx ends, and finishes those at hand then.
+// serve answers requests with net/http until ctx ends, and finishes the requests under way.
 func serve(ctx context.Context, l net.Listener, h http.Handler) {
 	s := &http.Server{Handler: h}
 	go s.Serve(l) // ends with Shutdown
 	<-ctx.Done()
-	deadline, cancel := context.WithTimeout(context.Background(), finishing)
+	deadline, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	if s.Shutdown(deadline) != nil {
 		s.Close()

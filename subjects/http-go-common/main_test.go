@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What the program does is tested as the other subjects are, by the contract.
+// The contract tests the program's behaviour, as that of the other subjects.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	accepting = 100 * time.Millisecond // rest when there are no descriptors
-	lingering = 500 * time.Millisecond // for a client to read the answer to what was not read whole
+	acceptPause = 100 * time.Millisecond // pause when descriptors run out
+	// for a client to read the answer to a request that was not read completely
+	lingerTime = 500 * time.Millisecond
 )
 
-// rawServer accepts in one goroutine and has one for each connection, which all end with the
-// program.
+// rawServer accepts in one goroutine and has one for each connection; they end with the program.
 type rawServer struct {
 	page *page
 
@@ -27,7 +27,7 @@ type rawServer struct {
 	sessions sync.WaitGroup
 }
 
-// serveRaw answers requests until ctx ends, and finishes those at hand then.
+// serveRaw answers requests until ctx ends, and finishes the requests under way.
 func serveRaw(ctx context.Context, l net.Listener, p *page) {
 	s := &rawServer{page: p, open: map[net.Conn]bool{}}
 	accepted := make(chan struct{})
@@ -40,7 +40,7 @@ func serveRaw(ctx context.Context, l net.Listener, p *page) {
 	go func() { s.sessions.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(finishing):
+	case <-time.After(drainTime):
 	}
 }
 
@@ -54,12 +54,12 @@ func (s *rawServer) accept(l net.Listener) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			time.Sleep(accepting)
+			time.Sleep(acceptPause)
 		}
 	}
 }
 
-// set notes whether a connection is being answered, and says whether it may go on to another
+// set records whether a connection is being answered, and reports whether it may handle another
 // request.
 func (s *rawServer) set(c net.Conn, busy bool) (goOn bool) {
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *rawServer) serve(c net.Conn) {
 	}
 }
 
-// answer writes one response; false means that the connection can't be used any more.
+// answer writes one response, and reports whether the connection can be used for another.
 func (s *rawServer) answer(c net.Conn, in *bufio.Reader, r request) bool {
 	if _, err := in.Discard(int(r.body)); err != nil {
 		return false
@@ -123,8 +123,7 @@ func (s *rawServer) answer(c net.Conn, in *bufio.Reader, r request) bool {
 	return err == nil
 }
 
-// response is the head and the body, which is the page or, of another status than 200, that in
-// words.
+// response returns the head and the body: the page, or the text of a status other than 200.
 func response(r request, status string, body []byte) []byte {
 	kind := pageType
 	if body == nil {
@@ -145,9 +144,9 @@ func response(r request, status string, body []byte) []byte {
 	return append(b, body...)
 }
 
-// refuse answers what is no request that this server knows; a connection that ended gets no answer.
-// The client may still be sending: closed at once, the connection would be reset and the answer
-// lost.
+// refuse answers a malformed request; a connection that ended gets no answer. It closes after a
+// linger: the client may still be sending, and an immediate close would reset the connection and
+// lose the answer.
 func (s *rawServer) refuse(c net.Conn, why error) {
 	var bad badRequest
 	if !errors.As(why, &bad) {
@@ -157,6 +156,6 @@ func (s *rawServer) refuse(c net.Conn, why error) {
 	if t, ok := c.(*net.TCPConn); ok {
 		t.CloseWrite()
 	}
-	c.SetReadDeadline(time.Now().Add(lingering))
+	c.SetReadDeadline(time.Now().Add(lingerTime))
 	io.Copy(io.Discard, c)
 }

@@ -9,26 +9,26 @@ import (
 
 const (
 	maxHead = 8 << 10 // bytes of a request's head
-	maxBody = 1 << 20 // bytes of a body that are read to be dropped
+	maxBody = 1 << 20 // bytes of a body that are read and discarded
 )
 
-// request is what this server has to know of one.
+// request is the part of a request that this server uses.
 type request struct {
 	method, path string
 	body         int64 // bytes that follow the head
 	old          bool  // HTTP/1.0
-	close        bool  // the client wants no further request on the connection
+	close        bool  // the client sends no further request on the connection
 }
 
-// badRequest is the status line of the answer to what cannot be served; the connection ends after
-// it.
+// badRequest is the status line of the answer to a malformed or unsupported request; the connection
+// then ends.
 type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
 const malformed badRequest = "400 Bad Request"
 
-// readRequest reads one head. An error that is no badRequest is the connection's.
+// readRequest reads one head. An error other than badRequest is the connection's.
 func readRequest(in *bufio.Reader) (r request, err error) {
 	line, err := readLine(in, maxHead)
 	if err == nil && len(line) == 0 {
@@ -78,7 +78,7 @@ func readRequest(in *bufio.Reader) (r request, err error) {
 	return r, nil
 }
 
-// first takes the request line apart.
+// first parses the request line.
 func (r *request) first(line string) error {
 	method, rest, _ := strings.Cut(line, " ")
 	target, version, ok := strings.Cut(rest, " ")
@@ -86,7 +86,7 @@ func (r *request) first(line string) error {
 		return malformed
 	}
 	target, _, _ = strings.Cut(target, "?")
-	// RFC 9112 3.2.2: a server takes whole addresses, too
+	// RFC 9112, section 3.2.2: a server accepts the absolute form, too
 	if i := strings.Index(target, "://"); i > 0 {
 		_, path, _ := strings.Cut(target[i+len("://"):], "/")
 		target = "/" + path
@@ -106,7 +106,7 @@ func (r *request) first(line string) error {
 	return nil
 }
 
-// lists says whether a field's value, a list, holds option.
+// lists reports whether a field's value, a list, contains option.
 func lists(value, option string) bool {
 	for each := range strings.SplitSeq(value, ",") {
 		if strings.EqualFold(strings.Trim(each, " \t"), option) {
@@ -116,7 +116,7 @@ func lists(value, option string) bool {
 	return false
 }
 
-// length reads a Content-Length: digits alone.
+// length parses a Content-Length: digits alone.
 func length(text string) (int64, bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -141,7 +141,7 @@ func readLine(in *bufio.Reader, left int) (string, error) {
 	return string(text), nil
 }
 
-// isToken says whether text is a token of RFC 9110 5.6.2.
+// isToken reports whether text is a token (RFC 9110, section 5.6.2).
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]

@@ -31,7 +31,7 @@ func TestReadRequest(t *testing.T) {
 	}
 }
 
-// What another server could read otherwise is refused, and ends the connection.
+// A request that another server could parse differently is rejected, and ends the connection.
 func TestReadRequestRefuses(t *testing.T) {
 	const get, host = "GET / HTTP/1.1\r\n", "Host: a\r\n\r\n"
 	for text, want := range map[string]badRequest{
@@ -63,7 +63,8 @@ func TestReadRequestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReadRequest: what both read, this server and net/http read alike, up to the same byte.
+// FuzzReadRequest: a request that both accept is parsed alike by this server and by net/http, up to
+// the same byte.
 func FuzzReadRequest(f *testing.F) {
 	f.Add("GET /page.html HTTP/1.1\r\nHost: a\r\n\r\nrest")
 	f.Add("POST / HTTP/1.0\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\nabcGET")

@@ -12,16 +12,16 @@ import (
 	"weir/flow"
 )
 
-// config is what the command line says.
+// config holds the parsed command line.
 type config struct {
 	way      flow.Way
 	listen   string
 	workload string        // page or files
-	www      string        // the folder that is served
-	sleep    time.Duration // of every every-th request
+	www      string        // the served folder
+	sleep    time.Duration // of each request whose number is a multiple of every
 	every    int64         // 0: none
-	filters  int           // components that pass everything through
-	piped    bool          // they are filters that copy the body by an io.Pipe
+	filters  int           // number of components that pass everything through
+	piped    bool          // these components copy the body through an io.Pipe
 	gzip     bool
 }
 

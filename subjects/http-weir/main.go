@@ -1,6 +1,6 @@
-// Command http-weir is Weir as a web server under test: a composition of components, run as --way
-// says, on package web/server. The folders http-weir-chain, http-weir-network and http-weir-pipes
-// build it and differ in flags alone.
+// Command http-weir is Weir as a web server under test: a composition of components under the
+// concurrency model of --way, on package web/server. The folders http-weir-chain, http-weir-network
+// and http-weir-pipes build it and differ in flags alone.
 package main
 
 import (
@@ -44,7 +44,8 @@ func run(c config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) { // who sent half a request is cut off
+	// a client that sent half a request is cut off
+	if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) {
 		return err
 	}
 	return nil

@@ -14,11 +14,11 @@ import (
 	"weir/web/components/files"
 )
 
-// sleepers is how many requests may sleep, or read the page, at once: more than any load of the
+// maxSleeping is how many requests may sleep, or read the page, at once: more than any load of the
 // experiment has connections.
-const sleepers = 4096
+const maxSleeping = 4096
 
-// compose is what the server consists of.
+// compose builds the server's composition.
 func compose(ctx context.Context, c config) (web.Component, error) {
 	parts := web.Chain(passes(c)...)
 	if c.workload == "page" {
@@ -28,11 +28,12 @@ func compose(ctx context.Context, c config) (web.Component, error) {
 	if err != nil || !c.gzip {
 		return web.Chain(source, parts), err
 	}
-	zip, err := compress.New(compress.Config{Cache: "0"}) // as others do it: anew for each request
+	// as in other subjects: anew for each request
+	zip, err := compress.New(compress.Config{Cache: "0"})
 	return web.Chain(source, parts, zip), err
 }
 
-// passes are the components that let everything through.
+// passes returns the components that pass everything through.
 func passes(c config) (parts []web.Component) {
 	for range c.filters {
 		if c.piped {
@@ -44,13 +45,13 @@ func passes(c config) (parts []web.Component) {
 	return parts
 }
 
-// page is the source of the one page of its workload, which is read from disk for each request. A
-// sleep ends with ctx.
+// page is the source of the workload's one page, which is read from disk for each request. ctx ends
+// a sleep.
 func page(ctx context.Context, c config) web.Component {
 	var requests atomic.Int64
 	file := filepath.Join(c.www, "page.html")
 	html := web.NewField("Content-Type", "text/html; charset=utf-8")
-	return web.Blocking(sleepers, sleepers, web.Named("page", web.Source(func(conn *web.Conn) web.Body {
+	return web.Blocking(maxSleeping, maxSleeping, web.Named("page", web.Source(func(conn *web.Conn) web.Body {
 		if p := conn.Path(); p != "/" && p != "/page.html" {
 			return conn.Canned(http.StatusNotFound)
 		}

@@ -1,8 +1,8 @@
 // An event loop: Node's own, one thread, callbacks of the net module.
 //
-// Limitations: Node reads up to 65,536 bytes at a time and decides so itself. A slow reader of
-// standard output holds up everybody. When descriptors run out, Node closes new connections instead
-// of pausing.
+// Limitations: Node itself chooses to read up to 65,536 bytes at a time. A slow reader of
+// standard output delays all connections. When descriptors run out, Node closes new connections
+// instead of pausing.
 'use strict';
 
 const fs = require('node:fs');

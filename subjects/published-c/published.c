@@ -1,11 +1,13 @@
 /*
- * The C program of the published comparison, rebuilt from its description: a process per connection,
- * reads of up to 4,096 bytes, and printf to a standard output that is fully buffered, as it is when it is
- * no terminal. So most messages cost it one read, and a write comes when the buffer is full.
+ * The C program of the published comparison, rebuilt from its description: a process per
+ * connection, reads of up to 4,096 bytes, and printf to a fully buffered standard output (the
+ * default if it is not a terminal). So most messages cost one read, and a write happens when the
+ * buffer is full.
  *
- * As published it has no drain: on SIGTERM its processes end at once, and what was buffered is lost.
- * (The published one left its children behind; this one, which has to run again and again, doesn't.)
- * A NUL ends what is printed of a read. --size, --work-us and --wait-ms are accepted and ignored.
+ * As published it has no drain: on SIGTERM its processes end at once, and buffered output is lost.
+ * (The published program left its children behind; this one does not, because it runs again and
+ * again.) A NUL ends the printed part of a read. --size, --work-us and --wait-ms are accepted and
+ * ignored.
  */
 #include "children.h"
 #include "die.h"

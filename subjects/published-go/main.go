@@ -1,9 +1,9 @@
-// The published-go program is the Go program of the published comparison, rebuilt from its
-// description: a goroutine per connection on a plain net.Listener, reads of up to 1,024 bytes,
-// every byte of them escaped by %q, and one unbuffered write to standard output for each read.
+// Command published-go is the Go program of the published comparison, rebuilt from its description:
+// a goroutine per connection on a plain net.Listener, reads of up to 1,024 bytes, every byte of
+// them escaped by %q, and one unbuffered write to standard output for each read.
 //
-// Limitations: as published it has no drain; SIGTERM ends it at once. It only sinks. --size, --work-us
-// and --wait-ms are accepted and ignored, because the published program had nothing like them.
+// Limitations: as published it has no drain; SIGTERM ends it at once. It only sinks. It accepts and
+// ignores --size, --work-us and --wait-ms, because the published program had no such options.
 package main
 
 import (
@@ -35,14 +35,14 @@ func main() {
 	}
 }
 
-// listen listens with TCP, as Go did then: today's would listen with MPTCP where the kernel has it.
+// listen listens with TCP, as Go did then: today's Go would use MPTCP where the kernel supports it.
 func listen(address string) (net.Listener, error) {
 	var l net.ListenConfig
 	l.SetMultipathTCP(false)
 	return l.Listen(context.Background(), "tcp", address)
 }
 
-// address reads the command line. Anything wrong with it ends the program.
+// address reads the command line. A wrong one ends the program.
 func address(args []string) string {
 	flags := flag.NewFlagSet("published-go", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -66,7 +66,7 @@ func address(args []string) string {
 	return *listen
 }
 
-// sink prints what arrives until the connection ends. The goroutine is nobody's, as published: it
+// sink prints its input until the connection ends. As published, its goroutine has no owner: it
 // ends with its connection or with the process.
 func sink(conn net.Conn) {
 	defer conn.Close()
@@ -80,7 +80,7 @@ func sink(conn net.Conn) {
 	}
 }
 
-// exitOnSignal makes being stopped no failure.
+// exitOnSignal exits with status 0 on a signal.
 func exitOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

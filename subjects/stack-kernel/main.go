@@ -1,8 +1,8 @@
-// Command stack-kernel is the kernel's own TCP/IP stack as a subject: the same services on it as on
-// the others. Its address must be one of the network namespace that it runs in; it opens no device.
+// Command stack-kernel is the kernel's own TCP/IP stack as a subject, with the services of a stack
+// under test. Its address must be one of the network namespace that it runs in; it opens no device.
 //
-// Limitations: the application is Go's, in a goroutine for each connection, as on the stacks in
-// user space.
+// Limitations: the application uses a Go goroutine for each connection, as on the stacks in user
+// space.
 package main
 
 import (

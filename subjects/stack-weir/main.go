@@ -17,16 +17,16 @@ import (
 	"weir/tcpip/link"
 )
 
-// ways are the flags that only this stack has.
-type ways struct {
+// options are the flags that only this stack has.
+type options struct {
 	run string // chain or network
-	// echo and discard are sessions in the goroutine that reads the device, and not goroutines of
-	// their own
+	// run echo and discard as sessions in the goroutine that reads the device, without goroutines
+	// of their own
 	serve bool
 }
 
 func main() {
-	var w ways
+	var w options
 	own := func(f *flag.FlagSet) {
 		f.StringVar(&w.run, "run", string(tcpip.RunChain), "")
 		f.BoolVar(&w.serve, "serve", false, "")
@@ -35,7 +35,7 @@ func main() {
 }
 
 // open makes a host: on the TAP device, or, inside, on the stack's own loopback.
-func (w *ways) open(o stackapp.Options) (stackapp.Stack, error) {
+func (w *options) open(o stackapp.Options) (stackapp.Stack, error) {
 	c := tcpip.Config{Run: tcpip.Run(w.run)}
 	if o.Inside() {
 		return w.host(c, netip.AddrFrom4([4]byte{127, 0, 0, 1}), stackapp.Echo)
@@ -48,8 +48,9 @@ func (w *ways) open(o stackapp.Options) (stackapp.Stack, error) {
 	return w.host(c, o.Addr.Addr(), stackapp.Echo, stackapp.Discard)
 }
 
-// host is a stack whose services are at the address. Those on the given ports may be sessions.
-func (w *ways) host(c tcpip.Config, at netip.Addr, small ...int) (app stackapp.Stack, err error) {
+// host makes a stack with its services at the address. The services on the given ports may be
+// sessions.
+func (w *options) host(c tcpip.Config, at netip.Addr, small ...int) (app stackapp.Stack, err error) {
 	s, err := tcpip.New(c)
 	if err != nil {
 		return app, err

@@ -7,16 +7,16 @@ import (
 	"weir/subjects/internal/stackapp"
 )
 
-// services are those that can be sessions, by port.
+// services are the services that can be sessions, by port.
 var services = map[int]serve.Service{
 	stackapp.Echo:    {Open: func(serve.Conn) serve.Session { return echo{} }},
 	stackapp.Discard: {Open: func(serve.Conn) serve.Session { return discard{} }},
 }
 
-// sessionOptions have as much read at once as the discard service does elsewhere.
+// sessionOptions sets the read size of the discard service on other stacks.
 var sessionOptions = serve.Options{ReadSize: 128 << 10}
 
-// echo sends back what comes.
+// echo echoes its input.
 type echo struct{}
 
 func (echo) Input(in []byte, out *serve.Writer) error {
@@ -26,7 +26,7 @@ func (echo) Input(in []byte, out *serve.Writer) error {
 func (echo) Wake(time.Time, *serve.Writer) error { return nil }
 func (echo) Close(error)                         {}
 
-// discard reads.
+// discard discards its input.
 type discard struct{}
 
 func (discard) Input([]byte, *serve.Writer) error   { return nil }

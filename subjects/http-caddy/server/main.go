@@ -1,4 +1,4 @@
-// Command http-caddy is Caddy with the modules of a file server alone, and two processors at most.
+// Command http-caddy is Caddy with the modules of a file server alone, on at most two processors.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 )
 
-// workers is how many threads compute at once at most, as in every server of the workload files.
+// workers is the most threads that compute at once, as in every server of the workload files.
 const workers = 2
 
 func main() {

@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// config is what the command line says.
+// config holds the parsed command line.
 type config struct {
 	listen string
-	www    string // the folder that is served
+	www    string // the served folder
 	gzip   bool
 }
 

@@ -1,7 +1,6 @@
 // Command http-fasthttp serves the files of a folder by fasthttp.
 //
-// Limitations: fasthttp keeps the files that it opened for ten seconds, so one that was changed is
-// seen later.
+// Limitations: fasthttp keeps opened files for ten seconds, so it notices a changed file late.
 package main
 
 import (
@@ -18,11 +17,11 @@ import (
 )
 
 const (
-	// how many threads compute at once at most, as in every server of the workload files
+	// most threads that compute at once, as in every server of the workload files
 	workers = 2
-	// how long requests that are being answered may take after SIGTERM
+	// how long requests under way may take after SIGTERM
 	finishing = 1500 * time.Millisecond
-	level     = 6 // of compression
+	level     = 6 // compression level
 )
 
 func main() {
@@ -44,7 +43,7 @@ func main() {
 	<-ctx.Done()
 	deadline, cancel := context.WithTimeout(context.Background(), finishing)
 	defer cancel()
-	_ = s.ShutdownWithContext(deadline) // what is not finished then is cut off
+	_ = s.ShutdownWithContext(deadline) // unfinished requests are then cut off
 }
 
 func die(status int, err error) {
@@ -52,7 +51,7 @@ func die(status int, err error) {
 	os.Exit(status)
 }
 
-// files serves a folder as fasthttp does, compressed if asked for.
+// files serves a folder as fasthttp does, compressed if requested.
 func files(c config) fasthttp.RequestHandler {
 	fs := &fasthttp.FS{Root: c.www, AcceptByteRange: true}
 	if c.gzip {
@@ -61,7 +60,7 @@ func files(c config) fasthttp.RequestHandler {
 	return fs.NewRequestHandler()
 }
 
-// quiet is a log of nothing: what clients do wrong is no news.
+// quiet discards the log: errors of clients are expected.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

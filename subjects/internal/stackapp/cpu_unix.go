@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processCPU is what this process has used.
+// processCPU returns the CPU time that this process has used.
 func processCPU() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -20,7 +20,7 @@ func bucketOf(ns int64) int {
 	return shift<<6 + int(ns>>shift)
 }
 
-// lowest is the smallest time in a bucket.
+// lowest returns the smallest time in a bucket.
 func lowest(bucket int) int64 {
 	if bucket < 128 {
 		return int64(bucket)
@@ -46,8 +46,8 @@ func (h *histogram) add(g *histogram) {
 	}
 }
 
-// percentile is in ns: the middle of the bucket in which the q-th of all times is, q from 0 to 1; 0
-// when there is none.
+// percentile returns, in ns, the middle of the bucket with the q-th quantile of all times, q from 0
+// to 1; 0 without times.
 func (h *histogram) percentile(q float64) int64 {
 	left := int64(q*float64(h.count) + 0.5)
 	for i, n := range h.buckets {
@@ -58,13 +58,13 @@ func (h *histogram) percentile(q float64) int64 {
 	return h.max
 }
 
-// percentiles sums h up in microseconds.
+// percentiles returns the percentiles in microseconds.
 func (h *histogram) percentiles() Percentiles {
 	us := func(q float64) float64 { return float64(h.percentile(q)) / 1e3 }
 	return Percentiles{P01: us(0.01), P50: us(0.5), P99: us(0.99), P999: us(0.999), Max: float64(h.max) / 1e3}
 }
 
-// mean is in microseconds.
+// mean returns the mean in microseconds.
 func (h *histogram) mean() float64 {
 	if h.count == 0 {
 		return 0

@@ -14,23 +14,23 @@ import (
 
 // The operations of a measurement inside.
 const (
-	Connect = "connect" // dial, 4,096 bytes, CloseWrite, wait for the end of stream, close
-	Bulk    = "bulk"    // send as much as goes, to the discard service
+	Connect = "connect" // dial, send 4,096 bytes, CloseWrite, wait for the end of stream, close
+	Bulk    = "bulk"    // send as fast as possible to the discard service
 	RR      = "rr"      // 1 byte to the echo service and back, one at a time
 )
 
 const (
 	connectBytes = 4096
 	bulkMessage  = 64 << 10 // bytes that count as one message
-	patience     = 10 * time.Second
+	dialTimeout  = 10 * time.Second
 )
 
-// InsideConfig says what to measure. It isn't modified.
+// InsideConfig configures a measurement inside. It is not modified.
 type InsideConfig struct {
 	Operation   string        // Connect, Bulk or RR
-	Connections int           // at once, 1 to 10,000
+	Connections int           // concurrent connections, 1 to 10,000
 	Duration    time.Duration // of the window
-	Warm        time.Duration // before it; 0: a quarter of Duration, at most 1 s
+	Warm        time.Duration // warm-up before the window; 0: a quarter of Duration, at most 1 s
 }
 
 func (c InsideConfig) check() error {
@@ -48,9 +48,10 @@ func (c InsideConfig) check() error {
 // inside is one measurement.
 type inside struct {
 	InsideConfig
-	stack Stack
-	began time.Time
-	// the controller -> workers: ns since began, where the window is; 0 before it is known
+	stack     Stack
+	startedAt time.Time
+	// the controller -> workers: start and end of the window in ns since startedAt; 0 before it is
+	// known
 	from    atomic.Int64
 	to      atomic.Int64
 	workers []*worker
@@ -66,12 +67,12 @@ type inside struct {
 type worker struct {
 	*inside
 	times histogram // of the window
-	warm  int64     // operations before it
+	warm  int64     // operations before the window
 }
 
-// Inside measures what s does between two ends of its own, and returns when nothing of it is left.
-// The services are those of Serve, which it starts. Operations that fail stand in the report; ctx
-// ends it early, with what there is.
+// Inside measures s between two ends inside this process, and returns when all its goroutines have
+// ended. It starts the services of Serve. Operations that fail are in the report; ctx ends the
+// measurement early, with the results so far.
 func Inside(ctx context.Context, c InsideConfig, s Stack) (Report, error) {
 	if err := c.check(); err != nil {
 		return Report{}, err
@@ -87,7 +88,7 @@ func Inside(ctx context.Context, c InsideConfig, s Stack) (Report, error) {
 		return Report{}, err
 	}
 	defer services.Close()
-	i := &inside{InsideConfig: c, stack: s, began: time.Now(), errors: map[string]int64{}}
+	i := &inside{InsideConfig: c, stack: s, startedAt: time.Now(), errors: map[string]int64{}}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var clients sync.WaitGroup
@@ -102,13 +103,14 @@ func Inside(ctx context.Context, c InsideConfig, s Stack) (Report, error) {
 	return i.report(), nil
 }
 
-// measure waits the warm-up and the window, and reads what the whole process did in it.
+// measure waits for the warm-up and the window, and reads what the whole process used in the
+// window.
 func (i *inside) measure(ctx context.Context, services *Services) {
 	wait(ctx, i.Warm)
-	from, cpu, bytes := time.Since(i.began), processCPU(), services.discarded.Load()
+	from, cpu, bytes := time.Since(i.startedAt), processCPU(), services.discarded.Load()
 	i.from.Store(int64(from))
 	wait(ctx, i.Duration)
-	to := time.Since(i.began)
+	to := time.Since(i.startedAt)
 	i.to.Store(int64(to))
 	i.cpu, i.bytes, i.warmBytes = processCPU()-cpu, services.discarded.Load()-bytes, bytes
 	i.warm, i.window = from, to-from
@@ -123,10 +125,10 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// done counts an operation that began at the given time and has ended well.
+// done counts a successful operation that started at the given time.
 func (w *worker) done(began time.Time) {
 	now := time.Now()
-	at := int64(now.Sub(w.began))
+	at := int64(now.Sub(w.startedAt))
 	from, to := w.from.Load(), w.to.Load()
 	switch {
 	case from == 0 || at < from:
@@ -136,7 +138,7 @@ func (w *worker) done(began time.Time) {
 	}
 }
 
-// run repeats the operation until ctx ends. An operation that fails is tried again after a while.
+// run repeats the operation until ctx ends. A failed operation is tried again after retryDelay.
 func (w *worker) run(ctx context.Context) {
 	operation := map[string]func(context.Context) error{Connect: w.connect, Bulk: w.bulk, RR: w.rr}[w.Operation]
 	for ctx.Err() == nil {
@@ -144,12 +146,12 @@ func (w *worker) run(ctx context.Context) {
 			w.mu.Lock()
 			w.errors[reason(err)]++
 			w.mu.Unlock()
-			wait(ctx, resting)
+			wait(ctx, retryDelay)
 		}
 	}
 }
 
-// reason is what an error says without the addresses, which differ each time.
+// reason returns an error's text without addresses, which differ each time.
 func reason(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -160,7 +162,7 @@ func reason(err error) string {
 
 // dial connects to a service. The connection is closed when ctx ends, or by release.
 func (w *worker) dial(ctx context.Context, port int) (c net.Conn, release func(), err error) {
-	within, cancel := context.WithTimeout(ctx, patience)
+	within, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if c, err = w.stack.Dial(within, port); err != nil {
 		return nil, nil, err
@@ -169,7 +171,7 @@ func (w *worker) dial(ctx context.Context, port int) (c net.Conn, release func()
 	return c, func() { stop(); c.Close() }, nil          //nolint:errcheck // nothing is lost
 }
 
-// connect does one.
+// connect runs one Connect operation.
 func (w *worker) connect(ctx context.Context) error {
 	began := time.Now()
 	c, release, err := w.dial(ctx, Discard)
@@ -210,7 +212,7 @@ func (w *worker) bulk(ctx context.Context) error {
 	}
 }
 
-// rr sends one byte after the other until ctx ends.
+// rr sends one byte at a time until ctx ends.
 func (w *worker) rr(ctx context.Context) error {
 	c, release, err := w.dial(ctx, Echo)
 	if err != nil {

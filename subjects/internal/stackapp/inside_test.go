@@ -32,11 +32,11 @@ func TestInside(t *testing.T) {
 	}
 }
 
-func TestWhatFailsInsideIsCounted(t *testing.T) {
+func TestFailedOperationsAreCounted(t *testing.T) {
 	s := Kernel(netip.Addr{})
-	s.Dial = func(context.Context, int) (net.Conn, error) { return nil, errors.New("nobody there") }
+	s.Dial = func(context.Context, int) (net.Conn, error) { return nil, errors.New("no service there") }
 	r, err := Inside(t.Context(), InsideConfig{Operation: RR, Connections: 1, Duration: 50 * time.Millisecond}, s)
-	if err != nil || r.Messages != 0 || r.Errors["nobody there"] == 0 {
+	if err != nil || r.Messages != 0 || r.Errors["no service there"] == 0 {
 		t.Errorf("%v, got %+v", err, r)
 	}
 	s.Dial = nil

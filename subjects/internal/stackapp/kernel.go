@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Kernel is the kernel's own stack. At an address the services are at their ports; without one they
-// are on loopback, at ports that were free, and can be dialled: that is the inside. On Linux the
-// congestion control is CUBIC, which takes root where the system does not allow it to everybody.
+// Kernel is the kernel's own stack. At an address, the services are at their ports. Without one
+// they are on loopback, at free ports, and can be dialled from inside. On Linux the congestion
+// control is CUBIC, which needs root where the system does not allow it to all users.
 func Kernel(at netip.Addr) Stack {
 	listen := net.ListenConfig{Control: cubic}
 	listen.SetMultipathTCP(false)
@@ -23,12 +23,12 @@ func Kernel(at netip.Addr) Stack {
 	return Stack{Listen: k.listenInside, Dial: k.dial}
 }
 
-// kernel knows where the services inside are.
+// kernel maps services to their addresses.
 type kernel struct {
 	listen net.ListenConfig
 
 	mu    sync.Mutex
-	ports map[int]string // guarded by mu: the service's port to the address at which it is
+	ports map[int]string // guarded by mu: the service's port to its address
 }
 
 func (k *kernel) listenInside(port int) (net.Listener, error) {

@@ -17,21 +17,21 @@ import (
 
 // Options are the flags of every adapter.
 type Options struct {
-	TAP     string       // the device; empty where the stack needs none
+	TAP     string       // the device; empty if the stack needs none
 	Addr    netip.Prefix // the stack's address, with the length of its network
 	MTU     int          // bytes
 	Offload bool         // superframes and checksums by the device
-	Cores   int          // to run on; 0: as the runtime chooses
+	Cores   int          // CPU cores to use; 0: the runtime's choice
 
 	inside InsideConfig // its Operation is empty to serve
 }
 
-// endWithin is how long the end may take after a signal: then the program ends whatever is left.
-const endWithin = 1500 * time.Millisecond
+// endTimeout is how long the end may take after a signal; then the program exits in any case.
+const endTimeout = 1500 * time.Millisecond
 
 // Main is the program of an adapter: it reads the flags, opens the stack, serves or measures
-// inside, and ends the process. own adds flags that only this adapter has; nil: none. Exit status 0
-// all went well, 1 it could not be done, 2 bad flags.
+// inside, and exits. own adds flags that only this adapter has; nil: none. Exit status: 0 success,
+// 1 a failure, 2 wrong flags.
 func Main(own func(*flag.FlagSet), open func(Options) (Stack, error)) {
 	o, err := parse(os.Args[1:], own)
 	if err != nil {
@@ -94,7 +94,7 @@ func run(ctx context.Context, o Options, open func(Options) (Stack, error), out 
 		return err
 	}
 	if s.Close != nil {
-		defer func() { err = errors.Join(err, within(endWithin, s.Close)) }()
+		defer func() { err = errors.Join(err, within(endTimeout, s.Close)) }()
 	}
 	if o.inside.Operation != "" {
 		report, err := Inside(ctx, o.inside, s)
@@ -108,7 +108,7 @@ func run(ctx context.Context, o Options, open func(Options) (Stack, error), out 
 		return err
 	}
 	defer services.Close()
-	orders := make(chan os.Signal, 4) // the runtime -> here; more at once than that are one
+	orders := make(chan os.Signal, 4) // the runtime -> here; further signals are merged
 	signal.Notify(orders, syscall.SIGUSR1)
 	defer signal.Stop(orders)
 	fmt.Fprintln(out, "ready")
@@ -124,11 +124,10 @@ func run(ctx context.Context, o Options, open func(Options) (Stack, error), out 
 	}
 }
 
-// Inside says whether the program measures its own loopback and serves nobody.
+// Inside reports whether the program measures its own loopback instead of serving clients.
 func (o Options) Inside() bool { return o.inside.Operation != "" }
 
-// within calls f and does not wait for it longer than d: the program ends then, and f's goroutine
-// with it.
+// within calls f and waits at most d for it: then the program exits, and f's goroutine with it.
 func within(d time.Duration, f func() error) error {
 	ended := make(chan error, 1) // f's goroutine -> here
 	go func() { ended <- f() }()

@@ -2,19 +2,20 @@ package stackapp
 
 import "time"
 
-// Report is what a stack did between two ends of its own. Counts are of the window.
+// Report is the result of a measurement between two ends inside one process. Counts are those of
+// the window.
 type Report struct {
 	Operation   string `json:"operation"` // connect, bulk or rr
 	Connections int    `json:"connections"`
-	// operations; of bulk, each 65,536 bytes count as one
+	// operations; for bulk, each 65,536 bytes count as one
 	Messages int64 `json:"messages"`
-	// that applications read: of connect and bulk at the far end, of rr at both
+	// bytes that applications read: for connect and bulk at the far end, for rr at both
 	Bytes       int64       `json:"bytes"`
 	GbitS       float64     `json:"gbit_s"`
 	MessageRate float64     `json:"message_rate"`        // messages a second
-	LatencyUS   Percentiles `json:"latency_us,omitzero"` // of an operation; none of bulk
+	LatencyUS   Percentiles `json:"latency_us,omitzero"` // of an operation; none for bulk
 	MeanUS      float64     `json:"mean_us,omitzero"`
-	// what the errors said to their count, the whole run; empty when nothing went wrong
+	// error texts with their counts, over the whole run; empty without errors
 	Errors map[string]int64 `json:"errors"`
 	// of this process: application and stack, both ends
 	CPUNS        int64     `json:"cpu_ns"`
@@ -24,7 +25,7 @@ type Report struct {
 	Collector    Collector `json:"collector"`     // of the whole run
 }
 
-// Percentiles sum up times in microseconds.
+// Percentiles summarise times in microseconds.
 type Percentiles struct {
 	P01  float64 `json:"p01"`
 	P50  float64 `json:"p50"`
@@ -33,7 +34,7 @@ type Percentiles struct {
 	Max  float64 `json:"max"`
 }
 
-// report sums the workers up, who have all ended.
+// report summarises the workers, which have all ended.
 func (i *inside) report() Report {
 	r := Report{Operation: i.Operation, Connections: i.Connections, Errors: i.errors, CPUNS: int64(i.cpu), WindowNS: int64(i.window), WarmNS: int64(i.warm),
 		Bytes: i.bytes, Collector: ReadCollector()}

@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	echoSize  = 512       // bytes of an echo's buffer: an idle connection holds one
-	blockSize = 128 << 10 // bytes of a read of discard
-	// bytes of a write of source, and of bulk inside: with 128 KiB the kernel's stack sends a
-	// quarter less
+	echoSize  = 512       // buffer of an echo connection in bytes; an idle connection keeps one
+	blockSize = 128 << 10 // bytes of one read of discard
+	// Bytes of one write of source, and of bulk inside: with 128 KiB the kernel's stack sends a
+	// quarter less.
 	writeSize = 512 << 10
 )
 
-// resting is how long nothing is accepted when that has failed, as it does for want of descriptors.
-const resting = 20 * time.Millisecond
+// retryDelay is how long to wait after a failed accept or operation, such as for want of
+// descriptors.
+const retryDelay = 20 * time.Millisecond
 
-// blocks are read into by connections while something comes: a short one costs no allocation.
+// blocks are read buffers for connections with input: a short connection allocates none.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// sourceBlock is what the source sends. Nobody writes to it.
+// sourceBlock is the data that the source sends. It is read-only.
 var sourceBlock = newBlock()
 
-// newBlock is written to once: memory that never was is one page of zeros, which is copied faster
-// than what somebody would send.
+// newBlock writes to its memory once: memory that was never written is one shared page of zeros,
+// which is copied faster than real data.
 func newBlock() []byte {
 	b := make([]byte, writeSize)
 	for i := range b {
@@ -37,7 +38,7 @@ func newBlock() []byte {
 	return b
 }
 
-// Services are the running ones of a stack.
+// Services are the running services of a stack.
 type Services struct {
 	listeners []net.Listener
 	running   sync.WaitGroup
@@ -48,7 +49,7 @@ type Services struct {
 	open   map[net.Conn]struct{} // guarded by mu
 }
 
-// Serve starts the services of s that it does not serve itself. They run until Close.
+// Serve starts the services that s does not provide itself. They run until Close.
 func Serve(s Stack) (*Services, error) {
 	v := &Services{open: map[net.Conn]struct{}{}}
 	for port, handle := range map[int]func(net.Conn){Echo: echo, Discard: v.discard, Source: source} {
@@ -66,7 +67,7 @@ func Serve(s Stack) (*Services, error) {
 	return v, nil
 }
 
-// Close ends all listeners and connections, and returns when their goroutines have ended.
+// Close closes all listeners and connections, and returns when their goroutines have ended.
 func (v *Services) Close() {
 	v.mu.Lock()
 	v.closed = true
@@ -85,19 +86,20 @@ func (v *Services) accept(l net.Listener, handle func(net.Conn)) {
 		c, err := l.Accept()
 		switch {
 		case err == nil:
-			if v.keep(c) {
+			if v.register(c) {
 				v.running.Go(func() { v.session(c, handle) }) // until the peer ends it, or Close
 			}
 		case errors.Is(err, net.ErrClosed) || v.isClosed():
 			return
 		default:
-			time.Sleep(resting)
+			time.Sleep(retryDelay)
 		}
 	}
 }
 
-// keep notes a connection for Close, or closes it when that has been.
-func (v *Services) keep(c net.Conn) bool {
+// register records a connection for Close, and reports whether it may be used. After Close it
+// closes the connection instead.
+func (v *Services) register(c net.Conn) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -122,7 +124,7 @@ func (v *Services) session(c net.Conn, handle func(net.Conn)) {
 	c.Close() //nolint:errcheck // the peer sees it
 }
 
-// noDelay has small writes leave at once, on stacks that can be asked for it.
+// noDelay makes small writes leave at once, on stacks that support it.
 func noDelay(c net.Conn) {
 	if c, ok := c.(interface{ SetNoDelay(bool) error }); ok {
 		c.SetNoDelay(true) //nolint:errcheck // it is slower then, which shows
@@ -145,7 +147,7 @@ func echo(c net.Conn) {
 	}
 }
 
-// discard reads until the peer's end.
+// discard reads until the end of input.
 func (v *Services) discard(c net.Conn) {
 	buffer := blocks.Get().(*[blockSize]byte)
 	defer blocks.Put(buffer)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// dialled is a connection to a service that runs for the test.
+// dialled returns a connection to a service that runs for the test.
 func dialled(t *testing.T, port int) *net.TCPConn {
 	t.Helper()
 	s := Kernel(netip.Addr{})
@@ -52,7 +52,7 @@ func TestSourceSendsUntilTheConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A stack that serves a port itself gets no second service there.
+// A stack that provides a service itself gets no second one on that port.
 func TestServedPortsAreLeft(t *testing.T) {
 	s := Kernel(netip.Addr{})
 	listen, s2 := s.Listen, []int(nil)

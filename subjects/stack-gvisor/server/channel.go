@@ -11,24 +11,25 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// waiting is how many packets may wait to be written, as wireguard-go has it. One more is lost.
-const waiting = 1024
+// queueSize is how many packets may wait to be written, as in wireguard-go. Further packets are
+// dropped.
+const queueSize = 1024
 
-// channelLink is a TAP device as netstack's link, the way programs in Go embed it: netstack's
-// channel endpoint, here below its Ethernet, one goroutine that reads the device and injects, and
-// one that takes from the channel and writes. Both end with the process. What comes before a stack
-// is attached is lost.
+// channelLink is a TAP device as netstack's link, in the manner of Go programs that embed netstack.
+// It uses netstack's channel endpoint under its Ethernet. One goroutine reads the device and
+// injects, and one reads the channel and writes. Both end with the process. Packets that arrive
+// before a stack is attached are dropped.
 func channelLink(t *tap, mtu int, address tcpip.LinkAddress) stack.LinkEndpoint {
-	c := channel.New(waiting, uint32(mtu+header.EthernetMinimumSize), address)
+	c := channel.New(queueSize, uint32(mtu+header.EthernetMinimumSize), address)
 	if t.offload {
-		// checksums of TCP to be sent go with it: see tapLink.Capabilities
+		// the device computes TCP checksums of sent packets: see tapLink.Capabilities
 		c.SupportedGSOKind = stack.HostGSOSupported
 		c.LinkEPCapabilities = stack.CapabilityRXChecksumOffload
 	}
 	go t.read(func(frame buffer.Buffer) { inject(c, frame) })
 	go func() {
 		for p := c.ReadContext(context.Background()); p != nil; p = c.ReadContext(context.Background()) {
-			t.write(p) // what the device refuses is lost, as on a wire
+			t.write(p) // a packet that the device rejects is lost, as on a wire
 			p.DecRef()
 		}
 	}()

@@ -24,8 +24,8 @@ import (
 
 // Buffers of a connection, in bytes.
 const (
-	firstBuffer = 1 << 20 // what one begins with, as netstack has it
-	mostBuffer  = 8 << 20 // what its tuning may come to
+	firstBuffer = 1 << 20 // initial size, netstack's own
+	mostBuffer  = 8 << 20 // largest size that auto-tuning may reach
 )
 
 // nic is the number of the only interface.
@@ -37,11 +37,11 @@ type host struct {
 	address tcpip.Address
 }
 
-// linkAddress is the interface's on a device.
+// linkAddress is the interface's MAC address on a device.
 const linkAddress tcpip.LinkAddress = "\x02\x00\x00\x77\x00\x02"
 
 // open makes a host with a link of a kind, "reader" or "channel": on the TAP device, or, inside, on
-// netstack's own loopback. The device ends with the process.
+// netstack's own loopback. The device is closed at the end of the process.
 func open(o stackapp.Options, kind string) (stackapp.Stack, error) {
 	h := &host{address: tcpip.AddrFrom4(o.Addr.Addr().As4())}
 	h.stack = stack.New(stack.Options{
@@ -79,7 +79,7 @@ func (h *host) attach(link stack.LinkEndpoint, bits int) error {
 	return nil
 }
 
-// tune sets what a user who knows netstack sets.
+// tune sets the options that an experienced user of netstack sets.
 func (h *host) tune() error {
 	sack, moderate, cubic := tcpip.TCPSACKEnabled(true), tcpip.TCPModerateReceiveBufferOption(true), tcpip.CongestionControlOption("cubic")
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: firstBuffer, Max: mostBuffer}
@@ -110,7 +110,7 @@ func (h *host) listen(port int) (net.Listener, error) {
 	return listener{gonet.NewTCPListener(h.stack, &queue, end)}, nil
 }
 
-// listener ends an Accept that waits when it is closed.
+// listener adds that Close ends a waiting Accept.
 type listener struct{ *gonet.TCPListener }
 
 func (l listener) Close() error {
@@ -127,7 +127,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return conn{c.(*gonet.TCPConn)}, nil
 }
 
-// conn ends a Read and a Write that wait when it is closed, as net.Conn has it: netstack's leaves
+// conn adds that Close ends a waiting Read and Write, as net.Conn requires: netstack's conn leaves
 // them waiting.
 type conn struct{ *gonet.TCPConn }
 

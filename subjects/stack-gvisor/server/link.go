@@ -9,9 +9,9 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// tapLink is a TAP device as netstack's link, the fast way. Netstack's own (link/fdbased) has
-// virtio-net headers for sockets only, and hands each packet to another goroutine; this one
-// delivers from the goroutine that reads, and whoever sends writes to the device itself.
+// tapLink is a TAP device as netstack's link, the fast variant. Netstack's own (link/fdbased)
+// supports virtio-net headers only for sockets, and hands each packet to another goroutine. This
+// one delivers from the goroutine that reads, and each sender writes to the device itself.
 type tapLink struct {
 	*tap
 	mtu     uint32
@@ -21,7 +21,7 @@ type tapLink struct {
 	dispatcher stack.NetworkDispatcher
 }
 
-// superframe is the largest segment that the device cuts.
+// superframe is the largest segment that the device splits (TSO).
 const superframe = 65535 - 60 - 60
 
 var (
@@ -39,8 +39,8 @@ func (l *tapLink) Close()                                  {}
 func (l *tapLink) SetOnCloseAction(func())                 {}
 func (l *tapLink) Wait()                                   {}
 
-// Capabilities leaves out the offload of checksums to be sent, which to netstack means that nobody
-// needs them: those of TCP the device completes by [stack.GSOEndpoint].
+// Capabilities omits checksum offload for sending, because netstack would then compute no checksums
+// at all. The device completes those of TCP by [stack.GSOEndpoint].
 func (l *tapLink) Capabilities() stack.LinkEndpointCapabilities {
 	if l.offload {
 		return stack.CapabilityResolutionRequired | stack.CapabilityRXChecksumOffload
@@ -70,7 +70,7 @@ func (l *tapLink) IsAttached() bool {
 	return l.dispatcher != nil
 }
 
-// Attach begins to read; the reader ends with the process.
+// Attach starts the reader, which ends with the process.
 func (l *tapLink) Attach(d stack.NetworkDispatcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,8 +1,8 @@
 // Command stack-gvisor is gVisor's netstack as a host on a TAP device, with the services of a stack
-// under test. Beside the flags of every adapter it has --link reader|channel: by which of two links
-// netstack stands on the device.
+// under test. Beside the flags of every adapter it has --link reader|channel, which selects one of
+// two links between netstack and the device.
 //
-// Limitations: it takes one queue of the device.
+// Limitations: it uses one queue of the device.
 package main
 
 import (

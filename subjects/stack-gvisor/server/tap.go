@@ -14,14 +14,14 @@ import (
 // vnetHeader is the length of a virtio-net header.
 const vnetHeader = 10
 
-// tap is a TAP device of one queue. One goroutine reads; any may write.
+// tap is a TAP device of one queue. One goroutine reads; any goroutine may write.
 type tap struct {
 	fd      int
-	offload bool // each frame has a virtio-net header before it
+	offload bool // each frame starts with a virtio-net header
 }
 
-// openTap opens the device, blocking: a reader that sleeps in an ordinary system call gives its
-// processor to others at once.
+// openTap opens the device in blocking mode: a reader that sleeps in an ordinary system call frees
+// its P for others at once.
 func openTap(name string, offload bool) (*tap, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -51,11 +51,11 @@ func openTap(name string, offload bool) (*tap, error) {
 	return &tap{fd: fd, offload: offload}, nil
 }
 
-// pieces are the buffers that a frame is read into: an ordinary one needs the first alone, a
-// superframe the second too. What is used of them is netstack's from then on.
+// pieces are the buffers that a frame is read into: an ordinary frame needs only the first, a
+// superframe the second, too. netstack then owns the used ones.
 var pieces = [...]int{2048, 65536}
 
-// read gives each frame to deliver, which owns it, until the device is gone.
+// read passes each frame to deliver, which owns it, until the device is gone.
 func (t *tap) read(deliver func(frame buffer.Buffer)) {
 	var vnet [vnetHeader]byte
 	var views [len(pieces)]*buffer.View
@@ -91,7 +91,7 @@ func (t *tap) read(deliver func(frame buffer.Buffer)) {
 	}
 }
 
-// write sends a packet whole, its Ethernet header in it.
+// write sends a whole packet, including its Ethernet header.
 func (t *tap) write(p *stack.PacketBuffer) tcpip.Error {
 	var vnet [vnetHeader]byte
 	var room [8][]byte
@@ -107,7 +107,7 @@ func (t *tap) write(p *stack.PacketBuffer) tcpip.Error {
 	return nil
 }
 
-// fill says in a virtio-net header what is left to the device.
+// fill describes in a virtio-net header the work that is left to the device.
 func fill(h []byte, p *stack.PacketBuffer) {
 	o := p.GSOOptions
 	if o.Type == stack.GSONone {
