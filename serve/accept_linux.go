@@ -32,7 +32,7 @@ func (l *loop) open(fd int, remote net.Addr, m *MovedConn) {
 	case l.service.handle != nil:
 		startCoroutine(c, l.service.handle)
 	case l.useCoroutines:
-		startCoroutine(c, hostSession(&l.service, &l.o, l.counters, m))
+		startCoroutine(c, hostSession(&l.service, &l.options, l.counters, m))
 	default:
 		c.outbox.preload(m.unsent())
 		startSession(c, l.service.opener(m))

@@ -59,7 +59,7 @@ func (l *loop) give(a acceptedConn) bool {
 
 // requeueListener moves the loop to the end of the kernel's queue of waiters for the listener.
 func (l *loop) requeueListener() {
-	if l.listenerFD < 0 || l.resumeAcceptAt != 0 || len(l.siblings) == 1 && !l.o.IsChild {
+	if l.listenerFD < 0 || l.resumeAcceptAt != 0 || len(l.siblings) == 1 && !l.options.IsChild {
 		return // no other loop waits for the listener
 	}
 	l.poller.remove(l.listenerFD)

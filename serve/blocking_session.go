@@ -41,7 +41,7 @@ type sessionHost interface {
 // the outbox, and interrupt the owner.
 type blockingSession struct {
 	sessionHost
-	o        *Options
+	options  *Options
 	counters *counterShard
 	session  Session
 	serveErr *error // why serve ends, for a Goexit
@@ -68,7 +68,7 @@ type blockingSession struct {
 // connection.
 func hostSession(w *serviceForm, o *Options, n *counterShard, m *MovedConn) func(net.Conn) {
 	return func(c net.Conn) {
-		h := &blockingSession{sessionHost: c.(sessionHost), o: o, counters: n}
+		h := &blockingSession{sessionHost: c.(sessionHost), options: o, counters: n}
 		if h.readBuf = h.sharedBuffer(); h.readBuf == nil {
 			h.readBuf = make([]byte, o.ReadSize)
 		}
@@ -89,7 +89,7 @@ func (h *blockingSession) serve(open func(Conn) Session) {
 
 // run runs the session and returns why it ended; nil if it was handed over.
 func (h *blockingSession) run(open func(Conn) Session) error {
-	err := contain(*h.o, h.counters, h.RemoteAddr(), func() error {
+	err := contain(*h.options, h.counters, h.RemoteAddr(), func() error {
 		h.session = open(h)
 		return nil
 	})
@@ -119,7 +119,7 @@ func (h *blockingSession) end(err error) {
 		err = ErrClosed
 	}
 	if h.session != nil {
-		contain(*h.o, h.counters, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+		contain(*h.options, h.counters, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
 	}
 }
 
@@ -138,14 +138,14 @@ func (h *blockingSession) move() bool {
 	}
 	var state []byte
 	fd, ok := h.detach(func() (ok bool) {
-		state, ok = askToMove(h.session, *h.o, h.counters, h, &h.writer)
+		state, ok = askToMove(h.session, *h.options, h.counters, h, &h.writer)
 		return ok
 	})
 	if !ok {
 		return false
 	}
 	h.outbox.put(h.writer.buf, h, -1)
-	h.o.OnMove(MovedConn{FD: fd, Unsent: h.outbox.takeRest(), State: state})
+	h.options.OnMove(MovedConn{FD: fd, Unsent: h.outbox.takeRest(), State: state})
 	return true
 }
 
@@ -231,8 +231,8 @@ func (h *blockingSession) flush(own []byte) error {
 func (h *blockingSession) flushAtEnd() {
 	h.outbox.close()
 	left, now := h.outbox.length(), time.Now()
-	last := now.Add(h.o.flushBound(left))
-	for until := now.Add(h.o.FlushTimeout); left > 0 && now.Before(last); {
+	last := now.Add(h.options.flushBound(left))
+	for until := now.Add(h.options.FlushTimeout); left > 0 && now.Before(last); {
 		h.SetDeadline(until)
 		if h.closeRequested.Load() || h.shouldMove() && h.canMove() {
 			return
@@ -244,7 +244,7 @@ func (h *blockingSession) flushAtEnd() {
 			return
 		}
 		if still < left {
-			left, until = still, earlier(now.Add(h.o.FlushTimeout), last)
+			left, until = still, earlier(now.Add(h.options.FlushTimeout), last)
 		}
 	}
 }
@@ -323,16 +323,16 @@ func (h *blockingSession) recover(err *error) {
 	h.inCall = false
 	h.writer.reset()
 	if v != nil {
-		*err = panicked(*h.o, h.counters, h.RemoteAddr(), v)
+		*err = panicked(*h.options, h.counters, h.RemoteAddr(), v)
 		return
 	}
 	// *err is not returned: the goroutine ends
-	*h.serveErr = panicked(*h.o, h.counters, h.RemoteAddr(), ErrGoexit)
+	*h.serveErr = panicked(*h.options, h.counters, h.RemoteAddr(), ErrGoexit)
 }
 
 // Send implements Conn. It reports whether the bytes were written or queued.
 func (h *blockingSession) Send(p []byte) bool {
-	if !h.outbox.put(p, h, h.o.SendQueue) {
+	if !h.outbox.put(p, h, h.options.SendQueue) {
 		h.counters.sendsRefused.Add(1)
 		return false
 	}

@@ -29,7 +29,7 @@ const (
 // its cause. Each child then drains as its own model does. A child that runs longer than
 // Options.DrainTimeout and the grace period is killed. The reaper ends when no child is left.
 type childProcesses struct {
-	o              Options
+	options        Options
 	lifelineReader *os.File // read end of the lifeline
 	// The descriptor of lifelineReader. File.Fd is called once, because it makes the pipe block, in
 	// the children too.
@@ -52,7 +52,7 @@ func newChildProcesses(o Options) (*childProcesses, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve: making the pipe to the child processes: %w", err)
 	}
-	c := &childProcesses{o: o, counters: o.Meter.newShard(), lifelineReader: r, lifelineReaderFD: r.Fd(), lifelineWriter: w, exitCallbacks: make(map[int]func(syscall.WaitStatus)),
+	c := &childProcesses{options: o, counters: o.Meter.newShard(), lifelineReader: r, lifelineReaderFD: r.Fd(), lifelineWriter: w, exitCallbacks: make(map[int]func(syscall.WaitStatus)),
 		signalc: make(chan os.Signal, 1), reaperDonec: make(chan struct{})}
 	signal.Notify(c.signalc, syscall.SIGCHLD)
 	go c.reap()
@@ -78,11 +78,11 @@ func (c *childProcesses) startWith(fd uintptr, ended func(syscall.WaitStatus)) e
 	if c.stopping {
 		return ErrStopped
 	}
-	pid, err := syscall.ForkExec(c.o.ChildCommand[0], c.o.ChildCommand, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(c.options.ChildCommand[0], c.options.ChildCommand, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, fd, c.lifelineReaderFD},
 	})
 	if err != nil {
-		return fmt.Errorf("serve: starting the child process %s: %w", c.o.ChildCommand[0], err)
+		return fmt.Errorf("serve: starting the child process %s: %w", c.options.ChildCommand[0], err)
 	}
 	c.counters.childrenStarted.add(1)
 	c.exitCallbacks[pid] = ended
@@ -126,7 +126,7 @@ func (c *childProcesses) stop() error {
 	c.mu.Unlock()
 	c.lifelineWriter.Close()
 	c.wakeReaper()
-	late := time.NewTimer(c.o.DrainTimeout + grace)
+	late := time.NewTimer(c.options.DrainTimeout + grace)
 	defer late.Stop()
 	var killed error
 	select {
@@ -138,7 +138,7 @@ func (c *childProcesses) stop() error {
 	}
 	signal.Stop(c.signalc)
 	c.lifelineReader.Close()
-	c.o.Meter.retire(c.counters)
+	c.options.Meter.retire(c.counters)
 	return killed
 }
 

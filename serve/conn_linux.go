@@ -22,8 +22,7 @@ type conn struct {
 	readDeferred bool // is in the loop's deferred reads
 	broken       bool // was reset or failed otherwise: no further edge will report it
 	noLinger     bool // the peer has finished or the connection is broken: no lingering close
-	ended        bool // the session or handler has ended; closed implies it
-	closed       bool
+	state        connState
 	timer        timer
 	idleCheck    *loopIdle // nil without Options.IdleTimeout
 
@@ -34,6 +33,15 @@ type conn struct {
 	hasOutput      atomic.Bool // some output was written
 	goroutineID    atomic.Uint64
 }
+
+// connState is the phase of a connection's life. It only increases.
+type connState int
+
+const (
+	connServing   connState = iota // the session or handler runs, or its last output is flushed
+	connLingering                  // it has ended; the lingering close discards input
+	connClosed                     // removed from the loop; its descriptor may be reused
+)
 
 // driver handles the events of a connection: a session, a coroutine or a lingering close. The
 // loop's goroutine calls all methods.
@@ -103,10 +111,10 @@ func (c *conn) setTimer(t time.Time) {
 
 // close removes the connection from the loop. Its descriptor is closed at the end of the iteration.
 func (c *conn) close() {
-	if c.closed {
+	if c.state == connClosed {
 		return
 	}
-	c.closed, c.ended = true, true
+	c.state = connClosed
 	c.outbox.close()
 	c.unsetTimers()
 	c.loop.conns[c.fd] = nil
@@ -128,7 +136,7 @@ func (c *conn) started() { c.loop.mustYield.Store(true) }
 
 // Send implements Conn. It reports whether the bytes were written or queued.
 func (c *conn) Send(p []byte) bool {
-	if c.outbox.put(p, c, c.loop.o.SendQueue) {
+	if c.outbox.put(p, c, c.loop.options.SendQueue) {
 		return true
 	}
 	c.loop.counters.sendsRefused.Add(1)

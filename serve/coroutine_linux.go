@@ -51,10 +51,10 @@ func startCoroutine(c *conn, handle func(net.Conn)) {
 		co.yield = yield
 		c.noteGoroutine()
 		if c.loop.service.handle == nil {
-			containPanic(c.loop.o, c.loop.counters, c.remote, func() { handle(co) })
+			containPanic(c.loop.options, c.loop.counters, c.remote, func() { handle(co) })
 			return
 		}
-		contain(c.loop.o, c.loop.counters, c.remote, func() error { handle(co); return nil })
+		contain(c.loop.options, c.loop.counters, c.remote, func() error { handle(co); return nil })
 	})
 	co.resume()
 }
@@ -72,7 +72,7 @@ func (c *coroutine) resume() {
 
 // wait yields until the event, the time, or the end of the connection. The zero time is no limit.
 func (c *coroutine) wait(w waitReason, until time.Time) error {
-	if err := c.usable(until); err != nil {
+	if err := c.checkUsable(until); err != nil {
 		return err
 	}
 	if c.broken && (w == waitPost || w == waitTimer) {
@@ -158,7 +158,7 @@ func (c *coroutine) end(err error) {
 // Read implements net.Conn.
 func (c *coroutine) Read(p []byte) (int, error) {
 	for {
-		if err := c.usable(c.readDeadline); err != nil || len(p) == 0 {
+		if err := c.checkUsable(c.readDeadline); err != nil || len(p) == 0 {
 			return 0, err
 		}
 		if c.readable {
@@ -183,7 +183,7 @@ func (c *coroutine) Read(p []byte) (int, error) {
 func (c *coroutine) Write(p []byte) (int, error) {
 	done := 0
 	for {
-		if err := c.usable(c.writeDeadline); err != nil || len(p) == done {
+		if err := c.checkUsable(c.writeDeadline); err != nil || len(p) == done {
 			return done, err
 		}
 		n, err := c.tryWrite(p[done:])
@@ -202,10 +202,10 @@ func (c *coroutine) Write(p []byte) (int, error) {
 	}
 }
 
-// unusable returns why no read or write is possible any more, or nil.
-func (c *coroutine) usable(by time.Time) error {
+// checkUsable returns why no read or write is possible any more, or nil.
+func (c *coroutine) checkUsable(by time.Time) error {
 	switch {
-	case c.ended:
+	case c.state != connServing:
 		return net.ErrClosed
 	case c.endErr != nil:
 		return c.endErr
@@ -217,7 +217,7 @@ func (c *coroutine) usable(by time.Time) error {
 
 // Close implements net.Conn.
 func (c *coroutine) Close() error {
-	if c.ended {
+	if c.state != connServing {
 		return net.ErrClosed
 	}
 	c.finish()
@@ -227,7 +227,7 @@ func (c *coroutine) Close() error {
 // LocalAddr implements net.Conn.
 func (c *coroutine) LocalAddr() net.Addr {
 	sa, err := syscall.Getsockname(c.fd)
-	if err != nil || c.closed {
+	if err != nil || c.state == connClosed {
 		return nil
 	}
 	return address(sa)

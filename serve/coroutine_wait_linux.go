@@ -23,7 +23,7 @@ func (c *coroutine) sleep(d time.Duration) error {
 
 // await runs f in a goroutine, which posts the connection when f has returned.
 func (c *coroutine) await(f func()) error {
-	if err := c.usable(time.Time{}); err != nil {
+	if err := c.checkUsable(time.Time{}); err != nil {
 		return err
 	}
 	var done atomic.Bool

@@ -69,7 +69,7 @@ func runPool(ctx context.Context, l net.Listener, w serviceForm, o Options) erro
 type blockingServer struct {
 	listener net.Listener
 	service  serviceForm
-	o        Options
+	options  Options
 	serving  sync.WaitGroup // the goroutines that serve connections
 	stopc    chan struct{}  // closed by the stop
 	pooled   bool           // workers serve one connection after the other (Pool)
@@ -82,7 +82,7 @@ type blockingServer struct {
 }
 
 func newBlockingServer(l net.Listener, w serviceForm, o Options) *blockingServer {
-	return &blockingServer{listener: l, service: w, o: o, stopc: make(chan struct{}), streams: make(map[*stream]struct{})}
+	return &blockingServer{listener: l, service: w, options: o, stopc: make(chan struct{}), streams: make(map[*stream]struct{})}
 }
 
 // run calls accept, which returns when the listener is closed, until ctx ends. It then stops.
@@ -98,10 +98,10 @@ func (c *blockingServer) run(ctx context.Context, accept func() error) error {
 	case failed = <-failedc:
 	case <-ctx.Done():
 	}
-	c.stop(handsOver(ctx, c.o))
+	c.stop(handsOver(ctx, c.options))
 	gonec := make(chan struct{}) // closed when all goroutines have ended
 	go func() { c.serving.Wait(); close(gonec) }()
-	drained := time.NewTimer(c.o.DrainTimeout)
+	drained := time.NewTimer(c.options.DrainTimeout)
 	defer drained.Stop()
 	select {
 	case <-gonec:
@@ -196,8 +196,8 @@ func (c *blockingServer) startWorker(errs chan<- error) {
 
 // runWorker is a worker of a pool: it serves one connection after the other.
 func (c *blockingServer) runWorker() error {
-	n := c.o.Meter.newShard()
-	defer c.o.Meter.retire(n)
+	n := c.options.Meter.newShard()
+	defer c.options.Meter.retire(n)
 	for m := c.service.adoptions.next(); m != nil; m = c.service.adoptions.next() {
 		c.adopt(m)
 	}
@@ -219,12 +219,12 @@ func (c *blockingServer) adopt(m *MovedConn) {
 
 // serve runs one connection from its start to its end. m is nil for an accepted connection.
 func (c *blockingServer) serve(conn net.Conn, m *MovedConn) {
-	n := c.o.Meter.newShard()
+	n := c.options.Meter.newShard()
 	n.accepted.add(1)
-	s := newStream(conn, n, &c.o)
+	s := newStream(conn, n, &c.options)
 	c.register(s)
 	s.hasOutput.Store(m != nil) // the run that handed it over may have written
-	awake := s.watchIdle(c.o.IdleTimeout)
+	awake := s.watchIdle(c.options.IdleTimeout)
 	defer func() {
 		awake()
 		s.ended.Store(true)
@@ -235,10 +235,10 @@ func (c *blockingServer) serve(conn net.Conn, m *MovedConn) {
 		c.finish(s)
 	}()
 	if c.service.handle == nil {
-		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(&c.service, &c.o, n, m)(s) })
+		containPanic(c.options, n, s.RemoteAddr(), func() { hostSession(&c.service, &c.options, n, m)(s) })
 		return
 	}
-	contain(c.o, n, s.RemoteAddr(), func() error { c.service.handle(s); return nil })
+	contain(c.options, n, s.RemoteAddr(), func() error { c.service.handle(s); return nil })
 }
 
 func (c *blockingServer) register(s *stream) {
@@ -261,7 +261,7 @@ func (c *blockingServer) finish(s *stream) {
 	}
 	c.mu.Unlock()
 	s.counters.closed.add(1)
-	c.o.Meter.retire(s.counters)
+	c.options.Meter.retire(s.counters)
 }
 
 // trackLingering registers a connection's lingering close, if it needs one. Beyond maxLingering it

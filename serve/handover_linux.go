@@ -28,14 +28,14 @@ func (s *loopSession) handOver() {
 	w := &s.loop.writer
 	defer w.reset()
 	s.loop.callingSession = s
-	state, ok := askToMove(s.session, s.loop.o, s.loop.counters, s, w)
+	state, ok := askToMove(s.session, s.loop.options, s.loop.counters, s, w)
 	s.loop.callingSession = nil
 	if !ok {
 		return
 	}
 	s.outbox.put(w.buf, s, -1)
 	unsent := s.outbox.takeRest()
-	s.loop.o.OnMove(MovedConn{FD: s.detach(), Unsent: unsent, State: state})
+	s.loop.options.OnMove(MovedConn{FD: s.detach(), Unsent: unsent, State: state})
 }
 
 // handOver implements driver. The session's owner asks it for its state as soon as it has left its

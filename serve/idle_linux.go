@@ -13,11 +13,11 @@ type loopIdle struct {
 }
 
 func (l *loop) watchIdle(c *conn) {
-	if l.o.IdleTimeout <= 0 {
+	if l.options.IdleTimeout <= 0 {
 		return
 	}
 	c.idleCheck = &loopIdle{timer: timer{index: unset, conn: c}}
-	l.timers.set(&c.idleCheck.timer, l.now()+int64(l.o.IdleTimeout/idleChecks))
+	l.timers.set(&c.idleCheck.timer, l.now()+int64(l.options.IdleTimeout/idleChecks))
 }
 
 // checkIdle ends the connection if it has transferred nothing for too long.
@@ -26,7 +26,7 @@ func (l *loop) checkIdle(c *conn) {
 		c.driver.end(ErrIdle)
 		return
 	}
-	l.timers.set(&c.idleCheck.timer, l.now()+int64(l.o.IdleTimeout/idleChecks))
+	l.timers.set(&c.idleCheck.timer, l.now()+int64(l.options.IdleTimeout/idleChecks))
 }
 
 // TCP keep-alive as package net sets it (net.KeepAliveConfig).

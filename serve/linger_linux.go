@@ -18,17 +18,17 @@ type lingeringConn struct {
 
 // finish ends the connection for its driver: by a lingering close if output could be lost.
 func (c *conn) finish() {
-	if c.ended {
+	if c.state != connServing {
 		return
 	}
-	c.ended = true
+	c.state = connLingering
 	c.outbox.close()
 	c.unsetTimers()
 	if c.noLinger || !c.hasOutput.Load() || !lingers(c.remote) || syscall.Shutdown(c.fd, syscall.SHUT_WR) != nil {
 		c.close()
 		return
 	}
-	l := &lingeringConn{conn: c, discardLeft: maxDiscard, deadline: c.loop.now() + int64(c.loop.o.LingerTimeout)}
+	l := &lingeringConn{conn: c, discardLeft: maxDiscard, deadline: c.loop.now() + int64(c.loop.options.LingerTimeout)}
 	c.driver = l
 	if l.element = c.loop.lingering.PushBack(l); c.loop.lingering.Len() > maxLingering {
 		c.loop.lingering.Front().Value.(*lingeringConn).close()

@@ -36,7 +36,7 @@ type loop struct {
 	// Immutable.
 	index     int
 	service   serviceForm
-	o         Options
+	options   Options
 	poller    *poller
 	counters  *counterShard
 	startedAt time.Time
@@ -183,7 +183,7 @@ func runAll(ctx context.Context, stop func(), loops []*loop) error {
 	errs := make([]error, len(loops))
 	for i, l := range loops {
 		running.Go(func() {
-			defer context.AfterFunc(ctx, func() { l.requestStop(handsOver(ctx, l.o)) })()
+			defer context.AfterFunc(ctx, func() { l.requestStop(handsOver(ctx, l.options)) })()
 			errs[i] = l.runRestarting()
 			stop()
 		})
@@ -213,7 +213,7 @@ func newLoop(number, listener int, w serviceForm, o Options) (*loop, error) {
 		return nil, err
 	}
 	setSocketOptions(listener)
-	return &loop{index: number, service: w, o: o, poller: p, counters: o.Meter.newShard(), startedAt: time.Now(),
+	return &loop{index: number, service: w, options: o, poller: p, counters: o.Meter.newShard(), startedAt: time.Now(),
 		readBuf: make([]byte, o.ReadSize), listenerFD: listener}, nil
 }
 
@@ -241,7 +241,7 @@ func (l *loop) runRestarting() (err error) {
 
 // run is the loop's goroutine.
 func (l *loop) run() error {
-	if l.o.OnStall != nil {
+	if l.options.OnStall != nil {
 		l.goroutineID.Store(goroutineID())
 	}
 	l.endGoexited()
@@ -332,14 +332,14 @@ func (l *loop) handleEvent(e *syscall.EpollEvent) {
 	if e.Events&(syscall.EPOLLOUT|syscall.EPOLLERR|syscall.EPOLLHUP) != 0 {
 		c.driver.onWritable()
 	}
-	if c.readable && !c.closed {
+	if c.readable && c.state != connClosed {
 		c.driver.onReadable()
 	}
 }
 
 // noteCall records for the watchdog that code of c runs now.
 func (l *loop) noteCall(c *conn) {
-	if l.o.OnStall != nil {
+	if l.options.OnStall != nil {
 		l.callCount.Add(1)
 		l.calledConn.Store(c)
 	}
@@ -364,7 +364,7 @@ func (l *loop) runDeferred() {
 			continue // handled by the goroutine before this one
 		}
 		c.readDeferred = false
-		if !c.closed {
+		if c.state != connClosed {
 			l.noteCall(c)
 			c.driver.onReadable()
 		}
@@ -402,7 +402,7 @@ func (l *loop) runTimers() error {
 func (l *loop) drain() {
 	if l.stopRequested && l.drainDeadline == 0 {
 		l.stopAccepting()
-		l.drainDeadline = l.now() + int64(l.o.DrainTimeout)
+		l.drainDeadline = l.now() + int64(l.options.DrainTimeout)
 	}
 	for l.drainDeadline != 0 && l.drainIndex < len(l.conns) {
 		c := l.conns[l.drainIndex]
@@ -411,7 +411,7 @@ func (l *loop) drain() {
 			l.noteCall(c)
 			c.driver.handOver()
 		}
-		if c != nil && !c.closed {
+		if c != nil && c.state != connClosed {
 			c.readable = true // the read that would block shows that nothing is left
 			l.noteCall(c)
 			c.driver.onReadable()
@@ -424,7 +424,7 @@ func (l *loop) drain() {
 func (l *loop) closeRemaining() bool {
 	for _, c := range l.conns {
 		if c != nil {
-			l.closedEarly = l.closedEarly || !c.ended
+			l.closedEarly = l.closedEarly || c.state == connServing
 			l.noteCall(c)
 			c.driver.end(ErrStopped)
 			c.close() // without a lingering close
@@ -434,7 +434,7 @@ func (l *loop) closeRemaining() bool {
 }
 
 func (l *loop) endTurn() {
-	if l.o.OnStall != nil {
+	if l.options.OnStall != nil {
 		l.calledConn.Store(nil)
 	}
 	if l.mustYield.Load() { // a raw wait would leave the new goroutine on this thread's run queue
@@ -470,5 +470,5 @@ func (l *loop) close() {
 	l.poller.wakePending.Store(true)
 	l.poller.close()
 	l.mu.Unlock()
-	l.o.Meter.retire(l.counters)
+	l.options.Meter.retire(l.counters)
 }

@@ -42,7 +42,7 @@ func (l *loop) runPosts() {
 		c := l.postBatch[l.postsHandled]
 		l.postsHandled++
 		c.posted.Store(false)
-		if c.ended {
+		if c.state != connServing {
 			continue
 		}
 		if now.IsZero() {

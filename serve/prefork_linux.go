@@ -79,7 +79,7 @@ type childSlot struct {
 
 // superviseChildren keeps o.Workers children running until ctx ends.
 func superviseChildren(ctx context.Context, kids *childProcesses, listener syscall.Conn) error {
-	width := kids.o.Workers
+	width := kids.options.Workers
 	n := &supervisor{children: kids, listener: listener, endedc: make(chan *childSlot, width), restartc: make(chan *childSlot, width)}
 	for range width {
 		p := new(childSlot)

@@ -42,8 +42,8 @@ type processServer struct {
 }
 
 func (p *processServer) accept() error {
-	n := p.o.Meter.newShard()
-	defer p.o.Meter.retire(n)
+	n := p.options.Meter.newShard()
+	defer p.options.Meter.retire(n)
 	for p.acquireSlot(n) {
 		conn, err := p.blockingServer.accept(n)
 		if conn == nil {

@@ -38,7 +38,7 @@ func (s *loopSession) onReadable() {
 			s.pauseCut = true
 			s.callWake(time.Now())
 		}
-		if s.ended || s.inputPaused || s.endErr != nil || s.outbox.nonEmpty.Load() {
+		if s.state != connServing || s.inputPaused || s.endErr != nil || s.outbox.nonEmpty.Load() {
 			s.endIfBroken()
 			return
 		}
@@ -62,7 +62,7 @@ func (s *loopSession) onReadable() {
 			err = s.inputEnd(half)
 		}
 		s.applyWriter(err)
-		if s.ended {
+		if s.state != connServing {
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func (s *loopSession) onReadable() {
 
 // endIfBroken ends a session that does not read when its connection has broken.
 func (s *loopSession) endIfBroken() {
-	if s.broken && !s.ended {
+	if s.broken && s.state == connServing {
 		s.end(s.brokenError())
 	}
 }
@@ -100,13 +100,13 @@ func (s *loopSession) applyWriter(err error) {
 
 // endAfterFlush ends the session once its output is sent, within bounds.
 func (s *loopSession) endAfterFlush(err error) {
-	s.endErr, s.flushDeadline = err, s.loop.now()+int64(s.loop.o.flushBound(s.outbox.length()))
+	s.endErr, s.flushDeadline = err, s.loop.now()+int64(s.loop.options.flushBound(s.outbox.length()))
 	s.extendFlush()
 }
 
 // extendFlush gives the peer another FlushTimeout from now on to take output.
 func (s *loopSession) extendFlush() {
-	s.loop.timers.set(&s.timer, min(s.loop.now()+int64(s.loop.o.FlushTimeout), s.flushDeadline))
+	s.loop.timers.set(&s.timer, min(s.loop.now()+int64(s.loop.options.FlushTimeout), s.flushDeadline))
 }
 
 func (s *loopSession) onWritable() {
@@ -140,7 +140,7 @@ func (s *loopSession) onPost(now time.Time) {
 		return
 	}
 	s.callWake(now)
-	if !s.ended {
+	if s.state == connServing {
 		s.onReadable()
 	}
 }
@@ -196,14 +196,14 @@ func (s *loopSession) recover(err *error) {
 	s.loop.writer.reset()
 	if v != nil {
 		s.loop.callingSession = nil
-		*err = panicked(s.loop.o, s.loop.counters, s.remote, v)
+		*err = panicked(s.loop.options, s.loop.counters, s.remote, v)
 		return
 	}
-	s.endErr = panicked(s.loop.o, s.loop.counters, s.remote, ErrGoexit)
+	s.endErr = panicked(s.loop.options, s.loop.counters, s.remote, ErrGoexit)
 }
 
 func (s *loopSession) end(err error) {
-	if s.ended {
+	if s.state != connServing {
 		return
 	}
 	s.finish()

@@ -49,19 +49,19 @@ func (s *callWatch) check(l *loop, now time.Time) {
 		*s = callWatch{call: call, since: now}
 		return
 	}
-	if stalled := now.Sub(s.since); stalled >= l.o.StallThreshold && !s.reported {
+	if stalled := now.Sub(s.since); stalled >= l.options.StallThreshold && !s.reported {
 		s.reported = true
 		goid := c.goroutineID.Load()
 		if goid == 0 {
 			goid = l.goroutineID.Load()
 		}
-		l.o.OnStall(Stall{Loop: l.index, Remote: c.remote, Duration: stalled, Stack: stackOf(goid)})
+		l.options.OnStall(Stall{Loop: l.index, Remote: c.remote, Duration: stalled, Stack: stackOf(goid)})
 	}
 }
 
 // noteGoroutine records that the calling goroutine serves the connection.
 func (c *conn) noteGoroutine() {
-	if c.loop.o.OnStall != nil {
+	if c.loop.options.OnStall != nil {
 		c.goroutineID.Store(goroutineID())
 	}
 }
