@@ -44,7 +44,7 @@ func TestAnAdministratorsChangeIsSentToMembers(t *testing.T) {
 		}
 		state := s.state("#garden")
 		if state.Name != "#Garden" || state.Topic != "Roses" || state.TopicBy != "weir.chat" || state.Key != "lilac" || state.Ranks["ann"] != "ov" || state.CreatedAt.IsZero() {
-			t.Errorf("the files say %+v", state)
+			t.Errorf("got state %+v, want the topic, key and ranks that were set", state)
 		}
 		none := ""
 		if err := s.chat.ChangeRoom("#GARDEN", RoomChange{Topic: &none, Key: &none, Ranks: map[string]string{"ann": "-ov"}}); err != nil {
@@ -54,7 +54,7 @@ func TestAnAdministratorsChangeIsSentToMembers(t *testing.T) {
 			bob.until(want)
 		}
 		if state := s.state("#garden"); state.Topic+state.Key != "" || state.Ranks["ann"] != "" {
-			t.Errorf("the files say %+v", state)
+			t.Errorf("got state %+v, want no topic, key or ranks", state)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestInvalidAdministrativeChangesAreRejected(t *testing.T) {
 		}
 	}
 	if err := s.chat.DeleteRoom("#b"); !errors.Is(err, ErrNoRoom) {
-		t.Errorf("deleting a room that is not there: %v", err)
+		t.Errorf("DeleteRoom of a room that does not exist: got %v, want ErrNoRoom", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestADeletedRoomIsGone(t *testing.T) {
 			}
 			text, err := os.ReadFile(path)
 			if strings.Contains(string(text), "nevermore") && !strings.Contains(path, "search") {
-				t.Errorf("%s still has what was said", path)
+				t.Errorf("%s contains the text of the deleted room, want it gone", path)
 			}
 			return err
 		})
@@ -134,7 +134,7 @@ func TestADeletedRoomIsGone(t *testing.T) {
 		bob.send("JOIN #a", "PRIVMSG #a :anew")
 		for _, line := range bob.sync() {
 			if strings.Contains(line, "nevermore") {
-				t.Errorf("the new room has what was said in the old: %s", line)
+				t.Errorf("the new room replays %s, want no message of the deleted room", line)
 			}
 		}
 	})

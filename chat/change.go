@@ -8,9 +8,9 @@ import (
 	"weir/internal/durable"
 )
 
-// A change of a room (MODE, TOPIC, a new spelling of its name, a change by an administrator) is a
-// post in the room's order, like a message. It is durable before it takes effect, and takes effect
-// before any client is notified:
+// A change of a room is a post in the room's order, like a message: a MODE, a TOPIC, a new spelling
+// of its name, or a change by an administrator. It is durable before it takes effect, and takes
+// effect before any client is notified:
 //
 //  1. planChanges: under mu, the changes of a batch are applied one by one to a draft of the room's
 //     settings.

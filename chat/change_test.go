@@ -47,7 +47,7 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 		ann.send("JOIN #r")
 		ann.until(" 366 ")
 		if state := s.stateFile("#r"); !strings.Contains(state, "+o ann") {
-			t.Errorf("ann was shown to be the operator, and the state is %q", state)
+			t.Errorf("the state file is %q, want the +o that ann was sent", state)
 		}
 		bob.send("JOIN #r")
 		bob.until(" 366 ")
@@ -68,7 +68,7 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 				room = "#other"
 			}
 			if state := s.stateFile(room); !strings.Contains(state, c.stored) {
-				t.Errorf("%q was shown, and the state is %q", c.command, state)
+				t.Errorf("after %q was sent, the state file is %q, want %q in it", c.command, state, c.stored)
 			}
 		}
 	})
@@ -95,13 +95,13 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 		ann.send("RENAME #r #elsewhere")
 		ann.until("FAIL RENAME CANNOT_RENAME #r #elsewhere")
 		for _, line := range bob.sync() {
-			t.Errorf("bob received %q of what was not stored", line)
+			t.Errorf("bob received %q, want nothing of a change that was not stored", line)
 		}
 		ann.send("MODE #r", "MODE #r +b", "TOPIC #r", "NAMES #r", "CHATHISTORY LATEST #r * 10", "PING end")
 		for line := ann.next(); !strings.Contains(line, "PONG"); line = ann.next() {
 			for _, not := range []string{"new", "bad!", "is not", "elsewhere"} {
 				if strings.Contains(line, not) {
-					t.Errorf("the room is %q after what was not stored", line)
+					t.Errorf("the room shows %q, want nothing of a change that was not stored", line)
 				}
 			}
 		}
@@ -110,7 +110,7 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 			t.Errorf("the state is %q, want %q", after, before)
 		}
 		if _, err := os.Lstat(filepath.Join(s.dir, "rooms", "#elsewhere")); err == nil {
-			t.Error("the name that was refused leads somewhere")
+			t.Error("the folder of the refused name exists, want none")
 		}
 		ann.send("MODE #r +k new")
 		bob.until("+k new")
@@ -134,7 +134,7 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout/3)
 	defer cancel()
 	if err := s.chat.Freeze(ctx); err != nil {
-		t.Error("something is under way for ever:", err)
+		t.Error("Freeze with a dirty state file:", err)
 	}
 	s.chat.Thaw()
 	unblock()
@@ -142,7 +142,7 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
 	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
-		t.Errorf("once the disk takes it, the state is %q", state)
+		t.Errorf("once the disk takes it, the state file is %q, want +ntkl key 5", state)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 		r.checkRefusedState(refused)
 		s.chat.withLock(func() {
 			if again = r.stateDirty; again != (there != before) {
-				t.Errorf("with %q in the file, it is written again: %v", there, again)
+				t.Errorf("with %q in the file: got dirty %v, want %v", there, again, there != before)
 			}
 			s.chat.retryStatesLocked()
 		})
@@ -189,7 +189,7 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		marks := filepath.Join(s.dir, "marks", "ann")
 		before, err := os.ReadFile(marks)
 		if err != nil || !strings.Contains(string(before), " * ") {
-			t.Errorf("the marker was answered, and the file is %q, %v", before, err)
+			t.Errorf("the marker was answered, and the file is %q, %v; want the marker in it", before, err)
 		}
 		unblock := s.block("marks/ann")
 		ann.send("PRIVMSG #r :more", "MARKREAD #r")
@@ -205,7 +205,7 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		}
 		for _, line := range other.sync() {
 			if strings.Contains(line, "MARKREAD") {
-				t.Errorf("the other client received %q of what was not stored", line)
+				t.Errorf("the other client received %q, want nothing of a marker that was not stored", line)
 			}
 		}
 		unblock()
@@ -249,7 +249,7 @@ func TestConcurrentChangesAreAppliedInTheOrderTheyAreSent(t *testing.T) {
 		}
 		state := s.stateFile("#r")
 		if !strings.Contains(state, "+ntk "+last) || strings.Count(state, "+b mask") != 5*n || bans != 5*n {
-			t.Errorf("the last key that was shown is %q, and %d bans were: the state is %q", last, bans, state)
+			t.Errorf("got state %q and %d bans sent, want key %q and %d bans", state, bans, last, 5*n)
 		}
 	})
 }

@@ -12,9 +12,9 @@ import (
 // A message passes through one stage of the commit net, which runs for four conversations at once.
 // A conversation is in the net at most once, so its batches are in order:
 //
-//  1. commit takes the pending posts, writes the room's state file if it changes, and appends the
-//     lines to the log by one write and one fsync. So a topic is on disk both as state and as line
-//     before any client receives it.
+//  1. commit takes the pending posts and writes the room's state file if it changes. Then it
+//     appends the lines to the log by one write and one fsync. So a topic is on disk both as state
+//     and as line before any client receives it.
 //  2. deliver sends the batch to all subscribers: see deliver.go.
 //  3. requeue puts the conversation back if more posts are pending.
 //

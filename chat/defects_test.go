@@ -41,7 +41,7 @@ func TestABurstOf19KilobytesArrivesWhole(t *testing.T) {
 		alice.send(strings.TrimSuffix(burst.String(), "\r\n"))
 		for i := range messages {
 			if line := bob.until("PRIVMSG #room"); !strings.Contains(line, fmt.Sprintf(":%d x", i)) {
-				t.Fatalf("message %d is %q", i, line)
+				t.Fatalf("message %d: got %q, want it in order", i, line)
 			}
 		}
 	})
@@ -59,7 +59,7 @@ func TestANULIsRefused(t *testing.T) {
 		alice.until("FAIL * INVALID_MESSAGE")
 		alice.until("FAIL * INVALID_UTF8")
 		if line := bob.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :whole") {
-			t.Errorf("bob received %q", line)
+			t.Errorf("bob received %q, want only the valid message", line)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestAllMembersReceiveAllMessagesOnceInOneOrder(t *testing.T) {
 		}
 		for i, h := range received {
 			if h != received[0] {
-				t.Errorf("member %d received another order than member 0", i)
+				t.Errorf("member %d received another order than member 0, want the same", i)
 			}
 		}
 	})
@@ -140,7 +140,7 @@ func TestAJoinDuringMessagesHasNoGap(t *testing.T) {
 			line := c.until("PRIVMSG #room :")
 			fmt.Sscan(line[strings.LastIndexByte(line, ':')+1:], &n)
 			if next >= 0 && n != next {
-				t.Fatalf("late%d received %d after %d", i, n, next-1)
+				t.Fatalf("late%d received %d after %d, want the next number", i, n, next-1)
 			}
 			next = n + 1
 		}

@@ -79,11 +79,11 @@ func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
 	sendAll(f, d)
 	for i, c := range sinks {
 		if c.writes != 1 {
-			t.Errorf("member %d was written to %d times", i, c.writes)
+			t.Errorf("member %d: got %d writes, want 1", i, c.writes)
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() { sendAll(f, d) }); n != 0 {
-		t.Errorf("a batch to 64 members makes %v allocations", n)
+		t.Errorf("a batch to 64 members: got %v allocations, want 0", n)
 	}
 }
 
@@ -116,14 +116,14 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	})
 	waitFor(t, func() bool { return from.pendingMessages.Load() == 0 })
 	if n := f.svc.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
-		t.Errorf("%d messages are said not to be stored, and the log has %d bytes", n, f.log.Committed())
+		t.Errorf("got %d messages counted as not stored and %d bytes in the log, want 0 messages and the stored line", n, f.log.Committed())
 	}
 	got := make(chan int64) // one value
 	go func() { got <- f.waitDeliveredOffset() }()
 	select {
 	case <-got:
 	case <-time.After(testTimeout):
-		t.Fatal("who reads the history waits for the delivery for ever")
+		t.Fatal("a history request still waits for the aborted delivery")
 	}
 	for i, want := range []bool{false, true, true} {
 		if got := sinks[i].closed.Load(); got != want {

@@ -63,7 +63,7 @@ func (s *session) sendToAccount(m *message, account string) {
 		s.svc.mu.Lock()
 		defer s.svc.unlockAndCommit()
 		switch {
-		case s.user == nil || s.ownership == closedDuringJob:
+		case !s.isActiveLocked():
 		case err != nil:
 			s.numeric(irc.ErrCannotSend, account, "Your message was not stored: "+publicError(err))
 		default:
@@ -169,7 +169,7 @@ func (s *session) resumeDirects() {
 			continue
 		}
 		s.svc.mu.Lock()
-		if s.user != nil && s.ownership != closedDuringJob && f.subscriptionOf(s) == nil {
+		if s.isActiveLocked() && f.subscriptionOf(s) == nil {
 			f.subscribeLocked(s)
 			s.directs = append(s.directs, f)
 		}

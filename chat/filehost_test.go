@@ -36,10 +36,10 @@ func TestTheLogContainsOnlyNamesOfAccounts(t *testing.T) {
 	s.account("alice", "correct-horse", account.Member)
 	for _, name := range []string{"alice", "Secret-of-alice"} {
 		if _, err := s.chat.AccountByPassword(t.Context(), netip.MustParseAddr("192.0.2.1"), name, "wrong"); err == nil {
-			t.Fatal(name, "is let in")
+			t.Fatal(name, "was admitted with a wrong password")
 		}
 	}
 	if text := log.String(); strings.Contains(strings.ToLower(text), "secret") || !strings.Contains(text, "account=alice") || !strings.Contains(text, "account=unknown") {
-		t.Error("the log says\n" + text)
+		t.Error("the log names an unknown account, want only alice and unknown:\n" + text)
 	}
 }

@@ -23,14 +23,14 @@ func TestAFreezeRefusesAdministrativeChanges(t *testing.T) {
 	topic := "another"
 	change := func() error { return s.chat.ChangeRoom("#r", RoomChange{Topic: &topic}) }
 	if err := change(); !errors.Is(err, errUpgrading) {
-		t.Errorf("the topic was changed in a freeze: %v", err)
+		t.Errorf("ChangeRoom in a freeze: got %v, want errUpgrading", err)
 	}
 	if err := s.chat.DeleteRoom("#r"); !errors.Is(err, errUpgrading) {
-		t.Errorf("the room was deleted in a freeze: %v", err)
+		t.Errorf("DeleteRoom in a freeze: got %v, want errUpgrading", err)
 	}
 	s.chat.Thaw()
 	if err := change(); err != nil {
-		t.Error("after it:", err)
+		t.Error("ChangeRoom after the freeze:", err)
 	}
 	ann.until("TOPIC #r :another")
 }

@@ -56,10 +56,10 @@ func strangers(t *testing.T, dir string) {
 	known := " lock accounts accounts.lock bans invites secret marks rooms direct metadata index uploads "
 	for _, path := range all {
 		if !strings.Contains(known, " "+filepath.Base(path)+" ") {
-			t.Errorf("there is %s", path)
+			t.Errorf("%s is in the data directory, want only known files", path)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "x")); err == nil {
-		t.Error("a file lies beside the data directory")
+		t.Error("a file was created beside the data directory")
 	}
 }

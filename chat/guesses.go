@@ -13,17 +13,17 @@ import (
 // Failed logins are limited: a burst, and then one each guessEvery. The limit that a login counts
 // for depends on its origin:
 //
-//   - A network from which the account has logged in before, and a client that holds a certificate
-//     of the account, have a limit of their own for this account alone. So neither strangers, nor
+//   - A known origin has a limit of its own for one account: a network from which the account has
+//     logged in before, or a client with a certificate of the account. So neither strangers, nor
 //     neighbours behind the same NAT that guess at other accounts, lock the owner out.
-//   - A network without a failure for this name within firstTryWindow counts for its own limit, and
-//     for a limit of the name that all such networks share. To fill that limit, an attacker needs
-//     one new network each guessEvery. So a few networks that guess all the time do not lock the
-//     owner out at a new address.
+//   - A network without a failure for this name within firstTryWindow counts for two limits: its
+//     own, and one of the name that all such networks share. To fill the shared limit, an attacker
+//     needs one new network each guessEvery. So a few networks that guess all the time do not lock
+//     the owner out at a new address.
 //   - All others count for the limit of their network and for that of the name.
 //
 // A name counts whether an account has it or not. Clients of this machine have no limit by network,
-// because they may come through a proxy.
+// because they may be behind a local proxy.
 const (
 	guessEvery        = 6 * time.Second
 	guessesPerNetwork = 20

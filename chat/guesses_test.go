@@ -15,24 +15,24 @@ func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 	g, now := guesses{}, time.Unix(1000, 0)
 	for range guessesPerNetwork {
 		if g.waitTime("x", guessesPerNetwork, now) > 0 {
-			t.Fatal("it was too many too early")
+			t.Fatal("a login was throttled within the burst")
 		}
 		g.addFailure("x", now)
 	}
 	if g.waitTime("x", guessesPerNetwork, now) <= 0 {
-		t.Error("it is not too many")
+		t.Error("a login after the burst was not throttled")
 	}
 	if g.waitTime("x", guessesPerNetwork, now.Add(guessEvery+1)) > 0 {
-		t.Error("one is not forgotten in time")
+		t.Error("a failure did not expire after guessEvery")
 	}
 	for range 10_000 {
 		g.addFailure("x", now)
 	}
 	if later := now.Add((guessesPerName + 2) * guessEvery); g.waitTime("x", 1, later) > 0 {
-		t.Error("who goes on guessing keeps the owner out for longer than that")
+		t.Error("continued failures extend the lockout beyond its bound")
 	}
 	if g.removeExpired(now.Add(time.Hour)); len(g) > 0 {
-		t.Errorf("%d are not forgotten", len(g))
+		t.Errorf("got %d entries after an hour, want 0", len(g))
 	}
 }
 
@@ -50,11 +50,11 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 		s.chat.withLock(func() { s.chat.guesses.addFailure(x.peer.networkKey(), s.chat.fixed.Now()) })
 	}
 	if _, err := x.checkPassword("alice@phone", "correct-horse"); asThrottled(err) == nil {
-		t.Errorf("it got %v", err)
+		t.Errorf("a throttled login: got %v, want a ThrottledError", err)
 	}
 	there := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
 	if _, err := there.checkPassword("alice", "correct-horse"); err != nil {
-		t.Errorf("another address received %v", err)
+		t.Errorf("a login from another address: got %v, want success", err)
 	}
 	for range guessesPerName + 1 {
 		s.chat.withLock(func() {
@@ -63,7 +63,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 		})
 	}
 	if _, err := there.checkPassword("Alice@phone", "correct-horse"); asThrottled(err) == nil {
-		t.Errorf("for a name that was guessed at it got %v", err)
+		t.Errorf("a login by a throttled name: got %v, want a ThrottledError", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 		now.Add(int64(2 * registersPerNetwork * registerEvery / time.Second))
 		s.chat.removeExpiredLimitsLocked()
 		if len(s.chat.guesses) > 0 {
-			t.Errorf("%v is remembered", s.chat.guesses)
+			t.Errorf("got limits %v, want none", s.chat.guesses)
 		}
 	})
 	if _, err := s.chat.Configure(Options{Registration: account.ByInvite}); err != nil {
@@ -145,7 +145,7 @@ func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
 	})
 	s.chat.closeIdle()
 	if all := s.chat.directPartners("alice"); len(all) != 1 || all[0] != "carol" {
-		t.Errorf("alice talks to %q", all)
+		t.Errorf("got conversations with %q, want carol only", all)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestNamingManyRoomsCountsAsManyCommands(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)
 	if p.charge(now, 10, 150); p.wait(now, 10) < 4*time.Second {
-		t.Error("who took 150 of 100 does not wait")
+		t.Error("after 150 units of a burst of 100: got no wait, want at least 4 s")
 	}
 }
 

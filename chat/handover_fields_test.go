@@ -53,7 +53,7 @@ func TestEveryFieldIsHandedOverOrExcluded(t *testing.T) {
 			delete(left, name)
 		}
 		for name := range left {
-			t.Errorf("%s.%s is no more", of.Name(), name)
+			t.Errorf("%s.%s no longer exists: remove it here", of.Name(), name)
 		}
 	}
 }

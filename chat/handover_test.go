@@ -120,7 +120,7 @@ func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 func (c *client) nothing(when string) {
 	c.t.Helper()
 	if lines := c.sync(); len(lines) > 0 {
-		c.t.Errorf("%s received %q %s", c.name, lines, when)
+		c.t.Errorf("%s received %q %s, want nothing", c.name, lines, when)
 	}
 }
 
@@ -172,7 +172,7 @@ func checkHandoverIsInvisible(t *testing.T, from, to serve.Way) {
 	raw(t, bob, "om :one line\r\n")
 	for _, c := range []*client{alice, carol} {
 		if line := c.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :one line") {
-			t.Errorf("%s received %q first", c.name, line)
+			t.Errorf("%s received %q first, want the message", c.name, line)
 		}
 	}
 	raw(t, alice, "t\r\n")
@@ -183,7 +183,7 @@ func checkHandoverIsInvisible(t *testing.T, from, to serve.Way) {
 	carol.until(":message")
 	for c, commands := range asks {
 		if got := c.answers(commands...); !sameAnswers(got, before[c]) {
-			t.Errorf("%s received after the handover\n\t%q\nand received before\n\t%q", c.name, got, before[c])
+			t.Errorf("%s received after the handover\n\t%q\nwant as before\n\t%q", c.name, got, before[c])
 		}
 	}
 	dave := r.user("dave")
@@ -259,7 +259,7 @@ func TestMessagesDuringHandoversKeepTheirOrder(t *testing.T) {
 		for j := i % rooms; j < talkers; j += rooms {
 			name := fmt.Sprintf("t%d", j)
 			if n := received[i][name]; i == j && n != said[i] {
-				t.Errorf("%s sent %d lines and received %d echoes", name, said[i], n)
+				t.Errorf("%s sent %d lines and received %d echoes, want all", name, said[i], n)
 			}
 		}
 	}
@@ -292,7 +292,7 @@ func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, rece
 			var n int
 			fmt.Sscanf(text[strings.IndexByte(text, ':')+1:], "%d", &n)
 			if last, known := received[from]; known && n != last+1 {
-				c.t.Errorf("%s received line %d of %s after line %d", name, n, from, last)
+				c.t.Errorf("%s received line %d of %s after line %d, want the next", name, n, from, last)
 			}
 			received[from] = n
 		}
@@ -369,7 +369,7 @@ func TestALoginInProgressIsNotHandedOver(t *testing.T) {
 	r.handOver(serve.Goroutine, nil)
 	ann.until("connect again")
 	if line, ok := ann.line(); ok {
-		t.Errorf("ann received %q after the end", line)
+		t.Errorf("ann received %q after the end, want nothing", line)
 	}
 	bob.nothing("because of it")
 }
@@ -418,7 +418,7 @@ func TestAnUnknownHandoverStateIsRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Resume(t.TempDir(), Options{}, Handover{Lock: mustLock(t, second), State: good}); err == nil || !strings.Contains(err.Error(), "handed over") {
-			t.Errorf("another directory: %v", err)
+			t.Errorf("Resume with another directory: got %v, want an error", err)
 		}
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
@@ -435,7 +435,7 @@ func FuzzState(f *testing.F) {
 		}
 		again, err := readState(mustMarshal(st))
 		if err != nil || !bytes.Equal(mustMarshal(again), mustMarshal(st)) {
-			t.Errorf("a state is not what it was after it was written and read: %v", err)
+			t.Errorf("a state changed by encoding and decoding: %v", err)
 		}
 	})
 }
@@ -480,7 +480,7 @@ func TestLimitsAndTokensAreHandedOver(t *testing.T) {
 	}
 	tokens := r.chat.filehost.tokens
 	if len(tokens) != 1 || tokens[0].hash != given.hash || tokens[0].account != "ann" || !tokens[0].expiresAt.Equal(later) {
-		t.Errorf("the tokens are %v", tokens)
+		t.Errorf("got tokens %v, want the one from before the handover", tokens)
 	}
 	if r.chat.cloakSeed != first {
 		t.Error("the seed of cloaks changed in the handover: got another one, want the same")

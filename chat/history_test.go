@@ -80,7 +80,7 @@ func TestHistoryEndsWhereLiveMessagesBegin(t *testing.T) {
 			}
 			<-done
 			if w.twice > 0 {
-				t.Errorf("%d of %d messages came in a batch, and live behind it", w.twice, speakers*each)
+				t.Errorf("%d of %d messages were sent live after a batch that had them, want 0", w.twice, speakers*each)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestAnAnswerFromHistoryIsBoundedInBytes(t *testing.T) {
 			held = held || strings.HasSuffix(line, "PRIVMSG #room "+ask.holds)
 		}
 		if !held || size < maxHistoryBytes/2 || size > maxHistoryBytes*5/4 {
-			t.Errorf("%.20s: %d bytes of answer, %s in it: %v", ask.how, size, ask.holds, held)
+			t.Errorf("%.20s: got an answer of %d bytes, with %s in it: %v; want about maxHistoryBytes, with it", ask.how, size, ask.holds, held)
 		}
 	}
 }

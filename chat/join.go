@@ -40,7 +40,7 @@ func (s *session) join(name, key string) {
 	var subs []*subscription
 	s.svc.withLock(func() {
 		switch {
-		case s.ownership == closedDuringJob || s.user == nil || err == errReplied:
+		case !s.isActiveLocked() || err == errReplied:
 		case err != nil:
 			s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
 		case renamed != nil && !s.redirectJoin(name, r):
@@ -53,7 +53,7 @@ func (s *session) join(name, key string) {
 	}
 	s.catchUp(subs[0])
 	s.svc.withLock(func() {
-		if s.user != nil && s.ownership != closedDuringJob {
+		if s.isActiveLocked() {
 			s.syncJoinedMetadata(r)
 		}
 	})
@@ -70,7 +70,7 @@ func (s *session) openRoomForJoin(name string) (r *room, renamed *renamedError, 
 	}
 	opener, full := "", false
 	s.svc.withLock(func() {
-		if s.user == nil || s.ownership == closedDuringJob {
+		if !s.isActiveLocked() {
 			return
 		}
 		if full = len(s.user.rooms) >= s.svc.options().MaxRoomsPerUser && s.svc.rooms[irc.Fold(name)] == nil; full {
@@ -90,7 +90,8 @@ func (s *session) openRoomForJoin(name string) (r *room, renamed *renamedError, 
 
 // roomOpenerLocked returns the name under which rooms opened by the session are counted: its
 // account, or the network of a guest as "@NETWORK". It is "" for server operators and for guests of
-// this machine, who are not limited because they may come through a proxy. The caller holds mu.
+// this machine. The latter are not limited because they may be behind a local proxy. The caller
+// holds mu.
 func (s *session) roomOpenerLocked() string {
 	switch {
 	case s.user.oper, s.user.account == "" && s.peer.isLocal():
@@ -138,7 +139,7 @@ func (s *session) claimUnownedRoom(r *room, key string) error {
 		return code == "" && len(r.members) == 0 && len(r.accountRanks) == 0
 	}
 	s.svc.withLock(func() {
-		if claims = s.user != nil && s.ownership != closedDuringJob && s.user.account != "" && canClaim(); claims {
+		if claims = s.isActiveLocked() && s.user.account != "" && canClaim(); claims {
 			account = irc.Fold(s.user.account)
 		}
 	})
@@ -283,7 +284,7 @@ func (s *session) resumeAccount() {
 	s.svc.accounts.Mark(s.login.Name, s.login.Device, "")
 	var subs []*subscription
 	s.svc.withLock(func() {
-		if s.ownership == closedDuringJob || s.user == nil {
+		if !s.isActiveLocked() {
 			return
 		}
 		s.user.oper = s.user.oper || s.hasOperatorAccount()

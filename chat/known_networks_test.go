@@ -17,12 +17,12 @@ func TestGuessesDoNotLockOutAnAccountsOwnerAfterARestart(t *testing.T) {
 	s.run()
 	try, home := attempts["SASL PLAIN"], address(1)
 	if got := try(s, home, "ann", "correct horse"); got != "welcome" {
-		t.Fatalf("ann received %q before any failed login", got)
+		t.Fatalf("ann received %q before any failed login, want welcome", got)
 	}
 	s.halt()
 	path := filepath.Join(s.dir, "networks")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "ann 192.0.2.2/32\n" {
-		t.Errorf("the file is %q, %v", text, err)
+		t.Errorf("the file is %q, %v; want the network of ann", text, err)
 	}
 	damage, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestAStartRemovesTemporaryFilesOfAKilledServer(t *testing.T) {
 	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 		name := filepath.Base(path)
 		if strings.HasPrefix(name, ".") && name != ".lock" || strings.HasSuffix(name, ".new") {
-			t.Errorf("%s is left behind by a killed server", strings.TrimPrefix(path, s.dir))
+			t.Errorf("%s of a killed server exists, want it removed", strings.TrimPrefix(path, s.dir))
 		}
 		return err
 	})

@@ -27,7 +27,7 @@ func TestPaceLetsTenSecondsWorthThroughAtOnceAndThenOneByOne(t *testing.T) {
 		t.Errorf("the next waits %v, want at most 200 ms", wait)
 	}
 	if again := p.wait(now.Add(wait), 5); again != 0 {
-		t.Errorf("after that time it waits %v more", again)
+		t.Errorf("after the wait: got %v more, want 0", again)
 	}
 }
 
@@ -92,13 +92,13 @@ func TestUnregisteredConnectionsLockOutNoClient(t *testing.T) {
 	// the 399th address
 	s.from("198.18.1.143", "Too many connections from your address that have not registered")
 	if !first.closed || !strings.Contains(string(first.said), "Too many unregistered connections") {
-		t.Errorf("who has waited longest received %q and closed: %v", first.said, first.closed)
+		t.Errorf("the oldest unregistered connection received %q and is closed: %v; want the reason and closed", first.said, first.closed)
 	}
 	if n := s.chat.Counts().Evicted; n != 3000 {
 		t.Errorf("%d had to go, want 3000", n)
 	}
 	if s.user("bob").sync(); !known.stillThere() {
-		t.Error("who had registered was ended")
+		t.Error("a registered client was disconnected")
 	}
 	closeSessions(all...)
 	if c := s.chat.Counts(); c.Sessions != 2 {
@@ -111,14 +111,14 @@ func TestSTSIsAdvertisedByTransport(t *testing.T) {
 	c := s.client("alice")
 	c.send("CAP LS 302")
 	if text := c.until(" LS "); !strings.Contains(text, " sts=port=6697 ") {
-		t.Errorf("in clear text the server offers %s", text)
+		t.Errorf("in clear text the server offers %s, want sts=port=6697", text)
 	}
 	c.send("CAP REQ sts")
 	c.until(" NAK :sts")
 	old := s.client("bob")
 	old.send("CAP LS")
 	if text := old.until(" LS "); strings.Contains(text, "sts") {
-		t.Errorf("who knows no values is offered %s", text)
+		t.Errorf("a client without CAP values is offered %s, want no sts", text)
 	}
 	for want, sts := range map[string]*STS{"duration=2592000": s.o.STS, "duration=0": {}, "": nil} {
 		if got := sts.capValue(true); got != want {
@@ -126,7 +126,7 @@ func TestSTSIsAdvertisedByTransport(t *testing.T) {
 		}
 	}
 	if got := new(STS).capValue(false); got != "" {
-		t.Errorf("without a port the value in clear text is %q", got)
+		t.Errorf("without a port: got value %q in clear text, want none", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestASilentClientIsPingedAndThenClosed(t *testing.T) {
 		c.until("PING :weir.chat")
 		c.until("ERROR :Closing link (ping timeout)")
 		if line, ok := c.line(); ok {
-			t.Errorf("after its end the client received %q", line)
+			t.Errorf("the client received %q after the end, want nothing", line)
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestAThrottledAccountLosesNoCommand(t *testing.T) {
 			c.until("PONG")
 		}
 		if n := s.chat.Counts().Throttled; n == 0 {
-			t.Error("nothing was throttled")
+			t.Error("got 0 throttled commands, want some")
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestInvitationsAreLimitedAndPreferOpenRooms(t *testing.T) {
 			s.rooms[r.name] = r
 		}
 		if u.addInvitation(r); !u.invited[r] || len(u.invited) > maxInvited {
-			t.Fatalf("invitation %d: %d hold, the last among them: %v", i, len(u.invited), u.invited[r])
+			t.Fatalf("invitation %d: got %d pending, the last among them: %v; want the limit and the last", i, len(u.invited), u.invited[r])
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestAClientThatReadsNoRepliesIsBlocked(t *testing.T) {
 		}
 		b.sync()
 		if n := s.chat.Counts().Commands - before; n > asked/2 {
-			t.Errorf("%d of %d commands were answered, of which nothing was read", n, asked)
+			t.Errorf("%d of %d commands ran for a client that reads nothing, want at most half", n, asked)
 		}
 		for range asked {
 			a.until(" 376 ")

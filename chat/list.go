@@ -23,8 +23,9 @@ func (l listFilter) matches(key string, r *room) bool {
 	return !slices.ContainsFunc(l, func(f func(string, *room) bool) bool { return !f(key, r) })
 }
 
-// parseList parses names and masks (one of which must match), !MASK, >N and <N members, C>N and C<N
-// minutes since the room was created, T>N and T<N since its topic was set.
+// parseList parses the conditions of a LIST. Names and masks: one of them must match. !MASK: it
+// must not match. >N and <N: members. C>N and C<N: minutes since the room was created. T>N and T<N:
+// minutes since its topic was set.
 func parseList(words string, now time.Time) (l listFilter) {
 	var masks []string
 	all := strings.Split(words, ",")

@@ -125,7 +125,7 @@ func TestGuessesFromOtherNetworksDoNotLockOutTheOwner(t *testing.T) {
 			s.run()
 			home := address(1)
 			if got := try(s, home, "ann", "correct horse"); got != "welcome" {
-				t.Fatalf("ann received %q before any failed login", got)
+				t.Fatalf("ann received %q before any failed login, want welcome", got)
 			}
 			if way == "OPER" { // OPER does not record the network
 				s.chat.withLock(func() { s.chat.knownNetworks.add("ann", home.Addr) })
@@ -168,7 +168,7 @@ func TestACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 		p := address(3 + i)
 		p.Fingerprint = c.fingerprint
 		if got := attempts["SASL PLAIN"](s, p, "ann", "correct horse"); (got == "welcome") != c.in {
-			t.Errorf("who shows the certificate %.4q received %q, and is to be let in: %v", c.fingerprint, got, c.in)
+			t.Errorf("a client with certificate %.4q received %q, want admitted: %v", c.fingerprint, got, c.in)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestGuessesBehindTheSameNATDoNotLockOutTheOwner(t *testing.T) {
 	s.run()
 	nat, try := address(1), attempts["SASL PLAIN"]
 	if got := try(s, nat, "ann", "correct horse"); got != "welcome" {
-		t.Fatalf("ann received %q before any failed login", got)
+		t.Fatalf("ann received %q before any failed login, want welcome", got)
 	}
 	for i := range guessesPerNetwork + 1 {
 		s.chat.withLock(func() { s.chat.countFailedLoginLocked(nat, fmt.Sprint("name", i), account.ErrRefused) })
@@ -242,7 +242,7 @@ func TestRememberedFailuresAreLimited(t *testing.T) {
 		g[itoa(i)] = until
 	}
 	if g.dropExcess(); len(g) != maxGuesses {
-		t.Errorf("%d are remembered, want %d", len(g), maxGuesses)
+		t.Errorf("got %d remembered, want %d", len(g), maxGuesses)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestOnlyTheGuessingNetworkIsThrottled(t *testing.T) {
 	}
 	now.Add(7)
 	if got := try(s, Peer{Addr: host}, "bob", "correct horse"); got != "welcome" {
-		t.Errorf("after 7 s a client of the network received %q", got)
+		t.Errorf("after 7 s a client of the network received %q, want welcome", got)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestAThrottledLoginDoesNotLengthenTheWait(t *testing.T) {
 		attempts["SASL PLAIN"](s, address(9), "ann", "correct horse")
 	}
 	if after := wait(); after != before {
-		t.Errorf("the waits end at %v, and ended at %v before", after, before)
+		t.Errorf("the waits end at %v, want %v as before", after, before)
 	}
 }
 
@@ -295,9 +295,9 @@ func TestKnownNetworksOfAnAccountAreLimited(t *testing.T) {
 		a.add("ann", address(0).Addr)
 	}
 	if n := len(a["ann"]); n != networksPerAccount {
-		t.Errorf("%d are remembered, want %d", n, networksPerAccount)
+		t.Errorf("got %d remembered, want %d", n, networksPerAccount)
 	}
 	if a["ann"][networksPerAccount-1].Addr() != address(0).Addr {
-		t.Error("the one that comes again and again is not the latest")
+		t.Error("the network of the last login is not the last entry")
 	}
 }

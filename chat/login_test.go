@@ -19,10 +19,10 @@ func TestScramAcceptsOnlyTheRightPassword(t *testing.T) {
 		c.send("CAP REQ sasl", "NICK alice", "USER a 0 * :A")
 		c.until("ACK")
 		if said := c.scram(t, "alice@phone", "wrong-horse"); !strings.Contains(said, " 904 ") {
-			t.Errorf("with a wrong password the client received %q", said)
+			t.Errorf("with a wrong password the client received %q, want 904", said)
 		}
 		if said := c.scram(t, "alice@phone", "correct-horse"); !strings.Contains(said, " 900 ") {
-			t.Errorf("with the password the client received %q", said)
+			t.Errorf("with the password the client received %q, want 900", said)
 		}
 		c.until(" 903 ")
 		c.send("CAP END")
@@ -71,7 +71,7 @@ func TestAPongMeansThatMessagesBeforeItAreStored(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lines, err := l.After(0, 1000); err != nil || len(lines) != 2*(i+1) {
-				t.Errorf("after %d messages the log has %d: %v", 2*(i+1), len(lines), err)
+				t.Errorf("want %d messages in the log, got %d: %v", 2*(i+1), len(lines), err)
 			}
 			l.Close()
 		}
@@ -81,7 +81,7 @@ func TestAPongMeansThatMessagesBeforeItAreStored(t *testing.T) {
 func TestASecondServerOnTheSameDataIsRefused(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	if _, err := Open(s.dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another server") {
-		t.Errorf("it got %v", err)
+		t.Errorf("Open of a data directory in use: got %v, want an error", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *session) speechRefusal(r *room, m *message) (code, reason string) {
 	}
 	in := s.user.rooms[r]
 	switch {
-	case s.user.oper || in != nil && in.canSpeakModerated():
+	case s.user.oper || in != nil && in.hasVoice():
 	case in == nil && r.hasFlag('n'):
 		return irc.ErrCannotSend, "Cannot send to channel (+n): you are not in it"
 	case r.hasFlag('m'):
@@ -142,7 +142,7 @@ func (s *session) storeMessage(f *conversation, m *message, target string) {
 }
 
 // sendUnstored sends a message that is not stored. Its sender receives it only with echo-message.
-func (s *session) sendUnstored(m *message, target string, tell func(*notification)) {
+func (s *session) sendUnstored(m *message, target string, send func(*notification)) {
 	params := []string{target}
 	if m.command != "TAGMSG" {
 		params = append(params, m.lines[0].text)
@@ -156,7 +156,7 @@ func (s *session) sendUnstored(m *message, target string, tell func(*notificatio
 		n.requiredCaps = irc.CapMessageTags
 	}
 	n.requester, n.skipRequester = s, !s.has(irc.CapEchoMessage)
-	tell(n)
+	send(n)
 }
 
 // sendToRank sends a message to the members of a room that have one of the ranks.

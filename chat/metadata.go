@@ -174,7 +174,7 @@ func (s *session) storeMetadata(target, key, value string) {
 	var d metadataTarget
 	var next map[string]string
 	svc.withLock(func() {
-		if s.user != nil && s.ownership != closedDuringJob {
+		if s.isActiveLocked() {
 			d, next = s.planMetadata(target, key, value)
 		}
 	})

@@ -57,7 +57,7 @@ func writeMetadata(path, name string, values map[string]string) error {
 func (s *session) loadMetadata() {
 	values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
 	s.svc.withLock(func() {
-		if s.user == nil || s.ownership == closedDuringJob {
+		if !s.isActiveLocked() {
 			return
 		}
 		if s.user.metadata == nil {

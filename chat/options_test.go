@@ -14,7 +14,7 @@ func TestConfigureAppliesToConnectedClients(t *testing.T) {
 	everyWayWith(t, Options{MOTD: "old", CommandsPerSecond: -1}, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		if kept, err := s.chat.Configure(Options{MOTD: "new", CommandsPerSecond: -1, MaxRoomsPerUser: 1, LoginOnly: true}); err != nil || len(kept) > 0 {
-			t.Fatalf("Configure: %q, %v", kept, err)
+			t.Fatalf("Configure kept %q: %v; want nothing kept", kept, err)
 		}
 		ann.send("MOTD", "JOIN #a", "JOIN #b")
 		ann.until("- new")
@@ -43,7 +43,7 @@ func TestConfigureKeepsWhatCannotChange(t *testing.T) {
 			t.Errorf("%s: kept %q, %v; want %q", what, kept, err, c.kept)
 		}
 		if o := s.chat.options(); o.Name != "a.chat" || o.MaxConnections > 10 || o.MaxRooms > 10 {
-			t.Errorf("%s: %+v holds", what, o)
+			t.Errorf("%s: got options %+v, want those of Open", what, o)
 		}
 	}
 }
@@ -52,11 +52,11 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{PingAfter: time.Hour}).run()
 	for _, bad := range []Options{{MaxReplay: -1}, {Registration: "sometimes"}, {Name: "nodot"}} {
 		if _, err := s.chat.Configure(bad); err == nil {
-			t.Errorf("%+v is taken", bad)
+			t.Errorf("Configure accepted %+v, want an error", bad)
 		}
 	}
 	if o := s.chat.options(); o.PingAfter != time.Hour || o.Registration != account.ByInvite {
-		t.Errorf("%+v holds", o)
+		t.Errorf("got options %+v, want the former ones", o)
 	}
 }
 
@@ -108,6 +108,6 @@ func TestCapNotifyReportsChangedCapabilities(t *testing.T) {
 		o = s.o
 	}
 	if lines := old.sync(); len(lines) > 0 {
-		t.Errorf("who does not know CAP NEW received %q", lines)
+		t.Errorf("a client without cap-notify received %q, want nothing", lines)
 	}
 }

@@ -162,7 +162,7 @@ func (x *randomTalk) leave() {
 	chat.withLock(func() {
 		chat.removeExpiredLimitsLocked()
 		if n := len(chat.users) + len(chat.networks) + len(chat.monitors); n > 0 {
-			x.rt.Fatalf("of those who left there are %d users, %d addresses and %d watched nicks", len(chat.users), len(chat.networks), len(chat.monitors))
+			x.rt.Fatalf("after all clients left: got %d users, %d networks and %d monitored nicks, want 0", len(chat.users), len(chat.networks), len(chat.monitors))
 		}
 	})
 }
@@ -181,7 +181,7 @@ func (x *randomTalk) stillThere(c *client) bool {
 		}
 		m, err := ircmsg.ParseLine(line)
 		if err != nil || m.Command == "" || len(m.Params) > 15 || strings.ContainsAny(line, "\x00\r") || !utf8.ValidString(line) {
-			x.rt.Fatalf("%s received %q: %v", c.name, line, err)
+			x.rt.Fatalf("%s received %q, want a valid line: %v", c.name, line, err)
 		}
 		if ok, id := m.GetTag("msgid"); ok {
 			x.msgid = id

@@ -57,7 +57,7 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 	}
 	s.svc.mu.Lock()
 	defer s.svc.unlockAndCommit()
-	if s.user == nil || s.ownership == closedDuringJob {
+	if !s.isActiveLocked() {
 		return "", ""
 	}
 	where := f.name

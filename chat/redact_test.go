@@ -46,13 +46,13 @@ func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 		t.Errorf("bob received %q, want %q", line, want)
 	}
 	for _, line := range carl.sync() {
-		t.Errorf("carl, who does not know it, received %q", line)
+		t.Errorf("carl, without message-redaction, received %q, want nothing", line)
 	}
 	dora := s.user("dora")
 	dora.send("JOIN #r")
 	for line := dora.next(); !strings.Contains(line, " 366 "); line = dora.next() {
 		if strings.Contains(line, "what is redacted") {
-			t.Errorf("dora, who comes later, received %q", line)
+			t.Errorf("dora, who joins later, received %q, want no redacted text", line)
 		}
 	}
 }

@@ -26,18 +26,18 @@ func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 		}
 		alice.send("@label=x PRIVMSG #room :lost", "PING :and then?")
 		if line := alice.until(" 404 "); line != "@label=x :weir.chat 404 alice #room :Your message was neither stored nor delivered: closed" {
-			t.Errorf("alice received %q", line)
+			t.Errorf("alice received %q, want the refusal", line)
 		}
 		alice.until("and then?")
 		alice.send("CHATHISTORY LATEST #room * 10")
 		alice.until("PRIVMSG #room :stored")
 		for _, line := range bob.sync() {
 			if strings.Contains(line, "lost") {
-				t.Errorf("bob received %q", line)
+				t.Errorf("bob received %q, want nothing of the refused message", line)
 			}
 		}
 		if n := s.chat.Counts().NotStored; n != 1 {
-			t.Errorf("%d messages were counted as refused", n)
+			t.Errorf("got %d messages counted as not stored, want 1", n)
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
 			ann.until("TOPIC #r :" + topic)
 			state, err := os.ReadFile(filepath.Join(s.dir, "rooms", "#r", "state"))
 			if err != nil || !strings.Contains(string(state), topic) {
-				t.Errorf("%q was shown, and the state is %q, %v", topic, state, err)
+				t.Errorf("after topic %q was sent, the state file is %q, %v; want the topic in it", topic, state, err)
 			}
 		}
 	})
@@ -86,11 +86,11 @@ func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 		}
 		ann.send("TOPIC #r", "MODE #r +l 5")
 		if line := ann.until(" 332 "); !strings.HasSuffix(line, ":as it was") {
-			t.Errorf("the topic is %q after the refusal", line)
+			t.Errorf("after the refusal the topic is %q, want the former one", line)
 		}
 		for _, line := range bob.sync() {
 			if strings.Contains(line, "TOPIC") {
-				t.Errorf("bob received %q of what was not stored", line)
+				t.Errorf("bob received %q, want nothing of a change that was not stored", line)
 			}
 		}
 	})

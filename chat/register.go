@@ -296,7 +296,8 @@ func (s *Service) isNickTaken(nick string, by *session) bool {
 	return false
 }
 
-// sendWelcome sends the welcome. Said is the nick that the client requested.
+// sendWelcome sends the welcome. If the user has another nick than the client requested, a NICK
+// precedes it.
 func (s *session) sendWelcome(requestedNick string) {
 	svc, u := s.svc, s.user
 	if requestedNick != u.nick {

@@ -38,7 +38,7 @@ func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 	mallory.sync()
 	s.chat.withLock(func() {
 		if u := s.chat.findUser("bob"); u == nil || u.account != "" || s.chat.findUser("mallory") == nil {
-			t.Errorf("bob is %+v", u)
+			t.Errorf("got user %+v as bob, want the guest, and mallory under its nick", u)
 		}
 	})
 	mallory.send("PRIVMSG bob :are you there?")
@@ -48,7 +48,7 @@ func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 func TestConditionsOfAListAreLimited(t *testing.T) {
 	asked := parseList(strings.Repeat("!#x,", 120), time.Now())
 	if len(asked) > maxListWords {
-		t.Errorf("each room is looked at by %d words", len(asked))
+		t.Errorf("got %d conditions, want at most maxListWords", len(asked))
 	}
 }
 

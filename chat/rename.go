@@ -76,7 +76,7 @@ func (s *session) renameRoom(old, name, reason string) {
 	defer svc.openMu.Unlock()
 	var r *room
 	svc.withLock(func() {
-		if s.user != nil && s.ownership != closedDuringJob {
+		if s.isActiveLocked() {
 			r = s.operatedRoom(old)
 		}
 		if r != nil {

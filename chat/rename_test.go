@@ -40,7 +40,7 @@ func TestARenameDuringMessagesLosesNothing(t *testing.T) {
 	for next := 0; next < messages; {
 		line, ok := hearer.line()
 		if !ok {
-			t.Fatal("the connection ended")
+			t.Fatal("the connection ended, want all messages")
 		}
 		words := strings.Fields(line)
 		switch words[1] {
@@ -87,8 +87,8 @@ func TestARespellingDuringARenameIsRefused(t *testing.T) {
 	}
 }
 
-// A server that dies between the rename of the folder and the write of the state file continues
-// under the new name, with the same settings.
+// A server may die after it renames the folder and before it writes the state file. Then it
+// continues under the new name, with the same settings.
 func TestAStateFileWithTheOldNameIsRead(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")

@@ -49,7 +49,7 @@ func TestRetainRemovesOldMessagesOfOpenAndClosedLogs(t *testing.T) {
 	s.halt()
 	s.run()
 	if removed := retain(month, month); len(removed) > 0 {
-		t.Errorf("after ten days %q lost something", removed)
+		t.Errorf("after ten days: removed of %q, want nothing", removed)
 	}
 	say("new")
 	ahead.Store(int64(35 * 24 * time.Hour))
@@ -59,15 +59,15 @@ func TestRetainRemovesOldMessagesOfOpenAndClosedLogs(t *testing.T) {
 	carl.send("JOIN #open")
 	carl.sync()
 	if removed := retain(month, Retention{}); !slices.Equal(removed, []string{"rooms/#closed", "rooms/#open"}) {
-		t.Errorf("after 35 days of rooms: removed of %q", removed)
+		t.Errorf("after 35 days, rooms only: removed of %q, want both rooms", removed)
 	}
 	if removed := retain(month, month); !slices.Equal(removed, []string{"direct/ann,bob"}) {
-		t.Errorf("after 35 days of all: removed of %q", removed)
+		t.Errorf("after 35 days, all: removed of %q, want the direct conversation", removed)
 	}
 	carl.send("JOIN #closed")
 	for _, line := range carl.sync() {
 		if strings.Contains(line, ":old") {
-			t.Errorf("it is still there: %s", line)
+			t.Errorf("received %s, want no old message", line)
 		}
 	}
 }
@@ -94,9 +94,9 @@ func TestRetainDoesNotRecreateADeletedRoom(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	gone := data.Room{Name: "#gone", Path: "rooms/#gone"}
 	if removed, err := s.chat.retain(gone, Retention{Age: time.Hour}); removed != 0 || err != nil {
-		t.Errorf("of a room that is not there %d bytes were removed: %v", removed, err)
+		t.Errorf("Retain of a deleted room: got %d bytes, %v; want 0 and no error", removed, err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, gone.Path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the folder of the deleted room: got %v, want none", err)
 	}
 }

@@ -34,8 +34,8 @@ type member struct {
 	ranks string // letters of irc.RoomRanks, highest first
 }
 
-func (m *member) isOperator() bool        { return strings.Contains(m.ranks, "o") }
-func (m *member) canSpeakModerated() bool { return m.ranks != "" }
+func (m *member) isOperator() bool { return strings.Contains(m.ranks, "o") }
+func (m *member) hasVoice() bool   { return m.ranks != "" }
 
 // prefix returns the member's rank as lists of names show it: the highest, or all.
 func (m *member) prefix(all bool) string {

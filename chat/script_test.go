@@ -76,7 +76,7 @@ func (x *script) do(line string) {
 		x.s.halt()
 		x.s.run()
 	case len(words) < 2:
-		x.t.Fatalf("%s: %q is no step", x.at, line)
+		x.t.Fatalf("%s: %q is not a step", x.at, line)
 	default:
 		x.s.run()
 		x.step(words[0], words[1], words[2:], line)
@@ -99,7 +99,7 @@ func (x *script) option(name, value string) {
 func (x *script) step(name, verb string, rest []string, line string) {
 	c := x.clients[name]
 	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
-		x.t.Fatalf("%s: %s is not there", x.at, name)
+		x.t.Fatalf("%s: client %s is not connected", x.at, name)
 	}
 	_, text, _ := strings.Cut(line, " "+verb+" ")
 	switch verb {
@@ -120,7 +120,7 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case "=":
 		x.silent(c, rest[0])
 	default:
-		x.t.Fatalf("%s: %q is no step", x.at, line)
+		x.t.Fatalf("%s: %q is not a step", x.at, line)
 	}
 }
 
@@ -187,7 +187,7 @@ func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(testTimeout); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("what this line waits for has not come in %v", testTimeout)
+			t.Fatalf("the condition that this line waits for did not hold within %v", testTimeout)
 		}
 	}
 }

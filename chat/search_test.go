@@ -53,10 +53,10 @@ func TestSearchesAreLimitedByAccount(t *testing.T) {
 		}
 	}
 	if refused < 10 {
-		t.Errorf("%d of 100 searches were refused", refused)
+		t.Errorf("got %d of 100 searches refused, want at least 10", refused)
 	}
 	if lines := bob.found("text=a"); len(lines) != 0 {
-		t.Errorf("bob received %q", lines)
+		t.Errorf("bob received %q, want no results", lines)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestASearchFindsALineOfAMultilineMessage(t *testing.T) {
 	alice.sync()
 	first := alice.found("text=first")
 	if len(first) != 1 || !strings.HasSuffix(first[0], "PRIVMSG #room :first line") {
-		t.Fatalf("found %q", first)
+		t.Fatalf("got %q, want the first line", first)
 	}
 	_, id, _ := strings.Cut(first[0], ";msgid=")
 	id, _, _ = strings.Cut(id, " ")
@@ -85,11 +85,11 @@ func TestResultsFitIntoAnOutbox(t *testing.T) {
 	}
 	alice.sync()
 	if lines := alice.found("text=word;limit=1000"); len(lines) != maxSearchResults || !strings.Contains(lines[maxSearchResults-1], fmt.Sprintf(" :%d word", maxSearchResults+19)) {
-		t.Errorf("found %d, the last is %q", len(lines), lines[len(lines)-1])
+		t.Errorf("got %d results, the last is %q; want maxSearchResults with the latest message last", len(lines), lines[len(lines)-1])
 	}
 	long := []search.Result{{Line: make([]byte, maxReplayBytes-10)}, {Line: make([]byte, 10)}, {Line: make([]byte, 1)}}
 	if n := len(dropExcessResults(long)); n != 2 {
-		t.Errorf("%d fit, want the first two", n)
+		t.Errorf("got %d results, want the first two", n)
 	}
 }
 

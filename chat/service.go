@@ -27,8 +27,7 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	// options at Open. Name, Network, Now, Log and NoSearch are always read from here.
-	fixed         Options
+	fixed         Options // from Open; the source of Name, Network, Now, Log and NoSearch
 	dataDir       string
 	dataLock      *os.File
 	accounts      *account.Store
@@ -79,7 +78,7 @@ type Service struct {
 	lastBatchID   atomic.Uint64 // last id of an IRC batch; atomic
 	// conversations scheduled under the current hold of mu, to commit after it
 	toCommit []*conversation
-	// on mu: a delivery has ended; for waitDeliveredLocked
+	// signals, on mu, the end of a delivery to waitDeliveredLocked
 	deliveryDone   sync.Cond
 	unfinishedJobs int // jobs queued or running in the worker pools
 

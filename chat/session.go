@@ -83,6 +83,10 @@ const (
 	closedDuringJob                  // serve closed it: the worker ends it after the job
 )
 
+// isActiveLocked reports whether the session has a user and its connection is open. The caller
+// holds mu.
+func (s *session) isActiveLocked() bool { return s.user != nil && s.ownership != closedDuringJob }
+
 // liveness is the state of the timer by which silent connections are closed.
 type liveness uint8
 
