@@ -163,7 +163,7 @@ func TestServersThatFail(t *testing.T) {
 		{kind: "corrupts echoes", failed: "wrong byte"},
 		{kind: "stops reading", failed: "echo missing", slow: true},
 		{kind: "ignores SIGTERM", ended: "was killed"},
-		{kind: "exits 1 on SIGTERM", ended: `ended (exit status 1), saying "cannot save"`},
+		{kind: "exits 1 on SIGTERM", ended: `ended (exit status 1), its last line is "cannot save"`},
 		{kind: "leaves a child behind", ended: "left 1 processes behind"},
 	} {
 		t.Run(test.kind, func(t *testing.T) {

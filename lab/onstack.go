@@ -153,7 +153,7 @@ func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (
 	}
 	params := subject.Params{Host: s.addr, Port: servicePort, Workload: r.experiment.Workload, Tap: s.network.Tap, Net: s.network.Addr.String(), Cores: l.Cores}
 	s.startedAt = sample.Monotonic()
-	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.output.writer, Sample: place, Env: []string{"GODEBUG=gctrace=1"}, Within: r.readyTimeout})
+	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.output.writer, Sample: place, Env: []string{"GODEBUG=gctrace=1"}, ReadyTimeout: r.readyTimeout})
 	if err != nil {
 		return nil, err
 	}

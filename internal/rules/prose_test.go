@@ -25,9 +25,9 @@ var unedited = []string{
 	"chat/search/", "chat/tui/", "chat/upgrade/", "chat/upload/",
 	"c/", "cmd/", "docs/", "tcpip/icmp/", "tcpip/ip/", "tcpip/neigh/", "tcpip/tcp/", "web/", "wire/", "internal/rules/",
 	"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "scripts/", ".ci/",
-	"lab/compare/", "lab/contract/", "lab/experiments/", "lab/internal/", "lab/load/chat/",
-	"lab/load/http/", "lab/load/internal/", "lab/load/stack/", "lab/portability/", "lab/reason/",
-	"lab/report/", "lab/result/", "lab/stat/", "lab/subject/",
+	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/chat/", "lab/load/http/",
+	"lab/load/internal/", "lab/load/stack/", "lab/reason/", "lab/report/", "lab/result/",
+	"lab/stat/",
 }
 
 func edited(name string) bool {

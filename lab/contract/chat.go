@@ -8,110 +8,110 @@ import (
 	"time"
 )
 
-// chatChecks are the contract of a chat server.
+// chatChecks is the contract of a chat server.
 var chatChecks = []check{
-	{name: "registration", shares: true, run: web(registration)},
-	{name: "nick in use", shares: true, run: web(nickInUse)},
-	{name: "fan-out", shares: true, run: web(fanOut)},
-	{name: "order", shares: true, run: web(inOrder)},
-	{name: "64 members", shares: true, run: web(allTalking)},
-	{name: "burst", shares: true, run: web(oneBurst)},
-	{name: "NUL", shares: true, run: web(noughtInText)},
-	{name: "split lines", shares: true, run: web(splitLines)},
-	{name: "broken connections", shares: true, run: web(brokenConnections)},
-	{name: "slow member", shares: true, run: web(slowMember)},
-	{name: "SIGTERM while talking", full: true, run: web(endWhileTalking)},
+	{name: "registration", shares: true, run: withoutOutput(registration)},
+	{name: "nick in use", shares: true, run: withoutOutput(nickInUse)},
+	{name: "fan-out", shares: true, run: withoutOutput(fanOut)},
+	{name: "order", shares: true, run: withoutOutput(inOrder)},
+	{name: "64 members", shares: true, run: withoutOutput(allSending)},
+	{name: "burst", shares: true, run: withoutOutput(oneBurst)},
+	{name: "NUL", shares: true, run: withoutOutput(nulInText)},
+	{name: "split lines", shares: true, run: withoutOutput(splitLines)},
+	{name: "broken connections", shares: true, run: withoutOutput(brokenConnections)},
+	{name: "slow member", shares: true, run: withoutOutput(slowMember)},
+	{name: "SIGTERM while talking", full: true, run: withoutOutput(endWhileTalking)},
 }
 
 func isChat(workload string) bool { return workload == "chat" }
 
-// registration: NICK and USER, or with PASS before them, are answered by 001 and the end of the
-// message of the day; PING by its word.
+// registration checks that NICK and USER, also within a CAP negotiation, are answered by 001 and
+// the end of the message of the day, and that PING is answered by PONG with its argument.
 func registration(b *bench) error {
 	plainly, err := b.register()
 	if err != nil {
 		return err
 	}
-	if err := plainly.quiet(); err != nil {
+	if err := plainly.expectSilence(); err != nil {
 		return err
 	}
-	capable, err := b.arrive()
+	capable, err := b.connect()
 	if err != nil {
 		return err
 	}
-	if err := capable.say("CAP LS 302\r\nNICK %s\r\nUSER %s 0 * :%s\r\n", capable.nick, capable.nick, capable.nick); err != nil {
+	if err := capable.writeText("CAP LS 302\r\nNICK %s\r\nUSER %s 0 * :%s\r\n", capable.nick, capable.nick, capable.nick); err != nil {
 		return err
 	}
-	if _, err := capable.until("an answer to CAP LS", "CAP"); err != nil {
+	if _, err := capable.readUntil("an answer to CAP LS", "CAP"); err != nil {
 		return err
 	}
-	if err := capable.say("CAP END\r\n"); err != nil {
+	if err := capable.writeText("CAP END\r\n"); err != nil {
 		return err
 	}
-	return capable.welcomed()
+	return capable.expectWelcome()
 }
 
-// nickInUse: nobody gets a nick that somebody has.
+// nickInUse checks that a nick in use is not given to a second client.
 func nickInUse(b *bench) error {
 	first, err := b.register()
 	if err != nil {
 		return err
 	}
-	second, err := b.arrive()
+	second, err := b.connect()
 	if err != nil {
 		return err
 	}
-	if err := second.say("NICK %s\r\nUSER x 0 * :x\r\n", first.nick); err != nil {
+	if err := second.writeText("NICK %s\r\nUSER x 0 * :x\r\n", first.nick); err != nil {
 		return err
 	}
 	for {
-		got, err := second.hear()
+		got, err := second.readLine()
 		switch {
 		case err != nil:
 			return fmt.Errorf("a nick that is taken: expected 433: %w", err)
 		case got.command == "001":
 			return fmt.Errorf("a nick that is taken: expected 433, saw %q", got.line)
 		case got.command == "433":
-			return first.quiet()
+			return first.expectSilence()
 		}
 	}
 }
 
-// fanOut: what is said in a room is told to all its other members once, and to nobody else.
+// fanOut checks that a message in a room is sent once to each other member, and to no other client.
 func fanOut(b *bench) error {
-	room, elsewhere := "#"+b.fresh(), "#"+b.fresh()
-	all, err := b.meet(4, room)
+	room, elsewhere := "#"+b.newName(), "#"+b.newName()
+	all, err := b.joinMembers(4, room)
 	if err != nil {
 		return err
 	}
-	other, err := b.meet(1, elsewhere)
+	other, err := b.joinMembers(1, elsewhere)
 	if err != nil {
 		return err
 	}
 	for i, sender := range all {
 		text := fmt.Sprintf("message %d, with: colons and  two blanks", i)
-		if err := sender.say("PRIVMSG %s :%s\r\n", room, text); err != nil {
+		if err := sender.writeText("PRIVMSG %s :%s\r\n", room, text); err != nil {
 			return err
 		}
 		for _, t := range all {
 			if t == sender {
 				continue
 			}
-			if err := t.hears(sender, room, text); err != nil {
+			if err := t.expectMessages(sender, room, text); err != nil {
 				return err
 			}
 		}
 	}
 	for _, t := range append(all, other...) {
-		if err := t.quiet(); err != nil {
+		if err := t.expectSilence(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// linesFor is n texts, and the lines that say them.
-func linesFor(n int, room string) (texts []string, said string) {
+// messageLines returns n texts, and the lines that send them.
+func messageLines(n int, room string) (texts []string, said string) {
 	var b strings.Builder
 	for i := range n {
 		text := fmt.Sprintf("%05d %s", i, strings.Repeat("x", 60+i%20))
@@ -121,22 +121,23 @@ func linesFor(n int, room string) (texts []string, said string) {
 	return texts, b.String()
 }
 
-// inOrder: what one member says comes to the others in its order, however it is cut into segments.
+// inOrder checks that one member's messages arrive at the others in order, however they are cut
+// into segments.
 func inOrder(b *bench) error {
 	const messages, cut = 400, 1700
-	room := "#" + b.fresh()
-	all, err := b.meet(3, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(3, room)
 	if err != nil {
 		return err
 	}
-	texts, said := linesFor(messages, room)
-	return together(len(all), func(i int) error {
+	texts, said := messageLines(messages, room)
+	return inParallel(len(all), func(i int) error {
 		if i > 0 {
-			return all[i].hears(all[0], room, texts...)
+			return all[i].expectMessages(all[0], room, texts...)
 		}
 		for rest := said; rest != ""; {
 			n := min(cut, len(rest))
-			if err := all[0].say("%s", rest[:n]); err != nil {
+			if err := all[0].writeText("%s", rest[:n]); err != nil {
 				return err
 			}
 			rest = rest[n:]
@@ -145,22 +146,22 @@ func inOrder(b *bench) error {
 	})
 }
 
-// allTalking: 64 members say ten things each at once; every one hears all that the others say, in
-// the order of each.
-func allTalking(b *bench) error {
+// allSending checks 64 members that send ten messages each at the same time: each receives all
+// messages of the others, in the order of each sender.
+func allSending(b *bench) error {
 	const members, messages = 64, 10
-	room := "#" + b.fresh()
-	all, err := b.meet(members, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(members, room)
 	if err != nil {
 		return err
 	}
-	return together(2*members, func(i int) error {
+	return inParallel(2*members, func(i int) error {
 		t := all[i/2]
 		if i%2 == 1 {
-			return t.hearsFromAll(all, messages)
+			return t.expectFromAll(all, messages)
 		}
 		for n := range messages {
-			if err := t.say("PRIVMSG %s :%d\r\n", room, n); err != nil {
+			if err := t.writeText("PRIVMSG %s :%d\r\n", room, n); err != nil {
 				return err
 			}
 		}
@@ -168,15 +169,15 @@ func allTalking(b *bench) error {
 	})
 }
 
-// hearsFromAll expects the numbers from 0 on from everybody else, each in its order.
-func (t *talker) hearsFromAll(all []*talker, messages int) error {
+// expectFromAll expects the numbers from 0 on from each other member, in order.
+func (t *chatClient) expectFromAll(all []*chatClient, messages int) error {
 	next := map[string]int{}
 	for _, other := range all {
 		next[other.nick] = 0
 	}
 	delete(next, t.nick)
 	for n := range len(next) * messages {
-		got, err := t.message()
+		got, err := t.readMessage()
 		if err != nil {
 			return fmt.Errorf("%s: expected %d messages of the others, saw %d: %w", t.nick, len(next)*messages, n, err)
 		}
@@ -189,54 +190,54 @@ func (t *talker) hearsFromAll(all []*talker, messages int) error {
 	return nil
 }
 
-// oneBurst: 19 kB that come in one segment are all told at once, the last of them too, though
-// nothing comes after it.
+// oneBurst checks that 19 kB in one segment are delivered at once, including the last message, with
+// no later input to trigger it.
 func oneBurst(b *bench) error {
-	room := "#" + b.fresh()
-	all, err := b.meet(2, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(2, room)
 	if err != nil {
 		return err
 	}
-	texts, said := linesFor(200, room)
-	if err := all[0].say("%s", said); err != nil {
+	texts, said := messageLines(200, room)
+	if err := all[0].writeText("%s", said); err != nil {
 		return err
 	}
-	if err := all[1].hears(all[0], room, texts...); err != nil {
+	if err := all[1].expectMessages(all[0], room, texts...); err != nil {
 		return fmt.Errorf("%d bytes in one write: %w", len(said), err)
 	}
 	return nil
 }
 
-// noughtInText: a NUL in a message brings nobody anything that was not said, and ends nobody else's
-// conversation. What becomes of the message itself, and of the connection that it came on, is the
-// server's affair.
-func noughtInText(b *bench) error {
-	room := "#" + b.fresh()
-	all, err := b.meet(3, room)
+// nulInText checks that a NUL in a message causes no message that was not sent, and does not
+// disturb other members. The server may drop the message, and close the connection that sent it.
+func nulInText(b *bench) error {
+	room := "#" + b.newName()
+	all, err := b.joinMembers(3, room)
 	if err != nil {
 		return err
 	}
-	if err := all[0].say("PRIVMSG %s :before\x00after\r\n", room); err != nil {
+	if err := all[0].writeText("PRIVMSG %s :before\x00after\r\n", room); err != nil {
 		return err
 	}
-	_ = all[0].say("PRIVMSG %s :and on\r\n", room) // its connection may be over
-	if err := all[1].say("PRIVMSG %s :still here\r\n", room); err != nil {
+	// the server may have closed the connection
+	_ = all[0].writeText("PRIVMSG %s :and on\r\n", room)
+	if err := all[1].writeText("PRIVMSG %s :still here\r\n", room); err != nil {
 		return err
 	}
-	return all[2].hearsOf(all[0], all[1])
+	return all[2].expectAfterNUL(all[0], all[1])
 }
 
-// patienceAfter is how long a server may take to answer a PING after half a second of silence.
-const patienceAfter = 10 * time.Second
+// pingTimeout is how long a server may take to answer a PING after half a second of silence.
+const pingTimeout = 10 * time.Second
 
-// hearsOf hears what one said who had said a NUL, until that one goes on, is gone, or says nothing
-// for half a second; and that the other is still here.
-func (t *talker) hearsOf(strange, other *talker) error {
+// expectAfterNUL reads the messages of the member that sent a NUL until that member continues,
+// leaves, or is silent for half a second. It also expects the message of the other member.
+func (t *chatClient) expectAfterNUL(strange, other *chatClient) error {
 	for over, here := false, false; !over || !here; {
-		got, err := t.hear()
+		got, err := t.readLine()
 		switch text := got.last(); {
 		case err != nil && here:
-			return errors.Join(t.SetDeadline(time.Now().Add(patienceAfter)), t.quiet())
+			return errors.Join(t.SetDeadline(time.Now().Add(pingTimeout)), t.expectSilence())
 		case err != nil:
 			return fmt.Errorf("%s: expected what was said after a text with a NUL: %w", t.nick, err)
 		case got.source == strange.nick:
@@ -256,15 +257,15 @@ func (t *talker) hearsOf(strange, other *talker) error {
 	return nil
 }
 
-// splitLines: lines may come in any number of segments, several in one, and end in a line feed
-// alone.
+// splitLines checks that lines may arrive in any number of segments, several in one segment, and
+// may end in LF alone.
 func splitLines(b *bench) error {
-	room := "#" + b.fresh()
-	listener, err := b.meet(1, room)
+	room := "#" + b.newName()
+	listener, err := b.joinMembers(1, room)
 	if err != nil {
 		return err
 	}
-	t, err := b.arrive()
+	t, err := b.connect()
 	if err != nil {
 		return err
 	}
@@ -272,31 +273,31 @@ func splitLines(b *bench) error {
 	if err := t.bySingleBytes(text); err != nil {
 		return err
 	}
-	if err := t.welcomed(); err != nil {
+	if err := t.expectWelcome(); err != nil {
 		return fmt.Errorf("a registration in single bytes: %w", err)
 	}
 	if err := t.bySingleBytes("JOIN " + room + "\r\n"); err != nil {
 		return err
 	}
-	if _, err := t.until("the end of the names after a JOIN in single bytes", "366"); err != nil {
+	if _, err := t.readUntil("the end of the names after a JOIN in single bytes", "366"); err != nil {
 		return err
 	}
 	if err := t.bySingleBytes("PRIVMSG " + room + " :one by one\r\nPRIVMSG " + room); err != nil {
 		return err
 	}
-	if err := t.say(" :the second\nPRIVMSG %s :the third\r\n", room); err != nil {
+	if err := t.writeText(" :the second\nPRIVMSG %s :the third\r\n", room); err != nil {
 		return err
 	}
-	return listener[0].hears(t, room, "one by one", "the second", "the third")
+	return listener[0].expectMessages(t, room, "one by one", "the second", "the third")
 }
 
-func (t *talker) bySingleBytes(text string) error {
+func (t *chatClient) bySingleBytes(text string) error {
 	for i := range len(text) {
-		if err := t.say("%s", text[i:i+1]); err != nil {
+		if err := t.writeText("%s", text[i:i+1]); err != nil {
 			return err
 		}
 		if i%8 == 0 {
-			time.Sleep(time.Millisecond) // so that some of them are read by themselves
+			time.Sleep(time.Millisecond) // so that some of them are read separately
 		}
 	}
 	return nil

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// talker is one connection to a chat server.
-type talker struct {
+// chatClient is one connection to a chat server.
+type chatClient struct {
 	*client
 	in   *bufio.Reader
 	nick string
 }
 
-// told is a line of the server's, taken apart as far as the checks need it.
-type told struct {
+// ircLine is a line from the server, parsed as far as the checks need it.
+type ircLine struct {
 	line    string
-	source  string // the nick, or the server's name
+	source  string // the whole line without CR and LF
 	command string
 	params  []string
 }
 
-// understand takes a line apart.
-func understand(line string) (t told) {
+// parseLine parses a line.
+func parseLine(line string) (t ircLine) {
 	line = strings.TrimRight(line, "\r\n")
 	t.line = line
 	if strings.HasPrefix(line, "@") {
@@ -45,78 +45,78 @@ func understand(line string) (t told) {
 	return t
 }
 
-func (t told) param(i int) string {
+func (t ircLine) param(i int) string {
 	if i >= 0 && i < len(t.params) {
 		return t.params[i]
 	}
 	return ""
 }
 
-func (t told) last() string { return t.param(len(t.params) - 1) }
+func (t ircLine) last() string { return t.param(len(t.params) - 1) }
 
-// fresh is a nick, or with # before it a room, that the server has not seen.
-func (b *bench) fresh() string {
-	b.named++
-	return fmt.Sprintf("c%d", b.named)
+// newName returns a nick, or with a prefix of # a room, that the server has not seen.
+func (b *bench) newName() string {
+	b.namesUsed++
+	return fmt.Sprintf("c%d", b.namesUsed)
 }
 
-// arrive connects without a word.
-func (b *bench) arrive() (*talker, error) {
+// connect connects and sends nothing.
+func (b *bench) connect() (*chatClient, error) {
 	c, err := b.dial(0)
 	if err != nil {
 		return nil, err
 	}
-	return &talker{client: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.fresh()}, nil
+	return &chatClient{client: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.newName()}, nil
 }
 
-// introduce connects and says who it is.
-func (b *bench) introduce() (*talker, error) {
-	t, err := b.arrive()
+// startRegistration connects and sends NICK and USER.
+func (b *bench) startRegistration() (*chatClient, error) {
+	t, err := b.connect()
 	if err != nil {
 		return nil, err
 	}
-	return t, t.say("NICK %s\r\nUSER %s 0 * :%s\r\n", t.nick, t.nick, t.nick)
+	return t, t.writeText("NICK %s\r\nUSER %s 0 * :%s\r\n", t.nick, t.nick, t.nick)
 }
 
-// register connects and hears that it is welcome.
-func (b *bench) register() (*talker, error) {
-	t, err := b.introduce()
+// register connects and completes the registration.
+func (b *bench) register() (*chatClient, error) {
+	t, err := b.startRegistration()
 	if err != nil {
 		return nil, err
 	}
-	return t, t.welcomed()
+	return t, t.expectWelcome()
 }
 
-// welcomed hears the end of its registration.
-func (t *talker) welcomed() error {
-	if _, err := t.until("the number 001 after NICK and USER", "001"); err != nil {
+// expectWelcome reads the end of the registration.
+func (t *chatClient) expectWelcome() error {
+	if _, err := t.readUntil("the number 001 after NICK and USER", "001"); err != nil {
 		return err
 	}
-	_, err := t.until("the end of the message of the day, 376 or 422", "376", "422")
+	_, err := t.readUntil("the end of the message of the day, 376 or 422", "376", "422")
 	return err
 }
 
-// join goes into a room.
-func (t *talker) join(room string) error {
-	if err := t.say("JOIN %s\r\n", room); err != nil {
+// join joins a room.
+func (t *chatClient) join(room string) error {
+	if err := t.writeText("JOIN %s\r\n", room); err != nil {
 		return err
 	}
-	_, err := t.until("the end of the names, 366, after JOIN", "366")
+	_, err := t.readUntil("the end of the names, 366, after JOIN", "366")
 	return err
 }
 
-// meet is n talkers in a room. They come together: there are servers that look once a second who is
-// to be welcomed. What follows has all the time that the bench allows.
-func (b *bench) meet(n int, room string) (all []*talker, err error) {
+// joinMembers returns n clients in a room. All connect before the first is awaited, because some
+// servers accept new clients only once a second. Then every deadline is reset.
+func (b *bench) joinMembers(n int, room string) (all []*chatClient, err error) {
 	for range n {
-		t, err := b.introduce()
+		t, err := b.startRegistration()
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, t)
 	}
 	for _, t := range all {
-		if err := t.welcomed(); err != nil {
+		if err := t.expectWelcome(); err != nil {
 			return nil, err
 		}
 		if err := t.join(room); err != nil {
@@ -124,44 +124,43 @@ func (b *bench) meet(n int, room string) (all []*talker, err error) {
 		}
 	}
 	for _, t := range all {
-		if err := t.SetDeadline(time.Now().Add(b.patience)); err != nil {
+		if err := t.SetDeadline(time.Now().Add(b.timeout)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// say writes text as it is.
-func (t *talker) say(format string, args ...any) error {
+// writeText writes text as it is.
+func (t *chatClient) writeText(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if _, err := t.Write([]byte(text)); err != nil {
-		return fmt.Errorf("%s: expected the server to take %.40q: %w", t.nick, text, plain(err))
+		return fmt.Errorf("%s: expected the server to take %.40q: %w", t.nick, text, describeError(err))
 	}
 	return nil
 }
 
-// hear reads the next line, answering a PING in passing.
-func (t *talker) hear() (told, error) {
+// readLine reads the next line, and answers PINGs.
+func (t *chatClient) readLine() (ircLine, error) {
 	for {
 		line, err := t.in.ReadString('\n')
 		if err != nil {
-			return told{}, plain(err)
+			return ircLine{}, describeError(err)
 		}
-		got := understand(line)
+		got := parseLine(line)
 		if got.command != "PING" {
 			return got, nil
 		}
-		if err := t.say("PONG :%s\r\n", got.last()); err != nil {
-			return told{}, err
+		if err := t.writeText("PONG :%s\r\n", got.last()); err != nil {
+			return ircLine{}, err
 		}
 	}
 }
 
-// until reads past everything up to a line with one of the commands. What a complaint says is an
-// error.
-func (t *talker) until(what string, commands ...string) (told, error) {
+// readUntil reads up to a line with one of the commands. An ERROR or a 4xx numeric is an error.
+func (t *chatClient) readUntil(what string, commands ...string) (ircLine, error) {
 	for {
-		got, err := t.hear()
+		got, err := t.readLine()
 		switch {
 		case err != nil:
 			return got, fmt.Errorf("%s: expected %s: %w", t.nick, what, err)
@@ -173,20 +172,20 @@ func (t *talker) until(what string, commands ...string) (told, error) {
 	}
 }
 
-// message reads past everything that is no message.
-func (t *talker) message() (told, error) {
+// readMessage reads up to the next PRIVMSG.
+func (t *chatClient) readMessage() (ircLine, error) {
 	for {
-		got, err := t.hear()
+		got, err := t.readLine()
 		if err != nil || got.command == "PRIVMSG" {
 			return got, err
 		}
 	}
 }
 
-// hears expects these texts in a room from one talker, one after the other.
-func (t *talker) hears(from *talker, room string, texts ...string) error {
+// expectMessages expects these texts in a room from one client, in order.
+func (t *chatClient) expectMessages(from *chatClient, room string, texts ...string) error {
 	for i, want := range texts {
-		got, err := t.message()
+		got, err := t.readMessage()
 		if err != nil {
 			return fmt.Errorf("%s: expected message %d of %d of %s: %w", t.nick, i+1, len(texts), from.nick, err)
 		}
@@ -197,18 +196,18 @@ func (t *talker) hears(from *talker, room string, texts ...string) error {
 	return nil
 }
 
-// quiet expects no message before the answer to a PING.
-func (t *talker) quiet() error {
-	if err := t.say("PING :quiet\r\n"); err != nil {
+// expectSilence expects no message before the answer to a PING.
+func (t *chatClient) expectSilence() error {
+	if err := t.writeText("PING :quiet\r\n"); err != nil {
 		return err
 	}
 	for {
-		got, err := t.hear()
+		got, err := t.readLine()
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: expected the answer to PING: %w", t.nick, err)
 		case got.command == "PRIVMSG":
-			return fmt.Errorf("%s: expected to hear nothing, saw %.120q", t.nick, got.line)
+			return fmt.Errorf("%s: expected no message, saw %.120q", t.nick, got.line)
 		case got.command == "PONG" && got.last() == "quiet":
 			return nil
 		}

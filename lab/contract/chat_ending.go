@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// brokenConnections: members who break off, in the middle of a line too, are missed by the others,
-// who talk on.
+// brokenConnections checks that members whose connections are reset, also in the middle of a line,
+// are reported as gone to the others, who are not disturbed.
 func brokenConnections(b *bench) error {
-	room := "#" + b.fresh()
-	all, err := b.meet(6, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(6, room)
 	if err != nil {
 		return err
 	}
 	gone, left := all[:3], all[3:]
 	half := "PRIVMSG " + room + " :half a line"
 	for i, t := range gone {
-		if err := t.say("%s", half[:8*i]); err != nil {
+		if err := t.writeText("%s", half[:8*i]); err != nil {
 			return err
 		}
 		if err := t.SetLinger(0); err != nil {
@@ -27,31 +27,31 @@ func brokenConnections(b *bench) error {
 		t.Close()
 	}
 	for _, t := range left {
-		if err := t.misses(gone); err != nil {
+		if err := t.expectLeft(gone); err != nil {
 			return err
 		}
 	}
-	if err := left[0].say("PRIVMSG %s :we are still here\r\n", room); err != nil {
+	if err := left[0].writeText("PRIVMSG %s :we are still here\r\n", room); err != nil {
 		return err
 	}
 	for _, t := range left[1:] {
-		if err := t.hears(left[0], room, "we are still here"); err != nil {
+		if err := t.expectMessages(left[0], room, "we are still here"); err != nil {
 			return fmt.Errorf("after others broke off: %w", err)
 		}
 	}
 	return nil
 }
 
-// misses hears that all of these have left.
-func (t *talker) misses(gone []*talker) error {
+// expectLeft expects a QUIT or PART of each of these members.
+func (t *chatClient) expectLeft(gone []*chatClient) error {
 	missed := map[string]bool{}
 	for _, g := range gone {
 		missed[g.nick] = true
 	}
 	for len(missed) > 0 {
-		got, err := t.hear()
+		got, err := t.readLine()
 		if err != nil {
-			return fmt.Errorf("%s: expected to hear of %d members who broke off that they left: %w", t.nick, len(missed), err)
+			return fmt.Errorf("%s: expected QUIT or PART of %d members whose connections were reset: %w", t.nick, len(missed), err)
 		}
 		if got.command == "QUIT" || got.command == "PART" {
 			delete(missed, got.source)
@@ -60,12 +60,12 @@ func (t *talker) misses(gone []*talker) error {
 	return nil
 }
 
-// slowMember: one who does not read holds up nobody, whatever becomes of it. What is said meanwhile
-// is more than the buffers of its connection hold.
+// slowMember checks that a member that does not read does not delay the others. The server may
+// close its connection. More is sent than the buffers of its connection hold.
 func slowMember(b *bench) error {
 	const messages, size, step = 16_000, 400, 100
-	room := "#" + b.fresh()
-	all, err := b.meet(3, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(3, room)
 	if err != nil {
 		return err
 	}
@@ -81,37 +81,37 @@ func slowMember(b *bench) error {
 	said := strings.Repeat(fmt.Sprintf("PRIVMSG %s :%s\r\n", room, text), step)
 	for n := 0; n < messages; n += step {
 		for _, t := range all[1:] {
-			if err := t.SetDeadline(time.Now().Add(b.patience)); err != nil {
+			if err := t.SetDeadline(time.Now().Add(b.timeout)); err != nil {
 				return err
 			}
 		}
-		err := sender.say("%s", said)
+		err := sender.writeText("%s", said)
 		if err == nil {
-			err = listener.hears(sender, room, texts...)
+			err = listener.expectMessages(sender, room, texts...)
 		}
 		if err != nil {
-			return fmt.Errorf("beside a member who does not read, after %d messages: %w", n, err)
+			return fmt.Errorf("with a member that does not read, after %d messages: %w", n, err)
 		}
 	}
 	return nil
 }
 
-// endWhileTalking: SIGTERM comes while members talk. The server ends.
+// endWhileTalking checks that SIGTERM while members send stops the server.
 func endWhileTalking(b *bench) error {
-	room := "#" + b.fresh()
-	all, err := b.meet(8, room)
+	room := "#" + b.newName()
+	all, err := b.joinMembers(8, room)
 	if err != nil {
 		return err
 	}
-	said := make(chan struct{}) // closed when everybody has stopped talking
+	said := make(chan struct{}) // closed when all clients have stopped
 	go func() {
 		defer close(said)
-		_ = together(len(all), func(i int) error {
+		_ = inParallel(len(all), func(i int) error {
 			for {
-				if err := all[i].say("PRIVMSG %s :on and on\r\n", room); err != nil {
-					return err // the connection is over
+				if err := all[i].writeText("PRIVMSG %s :on and on\r\n", room); err != nil {
+					return err // the connection is closed
 				}
-				if _, err := all[i].hear(); err != nil {
+				if _, err := all[i].readLine(); err != nil {
 					return err
 				}
 			}

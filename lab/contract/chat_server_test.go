@@ -12,7 +12,7 @@ import (
 	"weir/lab/internal/rooms"
 )
 
-// serveChat is a chat server that keeps the contract, but for one fault.
+// serveChat runs a chat server that fulfils the contract, except for one fault.
 func serveChat(args []string) int {
 	flags := flag.NewFlagSet("faulty", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -30,7 +30,7 @@ func serveChat(args []string) int {
 	term := make(chan os.Signal, 1) // from the runtime; one is enough
 	signal.Notify(term, syscall.SIGTERM)
 	s := &rooms.Server{Fault: *fault, Died: func() { os.Exit(4) }}
-	over := make(chan struct{}) // closed when the server is over
+	over := make(chan struct{}) // closed when the server has stopped
 	go func() {
 		defer close(over)
 		s.Serve(l)

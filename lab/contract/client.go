@@ -12,7 +12,7 @@ import (
 )
 
 // client is one connection to the server. Its methods belong to one goroutine, but receive may run
-// beside send.
+// concurrently with send.
 type client struct {
 	*net.TCPConn
 	number int
@@ -20,15 +20,14 @@ type client struct {
 	echoes bool
 }
 
-// dial connects; everything on the connection has to happen within the bench's patience. The
-// check's end closes it.
+// dial connects with a deadline of the bench's timeout. The end of the check closes the connection.
 func (b *bench) dial(number int) (*client, error) {
-	d := net.Dialer{Timeout: b.patience}
+	d := net.Dialer{Timeout: b.timeout}
 	c, err := d.DialContext(b.ctx, "tcp", b.addr())
 	if err != nil {
 		return nil, fmt.Errorf("connection %d: expected to be accepted at %s: %w", number, b.addr(), err)
 	}
-	if err := c.SetDeadline(time.Now().Add(b.patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(b.timeout)); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -36,35 +35,35 @@ func (b *bench) dial(number int) (*client, error) {
 	return &client{TCPConn: c.(*net.TCPConn), number: number, echoes: b.echoes()}, nil
 }
 
-// send writes the next bytes of the connection's pattern, each cut by a write of its own.
+// send writes the next bytes of the connection's pattern, in writes of the given sizes.
 func (c *client) send(cuts ...int) error {
 	for _, n := range cuts {
 		m, err := c.Write(pattern(c.number, c.sent, n))
 		c.sent += m
 		if err != nil {
-			return fmt.Errorf("connection %d: expected the server to take byte %d: %w", c.number, c.sent, plain(err))
+			return fmt.Errorf("connection %d: expected the server to take byte %d: %w", c.number, c.sent, describeError(err))
 		}
 	}
 	return nil
 }
 
-// receive reads to the end of the stream. For a sink, that is all there may be.
+// receive reads to the end of the stream.
 func (c *client) receive() ([]byte, error) {
 	got, err := io.ReadAll(c)
 	if err != nil {
-		return got, fmt.Errorf("connection %d: expected the end of the stream, saw after %d bytes: %w", c.number, len(got), plain(err))
+		return got, fmt.Errorf("connection %d: expected the end of the stream, saw after %d bytes: %w", c.number, len(got), describeError(err))
 	}
 	return got, nil
 }
 
-// exchange sends the cuts, half-closes, and sees that everything comes back (echo) or nothing does
-// (sink), and then the end of the stream.
+// exchange sends writes of the given sizes, half-closes, and checks that everything is echoed
+// (echo) or nothing is sent (sink), followed by the end of the stream.
 func (c *client) exchange(cuts ...int) error {
 	type reply struct {
 		got []byte
 		err error
 	}
-	back := make(chan reply, 1) // from the reading goroutine, which ends then; one reply
+	back := make(chan reply, 1) // one result, from the reading goroutine
 	go func() {
 		got, err := c.receive()
 		back <- reply{got, err}
@@ -74,7 +73,7 @@ func (c *client) exchange(cuts ...int) error {
 		err = c.endOfSending()
 	}
 	if err != nil {
-		c.Close() // ends the reader, whose error then says nothing
+		c.Close() // ends the reader, whose error is then ignored
 	}
 	r := <-back
 	if err == nil {
@@ -83,21 +82,21 @@ func (c *client) exchange(cuts ...int) error {
 	if err != nil {
 		return err
 	}
-	return c.returned(r.got)
+	return c.checkReceived(r.got)
 }
 
 func (c *client) endOfSending() error {
 	if err := c.CloseWrite(); err != nil {
-		return fmt.Errorf("connection %d: expected it to be open after %d bytes: %w", c.number, c.sent, plain(err))
+		return fmt.Errorf("connection %d: expected it to be open after %d bytes: %w", c.number, c.sent, describeError(err))
 	}
 	return nil
 }
 
-// returned judges what came back on the connection.
-func (c *client) returned(got []byte) error {
+// checkReceived checks what was received on the connection.
+func (c *client) checkReceived(got []byte) error {
 	if !c.echoes {
 		if len(got) > 0 {
-			return fmt.Errorf("connection %d: expected nothing to come back from a sink, saw %d bytes", c.number, len(got))
+			return fmt.Errorf("connection %d: expected no bytes from a sink, saw %d", c.number, len(got))
 		}
 		return nil
 	}
@@ -107,12 +106,12 @@ func (c *client) returned(got []byte) error {
 	return nil
 }
 
-// expect reads n bytes of echo, which begin at position from of what was sent.
+// expect reads n bytes of echo, starting at position from of what was sent.
 func (c *client) expect(from, n int) error {
 	got := make([]byte, n)
 	m, err := io.ReadFull(c, got)
 	if err != nil {
-		return fmt.Errorf("echo: connection %d: expected %d bytes, saw %d: %w", c.number, n, m, plain(err))
+		return fmt.Errorf("echo: connection %d: expected %d bytes, saw %d: %w", c.number, n, m, describeError(err))
 	}
 	for i, x := range got {
 		if x != at(c.number, from+i) {
@@ -127,8 +126,8 @@ var (
 	errEnded = errors.New("the server closed the connection")
 )
 
-// plain puts the commonest network errors into words.
-func plain(err error) error {
+// describeError replaces common network errors by plain descriptions.
+func describeError(err error) error {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
@@ -141,8 +140,9 @@ func plain(err error) error {
 	return err
 }
 
-// together runs f for 0 to n-1 at once, waits for all, and returns the first error by number.
-func together(n int, f func(i int) error) error {
+// inParallel runs f for 0 to n-1 concurrently, waits for all, and returns the first error by
+// number.
+func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
@@ -157,7 +157,7 @@ func together(n int, f func(i int) error) error {
 	return nil
 }
 
-// numbers are the connections that the subject is checked with.
+// numbers returns the connection numbers used for the subject.
 func (b *bench) numbers() []int {
 	if b.subject.Contract == "published" {
 		return []int{3, 4, 5, 6, 7} // printable bytes

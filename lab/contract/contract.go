@@ -1,37 +1,37 @@
 // Package contract tests whether a server does the work that makes servers comparable.
 //
-// A comparison of two servers says something about their paradigms only if both do the same work.
-// The contract is that work, seen from outside: every byte that a client sends comes out once and
-// in order (on standard output for the workload sink, on the connection for echo), however the
-// messages are cut; a half-close, a reset, a slow or a waiting connection touches nobody else;
-// SIGTERM loses nothing that had arrived and leaves no process behind. Check runs it against any
-// subject, over IPv4 and IPv6; no check uses a server after one that failed, so that one failure
-// does not lead to the next.
+// A comparison of two servers is about their concurrency models only if both do the same work. The
+// contract defines that work by its effects. Every byte that a client sends is output once and in
+// order (on standard output for the workload sink, on the connection for echo), however the
+// messages are cut into writes. A half-close, a reset, a slow or a waiting connection does not
+// affect other connections. SIGTERM loses no data that had arrived and leaves no process behind.
+// Check runs the contract against any subject, over IPv4 and IPv6. A server that failed a check is
+// not used for another, so that one failure does not cause the next.
 //
-// The bytes prove it. The high half of each byte is the number of its connection, of which there
-// are sixteen; the low half follows a fixed sequence that never repeats within a check, so that
-// bytes which are lost, doubled, out of order, changed or in the wrong connection show at the first
-// of them, and the error says which of these it was and where.
+// The proof is in the bytes. The high half of each byte is the number of its connection, of which
+// there are sixteen. The low half follows a fixed sequence that never repeats within a check. Bytes
+// that are lost, doubled, reordered, changed or on the wrong connection are therefore detected at
+// the first of them, and the error says which fault it was and where.
 //
-// HTTP servers (the workloads page and files) have a contract of their own: the right bytes under
-// the right length for every way to ask, one response for each request on connections that stay
-// open, and nothing that one client does, not even a request that sleeps, in the way of another.
+// HTTP servers (the workloads page and files) have a contract of their own: the right bytes with
+// the right length for every form of request, one response per request on persistent connections,
+// and no client delays another, even with a request that sleeps.
 //
-// Chat servers (the workload chat) have theirs too: what a member of a room says is told to all
-// others once and in order, whatever some of them do, and to nobody else.
+// Chat servers (the workload chat) have one too: a message in a room is sent to all other members
+// once and in order, whatever some of them do, and to no other client.
 //
-// TCP/IP stacks (the workload stack) are no servers: each is given a device and an address in a
-// network namespace of its own, and the kernel on the other side talks to the services that stand
-// on it.
+// TCP/IP stacks (the workload stack) are not servers: each gets a device and an address in a
+// network namespace of its own, and the kernel on the other side connects to the services on the
+// stack.
 //
-// Programs that are kept as they were published (contract = "published") are checked for what they
-// promise: five connections of printable bytes, the escapes of Go's %q undone, and no care for
-// SIGTERM or their children.
+// Programs in the form in which they were published (contract = "published") are checked for what
+// they provide: five connections of printable bytes, with the escapes of Go's %q undone. SIGTERM
+// and their children are not checked.
 //
 // # Limitations
 //
-// A server that fails only now and then can pass. Nothing here measures: a slow server passes as
-// long as it answers within Options.Patience.
+// A server that fails only sometimes can pass. Nothing is measured: a slow server passes if it
+// answers within Options.Timeout.
 package contract
 
 import (
@@ -52,26 +52,26 @@ import (
 	"weir/lab/subject"
 )
 
-// Options say what to check. The zero value is everything that every server can be asked for.
+// Options select what to check. The zero value selects everything that applies to all servers.
 type Options struct {
-	Hosts []string // addresses to listen at; nil: 127.0.0.1 and ::1
+	Hosts []string // addresses to listen on; nil: 127.0.0.1 and ::1
 	Only  []string // names of checks; nil: all
-	// the program takes this project's flags: also check what it answers to bad ones
-	Own      bool
-	Patience time.Duration // for a server to do something; 0: 20 s
-	Each     func(Outcome) // called after each check, from the goroutine of Check; may be nil
+	// the program takes this project's flags: also check its answers to invalid ones
+	Own     bool
+	Timeout time.Duration // time limit for each reaction of a server; 0: 20 s
+	Each    func(Outcome) // called after each check, from Check's goroutine; may be nil
 }
 
-// Outcome is what one check found. It passed if Err is nil and Skipped empty.
+// Outcome is the result of one check. It passed if Err is nil and Skipped is empty.
 type Outcome struct {
 	Name     string // "integrity", "reset", …
 	Host     string // where the server listened
 	Workload string // "sink", "echo", "page", "files", "chat" or "stack"
 	Err      error  // what was expected and what was seen
-	Skipped  string // why it was not tried
+	Skipped  string // why it was not run
 }
 
-// Own says whether a subject takes this project's flags, so that Options.Own fits it.
+// Own reports whether a subject takes this project's flags, so that Options.Own may be set.
 func Own(s *subject.Subject) bool {
 	run := strings.Join(s.RunCmd, " ")
 	if s.IsStack() {
@@ -83,19 +83,19 @@ func Own(s *subject.Subject) bool {
 // check is one part of the contract.
 type check struct {
 	name     string
-	workload string // the only one it is for; empty: each that the subject serves
-	// a placeholder that the run command must have; the check cannot be made without
+	workload string // the only workload it applies to; empty: each that the subject serves
+	// placeholder that the run command must contain; without it the check is skipped
 	needs  string
-	params subject.Params // beside host, port and workload
+	params subject.Params // in addition to host, port and workload
 	full   bool           // not for programs as published
 	own    bool           // only for programs with this project's flags
-	// leaves a server that passed as it was: the next that shares may use the same
+	// a server that passes is unchanged, so that the next check with shares may use it too
 	shares bool
 	run    func(*bench) (verify, error)
-	alone  func(*bench) error // in place of run: starts the program by itself
+	alone  func(*bench) error // instead of run: starts the program itself
 }
 
-// verify judges what the server wrote to standard output, after its end.
+// verify judges the server's standard output after its exit.
 type verify func(output []byte) error
 
 var checks = []check{
@@ -114,8 +114,8 @@ var checks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// Names lists the checks in the order in which they run: those of streams, then those of HTTP, of
-// chat and of stacks that have other names.
+// Names lists the checks in the order in which they run: those of streams, then those of HTTP, chat
+// and stacks that have other names.
 func Names() []string {
 	var names []string
 	for _, c := range slices.Concat(checks, webChecks, chatChecks, stackChecks) {
@@ -126,7 +126,7 @@ func Names() []string {
 	return names
 }
 
-// checksOf are the checks for a workload, among them some that are for another one only.
+// checksOf returns the checks for a kind of workload; some apply only to one of these.
 func checksOf(workload string) []check {
 	switch {
 	case isWeb(workload):
@@ -142,9 +142,9 @@ func checksOf(workload string) []check {
 func isWeb(workload string) bool { return workload == "page" || workload == "files" }
 
 // Check runs the contract against a subject that is built, one check after the other, and returns
-// an outcome for each that applies. Some share a server as long as they pass; what is wrong with
-// its end counts for the last of them. A server that cannot be started at all fails once for each
-// address and workload. When ctx ends, the check at hand fails and the rest is left out.
+// an outcome for each that applies. Some checks share a server as long as they pass; an error at
+// its exit counts for the last of them. A server that cannot be started fails once per address and
+// workload. If ctx ends, the current check fails and the others are omitted.
 func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
 	if o.Hosts == nil {
 		o.Hosts = []string{"127.0.0.1", "::1"}
@@ -152,8 +152,8 @@ func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
 	if s.IsStack() {
 		o.Hosts = []string{"a device of its own"}
 	}
-	if o.Patience == 0 {
-		o.Patience = 20 * time.Second
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
 	}
 	var all []Outcome
 	for _, host := range o.Hosts {
@@ -173,13 +173,13 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 			o.Each(found)
 		}
 	}
-	if reason := nowhere(s, host); reason != "" {
+	if reason := unavailable(s, host); reason != "" {
 		report(Outcome{Name: "start", Skipped: reason})
 		return all
 	}
 	due := slices.DeleteFunc(slices.Clone(checksOf(workload)), func(c check) bool { return !c.applies(s, o, workload) })
 	for len(due) > 0 && ctx.Err() == nil {
-		if reason := due[0].excused(s); reason != "" {
+		if reason := due[0].skipReason(s); reason != "" {
 			report(Outcome{Name: due[0].name, Skipped: reason})
 			due = due[1:]
 			continue
@@ -199,8 +199,7 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 	return all
 }
 
-// sharing is how many of the checks, from the first on, one server is enough for. Those that share
-// can be asked of all.
+// sharing returns how many of the checks, from the first on, can use one server.
 func sharing(due []check) int {
 	n := 1
 	for due[0].shares && n < len(due) && due[n].shares {
@@ -209,12 +208,12 @@ func sharing(due []check) int {
 	return n
 }
 
-// deafTo says why a server cannot be asked to listen at host: it is told a port only, and serves
-// IPv4 then.
-func deafTo(s *subject.Subject, host string) string {
-	told := strings.Join(append(slices.Collect(maps.Values(s.Env)), s.RunCmd...), " ")
-	if strings.Contains(host, ":") && !strings.Contains(told, "{addr}") && !strings.Contains(told, "{host}") {
-		return "its run command has neither {addr} nor {host} to be told " + host
+// cannotListen returns why a server cannot listen at host: a server that is configured by its port
+// only uses IPv4.
+func cannotListen(s *subject.Subject, host string) string {
+	command := strings.Join(append(slices.Collect(maps.Values(s.Env)), s.RunCmd...), " ")
+	if strings.Contains(host, ":") && !strings.Contains(command, "{addr}") && !strings.Contains(command, "{host}") {
+		return "its run command has neither {addr} nor {host} for " + host
 	}
 	return ""
 }
@@ -223,8 +222,8 @@ func (c *check) applies(s *subject.Subject, o Options, workload string) bool {
 	return (c.workload == "" || c.workload == workload) && (!c.own || o.Own) && (o.Only == nil || slices.Contains(o.Only, c.name))
 }
 
-// excused says why a check that applies cannot be asked of the subject.
-func (c *check) excused(s *subject.Subject) string {
+// skipReason returns why a check that applies cannot be run on the subject; empty if it can.
+func (c *check) skipReason(s *subject.Subject) string {
 	if c.full && s.Contract == "published" {
 		return "kept as it was published, without this"
 	}
@@ -234,26 +233,26 @@ func (c *check) excused(s *subject.Subject) string {
 	return ""
 }
 
-// startError is a server that never got ready, which no check can do anything about.
+// startError is the error of a server that did not become ready, so that no check can run.
 type startError struct{ error }
 
 // bench is one server under one check.
 type bench struct {
-	ctx      context.Context
-	subject  *subject.Subject
-	params   subject.Params
-	patience time.Duration
-	process  *subject.Process // nil in checks that start it themselves
-	out      *os.File         // its standard output
-	www      *www             // what an HTTP server serves; nil for others
-	network  *network.Network // that a TCP/IP stack is in; nil for servers
-	stopped  bool             // stop was called
-	named    int              // nicks and rooms that a chat server was told
+	ctx       context.Context
+	subject   *subject.Subject
+	params    subject.Params
+	timeout   time.Duration
+	process   *subject.Process // nil in checks that start it themselves
+	out       *os.File         // its standard output
+	www       *www             // the files that an HTTP server serves; nil for others
+	network   *network.Network // the network of a TCP/IP stack; nil for servers
+	stopped   bool             // stop was called
+	namesUsed int              // number of nicks and rooms used with a chat server
 }
 
-// try makes the checks of a round with one server, of which nothing is left afterwards, up to the
-// first that fails. It says how many it made, at least one. The error is the last one's: of the
-// check, or of the server's end.
+// try runs the checks of a round with one server, up to the first that fails, and removes all
+// traces of the server. It returns how many it ran, at least one. The error is the last one's: of
+// the check, or of the server's exit.
 func try(ctx context.Context, s *subject.Subject, o Options, host, workload string, round []check) (made int, err error) {
 	whole := round[0]
 	if whole.run != nil {
@@ -268,7 +267,7 @@ func try(ctx context.Context, s *subject.Subject, o Options, host, workload stri
 	return max(made, 1), err
 }
 
-// try makes one check with a server of its own.
+// try runs one check with a server of its own.
 func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, workload string) (err error) {
 	dir, err := os.MkdirTemp("", "weir-contract-")
 	if err != nil {
@@ -277,7 +276,7 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &bench{ctx: ctx, subject: s, params: c.params, patience: o.Patience}
+	b := &bench{ctx: ctx, subject: s, params: c.params, timeout: o.Timeout}
 	b.params.Host, b.params.Workload = host, workload
 	if isWeb(workload) {
 		if b.www, err = newWWW(dir); err != nil {
@@ -285,7 +284,7 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 		}
 		b.params.Www = b.www.dir
 	}
-	leave, err := b.seat()
+	leave, err := b.allocate()
 	if err != nil {
 		return err
 	}
@@ -300,21 +299,21 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	return b.serve(c.run)
 }
 
-// ports is how many ports are tried: between FreePort and the server's start another program may
-// take one.
-const ports = 3
+// portAttempts is how many ports are tried, because another program may take one between FreePort
+// and the server's start.
+const portAttempts = 3
 
-// start starts the server; end, which the caller must call, takes away what may be left of it.
+// start starts the server. The caller must call end, which stops and removes what is left of it.
 func (b *bench) start() (end func(), err error) {
 	group, err := sample.NewGroup(b.subject.Name)
 	if err != nil {
-		group = nil // without accounting, its process group tells what it leaves behind
+		group = nil // without accounting, its process group shows what it leaves behind
 	}
 	place := subject.Place{Stdout: b.out}
 	if b.network != nil {
 		place.Sample.Netns = b.network.Subject
 	}
-	for range ports {
+	for range portAttempts {
 		b.process, err = b.subject.Start(b.ctx, group, b.params, place)
 		if !errors.Is(err, subject.ErrPortInUse) {
 			break
@@ -325,7 +324,7 @@ func (b *bench) start() (end func(), err error) {
 	}
 	end = func() {
 		if b.process != nil {
-			_ = b.process.Stop() // a check that minds the error has called it before
+			_ = b.process.Stop() // checks that need the error have called it before
 		}
 		if group != nil {
 			_ = group.Close()
@@ -337,7 +336,7 @@ func (b *bench) start() (end func(), err error) {
 	return end, err
 }
 
-// serve starts the server, lets run talk to it, stops it and judges its output.
+// serve starts the server, runs the check, stops the server and judges its output.
 func (b *bench) serve(run func(*bench) (verify, error)) error {
 	end, err := b.start()
 	defer end()
@@ -345,8 +344,8 @@ func (b *bench) serve(run func(*bench) (verify, error)) error {
 		return err
 	}
 	judge, err := run(b)
-	if early := b.died(err != nil); early != nil {
-		return fmt.Errorf("the server did not live: %w", early)
+	if early := b.earlyExit(err != nil); early != nil {
+		return fmt.Errorf("the server exited early: %w", early)
 	}
 	if stopped := b.stop(); err == nil {
 		err = stopped
@@ -354,28 +353,28 @@ func (b *bench) serve(run func(*bench) (verify, error)) error {
 	if err != nil {
 		return err
 	}
-	return b.judged(judge)
+	return b.verifyOutput(judge)
 }
 
-// aMoment is how long the end of a server may take to be noticed after its connections have broken.
-const aMoment = 200 * time.Millisecond
+// exitNotice is how long after its connections broke the exit of a server is awaited.
+const exitNotice = 200 * time.Millisecond
 
-// died says how a server ended that nobody stopped; nil for one that lives.
-func (b *bench) died(suspect bool) error {
+// earlyExit returns how a server exited that was not stopped; nil while it runs.
+func (b *bench) earlyExit(suspect bool) error {
 	if b.stopped {
 		return nil
 	}
 	if suspect {
 		select {
 		case <-b.process.Done():
-		case <-time.After(aMoment):
+		case <-time.After(exitNotice):
 		}
 	}
 	return b.process.Err()
 }
 
-// judged applies a judgement to the whole output.
-func (b *bench) judged(judge verify) error {
+// verifyOutput applies verify to the whole output.
+func (b *bench) verifyOutput(judge verify) error {
 	output, err := b.output()
 	if err != nil {
 		return err
@@ -383,7 +382,7 @@ func (b *bench) judged(judge verify) error {
 	return judge(output)
 }
 
-// stop ends the server, which may be by the signal itself: only the check of SIGTERM asks for more.
+// stop stops the server. Death by the signal is accepted; only the check of SIGTERM requires more.
 func (b *bench) stop() error {
 	b.stopped = true
 	if err := b.process.Stop(); err != nil {
@@ -392,7 +391,7 @@ func (b *bench) stop() error {
 	return nil
 }
 
-// addr is where the server listens.
+// addr returns the server's address.
 func (b *bench) addr() string {
 	return net.JoinHostPort(b.params.Host, strconv.Itoa(b.params.Port))
 }

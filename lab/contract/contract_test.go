@@ -12,7 +12,7 @@ import (
 	"weir/lab/subject"
 )
 
-// faultySubject describes the test server with a fault ("" for none).
+// faultySubject returns the test server with a fault (empty: none).
 func faultySubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
 	return ownSubject(t, `paradigm="goroutine per connection"
@@ -20,8 +20,8 @@ workloads=["`+strings.Join(workloads, `", "`)+`"]`, "as", "--fault", fault, "--l
 		"--wait-ms", "{wait_ms}")
 }
 
-// ownSubject is the test binary as a subject: what its description says beside its name and
-// language, and how it is called.
+// ownSubject returns the test binary as a subject with further lines of its description, and with
+// the given arguments.
 func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
 	t.Helper()
 	self, err := os.Executable()
@@ -43,7 +43,7 @@ func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
 	return s
 }
 
-func TestAGoodServerPasses(t *testing.T) {
+func TestCorrectServerPasses(t *testing.T) {
 	t.Parallel()
 	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{Own: true}) {
 		if o.Err != nil {
@@ -55,8 +55,8 @@ func TestAGoodServerPasses(t *testing.T) {
 	}
 }
 
-// Every fault is caught by the check that is there for it, and the error says what was seen. A
-// check that no fault fails is no check: the last part sees that there is a fault for each.
+// TestEveryFaultIsCaught: every fault is caught by its check, and the error says what was seen. The
+// last part tests that every check catches a fault.
 func TestEveryFaultIsCaught(t *testing.T) {
 	faults := []struct {
 		fault, workload, check, want string
@@ -72,14 +72,14 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"ends at NUL", "sink", "integrity", "standard output: connection 0"},
 		{"mixes connections", "echo", "integrity", "connection"},
 		{"chatters", "sink", "integrity", `standard output: connection`},
-		{"chatters", "echo", "integrity", `nobody sent, such as`},
+		{"chatters", "echo", "integrity", `were not sent, such as`},
 		{"stops after 20000", "sink", "half-close", "expected 100000 bytes"},
 		{"never closes", "sink", "half-close", "expected the end of the stream"},
-		{"one at a time", "echo", "slow reader", "beside a connection that does not read"},
+		{"one at a time", "echo", "slow reader", "with a connection that does not read"},
 		{"takes 100", "sink", "200 connections", "the server"},
 		{"loses a read", "sink", "200 connections", "expected 20000 bytes, saw"},
-		{"dies of a reset", "sink", "reset", "did not live"},
-		{"one slow reader stops all", "echo", "slow reader", "beside a connection that does not read"},
+		{"dies of a reset", "sink", "reset", "exited early"},
+		{"one slow reader stops all", "echo", "slow reader", "with a connection that does not read"},
 		{"queues without end", "echo", "slow reader", "to stop reading"},
 		{"does not work", "sink", "work", "expected 100ms at least"},
 		{"does not work", "echo", "work", "expected 100ms at least"},
@@ -108,46 +108,46 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
 			t.Parallel()
 			found := Check(t.Context(), faultySubject(t, f.fault, f.workload),
-				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Patience: 4 * time.Second})
+				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("not caught: %+v", found)
+				t.Fatalf("got no failure: %+v", found)
 			}
 			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
-				t.Errorf("the error does not say %q: %s", f.want, text)
+				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
 			}
 		})
 	}
 	for _, c := range checks {
 		if !covered[c.name] {
-			t.Errorf("no fault is caught by %q", c.name)
+			t.Errorf("got no fault that is caught by %q", c.name)
 		}
 	}
 }
 
-func TestAServerThatDoesNotStartFailsOnce(t *testing.T) {
+func TestServerThatDoesNotStartFailsOnce(t *testing.T) {
 	s := faultySubject(t, "", "sink")
 	s.RunCmd = []string{"false", "{addr}"}
 	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}})
 	if len(found) != 1 || found[0].Name != "start" || found[0].Err == nil {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v", found)
 	}
 }
 
-func TestWhatCannotBeAskedIsSkippedWithTheReason(t *testing.T) {
+func TestInapplicableChecksAreSkippedWithTheReason(t *testing.T) {
 	s := faultySubject(t, "", "sink")
 	s.RunCmd = slices.DeleteFunc(s.RunCmd, func(w string) bool { return w == "--wait-ms" || w == "{wait_ms}" })
 	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "{wait_ms}") {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v", found)
 	}
 	s.RunCmd = []string{"server", "{port}"}
 	found = Check(t.Context(), s, Options{Hosts: []string{"::1"}})
 	if len(found) != 1 || found[0].Skipped == "" {
-		t.Errorf("a server that is told no host: %+v", found)
+		t.Errorf("a server without {host}: got %+v", found)
 	}
 	s.Contract = "published"
 	found = Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "published") {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v", found)
 	}
 }

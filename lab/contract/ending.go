@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// terminate: SIGTERM comes while four connections have much to be handled, or have longer to wait
-// than the server may take to end. All that had arrived comes out, the server exits with status 0
-// and leaves no process. The first bytes complete no message that has to be waited for.
+// terminate checks SIGTERM while four connections have much input to be handled, or have longer to
+// wait than the server may take to exit. All that had arrived is output, the server exits with
+// status 0 and leaves no process. The first bytes complete no message that has to be waited for.
 func terminate(b *bench) (verify, error) {
 	const first, burst = 1000, 32_000
 	clients, err := b.dialAll(b.numbers()[:4])
@@ -30,9 +30,9 @@ func terminate(b *bench) (verify, error) {
 			return nil, err
 		}
 	}
-	stopped := make(chan error, 1) // from the stopping goroutine, which ends then; one result
+	stopped := make(chan error, 1) // one result, from the stopping goroutine
 	go func() { stopped <- b.stop() }()
-	err = together(len(clients), func(i int) error { return clients[i].ended(first) })
+	err = inParallel(len(clients), func(i int) error { return clients[i].receiveRest(first) })
 	if stop := <-stopped; stop != nil {
 		return nil, stop
 	}
@@ -43,9 +43,9 @@ func terminate(b *bench) (verify, error) {
 		return nil, fmt.Errorf("after SIGTERM: %w", err)
 	}
 	if b.echoes() {
-		return nothing, nil
+		return noOutput, nil
 	}
-	return exactly(exact(clients)), nil
+	return expectAmounts(sentAmounts(clients)), nil
 }
 
 // accepted sends the first bytes of each connection and waits until the server has handled them.
@@ -63,27 +63,27 @@ func (b *bench) accepted(clients []*client, first int) error {
 	if b.echoes() {
 		return nil
 	}
-	return b.written(first*len(clients), b.patience)
+	return b.awaitBytes(first*len(clients), b.timeout)
 }
 
-// arrived waits until the kernel on the server's side has everything that c sent.
+// arrived waits until the kernel on the server's side has received everything that c sent.
 func (b *bench) arrived(c *client) error {
-	deadline := time.Now().Add(b.patience)
+	deadline := time.Now().Add(b.timeout)
 	for {
 		n, err := unacknowledged(c.TCPConn)
 		if err != nil || n == 0 {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("connection %d: expected all of %d bytes to arrive, saw %d underway", c.number, c.sent, n)
+			return fmt.Errorf("connection %d: expected all of %d bytes to be acknowledged, saw %d that are not", c.number, c.sent, n)
 		}
-		time.Sleep(look)
+		time.Sleep(pollInterval)
 	}
 }
 
-// ended reads to the end of a connection whose echoes up to from were read before. How a server
-// ends the connections of a sink does not matter.
-func (c *client) ended(from int) error {
+// receiveRest reads to the end of a connection whose echoes up to from were already read. How a
+// server ends a connection of a sink does not matter.
+func (c *client) receiveRest(from int) error {
 	got, err := c.receive()
 	if !c.echoes {
 		return nil
@@ -93,10 +93,10 @@ func (c *client) ended(from int) error {
 			errors.Join(err, errors.New("the rest is lost")))
 	}
 	whole := append(pattern(c.number, 0, from), got...)
-	return c.returned(whole)
+	return c.checkReceived(whole)
 }
 
-// interrupt: SIGINT, which a terminal sends, ends the server like SIGTERM does.
+// interrupt checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
 func interrupt(b *bench) error {
 	end, err := b.start()
 	defer end()
@@ -114,25 +114,25 @@ func interrupt(b *bench) error {
 	if err := syscall.Kill(b.process.PID(), syscall.SIGINT); err != nil {
 		return err
 	}
-	if err := b.gone(); err != nil {
+	if err := b.awaitExit(); err != nil {
 		return fmt.Errorf("after SIGINT: %w", err)
 	}
 	if b.echoes() {
 		return nil
 	}
-	return b.judged(exactly(exact([]*client{c})))
+	return b.verifyOutput(expectAmounts(sentAmounts([]*client{c})))
 }
 
-// gone waits until nothing is left of a server that was told to end, and sees that it ended well.
-func (b *bench) gone() error {
-	deadline := time.NewTimer(b.patience)
+// awaitExit waits until all processes of the server have exited, and checks its exit status.
+func (b *bench) awaitExit() error {
+	deadline := time.NewTimer(b.timeout)
 	defer deadline.Stop()
 	select {
 	case <-b.process.Done():
 	case <-b.ctx.Done():
 		return b.ctx.Err()
 	case <-deadline.C:
-		return fmt.Errorf("expected it to exit, saw it go on for %v", b.patience)
+		return fmt.Errorf("expected it to exit, saw it run on for %v", b.timeout)
 	}
 	if exit := b.process.Exit(); !exit.Success() {
 		return fmt.Errorf("expected exit status 0, saw %s", exit)
@@ -141,7 +141,7 @@ func (b *bench) gone() error {
 		select {
 		case <-deadline.C:
 			return fmt.Errorf("expected no process to be left, saw %v", b.process.Left())
-		case <-time.After(look):
+		case <-time.After(pollInterval):
 		}
 	}
 	return nil

@@ -7,48 +7,50 @@ import (
 	"weir/lab/subject"
 )
 
-// The check of sleeping requests: every tenth request sleeps for longer than anybody waits.
+// The parameters of the check of sleeping requests: every tenth request sleeps, for longer than the
+// timeout of the checks.
 const (
 	sleepEvery = 10
 	longSleep  = 60_000 // ms
 	shortSleep = 200    // ms
 )
 
-// webChecks are the contract of an HTTP server.
+// webChecks is the contract of an HTTP server.
 var webChecks = []check{
-	{name: "body", shares: true, run: web(wholeBody)},
-	{name: "keep-alive", shares: true, run: web(keepAlive)},
-	{name: "pipelining", shares: true, run: web(pipelining)},
-	{name: "requests in pieces", shares: true, run: web(pieces)},
-	{name: "HEAD", shares: true, run: web(headOnly)},
-	{name: "404", shares: true, run: web(notFound)},
-	{name: "Connection: close", shares: true, run: web(closing)},
-	{name: "HTTP/1.0", shares: true, run: web(oldVersion)},
-	{name: "rubbish", shares: true, run: web(rubbish)},
-	{name: "POST", shares: true, run: web(unexpectedBody)},
-	{name: "100 visitors", shares: true, run: web(manyVisitors)},
-	{name: "from disk", shares: true, workload: "page", run: web(fromDisk)},
-	{name: "half a request", shares: true, run: web(halfRequest)},
-	{name: "sleep", workload: "page", needs: "{sleep_ms}", params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, run: web(sleep)},
-	{name: "sleep beside others", workload: "page", needs: "{sleep_every}", params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: web(sleepBeside)},
-	{name: "gzip", workload: "files", needs: "{gzip}", params: subject.Params{Gzip: true}, run: web(compressed)},
-	{name: "SIGTERM while answering", workload: "page", needs: "{sleep_every}", full: true, params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: web(endWhileAsleep)},
-	{name: "SIGTERM while sending", workload: "files", full: true, run: web(endWhileSending)},
+	{name: "body", shares: true, run: withoutOutput(wholeBody)},
+	{name: "keep-alive", shares: true, run: withoutOutput(keepAlive)},
+	{name: "pipelining", shares: true, run: withoutOutput(pipelining)},
+	{name: "requests in pieces", shares: true, run: withoutOutput(pieces)},
+	{name: "HEAD", shares: true, run: withoutOutput(headOnly)},
+	{name: "404", shares: true, run: withoutOutput(notFound)},
+	{name: "Connection: close", shares: true, run: withoutOutput(closing)},
+	{name: "HTTP/1.0", shares: true, run: withoutOutput(oldVersion)},
+	{name: "rubbish", shares: true, run: withoutOutput(malformed)},
+	{name: "POST", shares: true, run: withoutOutput(unexpectedBody)},
+	{name: "100 visitors", shares: true, run: withoutOutput(manyVisitors)},
+	{name: "from disk", shares: true, workload: "page", run: withoutOutput(fromDisk)},
+	{name: "half a request", shares: true, run: withoutOutput(halfRequest)},
+	{name: "sleep", workload: "page", needs: "{sleep_ms}", params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, run: withoutOutput(sleep)},
+	{name: "sleep beside others", workload: "page", needs: "{sleep_every}", params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(sleepBeside)},
+	{name: "gzip", workload: "files", needs: "{gzip}", params: subject.Params{Gzip: true}, run: withoutOutput(compressed)},
+	{name: "SIGTERM while answering", workload: "page", needs: "{sleep_every}", full: true, params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(endWhileAsleep)},
+	{name: "SIGTERM while sending", workload: "files", full: true, run: withoutOutput(endWhileSending)},
 	{name: "SIGINT", full: true, own: true, alone: interruptWeb},
 	{name: "bad flags", full: true, own: true, alone: badFlags},
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// web makes a check of one that leaves nothing to be judged: an HTTP server writes nothing to
-// standard output.
-func web(run func(*bench) error) func(*bench) (verify, error) {
-	return func(b *bench) (verify, error) { return nothing, run(b) }
+// withoutOutput converts a check that expects no output: an HTTP server writes nothing to standard
+// output.
+func withoutOutput(run func(*bench) error) func(*bench) (verify, error) {
+	return func(b *bench) (verify, error) { return noOutput, run(b) }
 }
 
-// wholeBody: each file comes whole, under its length and type, and nothing after it.
+// wholeBody checks that each file is sent completely, with its length and type, and nothing after
+// it.
 func wholeBody(b *bench) error {
 	for _, path := range b.paths() {
-		v, err := b.visit()
+		v, err := b.dialHTTP()
 		if err != nil {
 			return err
 		}
@@ -56,18 +58,18 @@ func wholeBody(b *bench) error {
 			return err
 		}
 		if err := b.get(v, path, "Connection: close"); err != nil {
-			return fmt.Errorf("the second on the connection: %w", err)
+			return fmt.Errorf("the second request on the connection: %w", err)
 		}
-		if err := v.over(); err != nil {
+		if err := v.expectClose(); err != nil {
 			return fmt.Errorf("after %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// keepAlive: fifty requests on one connection.
+// keepAlive checks fifty requests on one connection.
 func keepAlive(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -79,9 +81,9 @@ func keepAlive(b *bench) error {
 	return nil
 }
 
-// pipelining: several requests in one write are answered one after the other, in order.
+// pipelining checks that several requests in one write are answered one after the other, in order.
 func pipelining(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -90,18 +92,18 @@ func pipelining(b *bench) error {
 	for _, path := range paths {
 		text += request("GET", path)
 	}
-	if err := v.say(text); err != nil {
+	if err := v.writeText(text); err != nil {
 		return err
 	}
 	for n, path := range paths {
-		a, err := v.hear("GET")
+		a, err := v.readResponse("GET")
 		content, there := b.www.files[path]
 		switch {
 		case err != nil:
 		case there:
-			err = a.isFile(path, content)
+			err = a.checkFile(path, content)
 		default:
-			err = a.isStatus(404)
+			err = a.checkStatus(404)
 		}
 		if err != nil {
 			return fmt.Errorf("request %d of %d in one write: GET %s: %w", n+1, len(paths), path, err)
@@ -110,17 +112,17 @@ func pipelining(b *bench) error {
 	return b.get(v, pagePath)
 }
 
-// pieces: a request may come in any number of segments.
+// pieces checks that a request may arrive in any number of segments.
 func pieces(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
 	text := request("GET", pagePath)
 	for i := 0; i < len(text) && err == nil; i++ {
-		err = v.say(text[i : i+1])
+		err = v.writeText(text[i : i+1])
 		if i%8 == 0 {
-			time.Sleep(time.Millisecond) // so that some of them are read by themselves
+			time.Sleep(time.Millisecond) // so that some of them are read separately
 		}
 	}
 	if err == nil {
@@ -132,55 +134,55 @@ func pieces(b *bench) error {
 	return nil
 }
 
-// manyVisitors: a hundred connections that all stay open, three requests on each.
+// manyVisitors checks a hundred connections that all stay open, with three requests on each.
 func manyVisitors(b *bench) error {
 	const many, requests = 100, 3
-	all, err := b.visitAll(many)
+	all, err := b.dialAllHTTP(many)
 	if err != nil {
 		return fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
 	}
 	for range requests {
-		if err := together(many, func(i int) error { return b.getAll(all[i]) }); err != nil {
+		if err := inParallel(many, func(i int) error { return b.getAll(all[i]) }); err != nil {
 			return fmt.Errorf("on one of %d connections: %w", many, err)
 		}
 	}
 	return nil
 }
 
-// halfRequest: visitors who say nothing, or half of what they want, or break off, are in nobody's
-// way.
+// halfRequest checks that clients that send nothing, or half a request, or reset their connection,
+// do not disturb others.
 func halfRequest(b *bench) error {
-	all, err := b.visitAll(4)
+	all, err := b.dialAllHTTP(4)
 	if err != nil {
 		return err
 	}
-	half, late, broken := all[1], all[2], all[3] // the first says nothing
+	half, late, broken := all[1], all[2], all[3] // the first sends nothing
 	text := request("GET", pagePath)
-	if err := half.say(text[:9]); err != nil {
+	if err := half.writeText(text[:9]); err != nil {
 		return err
 	}
-	if err := late.say(text[:len(text)-2]); err != nil {
+	if err := late.writeText(text[:len(text)-2]); err != nil {
 		return err
 	}
-	if err := broken.say(text[:20]); err != nil {
+	if err := broken.writeText(text[:20]); err != nil {
 		return err
 	}
 	if err := broken.SetLinger(0); err != nil {
 		return err
 	}
 	broken.Close()
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err == nil {
 		err = b.getAll(v)
 	}
 	if err != nil {
-		return fmt.Errorf("beside a visitor with half a request: %w", err)
+		return fmt.Errorf("with a client that has sent half a request: %w", err)
 	}
-	if err := late.say(text[len(text)-2:]); err != nil {
+	if err := late.writeText(text[len(text)-2:]); err != nil {
 		return err
 	}
 	if err := b.page(late); err != nil {
-		return fmt.Errorf("a request whose end comes late: %w", err)
+		return fmt.Errorf("a request whose end is sent late: %w", err)
 	}
 	return nil
 }

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// isStatus says so when the response has another status.
-func (a answer) isStatus(status int) error {
+// checkStatus returns an error if the response has another status.
+func (a response) checkStatus(status int) error {
 	if a.StatusCode != status {
 		return fmt.Errorf("expected status %d, saw %s", status, a.Status)
 	}
 	return nil
 }
 
-// headOnly: HEAD is answered like GET, without the body.
+// headOnly checks that HEAD is answered as GET, without the body.
 func headOnly(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
 	for _, path := range b.paths() {
-		a, err := v.ask("HEAD", path)
+		a, err := v.do("HEAD", path)
 		if err == nil {
-			err = a.headOf(path, b.www.files[path])
+			err = a.checkHeader(path, b.www.files[path])
 		}
 		if err != nil {
 			return fmt.Errorf("HEAD %s: %w", path, err)
@@ -38,28 +38,28 @@ func headOnly(b *bench) error {
 	return nil
 }
 
-// notFound: what is not there is said to be not there, and the connection goes on.
+// notFound checks that a missing file is answered by 404, and that the connection stays open.
 func notFound(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
-	a, err := v.ask("GET", "/there/is/no/such.html")
+	a, err := v.do("GET", "/there/is/no/such.html")
 	if err == nil {
-		err = a.isStatus(http.StatusNotFound)
+		err = a.checkStatus(http.StatusNotFound)
 	}
 	if err != nil {
-		return fmt.Errorf("what is not there: %w", err)
+		return fmt.Errorf("a missing file: %w", err)
 	}
 	if err := b.get(v, pagePath); err != nil {
-		return fmt.Errorf("after what is not there: %w", err)
+		return fmt.Errorf("after a missing file: %w", err)
 	}
 	return nil
 }
 
-// closing: the server closes the connection when the client says that it will ask no more.
+// closing checks that the server closes the connection after a request with Connection: close.
 func closing(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -69,51 +69,51 @@ func closing(b *bench) error {
 	if err := b.get(v, pagePath, "Connection: close"); err != nil {
 		return err
 	}
-	return v.over()
+	return v.expectClose()
 }
 
-// oldVersion: a client of HTTP/1.0 names no host, and knows by the end of the connection that the
-// body is over.
+// oldVersion checks a request of HTTP/1.0: it has no Host field, and the end of the connection is
+// the end of the body.
 func oldVersion(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
-	if err := v.say("GET " + pagePath + " HTTP/1.0\r\n\r\n"); err != nil {
+	if err := v.writeText("GET " + pagePath + " HTTP/1.0\r\n\r\n"); err != nil {
 		return err
 	}
-	a, err := v.hear("GET")
+	a, err := v.readResponse("GET")
 	if err != nil {
 		return err
 	}
-	if err := a.isStatus(http.StatusOK); err != nil {
+	if err := a.checkStatus(http.StatusOK); err != nil {
 		return err
 	}
-	if err := same(a.body, b.www.files[pagePath]); err != nil {
+	if err := compareBody(a.body, b.www.files[pagePath]); err != nil {
 		return err
 	}
-	return v.over()
+	return v.expectClose()
 }
 
-// rubbish: what is no HTTP is refused and the connection closed, since nobody knows where the next
-// request would begin; others are served as before.
-func rubbish(b *bench) error {
+// malformed checks that input that is not HTTP is rejected and the connection closed, since the
+// start of the next request is unknown. Other connections are served as before.
+func malformed(b *bench) error {
 	for _, text := range []string{
 		"\x16\x03\x01\x00\x2e\x01\x00\x00\x2a\x03\x03 a TLS hello\r\n\r\n",
 		"one two three four five\r\n\r\n",
 		"GET " + pagePath + " HTTP/1.1\r\nHost: contract\r\nContent-Length: many\r\n\r\n",
 	} {
-		v, err := b.visit()
+		v, err := b.dialHTTP()
 		if err != nil {
 			return err
 		}
-		if err := v.say(text); err != nil {
+		if err := v.writeText(text); err != nil {
 			return err
 		}
-		if err := v.refused(); err != nil {
+		if err := v.expectRejected(); err != nil {
 			return fmt.Errorf("%.30q: %w", text, err)
 		}
-		other, err := b.visit()
+		other, err := b.dialHTTP()
 		if err == nil {
 			err = b.get(other, pagePath)
 		}
@@ -124,35 +124,36 @@ func rubbish(b *bench) error {
 	return nil
 }
 
-// refused reads what a server says to rubbish, up to the end of the connection.
-func (v *visitor) refused() error {
+// expectRejected reads the response to malformed input, up to the end of the connection.
+func (v *httpConn) expectRejected() error {
 	said, _ := v.in.Peek(len("HTTP/1.1 400"))
 	_, status, _ := strings.Cut(string(said), " ")
 	if len(said) > 0 && !strings.HasPrefix(status, "4") && !strings.HasPrefix(status, "5") {
 		return fmt.Errorf("expected status 400 or none, saw %q", said)
 	}
-	if _, err := io.Copy(io.Discard, v.in); err != nil && plain(err) != errReset {
-		return fmt.Errorf("expected the server to close the connection: %w", plain(err))
+	if _, err := io.Copy(io.Discard, v.in); err != nil && describeError(err) != errReset {
+		return fmt.Errorf("expected the server to close the connection: %w", describeError(err))
 	}
 	return nil
 }
 
-// unexpectedBody: a body that a server has no use for is read and dropped, or the connection is
-// closed after the answer. It looks like a request, which must not be answered.
+// unexpectedBody checks that a body that the server does not use is read and discarded, or that the
+// connection is closed after the response. The body looks like a request, which must not be
+// answered.
 func unexpectedBody(b *bench) error {
 	body := request("GET", "/there/is/no/such.html")
 	for _, post := range []string{
 		fmt.Sprintf("POST %s HTTP/1.1\r\nHost: contract\r\nContent-Length: %d\r\n\r\n%s", pagePath, len(body), body),
 		fmt.Sprintf("POST %s HTTP/1.1\r\nHost: contract\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", pagePath, len(body), body),
 	} {
-		v, err := b.visit()
+		v, err := b.dialHTTP()
 		if err != nil {
 			return err
 		}
-		if err := v.say(post + request("GET", pagePath) + request("GET", pagePath, "Connection: close")); err != nil {
+		if err := v.writeText(post + request("GET", pagePath) + request("GET", pagePath, "Connection: close")); err != nil {
 			return err
 		}
-		if _, err := v.hear("POST"); err != nil {
+		if _, err := v.readResponse("POST"); err != nil {
 			return fmt.Errorf("POST: %w", err)
 		}
 		if err := b.twoPages(v); err != nil {
@@ -162,8 +163,8 @@ func unexpectedBody(b *bench) error {
 	return nil
 }
 
-// twoPages reads two pages, the last on the connection; or nothing, of a connection that has ended.
-func (b *bench) twoPages(v *visitor) error {
+// twoPages reads two pages, the last on the connection; or nothing, if the connection was closed.
+func (b *bench) twoPages(v *httpConn) error {
 	for n := range 2 {
 		err := b.page(v)
 		if err != nil && n == 0 && closed(err) {
@@ -173,31 +174,31 @@ func (b *bench) twoPages(v *visitor) error {
 			return err
 		}
 	}
-	return v.over()
+	return v.expectClose()
 }
 
-// compressed: a client that takes gzip gets it, and another one the file as it is.
+// compressed checks that a client that accepts gzip receives it, and another client the plain file.
 func compressed(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
-	a, err := v.ask("GET", textPath, "Accept-Encoding: gzip")
+	a, err := v.do("GET", textPath, "Accept-Encoding: gzip")
 	if err == nil {
-		err = a.isZipped(b.www.files[textPath])
+		err = a.checkGzip(b.www.files[textPath])
 	}
 	if err != nil {
-		return fmt.Errorf("to a client that takes gzip: %w", err)
+		return fmt.Errorf("to a client that accepts gzip: %w", err)
 	}
 	if err := b.get(v, textPath); err != nil {
-		return fmt.Errorf("to a client that does not say that it takes gzip: %w", err)
+		return fmt.Errorf("to a client without Accept-Encoding: %w", err)
 	}
 	return nil
 }
 
-// isZipped says what is wrong with a response that is to be this content, compressed.
-func (a answer) isZipped(content []byte) error {
-	if err := a.isStatus(http.StatusOK); err != nil {
+// checkGzip returns an error if the response is not this content, compressed.
+func (a response) checkGzip(content []byte) error {
+	if err := a.checkStatus(http.StatusOK); err != nil {
 		return err
 	}
 	if how := a.Header.Get("Content-Encoding"); how != "gzip" {
@@ -211,5 +212,5 @@ func (a answer) isZipped(content []byte) error {
 	if err != nil {
 		return fmt.Errorf("expected a body that can be decompressed: %w", err)
 	}
-	return same(plain, content)
+	return compareBody(plain, content)
 }

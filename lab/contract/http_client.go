@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// visitor is one HTTP connection, on which requests are written as bytes: well-formed clients can't
-// ask badly.
-type visitor struct {
+// httpConn is one HTTP connection. Requests are written as bytes, because well-formed clients
+// cannot send malformed requests.
+type httpConn struct {
 	*client
 	in *bufio.Reader
 }
 
-// answer is one response, its body whole and decoded from chunks.
-type answer struct {
+// answer is one response, with its whole body decoded from chunks.
+type response struct {
 	*http.Response
 	body []byte
 }
 
-// visit connects.
-func (b *bench) visit() (*visitor, error) {
+// dialHTTP connects.
+func (b *bench) dialHTTP() (*httpConn, error) {
 	c, err := b.dial(0)
 	if err != nil {
 		return nil, err
 	}
-	return &visitor{c, bufio.NewReader(c)}, nil
+	return &httpConn{c, bufio.NewReader(c)}, nil
 }
 
-// visitAll connects n times; the check's end closes them.
-func (b *bench) visitAll(n int) (all []*visitor, err error) {
+// dialAllHTTP connects n times; the end of the check closes the connections.
+func (b *bench) dialAllHTTP(n int) (all []*httpConn, err error) {
 	for range n {
-		v, err := b.visit()
+		v, err := b.dialHTTP()
 		if err != nil {
 			return nil, err
 		}
@@ -44,50 +44,50 @@ func (b *bench) visitAll(n int) (all []*visitor, err error) {
 	return all, nil
 }
 
-// request is the text of a request of HTTP/1.1 without a body.
+// request returns the text of an HTTP/1.1 request without a body.
 func request(method, path string, fields ...string) string {
 	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: contract"}, fields...)
 	return strings.Join(lines, "\r\n") + "\r\n\r\n"
 }
 
-// say writes bytes as they are.
-func (v *visitor) say(text string) error {
+// writeText writes text as it is.
+func (v *httpConn) writeText(text string) error {
 	if _, err := v.Write([]byte(text)); err != nil {
-		return fmt.Errorf("expected the server to take %.40q: %w", text, plain(err))
+		return fmt.Errorf("expected the server to take %.40q: %w", text, describeError(err))
 	}
 	return nil
 }
 
-// hear reads the response to a request with the method.
-func (v *visitor) hear(method string) (answer, error) {
+// readResponse reads the response to a request with the method.
+func (v *httpConn) readResponse(method string) (response, error) {
 	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
 	if err != nil {
-		return answer{}, fmt.Errorf("expected a response: %w", plain(err))
+		return response{}, fmt.Errorf("expected a response: %w", describeError(err))
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), plain(err))
+		return response{}, fmt.Errorf("expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), describeError(err))
 	}
-	return answer{r, body}, nil
+	return response{r, body}, nil
 }
 
-// ask sends a request and reads its response.
-func (v *visitor) ask(method, path string, fields ...string) (answer, error) {
-	if err := v.say(request(method, path, fields...)); err != nil {
-		return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+// do sends a request and reads its response.
+func (v *httpConn) do(method, path string, fields ...string) (response, error) {
+	if err := v.writeText(request(method, path, fields...)); err != nil {
+		return response{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	a, err := v.hear(method)
+	a, err := v.readResponse(method)
 	if err != nil {
 		return a, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return a, nil
 }
 
-// get asks for a file and sees that exactly this comes back.
-func (v *visitor) get(path string, content []byte, fields ...string) error {
-	a, err := v.ask("GET", path, fields...)
+// get requests a file and checks its response.
+func (v *httpConn) get(path string, content []byte, fields ...string) error {
+	a, err := v.do("GET", path, fields...)
 	if err == nil {
-		err = a.isFile(path, content)
+		err = a.checkFile(path, content)
 	}
 	if err != nil && !strings.HasPrefix(err.Error(), "GET ") {
 		err = fmt.Errorf("GET %s: %w", path, err)
@@ -95,16 +95,16 @@ func (v *visitor) get(path string, content []byte, fields ...string) error {
 	return err
 }
 
-// isFile says what is wrong with the response to a GET of a file with this content.
-func (a answer) isFile(path string, content []byte) error {
-	if err := a.headOf(path, content); err != nil {
+// checkFile returns an error if the response is not the one to a GET of a file with this content.
+func (a response) checkFile(path string, content []byte) error {
+	if err := a.checkHeader(path, content); err != nil {
 		return err
 	}
-	return same(a.body, content)
+	return compareBody(a.body, content)
 }
 
-// headOf says what is wrong with the head of the response to a GET or HEAD of a file.
-func (a answer) headOf(path string, content []byte) error {
+// checkHeader returns an error if the header of the response to a GET or HEAD of a file is wrong.
+func (a response) checkHeader(path string, content []byte) error {
 	kind := a.Header.Get("Content-Type")
 	switch {
 	case a.StatusCode != http.StatusOK:
@@ -117,8 +117,8 @@ func (a answer) headOf(path string, content []byte) error {
 	return nil
 }
 
-// same says where a body differs from what it should be.
-func same(got, want []byte) error {
+// compareBody returns an error with the first difference of two bodies.
+func compareBody(got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil
 	}
@@ -129,19 +129,20 @@ func same(got, want []byte) error {
 	return fmt.Errorf("expected the %d bytes of the file, saw %d, other ones from byte %d", len(want), len(got), i)
 }
 
-// over sees that the server closes the connection, and sends nothing more before.
-func (v *visitor) over() error {
+// expectClose checks that the server closes the connection without sending anything more.
+func (v *httpConn) expectClose() error {
 	rest, err := io.ReadAll(v.in)
 	switch {
 	case err != nil:
-		return fmt.Errorf("expected the server to close the connection: %w", plain(err))
+		return fmt.Errorf("expected the server to close the connection: %w", describeError(err))
 	case len(rest) > 0:
 		return fmt.Errorf("expected nothing more, saw %.60q", rest)
 	}
 	return nil
 }
 
-// closed says whether an error of hear means that the connection ended in place of a response.
+// closed reports whether an error of readResponse means that the connection ended without a
+// response.
 func closed(err error) bool {
 	return errors.Is(err, errEnded) || errors.Is(err, errReset)
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// fromDisk: the page is read on each request. One that is changed is seen at once, also one of
-// another size.
+// fromDisk checks that the page is read for each request: a changed file is served at once, also
+// with another size.
 func fromDisk(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func fromDisk(b *bench) error {
 	return nil
 }
 
-// sleep: each request sleeps at least as long as the server was told.
+// sleep checks that each request sleeps at least as long as configured.
 func sleep(b *bench) error {
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -44,23 +44,23 @@ func sleep(b *bench) error {
 	return nil
 }
 
-// sleepBeside: of the requests on one connection the tenth sleeps, far longer than anybody waits
-// here, and holds up nobody else's.
+// sleepBeside checks that a sleeping request does not delay others. Of the requests on one
+// connection the tenth sleeps, for longer than the timeout of the check.
 func sleepBeside(b *bench) error {
 	sleeper, err := b.asleep()
 	if err != nil {
 		return err
 	}
 	for range 4 {
-		v, err := b.visit()
+		v, err := b.dialHTTP()
 		if err == nil {
 			err = b.get(v, pagePath)
 		}
 		if err != nil {
-			return fmt.Errorf("beside a request that sleeps: %w", err)
+			return fmt.Errorf("with a request that sleeps: %w", err)
 		}
 	}
-	if err := sleeper.SetReadDeadline(time.Now().Add(aMoment)); err != nil {
+	if err := sleeper.SetReadDeadline(time.Now().Add(exitNotice)); err != nil {
 		return err
 	}
 	if _, err := sleeper.in.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -69,10 +69,10 @@ func sleepBeside(b *bench) error {
 	return nil
 }
 
-// asleep makes nine requests, which do not sleep, and a tenth, which does. It returns when the
-// server has read it.
-func (b *bench) asleep() (*visitor, error) {
-	v, err := b.visit()
+// asleep makes nine requests that do not sleep, and a tenth that does. It returns when the server
+// has read the tenth.
+func (b *bench) asleep() (*httpConn, error) {
+	v, err := b.dialHTTP()
 	if err != nil {
 		return nil, err
 	}
@@ -81,33 +81,33 @@ func (b *bench) asleep() (*visitor, error) {
 			return nil, fmt.Errorf("request %d, of which every %dth sleeps: %w", n+1, sleepEvery, err)
 		}
 	}
-	if err := v.say(request("GET", pagePath)); err != nil {
+	if err := v.writeText(request("GET", pagePath)); err != nil {
 		return nil, err
 	}
-	return v, b.read(v.client)
+	return v, b.awaitRead(v.client)
 }
 
-// read waits until the server has read all that c sent, as far as that can be seen.
-func (b *bench) read(c *client) error {
+// awaitRead waits until the server has read all that c sent, as far as the system shows it.
+func (b *bench) awaitRead(c *client) error {
 	if err := b.arrived(c); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(b.patience); b.process.Unread() > 0; time.Sleep(look) {
+	for deadline := time.Now().Add(b.timeout); b.process.Unread() > 0; time.Sleep(pollInterval) {
 		if time.Now().After(deadline) {
-			return errors.New("expected the server to read a request, saw it waiting")
+			return errors.New("expected the server to read a request, saw it unread")
 		}
 	}
 	return nil
 }
 
-// endWhileAsleep: SIGTERM comes while a request sleeps and a connection is idle. The request is
-// answered before its time, and the server ends.
+// endWhileAsleep checks SIGTERM while a request sleeps and a connection is idle. The request is
+// answered before its time, and the server exits.
 func endWhileAsleep(b *bench) error {
 	sleeper, err := b.asleep()
 	if err != nil {
 		return err
 	}
-	idle, err := b.visit()
+	idle, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
@@ -119,45 +119,44 @@ func endWhileAsleep(b *bench) error {
 	return b.endDuring(func() error { return b.page(sleeper) })
 }
 
-// endWhileSending: SIGTERM comes while a large file is on its way to a client, which reads on, and
-// a connection is idle. All of the file arrives, and the server ends.
+// endWhileSending checks SIGTERM while a large file is being sent to a client, which reads on, and
+// a connection is idle. The whole file arrives, and the server exits.
 func endWhileSending(b *bench) error {
 	if err := b.www.putBig(); err != nil {
 		return err
 	}
-	idle, err := b.visit()
+	idle, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
 	if err := b.getAll(idle); err != nil {
 		return err
 	}
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err != nil {
 		return err
 	}
 	if err := v.SetReadBuffer(64 << 10); err != nil {
 		return err
 	}
-	if err := v.say(request("GET", bigPath)); err != nil {
+	if err := v.writeText(request("GET", bigPath)); err != nil {
 		return err
 	}
 	if _, err := v.in.Peek(1); err != nil {
-		return fmt.Errorf("GET %s: expected a response: %w", bigPath, plain(err))
+		return fmt.Errorf("GET %s: expected a response: %w", bigPath, describeError(err))
 	}
 	return b.endDuring(func() error {
-		a, err := v.hear("GET")
+		a, err := v.readResponse("GET")
 		if err != nil {
 			return err
 		}
-		return a.isFile(bigPath, b.www.files[bigPath])
+		return a.checkFile(bigPath, b.www.files[bigPath])
 	})
 }
 
-// endDuring stops the server while answered reads the response that is due, and sees that both go
-// well.
+// endDuring stops the server while answered reads the outstanding response, and checks both.
 func (b *bench) endDuring(answered func() error) error {
-	stopped := make(chan error, 1) // from the stopping goroutine, which ends then; one result
+	stopped := make(chan error, 1) // one result, from the stopping goroutine
 	go func() { stopped <- b.stop() }()
 	err := answered()
 	if stop := <-stopped; stop != nil {
@@ -172,14 +171,14 @@ func (b *bench) endDuring(answered func() error) error {
 	return nil
 }
 
-// interruptWeb: SIGINT, which a terminal sends, ends the server like SIGTERM does.
+// interruptWeb checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
 func interruptWeb(b *bench) error {
 	end, err := b.start()
 	defer end()
 	if err != nil {
 		return err
 	}
-	v, err := b.visit()
+	v, err := b.dialHTTP()
 	if err == nil {
 		err = b.get(v, pagePath)
 	}
@@ -189,7 +188,7 @@ func interruptWeb(b *bench) error {
 	if err := syscall.Kill(b.process.PID(), syscall.SIGINT); err != nil {
 		return err
 	}
-	if err := b.gone(); err != nil {
+	if err := b.awaitExit(); err != nil {
 		return fmt.Errorf("after SIGINT: %w", err)
 	}
 	return nil

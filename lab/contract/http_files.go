@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// www is the folder that a server is to serve, with what is in it.
+// www is the folder that a server serves, with its files.
 type www struct {
 	dir   string
-	files map[string][]byte // by path in a request
+	files map[string][]byte // by path of a request
 }
 
 const (
@@ -20,7 +20,8 @@ const (
 	bigPath  = "/big.bin"
 )
 
-// newWWW makes the folder in dir. Everybody may read it: servers that leave their privileges must.
+// newWWW creates the folder in dir. All users may read it, because some servers drop their
+// privileges.
 func newWWW(dir string) (*www, error) {
 	w := &www{dir: filepath.Join(dir, "www"), files: map[string][]byte{}}
 	if err := errors.Join(os.Mkdir(w.dir, 0o755), os.Chmod(w.dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
@@ -32,27 +33,27 @@ func newWWW(dir string) (*www, error) {
 	return w, w.put(textPath, pageOf("Four kilobytes of text that can be compressed.", 4096))
 }
 
-// pageOf is an HTML page of a given size that says something, again and again.
+// pageOf returns an HTML page of the given size that repeats text.
 func pageOf(text string, size int) []byte {
 	const head, tail = "<!DOCTYPE html><html><body><p>", "</p></body></html>\n"
 	text = strings.Repeat(text+" ", size/len(text)+1)
 	return []byte(head + text[:size-len(head)-len(tail)] + tail)
 }
 
-// put writes a file, which may be there already.
+// put creates or replaces a file.
 func (w *www) put(path string, content []byte) error {
 	w.files[path] = content
 	file := filepath.Join(w.dir, path)
 	if err := os.WriteFile(file, content, 0o644); err != nil {
 		return err
 	}
-	return os.Chmod(file, 0o644) // whatever this process gives to files that it makes
+	return os.Chmod(file, 0o644) // regardless of the umask
 }
 
-// bigSize is more than the kernel takes from a server for a client that does not read, in bytes.
+// bigSize is more bytes than the kernel buffers for a client that does not read.
 const bigSize = 16 << 20
 
-// putBig writes a file of bigSize.
+// putBig creates a file of bigSize.
 func (w *www) putBig() error {
 	content := make([]byte, bigSize)
 	for i := 0; i+8 <= len(content); i += 8 {
@@ -61,7 +62,7 @@ func (w *www) putBig() error {
 	return w.put(bigPath, content)
 }
 
-// paths are what a server of the workload has to serve.
+// paths returns the files that a server of the workload must serve.
 func (b *bench) paths() []string {
 	if b.params.Workload == "page" {
 		return []string{pagePath}
@@ -69,22 +70,22 @@ func (b *bench) paths() []string {
 	return []string{pagePath, textPath}
 }
 
-// get asks for a file of the folder.
-func (b *bench) get(v *visitor, path string, fields ...string) error {
+// get requests a file of the folder and checks its response.
+func (b *bench) get(v *httpConn, path string, fields ...string) error {
 	return v.get(path, b.www.files[path], fields...)
 }
 
-// page reads the page, which was asked for.
-func (b *bench) page(v *visitor) error {
-	a, err := v.hear("GET")
+// page reads the response to a request for the page.
+func (b *bench) page(v *httpConn) error {
+	a, err := v.readResponse("GET")
 	if err != nil {
 		return err
 	}
-	return a.isFile(pagePath, b.www.files[pagePath])
+	return a.checkFile(pagePath, b.www.files[pagePath])
 }
 
-// getAll asks for each file once.
-func (b *bench) getAll(v *visitor) error {
+// getAll requests each file once.
+func (b *bench) getAll(v *httpConn) error {
 	for _, path := range b.paths() {
 		if err := b.get(v, path); err != nil {
 			return err

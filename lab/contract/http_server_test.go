@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// faultyWeb is an HTTP server that keeps the contract, but for one fault.
+// faultyWeb is an HTTP server that fulfils the contract, except for one fault.
 type faultyWeb struct {
 	fault, www string
 	sleep      time.Duration
@@ -29,11 +29,11 @@ type faultyWeb struct {
 	gzip       bool
 
 	requests, visitors atomic.Int64
-	global             sync.Mutex // held where the fault is to let nobody by
+	global             sync.Mutex // held if the fault is to serve one request at a time
 	first              sync.Once
-	page               []byte // what the first request read, where the fault is not to read again
+	page               []byte // the first content, if the fault is not to read the file again
 	handlers           sync.WaitGroup
-	stop               chan struct{} // closed by SIGTERM: sleeps and waiting for requests end
+	stop               chan struct{} // closed by SIGTERM: sleeps and waits for requests end
 }
 
 func serveWeb(args []string) int {
@@ -134,7 +134,7 @@ func (f *faultyWeb) handle(c net.Conn) {
 	}
 }
 
-// read reads a request and drops its body.
+// read reads a request and discards its body.
 func (f *faultyWeb) read(c net.Conn, in *bufio.Reader) (*http.Request, error) {
 	if f.fault == "reads once" {
 		buf := make([]byte, 4096)
@@ -156,7 +156,7 @@ func (f *faultyWeb) read(c net.Conn, in *bufio.Reader) (*http.Request, error) {
 	return r, err
 }
 
-// answer writes a response, and says whether the connection goes on.
+// answer writes a response, and reports whether the connection stays open.
 func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 	n := f.requests.Add(1)
 	f.rest(n)
@@ -207,7 +207,7 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 	return !r.Close && r.ProtoMinor == 1
 }
 
-// file is what is on disk at a path, nil if there is nothing.
+// file returns the file at a path, nil if there is none.
 func (f *faultyWeb) file(path string) []byte {
 	body, err := os.ReadFile(filepath.Join(f.www, filepath.Clean("/"+path)))
 	if err != nil {
@@ -220,7 +220,7 @@ func (f *faultyWeb) file(path string) []byte {
 	return body
 }
 
-// rest sleeps if it is the turn of the request with number n.
+// rest sleeps if the request with number n has to sleep.
 func (f *faultyWeb) rest(n int64) {
 	if f.fault == "sleeps for all" {
 		f.global.Lock()

@@ -9,7 +9,7 @@ import (
 	"weir/lab/subject"
 )
 
-// faultyWebSubject describes the HTTP server of the tests with a fault ("" for none).
+// faultyWebSubject returns the tests' HTTP server with a fault (empty: none).
 func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
 	return ownSubject(t, `paradigm="goroutine per connection"
@@ -17,7 +17,7 @@ workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--
 		"--sleep-every", "{sleep_every}", "--gzip={gzip}")
 }
 
-func TestAGoodWebServerPasses(t *testing.T) {
+func TestCorrectWebServerPasses(t *testing.T) {
 	t.Parallel()
 	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files"), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
@@ -30,7 +30,7 @@ func TestAGoodWebServerPasses(t *testing.T) {
 	}
 }
 
-// As with streams: every fault is caught by its check, and every check catches one.
+// TestEveryWebFaultIsCaught: every fault is caught by its check, and every check catches a fault.
 func TestEveryWebFaultIsCaught(t *testing.T) {
 	faults := []struct {
 		fault, workload, check, want string
@@ -44,18 +44,18 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"reads once", "page", "requests in pieces", "a request in single bytes: expected"},
 		{"body after HEAD", "page", "HEAD", "after HEAD on the same connection"},
 		{"finds everything", "files", "404", "expected status 404, saw 200"},
-		{"closes after 404", "page", "404", "after what is not there"},
+		{"closes after 404", "page", "404", "after a missing file"},
 		{"never closes", "page", "Connection: close", "expected the server to close the connection"},
 		{"wants a host", "page", "HTTP/1.0", "expected status 200, saw 400"},
 		{"answers rubbish", "page", "rubbish", "expected status 400 or none"},
-		{"dies of rubbish", "files", "rubbish", "did not live"},
+		{"dies of rubbish", "files", "rubbish", "exited early"},
 		{"leaves bodies", "page", "POST", "after a POST with a body: expected status 200, saw 404"},
 		{"takes 50", "page", "100 visitors", "on one of 100 connections"},
-		{"one at a time", "page", "half a request", "beside a visitor with half a request"},
+		{"one at a time", "page", "half a request", "with a client that has sent half a request"},
 		{"reads the page once", "page", "from disk", "after the file was changed"},
 		{"does not sleep", "page", "sleep", "expected a request to sleep for 200 ms"},
 		{"does not sleep", "page", "sleep beside others", "expected request 10 to sleep"},
-		{"sleeps for all", "page", "sleep beside others", "beside a request that sleeps"},
+		{"sleeps for all", "page", "sleep beside others", "with a request that sleeps"},
 		{"does not compress", "files", "gzip", `expected Content-Encoding gzip, saw ""`},
 		{"compresses for the others", "files", "gzip", "expected Content-Encoding gzip"},
 		{"drops at SIGTERM", "page", "SIGTERM while answering", "a response that was due"},
@@ -70,19 +70,19 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
 			t.Parallel()
 			found := Check(t.Context(), faultyWebSubject(t, f.fault, f.workload),
-				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Patience: 4 * time.Second})
+				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("not caught: %+v", found)
+				t.Fatalf("got no failure: %+v", found)
 			}
 			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
-				t.Errorf("the error does not say %q: %s", f.want, text)
+				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
 			}
 		})
 	}
 	for _, c := range webChecks {
 		shared := slices.ContainsFunc(checks, func(s check) bool { return s.name == c.name })
 		if !covered[c.name] && !shared {
-			t.Errorf("no fault is caught by %q", c.name)
+			t.Errorf("got no fault that is caught by %q", c.name)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// look is the time between two looks at the output.
-const look = 5 * time.Millisecond
+// pollInterval is the interval of checks of the output.
+const pollInterval = 5 * time.Millisecond
 
-// afterEnd is how long output may come after the ends of the connections: published programs write
-// when a child exits.
-const afterEnd = 2 * time.Second
+// outputGrace is how long output may arrive after the ends of the connections: published programs
+// write when a child exits.
+const outputGrace = 2 * time.Second
 
-// output is all that the server wrote to standard output so far, the escapes of a published program
+// output returns the server's standard output so far, with the escapes of a published program
 // undone.
 func (b *bench) output() ([]byte, error) {
 	text, err := os.ReadFile(b.out.Name())
@@ -25,8 +25,8 @@ func (b *bench) output() ([]byte, error) {
 	return unquote(text), nil
 }
 
-// unquote undoes Go's %q: text is a row of quoted strings, perhaps with blanks between them. The
-// part that is not stays as it is.
+// unquote undoes Go's %q: text is a sequence of quoted strings, optionally separated by newlines.
+// Any other text is unchanged.
 func unquote(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte{'"'}) {
 		return text
@@ -43,9 +43,8 @@ func unquote(text []byte) []byte {
 	return plain
 }
 
-// written waits until at least n bytes of output are there. It does not wait in vain for a dead
-// server.
-func (b *bench) written(n int, within time.Duration) error {
+// awaitBytes waits for at least n bytes of output. It stops waiting when the server has exited.
+func (b *bench) awaitBytes(n int, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for {
 		dead := b.process.Exit() != nil
@@ -60,20 +59,20 @@ func (b *bench) written(n int, within time.Duration) error {
 		case dead || time.Now().After(deadline):
 			return fmt.Errorf("expected %d bytes of output within %v, saw %d", n, within, len(output))
 		}
-		time.Sleep(look)
+		time.Sleep(pollInterval)
 	}
 }
 
-// settle waits for what the connections sent to come out, and returns what judges it. That it is
-// short in time is no error yet: the judgement says which bytes are missing.
-func (b *bench) settle(amounts []amount) (verify, error) {
+// awaitAmounts waits for the output of what the connections sent, and returns the function that
+// judges it. Missing output is no error here: the judgement reports which bytes are missing.
+func (b *bench) awaitAmounts(amounts []amount) (verify, error) {
 	if b.echoes() {
-		return nothing, nil
+		return noOutput, nil
 	}
 	total := 0
 	for _, a := range amounts {
 		total += a.least
 	}
-	_ = b.written(total, afterEnd)
-	return exactly(amounts), nil
+	_ = b.awaitBytes(total, outputGrace)
+	return expectAmounts(amounts), nil
 }

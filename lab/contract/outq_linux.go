@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unacknowledged is how many sent bytes the other side's kernel has not confirmed (SIOCOUTQ,
+// unacknowledged returns how many sent bytes the peer's kernel has not acknowledged (SIOCOUTQ,
 // tcp(7)).
 func unacknowledged(c *net.TCPConn) (n int, err error) {
 	raw, err := c.SyscallConn()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// at is the byte that connection number (0 to 15) sends at position i (0 for its first byte).
+// at returns the byte that connection number (0 to 15) sends at position i (from 0).
 func at(number, i int) byte {
 	h := uint32(i)*2654435761 + uint32(number)*40503
 	h ^= h >> 15
@@ -13,7 +13,7 @@ func at(number, i int) byte {
 	return byte(number<<4) | byte(h>>28)
 }
 
-// pattern is n bytes of a connection's, from position from.
+// pattern returns n bytes of a connection, starting at position from.
 func pattern(number, from, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -22,12 +22,12 @@ func pattern(number, from, n int) []byte {
 	return b
 }
 
-// clue is how many bytes are compared to find out where a piece of output belongs: 32 half bytes
-// are unique.
-const clue = 32
+// matchLength is how many bytes are compared to locate a part of the output: 32 half bytes are
+// unique.
+const matchLength = 32
 
-// judge says what is wrong with the bytes got from a connection that sent most bytes, at least
-// least of which must be there: nil if they are the beginning of what was sent.
+// judge returns what is wrong with the bytes received from a connection that sent most bytes, of
+// which at least least must be present. It returns nil if they are the start of what was sent.
 func judge(number int, got []byte, least, most int) error {
 	for i, x := range got[:min(len(got), most)] {
 		if x != at(number, i) {
@@ -43,14 +43,14 @@ func judge(number int, got []byte, least, most int) error {
 	return nil
 }
 
-// diagnose says what happened at got[i], the first byte that is not as sent.
+// diagnose describes the fault at got[i], the first byte that differs from what was sent.
 func diagnose(number int, got []byte, i, sent int) error {
 	want := pattern(number, 0, sent)
-	window := got[i:min(i+clue, len(got))]
+	window := got[i:min(i+matchLength, len(got))]
 	q := bytes.Index(want, window)
-	skipped := want[i:min(i+clue, len(want))]
+	skipped := want[i:min(i+matchLength, len(want))]
 	switch {
-	case q < 0 || len(window) < clue/2:
+	case q < 0 || len(window) < matchLength/2:
 		return fmt.Errorf("connection %d: expected 0x%02x as byte %d of %d, saw 0x%02x: bytes are changed or out of order",
 			number, at(number, i), i, sent, got[i])
 	case q < i:
@@ -61,7 +61,7 @@ func diagnose(number int, got []byte, i, sent int) error {
 	return fmt.Errorf("connection %d: bytes %d to %d of %d are lost", number, i, q-1, sent)
 }
 
-// split sorts output by the connections that it carries.
+// split separates output by connection.
 func split(output []byte) (byNumber [16][]byte) {
 	for _, x := range output {
 		byNumber[x>>4] = append(byNumber[x>>4], x)
@@ -69,12 +69,12 @@ func split(output []byte) (byNumber [16][]byte) {
 	return byNumber
 }
 
-// amount is what the output must hold of a connection: at least least and at most most bytes, from
-// its first on.
+// amount is the output that a connection must have: at least least and at most most bytes, from its
+// first on.
 type amount struct{ number, least, most int }
 
-// exactly judges that the output holds these amounts and nothing else.
-func exactly(amounts []amount) verify {
+// expectAmounts judges that the output contains these amounts and nothing else.
+func expectAmounts(amounts []amount) verify {
 	return func(output []byte) error {
 		all := split(output)
 		for _, a := range amounts {
@@ -85,13 +85,13 @@ func exactly(amounts []amount) verify {
 		}
 		for number, rest := range all {
 			if len(rest) > 0 {
-				return fmt.Errorf("standard output: %d bytes that nobody sent, such as %q (they look like connection %d)",
-					len(rest), rest[:min(len(rest), clue)], number)
+				return fmt.Errorf("standard output: %d bytes that were not sent, such as %q (they look like connection %d)",
+					len(rest), rest[:min(len(rest), matchLength)], number)
 			}
 		}
 		return nil
 	}
 }
 
-// nothing judges that there is no output.
-func nothing(output []byte) error { return exactly(nil)(output) }
+// noOutput judges that there is no output.
+func noOutput(output []byte) error { return expectAmounts(nil)(output) }

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// faulty is a server that keeps the contract, but for one fault.
+// faulty is a server that fulfils the contract, except for one fault.
 type faulty struct {
 	fault, workload  string
 	size, work, wait int
 	out              sync.Mutex
-	global           sync.Mutex // held where the fault is to serve one at a time
+	global           sync.Mutex // held if the fault is to serve one connection at a time
 	handlers         sync.WaitGroup
 	mu               sync.Mutex
 	conns            map[net.Conn]bool
@@ -111,7 +111,7 @@ func (f *faulty) accept(l net.Listener) {
 		f.mu.Lock()
 		f.conns[c] = true
 		f.mu.Unlock()
-		// not those open: a quick client leaves before the hundredth comes
+		// not the open ones: a quick client leaves before the hundredth connects
 		if f.fault == "takes 100" && accepted > 100 {
 			c.Close()
 			continue
@@ -141,7 +141,7 @@ func (f *faulty) handle(c net.Conn) {
 			k := (messages+n)/f.size - messages/f.size
 			messages += n
 			if f.fault == "drops at SIGTERM" && messages > f.size {
-				select {} // the signal finds the rest unhandled, however fast the machine is
+				select {} // SIGTERM finds the rest unhandled on any machine
 			}
 			f.burn(k)
 			if f.fault == "drops what waits at SIGTERM" && k > 0 {
@@ -167,8 +167,8 @@ func (f *faulty) handle(c net.Conn) {
 	}
 }
 
-// read reads. A deadline hides what has arrived from one who comes late to read it: after SIGTERM
-// that is looked for once more.
+// read reads. An expired deadline hides input that arrived before it: after SIGTERM it reads once
+// more.
 func read(c net.Conn, buf []byte) (n int, err error) {
 	if n, err = c.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
@@ -186,7 +186,7 @@ func read(c net.Conn, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// burn spends what a message costs.
+// burn uses the CPU of a message.
 func (f *faulty) burn(k int) {
 	if k == 0 {
 		return
@@ -207,7 +207,7 @@ func (f *faulty) burn(k int) {
 	}
 }
 
-// put writes what was read to where it belongs.
+// put writes the input to standard output or to the connection.
 func (f *faulty) put(c net.Conn, b []byte, total int) {
 	f.out.Lock()
 	f.reads++

@@ -21,49 +21,49 @@ import (
 	"weir/wire"
 )
 
-// stackChecks are the contract of a TCP/IP stack under test: of the services that stand on it.
+// stackChecks is the contract of a TCP/IP stack under test: that of its services.
 var stackChecks = []check{
-	{name: "ping", shares: true, run: stacked(answersPings)},
-	{name: "echo", shares: true, run: stacked(stackEchoes)},
-	{name: "discard", shares: true, run: stacked(stackDiscards)},
-	{name: "source", shares: true, run: stacked(stackSends)},
-	{name: "100 clients", shares: true, run: stacked(hundredClients)},
-	{name: "SIGUSR1", shares: true, run: stacked(tellsOfItsCollector)},
-	{name: "SIGTERM while busy", full: true, run: stacked(endsWhileBusy)},
+	{name: "ping", shares: true, run: ignoringOutput(answersPings)},
+	{name: "echo", shares: true, run: ignoringOutput(stackEchoes)},
+	{name: "discard", shares: true, run: ignoringOutput(stackDiscards)},
+	{name: "source", shares: true, run: ignoringOutput(stackSends)},
+	{name: "100 clients", shares: true, run: ignoringOutput(hundredClients)},
+	{name: "SIGUSR1", shares: true, run: ignoringOutput(reportsGC)},
+	{name: "SIGTERM while busy", full: true, run: ignoringOutput(endsWhileBusy)},
 	{name: "bad flags", full: true, own: true, alone: badStackFlags},
 }
 
-// stacked makes a check of one that minds no output: a stack says that it is ready, and what its
-// collector has done.
-func stacked(run func(*bench) error) func(*bench) (verify, error) {
+// ignoringOutput converts a check that ignores the output: a stack prints that it is ready, and its
+// garbage collector's report.
+func ignoringOutput(run func(*bench) error) func(*bench) (verify, error) {
 	return func(b *bench) (verify, error) { return func([]byte) error { return nil }, run(b) }
 }
 
-// The services of a stack.
+// The ports of a stack's services.
 const (
 	echoPort    = 7
 	discardPort = 9
 	sourcePort  = 19
 )
 
-// wires counts networks: each has a name of its own.
-var wires atomic.Int64
+// networkCount counts networks, because each needs a unique name.
+var networkCount atomic.Int64
 
-// wired makes a network for the stack.
-func wired(s *subject.Subject) (*network.Network, error) {
+// newNetwork creates a network for the stack.
+func newNetwork(s *subject.Subject) (*network.Network, error) {
 	kind := network.Tap
 	if s.Network == "veth" {
 		kind = network.Cable
 	}
-	return kind(fmt.Sprintf("wc%d-%d", os.Getpid(), wires.Add(1)))
+	return kind(fmt.Sprintf("wc%d-%d", os.Getpid(), networkCount.Add(1)))
 }
 
-// nowhere says why there is no place for a subject to listen at host.
-func nowhere(s *subject.Subject, host string) string {
+// unavailable returns why a subject cannot listen at host on this machine; empty if it can.
+func unavailable(s *subject.Subject, host string) string {
 	if s.IsStack() {
-		n, err := wired(s)
+		n, err := newNetwork(s)
 		if err != nil {
-			return fmt.Sprintf("this machine can make no network for it, which takes Linux, root and /dev/net/tun: %v", err)
+			return fmt.Sprintf("this machine cannot create a network for it, which needs Linux, root and /dev/net/tun: %v", err)
 		}
 		if err := n.Close(); err != nil {
 			return err.Error()
@@ -73,36 +73,37 @@ func nowhere(s *subject.Subject, host string) string {
 	if _, err := subject.FreePort(host); err != nil {
 		return fmt.Sprintf("this machine has no %s: %v", host, err)
 	}
-	return deafTo(s, host)
+	return cannotListen(s, host)
 }
 
-// seat finds a place for the server: a port, or a network for a stack, which undo takes away again.
-func (b *bench) seat() (undo func() error, err error) {
+// allocate finds a port for the server, or creates a network for a stack, which undo removes.
+func (b *bench) allocate() (undo func() error, err error) {
 	if !b.subject.IsStack() {
 		b.params.Port, err = subject.FreePort(b.params.Host)
 		return func() error { return nil }, err
 	}
-	if b.network, err = wired(b.subject); err != nil {
+	if b.network, err = newNetwork(b.subject); err != nil {
 		return nil, err
 	}
 	b.params.Host, b.params.Port, b.params.Tap, b.params.Net = b.network.Host(), echoPort, b.network.Tap, b.network.Addr.String()
 	return b.network.Close, nil
 }
 
-// reach connects to a service of the stack, by the kernel on the other side.
-func (b *bench) reach(port int) (c *net.TCPConn, err error) {
+// dialService connects to a service of the stack from the kernel on the other side.
+func (b *bench) dialService(port int) (c *net.TCPConn, err error) {
 	err = network.In(b.network.Peer, func() error {
-		made, err := net.DialTimeout("tcp4", net.JoinHostPort(b.params.Host, strconv.Itoa(port)), b.patience)
+		made, err := net.DialTimeout("tcp4", net.JoinHostPort(b.params.Host, strconv.Itoa(port)), b.timeout)
 		if err == nil {
 			c = made.(*net.TCPConn)
-			err = c.SetDeadline(time.Now().Add(b.patience))
+			err = c.SetDeadline(time.Now().Add(b.timeout))
 		}
 		return err
 	})
 	return c, err
 }
 
-// answersPings: the stack answers echo requests by themselves, with what is in them.
+// answersPings checks that the stack itself answers echo requests (RFC 1122, section 3.2.2.6), with
+// their data.
 func answersPings(b *bench) error {
 	return network.In(b.network.Peer, func() error {
 		c, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
@@ -110,11 +111,11 @@ func answersPings(b *bench) error {
 			return err
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(b.patience)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(b.timeout)); err != nil {
 			return err
 		}
 		for n, size := range []int{0, 56, 1472, 3000} {
-			if err := pings(c, b.params.Host, uint16(n), size); err != nil {
+			if err := ping(c, b.params.Host, uint16(n), size); err != nil {
 				return fmt.Errorf("an echo request with %d bytes: %w", size, err)
 			}
 		}
@@ -122,8 +123,8 @@ func answersPings(b *bench) error {
 	})
 }
 
-// pings sends one request and waits for its answer.
-func pings(c net.PacketConn, host string, number uint16, size int) error {
+// ping sends one echo request and waits for its reply.
+func ping(c net.PacketConn, host string, number uint16, size int) error {
 	const request, id = 8, 0x7765
 	message := make([]byte, 8+size)
 	message[0] = request
@@ -140,20 +141,20 @@ func pings(c net.PacketConn, host string, number uint16, size int) error {
 		n, from, err := c.ReadFrom(answer)
 		switch {
 		case err != nil:
-			return fmt.Errorf("expected an answer: %w", err)
+			return fmt.Errorf("expected a reply: %w", err)
 		case n < 8 || answer[0] != 0 || from.String() != host || !bytes.Equal(answer[4:8], message[4:8]):
 		case !bytes.Equal(answer[8:n], message[8:]):
-			return fmt.Errorf("expected its %d bytes back, saw %d other ones", size, n-8)
+			return fmt.Errorf("expected its %d bytes echoed, saw %d different ones", size, n-8)
 		default:
 			return nil
 		}
 	}
 }
 
-// stackEchoes: what a client sends comes back, all of it and in order, a byte at once; after its
-// end comes the stack's.
+// stackEchoes checks that all bytes that a client sends are echoed in order, single bytes at once.
+// After the client's FIN comes the stack's.
 func stackEchoes(b *bench) error {
-	c, err := b.reach(echoPort)
+	c, err := b.dialService(echoPort)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func stackEchoes(b *bench) error {
 	for i := range sent {
 		sent[i] = byte(i * 7 >> 3)
 	}
-	failed := make(chan error, 1) // one answer, from the goroutine below
+	failed := make(chan error, 1) // one result, from the goroutine below
 	go func() {
 		_, err := c.Write(sent)
 		failed <- errors.Join(err, c.CloseWrite())
@@ -186,9 +187,9 @@ func stackEchoes(b *bench) error {
 	return nil
 }
 
-// discards sends so much, and sees the stack's end after its own.
-func (b *bench) discards(size int) error {
-	c, err := b.reach(discardPort)
+// discard sends size bytes and a FIN, and expects the stack's FIN.
+func (b *bench) discard(size int) error {
+	c, err := b.dialService(discardPort)
 	if err != nil {
 		return err
 	}
@@ -200,57 +201,57 @@ func (b *bench) discards(size int) error {
 		return err
 	}
 	if got, err := io.ReadAll(c); err != nil || len(got) > 0 {
-		return fmt.Errorf("expected nothing but the end of the connection after %d bytes, saw %d bytes, %v", size, len(got), err)
+		return fmt.Errorf("expected only the end of the connection after %d bytes, saw %d bytes, %v", size, len(got), err)
 	}
 	return nil
 }
 
 func stackDiscards(b *bench) error {
 	for _, size := range []int{0, 4096, 4 << 20} {
-		if err := b.discards(size); err != nil {
+		if err := b.discard(size); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hundredClients come at once, as the experiment's do.
+// hundredClients checks a hundred concurrent clients, as in the experiment.
 func hundredClients(b *bench) error {
-	return together(100, func(int) error { return b.discards(4096) })
+	return inParallel(100, func(int) error { return b.discard(4096) })
 }
 
-// stackSends: bytes come until the client has enough of them.
+// stackSends checks that the service sends until the client closes the connection.
 func stackSends(b *bench) error {
-	c, err := b.reach(sourcePort)
+	c, err := b.dialService(sourcePort)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	if n, err := io.CopyN(io.Discard, c, 8<<20); err != nil {
-		return fmt.Errorf("expected bytes without end, saw %d: %w", n, err)
+		return fmt.Errorf("expected endless bytes, saw %d: %w", n, err)
 	}
 	return nil
 }
 
-// tellsOfItsCollector: who has a collector answers SIGUSR1 with a line of JSON on standard output;
-// the others are not asked.
-func tellsOfItsCollector(b *bench) error {
+// reportsGC checks that a stack in Go answers SIGUSR1 with a line of JSON on standard output. Other
+// stacks do not receive the signal.
+func reportsGC(b *bench) error {
 	if b.subject.Language != "Go" {
 		return nil
 	}
 	if err := syscall.Kill(b.process.PID(), syscall.SIGUSR1); err != nil {
 		return err
 	}
-	for begin := time.Now(); time.Since(begin) < b.patience; time.Sleep(aMoment / 20) {
+	for begin := time.Now(); time.Since(begin) < b.timeout; time.Sleep(exitNotice / 20) {
 		output, err := b.output()
 		if err != nil {
 			return err
 		}
 		for line := range strings.Lines(string(output)) {
-			var told map[string]any
-			if strings.HasSuffix(line, "}\n") && json.Unmarshal([]byte(line), &told) == nil {
-				if told["heap_bytes"] == nil || told["pauses_ns"] == nil {
-					return fmt.Errorf("expected heap_bytes and pauses_ns in what SIGUSR1 has it print, saw %s", line)
+			var report map[string]any
+			if strings.HasSuffix(line, "}\n") && json.Unmarshal([]byte(line), &report) == nil {
+				if report["heap_bytes"] == nil || report["pauses_ns"] == nil {
+					return fmt.Errorf("expected heap_bytes and pauses_ns in the report after SIGUSR1, saw %s", line)
 				}
 				return nil
 			}
@@ -259,11 +260,11 @@ func tellsOfItsCollector(b *bench) error {
 	return errors.New("expected a line of JSON on standard output after SIGUSR1, saw none")
 }
 
-// endsWhileBusy: SIGTERM comes while connections are open, one is sent to and one sends. The stack
-// exits with status 0 and leaves nothing.
+// endsWhileBusy checks SIGTERM while connections are open, one of which receives and one sends. The
+// stack exits with status 0 and leaves no process.
 func endsWhileBusy(b *bench) error {
 	for _, port := range []int{echoPort, discardPort, sourcePort} {
-		c, err := b.reach(port)
+		c, err := b.dialService(port)
 		if err != nil {
 			return err
 		}
@@ -283,14 +284,15 @@ func endsWhileBusy(b *bench) error {
 	return nil
 }
 
-// badStackFlags: what cannot be meant is refused at once, in one line, with status 2.
+// badStackFlags checks that invalid flags are rejected at once, with one line on standard error and
+// exit status 2.
 func badStackFlags(b *bench) error {
 	p := b.params
 	p.Net = "nowhere"
-	if err := b.refuses(b.subject.Command(p), 2); err != nil {
-		return fmt.Errorf("an address that is none: %w", err)
+	if err := b.expectExit(b.subject.Command(p), 2); err != nil {
+		return fmt.Errorf("an invalid address: %w", err)
 	}
-	if err := b.refuses(append(slices.Clone(b.subject.Command(b.params)), "--no-such-flag"), 2); err != nil {
+	if err := b.expectExit(append(slices.Clone(b.subject.Command(b.params)), "--no-such-flag"), 2); err != nil {
 		return fmt.Errorf("an unknown flag: %w", err)
 	}
 	return nil

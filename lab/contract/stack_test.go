@@ -14,8 +14,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveStack is a TCP/IP stack, which is the kernel's, or one with a fault. The test binary runs it
-// when called with "stack FAULT HOST".
+// serveStack stands for a TCP/IP stack by using the kernel's, optionally with a fault. The test
+// binary runs it with the arguments "stack FAULT HOST".
 func serveStack(fault, host string) {
 	orders := make(chan os.Signal, 4) // from the runtime
 	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
@@ -63,7 +63,7 @@ func serveStack(fault, host string) {
 	}
 }
 
-// faultyStack describes the stack of the tests with a fault ("" for none).
+// faultyStack returns the tests' stack with a fault (empty: none).
 func faultyStack(t *testing.T, fault string) *subject.Subject {
 	t.Helper()
 	return ownSubject(t, `paradigm="the kernel's"
@@ -72,14 +72,14 @@ network="veth"
 ready="line: ready"`, "stack", fault, "{host}")
 }
 
-func TestStacksPassAndFailAsTheyShould(t *testing.T) {
+func TestFaultsOfStacksAreCaught(t *testing.T) {
 	for fault, want := range map[string]string{"": "", "swallows": "echo: expected 1048576 bytes back", "ends badly": "SIGTERM", "is mute": "SIGUSR1: expected a line of JSON"} {
 		t.Run("it "+fault, func(t *testing.T) {
 			t.Parallel()
 			said, o := "", Options{}
 			if fault == "is mute" {
-				// which is waited for in vain
-				o = Options{Only: []string{"SIGUSR1"}, Patience: time.Second}
+				// the timeout of this wait is reached
+				o = Options{Only: []string{"SIGUSR1"}, Timeout: time.Second}
 			}
 			for _, o := range Check(t.Context(), faultyStack(t, fault), o) {
 				if o.Skipped != "" && o.Name == "start" {
@@ -90,7 +90,7 @@ func TestStacksPassAndFailAsTheyShould(t *testing.T) {
 				}
 			}
 			if (want == "") != (said == "") || !strings.Contains(said, want) {
-				t.Errorf("it failed because %q, want %q", said, want)
+				t.Errorf("got failures %q, want %q", said, want)
 			}
 		})
 	}

@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// awkward are the cuts between which servers lose bytes: one, two, and around the size of a read.
-var awkward = []int{1, 2, 4095, 4096, 4097, 1, 8192, 2, 4096, 4096, 4096, 999, 1000, 1001, 12288}
+// boundarySizes are write sizes at which servers lose bytes: one, two, and around the size of a
+// read.
+var boundarySizes = []int{1, 2, 4095, 4096, 4097, 1, 8192, 2, 4096, 4096, 4096, 999, 1000, 1001, 12288}
 
-// cuts are the awkward ones and random ones, other ones for each connection but the same in each
-// run.
-func cuts(number int) []int {
+// writeSizes returns the boundary sizes and random ones, which differ between connections but not
+// between runs.
+func writeSizes(number int) []int {
 	r := rand.New(rand.NewPCG(uint64(number), 42))
-	all := append([]int(nil), awkward...)
+	all := append([]int(nil), boundarySizes...)
 	for range 40 {
 		all = append(all, 1+r.IntN(5000))
 	}
@@ -20,15 +21,15 @@ func cuts(number int) []int {
 	return all
 }
 
-// exact is the amount of connections that sent what they sent and ended.
-func exact(clients []*client) (amounts []amount) {
+// sentAmounts returns the amounts of connections that sent all their bytes and ended.
+func sentAmounts(clients []*client) (amounts []amount) {
 	for _, c := range clients {
 		amounts = append(amounts, amount{c.number, c.sent, c.sent})
 	}
 	return amounts
 }
 
-// dialAll opens one connection for each number; the caller closes them, also after an error.
+// dialAll opens one connection per number. The caller closes them, also after an error.
 func (b *bench) dialAll(numbers []int) (clients []*client, err error) {
 	for _, n := range numbers {
 		c, err := b.dial(n)
@@ -46,21 +47,22 @@ func closeAll(clients []*client) {
 	}
 }
 
-// integrity: nothing is lost, doubled or reordered within a connection, while sixteen are busy.
+// integrity checks that no byte is lost, doubled or reordered within a connection, with sixteen
+// active ones.
 func integrity(b *bench) (verify, error) {
 	clients, err := b.dialAll(b.numbers())
 	defer closeAll(clients)
 	if err == nil {
-		err = together(len(clients), func(i int) error { return clients[i].exchange(cuts(clients[i].number)...) })
+		err = inParallel(len(clients), func(i int) error { return clients[i].exchange(writeSizes(clients[i].number)...) })
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.settle(exact(clients))
+	return b.awaitAmounts(sentAmounts(clients))
 }
 
-// halfClose: the client says that it will send no more, and still gets all of it out, then the
-// server's end.
+// halfClose checks that after the client's FIN all its bytes are still output, followed by the
+// server's FIN.
 func halfClose(b *bench) (verify, error) {
 	c, err := b.dial(b.numbers()[0])
 	if err != nil {
@@ -78,10 +80,10 @@ func halfClose(b *bench) (verify, error) {
 	if err := empty.exchange(); err != nil {
 		return nil, fmt.Errorf("a connection that sends nothing and half-closes: %w", err)
 	}
-	return b.settle(exact([]*client{c}))
+	return b.awaitAmounts(sentAmounts([]*client{c}))
 }
 
-// singleBytes: every byte in a segment of its own.
+// singleBytes checks input in segments of one byte.
 func singleBytes(b *bench) (verify, error) {
 	c, err := b.dial(b.numbers()[0])
 	if err != nil {
@@ -95,10 +97,10 @@ func singleBytes(b *bench) (verify, error) {
 	if err := c.exchange(ones...); err != nil {
 		return nil, err
 	}
-	return b.settle(exact([]*client{c}))
+	return b.awaitAmounts(sentAmounts([]*client{c}))
 }
 
-// reset: connections that break off do not disturb those that go on, nor those that come later.
+// reset checks that reset connections do not disturb the others, nor later ones.
 func reset(b *bench) (verify, error) {
 	numbers := b.numbers()
 	clients, err := b.dialAll(numbers[:4])
@@ -112,7 +114,7 @@ func reset(b *bench) (verify, error) {
 		}
 	}
 	var amounts []amount
-	for _, c := range clients[:2] { // with echoes unread, if there are any
+	for _, c := range clients[:2] { // with unread echoes, if there are any
 		if err := c.SetLinger(0); err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func reset(b *bench) (verify, error) {
 	}
 	for _, c := range clients[2:] {
 		if err := c.exchange(1000, 4097); err != nil {
-			return nil, fmt.Errorf("beside a reset: %w", err)
+			return nil, fmt.Errorf("with a reset connection: %w", err)
 		}
 	}
 	late, err := b.dial(numbers[4])
@@ -132,10 +134,11 @@ func reset(b *bench) (verify, error) {
 	if err := late.exchange(5000); err != nil {
 		return nil, fmt.Errorf("after a reset: %w", err)
 	}
-	return b.settle(append(amounts, exact(append(clients[2:], late))...))
+	return b.awaitAmounts(append(amounts, sentAmounts(append(clients[2:], late))...))
 }
 
-// manyConnections: two hundred at once, each with its message; the output is counted by byte.
+// manyConnections checks two hundred concurrent connections with one message each; the output is
+// counted by byte value.
 func manyConnections(b *bench) (verify, error) {
 	const many, size = 200, 100
 	numbers := b.numbers()
@@ -150,19 +153,20 @@ func manyConnections(b *bench) (verify, error) {
 	clients, err := b.dialAll(all)
 	defer closeAll(clients)
 	if err == nil {
-		err = together(len(clients), func(i int) error { return clients[i].exchange(size) })
+		err = inParallel(len(clients), func(i int) error { return clients[i].exchange(size) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
 	}
 	if b.echoes() {
-		return nothing, nil
+		return noOutput, nil
 	}
-	_ = b.written(many*size, afterEnd) // the count says more about what is missing
+	// the counts give a better description of missing output
+	_ = b.awaitBytes(many*size, outputGrace)
 	return counted(want), nil
 }
 
-// counted judges that the output holds each byte as often as it was sent.
+// counted judges that the output contains each byte value as often as it was sent.
 func counted(want [256]int) verify {
 	return func(output []byte) error {
 		seen := [256]int{}

@@ -8,8 +8,8 @@ import (
 	"weir/lab/subject"
 )
 
-// hosts are where a subject is checked with everything. The address makes no difference to HTTP,
-// and a virtual machine takes its time to start.
+// hosts returns the addresses at which a subject is checked. The address makes no difference to
+// HTTP, and a virtual machine starts slowly.
 func hosts(s *subject.Subject) []string {
 	if isWeb(s.Workloads[0]) || isChat(s.Workloads[0]) {
 		return []string{"127.0.0.1"}
@@ -17,13 +17,15 @@ func hosts(s *subject.Subject) []string {
 	return nil
 }
 
-// Every subject of the tree that can be built here keeps the contract.
+// TestEverySubject: every subject of the tree that can be built on this machine fulfils the
+// contract.
 func TestEverySubject(t *testing.T) {
 	all, err := subject.Discover("../..")
 	if err != nil {
 		t.Error(err)
 	}
-	// All are built before one is checked: beside compilers, a server may not end in time.
+	// All are built before the first is checked, because a server may not exit in time while
+	// compilers run.
 	built := t.Run("build", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.Name, func(t *testing.T) {

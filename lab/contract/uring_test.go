@@ -11,10 +11,10 @@ import (
 	"weir/lab/subject"
 )
 
-// A completion ring's connections share 256 buffers. Connections that find none wait for one to
-// come back, and those that then only meet the end of their stream take none: the ones behind them
-// must still be served.
-func TestUringServesThoseBehindAnEnd(t *testing.T) {
+// TestUringServesConnectionsBehindAnEnd: a completion ring's connections share 256 buffers.
+// Connections that find none wait for one. If they then only reach the end of their stream, they
+// take none, and the connections behind them must still be served.
+func TestUringServesConnectionsBehindAnEnd(t *testing.T) {
 	s, err := subject.Read("../../subjects/c-uring/subject.toml")
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	if err := s.Build(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	// nobody reads it for now, so that the server's writes get stuck and it keeps its buffers
+	// the test does not read yet, so that the server's writes block and it keeps its buffers
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -43,12 +43,12 @@ func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	defer p.Stop()
 
 	const pause = 200 * time.Millisecond
-	// all buffers, what the pipe takes, and some more
+	// all buffers, the capacity of the pipe, and some more
 	const much, ends, last = (256 + 16 + 8) * 4096, 600, 1000
 	first := dialLocal(t, port)
 	send(t, first, much)
-	// What a server has not read yet cannot be seen from here. A pause that is too short shows
-	// nothing, and fails nothing.
+	// The bytes that a server has not read cannot be seen from here. With too short a pause the
+	// test passes without testing anything.
 	time.Sleep(pause)
 	for range ends {
 		dialLocal(t, port).CloseWrite()
@@ -58,7 +58,7 @@ func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	time.Sleep(pause)
 	out.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if n, err := io.CopyN(io.Discard, out, much+last); err != nil {
-		t.Errorf("of %d bytes %d came out: %v", much+last, n, err)
+		t.Errorf("got %[2]d bytes of output, want %[1]d: %[3]v", much+last, n, err)
 	}
 }
 

@@ -18,50 +18,50 @@ import (
 	"weir/lab/subject"
 )
 
-// kept is the form of build/portability.json.
-type kept struct {
-	Key         string               `json:"key"` // of everything that was tried
+// findingsFile is the format of build/portability.json.
+type findingsFile struct {
+	Key         string               `json:"key"` // digest of everything that was tried
 	Portability []result.Portability `json:"portability"`
 }
 
-func keptFile(root string) string { return filepath.Join(root, "build", "portability.json") }
+func findingsPath(root string) string { return filepath.Join(root, "build", "portability.json") }
 
-// load returns what was found when everything had this key.
+// load returns the stored findings if they have this key.
 func load(root, key string) ([]result.Portability, bool) {
-	text, err := os.ReadFile(keptFile(root))
+	text, err := os.ReadFile(findingsPath(root))
 	if err != nil {
 		return nil, false
 	}
-	var k kept
+	var k findingsFile
 	if json.Unmarshal(text, &k) != nil || k.Key != key {
 		return nil, false
 	}
 	return k.Portability, true
 }
 
-// save keeps what was found. A reader sees the old file or the new one whole.
+// save stores the findings. A reader sees either the old file or the new one.
 func save(root, key string, found []result.Portability) error {
-	text, err := json.MarshalIndent(kept{key, found}, "", "  ")
+	text, err := json.MarshalIndent(findingsFile{key, found}, "", "  ")
 	if err != nil {
 		return err
 	}
-	file := keptFile(root)
+	file := findingsPath(root)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("cannot keep what was found: %w", err)
+		return fmt.Errorf("cannot store the findings: %w", err)
 	}
 	if err := durable.ReplaceFile(file, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("cannot keep what was found: %w", err)
+		return fmt.Errorf("cannot store the findings: %w", err)
 	}
 	return nil
 }
 
-// contentKey changes when a finding could: with a subject's files, a command, the compilers or the
-// machine.
+// contentKey returns a digest that changes whenever a finding could change: with a subject's files,
+// a command, the compilers or the machine.
 func contentKey(subjects []*subject.Subject, all []target) string {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOOS, runtime.GOARCH, parts)
 	for _, t := range all {
-		fmt.Fprintln(h, t.name, t.compiler, t.after, t.runner)
+		fmt.Fprintln(h, t.name, t.compiler, t.extraFlags, t.runner)
 		for _, tool := range t.tools() {
 			fmt.Fprintln(h, tool, toolVersion(tool))
 		}
@@ -75,7 +75,8 @@ func contentKey(subjects []*subject.Subject, all []target) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// filesOf are a subject's sources, the files that its build command names, and all of its folder.
+// filesOf returns a subject's sources, the files that its build command names, and all files in its
+// folder.
 func filesOf(s *subject.Subject) []string {
 	files := s.SourceFiles()
 	own, _ := filepath.Glob(filepath.Join(s.Dir, "*"))
@@ -97,11 +98,11 @@ func addFile(w io.Writer, name string) {
 	}
 	defer f.Close()
 	inner := sha256.New()
-	_, _ = io.Copy(inner, f) // a folder reads as nothing
+	_, _ = io.Copy(inner, f) // a folder cannot be read and adds nothing
 	fmt.Fprintf(w, "%s %x\n", filepath.Base(name), inner.Sum(nil))
 }
 
-// toolVersion is the first line that a tool says of itself, empty if there is none.
+// toolVersion returns the first line of a tool's --version; empty if it fails.
 func toolVersion(tool string) string {
 	said, err := exec.Command(tool, "--version").Output()
 	if err != nil {

@@ -1,20 +1,21 @@
-// Package portability builds the C subjects with every compiler and for every machine at hand, and
-// runs a short form of the contract on each.
+// Package portability builds the C subjects with every compiler and for every machine that is
+// available, and runs a short form of the contract on each.
 //
-// It answers what a C server's portability is worth, by trying: the subject's own build command,
-// with the compiler replaced and flags added, must build it without a change to its sources, and
-// the program must keep the parts of the contract that move bytes and end processes, over IPv4 and
-// IPv6: parts names them, and "passed" says no more. What cannot be tried is named, with what is
-// missing. Trying takes a second or two for each subject and target, so the findings are kept in
-// build/portability.json until a source, a build command, a compiler or the machine changes.
+// It measures the portability of a C server by trying. The subject's own build command, with the
+// compiler replaced and flags added, must build it from unchanged sources. The program must then
+// pass the parts of the contract that move bytes and stop processes, over IPv4 and IPv6. The
+// variable parts lists them; "passed" covers no others. A target that cannot be tried is listed
+// with what is missing. A trial takes a second or two per subject and target. The findings are
+// therefore stored in build/portability.json until a source, a build command, a compiler or the
+// machine changes.
 //
 // # Limitations
 //
-// A build command must begin with cc, gcc or clang. Other systems than this machine's are named as
-// not tested: nothing is built for FreeBSD or macOS. Under qemu-user the program is the other
-// machine's and the kernel is this one's. The key to the kept findings knows the files of a
-// subject's folder and its sources, not the system's headers and libraries. Under musl a source
-// finds musl's headers and no others: one that includes the kernel's own does not build there.
+// A build command must start with cc, gcc or clang. Other operating systems are listed as not
+// tested: nothing is built for FreeBSD or macOS. Under qemu-user the program is the other
+// machine's, and the kernel is this one's. The key of the stored findings covers the files of a
+// subject's folder and its sources, not the system's headers and libraries. With musl a source
+// finds only musl's headers: one that includes the kernel's does not build.
 package portability
 
 import (
@@ -30,22 +31,22 @@ import (
 	"weir/lab/subject"
 )
 
-// parts are the checks of the contract that are made: those in which a compiler, a C library or a
-// word size can make a difference.
+// parts are the checks of the contract that are run: those in which the compiler, the C library or
+// the word size can make a difference.
 var parts = []string{"integrity", "half-close", "reset", "SIGTERM while busy"}
 
-// Options say how to run.
+// Options configure Run.
 type Options struct {
 	Fresh bool // try again even if nothing has changed
-	// called for every finding, from the goroutine of Run; may be nil
+	// called for every finding, from Run's goroutine; may be nil
 	Each  func(result.Portability)
-	Doing func(what string) // called before every trial that takes time; may be nil
+	Doing func(what string) // called before every trial that takes long; may be nil
 }
 
 // Run tries every C subject under root/subjects with every target, in the order of the targets, and
-// keeps what it found. If nothing has changed since the last time, it returns what is kept. The
-// error is about the subjects or the file, never about what was found; ctx's end is one, and then
-// nothing is kept.
+// stores the findings. If nothing has changed since the last run, it returns the stored findings.
+// An error is about the subjects or the file, never about a finding. If ctx ends, Run returns its
+// error and stores nothing.
 func Run(ctx context.Context, root string, o Options) ([]result.Portability, error) {
 	subjects, broken := cSubjects(root)
 	all := targets()
@@ -78,8 +79,8 @@ func Run(ctx context.Context, root string, o Options) ([]result.Portability, err
 	return found, save(root, key, found)
 }
 
-// Kept returns what the last Run under root found, and false if something has changed since then or
-// there was none. It builds and runs nothing but compilers' --version.
+// Kept returns the findings of the last Run under root. It returns false if there are none or
+// something has changed since. It builds nothing, and runs only the compilers' --version.
 func Kept(root string) ([]result.Portability, bool) {
 	subjects, err := cSubjects(root)
 	if err != nil {
@@ -107,8 +108,8 @@ func (o Options) doing(what string) {
 	}
 }
 
-// cSubjects are the subjects of C that are built here: a server that comes as a package is what it
-// is.
+// cSubjects returns the C subjects that are built from source. A server from a package cannot be
+// rebuilt.
 func cSubjects(root string) ([]*subject.Subject, error) {
 	all, err := subject.Discover(root)
 	return slices.DeleteFunc(all, func(s *subject.Subject) bool { return s.Language != "C" || len(s.BuildCmd) == 0 }), err
@@ -135,7 +136,7 @@ func try(ctx context.Context, s *subject.Subject, t target) result.Portability {
 	}
 	p.Built = true
 	var failures []string
-	contract.Check(ctx, v, contract.Options{Only: parts, Patience: 30 * time.Second, Each: func(o contract.Outcome) {
+	contract.Check(ctx, v, contract.Options{Only: parts, Timeout: 30 * time.Second, Each: func(o contract.Outcome) {
 		if o.Err != nil {
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", o.Name, o.Workload, o.Host, o.Err))
 		}
@@ -150,18 +151,18 @@ func try(ctx context.Context, s *subject.Subject, t target) result.Portability {
 	return p
 }
 
-// variant is a subject as a target builds and runs it.
+// variant returns the subject as a target builds and runs it.
 func variant(s *subject.Subject, t target) *subject.Subject {
 	v := *s
-	v.Needs = nil // the target's own tools take the place of cc
+	v.Needs = nil // the target's tools replace cc
 	v.Out = filepath.Join(s.Root, "build", "portability", t.folder(), s.Name)
-	v.BuildCmd = slices.Concat(t.compiler, s.BuildCmd[1:], t.after)
+	v.BuildCmd = slices.Concat(t.compiler, s.BuildCmd[1:], t.extraFlags)
 	v.RunCmd = slices.Concat(t.runner, s.RunCmd)
 	return &v
 }
 
-// lacking names a library that a build command links with and that its output complains of: absent
-// from the machine, it says nothing about the sources.
+// lacking returns the library that a build command links with and that is reported missing in its
+// output. A missing library is no fault of the sources.
 func lacking(build []string, output string) string {
 	for _, word := range build {
 		if library, ok := strings.CutPrefix(word, "-l"); ok &&
@@ -172,7 +173,7 @@ func lacking(build []string, output string) string {
 	return ""
 }
 
-// buildNote is the line of a compiler's output that says what is wrong.
+// buildNote returns the line of a compiler's output with the error.
 func buildNote(err error) string {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	for _, line := range lines {

@@ -15,8 +15,7 @@ import (
 	"weir/lab/subject"
 )
 
-// project makes one with C subjects of the given sources, which the server of the C baselines is
-// not needed for.
+// project creates a project with C subjects of the given sources, without the C baselines' server.
 func project(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -45,8 +44,8 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// Nothing is left out in silence: every subject has a finding for every target, and one that was
-// not tried says "not tested" and what is missing.
+// TestEveryTargetIsNamed: every subject has a finding for every target. One that was not tried has
+// the note "not tested" with what is missing.
 func TestEveryTargetIsNamed(t *testing.T) {
 	root := project(t, map[string]string{"broken": "this is no C\n", "dead": "int main(void) { return 3; }\n"})
 	found, err := Run(t.Context(), root, Options{})
@@ -54,28 +53,28 @@ func TestEveryTargetIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := 2 * len(targets()); len(found) != want {
-		t.Fatalf("%d findings, want %d: %+v", len(found), want, found)
+		t.Fatalf("got %d findings, want %d: %+v", len(found), want, found)
 	}
 	for _, p := range found {
 		switch {
 		case p.Passed:
-			t.Errorf("nothing here can pass: %+v", p)
+			t.Errorf("got a pass of a broken subject: %+v", p)
 		case strings.HasPrefix(p.Note, "not tested: "):
 			if p.Built {
-				t.Errorf("not tested and built: %+v", p)
+				t.Errorf("got a target not tested but built: %+v", p)
 			}
 		case p.Subject == "broken" && (p.Built || !strings.Contains(p.Note, "error:")):
-			t.Errorf("want the compiler's error: %+v", p)
+			t.Errorf("got %+v, want the compiler's error", p)
 		case p.Subject == "dead" && (!p.Built || !strings.Contains(p.Note, "exit status 3")):
-			t.Errorf("want the way it ended: %+v", p)
+			t.Errorf("got %+v, want its exit status", p)
 		}
 		if strings.Contains(p.Note, "\n") {
-			t.Errorf("more than one line: %q", p.Note)
+			t.Errorf("got more than one line: %q", p.Note)
 		}
 	}
 }
 
-func TestFindingsAreKeptUntilSomethingChanges(t *testing.T) {
+func TestFindingsAreStoredUntilSomethingChanges(t *testing.T) {
 	root := project(t, map[string]string{"dead": "int main(void) { return 3; }\n"})
 	tried := 0
 	o := Options{Doing: func(string) { tried++ }}
@@ -89,53 +88,53 @@ func TestFindingsAreKeptUntilSomethingChanges(t *testing.T) {
 		return found
 	}
 	if _, ok := Kept(root); ok {
-		t.Error("something is kept before the first run")
+		t.Error("got stored findings before the first run")
 	}
 	first := run()
 	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" && tried == 0 {
-		t.Error("gcc is here and was not tried")
+		t.Error("gcc is installed and was not tried")
 	}
 	again := run()
 	if tried != 0 || !reflect.DeepEqual(again, first) {
-		t.Errorf("tried %d again; %+v, then %+v", tried, first, again)
+		t.Errorf("got %d new trials; %+v, then %+v", tried, first, again)
 	}
 	if kept, ok := Kept(root); !ok || !reflect.DeepEqual(kept, first) {
-		t.Errorf("kept: %v, %+v", ok, kept)
+		t.Errorf("got stored findings %v, %+v", ok, kept)
 	}
 	put(t, filepath.Join(root, "subjects", "dead", "main.c"), "int main(void) { return 4; }\n")
 	if _, ok := Kept(root); ok {
-		t.Error("a source has changed and the findings are still kept")
+		t.Error("a changed source: got the old findings")
 	}
 	run()
 	o.Fresh = true
 	if run(); tried == 0 && strings.Contains(first[0].Note, "exit") {
-		t.Error("asked to try again, it did not")
+		t.Error("Options.Fresh: got no new trial")
 	}
 }
 
 func TestVariantKeepsTheBuildAndReplacesTheCompiler(t *testing.T) {
 	s := &subject.Subject{Name: "c-x", Root: "/r", BuildCmd: []string{"cc", "-O2", "x.c", "-lm"}, RunCmd: []string{"{out}/x", "{addr}"}, Needs: []string{"cc"}}
-	v := variant(s, target{name: "gcc arm64 (qemu-user)", compiler: []string{"a-gcc", "-static"}, after: []string{"-I/k"}, runner: []string{"qemu"}})
+	v := variant(s, target{name: "gcc arm64 (qemu-user)", compiler: []string{"a-gcc", "-static"}, extraFlags: []string{"-I/k"}, runner: []string{"qemu"}})
 	if got, want := strings.Join(v.BuildCmd, " "), "a-gcc -static -O2 x.c -lm -I/k"; got != want {
-		t.Errorf("build: %s, want %s", got, want)
+		t.Errorf("got build %s, want %s", got, want)
 	}
 	if got, want := strings.Join(v.RunCmd, " "), "qemu {out}/x {addr}"; got != want {
-		t.Errorf("run: %s, want %s", got, want)
+		t.Errorf("got run %s, want %s", got, want)
 	}
 	if want := "/r/build/portability/gcc-arm64--qemu-user/c-x"; v.Out != want {
-		t.Errorf("out: %s, want %s", v.Out, want)
+		t.Errorf("got out %s, want %s", v.Out, want)
 	}
 	if s.BuildCmd[0] != "cc" || len(s.Needs) != 1 {
-		t.Errorf("the subject itself has changed: %+v", s)
+		t.Errorf("got a changed subject: %+v", s)
 	}
 }
 
-// The subjects of the tree, built with the compiler that they name, pass: the short contract asks
-// what they promise.
-func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
+// TestTreesOwnSubjectsPassWithGCC: the short contract covers what the subjects of this tree
+// promise.
+func TestTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	subjects, err := cSubjects("../..")
 	if err != nil || len(subjects) == 0 {
-		t.Fatalf("%d subjects, %v", len(subjects), err)
+		t.Fatalf("got %d subjects, %v", len(subjects), err)
 	}
 	gcc := targets()[0]
 	if reason := gcc.unusable(t.Context()); reason != "" {
@@ -148,8 +147,8 @@ func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	}
 }
 
-// A source that needs glibc does not build with musl: this machine's own headers are not in its
-// way.
+// TestMuslFindsNoHeadersOfGlibc: a source that needs glibc does not build with musl in spite of the
+// headers of this machine.
 func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
 	all := targets()
 	musl := all[slices.IndexFunc(all, func(t target) bool { return t.name == "musl x86-64" })]
@@ -166,7 +165,7 @@ func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
 	}
 }
 
-func TestALibraryThatIsNotInstalledIsNoFailure(t *testing.T) {
+func TestMissingLibraryIsNotAFailure(t *testing.T) {
 	build := []string{"gcc", "-m32", "x.c", "-luring"}
 	for output, want := range map[string]string{
 		"/usr/bin/ld: cannot find -luring: No such file or directory":     "uring",
@@ -175,12 +174,12 @@ func TestALibraryThatIsNotInstalledIsNoFailure(t *testing.T) {
 		"/usr/bin/ld: undefined reference to `io_uring_queue_init_params": "",
 	} {
 		if got := lacking(build, output); got != want {
-			t.Errorf("%s: %q, want %q", output, got, want)
+			t.Errorf("%s: got %q, want %q", output, got, want)
 		}
 	}
 }
 
-func TestServersThatComeAsPackagesAreLeftAlone(t *testing.T) {
+func TestPackagedServersAreNotBuilt(t *testing.T) {
 	root := project(t, map[string]string{"built": ""})
 	put(t, filepath.Join(root, "subjects", "packaged", "subject.toml"), `name = "packaged"
 language = "C"
@@ -190,6 +189,6 @@ run = ["packaged", "{addr}"]
 `)
 	found, err := cSubjects(root)
 	if err != nil || len(found) != 1 || found[0].Name != "built" {
-		t.Errorf("%v, %v; want built alone", found, err)
+		t.Errorf("got %v, %v; want only the subject with a build command", found, err)
 	}
 }

@@ -15,16 +15,15 @@ import (
 	"weir/internal/tail"
 )
 
-// quietAfterKill is how long a killed tool's children may keep its output open before it is given
-// up.
-const quietAfterKill = 2 * time.Second
+// outputGrace is how long children of a killed tool may keep its output open.
+const outputGrace = 2 * time.Second
 
-// errorLines is how many of the last lines of a tool's output an error carries.
+// errorLines is the number of last lines of a tool's output in an error.
 const errorLines = 12
 
-// Build runs the subject's build command, if it has one; log (may be nil) gets what the tool
-// prints. Builds of one subject by several processes wait for one another. The error carries the
-// tool's last lines. Ending ctx kills the tool and what it started.
+// Build runs the subject's build command, if it has one. log (may be nil) receives the tool's
+// output. Concurrent builds of one subject, also by several processes, run one after another. The
+// error contains the tool's last lines. When ctx ends, the tool and its children are killed.
 func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 	if len(s.BuildCmd) == 0 {
 		return nil
@@ -44,7 +43,7 @@ func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 	return s.buildError(ctx, cmd.Run(), last.String())
 }
 
-// buildError says why a build failed; nil when it did not.
+// buildError returns why a build failed; nil if it did not.
 func (s *Subject) buildError(ctx context.Context, err error, printed string) error {
 	switch {
 	case err == nil:
@@ -62,23 +61,23 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 		shellWords(s.fillPlaces(s.BuildCmd)), strings.Join(lines, "\n"))
 }
 
-// tool prepares a command of the subject that runs to its end, in a process group of its own so
-// that ending ctx ends everything it started.
+// tool prepares a command of the subject that runs to its end. It has its own process group, so
+// that all its children are killed when ctx ends.
 func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
 	words = s.fillPlaces(words)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = s.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = quietAfterKill
+	cmd.WaitDelay = outputGrace
 	return cmd
 }
 
-// lock keeps builds and starts of one subject apart, across processes: a build holds it
-// exclusively, a start shares it, so that nobody runs a half-written program.
+// lock separates builds and starts of one subject, across processes. A build holds it exclusively
+// and a start shares it, so that an incomplete program is never started.
 func (s *Subject) lock(how int) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
-		return nil, fmt.Errorf("%s: cannot make the folder of its build: %w", s.Name, err)
+		return nil, fmt.Errorf("%s: cannot create the folder of its build: %w", s.Name, err)
 	}
 	f, err := os.OpenFile(filepath.Join(s.Out, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if strings.Contains(got, "\n") {
-				t.Errorf("more than one line: %q", got)
+				t.Errorf("got more than one line: %q", got)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func TestBuildRunsInTheFolderAndWritesToOut(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Build(t.Context(), nil); err != nil {
-		t.Errorf("without a log: %v", err)
+		t.Errorf("without a log: got error %v", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestBuildErrorCarriesTheLastLines(t *testing.T) {
 	wantError(t, s.Build(t.Context(), nil), "cannot build: no-such-compiler is not on PATH")
 }
 
-func TestBuildEndsWithItsContextAndLeavesNothing(t *testing.T) {
+func TestBuildStopsWithItsContextAndLeavesNothing(t *testing.T) {
 	s := scratch(t, "plain", `build = ["sh", "-c", "sleep 1000 & echo $$; wait"]`)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w, err := os.Pipe()
@@ -87,7 +87,7 @@ func TestBuildEndsWithItsContextAndLeavesNothing(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); len(processGroup(group)) > 0; time.Sleep(pause) {
 		if time.Now().After(deadline) {
-			t.Fatalf("still there: %v", processGroup(group))
+			t.Fatalf("got processes left: %v", processGroup(group))
 		}
 	}
 }
@@ -104,6 +104,6 @@ func TestDescribeCountsLinesAndBytes(t *testing.T) {
 	s.Binary = "{out}"
 	write(t, filepath.Join(s.Out, "more", "x"), "678")
 	if d := s.Describe(); d.BinaryBytes != 8 {
-		t.Errorf("a folder of 8 bytes counts as %d", d.BinaryBytes)
+		t.Errorf("a folder of 8 bytes: got %d", d.BinaryBytes)
 	}
 }

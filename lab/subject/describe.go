@@ -11,10 +11,9 @@ import (
 	"weir/lab/result"
 )
 
-// Describe tells what a report says about the subject. Lines are counted in the files that its
-// sources match; the size of its binary is 0 before a build and for a subject that names none. A
-// binary that is a folder has the size of the files in it. It asks for the version what the subject
-// names for that.
+// Describe returns the subject's description for reports. Lines are counted in the files that its
+// sources match. The size of its binary is 0 before a build and for a subject that names none. For
+// a folder it is the total size of its files. Describe runs the version command, if there is one.
 func (s *Subject) Describe() result.Subject {
 	return result.Subject{
 		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs, Durability: s.Durability,
@@ -36,12 +35,12 @@ func (s *Subject) binaryBytes() (size int64) {
 		return nil
 	})
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-		size = info.Size() // a symbolic link is followed
+		size = info.Size() // follows a symbolic link
 	}
 	return size
 }
 
-// binary is the absolute path of the binary that the description names.
+// binary returns the absolute path of the binary.
 func (s *Subject) binary() string {
 	file := s.fillPlaces([]string{s.Binary})[0]
 	if filepath.IsAbs(file) {
@@ -50,8 +49,8 @@ func (s *Subject) binary() string {
 	return filepath.Join(s.Dir, file)
 }
 
-// SourceFiles are the files that the sources' globs match, each once, sorted; not Go's tests, which
-// are no part of a program.
+// SourceFiles returns the files that the globs of sources match, each once, sorted. Go's test files
+// are excluded.
 func (s *Subject) SourceFiles() []string {
 	var files []string
 	for _, glob := range s.Sources {
@@ -75,10 +74,10 @@ func (s *Subject) lines() (n int) {
 	return n
 }
 
-// comments are how a language writes them: to the end of the line, and over several lines.
+// comments is a language's syntax of comments: to the end of the line, and over several lines.
 type comments struct{ line, open, close string }
 
-// commentsOf goes by a file's extension; most languages write comments as C++ does.
+// commentsOf returns the syntax by a file's extension; that of C++ is the default.
 func commentsOf(ext string) comments {
 	switch ext {
 	case ".py", ".rb", ".sh", ".pl", ".ex", ".exs", ".toml", ".jl", ".nim", ".tcl":
@@ -93,9 +92,8 @@ func commentsOf(ext string) comments {
 	return comments{line: "//", open: "/*", close: "*/"}
 }
 
-// countLines counts the lines that hold more than blanks and comments. A comment that begins after
-// code, on the same line, makes that line no less code; Python's documentation strings count as
-// code.
+// countLines counts the lines with more than blanks and comments. A line with code before a comment
+// counts. Python's documentation strings count as code.
 func countLines(lines *bufio.Scanner, c comments) (n int) {
 	lines.Buffer(nil, 1<<20) // generated files have long lines
 	inside := false

@@ -11,8 +11,8 @@ import (
 	"weir/internal/suggest"
 )
 
-// Project is the root of the project that dir belongs to: the nearest folder at or above it with a
-// go.mod, else dir itself. There stand subjects/ and build/.
+// Project returns the root of the project of dir: the nearest folder at or above it with a go.mod,
+// otherwise dir itself. The root has the folders subjects/ and build/.
 func Project(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
@@ -24,9 +24,8 @@ func Project(dir string) string {
 	}
 }
 
-// Discover reads root/subjects/*/subject.toml. It returns the subjects that are in order, sorted by
-// name, even when others are not: the error joins what is wrong with those. There, a subject is
-// called like its folder.
+// Discover reads root/subjects/*/subject.toml. It returns the valid subjects, sorted by name, and
+// an error that joins the errors of the others. A subject there must have the name of its folder.
 func Discover(root string) ([]*Subject, error) {
 	files, err := filepath.Glob(filepath.Join(root, "subjects", "*", fileName))
 	if err != nil {
@@ -46,7 +45,7 @@ func Discover(root string) ([]*Subject, error) {
 	return found, errors.Join(broken...)
 }
 
-// readOwn reads a subject of the project's.
+// readOwn reads a subject of the project.
 func readOwn(file string) (*Subject, error) {
 	s, err := Read(file)
 	if err == nil && s.Name != filepath.Base(s.Dir) {
@@ -55,10 +54,10 @@ func readOwn(file string) (*Subject, error) {
 	return s, err
 }
 
-// Select finds the subjects of a command line: those under root with the given names (all of them
-// when neither names nor files are given), then those that files describe. A name that does not
-// exist, and two different subjects of one name, are errors; a broken subject that was not asked
-// for is not.
+// Select returns the subjects of a command line: those under root with the given names (all if
+// neither names nor files are given), then those in the given files. A name that does not exist,
+// and two different subjects of one name, are errors. A broken subject that was not selected is
+// not.
 func Select(root string, names, files []string) ([]*Subject, error) {
 	all, broken := Discover(root)
 	if len(names) == 0 && len(files) == 0 {
@@ -104,7 +103,7 @@ func unknownName(root, name string, all []*Subject) error {
 	return &UnknownError{fmt.Sprintf("there is no subject %q: choose among %s, or describe your own in a file%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known))}
 }
 
-// distinct drops repetitions of one file and refuses two files of one name.
+// distinct drops repetitions of one file and rejects two files with one name.
 func distinct(chosen []*Subject) ([]*Subject, error) {
 	byName := map[string]*Subject{}
 	kept := chosen[:0]

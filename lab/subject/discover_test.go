@@ -24,7 +24,7 @@ func namesOf(all []*Subject) string {
 	return strings.Join(names, " ")
 }
 
-func TestDiscoverSortsAndKeepsTheGoodOnes(t *testing.T) {
+func TestDiscoverSortsAndKeepsValidSubjects(t *testing.T) {
 	root := project(t, "b", "a", "c")
 	all, err := Discover(root)
 	if err != nil || namesOf(all) != "a b c" {
@@ -35,7 +35,7 @@ func TestDiscoverSortsAndKeepsTheGoodOnes(t *testing.T) {
 	all, err = Discover(root)
 	wantError(t, err, "subjects/b/subject.toml:1", "subjects/c/subject.toml", `write name = "c"`)
 	if namesOf(all) != "a" {
-		t.Errorf("the good ones: %s", namesOf(all))
+		t.Errorf("got valid subjects %s", namesOf(all))
 	}
 }
 
@@ -73,17 +73,17 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestSelectSaysWhatIsWrongWithABrokenOne(t *testing.T) {
+func TestSelectReportsTheErrorOfABrokenSubject(t *testing.T) {
 	root := project(t, "a")
 	write(t, filepath.Join(root, "subjects", "b", fileName), "nothing")
 	if _, err := Select(root, []string{"a"}, nil); err != nil {
-		t.Errorf("a broken subject that was not asked for: %v", err)
+		t.Errorf("a broken subject that was not selected: got error %v", err)
 	}
 	write(t, filepath.Join(root, "subjects", "c", fileName), least)
 	_, err := Select(root, []string{"b"}, nil)
 	wantError(t, err, `no usable subject "b"`, "subjects/b/subject.toml:1", "not TOML")
 	if strings.Contains(err.Error(), "subjects/c") {
-		t.Errorf("it tells of another one, too: %v", err)
+		t.Errorf("got an error with another subject too: %v", err)
 	}
 	_, err = Select(root, []string{"c"}, nil)
 	wantError(t, err, `no usable subject "c"`, `write name = "c"`)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// fillPlaces puts the folders where their placeholders stand.
+// fillPlaces replaces the placeholders of folders.
 func (s *Subject) fillPlaces(words []string) []string {
 	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root))
 }
 
-// fill puts the folders and a run's parameters where their placeholders stand.
+// fill replaces the placeholders of folders and of a run's parameters.
 func (s *Subject) fill(words []string, p Params) []string {
 	port := strconv.Itoa(p.Port)
 	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root,
@@ -22,14 +22,14 @@ func (s *Subject) fill(words []string, p Params) []string {
 		"{tap}", p.Tap, "{net}", p.Net, "{mtu}", strconv.Itoa(p.MTU), "{cores}", strconv.Itoa(p.Cores)))
 }
 
-// InsideCommand is the command line by which a stack measures its own loopback; empty where it has
-// none.
+// InsideCommand returns the command line by which a stack measures its own loopback; empty if it
+// has none.
 func (s *Subject) InsideCommand(i Inside) []string {
 	return replaceAll(s.InsideCmd, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root, "{operation}", i.Operation,
 		"{connections}", strconv.Itoa(i.Connections), "{duration}", i.Duration.String(), "{cores}", strconv.Itoa(i.Cores)))
 }
 
-// digit is how a command line says yes and no.
+// digit formats a bool for a command line.
 func digit(yes bool) string {
 	if yes {
 		return "1"
@@ -45,10 +45,10 @@ func replaceAll(words []string, r *strings.Replacer) []string {
 	return filled
 }
 
-// Command is the command line that a run uses, without a shell: its words, placeholders filled in.
+// Command returns the command line of a run, without a shell: its words with placeholders replaced.
 func (s *Subject) Command(p Params) []string { return s.fill(s.RunCmd, p.withDefaults()) }
 
-// shellWords writes a command so that it can be pasted into a shell.
+// shellWords quotes a command for a shell.
 func shellWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

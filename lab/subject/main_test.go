@@ -14,18 +14,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests or, called with "as", one of the servers that the tests start: the test
-// binary is its own set of subjects, so that no test needs a compiler.
+// TestMain runs the tests or, with the argument "as", one of the servers that the tests start. The
+// test binary is its own set of subjects, so that no test needs a compiler.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "as" {
 		os.Exit(as(os.Args[2], os.Args[3]))
 	}
-	// a server under the race detector ends as fast as without
+	// a server under the race detector exits as fast as without
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
 
-// as behaves like the server that kind names, at addr, until SIGTERM.
+// as runs the server that kind names, at addr, until SIGTERM.
 func as(kind, addr string) int {
 	term := make(chan os.Signal, 1)
 	switch kind {
@@ -38,9 +38,9 @@ func as(kind, addr string) int {
 		return 0
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-		// without cgo, waiting for nothing at all is a deadlock
+		// without cgo, an empty select is a deadlock
 		signal.Notify(term, syscall.SIGUSR1)
-	case "mortal": // SIGTERM does what it does by default
+	case "mortal": // SIGTERM has its default effect
 		signal.Notify(term, syscall.SIGUSR1)
 	default:
 		signal.Notify(term, syscall.SIGTERM)
@@ -64,7 +64,7 @@ func as(kind, addr string) int {
 		fmt.Fprintln(os.Stderr, os.Getenv("GREETING"))
 	case "godebug":
 		fmt.Fprintln(os.Stderr, "GODEBUG is "+os.Getenv("GODEBUG"))
-	case "shell": // as a shell reports a child's end
+	case "shell": // as a shell reports its child's exit
 		<-term
 		return 128 + int(syscall.SIGTERM)
 	case "bad end":
@@ -76,8 +76,7 @@ func as(kind, addr string) int {
 	return 0
 }
 
-// scratch writes a subject.toml of the given lines beside the least that a subject needs, and reads
-// it.
+// scratch writes a subject.toml with the required keys and the given lines, and reads it.
 func scratch(t *testing.T, kind string, lines ...string) *Subject {
 	t.Helper()
 	self, err := os.Executable()
@@ -92,7 +91,7 @@ func scratch(t *testing.T, kind string, lines ...string) *Subject {
 	return s
 }
 
-// write makes a file and the folders above it.
+// write creates a file and the folders above it.
 func write(t *testing.T, file, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -104,15 +103,16 @@ func write(t *testing.T, file, text string) string {
 	return file
 }
 
-// wantError fails unless err holds all the parts, in one line unless one of the parts has several.
+// wantError checks that err contains all the parts, in one line unless one of the parts has
+// several.
 func wantError(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("no error; want one with %q", parts)
+		t.Fatalf("got no error, want one with %q", parts)
 	}
 	for _, p := range parts {
 		if !strings.Contains(err.Error(), p) {
-			t.Errorf("error %q does not say %q", err, p)
+			t.Errorf("got error %q, want one with %q", err, p)
 		}
 	}
 }

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// checkWithin is how long a subject's check may take: a `java --version` on a busy machine takes
-// seconds.
-const checkWithin = 20 * time.Second
+// checkTimeout bounds a subject's check: `java --version` takes seconds on a busy machine.
+const checkTimeout = 20 * time.Second
 
-// packages tells for a command how Debian provides it.
+// packages maps a command to its Debian packages.
 var packages = map[string]string{
 	"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
 	"cargo":                 "cargo",
@@ -35,7 +34,7 @@ var packages = map[string]string{
 	"rustc":                 "rustc",
 }
 
-// NotInstalled says in a phrase that a command is missing and how to get it.
+// NotInstalled returns a phrase that a command is missing and how to install it.
 func NotInstalled(command string) string {
 	if p, ok := packages[command]; ok {
 		return fmt.Sprintf("%s is not installed (apt-get install %s)", command, p)
@@ -43,9 +42,9 @@ func NotInstalled(command string) string {
 	return fmt.Sprintf("%s is not on PATH: install it", command)
 }
 
-// Missing says in one line what this machine lacks to build or run the subject, "" when nothing: a
-// command that is not on PATH, or the first line that its check printed on standard error. It runs
-// the check.
+// Missing returns in one line what this machine lacks to build or run the subject; empty if
+// nothing. That is a command that is not on PATH, or the first line that its check printed on
+// standard error. It runs the check.
 func (s *Subject) Missing() string {
 	for _, n := range s.Needs {
 		if _, err := exec.LookPath(n); err != nil {
@@ -55,7 +54,7 @@ func (s *Subject) Missing() string {
 	if len(s.CheckCmd) == 0 {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), checkWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
 	var said bytes.Buffer
 	cmd := s.tool(ctx, s.CheckCmd)
@@ -70,7 +69,7 @@ func (s *Subject) Missing() string {
 	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillPlaces(s.CheckCmd)), err)
 }
 
-// firstLine is the first line of text that is not blank, at most 200 bytes of it.
+// firstLine returns the first non-blank line of text, at most 200 bytes of it.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// FreePort finds a port of host on which nobody listens. It is taken from below the range that
-// outgoing connections use by default, so that ten thousand of them do not take it before the
-// server does.
+// FreePort returns a port of host without a listener. It is below the default range of ephemeral
+// ports, so that ten thousand outgoing connections do not take it before the server does.
 func FreePort(host string) (int, error) {
 	const low, high, tries = 20000, 32000, 50
 	var last error
@@ -26,8 +25,9 @@ func FreePort(host string) (int, error) {
 	return 0, fmt.Errorf("there is no free port at %s: %w", host, last)
 }
 
-// tryPort takes a port for a moment, nil if that works. No child may be born in that moment: until
-// it is a program of its own it would hold the port, and the server would find it in use.
+// tryPort binds a port for a moment and returns an error if that fails. No child may be forked in
+// that moment: until it executes its program it would hold the port, and the server would find it
+// in use.
 func tryPort(ip net.IP, port int) error {
 	if ip == nil {
 		return errors.New("it is not an IP address such as 127.0.0.1 or ::1")

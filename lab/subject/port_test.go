@@ -15,11 +15,11 @@ func TestFreePortCanBeListenedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := tryPort(net.ParseIP(host), port); !errors.Is(err, syscall.EADDRINUSE) {
-			t.Errorf("somebody listens at %v, but: %v", l.Addr(), err)
+			t.Errorf("a listener at %v: got %v", l.Addr(), err)
 		}
 		l.Close()
 		if err := tryPort(net.ParseIP(host), port); err != nil {
-			t.Errorf("nobody listens any more, but: %v", err)
+			t.Errorf("after Close: got %v", err)
 		}
 	}
 	_, err := FreePort("localhost")

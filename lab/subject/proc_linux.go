@@ -12,12 +12,11 @@ import (
 	"strconv"
 )
 
-// canSeeListeners says that listening works here.
+// canSeeListeners reports that the function listening works on this system.
 const canSeeListeners = true
 
-// listening says whether somebody in the network namespace of pid listens at ip and port, without
-// connecting: the first connection of a trial is then the trial's own, and no server sees a
-// stranger.
+// listening reports whether a process in the network namespace of pid listens at ip and port. It
+// does not connect, so that the first connection of a trial is the trial's own.
 func listening(pid int, ip net.IP, port int) bool {
 	for _, name := range []string{"tcp", "tcp6"} {
 		table, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "net", name))
@@ -33,15 +32,15 @@ func listening(pid int, ip net.IP, port int) bool {
 	return false
 }
 
-// hasListener reads a table no further than its listeners, which Linux lists before all
-// connections: of these, thousands may have ended a while ago and still be listed, and the table is
-// looked at again and again.
+// hasListener reports whether a table has the listener. It reads only the rows of listeners, which
+// Linux lists before all connections. Thousands of closed connections may still be listed, and the
+// table is read repeatedly.
 func hasListener(table io.Reader, ip net.IP, port int) bool {
 	rows := bufio.NewScanner(table)
 	for rows.Scan() {
 		s, ok := parseSocket(rows.Bytes())
 		switch {
-		case !ok: // the heading
+		case !ok: // the header
 		case !s.listens:
 			return false
 		case s.port == port && serves(parseProcIP(s.host), ip):
@@ -51,8 +50,8 @@ func hasListener(table io.Reader, ip net.IP, port int) bool {
 	return false
 }
 
-// unread is how many bytes wait to be read on all connections to a port of the network namespace of
-// pid, those included that nobody has accepted.
+// unread returns how many bytes are in the receive queues of all connections to a port of the
+// network namespace of pid, including connections that are not yet accepted.
 func unread(pid, port int) (sum int64) {
 	for _, table := range []string{"tcp", "tcp6"} {
 		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "net", table))
@@ -61,24 +60,24 @@ func unread(pid, port int) (sum int64) {
 		}
 		for line := range bytes.Lines(text) {
 			if s, ok := parseSocket(line); ok && s.port == port && !s.listens {
-				sum += s.unread
+				sum += s.unreadBytes
 			}
 		}
 	}
 	return sum
 }
 
-// socket is a row of /proc/PID/net/tcp.
+// socket is one row of /proc/PID/net/tcp.
 type socket struct {
-	host    []byte // hexadecimal
-	port    int
-	listens bool
-	unread  int64 // bytes; of one that listens, connections
+	host        []byte // hexadecimal
+	port        int
+	listens     bool
+	unreadBytes int64 // bytes; for a listener, connections
 }
 
-// parseSocket reads a row as proc_pid_net(5) shows it: "sl local_address rem_address st
-// tx_queue:rx_queue …", where numbers are hexadecimal, an address is 32-bit words in the machine's
-// byte order, and state 0A is LISTEN.
+// parseSocket parses a row in the format of proc_pid_net(5): "sl local_address rem_address st
+// tx_queue:rx_queue …". Numbers are hexadecimal, an address is 32-bit words in the machine's byte
+// order, and state 0A is LISTEN.
 func parseSocket(row []byte) (s socket, ok bool) {
 	f := bytes.Fields(row)
 	if len(f) < 5 {
@@ -91,7 +90,7 @@ func parseSocket(row []byte) (s socket, ok bool) {
 	}
 	_, rx, _ := bytes.Cut(f[4], []byte(":"))
 	waiting, _ := strconv.ParseInt(string(rx), 16, 64)
-	return socket{host: host, port: int(n), listens: string(f[3]) == "0A", unread: waiting}, true
+	return socket{host: host, port: int(n), listens: string(f[3]) == "0A", unreadBytes: waiting}, true
 }
 
 func parseProcIP(text []byte) net.IP {
@@ -106,14 +105,14 @@ func parseProcIP(text []byte) net.IP {
 	return ip
 }
 
-// serves says whether a listener bound to bound takes connections to ip: it is the same, or the
-// wildcard address of the same family, or :: (which takes IPv4 too unless told otherwise).
+// serves reports whether a listener bound to bound accepts connections to ip: bound is the same
+// address, or the wildcard address of its family, or :: (which accepts IPv4 too unless configured
+// otherwise).
 func serves(bound, ip net.IP) bool {
 	return bound != nil && (bound.Equal(ip) || bound.Equal(net.IPv6unspecified) || bound.Equal(net.IPv4zero) && ip.To4() != nil)
 }
 
-// processGroup lists the living processes of a process group; the dead that nobody has collected
-// yet are none.
+// processGroup lists the living processes of a process group, without zombies.
 func processGroup(id int) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var members []int

@@ -26,7 +26,7 @@ func TestListenersAreFoundByAddressAndPort(t *testing.T) {
 	} {
 		network := "tcp"
 		if tt.bind == "0.0.0.0:0" {
-			network = "tcp4" // Go takes 0.0.0.0 for both families otherwise
+			network = "tcp4" // otherwise Go binds 0.0.0.0 for both families
 		}
 		l, err := net.Listen(network, tt.bind)
 		if err != nil {
@@ -35,17 +35,16 @@ func TestListenersAreFoundByAddressAndPort(t *testing.T) {
 		}
 		port := l.Addr().(*net.TCPAddr).Port
 		if got := listening(os.Getpid(), net.ParseIP(tt.look), port); got != tt.want {
-			t.Errorf("bound to %s, seen at %s: %v", l.Addr(), tt.look, got)
+			t.Errorf("bound to %s, looked up at %s: got %v", l.Addr(), tt.look, got)
 		}
 		l.Close()
 		if listening(os.Getpid(), net.ParseIP(tt.look), port) {
-			t.Errorf("%s is closed and still seen", l.Addr())
+			t.Errorf("%s: got a listener after Close", l.Addr())
 		}
 	}
 }
 
-// A table is read no further than its listeners. That they come first is the kernel's doing, not
-// this package's.
+// TestListenersAreListedBeforeConnections: hasListener relies on this property of the kernel.
 func TestListenersAreListedBeforeConnections(t *testing.T) {
 	for range 100 {
 		early := listenLocal(t)
@@ -58,7 +57,7 @@ func TestListenersAreListedBeforeConnections(t *testing.T) {
 		for _, l := range []net.Listener{early, late} {
 			addr := l.Addr().(*net.TCPAddr)
 			if !listening(os.Getpid(), addr.IP, addr.Port) {
-				t.Fatalf("the listener at %s is not seen beside connections", addr)
+				t.Fatalf("%s: got no listener among connections", addr)
 			}
 		}
 	}
@@ -74,8 +73,8 @@ func listenLocal(t *testing.T) net.Listener {
 	return l
 }
 
-// Listeners and connections are told apart, and IPv4 in IPv6 is known; the lines are a
-// little-endian machine's.
+// TestHasListenerOnAKnownTable: it distinguishes listeners from connections, and handles IPv4 in
+// IPv6. The lines are from a little-endian machine.
 func TestHasListenerOnAKnownTable(t *testing.T) {
 	const table = "  sl  local_address rem_address   st tx_queue\n" +
 		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000\n" +
@@ -83,12 +82,13 @@ func TestHasListenerOnAKnownTable(t *testing.T) {
 		"   2: 0100007F:1F91 0100007F:C001 01 00000000:00000000 00:00000000\n"
 	for port, want := range map[int]bool{8080: true, 8081: false, 8082: true, 8083: false} {
 		if got := hasListener(strings.NewReader(table), net.ParseIP("127.0.0.1"), port); got != want {
-			t.Errorf("port %d: %v", port, got)
+			t.Errorf("port %d: got %v", port, got)
 		}
 	}
 }
 
-// What arrives and is not read is seen, accepted or not, and what is read is not.
+// TestUnreadBytesAreCounted: bytes count from their arrival until they are read, before the
+// connection is accepted too.
 func TestUnreadBytesAreCounted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestUnreadBytesAreCounted(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if got := unread(os.Getpid(), port); got != n {
-			t.Errorf("%d bytes are unread, want %d", got, n)
+			t.Errorf("got %d unread bytes, want %d", got, n)
 		}
 	}
 	want(0)
@@ -121,7 +121,7 @@ func TestUnreadBytesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Write(make([]byte, 50)); err != nil { // the other end's to read
+	if _, err := s.Write(make([]byte, 50)); err != nil { // for the other end
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(s, make([]byte, 200)); err != nil {

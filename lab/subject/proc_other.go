@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// canSeeListeners says that only a connection shows whether somebody listens.
+// canSeeListeners reports that listeners cannot be seen on this system: readiness is tested by
+// connecting.
 const canSeeListeners = false
 
 func listening(int, net.IP, int) bool { return false }
 
 func unread(int, int) int64 { return 0 }
 
-// processGroup says whether there is anybody in a process group, by the name of its leader.
+// processGroup returns the leader's ID if the process group has any process.
 func processGroup(id int) []int {
 	if syscall.Kill(-id, 0) != nil {
 		return nil

@@ -19,108 +19,108 @@ import (
 )
 
 const (
-	// stopWithin is how long a server may take to drain and leave after SIGTERM. Ours promise two
-	// seconds; the rest is for a busy machine.
-	stopWithin = 4 * time.Second
-	// stderrKept is how much of its standard error is kept, in bytes.
+	// stopTimeout is how long a server may take to drain and exit after SIGTERM. Weir's servers
+	// take at most two seconds; the rest is for a busy machine.
+	stopTimeout = 4 * time.Second
+	// stderrKept is how many bytes of standard error are kept.
 	stderrKept = 64 << 10
-	// pause is the time between two looks at whether something has become true.
+	// pause is the interval of polling.
 	pause = 10 * time.Millisecond
 )
 
-// Process is a running subject. Its methods may be called from any goroutine; its starter must call
-// Stop.
+// Process is a running subject. Its methods may be called from any goroutine. The caller of Start
+// must call Stop.
 //
-// Goroutines: wait, which ends with the process, and one reader for each pipe, which ends when the
-// last process that holds the pipe has ended, at the latest in Stop.
+// Its goroutines are wait, which ends with the process, and one reader per pipe. A reader ends when
+// the last process that holds the pipe has exited, at the latest in Stop.
 type Process struct {
-	subject *Subject
-	group   *sample.Group // nil without accounting
-	cmd     *exec.Cmd
-	addr    string
-	stderr  *tail.Buffer
-	awaited []*watch   // one for each pipe if readiness is a line
-	pipes   []*os.File // read ends, closed by Stop; fixed once started
-	readers sync.WaitGroup
-	done    chan struct{} // closed by wait
-	exit    *os.ProcessState
-	asked   atomic.Bool // Stop was called: an end is no surprise
-	stop    func() error
+	subject       *Subject
+	group         *sample.Group // nil without accounting
+	cmd           *exec.Cmd
+	addr          string
+	stderr        *tail.Buffer
+	watches       []*watch   // one per pipe if readiness is a line of output
+	pipes         []*os.File // read ends, closed by Stop; unchanged after the start
+	readers       sync.WaitGroup
+	done          chan struct{} // closed by wait
+	exitState     *os.ProcessState
+	stopRequested atomic.Bool // Stop was called: an exit is expected
+	stop          func() error
 }
 
-// wait collects the first process's end.
+// wait waits for the first process.
 func (p *Process) wait() {
-	_ = p.cmd.Wait() // what it says stands in ProcessState too
-	p.exit = p.cmd.ProcessState
+	_ = p.cmd.Wait() // ProcessState has the result too
+	p.exitState = p.cmd.ProcessState
 	close(p.done)
 }
 
-// PID is the process that the run command started.
+// PID returns the ID of the process of the run command.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process that the run command started has exited.
+// Done returns a channel that is closed when the process of the run command has exited.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit is how that process ended; nil while it runs.
+// Exit returns how that process exited; nil while it runs.
 func (p *Process) Exit() *os.ProcessState {
 	select {
 	case <-p.done:
-		return p.exit
+		return p.exitState
 	default:
 		return nil
 	}
 }
 
-// Err says how the process ended by itself: nil while it runs, and nil after a Stop that it
-// followed.
+// Err returns how the process exited by itself. It is nil while the process runs, and nil after an
+// exit that Stop requested.
 func (p *Process) Err() error {
 	exit := p.Exit()
-	if exit == nil || p.asked.Load() && obeyed(exit) {
+	if exit == nil || p.stopRequested.Load() && exitedBySIGTERM(exit) {
 		return nil
 	}
 	p.drain(pause * 20)
 	text := fmt.Sprintf("%s ended (%s)", p.subject.Name, exit)
 	if line := clip(p.stderr.LastLine()); line != "" {
-		text += fmt.Sprintf(", saying %q", line)
+		text += fmt.Sprintf(", its last line is %q", line)
 	}
 	return errors.New(text)
 }
 
-// Stderr is the last 64 KiB of what the whole process tree wrote to standard error so far.
+// Stderr returns the last 64 KiB of the process tree's standard error.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Unread is how many bytes have arrived at the subject's port that it has not read, 0 where that
-// can't be seen.
+// Unread returns how many bytes are in the receive queues of the subject's port; 0 if unknown on
+// this system.
 func (p *Process) Unread() int64 {
 	_, port, _ := net.SplitHostPort(p.addr)
 	n, _ := strconv.Atoi(port)
 	return unread(p.PID(), n)
 }
 
-// Stop ends the subject: SIGTERM to its first process, four seconds for all of its processes to
-// leave, then SIGKILL to what is left. It returns when nothing is left. The error says that the
-// subject had to be killed, left processes behind or ended badly; an end by the SIGTERM itself is
-// none. Later calls return the same.
+// Stop stops the subject: it sends SIGTERM to its first process, waits four seconds for all its
+// processes to exit, then sends SIGKILL to the rest. It returns when no process is left. An error
+// means that the subject had to be killed, left processes behind or exited with an error; an exit
+// by the SIGTERM itself is no error. Later calls return the same.
 func (p *Process) Stop() error { return p.stop() }
 
 func (p *Process) stopOnce() error {
 	defer p.closePipes()
 	early := p.Err()
-	p.asked.Store(true)
+	p.stopRequested.Store(true)
 	if early != nil {
 		p.kill()
 		return early
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only if it has just ended
-	deadline := time.NewTimer(stopWithin)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only if it has just exited
+	deadline := time.NewTimer(stopTimeout)
 	defer deadline.Stop()
 	select {
 	case <-p.done:
 	case <-deadline.C:
 		p.kill()
-		return fmt.Errorf("%s did not end within %v of SIGTERM and was killed", p.subject.Name, stopWithin)
+		return fmt.Errorf("%s did not end within %v of SIGTERM and was killed", p.subject.Name, stopTimeout)
 	}
-	left := p.emptied(deadline.C)
+	left := p.waitEmpty(deadline.C)
 	p.kill()
 	if err := p.Err(); err != nil {
 		return err
@@ -131,9 +131,10 @@ func (p *Process) stopOnce() error {
 	return nil
 }
 
-// emptied waits for the children of an ended process and says how many are still there when expired
-// fires. As-published programs do not look after theirs, and are not waited for.
-func (p *Process) emptied(expired <-chan time.Time) (left int) {
+// waitEmpty waits for the children of an exited process and returns how many are left when expired
+// fires. Programs in the form in which they were published do not handle their children, and are
+// not waited for.
+func (p *Process) waitEmpty(expired <-chan time.Time) (left int) {
 	if p.subject.Contract == "published" {
 		return 0
 	}
@@ -154,7 +155,8 @@ func (p *Process) emptied(expired <-chan time.Time) (left int) {
 // Left lists the subject's living processes.
 func (p *Process) Left() []int { return p.members() }
 
-// members are the living processes of the tree: what the group counts, and the process group.
+// members returns the living processes of the tree: those of the group, or without one those of the
+// process group.
 func (p *Process) members() []int {
 	if p.group != nil {
 		if pids, err := p.group.PIDs(); err == nil {
@@ -164,7 +166,7 @@ func (p *Process) members() []int {
 	return processGroup(p.PID())
 }
 
-// kill ends everything that is left, and waits for the first process.
+// kill kills all remaining processes, and waits for the first.
 func (p *Process) kill() {
 	for round := 0; round < 100; round++ {
 		_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
@@ -175,13 +177,14 @@ func (p *Process) kill() {
 		if len(pids) == 0 {
 			break
 		}
-		// until the kernel has buried them; those that fork meanwhile meet the next round
+		// wait for the kernel to remove them; children forked meanwhile are killed in the next
+		// round
 		time.Sleep(pause)
 	}
 	<-p.done
 }
 
-// read passes on what comes through a pipe until its end.
+// read copies from a pipe until its end.
 func (p *Process) read(from *os.File, to io.Writer) {
 	defer p.readers.Done()
 	buf := make([]byte, 32<<10)
@@ -194,7 +197,7 @@ func (p *Process) read(from *os.File, to io.Writer) {
 	}
 }
 
-// drain lets the readers take what a dead process still left in its pipes.
+// drain lets the readers read the rest of an exited process's output.
 func (p *Process) drain(within time.Duration) {
 	for _, f := range p.pipes {
 		_ = f.SetReadDeadline(time.Now().Add(within))
@@ -209,14 +212,14 @@ func (p *Process) closePipes() {
 	}
 }
 
-// obeyed says whether an end after SIGTERM is in order: exit 0, death by the signal, or the way in
-// which shells and virtual machines report it.
-func obeyed(exit *os.ProcessState) bool {
+// exitedBySIGTERM reports whether an exit after SIGTERM is correct: status 0, death by the signal,
+// or the status by which shells and virtual machines report it.
+func exitedBySIGTERM(exit *os.ProcessState) bool {
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return exit.Success() || ok && (status.Signaled() && status.Signal() == syscall.SIGTERM || status.ExitStatus() == 128+int(syscall.SIGTERM))
 }
 
-// portTaken says whether the process complained about its port.
+// portTaken reports whether the process printed that its port is in use.
 func portTaken(stderr string) bool {
 	s := strings.ToLower(stderr)
 	return strings.Contains(s, "in use") || strings.Contains(s, "eaddrinuse")

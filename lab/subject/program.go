@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Program is a digest of what runs when the subject runs, as far as its description tells: its
-// commands, its environment, and its binary, or its sources where it names no binary; a file that
-// is not there counts as such. Trials under different digests are trials of different programs.
+// Program returns a digest of the subject's program: its commands, its environment, and its binary,
+// or its sources if it names no binary. A missing file is part of the digest. Trials with different
+// digests are trials of different programs.
 func (s *Subject) Program() string {
 	h := sha256.New()
-	// words are encoded without fail
+	// encoding strings cannot fail
 	_ = json.NewEncoder(h).Encode([]any{s.BuildCmd, s.RunCmd, s.Env})
 	files := s.SourceFiles()
 	if s.Binary != "" {
@@ -28,8 +28,7 @@ func (s *Subject) Program() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// filesOf is the files in a folder and below, in the order of their names, or the one file that
-// name is.
+// filesOf returns the files in a folder and below, ordered by name, or the file itself.
 func filesOf(name string) (files []string) {
 	_ = filepath.WalkDir(name, func(file string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -40,7 +39,7 @@ func filesOf(name string) (files []string) {
 	return files
 }
 
-// digest adds a file's content, framed by what cannot stand in it by chance: its length.
+// digest adds a file's content, followed by its length as a separator.
 func digest(h io.Writer, file string) {
 	f, err := os.Open(file)
 	if err != nil {

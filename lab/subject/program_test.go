@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAProgramIsKnownByWhatRuns(t *testing.T) {
+func TestProgramIsADigestOfWhatRuns(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, fileName)
 	write(t, filepath.Join(dir, "x.c"), "one")
@@ -22,28 +22,28 @@ func TestAProgramIsKnownByWhatRuns(t *testing.T) {
 	write(t, filepath.Join(dir, "x"), "built")
 	bySources, byBinary := program(sources), program(binary)
 	if program(sources) != bySources || program(binary) != byBinary {
-		t.Error("the same program has two digests")
+		t.Error("the same program: got two digests")
 	}
 	if program(sources+"about = \"other words\"\n") != bySources {
-		t.Error("what is said of a program changes it")
+		t.Error("another description: got another digest")
 	}
 	if program(sources+"build = [\"cc\"]\n") == bySources || program(sources+"env = { A = \"b\" }\n") == bySources {
-		t.Error("another build command or environment is the same program")
+		t.Error("another build command or environment: got the same digest")
 	}
 	write(t, filepath.Join(dir, "x.c"), "two")
 	if program(sources) == bySources {
-		t.Error("other sources are the same program")
+		t.Error("other sources: got the same digest")
 	}
 	if program(binary) != byBinary {
-		t.Error("where there is a binary, a comment in the sources makes another program")
+		t.Error("other sources of a named binary: got another digest")
 	}
 	write(t, filepath.Join(dir, "x"), "built again")
 	if program(binary) == byBinary {
-		t.Error("another binary is the same program")
+		t.Error("another binary: got the same digest")
 	}
 }
 
-func TestAProgramCanBeAFolder(t *testing.T) {
+func TestProgramCanBeAFolder(t *testing.T) {
 	s := scratch(t, "echo", `binary = "{out}"`)
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		t.Fatal(err)
@@ -52,15 +52,15 @@ func TestAProgramCanBeAFolder(t *testing.T) {
 	before := s.Program()
 	write(t, filepath.Join(s.Out, "a", "A.class"), "b")
 	if s.Program() == before {
-		t.Error("with a changed file in it, it is the same program")
+		t.Error("a changed file in the folder: got the same digest")
 	}
 }
 
-func TestAProgramThatIsNotBuiltIsAnother(t *testing.T) {
+func TestMissingProgramHasADifferentDigest(t *testing.T) {
 	s := scratch(t, "echo", `binary = "{out}/x"`)
 	before := s.Program()
 	write(t, filepath.Join(s.Out, "x"), "")
 	if s.Program() == before {
-		t.Error("an empty binary is the same program as none")
+		t.Error("an empty binary: got the digest of a missing one")
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// fileName is what a subject's description is called.
+// fileName is the file name of a subject's description.
 const fileName = "subject.toml"
 
-// defaultWarm is the warm-up of a subject that does not tell its own, in messages.
+// defaultWarm is the default warm-up of a subject, in messages.
 const defaultWarm = 2000
 
-// Read reads one subject.toml. The file may stand anywhere; a folder stands for the subject.toml in
-// it. An error names the file, the line and the key, and says what to write instead.
+// Read reads one subject.toml. The file may be in any folder; a folder stands for the subject.toml
+// in it. An error names the file, the line and the key, and says what to write instead.
 func Read(file string) (*Subject, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -43,7 +43,8 @@ func Read(file string) (*Subject, error) {
 	return s, nil
 }
 
-// parse reads a description. Its errors begin with ":LINE: ", so that a file's name goes in front.
+// parse parses a description. Its errors start with ":LINE: ", so that a file name can be
+// prepended.
 func parse(data []byte) (*Subject, error) {
 	s := &Subject{WarmMessages: defaultWarm, Ready: "listen", Contract: "full"}
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(s)
@@ -59,7 +60,7 @@ func parse(data []byte) (*Subject, error) {
 	return s, nil
 }
 
-// explain turns the reader's errors into one sentence with a place and a remedy.
+// explain turns the decoder's errors into one sentence with a line and a remedy.
 func explain(err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
@@ -81,7 +82,7 @@ func explain(err error) error {
 	return fmt.Errorf(":1: %w", err)
 }
 
-// lineOf finds the line on which a top-level key stands; 1 for one that is absent.
+// lineOf returns the line of a top-level key; 1 if it is absent.
 func lineOf(data []byte, key string) int {
 	var p unstable.Parser
 	p.Reset(data)
@@ -95,7 +96,7 @@ func lineOf(data []byte, key string) int {
 			return p.Shape(it.Node().Raw).Start.Line
 		}
 		if e.Kind != unstable.KeyValue {
-			break // what follows belongs to a table
+			break // the following keys belong to a table
 		}
 	}
 	return 1

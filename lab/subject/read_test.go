@@ -12,7 +12,7 @@ import (
 
 const least = "name = \"x\"\nlanguage = \"C\"\nparadigm = \"event loop\"\nworkloads = [\"sink\"]\nrun = [\"{out}/x\", \"{addr}\"]\n"
 
-func TestReadFillsWhatIsNotGiven(t *testing.T) {
+func TestReadSetsDefaults(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Read(write(t, filepath.Join(dir, fileName), least))
 	if err != nil {
@@ -25,7 +25,7 @@ func TestReadFillsWhatIsNotGiven(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 	if byFolder, err := Read(dir); err != nil || !reflect.DeepEqual(byFolder, want) {
-		t.Errorf("read by its folder: %+v, %v", byFolder, err)
+		t.Errorf("by its folder: got %+v, %v", byFolder, err)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestRootIsTheNearestFolderWithAGoMod(t *testing.T) {
 	}
 }
 
-// without is the least description, less one key.
+// without returns the required keys, except one.
 func without(key string) string {
 	var kept []string
 	for line := range strings.Lines(least) {
@@ -49,8 +49,9 @@ func without(key string) string {
 	return strings.Join(kept, "")
 }
 
-// Every mistake gets one sentence with the file, the line and the key, and what to write instead.
-func TestReadRefuses(t *testing.T) {
+// TestReadRejects: every mistake gives one sentence with the file, the line and the key, and what
+// to write instead.
+func TestReadRejects(t *testing.T) {
 	tests := []struct {
 		name, text string
 		want       []string
@@ -69,7 +70,7 @@ func TestReadRefuses(t *testing.T) {
 		{"bad name", without("name") + "name = \"My Server\"\n", []string{`:5: name: "My Server"`, "a-z"}},
 		{"name with a path", without("name") + "name = \"../x\"\n", []string{`name: "../x"`}},
 		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files, chat`}},
-		{"workload twice", without("workloads") + "workloads = [\"sink\", \"sink\"]\n", []string{`"sink" stands twice`}},
+		{"workload twice", without("workloads") + "workloads = [\"sink\", \"sink\"]\n", []string{`"sink" is given twice`}},
 		{"unknown readiness", least + "ready = \"soon\"\n", []string{`:6: ready: "soon" is none of listen, connect and line: TEXT`}},
 		{"line without text", least + "ready = \"line: \"\n", []string{":6: ready:", "no text"}},
 		{"unknown contract", least + "contract = \"social\"\n", []string{`"social" is neither full nor published`}},
@@ -88,7 +89,7 @@ func TestReadRefuses(t *testing.T) {
 			_, err := Read(file)
 			wantError(t, err, append(tt.want, file)...)
 			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("more than one line: %q", err)
+				t.Errorf("got more than one line: %q", err)
 			}
 		})
 	}
@@ -99,7 +100,7 @@ func TestReadOfNoFile(t *testing.T) {
 	wantError(t, err, "none.toml does not exist", "subject.toml")
 }
 
-func TestThePortMayTravelInTheEnvironment(t *testing.T) {
+func TestPortMayBeInTheEnvironment(t *testing.T) {
 	s, err := parse([]byte(strings.Replace(least, `, "{addr}"`, "", 1) + "env = { PORT = \"{port}\" }\n"))
 	if err != nil || s.Env["PORT"] != "{port}" {
 		t.Errorf("%+v, %v", s, err)
@@ -120,12 +121,12 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	}
 	s.RunCmd = []string{"{workload}-{size}-{gzip}"}
 	if got := s.Command(Params{})[0]; got != "sink-1000-0" {
-		t.Errorf("defaults: %s", got)
+		t.Errorf("defaults: got %s", got)
 	}
 }
 
-// FuzzParse: nothing makes the reader panic, an error carries a line, and what was read survives
-// being written and read again.
+// FuzzParse: the parser never panics, an error contains a line, and a valid description is
+// unchanged after encoding and parsing.
 func FuzzParse(f *testing.F) {
 	f.Add(least)
 	f.Add(least + "check = [\"true\"]\nbuild = [\"cc\", \"{out}\"]\nready = \"line: up\"\nsources = [\"*.c\"]\nbinary = \"{out}/x\"\n[env]\nA = \"{port}\"\n")
@@ -141,7 +142,7 @@ func FuzzParse(f *testing.F) {
 		s, err := parse([]byte(text))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), ":") {
-				t.Fatalf("an error without a line: %q", err)
+				t.Fatalf("got an error without a line: %q", err)
 			}
 			return
 		}
@@ -151,7 +152,7 @@ func FuzzParse(f *testing.F) {
 		}
 		back, err := parse(again)
 		if err != nil {
-			t.Fatalf("written as\n%s\nit is refused: %v", again, err)
+			t.Fatalf("encoded as\n%s\ngot error %v", again, err)
 		}
 		if a, b := normal(*s), normal(*back); !reflect.DeepEqual(a, b) {
 			t.Fatalf("%+v\nbecame\n%+v", a, b)
@@ -159,7 +160,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// normal makes empty and absent lists the same.
+// normal makes empty and nil lists equal.
 func normal(s Subject) Subject {
 	for _, list := range []*[]string{&s.Workloads, &s.Needs, &s.CheckCmd, &s.VersionCmd, &s.BuildCmd, &s.RunCmd, &s.InsideCmd, &s.Sources} {
 		if len(*list) == 0 {

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// stack is the workload of TCP/IP stacks, which are no servers: the lab makes a network for each
-// run, and talks to the services that stand on them.
+// stack is the workload of TCP/IP stacks, which are not servers. The lab creates a network for each
+// run and connects to the services on the stack.
 const stack = "stack"
 
-// IsStack says whether the subject is a TCP/IP stack.
+// IsStack reports whether the subject is a TCP/IP stack.
 func (s *Subject) IsStack() bool { return s.Serves(stack) }
 
-// wrongStack is what is wrong with the keys of a TCP/IP stack, or with a server's that has them.
-func (s *Subject) wrongStack() *problem {
+// checkStack returns what is wrong with the keys of a TCP/IP stack, or with a server that has such
+// keys.
+func (s *Subject) checkStack() *problem {
 	if !s.IsStack() {
 		switch {
 		case len(s.InsideCmd) > 0:
@@ -28,9 +29,9 @@ func (s *Subject) wrongStack() *problem {
 		return &problem{"workloads", "a TCP/IP stack is no server: let \"stack\" stand alone"}
 	case s.Network != "tap" && s.Network != "veth":
 		return &problem{"network", fmt.Sprintf("%q is neither tap nor veth", s.Network)}
-	case !s.told("{net}") && !s.told("{host}"):
+	case !s.usesPlaceholder("{net}") && !s.usesPlaceholder("{host}"):
 		return &problem{"run", "holds neither {net} nor {host}, so that the lab could not tell the stack its address"}
-	case s.Network == "tap" && !s.told("{tap}"):
+	case s.Network == "tap" && !s.usesPlaceholder("{tap}"):
 		return &problem{"run", "holds no {tap}, so that the lab could not tell the stack its device"}
 	case !strings.HasPrefix(s.Ready, "line:"):
 		return &problem{"ready", fmt.Sprintf("%q cannot be seen of a stack: let it print a line, and name that as line: TEXT", s.Ready)}

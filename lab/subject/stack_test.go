@@ -17,7 +17,7 @@ inside = ["{out}/x", "{operation}", "{connections}", "{duration}", "{cores}"]
 ready = "line: ready"
 `
 
-func TestAStackIsToldItsDeviceAndItsAddress(t *testing.T) {
+func TestStackCommandHasDeviceAndAddress(t *testing.T) {
 	s, err := Read(write(t, filepath.Join(t.TempDir(), fileName), leastStack))
 	if err != nil {
 		t.Fatal(err)
@@ -27,15 +27,15 @@ func TestAStackIsToldItsDeviceAndItsAddress(t *testing.T) {
 	}
 	run := s.Command(Params{Host: "10.77.0.2", Port: 7, Workload: "stack", Tap: "tap0", Net: "10.77.0.2/24", Cores: 2})
 	if want := []string{s.Out + "/x", "tap0", "10.77.0.2/24", "1500", "2"}; !slices.Equal(run, want) {
-		t.Errorf("runs as %q, want %q", run, want)
+		t.Errorf("got run command %q, want %q", run, want)
 	}
 	inside := s.InsideCommand(Inside{Operation: "rr", Connections: 10, Duration: 1500 * time.Millisecond, Cores: 1})
 	if want := []string{s.Out + "/x", "rr", "10", "1.5s", "1"}; !slices.Equal(inside, want) {
-		t.Errorf("inside as %q, want %q", inside, want)
+		t.Errorf("got inside command %q, want %q", inside, want)
 	}
 }
 
-func TestReadRefusesStacksThatCannotBe(t *testing.T) {
+func TestReadRejectsInvalidStacks(t *testing.T) {
 	for _, test := range []struct{ from, to, want string }{
 		{`["stack"]`, `["stack", "echo"]`, "workloads: a TCP/IP stack is no server"},
 		{`"{tap}", `, ``, "run: holds no {tap}"},
@@ -47,7 +47,7 @@ func TestReadRefusesStacksThatCannotBe(t *testing.T) {
 	} {
 		file := write(t, filepath.Join(t.TempDir(), fileName), strings.ReplaceAll(leastStack, test.from, test.to))
 		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s in place of %s: %v, want %q", test.to, test.from, err, test.want)
+			t.Errorf("%s instead of %s: got error %v, want %q", test.to, test.from, err, test.want)
 		}
 	}
 }

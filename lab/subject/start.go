@@ -21,29 +21,30 @@ import (
 	"weir/lab/sample"
 )
 
-// readyWithin is how long a server may take until it is ready: virtual machines on a busy machine
+// readyTimeout is how long a server may take to become ready: virtual machines on a busy machine
 // take seconds.
-const readyWithin = 20 * time.Second
+const readyTimeout = 20 * time.Second
 
-// ErrPortInUse is in the error of a Start at an address where somebody else listens: FreePort only
-// finds out what was free.
+// ErrPortInUse is wrapped by the error of a Start at an address that another program uses. FreePort
+// does not reserve its port.
 var ErrPortInUse = errors.New("in use by another program")
 
-// Place is where a subject runs and writes.
+// Place configures where a subject runs and writes.
 type Place struct {
-	Stdout *os.File         // nil means /dev/null; stays the caller's
-	Env    []string         // NAME=value, over the subject's own; GODEBUG is added to what is in it
-	Sample sample.Placement // cores and network namespace; needs a group
-	Within time.Duration    // for getting ready; 0 means 20 s
+	Stdout *os.File // nil: /dev/null; the caller closes it
+	// NAME=value, overrides the subject's own; GODEBUG is appended to the present value
+	Env          []string
+	Sample       sample.Placement // cores and network namespace; only with a group
+	ReadyTimeout time.Duration    // time limit for becoming ready; 0: 20 s
 }
 
 // Start runs the subject in the group (nil: without accounting) and returns when it is ready. The
-// error says why it is not: a parameter that cannot work, its port in use, an early end with the
-// exit status and what it said last, or never ready. Then nothing of it is left. ctx ends the
-// waiting, not the running.
+// error says why it is not: an invalid parameter, its port in use, an early exit with the exit
+// status and the last line, or the time limit. Nothing is left running then. ctx limits the wait,
+// not the run.
 func (s *Subject) Start(ctx context.Context, g *sample.Group, p Params, pl Place) (*Process, error) {
 	p = p.withDefaults()
-	if err := s.refuse(p, pl); err != nil {
+	if err := s.checkStart(p, pl); err != nil {
 		return nil, err
 	}
 	process, err := s.launch(g, p, pl)
@@ -51,7 +52,7 @@ func (s *Subject) Start(ctx context.Context, g *sample.Group, p Params, pl Place
 		return nil, err
 	}
 	if err := process.awaitReady(ctx, p, pl); err != nil {
-		process.asked.Store(true)
+		process.stopRequested.Store(true)
 		process.kill()
 		process.closePipes()
 		return nil, err
@@ -59,8 +60,8 @@ func (s *Subject) Start(ctx context.Context, g *sample.Group, p Params, pl Place
 	return process, nil
 }
 
-// refuse finds what would make a start pointless.
-func (s *Subject) refuse(p Params, pl Place) error {
+// checkStart returns an error for parameters that cannot work.
+func (s *Subject) checkStart(p Params, pl Place) error {
 	addr := net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
 	switch {
 	case !s.Serves(p.Workload):
@@ -73,7 +74,7 @@ func (s *Subject) refuse(p Params, pl Place) error {
 		return fmt.Errorf("%s: size, work and wait cannot be negative", s.Name)
 	case p.SleepMS < 0 || p.SleepEvery < 0 || p.Filters < 0:
 		return fmt.Errorf("%s: sleeps and filters cannot be negative", s.Name)
-	case !filepath.IsAbs(p.Www) && s.told("{www}"):
+	case !filepath.IsAbs(p.Www) && s.usesPlaceholder("{www}"):
 		return fmt.Errorf("%s cannot serve the folder %q: give an absolute path", s.Name, p.Www)
 	case pl.Sample.Netns == "" && errors.Is(tryPort(net.ParseIP(p.Host), p.Port), syscall.EADDRINUSE):
 		return fmt.Errorf("%s cannot listen at %s: the port is %w; stop that or choose another port", s.Name, addr, ErrPortInUse)
@@ -81,7 +82,7 @@ func (s *Subject) refuse(p Params, pl Place) error {
 	return nil
 }
 
-// launch starts the run command and what goes with it.
+// launch starts the run command with its pipes and goroutines.
 func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) {
 	words := s.Command(p)
 	cmd := exec.Command(words[0], words[1:]...)
@@ -98,8 +99,8 @@ func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) 
 	return process, process.begin(pl)
 }
 
-// overlay adds settings to an environment; the last of a name counts. GODEBUG holds settings of its
-// own, which keep their effect beside new ones.
+// overlay adds settings to an environment; the last setting of a name is used. The settings within
+// GODEBUG are merged.
 func overlay(env, over []string) []string {
 	const list = "GODEBUG="
 	for _, setting := range over {
@@ -114,14 +115,15 @@ func overlay(env, over []string) []string {
 	return env
 }
 
-// begin connects the pipes, starts the command and the goroutines. A failure leaves nothing behind.
+// begin creates the pipes and starts the command and the goroutines. A failure leaves nothing
+// behind.
 func (p *Process) begin(pl Place) error {
 	theirs, sinks, err := p.connect(pl)
 	if err == nil {
 		err = p.spawn(pl.Sample)
 	}
 	for _, f := range theirs {
-		// only the subject's processes keep the write ends: their last exit is the end of the pipe
+		// only the subject's processes keep the write ends, so the pipe ends with their last exit
 		f.Close()
 	}
 	if err != nil {
@@ -136,8 +138,8 @@ func (p *Process) begin(pl Place) error {
 	return nil
 }
 
-// connect makes a pipe for standard error, and one for standard output if a line on it is waited
-// for.
+// connect creates a pipe for standard error, and one for standard output if readiness is a line on
+// it.
 func (p *Process) connect(pl Place) (theirs []*os.File, sinks []io.Writer, err error) {
 	pipe := func(to ...io.Writer) *os.File {
 		r, w, pipeErr := os.Pipe()
@@ -146,8 +148,8 @@ func (p *Process) connect(pl Place) (theirs []*os.File, sinks []io.Writer, err e
 			return nil
 		}
 		if text, ok := strings.CutPrefix(p.subject.Ready, "line:"); ok {
-			p.awaited = append(p.awaited, newWatch(text))
-			to = append(to, p.awaited[len(p.awaited)-1])
+			p.watches = append(p.watches, newWatch(text))
+			to = append(to, p.watches[len(p.watches)-1])
 		}
 		p.pipes, theirs, sinks = append(p.pipes, r), append(theirs, w), append(sinks, io.MultiWriter(to...))
 		return w
@@ -183,27 +185,27 @@ func (p *Process) spawn(pl sample.Placement) error {
 	return nil
 }
 
-// cannotStart says why a command could not be started at all.
+// cannotStart explains why a command could not be started.
 func (s *Subject) cannotStart(err error, words []string) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("%s cannot start: %s", s.Name, NotInstalled(words[0]))
 	case errors.Is(err, fs.ErrNotExist) && len(s.BuildCmd) > 0:
-		return fmt.Errorf("%s cannot start: %s is not there: build it first (weir lab build %s)", s.Name, words[0], s.Name)
+		return fmt.Errorf("%s cannot start: %s does not exist: build it first (weir lab build %s)", s.Name, words[0], s.Name)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s cannot start: %s is not there: correct run in %s", s.Name, words[0], s.File)
+		return fmt.Errorf("%s cannot start: %s does not exist: correct run in %s", s.Name, words[0], s.File)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s cannot start: %s may not be executed: chmod +x it, or name its interpreter first in run", s.Name, words[0])
+		return fmt.Errorf("%s cannot start: %s is not executable: chmod +x it, or name its interpreter first in run", s.Name, words[0])
 	}
 	return fmt.Errorf("%s cannot start: %w", s.Name, err)
 }
 
-// awaitReady returns when the subject can be used, or why it cannot.
+// awaitReady waits until the subject is ready, or returns why it is not.
 func (p *Process) awaitReady(ctx context.Context, params Params, pl Place) error {
 	ready := p.subject.readiness(p, params)
-	within := pl.Within
+	within := pl.ReadyTimeout
 	if within == 0 {
-		within = readyWithin
+		within = readyTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errNeverReady)
 	defer cancel()
@@ -218,7 +220,7 @@ func (p *Process) awaitReady(ctx context.Context, params Params, pl Place) error
 			return p.notReady(context.Cause(ctx), within)
 		}
 	}
-	if p.Exit() != nil { // somebody else answered
+	if p.Exit() != nil { // another program answered
 		return p.diedEarly()
 	}
 	return nil
@@ -238,9 +240,9 @@ func (p *Process) notReady(cause error, within time.Duration) error {
 	if cause != errNeverReady {
 		return fmt.Errorf("%s: interrupted while it was starting: %w", p.subject.Name, cause)
 	}
-	text := fmt.Sprintf("%s was not ready within %v: it should %s", p.subject.Name, within, p.subject.promise(p.addr))
+	text := fmt.Sprintf("%s was not ready within %v: it should %s", p.subject.Name, within, p.subject.readySign(p.addr))
 	if line := clip(p.stderr.LastLine()); line != "" {
-		text += fmt.Sprintf("; it said last %q", line)
+		text += fmt.Sprintf("; its last line is %q", line)
 	}
 	return fmt.Errorf("%s; correct run or ready in %s", text, p.subject.File)
 }

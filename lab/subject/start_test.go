@@ -19,7 +19,7 @@ func freePort(t *testing.T, host string) int {
 	t.Helper()
 	port, err := FreePort(host)
 	if err != nil {
-		t.Skipf("no port at %s: %v", host, err)
+		t.Skipf("no free port at %s: %v", host, err)
 	}
 	return port
 }
@@ -34,7 +34,7 @@ func start(t *testing.T, s *Subject, pl Place) *Process {
 	return p
 }
 
-func TestStartReturnsWhenTheServerCanBeReached(t *testing.T) {
+func TestStartReturnsWhenTheServerIsReady(t *testing.T) {
 	for _, ready := range []string{"listen", "connect"} {
 		for _, host := range []string{"127.0.0.1", "::1"} {
 			t.Run(ready+" "+host, func(t *testing.T) {
@@ -46,15 +46,15 @@ func TestStartReturnsWhenTheServerCanBeReached(t *testing.T) {
 				}
 				c, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 				if err != nil {
-					t.Errorf("ready, but: %v", err)
+					t.Errorf("a ready server: got %v", err)
 				} else {
 					c.Close()
 				}
 				if err := p.Stop(); err != nil {
-					t.Errorf("Stop: %v", err)
+					t.Errorf("Stop: got error %v", err)
 				}
 				if left := processGroup(p.PID()); len(left) > 0 {
-					t.Errorf("processes left: %v", left)
+					t.Errorf("got processes left: %v", left)
 				}
 			})
 		}
@@ -72,7 +72,7 @@ func TestStartWaitsForALineAndPassesTheOutputOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, _ := os.ReadFile(out.Name()); string(text) != "listening soon\n" {
-		t.Errorf("standard output got %q", text)
+		t.Errorf("got standard output %q", text)
 	}
 }
 
@@ -80,18 +80,18 @@ func TestStartGivesTheEnvironment(t *testing.T) {
 	p := start(t, scratch(t, "env", `env = { GREETING = "hello {port}" }`), Place{})
 	_ = p.Stop()
 	if _, port, _ := net.SplitHostPort(p.addr); p.Stderr() != "hello "+port+"\n" {
-		t.Errorf("standard error %q does not greet port %s", p.Stderr(), port)
+		t.Errorf("got standard error %q, want a greeting with port %s", p.Stderr(), port)
 	}
 	p = start(t, scratch(t, "env", `env = { GREETING = "hello" }`), Place{Env: []string{"GREETING=over it"}})
 	_ = p.Stop()
 	if p.Stderr() != "over it\n" {
-		t.Errorf("Place.Env does not win: %q", p.Stderr())
+		t.Errorf("got %q, want Place.Env to override", p.Stderr())
 	}
 }
 
-// TestTheRuntimesSettingsAreKept: what a subject, or whoever starts the lab, sets in GODEBUG holds
-// beside what the lab adds.
-func TestTheRuntimesSettingsAreKept(t *testing.T) {
+// TestGODEBUGSettingsAreMerged: settings of the subject and of the lab's environment stay in effect
+// with those that the lab adds.
+func TestGODEBUGSettingsAreMerged(t *testing.T) {
 	gctrace := Place{Env: []string{"GODEBUG=gctrace=1"}}
 	for _, tt := range []struct{ shell, toml, want string }{
 		{"", "", "gctrace=1"},
@@ -103,7 +103,7 @@ func TestTheRuntimesSettingsAreKept(t *testing.T) {
 		p := start(t, scratch(t, "godebug", tt.toml), gctrace)
 		_ = p.Stop()
 		if got, _, _ := strings.Cut(p.Stderr(), "\n"); got != "GODEBUG is "+tt.want {
-			t.Errorf("%q in the shell and %s: the server says %q, want %q", tt.shell, tt.toml, got, tt.want)
+			t.Errorf("%q in the environment and %s: got %q, want %q", tt.shell, tt.toml, got, tt.want)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestStartSaysWhyNot(t *testing.T) {
 		params           Params
 		want             []string
 	}{
-		{"died", "dies", "", Params{}, []string{"scratch ended (exit status 3)", `saying "cannot read the moon phase"`, "to see it by itself: cd "}},
+		{"died", "dies", "", Params{}, []string{"scratch ended (exit status 3)", `its last line is "cannot read the moon phase"`, "to see it by itself: cd "}},
 		{"never ready", "silent", "", Params{}, []string{"was not ready within 300ms", "should listen at 127.0.0.1:", "subject.toml"}},
 		{"never said it", "plain", `ready="line: up"`, Params{}, []string{`should print a line with "up"`}},
 		{"port in use", "plain", "", Params{Port: taken}, []string{"in use", strconv.Itoa(taken), "choose another port"}},
@@ -143,19 +143,19 @@ func TestStartSaysWhyNot(t *testing.T) {
 			if strings.HasPrefix(tt.name, "never") {
 				within = 300 * time.Millisecond
 			}
-			_, err := s.Start(t.Context(), nil, tt.params, Place{Within: within})
+			_, err := s.Start(t.Context(), nil, tt.params, Place{ReadyTimeout: within})
 			wantError(t, err, tt.want...)
 			if taken := tt.name == "port in use"; errors.Is(err, ErrPortInUse) != taken {
-				t.Errorf("%v: is it ErrPortInUse? want %v", err, taken)
+				t.Errorf("got %v, want ErrPortInUse: %v", err, taken)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("more than one line: %q", err)
+				t.Errorf("got more than one line: %q", err)
 			}
 		})
 	}
 }
 
-func TestStartOfACommandThatIsNotThere(t *testing.T) {
+func TestStartOfAMissingCommand(t *testing.T) {
 	s := scratch(t, "plain", `build=["true"]`)
 	s.RunCmd = []string{"{out}/server", "{addr}"}
 	_, err := s.Start(t.Context(), nil, Params{Host: "127.0.0.1", Port: freePort(t, "127.0.0.1")}, Place{})
@@ -176,12 +176,12 @@ func TestStopForms(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		kind, why string
-		want      string // "" means no error
+		want      string // empty: no error
 	}{
 		{"plain", "exit 0", ""},
 		{"mortal", "death by SIGTERM itself", ""},
 		{"shell", "exit 143 is how shells and JVMs report SIGTERM", ""},
-		{"bad end", "a failure on the way out", `ended (exit status 7), saying "cannot save"`},
+		{"bad end", "a failure on the way out", `ended (exit status 7), its last line is "cannot save"`},
 		{"stubborn", "SIGTERM ignored", "was killed"},
 		{"parent", "its child stays", "left 1 processes behind"},
 	}
@@ -191,25 +191,25 @@ func TestStopForms(t *testing.T) {
 			p := start(t, scratch(t, tt.kind), Place{})
 			err := p.Stop()
 			if tt.want == "" && err != nil {
-				t.Errorf("%s: %v", tt.why, err)
+				t.Errorf("%s: got error %v", tt.why, err)
 			}
 			if tt.want != "" {
 				wantError(t, err, tt.want)
 			}
 			if again := p.Stop(); (again == nil) != (err == nil) {
-				t.Errorf("the second Stop says %v, the first said %v", again, err)
+				t.Errorf("got %v from the second Stop, %v from the first", again, err)
 			}
 			if left := processGroup(p.PID()); len(left) > 0 {
-				t.Errorf("%s: processes left: %v", tt.why, left)
+				t.Errorf("%s: got processes left: %v", tt.why, left)
 			}
 		})
 	}
 }
 
-func TestAnUnexpectedEndIsAnError(t *testing.T) {
+func TestUnexpectedExitIsAnError(t *testing.T) {
 	p := start(t, scratch(t, "plain"), Place{})
 	if p.Err() != nil || p.Exit() != nil {
-		t.Errorf("running, but Err %v, Exit %v", p.Err(), p.Exit())
+		t.Errorf("running: got Err %v, Exit %v", p.Err(), p.Exit())
 	}
 	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestPublishedProgramsMayLeaveChildren(t *testing.T) {
 		t.Error(err)
 	}
 	if left := processGroup(p.PID()); len(left) > 0 {
-		t.Errorf("processes left: %v", left)
+		t.Errorf("got processes left: %v", left)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestStartInAGroup(t *testing.T) {
 	t.Parallel()
 	g, err := sample.NewGroup("subject-test")
 	if err != nil {
-		t.Skipf("no accounting here: %v", err)
+		t.Skipf("no accounting on this machine: %v", err)
 	}
 	defer g.Close()
 	p, err := scratch(t, "parent").Start(t.Context(), g, Params{Host: "127.0.0.1", Port: freePort(t, "127.0.0.1")}, Place{})
@@ -244,10 +244,10 @@ func TestStartInAGroup(t *testing.T) {
 		time.Sleep(pause)
 	}
 	if n := len(p.Left()); n != 2 {
-		t.Errorf("%d processes in the group, want the server and its child", n)
+		t.Errorf("got %d processes in the group, want the server and its child", n)
 	}
 	wantError(t, p.Stop(), "left 1 processes behind")
 	if pids, err := g.PIDs(); err != nil || len(pids) > 0 {
-		t.Errorf("left in the group: %v, %v", pids, err)
+		t.Errorf("got processes left in the group: %v, %v", pids, err)
 	}
 }

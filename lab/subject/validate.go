@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// examples has, for every key that a subject.toml may hold, a line that is right.
+// examples has a valid line for every key of a subject.toml.
 var examples = map[string]string{
 	"name":          `name = "my-server"`,
 	"language":      `language = "Erlang"`,
@@ -32,10 +32,10 @@ var examples = map[string]string{
 	"contract":      `contract = "full"`,
 }
 
-// keys are the names that a subject.toml may hold, sorted.
+// keys are the keys of a subject.toml, sorted.
 var keys = slices.Sorted(maps.Keys(examples))
 
-// forInstance ends an error about a key with a line that would have been right.
+// forInstance returns the end of an error about a key: an example of a valid line.
 func forInstance(key string) string {
 	if e, ok := examples[key]; ok {
 		return "; write for instance: " + e
@@ -43,7 +43,7 @@ func forInstance(key string) string {
 	return ""
 }
 
-// problem is why a description cannot work.
+// problem is the reason why a description is invalid.
 type problem struct{ key, text string }
 
 var (
@@ -51,9 +51,9 @@ var (
 	placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
 )
 
-// problem returns the first thing that is wrong, nil for a description that can work.
+// problem returns the first error in the description, nil if it is valid.
 func (s *Subject) problem() *problem {
-	for _, check := range []func() *problem{s.wrongWords, s.wrongChoices, s.wrongNumbers, s.wrongPlaceholders, s.wrongStack, s.nowhereToListen} {
+	for _, check := range []func() *problem{s.checkWords, s.checkChoices, s.checkNumbers, s.checkPlaceholders, s.checkStack, s.checkAddress} {
 		if p := check(); p != nil {
 			return p
 		}
@@ -61,7 +61,7 @@ func (s *Subject) problem() *problem {
 	return nil
 }
 
-func (s *Subject) wrongWords() *problem {
+func (s *Subject) checkWords() *problem {
 	switch {
 	case s.Name == "":
 		return &problem{"name", "missing"}
@@ -83,7 +83,7 @@ func (s *Subject) wrongWords() *problem {
 	return nil
 }
 
-func (s *Subject) wrongChoices() *problem {
+func (s *Subject) checkChoices() *problem {
 	if len(s.Workloads) == 0 {
 		return &problem{"workloads", "missing"}
 	}
@@ -92,7 +92,7 @@ func (s *Subject) wrongChoices() *problem {
 			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only %s", w, strings.Join(workloads, ", "))}
 		}
 		if slices.Contains(s.Workloads[:i], w) {
-			return &problem{"workloads", fmt.Sprintf("%q stands twice", w)}
+			return &problem{"workloads", fmt.Sprintf("%q is given twice", w)}
 		}
 	}
 	if line, ok := strings.CutPrefix(s.Ready, "line:"); ok {
@@ -108,7 +108,7 @@ func (s *Subject) wrongChoices() *problem {
 	return nil
 }
 
-func (s *Subject) wrongNumbers() *problem {
+func (s *Subject) checkNumbers() *problem {
 	switch {
 	case s.WarmMessages < 0:
 		return &problem{"warm_messages", fmt.Sprintf("%d is negative", s.WarmMessages)}
@@ -118,11 +118,11 @@ func (s *Subject) wrongNumbers() *problem {
 	return nil
 }
 
-// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on
-// rooms. The last is not a server's.
+// workloads lists the valid workloads: two on messages, two on HTTP requests, one on chat rooms,
+// and the one of TCP/IP stacks.
 var workloads = []string{"sink", "echo", "page", "files", "chat", stack}
 
-// placesOnly and everything are the placeholders that a key may hold.
+// placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (
 	placesOnly = []string{"{dir}", "{out}", "{root}"}
 	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}",
@@ -130,7 +130,7 @@ var (
 	ofInside = append(slices.Clone(placesOnly), "{operation}", "{connections}", "{duration}", "{cores}")
 )
 
-func (s *Subject) wrongPlaceholders() *problem {
+func (s *Subject) checkPlaceholders() *problem {
 	values := slices.Sorted(maps.Values(s.Env))
 	for _, k := range []struct {
 		key   string
@@ -159,9 +159,9 @@ func unknownPlaceholder(p string, known []string) string {
 	return fmt.Sprintf("unknown placeholder %s, here there are %s", p, strings.Join(known, ", "))
 }
 
-// nowhereToListen catches a server that the lab could not tell its address.
-func (s *Subject) nowhereToListen() *problem {
-	if s.told("{addr}") || s.told("{port}") || s.IsStack() {
+// checkAddress rejects a server whose command contains no placeholder for its address.
+func (s *Subject) checkAddress() *problem {
+	if s.usesPlaceholder("{addr}") || s.usesPlaceholder("{port}") || s.IsStack() {
 		return nil
 	}
 	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}

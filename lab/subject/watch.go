@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// watch waits for a line that contains text, among all that is written to it. One writer.
+// watch searches all that is written to it for a line with the text. It has one writer.
 type watch struct {
-	text string
-	seen chan struct{} // closed by Write when the line has come
-	line []byte        // the last, unfinished line, at most watchLine bytes of it
-	over bool
+	text      string
+	foundChan chan struct{} // closed by Write when the line was found
+	line      []byte        // the last, incomplete line, at most watchLine bytes of it
+	found     bool
 }
 
-// watchLine bounds what of an unfinished line is kept: a server's output may have no lines at all.
+// watchLine bounds the stored part of an incomplete line, because a server's output may have no
+// newlines.
 const watchLine = 8 << 10
 
 func newWatch(text string) *watch {
-	return &watch{text: strings.TrimSpace(text), seen: make(chan struct{})}
+	return &watch{text: strings.TrimSpace(text), foundChan: make(chan struct{})}
 }
 
 func (w *watch) Write(b []byte) (int, error) {
-	if w.over {
+	if w.found {
 		return len(b), nil
 	}
 	w.line = append(w.line, b...)
 	if bytes.Contains(w.line, []byte(w.text)) {
-		w.over, w.line = true, nil
-		close(w.seen)
+		w.found, w.line = true, nil
+		close(w.foundChan)
 		return len(b), nil
 	}
 	if i := bytes.LastIndexByte(w.line, '\n'); i >= 0 {
@@ -39,10 +40,10 @@ func (w *watch) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hasSeen may be called from any goroutine.
+// hasSeen reports whether the line was found. It may be called from any goroutine.
 func (w *watch) hasSeen() bool {
 	select {
-	case <-w.seen:
+	case <-w.foundChan:
 		return true
 	default:
 		return false

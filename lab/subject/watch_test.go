@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWatchSeesALineHoweverItIsCut(t *testing.T) {
+func TestWatchFindsALineInAnyParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := strings.Repeat("noise\n", rapid.IntRange(0, 3000).Draw(t, "lines"))
 		text := before + "[info] server UP at 1\nmore"
@@ -18,7 +18,7 @@ func TestWatchSeesALineHoweverItIsCut(t *testing.T) {
 			_, _ = w.Write([]byte(text[fed : fed+n]))
 			fed += n
 			if w.hasSeen() != (fed >= len(before)+len("[info] server UP")) {
-				t.Fatalf("after %d bytes, seen is %v", fed, w.hasSeen())
+				t.Fatalf("after %d bytes: got hasSeen %v", fed, w.hasSeen())
 			}
 		}
 	})
