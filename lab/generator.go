@@ -153,6 +153,8 @@ type loadReport struct {
 	Answered  int64 `json:"answered"` // requests that were answered completely and correctly
 	Failed    int64 `json:"failed"`
 	BodyBytes int64 `json:"body_bytes"`
+	// requests: mean of the times whose percentiles are LatencyUS
+	LatencyMeanUS float64 `json:"latency_mean_us"`
 
 	// rooms: from the request for a history to its last message
 	ReplayUS result.Percentiles `json:"replay_us"`

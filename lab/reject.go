@@ -124,7 +124,7 @@ func rejections(t *result.Trial, ev Evidence, failing bool) []string {
 	why.add(ev.Errors[generatorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[generatorErrorKind])
 	why.add(t.HTTP != nil && generatorSaturated(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
 	why.add(closedLoopGeneratorBound(t, ev), result.GeneratorGaveOut+": in a closed loop it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
-	why.add(t.HTTP != nil && t.Pattern == result.Closed && inFlightShare(t) < minInFlightShare, result.GeneratorGaveOut+": requests were with the subject for at most %.0f %% of the time of the connections (Little's law)", 100*inFlightShare(t))
+	why.add(t.HTTP != nil && t.Pattern == result.Closed && inFlightShare(t) < minInFlightShare, result.GeneratorGaveOut+": requests were with the subject for %.0f %% of the time of the connections (Little's law)", 100*inFlightShare(t))
 	why.add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
 	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
 	why.add(share(ev.Neighbour) > maxNeighbour && !ev.ServerUnaccounted, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourName)

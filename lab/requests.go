@@ -114,7 +114,7 @@ func (l Load) requestArgs(connections int, addr, www string) []string {
 // fillRequests adds the generator's report of its requests to a trial. A closed loop offers exactly
 // what is answered.
 func fillRequests(t *result.Trial, g loadReport) {
-	t.HTTP = &result.HTTP{Attempted: g.Offered, Answered: g.Answered, Failed: g.Failed, BodyBytes: g.BodyBytes, Errors: g.Errors}
+	t.HTTP = &result.HTTP{Attempted: g.Offered, Answered: g.Answered, Failed: g.Failed, BodyBytes: g.BodyBytes, LatencyMeanUS: g.LatencyMeanUS, Errors: g.Errors}
 	if t.Pattern == result.Closed {
 		t.OfferedRate, t.AchievedRatio = 0, 1
 	}
@@ -148,15 +148,13 @@ func closedLoopGeneratorBound(t *result.Trial, ev Evidence) bool {
 }
 
 // inFlightShare returns the average share of a closed loop's connections whose request is at the
-// subject, as an upper bound. It is the rate times the mean time of a request, divided by the
-// connections (Little 1961). The mean is the largest that the percentiles allow.
+// subject: the rate times the mean latency, divided by the connections (Little 1961). It is 1 where
+// the mean latency is not known.
 func inFlightShare(t *result.Trial) float64 {
-	l := t.LatencyUS
-	if t.Connections == 0 || l.Max <= 0 {
+	if t.Connections == 0 || t.HTTP == nil || t.HTTP.LatencyMeanUS <= 0 {
 		return 1
 	}
-	mean := (0.01*l.P01 + 0.49*l.P50 + 0.49*l.P99 + 0.009*l.P999 + 0.001*l.Max) / 1e6
-	return min(1, t.Rate()*mean/float64(t.Connections))
+	return min(1, t.Rate()*t.HTTP.LatencyMeanUS/1e6/float64(t.Connections))
 }
 
 // generatorSaturated reports whether fewer answers arrived than requests were due because the

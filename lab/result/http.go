@@ -61,6 +61,8 @@ type HTTP struct {
 	Failed   int64 `json:"failed"` // of these
 	// of the trial's messages, as they were sent
 	BodyBytes int64 `json:"body_bytes"`
+	// mean of the times whose percentiles are Trial.LatencyUS; 0 in older results
+	LatencyMeanUS float64 `json:"latency_mean_us,omitzero"`
 	// requests of the whole trial that failed, by kind
 	Errors map[string]int64 `json:"errors,omitempty"`
 }

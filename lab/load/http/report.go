@@ -44,6 +44,8 @@ type Report struct {
 	LatenessUS result.Percentiles `json:"lateness_us"`
 	// of Answered: from the due time to the answer's last byte, in the closed loop from the begin
 	LatencyUS result.Percentiles `json:"latency_us"`
+	// mean of the same times
+	LatencyMeanUS float64 `json:"latency_mean_us"`
 	// open loop: the same as LatencyUS, with ab's figures
 	DueUS Times `json:"due_us,omitzero"`
 	// of connections made in the window or before the first request

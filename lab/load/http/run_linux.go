@@ -49,7 +49,7 @@ func (l *loop) report() Report {
 	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
 		Offered: l.offered, Attempted: l.attempted, Messages: l.messages, Answered: l.answeredDue, Failed: l.failedIn, Unfinished: l.unfinished,
 		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warm, Opened: l.opened,
-		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), DueUS: l.latency.Times(),
+		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), LatencyMeanUS: l.latency.MeanUS(), DueUS: l.latency.Times(),
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(),
 		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.cut,
 		CPUNS: l.CPU(), RunQueueNS: l.RunQueue(), WindowNS: window, StartedNS: l.From}
@@ -57,7 +57,8 @@ func (l *loop) report() Report {
 		rep.Errors[kind] = n
 	}
 	if l.period == 0 {
-		rep.Offered, rep.Answered, rep.LatencyUS = l.attempted, l.messages, l.totals.Percentiles()
+		rep.Offered, rep.Answered = l.attempted, l.messages
+		rep.LatencyUS, rep.LatencyMeanUS = l.totals.Percentiles(), l.totals.MeanUS()
 	}
 	if l.tooMany() {
 		rep.Stopped = fmt.Sprintf("after %d errors", l.Failed.Load())

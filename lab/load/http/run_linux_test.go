@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -115,6 +116,30 @@ func TestOpenLoopCannotOmitAStall(t *testing.T) {
 	// percentile is.
 	if r.LatencyUS.Max < 300e3 || r.LatencyUS.P99 < 280e3 || r.Behind < 58 {
 		t.Errorf("the stall is hidden: %d behind, latency %+v", r.Behind, r.LatencyUS)
+	}
+}
+
+// Two of forty answers take 50 ms each. The median does not show them; the mean does.
+func TestTheMeanLatencyOfAClosedLoopHasItsTail(t *testing.T) {
+	slow, n := 50*time.Millisecond, 0
+	url := rawServer(t, func(c net.Conn) {
+		buffer := make([]byte, 4096)
+		for {
+			if _, err := c.Read(buffer); err != nil {
+				return
+			}
+			if n++; n == 20 || n == 30 {
+				time.Sleep(slow)
+			}
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"); err != nil {
+				return
+			}
+		}
+	})
+	r := mustRun(t, Config{URL: url, Connections: 1, Requests: 40, Duration: time.Minute, Timeout: time.Minute, Expect: []byte("x")})
+	least, most := float64(2*slow.Microseconds())/40, float64(r.WindowNS)/1e3/40
+	if r.Messages != 40 || r.LatencyMeanUS < 0.99*least || r.LatencyMeanUS > 1.01*most {
+		t.Errorf("got a mean latency of %.0f us over %d answers, want %.0f (the two slow ones alone) to %.0f us (the whole window)", r.LatencyMeanUS, r.Messages, least, most)
 	}
 }
 

@@ -44,6 +44,9 @@ func (d Distribution) Percentiles() result.Percentiles {
 	return result.Percentiles{P01: us(1), P50: us(50), P99: us(99), P999: us(99.9), Max: float64(d.h.Max()) / 1e3}
 }
 
+// MeanUS is the mean of what was recorded, in microseconds; 0 when nothing was.
+func (d Distribution) MeanUS() float64 { return d.h.Mean() / 1e3 }
+
 // Failures counts errors by kind and keeps the first few in full. It has one owner at a time.
 type Failures struct {
 	Kinds   map[string]int64 // nil while there is none

@@ -9,6 +9,9 @@ import (
 
 func TestDistribution(t *testing.T) {
 	d := NewDistribution()
+	if mean := d.MeanUS(); mean != 0 {
+		t.Errorf("nothing recorded: got a mean of %v us, want 0", mean)
+	}
 	if p := d.Percentiles(); d.Count() != 0 || p != (result.Percentiles{}) {
 		t.Errorf("nothing recorded: %d times, %+v", d.Count(), p)
 	}
@@ -17,6 +20,9 @@ func TestDistribution(t *testing.T) {
 	}
 	if p := d.Percentiles(); d.Count() != 4 || p.P01 != 0 || p.P50 != 1 || p.Max != 2 {
 		t.Errorf("four times recorded: %d, %+v", d.Count(), p)
+	}
+	if mean := d.MeanUS(); mean != 1 {
+		t.Errorf("0, 1, 1 and 2 us recorded: got a mean of %v us, want 1", mean)
 	}
 }
 
