@@ -89,7 +89,7 @@ func TestInvalidAddressesAndRoutesAreRejected(t *testing.T) {
 	} {
 		la, _ := link.Pair(link.PairConfig{})
 		if s, err := New(Config{Link: la, Addrs: c.addrs, Routes: c.routes}); err == nil || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%s: %v", c.say, err)
+			t.Errorf("got error %v, want one that says %q", err, c.say)
 			if s != nil {
 				s.Close()
 			}
@@ -109,13 +109,13 @@ func TestIPv6AddressesAreRejected(t *testing.T) {
 	s := stack(t, Config{})
 	for _, host := range []string{"[::1]", "[fd00::1]"} {
 		if _, err := s.Listen("tcp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("TCP at %s: %v", host, err)
+			t.Errorf("listening for TCP at %s: got %v, want an error", host, err)
 		}
 		if _, err := s.ListenPacket("udp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("UDP at %s: %v", host, err)
+			t.Errorf("listening for UDP at %s: got %v, want an error", host, err)
 		}
 		if _, err := s.Dial("tcp", host+":80"); err == nil {
-			t.Errorf("there is a connection to %s", host)
+			t.Errorf("a Dial to %s succeeded, want an error", host)
 		}
 	}
 	for _, host := range []string{"[::]", "[::ffff:127.0.0.1]"} {
@@ -132,6 +132,6 @@ func TestIPv6AddressesAreRejected(t *testing.T) {
 	}
 	defer u.Close()
 	if _, err := u.(*UDPConn).WriteMsg([]byte("x"), netip.MustParseAddrPort("127.0.0.1:9"), netip.IPv6Loopback()); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-		t.Errorf("from the loopback of IPv6: %v", err)
+		t.Errorf("dialing from the IPv6 loopback: got %v, want an error", err)
 	}
 }

@@ -38,10 +38,10 @@ func TestARPLearnsOnlyFromHostsOnTheLink(t *testing.T) {
 				t.Fatal(err)
 			}
 			if answered := n > 0; answered != want.answered {
-				t.Errorf("a request from %s is answered: %t, want %t", sender, answered, want.answered)
+				t.Errorf("a request from %s: answered %t, want %t", sender, answered, want.answered)
 			}
 			if learnt := len(s.Neighbours()) > 0; learnt != want.learnt {
-				t.Errorf("a request from %s makes its sender known: %t, want %t", sender, learnt, want.learnt)
+				t.Errorf("a request from %s: learnt %t, want %t", sender, learnt, want.learnt)
 			}
 		})
 	}

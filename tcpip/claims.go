@@ -154,5 +154,5 @@ func (c *Conn) abortLost(now tcp.Time) {
 func (l *reader) sendARP(op wire.ARPOperation, to wire.MAC, sender netip.Addr, targetMAC wire.MAC, target netip.Addr) {
 	own := l.iface.caps.MAC
 	b := wire.AppendEthernet(make([]byte, 0, 64), to, own, wire.TypeARP)
-	l.q.Write(&link.Parts{Head: wire.AppendARP(b, op, own, sender, targetMAC, target)})
+	l.queue.Write(&link.Parts{Head: wire.AppendARP(b, op, own, sender, targetMAC, target)})
 }

@@ -26,7 +26,7 @@ func TestNewFailsIfAnotherHostUsesTheAddress(t *testing.T) {
 		}
 		// the answer to the first probe suffices
 		if took := time.Since(began); took > time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("New took %v, want it to fail at the first answer", took)
 		}
 	})
 }
@@ -38,7 +38,7 @@ func TestAFreeAddressIsClaimed(t *testing.T) {
 		began := time.Now()
 		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), ProbeAddrs: true})
 		if took := time.Since(began); took < 4*time.Second || took > 7*time.Second {
-			t.Errorf("probing took %v", took)
+			t.Errorf("probing took %v, want 4 to 7 s", took)
 		}
 		for _, dst := range b.ifaces[0].addrs {
 			if _, err := a.Ping(t.Context(), dst.Addr(), 8); err != nil {
@@ -73,16 +73,16 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNABORTED) {
-			t.Errorf("the connection from the lost address: %v", err)
+			t.Errorf("reading from a connection of the lost address: %v, want ECONNABORTED", err)
 		}
 		if _, err := b.ListenPacket("udp", "10.0.0.1:53"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("the lost address can be listened at: %v", err)
+			t.Errorf("listening at the lost address: %v, want EADDRNOTAVAIL", err)
 		}
 		if got := b.Addrs(); len(got) != 2 || got[0].Addr().String() != "10.0.0.2" {
-			t.Errorf("addresses: %v", got)
+			t.Errorf("the stack has the addresses %v, want 10.0.0.2 and the loopback's", got)
 		}
 		if _, err := b.Ping(t.Context(), netip.MustParseAddr("10.0.0.1"), 8); err != nil {
-			t.Errorf("the new holder is not reached: %v", err)
+			t.Errorf("pinging the host that kept the address: %v", err)
 		}
 		if n := len(kept); n != 0 {
 			t.Errorf("the host that keeps the address reported %d conflicts, want 1", n)

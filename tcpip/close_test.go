@@ -39,7 +39,7 @@ func TestCloseEndsAConcurrentDial(t *testing.T) {
 			select {
 			case err := <-failed:
 				if !errors.Is(err, net.ErrClosed) {
-					t.Errorf("a dial ended by %v", err)
+					t.Errorf("a Dial ended with %v, want net.ErrClosed", err)
 				}
 			case <-time.After(30 * time.Second):
 				t.Fatal("a Dial did not return")
@@ -72,7 +72,7 @@ func TestClosingAListenerEmptiesItsAcceptQueue(t *testing.T) {
 		both.Go(func() { l.Close() })
 		both.Wait()
 		if offered && len(l.acceptQueue) > 0 {
-			t.Fatalf("connection %d is in the queue of a listener that is closed", i)
+			t.Fatalf("connection %d is in the accept queue of a closed listener", i)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestClosingAListenerFreesMemory(t *testing.T) {
 				synctest.Wait()
 			}
 			if held, _ := s.Memory(); held == 0 {
-				t.Fatal("nothing has come")
+				t.Fatal("no data has arrived")
 			}
 			l.Close()
 			synctest.Wait()
@@ -123,11 +123,11 @@ func TestAClosedLinkEndsItsConnections(t *testing.T) {
 	}()
 	la.Close()
 	if err := <-read; !errors.Is(err, syscall.ECONNABORTED) {
-		t.Errorf("a read ends by %v", err)
+		t.Errorf("a Read ended with %v, want ECONNABORTED", err)
 	}
 	for range 3 {
 		if _, err := a.Dial("tcp", "10.0.0.2:80"); !errors.Is(err, syscall.ECONNABORTED) {
-			t.Errorf("a dial ends by %v", err)
+			t.Errorf("a Dial ended with %v, want ECONNABORTED", err)
 		}
 	}
 	d := dial(t, a, "tcp", within.Addr().String())

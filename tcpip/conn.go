@@ -26,7 +26,7 @@ type Conn struct {
 	cfg         *tcp.Config
 	emitSegment tcp.Emit // the method value c.emitLocked, allocated once
 
-	answerPending bool // is in reader.toAnswer; guarded by the reader's batch
+	answerPending bool // is in reader.toAnswer; used by the goroutine that has the batch
 	wakeQueued    bool // is in the reader's wakeQueue, whose lock guards it
 
 	timerAt    tcp.Time // its key in the reader's timer heap, whose lock guards both fields
@@ -298,7 +298,7 @@ func (c *Conn) emitLocked(o *tcp.OutSegment) {
 	}
 	p.Head = b
 	c.reader.counts.sent[kindTCP].Add(1)
-	if (c.dstKnown || c.resolveLocked(p)) && !c.reader.q.Write(p) {
+	if (c.dstKnown || c.resolveLocked(p)) && !c.reader.queue.Write(p) {
 		c.s.drops.add(DropDevice)
 	}
 }

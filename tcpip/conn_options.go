@@ -47,8 +47,8 @@ func (c *Conn) SetCork(yes bool) error {
 	return c.update(func(tcp.Time) { c.tcp.SetCork(yes) })
 }
 
-// SetKeepAlive turns keep-alive probes on or off. Their times stay as SetKeepAliveConfig and
-// SetKeepAlivePeriod have set them; the defaults are those of package net.
+// SetKeepAlive turns keep-alive probes on or off. Their times are those set by SetKeepAliveConfig
+// and SetKeepAlivePeriod, or the defaults of package net.
 func (c *Conn) SetKeepAlive(yes bool) error {
 	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: yes, Idle: -1, Interval: -1, Count: -1})
 }

@@ -49,13 +49,13 @@ func TestKeepAlive(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if a.tcp.State().String() != "ESTABLISHED" {
-			t.Fatal("a peer that is there was given up")
+			t.Fatal("a live peer was given up")
 		}
 		cut()
 		begun := time.Now()
 		_, err := a.Read(make([]byte, 1))
 		if took := time.Since(begun); !gone(err) || took > 26*time.Second {
-			t.Errorf("reading from a peer that is gone: %v after %v", err, took)
+			t.Errorf("reading from a dead peer: got %v after %v", err, took)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestUserTimeout(t *testing.T) {
 		begun := time.Now()
 		_, err := a.Read(make([]byte, 1))
 		if took := time.Since(begun); !gone(err) || took < 3*time.Second || took > 10*time.Second {
-			t.Errorf("reading from a peer that is gone: %v after %v", err, took)
+			t.Errorf("reading from a dead peer: got %v after %v", err, took)
 		}
 	})
 }
@@ -82,10 +82,10 @@ func TestLinger(t *testing.T) {
 		}
 		a.Close()
 		if _, err := b.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("the peer of one that does not linger reads %v", err)
+			t.Errorf("the peer of a connection closed with SetLinger(0) reads %v, want ECONNRESET", err)
 		}
 		if err := a.SetLinger(0); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("set after Close: %v", err)
+			t.Errorf("an option set after Close: got %v, want net.ErrClosed", err)
 		}
 	})
 	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
@@ -97,11 +97,11 @@ func TestLinger(t *testing.T) {
 		a.Close()
 		time.Sleep(4 * time.Second)
 		if n := len(a.s.Connections()); n != 1 {
-			t.Errorf("%d connections are there after 4 s of 5", n)
+			t.Errorf("got %d connections after 4 s of a linger time of 5 s, want them still there", n)
 		}
 		time.Sleep(2 * time.Second)
 		if n := len(a.s.Connections()); n != 0 {
-			t.Errorf("%d connections are there after 6 s of 5", n)
+			t.Errorf("got %d connections after 6 s, want them gone after 5 s", n)
 		}
 	})
 }
@@ -114,19 +114,19 @@ func TestCorkAndDelay(t *testing.T) {
 		write(1)
 		write(1)
 		if n := sent() - before; n != 2 {
-			t.Errorf("two small writes were %d segments", n)
+			t.Errorf("two small writes: got %d segments, want 2", n)
 		}
 		a.SetCork(true) //nolint:errcheck // it is open
 		before = sent()
 		write(1)
 		write(1)
 		if n := sent() - before; n != 0 {
-			t.Errorf("two small writes in a cork were %d segments", n)
+			t.Errorf("two small writes with SetCork: got %d segments, want 0", n)
 		}
 		a.SetCork(false)    //nolint:errcheck // the test checks its effect
 		a.SetNoDelay(false) //nolint:errcheck // the test checks its effect
 		if n := sent() - before; n != 1 {
-			t.Errorf("and %d without", n)
+			t.Errorf("after that: got %d segments, want 1", n)
 		}
 		buf := make([]byte, 4)
 		if _, err := io.ReadFull(b, buf); err != nil {

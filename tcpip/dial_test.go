@@ -46,7 +46,7 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 				began := time.Now()
 				conn, err := dialEach(ctx, "tcp", (&Dialer{Stack: s}).dialTCP, c.remotes)
 				if took := time.Since(began); took < c.took || took > c.took+time.Second {
-					t.Errorf("it took %v, want %v", took, c.took)
+					t.Errorf("Dial took %v, want %v", took, c.took)
 				}
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, want %v", err, c.want)
@@ -99,7 +99,7 @@ func TestDialerLocalAddr(t *testing.T) {
 				defer conn.Close()
 				conn.Write([]byte("x")) //nolint:errcheck // the other end sees it
 				if got := (<-from).String(); got != c.from && !strings.HasPrefix(got, c.from+":") || got != conn.LocalAddr().String() {
-					t.Errorf("it comes from %s, want %s; for the stack it is %v", got, c.from, conn.LocalAddr())
+					t.Errorf("the connection comes from %s, want %s; its LocalAddr is %v", got, c.from, conn.LocalAddr())
 				}
 			})
 		})

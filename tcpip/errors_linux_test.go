@@ -51,7 +51,7 @@ func fullListener(t *testing.T) string {
 		}
 		t.Cleanup(func() { c.Close() })
 	}
-	t.Skip("a listener's queue that is full takes connections here")
+	t.Skip("a full accept queue accepts connections on this system")
 	return ""
 }
 

@@ -267,13 +267,13 @@ func (b *bench) end() {
 	}
 	b.apps.Wait()
 	if left := b.s.Connections(); len(left) > 0 {
-		b.t.Errorf("%d connections are left: %+v", len(left), left[0])
+		b.t.Errorf("%d connections are left, want none: %+v", len(left), left[0])
 	}
 	if held := b.s.held(); held != 0 {
-		b.t.Errorf("%d bytes of buffers are left", held)
+		b.t.Errorf("%d bytes of buffers are in use, want 0", held)
 	}
 	if n := b.s.unfinished(); n != 0 {
-		b.t.Errorf("%d bytes of fragments are left", n)
+		b.t.Errorf("%d bytes of fragments are in use, want 0", n)
 	}
 	b.s.Close()
 	b.link.Close()
@@ -379,7 +379,7 @@ func add32(b []byte, n uint32) { binary.BigEndian.PutUint32(b, binary.BigEndian.
 func (b *bench) see(f []byte) {
 	e, fault := wire.ParseEthernet(f)
 	if fault != wire.OK || e.Src() != b.s.ifaces[0].caps.MAC || b.plain && len(e.Payload()) > 1500 && e.Type() == wire.TypeIPv4 {
-		b.t.Errorf("a wrong frame was sent: %x", f)
+		b.t.Errorf("the stack sent an invalid frame: %x", f)
 		return
 	}
 	if e.Type() != wire.TypeIPv4 {
@@ -388,7 +388,7 @@ func (b *bench) see(f []byte) {
 	}
 	p, fault := wire.ParseIPv4(e.Payload())
 	if fault != wire.OK || !p.ChecksumOK() || p.Src() != benchHost {
-		b.t.Errorf("a wrong packet was sent: %x", f)
+		b.t.Errorf("the stack sent an invalid packet: %x", f)
 		return
 	}
 	switch {
@@ -398,11 +398,11 @@ func (b *bench) see(f []byte) {
 		return
 	case p.Protocol() == wire.ICMPv4Protocol:
 		if m, fault := wire.ParseICMP(p.Payload()); fault != wire.OK || !m.ChecksumOK() {
-			b.t.Errorf("a wrong message was sent: %x", f)
+			b.t.Errorf("the stack sent an invalid ICMP message: %x", f)
 		}
 	case p.Protocol() == wire.UDPProtocol:
 		if d, fault := wire.ParseUDP(p.Payload()); fault != wire.OK || !d.ChecksumOK(p.Src(), p.Dst()) {
-			b.t.Errorf("a wrong datagram was sent: %x", f)
+			b.t.Errorf("the stack sent an invalid datagram: %x", f)
 		}
 	}
 	b.said = append(b.said, fmt.Sprintf("%v/%d %x len %d sum %08x", p.Dst(), p.Protocol(), p.Payload()[:min(8, len(p.Payload()))], len(p.Payload()), crc32.ChecksumIEEE(p.Payload())))
@@ -412,7 +412,7 @@ func (b *bench) see(f []byte) {
 func (b *bench) seeSegment(p wire.IPv4) {
 	v, fault := wire.ParseTCP(p.Payload())
 	if fault != wire.OK || b.plain && !v.ChecksumOK(p.Src(), p.Dst()) {
-		b.t.Errorf("a wrong segment was sent: %x", []byte(p))
+		b.t.Errorf("the stack sent an invalid segment: %x", []byte(p))
 		return
 	}
 	s := tcp.ParseSegment(v)

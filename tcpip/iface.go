@@ -46,7 +46,7 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	keepAliveDefaults(&i.tcp)
 	i.tcp = i.tcp.WithDefaults()
 	for q := range i.caps.Queues {
-		i.readers = append(i.readers, &reader{s: s, iface: i, q: l.Queue(q)})
+		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q)})
 	}
 	i.startClaims()
 	return i

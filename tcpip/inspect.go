@@ -144,7 +144,7 @@ func (s *Stack) Interfaces() []InterfaceInfo {
 	for _, i := range s.ifaces {
 		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.addrs)}
 		for _, l := range i.readers {
-			info.Counters.Add(l.q.Counters())
+			info.Counters.Add(l.queue.Counters())
 		}
 		all = append(all, info)
 	}

@@ -54,20 +54,20 @@ func TestWhichPacketsAreAnsweredByICMPErrors(t *testing.T) {
 				h.sendTo(c.to, c.f, c.payload)
 				v := h.next(5 * time.Second)
 				if got := h.drops(); !maps.Equal(got, map[Drop]uint64{c.why: 1}) {
-					t.Errorf("dropped: %v, want one for %v", got, c.why)
+					t.Errorf("got drops %v, want one for %v", got, c.why)
 				}
 				if c.kind == 0 {
 					if v != nil {
-						t.Errorf("the answer is % x", []byte(v))
+						t.Errorf("got the answer % x, want none", []byte(v))
 					}
 					return
 				}
 				m := icmpOf(t, v)
 				if m.Type() != c.kind || m.Code() != c.code || m.Rest() != c.rest || v.Src() != stackAddr || v.Dst() != bareAddr || v.TTL() != 64 {
-					t.Errorf("the answer is %d, %d, %#x from %v to %v, want %d, %d, %#x", m.Type(), m.Code(), m.Rest(), v.Src(), v.Dst(), c.kind, c.code, c.rest)
+					t.Errorf("got the ICMP error %d, %d, %#x from %v to %v, want %d, %d, %#x", m.Type(), m.Code(), m.Rest(), v.Src(), v.Dst(), c.kind, c.code, c.rest)
 				}
 				if !bytes.HasSuffix(m.Body(), c.payload) {
-					t.Errorf("it quotes % x", m.Body())
+					t.Errorf("the error quotes % x, want the packet's header and 8 bytes", m.Body())
 				}
 			})
 		})
@@ -84,7 +84,7 @@ func TestReassemblyTimesOut(t *testing.T) {
 			h.send(wire.IPv4Fields{ID: 7, Protocol: wire.UDPProtocol, FragmentOffset: offset, MoreFragments: true}, make([]byte, 16))
 			v := h.next(time.Minute)
 			if took := time.Since(began); told && (took < 30*time.Second || took > 31*time.Second) {
-				t.Errorf("it took %v", took)
+				t.Errorf("the error came after %v, want 30 s", took)
 			}
 			if (v != nil) != told {
 				t.Fatalf("fragments from offset %d: ICMP error %t", offset, v != nil)
@@ -128,7 +128,7 @@ func TestEcho(t *testing.T) {
 			t.Errorf("% x", []byte(v))
 		}
 		if want := []byte{7, 11, 8, 10, 0, 0, 1, 0, 0, 0, 0, 0}; !bytes.Equal(v.Options(), want) {
-			t.Errorf("the way: % x, want % x", v.Options(), want)
+			t.Errorf("got the options % x, want % x", v.Options(), want)
 		}
 	})
 }

@@ -48,10 +48,10 @@ func TestKeepAliveIsTheNetPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := d.(*Conn).keptAlive(); got != c.dialed {
-			t.Errorf("%s: a connection that was dialed has %+v, want %+v", name, got, c.dialed)
+			t.Errorf("%s: a dialed connection has %+v, want %+v", name, got, c.dialed)
 		}
 		if got := a.(*Conn).keptAlive(); got != c.accepted {
-			t.Errorf("%s: a connection that was accepted has %+v, want %+v", name, got, c.accepted)
+			t.Errorf("%s: an accepted connection has %+v, want %+v", name, got, c.accepted)
 		}
 	}
 }
@@ -76,13 +76,13 @@ func TestKeepAliveDetectsADeadPeer(t *testing.T) {
 		la.Close()
 		begun := time.Now()
 		if _, err := io.ReadAll(accepted); !gone(err) {
-			t.Errorf("reading from a peer that is gone gives %v, want that it does not answer", err)
+			t.Errorf("reading from a dead peer: got %v, want ETIMEDOUT or EHOSTUNREACH", err)
 		}
 		if err := <-ended; !gone(err) {
-			t.Errorf("a session whose peer is gone ends by %v, want that it does not answer", err)
+			t.Errorf("the session of a dead peer ended with %v, want ETIMEDOUT or EHOSTUNREACH", err)
 		}
 		if took := time.Since(begun).Round(time.Second); took != 150*time.Second {
-			t.Errorf("that was found out after %v, want 2m30s", took)
+			t.Errorf("detected after %v, want 2m30s", took)
 		}
 	})
 }

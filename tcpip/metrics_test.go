@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 	} {
 		key := name
 		if have, ok := found(got, key); !ok || have != want {
-			t.Errorf("%s is %v (%t), want %v", name, have, ok, want)
+			t.Errorf("metric %s: got %v (present %t), want %v", name, have, ok, want)
 		}
 	}
 	known := 0.0
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if known != 1 {
-		t.Errorf("%v neighbours", known)
+		t.Errorf("got %v neighbours, want 1", known)
 	}
 	for _, name := range []string{"frames_total{link,in}", "bytes_total{link,out}", "packets_total{link,in,tcp}", "packets_total{link,out,tcp}"} {
 		if have, ok := found(got, name); !ok || have == 0 {
@@ -120,6 +120,6 @@ func TestRetransmissionsAreCounted(t *testing.T) {
 	got := gathered(t, a)
 	lost := got["frames_dropped_total{link,lost}"]
 	if resent := got["segments_resent_total{}"]; resent == 0 || lost == 0 {
-		t.Errorf("%v frames were lost, %v segments sent again", lost, resent)
+		t.Errorf("%v frames were lost, but %v segments retransmitted", lost, resent)
 	}
 }

@@ -113,7 +113,7 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	var readers sync.WaitGroup
 	come := func(lanes int) {
 		for range lanes {
-			l := &reader{s: b, iface: i, q: i.readers[0].q}
+			l := &reader{s: b, iface: i, queue: i.readers[0].queue}
 			l.feeder = b.packetNet.newFeeder(l)
 			readers.Go(func() { l.feeder.processBatch([]link.Frame{{Bytes: frame}}, b.now()) })
 		}

@@ -23,7 +23,7 @@ func (h *bareHost) asks(port uint16) wire.Seq {
 	h.from(port, wire.TCPFields{Seq: 7, Flags: wire.SYN, Window: 65535}, "")
 	v, seg := segmentOf(h.t, h.next(100*time.Millisecond))
 	if seg.Flags != wire.SYN|wire.ACK || v.DstPort() != port {
-		h.t.Fatalf("a SYN from port %d is answered by %v to %d", port, seg.Flags, v.DstPort())
+		h.t.Fatalf("a SYN from port %d: got %v to port %d, want a SYN-ACK", port, seg.Flags, v.DstPort())
 	}
 	return seg.Seq
 }
@@ -41,18 +41,18 @@ func TestASYNCookieIsAcceptedOnceThereIsRoom(t *testing.T) {
 		h.asks(5002)
 		cookie := h.asks(5003) // two fill it
 		if given, _ := s.Cookies(); given != 1 {
-			t.Fatalf("%d cookies were given", given)
+			t.Fatalf("got %d SYN cookies, want 1", given)
 		}
 		h.from(5001, wire.TCPFields{Seq: 8, Ack: first + 1, Flags: wire.ACK, Window: 65535}, "")
 		h.from(5003, wire.TCPFields{Seq: 8, Ack: cookie + 1, Flags: wire.ACK, Window: 65535}, "hello")
 		if v := h.next(100 * time.Millisecond); v != nil {
-			t.Errorf("a cookie that finds no room is answered by % x", []byte(v))
+			t.Errorf("a cookie without room in the accept queue: got the answer % x, want none", []byte(v))
 		}
 		if held, _ := s.Memory(); held != 0 {
-			t.Errorf("%d bytes are held for what was dropped", held)
+			t.Errorf("%d bytes are in use for dropped handshakes, want 0", held)
 		}
 		if n := h.drops(); len(n) != 1 || n[DropBacklog] != 1 {
-			t.Errorf("what was dropped: %v", n)
+			t.Errorf("got drops %v, want one for backlog", n)
 		}
 		if _, err := l.Accept(); err != nil {
 			t.Fatal(err)
@@ -80,13 +80,13 @@ func TestConnectionsAreBounded(t *testing.T) {
 		h.asks(5002)
 		h.from(5003, wire.TCPFields{Seq: 7, Flags: wire.SYN, Window: 65535}, "")
 		if v := h.next(100 * time.Millisecond); v != nil {
-			t.Errorf("the third is answered by % x", []byte(v))
+			t.Errorf("the third SYN: got the answer % x, want none", []byte(v))
 		}
 		if n := h.drops(); len(n) != 1 || n[DropBacklog] != 1 {
-			t.Errorf("what was dropped: %v", n)
+			t.Errorf("got drops %v, want one for backlog", n)
 		}
 		if _, err := s.Dial("tcp", "10.0.0.9:80"); !errors.Is(err, syscall.ENOBUFS) {
-			t.Errorf("one from here: %v", err)
+			t.Errorf("a Dial at the limit: got %v, want ENOBUFS", err)
 		}
 		h.from(5001, wire.TCPFields{Seq: 8, Flags: wire.RST}, "")
 		synctest.Wait()
@@ -99,7 +99,7 @@ func TestNegativeNumbersAreRejected(t *testing.T) {
 	for _, c := range []Config{{Memory: -1}, {ErrorRate: -1}, {Backlog: -1}, {MaxTimeWait: -1}, {Connections: -1}} {
 		if s, err := New(c); err == nil {
 			s.Close()
-			t.Errorf("%+v is a stack's", c)
+			t.Errorf("New accepted %+v, want an error", c)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (a neighActions) Ask(target netip.Addr, at wire.MAC) {
 // Release implements neigh.Actions.
 func (a neighActions) Release(n *neigh.Neighbour, frame []byte) {
 	copy(frame, n.MAC[:])
-	if !a.l.q.Write(&link.Parts{Head: frame}) {
+	if !a.l.queue.Write(&link.Parts{Head: frame}) {
 		a.l.s.drops.add(DropDevice)
 	}
 }
@@ -81,7 +81,7 @@ func (l *reader) sendFrame(hop netip.Addr, header, payload []byte) bool {
 		}
 		copy(p.Head, mac[:])
 	}
-	if !l.q.Write(p) {
+	if !l.queue.Write(p) {
 		l.s.drops.add(DropDevice)
 		return false
 	}

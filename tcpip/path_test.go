@@ -89,26 +89,26 @@ func TestSegmentsFitThePath(t *testing.T) {
 		}
 		all := h.burst()
 		if len(all[0]) != 1500 || !all[0].DontFragment() {
-			t.Fatalf("the first packet has %d bytes", len(all[0]))
+			t.Fatalf("the first packet has %d bytes, want 1500", len(all[0]))
 		}
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1000, all[0][:28]))
 		again := h.burst()
 		if len(again) == 0 || len(again[0]) != 1000 || tcpOf(t, again[0]).Seq() != tcpOf(t, all[0]).Seq() {
-			t.Fatalf("it is not sent again in pieces that fit: %d packets", len(again))
+			t.Fatalf("got %d retransmitted packets, want the first segment again in 1000 bytes", len(again))
 		}
 		last := again[len(again)-1]
 		h.reply(tcpOf(t, last), 0, 1001)
 		h.burst()
 		if v := h.first(connected(t, s, h), 3000); len(v) != 1000 {
-			t.Errorf("another connection begins with %d bytes", len(v))
+			t.Errorf("another connection's first packet has %d bytes, want 1000", len(v))
 		}
 		time.Sleep(9 * time.Minute)
 		if v := h.first(c, 3000); len(v) != 1000 {
-			t.Errorf("after nine minutes %d bytes", len(v))
+			t.Errorf("after nine minutes a packet has %d bytes, want 1000", len(v))
 		}
 		time.Sleep(time.Minute)
 		if v := h.first(c, 3000); len(v) != 1500 {
-			t.Errorf("after ten minutes %d bytes", len(v))
+			t.Errorf("after ten minutes a packet has %d bytes, want 1500", len(v))
 		}
 	})
 }
@@ -131,13 +131,13 @@ func TestPTBIsValidatedAgainstDeliveredData(t *testing.T) {
 			}
 			if !comes {
 				if v := h.next(time.Second); len(v) != 1000 || tcpOf(t, v).Seq() != tcpOf(t, all[0]).Seq() {
-					t.Errorf("it is sent again in a packet of %d bytes", len(v))
+					t.Errorf("the retransmission has %d bytes, want 1000", len(v))
 				}
 				return
 			}
 			h.reply(tcpOf(t, all[len(all)-1]), 0, 1001)
 			if v := h.first(c, 3000); len(v) != 1500 {
-				t.Errorf("it has come, and the next packet has %d bytes", len(v))
+				t.Errorf("after its acknowledgment the next packet has %d bytes, want 1500", len(v))
 			}
 		})
 	}
@@ -167,13 +167,13 @@ func TestIdentifications(t *testing.T) {
 	for range 100 {
 		id := s.packetID(stackAddr, bareAddr)
 		if next := s.packetID(stackAddr, bareAddr); next != id+1 {
-			t.Fatalf("%d follows %d", next, id)
+			t.Fatalf("the Identification %d follows %d, want consecutive ones", next, id)
 		}
 		if s.packetID(stackAddr, other) == id+2 {
 			same++
 		}
 	}
 	if same > 50 { // unless they share a counter and, by a rare chance, their start
-		t.Error("other hosts see the same identifications")
+		t.Error("another pair of hosts has the same Identifications")
 	}
 }

@@ -150,7 +150,7 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 		if len(p) > l.iface.caps.MTU {
 			return syscall.EMSGSIZE
 		}
-		if !l.q.Write(&link.Parts{Head: wire.AppendEthernet(make([]byte, 0, wire.EthernetHeader), a.MAC, l.iface.caps.MAC, c.ether), Body: [2][]byte{p}}) {
+		if !l.queue.Write(&link.Parts{Head: wire.AppendEthernet(make([]byte, 0, wire.EthernetHeader), a.MAC, l.iface.caps.MAC, c.ether), Body: [2][]byte{p}}) {
 			c.s.drops.add(DropDevice)
 		}
 		return nil

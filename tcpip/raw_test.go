@@ -97,27 +97,27 @@ func TestRawSocketsRejectInvalidPackets(t *testing.T) {
 			t.Errorf("more than a frame carries: %v", err)
 		}
 		if _, err := ip.WriteTo(nil, mac); err == nil {
-			t.Error("a packet is sent to hardware")
+			t.Error("an IP socket accepted an EtherAddr")
 		}
 		if _, err := ether.WriteTo(nil, host); err == nil {
-			t.Error("a frame is sent to an address of IP")
+			t.Error("a frame socket accepted an IP address")
 		}
 		if _, err := s.ListenEther(1500); err == nil {
-			t.Error("a length is a type")
+			t.Error("ListenEther accepted a frame length")
 		}
 		for _, c := range []*PacketConn{ip, ether} {
 			if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 				t.Error(err)
 			}
 			if _, _, err := c.ReadFrom(nil); !errors.Is(err, syscall.ETIMEDOUT) && !isTimeout(err) {
-				t.Errorf("nothing comes: %v", err)
+				t.Errorf("reading without packets: got %v, want a timeout", err)
 			}
 			c.Close()
 			if _, err := c.WriteTo(nil, host); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("closed: %v", err)
+				t.Errorf("after Close: got %v, want net.ErrClosed", err)
 			}
 			if err := c.Close(); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("closed twice: %v", err)
+				t.Errorf("the second Close: got %v, want net.ErrClosed", err)
 			}
 		}
 	})

@@ -20,7 +20,7 @@ import (
 type reader struct {
 	s      *Stack
 	iface  *iface
-	q      link.Queue
+	queue  link.Queue
 	timers timerHeap
 	counts readerCounts
 
@@ -37,7 +37,7 @@ type reader struct {
 	// Used by the reader only; with RunNetwork, by the layer goroutine that has the batch.
 	frames        [batchSize]link.Frame
 	toAnswer      []*Conn      // connections that must answer when the batch is finished
-	answeredCount int          // how many of toAnswer have
+	answeredCount int          // how many of toAnswer have answered
 	dequeued      []*Conn      // connections taken from wakeQueue that have not run yet
 	sessionWriter serve.Writer // the output of the session that is being called
 	wokeApp       bool         // an application goroutine was woken since the last yield
@@ -55,12 +55,12 @@ const (
 // run reads until the link is closed.
 func (l *reader) run() {
 	defer l.restart()
-	// work that a reader has left which a session ended by runtime.Goexit
+	// finish the batch of a reader that a session ended by runtime.Goexit
 	l.finishBatch(l.s.now())
 	for {
 		// set before readTimeout: a goroutine that schedules something earlier after it calls Wake
 		l.asleep.Store(true)
-		n, err := l.q.Read(l.frames[:], l.readTimeout())
+		n, err := l.queue.Read(l.frames[:], l.readTimeout())
 		l.asleep.Store(false)
 		if err != nil {
 			l.shutDown()
@@ -69,7 +69,7 @@ func (l *reader) run() {
 		}
 		now := l.s.now()
 		l.feeder.processBatch(l.frames[:n], now)
-		// it may have come from a new neighbour, or be a fragment
+		// the batch may have had a frame of a new neighbour, or a fragment
 		if n > 0 && l.nextCheckAt == 0 {
 			l.nextCheckAt = now.Add(checkInterval)
 		}

@@ -129,7 +129,7 @@ func TestNamesAreDialed(t *testing.T) {
 	// the first of two addresses refuses connections
 	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} {
 		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
-			t.Errorf("%s is at %v", name, c.RemoteAddr())
+			t.Errorf("%s was dialed at %v", name, c.RemoteAddr())
 		}
 	}
 	if c := dial(t, a, "udp", "web.test:53"); c.RemoteAddr().String() != "10.0.0.2:53" {
@@ -144,16 +144,16 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 	var missing *net.DNSError
 	if _, err := a.Dial("tcp", "gone.test:80"); !errors.As(err, &missing) || !missing.IsNotFound {
-		t.Errorf("no such name: %v", err)
+		t.Errorf("an unknown name: got %v", err)
 	}
 	if _, err := a.Dial("tcp", "down.test:80"); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("dialing a closed port: %v", err)
 	}
 	if _, err := b.Dial("tcp", "web.test:80"); err == nil || !strings.Contains(err.Error(), "Config.Resolver") {
-		t.Errorf("no resolver: %v", err)
+		t.Errorf("without a resolver: got %v", err)
 	}
 	if _, err := b.Resolver().LookupHost(t.Context(), "web.test."); err == nil {
-		t.Error("a stack without servers finds a name")
+		t.Error("a stack without DNS servers resolved a name")
 	}
 }
 
@@ -169,11 +169,11 @@ func TestAFailedDNSServerIsSkipped(t *testing.T) {
 	(&names{of: good.of}).serve(t, b, ":5302")
 	for range 3 {
 		if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-			t.Fatalf("the first fails: %v (%v)", got, err)
+			t.Fatalf("with a failing first server: %v (%v)", got, err)
 		}
 	}
 	if got := bad.byUDP.Load(); got != 1 {
-		t.Errorf("the server that fails was asked %d times", got)
+		t.Errorf("the failing server was asked %d times, want 1", got)
 	}
 }
 

@@ -24,11 +24,11 @@ func (h *bareHost) segment(dst netip.AddrPort, s wire.TCPFields, payload string)
 func segmentOf(t *testing.T, v wire.IPv4) (wire.TCP, tcp.Segment) {
 	t.Helper()
 	if v == nil || v.Protocol() != wire.TCPProtocol {
-		t.Fatalf("no segment but % x", []byte(v))
+		t.Fatalf("got % x, want a segment", []byte(v))
 	}
 	s, fault := wire.ParseTCP(v.Payload())
 	if fault != wire.OK || !s.ChecksumOK(v.Src(), v.Dst()) {
-		t.Fatalf("a wrong segment: %v", fault)
+		t.Fatalf("got an invalid segment: %v", fault)
 	}
 	return s, tcp.ParseSegment(s)
 }
@@ -84,13 +84,13 @@ func TestSegmentsOfNoConnection(t *testing.T) {
 				v := h.next(100 * time.Millisecond)
 				if c.want == 0 {
 					if v != nil {
-						t.Errorf("the answer is % x", []byte(v))
+						t.Errorf("got the answer % x, want none", []byte(v))
 					}
 					return
 				}
 				w, got := segmentOf(t, v)
 				if got.Flags != c.want || got.Ack != c.ack || c.want&wire.SYN == 0 && got.Seq != c.seq || w.DstPort() != 5000 || w.SrcPort() != c.dst.Port() {
-					t.Errorf("the answer is %v seq %d ack %d, want %v seq %d ack %d", got.Flags, got.Seq, got.Ack, c.want, c.seq, c.ack)
+					t.Errorf("got %v seq %d ack %d, want %v seq %d ack %d", got.Flags, got.Seq, got.Ack, c.want, c.seq, c.ack)
 				}
 			})
 		})
@@ -106,7 +106,7 @@ func TestSegmentsWithAWrongChecksum(t *testing.T) {
 		b[17]++
 		h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, b)
 		if v := h.next(time.Second); v != nil {
-			t.Errorf("the answer is % x", []byte(v))
+			t.Errorf("got the answer % x, want none", []byte(v))
 		}
 		if h.drops()[DropTCPHeader] != 1 {
 			t.Errorf("dropped: %v", h.drops())
@@ -162,12 +162,12 @@ func TestICMPErrorsAboutConnections(t *testing.T) {
 		}
 		synctest.Wait()
 		if n, err := c.Write([]byte("more")); n != 4 || err != nil {
-			t.Errorf("after errors: %v", err)
+			t.Errorf("after ICMP errors: got %v, want the connection to go on", err)
 		}
 		c.(*Conn).SetUserTimeout(time.Minute)
 		h.deaf()
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.EHOSTUNREACH) {
-			t.Errorf("in the end: %v", err)
+			t.Errorf("after the user timeout: got %v, want the soft error", err)
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestPTBAboutASegment(t *testing.T) {
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, 1000, about[:28]))
 		h.next(10 * time.Millisecond) // what was in flight before it
 		if v := h.next(10 * time.Millisecond); len(v) != 1000 {
-			t.Errorf("sent again in a packet of %d bytes, want 1000", len(v))
+			t.Errorf("retransmitted in a packet of %d bytes, want 1000", len(v))
 		}
 	})
 }
@@ -208,7 +208,7 @@ func opened(t *testing.T) (net.Conn, *bareHost, []byte) {
 	h.segment(netip.AddrPortFrom(stackAddr, w.SrcPort()), answer, "")
 	c := <-dialed
 	if _, got := segmentOf(t, h.next(time.Second)); got.Flags != wire.ACK {
-		t.Fatalf("the handshake ends by %v", got.Flags)
+		t.Fatalf("the handshake ended with %v, want an ACK", got.Flags)
 	}
 	c.Write([]byte("x")) //nolint:errcheck // the frame tells
 	about := h.next(time.Second)

@@ -106,7 +106,7 @@ type sessionConn struct {
 	// 0: never
 	wakeAt      tcp.Time
 	phase       sessionPhase
-	inputPaused bool
+	inputPaused bool  // the session has paused its input until its next wake-up
 	pauseEnded  bool  // the stop of the server has ended this pause
 	inputEnded  bool  // the peer has finished sending, and the session was notified
 	turnPending bool  // the reader will run the session without queueConn
@@ -124,6 +124,7 @@ type sessionConn struct {
 	lastProgressAt tcp.Time
 	truncated      bool // some output was discarded for lack of memory
 
+	// Post or Close was called, by any goroutine; Post's flag is cleared by the wake-up
 	postRequested, closeRequested atomic.Bool
 }
 
@@ -136,6 +137,8 @@ func (v *sessionConn) runLocked(now tcp.Time) {
 	v.turnPending = false
 }
 
+// step does the next thing that is due for the session: a call, or its end. It reports whether it
+// did anything.
 func (v *sessionConn) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
 	if len(v.unsentOutput) > 0 && v.send(now, nil) && v.phase >= sessionEnded {
@@ -175,6 +178,7 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 // wakeDue reports whether the time wakeAt has come.
 func (v *sessionConn) wakeDue(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
 
+// open has the service open the session.
 func (v *sessionConn) open(now tcp.Time) {
 	v.phase = sessionOpen
 	err := v.call(func() error {
@@ -186,6 +190,7 @@ func (v *sessionConn) open(now tcp.Time) {
 	}
 }
 
+// wake calls the session's Wake, which ends a pause.
 func (v *sessionConn) wake(now tcp.Time) {
 	v.pauseEnded = v.server.stopping.Load()
 	v.wakeAt, v.inputPaused = 0, false

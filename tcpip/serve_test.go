@@ -74,7 +74,7 @@ func expect(t *testing.T, c net.Conn, send, want string) {
 	p := make([]byte, len(want))
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.ReadFull(c, p); err != nil || string(p) != want {
-		t.Fatalf("%q is answered by %q (%v), want %q", send, p, err, want)
+		t.Fatalf("the answer to %q is %q (%v), want %q", send, p, err, want)
 	}
 }
 
@@ -92,7 +92,7 @@ func testSessions(t *testing.T, run Run) {
 	s.c.Post()
 	expect(t, c, "", " woken")
 	if !s.c.Send([]byte("from elsewhere")) {
-		t.Error("Send took nothing")
+		t.Error("Send returned false")
 	}
 	expect(t, c, "", "from elsewhere")
 	if s.c.RemoteAddr().String() != c.LocalAddr().String() {
@@ -100,13 +100,13 @@ func testSessions(t *testing.T, run Run) {
 	}
 	c.(*Conn).CloseWrite()
 	if err := <-s.ended; err != io.EOF {
-		t.Errorf("the peer's end is %v", err)
+		t.Errorf("the session ended with %v, want io.EOF", err)
 	}
 	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
 		t.Errorf("behind the end there are %q (%v)", rest, err)
 	}
 	if s.c.Send([]byte("too late")) {
-		t.Error("a connection that has ended takes bytes")
+		t.Error("Send returned true after the session's end")
 	}
 }
 
@@ -151,14 +151,14 @@ func TestOutputOfAnEndedSessionIsSent(t *testing.T) {
 func TestAStalledPeerIsResetAfterLinger(t *testing.T) {
 	b, _, open := orders(t, RunChain, serve.Options{FlushTimeout: 50 * time.Millisecond})
 	c, s := open()
-	io.WriteString(c, "much") //nolint:errcheck // see below
+	io.WriteString(c, "much") //nolint:errcheck // the test checks its effect
 	<-s.ended
 	for len(b.conns.all()) > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.Copy(io.Discard, c); err == nil || errors.Is(err, net.ErrClosed) {
-		t.Errorf("who is given up reads to the end (%v)", err)
+		t.Errorf("a stalled peer reads to the end (%v), want a reset", err)
 	}
 }
 
@@ -167,13 +167,13 @@ func TestAPanicEndsItsSessionAndNoOther(t *testing.T) {
 	_, _, open := orders(t, RunChain, serve.Options{OnPanic: func(p serve.PanicError) { heard <- p }})
 	c, s := open()
 	other, _ := open()
-	io.WriteString(c, "panic") //nolint:errcheck // see below
+	io.WriteString(c, "panic") //nolint:errcheck // the test checks its effect
 	if p := <-heard; p.Value != "as ordered" || len(p.Stack) == 0 {
-		t.Errorf("Panicked hears of %v", p)
+		t.Errorf("OnPanic was called with %v", p)
 	}
 	var p *serve.PanicError
 	if err := <-s.ended; !errors.As(err, &p) {
-		t.Errorf("the session ended by %v", err)
+		t.Errorf("the session ended with %v", err)
 	}
 	io.Copy(io.Discard, c) //nolint:errcheck // until it is closed
 	expect(t, other, "still there", "still there")
@@ -198,7 +198,7 @@ func testSessionsEnd(t *testing.T, run Run) {
 			c, s := open()
 			expect(t, c, "x", "x")
 			if hold {
-				io.WriteString(c, "hold") //nolint:errcheck // see below
+				io.WriteString(c, "hold") //nolint:errcheck // the test checks its effect
 				for !s.holds() {
 					time.Sleep(time.Millisecond)
 				}
@@ -223,13 +223,13 @@ func TestAServiceMayRefuseConnections(t *testing.T) {
 	}
 	c := dial(t, a, "tcp", "10.0.0.2:7")
 	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
-		t.Errorf("who is refused reads %q (%v)", rest, err)
+		t.Errorf("a refused client reads %q (%v)", rest, err)
 	}
 	if _, err := b.Serve(":7", serve.Service{}, serve.Options{}); err == nil {
-		t.Error("two serve at one port")
+		t.Error("a second Serve at the port succeeded, want EADDRINUSE")
 	}
 	v.Close()
 	if _, err := a.Dial("tcp", "10.0.0.2:7"); err == nil {
-		t.Error("a service that is closed takes connections")
+		t.Error("a closed server accepts connections")
 	}
 }

@@ -90,7 +90,7 @@ func testErrorsAreThoseOfNet(t *testing.T, run Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Write([]byte("unread")) //nolint:errcheck // see below
+	c.Write([]byte("unread")) //nolint:errcheck // the test checks its effect
 	for d.(*Conn).buffered() == 0 {
 		time.Sleep(time.Millisecond)
 	}

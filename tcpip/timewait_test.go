@@ -48,7 +48,7 @@ func TestManyInTimeWait(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK, Seq: ^wire.Seq(0)}
 		if taken, _ := s.timeWaits.receiveSegment(nth(7), &fin, true, s.now()); !taken {
-			t.Error("a FIN that came again was not taken")
+			t.Error("a retransmitted FIN was not handled by TIME-WAIT")
 		}
 		time.Sleep(32 * time.Second)
 		if n, _ := s.TimeWaits(); n != 1 {
@@ -74,13 +74,13 @@ func TestTimeWaitEvictsTheOldest(t *testing.T) {
 			s.timeWaits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
 		if n, forgotten := s.TimeWaits(); n != 1000 || forgotten != 4000 {
-			t.Errorf("there are %d, and %d were forgotten", n, forgotten)
+			t.Errorf("got %d in TIME-WAIT and %d evicted, want 1000 and 4000", n, forgotten)
 		}
 		if free, _ := s.timeWaits.claimTuple(nth(4000), false, false, s.now()); free {
-			t.Error("one of the last thousand was forgotten")
+			t.Error("one of the last thousand was evicted")
 		}
 		if free, _ := s.timeWaits.claimTuple(nth(3999), false, false, s.now()); !free {
-			t.Error("an older one was not forgotten")
+			t.Error("an older one was not evicted")
 		}
 	})
 }
@@ -126,12 +126,12 @@ func TestTuplesInTimeWaitAreReused(t *testing.T) {
 		stamp := wire.Timestamp(uint32(a.now()/1e6) + skew)
 		syn.Options.HasTimestamps, syn.Options.TSVal = true, stamp-1000
 		if taken, _ := b.timeWaits.receiveSegment(k, &syn, true, b.now()); !taken {
-			t.Error("a SYN with an older timestamp opens a connection")
+			t.Error("a SYN with an older timestamp opened a connection (RFC 6191)")
 		}
 		syn.Options.TSVal = stamp + 1
 		taken, follows := b.timeWaits.receiveSegment(k, &syn, true, b.now())
 		if n, _ := b.TimeWaits(); taken || !follows.valid || n != 0 {
-			t.Error("a SYN with a later timestamp opens none")
+			t.Error("a SYN with a later timestamp opened no connection (RFC 6191)")
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestTheLoopbackDoesNotRunOutOfTuples(t *testing.T) {
 					}
 				}
 				if took := time.Since(begun); took > time.Duration(many)*time.Millisecond/10 {
-					t.Errorf("it took %v: SYNs were sent again", took)
+					t.Errorf("took %v: SYNs were retransmitted", took)
 				}
 				if n, _ := s.TimeWaits(); n > 2*portCount || len(s.timeWaits.expiry) > 2*n+1024 {
 					t.Errorf("%d wait, and of %d it is noted when they end", n, len(s.timeWaits.expiry))
@@ -192,20 +192,20 @@ func TestATimestampSentInTimeWaitCounts(t *testing.T) {
 		synctest.Wait()
 		all := s.Connections()
 		if len(all) != 1 {
-			t.Fatalf("there are %d connections", len(all))
+			t.Fatalf("got %d connections, want 1", len(all))
 		}
 		k := tuple{all[0].Local, all[0].Remote}
 		time.Sleep(time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK}
 		if taken, _ := s.timeWaits.receiveSegment(k, &fin, true, s.now()); !taken {
-			t.Fatal("a FIN that came again was not taken")
+			t.Fatal("a retransmitted FIN was not handled by TIME-WAIT")
 		}
 		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); free {
-			t.Error("the name is free, though its last timestamp is of now")
+			t.Error("the tuple is free in the millisecond of its last timestamp")
 		}
 		time.Sleep(time.Millisecond)
 		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); !free {
-			t.Error("the name is not free a millisecond later")
+			t.Error("the tuple is not free a millisecond later")
 		}
 	})
 }

@@ -27,7 +27,7 @@ func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
 	}
 	v := h.next(time.Second)
 	if v == nil {
-		t.Fatal("nothing was sent")
+		t.Fatal("no packet was sent")
 	}
 	return v
 }
@@ -67,10 +67,10 @@ func TestICMPErrorsAboutDatagrams(t *testing.T) {
 				h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(c.code, c.rest, about))
 				synctest.Wait()
 				if got := h.drops()[DropICMP]; (got == 0) != (c.want != nil) {
-					t.Errorf("%d errors were dropped", got)
+					t.Errorf("got %d dropped errors", got)
 				}
 				if _, err := conn.Write([]byte("again")); !errors.Is(err, c.want) {
-					t.Errorf("writing: %v, want %v", err, c.want)
+					t.Errorf("Write: got %v, want %v", err, c.want)
 				}
 				if _, err := conn.Write([]byte("and again")); err != nil {
 					t.Errorf("the second call: %v, want no error", err)
@@ -88,30 +88,30 @@ func TestDatagramsWithDF(t *testing.T) {
 		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
 		conn.SetDontFragment(true)
 		if _, err := conn.Write(make([]byte, 1473)); !errors.Is(err, syscall.EMSGSIZE) {
-			t.Errorf("more than the link takes: %v", err)
+			t.Errorf("a datagram above the link's MTU: got %v, want EMSGSIZE", err)
 		}
 		about := sentBy(t, h, conn, make([]byte, 1472))
 		if !about.DontFragment() {
-			t.Error("it may be cut")
+			t.Error("a datagram was sent without DF")
 		}
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1280, about[:28]))
 		synctest.Wait()
 		if _, err := conn.Read(nil); !errors.Is(err, syscall.EMSGSIZE) {
-			t.Errorf("it was too big: %v", err)
+			t.Errorf("after a Packet Too Big: got %v, want EMSGSIZE", err)
 		}
 		if _, err := conn.Write(make([]byte, 1253)); !errors.Is(err, syscall.EMSGSIZE) {
-			t.Errorf("more than the way takes: %v", err)
+			t.Errorf("a datagram above the path MTU: got %v, want EMSGSIZE", err)
 		}
 		if v := sentBy(t, h, conn, make([]byte, 1252)); len(v) != 1280 {
 			t.Errorf("%d bytes", len(v))
 		}
 		time.Sleep(10 * time.Minute)
 		if v := sentBy(t, h, conn, make([]byte, 1472)); len(v) != 1500 {
-			t.Errorf("after ten minutes: %d bytes", len(v))
+			t.Errorf("after ten minutes: got a packet of %d bytes, want the whole datagram", len(v))
 		}
 		conn.SetDontFragment(false)
 		if v := sentBy(t, h, conn, make([]byte, 5000)); !v.MoreFragments() {
-			t.Error("it is not cut")
+			t.Error("a datagram above the path MTU was not fragmented")
 		}
 	})
 }
@@ -210,7 +210,7 @@ func TestReadMsgAndWriteMsg(t *testing.T) {
 			}
 		}
 		if _, err := u.WriteMsg(nil, netip.MustParseAddrPort("10.0.0.9:9"), bareAddr); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("from another's address: %v", err)
+			t.Errorf("WriteMsg from an address of another host: got %v, want EADDRNOTAVAIL", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestReadMsgAndWriteMsg(t *testing.T) {
 		c.SetTTL(3)
 		c.SetTOS(0xb8)
 		if v := sentBy(t, h, c, []byte("x")); v.TTL() != 3 || v.TOS() != 0xb8 {
-			t.Errorf("%d hops, service %#x", v.TTL(), v.TOS())
+			t.Errorf("got TTL %d, TOS %#x, want 3, 0xb8", v.TTL(), v.TOS())
 		}
 	})
 }

@@ -24,7 +24,7 @@ func (a neighActions) Unreachable(_ netip.Addr, frame []byte) {
 // requestCheck has the reader check neighbours and fragments now.
 func (l *reader) requestCheck() {
 	if !l.checkRequested.Swap(true) { // the first to set it has woken the reader
-		l.q.Wake()
+		l.queue.Wake()
 	}
 }
 

@@ -45,7 +45,7 @@ func (l *reader) queueConn(c *Conn) {
 // wakeIfAsleep wakes the reader if it sleeps, so that it computes its timeout again.
 func (l *reader) wakeIfAsleep() {
 	if l.asleep.Load() {
-		l.q.Wake()
+		l.queue.Wake()
 	}
 }
 
