@@ -53,17 +53,17 @@ func (l *counterShard) publish() {
 // caller holds the net's lock.
 func (n *Net[T]) totalsLocked() []counters {
 	for _, o := range n.idleOwners {
-		o.counters.publish()
+		o.shard.publish()
 	}
 	total := make([]counters, len(n.nodes)+len(n.edges))
 	for _, o := range n.owners {
-		o.counters.mu.Lock()
-		for i, row := range o.counters.rows {
-			for k, v := range o.counters.published[i] {
+		o.shard.mu.Lock()
+		for i, row := range o.shard.rows {
+			for k, v := range o.shard.published[i] {
 				total[row][k] += v
 			}
 		}
-		o.counters.mu.Unlock()
+		o.shard.mu.Unlock()
 	}
 	if n.way == Chain { // a sent item is handled when the call returns
 		for _, e := range n.edges {

@@ -67,7 +67,7 @@ func (o *owner[T]) runDeferred() {
 			continue
 		}
 		o.startBatch()
-		o.start.deliver(o.entryPort, full.items)
+		o.firstStage.deliver(o.entryPort, full.items)
 		o.net.recycle(full)
 	}
 	o.deferred = nil

@@ -13,10 +13,11 @@ type Out[T any] struct {
 
 	// State of the call of Do.
 	inHand []T // the items of the call; nil outside of it
-	// Network: the queued batch that the items came in, until it is passed on whole
-	whole     *queuedBatch[T]
-	sentOn    int // items sent on
-	eachIndex int // Each: the index of the item in hand, sentOn being of this item; otherwise -1
+	// Network: the batch from the queue, until Pass sends it on whole
+	receivedBatch *queuedBatch[T]
+	sentOn        int // items sent on
+	// Each: the index of the item in hand, sentOn being of this item; otherwise -1
+	eachIndex int
 	pending   int // items buffered in the ports
 }
 
@@ -72,8 +73,8 @@ func (o *Out[T]) exit(number, amount int) *port[T] {
 // passSlow is Pass for all other cases.
 func (o *Out[T]) passSlow(p *port[T], batch []T) {
 	o.flushPort(p) // items sent before go first
-	if whole := o.whole; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
-		o.whole = nil
+	if whole := o.receivedBatch; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
+		o.receivedBatch = nil
 		o.owner.send(p, whole)
 		return
 	}

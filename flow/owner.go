@@ -5,15 +5,15 @@ import "slices"
 // owner runs stages, one at a time: a caller of Put while its call is under way, or a worker, which
 // is a goroutine of a stage.
 type owner[T any] struct {
-	net       *Net[T]
-	counters  counterShard
-	clock     clock
-	batches   uint
-	start     *Out[T]  // a caller's entry, or a worker's stage
-	entryPort *port[T] // the entry's port, for Out.Put
+	net        *Net[T]
+	shard      counterShard
+	clock      clock
+	batches    uint
+	firstStage *Out[T]  // a caller's entry, or a worker's stage
+	entryPort  *port[T] // the entry's port, for Out.Put
 	// a worker's: the counter to which the batch in hand will be added
 	handledCounter *uint64
-	inHand         uint64            // a worker's: the number of items in hand
+	itemsInHand    uint64            // a worker's: the number of items in hand
 	edgeCounters   []*counters       // a worker's, by the row of the edge that a batch came by
 	deferred       []*queuedBatch[T] // Chain: batches of Out.Put, the first to run first
 }
@@ -21,15 +21,15 @@ type owner[T any] struct {
 // newOwnerLocked makes an owner that starts at s. The caller holds the net's lock.
 func (n *Net[T]) newOwnerLocked(s *node[T]) *owner[T] {
 	o := &owner[T]{net: n, edgeCounters: make([]*counters, len(n.nodes)+len(n.edges))}
-	o.start = o.newOut(s, map[*node[T]]*Out[T]{})
+	o.firstStage = o.newOut(s, map[*node[T]]*Out[T]{})
 	if entry := n.nodes[0]; s == entry {
-		o.entryPort = &o.start.ports[0]
+		o.entryPort = &o.firstStage.ports[0]
 	} else {
-		o.entryPort = &port[T]{edge: entry.ports[0], counters: o.counters.add(entry.ports[0].row)}
+		o.entryPort = &port[T]{edge: entry.ports[0], counters: o.shard.add(entry.ports[0].row)}
 	}
 	for _, e := range n.edges {
 		if e.to == s {
-			o.edgeCounters[e.row] = o.counters.add(e.row)
+			o.edgeCounters[e.row] = o.shard.add(e.row)
 		}
 	}
 	n.owners = append(n.owners, o)
@@ -41,13 +41,13 @@ func (o *owner[T]) newOut(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
 	if made[s] != nil {
 		return made[s]
 	}
-	out := &Out[T]{owner: o, node: s, do: s.Do, eachIndex: -1, counters: o.counters.add(s.row), ports: make([]port[T], len(s.ports))}
+	out := &Out[T]{owner: o, node: s, do: s.Do, eachIndex: -1, counters: o.shard.add(s.row), ports: make([]port[T], len(s.ports))}
 	made[s] = out
 	for i, e := range s.ports {
 		if e == nil {
 			continue
 		}
-		out.ports[i] = port[T]{edge: e, counters: o.counters.add(e.row)}
+		out.ports[i] = port[T]{edge: e, counters: o.shard.add(e.row)}
 		if o.net.way == Chain {
 			out.ports[i].nextStage = o.newOut(e.to, made)
 		}
@@ -76,7 +76,7 @@ func (n *Net[T]) Put(batch []T) (accepted int) {
 			o.runDeferred() // those of the part before; releaseOwner runs those of the last part
 		}
 		o.startBatch()
-		if !o.start.deliver(&o.start.ports[0], part) {
+		if !o.firstStage.deliver(&o.firstStage.ports[0], part) {
 			break
 		}
 		accepted += len(part)
@@ -113,6 +113,6 @@ func (n *Net[T]) releaseOwner(o *owner[T]) {
 func (o *owner[T]) startBatch() {
 	o.batches++
 	if o.clock.on = o.batches%sampleEvery == 0; o.clock.on {
-		o.counters.publish()
+		o.shard.publish()
 	}
 }

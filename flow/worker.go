@@ -33,11 +33,11 @@ func (o *owner[T]) work() {
 		o.finishBatch()
 		go o.work()
 	}()
-	queue := o.start.node.queue
+	queue := o.firstStage.node.queue
 	for {
 		p := queue.Poll()
 		if p == nil {
-			o.counters.publish()
+			o.shard.publish()
 			if p = queue.Take(); p == nil {
 				returned = true
 				return
@@ -55,19 +55,19 @@ func (o *owner[T]) handle(p *queuedBatch[T]) {
 	}
 	o.startBatch()
 	// p may belong to the next stage soon
-	o.handledCounter, o.inHand = &o.edgeCounters[p.edge.row][edgeHandled], uint64(len(p.items))
-	o.start.whole = p
-	o.start.runGuarded(p.items)
+	o.handledCounter, o.itemsInHand = &o.edgeCounters[p.edge.row][edgeHandled], uint64(len(p.items))
+	o.firstStage.receivedBatch = p
+	o.firstStage.runGuarded(p.items)
 	o.finishBatch()
 }
 
 // finishBatch counts the batch in hand as handled.
 func (o *owner[T]) finishBatch() {
-	if p := o.start.whole; p != nil {
-		o.start.whole = nil
+	if p := o.firstStage.receivedBatch; p != nil {
+		o.firstStage.receivedBatch = nil
 		o.net.recycle(p)
 	}
-	*o.handledCounter += o.inHand
+	*o.handledCounter += o.itemsInHand
 }
 
 // send queues a batch if the edge's policy finds room, and reports whether it did. Otherwise its

@@ -172,7 +172,7 @@ func (h *blockingSession) step() error {
 	n, err := h.Read(h.readBuf)
 	if n > 0 {
 		h.pauseCut = false
-		return h.applyWriter(h.input(h.readBuf[:n]))
+		return h.applyWriter(h.callInput(h.readBuf[:n]))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		h.deadlinesStale = true
@@ -180,7 +180,7 @@ func (h *blockingSession) step() error {
 	}
 	if half := halfCloser(h.session, err); half != nil {
 		h.inputEnded = true
-		return h.applyWriter(h.inputEnd(half))
+		return h.applyWriter(h.callInputEnd(half))
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func (h *blockingSession) waitAfterInput() error {
 	return h.wakeIfDue()
 }
 
-func (h *blockingSession) inputEnd(half HalfCloser) (err error) {
+func (h *blockingSession) callInputEnd(half HalfCloser) (err error) {
 	defer h.recover(&err)
 	h.inCall = true
 	err = half.InputEnd(&h.writer)
@@ -297,7 +297,7 @@ func (h *blockingSession) applyWriter(err error) error {
 	return h.flush(w.buf)
 }
 
-func (h *blockingSession) input(in []byte) (err error) {
+func (h *blockingSession) callInput(in []byte) (err error) {
 	defer h.recover(&err)
 	h.lendBuffer(&h.writer)
 	h.inCall = true

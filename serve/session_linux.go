@@ -36,7 +36,7 @@ func (s *loopSession) onReadable() {
 	for range readsPerTurn {
 		if s.inputPaused && !s.pauseCut && s.endErr == nil && s.loop.drainDeadline != 0 {
 			s.pauseCut = true
-			s.callWake(time.Now())
+			s.wake(time.Now())
 		}
 		if s.state != connServing || s.inputPaused || s.endErr != nil || s.outbox.nonEmpty.Load() {
 			s.endIfBroken()
@@ -56,10 +56,10 @@ func (s *loopSession) onReadable() {
 		}
 		if err == nil {
 			s.pauseCut = false
-			err = s.input(s.loop.readBuf[:n])
+			err = s.callInput(s.loop.readBuf[:n])
 		} else if half := halfCloser(s.session, err); half != nil {
 			s.inputEnded = true
-			err = s.inputEnd(half)
+			err = s.callInputEnd(half)
 		}
 		s.applyWriter(err)
 		if s.state != connServing {
@@ -139,20 +139,20 @@ func (s *loopSession) onPost(now time.Time) {
 	if s.endErr != nil {
 		return
 	}
-	s.callWake(now)
+	s.wake(now)
 	if s.state == connServing {
 		s.onReadable()
 	}
 }
 
-func (s *loopSession) callWake(now time.Time) {
+func (s *loopSession) wake(now time.Time) {
 	s.setTimer(time.Time{})
 	s.inputPaused = false
 	s.loop.counters.wakes.add(1)
-	s.applyWriter(s.wake(now))
+	s.applyWriter(s.callWake(now))
 }
 
-func (s *loopSession) input(in []byte) (err error) {
+func (s *loopSession) callInput(in []byte) (err error) {
 	defer s.recover(&err)
 	s.loop.callingSession = s
 	err = s.session.Input(in, &s.loop.writer)
@@ -160,7 +160,7 @@ func (s *loopSession) input(in []byte) (err error) {
 	return err
 }
 
-func (s *loopSession) inputEnd(half HalfCloser) (err error) {
+func (s *loopSession) callInputEnd(half HalfCloser) (err error) {
 	defer s.recover(&err)
 	s.loop.callingSession = s
 	err = half.InputEnd(&s.loop.writer)
@@ -168,7 +168,7 @@ func (s *loopSession) inputEnd(half HalfCloser) (err error) {
 	return err
 }
 
-func (s *loopSession) wake(now time.Time) (err error) {
+func (s *loopSession) callWake(now time.Time) (err error) {
 	defer s.recover(&err)
 	s.loop.callingSession = s
 	err = s.session.Wake(now, &s.loop.writer)
