@@ -101,42 +101,42 @@ func (s *session) readableConversation(target string) (*conversation, error) {
 }
 
 // selectHistory returns the lines of a request, oldest first. No line of the answer is sent live
-// after it. Every line later than the end that the answer saw is sent live. So an answer to LATEST
-// and the live messages meet without gap or duplicate.
+// after it. Every line later than the end that the answer saw is sent live, or has been already. So
+// an answer to LATEST and the live messages meet without gap or duplicate.
 func (s *session) selectHistory(f *conversation, req irc.HistoryRequest) ([]log.Line, error) {
 	end := f.waitDeliveredOffset()
 	from, after, err := f.resolvePoint(req.From, end)
 	if err != nil {
 		return nil, err
 	}
-	n, shown := req.Limit, s.isVisible
+	n, visible := req.Limit, s.isVisible
 	switch req.Kind {
 	case "LATEST":
 		if req.From.IsZero() {
 			after = 0
 		}
-		return f.lastLines(after, end, n, shown)
+		return f.lastLines(after, end, n, visible)
 	case "BEFORE":
-		return f.lastLines(0, min(from, end), n, shown)
+		return f.lastLines(0, min(from, end), n, visible)
 	case "AFTER":
-		return f.firstLines(after, end, n, shown)
+		return f.firstLines(after, end, n, visible)
 	case "AROUND":
-		before, err := f.lastLines(0, min(from, end), n/2, shown)
+		before, err := f.lastLines(0, min(from, end), n/2, visible)
 		if err != nil {
 			return nil, err
 		}
 		before = dropOldest(before, maxHistoryBytes/2)
-		behind, err := f.firstLines(from, end, n-len(before), shown)
-		return append(before, dropNewest(behind, maxHistoryBytes/2)...), err
+		later, err := f.firstLines(from, end, n-len(before), visible)
+		return append(before, dropNewest(later, maxHistoryBytes/2)...), err
 	}
 	to, afterTo, err := f.resolvePoint(req.To, end)
 	if err != nil {
 		return nil, err
 	}
 	if from <= to {
-		return f.firstLines(after, min(to, end), n, shown)
+		return f.firstLines(after, min(to, end), n, visible)
 	}
-	return f.lastLines(afterTo, min(from, end), n, shown)
+	return f.lastLines(afterTo, min(from, end), n, visible)
 }
 
 // maxHistoryBytes bounds the lines of one answer, because the client may not be reading. The lines
@@ -148,28 +148,28 @@ const maxHistoryBytes = Outbox / 2
 const maxHistoryPages = 16
 
 // lastLines returns at most the last n visible lines from one offset to another.
-func (f *conversation) lastLines(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+func (f *conversation) lastLines(from, before int64, n int, visible func(log.Line) bool) (got []log.Line, err error) {
 	for page := 0; len(got) < n && before > from && page < maxHistoryPages; page++ {
 		lines, err := f.log.Latest(n, before)
 		if err != nil || len(lines) == 0 {
 			return dropOldest(got, maxHistoryBytes), err
 		}
 		before = lines[0].Offset()
-		lines = slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() < from || !shown(l) })
+		lines = slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() < from || !visible(l) })
 		got = append(lines, got...)
 	}
 	return dropOldest(got[max(0, len(got)-n):], maxHistoryBytes), nil
 }
 
 // firstLines returns at most the first n visible lines from one offset to another.
-func (f *conversation) firstLines(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+func (f *conversation) firstLines(from, before int64, n int, visible func(log.Line) bool) (got []log.Line, err error) {
 	for page := 0; len(got) < n && from < before && page < maxHistoryPages; page++ {
 		lines, err := f.log.After(from, n)
 		if err != nil || len(lines) == 0 {
 			return dropNewest(got, maxHistoryBytes), err
 		}
 		from = lines[len(lines)-1].Offset() + 1
-		got = append(got, slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() >= before || !shown(l) })...)
+		got = append(got, slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() >= before || !visible(l) })...)
 	}
 	return dropNewest(got[:min(n, len(got))], maxHistoryBytes), nil
 }

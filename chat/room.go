@@ -90,7 +90,7 @@ func (s *Service) openRoomFor(name, opener string) (*room, error) {
 	s.openMu.Lock()
 	defer s.openMu.Unlock()
 	s.mu.Lock()
-	r, full := s.rooms[irc.Fold(name)], s.checkRoomLimitsLocked(opener)
+	r, limitErr := s.rooms[irc.Fold(name)], s.checkRoomLimitsLocked(opener)
 	if r != nil {
 		r.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
 		r.joinsUnderWay++
@@ -99,8 +99,8 @@ func (s *Service) openRoomFor(name, opener string) (*room, error) {
 	switch {
 	case r != nil:
 		return r, nil
-	case full != nil:
-		return nil, full
+	case limitErr != nil:
+		return nil, limitErr
 	}
 	if now, ok := data.Renamed(s.dataDir, name); ok {
 		return nil, &renamedError{now}
