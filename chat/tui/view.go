@@ -212,7 +212,7 @@ func (m *Model) middle() []row {
 	return m.messages()
 }
 
-// messages is the body: what is at the bottom last, with what was not sent yet behind it.
+// messages is the body: the newest message at the bottom, followed by those that are not sent yet.
 func (m *Model) messages() []row {
 	v, height := m.current, m.body()
 	if v == nil {
@@ -224,7 +224,7 @@ func (m *Model) messages() []row {
 		tail = tail[max(0, len(tail)-height/2):]
 	}
 	if len(v.Messages) == 0 {
-		return append(m.nothing(), tail...)
+		return toBottom(append(m.nothing(), tail...), height)
 	}
 	index, hidden := m.place()
 	parts := [][]row{tail}
@@ -238,20 +238,23 @@ func (m *Model) messages() []row {
 		rows = append(rows, parts[i]...)
 	}
 	rows = append(rows[:len(rows)-hidden], tail...)
-	return rows[max(0, len(rows)-height):]
+	return toBottom(rows[max(0, len(rows)-height):], height)
+}
+
+// toBottom puts empty rows before rows, so that the last stands at the bottom of the body.
+func toBottom(rows []row, height int) []row {
+	return append(make([]row, max(0, height-len(rows))), rows...)
 }
 
 func (m *Model) nothing() []row {
 	text := ""
 	switch v := m.current; {
 	case v.Complete:
-		text = "Nothing was said here yet."
+		text = "Nothing has been said here yet. Type a message and press Enter, or /help."
 	case m.client.State() == client.Online && !v.Joined:
 		text = "You are not in this room."
 	}
-	var r row
-	r.add(m.theme.dim, text)
-	return []row{r}
+	return wrap([]span{{text, m.theme.dim}}, m.columns())
 }
 
 func (m *Model) unsentRows() []row {

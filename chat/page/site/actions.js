@@ -18,7 +18,8 @@ export class Actions {
     this.bar.append(button("", "Reply", "", () => this.reply()));
     this.remove = button("", "Delete", "", () => this.redact());
     this.bar.append(this.remove);
-    log.addEventListener("pointerover", (e) => this.on(e.target));
+    // a finger that scrolls is over messages without meaning one: it taps
+    log.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.on(e.target));
     log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.off());
     log.addEventListener("focusin", (e) => this.on(e.target));
     log.addEventListener("click", (e) => this.on(e.target));
@@ -39,10 +40,15 @@ export class Actions {
     const m = this.of(node);
     if (!m || !this.app.client.ready) return;
     this.message = m;
+    this.remove.hidden = !this.removable(m);
+    node.append(this.bar);
+  }
+
+  // removable reports whether the user may remove a message: an own one, or any as an operator.
+  removable(m) {
     const { client } = this.app;
     const mine = fold(m.account) === fold(client.account) && client.account !== "";
-    this.remove.hidden = !(mine || this.app.shown().operator(client.nick)) || !client.caps.has("draft/message-redaction");
-    node.append(this.bar);
+    return client.caps.has("draft/message-redaction") && (mine || this.app.shown().operator(client.nick));
   }
 
   off() {
@@ -88,7 +94,7 @@ export class Actions {
     else if (e.target !== node) return;
     else if (e.key === "Enter") this.enter(e);
     else if (e.key === "r" && this.of(node)) this.then(e, () => this.reply());
-    else if (e.key === "Delete" && this.of(node) && !this.remove.hidden) this.then(e, () => this.redact());
+    else if (e.key === "Delete" && this.of(node) && this.removable(this.of(node))) this.then(e, () => this.redact());
   }
 
   then(e, act) {

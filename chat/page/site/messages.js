@@ -100,7 +100,8 @@ export class Messages {
     const items = [];
     const { me } = v;
     let day = "", last = null, fresh = false;
-    if (room.started) items.push(["begin", () => element("div", "begin", room.direct ? "This is where the conversation begins." : "This is where the room begins.")]);
+    const empty = room.messages.every((m) => m.event) && room.sending.length === 0;
+    if (room.started) items.push(empty ? [`welcome ${room.topic}`, () => welcome(room)] : ["begin", () => element("div", "begin", room.direct ? "The conversation starts here." : "The room starts here.")]);
     for (const m of room.messages) {
       const its = date.format(m.time);
       if (its !== day) items.push([`day ${its}`, () => element("div", "divider", its)]);
@@ -133,6 +134,20 @@ export class Messages {
       else this.log.insertBefore(node, at);
     }
   }
+}
+
+// welcome is what an empty room or conversation shows: what it is, and what can be done first.
+function welcome(room) {
+  const box = element("div", "welcome");
+  box.append(element("h3", "", room.direct ? `You and ${room.name}` : `Welcome to ${room.name}`));
+  if (room.topic) box.append(element("p", "topic", room.topic));
+  box.append(element("p", "", "Nothing has been said here yet. Write the first message below."));
+  const hints = element("ul", "");
+  if (!room.direct) hints.append(element("li", "", "Others join by the same name."));
+  hints.append(element("li", "", "Messages are kept: people who join later can read them."));
+  hints.append(element("li", "", "/help lists the commands."));
+  box.append(hints);
+  return box;
 }
 
 // trim forgets the oldest messages of a room that has very many; they can be scrolled to.
