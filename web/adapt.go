@@ -12,37 +12,40 @@ import (
 	"strings"
 )
 
-// FromHTTP makes a source of a handler of package net/http. The handler runs until it has sent its
-// head, which makes it the set-up of the response, and goes on when the body is sent. Up to then it
-// is a coroutine, not a goroutine, and what it wrote in few bytes before returning is a body of
-// bytes. It can flush, take the connection over, send informational responses and set trailers. The
-// context of its request ends when it returns, or nobody wants its body any more.
+// FromHTTP returns a source that runs a handler of package net/http.
+//
+// In the setup phase the handler runs until it has a head to send; it continues when the body is
+// sent. It runs as a coroutine (iter.Pull), not as a goroutine. A handler that returns after
+// writing at most 4 KiB gives a body of bytes.
+//
+// The handler may flush, hijack the connection, send informational responses and set trailers. The
+// context of its request ends when it returns, or when its body is not going to be sent.
 func FromHTTP(h http.Handler) Component {
-	return With(Source(func(c *Conn) Body { return newHandling(c, h).begin(c) }), Traits{Name: "handler"})
+	return WithTraits(Source(func(c *Conn) Body { return startHandler(c, h).body(c) }), Traits{Name: "handler"})
 }
 
-// heldBack is how many bytes a handler may write before it is taken for one that streams.
-const heldBack = 4 << 10
+// maxBuffered is the number of bytes that a handler may write before its body becomes a stream.
+const maxBuffered = 4 << 10
 
-// handling is a handler at work on an exchange. It is the handler's [http.ResponseWriter].
-type handling struct {
-	header http.Header
-	engine http.ResponseWriter
-	early  bool // the client knows informational responses
-	status int
-	head   []byte // written before the head was sent
-	sent   bool   // the head: what follows goes to out
-	out    io.Writer
-	raw    bool // the handler wants the connection
-	yield  func(struct{}) bool
-	next   func() (struct{}, bool)
-	stop   func()
-	cancel context.CancelFunc
-	dead   bool // nobody takes what the handler writes
+// handlerRun is one call of a handler for an exchange. It is the handler's [http.ResponseWriter].
+type handlerRun struct {
+	header             http.Header
+	engine             http.ResponseWriter
+	knowsInformational bool // the client knows informational responses
+	status             int
+	buffered           []byte // written by the handler before the head was sent
+	headSent           bool   // writes go to out
+	out                io.Writer
+	hijacking          bool // the handler waits for the connection
+	yield              func(struct{}) bool
+	next               func() (struct{}, bool)
+	stop               func()
+	cancel             context.CancelFunc
+	discarding         bool // the body is not sent: writes fail
 }
 
-func newHandling(c *Conn, h http.Handler) *handling {
-	run := &handling{header: c.header, engine: c.w, early: c.ProtoAtLeast(1, 1)}
+func startHandler(c *Conn, h http.Handler) *handlerRun {
+	run := &handlerRun{header: c.header, engine: c.w, knowsInformational: c.ProtoAtLeast(1, 1)}
 	ctx, cancel := context.WithCancel(c.Context())
 	run.cancel = cancel
 	r := c.HTTPRequest().WithContext(ctx)
@@ -51,14 +54,14 @@ func newHandling(c *Conn, h http.Handler) *handling {
 		run.yield = yield
 		h.ServeHTTP(run, r)
 	})
-	run.statusOf(c)
+	run.runUntilStatus(c)
 	return run
 }
 
-// statusOf runs the handler until the exchange has its status.
-func (h *handling) statusOf(c *Conn) {
+// runUntilStatus runs the handler until the exchange has its status.
+func (h *handlerRun) runUntilStatus(c *Conn) {
 	_, going := h.next()
-	if h.raw {
+	if h.hijacking {
 		return
 	}
 	if h.status == 0 {
@@ -66,22 +69,22 @@ func (h *handling) statusOf(c *Conn) {
 	}
 	c.status = h.status
 	if !going {
-		h.sniff(nil)
-		c.trailers = c.trailers || hasTrailers(h.header)
+		h.detectType(nil)
+		c.hasTrailers = c.hasTrailers || hasUndeclaredTrailers(h.header)
 	}
-	h.sent = going
+	h.headSent = going
 }
 
-// sniff finds the type of what the handler has written, p at last, if it has not said so: filters
-// look for it.
-func (h *handling) sniff(p []byte) {
-	if h.header["Content-Type"] == nil && h.header["Content-Encoding"] == nil && len(h.head)+len(p) > 0 {
-		h.header.Set("Content-Type", http.DetectContentType(append(slices.Clip(h.head), p[:min(len(p), 512)]...)))
+// detectType sets Content-Type from the first bytes of the body, of which p are the latest, unless
+// the handler has set it. Filters read the field.
+func (h *handlerRun) detectType(p []byte) {
+	if h.header["Content-Type"] == nil && h.header["Content-Encoding"] == nil && len(h.buffered)+len(p) > 0 {
+		h.header.Set("Content-Type", http.DetectContentType(append(slices.Clip(h.buffered), p[:min(len(p), 512)]...)))
 	}
 }
 
-// hasTrailers says whether a handler has set trailers that it had not declared.
-func hasTrailers(h http.Header) bool {
+// hasUndeclaredTrailers reports whether a handler has set trailers that it had not declared.
+func hasUndeclaredTrailers(h http.Header) bool {
 	for name := range h {
 		if strings.HasPrefix(name, http.TrailerPrefix) {
 			return true
@@ -90,29 +93,29 @@ func hasTrailers(h http.Header) bool {
 	return false
 }
 
-// begin is the body that the handler has begun.
-func (h *handling) begin(c *Conn) Body {
+// body returns the body that the handler has started.
+func (h *handlerRun) body(c *Conn) Body {
 	switch {
-	case h.raw:
-		return Body{kind: rawBody, run: func(*Conn) error { h.next(); return nil }}.Closing(h.end)
-	case !h.sent && len(h.head) == 0 && c.orig.Method == http.MethodHead:
-		// that it wrote nothing does not mean that there is nothing
+	case h.hijacking:
+		return Body{kind: hijackBody, hijack: func(*Conn) error { h.next(); return nil }}.OnClose(h.finish)
+	case !h.headSent && len(h.buffered) == 0 && c.orig.Method == http.MethodHead:
+		// a handler may write nothing for HEAD: the size for GET is not known
 		return Stream(-1, func(io.Writer) error { return nil })
-	case !h.sent:
-		return Bytes(h.head)
+	case !h.headSent:
+		return Bytes(h.buffered)
 	}
 	size := int64(-1)
 	if n, err := strconv.ParseInt(h.header.Get("Content-Length"), 10, 64); err == nil {
 		size = n
 	}
-	return Stream(size, h.resume).Closing(h.end)
+	return Stream(size, h.writeBody).OnClose(h.finish)
 }
 
-// resume has the handler write its body.
-func (h *handling) resume(w io.Writer) error {
+// writeBody continues the handler, which writes its body to w.
+func (h *handlerRun) writeBody(w io.Writer) error {
 	h.out = w
-	if len(h.head) > 0 {
-		if _, err := w.Write(h.head); err != nil {
+	if len(h.buffered) > 0 {
+		if _, err := w.Write(h.buffered); err != nil {
 			return err
 		}
 	}
@@ -120,26 +123,27 @@ func (h *handling) resume(w io.Writer) error {
 	return nil
 }
 
-// end has a handler whose body nobody wants come to its end. That it aborts then says nothing more.
-func (h *handling) end() {
+// finish runs a handler whose body is not sent to its end. A panic with http.ErrAbortHandler has no
+// effect then.
+func (h *handlerRun) finish() {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			panic(p)
 		}
 	}()
-	h.dead = true
+	h.discarding = true
 	h.cancel()
 	h.next()
 	h.stop()
 }
 
 // Header implements [http.ResponseWriter].
-func (h *handling) Header() http.Header { return h.header }
+func (h *handlerRun) Header() http.Header { return h.header }
 
 // WriteHeader implements [http.ResponseWriter].
-func (h *handling) WriteHeader(status int) {
+func (h *handlerRun) WriteHeader(status int) {
 	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
-		if h.early {
+		if h.knowsInformational {
 			h.engine.WriteHeader(status)
 		}
 		return
@@ -150,54 +154,54 @@ func (h *handling) WriteHeader(status int) {
 }
 
 // Write implements [http.ResponseWriter].
-func (h *handling) Write(p []byte) (int, error) {
+func (h *handlerRun) Write(p []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
-	if h.out == nil && !h.dead {
-		if len(h.head)+len(p) <= heldBack && h.header["Trailer"] == nil {
-			h.head = append(h.head, p...)
+	if h.out == nil && !h.discarding {
+		if len(h.buffered)+len(p) <= maxBuffered && h.header["Trailer"] == nil {
+			h.buffered = append(h.buffered, p...)
 			return len(p), nil
 		}
-		h.sniff(p)
+		h.detectType(p)
 	}
-	if !h.bodyWanted() {
+	if !h.awaitHead() {
 		return 0, http.ErrBodyNotAllowed
 	}
 	return h.out.Write(p)
 }
 
-// ReadFrom implements [io.ReaderFrom]: a file passes to the kernel.
-func (h *handling) ReadFrom(r io.Reader) (int64, error) {
+// ReadFrom implements [io.ReaderFrom], so that the kernel can send files.
+func (h *handlerRun) ReadFrom(r io.Reader) (int64, error) {
 	h.WriteHeader(http.StatusOK)
-	if !h.bodyWanted() {
+	if !h.awaitHead() {
 		return 0, http.ErrBodyNotAllowed
 	}
 	return io.Copy(h.out, r)
 }
 
-// bodyWanted waits until the head is sent, and says whether the body is to be.
-func (h *handling) bodyWanted() bool {
-	if h.out == nil && !h.dead {
+// awaitHead waits until the head is sent. It reports whether the body is sent, too.
+func (h *handlerRun) awaitHead() bool {
+	if h.out == nil && !h.discarding {
 		h.yield(struct{}{})
 	}
-	return h.out != nil && !h.dead
+	return h.out != nil && !h.discarding
 }
 
 // Flush implements [http.Flusher].
-func (h *handling) Flush() {
+func (h *handlerRun) Flush() {
 	h.WriteHeader(http.StatusOK)
-	if h.bodyWanted() {
+	if h.awaitHead() {
 		_ = Flush(h.out)
 	}
 }
 
 // Hijack implements [http.Hijacker].
-func (h *handling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if h.sent || h.dead || !canHijack(h.engine) {
+func (h *handlerRun) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if h.headSent || h.discarding || !canHijack(h.engine) {
 		return nil, nil, http.ErrNotSupported
 	}
-	h.raw = true
+	h.hijacking = true
 	h.yield(struct{}{})
-	if h.dead {
+	if h.discarding {
 		return nil, nil, net.ErrClosed
 	}
 	if h.status == http.StatusSwitchingProtocols {
@@ -206,8 +210,8 @@ func (h *handling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(h.engine).Hijack()
 }
 
-// canHijack says whether connections can be taken over from an engine. Asked before the handler is
-// taken for one that does, so that it can answer otherwise.
+// canHijack reports whether the engine supports hijacking. It is called before the exchange is set
+// up as a hijack, so that the handler can answer otherwise.
 func canHijack(w http.ResponseWriter) bool {
 	for {
 		switch inner := w.(type) {
@@ -221,5 +225,5 @@ func canHijack(w http.ResponseWriter) bool {
 	}
 }
 
-// Unwrap is for [http.ResponseController]: deadlines are the engine's.
-func (h *handling) Unwrap() http.ResponseWriter { return h.engine }
+// Unwrap is for [http.ResponseController]: it sets deadlines on the engine's writer.
+func (h *handlerRun) Unwrap() http.ResponseWriter { return h.engine }

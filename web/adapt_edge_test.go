@@ -15,7 +15,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// says sends a request as it stands, and gives all that comes back.
+// says sends a request as written and returns everything that comes back.
 func says(t *testing.T, url, request string) string {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), 10*time.Second)
@@ -34,9 +34,9 @@ func says(t *testing.T, url, request string) string {
 	return string(all)
 }
 
-// A handler whose body nobody wants is told by its context and by its writes; with HEAD and behind
-// another's answer alike.
-func TestAHandlerWithoutEndWhoseBodyNobodyWants(t *testing.T) {
+// A handler whose body is not sent is notified by its context and by failing writes. That holds for
+// HEAD and for an answer that another component has replaced.
+func TestUnboundedHandlerEndsWhenItsBodyIsNotSent(t *testing.T) {
 	wrote := make(chan error, 1)
 	events := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -53,16 +53,16 @@ func TestAHandlerWithoutEndWhoseBodyNobodyWants(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
 		for request, want := range map[string]string{"HEAD /": "HTTP/1.1 200 OK\r\n", "GET /refused": "HTTP/1.1 403 Forbidden\r\n"} {
 			if got := says(t, url, request+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %q, want %q", request, got, want)
+				t.Errorf("%s: got %q, want %q", request, got, want)
 			}
 			if err := <-wrote; !errors.Is(err, http.ErrBodyNotAllowed) {
-				t.Errorf("%s: its write gave %v", request, err)
+				t.Errorf("%s: the handler's write returned %v, want ErrBodyNotAllowed", request, err)
 			}
 		}
 	})
 }
 
-func TestAHandlerThatAbortsWhenNobodyWantsItsBody(t *testing.T) {
+func TestAbortOfAHandlerWhoseBodyIsNotSentIsIgnored(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "10000")
 		if _, err := w.Write(make([]byte, 10_000)); err != nil {
@@ -71,7 +71,7 @@ func TestAHandlerThatAbortsWhenNobodyWantsItsBody(t *testing.T) {
 	}
 	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.ContentLength != 10_000 {
-			t.Errorf("%v, %v", resp, err)
+			t.Errorf("got response %v, error %v, want the Content-Length of GET or none", resp, err)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
 	}
 	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.Header["Content-Length"] != nil {
-			t.Errorf("%v, %v", resp, err)
+			t.Errorf("got response %v, error %v, want the Content-Length of GET or none", resp, err)
 		}
 	})
 }
@@ -94,20 +94,20 @@ func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
 // RFC 9110 section 15.2: a server must not send an informational response to a client of HTTP/1.0.
 func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) }
-	c := web.Chain(web.Pipe(func(c *web.Conn) { c.Inform(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
+	c := web.Chain(web.Pipe(func(c *web.Conn) { c.SendInformational(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if got := says(t, url, "GET / HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") {
-			t.Errorf("%q", got)
+			t.Errorf("got %q", got)
 		}
 		if got := says(t, url, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); strings.Count(got, "HTTP/1.1 103 ") != 2 {
-			t.Errorf("%q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// Where the connection can't be taken over, as with HTTP/2, a handler can say so, and a component's
-// exchange is answered by 501.
-func TestAConnectionThatCannotBeTakenOver(t *testing.T) {
+// Where the connection cannot be hijacked, as with HTTP/2, a handler can answer otherwise. The
+// exchange of a component is answered by 501.
+func TestHijackWithoutSupportIsAnswered501(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
 			http.Error(w, "not here", http.StatusUpgradeRequired)
@@ -121,10 +121,10 @@ func TestAConnectionThatCannotBeTakenOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := httptest.NewRecorder() // which has no connection
+		w := httptest.NewRecorder() // has no connection to hijack
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if w.Code != want || w.Body.Len() == 0 {
-			t.Errorf("%d %q, want %d", w.Code, w.Body, want)
+			t.Errorf("got %d %q, want %d", w.Code, w.Body, want)
 		}
 		if err := handler.Close(); err != nil {
 			t.Error(err)
@@ -132,8 +132,8 @@ func TestAConnectionThatCannotBeTakenOver(t *testing.T) {
 	}
 }
 
-// Trailers follow a body of bytes, too: it has no Content-Length then (RFC 9112 section 6.3).
-func TestTrailersOfABodyOfBytes(t *testing.T) {
+// A body of bytes may have trailers. It has no Content-Length then (RFC 9112, section 6.3).
+func TestTrailersOfABytesBody(t *testing.T) {
 	declared := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		_, _ = io.WriteString(w, "body")
@@ -152,15 +152,15 @@ func TestTrailersOfABodyOfBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if resp, body := get(t, url); !strings.EqualFold(body, "body") || resp.Trailer.Get("X-Sum") != "4" || resp.Header.Get("X-Sum") != "" {
-					t.Errorf("%q, trailers %v, head %v", body, resp.Trailer, resp.Header)
+					t.Errorf("got %q, trailers %v, head %v", body, resp.Trailer, resp.Header)
 				}
 			})
 		})
 	}
 }
 
-// What a handler writes first says its type before a filter changes it.
-func TestTheTypeOfWhatAHandlerWrites(t *testing.T) {
+// The type is detected from the first bytes that a handler writes, before filters change them.
+func TestContentTypeIsDetectedBeforeFilters(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "<!doctype html>"+strings.Repeat("a", 5000))
 	}

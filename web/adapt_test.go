@@ -18,12 +18,12 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// composed is a handler with a pipe before it, and a filter and a pipe behind.
+// composed returns a handler with a pipe before it, and a filter and a pipe behind.
 func composed(h http.HandlerFunc) web.Component {
 	return web.Chain(mark("before"), web.FromHTTP(h), filter(shout), mark("behind"))
 }
 
-func TestWhatAHandlerSetsIsSeenBehindIt(t *testing.T) {
+func TestComponentsBehindAHandlerSeeItsFields(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-From", "handler")
 		w.WriteHeader(http.StatusTeapot)
@@ -37,7 +37,7 @@ func TestWhatAHandlerSetsIsSeenBehindIt(t *testing.T) {
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Seen") != "yes" || resp.ContentLength != 15 {
-			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
@@ -50,7 +50,7 @@ func TestAHandlerThatWritesMuch(t *testing.T) {
 	}
 	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != strings.Repeat("A", 100_000) || resp.Header["X-Way"] == nil {
-			t.Errorf("%d bytes, %v", len(body), resp.Header)
+			t.Errorf("got %d bytes, %v", len(body), resp.Header)
 		}
 		resp, err := http.Head(url)
 		if err != nil || resp.StatusCode != 200 {
@@ -60,7 +60,7 @@ func TestAHandlerThatWritesMuch(t *testing.T) {
 	})
 }
 
-func TestFlushTrailersAndInformationalResponsesTravel(t *testing.T) {
+func TestFlushTrailersAndInformationalResponsesPassFilters(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</style.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)
@@ -86,12 +86,12 @@ func TestFlushTrailersAndInformationalResponsesTravel(t *testing.T) {
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || string(body) != "NOW AND THEN" || hints != 1 || resp.Trailer.Get("X-End") != "end" {
-			t.Errorf("%q, %v, %d hints, trailers %v", body, err, hints, resp.Trailer)
+			t.Errorf("got %q, %v, %d hints, trailers %v", body, err, hints, resp.Trailer)
 		}
 	})
 }
 
-func TestTakingTheConnectionOver(t *testing.T) {
+func TestHijack(t *testing.T) {
 	talk := func(c net.Conn, rw *bufio.ReadWriter) {
 		defer c.Close()
 		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
@@ -107,7 +107,7 @@ func TestTakingTheConnectionOver(t *testing.T) {
 		}
 		talk(c, rw)
 	}
-	// net/http sends the head, as libraries for WebSocket have it do
+	// net/http sends the head, as WebSocket libraries do
 	byHead := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
 		w.Header().Set("Upgrade", "echo")
@@ -124,7 +124,7 @@ func TestTakingTheConnectionOver(t *testing.T) {
 	for name, c := range map[string]web.Component{
 		"by a handler":   composed(byHandler),
 		"by its head":    composed(byHead),
-		"by a component": web.Chain(web.With(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
+		"by a component": web.Chain(web.WithTraits(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, target string) {
@@ -138,14 +138,14 @@ func TestTakingTheConnectionOver(t *testing.T) {
 				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nyou\n")
 				all, err := io.ReadAll(conn)
 				if err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 101 ") || !strings.HasSuffix(string(all), "\r\n\r\nheard you\n") {
-					t.Errorf("%q, %v", all, err)
+					t.Errorf("got %q, %v", all, err)
 				}
 			})
 		})
 	}
 }
 
-func TestAHandlerWhoseBodyNobodyWants(t *testing.T) {
+func TestHandlerIsFinishedWhenItsBodyIsNotSent(t *testing.T) {
 	ended := make(chan bool, 1)
 	h := func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ended <- true }()
@@ -156,7 +156,7 @@ func TestAHandlerWhoseBodyNobodyWants(t *testing.T) {
 	}
 	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, _ := get(t, url, "If-None-Match", `"a"`); resp.StatusCode != 304 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("got %d, want 304", resp.StatusCode)
 		}
 		<-ended
 	})
@@ -185,7 +185,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 			resp.Body.Close()
 		}
 		if err == nil {
-			t.Error("behind the head: the body looks whole")
+			t.Error("panic after the head: the truncated body looks complete")
 		}
 	})
 }
@@ -198,17 +198,16 @@ func TestServeFileThroughTheAdapter(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
 	webtest.BothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
 		if resp, body := get(t, url); len(body) != 100_000 || resp.ContentLength != 100_000 {
-			t.Errorf("%d bytes, length %d", len(body), resp.ContentLength)
+			t.Errorf("got %d bytes, length %d", len(body), resp.ContentLength)
 		}
 		if resp, body := get(t, url, "Range", "bytes=10-19"); resp.StatusCode != 206 || body != "0123456789" {
-			t.Errorf("%d %q", resp.StatusCode, body)
+			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
 	})
 }
 
-// A component that changes a field behind one that changes the context leaves the request as it
-// came to the server alone.
-func TestAnotherContextIsNoWayToTheServersRequest(t *testing.T) {
+// A component that sets a field after WithContext must not change the server's original request.
+func TestWithContextDoesNotExposeTheOriginalRequest(t *testing.T) {
 	var came *http.Request
 	c := web.Chain(web.Pipe(func(c *web.Conn) { came = c.HTTPRequest(); c.WithContext(c.Context()) }),
 		web.Pipe(func(c *web.Conn) { c.SetRequestHeader("X-A", "b") }),
@@ -217,7 +216,7 @@ func TestAnotherContextIsNoWayToTheServersRequest(t *testing.T) {
 		}))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "b" {
-			t.Errorf("%q, want the field once", body)
+			t.Errorf("got %q, want the field once", body)
 		}
 	})
 }

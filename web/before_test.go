@@ -7,9 +7,9 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// Before sees what the client would get, whether a source, nobody or a panic has made it; the last
-// word is with who came first.
-func TestBefore(t *testing.T) {
+// A function registered by Before sees the response that the client would get: of a source, the
+// default 404, or of a panic. The function registered first runs last.
+func TestBeforeCanReplaceTheResponse(t *testing.T) {
 	say := func(word string) web.Component {
 		return web.Pipe(func(c *web.Conn) {
 			c.Before(func(c *web.Conn) {
@@ -34,7 +34,7 @@ func TestBefore(t *testing.T) {
 			{"/panic", "outer inner 500 Internal Server Error\n", 500},
 		} {
 			if resp, body := get(t, url+want.path); resp.StatusCode != want.status || body != want.body {
-				t.Errorf("%s: %d %q, want %d %q", want.path, resp.StatusCode, body, want.status, want.body)
+				t.Errorf("%s: got %d %q, want %d %q", want.path, resp.StatusCode, body, want.status, want.body)
 			}
 		}
 	})
@@ -47,7 +47,7 @@ func TestAFieldIsAddedToTheRequest(t *testing.T) {
 	}))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url, "X-Hop", "a"); body != "ab" {
-			t.Errorf("%q, want both fields", body)
+			t.Errorf("got %q, want both fields", body)
 		}
 	})
 }

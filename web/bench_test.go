@@ -10,15 +10,15 @@ import (
 	"weir/web"
 )
 
-// nowhere is a ResponseWriter that throws away what it is given.
+// nowhere is a ResponseWriter that discards everything.
 type nowhere struct{ header http.Header }
 
 func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) WriteHeader(int)             {}
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// cpu is the time that the process has had, in nanoseconds: a neighbour disturbs it less than the
-// clock's.
+// cpu returns the CPU time of the process in nanoseconds. Other processes disturb it less than
+// wall-clock time.
 func cpu(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -27,14 +27,14 @@ func cpu(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkPassThrough is what components that let everything pass add to an exchange: compare the
-// numbers of them.
+// BenchmarkPassThrough measures the cost that pipes without effect add to an exchange: compare the
+// results by their number.
 func BenchmarkPassThrough(b *testing.B) {
 	body := web.Bytes(make([]byte, 4096))
 	kind := web.NewField("Content-Type", "text/html; charset=utf-8")
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		for _, n := range []int{0, 1, 8} {
-			parts := []web.Component{web.Source(func(c *web.Conn) web.Body { c.Set(kind); return body })}
+			parts := []web.Component{web.Source(func(c *web.Conn) web.Body { c.SetField(kind); return body })}
 			for range n {
 				parts = append(parts, web.Pipe(func(*web.Conn) {}))
 			}

@@ -7,34 +7,35 @@ import (
 	"os"
 )
 
-// Body is the body of a response as a value: bytes, a range of a file, or a stream. The zero Body
-// is empty. Nothing of it is read or run before the head is sent.
+// Body is a response body as a value: bytes, a section of a file, or a stream. The zero Body is
+// empty. Nothing of it is read or run before the head is sent.
 type Body struct {
-	kind  bodyKind
-	size  int64 // -1: not known
-	data  []byte
-	file  *os.File
-	from  int64 // of the file
-	same  func() error
-	write func(io.Writer) error
-	run   func(*Conn) error
-	// what is let go of when the exchange is over, whether the body was sent or not; nil: nothing
-	held *held
+	kind   bodyKind
+	size   int64 // in bytes; -1: not known
+	data   []byte
+	file   *os.File
+	offset int64 // of the section in the file
+	// see Checked; nil: no check
+	verify      func() error
+	writeStream func(io.Writer) error
+	hijack      func(*Conn) error
+	// Closed when the exchange is over, whether the body was sent or not. Nil: nothing to close.
+	closers *closerList
 }
 
-// held is what a body holds, the last first.
-type held struct {
+// closerList is a list of what a body must close, last added first.
+type closerList struct {
 	io.Closer
-	before *held
+	next *closerList
 }
 
-// holding is b with one more.
-func (b Body) holding(c io.Closer) Body {
-	b.held = &held{c, b.held}
+// withCloser returns b with one more closer.
+func (b Body) withCloser(c io.Closer) Body {
+	b.closers = &closerList{c, b.closers}
 	return b
 }
 
-// closeFunc is a function to be called by closing.
+// closeFunc is a function as an io.Closer.
 type closeFunc func()
 
 // Close implements [io.Closer].
@@ -46,76 +47,79 @@ const (
 	bytesBody bodyKind = iota
 	fileBody
 	streamBody
-	rawBody // takes the connection over
+	hijackBody // not a body: takes over the connection
 )
 
-// Bytes is a body of bytes, which must not be changed any more.
+// Bytes returns a body of b, which must not be changed any more.
 func Bytes(b []byte) Body { return Body{data: b, size: int64(len(b))} }
 
-// String is a body of text.
+// String returns a body of text.
 func String(s string) Body { return Bytes([]byte(s)) }
 
-// File is n bytes of a file from an offset on. The file is closed when the exchange is over. As
-// long as no filter changes it, the kernel sends it.
+// File returns a body of n bytes of a file, starting at the offset from. The file is closed when
+// the exchange is over. Unless a filter changes the body, the kernel sends it (sendfile).
 func File(f *os.File, from, n int64) Body {
-	return Body{kind: fileBody, file: f, from: from, size: n}.holding(f)
+	return Body{kind: fileBody, file: f, offset: from, size: n}.withCloser(f)
 }
 
-// Checked is b, a file, with a question that is asked before the last piece of it is sent, when it
-// has been read: whether the file still is what it was. An error cuts the connection, so that the
-// client sees that the body is not whole.
+// Checked returns a file body with a check that the file is unchanged. The check runs after the
+// last bytes were read and before they are sent. On an error the connection is closed, so that the
+// client sees the body as truncated.
 func (b Body) Checked(same func() error) Body {
-	b.same = same
+	b.verify = same
 	return b
 }
 
-// Stream is a body that is written when it is sent; size is -1 when it is not known. Write is
-// called once at most, by the goroutine of the request, so it may take its time. Its writer has
-// Flush, which sends what was written so far through all filters to the client: see [Flush]. An
-// error cuts the connection, so that the client sees that the body is not whole.
+// Stream returns a body that is written while it is sent; size is -1 if it is not known. The
+// request's goroutine calls write at most once, so write may block. Its writer has a method Flush,
+// which sends what was written so far through all filters to the client: see [Flush]. On an error
+// the connection is closed, so that the client sees the body as truncated.
 func Stream(size int64, write func(io.Writer) error) Body {
-	return Body{kind: streamBody, size: size, write: write}
+	return Body{kind: streamBody, size: size, writeStream: write}
 }
 
-// Reader is a stream that is copied from r; r is closed when the exchange is over.
+// Reader returns a stream that is copied from r; r is closed when the exchange is over.
 func Reader(r io.ReadCloser, size int64) Body {
-	return Stream(size, func(w io.Writer) error { _, err := io.Copy(w, r); return err }).holding(r)
+	return Stream(size, func(w io.Writer) error { _, err := io.Copy(w, r); return err }).withCloser(r)
 }
 
-// Closing is b with something to be closed when the exchange is over, sent or not.
-func (b Body) Closing(f func()) Body { return b.holding(closeFunc(f)) }
+// OnClose returns b with a function that is called when the exchange is over, whether the body was
+// sent or not.
+func (b Body) OnClose(f func()) Body { return b.withCloser(closeFunc(f)) }
 
-// madeOf says whether b holds what other holds: it is that body, or one made of it.
-func (b Body) madeOf(other Body) bool {
-	h := b.held
-	for h != nil && h != other.held {
-		h = h.before
+// derivedFrom reports whether b is other or was made from it, so that b closes everything that
+// other would.
+func (b Body) derivedFrom(other Body) bool {
+	h := b.closers
+	for h != nil && h != other.closers {
+		h = h.next
 	}
-	return h == other.held
+	return h == other.closers
 }
 
-// Size is the length in bytes, -1 when it is not known.
+// Size returns the length in bytes, or -1 if it is not known.
 func (b Body) Size() int64 {
-	if b.kind == rawBody {
+	if b.kind == hijackBody {
 		return -1
 	}
 	return b.size
 }
 
-// Bytes are the body's bytes, and whether it is a body of bytes. They must not be changed.
+// Bytes returns the body's bytes, and whether it is a body of bytes. The caller must not change
+// them.
 func (b Body) Bytes() ([]byte, bool) { return b.data, b.kind == bytesBody }
 
-// Streaming says whether the body is a stream: its bytes come when they come, and who changes them
-// should let Flush through.
-func (b Body) Streaming() bool { return b.kind == streamBody }
+// IsStream reports whether the body is a stream. Its bytes may come with pauses, so a filter should
+// implement Flush.
+func (b Body) IsStream() bool { return b.kind == streamBody }
 
-// Raw says whether the body is a connection that was taken over, which filters never see.
-func (b Body) Raw() bool { return b.kind == rawBody }
+// IsHijack reports whether the connection is taken over. Filters never see such a body.
+func (b Body) IsHijack() bool { return b.kind == hijackBody }
 
 // Errors of bodies.
 var (
-	errShrunk = errors.New("web: the file has become shorter while it was sent")
-	errRaw    = errors.New("web: a connection that was taken over has no body to read")
+	errShrunk   = errors.New("web: the file has become shorter while it was sent")
+	errHijacked = errors.New("web: a connection that was taken over has no body to read")
 )
 
 // writeTo writes the whole body.
@@ -125,54 +129,54 @@ func (b Body) writeTo(w io.Writer) error {
 		_, err := w.Write(b.data)
 		return err
 	case fileBody:
-		if _, err := b.file.Seek(b.from, io.SeekStart); err != nil {
+		if _, err := b.file.Seek(b.offset, io.SeekStart); err != nil {
 			return err
 		}
 		n, err := io.Copy(w, io.LimitReader(b.file, b.size))
 		if err == nil && n < b.size {
 			err = errShrunk
 		}
-		if err == nil && b.same != nil {
-			err = b.same()
+		if err == nil && b.verify != nil {
+			err = b.verify()
 		}
 		return err
 	case streamBody:
-		return b.write(w)
+		return b.writeStream(w)
 	}
-	return errRaw
+	return errHijacked
 }
 
-// part is a part of a body that has parts: one of bytes, or of a file.
-func (b Body) part(from, n int64) Body {
+// section returns n bytes of a body of bytes or of a file, starting at the offset from.
+func (b Body) section(from, n int64) Body {
 	if b.kind == bytesBody {
 		b.data = b.data[from : from+n]
 	}
-	b.from += from
+	b.offset += from
 	b.size = n
 	return b
 }
 
-// seeker is the body as something to take ranges from, nil when it has no parts.
-func (b Body) seeker() io.ReadSeeker {
+// readSeeker returns a reader for ranges of the body, or nil for a body without random access.
+func (b Body) readSeeker() io.ReadSeeker {
 	switch b.kind {
 	case bytesBody:
 		return bytes.NewReader(b.data)
 	case fileBody:
-		return checkedReader{io.NewSectionReader(b.file, b.from, b.size), b.same}
+		return checkedReader{io.NewSectionReader(b.file, b.offset, b.size), b.verify}
 	}
 	return nil
 }
 
-// checkedReader asks after each piece whether the file still is what it was.
+// checkedReader verifies after each read that the file is unchanged.
 type checkedReader struct {
 	io.ReadSeeker
-	same func() error
+	verify func() error
 }
 
 func (r checkedReader) Read(p []byte) (int, error) {
 	n, err := r.ReadSeeker.Read(p)
-	if r.same != nil {
-		if changed := r.same(); changed != nil {
+	if r.verify != nil {
+		if changed := r.verify(); changed != nil {
 			return 0, changed
 		}
 	}
@@ -180,14 +184,14 @@ func (r checkedReader) Read(p []byte) (int, error) {
 }
 
 func (b *Body) close() {
-	h := b.held
-	*b = Body{} // first: what panics is not called again
+	h := b.closers
+	*b = Body{} // first, so that a closer that panics is not called again
 	h.close()
 }
 
-func (h *held) close() {
+func (h *closerList) close() {
 	if h != nil {
-		defer h.before.close() // even if this one panics
+		defer h.next.close() // even if this one panics
 		_ = h.Close()
 	}
 }

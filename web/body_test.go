@@ -13,7 +13,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// counted says how often it was closed.
+// counted counts calls of Close.
 type counted struct {
 	io.Reader
 	closed *int
@@ -21,20 +21,20 @@ type counted struct {
 
 func (c counted) Close() error { *c.closed++; return nil }
 
-// An answer may be made of the one that was there: what that holds is closed once, when the
-// exchange is over. Another one closes it at once.
-func TestAnAnswerMadeOfTheOneBefore(t *testing.T) {
+// An answer may be derived from the earlier one: its closers run once, when the exchange is over. A
+// new answer closes the earlier one at once.
+func TestAnswerDerivedFromTheOneBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		again func(b web.Body, f func()) web.Body
 		body  string
 		soon  int // closed before the exchange is over
 		calls int // of f
 	}{
-		"by Closing":       {func(b web.Body, f func()) web.Body { return b.Closing(f) }, "hello", 0, 1},
-		"by Closing twice": {func(b web.Body, f func()) web.Body { return b.Closing(f).Closing(f) }, "hello", 0, 2},
+		"by OnClose":       {func(b web.Body, f func()) web.Body { return b.OnClose(f) }, "hello", 0, 1},
+		"by OnClose twice": {func(b web.Body, f func()) web.Body { return b.OnClose(f).OnClose(f) }, "hello", 0, 2},
 		"the same":         {func(b web.Body, _ func()) web.Body { return b }, "hello", 0, 0},
 		"by Checked":       {func(b web.Body, _ func()) web.Body { return b.Checked(nil) }, "hello", 0, 0},
-		"another":          {func(_ web.Body, f func()) web.Body { return web.String("other").Closing(f) }, "other", 1, 1},
+		"another":          {func(_ web.Body, f func()) web.Body { return web.String("other").OnClose(f) }, "other", 1, 1},
 		"none":             {func(web.Body, func()) web.Body { return web.Body{} }, "", 1, 0},
 	} {
 		for _, way := range []flow.Way{flow.Chain, flow.Network} {
@@ -51,7 +51,7 @@ func TestAnAnswerMadeOfTheOneBefore(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 			if w.Body.String() != c.body || closed != 1 || soon != c.soon || calls != c.calls {
-				t.Errorf("%s: %q, closed %d times, %d of them at once, f called %d times; want %q, 1, %d and %d", name, w.Body, closed, soon, calls, c.body, c.soon, c.calls)
+				t.Errorf("%s: got %q, closed %d times, %d of them at once, f called %d times; want %q, 1, %d and %d", name, w.Body, closed, soon, calls, c.body, c.soon, c.calls)
 			}
 			if err := h.Close(); err != nil {
 				t.Error(err)
@@ -60,7 +60,7 @@ func TestAnAnswerMadeOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsAnsweredAgain(t *testing.T) {
+func TestFileBodyCanBeAnsweredAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, []byte("in a file"), 0o600); err != nil {
 		t.Fatal(err)
@@ -72,10 +72,10 @@ func TestAFileThatIsAnsweredAgain(t *testing.T) {
 		}
 		return web.File(f, 3, 6)
 	})
-	again := web.Pipe(func(c *web.Conn) { c.Answer(c.Body().Closing(func() {})) })
+	again := web.Pipe(func(c *web.Conn) { c.Answer(c.Body().OnClose(func() {})) })
 	webtest.BothWays(t, web.Chain(file, again), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "a file" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	})
 }

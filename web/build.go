@@ -8,92 +8,93 @@ import (
 	"weir/flow"
 )
 
-// MaxArms is how many arms a branch may have.
+// MaxArms is the maximum number of arms of a branch.
 const MaxArms = 63
 
-// CompositionError is why a composition can't work, and where.
+// CompositionError says why a composition cannot work, and where.
 type CompositionError struct {
-	Path  string // the parts on the way there, such as "chain[2] compress"
-	Place string // where the component was written, if that is known
-	Why   string
+	Path     string // the way to the component, such as "chain[2] compress"
+	Position string // where the component was configured; "": not known
+	Reason   string
 }
 
 func (e *CompositionError) Error() string {
-	if e.Place != "" {
-		return e.Place + ": " + e.Why
+	if e.Position != "" {
+		return e.Position + ": " + e.Reason
 	}
-	return fmt.Sprintf("web: %s: %s", e.Path, e.Why)
+	return fmt.Sprintf("web: %s: %s", e.Path, e.Reason)
 }
 
-// builder turns a composition into stages and edges.
+// builder compiles a composition to stages and edges of a flow.Net.
 type builder struct {
-	way    flow.Way
-	exit   func(*Conn) // what the last stage of a path does
-	stages []*stage
-	byName map[string]*stage
-	edges  []flow.Edge
-	filter bool // there is one
+	way       flow.Way
+	exit      func(*Conn) // called by the last stage of a path
+	stages    []*stage
+	byName    map[string]*stage
+	edges     []flow.Edge
+	hasFilter bool // the composition has a filter
 
-	rawPath bool // a component has the trait
+	rawPath bool // a component has the trait RawPath
 }
 
-// stage is a component, or a branch, in a net.
+// stage is a component, or a branch, as a stage of the net.
 type stage struct {
 	flow.Stage[*Conn]
 	traits Traits
-	ports  int // ways out
-	// bits of the ports that lead to another stage: by the others the exchange leaves the net
-	joined uint64
-	exit   func(*Conn) // what is done then
+	ports  int // number of ports
+	// Bit i is set if port i leads to another stage. An exchange leaves the net by the others.
+	connectedPorts uint64
+	exit           func(*Conn) // called when an exchange leaves the net here
 
-	line *line // of a stage that blocks; nil: there is none
-	// exchanges are to know, behind it, where they come from, since a line asks
-	told bool
+	admission *admissionQueue // of a component that blocks; otherwise nil
+	// An admission queue follows and counts arrivals by stage, so exchanges record this stage.
+	setsPreviousStage bool
 }
 
-// hand passes an exchange on, or lets it leave. The stage must not touch it again.
-func (s *stage) hand(c *Conn, out *flow.Out[*Conn], port int, batch []*Conn) {
-	c = c.pass(s.Name)
+// forward passes an exchange to the next stage, or out of the net. The stage must not use the
+// exchange afterwards.
+func (s *stage) forward(c *Conn, out *flow.Out[*Conn], port int, batch []*Conn) {
+	c = c.handOver(s.Name)
 	batch[0] = c
-	if s.told {
-		c.via = s
+	if s.setsPreviousStage {
+		c.previousStage = s
 	}
 	out.Pass(port, batch)
-	if s.joined>>port&1 == 0 {
+	if s.connectedPorts>>port&1 == 0 {
 		s.exit(c)
 	}
 }
 
-// end is a way out of the part that was built, which the next part follows.
-type end struct {
+// outlet is a port of a stage that the next part of the composition is connected to.
+type outlet struct {
 	from *stage // nil: the entry
 	port int
 }
 
-// reached is what holds for the exchanges that come to a point of the composition.
-type reached struct {
-	ends   []end
-	source string            // a source that all have gone through, "" when there is none
-	maybe  bool              // some have gone through a source
-	once   map[string]string // marks of Once, and the stage that has it
+// pathState describes the exchanges that reach a point of the composition.
+type pathState struct {
+	outlets        []outlet
+	commonSource   string            // the source that all of them have passed; "": there is none
+	someHaveSource bool              // some of them have passed a source
+	onceBy         map[string]string // marks of OncePerPath, and the stage that has each
 }
 
-// compile builds the net of a composition.
+// compile builds the stages and edges of a composition.
 func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, error) {
 	b := &builder{way: way, exit: exit, byName: map[string]*stage{}}
-	if _, err := b.add(c, reached{ends: []end{{}}}, ""); err != nil {
+	if _, err := b.add(c, pathState{outlets: []outlet{{}}}, ""); err != nil {
 		return nil, err
 	}
 	if len(b.stages) == 0 {
-		return nil, &CompositionError{Path: "chain", Why: "it is empty: put a component in"}
+		return nil, &CompositionError{Path: "chain", Reason: "the composition is empty: add a component"}
 	}
-	b.limit(queue)
+	b.setQueueSizes(queue)
 	return b, nil
 }
 
-// limit says what the edges hold. What may wait for a stage that blocks is shared out among those
-// that lead there, at least one each; the stage's line holds the sum.
-func (b *builder) limit(queue int) {
+// setQueueSizes sets the size of each edge's queue. The queue of a stage that blocks is divided
+// among the edges that lead to it, at least one place each; its admission queue has the sum.
+func (b *builder) setQueueSizes(queue int) {
 	into := map[*stage][]*flow.Edge{}
 	for i := range b.edges {
 		e := &b.edges[i]
@@ -109,59 +110,60 @@ func (b *builder) limit(queue int) {
 			e.Cap, e.WhenFull = max(1, (s.traits.Queue+i)/len(edges)), flow.Refuse
 			room += e.Cap
 		}
-		s.line.open(room)
-		b.follow(s.line, edges)
+		s.admission.setMaxWaiting(room)
+		b.countArrivals(s.admission, edges)
 		if b.way == flow.Network {
-			s.Width = s.line.workers()
+			s.Width = s.admission.workers()
 		}
 	}
 }
 
-// follow has a line know by where exchanges come to it.
-func (b *builder) follow(l *line, edges []*flow.Edge) {
+// countArrivals makes an admission queue count exchanges by the edge that they arrive on.
+func (b *builder) countArrivals(l *admissionQueue, edges []*flow.Edge) {
 	for _, e := range edges {
 		from := b.byName[e.From]
-		l.ways[from] = &arrival{}
+		l.arrivals[from] = &arrivalCount{}
 		if from != nil {
-			from.told = true
+			from.setsPreviousStage = true
 		}
 	}
 }
 
-// add builds one part behind a point, and gives the point behind it.
-func (b *builder) add(c Component, at reached, path string) (reached, error) {
+// add builds one part of the composition behind the point at, and returns the point behind the
+// part.
+func (b *builder) add(c Component, at pathState, path string) (pathState, error) {
 	if c == nil {
 		return at, nil
 	}
-	switch inner := core(c).(type) {
+	switch inner := unwrapTraits(c).(type) {
 	case nil:
-		return at, &CompositionError{path + Describe(c).Name, Describe(c).Place, "there is no component under this name: put one in"}
+		return at, &CompositionError{path + TraitsOf(c).Name, TraitsOf(c).Position, "this name has no component: add one"}
 	case chain:
 		if d, ok := c.(described); ok {
 			t := d.Traits()
 			if t.Width > 0 {
-				return at, blockingWhole(path, t)
+				return at, errBlockingComposition(path, t)
 			}
 			path += d.traits.Name
 		}
 		return b.addChain(inner, at, path)
 	case *branch:
-		t := Describe(c)
+		t := TraitsOf(c)
 		if t.Width > 0 {
-			return at, blockingWhole(path, t)
+			return at, errBlockingComposition(path, t)
 		}
 		return b.addBranch(inner, t, at, path)
 	}
 	return b.addStage(c, at, path)
 }
 
-// blockingWhole is why a chain or a branch can't be Blocking.
-func blockingWhole(path string, t Traits) error {
-	return &CompositionError{path + t.Name, t.Place, "it has parts, and does not block itself: give the width to the part that blocks"}
+// errBlockingComposition rejects a chain or a branch with a Width: only its parts can block.
+func errBlockingComposition(path string, t Traits) error {
+	return &CompositionError{path + t.Name, t.Position, "a composition does not block itself: give the width to the part that blocks"}
 }
 
-// core is a component without what is wrapped around it.
-func core(c Component) Component {
+// unwrapTraits returns a component without the traits set by WithTraits.
+func unwrapTraits(c Component) Component {
 	for {
 		d, ok := c.(described)
 		if !ok {
@@ -171,7 +173,7 @@ func core(c Component) Component {
 	}
 }
 
-func (b *builder) addChain(parts chain, at reached, path string) (reached, error) {
+func (b *builder) addChain(parts chain, at pathState, path string) (pathState, error) {
 	for i, p := range parts {
 		var err error
 		if at, err = b.add(p, at, fmt.Sprintf("%schain[%d] ", path, i+1)); err != nil {
@@ -181,12 +183,12 @@ func (b *builder) addChain(parts chain, at reached, path string) (reached, error
 	return at, nil
 }
 
-func (b *builder) addBranch(c *branch, t Traits, at reached, path string) (reached, error) {
+func (b *builder) addBranch(c *branch, t Traits, at pathState, path string) (pathState, error) {
 	if len(c.arms) > MaxArms {
-		return at, &CompositionError{path + t.Name, t.Place, fmt.Sprintf("it has %d arms, and %d are the most: put branches into its arms", len(c.arms), MaxArms)}
+		return at, &CompositionError{path + t.Name, t.Position, fmt.Sprintf("it has %d arms, the maximum is %d: nest branches in its arms", len(c.arms), MaxArms)}
 	}
 	straight := len(c.arms)
-	s := b.stage(t, at)
+	s := b.newStage(t, at)
 	s.ports = straight + 1
 	s.Do = func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, conn := range in {
@@ -194,14 +196,14 @@ func (b *builder) addBranch(c *branch, t Traits, at reached, path string) (reach
 			if uint(port) >= uint(straight) {
 				port = straight
 			}
-			s.hand(conn, out, port, in[i:i+1])
+			s.forward(conn, out, port, in[i:i+1])
 		}
 	}
 	joined := at
-	joined.ends = []end{{s, straight}}
+	joined.outlets = []outlet{{s, straight}}
 	for i, arm := range c.arms {
 		inside := at
-		inside.ends = []end{{s, i}}
+		inside.outlets = []outlet{{s, i}}
 		inside, err := b.add(arm, inside, fmt.Sprintf("%s%s[%d] ", path, t.Name, i+1))
 		if err != nil {
 			return at, err
@@ -211,86 +213,86 @@ func (b *builder) addBranch(c *branch, t Traits, at reached, path string) (reach
 	return joined, nil
 }
 
-// join is the point where two ways meet.
-func (r reached) join(other reached) reached {
-	if other.source == "" {
-		r.source = ""
+// join returns the state of the point where two paths meet.
+func (r pathState) join(other pathState) pathState {
+	if other.commonSource == "" {
+		r.commonSource = ""
 	}
-	r.maybe = r.maybe || other.maybe
-	r.ends = append(r.ends, other.ends...)
-	for mark, who := range other.once {
-		r.once = with(r.once, mark, who)
+	r.someHaveSource = r.someHaveSource || other.someHaveSource
+	r.outlets = append(r.outlets, other.outlets...)
+	for mark, who := range other.onceBy {
+		r.onceBy = addMark(r.onceBy, mark, who)
 	}
 	return r
 }
 
-func with(m map[string]string, mark, who string) map[string]string {
+func addMark(m map[string]string, mark, who string) map[string]string {
 	n := map[string]string{mark: who}
 	maps.Copy(n, m)
 	return n
 }
 
-// addStage builds a component that does something itself.
-func (b *builder) addStage(c Component, at reached, path string) (reached, error) {
-	t := Describe(c)
-	if why := at.refuses(t); why != "" {
-		return at, &CompositionError{path + t.Name, t.Place, why}
+// addStage builds a component that is not a composition.
+func (b *builder) addStage(c Component, at pathState, path string) (pathState, error) {
+	t := TraitsOf(c)
+	if why := at.rejection(t); why != "" {
+		return at, &CompositionError{path + t.Name, t.Position, why}
 	}
 	if t.Width > 0 && t.Queue == 0 {
 		t.Queue = 4 * t.Width
 	}
 	b.rawPath = b.rawPath || t.RawPath
-	s := b.stage(t, at)
-	s.Do = s.each(calls(c))
+	s := b.newStage(t, at)
+	s.Do = s.runAll(handleFunc(c))
 	if t.Width > 0 {
-		s.line = newLine(t.Width)
-		s.Do = s.seated(calls(c))
+		s.admission = newAdmissionQueue(t.Width)
+		s.Do = s.runAdmitted(handleFunc(c))
 	}
-	at.ends = []end{{s, 0}}
+	at.outlets = []outlet{{s, 0}}
 	switch t.Role {
-	case IsSource:
-		at.source, at.maybe = s.Name, true
-	case IsFilter:
-		b.filter = true
+	case RoleSource:
+		at.commonSource, at.someHaveSource = s.Name, true
+	case RoleFilter:
+		b.hasFilter = true
 	}
-	if t.Once != "" {
-		at.once = with(at.once, t.Once, s.Name)
+	if t.OncePerPath != "" {
+		at.onceBy = addMark(at.onceBy, t.OncePerPath, s.Name)
 	}
 	return at, nil
 }
 
-// refuses says why a component can't stand at this point, "" when it can.
-func (r reached) refuses(t Traits) string {
+// rejection returns the reason why a component cannot stand at this point, or "".
+func (r pathState) rejection(t Traits) string {
 	switch {
-	case t.Role == IsSource && r.source != "":
-		return fmt.Sprintf("%s is a source behind the source %s, which answers every exchange: it would never be asked; take one out, or put a branch before them", t.Name, r.source)
-	case t.Role == IsFilter && !r.maybe:
-		return fmt.Sprintf("%s is a filter with no source before it: there is nothing to change yet; put it behind the source", t.Name)
-	case t.Once != "" && r.once[t.Once] != "":
-		return fmt.Sprintf("%s is behind %s, and both do the %s, which can be done once: take one out", t.Name, r.once[t.Once], t.Once)
+	case t.Role == RoleSource && r.commonSource != "":
+		return fmt.Sprintf("source %s is behind the source %s, which answers every exchange, and would never be called: remove one, or put a branch before them", t.Name, r.commonSource)
+	case t.Role == RoleFilter && !r.someHaveSource:
+		return fmt.Sprintf("filter %s has no source before it, so there is no body to change: put it behind the source", t.Name)
+	case t.OncePerPath != "" && r.onceBy[t.OncePerPath] != "":
+		return fmt.Sprintf("%s and %s both do the %s, which must be done only once: remove one", r.onceBy[t.OncePerPath], t.Name, t.OncePerPath)
 	}
 	return ""
 }
 
-// stage adds a stage, and the edges that lead to it.
-func (b *builder) stage(t Traits, at reached) *stage {
+// newStage adds a stage and the edges that lead to it.
+func (b *builder) newStage(t Traits, at pathState) *stage {
 	s := &stage{traits: t, ports: 1, exit: b.exit}
-	s.Name = b.unique(t.Name)
+	s.Name = b.uniqueName(t.Name)
 	b.stages = append(b.stages, s)
 	b.byName[s.Name] = s
-	for _, e := range at.ends {
+	for _, e := range at.outlets {
 		from := flow.Entry
 		if e.from != nil {
 			from = e.from.Name
-			e.from.joined |= 1 << e.port
+			e.from.connectedPorts |= 1 << e.port
 		}
 		b.edges = append(b.edges, flow.Edge{From: from, Port: e.port, To: s.Name})
 	}
 	return s
 }
 
-// unique is the name, or the name with the first number that is free.
-func (b *builder) unique(name string) string {
+// uniqueName returns the name, with the first free number appended if the name is in use.
+func (b *builder) uniqueName(name string) string {
 	free := name
 	for n := 2; b.byName[free] != nil; n++ {
 		free = fmt.Sprintf("%s-%d", name, n)
@@ -298,76 +300,76 @@ func (b *builder) unique(name string) string {
 	return free
 }
 
-// lines are the lines before stages that block, by their names.
-func (b *builder) lines() map[string]*line {
-	lines := map[string]*line{}
+// admissionQueues returns the queues before stages that block, by the names of the stages.
+func (b *builder) admissionQueues() map[string]*admissionQueue {
+	lines := map[string]*admissionQueue{}
 	for _, s := range b.stages {
-		if s.line != nil {
-			lines[s.Name] = s.line
+		if s.admission != nil {
+			lines[s.Name] = s.admission
 		}
 	}
 	return lines
 }
 
-// leaves are the stages by some of whose ports exchanges leave the net.
-func (b *builder) leaves() []string {
+// lastStages returns the names of the stages behind which exchanges leave the net.
+func (b *builder) lastStages() []string {
 	var names []string
 	for _, s := range b.stages {
-		if s.joined != 1<<s.ports-1 {
+		if s.connectedPorts != 1<<s.ports-1 {
 			names = append(names, s.Name)
 		}
 	}
 	return names
 }
 
-// each is the Do of a stage that does not block. What hand does stands here once more, since each
-// call less that is open while the stages behind run keeps deep chains within the processor's
-// return stack.
-func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
+// runAll returns the Do function of a stage that does not block. It repeats the body of forward:
+// with one call fewer open while the following stages run, deep chains stay within the processor's
+// return stack buffer.
+func (s *stage) runAll(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
 			do(c)
 			if debugBuild {
-				c = c.pass(s.Name)
+				c = c.handOver(s.Name)
 				in[i] = c
 			}
-			if s.told {
-				c.via = s
+			if s.setsPreviousStage {
+				c.previousStage = s
 			}
 			out.Pass(0, in[i:i+1])
-			if s.joined&1 == 0 {
+			if s.connectedPorts&1 == 0 {
 				s.exit(c)
 			}
 		}
 	}
 }
 
-// calls is what a component does, without what is wrapped around it.
-func calls(c Component) func(*Conn) {
-	c = core(c)
+// handleFunc returns the Handle of a component without its wrappers.
+func handleFunc(c Component) func(*Conn) {
+	c = unwrapTraits(c)
 	if p, ok := c.(Pipe); ok {
 		return p
 	}
 	return c.Handle
 }
 
-// seated is the Do of a stage that blocks. An exchange that does not get its turn leaves the net,
-// with 503 if there was no room. By Chain its request's goroutine goes on when Do returns; by
-// Network that goroutine waits until it is told here.
-func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
+// runAdmitted returns the Do function of a stage that blocks. An exchange that is not admitted
+// leaves the net: with 503 if the queue was full. With Chain its request's goroutine continues when
+// Do returns; with Network that goroutine waits until it is woken here.
+func (s *stage) runAdmitted(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
-			switch err := s.line.call(c, do); err {
+			switch err := s.admission.run(c, do); err {
 			case nil:
-				s.hand(c, out, 0, in[i:i+1])
+				s.forward(c, out, 0, in[i:i+1])
 				continue
 			case flow.ErrFull:
-				c.lost(http.StatusServiceUnavailable, err)
+				c.failWith(http.StatusServiceUnavailable, err)
 			default:
-				c.lost(StatusGone, err)
+				c.failWith(StatusClientClosedRequest, err)
 			}
 			if s.Width > 0 {
-				c.home.done <- struct{}{}
+				c.requestSide.setUpDone <- struct{}{}
 			}
 		}
 	}

@@ -9,32 +9,32 @@ import (
 	"weir/web/internal/canonical"
 )
 
-// Why a request cannot be served, whatever the composition is. The texts are for the client.
+// Reasons to answer a request by 400 whatever the composition is. The client sees these texts.
 var (
-	errTarget  = errors.New("the request target is no path")
-	errUser    = errors.New("the request target names a user")
-	errQuery   = errors.New("the query has a space or a '#', which must be encoded")
-	errTwoHost = errors.New("the request names more than one host")
-	errMethod  = errors.New("methods are written in capital letters")
-	errParams  = errors.New("the path has parameters (;x) without which it would be served by other rules")
+	errTarget = errors.New("the request target is not a path")
+	errUser   = errors.New("the request target has user information")
+	errQuery  = errors.New("the query has a space or a '#', which must be encoded")
+	errHosts  = errors.New("the request has more than one host")
+	errMethod = errors.New("methods are case-sensitive: write the method in capital letters")
+	errParams = errors.New("the path has parameters (;x) that would change which rules apply")
 )
 
-// rawPath is what a request's path was before it was canonical, for [Conn.RawPath].
+// rawPath is a request's path before canonicalization, for [Conn.RawPath].
 type rawPath struct {
-	path  string // "": it was canonical
-	slash bool   // it has an encoded slash
-	lost  bool   // it cannot be sent on: it may mean something else there than here
+	escaped      string // "": the path was canonical
+	encodedSlash bool   // the path has a %2F
+	ambiguous    bool   // an upstream may take escaped for another path: do not forward it
 }
 
-// isCanonical reports whether a request can be passed on as it came. It does not allocate.
+// isCanonical reports whether a request can be used as received. It does not allocate.
 func isCanonical(r *http.Request) bool {
 	u := r.URL
 	return u.Scheme == "" && u.Host == "" && isMethod(r.Method) && canonical.IsPath(u.Path, u.RawPath) &&
 		canonical.IsHost(r.Host, defaultPort(r)) && (r.ProtoMajor < 2 || r.Header["Host"] == nil && isQuery(u.RawQuery))
 }
 
-// canonicalize makes a request that is not canonical so, or answers it by 400. What components see
-// then has the path and the host in one form only; what the client wrote is in Target and RawPath.
+// canonicalize brings a request into canonical form, or answers it by 400. Components then see one
+// form of path and host only; Target and RawPath keep the received form.
 func (c *Conn) canonicalize(slashes bool) {
 	r := new(http.Request)
 	*r = *c.orig
@@ -48,30 +48,32 @@ func (c *Conn) canonicalize(slashes bool) {
 	}
 	if err != nil {
 		r.URL, r.RequestURI = &url.URL{Path: "/"}, "/"
-		c.refuse(err)
+		c.reject(err)
 	}
 }
 
-// refuse answers by 400, and tells the client why.
-func (c *Conn) refuse(why error) {
+// reject answers by 400 and sends the reason to the client.
+func (c *Conn) reject(why error) {
 	c.Fail(http.StatusBadRequest, why)
-	c.answer(String("400 Bad Request: " + why.Error() + "\n"))
+	c.setAnswer(String("400 Bad Request: " + why.Error() + "\n"))
 }
 
-// RefuseParams answers an exchange by 400. It is for a component whose decision on the path would
-// differ without the parameters of its segments (";x"): an upstream that knows such parameters
-// takes it for another path. An answer that is an error already stays.
-func (c *Conn) RefuseParams() {
-	if c.own(); !c.answered {
-		c.refuse(errParams)
+// RejectPathParams answers an exchange by 400, unless it has an answer. A component calls it if its
+// decision would differ without the parameters of path segments (";x"): an upstream that strips
+// such parameters would take the path for another one.
+func (c *Conn) RejectPathParams() {
+	if c.assertOwned(); !c.answered {
+		c.reject(errParams)
 	}
 }
 
-// canonicalURL gives a request a URL in origin form (RFC 9112, 3.2.1) with the canonical path.
+// canonicalURL sets the request's URL to origin form (RFC 9112, section 3.2.1) with the canonical
+// path.
 func (c *Conn) canonicalURL(r *http.Request, slashes bool) error {
 	u := r.URL
 	switch absolute := u.Scheme != ""; {
-	case r.Method == http.MethodConnect && u.Path == "": // authority form: it asks for no path
+	// authority form (RFC 9112, section 3.2.3) has no path
+	case r.Method == http.MethodConnect && u.Path == "":
 		r.URL = &url.URL{Path: "/"}
 		return nil
 	case u.Opaque != "", absolute && (r.ProtoMajor > 1 || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
@@ -82,7 +84,7 @@ func (c *Conn) canonicalURL(r *http.Request, slashes bool) error {
 	case u.Path == "*" && r.Method == http.MethodOptions:
 		r.URL = &url.URL{Path: "/"}
 		c.SetStatus(http.StatusNoContent)
-		c.answer(Body{})
+		c.setAnswer(Body{})
 		return nil
 	case u.Path == "*":
 		return errTarget
@@ -94,7 +96,7 @@ func (c *Conn) canonicalURL(r *http.Request, slashes bool) error {
 		return err
 	}
 	if slashes && p.Raw != p.Escaped {
-		c.raw = rawPath{path: p.Raw, slash: p.Slash, lost: p.Resolved}
+		c.clientPath = rawPath{escaped: p.Raw, encodedSlash: p.EncodedSlash, ambiguous: p.Resolved}
 	}
 	r.URL = &url.URL{Path: p.Decoded, RawPath: p.Escaped, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}
 	if (&url.URL{Path: p.Decoded}).EscapedPath() == p.Escaped {
@@ -104,24 +106,27 @@ func (c *Conn) canonicalURL(r *http.Request, slashes bool) error {
 	return nil
 }
 
-// canonicalHost gives a request the canonical form of its host.
+// canonicalHost brings the request's host into canonical form.
 func canonicalHost(r *http.Request) (err error) {
 	if hosts := r.Header["Host"]; len(hosts) > 1 || len(hosts) == 1 && !sameHost(hosts[0], r) {
-		return errTwoHost // over HTTP/2; by HTTP/1 the engine refuses two, and puts away one
+		// HTTP/2 only: the HTTP/1 engine rejects two Host fields and removes a single one from
+		// Header
+		return errHosts
 	}
 	r.Host, err = canonical.ParseHost(r.Host, defaultPort(r))
 	return err
 }
 
-// sameHost reports whether a field Host means what :authority says (RFC 9113, 8.3.1).
+// sameHost reports whether a Host field means the same host as :authority (RFC 9113, section
+// 8.3.1).
 func sameHost(field string, r *http.Request) bool {
 	a, err := canonical.ParseHost(field, defaultPort(r))
 	b, err2 := canonical.ParseHost(r.Host, defaultPort(r))
 	return err == nil && err2 == nil && a == b
 }
 
-// defaultPort is the port of the request's scheme. A CONNECT has none: its port is what it asks
-// for.
+// defaultPort returns the default port of the request's scheme, or 0 for CONNECT, whose target
+// always has a port (RFC 9110, section 9.3.6).
 func defaultPort(r *http.Request) int {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -132,8 +137,8 @@ func defaultPort(r *http.Request) int {
 	return 80
 }
 
-// isMethod reports whether a method has no small letters: methods are case-sensitive (RFC 9110,
-// 9.1), and not every program behind this one knows that.
+// isMethod reports whether a method has no lower-case letters. Methods are case-sensitive (RFC
+// 9110, section 9.1), but not every upstream respects that.
 func isMethod(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
@@ -142,15 +147,18 @@ func isMethod(method string) bool {
 	return strings.ToUpper(method) == method
 }
 
-// isQuery reports whether a query ends where it ends.
+// isQuery reports whether a query has no space and no '#', which would end it in a request target.
 func isQuery(query string) bool { return !strings.ContainsAny(query, " #") }
 
-// RawPath is the path as the client escaped it, for an upstream that needs it so; "" means as the
-// canonical one. It is known in a composition that has a component with the trait RawPath. It
-// reports false where an upstream may take it for another path than the decisions were made on:
-// where segments were resolved, or an earlier component has rewritten a path with encoded slashes.
-func (c *Conn) RawPath() (path string, ok bool) { c.own(); return c.raw.path, !c.raw.lost }
+// RawPath returns the path as the client escaped it, for an upstream that needs that form; "" means
+// that it was canonical. It is available in a composition in which a component has the trait
+// RawPath. ok is false if an upstream may take the path for another one than components decided on:
+// segments were resolved, or a component has rewritten a path with encoded slashes.
+func (c *Conn) RawPath() (path string, ok bool) {
+	c.assertOwned()
+	return c.clientPath.escaped, !c.clientPath.ambiguous
+}
 
-// RequestURI is the path, escaped, and the query that the client asked for, in canonical form. No
-// component changes it.
-func (c *Conn) RequestURI() string { c.own(); return c.orig.URL.RequestURI() }
+// RequestURI returns the requested path, escaped, with the query, in canonical form. No component
+// changes it.
+func (c *Conn) RequestURI() string { c.assertOwned(); return c.orig.URL.RequestURI() }

@@ -11,13 +11,13 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// see is a source that says what components decide on.
+// see is a source that shows what components see of the request.
 var see = web.Source(func(c *web.Conn) web.Body {
 	r := c.HTTPRequest()
 	return web.String(strings.Join([]string{c.Host(), c.Path(), c.RequestURI(), r.RequestURI, r.URL.String()}, " "))
 })
 
-func TestPathAndHostAreCanonicalBeforeAnythingIsDecided(t *testing.T) {
+func TestComponentsSeeCanonicalPathAndHost(t *testing.T) {
 	webtest.BothWays(t, see, func(t *testing.T, url string) {
 		for line, want := range map[string]string{
 			"GET /a/b?q=%2f HTTP/1.1":                        "test /a/b /a/b?q=%2f /a/b?q=%2f /a/b?q=%2f",
@@ -28,20 +28,20 @@ func TestPathAndHostAreCanonicalBeforeAnythingIsDecided(t *testing.T) {
 			"GET https://a.b/c HTTP/1.1":                     "a.b /c /c /c /c",
 		} {
 			if resp, got := webtest.Raw(t, url, line); resp.StatusCode != 200 || got != want {
-				t.Errorf("%s: %d, components see %q, want %q", line, resp.StatusCode, got, want)
+				t.Errorf("%s: got %d, components see %q, want %q", line, resp.StatusCode, got, want)
 			}
 		}
 	})
 }
 
-func TestWhatHasNoCanonicalFormIsAnswered400(t *testing.T) {
+func TestRequestWithoutCanonicalFormIsAnswered400(t *testing.T) {
 	seen := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Seen", c.Path()+" "+c.Target()) })
 	webtest.BothWays(t, web.Chain(see, seen), func(t *testing.T, url string) {
 		for target, want := range map[string]string{
 			"/private%2fplans": "the path has an encoded slash (%2F)", "/%2Fprivate": "the path has an encoded slash", `/a\b`: "the path has a backslash", "/a%5Cb": "the path has a backslash",
-			"/a%00": "the path has a control character", "/..;/a": "the path has a dot segment with parameters", "http://a@b/c": "the request target names a user",
-			"http:///a": "the request target is no path", "http://a..b/c": "the host is neither a name nor an address", "http://[fe80::1%25a]/": "the host is an address with a zone",
-			"ftp://a/b": "the request target is no path", "http://a:99999/": "the host has a port that is none",
+			"/a%00": "the path has a control character", "/..;/a": "the path has a dot segment with parameters", "http://a@b/c": "the request target has user information",
+			"http:///a": "the request target is not a path", "http://a..b/c": "the host is neither a name nor an address", "http://[fe80::1%25a]/": "the host is an address with a zone",
+			"ftp://a/b": "the request target is not a path", "http://a:99999/": "the host has an invalid port",
 		} {
 			resp, body := webtest.Raw(t, url, "GET "+target+" HTTP/1.1")
 			if resp.StatusCode != 400 || !strings.HasPrefix(body, "400 Bad Request: "+want) || !strings.HasSuffix(body, "\n") {
@@ -51,17 +51,17 @@ func TestWhatHasNoCanonicalFormIsAnswered400(t *testing.T) {
 				t.Errorf("%s: pipes see %q, want the path / and the target as it was", target, got)
 			}
 		}
-		if resp, body := webtest.Raw(t, url, "get / HTTP/1.1"); resp.StatusCode != 400 || !strings.Contains(body, "methods are written in capital letters") {
+		if resp, body := webtest.Raw(t, url, "get / HTTP/1.1"); resp.StatusCode != 400 || !strings.Contains(body, "methods are case-sensitive") {
 			t.Errorf("a method in small letters: got %d %q, want 400", resp.StatusCode, body)
 		}
 		if resp, _ := webtest.Raw(t, url, "GET /a%zz HTTP/1.1"); resp.StatusCode != 400 {
-			t.Errorf("percent encoding that is none: got %d, want 400", resp.StatusCode)
+			t.Errorf("invalid percent encoding: got %d, want 400", resp.StatusCode)
 		}
 	})
 }
 
-// What an engine of HTTP/2 lets through, which by HTTP/1 does not come so far.
-func TestWhatOnlyHTTP2CanSayIsAnswered400(t *testing.T) {
+// Requests that an HTTP/2 engine accepts. Over HTTP/1 they are rejected earlier.
+func TestInvalidHTTP2PseudoHeadersAreAnswered400(t *testing.T) {
 	h, err := web.New(see, web.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestWhatOnlyHTTP2CanSayIsAnswered400(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutAPathAskForNone(t *testing.T) {
+func TestAuthorityAndAsteriskForm(t *testing.T) {
 	h, err := web.New(see, web.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRequestsWithoutAPathAskForNone(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if got := http.StatusText(w.Code); w.Code != 200 && w.Code != 204 {
-			t.Errorf("%s: %d %s", target, w.Code, got)
+			t.Errorf("%s: got %d %s", target, w.Code, got)
 		}
 		if got := w.Result().Status[:4] + w.Body.String(); method == "OPTIONS" && got != want {
 			t.Errorf("%s: got %q, want %q", target, got, want)
@@ -140,7 +140,7 @@ func TestRoutesMatchHostsInEverySpelling(t *testing.T) {
 }
 
 func TestAnEncodedSlashCountsAsOneWhereAComponentNeedsTheRawPath(t *testing.T) {
-	raw := web.With(web.Source(func(c *web.Conn) web.Body {
+	raw := web.WithTraits(web.Source(func(c *web.Conn) web.Body {
 		path, ok := c.RawPath()
 		if !ok {
 			path = "refused"
@@ -164,7 +164,7 @@ func TestAnEncodedSlashCountsAsOneWhereAComponentNeedsTheRawPath(t *testing.T) {
 	})
 }
 
-func TestParametersLeadPastNoRoute(t *testing.T) {
+func TestPathParametersBypassNoRoute(t *testing.T) {
 	routes, err := web.Routes(web.Arm{Pattern: "/", Component: see}, web.Arm{Pattern: "/private/", Component: text("private")}, web.Arm{Pattern: "/plans", Component: text("plans")},
 		web.Arm{Pattern: "/odd;a/", Component: text("odd")})
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// claim makes a field of a request a component's own. Fields whose names differ from it in
-// underscores only go, since programs that know fields as variables take them for one; and
-// Connection no longer lists it, or a proxy would take it out as the client's (RFC 9110, 7.6.1).
-func claim(h http.Header, name string) {
+// claimField reserves a request field for a component. It removes fields whose names differ only in
+// underscores, because programs that map fields to variables (CGI) take them for the same. It also
+// removes the name from Connection, or a proxy would remove the field as hop-by-hop (RFC 9110,
+// section 7.6.1).
+func claimField(h http.Header, name string) {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	for other := range h {
 		if len(other) == len(name) && other != name && sameVariable(other, name) {
@@ -30,7 +31,7 @@ func claim(h http.Header, name string) {
 	h["Connection"] = []string{strings.Join(kept, ", ")}
 }
 
-// sameVariable reports whether two names of fields of the same length become the same variable.
+// sameVariable reports whether two field names of equal length map to the same CGI variable.
 func sameVariable(a, b string) bool {
 	return strings.EqualFold(strings.ReplaceAll(a, "_", "-"), strings.ReplaceAll(b, "_", "-"))
 }

@@ -3,22 +3,22 @@ package web
 import "cmp"
 
 // Component is a part of a server. Handle sets up the response of an exchange: its status, its
-// fields, its body as a value. It is called by several goroutines at once, unless its [Traits] say
-// otherwise, and it must not keep the Conn.
+// header fields, and its body as a value. Several goroutines call it at once, unless its [Traits]
+// limit that. It must not keep the Conn after it returns.
 //
-// A component may have a method Traits() Traits, which says how it wants to be composed. Without
-// it, it is a pipe.
+// A component may have a method Traits() Traits, which says how it is composed. A component without
+// that method is a pipe.
 type Component interface{ Handle(*Conn) }
 
-// The paper's classes of components.
+// The classes of components of the paper (see the package comment).
 type (
-	// Source gives an exchange its body, having set status and fields. It is not called when the
-	// exchange has an answer.
+	// Source sets status and header fields and returns the exchange's body. It is not called for an
+	// exchange that has an answer already.
 	Source func(*Conn) Body
-	// Filter changes the body: it says how, having seen status, fields and the body as a value, or
-	// nil to leave it as it is.
+	// Filter changes the body. It sees status, header fields and the body as a value, and returns
+	// the change, or nil to leave the body as it is.
 	Filter func(*Conn) Transform
-	// Pipe looks at an exchange, and may change its heads or answer it.
+	// Pipe inspects an exchange. It may change request and response fields, or answer the exchange.
 	Pipe func(*Conn)
 )
 
@@ -31,7 +31,7 @@ func (f Source) Handle(c *Conn) {
 
 // Handle implements [Component].
 func (f Filter) Handle(c *Conn) {
-	if c.Body().Raw() {
+	if c.Body().IsHijack() {
 		return
 	}
 	if t := f(c); t != nil {
@@ -43,69 +43,70 @@ func (f Filter) Handle(c *Conn) {
 func (f Pipe) Handle(c *Conn) { f(c) }
 
 // Traits implements the optional part of [Component].
-func (f Source) Traits() Traits { return Traits{Name: "source", Role: IsSource} }
+func (f Source) Traits() Traits { return Traits{Name: "source", Role: RoleSource} }
 
 // Traits implements the optional part of [Component].
-func (f Filter) Traits() Traits { return Traits{Name: "filter", Role: IsFilter} }
+func (f Filter) Traits() Traits { return Traits{Name: "filter", Role: RoleFilter} }
 
 // Traits implements the optional part of [Component].
 func (f Pipe) Traits() Traits { return Traits{Name: "pipe"} }
 
-// Role is what a component does for the body, which decides where it can stand.
+// Role says what a component does with the body. It decides where the component may stand.
 type Role uint8
 
 // The roles.
 const (
-	IsPipe   Role = iota // anywhere
-	IsSource             // not behind a source that every exchange on the path goes through
-	IsFilter             // behind a source
+	RolePipe   Role = iota // may stand anywhere
+	RoleSource             // may not follow a source that answers every exchange on the path
+	RoleFilter             // must follow a source
 )
 
 func (r Role) String() string { return [...]string{"pipe", "source", "filter"}[r] }
 
 // Traits say how a component is composed.
 type Traits struct {
-	Name  string // in drawings and errors; numbered where it is not the only one
-	Place string // where it was written, such as "site.hcl:12"; for errors
-	Role  Role
-	// at most one component with this mark on a path: what it does must not be done twice
-	Once string
+	Name     string // for drawings and errors; a number is appended to a name in use
+	Position string // where it was configured, such as "site.hcl:12"; for errors
+	Role     Role
+	// The name of something that must be done at most once on a path, such as "content coding". New
+	// rejects a path with two components of the same mark. Empty: no such limit.
+	OncePerPath string
 
-	// RawPath is for a component that sends [Conn.RawPath] on: in the whole composition an encoded
-	// slash then counts as a slash, instead of being answered by 400.
+	// RawPath is for a component that forwards [Conn.RawPath]. An encoded slash (%2F) then counts
+	// as a slash in the whole composition, instead of being answered by 400.
 	RawPath bool
 
-	// A component that blocks says how many calls of Handle may go on at once, and how many
-	// exchanges may wait for that; what comes beyond is answered by 503. A Width of 0 means that it
-	// does not block; a Queue of 0 means 4 times Width.
+	// Width is for a component whose Handle blocks: the number of calls that may run at once. Queue
+	// is the number of exchanges that may wait for one of them. Further exchanges are answered by
+	// 503. A Width of 0 means that Handle does not block; a Queue of 0 means 4 times Width.
 	//
-	// One client has at most half of the Width, rounded up, so that requests that take long leave
-	// room for others; a client is an address, and 64 bits of one of version 6. Its other requests
-	// wait, and clients that wait take turns. Loopback, Unix sockets, and a trusted front that does
-	// not name its client have no such limit. An exchange whose client has gone stops waiting.
+	// One client may have at most half of the Width, rounded up, so that slow requests leave room
+	// for other clients. A client is an IPv4 address or an IPv6 /64. Its other requests wait, and
+	// waiting clients are admitted in turn. Loopback, Unix sockets, and a trusted proxy that does
+	// not name its client have no such limit. An exchange whose client disconnects stops waiting.
 	//
-	// By Network, Width plus Queue plus 1 goroutines stand by for the component.
+	// With Network, Width plus Queue plus 1 goroutines stand by for the component.
 	Width, Queue int
 }
 
-// Describe gives the traits of a component.
-func Describe(c Component) Traits {
+// TraitsOf returns the traits of a component.
+func TraitsOf(c Component) Traits {
 	if d, ok := c.(interface{ Traits() Traits }); ok {
 		return d.Traits()
 	}
 	return Traits{Name: "component"}
 }
 
-// With is c with those traits that are not zero in place of its own; the role stays.
-func With(c Component, t Traits) Component { return described{c, t} }
+// WithTraits returns c with the non-zero fields of t in place of its own traits; c keeps its role.
+func WithTraits(c Component, t Traits) Component { return described{c, t} }
 
-// Named is c under a name.
-func Named(name string, c Component) Component { return With(c, Traits{Name: name}) }
+// Named returns c under another name.
+func Named(name string, c Component) Component { return WithTraits(c, Traits{Name: name}) }
 
-// Blocking is c, of which so many calls may go on at once, and so many exchanges wait for that: see
-// [Traits].
+// Blocking returns c with a limit on concurrent calls (width) and on exchanges that wait for one
+// (queue): see [Traits].
 func Blocking(width, queue int, c Component) Component {
-	return With(c, Traits{Width: width, Queue: queue})
+	return WithTraits(c, Traits{Width: width, Queue: queue})
 }
 
 type described struct {
@@ -114,10 +115,10 @@ type described struct {
 }
 
 func (d described) Traits() Traits {
-	t, own := d.traits, Describe(d.Component)
+	t, own := d.traits, TraitsOf(d.Component)
 	return Traits{
-		Name: cmp.Or(t.Name, own.Name), Place: cmp.Or(t.Place, own.Place), Role: own.Role,
-		Once: cmp.Or(t.Once, own.Once), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
+		Name: cmp.Or(t.Name, own.Name), Position: cmp.Or(t.Position, own.Position), Role: own.Role,
+		OncePerPath: cmp.Or(t.OncePerPath, own.OncePerPath), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
 		RawPath: t.RawPath || own.RawPath,
 	}
 }

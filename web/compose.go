@@ -1,7 +1,7 @@
 package web
 
-// Chain is a composition: its parts follow one another. An exchange that a part has answered still
-// goes through the rest: sources are not called then, filters and pipes are.
+// Chain composes parts that run one after the other. An exchange that one part has answered still
+// goes through the rest: filters and pipes run, sources do not.
 func Chain(parts ...Component) Component { return chain(parts) }
 
 type chain []Component
@@ -12,14 +12,14 @@ func (parts chain) Handle(c *Conn) {
 	}
 }
 
-// Branch is a composition: each exchange goes through the arm whose number choose gives, and all
-// meet behind it. With a number that no arm has, or a nil arm, it goes straight there. The name
-// stands in drawings. At most 63 arms.
+// Branch sends each exchange through one arm: the one with the index that choose returns. All arms
+// lead to the component behind the branch. An exchange goes there directly if the index has no arm
+// or a nil one. The name is shown in drawings. A branch has at most [MaxArms] arms.
 func Branch(name string, choose func(*Conn) int, arms ...Component) Component {
 	return &branch{traits: Traits{Name: name}, choose: choose, arms: arms}
 }
 
-// When is a branch of which one arm is empty: exchanges of which is holds go through then.
+// When is a branch with one arm: exchanges for which is returns true go through the component then.
 func When(name string, is func(*Conn) bool, then Component) Component {
 	return Branch(name, func(c *Conn) int {
 		if is(c) {

@@ -20,34 +20,34 @@ func plain(*web.Conn) web.Transform { return nil }
 
 func pathIs(p string) func(*web.Conn) bool { return func(c *web.Conn) bool { return c.Path() == p } }
 
-func TestWhatCannotWorkIsRefusedWithItsPlace(t *testing.T) {
+func TestInvalidCompositionIsRejectedWithItsPosition(t *testing.T) {
 	once := func(name string) web.Component {
-		return web.With(web.Filter(plain), web.Traits{Name: name, Once: "content coding"})
+		return web.WithTraits(web.Filter(plain), web.Traits{Name: name, OncePerPath: "content coding"})
 	}
-	named := func(c web.Component) web.Component { return web.With(c, web.Traits{Place: "site.hcl:7"}) }
+	named := func(c web.Component) web.Component { return web.WithTraits(c, web.Traits{Position: "site.hcl:7"}) }
 	cases := []struct {
 		name string
 		c    web.Component
 		want string
 	}{
-		{"nothing", web.Chain(), "web: chain: it is empty: put a component in"},
-		{"a source after a source", web.Chain(text("a"), text("b")), "web: chain[2] text: text is a source behind the source text"},
-		{"a source after a chain with one", web.Chain(web.Chain(mark("m"), text("a")), text("b")), "chain[2] text: text is a source behind"},
+		{"nothing", web.Chain(), "web: chain: the composition is empty: add a component"},
+		{"a source after a source", web.Chain(text("a"), text("b")), "web: chain[2] text: source text is behind the source text"},
+		{"a source after a chain with one", web.Chain(web.Chain(mark("m"), text("a")), text("b")), "chain[2] text: source text is behind"},
 		{"a source after arms that all have one", web.Chain(web.Branch("fork", nil, text("a"), text("b")), text("c")), ""},
 		{"a source after an arm that has one", web.Chain(web.When("js", pathIs("/js"), text("a")), text("b")), ""},
-		{"a filter before any source", web.Chain(web.Filter(plain), text("a")), "chain[1] filter: filter is a filter with no source before it"},
-		{"a filter in the arm without a source", web.Chain(web.Branch("fork", nil, text("a"), web.Filter(plain))), "chain[1] fork[2] filter: filter is a filter with no source"},
+		{"a filter before any source", web.Chain(web.Filter(plain), text("a")), "chain[1] filter: filter filter has no source before it"},
+		{"a filter in the arm without a source", web.Chain(web.Branch("fork", nil, text("a"), web.Filter(plain))), "chain[1] fork[2] filter: filter filter has no source"},
 		{"a filter after a source in one arm", web.Chain(web.When("js", pathIs("/js"), text("a")), web.Filter(plain), text("b")), ""},
-		{"two compressors", web.Chain(text("a"), once("compress"), once("gzip")), "gzip is behind compress, and both do the content coding"},
-		{"two compressors, one in an arm", web.Chain(text("a"), web.When("js", pathIs("/js"), once("compress")), once("gzip")), "gzip is behind compress"},
+		{"two compressors", web.Chain(text("a"), once("compress"), once("gzip")), "compress and gzip both do the content coding"},
+		{"two compressors, one in an arm", web.Chain(text("a"), web.When("js", pathIs("/js"), once("compress")), once("gzip")), "compress and gzip both do"},
 		{"a compressor in each arm", web.Chain(text("a"), web.Branch("fork", nil, once("compress"), once("gzip"))), ""},
-		{"a place that is known", web.Chain(text("a"), named(text("b"))), "site.hcl:7: text is a source behind the source text"},
-		{"a chain under two names", web.Named("a", web.Named("b", web.Chain(web.Filter(plain), text("a")))), "filter is a filter with no source before it"},
-		{"a branch under two names", web.Named("a", web.Named("b", web.When("c", nil, web.Filter(plain)))), "filter is a filter with no source before it"},
+		{"a place that is known", web.Chain(text("a"), named(text("b"))), "site.hcl:7: source text is behind the source text"},
+		{"a chain under two names", web.Named("a", web.Named("b", web.Chain(web.Filter(plain), text("a")))), "filter filter has no source before it"},
+		{"a branch under two names", web.Named("a", web.Named("b", web.When("c", nil, web.Filter(plain)))), "filter filter has no source before it"},
 		{"a chain that blocks", web.Blocking(2, 2, web.Chain(text("a"))), "give the width to the part that blocks"},
 		{"a branch that blocks", web.Named("a", web.Blocking(2, 2, web.When("c", nil, text("a")))), "give the width to the part that blocks"},
-		{"a name for nothing", web.Chain(text("a"), web.Named("none", nil)), "chain[2] none: there is no component under this name"},
-		{"too many arms", web.Branch("fork", nil, make([]web.Component, 64)...), "it has 64 arms, and 63 are the most"},
+		{"a name for nothing", web.Chain(text("a"), web.Named("none", nil)), "chain[2] none: this name has no component"},
+		{"too many arms", web.Branch("fork", nil, make([]web.Component, 64)...), "it has 64 arms, the maximum is 63"},
 	}
 	for _, c := range cases {
 		for _, way := range []flow.Way{flow.Chain, flow.Network} {
@@ -110,12 +110,12 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Route", c.Text(web.Route)) })
+	named := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Route", c.StringValue(web.Route)) })
 	webtest.BothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "all", "/x/y": "all", "/js/a.js": "js", "/js/": "js index", "/none/x": "404 Not Found\n"} {
 			resp, body := get(t, url+path)
 			if body != want || resp.Header.Get("X-Way") != "behind" {
-				t.Errorf("%s: %q by way of %q, want %q", path, body, resp.Header.Get("X-Way"), want)
+				t.Errorf("%s: got %q by way of %q, want %q", path, body, resp.Header.Get("X-Way"), want)
 			}
 			if route := resp.Header.Get("X-Route"); path == "/js/a.js" && route != "/js/" {
 				t.Errorf("%s: route %q", path, route)
@@ -124,7 +124,7 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 	})
 }
 
-func TestRoutesAnswerWhatFitsNoneAsServeMuxDoes(t *testing.T) {
+func TestRoutesAnswerUnmatchedRequestsAsServeMuxDoes(t *testing.T) {
 	routes, err := web.Routes(web.Arm{Pattern: "/js/", Component: text("js")}, web.Arm{Pattern: "POST /form", Component: text("form")})
 	if err != nil {
 		t.Fatal(err)
@@ -140,24 +140,24 @@ func TestRoutesAnswerWhatFitsNoneAsServeMuxDoes(t *testing.T) {
 			}
 			resp.Body.Close()
 			if got := fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Location"), " ", resp.Header.Get("Allow")); got != want {
-				t.Errorf("%s: %q, want %q", path, got, want)
+				t.Errorf("%s: got %q, want %q", path, got, want)
 			}
 		}
 	})
 }
 
-func TestRoutesThatCannotWork(t *testing.T) {
+func TestInvalidRoutesAreRejected(t *testing.T) {
 	for want, arms := range map[string][]web.Arm{
 		`route "nothing"`:                       {{Pattern: "nothing"}},
 		`route "/a"`:                            {{Pattern: "/a"}, {Pattern: "/a"}},
 		`route "/{x}/b"`:                        {{Pattern: "/a/{y}"}, {Pattern: "/{x}/b"}},
 		`route "/{"`:                            {{Pattern: "/{"}},
 		`route "/a%2Fb/": no path can match it`: {{Pattern: "/a%2Fb/"}},
-		`route "GET /%2e%2e/": no path can match it`:   {{Pattern: "GET /%2e%2e/"}},
-		`route "/a\\b": no path can match it`:          {{Pattern: `/a\b`}},
-		`route "a..b/": the host is neither`:           {{Pattern: "a..b/"}},
-		`route "GET a.org:80/x": it has a port, which`: {{Pattern: "GET a.org:80/x"}},
-		`route "a.org/x"`:                              {{Pattern: "A.org./x"}, {Pattern: "a.org/x"}},
+		`route "GET /%2e%2e/": no path can match it`:          {{Pattern: "GET /%2e%2e/"}},
+		`route "/a\\b": no path can match it`:                 {{Pattern: `/a\b`}},
+		`route "a..b/": the host is neither`:                  {{Pattern: "a..b/"}},
+		`route "GET a.org:80/x": it has a port, which routes`: {{Pattern: "GET a.org:80/x"}},
+		`route "a.org/x"`:                                     {{Pattern: "A.org./x"}, {Pattern: "a.org/x"}},
 	} {
 		if _, err := web.Routes(arms...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), ".go:") {
 			t.Errorf("got %v, want %q", err, want)
@@ -165,7 +165,7 @@ func TestRoutesThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestAnEmptyArmGoesStraightOn(t *testing.T) {
+func TestEmptyArmLeadsBehindTheBranch(t *testing.T) {
 	js := web.When("js", pathIs("/js"), mark("in"))
 	webtest.BothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/js": "in out", "/": "out"} {
@@ -177,7 +177,7 @@ func TestAnEmptyArmGoesStraightOn(t *testing.T) {
 	})
 }
 
-// A composition can be used as a component by another component, too.
+// A component can call a composition as a component.
 func TestACompositionIsAComponent(t *testing.T) {
 	inner := web.Chain(mark("a"), web.Branch("fork", func(c *web.Conn) int { return len(c.Path()) - 1 }, mark("b"), mark("c")))
 	c := web.Chain(text("x"), web.Pipe(func(c *web.Conn) { inner.Handle(c) }))

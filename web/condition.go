@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// conditional says whether the request has a condition that the response can be held against.
-func (c *Conn) conditional() bool {
+// hasPrecondition reports whether the request has a precondition that applies to the response.
+func (c *Conn) hasPrecondition() bool {
 	if c.status != http.StatusOK || c.orig.Method != http.MethodGet && c.orig.Method != http.MethodHead {
 		return false
 	}
@@ -21,59 +21,62 @@ func (c *Conn) conditional() bool {
 	return h["If-None-Match"] != nil || h["If-Modified-Since"] != nil || h["If-Match"] != nil || h["If-Unmodified-Since"] != nil
 }
 
-// condition evaluates the preconditions in the order of RFC 9110 section 13.2.2. A response without
-// a validator is not held against conditions on it: its source may have done that.
-func (c *Conn) condition() {
+// evaluatePreconditions evaluates the preconditions in the order of RFC 9110, section 13.2.2. A
+// condition on a validator that the response does not have is skipped: the source may have
+// evaluated it.
+func (c *Conn) evaluatePreconditions() {
 	h := c.orig.Header
-	tag, modified := first(c.header["Etag"]), httpTime(first(c.header["Last-Modified"]))
+	tag, modified := firstValue(c.header["Etag"]), parseTime(firstValue(c.header["Last-Modified"]))
 	if match := h["If-Match"]; match != nil && tag != "" {
-		if !listed(match, tag, strong) {
-			c.answer(c.Canned(http.StatusPreconditionFailed))
-			c.describe()
+		if !anyTagMatches(match, tag, strongMatch) {
+			c.setAnswer(c.StatusBody(http.StatusPreconditionFailed))
+			c.setBodyFields()
 			return
 		}
-	} else if since := httpTime(first(h["If-Unmodified-Since"])); match == nil && !since.IsZero() && !modified.IsZero() && modified.After(since) {
-		c.answer(c.Canned(http.StatusPreconditionFailed))
-		c.describe()
+	} else if since := parseTime(firstValue(h["If-Unmodified-Since"])); match == nil && !since.IsZero() && !modified.IsZero() && modified.After(since) {
+		c.setAnswer(c.StatusBody(http.StatusPreconditionFailed))
+		c.setBodyFields()
 		return
 	}
 	if match := h["If-None-Match"]; match != nil {
-		if tag != "" && listed(match, tag, weak) {
-			c.drop(http.StatusNotModified)
+		if tag != "" && anyTagMatches(match, tag, weakMatch) {
+			c.removeBody(http.StatusNotModified)
 		}
-	} else if since := httpTime(first(h["If-Modified-Since"])); !since.IsZero() && !modified.IsZero() && !modified.After(since) {
-		c.drop(http.StatusNotModified)
+	} else if since := parseTime(firstValue(h["If-Modified-Since"])); !since.IsZero() && !modified.IsZero() && !modified.After(since) {
+		c.removeBody(http.StatusNotModified)
 	}
 }
 
-// ifRange says whether the range holds for what the client has (RFC 9110 section 13.1.5).
-func (c *Conn) ifRange() bool {
+// ifRangeHolds reports whether If-Range permits to send the range (RFC 9110, section 13.1.5).
+func (c *Conn) ifRangeHolds() bool {
 	v := c.orig.Header.Get("If-Range")
 	switch {
 	case v == "":
 		return true
 	case strings.HasPrefix(v, `"`) || strings.HasPrefix(v, "W/"):
-		return strong(v, first(c.header["Etag"]))
+		return strongMatch(v, firstValue(c.header["Etag"]))
 	}
-	since, modified := httpTime(v), httpTime(first(c.header["Last-Modified"]))
+	since, modified := parseTime(v), parseTime(firstValue(c.header["Last-Modified"]))
 	return !since.IsZero() && since.Equal(modified)
 }
 
-// strong and weak are the comparisons of entity tags of RFC 9110 section 8.8.3.2.
-func strong(a, b string) bool { return a == b && strings.HasPrefix(a, `"`) }
+// strongMatch reports whether two entity tags match by strong comparison (RFC 9110, section
+// 8.8.3.2).
+func strongMatch(a, b string) bool { return a == b && strings.HasPrefix(a, `"`) }
 
-func weak(a, b string) bool { return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/") }
+// weakMatch reports whether two entity tags match by weak comparison (RFC 9110, section 8.8.3.2).
+func weakMatch(a, b string) bool { return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/") }
 
-// listed says whether a list of entity tags has one that is equal to tag. A malformed list ends
-// where it is.
-func listed(lists []string, tag string, equal func(a, b string) bool) bool {
+// anyTagMatches reports whether a list of entity tags has one that equals tag. A list ends at the
+// first malformed member.
+func anyTagMatches(lists []string, tag string, equal func(a, b string) bool) bool {
 	for _, list := range lists {
 		for {
 			list = textproto.TrimString(strings.TrimLeft(list, ", \t"))
 			if list == "*" {
 				return true
 			}
-			one, rest, ok := entityTag(list)
+			one, rest, ok := cutEntityTag(list)
 			if !ok {
 				break
 			}
@@ -86,8 +89,8 @@ func listed(lists []string, tag string, equal func(a, b string) bool) bool {
 	return false
 }
 
-// entityTag cuts the first entity tag off a list (RFC 9110 section 8.8.3).
-func entityTag(s string) (tag, rest string, ok bool) {
+// cutEntityTag cuts the first entity tag off a list (RFC 9110, section 8.8.3).
+func cutEntityTag(s string) (tag, rest string, ok bool) {
 	start := 0
 	if strings.HasPrefix(s, "W/") {
 		start = 2
@@ -108,8 +111,8 @@ func entityTag(s string) (tag, rest string, ok bool) {
 	return s[:end], s[end:], true
 }
 
-// singleRange is the range of a request for exactly one range of a body of size bytes; n is 0 when
-// it can't be satisfied.
+// singleRange parses a request for exactly one range of a body of size bytes. n is 0 if the range
+// is not satisfiable; ok is false for everything else.
 func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	if len(values) != 1 {
 		return 0, 0, false
@@ -144,10 +147,10 @@ func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	return from, end - from + 1, true
 }
 
-// rangeSet is a list of ranges without what asks for nothing: empty members, and the last 0 bytes,
-// of which net/http would send a part that ends before it begins. A list of nothing else asks for
-// the last 0 bytes. It is nil when a member is malformed.
-func rangeSet(value string) []string {
+// normalizeRanges removes list members that select nothing: empty ones, and suffixes of 0 bytes,
+// for which net/http would send a part that ends before it starts. If nothing is left, the result
+// is the unsatisfiable "-0". It returns nil if a member is malformed.
+func normalizeRanges(value string) []string {
 	spec, _ := strings.CutPrefix(value, "bytes=")
 	var kept []string
 	for part := range strings.SplitSeq(spec, ",") {
@@ -170,7 +173,7 @@ func rangeSet(value string) []string {
 	return []string{"bytes=" + strings.Join(kept, ",")}
 }
 
-// parseNumber reads 1*DIGIT; what is larger than any size is the largest number.
+// parseNumber parses 1*DIGIT. A number beyond int64 becomes the largest int64.
 func parseNumber(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if errors.Is(err, strconv.ErrRange) {
@@ -183,15 +186,15 @@ func contentRange(from, n, size int64) string {
 	return fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size)
 }
 
-func first(values []string) string {
+func firstValue(values []string) string {
 	if len(values) == 0 {
 		return ""
 	}
 	return values[0]
 }
 
-// httpTime is the time that a field gives, zero when it gives none.
-func httpTime(s string) time.Time {
+// parseTime parses the date of a field. It returns the zero time if there is none.
+func parseTime(s string) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
@@ -202,7 +205,7 @@ func httpTime(s string) time.Time {
 	return t
 }
 
-// hasToken says whether a comma-separated list has a name, in any case.
+// hasToken reports whether comma-separated lists contain a name, in any case.
 func hasToken(lists []string, name string) bool {
 	for _, list := range lists {
 		for token := range strings.SplitSeq(list, ",") {

@@ -9,8 +9,8 @@ import (
 	"weir/web"
 )
 
-// FuzzConditions asks with whatever clients may write as conditions and ranges: an answer is whole,
-// or the part that it says it is, or one of the statuses that have neither.
+// FuzzConditions sends arbitrary preconditions and ranges. The response must be complete, the range
+// that it declares, or a status that has neither.
 func FuzzConditions(f *testing.F) {
 	at := changed.Format("Mon, 02 Jan 2006 15:04:05 GMT")
 	f.Add(`"v1"`, "", "", "", "", "")
@@ -30,7 +30,7 @@ func FuzzConditions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, match, noneMatch, modified, unmodified, ifRange, ranges string) {
 		r := httptest.NewRequest("GET", "/", nil)
 		for name, v := range map[string]string{"If-Match": match, "If-None-Match": noneMatch, "If-Modified-Since": modified, "If-Unmodified-Since": unmodified, "If-Range": ifRange, "Range": ranges} {
-			if v = strings.TrimSpace(v); v != "" { // as the engine reads it
+			if v = strings.TrimSpace(v); v != "" { // as the engine parses it
 				r.Header.Set(name, v)
 			}
 		}
@@ -52,10 +52,10 @@ func FuzzConditions(f *testing.F) {
 			}
 		case 304, 412, 416:
 			if strings.Contains(body, whole) {
-				t.Errorf("%d %q", w.Code, body)
+				t.Errorf("got %d %q", w.Code, body)
 			}
 		default:
-			t.Errorf("%d", w.Code)
+			t.Errorf("got %d", w.Code)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 const whole = "0123456789abcdef"
 
-// asFile is a source of a part of a file, so that offsets show.
+// asFile is a source of a section of a file, so that errors in offsets show.
 func asFile(t *testing.T) web.Component {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, []byte("###"+whole+"###"), 0o644); err != nil {
@@ -42,7 +42,7 @@ func TestConditionsAndRanges(t *testing.T) {
 	before, after := changed.Add(-time.Hour).Format(http.TimeFormat), changed.Add(time.Hour).Format(http.TimeFormat)
 	at := changed.Format(http.TimeFormat)
 	cases := []struct {
-		why    string // RFC 9110
+		why    string // section of RFC 9110 and requirement
 		header []string
 		status int
 		body   string
@@ -86,7 +86,7 @@ func TestConditionsAndRanges(t *testing.T) {
 			for _, c := range cases {
 				resp, body := get(t, url, c.header...)
 				if resp.StatusCode != c.status || c.body != "" && body != c.body {
-					t.Errorf("%s: %s: %d %q, want %d %q", kind, c.why, resp.StatusCode, body, c.status, c.body)
+					t.Errorf("%s: %s: got %d %q, want %d %q", kind, c.why, resp.StatusCode, body, c.status, c.body)
 				}
 				if c.status < 400 && resp.Header.Get("ETag") != `"v1"` {
 					t.Errorf("%s: %s: no ETag", kind, c.why)
@@ -102,11 +102,11 @@ func TestConditionsAndRanges(t *testing.T) {
 	}
 }
 
-func TestSeveralRanges(t *testing.T) {
+func TestSeveralRangesAreMultipart(t *testing.T) {
 	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=0-1,4-5")
 		if resp.StatusCode != 206 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "multipart/byteranges") {
-			t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+			t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
 		}
 		for _, part := range []string{"Content-Range: bytes 0-1/16\r\n", "\r\n\r\n01\r\n", "Content-Range: bytes 4-5/16\r\n", "\r\n\r\n45\r\n"} {
 			if !strings.Contains(body, part) {
@@ -124,13 +124,13 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if resp.ContentLength != 16 || resp.Header.Get("ETag") != `"v1"` || resp.Header.Get("Accept-Ranges") != "bytes" {
-			t.Errorf("%d %v", resp.ContentLength, resp.Header)
+			t.Errorf("got %d %v", resp.ContentLength, resp.Header)
 		}
 	})
 }
 
-// A file that became shorter must not look whole.
-func TestAFileThatShrinks(t *testing.T) {
+// A file that became shorter must not look complete.
+func TestShrinkingFileClosesTheConnection(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, make([]byte, 1000), 0o644); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAFileThatShrinks(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if n, err := resp.Body.Read(make([]byte, 4000)); err == nil && n >= 2000 {
-			t.Errorf("%d bytes came, and looked whole", n)
+			t.Errorf("got %d bytes and no error, want a truncated body", n)
 		}
 	})
 }

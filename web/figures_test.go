@@ -37,8 +37,8 @@ func figure1(dir string) (web.Component, error) {
 	)
 }
 
-// figure2 is the same with the content's way drawn in: from a source through a filter. The filter
-// here is one of the paper's own.
+// figure2 is the same server with the path of the content drawn: from a source through a filter.
+// The filter is one of the paper's.
 func figure2(dir string) (web.Component, error) {
 	pages, err := files.New(files.Config{Dir: dir})
 	if err != nil {
@@ -51,7 +51,7 @@ func figure2(dir string) (web.Component, error) {
 	)
 }
 
-// figure3 is a file server with a private area: two ways lead on from the authentication.
+// figure3 is a file server with a private area: two paths lead on from the authentication.
 func figure3(dir, users string) (web.Component, error) {
 	pages, err := files.New(files.Config{Dir: dir})
 	if err != nil {
@@ -94,7 +94,7 @@ func TestFigure1(t *testing.T) {
 		for path, compressed := range map[string]bool{"/index.html": false, "/js/a.js": true, "/css/a.css": true} {
 			path = strings.TrimSuffix(path, "index.html")
 			if resp, body := get(t, url+path); body != script || resp.Uncompressed != compressed {
-				t.Errorf("%s: %d bytes, compressed: %v, want %v", path, len(body), resp.Uncompressed, compressed)
+				t.Errorf("%s: got %d bytes, compressed: %v, want %v", path, len(body), resp.Uncompressed, compressed)
 			}
 		}
 	})
@@ -145,6 +145,6 @@ func TestFigure3(t *testing.T) {
 	}
 	defer h.Close()
 	if n := len(h.Topology().Stages); n < 5 {
-		t.Errorf("%d stages", n)
+		t.Errorf("got %d stages", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// shout is a transform that holds back what it got until it is flushed or closed.
+// shout is a transform that buffers its input until it is flushed or closed.
 func shout(next io.Writer) io.WriteCloser { return &shouting{next: next} }
 
 type shouting struct {
@@ -43,17 +43,17 @@ func described(c *web.Conn) web.Body {
 	return web.String("0123456789abcdef")
 }
 
-func TestAFilterMendsTheHead(t *testing.T) {
+func TestFilterCorrectsTheHead(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 200 || body != "0123456789ABCDEF" {
-			t.Errorf("%d %q: a range of a changed body must be ignored", resp.StatusCode, body)
+			t.Errorf("got %d %q: a range of a changed body must be ignored", resp.StatusCode, body)
 		}
 		if h := resp.Header; h.Get("ETag") != `W/"one"` || h.Get("Accept-Ranges") != "" {
 			t.Errorf("ETag %s, Accept-Ranges %q", h.Get("ETag"), h.Get("Accept-Ranges"))
 		}
 		if resp, _ := get(t, url, "If-None-Match", `W/"one"`); resp.StatusCode != 304 {
-			t.Errorf("the weak tag does not hold: %d", resp.StatusCode)
+			t.Errorf("If-None-Match with the weak tag: got %d, want 304", resp.StatusCode)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func TestAFilterThatLeavesTheBodyAlone(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(plain)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 206 || body != "23" || resp.Header.Get("ETag") != `"one"` {
-			t.Errorf("%d %q %s", resp.StatusCode, body, resp.Header.Get("ETag"))
+			t.Errorf("got %d %q %s", resp.StatusCode, body, resp.Header.Get("ETag"))
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestFiltersWorkInTheirOrder(t *testing.T) {
 	c := web.Chain(text("a"), filter(brackets), filter(shout), filter(brackets))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "[[A]]" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	})
 }
@@ -94,9 +94,9 @@ func (b *bracketed) Write(p []byte) (int, error) {
 
 func (b *bracketed) Close() error { _, err := io.WriteString(b.Writer, "]"); return err }
 
-// A stream's Flush comes to the client through filters that hold bytes back.
+// Flush of a stream reaches the client through filters that buffer.
 func TestFlushPassesFilters(t *testing.T) {
-	// from the client -> to the stream, one for each part; closed by nobody
+	// from the client to the stream, one value for each part; never closed
 	gate := make(chan struct{})
 	c := web.Chain(web.Source(func(c *web.Conn) web.Body {
 		return web.Stream(-1, func(w io.Writer) error {
@@ -121,14 +121,14 @@ func TestFlushPassesFilters(t *testing.T) {
 		for _, want := range []string{"ONE ", "TWO"} {
 			got := make([]byte, len(want))
 			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
-				t.Fatalf("%q, %v; want %q", got, err, want)
+				t.Fatalf("got %q, %v; want %q", got, err, want)
 			}
 			gate <- struct{}{}
 		}
 	})
 }
 
-// The paper's style: a goroutine that reads and writes.
+// A filter in the paper's style is a goroutine that reads and writes.
 func TestPiped(t *testing.T) {
 	double := web.Piped(func(w io.Writer, r io.Reader) error {
 		all, err := io.ReadAll(r)
@@ -139,12 +139,12 @@ func TestPiped(t *testing.T) {
 	})
 	webtest.BothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ABAB" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	})
 }
 
-func TestABodyThatBreaksOffIsCut(t *testing.T) {
+func TestTruncatedBodyClosesTheConnection(t *testing.T) {
 	breaks := web.Source(func(*web.Conn) web.Body {
 		return web.Stream(-1, func(w io.Writer) error {
 			_, _ = w.Write(make([]byte, 10_000))
@@ -162,11 +162,11 @@ func TestABodyThatBreaksOffIsCut(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				resp, err := http.Get(url)
 				if err != nil {
-					return // cut before the head: as clear
+					return // closed before the head, which the client sees as well
 				}
 				defer resp.Body.Close()
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil {
-					t.Errorf("%d bytes came, and looked whole", n)
+					t.Errorf("got %d bytes and no error, want a truncated body", n)
 				}
 			})
 		})
@@ -193,9 +193,9 @@ func TestAStreamSetsTrailers(t *testing.T) {
 	}
 }
 
-// A filter in the paper's style that fails, panics, or is followed by one that fails costs its
-// exchange, and leaves nobody waiting.
-func TestAPipedFilterThatFailsIsOver(t *testing.T) {
+// A piped filter that fails, panics, or is followed by a filter that fails ends only its own
+// exchange, and leaves no goroutine waiting.
+func TestFailedPipedFilterEnds(t *testing.T) {
 	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
 	for name, c := range map[string]web.Component{
 		"it fails at the end": web.Chain(text("ab"), filter(web.Piped(func(_ io.Writer, r io.Reader) error {
@@ -208,34 +208,34 @@ func TestAPipedFilterThatFailsIsOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range []flow.Way{flow.Chain, flow.Network} {
-				h, err := web.New(c, web.Options{Way: way, Panicked: func(string, any, []byte) {}})
+				h, err := web.New(c, web.Options{Way: way, OnPanic: func(string, any, []byte) {}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				func() {
 					defer func() {
 						if p := recover(); p != http.ErrAbortHandler {
-							t.Errorf("%s: %v, want the connection cut", way, p)
+							t.Errorf("%s: got %v, want the connection cut", way, p)
 						}
 					}()
 					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 				}()
 				if err := h.Close(); err != nil || h.Active() != 0 {
-					t.Errorf("%s: %v, %d active", way, err, h.Active())
+					t.Errorf("%s: got %v, %d active", way, err, h.Active())
 				}
 			}
 		})
 	}
 }
 
-// broken takes everything, and fails when it is closed.
+// broken accepts all writes and fails in Close.
 type broken struct{}
 
 func (broken) Write(p []byte) (int, error) { return len(p), nil }
 func (broken) Close() error                { return io.ErrClosedPipe }
 
-// An answer in place of one that a filter codes is sent as its head says: not coded.
-func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
+// An answer that replaces a coded one is sent without the coding, as its head says.
+func TestAnswerInPlaceOfACodedOneIsNotCoded(t *testing.T) {
 	coded := web.Filter(func(c *web.Conn) web.Transform {
 		c.SetHeader("Content-Encoding", "shout")
 		return shout
@@ -243,21 +243,21 @@ func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
 	refused := web.When("refused", pathIs("/refused"), web.Pipe(func(c *web.Conn) { c.Reply(403) }))
 	webtest.BothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != "0123456789ABCDEF" || resp.Header.Get("Content-Encoding") != "shout" {
-			t.Errorf("%q %v", body, resp.Header)
+			t.Errorf("got %q %v", body, resp.Header)
 		}
 		if resp, body := get(t, url+"/refused"); body != "403 Forbidden\n" || resp.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%q %v", body, resp.Header)
+			t.Errorf("got %q %v", body, resp.Header)
 		}
 		if resp, body := get(t, url, "If-Match", `"two"`); body != "412 Precondition Failed\n" || resp.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%q %v", body, resp.Header)
+			t.Errorf("got %q %v", body, resp.Header)
 		}
 	})
 }
 
-// A stream's Flush comes to the client through filters in the paper's style, whose goroutines write
-// meanwhile.
+// Flush of a stream reaches the client through piped filters, whose goroutines write at the same
+// time.
 func TestFlushPassesPipedFilters(t *testing.T) {
-	// from the client -> to the stream, one for each part; closed by nobody
+	// from the client to the stream, one value for each part; never closed
 	gate := make(chan struct{})
 	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
 	c := web.Chain(web.Source(func(c *web.Conn) web.Body {
@@ -283,7 +283,7 @@ func TestFlushPassesPipedFilters(t *testing.T) {
 		for range 100 {
 			got := make([]byte, 5)
 			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != "PART " {
-				t.Fatalf("%q, %v", got, err)
+				t.Fatalf("got %q, %v", got, err)
 			}
 			gate <- struct{}{}
 		}

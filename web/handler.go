@@ -19,65 +19,66 @@ import (
 	"weir/flow"
 )
 
-// Options say how a composition runs. The zero Options are good ones.
+// Options configure how a composition runs. The zero value is a good default.
 type Options struct {
-	Way   flow.Way      // empty: by Chain
-	Queue int           // exchanges that may wait between stages that do not block; 0: 256
-	Drain time.Duration // how long Close waits for the set-up of responses; 0: 5 s
+	Way          flow.Way      // the concurrency model; empty: flow.Chain
+	Queue        int           // exchanges that may wait between stages that do not block; 0: 256
+	DrainTimeout time.Duration // how long Close waits for responses being set up; 0: 5 s
 
-	// Panicked is told of a panic, by the goroutine that panicked: of a stage, and the exchange is
-	// answered with 500; or, under the name [Response], of a stream or a filter while the body was
-	// sent, and the connection is cut. Nil: nobody is told of stages, and net/http's log of the
-	// rest.
-	Panicked func(stage string, value any, stack []byte)
+	// OnPanic is called for each panic by the goroutine that panicked. For a stage, the exchange is
+	// answered by 500. The stage [ResponseStage] stands for streams and filters that panic while
+	// the body is sent; the connection is closed then. Nil: panics of stages are not reported, and
+	// net/http logs the others.
+	OnPanic func(stage string, value any, stack []byte)
 
-	// Failed gets each exchange that was answered by 500 and more for a known reason, or whose body
-	// the server broke off. The goroutine of the request calls it. Nil: they are dropped.
-	Failed func(Failure)
+	// OnFailure is called by the request's goroutine for each exchange that failed with a known
+	// reason: it was answered by 500 or more, or the server truncated its body. Nil: failures are
+	// not reported.
+	OnFailure func(Failure)
 }
 
-// Failure is an exchange that could not be answered as it should.
+// Failure describes an exchange that the server could not answer as intended.
 type Failure struct {
-	Method, Host, Target string // as they came
+	Method, Host, Target string // as received
 	Status               int
 	Err                  error
 }
 
-// Handler is a composition that runs, as a handler of package net/http. Its methods may be called
-// from any goroutine.
+// Handler is an [http.Handler] that runs a composition. Its methods are safe for concurrent use.
 //
-// The response is set up in the net. The rest, which waits for the client, is done by the goroutine
-// of the request: so a slow client holds up no stage.
+// The net sets up the response. The request's goroutine does the rest, which may wait for the
+// client, so a slow client blocks no stage.
 type Handler struct {
-	net      *flow.Net[*Conn] // nil: the exchanges go into the user's own network
-	in       chan<- *Conn     // from requests -> to that network, never closed by us
-	inside   atomic.Int64     // exchanges in it
-	closing  <-chan struct{}  // of that network: closed by Close
-	way      flow.Way
-	leaves   []string // stages behind which a response is sent
-	lines    map[string]*line
-	filtered bool // there is a filter: sources are not asked for ranges
-	slashes  bool // an encoded slash counts as one: a component has the trait RawPath
-	stop     context.CancelFunc
-	ended    chan struct{} // closed by the owner of the net's Run when that has returned
-	err      error         // what it returned
-	conns    sync.Pool     // of *Conn
-	active   atomic.Int64
-	panicked func(string, any, []byte)
-	failed   func(Failure)
+	net            *flow.Net[*Conn] // nil: the exchanges go into the user's own network
+	userIn         chan<- *Conn     // of the user's network; the Handler never closes it
+	userExchanges  atomic.Int64     // exchanges in the user's network
+	closing        <-chan struct{}  // with a user's network: closed by Close
+	way            flow.Way
+	lastStages     []string // the stages behind which a response is sent
+	admission      map[string]*admissionQueue
+	hidesRanges    bool // the composition has a filter: sources do not see the Range field
+	decodesSlashes bool // a component has the trait RawPath: %2F counts as a slash
+	cancelRun      context.CancelFunc
+	runEnded       chan struct{} // closed after Run of the net has returned
+	runErr         error         // the error of Run; read it after runEnded is closed
+	connPool       sync.Pool     // of *Conn
+	// active counts exchanges in progress.
+	active    atomic.Int64
+	onPanic   func(string, any, []byte)
+	onFailure func(Failure)
 }
 
-// New runs a composition. What can't work is refused with a [CompositionError]. Who calls New calls
-// Close.
+// New starts a composition. It rejects one that cannot work with a [CompositionError]. The caller
+// must call Close.
 func New(c Component, o Options) (*Handler, error) {
-	h := &Handler{way: cmp.Or(o.Way, flow.Chain), ended: make(chan struct{}), panicked: o.Panicked, failed: o.Failed}
-	h.conns.New = func() any { return newConn() }
-	b, err := compile(c, h.way, queue(o), h.exit())
+	h := &Handler{way: cmp.Or(o.Way, flow.Chain), runEnded: make(chan struct{}), onPanic: o.OnPanic, onFailure: o.OnFailure}
+	h.connPool.New = func() any { return newConn() }
+	b, err := compile(c, h.way, queueSize(o), h.exitFunc())
 	if err != nil {
 		return nil, err
 	}
-	h.filtered, h.slashes, h.leaves, h.lines = b.filter, b.rawPath, b.leaves(), b.lines()
-	if h.net, err = b.net(h.lose, o.Drain); err != nil {
+	h.hidesRanges, h.decodesSlashes, h.lastStages, h.admission = b.hasFilter, b.rawPath, b.lastStages(), b.admissionQueues()
+	if h.net, err = b.net(h.onLost, o.DrainTimeout); err != nil {
 		return nil, err
 	}
 	if err := h.run(); err != nil {
@@ -86,9 +87,9 @@ func New(c Component, o Options) (*Handler, error) {
 	return h, nil
 }
 
-func queue(o Options) int { return cmp.Or(o.Queue, 256) }
+func queueSize(o Options) int { return cmp.Or(o.Queue, 256) }
 
-// net makes the net.
+// net creates the flow.Net of the stages.
 func (b *builder) net(lost func(*Conn, error), drain time.Duration) (*flow.Net[*Conn], error) {
 	stages := make([]flow.Stage[*Conn], len(b.stages))
 	for i, s := range b.stages {
@@ -97,18 +98,18 @@ func (b *builder) net(lost func(*Conn, error), drain time.Duration) (*flow.Net[*
 	return flow.New(stages, b.edges, lost, drain)
 }
 
-// run starts the net. Its goroutine ends when the context is done, which is Close's to say.
+// run starts the net in a goroutine, which ends when Close cancels its context.
 func (h *Handler) run() error {
 	ctx, stop := context.WithCancel(context.Background())
-	h.stop = stop
+	h.cancelRun = stop
 	go func() {
-		defer close(h.ended)
-		h.err = h.net.Run(ctx, h.way)
+		defer close(h.runEnded)
+		h.runErr = h.net.Run(ctx, h.way)
 	}()
-	for h.net.Snapshot().Way == "" { // before that, Put takes nothing
+	for h.net.Snapshot().Way == "" { // Put accepts nothing before the net runs
 		select {
-		case <-h.ended:
-			return h.err
+		case <-h.runEnded:
+			return h.runErr
 		default:
 			runtime.Gosched()
 		}
@@ -116,99 +117,101 @@ func (h *Handler) run() error {
 	return nil
 }
 
-// exit is what is done with an exchange whose response is set up.
-func (h *Handler) exit() func(*Conn) {
+// exitFunc returns what the last stage of a path calls with an exchange whose response is set up.
+func (h *Handler) exitFunc() func(*Conn) {
 	if h.way == flow.Chain {
-		return func(*Conn) {} // it comes home by returning
+		return func(*Conn) {} // the exchange is back when Put returns
 	}
-	return func(c *Conn) { c.home.done <- struct{}{} }
+	return func(c *Conn) { c.requestSide.setUpDone <- struct{}{} }
 }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.active.Add(1)
-	c := h.conns.Get().(*Conn)
-	c.begin(w, r)
+	c := h.connPool.Get().(*Conn)
+	c.start(w, r)
 	if !isCanonical(r) {
-		c.canonicalize(h.slashes)
+		c.canonicalize(h.decodesSlashes)
 	}
-	if h.filtered && r.Header["Range"] != nil {
+	if h.hidesRanges && r.Header["Range"] != nil {
 		c.DelRequestHeader("Range")
 	}
-	home := c.home
+	side := c.requestSide
 	if !h.setUp(c) {
 		h.active.Add(-1)
-		panic(http.ErrAbortHandler) // the network has lost it, and may still have it
+		// the user's network has not returned the exchange and may still use it
+		panic(http.ErrAbortHandler)
 	}
-	defer h.end(home)
-	home.conn.commit()
+	defer h.finishExchange(side)
+	side.conn.commit()
 }
 
-// setUp takes an exchange through the net. It reports false when it did not come back.
+// setUp takes an exchange through the net. It reports whether the exchange came back.
 func (h *Handler) setUp(c *Conn) bool {
-	if h.in != nil {
-		return h.setUpOutside(c)
+	if h.userIn != nil {
+		return h.setUpByUserNetwork(c)
 	}
-	home := c.home
-	if h.net.Put(home.batch[:]) == 0 {
-		c.lost(http.StatusServiceUnavailable, errNoRoom)
+	side := c.requestSide
+	if h.net.Put(side.putBatch[:]) == 0 {
+		c.failWith(http.StatusServiceUnavailable, errNotAdmitted)
 		return true
 	}
 	if h.way == flow.Network {
-		<-home.done
+		<-side.setUpDone
 	}
-	home.batch[0] = nil
+	side.putBatch[0] = nil
 	return true
 }
 
-// errNoRoom is why an exchange did not get into the net.
-var errNoRoom = errors.New("web: no room for the exchange, or the composition was closed")
+// errNotAdmitted is the reason of an exchange that the net did not accept.
+var errNotAdmitted = errors.New("web: no room for the exchange, or the composition was closed")
 
-// lose is given the exchanges that the net lost.
-func (h *Handler) lose(c *Conn, why error) {
-	c = c.home.conn
+// onLost is the net's error function: it answers exchanges that the net dropped.
+func (h *Handler) onLost(c *Conn, why error) {
+	c = c.requestSide.conn
 	status := http.StatusServiceUnavailable
 	if p, ok := errors.AsType[*flow.PanicError](why); ok {
 		status = http.StatusInternalServerError
-		c.abort = p.Value == http.ErrAbortHandler
-		if h.panicked != nil && !c.abort {
-			h.panicked(p.Stage, p.Value, p.Stack)
+		c.abortConn = p.Value == http.ErrAbortHandler
+		if h.onPanic != nil && !c.abortConn {
+			h.onPanic(p.Stage, p.Value, p.Stack)
 		}
 	}
-	c.lost(status, why)
+	c.failWith(status, why)
 	if h.way == flow.Network {
-		c.home.done <- struct{}{}
+		c.requestSide.setUpDone <- struct{}{}
 	}
 }
 
-// end is the last of an exchange: also after a panic of its stream, or of a filter of its body.
-func (h *Handler) end(home *home) {
-	c := home.conn
-	cut := h.blame(c, recover())
-	if late := h.finish(c); cut == nil {
+// finishExchange ends an exchange, also after a panic of its stream or of a filter of its body.
+func (h *Handler) finishExchange(side *requestSide) {
+	c := side.conn
+	cut := h.reportPanic(c, recover())
+	if late := h.runAfterFuncs(c); cut == nil {
 		cut = late
 	}
-	if c.err != nil && h.failed != nil {
-		h.tell(c, cut != nil)
+	if c.err != nil && h.onFailure != nil {
+		h.reportFailure(c, cut != nil)
 	}
 	c.reset()
-	h.conns.Put(c)
+	h.connPool.Put(c)
 	h.active.Add(-1)
 	if cut != nil {
 		panic(cut)
 	}
 }
 
-// tell reports an exchange that failed because of the server; broken says that its body was broken
-// off.
-func (h *Handler) tell(c *Conn, broken bool) {
+// reportFailure calls OnFailure for an exchange that failed because of the server. truncated says
+// that its body was cut off.
+func (h *Handler) reportFailure(c *Conn, broken bool) {
 	if c.status < 500 && (!broken || c.orig.Context().Err() != nil || clientLeft(c.err)) {
 		return
 	}
-	h.failed(Failure{c.orig.Method, c.orig.Host, c.orig.RequestURI, c.status, c.err})
+	h.onFailure(Failure{c.orig.Method, c.orig.Host, c.orig.RequestURI, c.status, c.err})
 }
 
-// clientLeft reports whether writing to the client has failed: it has gone, or was too slow.
+// clientLeft reports whether an error means that writing to the client failed: the client has
+// disconnected or was too slow.
 func clientLeft(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Op != "read" && op.Op != "dial"
@@ -216,65 +219,66 @@ func clientLeft(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// finish calls what was registered by After and lets go of the body, all of it even if some panics.
-// It returns what the connection is to be cut with.
-func (h *Handler) finish(c *Conn) (cut any) {
+// runAfterFuncs calls the functions that After registered and closes the body, all of them even if
+// some panic. It returns the value to panic with in order to close the connection, nil to keep it.
+func (h *Handler) runAfterFuncs(c *Conn) (cut any) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.finish(c)
-			cut = h.blame(c, p)
+			h.runAfterFuncs(c)
+			cut = h.reportPanic(c, p)
 		}
 	}()
-	for len(c.after) > 0 {
-		f := c.after[len(c.after)-1]
-		c.after = c.after[:len(c.after)-1]
+	for len(c.afterExchange) > 0 {
+		f := c.afterExchange[len(c.afterExchange)-1]
+		c.afterExchange = c.afterExchange[:len(c.afterExchange)-1]
 		f(c)
 	}
 	c.body.close()
 	return nil
 }
 
-// blame tells of a panic outside of the net, and returns what the connection is to be cut with.
-func (h *Handler) blame(c *Conn, p any) any {
+// reportPanic reports a panic outside of the net. It returns the value to panic with in order to
+// close the connection, nil to keep it.
+func (h *Handler) reportPanic(c *Conn, p any) any {
 	if p == nil || p == http.ErrAbortHandler {
 		return p
 	}
 	c.err = fmt.Errorf("web: a panic while the body was sent: %v", p)
-	if h.panicked == nil {
+	if h.onPanic == nil {
 		return p
 	}
-	h.panicked(Response, p, debug.Stack())
-	return http.ErrAbortHandler // or net/http would say it again
+	h.onPanic(ResponseStage, p, debug.Stack())
+	return http.ErrAbortHandler // net/http does not log this one again
 }
 
-// Response is the name, in a Topology, of where responses are sent: no stage, but where all paths
-// end.
-const Response = "response"
+// ResponseStage is the name in a Topology of the point where responses are sent. It is not a stage
+// of the net, but all paths end there.
+const ResponseStage = "response"
 
-// Topology is the net with what has passed through it, and its end. Of a handler made by [Ends], it
-// is empty.
+// Topology returns the net with its counts, ending in [ResponseStage]. It is empty for a handler
+// made by [NewChannelHandler].
 func (h *Handler) Topology() flow.Topology {
 	if h.net == nil {
 		return flow.Topology{Way: h.way}
 	}
 	t := h.net.Snapshot()
-	end := flow.StageStats{Name: Response}
-	for _, name := range h.leaves {
+	end := flow.StageStats{Name: ResponseStage}
+	for _, name := range h.lastStages {
 		i := slices.IndexFunc(t.Stages, func(s flow.StageStats) bool { return s.Name == name })
 		items := t.Stages[i].Left
-		t.Edges = append(t.Edges, flow.EdgeStats{Edge: flow.Edge{From: name, Port: -1, To: Response}, Items: items})
+		t.Edges = append(t.Edges, flow.EdgeStats{Edge: flow.Edge{From: name, Port: -1, To: ResponseStage}, Items: items})
 		end.Items += items
 	}
 	t.Stages = append(t.Stages, end)
-	t.Edges = merged(t.Edges)
-	for name, l := range h.lines {
-		l.show(&t, name)
+	t.Edges = mergeParallelEdges(t.Edges)
+	for name, l := range h.admission {
+		l.annotate(&t, name)
 	}
 	return t
 }
 
-// merged makes one of edges that lead from one stage to another by several ports.
-func merged(edges []flow.EdgeStats) (all []flow.EdgeStats) {
+// mergeParallelEdges merges edges between the same two stages into one.
+func mergeParallelEdges(edges []flow.EdgeStats) (all []flow.EdgeStats) {
 	for _, e := range edges {
 		i := slices.IndexFunc(all, func(o flow.EdgeStats) bool { return o.From == e.From && o.To == e.To })
 		if i < 0 {
@@ -290,14 +294,13 @@ func merged(edges []flow.EdgeStats) (all []flow.EdgeStats) {
 	return all
 }
 
-// Active is how many exchanges are under way, set up or not.
+// Active returns the number of exchanges in progress, set up or not.
 func (h *Handler) Active() int { return int(h.active.Load()) }
 
-// Close ends the net: exchanges whose responses are being set up come through, later ones are
-// answered by 503. It does not wait for responses that are being sent. It may be called several
-// times.
+// Close stops the net. Exchanges whose responses are being set up complete; later ones are answered
+// by 503. Close does not wait for responses that are being sent. It may be called several times.
 func (h *Handler) Close() error {
-	h.stop()
-	<-h.ended
-	return h.err
+	h.cancelRun()
+	<-h.runEnded
+	return h.runErr
 }

@@ -16,16 +16,16 @@ import (
 	"weir/web/internal/webtest"
 )
 
-func TestNothingAnswers(t *testing.T) {
+func TestUnansweredExchangeGets404(t *testing.T) {
 	webtest.BothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != 404 || body != "404 Not Found\n" || resp.Header.Get("X-Way") != "m" {
-			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
 
-func TestAPanicCostsItsExchangeAlone(t *testing.T) {
+func TestPanicFailsOnlyItsExchange(t *testing.T) {
 	var after atomic.Int32
 	c := web.Chain(web.Pipe(func(c *web.Conn) {
 		c.After(func(c *web.Conn) {
@@ -41,9 +41,9 @@ func TestAPanicCostsItsExchangeAlone(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		t.Run(string(way), func(t *testing.T) {
 			after.Store(0)
-			var told atomic.Value
-			h, err := web.New(c, web.Options{Way: way, Panicked: func(stage string, value any, stack []byte) {
-				told.Store(fmt.Sprint(stage, ": ", value, ", with stack: ", len(stack) > 0))
+			var reported atomic.Value
+			h, err := web.New(c, web.Options{Way: way, OnPanic: func(stage string, value any, stack []byte) {
+				reported.Store(fmt.Sprint(stage, ": ", value, ", with stack: ", len(stack) > 0))
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -52,39 +52,39 @@ func TestAPanicCostsItsExchangeAlone(t *testing.T) {
 			s := httptest.NewServer(h)
 			defer s.Close()
 			if resp, body := get(t, s.URL+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" || resp.Header.Get("X-Way") != "" {
-				t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+				t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
 			}
 			if resp, body := get(t, s.URL); resp.StatusCode != 200 || body != "fine" {
 				t.Errorf("the next exchange: %d %q", resp.StatusCode, body)
 			}
-			if told.Load() != "fragile: no, with stack: true" || after.Load() != 1 {
-				t.Errorf("told %v, %d calls of After", told.Load(), after.Load())
+			if reported.Load() != "fragile: no, with stack: true" || after.Load() != 1 {
+				t.Errorf("OnPanic got %v, After was called %d times, want the panic and 1", reported.Load(), after.Load())
 			}
 		})
 	}
 }
 
-// A panic while the body is sent cuts the connection, is told, and is over before what was
-// registered with After.
-func TestAPanicOfAStream(t *testing.T) {
+// A panic while the body is sent closes the connection. It is reported before functions registered
+// by After run.
+func TestPanicOfAStreamClosesTheConnection(t *testing.T) {
 	seen := make(chan string, 2)
 	c := web.Chain(web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { seen <- fmt.Sprint(c.Err()) }) }),
 		web.Source(func(*web.Conn) web.Body { return web.Stream(-1, func(io.Writer) error { panic("no") }) }))
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		h, err := web.New(c, web.Options{Way: way, Panicked: func(stage string, value any, _ []byte) { seen <- fmt.Sprint(stage, ": ", value) }})
+		h, err := web.New(c, web.Options{Way: way, OnPanic: func(stage string, value any, _ []byte) { seen <- fmt.Sprint(stage, ": ", value) }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := httptest.NewServer(h)
 		if resp, err := http.Get(s.URL); err == nil {
 			if _, err = io.ReadAll(resp.Body); err == nil {
-				t.Error("the body looks whole")
+				t.Error("the truncated body looks complete")
 			}
 			resp.Body.Close()
 		}
 		for _, want := range []string{"response: no", "web: a panic while the body was sent: no"} {
 			if got := <-seen; got != want {
-				t.Errorf("%s: %q, want %q", way, got, want)
+				t.Errorf("%s: got %q, want %q", way, got, want)
 			}
 		}
 		s.Close()
@@ -94,9 +94,9 @@ func TestAPanicOfAStream(t *testing.T) {
 	}
 }
 
-// What comes beyond the width of a component that blocks waits, up to its queue, and is refused
-// beyond that; others pass.
-func TestAComponentThatBlocks(t *testing.T) {
+// Exchanges above the width of a component that blocks wait, up to its queue. Further ones are
+// rejected. Exchanges that do not pass the component are not affected.
+func TestBlockingComponentLimitsConcurrency(t *testing.T) {
 	const width, waiting, more = 2, 3, 4
 	gate := make(chan struct{}) // closed when the blocked may go on
 	entered := make(chan struct{}, width+waiting+more)
@@ -106,6 +106,7 @@ func TestAComponentThatBlocks(t *testing.T) {
 	})))
 	c := web.Chain(web.When("slow", pathIs("/slow"), slow), text("done"))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
+		// closed when the blocked exchanges may continue
 		gate = make(chan struct{})
 		status := make(chan int, width+waiting+more)
 		ask := func() {
@@ -200,12 +201,12 @@ func TestAClosedHandlerAnswers503(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if w.Code != 503 || w.Header().Get("Retry-After") != "1" || h.Active() != 0 {
-			t.Errorf("%s: %d %v, %d active", way, w.Code, w.Header(), h.Active())
+			t.Errorf("%s: got %d %v, %d active", way, w.Code, w.Header(), h.Active())
 		}
 	}
 }
 
-func TestAfterSeesWhatWasSent(t *testing.T) {
+func TestAfterSeesTheFinalResponse(t *testing.T) {
 	seen := make(chan string, 8)
 	note := func(name string) web.Component {
 		return web.Pipe(func(c *web.Conn) {
@@ -219,19 +220,19 @@ func TestAfterSeesWhatWasSent(t *testing.T) {
 		get(t, url)
 		for _, want := range []string{"second 200 5 text/plain second", "first 200 5 text/plain second"} {
 			if got := <-seen; got != want {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("got %q, want %q", got, want)
 			}
 		}
 	})
 }
 
-func TestAWayThatIsNone(t *testing.T) {
+func TestUnknownWayIsRejected(t *testing.T) {
 	if _, err := web.New(text("x"), web.Options{Way: "fast"}); err == nil || !strings.Contains(err.Error(), "choose chain or network") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A topology ends where the responses are sent.
+// A topology ends where responses are sent.
 func TestTopology(t *testing.T) {
 	c := web.Chain(mark("in"), web.When("js", pathIs("/js"), text("js")), web.When("css", pathIs("/css"), text("css")))
 	h, err := web.New(c, web.Options{})
@@ -252,51 +253,51 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// A panic of what is called when an exchange is over leaves nothing behind: what else was to be
-// called is, and the body is closed.
-func TestAPanicAfterAnExchange(t *testing.T) {
+// After a panic of a function that runs at the end of an exchange, the other functions still run,
+// and the body is closed.
+func TestPanicOfAfterFuncRunsTheOthers(t *testing.T) {
 	bad := func(*web.Conn) { panic("no") }
 	for name, panics := range map[string]web.Component{
 		"of After":    web.Pipe(func(c *web.Conn) { c.After(bad) }),
 		"of Before":   web.Pipe(func(c *web.Conn) { c.Before(bad) }),
-		"of the body": web.Pipe(func(c *web.Conn) { c.Answer(c.Canned(404).Closing(func() { panic("no") })) }),
+		"of the body": web.Pipe(func(c *web.Conn) { c.Answer(c.StatusBody(404).OnClose(func() { panic("no") })) }),
 		"of two bodies": web.Pipe(func(c *web.Conn) {
-			c.Answer(c.Canned(404).Closing(func() { panic("no") }).Closing(func() { panic("nor") }))
+			c.Answer(c.StatusBody(404).OnClose(func() { panic("no") }).OnClose(func() { panic("nor") }))
 		}),
 	} {
 		for _, way := range []flow.Way{flow.Chain, flow.Network} {
 			t.Run(name+"/"+string(way), func(t *testing.T) {
-				var over, closed, told int
+				var over, closed, reported int
 				h, err := web.New(web.Chain(web.Pipe(func(c *web.Conn) { c.After(func(*web.Conn) { over++ }) }), panics,
 					web.Pipe(func(c *web.Conn) {
 						if !c.Answered() {
-							c.Answer(web.String("x").Closing(func() { closed++ }).Closing(func() { closed++ }))
+							c.Answer(web.String("x").OnClose(func() { closed++ }).OnClose(func() { closed++ }))
 						} else {
 							closed = 2
 						}
-					})), web.Options{Way: way, Panicked: func(string, any, []byte) { told++ }})
+					})), web.Options{Way: way, OnPanic: func(string, any, []byte) { reported++ }})
 				if err != nil {
 					t.Fatal(err)
 				}
 				func() {
 					defer func() {
 						if p := recover(); p != http.ErrAbortHandler {
-							t.Errorf("%v, want the connection cut", p)
+							t.Errorf("got %v, want the connection cut", p)
 						}
 					}()
 					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 				}()
-				if err := h.Close(); err != nil || h.Active() != 0 || over != 1 || closed != 2 || told == 0 {
-					t.Errorf("%v, %d active, After called %d times, %d of 2 closed, told %d times", err, h.Active(), over, closed, told)
+				if err := h.Close(); err != nil || h.Active() != 0 || over != 1 || closed != 2 || reported == 0 {
+					t.Errorf("got %v, %d active, After called %d times, %d of 2 bodies closed, OnPanic called %d times", err, h.Active(), over, closed, reported)
 				}
 			})
 		}
 	}
 }
 
-// A body that another replaces is closed once, and its panic does not end the process.
-func TestAPanicOfABodyThatIsReplaced(t *testing.T) {
-	c := web.Chain(web.Source(func(c *web.Conn) web.Body { return web.String("x").Closing(func() { panic("no") }) }),
+// A body that another replaces is closed once. Its panic does not end the process.
+func TestPanicOfAReplacedBodyIsRecovered(t *testing.T) {
+	c := web.Chain(web.Source(func(c *web.Conn) web.Body { return web.String("x").OnClose(func() { panic("no") }) }),
 		web.Pipe(func(c *web.Conn) {
 			if c.Path() == "/panic" {
 				panic("nor")
@@ -306,7 +307,7 @@ func TestAPanicOfABodyThatIsReplaced(t *testing.T) {
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]int{"/": 403, "/panic": 500} {
 			if resp, _ := get(t, url+path); resp.StatusCode != want {
-				t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+				t.Errorf("%s: got %d, want %d", path, resp.StatusCode, want)
 			}
 		}
 	})

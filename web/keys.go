@@ -1,23 +1,24 @@
 package web
 
-// Key names what components leave for one another with [Conn.SetValue]; the value is a string. A
-// package that leaves something else uses a key type of its own.
+// Key is a key of [Conn.SetValue] for a value of type string. A package that stores values of other
+// types uses a key type of its own.
 type Key string
 
-// The keys that several components know.
+// Keys that several components use.
 const (
-	// who the client is: set by who has authenticated it, for logs, programs and upstreams
+	// The client's name, set by the component that has authenticated it. Used by logs, programs and
+	// upstreams.
 	User      Key = "user"
-	RequestID Key = "request id" // the name of the exchange in logs, here and upstream
-	Upstream  Key = "upstream"   // the address that a proxy has taken the response from
+	RequestID Key = "request id" // the identifier of the exchange in logs, here and upstream
+	Upstream  Key = "upstream"   // the address of the upstream that a proxy got the response from
 	Route     Key = "route"      // the name of the route that the exchange takes
-	// what a component has decided on that a cache around it does not know: the answer is not for
-	// others
+	// The field of the request that the response depends on in a way that a cache around the
+	// component cannot see. The response is for this client only.
 	Personal Key = "personal"
 )
 
-// Text is what was left under a key, "" when nothing was.
-func (c *Conn) Text(key Key) string {
+// StringValue returns the string stored under a key, or "".
+func (c *Conn) StringValue(key Key) string {
 	s, _ := c.Value(key).(string)
 	return s
 }

@@ -10,23 +10,26 @@ import (
 	"weir/flow"
 )
 
-// Open runs a composition as a process network with open ends: exchanges come by in, and go on by
-// out when they have been through it, in the order in which that happens. It returns when the
-// context has ended or in is closed, after what is under way has gone out or been lost; it closes
-// neither. Out may be nil: then exchanges are sent when they have been through. With [Ends], larger
-// networks can be made over channels of the user's own.
-func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o Options) error {
+// RunNetwork runs a composition as a process network between two channels. It receives exchanges
+// from in and sends each to out when the exchange has passed the composition, in order of
+// completion.
+//
+// RunNetwork returns when ctx ends or in is closed, after all exchanges inside were sent to out or
+// dropped. It closes neither channel. With a nil out, the responses are sent to their clients
+// instead. Together with [NewChannelHandler], programs build larger networks over their own
+// channels.
+func RunNetwork(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o Options) error {
 	o.Way = flow.Network
-	n := &Handler{way: flow.Network, ended: make(chan struct{}), panicked: o.Panicked}
-	exit := n.exit()
+	n := &Handler{way: flow.Network, runEnded: make(chan struct{}), onPanic: o.OnPanic}
+	exit := n.exitFunc()
 	if out != nil {
-		exit = func(c *Conn) { c.forward(ctx, out) }
+		exit = func(c *Conn) { c.sendTo(ctx, out) }
 	}
-	b, err := compile(c, n.way, queue(o), exit)
+	b, err := compile(c, n.way, queueSize(o), exit)
 	if err != nil {
 		return err
 	}
-	if n.net, err = b.net(n.lose, o.Drain); err != nil {
+	if n.net, err = b.net(n.onLost, o.DrainTimeout); err != nil {
 		return err
 	}
 	if err := n.run(); err != nil {
@@ -38,10 +41,10 @@ func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o
 			if !open {
 				return n.Close()
 			}
-			conn = conn.pass("the channel")
-			conn.via = nil // it comes by the entry, whatever network it was in before
+			conn = conn.handOver("the channel")
+			conn.previousStage = nil // it comes by the entry, whatever network it was in before
 			if n.net.Put([]*Conn{conn}) == 0 {
-				n.lose(conn, flow.ErrFull)
+				n.onLost(conn, flow.ErrFull)
 			}
 		case <-ctx.Done():
 			return n.Close()
@@ -49,109 +52,110 @@ func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o
 	}
 }
 
-// forward sends the exchange on, or loses it when the network stops.
-func (c *Conn) forward(ctx context.Context, out chan<- *Conn) {
-	c = c.pass("the network")
+// sendTo sends the exchange to out, or answers it by 503 if the network stops.
+func (c *Conn) sendTo(ctx context.Context, out chan<- *Conn) {
+	c = c.handOver("the network")
 	select {
 	case out <- c:
 	case <-ctx.Done():
-		c.lost(http.StatusServiceUnavailable, flow.ErrStopped)
-		c.home.done <- struct{}{}
+		c.failWith(http.StatusServiceUnavailable, flow.ErrStopped)
+		c.requestSide.setUpDone <- struct{}{}
 	}
 }
 
-// Ends makes a handler of a network of the user's own: exchanges go in by in, and are sent when
-// they come out by out, which nobody else may receive from. The network must give back each
-// exchange once, or end it with [Conn.Lose]. Who calls Ends calls Close, after which requests are
-// answered by 503; the channels stay open. Since the network may have filters, its sources do not
-// see that a range was asked for.
-func Ends(in chan<- *Conn, out <-chan *Conn) *Handler {
-	// as far as is known here
-	h := &Handler{way: flow.Network, in: in, ended: make(chan struct{}), filtered: true}
-	h.conns.New = func() any { return newConn() }
+// NewChannelHandler makes a handler of a network of the user's own: requests enter it by in, and
+// their responses are sent when they come out by out. No other goroutine may receive from out. The
+// network must return each exchange once, or end it with [Conn.Drop].
+//
+// The caller must call Close. Later requests are answered by 503; the channels stay open. The
+// network may have filters, so its sources do not see the Range field.
+func NewChannelHandler(in chan<- *Conn, out <-chan *Conn) *Handler {
+	// the user's network may have filters, so it hides ranges
+	h := &Handler{way: flow.Network, userIn: in, runEnded: make(chan struct{}), hidesRanges: true}
+	h.connPool.New = func() any { return newConn() }
 	ctx, stop := context.WithCancel(context.Background())
-	h.stop, h.closing = stop, ctx.Done()
-	go func() { // its end is Close's to say
-		defer close(h.ended)
-		h.err = h.collect(out)
+	h.cancelRun, h.closing = stop, ctx.Done()
+	go func() { // ends after Close
+		defer close(h.runEnded)
+		h.runErr = h.returnExchanges(out)
 	}()
 	return h
 }
 
-// collect sends home what comes out of the user's network, until Close was called and nothing is
-// inside.
-func (h *Handler) collect(out <-chan *Conn) error {
+// returnExchanges wakes the request of each exchange that comes out of the user's network. It
+// returns when Close was called and no exchange is inside.
+func (h *Handler) returnExchanges(out <-chan *Conn) error {
 	closing := h.closing
-	var poll, deadline <-chan time.Time // from timers; nil before Close
+	var poll, deadline <-chan time.Time // of timers; nil before Close
 	for {
 		select {
 		case c, open := <-out:
 			if !open {
-				return errors.New("web: the network closed the channel that exchanges come out by")
+				return errors.New("web: the user's network closed its output channel")
 			}
-			c.home.done <- struct{}{}
+			c.requestSide.setUpDone <- struct{}{}
 		case <-closing:
 			closing = nil
 			ticker := time.NewTicker(time.Millisecond)
 			defer ticker.Stop()
 			poll, deadline = ticker.C, time.After(5*time.Second)
 		case <-poll:
-			if h.inside.Load() == 0 {
+			if h.userExchanges.Load() == 0 {
 				return nil
 			}
 		case <-deadline:
-			return fmt.Errorf("web: %d exchanges did not come out of the network", h.inside.Load())
+			return fmt.Errorf("web: %d exchanges did not come out of the user's network within 5 s", h.userExchanges.Load())
 		}
 	}
 }
 
-// setUpOutside takes an exchange through the user's network. It reports false when it did not come
-// back before Close was through.
-func (h *Handler) setUpOutside(c *Conn) bool {
-	home := c.home
-	h.inside.Add(1)
-	defer h.inside.Add(-1)
-	if !h.goesIn(c) {
-		c.lost(http.StatusServiceUnavailable, errNoRoom)
+// setUpByUserNetwork takes an exchange through the user's network. It reports whether the exchange
+// came back before Close returned.
+func (h *Handler) setUpByUserNetwork(c *Conn) bool {
+	side := c.requestSide
+	h.userExchanges.Add(1)
+	defer h.userExchanges.Add(-1)
+	if !h.sendToUserNetwork(c) {
+		c.failWith(http.StatusServiceUnavailable, errNotAdmitted)
 		return true
 	}
 	select {
-	case <-home.done:
+	case <-side.setUpDone:
 		return true
-	case <-h.ended:
+	case <-h.runEnded:
 	}
 	select {
-	case <-home.done: // at last
+	case <-side.setUpDone: // came back at the last moment
 		return true
 	default:
 		return false
 	}
 }
 
-// goesIn gives the exchange to the user's network if that still takes some: after Close nothing
-// goes in, since nobody waits for it, nor when what collects has ended.
-func (h *Handler) goesIn(c *Conn) bool {
+// sendToUserNetwork sends the exchange to the user's network. It reports whether it did: not after
+// Close, or when returnExchanges has ended, since the exchange would not be received then.
+func (h *Handler) sendToUserNetwork(c *Conn) bool {
 	select {
 	case <-h.closing:
 		return false
-	case <-h.ended:
+	case <-h.runEnded:
 		return false
 	default:
 	}
 	select {
-	case h.in <- c:
+	case h.userIn <- c:
 		return true
 	case <-h.closing:
-	case <-h.ended:
+	case <-h.runEnded:
 	}
 	return false
 }
 
-// Lose ends an exchange in a network of the user's own that has no way for it: it is answered by
-// 503, and is no longer the caller's.
-func (c *Conn) Lose(why error) {
-	c.own()
-	c.lost(http.StatusServiceUnavailable, why)
-	home := c.home
-	home.done <- struct{}{}
+// Drop ends an exchange inside a network of the user's own: it is answered by 503. The caller must
+// not use it afterwards.
+func (c *Conn) Drop(why error) {
+	c.assertOwned()
+	c.failWith(http.StatusServiceUnavailable, why)
+	side := c.requestSide
+	side.setUpDone <- struct{}{}
 }

@@ -9,17 +9,19 @@ import (
 	"weir/web"
 )
 
-// A network over the user's own channels: two compositions in a row, with a process of the user's
-// own between.
-func TestOpenEnds(t *testing.T) {
+// A network over the user's own channels: two compositions in a row, with a goroutine of the user's
+// own between them.
+func TestNetworkBetweenChannels(t *testing.T) {
 	in, between, after, out := make(chan *web.Conn), make(chan *web.Conn, 4), make(chan *web.Conn), make(chan *web.Conn)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
-	go func() { ended <- web.Open(ctx, web.Chain(mark("one"), text("hello")), in, between, web.Options{}) }()
+	go func() {
+		ended <- web.RunNetwork(ctx, web.Chain(mark("one"), text("hello")), in, between, web.Options{})
+	}()
 	go func() { // ends when its owner, this test, closes between
 		for c := range between {
 			if c.Path() == "/lose" {
-				c.Lose(errors.New("no way"))
+				c.Drop(errors.New("no way"))
 				continue
 			}
 			after <- c
@@ -27,17 +29,17 @@ func TestOpenEnds(t *testing.T) {
 		close(after)
 	}()
 	go func() {
-		ended <- web.Open(context.Background(), web.Chain(mark("two"), web.Pipe(func(c *web.Conn) {
+		ended <- web.RunNetwork(context.Background(), web.Chain(mark("two"), web.Pipe(func(c *web.Conn) {
 			if c.Path() == "/panic" {
 				panic("no")
 			}
 		})), after, out, web.Options{})
 	}()
-	h := web.Ends(in, out)
+	h := web.NewChannelHandler(in, out)
 	s := httptest.NewServer(h)
 	for path, want := range map[string]int{"/": 200, "/lose": 503, "/panic": 500} {
 		if resp, body := get(t, s.URL+path); resp.StatusCode != want || want == 200 && (body != "hello" || len(resp.Header["X-Way"]) != 2) {
-			t.Errorf("%s: %d %q %v", path, resp.StatusCode, body, resp.Header)
+			t.Errorf("%s: got %d %q %v", path, resp.StatusCode, body, resp.Header)
 		}
 	}
 	if err := h.Close(); err != nil {
@@ -54,12 +56,12 @@ func TestOpenEnds(t *testing.T) {
 	}
 }
 
-func TestANetworkThatNeverGivesBack(t *testing.T) {
+func TestCloseReportsExchangesThatDoNotComeBack(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it waits for Close's deadline of five seconds")
+		t.Skip("waits for Close's deadline of five seconds")
 	}
 	in, out := make(chan *web.Conn, 1), make(chan *web.Conn)
-	h := web.Ends(in, out)
+	h := web.NewChannelHandler(in, out)
 	s := httptest.NewServer(h)
 	defer s.Close()
 	gone := make(chan error, 1)
@@ -72,36 +74,36 @@ func TestANetworkThatNeverGivesBack(t *testing.T) {
 	}()
 	<-in
 	if err := h.Close(); err == nil {
-		t.Error("Close does not say that an exchange is missing")
+		t.Error("Close returned nil although an exchange did not come back")
 	}
 	if err := <-gone; err == nil {
-		t.Error("the exchange that was not given back was answered")
+		t.Error("an exchange that did not come back was answered")
 	}
 }
 
-// After Close nothing goes into the user's network, even if there is room; nor once it has closed
-// what exchanges come out by.
-func TestEndsThatAreClosed(t *testing.T) {
+// After Close no exchange enters the user's network, even if there is room. The same holds after
+// the network has closed its output channel.
+func TestClosedChannelHandlerAnswers503(t *testing.T) {
 	for name, end := range map[string]func(h *web.Handler, out chan *web.Conn){
 		"by Close":       func(h *web.Handler, _ chan *web.Conn) { _ = h.Close() },
 		"by the network": func(_ *web.Handler, out chan *web.Conn) { close(out) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, out := make(chan *web.Conn), make(chan *web.Conn)
-			h := web.Ends(in, out)
+			h := web.NewChannelHandler(in, out)
 			end(h, out)
 			for range 20 {
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 				if w.Code != 503 {
-					t.Errorf("%d, want 503", w.Code)
+					t.Errorf("got %d, want 503", w.Code)
 				}
 			}
 			_ = h.Close()
 		})
 	}
 	in, out := make(chan *web.Conn, 40), make(chan *web.Conn)
-	h := web.Ends(in, out)
+	h := web.NewChannelHandler(in, out)
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
@@ -109,12 +111,12 @@ func TestEndsThatAreClosed(t *testing.T) {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 	}
 	if len(in) != 0 {
-		t.Errorf("%d exchanges went in after Close", len(in))
+		t.Errorf("got %d exchanges went in after Close", len(in))
 	}
 }
 
-// A filter in a network of the user's own gets whole bodies.
-func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
+// A filter in a network of the user's own gets complete bodies.
+func TestUserNetworkDoesNotSeeRanges(t *testing.T) {
 	in, out := make(chan *web.Conn), make(chan *web.Conn)
 	ended := make(chan error, 1)
 	ranged := web.Source(func(c *web.Conn) web.Body {
@@ -125,11 +127,11 @@ func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
 		return web.String("whole")
 	})
 	ctx, stop := context.WithCancel(t.Context())
-	go func() { ended <- web.Open(ctx, web.Chain(ranged, filter(shout)), in, out, web.Options{}) }()
-	h := web.Ends(in, out)
+	go func() { ended <- web.RunNetwork(ctx, web.Chain(ranged, filter(shout)), in, out, web.Options{}) }()
+	h := web.NewChannelHandler(in, out)
 	s := httptest.NewServer(h)
 	if resp, body := get(t, s.URL, "Range", "bytes=1-2"); resp.StatusCode != 200 || body != "WHOLE" {
-		t.Errorf("%d %q", resp.StatusCode, body)
+		t.Errorf("got %d %q", resp.StatusCode, body)
 	}
 	s.Close()
 	if err := h.Close(); err != nil {
@@ -141,17 +143,17 @@ func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// A network whose first component blocks, and has no room, loses what comes: the others are
-// answered when it goes on.
-func TestOpenEndsWithoutRoom(t *testing.T) {
+// A network whose first component blocks and has no room drops further exchanges. The others are
+// answered when the component continues.
+func TestNetworkBetweenChannelsRejectsWithoutRoom(t *testing.T) {
 	in, out := make(chan *web.Conn), make(chan *web.Conn)
 	gate := make(chan struct{}) // closed when the blocked may go on
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	entered := make(chan struct{}, 4)
 	blocked := web.Blocking(1, 1, web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate }))
-	go func() { ended <- web.Open(ctx, web.Chain(blocked, text("hello")), in, out, web.Options{}) }()
-	h := web.Ends(in, out)
+	go func() { ended <- web.RunNetwork(ctx, web.Chain(blocked, text("hello")), in, out, web.Options{}) }()
+	h := web.NewChannelHandler(in, out)
 	s := httptest.NewServer(h)
 	status := make(chan int, 4)
 	ask := func() {

@@ -6,41 +6,41 @@ import (
 	"slices"
 )
 
-// Transform makes a writer that changes what is written to it and writes it to next. Its Close ends
-// the change and writes what is left, and leaves next open. A writer may have more:
+// Transform makes a writer that changes what is written to it and writes the result to next. Its
+// Close writes what is left and does not close next. A writer may have more methods:
 //
-//   - Flush() error writes what it holds back to next, so that streams pass;
-//   - CloseWithError(error) is called in place of Close when the body breaks off: it lets go of
-//     what the writer holds.
+//   - Flush() error writes buffered data to next, so that streams pass without delay;
+//   - CloseWithError(error) is called instead of Close when the body is truncated: it releases what
+//     the writer holds.
 type Transform func(next io.Writer) io.WriteCloser
 
-// output is the end of a body's way: the engine.
+// output writes to the engine. It is the last writer of a body.
 type output struct{ c *Conn }
 
 // Write implements [io.Writer].
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.c.w.Write(p)
-	o.c.sent += int64(n)
+	o.c.sentBytes += int64(n)
 	return n, err
 }
 
-// ReadFrom implements [io.ReaderFrom]: the engine can have the kernel send files.
+// ReadFrom implements [io.ReaderFrom], so that the engine can have the kernel send files.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	n, err := io.Copy(o.c.w, r)
-	o.c.sent += n
+	o.c.sentBytes += n
 	return n, err
 }
 
 // Flush sends what was written so far.
 func (o *output) Flush() error { return http.NewResponseController(o.c.w).Flush() }
 
-// through sends a body through transforms.
-func (o *output) through(transforms []Transform, b Body) error {
-	s := stack{layers: make([]io.WriteCloser, len(transforms)), end: o}
+// sendThrough sends a body through transforms.
+func (o *output) sendThrough(transforms []Transform, b Body) error {
+	s := transformStack{layers: make([]io.WriteCloser, len(transforms)), end: o}
 	whole := false
 	defer func() {
 		if !whole {
-			s.breakOff()
+			s.abort()
 		}
 	}()
 	var next io.Writer = o
@@ -60,23 +60,23 @@ func (o *output) through(transforms []Transform, b Body) error {
 	return nil
 }
 
-// stack is the writers of a body's way, the first before the others.
-type stack struct {
+// transformStack is the writers that a body passes through, in order.
+type transformStack struct {
 	layers []io.WriteCloser
 	end    *output
 }
 
 // Write implements [io.Writer].
-func (s *stack) Write(p []byte) (int, error) { return s.layers[0].Write(p) }
+func (s *transformStack) Write(p []byte) (int, error) { return s.layers[0].Write(p) }
 
 // Flush sends what was written so far through all layers to the client.
-func (s *stack) Flush() error { return s.flushFrom(0) }
+func (s *transformStack) Flush() error { return s.flushFrom(0) }
 
-func (s *stack) flushFrom(first int) error {
+func (s *transformStack) flushFrom(first int) error {
 	for i := first; i < len(s.layers); i++ {
 		l := s.layers[i]
-		if p, ok := l.(*piped); ok { // what is behind is its goroutine's
-			return p.out.flush(func() error { return s.flushFrom(i + 1) })
+		if p, ok := l.(*piped); ok { // only its goroutine may use the layers behind
+			return p.out.flushStream(func() error { return s.flushFrom(i + 1) })
 		}
 		if f, ok := l.(interface{ Flush() error }); ok {
 			if err := f.Flush(); err != nil {
@@ -87,9 +87,9 @@ func (s *stack) flushFrom(first int) error {
 	return s.end.Flush()
 }
 
-// breakOff tells the layers that no more comes, the first before the others, each even if one
-// before it panics.
-func (s *stack) breakOff() {
+// abort reports to the layers, in order, that the body is truncated. It reports to each of them
+// even if one panics.
+func (s *transformStack) abort() {
 	for _, l := range slices.Backward(s.layers) {
 		if a, ok := l.(interface{ CloseWithError(error) error }); ok {
 			defer func() { _ = a.CloseWithError(io.ErrUnexpectedEOF) }()
@@ -97,20 +97,20 @@ func (s *stack) breakOff() {
 	}
 }
 
-// SetTrailer sets a field that follows the body (RFC 9110 section 6.5); w is the writer of a
-// stream, which may call it until it returns.
+// SetTrailer sets a trailer field (RFC 9110, section 6.5). w is the writer of a stream, which may
+// call SetTrailer until it returns.
 func SetTrailer(w io.Writer, name, value string) {
 	switch w := w.(type) {
 	case *output:
 		w.c.SetTrailer(name, value)
-	case *stack:
+	case *transformStack:
 		w.end.c.SetTrailer(name, value)
 	case *pipedWriter:
 		SetTrailer(w.next, name, value)
 	}
 }
 
-// Flush sends what was written to the writer of a stream so far through all filters to the client.
+// Flush sends what was written so far to the writer of a stream through all filters to the client.
 func Flush(w io.Writer) error {
 	if f, ok := w.(interface{ Flush() error }); ok {
 		return f.Flush()

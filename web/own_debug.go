@@ -4,22 +4,22 @@ package web
 
 const debugBuild = true
 
-// ownership follows who holds a Conn: each component gets one of its own, which is dead when the
-// component has passed it on.
-type ownership struct{ passed string }
+// ownership detects use of a Conn by a component that no longer holds it. Each component gets a
+// Conn of its own, which becomes invalid when the component passes it on.
+type ownership struct{ passedOnBy string }
 
-// own panics when the Conn was passed on.
-func (o *ownership) own() {
-	if o.passed != "" {
-		panic("web: a Conn is used by, or for, " + o.passed + ", which has passed it on")
+// assertOwned panics if the Conn was passed on.
+func (o *ownership) assertOwned() {
+	if o.passedOnBy != "" {
+		panic("web: use of a Conn after " + o.passedOnBy + " has passed it on")
 	}
 }
 
-// pass hands the Conn on as another one, and makes this one useless.
-func (c *Conn) pass(stage string) *Conn {
+// handOver moves the exchange to a new Conn and invalidates c.
+func (c *Conn) handOver(stage string) *Conn {
 	next := new(Conn)
 	*next = *c
-	*c = Conn{ownership: ownership{passed: stage}}
-	next.home.conn = next
+	*c = Conn{ownership: ownership{passedOnBy: stage}}
+	next.requestSide.conn = next
 	return next
 }

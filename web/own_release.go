@@ -4,10 +4,10 @@ package web
 
 const debugBuild = false
 
-// ownership is who holds a Conn, which only a debug build follows.
+// ownership detects misuse of a Conn in builds with the tag webdebug only.
 type ownership struct{}
 
-func (ownership) own() {}
+func (ownership) assertOwned() {}
 
-// pass hands the Conn on.
-func (c *Conn) pass(string) *Conn { return c }
+// handOver returns c: only a debug build makes a new Conn.
+func (c *Conn) handOver(string) *Conn { return c }

@@ -22,7 +22,7 @@ func zip(c *web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
 }
 
-// get gives the response, and the body as the client sees it, who decodes gzip and keeps
+// get returns the response, and the body as seen by a client that decodes gzip and keeps
 // connections.
 func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 	t.Helper()
@@ -33,7 +33,7 @@ func TestASourceAndAFilter(t *testing.T) {
 	webtest.BothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "hello" || !resp.Uncompressed {
-			t.Errorf("%q, uncompressed by the client: %v", body, resp.Uncompressed)
+			t.Errorf("got %q, uncompressed by the client: %v", body, resp.Uncompressed)
 		}
 	})
 }
@@ -46,10 +46,10 @@ func TestAPanic(t *testing.T) {
 	}), text("fine"))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
-			t.Errorf("%d %q", resp.StatusCode, body)
+			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
 		if resp, body := get(t, url); resp.StatusCode != 200 || body != "fine" {
-			t.Errorf("%d %q", resp.StatusCode, body)
+			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestHandler(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "some more" || resp.Trailer.Get("X-End") != "yes" {
-			t.Errorf("%q %v", body, resp.Trailer)
+			t.Errorf("got %q %v", body, resp.Trailer)
 		}
 	})
 }

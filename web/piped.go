@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// Piped makes a transform in the style of the paper: f reads the body from r and writes what
-// becomes of it to w, in a goroutine of its own. The goroutine ends when f does, which it must when
-// reading gives an error. It costs a copy and two changes of goroutines a write; a writer that
-// changes what passes is cheaper.
+// Piped makes a transform in the style of the paper: f reads the body from r and writes the changed
+// body to w, in a goroutine of its own. The goroutine ends when f returns, and f must return when
+// reading fails. Each write costs a copy and two goroutine switches; a Transform of its own is
+// cheaper.
 func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	return func(next io.Writer) io.WriteCloser {
 		r, w := io.Pipe()
 		p := &piped{PipeWriter: w, out: &pipedWriter{next: next}, done: make(chan struct{})}
-		go func() { // its owner is the exchange, which waits for it in Close and CloseWithError
+		go func() { // owned by the exchange, which waits for it in Close and CloseWithError
 			defer close(p.done)
 			defer func() {
-				p.panicked = recover()
-				_ = r.CloseWithError(p.err) // who writes more is not left waiting
+				p.panicValue = recover()
+				_ = r.CloseWithError(p.err) // so that later writes fail instead of blocking
 			}()
 			p.err = f(p.out, r)
 		}()
@@ -25,70 +25,71 @@ func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	}
 }
 
-// piped is the writer's end.
+// piped is the write end of the pipe to f.
 type piped struct {
 	*io.PipeWriter
 	out *pipedWriter
-	// no values, closed by the goroutine at its end; what follows is readable then
-	done     chan struct{}
-	err      error // what f returned
-	panicked any   // what f panicked with
+	// Carries no values. The goroutine closes it at its end, after it has set err and panicValue.
+	done       chan struct{}
+	err        error // the error of f
+	panicValue any   // the panic of f, nil if it returned
 }
 
-// pipedWriter is what f writes to. Two goroutines come by it: f's, which writes, and the request's,
+// pipedWriter is what f writes to. Two goroutines use it: f's, which writes, and the request's,
 // when the stream is flushed.
 type pipedWriter struct {
-	// held while what is behind is at work; of several in a row, the first's is taken first
-	mu     sync.Mutex
-	next   io.Writer
-	behind func() error // flushes what is behind; nil until the stream is flushed
+	// Held while the layers behind run. With several pipedWriters in a row, the first one's mu is
+	// locked first.
+	mu        sync.Mutex
+	next      io.Writer
+	flushNext func() error // flushes the layers behind; nil until the stream is flushed
 }
 
-// Write implements [io.Writer]. Once the stream was flushed, each write is: what f had in hand then
-// would be late otherwise.
+// Write implements [io.Writer]. After the first flush of the stream every write is flushed: bytes
+// that f was still processing during the flush would be delayed otherwise.
 func (w *pipedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.next.Write(p)
-	if err == nil && w.behind != nil {
-		err = w.behind()
+	if err == nil && w.flushNext != nil {
+		err = w.flushNext()
 	}
 	return n, err
 }
 
-// Flush is for f itself.
+// Flush is for f.
 func (w *pipedWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return Flush(w.next)
 }
 
-// flush is for the stream.
-func (w *pipedWriter) flush(behind func() error) error {
+// flushStream is called when the stream is flushed.
+func (w *pipedWriter) flushStream(behind func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.behind = behind
+	w.flushNext = behind
 	return behind()
 }
 
-// Close says that the body is whole, and waits until f has written the rest.
+// Close signals the end of the body to f and waits until f has written the rest.
 func (p *piped) Close() error {
 	_ = p.PipeWriter.Close()
-	return p.end()
+	return p.wait()
 }
 
-// CloseWithError says that the body breaks off.
+// CloseWithError signals to f that the body is truncated.
 func (p *piped) CloseWithError(why error) error {
 	_ = p.PipeWriter.CloseWithError(why)
-	return p.end()
+	return p.wait()
 }
 
-// end waits for f. A panic of f goes on in the goroutine of the request, where it costs this
-// exchange alone.
-func (p *piped) end() error {
+// wait waits for f. It repeats a panic of f in the request's goroutine, where it ends this exchange
+// only.
+func (p *piped) wait() error {
 	<-p.done
-	if p.panicked != nil {
-		panic(p.panicked)
+	if p.panicValue != nil {
+		panic(p.panicValue)
 	}
 	return p.err
 }

@@ -7,90 +7,90 @@ import (
 	"strconv"
 )
 
-// Field is a field of a head that is made once and set many times.
+// Field is a header field that is made once and set many times.
 type Field struct {
 	name   string
 	values []string
 }
 
-// NewField makes a field.
+// NewField returns a field.
 func NewField(name, value string) Field {
 	return Field{textproto.CanonicalMIMEHeaderKey(name), []string{value}}
 }
 
-// Status is the status of the response so far, 0 when nobody has set one.
-func (c *Conn) Status() int { c.own(); return c.status }
+// Status returns the status of the response so far, or 0 if none is set.
+func (c *Conn) Status() int { c.assertOwned(); return c.status }
 
 // SetStatus sets the status of the response, 200 to 599.
-func (c *Conn) SetStatus(status int) { c.own(); c.status = status }
+func (c *Conn) SetStatus(status int) { c.assertOwned(); c.status = status }
 
-// Header is the first value of a field of the response's head, "" when there is none.
-func (c *Conn) Header(name string) string { c.own(); return c.header.Get(name) }
+// Header returns the first value of a response field, or "".
+func (c *Conn) Header(name string) string { c.assertOwned(); return c.header.Get(name) }
 
-// Headers are all values of a field of the response's head. They must not be changed.
-func (c *Conn) Headers(name string) []string { c.own(); return c.header.Values(name) }
+// Headers returns all values of a response field. The caller must not change them.
+func (c *Conn) Headers(name string) []string { c.assertOwned(); return c.header.Values(name) }
 
-// SetHeader sets a field of the response's head.
-func (c *Conn) SetHeader(name, value string) { c.own(); c.header.Set(name, value) }
+// SetHeader sets a response field.
+func (c *Conn) SetHeader(name, value string) { c.assertOwned(); c.header.Set(name, value) }
 
-// AddHeader adds a field to the response's head.
-func (c *Conn) AddHeader(name, value string) { c.own(); c.header.Add(name, value) }
+// AddHeader adds a value to a response field.
+func (c *Conn) AddHeader(name, value string) { c.assertOwned(); c.header.Add(name, value) }
 
-// DelHeader takes a field out of the response's head.
-func (c *Conn) DelHeader(name string) { c.own(); c.header.Del(name) }
+// DelHeader removes a response field.
+func (c *Conn) DelHeader(name string) { c.assertOwned(); c.header.Del(name) }
 
-// Set sets a field of the response's head without allocating.
-func (c *Conn) Set(f Field) { c.own(); c.header[f.name] = f.values }
+// SetField sets a response field without allocating.
+func (c *Conn) SetField(f Field) { c.assertOwned(); c.header[f.name] = f.values }
 
-// Vary adds a name to the field Vary, once (RFC 9110 section 12.5.5).
+// Vary adds a name to the field Vary unless it is there (RFC 9110, section 12.5.5).
 func (c *Conn) Vary(name string) {
-	c.own()
+	c.assertOwned()
 	if !hasToken(c.header["Vary"], name) {
 		c.header.Add("Vary", name)
 	}
 }
 
-// Answered says whether a component has answered. Sources are not called then; filters and pipes
-// are.
-func (c *Conn) Answered() bool { c.own(); return c.answered }
+// Answered reports whether a component has answered the exchange. Filters and pipes still run then,
+// sources do not.
+func (c *Conn) Answered() bool { c.assertOwned(); return c.answered }
 
-// Answer gives the exchange its body; the status is 200 unless it is set. An answer that was there
-// is replaced, and what filters had registered for it stays. The body that was there is closed,
-// unless b was made of it by its own methods, as in c.Answer(c.Body().Closing(f)).
-func (c *Conn) Answer(b Body) { c.own(); c.answer(b) }
+// Answer sets the exchange's body; the status is 200 unless it is set. It replaces an earlier
+// answer, but filters that were registered for that one stay. It closes the earlier body, unless b
+// was derived from that, as in c.Answer(c.Body().OnClose(f)).
+func (c *Conn) Answer(b Body) { c.assertOwned(); c.setAnswer(b) }
 
-func (c *Conn) answer(b Body) {
+func (c *Conn) setAnswer(b Body) {
 	if c.answered {
-		if !b.madeOf(c.body) {
-			c.discard()
+		if !b.derivedFrom(c.body) {
+			c.discardBody()
 		}
 		delete(c.header, "Content-Length")
 	}
 	c.body, c.answered = b, true
 }
 
-// discard lets go of a body that another takes the place of. A panic on the way costs nothing more,
-// and is kept for the log: the net's error function comes by here, and must not panic.
-func (c *Conn) discard() {
+// discardBody closes a body that is replaced. It recovers a panic and keeps it for the log, since
+// the net's error function, which must not panic, calls it.
+func (c *Conn) discardBody() {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler && c.err == nil {
-			c.err = fmt.Errorf("web: a panic while a body was let go: %v", p)
+			c.err = fmt.Errorf("web: a panic while a body was closed: %v", p)
 		}
 	}()
 	c.body.close()
 }
 
-// Reply answers with a status and a short text that says what it means. What described an earlier
-// body is taken back.
-func (c *Conn) Reply(status int) { c.own(); c.Answer(c.Canned(status)) }
+// Reply answers with a status and a short text that names it. It removes the fields that describe
+// an earlier body.
+func (c *Conn) Reply(status int) { c.assertOwned(); c.Answer(c.StatusBody(status)) }
 
-// Canned is what a source returns to say a status in a few words. What described an earlier body is
-// taken back; if that was coded (RFC 9110 section 8.4), what filters had registered for it goes
-// with that, since one of them may be what codes.
-func (c *Conn) Canned(status int) Body {
-	c.own()
+// StatusBody sets the status and returns a short text that names it, for a source to return. It
+// removes the fields that describe an earlier body. If that body was coded (RFC 9110, section 8.4),
+// it also removes the registered transforms, since one of them may do the coding.
+func (c *Conn) StatusBody(status int) Body {
+	c.assertOwned()
 	if c.header["Content-Encoding"] != nil {
-		c.unfilter()
+		c.removeTransforms()
 	}
 	for _, name := range describesBody {
 		delete(c.header, name)
@@ -99,7 +99,7 @@ func (c *Conn) Canned(status int) Body {
 	if !bodyAllowed(status) {
 		return Body{}
 	}
-	c.Set(plainText)
+	c.SetField(plainText)
 	return String(strconv.Itoa(status) + " " + http.StatusText(status) + "\n")
 }
 
@@ -108,46 +108,46 @@ var (
 	plainText     = NewField("Content-Type", "text/plain; charset=utf-8")
 )
 
-// Fail answers with a status and keeps the reason, which goes to the log and not to the client.
+// Fail answers with a status and stores the reason, which is logged but not sent to the client.
 func (c *Conn) Fail(status int, why error) Body {
-	c.own()
+	c.assertOwned()
 	c.err = why
-	return c.Canned(status)
+	return c.StatusBody(status)
 }
 
-// Err is the reason of a failure, nil when there was none.
-func (c *Conn) Err() error { c.own(); return c.err }
+// Err returns the reason of a failure, or nil.
+func (c *Conn) Err() error { c.assertOwned(); return c.err }
 
-// SetErr keeps the reason of a failure.
-func (c *Conn) SetErr(why error) { c.own(); c.err = why }
+// SetErr stores the reason of a failure.
+func (c *Conn) SetErr(why error) { c.assertOwned(); c.err = why }
 
-// Body is the answer's body, before what filters do to it.
-func (c *Conn) Body() Body { c.own(); return c.body }
+// Body returns the answer's body before transforms change it.
+func (c *Conn) Body() Body { c.assertOwned(); return c.body }
 
-// Changed says whether a filter has registered for the body: what [Conn.Body] gives is not what is
-// sent.
-func (c *Conn) Changed() bool { c.own(); return len(c.transform) > 0 }
+// HasTransform reports whether a filter has registered a transform: the result of [Conn.Body] is
+// not what is sent then.
+func (c *Conn) HasTransform() bool { c.assertOwned(); return len(c.transforms) > 0 }
 
-// Transform registers a change of the body, to be done when it is sent, after those registered
-// before. The fields that no longer hold (Content-Length, a strong ETag, Accept-Ranges) are mended
-// when the head is sent.
-func (c *Conn) Transform(t Transform) { c.own(); c.transform = append(c.transform, t) }
+// Transform registers a change of the body, which is applied while it is sent, after those
+// registered before. When the head is sent, fields that no longer hold are corrected:
+// Content-Length, a strong ETag, Accept-Ranges.
+func (c *Conn) Transform(t Transform) { c.assertOwned(); c.transforms = append(c.transforms, t) }
 
-// unfilter takes back what filters have registered.
-func (c *Conn) unfilter() {
-	clear(c.transform)
-	c.transform = c.transform[:0]
+// removeTransforms removes the transforms that filters have registered.
+func (c *Conn) removeTransforms() {
+	clear(c.transforms)
+	c.transforms = c.transforms[:0]
 }
 
-// Sent is how many bytes of the body, as filters made it, have gone out: to the kernel for bytes
-// and files over HTTP/1 of web/server, to the engine otherwise. It is final for functions of
-// [Conn.After]; of a body that broke off it is what went before.
-func (c *Conn) Sent() int64 { c.own(); return c.sent }
+// Sent returns how many bytes of the body were sent, after transforms: to the kernel for bytes and
+// files over HTTP/1 of web/server, to the engine otherwise. It is final in functions of
+// [Conn.After]. For a truncated body it counts the bytes before the truncation.
+func (c *Conn) Sent() int64 { c.assertOwned(); return c.sentBytes }
 
-// lost makes the exchange one that a stage lost: what the client gets says no more than that.
-func (c *Conn) lost(status int, why error) {
-	c.answer(c.Fail(status, why))
-	c.unfilter()
+// failWith answers an exchange that the net dropped. The client receives the status only.
+func (c *Conn) failWith(status int, why error) {
+	c.setAnswer(c.Fail(status, why))
+	c.removeTransforms()
 	if status == http.StatusServiceUnavailable {
 		c.SetHeader("Retry-After", "1")
 	}

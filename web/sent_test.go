@@ -12,9 +12,9 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A client that goes in the middle of a large body: what was sent is not all, however the body is
-// made.
-func TestSentOfABodyThatBrokeOff(t *testing.T) {
+// A client disconnects in the middle of a large body: Sent reports less than the whole, for every
+// kind of body.
+func TestSentOfATruncatedBody(t *testing.T) {
 	const size, read = 64 << 20, 100_000
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
@@ -50,7 +50,7 @@ func TestSentOfABodyThatBrokeOff(t *testing.T) {
 			_ = c.(*net.TCPConn).SetLinger(0)
 			c.Close()
 			if n := <-sent; n < read-1000 || n >= size {
-				t.Errorf("%s: %d bytes of %d, of which %d were read", kind, n, size, read)
+				t.Errorf("%s: got %d bytes of %d, of which %d were read", kind, n, size, read)
 			}
 		})
 	}

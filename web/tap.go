@@ -6,27 +6,28 @@ import (
 	"maps"
 )
 
-// Fields are the names and values of the response's fields so far, in no order. The values must not
-// be changed.
-func (c *Conn) Fields() iter.Seq2[string, []string] { c.own(); return maps.All(c.header) }
+// Fields returns the names and values of the response fields so far, in no order. The caller must
+// not change the values.
+func (c *Conn) Fields() iter.Seq2[string, []string] { c.assertOwned(); return maps.All(c.header) }
 
-// Tap has what is written of the answer's body seen as it is here: behind the filters before,
-// before those behind. End is called once when the body has been written or has broken off, unless
-// a panic ended it, and not at all when the body is not wanted (HEAD, 304). Tap does nothing and
-// reports false for bytes and files that no filter changes, which can be had from [Conn.Body] as
-// they are.
-func (c *Conn) Tap(see func(p []byte), end func(whole bool)) bool {
-	c.own()
+// Tap passes the bytes of the answer's body to observe as they are written, after the transforms
+// registered so far and before later ones. It reports whether it does: not for bytes and files
+// without transforms, which [Conn.Body] returns.
+//
+// onEnd is called once when the body was written or truncated, unless a panic ended it. It is not
+// called if the body is not sent (HEAD, 304).
+func (c *Conn) Tap(observe func(p []byte), onEnd func(whole bool)) bool {
+	c.assertOwned()
 	switch {
-	case c.body.kind == rawBody:
+	case c.body.kind == hijackBody:
 		return false
-	case len(c.transform) > 0:
-		c.transform = append(c.transform, func(next io.Writer) io.WriteCloser { return &tapLayer{tap{next, see}, end} })
+	case len(c.transforms) > 0:
+		c.transforms = append(c.transforms, func(next io.Writer) io.WriteCloser { return &observedTransform{observer{next, observe}, onEnd} })
 	case c.body.kind == streamBody:
-		write := c.body.write
-		c.body.write = func(w io.Writer) error {
-			err := write(&tapStream{tap{w, see}})
-			end(err == nil)
+		write := c.body.writeStream
+		c.body.writeStream = func(w io.Writer) error {
+			err := write(&observedStream{observer{w, observe}})
+			onEnd(err == nil)
 			return err
 		}
 	default:
@@ -35,38 +36,38 @@ func (c *Conn) Tap(see func(p []byte), end func(whole bool)) bool {
 	return true
 }
 
-// tap shows what is written through it.
-type tap struct {
-	next io.Writer
-	see  func([]byte)
+// observer passes written bytes to a function.
+type observer struct {
+	next    io.Writer
+	observe func([]byte)
 }
 
 // Write implements [io.Writer].
-func (t *tap) Write(p []byte) (int, error) {
+func (t *observer) Write(p []byte) (int, error) {
 	n, err := t.next.Write(p)
-	t.see(p[:n])
+	t.observe(p[:n])
 	return n, err
 }
 
-// tapStream is what a source's stream is written to.
-type tapStream struct{ tap }
+// observedStream is the writer of a stream that is observed.
+type observedStream struct{ observer }
 
 // Flush sends what was written so far.
-func (t *tapStream) Flush() error { return Flush(t.next) }
+func (t *observedStream) Flush() error { return Flush(t.next) }
 
-// tapLayer stands among filters.
-type tapLayer struct {
-	tap
-	end func(bool)
+// observedTransform is a layer among transforms that changes nothing.
+type observedTransform struct {
+	observer
+	onEnd func(bool)
 }
 
 // Close implements [io.Closer].
-func (t *tapLayer) Close() error { return t.CloseWithError(nil) }
+func (t *observedTransform) Close() error { return t.CloseWithError(nil) }
 
-// CloseWithError says that the body breaks off.
-func (t *tapLayer) CloseWithError(why error) error {
-	if end := t.end; end != nil {
-		t.end = nil
+// CloseWithError reports whether the body is whole: why is nil then.
+func (t *observedTransform) CloseWithError(why error) error {
+	if end := t.onEnd; end != nil {
+		t.onEnd = nil
 		end(why == nil)
 	}
 	return nil

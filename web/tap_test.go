@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// upper is a filter.
+// upper is a filter that changes to upper case.
 func upper(*web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return upperWriter{next} }
 }
@@ -26,7 +26,7 @@ func (u upperWriter) Write(p []byte) (int, error) {
 }
 func (u upperWriter) Close() error { return nil }
 
-func TestTap(t *testing.T) {
+func TestTapSeesTheBodyAsWritten(t *testing.T) {
 	stream := web.Source(func(c *web.Conn) web.Body {
 		return web.Stream(4, func(w io.Writer) error { _, err := io.WriteString(w, "body"); return err })
 	})
@@ -65,7 +65,7 @@ func TestTap(t *testing.T) {
 		}()
 		h.Close()
 		if fmt.Sprint(seen) != c.want {
-			t.Errorf("%s: %v, want %s", c.what, seen, c.want)
+			t.Errorf("%s: got %v, want %s", c.what, seen, c.want)
 		}
 		if n := w.header.Get("Content-Length"); c.length >= 0 && n != fmt.Sprint(c.length) || c.length == -1 && n != "" {
 			t.Errorf("%s: length %q, want %d", c.what, n, c.length)

@@ -170,7 +170,7 @@ func (h *Host) Run(ctx context.Context) error {
 
 // cutOff is a web server's error, but for that of a client that took nothing any more.
 func cutOff(err error) error {
-	if errors.Is(err, server.ErrCutOff) {
+	if errors.Is(err, server.ErrDrainTimeout) {
 		return nil
 	}
 	return err
@@ -186,7 +186,7 @@ func (h *Host) closePage() error {
 // cut ends at once what the page's server is still doing.
 func (h *Host) cut() {
 	for _, s := range h.web {
-		s.Cut()
+		s.AbortDrain()
 	}
 }
 

@@ -131,7 +131,7 @@ func (h *Host) openMetrics(c *Config) error {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unhealthy()) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unready()) })
-	if h.asked, err = server.New(front.OwnHosts(h.ownName, hostsKey, mux), server.Config{Listener: l, Drain: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
+	if h.asked, err = server.New(front.OwnHosts(h.ownName, hostsKey, mux), server.Config{Listener: l, DrainTimeout: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
 		l.Close()
 	}
 	return err

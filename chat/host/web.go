@@ -30,7 +30,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 				return err
 			}
 		}
-		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), Drain: c.drain(), Trusted: c.Web.Proxies, MaxConnsPerClient: c.webEach(), ErrorLog: h.webError})
+		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), DrainTimeout: c.drain(), TrustedProxies: c.Web.Proxies, MaxConnsPerClient: c.webEach(), ErrorLog: h.webError})
 		if err != nil {
 			l.Close()
 			return err

@@ -71,11 +71,11 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 
 // settings turns what a site file says of its server into the server's.
 func settings(s site.Server) (server.Config, error) {
-	c := server.Config{MaxConns: s.MaxConnections, HeadBytes: s.MaxHeaderBytes, MaxConnsPerClient: s.MaxConnectionsPerClient, Trusted: s.Trusted}
+	c := server.Config{MaxConns: s.MaxConnections, MaxHeadBytes: s.MaxHeaderBytes, MaxConnsPerClient: s.MaxConnectionsPerClient, TrustedProxies: s.Trusted}
 	for _, d := range []struct {
 		said string
 		into *time.Duration
-	}{{s.ReadHeaderTimeout, &c.HeaderTimeout}, {s.IdleTimeout, &c.IdleTimeout}, {s.DrainTimeout, &c.Drain}} {
+	}{{s.ReadHeaderTimeout, &c.HeaderTimeout}, {s.IdleTimeout, &c.IdleTimeout}, {s.DrainTimeout, &c.DrainTimeout}} {
 		var err error
 		if *d.into, err = site.Duration(d.said); err != nil {
 			return c, err
@@ -94,7 +94,7 @@ func settings(s site.Server) (server.Config, error) {
 
 // report says what happened to a live site.
 func (t *terminal) report(e site.Event) {
-	switch e.What {
+	switch e.Type {
 	case "refused":
 		fmt.Fprintf(t.err, "weir: %v; the site goes on as it was\n", explain(t, e.Err))
 	case "reloaded":

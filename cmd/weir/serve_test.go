@@ -204,12 +204,12 @@ func TestCheckAndDrawASite(t *testing.T) {
 		stderr string
 	}{
 		{"check " + right, 0, "is right", ""},
-		{"check " + wrong, 1, "", "status is a source behind the source text"},
+		{"check " + wrong, 1, "", "source status is behind the source text"},
 		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
 		{"check " + logs, 0, "is right", ""},
 		{"check " + noLogs, 1, "", "its folder is not there"},
 		{"draw " + logs, 0, "<svg ", ""},
-		{"check " + dir, 1, "", "no regular file: give a site file"},
+		{"check " + dir, 1, "", "not a regular file: name a site file"},
 		{"draw " + right, 0, "<svg ", ""},
 		{"draw --format dot " + right, 0, `"routes" -> "text"`, ""},
 		{"draw --format mermaid " + right, 0, "flowchart LR", ""},

@@ -38,7 +38,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	panicked := func(stage string, value any, stack []byte) {
 		faults.Say("panic in "+stage, fmt.Sprintf("component %s panicked: %v\n%s", stage, value, bytes.TrimSpace(stack)))
 	}
-	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: panicked, Failed: func(f web.Failure) {
+	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), OnPanic: panicked, OnFailure: func(f web.Failure) {
 		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q is answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
 	}})
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *serveRunCmd) folder(faults *lograte.Limiter) (web.Component, func(), er
 	if c.Log == "" {
 		return web.Chain(parts...), closer(source), nil
 	}
-	where := accesslog.Config{File: c.Log, Failed: func(err error) { faults.Say("log", err.Error()) }}
+	where := accesslog.Config{File: c.Log, OnError: func(err error) { faults.Say("log", err.Error()) }}
 	if c.Log == "-" {
 		where.File, where.Writer, where.Flush = "", os.Stdout, "100ms"
 	}
@@ -112,14 +112,14 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 		defer closePage()
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
 		page.Go(func() {
-			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrCutOff) {
+			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrDrainTimeout) {
 				pageErr = nil // a profile that is being taken is not waited for
 			}
 			stop()
 		})
 	}
 	fmt.Fprintf(t.err, "weir: serving on %s\n", address(s.Addr(), config.TLS != nil))
-	defer onSecond(ctx, s.Cut)()
+	defer onSecond(ctx, s.AbortDrain)()
 	err = s.Run(ctx)
 	stop()
 	page.Wait()
@@ -144,7 +144,7 @@ func (b beside) server(t *terminal) (*server.Server, func(), error) {
 		}
 		h, closePage = asks, func() { _ = asks.Close() }
 	}
-	s, err := server.New(h, server.Config{Addr: b.address, Drain: time.Second, ErrorLog: t.errorLine})
+	s, err := server.New(h, server.Config{Addr: b.address, DrainTimeout: time.Second, ErrorLog: t.errorLine})
 	if err != nil {
 		closePage()
 		return nil, nil, err
@@ -178,11 +178,11 @@ func (b beside) page(host string) (http.Handler, error) {
 
 // guarded is a handler for those in a file of users.
 func guarded(h http.Handler, users string, t *terminal) (*web.Handler, error) {
-	login, err := auth.Basic(auth.BasicConfig{Users: users, Realm: "weir admin", Broken: func(err error) { t.errorLine(err.Error()) }}, nil)
+	login, err := auth.Basic(auth.BasicConfig{Users: users, Realm: "weir admin", OnError: func(err error) { t.errorLine(err.Error()) }}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return web.New(web.Chain(login, web.FromHTTP(h)), web.Options{Panicked: t.panicked})
+	return web.New(web.Chain(login, web.FromHTTP(h)), web.Options{OnPanic: t.panicked})
 }
 
 // address is where a browser finds what listens there.

@@ -80,16 +80,16 @@ func filesService(port uint16, folder string, t *terminal) (host.Service, error)
 	}
 	return host.Service{Name: "files", Port: port, Serve: func(ctx context.Context, l net.Listener) error {
 		defer closer(source)()
-		h, err := web.New(web.Chain(source, zip), web.Options{Panicked: t.panicked})
+		h, err := web.New(web.Chain(source, zip), web.Options{OnPanic: t.panicked})
 		if err != nil {
 			return err
 		}
 		defer h.Close()
-		s, err := server.New(h, server.Config{Listener: l, Drain: drain, ErrorLog: t.errorLine})
+		s, err := server.New(h, server.Config{Listener: l, DrainTimeout: drain, ErrorLog: t.errorLine})
 		if err != nil {
 			return err
 		}
-		if err = s.Run(ctx); errors.Is(err, server.ErrCutOff) {
+		if err = s.Run(ctx); errors.Is(err, server.ErrDrainTimeout) {
 			return nil // who still fetches something does not keep the host
 		}
 		return err
@@ -107,13 +107,13 @@ func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (fun
 	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
-	s, err := server.New(mux, server.Config{Addr: addr, Drain: drain, ErrorLog: t.errorLine})
+	s, err := server.New(mux, server.Config{Addr: addr, DrainTimeout: drain, ErrorLog: t.errorLine})
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(t.err, "weir: metrics on %smetrics\n", address(s.Addr(), false))
 	return func(ctx context.Context) error {
-		if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) {
+		if err := s.Run(ctx); !errors.Is(err, server.ErrDrainTimeout) {
 			return err
 		}
 		return nil

@@ -51,10 +51,10 @@ func (c *vetCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	list := []vetFinding{}
 	for _, f := range found {
-		if name, err := filepath.Rel(here, f.Place.Filename); err == nil {
-			f.Place.Filename = name
+		if name, err := filepath.Rel(here, f.Position.Filename); err == nil {
+			f.Position.Filename = name
 		}
-		list = append(list, vetFinding{f.Place.Filename, f.Place.Line, f.Place.Column, f.Message})
+		list = append(list, vetFinding{f.Position.Filename, f.Position.Line, f.Position.Column, f.Message})
 		if !c.JSON {
 			fmt.Fprintln(t.out, f)
 		}

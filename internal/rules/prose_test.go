@@ -23,7 +23,7 @@ var unedited = []string{
 	"chat/account/", "chat/backup/", "chat/chattest/", "chat/client/", "chat/data/", "chat/export/",
 	"chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/", "chat/page/",
 	"chat/search/", "chat/tui/", "chat/upgrade/", "chat/upload/",
-	"c/", "cmd/", "docs/", "tcpip/icmp/", "tcpip/ip/", "tcpip/neigh/", "tcpip/tcp/", "web/", "wire/", "internal/rules/",
+	"c/", "cmd/", "docs/", "tcpip/icmp/", "tcpip/ip/", "tcpip/neigh/", "tcpip/tcp/", "web/components/", "web/internal/conn/", "wire/", "internal/rules/",
 	"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "scripts/", ".ci/",
 	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/chat/", "lab/load/http/",
 	"lab/load/internal/", "lab/load/stack/", "lab/reason/", "lab/report/", "lab/result/",

@@ -40,12 +40,12 @@ func run(c config) error {
 		return err
 	}
 	defer h.Close()
-	s, err := server.New(h, server.Config{Addr: c.listen, Drain: 1500 * time.Millisecond})
+	s, err := server.New(h, server.Config{Addr: c.listen, DrainTimeout: 1500 * time.Millisecond})
 	if err != nil {
 		return err
 	}
 	// a client that sent half a request is cut off
-	if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) {
+	if err := s.Run(ctx); !errors.Is(err, server.ErrDrainTimeout) {
 		return err
 	}
 	return nil

@@ -53,7 +53,7 @@ func page(ctx context.Context, c config) web.Component {
 	html := web.NewField("Content-Type", "text/html; charset=utf-8")
 	return web.Blocking(maxSleeping, maxSleeping, web.Named("page", web.Source(func(conn *web.Conn) web.Body {
 		if p := conn.Path(); p != "/" && p != "/page.html" {
-			return conn.Canned(http.StatusNotFound)
+			return conn.StatusBody(http.StatusNotFound)
 		}
 		if n := requests.Add(1); c.every > 0 && n%c.every == 0 {
 			select {
@@ -65,7 +65,7 @@ func page(ctx context.Context, c config) web.Component {
 		if err != nil {
 			return conn.Fail(http.StatusInternalServerError, err)
 		}
-		conn.Set(html)
+		conn.SetField(html)
 		return web.Bytes(text)
 	})))
 }

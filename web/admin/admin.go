@@ -1,25 +1,25 @@
-// Package admin serves what operators look at: the network of a server, drawn live in the browser,
-// its metrics, and the profiles of the process. It is for an address of its own.
+// Package admin serves pages for operators: the network of a server, drawn live in the browser, its
+// metrics, and the profiles of the process. It is meant for an address of its own.
 //
-//	/               the page: each composition as a drawing; a stage's figures by click or keyboard
-//	/api/topology   what the page draws, in JSON: see [Report]
-//	/metrics        for Prometheus, when Config.Metrics is given
+//	/               the page: each composition as a drawing, with figures for each stage
+//	/api/topology   the page's data in JSON: see [Report]
+//	/metrics        for Prometheus, if Config.Metrics is set
 //	/debug/pprof/   profiles, for go tool pprof
 //
-// The page asks for /api/topology once a second while it is looked at, so nothing stays open
-// between a browser and this handler. It loads nothing from elsewhere, and is told not to
-// (Content-Security-Policy).
+// The page requests /api/topology once a second while it is visible, so no connection stays open
+// between a browser and this handler. A Content-Security-Policy forbids it to load anything from
+// other servers.
 //
-// Requests are refused that come by a name that is not known (a page elsewhere may have its name
-// resolve to this address: DNS rebinding), that a page of another site has made, or that are not
-// GET or HEAD. No field allows other sites to read an answer.
+// The handler rejects requests that use an unknown host name (a page elsewhere may have its name
+// resolve to this address: DNS rebinding), that come from a page of another site, or that are not
+// GET or HEAD. No CORS field allows other sites to read a response.
 //
 // # Limitations
 //
-// There is no login: whoever reaches the address may look, take profiles, and see the command line
-// of the process. Listen on loopback, or put a composition with authentication before it, as weir
-// serve does for its admin_users. Rates are made in the browser, of two snapshots; a snapshot of a
-// busy stage lags by up to 64 batches (see package flow).
+// There is no login: a client that reaches the address may see everything, take profiles, and read
+// the command line of the process. Listen on loopback, or put a composition with authentication in
+// front, as weir serve does for its admin_users. Rates are computed in the browser, from two
+// snapshots; a snapshot of a busy stage lags by up to 64 batches (see package flow).
 package admin
 
 import (
@@ -37,37 +37,37 @@ import (
 	"weir/web/components/metrics"
 )
 
-// Config says what is shown.
+// Config configures the handler.
 type Config struct {
-	// Source gives the compositions that run, whenever somebody looks, from any goroutine. Names
-	// must differ. It must be given.
+	// Source returns the running compositions. It is called by any goroutine for each view. Names
+	// must differ. Source must be set.
 	Source func() []metrics.Site
 	// Metrics are served under /metrics, with those of the compositions. Nil: there is no /metrics.
 	Metrics *metrics.Metrics
-	// Hosts are the names, without port, by which requests may come, beside localhost and all
-	// addresses.
+	// Hosts are host names, without port, that requests may use besides localhost and any IP
+	// address.
 	Hosts []string
 }
 
-// Report is what is known at a moment.
+// Report is the state of all compositions at one moment.
 type Report struct {
-	AtNS  int64  `json:"at_ns"` // nanoseconds since the handler was made, never set back
+	AtNS  int64  `json:"at_ns"` // nanoseconds since the handler was made; monotonic
 	Sites []Site `json:"sites"`
 }
 
-// Site is a composition that runs.
+// Site is a running composition.
 type Site struct {
 	Name   string `json:"name"`
-	Active int    `json:"active"` // exchanges under way
+	Active int    `json:"active"` // exchanges in progress
 	flow.Topology
 	Layout    draw.Layout        `json:"layout"`
 	Upstreams []metrics.Upstream `json:"upstreams"`
 }
 
-// New makes the handler. With Metrics, it has them watch the compositions.
+// New returns the admin handler. With Metrics, it registers the compositions there.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Source == nil {
-		return nil, errors.New("admin: Source is not set: give the compositions to draw")
+		return nil, errors.New("admin: Source is not set: set it to a function that returns the compositions")
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/{$}", page("page/index.html"))
@@ -86,10 +86,10 @@ func New(cfg Config) (http.Handler, error) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return guard(cfg.Hosts, mux), nil
+	return restrict(cfg.Hosts, mux), nil
 }
 
-// topologyHandler serves a [Report] of what runs now.
+// topologyHandler serves a [Report] of the current state.
 func topologyHandler(source func() []metrics.Site, began time.Time) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		r := Report{Sites: []Site{}}
@@ -99,40 +99,41 @@ func topologyHandler(source func() []metrics.Site, began time.Time) http.Handler
 		}
 		r.AtNS = int64(time.Since(began))
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(r) // what fails is the connection
+		_ = json.NewEncoder(w).Encode(r) // it fails only if the connection does
 	}
 }
 
-// guard refuses who has no business here.
-func guard(hosts []string, next http.Handler) http.Handler {
+// restrict rejects requests by unknown host names, with other methods than GET and HEAD, and from
+// pages of other sites.
+func restrict(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentSecurityPolicy)
 		switch {
-		case !known(r.Host, hosts):
-			http.Error(w, "this address is not known by that name: use localhost or the address itself, or have the name added to Config.Hosts", http.StatusMisdirectedRequest)
+		case !isKnownHost(r.Host, hosts):
+			http.Error(w, "unknown host name: use localhost or the IP address, or add the name to Config.Hosts", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "there is nothing here but to look at: use GET", http.StatusMethodNotAllowed)
-		case foreign(r):
-			http.Error(w, "a page of another site has asked for this", http.StatusForbidden)
+			http.Error(w, "read-only: use GET", http.StatusMethodNotAllowed)
+		case isCrossSite(r):
+			http.Error(w, "cross-site request rejected", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// policy lets the page use what is served beside it, and nothing else; pprof's index has styles of
-// its own.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// contentSecurityPolicy permits the page only what is served beside it. pprof's index has inline
+// styles.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// known says whether a request came by an address, by localhost or by one of the names: nobody
-// else's page can.
-func known(host string, hosts []string) bool {
+// isKnownHost reports whether a request uses an IP address, localhost or one of the names. A page
+// of another site cannot do that by DNS rebinding.
+func isKnownHost(host string, hosts []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -141,9 +142,9 @@ func known(host string, hosts []string) bool {
 	return net.ParseIP(host) != nil || is("localhost") || slices.ContainsFunc(hosts, is)
 }
 
-// foreign says whether a browser has sent the request on behalf of another site's page (W3C Fetch
-// Metadata). A link to the page may be followed.
-func foreign(r *http.Request) bool {
+// isCrossSite reports whether a browser sent the request for a page of another site (W3C Fetch
+// Metadata). Following a link to the page is allowed.
+func isCrossSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 		return false

@@ -20,7 +20,7 @@ func source(name string) web.Component {
 	return web.Named(name, web.Source(func(*web.Conn) web.Body { return web.String("hello") }))
 }
 
-// figure3 is a server with a private area, a part that is compressed, and the rest.
+// figure3 is a server with a private area, a compressed part, and the rest.
 func figure3(t *testing.T) web.Component {
 	t.Helper()
 	private := web.Branch("password", func(c *web.Conn) int {
@@ -43,7 +43,7 @@ func figure3(t *testing.T) web.Component {
 	return web.Chain(pipe("access log"), arms, pipe("headers"))
 }
 
-// running is a composition that serves, and the admin handler that shows it.
+// running starts a composition and the admin handler that shows it.
 func running(t *testing.T, way flow.Way, c web.Component) (site, admin *httptest.Server) {
 	t.Helper()
 	h, err := web.New(c, web.Options{Way: way})
@@ -59,7 +59,7 @@ func running(t *testing.T, way flow.Way, c web.Component) (site, admin *httptest
 	return site, admin
 }
 
-func TestTheReport(t *testing.T) {
+func TestReportContents(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		site, admin := running(t, way, figure3(t))
 		webtest.Get(t, site.URL+"/js/x.js")
@@ -87,7 +87,7 @@ func TestTheReport(t *testing.T) {
 	})
 }
 
-func TestWhatIsServed(t *testing.T) {
+func TestServedFilesAndHeaders(t *testing.T) {
 	_, admin := running(t, flow.Chain, figure3(t))
 	for path, want := range map[string]struct{ kind, text string }{
 		"/":                                 {"text/html", "page.js"},
@@ -103,18 +103,18 @@ func TestWhatIsServed(t *testing.T) {
 	} {
 		resp, body := webtest.Get(t, admin.URL+path)
 		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want.kind) || !strings.Contains(body, want.text) {
-			t.Errorf("%s: %d %s, want %+v", path, resp.StatusCode, resp.Header.Get("Content-Type"), want)
+			t.Errorf("%s: got %d %s, want %+v", path, resp.StatusCode, resp.Header.Get("Content-Type"), want)
 		}
 	}
 	// A path may be redirected first, which this client follows.
 	for _, path := range []string{"/nothing", "/page", "/page/", "/page/page.js", "/../admin.go"} {
 		if resp, _ := webtest.Fetch(t, http.DefaultClient, "GET", admin.URL+path, nil); resp.StatusCode != 404 {
-			t.Errorf("%s: %d, want 404", path, resp.StatusCode)
+			t.Errorf("%s: got %d, want 404", path, resp.StatusCode)
 		}
 	}
 }
 
-func TestWhoIsRefused(t *testing.T) {
+func TestForeignRequestsAreRejected(t *testing.T) {
 	_, admin := running(t, flow.Chain, figure3(t))
 	for _, c := range []struct {
 		about, method, path, host string
@@ -141,17 +141,17 @@ func TestWhoIsRefused(t *testing.T) {
 	} {
 		resp, _ := webtest.Do(t, c.method, admin.URL+c.path, nil, append([]string{"Host", c.host}, c.header...)...)
 		if resp.StatusCode != c.status {
-			t.Errorf("%s: %d, want %d", c.about, resp.StatusCode, c.status)
+			t.Errorf("%s: got %d, want %d", c.about, resp.StatusCode, c.status)
 		}
 		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: others may read it", c.about)
+			t.Errorf("%s: a CORS field allows other sites to read the response", c.about)
 		}
 	}
 }
 
-func TestNewIsRefused(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "Source is not set") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error that names Source", err)
 	}
 	m := metrics.New()
 	none := func() []metrics.Site { return nil }
@@ -159,11 +159,11 @@ func TestNewIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := New(Config{Source: none, Metrics: m}); err == nil {
-		t.Error("metrics that watch others already are taken")
+		t.Error("New accepted metrics that are in use already")
 	}
 }
 
-func TestTheReportSaysHowUpstreamsFare(t *testing.T) {
+func TestReportIncludesUpstreams(t *testing.T) {
 	h, err := web.New(source("page"), web.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"weir/web/components/metrics"
 )
 
-// A server, and beside it, on an address of its own, the page that shows it.
+// A server, and the page that shows it on an address of its own.
 func ExampleNew() {
 	hello := web.Named("hello", web.Source(func(*web.Conn) web.Body { return web.String("hello") }))
 	site, err := web.New(hello, web.Options{})

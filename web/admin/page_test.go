@@ -26,9 +26,9 @@ import (
 
 var shots = flag.String("shots", "", "write pictures of the page to this folder")
 
-// busy keeps a server at work until the test ends.
+// busy keeps a server busy until the test ends.
 func busy(t *testing.T, url string) {
-	stop := make(chan struct{}) // closed by the test's end
+	stop := make(chan struct{}) // closed at the end of the test
 	client := &http.Client{Transport: &http.Transport{}}
 	var all sync.WaitGroup
 	for i, path := range []string{"/", "/", "/js/x.js", "/private/a", "/private/b", "/reports/1"} {
@@ -59,7 +59,7 @@ func busy(t *testing.T, url string) {
 
 func stage(name string) string { return fmt.Sprintf(`.stage[data-stage="%s"]`, name) }
 
-func TestThePage(t *testing.T) {
+func TestPageDrawsTheTopology(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		site, admin := running(t, way, figure3(t))
 		b := chromium.Open(t)
@@ -104,8 +104,8 @@ func TestThePage(t *testing.T) {
 	})
 }
 
-// TestThePageFollows has a server that is reloaded, goes away and comes back.
-func TestThePageFollows(t *testing.T) {
+// TestPageUpdatesEverySecond has a server that is reloaded, goes away and comes back.
+func TestPageUpdatesEverySecond(t *testing.T) {
 	var sites atomic.Pointer[[]metrics.Site]
 	run := func(c web.Component) []metrics.Site {
 		h, err := web.New(c, web.Options{})
@@ -157,7 +157,7 @@ func TestThePageFollows(t *testing.T) {
 	b.Until(`!document.querySelector("#figures").hidden`)
 }
 
-// checkDrawing wants stages that do not lie upon one another, within the drawing.
+// checkDrawing checks that stages do not overlap and are within the drawing.
 func checkDrawing(t *testing.T, b *chromium.Page) {
 	t.Helper()
 	overlaps := chromium.Eval[[]string](b, `(() => {
@@ -173,11 +173,11 @@ func checkDrawing(t *testing.T, b *chromium.Page) {
 		}));
 		return bad; })()`)
 	if len(overlaps) > 0 {
-		t.Errorf("%q", overlaps)
+		t.Errorf("got overlapping stages %q, want none", overlaps)
 	}
 }
 
-// checkPhone wants a page that is as wide as a phone, with all of the drawing in it, as a column.
+// checkPhone checks that the page fits the width of a phone, with the whole drawing as a column.
 func checkPhone(t *testing.T, b *chromium.Page) {
 	t.Helper()
 	b.Size(375, 740, false)
@@ -191,25 +191,24 @@ func checkPhone(t *testing.T, b *chromium.Page) {
 	checkDrawing(t, b)
 }
 
-// checkVisitor holds what the browser has done against what it may: nothing is fetched from
-// elsewhere, and nothing goes wrong.
+// checkVisitor checks that the browser fetched nothing from other servers and reported no error.
 func checkVisitor(t *testing.T, b *chromium.Page, admin string) {
 	t.Helper()
 	if len(b.Fetched()) < 5 {
-		t.Errorf("only %q was fetched", b.Fetched())
+		t.Errorf("the browser fetched only %q", b.Fetched())
 	}
 	for _, url := range b.Fetched() {
 		if !strings.HasPrefix(url, admin+"/") && !strings.HasPrefix(url, "data:") {
-			t.Errorf("%s was fetched", url)
+			t.Errorf("the browser fetched %s from another server", url)
 		}
 	}
 	if len(b.Errors()) > 0 {
-		t.Errorf("the console says %q", b.Errors())
+		t.Errorf("the browser's console has %q, want nothing", b.Errors())
 	}
 }
 
-// picture looks at the page in four ways: each must be a picture with something in it. With -shots
-// they are written down.
+// picture takes four screenshots of the page, which must not be empty. With -shots they are written
+// to a folder.
 func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 	t.Helper()
 	for _, v := range []struct {
@@ -227,7 +226,7 @@ func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 			t.Fatal(err)
 		}
 		if r, _, _, _ := p.At(2, 2).RGBA(); (r < 0x8000) != v.dark {
-			t.Errorf("%s: the ground is %v", v.name, p.At(2, 2))
+			t.Errorf("%s: the background is %v", v.name, p.At(2, 2))
 		}
 		if *shots != "" {
 			if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%s.png", way, v.name)), shot, 0o644); err != nil {

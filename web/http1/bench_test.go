@@ -48,6 +48,6 @@ func TestScanAllocatesNothing(t *testing.T) {
 	in := []byte(heads[2].text)
 	s := New(Limits{})
 	if n := testing.AllocsPerRun(100, func() { s.Scan(in) }); n != 0 {
-		t.Errorf("%v allocations a head, want none", n)
+		t.Errorf("got %v allocations a head, want none", n)
 	}
 }

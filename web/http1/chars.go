@@ -7,33 +7,33 @@ import (
 
 // Classes of bytes, by RFC 9110 (tchar, section 5.6.2) and RFC 3986 (host, section 3.2.2).
 const (
-	token  = 1 << iota // tchar: methods and field names
-	target             // what may stand in a request target
-	host               // what may stand in a Host field
+	tokenByte  = 1 << iota // tchar: methods and field names
+	targetByte             // allowed in a request target
+	hostByte               // allowed in a Host field
 )
 
 var classes = func() (t [256]uint8) {
 	for c := 0x21; c < 256; c++ {
 		if c != 0x7f && c != '#' {
-			t[c] |= target
+			t[c] |= targetByte
 		}
 	}
 	for _, c := range "!#$%&'*+-.^_`|~" {
-		t[c] |= token
+		t[c] |= tokenByte
 	}
 	for _, c := range "-._~!$&'()*+,;=:%[]" {
-		t[c] |= host
+		t[c] |= hostByte
 	}
 	for c := 0; c < 128; c++ {
 		if '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
-			t[c] |= token | host
+			t[c] |= tokenByte | hostByte
 		}
 	}
 	return t
 }()
 
-// span is how many bytes at the beginning of b are of the class.
-func span(b []byte, class uint8) int {
+// prefixOf returns the length of b's longest prefix of bytes of the class.
+func prefixOf(b []byte, class uint8) int {
 	for i, c := range b {
 		if classes[c]&class == 0 {
 			return i
@@ -42,10 +42,10 @@ func span(b []byte, class uint8) int {
 	return len(b)
 }
 
-// text is how many bytes at the beginning of b may stand in a field's value: neither a control
-// character, but for the tab, nor DEL (RFC 9110, section 5.5). Eight at a time: values are most of
-// a head.
-func text(b []byte) int {
+// textPrefix returns the length of b's longest prefix that may stand in a field value: no control
+// characters except tab, and no DEL (RFC 9110, section 5.5). It tests eight bytes at a time, since
+// values are most of a head.
+func textPrefix(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
@@ -58,7 +58,7 @@ func text(b []byte) int {
 			if b[i] != '\t' {
 				return i
 			}
-			i -= 7 // go on behind the tab
+			i -= 7 // continue behind the tab
 		}
 	}
 	for i < len(b) && isText(b[i]) {
@@ -69,8 +69,8 @@ func text(b []byte) int {
 
 func isText(c byte) bool { return c >= 0x20 && c != 0x7f || c == '\t' }
 
-// is compares without regard to case: b with a name in small letters.
-func is(b []byte, name string) bool {
+// equalFold reports whether b equals name, which is in lower case, without regard to case.
+func equalFold(b []byte, name string) bool {
 	if len(b) != len(name) {
 		return false
 	}

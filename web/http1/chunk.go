@@ -1,43 +1,43 @@
 package http1
 
-// chunk is at the beginning of a chunk (RFC 9112, section 7.1).
-func (s *Scanner) chunk() {
-	s.at, s.room, s.letters, s.left = chunkSize, s.chunkLine, 0, 0
+// startChunk expects the first line of a chunk (RFC 9112, section 7.1).
+func (s *Scanner) startChunk() {
+	s.state, s.bytesLeft, s.wordLen, s.bodyLeft = inChunkSize, s.maxChunkLine, 0, 0
 }
 
-// chunkHead reads chunk-size [ chunk-ext ] CRLF.
-func (s *Scanner) chunkHead(b []byte) (int, *Violation) {
-	switch s.at {
-	case chunkSize:
-		return s.size(b)
-	case chunkExt:
-		return s.extension(b)
+// readChunkLine reads chunk-size [ chunk-ext ] CRLF.
+func (s *Scanner) readChunkLine(b []byte) (int, *Violation) {
+	switch s.state {
+	case inChunkSize:
+		return s.readChunkSize(b)
+	case inChunkExt:
+		return s.readChunkExt(b)
 	}
 	if b[0] != '\n' {
 		return 0, errBareCR
 	}
-	if s.left > 0 {
-		s.at = chunkData
+	if s.bodyLeft > 0 {
+		s.state = inChunkData
 		return 1, nil
 	}
-	s.at, s.trailer, s.fields, s.room = lineStart, true, 0, s.headBytes
+	s.state, s.inTrailer, s.fieldCount, s.bytesLeft = fieldStart, true, 0, s.maxHeadBytes
 	return 1, nil
 }
 
-// size reads 1*HEXDIG: "recipients MUST anticipate potentially large hexadecimal numerals and
-// prevent parsing errors due to integer conversion overflows". Fifteen digits are enough, with
-// leading zeros too.
-func (s *Scanner) size(b []byte) (int, *Violation) {
+// readChunkSize reads 1*HEXDIG: "recipients MUST anticipate potentially large hexadecimal numerals
+// and prevent parsing errors due to integer conversion overflows" (RFC 9112, section 7.1). It
+// accepts at most fifteen digits, leading zeros included.
+func (s *Scanner) readChunkSize(b []byte) (int, *Violation) {
 	for i, c := range b {
-		digit := hex(c)
+		digit := hexDigit(c)
 		switch {
-		case digit >= 0 && s.letters == 15:
+		case digit >= 0 && s.wordLen == 15:
 			return i, errChunkLarge
 		case digit >= 0:
-			s.left = s.left<<4 | int64(digit)
-			s.letters++
-		case s.letters > 0 && (c == ';' || c == '\r'):
-			s.at = chunkExt
+			s.bodyLeft = s.bodyLeft<<4 | int64(digit)
+			s.wordLen++
+		case s.wordLen > 0 && (c == ';' || c == '\r'):
+			s.state = inChunkExt
 			return i, nil
 		case c == '\n':
 			return i, errBareLF
@@ -48,7 +48,7 @@ func (s *Scanner) size(b []byte) (int, *Violation) {
 	return len(b), nil
 }
 
-func hex(c byte) int {
+func hexDigit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')
@@ -58,10 +58,10 @@ func hex(c byte) int {
 	return -1
 }
 
-// extension passes over what nobody understands: "A recipient MUST ignore unrecognized chunk
-// extensions".
-func (s *Scanner) extension(b []byte) (int, *Violation) {
-	n := text(b)
+// readChunkExt skips chunk extensions: "A recipient MUST ignore unrecognized chunk extensions" (RFC
+// 9112, section 7.1.1).
+func (s *Scanner) readChunkExt(b []byte) (int, *Violation) {
+	n := textPrefix(b)
 	switch {
 	case n == len(b):
 		return n, nil
@@ -70,17 +70,17 @@ func (s *Scanner) extension(b []byte) (int, *Violation) {
 	case b[n] != '\r':
 		return n, errChunkExt
 	}
-	s.at = chunkEnd
+	s.state = chunkLineCR
 	return n + 1, nil
 }
 
-// afterData reads the CRLF behind a chunk's data.
-func (s *Scanner) afterData(c byte) (int, *Violation) {
+// readChunkDataEnd reads the CRLF behind a chunk's data.
+func (s *Scanner) readChunkDataEnd(c byte) (int, *Violation) {
 	switch {
-	case s.at == dataEnd && c == '\r':
-		s.at = dataEndLF
-	case s.at == dataEndLF && c == '\n':
-		s.chunk()
+	case s.state == chunkDataEnd && c == '\r':
+		s.state = chunkDataCR
+	case s.state == chunkDataCR && c == '\n':
+		s.startChunk()
 	default:
 		return 0, errChunkEnd
 	}

@@ -1,24 +1,24 @@
-// Package http1 follows the bytes that a client sends on an HTTP/1.x connection and says whether an
-// engine behind it may see them. It is strict about everything that two programs could read
-// differently, because a request that a proxy and the server behind it delimit differently smuggles
-// a second one past the first (RFC 9112, section 11.2): lengths, codings, line ends, spaces around
-// names, chunks. What a field means, and whether a path exists, is not its business.
+// Package http1 checks the bytes that a client sends on an HTTP/1.x connection before an engine
+// sees them. It rejects everything that two programs could read differently: lengths, codings, line
+// ends, spaces around names, chunks. If a proxy and the server behind it disagree on where a
+// request ends, a client can smuggle a second request past the proxy (RFC 9112, section 11.2). The
+// package does not judge what fields mean or whether a path exists.
 //
-// A Scanner is a pure state machine: bytes in, a verdict out, no clock, no socket, no allocation,
-// and the same verdict however the bytes were cut into reads. It changes nothing: bytes go on as
-// they came, up to the first violation. There, Refusal gives bytes which make any reader refuse the
-// message, so that an engine that knows nothing of the scanner answers at the right time, behind
-// the answers to what was pipelined before.
+// A Scanner is a pure state machine: bytes in, a verdict out. It has no clock, no socket and no
+// allocation, and its verdict does not depend on how the bytes were cut into reads. It does not
+// change the bytes, which are forwarded up to the first violation. From there, Refusal gives bytes
+// that make any reader reject the message. So an engine that does not know the scanner answers at
+// the right time: after the responses to earlier pipelined requests.
 //
 // # Limitations
 //
-//   - One empty line before a request line is let through after a POST only, as net/http wants it;
-//     RFC 9112, section 2.2, would have a server ignore one always.
-//   - White space between a chunk's size and its extensions is refused, though the grammar has it
-//     (as something recipients should tolerate); so is a chunk line beyond the limit.
-//   - Bytes above 127 and characters such as { | } pass in a target: engines escape them; '#' does
-//     not pass.
-//   - "Transfer-Encoding: gzip, chunked" is refused: nobody sends it, and no engine here would
-//     decode it.
-//   - Responses are not read: it serves the server's side.
+//   - One empty line before a request line is accepted after a POST only, as net/http expects. RFC
+//     9112, section 2.2, asks servers to ignore one at any time.
+//   - White space between a chunk's size and its extensions is rejected, although the grammar has
+//     it as something recipients should tolerate. So is a chunk line beyond the limit.
+//   - Bytes above 127 and characters such as { | } are accepted in a target: engines escape them. A
+//     '#' is rejected.
+//   - "Transfer-Encoding: gzip, chunked" is rejected: no common client sends it, and no engine here
+//     would decode it.
+//   - Responses are not checked: the scanner is for servers.
 package http1

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// served is how many requests net/http's parser reads whole from a stream, bodies included, and why
-// it ended: as its server does, which passes over line ends after a POST.
+// served returns how many requests net/http's parser reads completely from a stream, bodies
+// included, and the error that ended it. Like net/http's server, it skips line ends after a POST.
 func served(in string) (requests uint64, err error) {
 	r := bufio.NewReader(strings.NewReader(in))
 	post := false
@@ -41,9 +41,9 @@ func served(in string) (requests uint64, err error) {
 	}
 }
 
-// engineRefuses says how net/http fails to refuse what the scanner refused: it must read as many
-// whole requests as the scanner saw, and then a fault, with the stream still open behind the
-// refusal.
+// engineRefuses checks that net/http rejects what the scanner rejected. It must read as many
+// complete requests as the scanner, and then a malformed one, while the stream stays open behind
+// the refusal.
 func engineRefuses(l Limits, in string) error {
 	v, s := scan(l, in, 0, len(in)+1)
 	got, err := served(in[:v.passed] + s.Refusal())
@@ -51,19 +51,19 @@ func engineRefuses(l Limits, in string) error {
 	case got != v.requests && !isTarget(err):
 		return fmt.Errorf("net/http reads %d requests before the refusal, the scanner %d", got, v.requests)
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("net/http waits for more behind the refusal: %v", err)
+		return fmt.Errorf("net/http waits for more bytes after the refusal: %v", err)
 	}
 	return nil
 }
 
-// isTarget says whether net/http refused a target: which URLs are good is its business alone.
+// isTarget reports whether net/http rejected a target: the scanner does not judge URLs.
 func isTarget(err error) bool {
 	_, target := errors.AsType[*url.Error](err)
 	return target
 }
 
-// sameFraming says where net/http reads a stream that the scanner let pass in another way. One that
-// ends within a message net/http may call malformed.
+// sameFraming returns an error if net/http delimits differently a stream that the scanner accepted.
+// For a stream that ends within a message, net/http may report an error.
 func sameFraming(in string, v verdict, unfinished bool) error {
 	got, err := served(in)
 	switch {
@@ -73,12 +73,12 @@ func sameFraming(in string, v verdict, unfinished bool) error {
 	case got != v.requests:
 		return fmt.Errorf("net/http reads %d requests, the scanner %d (%v)", got, v.requests, err)
 	case err != io.EOF && !unfinished:
-		return fmt.Errorf("net/http refuses what the scanner accepts: %v", err)
+		return fmt.Errorf("net/http rejects a stream that the scanner accepts: %v", err)
 	}
 	return nil
 }
 
-// check holds a stream to what FuzzScan says.
+// check checks a stream as described at FuzzScan.
 func check(t interface{ Errorf(string, ...any) }, in string) {
 	whole, s := scan(small, in, 0, len(in)+1)
 	for _, cut := range []int{1, 2, 3, 7, len(in) / 2} {
@@ -97,8 +97,9 @@ func check(t interface{ Errorf(string, ...any) }, in string) {
 	}
 }
 
-// FuzzScan: the verdict does not depend on how the stream was cut; what passes, net/http delimits
-// in the same way; what does not, net/http refuses with the refusal in its place.
+// FuzzScan checks that the verdict does not depend on how the stream was cut, that net/http
+// delimits accepted streams in the same way, and that net/http rejects other streams with the
+// refusal in place.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\nGET / HTTP/1.0\r\n\r\n",
@@ -111,8 +112,9 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) { check(t, in) })
 }
 
-// TestPieces draws streams from pieces that matter, which reaches deeper than single bytes do.
-func TestPieces(t *testing.T) {
+// TestVerdictDoesNotDependOnReadSizes draws streams made of critical pieces, which reaches deeper
+// than random bytes.
+func TestVerdictDoesNotDependOnReadSizes(t *testing.T) {
 	pieces := []string{
 		"GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.0\r\n", "CONNECT a:1 HTTP/1.1\r\n", "Host: a\r\n",
 		"Content-Length: 3\r\n", "Content-Length:3\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n\r\n", "Upgrade: x\r\n",

@@ -1,86 +1,86 @@
 package http1
 
-// kind is what a field does to the framing of its message.
-type kind uint8
+// fieldKind says what a field does to the framing of its message.
+type fieldKind uint8
 
 const (
-	other kind = iota
-	lengthKind
-	codingKind
-	hostKind
+	otherField fieldKind = iota
+	lengthField
+	codingField
+	hostField
 )
 
-// keep remembers letters of a word that may be cut by the end of a read. Longer ones than fit are
-// none of those looked for.
-func (s *Scanner) keep(b []byte) {
-	copied := copy(s.word[s.letters:], b)
-	s.letters += uint8(copied)
+// keepWord collects a word that may be split over reads. A word longer than the buffer is
+// truncated: it is none of those compared with.
+func (s *Scanner) keepWord(b []byte) {
+	copied := copy(s.word[s.wordLen:], b)
+	s.wordLen += uint8(copied)
 }
 
-// requestLine reads method SP request-target SP HTTP-version CRLF (RFC 9112, section 3): single
-// spaces, "any other white space … is invalid".
-func (s *Scanner) requestLine(b []byte) (int, *Violation) {
-	switch s.at {
-	case method:
-		return s.method(b)
-	case uri:
-		return s.target(b)
-	case version:
-		return s.version(b)
+// readRequestLine reads method SP request-target SP HTTP-version CRLF (RFC 9112, section 3). It
+// accepts single spaces only.
+func (s *Scanner) readRequestLine(b []byte) (int, *Violation) {
+	switch s.state {
+	case inMethod:
+		return s.readMethod(b)
+	case inTarget:
+		return s.readTarget(b)
+	case inVersion:
+		return s.readVersion(b)
 	}
 	if b[0] != '\n' {
 		return 0, errBareCR
 	}
-	s.at = lineStart
+	s.state = fieldStart
 	return 1, nil
 }
 
-func (s *Scanner) method(b []byte) (int, *Violation) {
-	n := span(b, token)
-	s.keep(b[:n])
+func (s *Scanner) readMethod(b []byte) (int, *Violation) {
+	n := prefixOf(b, tokenByte)
+	s.keepWord(b[:n])
 	switch {
 	case n == len(b):
 		return n, nil
-	case b[n] != ' ' || s.letters == 0:
+	case b[n] != ' ' || s.wordLen == 0:
 		return n, errMethod
 	}
-	word := string(s.word[:s.letters]) // methods are case-sensitive
-	s.post, s.connect, s.options = word == "POST", word == "CONNECT", word == "OPTIONS"
-	s.at, s.letters = uri, 0
+	word := string(s.word[:s.wordLen]) // methods are case-sensitive
+	s.isPost, s.isConnect, s.isOptions = word == "POST", word == "CONNECT", word == "OPTIONS"
+	s.state, s.wordLen = inTarget, 0
 	return n + 1, nil
 }
 
-func (s *Scanner) target(b []byte) (int, *Violation) {
-	n := span(b, target)
-	s.keep(b[:n])
+func (s *Scanner) readTarget(b []byte) (int, *Violation) {
+	n := prefixOf(b, targetByte)
+	s.keepWord(b[:n])
 	switch {
 	case n == len(b):
 		return n, nil
 	case b[n] == '\r' || b[n] == '\n':
 		return n, errRequestLine
-	case b[n] != ' ' || !s.form():
+	case b[n] != ' ' || !s.hasValidForm():
 		return n, errTarget
 	}
-	s.at, s.step = version, 0
+	s.state, s.step = inVersion, 0
 	return n + 1, nil
 }
 
-// form says whether the target has the form that goes with the method (RFC 9112, section 3.2): a
-// path, a URL of HTTP, for CONNECT an authority, for OPTIONS also an asterisk.
-func (s *Scanner) form() bool {
-	start := s.word[:s.letters]
+// hasValidForm reports whether the form of the target fits the method (RFC 9112, section 3.2):
+// origin form or an http URL, authority form for CONNECT, and for OPTIONS also the asterisk form.
+func (s *Scanner) hasValidForm() bool {
+	start := s.word[:s.wordLen]
 	switch {
 	case len(start) == 0:
 		return false
-	case s.connect:
-		return classes[start[0]]&host != 0
+	case s.isConnect:
+		return classes[start[0]]&hostByte != 0
 	case start[0] == '*':
-		return s.options && len(start) == 1
+		return s.isOptions && len(start) == 1
 	}
-	return start[0] == '/' || len(start) > 7 && is(start[:7], "http://") || len(start) > 8 && is(start[:8], "https://")
+	return start[0] == '/' || len(start) > 7 && equalFold(start[:7], "http://") || len(start) > 8 && equalFold(start[:8], "https://")
 }
 
-func (s *Scanner) version(b []byte) (int, *Violation) {
+func (s *Scanner) readVersion(b []byte) (int, *Violation) {
 	const known = "HTTP/1."
 	for i, c := range b {
 		digit := '0' <= c && c <= '9'
@@ -91,7 +91,7 @@ func (s *Scanner) version(b []byte) (int, *Violation) {
 		case s.step == 7 && digit:
 			s.is10 = c == '0'
 		case s.step == 8 && c == '\r':
-			s.at = versionEnd
+			s.state = versionCR
 			return i + 1, nil
 		case s.step == 8 && c == '\n':
 			return i, errBareLF
@@ -103,88 +103,92 @@ func (s *Scanner) version(b []byte) (int, *Violation) {
 	return len(b), nil
 }
 
-// field reads field-name ":" OWS field-value OWS CRLF, or the empty line that ends them (RFC 9112,
-// section 5).
-func (s *Scanner) field(b []byte) (int, *Violation) {
-	switch s.at {
-	case lineStart:
-		return s.lineStart(b)
-	case name:
-		return s.name(b)
-	case value:
-		return s.value(b)
-	case headEnd:
-		return s.headEnd(b[0])
+// readField reads field-name ":" OWS field-value OWS CRLF, or the empty line that ends the fields
+// (RFC 9112, section 5).
+func (s *Scanner) readField(b []byte) (int, *Violation) {
+	switch s.state {
+	case fieldStart:
+		return s.startField(b)
+	case inName:
+		return s.readName(b)
+	case inValue:
+		return s.readValue(b)
+	case endCR:
+		return s.endHead(b[0])
 	}
 	if b[0] != '\n' {
 		return 0, errBareCR
 	}
-	s.at = lineStart
+	s.state = fieldStart
 	return 1, nil
 }
 
-// lineStart refuses what would continue the line before: "A server that receives an obs-fold in a
-// request message … MUST either reject the message … or replace" it (section 5.2).
-func (s *Scanner) lineStart(b []byte) (int, *Violation) {
+// startField reads the first byte of a line. It rejects line folding: "A server that receives an
+// obs-fold in a request message ... MUST either reject the message ... or replace" it (RFC 9112,
+// section 5.2).
+func (s *Scanner) startField(b []byte) (int, *Violation) {
 	switch c := b[0]; {
 	case c == '\r':
-		s.at = headEnd
+		s.state = endCR
 		return 1, nil
 	case c == '\n':
 		return 0, errBareLF
 	case c == ' ' || c == '\t':
 		return 0, errFold
 	}
-	if s.fields++; s.fields > s.fieldsMax {
+	if s.fieldCount++; s.fieldCount > s.maxFields {
 		return 0, errFields
 	}
-	s.at, s.letters = name, 0
-	return s.name(b)
+	s.state, s.wordLen = inName, 0
+	return s.readName(b)
 }
 
-// name reads up to the colon: "No whitespace is allowed between the field name and colon" (section 5.1).
-func (s *Scanner) name(b []byte) (int, *Violation) {
-	n := span(b, token)
-	s.keep(b[:n])
+// readName reads up to the colon: "No whitespace is allowed between the field name and colon" (RFC
+// 9112, section 5.1).
+func (s *Scanner) readName(b []byte) (int, *Violation) {
+	n := prefixOf(b, tokenByte)
+	s.keepWord(b[:n])
 	switch {
 	case n == len(b):
 		return n, nil
-	case b[n] != ':' || s.letters == 0:
+	case b[n] != ':' || s.wordLen == 0:
 		return n, errName
 	}
-	if v := s.named(s.word[:s.letters]); v != nil {
+	if v := s.checkName(s.word[:s.wordLen]); v != nil {
 		return n, v
 	}
-	s.at, s.step, s.letters = value, before, 0
-	used, v := s.value(b[n+1:])
+	s.state, s.step, s.wordLen = inValue, beforeValue, 0
+	used, v := s.readValue(b[n+1:])
 	return n + 1 + used, v
 }
 
-// named finds out whether a field frames the message, and that it does so once.
-func (s *Scanner) named(word []byte) *Violation {
-	s.kind = other
+// checkName detects fields that frame the message, and rejects a second one of the same name.
+func (s *Scanner) checkName(word []byte) *Violation {
+	s.fieldKind = otherField
 	switch len(word) {
 	case len("host"):
-		return s.frames(is(word, "host"), hostKind, &s.hosts, errHosts)
+		return s.frameOnce(equalFold(word, "host"), hostField, &s.hasHost, errHosts)
 	case len("upgrade"):
-		s.upgrade = s.upgrade || !s.trailer && is(word, "upgrade")
+		s.hasUpgrade = s.hasUpgrade || !s.inTrailer && equalFold(word, "upgrade")
 	case len("content-length"):
-		return s.frames(is(word, "content-length"), lengthKind, &s.lengths, errLengths)
+		return s.frameOnce(equalFold(word, "content-length"), lengthField, &s.hasLength, errLengths)
 	case len("transfer-encoding"):
-		return s.frames(is(word, "transfer-encoding"), codingKind, &s.chunked, errCodings)
+		return s.frameOnce(equalFold(word, "transfer-encoding"), codingField, &s.hasCoding, errCodings)
 	}
 	return nil
 }
 
-func (s *Scanner) frames(does bool, k kind, seen *bool, twice *Violation) *Violation {
+// frameOnce records a framing field of kind k if isKind is set. It returns twice if the message has
+// one already.
+func (s *Scanner) frameOnce(isKind bool, k fieldKind, seen *bool, twice *Violation) *Violation {
 	switch {
-	case !does:
+	case !isKind:
 		return nil
-	case s.trailer:
+	case s.inTrailer:
 		return errTrailerField
 	case *seen:
 		return twice
 	}
-	*seen, s.kind = true, k
+	*seen, s.fieldKind = true, k
 	return nil
 }

@@ -1,69 +1,69 @@
 package http1
 
-// Limits bound what a client may make a server hold. Zero means the default.
+// Limits bound what a client can make a server hold. Zero means the default.
 type Limits struct {
-	HeadBytes int // request line and fields, or trailers, with all line ends; 64 KiB by default
-	Fields    int // fields in a head, or in trailers; 100 by default
-	ChunkLine int // a chunk's size and extensions with the line end, in bytes; 256 by default
+	HeadBytes int // request line and fields, or trailers, with line ends; default: 64 KiB
+	Fields    int // fields in a head, or in trailers; default: 100
+	ChunkLine int // bytes of a chunk's size and extensions with the line end; default: 256
 }
 
-// place is where in the stream the next byte stands.
-type place uint8
+// state is the position of the next byte in the stream (RFC 9112, section 2.1).
+type state uint8
 
 const (
-	between    place = iota // before the first byte of a message
-	emptyLine               // behind the CR of an empty line after a POST
-	method                  // in the request line …
-	uri                     //
-	version                 //
-	versionEnd              // behind its CR
-	lineStart               // where a field, or the end of the head, begins
-	name                    //
-	value                   //
-	valueEnd                // behind a value's CR
-	headEnd                 // behind the CR of the line that ends the head, or the trailers
-	body                    // in a body with a Content-Length
-	chunkSize               //
-	chunkExt                //
-	chunkEnd                // behind the CR of a chunk's line
-	chunkData               //
-	dataEnd                 // behind a chunk's data
-	dataEndLF               // behind the CR there
+	betweenMessages state = iota // before the first byte of a message
+	emptyLineCR                  // behind the CR of an empty line after a POST
+	inMethod                     // in the request line: method
+	inTarget                     // request target
+	inVersion                    // HTTP version
+	versionCR                    // behind the CR of the request line
+	fieldStart                   // at the start of a field line, or behind the last one
+	inName                       // in a field name
+	inValue                      // in a field value
+	valueCR                      // behind the CR of a field line
+	endCR                        // behind the CR of the line that ends the head or the trailers
+	inBody                       // in a body with a Content-Length
+	inChunkSize                  // in the size of a chunk
+	inChunkExt                   // in the extensions of a chunk
+	chunkLineCR                  // behind the CR of a chunk's first line
+	inChunkData                  // in the data of a chunk
+	chunkDataEnd                 // behind the data of a chunk
+	chunkDataCR                  // behind the CR that follows the data
 )
 
-// Scanner follows one connection. The zero value is not ready: use New. It is not for two
-// goroutines at once.
+// Scanner follows the client's side of one connection. Create it with New. It is not safe for
+// concurrent use.
 type Scanner struct {
-	headBytes, fieldsMax, chunkLine int32
+	maxHeadBytes, maxFields, maxChunkLine int32
 
-	at       place
-	message         // of the message that is being read
-	wasPost  bool   // the message before was a POST
-	turned   bool   // Scan stopped behind a message that may change the protocol
-	requests uint64 // messages that were whole
+	state             state
+	message                  // the message that is being read
+	wasPost           bool   // the previous message was a POST
+	mayChangeProtocol bool   // Scan stopped behind a CONNECT or Upgrade request
+	requestCount      uint64 // messages that were complete
 }
 
 // message is what is known of a message while it is read.
 type message struct {
-	room    int32 // bytes that the head, the chunk's line or the trailers may still have
-	fields  int32
-	kind    kind  // of the field whose value is read
-	step    uint8 // how far within a version, or a value that matters
-	word    [18]byte
-	letters uint8 // of the method, target or name, in word; more than fit do not count
-	is10    bool
-	connect bool
-	post    bool
-	options bool
-	upgrade bool
-	trailer bool // the fields being read are trailers
-	hosts   bool
-	chunked bool
-	lengths bool
-	left    int64 // the length, then what is missing, of the body or the chunk
+	bytesLeft  int32 // bytes that the head, the chunk line or the trailers may still have
+	fieldCount int32
+	fieldKind  fieldKind // of the field whose value is being read
+	step       uint8     // progress within the version, or within a framing field's value
+	word       [18]byte
+	wordLen    uint8 // used bytes of word: the start of the method, target or name
+	is10       bool
+	isConnect  bool
+	isPost     bool
+	isOptions  bool
+	hasUpgrade bool
+	inTrailer  bool // the fields being read are trailers
+	hasHost    bool
+	hasCoding  bool
+	hasLength  bool
+	bodyLeft   int64 // content length, then the bytes of the body or chunk still to come
 }
 
-// New is a scanner at the beginning of a connection.
+// New returns a scanner at the start of a connection.
 func New(l Limits) Scanner {
 	or := func(n, otherwise int) int32 {
 		if n <= 0 {
@@ -71,23 +71,26 @@ func New(l Limits) Scanner {
 		}
 		return int32(min(n, 1<<30))
 	}
-	return Scanner{headBytes: or(l.HeadBytes, 64<<10), fieldsMax: or(l.Fields, 100), chunkLine: or(l.ChunkLine, 256)}
+	return Scanner{maxHeadBytes: or(l.HeadBytes, 64<<10), maxFields: or(l.Fields, 100), maxChunkLine: or(l.ChunkLine, 256)}
 }
 
-// Scan reads on in the client's bytes. b[:n] may go on to the engine. With a violation, b[n] is the
-// byte that shows it: neither it nor anything behind it may go on, and Scan must not be called
-// again. With none, n is less than len(b) only behind a request that may turn the connection into
-// something else (CONNECT, or an Upgrade field): call Scan again with the rest if it stayed HTTP.
+// Scan reads further bytes of the client. b[:n] may be forwarded to the engine.
+//
+// With a violation, b[n] is the first offending byte: neither it nor anything behind it may be
+// forwarded, and Scan must not be called again.
+//
+// Without one, n < len(b) only behind a request that may change the protocol (CONNECT, or an
+// Upgrade field). Call Scan again with the rest if the connection stays HTTP.
 func (s *Scanner) Scan(b []byte) (n int, v *Violation) {
-	s.turned = false
-	for n < len(b) && !s.turned {
+	s.mayChangeProtocol = false
+	for n < len(b) && !s.mayChangeProtocol {
 		part := b[n:]
-		if s.bounded() && len(part) > int(s.room) {
-			if part = part[:s.room]; s.room == 0 {
-				return n, s.full()
+		if s.isLimited() && len(part) > int(s.bytesLeft) {
+			if part = part[:s.bytesLeft]; s.bytesLeft == 0 {
+				return n, s.limitViolation()
 			}
 		}
-		used, v := s.next(part)
+		used, v := s.readNext(part)
 		n += used
 		if v != nil {
 			return n, v
@@ -96,101 +99,102 @@ func (s *Scanner) Scan(b []byte) (n int, v *Violation) {
 	return n, nil
 }
 
-// Between says that no byte of a further message was seen: the client is idle.
-func (s *Scanner) Between() bool { return s.at == between }
+// Between reports whether the client is idle: the scanner has seen no byte of a further message.
+func (s *Scanner) Between() bool { return s.state == betweenMessages }
 
-// InBody says that the next byte belongs to a body; when neither between messages nor there, it is
-// a head's.
-func (s *Scanner) InBody() bool { return s.at >= body || s.trailer }
+// InBody reports whether the next byte belongs to a body or to trailers.
+func (s *Scanner) InBody() bool { return s.state >= inBody || s.inTrailer }
 
-// Requests is how many requests were read whole, bodies included.
-func (s *Scanner) Requests() uint64 { return s.requests }
+// Requests returns the number of complete requests, bodies included.
+func (s *Scanner) Requests() uint64 { return s.requestCount }
 
-// Refusal is what to put in the place of the offending byte and all behind it, so that whoever
-// reads the stream refuses the message instead of waiting for the rest, or of taking what is there
-// for a whole one.
+// Refusal returns bytes to forward in place of the offending byte and everything behind it. They
+// make any reader reject the message. Without them it would wait for the rest, or take the
+// truncated message for a complete one.
 func (s *Scanner) Refusal() string {
-	switch s.at {
-	case value, valueEnd:
+	switch s.state {
+	case inValue, valueCR:
 		return "\r\n\x00\r\n\r\n" // a line without a colon
-	case chunkSize, chunkExt, chunkEnd, dataEnd, dataEndLF:
-		return "\r\x00\r\n" // a CR within a chunk's line, or no line end behind its data
+	case inChunkSize, inChunkExt, chunkLineCR, chunkDataEnd, chunkDataCR:
+		return "\r\x00\r\n" // a CR within a chunk line, or no CRLF behind its data
 	}
-	return "\x00\r\n\r\n" // no method, target, version or name has a NUL
+	return "\x00\r\n\r\n" // no method, target, version or name may have a NUL
 }
 
-// bounded says whether the next byte counts against s.room.
-func (s *Scanner) bounded() bool { return s.at > emptyLine && s.at != body && s.at < chunkData }
+// isLimited reports whether the next byte counts against bytesLeft.
+func (s *Scanner) isLimited() bool {
+	return s.state > emptyLineCR && s.state != inBody && s.state < inChunkData
+}
 
-// full is what is wrong when there is no room left.
-func (s *Scanner) full() *Violation {
-	switch s.at {
-	case uri:
+// limitViolation returns the violation for a message that exceeds bytesLeft.
+func (s *Scanner) limitViolation() *Violation {
+	switch s.state {
+	case inTarget:
 		return errTargetLong
-	case chunkSize, chunkExt, chunkEnd:
+	case inChunkSize, inChunkExt, chunkLineCR:
 		return errChunkLine
 	}
 	return errHeadLarge
 }
 
-// next reads some of b, or changes its place. b is not empty, and within the limit.
-func (s *Scanner) next(b []byte) (n int, v *Violation) {
-	switch s.at {
-	case body, chunkData:
-		return s.data(b), nil
-	case between, emptyLine:
-		return s.begin(b[0])
-	case dataEnd, dataEndLF:
-		return s.afterData(b[0])
-	case method, uri, version, versionEnd:
-		n, v = s.requestLine(b)
-	case chunkSize, chunkExt, chunkEnd:
-		n, v = s.chunkHead(b)
+// readNext reads some bytes of b, or changes state. b is not empty and within the limit.
+func (s *Scanner) readNext(b []byte) (n int, v *Violation) {
+	switch s.state {
+	case inBody, inChunkData:
+		return s.skipData(b), nil
+	case betweenMessages, emptyLineCR:
+		return s.startMessage(b[0])
+	case chunkDataEnd, chunkDataCR:
+		return s.readChunkDataEnd(b[0])
+	case inMethod, inTarget, inVersion, versionCR:
+		n, v = s.readRequestLine(b)
+	case inChunkSize, inChunkExt, chunkLineCR:
+		n, v = s.readChunkLine(b)
 	default:
-		n, v = s.field(b)
+		n, v = s.readField(b)
 	}
-	s.room -= int32(n)
+	s.bytesLeft -= int32(n)
 	return n, v
 }
 
-// begin reads the first byte of a message, or of what may stand before it.
-func (s *Scanner) begin(c byte) (int, *Violation) {
+// startMessage reads the first byte of a message, or an empty line before it.
+func (s *Scanner) startMessage(c byte) (int, *Violation) {
 	switch {
-	case s.at == emptyLine && c != '\n':
+	case s.state == emptyLineCR && c != '\n':
 		return 0, errBareCR
-	case s.at == emptyLine:
-		s.at, s.wasPost = between, false
+	case s.state == emptyLineCR:
+		s.state, s.wasPost = betweenMessages, false
 		return 1, nil
 	case c == '\r' && s.wasPost:
-		s.at = emptyLine
+		s.state = emptyLineCR
 		return 1, nil
 	case c == '\r' || c == '\n':
 		return 0, errEmptyLine
 	}
-	s.message = message{room: s.headBytes}
-	s.at = method
+	s.message = message{bytesLeft: s.maxHeadBytes}
+	s.state = inMethod
 	return 0, nil
 }
 
-// data passes over what is left of a body, or of a chunk.
-func (s *Scanner) data(b []byte) int {
-	n := int(min(int64(len(b)), s.left))
-	s.left -= int64(n)
+// skipData skips bytes of a body or of a chunk.
+func (s *Scanner) skipData(b []byte) int {
+	n := int(min(int64(len(b)), s.bodyLeft))
+	s.bodyLeft -= int64(n)
 	switch {
-	case s.left > 0:
-	case s.at == body:
-		s.end()
+	case s.bodyLeft > 0:
+	case s.state == inBody:
+		s.endMessage()
 	default:
-		s.at = dataEnd
+		s.state = chunkDataEnd
 	}
 	return n
 }
 
-// end is behind a whole message.
-func (s *Scanner) end() {
-	s.at = between
-	s.requests++
-	s.wasPost = s.post
-	s.turned = s.connect || s.upgrade
-	s.trailer = false
+// endMessage completes a message.
+func (s *Scanner) endMessage() {
+	s.state = betweenMessages
+	s.requestCount++
+	s.wasPost = s.isPost
+	s.mayChangeProtocol = s.isConnect || s.hasUpgrade
+	s.inTrailer = false
 }

@@ -9,9 +9,9 @@ import (
 // small limits, so that the tables show them.
 var small = Limits{HeadBytes: 200, Fields: 5, ChunkLine: 20}
 
-// verdict is what a scanner says of a whole stream.
+// verdict is a scanner's result for a whole stream.
 type verdict struct {
-	passed   int // bytes that may go on
+	passed   int // bytes that may be forwarded
 	requests uint64
 	reason   *Violation
 }
@@ -20,8 +20,8 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%d bytes pass, %d requests, %v", v.passed, v.requests, v.reason)
 }
 
-// scan gives in to a scanner in reads of at most step bytes, the first one of first bytes. Where
-// the scanner stops for a change of protocol it goes on as if there was none.
+// scan passes in to a scanner in reads of at most step bytes, the first one of first bytes. Where
+// the scanner stops for a change of protocol, scan continues as if there was none.
 func scan(l Limits, in string, first, step int) (verdict, *Scanner) {
 	s := New(l)
 	passed := 0
@@ -39,7 +39,8 @@ func scan(l Limits, in string, first, step int) (verdict, *Scanner) {
 	return verdict{passed, s.Requests(), nil}, &s
 }
 
-// everyWay scans in whole, byte by byte and cut in two at each place: the verdict must be the same.
+// everyWay scans in whole, byte by byte, and cut in two at each position: the verdict must be the
+// same.
 func everyWay(t *testing.T, l Limits, in string) verdict {
 	t.Helper()
 	whole, _ := scan(l, in, 0, len(in)+1)
@@ -56,7 +57,7 @@ func everyWay(t *testing.T, l Limits, in string) verdict {
 
 const hostA = "Host: a\r\n"
 
-func TestAccepted(t *testing.T) {
+func TestValidRequestsAreAccepted(t *testing.T) {
 	for _, c := range []struct {
 		says, in string
 		requests uint64
@@ -82,7 +83,7 @@ func TestAccepted(t *testing.T) {
 		{"trailers", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\nZ:\r\n\r\nGET / HTTP/1.0\r\n\r\n", 2},
 		{"an empty line after a POST (2.2: \"a server … SHOULD ignore at least one empty line\")",
 			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na\r\nGET / HTTP/1.0\r\n\r\n", 2},
-		{"a method nobody knows is a token all the same", "M-SEARCH! / HTTP/1.1\r\n" + hostA + "\r\n", 1},
+		{"an unknown method is a token as well", "M-SEARCH! / HTTP/1.1\r\n" + hostA + "\r\n", 1},
 		{"a body may look like anything", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n\x00\n \r\n\r\n0", 1},
 		{"an upgrade that did not happen", "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: x\r\n\r\nGET / HTTP/1.0\r\n\r\n", 2},
 	} {
@@ -93,7 +94,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// passes cuts a table's input at the byte that shows the violation, which stands behind '^'.
+// passes removes the mark '^' from a table's input and returns its position, where the violation
+// shows.
 func passes(in string) (string, int) {
 	at := strings.IndexByte(in, '^')
 	return in[:at] + in[at+1:], at
@@ -114,11 +116,11 @@ func testRefused(t *testing.T, cases []refused) {
 }
 
 type refused struct {
-	says, in string // '^' stands before the offending byte
+	says, in string // '^' marks the offending byte
 	want     *Violation
 }
 
-func TestRequestLinesRefused(t *testing.T) {
+func TestInvalidRequestLinesAreRejected(t *testing.T) {
 	testRefused(t, []refused{
 		{"2.2: no white space before the first line", "^ GET / HTTP/1.1\r\n", errMethod},
 		{"2.2: an empty line first", "^\r\nGET / HTTP/1.1\r\n", errEmptyLine},
@@ -154,7 +156,7 @@ func TestRequestLinesRefused(t *testing.T) {
 	})
 }
 
-func TestFieldsRefused(t *testing.T) {
+func TestInvalidFieldsAreRejected(t *testing.T) {
 	const line = "GET / HTTP/1.1\r\n"
 	testRefused(t, []refused{
 		{"2.2: white space between the request line and the first field", line + "^ Host: a\r\n\r\n", errFold},
@@ -187,7 +189,7 @@ func TestFieldsRefused(t *testing.T) {
 	})
 }
 
-func TestLengthsRefused(t *testing.T) {
+func TestInvalidFramingIsRejected(t *testing.T) {
 	const line = "POST / HTTP/1.1\r\nHost: a\r\n"
 	testRefused(t, []refused{
 		{"6.3: both are \"an attempt to perform request smuggling\"", line + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r^\n0\r\n\r\n", errBothLengths},
@@ -218,7 +220,7 @@ func TestLengthsRefused(t *testing.T) {
 	})
 }
 
-func TestChunksRefused(t *testing.T) {
+func TestInvalidChunksAreRejected(t *testing.T) {
 	const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 	testRefused(t, []refused{
 		{"7.1: chunk-size = 1*HEXDIG: a prefix", head + "0^x3\r\nabc\r\n0\r\n\r\n", errChunkSize},
@@ -260,7 +262,7 @@ func TestChunksRefused(t *testing.T) {
 }
 
 func TestScanStopsWhereTheProtocolMayChange(t *testing.T) {
-	const then = "\x81\x05hello" // what a WebSocket client may send at once: no HTTP
+	const then = "\x81\x05hello" // what a WebSocket client may send at once: not HTTP
 	for _, head := range []string{
 		"CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUPGRADE: websocket\r\n\r\n",
@@ -277,7 +279,7 @@ func TestScanStopsWhereTheProtocolMayChange(t *testing.T) {
 	}
 }
 
-func TestWhereItStands(t *testing.T) {
+func TestBetweenAndInBody(t *testing.T) {
 	s := New(Limits{})
 	for _, step := range []struct {
 		in              string

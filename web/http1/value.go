@@ -2,17 +2,17 @@ package http1
 
 import "math"
 
-// Where in a value that matters the next byte stands (step).
+// Values of step within the value of a framing field.
 const (
-	before = iota // in the white space before it
-	inside
-	behind // in the white space after it
+	beforeValue = iota // in the white space before the value
+	insideValue
+	afterValue // in the white space after it
 )
 
-func (s *Scanner) value(b []byte) (n int, v *Violation) {
-	if s.kind == other {
-		n = text(b)
-	} else if n, v = s.framing(b); v != nil {
+func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
+	if s.fieldKind == otherField {
+		n = textPrefix(b)
+	} else if n, v = s.readFramingValue(b); v != nil {
 		return n, v
 	}
 	switch {
@@ -23,98 +23,98 @@ func (s *Scanner) value(b []byte) (n int, v *Violation) {
 	case b[n] != '\r':
 		return n, errValue
 	}
-	if v := s.valued(); v != nil {
+	if v := s.checkValue(); v != nil {
 		return n, v
 	}
 	if n+1 < len(b) && b[n+1] == '\n' {
-		s.at = lineStart
+		s.state = fieldStart
 		return n + 2, nil
 	}
-	s.at = valueEnd
+	s.state = valueCR
 	return n + 1, nil
 }
 
-// framing reads the value of a field that frames the message up to the line's end: one word, with
-// white space around it at most.
-func (s *Scanner) framing(b []byte) (int, *Violation) {
+// readFramingValue reads the value of a framing field up to the line end: one word, optionally with
+// white space around it.
+func (s *Scanner) readFramingValue(b []byte) (int, *Violation) {
 	for i, c := range b {
 		switch {
 		case c == '\r' || c == '\n':
 			return i, nil
 		case c == ' ' || c == '\t':
-			if s.step == inside {
-				s.step = behind
+			if s.step == insideValue {
+				s.step = afterValue
 			}
 			continue
-		case s.step == behind || !s.takes(c):
-			return i, s.wrong()
+		case s.step == afterValue || !s.takeValueByte(c):
+			return i, s.valueViolation()
 		}
-		s.step = inside
+		s.step = insideValue
 	}
 	return len(b), nil
 }
 
-// takes adds a byte to the value.
-func (s *Scanner) takes(c byte) bool {
-	switch s.kind {
-	case lengthKind: // Content-Length = 1*DIGIT (RFC 9110, section 8.6)
+// takeValueByte adds a byte to the value. It reports whether the value may have it.
+func (s *Scanner) takeValueByte(c byte) bool {
+	switch s.fieldKind {
+	case lengthField: // Content-Length = 1*DIGIT (RFC 9110, section 8.6)
 		digit := int64(c - '0')
-		if digit > 9 || s.left > (math.MaxInt64-digit)/10 {
+		if digit > 9 || s.bodyLeft > (math.MaxInt64-digit)/10 {
 			return false
 		}
-		s.left = s.left*10 + digit
+		s.bodyLeft = s.bodyLeft*10 + digit
 		return true
-	case codingKind:
+	case codingField:
 		const word = "chunked"
-		if int(s.letters) == len(word) || c|0x20 != word[s.letters] {
+		if int(s.wordLen) == len(word) || c|0x20 != word[s.wordLen] {
 			return false
 		}
-		s.letters++
+		s.wordLen++
 		return true
 	}
-	return classes[c]&host != 0
+	return classes[c]&hostByte != 0
 }
 
-func (s *Scanner) wrong() *Violation {
-	switch s.kind {
-	case lengthKind:
+func (s *Scanner) valueViolation() *Violation {
+	switch s.fieldKind {
+	case lengthField:
 		return errLength
-	case codingKind:
+	case codingField:
 		return errCoding
 	}
 	return errHost
 }
 
-// valued is at the end of a value: lengths and codings are not empty. A Host may be (RFC 9112,
-// section 3.2).
-func (s *Scanner) valued() *Violation {
-	if s.kind == lengthKind && s.step == before || s.kind == codingKind && s.letters != uint8(len("chunked")) {
-		return s.wrong()
+// checkValue checks the value at its end: a length and a coding must not be empty. A Host may be
+// (RFC 9112, section 3.2).
+func (s *Scanner) checkValue() *Violation {
+	if s.fieldKind == lengthField && s.step == beforeValue || s.fieldKind == codingField && s.wordLen != uint8(len("chunked")) {
+		return s.valueViolation()
 	}
 	return nil
 }
 
-// headEnd reads the LF that ends the head, or the trailers, and decides how the body is framed (RFC
+// endHead reads the LF that ends the head or the trailers. It decides how the body is framed (RFC
 // 9112, section 6.3).
-func (s *Scanner) headEnd(c byte) (int, *Violation) {
+func (s *Scanner) endHead(c byte) (int, *Violation) {
 	switch {
 	case c != '\n':
 		return 0, errBareCR
-	case s.trailer:
-		s.end()
+	case s.inTrailer:
+		s.endMessage()
 		return 1, nil
-	case s.chunked && s.is10: // "MUST treat the message as if the framing is faulty" (section 6.1)
+	case s.hasCoding && s.is10: // "MUST treat ... as if the framing is faulty" (section 6.1)
 		return 0, errCodingIn10
-	case s.chunked && s.lengths: // "ought to be handled as an error" (section 6.3)
+	case s.hasCoding && s.hasLength: // "ought to be handled as an error" (section 6.3)
 		return 0, errBothLengths
-	case !s.hosts && !s.is10: // "MUST respond with a 400" (section 3.2)
+	case !s.hasHost && !s.is10: // "MUST respond with a 400" (section 3.2)
 		return 0, errNoHost
-	case s.chunked:
-		s.chunk()
-	case s.left > 0:
-		s.at = body
+	case s.hasCoding:
+		s.startChunk()
+	case s.bodyLeft > 0:
+		s.state = inBody
 	default:
-		s.end()
+		s.endMessage()
 	}
 	return 1, nil
 }

@@ -8,31 +8,31 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports uses of a web.Conn by those who do not hold it. Any driver of package analysis
+// Analyzer reports uses of a web.Conn by code that does not hold it. Any driver of package analysis
 // can run it.
 var Analyzer = &analysis.Analyzer{
 	Name: "connowner",
-	Doc:  "report uses of a web.Conn by a component that has passed it on, or that lets others keep it",
+	Doc:  "report uses of a web.Conn by a component that has passed it on, or that lets other code keep it",
 	URL:  "https://pkg.go.dev/weir/web/ownership",
 	Run:  run,
 }
 
-// webPath is the package whose Conn it is about.
+// webPath is the import path of the package that declares Conn.
 const webPath = "weir/web"
 
 func run(pass *analysis.Pass) (any, error) {
 	if pass.Pkg.Path() == webPath {
-		return nil, nil // it is what passes them on
+		return nil, nil // package web itself passes Conns on
 	}
 	for _, file := range pass.Files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch f := n.(type) {
 			case *ast.FuncDecl:
 				if f.Body != nil {
-					function(pass, f, f.Type, f.Body)
+					checkFunc(pass, f, f.Type, f.Body)
 				}
 			case *ast.FuncLit:
-				function(pass, f, f.Type, f.Body)
+				checkFunc(pass, f, f.Type, f.Body)
 			}
 			return true
 		})
@@ -40,19 +40,19 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// function checks one function, without those in it for what is passed on, and with those in it for
-// what is lent to it.
-func function(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *ast.BlockStmt) {
-	if conn := borrowed(pass.TypesInfo, signature); conn != nil {
-		newLoan(pass, f, conn).check(body)
+// checkFunc checks one function: for a borrowed Conn including the functions inside it, for Conns
+// that are passed on without those.
+func checkFunc(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *ast.BlockStmt) {
+	if conn := borrowedConn(pass.TypesInfo, signature); conn != nil {
+		newBorrowCheck(pass, f, conn).check(body)
 	}
-	passedOn(pass, body)
+	checkPassedOn(pass, body)
 }
 
-// borrowed is the parameter by which a function is lent a Conn: the only parameter that it has, as
-// for a component's Handle, a Source, a Filter and a Pipe. Who takes a Conn and more may be a part
-// of a network that passes it on.
-func borrowed(info *types.Info, signature *ast.FuncType) *types.Var {
+// borrowedConn returns the parameter by which a function borrows a Conn: its only parameter, as for
+// a component's Handle, a Source, a Filter and a Pipe. A function with more parameters may be part
+// of a network that passes the Conn on.
+func borrowedConn(info *types.Info, signature *ast.FuncType) *types.Var {
 	if signature.Params.NumFields() != 1 || len(signature.Params.List[0].Names) != 1 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func borrowed(info *types.Info, signature *ast.FuncType) *types.Var {
 	return v
 }
 
-// isConn says whether a type is *web.Conn.
+// isConn reports whether a type is *web.Conn.
 func isConn(t types.Type) bool {
 	p, ok := types.Unalias(t).(*types.Pointer)
 	if !ok {
@@ -77,9 +77,8 @@ func isConn(t types.Type) bool {
 	return name.Name() == "Conn" && name.Pkg() != nil && name.Pkg().Path() == webPath
 }
 
-// mentions gives the first place in n where one of these variables is used, [token.NoPos] when
-// there is none.
-func mentions(info *types.Info, n ast.Node, who func(types.Object) bool) token.Pos {
+// findUse returns the first position in n where a matching variable is used, or [token.NoPos].
+func findUse(info *types.Info, n ast.Node, who func(types.Object) bool) token.Pos {
 	at := token.NoPos
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && at == token.NoPos && info.Uses[id] != nil && who(info.Uses[id]) {

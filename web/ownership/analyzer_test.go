@@ -13,7 +13,7 @@ func TestAnalyzer(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), Analyzer, "lent", "passed")
 }
 
-// The same is found where the packages use the real package web.
+// Check finds the same where the packages use the real package web.
 func TestCheck(t *testing.T) {
 	for _, name := range []string{"lent", "passed"} {
 		dir := filepath.Join("testdata", "src", name)
@@ -26,17 +26,17 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := strings.Count(string(text), "// want "); len(found) != want {
-			t.Errorf("%s: %d findings, want %d: %v", name, len(found), want, found)
+			t.Errorf("%s: got %d findings, want %d: %v", name, len(found), want, found)
 		}
 		for _, f := range found {
-			if line := strings.Split(string(text), "\n")[f.Place.Line-1]; !strings.Contains(line, "// want ") {
-				t.Errorf("not wanted: %v", f)
+			if line := strings.Split(string(text), "\n")[f.Position.Line-1]; !strings.Contains(line, "// want ") {
+				t.Errorf("unexpected finding: %v", f)
 			}
 		}
 	}
 }
 
-func TestCheckRefuses(t *testing.T) {
+func TestCheckReportsUnreadablePackages(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"./nowhere": "nowhere",
 		"nowhere/x": "nowhere/x",

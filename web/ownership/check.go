@@ -14,21 +14,21 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Finding is one place where a Conn is touched by somebody who does not hold it.
+// Finding is one use of a Conn by code that does not hold it.
 type Finding struct {
-	Place   token.Position
-	Message string
+	Position token.Position
+	Message  string
 }
 
-// String is the finding as compilers write theirs: "FILE:LINE:COLUMN: what is wrong".
-func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Place, f.Message) }
+// String formats the finding as compilers do: "FILE:LINE:COLUMN: message".
+func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Position, f.Message) }
 
-// Check runs [Analyzer] over packages, tests included, and gives what it finds in the order of
-// files and lines. Dir is the folder that patterns such as "./..." are relative to; tags are build
-// tags, such as "webdebug". It needs the command go. Packages that do not compile are an error.
+// Check runs [Analyzer] over packages, tests included, and returns the findings in the order of
+// files and lines. dir is the folder that patterns such as "./..." are relative to; tags are build
+// tags, such as "webdebug". Check runs the command go. Packages that do not compile are an error.
 func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]Finding, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return nil, errors.New("the command go is not on the PATH, and it is what finds and reads packages: install Go")
+		return nil, errors.New("the command go is not on the PATH: install Go, which is needed to load packages")
 	}
 	fset := token.NewFileSet()
 	found, err := packages.Load(&packages.Config{
@@ -39,7 +39,7 @@ func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]
 	}
 	for _, p := range found {
 		if len(p.Errors) > 0 && p.Errors[0].Kind == packages.ListError {
-			return nil, fmt.Errorf("there is no package to read: %s", p.Errors[0].Msg)
+			return nil, fmt.Errorf("no package matches: %s", p.Errors[0].Msg)
 		}
 		if len(p.Errors) > 0 {
 			return nil, fmt.Errorf("package %s does not compile: %w", p.PkgPath, p.Errors[0])
@@ -62,11 +62,12 @@ func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]
 		}
 	}
 	slices.SortFunc(all, compare)
-	return slices.Compact(all), nil // a file is read with its package, and again with its tests
+	// a file is analyzed with its package, and again with the package's tests
+	return slices.Compact(all), nil
 }
 
 func compare(a, b Finding) int {
 	return cmp.Or(
-		cmp.Compare(a.Place.Filename, b.Place.Filename), cmp.Compare(a.Place.Line, b.Place.Line),
-		cmp.Compare(a.Place.Column, b.Place.Column), cmp.Compare(a.Message, b.Message))
+		cmp.Compare(a.Position.Filename, b.Position.Filename), cmp.Compare(a.Position.Line, b.Position.Line),
+		cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Message, b.Message))
 }

@@ -15,10 +15,10 @@ import (
 	"weir/web"
 )
 
-// asked is what a client gets of a composition, and why its exchange failed.
+// asked returns the status of a composition's response, and why its exchange failed.
 func asked(t *testing.T, way flow.Way, parts ...web.Component) (status int, why error) {
 	t.Helper()
-	errs := make(chan error, 1) // from After -> here
+	errs := make(chan error, 1) // from After to asked
 	tell := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { errs <- c.Err() }) })
 	h, err := web.New(web.Chain(append([]web.Component{tell}, parts...)...), web.Options{Way: way})
 	if err != nil {
@@ -30,7 +30,7 @@ func asked(t *testing.T, way flow.Way, parts ...web.Component) (status int, why 
 	return w.Code, <-errs
 }
 
-// touch says what comes of touching a Conn.
+// touch uses a Conn and returns the panic's message.
 func touch(c *web.Conn) (complaint string) {
 	defer func() { complaint = fmt.Sprint(recover()) }()
 	c.SetStatus(http.StatusTeapot)
@@ -39,9 +39,9 @@ func touch(c *web.Conn) (complaint string) {
 
 var ways = []flow.Way{flow.Chain, flow.Network}
 
-// A component that keeps its Conn, and touches it while another has it, costs the exchange; the
-// error names who had passed it on.
-func TestADebugBuildCatchesWhoKeepsAConn(t *testing.T) {
+// A component that keeps its Conn, and uses it while another component holds it, fails the
+// exchange. The error names the component that had passed it on.
+func TestDebugBuildDetectsAKeptConn(t *testing.T) {
 	for _, way := range ways {
 		t.Run(string(way), func(t *testing.T) {
 			var kept *web.Conn
@@ -52,18 +52,18 @@ func TestADebugBuildCatchesWhoKeepsAConn(t *testing.T) {
 			}))
 			status, why := asked(t, way, keeper, next)
 			p, ok := errors.AsType[*flow.PanicError](why)
-			if status != 500 || !ok || !strings.Contains(fmt.Sprint(p.Value), "keeper, which has passed it on") {
-				t.Errorf("%d %v, want a complaint about the keeper", status, why)
+			if status != 500 || !ok || !strings.Contains(fmt.Sprint(p.Value), "after keeper has passed it on") {
+				t.Errorf("got %d %v, want 500 and an error that names the component", status, why)
 			}
-			if got := touch(kept); !strings.Contains(got, "keeper, which has passed it on") {
+			if got := touch(kept); !strings.Contains(got, "after keeper has passed it on") {
 				t.Errorf("after the exchange: %s", got)
 			}
 		})
 	}
 }
 
-// A transform and a stream are run when the set-up is over.
-func TestADebugBuildCatchesWhoUsesAConnInABody(t *testing.T) {
+// A transform and a stream run after the setup phase.
+func TestDebugBuildDetectsAConnUsedInABody(t *testing.T) {
 	for _, way := range ways {
 		t.Run(string(way), func(t *testing.T) {
 			var complaints []string
@@ -82,8 +82,8 @@ func TestADebugBuildCatchesWhoUsesAConnInABody(t *testing.T) {
 			}))
 			status, why := asked(t, way, stream, filter)
 			got := strings.Join(complaints, "\n")
-			if status != 200 || why != nil || !strings.Contains(got, "stream, which") || !strings.Contains(got, "filter, which") {
-				t.Errorf("%d %v, complaints: %s", status, why, got)
+			if status != 200 || why != nil || !strings.Contains(got, "after stream has") || !strings.Contains(got, "after filter has") {
+				t.Errorf("got %d %v, complaints: %s", status, why, got)
 			}
 		})
 	}
@@ -93,8 +93,8 @@ type whole struct{ io.Writer }
 
 func (whole) Close() error { return nil }
 
-// Who keeps to the rule is left alone.
-func TestADebugBuildLeavesOthersAlone(t *testing.T) {
+// Components that follow the rule are not affected.
+func TestDebugBuildAcceptsCorrectComponents(t *testing.T) {
 	for _, way := range ways {
 		t.Run(string(way), func(t *testing.T) {
 			source := web.Source(func(c *web.Conn) web.Body {
@@ -103,7 +103,7 @@ func TestADebugBuildLeavesOthersAlone(t *testing.T) {
 				return web.String(path)
 			})
 			if status, why := asked(t, way, source, web.Pipe(func(c *web.Conn) { c.SetStatus(c.Status()) })); status != 200 || why != nil {
-				t.Errorf("%d %v", status, why)
+				t.Errorf("got %d %v", status, why)
 			}
 		})
 	}

@@ -8,68 +8,69 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// loan is a Conn that is lent to a function, for as long as a call of it lasts.
-type loan struct {
+// borrowCheck checks a function that borrows a Conn for the time of a call.
+type borrowCheck struct {
 	pass *analysis.Pass
 	f    ast.Node
 	conn *types.Var
-	// local variables that hold the Conn: itself, and what it was put into
-	with map[types.Object]bool
+	// local variables that hold the Conn: the parameter, and variables it was stored in
+	holders map[types.Object]bool
 }
 
-func newLoan(pass *analysis.Pass, f ast.Node, conn *types.Var) *loan {
-	return &loan{pass, f, conn, map[types.Object]bool{conn: true}}
+func newBorrowCheck(pass *analysis.Pass, f ast.Node, conn *types.Var) *borrowCheck {
+	return &borrowCheck{pass, f, conn, map[types.Object]bool{conn: true}}
 }
 
-// check reports the Conn where it is given to somebody who may have it after the call.
-func (l *loan) check(body *ast.BlockStmt) {
-	for n := 0; n != len(l.with); {
-		n = len(l.with)
-		ast.Inspect(body, l.follow)
+// check reports where the Conn is given to code that may use it after the call.
+func (l *borrowCheck) check(body *ast.BlockStmt) {
+	for n := 0; n != len(l.holders); {
+		n = len(l.holders)
+		ast.Inspect(body, l.findHolders)
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			return l.allow(l.given(n.Call), n, "is taken by a goroutine, and is this component's only until it returns: take out of it what the goroutine needs before")
+			return l.report(l.callHolds(n.Call), n, "is taken by a goroutine, and is this component's only until it returns: take out of it what the goroutine needs before")
 		case *ast.SendStmt:
-			return l.allow(l.holds(n.Value), n, "is sent on a channel, but is only lent to this component: who receives it would share it with the next component")
+			return l.report(l.holds(n.Value), n, "is sent on a channel, but is only lent to this component: the receiver would share it with the next component")
 		case *ast.AssignStmt:
-			return l.allow(l.stores(n), n, "is stored in what outlives the call, and is this component's only until it returns")
+			return l.report(l.stores(n), n, "is stored in what outlives the call, and is this component's only until it returns")
 		case *ast.ReturnStmt:
-			return l.allow(l.returns(n), n, "is used by what this returns, which runs when another component has the Conn: take out of it what is needed before")
+			return l.report(l.returns(n), n, "is used by what this returns, which runs when another component has the Conn: take out of it what is needed before")
 		case *ast.CallExpr:
-			if keeper := l.keeper(n); keeper != "" {
-				return l.allow(l.anyHolds(n.Args), n, keeper)
+			if keeper := l.retention(n); keeper != "" {
+				return l.report(l.anyHolds(n.Args), n, keeper)
 			}
 		}
 		return true
 	})
 }
 
-// allow reports what is wrong, and says whether to look further inside.
-func (l *loan) allow(wrong bool, n ast.Node, why string) bool {
+// report reports a finding if wrong is set. It reports whether to visit the children.
+func (l *borrowCheck) report(wrong bool, n ast.Node, why string) bool {
 	if wrong {
 		l.pass.Reportf(n.Pos(), "%s %s", l.conn.Name(), why)
 	}
 	return !wrong
 }
 
-// follow notes local variables that the Conn is put into.
-func (l *loan) follow(n ast.Node) bool {
+// findHolders adds local variables that the Conn is stored in. Like every function of ast.Inspect,
+// it reports whether to visit the children.
+func (l *borrowCheck) findHolders(n ast.Node) bool {
 	assign, ok := n.(*ast.AssignStmt)
 	if !ok || len(assign.Lhs) != len(assign.Rhs) {
 		return true
 	}
 	for i, left := range assign.Lhs {
-		if v := l.object(left); v != nil && l.local(v) && l.holds(assign.Rhs[i]) {
-			l.with[v] = true
+		if v := l.variable(left); v != nil && l.isLocal(v) && l.holds(assign.Rhs[i]) {
+			l.holders[v] = true
 		}
 	}
 	return true
 }
 
-// object is the variable that an identifier stands for, nil for other expressions.
-func (l *loan) object(e ast.Expr) types.Object {
+// variable returns the variable of an identifier, nil for other expressions.
+func (l *borrowCheck) variable(e ast.Expr) types.Object {
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	if !ok {
 		return nil
@@ -77,19 +78,19 @@ func (l *loan) object(e ast.Expr) types.Object {
 	return l.pass.TypesInfo.ObjectOf(id)
 }
 
-// local says whether a variable belongs to the function and is none of its parameters.
-func (l *loan) local(v types.Object) bool {
+// isLocal reports whether a variable belongs to the function and is not one of its parameters.
+func (l *borrowCheck) isLocal(v types.Object) bool {
 	if sig, ok := l.f.(*ast.FuncDecl); ok && v.Pos() < sig.Body.Pos() {
 		return false
 	}
 	return v.Pos() >= l.f.Pos() && v.Pos() < l.f.End() && v != l.conn
 }
 
-// holds says whether the value of an expression has the Conn in it.
-func (l *loan) holds(e ast.Expr) bool {
+// holds reports whether the value of an expression contains the Conn.
+func (l *borrowCheck) holds(e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		return l.with[l.object(e)]
+		return l.holders[l.variable(e)]
 	case *ast.UnaryExpr:
 		return e.Op == token.AND && l.holds(e.X)
 	case *ast.KeyValueExpr:
@@ -97,11 +98,11 @@ func (l *loan) holds(e ast.Expr) bool {
 	case *ast.CompositeLit:
 		return l.anyHolds(e.Elts)
 	case *ast.FuncLit:
-		return mentions(l.pass.TypesInfo, e.Body, func(o types.Object) bool { return l.with[o] }) != token.NoPos
-	case *ast.SelectorExpr: // a method that is not called yet
+		return findUse(l.pass.TypesInfo, e.Body, func(o types.Object) bool { return l.holders[o] }) != token.NoPos
+	case *ast.SelectorExpr: // a method value
 		selection := l.pass.TypesInfo.Selections[e]
 		return selection != nil && selection.Kind() == types.MethodVal && l.holds(e.X)
-	case *ast.CallExpr: // of a conversion, or of append
+	case *ast.CallExpr: // a conversion, or append
 		fun := l.pass.TypesInfo.Types[e.Fun]
 		if id, ok := e.Fun.(*ast.Ident); ok && fun.IsBuiltin() && id.Name == "append" || fun.IsType() {
 			return l.anyHolds(e.Args)
@@ -110,7 +111,7 @@ func (l *loan) holds(e ast.Expr) bool {
 	return false
 }
 
-func (l *loan) anyHolds(list []ast.Expr) bool {
+func (l *borrowCheck) anyHolds(list []ast.Expr) bool {
 	for _, e := range list {
 		if l.holds(e) {
 			return true
@@ -119,11 +120,14 @@ func (l *loan) anyHolds(list []ast.Expr) bool {
 	return false
 }
 
-// given says whether a call, when it is made later, has the Conn.
-func (l *loan) given(call *ast.CallExpr) bool { return l.holds(call.Fun) || l.anyHolds(call.Args) }
+// callHolds reports whether a call that runs later has the Conn.
+func (l *borrowCheck) callHolds(call *ast.CallExpr) bool {
+	return l.holds(call.Fun) || l.anyHolds(call.Args)
+}
 
-// stores says whether an assignment puts the Conn into something that is not the function's own.
-func (l *loan) stores(n *ast.AssignStmt) bool {
+// stores reports whether an assignment stores the Conn in something that is not local to the
+// function.
+func (l *borrowCheck) stores(n *ast.AssignStmt) bool {
 	for i, left := range n.Lhs {
 		if len(n.Lhs) != len(n.Rhs) || !l.holds(n.Rhs[i]) {
 			continue
@@ -131,14 +135,15 @@ func (l *loan) stores(n *ast.AssignStmt) bool {
 		if id, ok := left.(*ast.Ident); ok && id.Name == "_" {
 			continue
 		}
-		if v := l.object(root(left)); v == nil || v != l.conn && !l.local(v) {
+		if v := l.variable(root(left)); v == nil || v != l.conn && !l.isLocal(v) {
 			return true
 		}
 	}
 	return false
 }
 
-// root is the variable that a place belongs to, as far as the source says so.
+// root returns the variable that an assignable expression belongs to, as far as the source shows
+// it.
 func root(e ast.Expr) ast.Expr {
 	for {
 		switch p := ast.Unparen(e).(type) {
@@ -154,9 +159,9 @@ func root(e ast.Expr) ast.Expr {
 	}
 }
 
-// returns says whether the function returns a function, such as a transform, that has the Conn.
-// That it returns the Conn itself is no harm.
-func (l *loan) returns(n *ast.ReturnStmt) bool {
+// returns reports whether the function returns a function, such as a transform, that holds the
+// Conn. Returning the Conn itself is harmless.
+func (l *borrowCheck) returns(n *ast.ReturnStmt) bool {
 	for _, e := range n.Results {
 		t := l.pass.TypesInfo.TypeOf(e)
 		if t == nil {
@@ -169,8 +174,8 @@ func (l *loan) returns(n *ast.ReturnStmt) bool {
 	return false
 }
 
-// keeper says why a call must not be given the Conn, "" when it may be.
-func (l *loan) keeper(call *ast.CallExpr) string {
+// retention returns why a call must not get the Conn, or "" if it may.
+func (l *borrowCheck) retention(call *ast.CallExpr) string {
 	fun := ast.Unparen(call.Fun)
 	if index, ok := fun.(*ast.IndexExpr); ok {
 		fun = index.X
@@ -188,27 +193,27 @@ func (l *loan) keeper(call *ast.CallExpr) string {
 	if !ok {
 		return ""
 	}
-	return keepers[f.FullName()]
+	return retainers[f.FullName()]
 }
 
 const (
-	later  = "is used by a function that runs when another component has the Conn: take out of it what is needed before"
-	given  = "is used by a function that runs when the set-up is over: use the Conn that the function is given"
-	inside = "is taken by a goroutine, and is not for two at a time: take out of it what the goroutine needs before"
-	kept   = "is left for other components, and is only lent to this one"
+	msgRunsLater = "is used by a function that runs when another component has the Conn: take out of it what is needed before"
+	msgOwnConn   = "is used by a function that runs when the set-up is over: use the Conn that the function is given"
+	msgGoroutine = "is taken by a goroutine, and is not for two at a time: take out of it what the goroutine needs before"
+	msgStored    = "is left for other components, and is only lent to this one"
 )
 
-// keepers are functions that keep what they are given.
-var keepers = map[string]string{
-	webPath + ".Stream":                 later,
-	webPath + ".Piped":                  later,
-	"(" + webPath + ".Body).Closing":    later,
-	"(*" + webPath + ".Conn).Transform": later,
-	"(*" + webPath + ".Conn).Hijack":    later,
-	"(*" + webPath + ".Conn).Before":    given,
-	"(*" + webPath + ".Conn).After":     given,
-	"(*" + webPath + ".Conn).SetValue":  kept,
-	"time.AfterFunc":                    later,
-	"context.AfterFunc":                 later,
-	"(*sync.WaitGroup).Go":              inside,
+// retainers are functions that keep their arguments.
+var retainers = map[string]string{
+	webPath + ".Stream":                 msgRunsLater,
+	webPath + ".Piped":                  msgRunsLater,
+	"(" + webPath + ".Body).OnClose":    msgRunsLater,
+	"(*" + webPath + ".Conn).Transform": msgRunsLater,
+	"(*" + webPath + ".Conn).Hijack":    msgRunsLater,
+	"(*" + webPath + ".Conn).Before":    msgOwnConn,
+	"(*" + webPath + ".Conn).After":     msgOwnConn,
+	"(*" + webPath + ".Conn).SetValue":  msgStored,
+	"time.AfterFunc":                    msgRunsLater,
+	"context.AfterFunc":                 msgRunsLater,
+	"(*sync.WaitGroup).Go":              msgGoroutine,
 }

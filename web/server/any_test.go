@@ -14,8 +14,8 @@ import (
 	"weir/web/internal/conn"
 )
 
-// overUnix is a server over Unix sockets: connections that are no TCP, without sendfile, and whose
-// progress the kernel does not tell.
+// overUnix starts a server over Unix sockets: connections without TCP and sendfile, whose progress
+// the kernel does not report.
 func overUnix(t *testing.T, c Config, h http.Handler) (*running, func() net.Conn) {
 	name := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", name)
@@ -28,7 +28,7 @@ func overUnix(t *testing.T, c Config, h http.Handler) (*running, func() net.Conn
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(waitTimeout))
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
@@ -60,12 +60,12 @@ func TestServesOverAnyListener(t *testing.T) {
 	for _, path := range []string{"/file", "/bytes"} {
 		io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		if _, body := answer(t, r); body != string(page[5:]) {
-			t.Errorf("%s: %d bytes, want %d", path, len(body), len(page)-5)
+			t.Errorf("%s: got %d bytes, want %d", path, len(body), len(page)-5)
 		}
 	}
 	io.WriteString(c, "GET / HTTP/1.1\nHost: a\n\n")
 	if resp, _ := answer(t, r); resp.StatusCode != 400 {
-		t.Errorf("a bare LF is answered %s", resp.Status)
+		t.Errorf("bare LF: got %s, want 400", resp.Status)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestSlowReadersAreDroppedOverAnyListener(t *testing.T) {
 	io.WriteString(dial(), get)
 	select {
 	case <-gone:
-	case <-time.After(patience):
-		t.Fatal("a client that reads nothing is still there")
+	case <-time.After(waitTimeout):
+		t.Fatal("a client that reads nothing was not dropped")
 	}
 }

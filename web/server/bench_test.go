@@ -14,10 +14,10 @@ import (
 	"weir/web/internal/conn"
 )
 
-// BenchmarkAnswer is an exchange of a page over one connection that is kept: by net/http alone, and
-// by this server with head and body in one write. cpu-us/op is the whole process's, the client
-// included.
-func BenchmarkAnswer(b *testing.B) {
+// BenchmarkResponse measures exchanges of a page over one persistent connection: by net/http alone,
+// and by this server with head and body in one write. cpu-us/op is the CPU time of the whole
+// process, the client included.
+func BenchmarkResponse(b *testing.B) {
 	for _, size := range []int{200, 4096, 64 << 10} {
 		page := bytes.Repeat([]byte("a"), size)
 		b.Run("net-http/"+strconv.Itoa(size), func(b *testing.B) {
@@ -52,7 +52,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// exchange asks again and again, and reports what that costs.
+// exchange repeats a request and reports its cost.
 func exchange(b *testing.B, addr string, size int) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {

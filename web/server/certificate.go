@@ -10,20 +10,20 @@ import (
 	"weir/internal/lograte"
 )
 
-// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01
-// challenge: port 443 of each name's addresses must lead to this server).
+// ACME obtains certificates and renews them before they expire (RFC 8555). It uses the TLS-ALPN-01
+// challenge: port 443 of each name's addresses must lead to this server.
 type ACME = certificate.ACME
 
-// certificates are a server's TLS settings and where they come from.
+// certificates are a server's TLS settings and the source of its certificates.
 type certificates struct {
 	config *tls.Config
 	*certificate.Source
-	shared bool // the source is somebody else's
+	sharedSource bool // the caller owns the source: do not manage or close it
 }
 
 func newCertificates(t *TLS, faults *lograte.Limiter, at net.Addr) (_ *certificates, err error) {
-	own := &certificates{shared: t.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
-	if own.Source, err = source(t, faults, at); err != nil {
+	own := &certificates{sharedSource: t.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	if own.Source, err = openSource(t, faults, at); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	own.config.GetCertificate = own.Get
@@ -33,7 +33,7 @@ func newCertificates(t *TLS, faults *lograte.Limiter, at net.Addr) (_ *certifica
 	return own, nil
 }
 
-func source(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Source, error) {
+func openSource(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Source, error) {
 	logf := func(format string, args ...any) {
 		line := fmt.Sprintf("server: "+format, args...)
 		faults.Say(line, line)
@@ -46,20 +46,20 @@ func source(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Source, 
 	}
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok {
-		return nil, fmt.Errorf("ACME needs a TCP address to be reached at, not %v", at)
+		return nil, fmt.Errorf("ACME needs a TCP address, got %v", at)
 	}
 	return certificate.ByACME(t.ACME, tcp, logf)
 }
 
-// manage obtains and renews what ACME has to, until ctx ends.
+// manage obtains and renews ACME certificates until ctx ends.
 func (c *certificates) manage(ctx context.Context) {
-	if !c.shared {
+	if !c.sharedSource {
 		c.Manage(ctx)
 	}
 }
 
 func (c *certificates) close() {
-	if !c.shared {
+	if !c.sharedSource {
 		c.Close()
 	}
 }

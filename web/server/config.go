@@ -12,72 +12,73 @@ import (
 	"weir/web/internal/conn"
 )
 
-// Config is how to serve. It is not changed, nor may it be, once New has it. Times and limits: zero
-// is the default, negative is none.
+// Config configures a Server. The caller must not change it after New. For times and limits, zero
+// means the default and a negative value means no limit.
 type Config struct {
-	// TCP address to listen on, such as ":8080" or "[::1]:0"; not used with a Listener
+	// TCP address to listen on, such as ":8080" or "[::1]:0"; ignored with a Listener
 	Addr     string
-	Listener net.Listener // where connections come from instead; Run closes it
+	Listener net.Listener // accepts connections instead of Addr; Run closes it
 
 	TLS   *TLS // nil: no TLS
-	HTTP3 bool // HTTP/3 as well, on the UDP port of the same number; needs TLS
+	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS
 
-	// from a request's first byte (or the connection's beginning) to its head's end, and for a TLS
-	// handshake; 10 s
+	// Limits the time from a request's first byte (or the start of the connection) to the end of
+	// its head, and the time of a TLS handshake. Default: 10 s.
 	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration // between an answer and the next request; 2 minutes
-	// how long a body may come, or an answer be read, more slowly than Rate; 20 s
-	Grace time.Duration
-	Rate  int // bytes a second; 500
-	// how long a stop waits for what is being done; 10 s, negative: not at all
-	Drain time.Duration
+	IdleTimeout   time.Duration // between a response and the next request; default: 2 minutes
+	// How long a body may arrive, or a response be read, more slowly than MinRate. Default: 20 s.
+	SlowTransferGrace time.Duration
+	MinRate           int // bytes per second; default: 500
+	// How long graceful shutdown waits for requests in progress. Default: 10 s; negative: not at
+	// all.
+	DrainTimeout time.Duration
 
-	// MaxConns is how many connections may be open at a time; 3/4 of the descriptors the process
-	// may have, at most 50,000. A new one takes the place of the longest idle; when none is idle,
-	// it waits to be accepted (by HTTP/3, it is refused).
+	// MaxConns limits the open connections. The default is 3/4 of the process's file descriptor
+	// limit, at most 50,000. At the limit, a new connection replaces the longest idle one. If none
+	// is idle, it waits to be accepted (over HTTP/3, it is rejected).
 	MaxConns int
-	// MaxConnsPerClient is how many a client's address may have open of these, 64 bits of an
-	// address of version 6 being one; an eighth of MaxConns, at least 16. Its own longest idle one
-	// gives way to a further one; when none is idle, that is closed, after an answer 429 unless
-	// there is TLS. Loopback, Unix sockets and trusted fronts have no such limit.
+	// MaxConnsPerClient limits the open connections of one client: an IPv4 address or an IPv6 /64.
+	// The default is an eighth of MaxConns, at least 16. At the limit, a new connection replaces
+	// the client's longest idle one. If none is idle, the new one is closed, after a response 429
+	// unless it uses TLS. Loopback, Unix sockets and trusted proxies have no such limit.
 	MaxConnsPerClient int
-	// Trusted are the fronts, such as load balancers, that tell by X-Forwarded-For and
-	// X-Forwarded-Proto where a request came from: addresses or prefixes, such as "10.0.0.0/8". The
-	// request then is its client's for all that handle it. Nil: there is none.
-	Trusted []string
+	// TrustedProxies are addresses or prefixes, such as "10.0.0.0/8", of proxies and load
+	// balancers. The server believes their X-Forwarded-For and X-Forwarded-Proto, so that handlers
+	// see the client's address and scheme. Nil: none.
+	TrustedProxies []string
 
-	HeadBytes int // of a request's head; 64 KiB, negative: the default
-	Fields    int // in a request's head; 100, negative: the default
+	MaxHeadBytes int // of a request's head; default: 64 KiB, also if negative
+	MaxFields    int // in a request's head; default: 100, also if negative
 
-	// ErrorLog gets a line, without a line end, for faults that no request can be told: a failed
-	// handshake, a handler's panic, a certificate that cannot be loaded. Of one kind it gets the
-	// first, and then one a minute with the number of those left out. It is called by one goroutine
-	// at a time, and serving does not wait for it; a stop waits a second at most. Nil: they are
-	// dropped.
+	// ErrorLog receives a line, without a line end, for each fault that is not reported to a
+	// client: a failed handshake, a handler's panic, a certificate that cannot be loaded. Of each
+	// kind it receives the first, then one a minute with the number suppressed. One goroutine at a
+	// time calls it, and serving does not wait for it; shutdown waits at most a second. Nil: faults
+	// are dropped.
 	ErrorLog func(line string)
 }
 
-// TLS is where certificates come from: files, ACME, or whoever has them.
+// TLS says where certificates come from: files, ACME, or a shared source.
 type TLS struct {
-	// PEM; read again within a second of a change, when a client next connects
+	// PEM files. After a change they are read again when a client connects, within a second.
 	CertFile, KeyFile string
 	ACME              *ACME
-	// which others may use too; whoever made it manages and closes it
+	// Shared with others; its creator manages and closes it.
 	Source *certificate.Source
 }
 
-// or is n, otherwise when it is zero, and none when it is negative.
-func or[T int | int64 | time.Duration](n, otherwise, none T) T {
+// withDefault returns n, or byDefault if n is zero, or none if n is negative.
+func withDefault[T int | int64 | time.Duration](n, byDefault, none T) T {
 	switch {
 	case n == 0:
-		return otherwise
+		return byDefault
 	case n < 0:
 		return none
 	}
 	return n
 }
 
-// validate says in one sentence what cannot work.
+// validate returns an error for a configuration that cannot work.
 func (c *Config) validate() error {
 	switch {
 	case c.Addr == "" && c.Listener == nil:
@@ -85,7 +86,7 @@ func (c *Config) validate() error {
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}
-	if _, err := client.ReadFronts(c.Trusted); err != nil {
+	if _, err := client.ParseTrustedProxies(c.TrustedProxies); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
 	if c.TLS == nil {
@@ -98,7 +99,7 @@ func (t *TLS) validate() error {
 	files := t.CertFile != "" || t.KeyFile != ""
 	switch {
 	case files && t.ACME != nil, t.Source != nil && (files || t.ACME != nil):
-		return errors.New("server: TLS has both files and ACME: leave one out")
+		return errors.New("server: TLS has more than one source of certificates: set only one of files, ACME and Source")
 	case t.Source != nil:
 		return nil
 	case t.ACME != nil:
@@ -112,26 +113,26 @@ func (t *TLS) validate() error {
 	return nil
 }
 
-// rules are the timeouts of connections.
-func (c *Config) rules() conn.Rules {
+// connRules returns the timeouts and limits of connections.
+func (c *Config) connRules() conn.Rules {
 	return conn.Rules{
-		Header: or(c.HeaderTimeout, 10*time.Second, 0),
-		Idle:   or(c.IdleTimeout, 2*time.Minute, 0),
-		Grace:  or(c.Grace, 20*time.Second, 0),
-		Rate:   int64(or(c.Rate, 500, 0)),
-		HTTP:   http1.Limits{HeadBytes: c.headBytes(), Fields: max(c.Fields, 0)},
+		Header: withDefault(c.HeaderTimeout, 10*time.Second, 0),
+		Idle:   withDefault(c.IdleTimeout, 2*time.Minute, 0),
+		Grace:  withDefault(c.SlowTransferGrace, 20*time.Second, 0),
+		Rate:   int64(withDefault(c.MinRate, 500, 0)),
+		HTTP:   http1.Limits{HeadBytes: c.maxHeadBytes(), Fields: max(c.MaxFields, 0)},
 	}
 }
 
-func (c *Config) maxConns() int { return or(c.MaxConns, usualConns(), 0) }
+func (c *Config) maxConns() int { return withDefault(c.MaxConns, defaultMaxConns(), 0) }
 
 func (c *Config) maxConnsPerClient() int {
-	return or(c.MaxConnsPerClient, max(c.maxConns()/8, 16), 0)
+	return withDefault(c.MaxConnsPerClient, max(c.maxConns()/8, 16), 0)
 }
 
-func (c *Config) headBytes() int { return or(c.HeadBytes, 64<<10, 64<<10) }
+func (c *Config) maxHeadBytes() int { return withDefault(c.MaxHeadBytes, 64<<10, 64<<10) }
 
-func (c *Config) drain() time.Duration { return or(c.Drain, 10*time.Second, 0) }
+func (c *Config) drainTimeout() time.Duration { return withDefault(c.DrainTimeout, 10*time.Second, 0) }
 
 func (c *Config) logf(format string, args ...any) {
 	if c.ErrorLog != nil {
@@ -139,10 +140,10 @@ func (c *Config) logf(format string, args ...any) {
 	}
 }
 
-// lines makes an ErrorLog a writer for log.New.
-type lines func(string)
+// lineWriter makes ErrorLog an io.Writer for log.New.
+type lineWriter func(string)
 
-func (l lines) Write(p []byte) (int, error) {
+func (l lineWriter) Write(p []byte) (int, error) {
 	if l != nil {
 		text := string(p)
 		if n := len(text); n > 0 && text[n-1] == '\n' {

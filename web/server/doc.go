@@ -1,30 +1,31 @@
-// Package server serves any http.Handler over any net.Listener, with net/http as the engine, and is
-// safe to put on the open Internet as it comes: it is strict about HTTP/1's framing (web/http1),
-// drops clients that are slow on purpose, bounds heads and connections, and stops without cutting
-// off what is being answered.
+// Package server serves an http.Handler over a net.Listener, with net/http as the engine. Its
+// defaults are safe on the open Internet: it is strict about the framing of HTTP/1 (web/http1),
+// closes connections of clients that are slow on purpose (slowloris), limits heads and connections,
+// and shuts down gracefully.
 //
-// New listens, Run serves until its context ends. SetHandler puts another handler in place while
-// connections stay, WebSockets included: a reload.
+// New listens, and Run serves until its context ends. SetHandler replaces the handler while
+// connections stay open, WebSockets included: a reload.
 //
-// A stop goes in this order, all within Drain: no connection is accepted any more; those that are
-// idle, or on which nothing came yet, end; requests that are being answered are finished, and
-// answers that have no end of their own are told by a channel that their context holds; whoever
-// took a connection over (a WebSocket) sees its request's context end and is waited for. What is
-// left then is cut off.
+// Graceful shutdown has these steps, all within DrainTimeout:
 //
-// Goroutines: Run owns one that watches for slow clients, one for each engine (HTTP/1, HTTP/2,
-// HTTP/3), and with TLS one that accepts and one for each handshake; all have ended when Run
-// returns. net/http has one for each connection, which ends with it; certmagic obtains and renews
-// in some of its own, which the end of Run's context ends.
+//  1. The server accepts no more connections.
+//  2. Connections that are idle, or on which no byte has arrived yet, are closed.
+//  3. Requests in progress complete. A channel in their context signals the shutdown to responses
+//     that have no end of their own. For a connection that was taken over (a WebSocket), the
+//     request's context ends, and the server waits for the connection's end.
+//  4. The remaining connections are closed.
+//
+// Goroutines: Run owns one that watches for slow clients and one for each engine (HTTP/1, HTTP/2,
+// HTTP/3). With TLS it also owns one that accepts, and one for each handshake. All of them have
+// ended when Run returns. net/http runs one for each connection, which ends with it. certmagic
+// obtains and renews certificates in goroutines of its own, which end with Run's context.
 //
 // # Limitations
 //
-//   - HTTP/2 and HTTP/3 are the libraries', heads and framing included. HTTP/3 connections do not
-//     count against MaxConns.
-//   - ACME answers the TLS-ALPN-01 challenge only: it needs port 443 of the name's address to lead
-//     here.
-//   - A handler that never ends is left running when Drain is over; its connection is closed.
-//   - Who takes a connection over without an Upgrade field or CONNECT in the request is not told of
-//     a stop, only waited for.
-//   - Times are judged once a tick, an eighth of the shortest of them, and at most a second.
+//   - The libraries implement HTTP/2 and HTTP/3, with their heads and framing.
+//   - ACME answers the TLS-ALPN-01 challenge only: port 443 of the name's address must lead here.
+//   - A handler that never returns keeps running after DrainTimeout; its connection is closed.
+//   - A handler that takes a connection over without an Upgrade field or CONNECT in the request is
+//     not notified of shutdown; the server only waits for it.
+//   - Timeouts are checked once a tick: an eighth of the shortest one, and at most a second.
 package server

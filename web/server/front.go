@@ -9,34 +9,35 @@ import (
 	"weir/web/internal/client"
 )
 
-// overTLS stands for the connection between a client and the front before this server.
-var overTLS = new(tls.ConnectionState)
+// proxyTLSState stands for the TLS connection between a client and the proxy before this server.
+var proxyTLSState = new(tls.ConnectionState)
 
-// behindFront is a request as its client has sent it, when a trusted front has passed it on: from
-// the client's address, whose port is not known, and over TLS or not as X-Forwarded-Proto says.
-// Requests of others are left alone.
-func (s *Server) behindFront(r *http.Request) *http.Request {
+// withForwardedClient returns a request from a trusted proxy as the client sent it: with the
+// client's address (its port is not known), and with or without TLS according to X-Forwarded-Proto.
+// It returns requests of other peers unchanged.
+func (s *Server) withForwardedClient(r *http.Request) *http.Request {
 	peer, ok := client.Parse(r.RemoteAddr)
-	if !ok || !s.fronts.Has(peer) {
+	if !ok || !s.trustedProxies.Contains(peer) {
 		return r
 	}
-	from := s.fronts.Client(peer, r.Header["X-Forwarded-For"])
-	passed := r.WithContext(client.WithPeer(r.Context(), r.RemoteAddr))
+	from := s.trustedProxies.Client(peer, r.Header["X-Forwarded-For"])
+	passed := r.WithContext(client.WithProxyAddr(r.Context(), r.RemoteAddr))
 	if from != peer {
 		passed.RemoteAddr = net.JoinHostPort(from.String(), "0")
 	}
 	switch protos := r.Header["X-Forwarded-Proto"]; {
 	case len(protos) == 0:
-	case strings.EqualFold(last(protos), "https"):
-		passed.TLS = overTLS
+	case strings.EqualFold(lastMember(protos), "https"):
+		passed.TLS = proxyTLSState
 	default:
 		passed.TLS = nil
 	}
 	return passed
 }
 
-// last is the last member of a comma-separated list: what the nearest front has written.
-func last(lines []string) string {
+// lastMember returns the last member of a comma-separated list: the one that the nearest proxy has
+// written.
+func lastMember(lines []string) string {
 	line := lines[len(lines)-1]
 	return strings.TrimSpace(line[strings.LastIndexByte(line, ',')+1:])
 }

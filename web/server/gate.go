@@ -10,23 +10,23 @@ import (
 	"weir/web/internal/conn"
 )
 
-// gate accepts connections, at most so many at a time, and puts them under watch. A new one takes
-// the place of the longest idle. When none is idle, those beyond wait in the kernel's queue; those
-// that are too many of one client are closed.
-type gate struct {
+// limitedListener accepts connections up to a limit and puts them under the watch's timeouts. At
+// the limit, a new connection replaces the longest idle one. If none is idle, further ones wait in
+// the kernel's accept queue. Connections above their client's limit are closed.
+type limitedListener struct {
 	net.Listener
-	watch   *conn.Watch
-	places  *conn.Places
-	crowded func(net.Addr) // gets the address whose connection was closed
-	plain   bool           // connections speak HTTP at once: a refusal can be answered
+	watch              *conn.Watch
+	connLimit          *conn.Places
+	onOverLimit        func(net.Addr) // called with the address whose connection was closed
+	rejectsInPlainHTTP bool           // no TLS: send a 429 before closing
 
-	closing sync.Once
-	closed  chan struct{} // no values, closed by Close
+	closeOnce sync.Once
+	closed    chan struct{} // carries no values; closed by Close
 }
 
-// usualConns is the limit when none is set: it leaves descriptors for the files, and the servers
-// behind, that answers come from.
-func usualConns() int {
+// defaultMaxConns is the default of MaxConns. It leaves file descriptors for files and upstream
+// connections.
+func defaultMaxConns() int {
 	const most = 50_000
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -35,75 +35,75 @@ func usualConns() int {
 	return int(min(uint64(files.Cur)/4*3, most))
 }
 
-func newGate(l net.Listener, w *conn.Watch, p *conn.Places, crowded func(net.Addr)) *gate {
-	return &gate{Listener: l, watch: w, places: p, crowded: crowded, closed: make(chan struct{})}
+func newLimitedListener(l net.Listener, w *conn.Watch, p *conn.Places, crowded func(net.Addr)) *limitedListener {
+	return &limitedListener{Listener: l, watch: w, connLimit: p, onOverLimit: crowded, closed: make(chan struct{})}
 }
 
-// accept waits for a connection, then for a place for it.
-func (g *gate) accept() (*conn.Line, error) {
+// accept waits for a connection, then for room for it.
+func (g *limitedListener) accept() (*conn.Line, error) {
 	for {
 		c, err := g.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		place, err := g.place(c.RemoteAddr())
+		place, err := g.waitForPlace(c.RemoteAddr())
 		if err == nil {
 			return g.watch.Line(c, place), nil
 		}
-		if err == conn.ErrCrowded && g.plain {
-			turnAway(c)
+		if err == conn.ErrCrowded && g.rejectsInPlainHTTP {
+			reject(c)
 		}
 		c.Close()
 		if err != conn.ErrCrowded {
 			return nil, err
 		}
-		g.crowded(c.RemoteAddr())
+		g.onOverLimit(c.RemoteAddr())
 	}
 }
 
-// tooMany is what a client is answered that has too many connections open.
-const tooMany = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 76\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
+// tooManyConnections is the response to a client that has too many connections open.
+const tooManyConnections = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 76\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
 	"429 Too Many Requests: your address has as many connections open as it may.\n"
 
-// turnAway tells a client why its connection is closed. A new connection has room for that, so it
-// does not wait.
-func turnAway(c net.Conn) {
+// reject sends the 429 response. A new connection's send buffer has room for it, so the write does
+// not block.
+func reject(c net.Conn) {
 	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
-	_, _ = io.WriteString(c, tooMany)
+	_, _ = io.WriteString(c, tooManyConnections)
 }
 
-// place waits for a place for a connection.
-func (g *gate) place(from net.Addr) (*conn.Place, error) {
-	defer g.places.Want(false)
+// waitForPlace waits until the connection limit has room for a connection.
+func (g *limitedListener) waitForPlace(from net.Addr) (*conn.Place, error) {
+	defer g.connLimit.Want(false)
 	for {
-		place, err := g.places.Take(from.String())
+		place, err := g.connLimit.Take(from.String())
 		if err != conn.ErrFull {
 			return place, err
 		}
-		g.places.Want(true)
-		// what ended in between did not tell
-		if place, err = g.places.Take(from.String()); err != conn.ErrFull {
+		g.connLimit.Want(true)
+		// a connection may have ended before Want(true)
+		if place, err = g.connLimit.Take(from.String()); err != conn.ErrFull {
 			return place, err
 		}
-		if g.places.Wait(g.closed) {
+		if g.connLimit.Wait(g.closed) {
 			return nil, net.ErrClosed
 		}
 	}
 }
 
-// Close stops accepting; connections stay. It may be called more than once.
-func (g *gate) Close() (err error) {
-	g.closing.Do(func() {
+// Close stops accepting and leaves connections open. It may be called more than once.
+func (g *limitedListener) Close() (err error) {
+	g.closeOnce.Do(func() {
 		close(g.closed)
 		err = g.Listener.Close()
 	})
 	return err
 }
 
-// plain is the gate for net/http when there is no TLS.
-type plain struct{ *gate }
+// plainListener is the listener of net/http without TLS.
+type plainListener struct{ *limitedListener }
 
-func (p plain) Accept() (net.Conn, error) {
+func (p plainListener) Accept() (net.Conn, error) {
 	line, err := p.accept()
 	if err != nil {
 		return nil, err
@@ -111,19 +111,19 @@ func (p plain) Accept() (net.Conn, error) {
 	return line.Plain(), nil
 }
 
-// queue is a listener whose connections come from elsewhere in the program.
-type queue struct {
-	addr    net.Addr
-	conns   chan net.Conn // from the handshakes to the engine, no capacity; nobody closes it
-	closing sync.Once
-	closed  chan struct{} // no values, closed by Close
+// handoffListener is a net.Listener whose connections come from another goroutine.
+type handoffListener struct {
+	addr      net.Addr
+	conns     chan net.Conn // from handshakes to the engine; unbuffered, never closed
+	closeOnce sync.Once
+	closed    chan struct{} // carries no values; closed by Close
 }
 
-func newQueue(a net.Addr) *queue {
-	return &queue{addr: a, conns: make(chan net.Conn), closed: make(chan struct{})}
+func newHandoffListener(a net.Addr) *handoffListener {
+	return &handoffListener{addr: a, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-func (q *queue) Accept() (net.Conn, error) {
+func (q *handoffListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-q.conns:
 		return c, nil
@@ -132,8 +132,8 @@ func (q *queue) Accept() (net.Conn, error) {
 	}
 }
 
-// put hands c to the engine, or ends it when the engine has stopped.
-func (q *queue) put(c net.Conn) {
+// handOff passes c to the engine, or closes c if the engine has stopped.
+func (q *handoffListener) handOff(c net.Conn) {
 	select {
 	case q.conns <- c:
 	case <-q.closed:
@@ -141,9 +141,9 @@ func (q *queue) put(c net.Conn) {
 	}
 }
 
-func (q *queue) Addr() net.Addr { return q.addr }
+func (q *handoffListener) Addr() net.Addr { return q.addr }
 
-func (q *queue) Close() error {
-	q.closing.Do(func() { close(q.closed) })
+func (q *handoffListener) Close() error {
+	q.closeOnce.Do(func() { close(q.closed) })
 	return nil
 }

@@ -15,21 +15,21 @@ import (
 	"weir/web/internal/conn"
 )
 
-// accept takes connections until the gate closes, or ctx ends, and gives each a handshake of its
-// own: net/http finds HTTP/2 only on a *tls.Conn and can be given HTTP/1 only by wrapping one, so
-// it must be known which it is before net/http has the connection.
-func (s *Server) accept(ctx context.Context, first, second *queue) error {
+// acceptTLS accepts connections until the listener closes or ctx ends, and starts a handshake in a
+// goroutine for each. The protocol must be known before net/http gets the connection: net/http
+// detects HTTP/2 only on a *tls.Conn, and HTTP/1 must be wrapped for the watch.
+func (s *Server) acceptTLS(ctx context.Context, first, second *handoffListener) error {
 	var handshakes sync.WaitGroup
 	defer handshakes.Wait()
 	for pause := time.Duration(0); ; {
-		line, err := s.gate.accept()
+		line, err := s.listener.accept()
 		switch {
 		case err == nil:
 			pause = 0
 			handshakes.Go(func() { s.handshake(ctx, line, first, second) })
-		case !temporary(err):
+		case !isTemporary(err):
 			return err
-		default: // descriptors have run out, say: wait, as net/http does
+		default: // such as no free file descriptor: wait, as net/http does
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			s.faults.Say("accept", fmt.Sprintf("server: %v; accepting again in %v", err, pause))
 			sleep(ctx, pause)
@@ -37,7 +37,7 @@ func (s *Server) accept(ctx context.Context, first, second *queue) error {
 	}
 }
 
-func temporary(err error) bool {
+func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
@@ -51,13 +51,13 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handshake makes line a TLS connection and hands it to the engine for what was agreed on. The
-// watch ends it when the client takes too long.
-func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *queue) {
+// handshake performs the TLS handshake and passes the connection to the engine for the negotiated
+// protocol. The watch closes it if the client takes too long.
+func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *handoffListener) {
 	line.Await()
 	t := tls.Server(line, s.certs.config)
 	if err := t.HandshakeContext(ctx); err != nil {
-		refuse(err)
+		rejectPlainHTTP(err)
 		line.Close()
 		who := line.RemoteAddr().String()
 		s.faults.Say("TLS "+client.Network(who).String(), fmt.Sprintf("server: TLS handshake with %v: %v", who, err))
@@ -67,16 +67,16 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	switch t.ConnectionState().NegotiatedProtocol {
 	case "h2":
 		line.Use()
-		second.put(t)
+		second.handOff(t)
 	case certificate.Challenge:
-		t.Close() // the challenge was answered by the certificate
+		t.Close() // the certificate was the answer to the challenge
 	default:
-		first.put(line.Over(t))
+		first.handOff(line.Over(t))
 	}
 }
 
-// refuse tells a client that speaks HTTP without TLS what is wrong.
-func refuse(err error) {
+// rejectPlainHTTP answers a client that speaks HTTP without TLS.
+func rejectPlainHTTP(err error) {
 	record, ok := errors.AsType[tls.RecordHeaderError](err)
 	if !ok || record.Conn == nil {
 		return

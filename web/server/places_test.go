@@ -18,8 +18,7 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// claimed is a listener whose connections seem to come from the addresses that the test gives, in
-// turn.
+// claimed is a listener whose connections appear to come from given addresses, in turn.
 type claimed struct {
 	net.Listener
 	mu    sync.Mutex
@@ -57,7 +56,7 @@ func claiming(t *testing.T, froms ...string) *claimed {
 	return &claimed{Listener: l, froms: froms}
 }
 
-// asks asks on a connection, and reports whether it is answered.
+// asks sends a request on a connection and reports whether it was answered.
 func asks(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	if _, err := io.WriteString(c, get); err != nil {
@@ -73,22 +72,22 @@ func asks(t *testing.T, c net.Conn) bool {
 	return err == nil
 }
 
-// gone reports whether the server has ended a connection, which it waits for.
+// gone waits until the server has closed a connection.
 func gone(t *testing.T, c net.Conn) {
 	t.Helper()
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
-		t.Errorf("a connection that should have given way is still open: %v", err)
+		t.Errorf("a connection that should have been replaced is still open: %v", err)
 	}
 }
 
-// rests waits until nothing is asked on any connection: a client has its answer a little before the
-// server waits again.
+// rests waits until no request is in progress on any connection: a client has its response slightly
+// before the server is idle.
 func rests(t *testing.T, s *running) {
 	t.Helper()
-	wait(t, "all connections are idle", func() bool { return s.gate.places.Idle() == s.gate.places.Open() })
+	wait(t, "all connections are idle", func() bool { return s.listener.connLimit.Idle() == s.listener.connLimit.Open() })
 }
 
-func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
+func TestNewConnectionReplacesTheLongestIdleOne(t *testing.T) {
 	s := start(t, Config{MaxConns: 3}, saying("here"))
 	idle := []net.Conn{dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)}
 	for _, c := range idle {
@@ -97,7 +96,7 @@ func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
 		}
 		rests(t, s)
 	}
-	for i := range 2 { // each renewed by a request: they are idle for as long as the clock can tell
+	for i := range 2 { // requests on the others have renewed them: the first ones are idle longest
 		if c := dial(t, s.addr); !asks(t, c) {
 			t.Errorf("new connection %d is not answered, though all others are idle", i)
 		}
@@ -105,18 +104,18 @@ func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
 		gone(t, idle[i])
 	}
 	if !asks(t, idle[2]) {
-		t.Error("the connection that was not the longest idle was ended")
+		t.Error("a connection that was not the longest idle was closed")
 	}
 	if n := s.Connections(); n != 3 {
 		t.Errorf("%d connections are open, want 3", n)
 	}
 }
 
-func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
+func TestConnectionsPerClientAreLimited(t *testing.T) {
 	lines := make(chan string, 16)
 	many := []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1", "192.0.2.1:3"}
 	l := claiming(t, append(many, "[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::3]:1", "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3")...)
-	s := start(t, Config{Listener: l, MaxConns: 100, MaxConnsPerClient: 2, Trusted: []string{"10.0.0.0/8"}, ErrorLog: func(line string) { lines <- line }}, saying("here"))
+	s := start(t, Config{Listener: l, MaxConns: 100, MaxConnsPerClient: 2, TrustedProxies: []string{"10.0.0.0/8"}, ErrorLog: func(line string) { lines <- line }}, saying("here"))
 	var open []net.Conn
 	next := func() net.Conn {
 		c := dial(t, s.addr)
@@ -131,7 +130,7 @@ func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
 	for range 3 {
 		next()
 	}
-	gone(t, first) // its client has three; the other client's are left alone
+	gone(t, first) // its client has three connections; the other client's are not affected
 	for i, c := range open[1:] {
 		if !asks(t, c) {
 			t.Errorf("connection %d was ended", i+2)
@@ -147,12 +146,12 @@ func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
 	}
 	for i, c := range open[7:] {
 		if !asks(t, c) {
-			t.Errorf("connection %d of loopback, or of a front, was ended", i+8)
+			t.Errorf("connection %d of loopback, or of a trusted proxy, was closed", i+8)
 		}
 	}
 }
 
-func TestAClientWhoseConnectionsAreAllBusyGetsNoMore(t *testing.T) {
+func TestClientWithBusyConnectionsGets429(t *testing.T) {
 	// from the handler; closed by the test
 	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	lines := make(chan string, 16)
@@ -174,7 +173,7 @@ func TestAClientWhoseConnectionsAreAllBusyGetsNoMore(t *testing.T) {
 		}
 	}
 	if said := <-lines; !strings.Contains(said, "192.0.2.1/32 has 1 connections") || len(lines) != 0 {
-		t.Errorf("the operator was told %q and %d lines more, want one line that names the client", said, len(lines))
+		t.Errorf("the log got %q and %d more lines, want one line that names the client", said, len(lines))
 	}
 	other := dial(t, s.addr)
 	io.WriteString(other, get)
@@ -195,7 +194,7 @@ func read(c *http.Client, url string) error {
 	return err
 }
 
-func TestConnectionsOfHTTP2And3Count(t *testing.T) {
+func TestHTTP2And3ConnectionsCountAgainstTheLimit(t *testing.T) {
 	a := certtest.New(t)
 	// from the handler; closed by the test
 	entered, leave := make(chan struct{}, 4), make(chan struct{})
@@ -225,7 +224,7 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	wait(t, "HTTP/2's and HTTP/3's connection count", func() bool { return s.Connections() == 2 })
 	h3 := &http3.Transport{TLSClientConfig: config}
 	defer h3.Close()
-	over3 := &http.Client{Transport: h3, Timeout: patience}
+	over3 := &http.Client{Transport: h3, Timeout: waitTimeout}
 	if err := ask(over3, "/"); err != nil {
 		t.Errorf("a new connection of HTTP/3 while others are idle: %v", err)
 	}
@@ -233,22 +232,22 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 		t.Errorf("another request on it: %v", err)
 	}
 	rests(t, s)
-	second := third() // the first two have given way: now over3's is the longest idle
+	second := third() // replaces the first two: now over3's is the longest idle
 	<-first.Context().Done()
 	ended := make(chan error, 1) // from the request to the test, one
 	go func() { ended <- ask(over2, "/busy") }()
-	<-entered // on a new connection of HTTP/2: over3's gave way
+	<-entered // on a new connection of HTTP/2, which replaced over3's
 	if n := s.Connections(); n != 2 {
 		t.Errorf("%d connections are open, want 2", n)
 	}
 	if err := ask(over2, "/"); err != nil {
 		t.Errorf("a second stream: %v", err)
 	}
-	wait(t, "second is no longer new", func() bool { return s.gate.places.Idle() == 1 })
-	third() // second is idle; a connection with a stream under way is not
+	wait(t, "second is no longer new", func() bool { return s.listener.connLimit.Idle() == 1 })
+	third() // second is idle; a connection with an active stream is not
 	<-second.Context().Done()
 	if err := context.Cause(second.Context()); !errors.As(err, new(*quic.ApplicationError)) {
-		t.Errorf("a connection of HTTP/3 that gave way ended with %v, want an application's error", err)
+		t.Errorf("a replaced HTTP/3 connection ended with %v, want an application error", err)
 	}
 	close(leave)
 	if err := <-ended; err != nil {

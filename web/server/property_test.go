@@ -13,10 +13,10 @@ import (
 	"weir/web/http1"
 )
 
-// TestNoStreamGivesMoreRequestsThanTheScannerSaw sends streams drawn from pieces that matter, cut
-// anywhere: the handler sees at most the requests that the scanner delimits, whole, and the
-// connection always ends.
-func TestNoStreamGivesMoreRequestsThanTheScannerSaw(t *testing.T) {
+// TestHandlerSeesNoMoreRequestsThanTheScanner sends streams made of critical pieces, cut at any
+// position. The handler must see at most the complete requests that the scanner delimits, and the
+// connection must always end.
+func TestHandlerSeesNoMoreRequestsThanTheScanner(t *testing.T) {
 	var whole atomic.Uint64
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil {
@@ -48,7 +48,7 @@ func TestNoStreamGivesMoreRequestsThanTheScannerSaw(t *testing.T) {
 	})
 }
 
-// scanned is how many whole requests the scanner delimits.
+// scanned returns the number of complete requests that the scanner delimits.
 func scanned(in string) uint64 {
 	s := http1.New(http1.Limits{})
 	for b := []byte(in); len(b) > 0; {

@@ -13,7 +13,7 @@ import (
 	"weir/web/internal/conn"
 )
 
-// quicServer serves HTTP/3 beside the others, on the UDP port of the same number.
+// quicServer serves HTTP/3 on the UDP port with the number of the TCP port.
 type quicServer struct {
 	http3.Server
 	packets   net.PacketConn
@@ -24,34 +24,34 @@ type quicServer struct {
 func newQUIC(s *Server) (*quicServer, error) {
 	at, ok := s.Addr().(*net.TCPAddr)
 	if !ok {
-		return nil, fmt.Errorf("server: HTTP/3 needs a TCP address to take the port of, not %v: leave HTTP3 out", s.Addr())
+		return nil, fmt.Errorf("server: HTTP/3 uses the port of the TCP address, but the address is %v: disable HTTP3", s.Addr())
 	}
 	packets, err := net.ListenPacket("udp", at.String())
 	if err != nil {
 		return nil, fmt.Errorf("server: HTTP/3: %w", err)
 	}
-	places := s.gate.places
+	places := s.listener.connLimit
 	q := &quicServer{packets: packets, transport: &quic.Transport{Conn: packets, VerifySourceAddress: func(net.Addr) bool { return places.Busy() }},
 		altSvc: fmt.Sprintf(`h3=":%d"; ma=2592000`, at.Port)}
-	rules := s.config.rules()
+	rules := s.config.connRules()
 	q.Server = http3.Server{
-		Handler: s, TLSConfig: http3.ConfigureTLSConfig(s.certs.config.Clone()), MaxHeaderBytes: s.config.headBytes(), IdleTimeout: rules.Idle,
+		Handler: s, TLSConfig: http3.ConfigureTLSConfig(s.certs.config.Clone()), MaxHeaderBytes: s.config.maxHeadBytes(), IdleTimeout: rules.Idle,
 		ConnContext: func(ctx context.Context, c *quic.Conn) context.Context {
-			return s.place(conn.WithStopping(ctx, s.ending), c)
+			return s.takePlaceHTTP3(conn.WithStopping(ctx, s.stopping), c)
 		},
 		QUICConfig: &quic.Config{HandshakeIdleTimeout: rules.Header, MaxIdleTimeout: rules.Idle, MaxIncomingStreams: 250},
 	}
 	return q, nil
 }
 
-// place gives a connection of HTTP/3 its place, or ends it.
-func (s *Server) place(ctx context.Context, c *quic.Conn) context.Context {
+// takePlaceHTTP3 counts an HTTP/3 connection against the connection limit, or closes it.
+func (s *Server) takePlaceHTTP3(ctx context.Context, c *quic.Conn) context.Context {
 	end := func() { _ = c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "") }
-	place, err := s.gate.places.Take(c.RemoteAddr().String())
+	place, err := s.listener.connLimit.Take(c.RemoteAddr().String())
 	if err != nil {
 		end()
 		if err == conn.ErrCrowded {
-			s.crowded(c.RemoteAddr())
+			s.reportOverLimit(c.RemoteAddr())
 		}
 		return ctx
 	}
@@ -60,7 +60,7 @@ func (s *Server) place(ctx context.Context, c *quic.Conn) context.Context {
 	return conn.WithPlace(ctx, place)
 }
 
-// advertise tells a client of HTTP/1 and 2 that there is HTTP/3.
+// advertise announces HTTP/3 to clients of HTTP/1 and HTTP/2 (RFC 7838).
 func (q *quicServer) advertise(h http.Header) { h["Alt-Svc"] = []string{q.altSvc} }
 
 func (q *quicServer) serve() error {

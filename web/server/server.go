@@ -19,46 +19,48 @@ import (
 
 // Server serves one address.
 type Server struct {
-	config Config
-	fronts client.Fronts
-	// before ErrorLog, so that strangers cannot fill it, nor stop the server where it takes nothing
-	faults  *lograte.Limiter
-	gate    *gate
-	watch   *conn.Watch
-	handler atomic.Pointer[http.Handler]
-	h1, h2  *http.Server // h2 is nil without TLS
-	certs   *certificates
-	h3      *quicServer // nil without
-	ran     atomic.Bool
-	base    context.Context // what every request's context comes from
-	ending  chan struct{}   // no values, closed by Run when the stop begins
-	hurry   context.Context // of a stop: ended by Cut
-	cut     context.CancelFunc
+	config         Config
+	trustedProxies client.TrustedProxies
+	// Rate limit in front of ErrorLog: clients cannot flood the log, and a log that blocks does not
+	// stop the server.
+	faults   *lograte.Limiter
+	listener *limitedListener
+	watch    *conn.Watch
+	handler  atomic.Pointer[http.Handler]
+	h1, h2   *http.Server // h2 is nil without TLS
+	certs    *certificates
+	h3       *quicServer // nil without HTTP/3
+	// Run was called
+	running      atomic.Bool
+	baseContext  context.Context // parent of every request's context
+	stopping     chan struct{}   // carries no values; closed by Run when shutdown starts
+	drainContext context.Context // ends the drain early; canceled by AbortDrain
+	cancelDrain  context.CancelFunc
 }
 
-// New listens. Until Run, connections wait in the kernel; a server that is not to run is closed by
-// Close.
+// New listens. Until Run, connections wait in the kernel. The caller must call Close on a server
+// that is not run.
 func New(h http.Handler, c Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, watch: conn.NewWatch(c.rules()), ending: make(chan struct{})}
-	s.fronts, _ = client.ReadFronts(c.Trusted) // validate has read them
+	s := &Server{config: c, watch: conn.NewWatch(c.connRules()), stopping: make(chan struct{})}
+	s.trustedProxies, _ = client.ParseTrustedProxies(c.TrustedProxies) // validate has checked them
 	s.faults = lograte.New(time.Minute, c.logf)
-	s.base = conn.WithStopping(context.Background(), s.ending)
-	s.hurry, s.cut = context.WithCancel(context.Background())
+	s.baseContext = conn.WithStopping(context.Background(), s.stopping)
+	s.drainContext, s.cancelDrain = context.WithCancel(context.Background())
 	s.SetHandler(h)
 	l, err := listen(c)
 	if err != nil {
 		return nil, err
 	}
-	s.gate = newGate(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.fronts), s.crowded)
-	s.h1 = s.engine()
+	s.listener = newLimitedListener(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.trustedProxies), s.reportOverLimit)
+	s.h1 = s.newEngine()
 	if c.TLS == nil {
-		s.gate.plain = true
+		s.listener.rejectsInPlainHTTP = true
 		return s, nil
 	}
-	if err := s.secure(); err != nil {
+	if err := s.setUpTLS(); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -76,23 +78,23 @@ func listen(c Config) (net.Listener, error) {
 	return l, nil
 }
 
-// engine is net/http with what it shares over versions. Its own timeouts are off for HTTP/1: the
-// watch's hold.
-func (s *Server) engine() *http.Server {
+// newEngine returns a net/http server with the settings that HTTP/1 and HTTP/2 share. For HTTP/1
+// the watch enforces timeouts instead of net/http.
+func (s *Server) newEngine() *http.Server {
 	return &http.Server{
-		Handler: s, ErrorLog: log.New(lines(s.said), "", 0), MaxHeaderBytes: s.config.headBytes(),
-		BaseContext: func(net.Listener) context.Context { return s.base }, ConnContext: conn.NewContext,
+		Handler: s, ErrorLog: log.New(lineWriter(s.logEngineLine), "", 0), MaxHeaderBytes: s.config.maxHeadBytes(),
+		BaseContext: func(net.Listener) context.Context { return s.baseContext }, ConnContext: conn.NewContext,
 	}
 }
 
-// secure makes what TLS adds: certificates, HTTP/2, HTTP/3.
-func (s *Server) secure() (err error) {
-	if s.certs, err = newCertificates(s.config.TLS, s.faults, s.gate.Addr()); err != nil {
+// setUpTLS creates what TLS adds: certificates, HTTP/2, HTTP/3.
+func (s *Server) setUpTLS() (err error) {
+	if s.certs, err = newCertificates(s.config.TLS, s.faults, s.listener.Addr()); err != nil {
 		return err
 	}
-	s.h2 = s.engine()
-	s.h2.IdleTimeout = s.config.rules().Idle
-	s.h2.ReadHeaderTimeout = s.config.rules().Header
+	s.h2 = s.newEngine()
+	s.h2.IdleTimeout = s.config.connRules().Idle
+	s.h2.ReadHeaderTimeout = s.config.connRules().Header
 	s.h2.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 250, SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
 	if s.config.HTTP3 {
 		s.h3, err = newQUIC(s)
@@ -100,14 +102,13 @@ func (s *Server) secure() (err error) {
 	return err
 }
 
-// Addr is the address that is listened on.
-func (s *Server) Addr() net.Addr { return s.gate.Addr() }
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// SetHandler makes h, which is not nil, answer the requests that come from now on. It may be called
-// at any time from any goroutine.
+// SetHandler makes h, which must not be nil, answer later requests. It is safe for concurrent use.
 func (s *Server) SetHandler(h http.Handler) { s.handler.Store(&h) }
 
-// ServeHTTP is for the engines.
+// ServeHTTP is called by the engines.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.h3 != nil && r.ProtoMajor < 3 {
 		s.h3.advertise(w.Header())
@@ -121,36 +122,37 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		place.Begin()
 		defer place.End()
 	}
-	if s.fronts != nil {
-		r = s.behindFront(r)
+	if s.trustedProxies != nil {
+		r = s.withForwardedClient(r)
 	}
-	if rules := s.config.rules(); r.ProtoMajor > 1 && rules.Grace > 0 {
-		guarded := newStream(w, r, rules)
-		defer guarded.end()
+	if rules := s.config.connRules(); r.ProtoMajor > 1 && rules.Grace > 0 {
+		guarded := newGuardedStream(w, r, rules)
+		defer guarded.finish()
 		w = guarded
 	}
 	(*s.handler.Load()).ServeHTTP(w, r)
 }
 
-// Connections is how many are open, idle ones included.
-func (s *Server) Connections() int { return s.gate.places.Open() }
+// Connections returns the number of open connections, idle ones included.
+func (s *Server) Connections() int { return s.listener.connLimit.Open() }
 
-// crowded tells that a client has as many connections as it may have.
-func (s *Server) crowded(from net.Addr) {
+// reportOverLimit logs that a client has as many connections as it may have.
+func (s *Server) reportOverLimit(from net.Addr) {
 	who := client.Network(from.String())
-	s.faults.Say(who.String(), fmt.Sprintf("server: %v has %d connections open, which is the limit for one client: another was closed; "+
-		"raise the limit (max_connections_per_client in a site), or name the address in trusted if it is a load balancer's", who, s.config.maxConnsPerClient()))
+	s.faults.Say(who.String(), fmt.Sprintf("server: %v has %d connections open, which is the limit for one client: a further one was closed; "+
+		"raise the limit (max_connections_per_client in a site), or add the address to trusted if it is a load balancer", who, s.config.maxConnsPerClient()))
 }
 
-// said takes a line of net/http.
-func (s *Server) said(line string) { s.faults.Say(line[:min(len(line), 40)], line) }
+// logEngineLine receives a log line of net/http.
+func (s *Server) logEngineLine(line string) { s.faults.Say(line[:min(len(line), 40)], line) }
 
-// Dropped is how many connections were ended because the client was too slow, or idle for too long.
+// Dropped returns the number of connections closed because the client was too slow or idle for too
+// long.
 func (s *Server) Dropped() int64 { return s.watch.Dropped() }
 
-// Close ends a server that is not to run. It may be called more than once.
+// Close releases a server that is not run. It may be called more than once.
 func (s *Server) Close() error {
-	err := s.gate.Close()
+	err := s.listener.Close()
 	if s.h3 != nil {
 		err = errors.Join(err, s.h3.close())
 	}
@@ -160,27 +162,27 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Cut ends a stop at once: what is not done is cut off. Before the stop, it has it end so. It may
-// be called at any time from any goroutine.
-func (s *Server) Cut() { s.cut() }
+// AbortDrain ends graceful shutdown at once: requests in progress are cut off. Called before
+// shutdown, it makes the later shutdown immediate. It is safe for concurrent use.
+func (s *Server) AbortDrain() { s.cancelDrain() }
 
-// ErrCutOff is what Run returns when not all connections were done within Drain.
-var ErrCutOff = errors.New("server: cut off")
+// ErrDrainTimeout is returned by Run if connections were still in use after DrainTimeout.
+var ErrDrainTimeout = errors.New("server: cut off")
 
-// Run serves until ctx ends, then stops as the package comment says. It may be called once. The
-// error is nil after a stop within Drain; otherwise it says what failed, or how many connections
-// were cut off.
+// Run serves until ctx ends, then shuts down as the package comment describes. It may be called
+// once. The error is nil after a shutdown within DrainTimeout; otherwise it says what failed, or
+// how many connections were cut off.
 func (s *Server) Run(ctx context.Context) error {
-	if s.ran.Swap(true) {
+	if s.running.Swap(true) {
 		return errors.New("server: Run was called twice: make another server with New")
 	}
 	serving, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watched := make(chan struct{}) // no values, closed here, for the watch
-	failed := make(chan error, 4)  // from the engines to here, one each at most
+	watched := make(chan struct{}) // carries no values; closed here, ends the watch
+	failed := make(chan error, 4)  // from the engines; at most one error each
 	var engines, watcher sync.WaitGroup
 	watcher.Go(func() { s.watch.Run(watched) })
-	for _, serve := range s.engines(serving) {
+	for _, serve := range s.serveFuncs(serving) {
 		engines.Go(func() { failed <- serve() })
 	}
 	var err error
@@ -189,22 +191,23 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	cancel()
-	close(s.ending)
-	err = errors.Join(err, s.stop(&engines))
+	close(s.stopping)
+	err = errors.Join(err, s.shutDown(&engines))
 	close(watched)
 	watcher.Wait()
 	s.faults.Flush(true)
 	return err
 }
 
-// engines are what must run beside one another; each ends when s is stopped.
-func (s *Server) engines(ctx context.Context) []func() error {
+// serveFuncs returns the functions that must run concurrently. Each returns when the server is shut
+// down.
+func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	if s.h2 == nil {
-		return []func() error{func() error { return s.h1.Serve(plain{s.gate}) }}
+		return []func() error{func() error { return s.h1.Serve(plainListener{s.listener}) }}
 	}
-	first, second := newQueue(s.Addr()), newQueue(s.Addr())
+	first, second := newHandoffListener(s.Addr()), newHandoffListener(s.Addr())
 	all := []func() error{
-		func() error { return s.accept(ctx, first, second) },
+		func() error { return s.acceptTLS(ctx, first, second) },
 		func() error { return s.h1.Serve(first) },
 		func() error { return s.h2.Serve(second) },
 	}
@@ -215,12 +218,12 @@ func (s *Server) engines(ctx context.Context) []func() error {
 	return all
 }
 
-// stop ends everything, within the drain time where it can.
-func (s *Server) stop(engines *sync.WaitGroup) error {
+// shutDown stops accepting, drains until DrainTimeout, and closes the rest.
+func (s *Server) shutDown(engines *sync.WaitGroup) error {
 	began := time.Now()
-	drain, cancel := context.WithTimeout(s.hurry, s.config.drain())
+	drain, cancel := context.WithTimeout(s.drainContext, s.config.drainTimeout())
 	defer cancel()
-	s.gate.Close()
+	s.listener.Close()
 	s.watch.Stop()
 	var shutdowns sync.WaitGroup
 	for _, engine := range []*http.Server{s.h1, s.h2} {
@@ -241,7 +244,7 @@ func (s *Server) stop(engines *sync.WaitGroup) error {
 		s.certs.close()
 	}
 	if n := s.watch.CloseAll(); n > 0 {
-		return fmt.Errorf("%w: %d connections, which were not done after %v", ErrCutOff, n, time.Since(began).Round(time.Millisecond))
+		return fmt.Errorf("%w: %d connections were still in use after %v", ErrDrainTimeout, n, time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

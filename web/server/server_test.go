@@ -16,14 +16,14 @@ import (
 	"weir/web/internal/conn"
 )
 
-// patience bounds waits for what must happen; nothing is expected to take that long.
-const patience = 30 * time.Second
+// waitTimeout bounds waits for something that must happen.
+const waitTimeout = 30 * time.Second
 
 // running is a server under test.
 type running struct {
 	*Server
 	addr string
-	stop func() error // stops it and gives what Run gave; may be called more than once
+	stop func() error // shuts the server down and returns the error of Run; idempotent
 }
 
 // start runs a server on a free port of the loopback until the test ends.
@@ -50,24 +50,24 @@ func start(t *testing.T, c Config, h http.Handler) *running {
 	return &running{Server: s, addr: s.Addr().String(), stop: stop}
 }
 
-// dial is a client's connection that ends with the test.
+// dial returns a client's connection, which is closed at the end of the test.
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitTimeout))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
-// wait waits until what is true.
+// wait polls until a condition holds.
 func wait(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v: %s does not hold", patience, what)
+			t.Fatalf("waited %v in vain: %s", waitTimeout, what)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func answer(t *testing.T, r *bufio.Reader) (*http.Response, string) {
 
 const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-func TestServesAndChangesItsHandlerWhileConnectionsStay(t *testing.T) {
+func TestSetHandlerKeepsConnectionsOpen(t *testing.T) {
 	s := start(t, Config{}, saying("old"))
 	c := dial(t, s.addr)
 	r := bufio.NewReader(c)
@@ -104,11 +104,11 @@ func TestServesAndChangesItsHandlerWhileConnectionsStay(t *testing.T) {
 		s.SetHandler(saying("new"))
 	}
 	if n := s.Connections(); n != 1 {
-		t.Errorf("%d connections, want the one", n)
+		t.Errorf("got %d connections, want the one", n)
 	}
 }
 
-func TestRefusesWhatCannotWork(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -121,9 +121,9 @@ func TestRefusesWhatCannotWork(t *testing.T) {
 		{Config{}, "no address"},
 		{Config{Addr: busy.Addr().String()}, "choose another port"},
 		{Config{Addr: "127.0.0.1:0", HTTP3: true}, "HTTP/3 needs TLS"},
-		{Config{Addr: "127.0.0.1:0", Trusted: []string{"lb"}}, `trusted has "lb"`},
+		{Config{Addr: "127.0.0.1:0", TrustedProxies: []string{"lb"}}, `trusted has "lb"`},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{}}, "CertFile and KeyFile, or ACME"},
-		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "a", KeyFile: "b", ACME: &ACME{}}}, "leave one out"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "a", KeyFile: "b", ACME: &ACME{}}}, "more than one source"},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "no-such", KeyFile: "no-such"}}, "cannot use the certificate"},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{ACME: &ACME{}}}, "the names"},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{ACME: &ACME{Names: []string{"a"}}}}, "Agreed"},
@@ -139,15 +139,15 @@ func TestRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-func TestRunTwiceIsRefused(t *testing.T) {
+func TestSecondRunIsRejected(t *testing.T) {
 	s := start(t, Config{}, saying(""))
-	wait(t, "the server runs", s.ran.Load)
+	wait(t, "the server runs", s.running.Load)
 	if err := s.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "twice") {
-		t.Errorf("a second Run gives %v", err)
+		t.Errorf("a second Run returned %v, want an error", err)
 	}
 }
 
-func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
+func TestShutdownCompletesRequestsInProgress(t *testing.T) {
 	// no values, closed by the handler, by the test
 	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
 	stopped := make(chan error, 1) // from stop, one
 	go func() { stopped <- s.stop() }()
 	if _, err := fresh.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("a connection on which nothing came gets %v, want its end", err)
+		t.Errorf("a connection without a byte: got %v, want EOF", err)
 	}
 	idle.Close()
 	close(leave)
@@ -171,7 +171,7 @@ func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
 		t.Errorf("answer %q, want it whole", body)
 	}
 	if err := <-stopped; err != nil {
-		t.Errorf("Run gives %v, want nil", err)
+		t.Errorf("Run returned %v, want nil", err)
 	}
 	if c, err := net.Dial("tcp", s.addr); err == nil {
 		c.Close()
@@ -179,37 +179,37 @@ func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
 	}
 }
 
-func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
+func TestShutdownClosesConnectionsAfterDrainTimeout(t *testing.T) {
 	entered := make(chan struct{}) // no values, closed by the handler
-	s := start(t, Config{Drain: 50 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := start(t, Config{DrainTimeout: 50 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-r.Context().Done()
 	}))
 	io.WriteString(dial(t, s.addr), get)
 	<-entered
-	if err := s.stop(); !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), "cut off: 1 connections") {
-		t.Errorf("Run gives %v, want that one connection was cut off", err)
+	if err := s.stop(); !errors.Is(err, ErrDrainTimeout) || !strings.Contains(err.Error(), "cut off: 1 connections") {
+		t.Errorf("Run returned %v, want that one connection was cut off", err)
 	}
 }
 
-func TestAStopIsCutShort(t *testing.T) {
+func TestAbortDrainEndsShutdown(t *testing.T) {
 	entered := make(chan struct{}) // no values, closed by the handler
-	s := start(t, Config{Drain: time.Hour}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := start(t, Config{DrainTimeout: time.Hour}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-conn.Stopping(r.Context())
 		s := r.Context().Value(http.ServerContextKey).(*http.Server).Handler.(*Server)
-		s.Cut()
+		s.AbortDrain()
 		<-r.Context().Done()
 	}))
 	io.WriteString(dial(t, s.addr), get)
 	<-entered
-	if err := s.stop(); !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), "cut off: 1 connections") {
-		t.Errorf("Run gives %v, want that one connection was cut off", err)
+	if err := s.stop(); !errors.Is(err, ErrDrainTimeout) || !strings.Contains(err.Error(), "cut off: 1 connections") {
+		t.Errorf("Run returned %v, want that one connection was cut off", err)
 	}
 }
 
-// echo takes a connection over and sends back what comes; it says goodbye when its request's
-// context ends.
+// echo hijacks a connection and sends back its input. It says "bye" when its request's context
+// ends.
 func echo(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
@@ -238,7 +238,7 @@ func expect(t *testing.T, r io.Reader, text string) {
 	}
 }
 
-func TestATakenOverConnectionIsNoHTTPAnyMore(t *testing.T) {
+func TestHijackedConnectionCarriesAnyBytes(t *testing.T) {
 	const early, late = "\x00 \r\n:\n", "\x01\x02\r \x00"
 	s := start(t, Config{}, echo(t))
 	for _, parts := range [][]string{{upgrade + early + late}, {upgrade, early, late}, {upgrade[:9], upgrade[9:] + early[:1], early[1:], late}} {
@@ -249,13 +249,13 @@ func TestATakenOverConnectionIsNoHTTPAnyMore(t *testing.T) {
 		r := bufio.NewReader(c)
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil || resp.StatusCode != 101 {
-			t.Fatalf("%v, %v", resp, err)
+			t.Fatalf("got %v, %v", resp, err)
 		}
 		expect(t, r, early+late)
 	}
 }
 
-func TestStopTellsWhoTookAConnectionOver(t *testing.T) {
+func TestShutdownNotifiesHijackedConnections(t *testing.T) {
 	s := start(t, Config{}, echo(t))
 	c := dial(t, s.addr)
 	io.WriteString(c, upgrade+"hello")
@@ -265,12 +265,12 @@ func TestStopTellsWhoTookAConnectionOver(t *testing.T) {
 	}
 	expect(t, r, "hello")
 	if err := s.stop(); err != nil {
-		t.Errorf("Run gives %v, want nil", err)
+		t.Errorf("Run returned %v, want nil", err)
 	}
 	expect(t, r, "bye")
 }
 
-func TestStopTellsAnswersThatHaveNoEnd(t *testing.T) {
+func TestShutdownNotifiesUnboundedResponses(t *testing.T) {
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "first")
 		http.NewResponseController(w).Flush()
@@ -290,7 +290,7 @@ func TestStopTellsAnswersThatHaveNoEnd(t *testing.T) {
 	expect(t, resp.Body, " last")
 }
 
-func TestAnUpgradeThatDoesNotHappenLeavesHTTP(t *testing.T) {
+func TestDeclinedUpgradeLeavesHTTP(t *testing.T) {
 	s := start(t, Config{}, saying("no"))
 	c := dial(t, s.addr)
 	io.WriteString(c, upgrade+get+upgrade+get)
@@ -318,7 +318,7 @@ func TestLimitPausesAcceptingWhileAllConnectionsAreBusy(t *testing.T) {
 	third := dial(t, s.addr)
 	io.WriteString(third, get)
 	if n := s.Connections(); n != 2 {
-		t.Errorf("%d connections are open, want two", n)
+		t.Errorf("got %d open connections, want 2", n)
 	}
 	leave <- struct{}{}
 	<-entered // the third: the one that was answered has become idle, and given way
@@ -328,7 +328,7 @@ func TestLimitPausesAcceptingWhileAllConnectionsAreBusy(t *testing.T) {
 	}
 }
 
-// failing is a listener that is out of descriptors a few times.
+// failing is a listener whose Accept fails a few times for lack of file descriptors.
 type failing struct {
 	net.Listener
 	faults chan error // from the test to Accept, filled beforehand
@@ -348,7 +348,7 @@ func (f failing) Accept() (net.Conn, error) {
 	}
 }
 
-func TestAcceptsAgainWhenDescriptorsWereShort(t *testing.T) {
+func TestAcceptResumesAfterTemporaryErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestAcceptsAgainWhenDescriptorsWereShort(t *testing.T) {
 		io.WriteString(client, get)
 		answer(t, bufio.NewReader(client))
 		if n := len(faults); n != 0 {
-			t.Errorf("%d faults were not met", n)
+			t.Errorf("%d errors of Accept were not consumed", n)
 		}
 	}
 }
@@ -379,7 +379,7 @@ func TestAPanicEndsItsConnectionOnly(t *testing.T) {
 	c, other := dial(t, s.addr), dial(t, s.addr)
 	fmt.Fprintf(c, "GET /panic HTTP/1.1\r\nHost: a\r\n\r\n")
 	if n, err := io.Copy(io.Discard, c); n != 0 {
-		t.Errorf("%d bytes, %v", n, err)
+		t.Errorf("got %d bytes, %v", n, err)
 	}
 	if line := <-logged; !strings.Contains(line, "on purpose") {
 		t.Errorf("log line %q", line)
@@ -388,8 +388,8 @@ func TestAPanicEndsItsConnectionOnly(t *testing.T) {
 	answer(t, bufio.NewReader(other))
 }
 
-func TestALogThatTakesNothingHoldsNothingUp(t *testing.T) {
-	takes := make(chan struct{}) // closed by the test: the log takes lines from then on
+func TestBlockedErrorLogDoesNotBlockServing(t *testing.T) {
+	takes := make(chan struct{}) // closed by the test: the log accepts lines from then on
 	s := start(t, Config{ErrorLog: func(string) { <-takes }}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("on purpose") }))
 	for range 3 {
 		c := dial(t, s.addr)

@@ -12,11 +12,11 @@ import (
 
 const moment = 300 * time.Millisecond
 
-// impatient drops within moments what a server would in earnest drop within half a minute; but for
-// heads, so that no machine is too slow to be served.
-var impatient = Config{HeaderTimeout: -1, IdleTimeout: moment, Grace: moment, Rate: 1 << 20}
+// impatient has timeouts of a fraction of a second instead of half a minute. It has no
+// HeaderTimeout, so that a slow machine can still be served.
+var impatient = Config{HeaderTimeout: -1, IdleTimeout: moment, SlowTransferGrace: moment, MinRate: 1 << 20}
 
-// served asks until it is answered: a stalled machine makes anybody's head slow.
+// served repeats a request until it is answered, since a stalled machine makes every client slow.
 func served(t *testing.T, addr string) {
 	t.Helper()
 	wait(t, "the service is available", func() bool {
@@ -25,7 +25,7 @@ func served(t *testing.T, addr string) {
 			return false
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(waitTimeout))
 		io.WriteString(c, get)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
@@ -36,8 +36,8 @@ func served(t *testing.T, addr string) {
 	})
 }
 
-// trickle opens n connections that each begin with text and go on with more, piece by piece, and
-// waits until the server has ended them all. Meanwhile the service must be there for others.
+// trickle opens n connections that send text and then more, piece by piece, and waits until the
+// server has closed all of them. Other clients must be served meanwhile.
 func trickle(t *testing.T, s *running, n int, text, more string) {
 	t.Helper()
 	var attackers sync.WaitGroup
@@ -56,15 +56,15 @@ func trickle(t *testing.T, s *running, n int, text, more string) {
 			}
 		})
 	}
-	ended := make(chan struct{}) // no values, closed when all attackers have gone
+	ended := make(chan struct{}) // carries no values; closed when all attackers have ended
 	go func() { attackers.Wait(); close(ended) }()
-	for limit := time.After(patience); ; {
+	for limit := time.After(waitTimeout); ; {
 		served(t, s.addr)
 		select {
 		case <-ended:
 			return
 		case <-limit:
-			t.Fatal("slow clients are still there")
+			t.Fatal("slow clients were not dropped")
 		default:
 		}
 	}
@@ -115,8 +115,8 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	for range n {
 		select {
 		case <-gone:
-		case <-time.After(patience):
-			t.Fatal("a client that reads nothing is still there")
+		case <-time.After(waitTimeout):
+			t.Fatal("a client that reads nothing was not dropped")
 		}
 		served(t, s.addr)
 	}
@@ -129,14 +129,15 @@ func TestIdleConnectionsAreDropped(t *testing.T) {
 	io.WriteString(c, get)
 	answer(t, r)
 	if _, err := r.ReadByte(); err == nil || timedOut(err) {
-		t.Errorf("an idle connection gets %v, want its end", err)
+		t.Errorf("an idle connection got %v, want EOF", err)
 	}
 	if n := s.Dropped(); n != 1 {
 		t.Errorf("%d connections were dropped, want one", n)
 	}
 }
 
-// outlast waits until the server has dropped connections that were opened after what must live.
+// outlast waits until the server has dropped connections that were opened later than the ones under
+// test.
 func outlast(t *testing.T, s *running) {
 	t.Helper()
 	for range 3 {
@@ -145,12 +146,12 @@ func outlast(t *testing.T, s *running) {
 		r := bufio.NewReader(c)
 		answer(t, r)
 		if _, err := r.ReadByte(); timedOut(err) {
-			t.Fatal("an idle connection is still there")
+			t.Fatal("an idle connection was not closed")
 		}
 	}
 }
 
-func TestConnectionsThatAreIdleOnPurposeLive(t *testing.T) {
+func TestEventStreamsAndUpgradedConnectionsMayBeIdle(t *testing.T) {
 	next := make(chan string) // from the test to the handler of events
 	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -186,7 +187,7 @@ func TestConnectionsThatAreIdleOnPurposeLive(t *testing.T) {
 	expect(t, r, "still here")
 }
 
-func TestAHandlerMayTakeItsTime(t *testing.T) {
+func TestSlowHandlerIsNotTimedOut(t *testing.T) {
 	// no values, closed by the handler, by the test
 	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

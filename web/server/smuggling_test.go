@@ -15,7 +15,7 @@ import (
 	"weir/web/http1"
 )
 
-// backend is a server that keeps the exact bytes it was sent, connection by connection.
+// backend is a server that records the exact bytes of each connection.
 type backend struct {
 	net.Listener
 	done  sync.WaitGroup
@@ -73,24 +73,25 @@ func (l locked) Write(p []byte) (int, error) {
 	return l.got.Write(p)
 }
 
-// requests holds what came to the strict scanner, and says how many requests it was.
+// requests checks the recorded bytes with the strict scanner and returns the number of complete
+// requests.
 func (b *backend) requests(t *testing.T) (n uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, got := range b.conns {
 		s := http1.New(http1.Limits{})
 		if at, v := s.Scan(got.Bytes()); v != nil {
-			t.Errorf("the backend was sent %q: %v at byte %d", got, v, at)
+			t.Errorf("the backend received %q: %v at byte %d", got, v, at)
 		}
 		if bytes.Contains(got.Bytes(), []byte("smuggled")) {
-			t.Errorf("the backend was sent a smuggled request: %q", got)
+			t.Errorf("the backend received a smuggled request: %q", got)
 		}
 		n += s.Requests()
 	}
 	return n
 }
 
-// proxied is a server in front of a backend that records.
+// proxied returns a server in front of a recording backend.
 func proxied(t *testing.T) (*running, *backend) {
 	b := newBackend(t)
 	transport := &http.Transport{}
@@ -102,9 +103,9 @@ func proxied(t *testing.T) (*running, *backend) {
 	return start(t, Config{}, p), b
 }
 
-// TestNoRequestIsSmuggledThroughAProxy sends each fault with a request hidden behind it. The
-// backend must see the good request before it, of the faulty one nothing or what is no whole
-// request, and never the hidden one.
+// TestNoRequestIsSmuggledThroughAProxy sends each malformed request with a request hidden behind
+// it. The backend must receive the valid request before it, nothing or an incomplete request of the
+// malformed one, and never the hidden one.
 func TestNoRequestIsSmuggledThroughAProxy(t *testing.T) {
 	type fault struct{ name, text string }
 	var all []fault
@@ -119,17 +120,17 @@ func TestNoRequestIsSmuggledThroughAProxy(t *testing.T) {
 			s, b := proxied(t)
 			status, _ := behind(t, s.addr, f.text, false)
 			if status[0] != '4' && status[0] != '5' {
-				t.Errorf("answer %s, want a refusal", status)
+				t.Errorf("got %s, want an error status", status)
 			}
 			if n := b.requests(t); n != 1 {
-				t.Errorf("the backend was sent %d whole requests, want the good one", n)
+				t.Errorf("the backend received %d complete requests, want 1, the valid one", n)
 			}
 		})
 	}
 }
 
-// TestWhatIsOddButCleanIsNormalised sends requests that are unusual but read alike by all.
-func TestWhatIsOddButCleanIsNormalised(t *testing.T) {
+// TestUnusualButValidRequestsAreNormalised sends unusual requests that all programs read alike.
+func TestUnusualButValidRequestsAreNormalised(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"chunk extensions", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;x=\"y\"\r\na\r\n0;z\r\n\r\n"},
 		{"a coding in capitals", "POST / HTTP/1.1\r\nHost: a\r\nTRANSFER-ENCODING:\t CHUNKED \r\n\r\n01\r\na\r\n000\r\n\r\n"},
@@ -151,7 +152,7 @@ func TestWhatIsOddButCleanIsNormalised(t *testing.T) {
 				}
 			}
 			if n := b.requests(t); n != 2 {
-				t.Errorf("the backend was sent %d requests, want two", n)
+				t.Errorf("the backend received %d requests, want 2", n)
 			}
 		})
 	}

@@ -9,67 +9,67 @@ import (
 	"weir/web/internal/conn"
 )
 
-// stream guards an exchange of HTTP/2 or HTTP/3, many of which share a connection, against a client
-// that gives or takes too slowly: the rules that the watch holds a connection of HTTP/1 to. The
-// library's own flow control decides when a write goes on, so what is timed is the write.
-type stream struct {
+// guardedStream applies the watch's rules against slow clients to an exchange of HTTP/2 or HTTP/3,
+// where many exchanges share a connection. The library's flow control decides when a write
+// proceeds, so guardedStream limits the time of each write.
+type guardedStream struct {
 	http.ResponseWriter
 	rules   conn.Rules
 	control *http.ResponseController
 
-	mu   sync.Mutex
-	over bool // guarded by mu: the handler has returned, the writer is no longer ours
+	mu       sync.Mutex
+	finished bool // guarded by mu: the handler has returned; do not use the writer
 
-	writer *time.Timer // owned by the goroutine that writes; nil until it does
+	writeTimer *time.Timer // owned by the goroutine that writes; nil until the first write
 }
 
-// atOnce is what is written under one time limit, in bytes.
-const atOnce = 16 << 10
+// maxWrite is the number of bytes that are written under one time limit.
+const maxWrite = 16 << 10
 
-func newStream(w http.ResponseWriter, r *http.Request, rules conn.Rules) *stream {
-	s := &stream{ResponseWriter: w, rules: rules, control: http.NewResponseController(w)}
+func newGuardedStream(w http.ResponseWriter, r *http.Request, rules conn.Rules) *guardedStream {
+	s := &guardedStream{ResponseWriter: w, rules: rules, control: http.NewResponseController(w)}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &streamBody{ReadCloser: r.Body, s: s}
+		r.Body = &guardedBody{ReadCloser: r.Body, stream: s}
 	}
 	return s
 }
 
 // Unwrap is for http.ResponseController.
-func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *guardedStream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// expire ends one side of the stream, unless the handler is done.
-func (s *stream) expire(set func(time.Time) error) {
+// expire ends one direction of the stream, unless the handler has returned.
+func (s *guardedStream) expire(set func(time.Time) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over {
+	if !s.finished {
 		set(time.Unix(1, 0))
 	}
 }
 
-// limit is how long the client may take for n bytes.
-func (s *stream) limit(n int64) time.Duration {
+// timeFor returns how long the client may take for n bytes.
+func (s *guardedStream) timeFor(n int64) time.Duration {
 	if s.rules.Rate <= 0 {
 		return s.rules.Grace
 	}
 	return max(s.rules.Grace, time.Duration(float64(n)/float64(s.rules.Rate)*1e9))
 }
 
-// timed runs what writes, at most for as long as atOnce bytes may take.
-func (s *stream) timed(write func() error) error {
-	if s.writer == nil {
-		s.writer = time.AfterFunc(s.limit(atOnce), func() { s.expire(s.control.SetWriteDeadline) })
+// withWriteTimeout runs a write within the time for maxWrite bytes.
+func (s *guardedStream) withWriteTimeout(write func() error) error {
+	if s.writeTimer == nil {
+		s.writeTimer = time.AfterFunc(s.timeFor(maxWrite), func() { s.expire(s.control.SetWriteDeadline) })
 	} else {
-		s.writer.Reset(s.limit(atOnce))
+		s.writeTimer.Reset(s.timeFor(maxWrite))
 	}
-	defer s.writer.Stop()
+	defer s.writeTimer.Stop()
 	return write()
 }
 
-// Write sends p, piece by piece.
-func (s *stream) Write(p []byte) (n int, err error) {
+// Write sends p in pieces of maxWrite bytes.
+func (s *guardedStream) Write(p []byte) (n int, err error) {
 	for {
-		piece := p[n:min(len(p), n+atOnce)]
-		err = s.timed(func() error {
+		piece := p[n:min(len(p), n+maxWrite)]
+		err = s.withWriteTimeout(func() error {
 			m, err := s.ResponseWriter.Write(piece)
 			n += m
 			return err
@@ -81,40 +81,41 @@ func (s *stream) Write(p []byte) (n int, err error) {
 }
 
 // FlushError is for http.ResponseController.
-func (s *stream) FlushError() error { return s.timed(s.control.Flush) }
+func (s *guardedStream) FlushError() error { return s.withWriteTimeout(s.control.Flush) }
 
 // Flush implements http.Flusher.
-func (s *stream) Flush() { s.FlushError() }
+func (s *guardedStream) Flush() { s.FlushError() }
 
-// end is called when the handler has returned. What the library still holds back it sends then,
-// within a deadline of its own.
-func (s *stream) end() {
+// finish is called when the handler has returned. The library sends buffered data afterwards,
+// within a last deadline.
+func (s *guardedStream) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	s.control.SetWriteDeadline(time.Now().Add(s.limit(atOnce)))
+	s.finished = true
+	s.control.SetWriteDeadline(time.Now().Add(s.timeFor(maxWrite)))
 }
 
-// streamBody is a request's body under the same guard.
-type streamBody struct {
+// guardedBody limits the time of reading a request's body.
+type guardedBody struct {
 	io.ReadCloser
-	s      *stream
-	timer  *time.Timer // nil until the first Read
-	got    int64
-	waited time.Duration
+	stream    *guardedStream
+	readTimer *time.Timer // nil until the first Read
+	bytesRead int64
+	// spent in Read so far
+	timeWaited time.Duration
 }
 
-func (b *streamBody) Read(p []byte) (int, error) {
-	left := max(1, b.s.limit(b.got)-b.waited)
-	if b.timer == nil {
-		b.timer = time.AfterFunc(left, func() { b.s.expire(b.s.control.SetReadDeadline) })
+func (b *guardedBody) Read(p []byte) (int, error) {
+	left := max(1, b.stream.timeFor(b.bytesRead)-b.timeWaited)
+	if b.readTimer == nil {
+		b.readTimer = time.AfterFunc(left, func() { b.stream.expire(b.stream.control.SetReadDeadline) })
 	} else {
-		b.timer.Reset(left)
+		b.readTimer.Reset(left)
 	}
 	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
-	b.timer.Stop()
-	b.waited += time.Since(began)
-	b.got += int64(n)
+	b.readTimer.Stop()
+	b.timeWaited += time.Since(began)
+	b.bytesRead += int64(n)
 	return n, err
 }

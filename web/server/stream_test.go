@@ -12,14 +12,14 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// multiplexed are clients of the versions that share a connection among requests.
+// multiplexed returns clients of the versions that share a connection among requests.
 func multiplexed(t *testing.T, a *certtest.Authority, s *running) map[string]*http.Client {
 	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"}}
 	t.Cleanup(func() { h3.Close() })
-	return map[string]*http.Client{"HTTP/2": browser(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: patience}}
+	return map[string]*http.Client{"HTTP/2": browser(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: waitTimeout}}
 }
 
-// at is a URL that either client finds the server by.
+// at returns a URL of the server.
 func at(s *running, path string) string { return "https://" + s.addr + path }
 
 func TestSlowStreamsAreDropped(t *testing.T) {
@@ -47,8 +47,8 @@ func TestSlowStreamsAreDropped(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: no error", what)
 			}
-		case <-time.After(patience):
-			t.Fatalf("%s is still there", what)
+		case <-time.After(waitTimeout):
+			t.Fatalf("%s: was not ended", what)
 		}
 	}
 	for version, c := range multiplexed(t, a, s) {
@@ -69,7 +69,7 @@ func TestSlowStreamsAreDropped(t *testing.T) {
 	}
 }
 
-func TestStreamsThatAreIdleOnPurposeLive(t *testing.T) {
+func TestEventStreamsOverHTTP2And3MayBeIdle(t *testing.T) {
 	a := certtest.New(t)
 	next := make(chan string) // from the test to the handler of events
 	c := impatient

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// faulty are streams that some programs read in another way than others, and how each is answered.
+// faulty are requests that programs read differently, each with the status of the answer.
 var faulty = []struct{ name, text, status string }{
 	{"both lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nX", "400"},
 	{"two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nXX", "400"},
@@ -39,8 +39,7 @@ var faulty = []struct{ name, text, status string }{
 	{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "400"},
 }
 
-// chunkFaults are faults in a chunked body, for which the handler sees an error where it reads the
-// body.
+// chunkFaults are malformed chunked bodies: the handler gets an error when it reads the body.
 var chunkFaults = []struct{ name, body string }{
 	{"a prefix", "0x1\r\na\r\n0\r\n\r\n"},
 	{"a sign", "+1\r\na\r\n0\r\n\r\n"},
@@ -56,14 +55,14 @@ var chunkFaults = []struct{ name, body string }{
 	{"a bare LF in the trailers", "0\r\nX: a\n\r\n"},
 }
 
-// smuggled is what a fault may hide: no handler may see it.
+// smuggled is a request hidden behind a malformed one: no handler may see it.
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// seeing reads bodies, and fails the test when the smuggled request comes through.
+// seeing reads bodies, and fails the test if it sees the smuggled request.
 func seeing(t *testing.T, bodies *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/smuggled" {
-			t.Errorf("the smuggled request came through")
+			t.Errorf("the handler received the smuggled request")
 		}
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			http.Error(w, "bad body", 400)
@@ -76,8 +75,8 @@ func seeing(t *testing.T, bodies *atomic.Int64) http.Handler {
 	})
 }
 
-// behind sends a good request, and the text in two ways, and gives what comes after the good
-// answer.
+// behind sends a valid request followed by text, in one write or apart. It returns the response
+// that follows the one to the valid request.
 func behind(t *testing.T, addr, text string, apart bool) (status, body string) {
 	t.Helper()
 	c := dial(t, addr)
@@ -88,33 +87,33 @@ func behind(t *testing.T, addr, text string, apart bool) (status, body string) {
 		io.WriteString(c, get)
 	}
 	if _, body := answer(t, r); body != "good" {
-		t.Errorf("the request before is answered %q", body)
+		t.Errorf("the valid request before: got %q", body)
 	}
 	if apart {
 		io.WriteString(c, text+smuggled)
 	}
 	resp, body := answer(t, r)
 	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
-		t.Errorf("behind the refusal comes more, or %v, want the end", err)
+		t.Errorf("after the rejection: got more bytes or %v, want EOF", err)
 	}
 	return resp.Status, body
 }
 
-func TestFaultyHeadsAreRefused(t *testing.T) {
+func TestMalformedHeadsAreRejected(t *testing.T) {
 	s := start(t, Config{}, seeing(t, new(atomic.Int64)))
 	for _, f := range faulty {
 		t.Run(f.name, func(t *testing.T) {
 			for _, apart := range []bool{false, true} {
 				status, body := behind(t, s.addr, f.text, apart)
 				if !strings.HasPrefix(status, f.status) || !strings.HasPrefix(body, "Refused: ") {
-					t.Errorf("answer %s with %q, want %s and the reason", status, body, f.status)
+					t.Errorf("got %s with %q, want %s and the reason", status, body, f.status)
 				}
 			}
 		})
 	}
 }
 
-func TestFaultyChunksAreRefused(t *testing.T) {
+func TestMalformedChunksAreRejected(t *testing.T) {
 	var bodies atomic.Int64
 	s := start(t, Config{}, seeing(t, &bodies))
 	for _, f := range chunkFaults {
@@ -122,24 +121,24 @@ func TestFaultyChunksAreRefused(t *testing.T) {
 			for _, apart := range []bool{false, true} {
 				text := "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + f.body
 				if status, _ := behind(t, s.addr, text, apart); !strings.HasPrefix(status, "400") {
-					t.Errorf("answer %s, want 400", status)
+					t.Errorf("got %s, want 400", status)
 				}
 			}
 		})
 	}
 	if n := bodies.Load(); n != 0 {
-		t.Errorf("%d faulty bodies were taken for whole ones", n)
+		t.Errorf("%d malformed bodies were read as complete, want 0", n)
 	}
 }
 
-func TestAFaultDoesNotDisturbTheRequestBeforeIt(t *testing.T) {
+func TestEarlierPipelinedRequestIsAnsweredBeforeAViolation(t *testing.T) {
 	// no values, closed by the handler, by the test
 	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-leave
 		if err := r.Context().Err(); err != nil {
-			t.Errorf("its context ended: %v", err)
+			t.Errorf("the context of the request before ended: %v", err)
 		}
 		io.WriteString(w, "good")
 	}))
@@ -153,6 +152,6 @@ func TestAFaultDoesNotDisturbTheRequestBeforeIt(t *testing.T) {
 		t.Errorf("answer %q", body)
 	}
 	if resp, body := answer(t, r); resp.StatusCode != 400 || !strings.Contains(body, "LF alone") {
-		t.Errorf("then %s with %q, want 400 and the reason", resp.Status, body)
+		t.Errorf("then got %s with %q, want 400 and the reason", resp.Status, body)
 	}
 }

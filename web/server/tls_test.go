@@ -29,7 +29,7 @@ var shows = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %s", r.Proto, secure, body)
 })
 
-// files is a new certificate in dir, over the one that may be there.
+// files writes a new certificate to dir, replacing an earlier one.
 func files(t *testing.T, a *certtest.Authority, dir, name string) *TLS {
 	f := new(TLS)
 	f.CertFile, f.KeyFile = a.Files(t, dir, name)
@@ -54,10 +54,10 @@ func browser(t *testing.T, a *certtest.Authority, addr string, protocols ...stri
 	tr.Protocols.SetHTTP1(true)
 	tr.Protocols.SetHTTP2(len(protocols) == 0)
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: patience}
+	return &http.Client{Transport: tr, Timeout: waitTimeout}
 }
 
-// fetch posts "hello" and gives the answer.
+// fetch posts "hello" and returns the response.
 func fetch(t *testing.T, c *http.Client) (*http.Response, string) {
 	t.Helper()
 	resp, err := c.Post("https://weir.test/", "text/plain", strings.NewReader("hello"))
@@ -76,11 +76,11 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true}, shows)
 	if _, body := fetch(t, browser(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
-		t.Errorf("HTTP/1.1 is answered %q", body)
+		t.Errorf("HTTP/1.1: got %q", body)
 	}
 	resp, body := fetch(t, browser(t, a, s.addr))
 	if body != "HTTP/2.0 h2 hello" {
-		t.Errorf("HTTP/2 is answered %q", body)
+		t.Errorf("HTTP/2: got %q", body)
 	}
 	_, port, _ := net.SplitHostPort(s.addr)
 	if alt := resp.Header.Get("Alt-Svc"); !strings.HasPrefix(alt, `h3=":`+port+`"`) {
@@ -88,17 +88,17 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	}
 	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"}}
 	defer h3.Close()
-	resp, err := (&http.Client{Transport: h3, Timeout: patience}).Post("https://"+s.addr+"/", "text/plain", strings.NewReader("hello"))
+	resp, err := (&http.Client{Transport: h3, Timeout: waitTimeout}).Post("https://"+s.addr+"/", "text/plain", strings.NewReader("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(resp.Body)
 	if resp.Body.Close(); string(text) != "HTTP/3.0 h3 hello" || err != nil {
-		t.Errorf("HTTP/3 is answered %q, %v", text, err)
+		t.Errorf("HTTP/3: got %q, %v", text, err)
 	}
 }
 
-// secure is a TLS connection that wants HTTP/1.1.
+// secure returns a TLS connection that negotiates HTTP/1.1.
 func secure(t *testing.T, a *certtest.Authority, addr string) *tls.Conn {
 	c := tls.Client(dial(t, addr), &tls.Config{RootCAs: a.Pool, ServerName: "weir.test", NextProtos: []string{"http/1.1"}})
 	if err := c.Handshake(); err != nil {
@@ -107,7 +107,7 @@ func secure(t *testing.T, a *certtest.Authority, addr string) *tls.Conn {
 	return c
 }
 
-func TestOverTLSItIsAsStrict(t *testing.T) {
+func TestFramingIsCheckedOverTLS(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, saying("good"))
 	c := secure(t, a, s.addr)
@@ -117,11 +117,11 @@ func TestOverTLSItIsAsStrict(t *testing.T) {
 		t.Errorf("answer %q", body)
 	}
 	if resp, _ := answer(t, r); resp.StatusCode != 400 {
-		t.Errorf("a bare LF is answered %s", resp.Status)
+		t.Errorf("bare LF: got %s, want 400", resp.Status)
 	}
 }
 
-func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
+func TestConnectionsOverTLSCanBeHijacked(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, echo(t))
 	c := secure(t, a, s.addr)
@@ -137,16 +137,16 @@ func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
 	expect(t, r, "bye")
 }
 
-func TestStopEndsConnectionsThatOnlyShookHands(t *testing.T) {
+func TestShutdownClosesConnectionsAfterTheHandshake(t *testing.T) {
 	a := certtest.New(t)
-	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), Drain: time.Hour}, shows)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), DrainTimeout: time.Hour}, shows)
 	c := secure(t, a, s.addr)
 	wait(t, "the connection is with the engine", func() bool { return s.Connections() == 1 })
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
-		t.Errorf("the connection gets %v, want its end", err)
+		t.Errorf("the connection got %v, want EOF", err)
 	}
 }
 
@@ -156,11 +156,11 @@ func TestSlowHandshakesAreDropped(t *testing.T) {
 	c := dial(t, s.addr)
 	io.WriteString(c, "\x16\x03\x01")
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
-		t.Errorf("a handshake that does not go on gets %v, want its end", err)
+		t.Errorf("a stalled handshake got %v, want EOF", err)
 	}
 }
 
-func TestPlainHTTPOnATLSPortIsTold(t *testing.T) {
+func TestPlainHTTPOnATLSPortIsAnswered400(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, shows)
 	c := dial(t, s.addr)
@@ -179,7 +179,7 @@ func TestStopWithIdleHTTP2Connections(t *testing.T) {
 	}
 }
 
-// name is what the certificate that a new client gets is for.
+// name returns the name on the certificate that a new client receives.
 func name(t *testing.T, addr string) string {
 	c := tls.Client(dial(t, addr), &tls.Config{InsecureSkipVerify: true})
 	defer c.Close()
@@ -225,12 +225,12 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 func TestCertificatesByACME(t *testing.T) {
 	a := certtest.New(t)
 	var s *running
-	started := make(chan struct{}) // no values, closed when s is there
+	started := make(chan struct{}) // carries no values; closed when s is set
 	a.Serve(t, func() string { <-started; return s.addr })
 	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	config := Config{
 		TLS:      &TLS{ACME: &ACME{Names: []string{"weir.test"}, Agreed: true, Dir: t.TempDir(), CA: a.URL + "/directory", CARoots: roots}},
-		ErrorLog: func(string) {}, // handshakes before there is a certificate fail
+		ErrorLog: func(string) {}, // handshakes fail before there is a certificate
 	}
 	s = start(t, config, shows)
 	close(started)
@@ -245,6 +245,6 @@ func TestCertificatesByACME(t *testing.T) {
 		return true
 	})
 	if got := len(s.h2.TLSNextProto); got == 0 {
-		t.Error("HTTP/2 is not served")
+		t.Error("got another protocol than HTTP/2")
 	}
 }

@@ -15,28 +15,28 @@ import (
 // block is a block of a site file that is being turned into a component.
 type block struct {
 	*hclsyntax.Block
-	*loading
+	*loader
 }
 
-// loading is what is known of a file while it is read.
-type loading struct {
-	surroundings
-	diags     hcl.Diagnostics
-	closers   []io.Closer
-	server    *Server        // what the block server says
-	scope     []string       // the blocks around what is read, the outermost first
-	alike     map[string]int // how many have had an identity so far
-	upstreams []upstreams
-	whole     hcl.Range            // where the file begins, for what has no place in it
-	places    map[string]hcl.Range // of components, by what the composition calls them
+// loader holds the state of reading one site file.
+type loader struct {
+	environment
+	diags          hcl.Diagnostics
+	closers        []io.Closer
+	server         *Server        // the block server
+	scope          []string       // the enclosing blocks, outermost first
+	identityCounts map[string]int // number of blocks read so far with each identity
+	upstreams      []proxyUpstreams
+	fileStart      hcl.Range            // the position of errors that have no other
+	positions      map[string]hcl.Range // of components, by their Traits.Position
 }
 
-// fail notes what is wrong, where, and what to do.
-func (l *loading) fail(at hcl.Range, summary, detail string) {
+// addError adds an error with its position. summary says what is wrong, detail what to do.
+func (l *loader) addError(at hcl.Range, summary, detail string) {
 	l.diags = l.diags.Append(&hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
 }
 
-// decode fills in the fields of a config from the attributes of the block.
+// decode fills a config from the attributes of the block. It reports whether that succeeded.
 func (b *block) decode(config any) bool {
 	attributes := *b.Body
 	attributes.Blocks = nil
@@ -45,45 +45,46 @@ func (b *block) decode(config any) bool {
 	return !diags.HasErrors()
 }
 
+// hasNoBlocks reports whether the block contains no blocks, and adds an error if it does.
 func (b *block) hasNoBlocks() bool {
 	for _, inner := range b.Body.Blocks {
-		b.fail(inner.TypeRange, "Component inside "+b.Type, fmt.Sprintf("%s has no components inside. Put %s before or behind it.", b.Type, inner.Type))
+		b.addError(inner.TypeRange, "Component inside "+b.Type, fmt.Sprintf("%s has no components inside. Put %s before or behind it.", b.Type, inner.Type))
 		return false
 	}
 	return true
 }
 
-// name is the label of the block, or what else it is called.
-func (b *block) name(other string) string {
+// labelOr returns the label of the block, or other if it has none.
+func (b *block) labelOr(other string) string {
 	if len(b.Labels) == 0 {
 		return other
 	}
 	return b.Labels[0]
 }
 
-// place is what the composition calls where a block stands, for its errors.
-func (l *loading) place(b *hclsyntax.Block) string {
+// position returns a block's position as the composition's errors quote it, and remembers it.
+func (l *loader) position(b *hclsyntax.Block) string {
 	r := b.TypeRange
 	name := fmt.Sprintf("%s:%d,%d", r.Filename, r.Start.Line, r.Start.Column)
-	l.places[name] = r
+	l.positions[name] = r
 	return name
 }
 
-// finish gives a component its name and place, and remembers that it is to be closed.
-func (b *block) finish(c web.Component) web.Component {
+// register sets a component's name and position, and has the site close it.
+func (b *block) register(c web.Component) web.Component {
 	if closer, ok := c.(io.Closer); ok {
 		b.closers = append(b.closers, closer)
 	}
-	return b.named(c)
+	return b.withName(c)
 }
 
-// named gives a component its name and place.
-func (b *block) named(c web.Component) web.Component {
+// withName sets a component's name and position.
+func (b *block) withName(c web.Component) web.Component {
 	if p, ok := c.(*proxy.Proxy); ok {
-		b.upstreams = append(b.upstreams, upstreams{b.name(b.Type), p.Upstreams})
+		b.upstreams = append(b.upstreams, proxyUpstreams{b.labelOr(b.Type), p.Upstreams})
 	}
 	if len(b.Labels) > 1 {
-		b.fail(b.LabelRanges[1], "Too many labels", fmt.Sprintf("%s has one label at most: its name in drawings.", b.Type))
+		b.addError(b.LabelRanges[1], "Too many labels", fmt.Sprintf("%s has one label at most: its name in drawings.", b.Type))
 	}
-	return web.With(c, web.Traits{Name: b.name(b.Type), Place: b.place(b.Block)})
+	return web.WithTraits(c, web.Traits{Name: b.labelOr(b.Type), Position: b.position(b.Block)})
 }

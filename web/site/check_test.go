@@ -12,9 +12,9 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// TestCheckingLeavesNoTrace: no file is made, and no upstream is asked, whom a site that is loaded
-// asks at once.
-func TestCheckingLeavesNoTrace(t *testing.T) {
+// TestCheckHasNoSideEffects checks that Check creates no file and contacts no upstream, which
+// loading does at once.
+func TestCheckHasNoSideEffects(t *testing.T) {
 	var asked atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer up.Close()
@@ -32,7 +32,7 @@ func TestCheckingLeavesNoTrace(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(log); err == nil || asked.Load() != 0 {
-		t.Errorf("the log: %v; an upstream was asked %d times", err, asked.Load())
+		t.Errorf("the log file: %v, want none; the upstream got %d requests, want 0", err, asked.Load())
 	}
 	if s, err = Load(file, nil); err != nil {
 		t.Fatal(err)

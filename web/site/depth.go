@@ -5,14 +5,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxDepth is how deep a site file may nest. The parser of HCL calls itself for each level, and a
-// stack that overflows ends the process: with it a site that runs, whose file has become rubbish.
+// maxDepth is the maximum nesting depth of a site file. The HCL parser recurses for each level, and
+// a stack overflow would end the process, with the site that is running in it.
 const maxDepth = 100
 
-// tooDeep finds where a text is nested too deep. Signs before a term count as levels, since the
-// parser takes them so.
-func tooDeep(text []byte, file string) (at hcl.Range, deep bool) {
-	// what is wrong with them, the parser says
+// findTooDeep reports whether a text is nested too deeply, and where. Unary operators before a term
+// count as levels, since the parser recurses for each.
+func findTooDeep(text []byte, file string) (at hcl.Range, deep bool) {
+	// the parser reports invalid tokens
 	tokens, _ := hclsyntax.LexConfig(text, file, hcl.InitialPos)
 	depth, signs := 0, 0
 	for _, t := range tokens {
@@ -22,7 +22,7 @@ func tooDeep(text []byte, file string) (at hcl.Range, deep bool) {
 		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
 		default:
 			signs = 0
-			depth += level(t.Type)
+			depth += depthChange(t.Type)
 		}
 		if depth+signs > maxDepth {
 			return t.Range, true
@@ -31,8 +31,9 @@ func tooDeep(text []byte, file string) (at hcl.Range, deep bool) {
 	return hcl.Range{}, false
 }
 
-// level is 1 for what opens a level, and -1 for what closes one.
-func level(t hclsyntax.TokenType) int {
+// depthChange returns 1 for a token that opens a level, -1 for one that closes a level, otherwise
+// 0.
+func depthChange(t hclsyntax.TokenType) int {
 	switch t {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc,
 		hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:

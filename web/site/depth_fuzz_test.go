@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 )
 
-// FuzzDepth holds that what is not too deep can be parsed without the stack's end, and that what is
-// says where.
+// FuzzDepth checks that a text within the limit can be parsed without a stack overflow, and that
+// the error for others has a position.
 func FuzzDepth(f *testing.F) {
 	for _, seed := range []string{
 		"files { dir = \"www\" }", strings.Repeat("a {\n", 200), "a = " + strings.Repeat("(", 99), "a = " + strings.Repeat("-", 200) + "1", "a = \"" + strings.Repeat("${\"", 60),
@@ -19,10 +19,10 @@ func FuzzDepth(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, times uint8) {
 		text = strings.Repeat(text, int(times))
-		if len(text) > 4<<10 { // the parser of HCL takes long over long rubbish
+		if len(text) > 4<<10 { // the HCL parser is slow on long invalid text
 			return
 		}
-		at, deep := tooDeep([]byte(text), "site.hcl")
+		at, deep := findTooDeep([]byte(text), "site.hcl")
 		if !deep {
 			_, _ = hclparse.NewParser().ParseHCL([]byte(text), "site.hcl")
 			return

@@ -13,7 +13,7 @@ import (
 	"weir/web/site"
 )
 
-// running is a site file that is served behind a front on the loopback.
+// running is a site file that is served behind a trusted proxy on the loopback.
 type running struct {
 	live *site.Live
 	url  string
@@ -53,7 +53,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-func TestLogLimitsAndConditionsSeeTheClientBehindATrustedFront(t *testing.T) {
+func TestLogLimitsAndConditionsSeeTheClientBehindATrustedProxy(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	text := `
 		server { trusted = ["127.0.0.0/8"] }
@@ -79,7 +79,7 @@ func TestLogLimitsAndConditionsSeeTheClientBehindATrustedFront(t *testing.T) {
 		}
 		text { text = "hello" }
 	`
-	s := served(t, text, server.Config{Trusted: []string{"127.0.0.0/8"}}, nil)
+	s := served(t, text, server.Config{TrustedProxies: []string{"127.0.0.0/8"}}, nil)
 	for _, c := range []struct {
 		path, from, key, inside string
 		status                  int
@@ -108,7 +108,7 @@ func TestLogLimitsAndConditionsSeeTheClientBehindATrustedFront(t *testing.T) {
 	}
 }
 
-func TestALimitByAFieldHoldsByAddressForWhoDoesNotComeFromAFront(t *testing.T) {
+func TestLimitByFieldAppliesByAddressWithoutTrustedProxy(t *testing.T) {
 	text := `
 		server { trusted = ["10.0.0.1"] }
 		limit_rate {
@@ -118,7 +118,7 @@ func TestALimitByAFieldHoldsByAddressForWhoDoesNotComeFromAFront(t *testing.T) {
 		}
 		text { text = "hello" }
 	`
-	s := served(t, text, server.Config{Trusted: []string{"10.0.0.1"}}, nil)
+	s := served(t, text, server.Config{TrustedProxies: []string{"10.0.0.1"}}, nil)
 	defer s.stop()
 	if resp, _ := webtest.Get(t, s.url, "X-Key", "a"); resp.StatusCode != http.StatusOK {
 		t.Errorf("the first request: got %d, want 200", resp.StatusCode)

@@ -6,9 +6,9 @@ import (
 	"weir/web"
 )
 
-// guard is a kind with two pipelines inside: allowed and refused. Without them it stands in its
-// pipeline as a plain component.
-func guard[C any](about string, make func(b *block, config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
+// guardKind returns a kind with two pipelines inside, the blocks allowed and refused. Without them
+// it is a plain component of its pipeline.
+func guardKind[C any](about string, make func(b *block, config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C
 		var allowed web.Component
@@ -16,7 +16,7 @@ func guard[C any](about string, make func(b *block, config C, allowed web.Compon
 		seen := map[string]bool{}
 		for _, arm := range b.Body.Blocks {
 			if seen[arm.Type] {
-				b.fail(arm.TypeRange, "Second "+arm.Type, fmt.Sprintf("%s has one block %s: put all components into it.", b.Type, arm.Type))
+				b.addError(arm.TypeRange, "Second "+arm.Type, fmt.Sprintf("%s has one block %s: put all components into it.", b.Type, arm.Type))
 			}
 			seen[arm.Type] = true
 			switch arm.Type {
@@ -25,7 +25,7 @@ func guard[C any](about string, make func(b *block, config C, allowed web.Compon
 			case "refused":
 				refused = append(refused, b.pipeline(arm.Body, false))
 			default:
-				b.fail(arm.TypeRange, "Component inside "+b.Type, fmt.Sprintf("%s has two blocks inside: allowed { ... } and refused { ... }. Put %s into one.", b.Type, arm.Type))
+				b.addError(arm.TypeRange, "Component inside "+b.Type, fmt.Sprintf("%s has two blocks inside: allowed { ... } and refused { ... }. Put %s into one.", b.Type, arm.Type))
 			}
 		}
 		if !b.decode(&config) || b.diags.HasErrors() {
@@ -33,9 +33,9 @@ func guard[C any](about string, make func(b *block, config C, allowed web.Compon
 		}
 		c, err := make(b, config, allowed, refused...)
 		if err != nil {
-			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			b.addError(b.TypeRange, "Invalid "+b.Type, err.Error())
 			return nil
 		}
-		return b.finish(c)
+		return b.register(c)
 	}}
 }

@@ -17,61 +17,62 @@ import (
 	"weir/web/components/proxy"
 )
 
-// keeper keeps what components hold (counts, caches, connections, what is known of upstreams) from
-// one reading of a site file to the next. It belongs to the component's identity: where its block
-// stands, and what it says. Methods may be called from any goroutine.
-type keeper struct {
+// stateStore keeps the state of components (counts, caches, connections, health of upstreams) from
+// one reading of a site file to the next. State belongs to a component's identity: the place and
+// the content of its block. Methods are safe for concurrent use.
+type stateStore struct {
 	mu sync.Mutex
-	of map[string]*kept
+	// by identity
+	states map[string]*storedState
 }
 
-// kept is something that is kept.
-type kept struct {
+// storedState is the state of one identity.
+type storedState struct {
 	value any
-	users int // sites that run with it
+	users int // sites that use it; it is closed at 0
 }
 
-func newKeeper() *keeper { return &keeper{of: map[string]*kept{}} }
+func newStateStore() *stateStore { return &stateStore{states: map[string]*storedState{}} }
 
-// take gives what is kept under an identity, and makes it if nothing is. Each take that succeeds is
-// followed by a release.
-func (k *keeper) take(identity string, make func() (any, error)) (any, error) {
+// acquire returns the state of an identity, and creates it if there is none. The caller must
+// release each state that it acquired.
+func (k *stateStore) acquire(identity string, make func() (any, error)) (any, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	v := k.of[identity]
+	v := k.states[identity]
 	if v == nil {
 		value, err := make()
 		if err != nil {
 			return nil, err
 		}
-		v = &kept{value: value}
-		k.of[identity] = v
+		v = &storedState{value: value}
+		k.states[identity] = v
 	}
 	v.users++
 	return v.value, nil
 }
 
-// release gives up what take gave. Without users it is closed.
-func (k *keeper) release(identity string) error {
+// release undoes one acquire. A state without users is closed.
+func (k *stateStore) release(identity string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	v := k.of[identity]
+	v := k.states[identity]
 	if v.users--; v.users > 0 {
 		return nil
 	}
-	delete(k.of, identity)
+	delete(k.states, identity)
 	if c, ok := v.value.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
 }
 
-// reopen has what is kept open its files again, which may have been renamed.
-func (k *keeper) reopen() error {
+// reopen makes states reopen their files, which may have been renamed (log rotation).
+func (k *stateStore) reopen() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var errs []error
-	for _, v := range k.of {
+	for _, v := range k.states {
 		if r, ok := v.value.(interface{ Reopen() error }); ok {
 			errs = append(errs, r.Reopen())
 		}
@@ -79,54 +80,55 @@ func (k *keeper) reopen() error {
 	return errors.Join(errs...)
 }
 
-// upstreams are those of a proxy, under its name.
-type upstreams struct {
+// proxyUpstreams reads the upstreams of a proxy, under the proxy's name.
+type proxyUpstreams struct {
 	name string
 	read func() []proxy.UpstreamReading
 }
 
-// closeFunc is what is called when a site is closed.
+// closeFunc is a function as an io.Closer.
 type closeFunc func() error
 
 // Close implements [io.Closer].
 func (f closeFunc) Close() error { return f() }
 
-// keep gives what a component of this identity holds, made when there is nothing yet. Of several
-// blocks with the same identity each has its own.
-func (b *block) keep(identity string, make func() (any, error)) (any, error) {
-	b.alike[identity]++
-	return b.share(fmt.Sprintf("%s, number %d", identity, b.alike[identity]), make)
+// ownState returns the component state of an identity, and creates it if there is none. Several
+// blocks with the same identity have a state each.
+func (b *block) ownState(identity string, make func() (any, error)) (any, error) {
+	b.identityCounts[identity]++
+	return b.sharedState(fmt.Sprintf("%s, number %d", identity, b.identityCounts[identity]), make)
 }
 
-// share is keep where all blocks with the same identity have one in common.
-func (b *block) share(identity string, make func() (any, error)) (any, error) {
-	v, err := b.keeper.take(identity, make)
+// sharedState is ownState for a state that all blocks with the same identity share.
+func (b *block) sharedState(identity string, make func() (any, error)) (any, error) {
+	v, err := b.states.acquire(identity, make)
 	if err == nil {
-		b.closers = append(b.closers, closeFunc(func() error { return b.keeper.release(identity) }))
+		b.closers = append(b.closers, closeFunc(func() error { return b.states.release(identity) }))
 	}
 	return v, err
 }
 
-// identity is where a block stands, and what it says.
+// identity returns the place and the content of a block.
 func (b *block) identity() string {
-	return strings.Join(b.scope, " / ") + saidBy(b.Body)
+	return strings.Join(b.scope, " / ") + contentOf(b.Body)
 }
 
-// saidBy is what a body says, however it is written.
-func saidBy(body *hclsyntax.Body) string {
+// contentOf returns the content of a block in a form that does not depend on formatting.
+func contentOf(body *hclsyntax.Body) string {
 	var s strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
-		v, _ := body.Attributes[name].Expr.Value(nil) // what can't be evaluated was refused
+		v, _ := body.Attributes[name].Expr.Value(nil) // errors were reported earlier
 		fmt.Fprintf(&s, " %s=%#v", name, v)
 	}
 	for _, inner := range body.Blocks {
-		fmt.Fprintf(&s, " %s%q{%s}", inner.Type, inner.Labels, saidBy(inner.Body))
+		fmt.Fprintf(&s, " %s%q{%s}", inner.Type, inner.Labels, contentOf(inner.Body))
 	}
 	return s.String()
 }
 
-// folder tells a folder from another one under the same name.
-func folder(name string) string {
+// folderIdentity identifies a folder by name, device and inode, so that another folder under the
+// same name is different.
+func folderIdentity(name string) string {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return ""

@@ -15,14 +15,14 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// status asks for a path, and gives the status of the answer.
+// status requests a path and returns the status of the response.
 func (l *lived) status(t *testing.T, path string, header ...string) int {
 	t.Helper()
 	resp, _ := webtest.Get(t, l.url+path, header...)
 	return resp.StatusCode
 }
 
-// change puts another file in place, and has it read.
+// change replaces the file and reloads it.
 func (l *lived) change(t *testing.T, text string) {
 	t.Helper()
 	l.write(t, text)
@@ -52,11 +52,11 @@ func TestARateLimitSurvivesAReload(t *testing.T) {
 	}
 	l.write(t, "nonsense {}")
 	if err := l.Reload(); err == nil {
-		t.Error("a wrong file is taken")
+		t.Error("an invalid file was accepted")
 	}
 	l.change(t, limited)
 	if got := l.status(t, "/a"); got != 429 {
-		t.Errorf("after a wrong file: got %d, want 429", got)
+		t.Errorf("after an invalid file: got %d, want 429", got)
 	}
 	l.change(t, strings.ReplaceAll(limited, "rate = 1", "rate = 2"))
 	if got := l.status(t, "/a"); got != 200 {
@@ -64,7 +64,7 @@ func TestARateLimitSurvivesAReload(t *testing.T) {
 	}
 }
 
-func TestTwoLimitsThatSayTheSameAreTwo(t *testing.T) {
+func TestEqualLimitsAreSeparate(t *testing.T) {
 	l := live(t, "", limited+strings.ReplaceAll(limited, `"/a"`, `"/b"`))
 	for _, path := range []string{"/a", "/b"} {
 		if got := l.status(t, path); got != 200 {
@@ -106,15 +106,15 @@ func TestACacheAndItsUpstreamsSurviveAReload(t *testing.T) {
 	before := asked.Load()
 	l.change(t, "security {}\n"+text)
 	if got := l.status(t, "/1"); got != 200 || asked.Load() != before {
-		t.Errorf("what is in the cache: got %d and %d questions to the upstream, want 200 and none", got, asked.Load()-before)
+		t.Errorf("a cached response: got %d and %d requests to the upstream, want 200 and 0", got, asked.Load()-before)
 	}
 	first := l.Upstreams()[0]
 	if first.Proxy != "proxy" || first.State != "aside" || first.Failures == 0 {
-		t.Errorf("the upstream that was put aside: %+v, want it still put aside", first)
+		t.Errorf("the failed upstream: got %+v, want it still set aside", first)
 	}
 }
 
-func TestWhoWasVerifiedStaysSoOverAReload(t *testing.T) {
+func TestVerifiedCredentialsSurviveAReload(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("sesame"), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -134,14 +134,14 @@ func TestWhoWasVerifiedStaysSoOverAReload(t *testing.T) {
 	}
 	l.change(t, "security {}\n"+text)
 	if got := l.status(t, "/", right...); got != 200 {
-		t.Errorf("who was verified before the reload: got %d, want 200", got)
+		t.Errorf("the client verified before the reload: got %d, want 200", got)
 	}
 	if got := l.status(t, "/", wrong...); got != 429 {
-		t.Errorf("who guessed before the reload: got %d, want 429", got)
+		t.Errorf("the client with wrong passwords before the reload: got %d, want 429", got)
 	}
 }
 
-func TestALogIsOpenedAgainAtAReload(t *testing.T) {
+func TestReloadReopensLogs(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	l := live(t, "", "log { file = \""+name+"\" }\ntext { text = \"x\" }")
 	l.status(t, "/before")
@@ -160,7 +160,7 @@ func TestALogIsOpenedAgainAtAReload(t *testing.T) {
 	}
 }
 
-func TestAFolderThatWasReplacedIsServedAfterAReload(t *testing.T) {
+func TestReplacedFolderIsServedAfterAReload(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "www")
 	put := func(text string) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -183,6 +183,6 @@ func TestAFolderThatWasReplacedIsServedAfterAReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := l.get(t); got != "new" {
-		t.Errorf("got %q, want what is in the new folder", got)
+		t.Errorf("got %q, want the content of the new folder", got)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"weir/web"
 )
 
-// Kind is a component that a site file can name.
+// Kind is a component that site files can name.
 type Kind struct {
 	Name  string
-	About string // one line
+	About string // a description in one line
 	build func(b *block) web.Component
 }
 
-// Kinds lists the components that a site file can name, by name.
+// Kinds lists the components that a site file can name, sorted by name.
 func Kinds() []Kind {
 	all := make([]Kind, 0, len(kinds))
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -25,14 +25,14 @@ func Kinds() []Kind {
 	return all
 }
 
-// of is a kind that is made of the attributes of its block, which are the fields of C that are
-// tagged `hcl`.
-func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
-	return inSite(about, simply(make))
+// simpleKind returns a kind whose configuration C is the attributes of its block: the fields of C
+// with the tag `hcl`.
+func simpleKind[C any, P web.Component](about string, make func(C) (P, error)) Kind {
+	return blockKind(about, configOnly(make))
 }
 
-// inSite is of for a maker that needs more than the config.
-func inSite[C any, P web.Component](about string, make func(*block, C) (P, error)) Kind {
+// blockKind is simpleKind for a constructor that needs the block, too.
+func blockKind[C any, P web.Component](about string, make func(*block, C) (P, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C
 		if !b.decode(&config) || !b.hasNoBlocks() {
@@ -40,17 +40,17 @@ func inSite[C any, P web.Component](about string, make func(*block, C) (P, error
 		}
 		c, err := make(b, config)
 		if err != nil {
-			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			b.addError(b.TypeRange, "Invalid "+b.Type, err.Error())
 			return nil
 		}
-		return b.finish(c)
+		return b.register(c)
 	}}
 }
 
-// lasting is of for a component that holds something which must survive when the site is read
-// again: as long as its block says the same in the same place, it is the same component. Where its
-// config names a folder, dir gives it; nil: it names none.
-func lasting[C any, P web.Component](about string, make func(*block, C) (P, error), dir func(C) string) Kind {
+// statefulKind is simpleKind for a component with state that survives a reload: as long as the
+// block has the same content in the same place, it is the same component. dir returns the folder
+// that the config names; a nil dir means that it names none.
+func statefulKind[C any, P web.Component](about string, make func(*block, C) (P, error), dir func(C) string) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C
 		if !b.decode(&config) || !b.hasNoBlocks() {
@@ -58,23 +58,23 @@ func lasting[C any, P web.Component](about string, make func(*block, C) (P, erro
 		}
 		identity := b.identity()
 		if dir != nil {
-			identity += folder(dir(config))
+			identity += folderIdentity(dir(config))
 		}
-		c, err := b.keep(identity, func() (any, error) { return make(b, config) })
+		c, err := b.ownState(identity, func() (any, error) { return make(b, config) })
 		if err != nil {
-			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			b.addError(b.TypeRange, "Invalid "+b.Type, err.Error())
 			return nil
 		}
-		return b.named(c.(web.Component))
+		return b.withName(c.(web.Component))
 	}}
 }
 
-// simply is a maker that needs nothing but the config.
-func simply[C any, P web.Component](make func(C) (P, error)) func(*block, C) (P, error) {
+// configOnly adapts a constructor that needs only the config.
+func configOnly[C any, P web.Component](make func(C) (P, error)) func(*block, C) (P, error) {
 	return func(_ *block, c C) (P, error) { return make(c) }
 }
 
-// plain is a kind without attributes.
-func plain(about string, make func() web.Component) Kind {
-	return of(about, func(struct{}) (web.Component, error) { return make(), nil })
+// plainKind returns a kind without attributes.
+func plainKind(about string, make func() web.Component) Kind {
+	return simpleKind(about, func(struct{}) (web.Component, error) { return make(), nil })
 }

@@ -18,47 +18,47 @@ import (
 
 // Event is something that happened to a [Live] site.
 type Event struct {
-	What string // "reloaded", "refused", "panic", "restart", "trouble"
-	Err  error  // of "refused": the old site goes on
-	Text string // one line more; of "panic", with the stack below
+	Type string // "reloaded", "refused", "panic", "restart" or "trouble"
+	Err  error  // of "refused", when a reload failed and the old site stays in effect
+	Text string // one line of details; for "panic" followed by the stack
 }
 
-// Live serves what a site file says, and changes to what it says when it changes. Connections stay:
-// an exchange ends under the site under which it began, a WebSocket too. It is an [http.Handler];
-// methods may be called from any goroutine.
+// Live serves what a site file describes, and reloads the file when it changes. Connections stay
+// open. An exchange, or a WebSocket, completes under the site under which it started. Live is an
+// [http.Handler]; its methods are safe for concurrent use.
 type Live struct {
-	file    string
-	read    string   // the file's stamp before it was first read, for Watch
-	way     flow.Way // in place of the file's, if not empty
-	in      surroundings
-	report  func(Event)
-	faults  *lograte.Limiter // of "trouble", which may come with each exchange
-	panics  *lograte.Limiter // of "panic", in the same way
-	current atomic.Pointer[generation]
-	mu      sync.Mutex // one change at a time
+	file         string
+	initialStamp string   // fileStamp before the first reading, for Watch
+	way          flow.Way // overrides the file's, unless empty
+	environment  environment
+	report       func(Event)
+	faults       *lograte.Limiter // limits events "trouble", since each exchange may cause one
+	panics       *lograte.Limiter // limits events "panic", since each exchange may cause one
+	current      atomic.Pointer[generation]
+	mu           sync.Mutex // held during a reload
 }
 
-// generation is a site as it was read once.
+// generation is the site of one reading of the file.
 type generation struct {
 	*web.Handler
-	site    *Site
-	users   atomic.Int64 // exchanges under way
-	retired atomic.Bool
-	close   func() // once
+	site      *Site
+	exchanges atomic.Int64 // exchanges in progress
+	retired   atomic.Bool
+	close     func() // idempotent
 }
 
-// NewLive reads the file and runs its composition by a way, or by the file's own when it is empty.
-// Report is told what happens, by several goroutines at once; nil means that nobody asks. Who calls
-// NewLive calls Close.
+// NewLive reads the file and runs its composition with the concurrency model way; empty means the
+// file's own. report is called for each event, by several goroutines at once; it may be nil. The
+// caller must call Close.
 func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
 	}
-	l := &Live{file: file, read: stamp(file), way: way, in: alone(nil, false), report: report}
-	l.faults = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{What: "trouble", Text: fmt.Sprintf(format, args...)}) })
-	l.panics = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{What: "panic", Text: fmt.Sprintf(format, args...)}) })
-	l.in.tell = func(kind, line string) { l.faults.Say(kind, printable(line)) }
-	g, err := l.generate()
+	l := &Live{file: file, initialStamp: fileStamp(file), way: way, environment: newEnvironment(nil, false), report: report}
+	l.faults = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "trouble", Text: fmt.Sprintf(format, args...)}) })
+	l.panics = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "panic", Text: fmt.Sprintf(format, args...)}) })
+	l.environment.reportFault = func(kind, line string) { l.faults.Say(kind, printable(line)) }
+	g, err := l.newGeneration()
 	if err != nil {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	return l, nil
 }
 
-// generate reads the file and runs what it says.
-func (l *Live) generate() (*generation, error) {
-	text, err := read(l.file)
+// newGeneration reads the file and starts its composition.
+func (l *Live) newGeneration() (*generation, error) {
+	text, err := readFile(l.file)
 	if err != nil {
 		return nil, err
 	}
-	s, err := parse(l.file, text, l.in)
+	s, err := parse(l.file, text, l.environment)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (l *Live) generate() (*generation, error) {
 	if way == "" {
 		way = s.Server.Way()
 	}
-	h, err := web.New(s.Pipe, web.Options{Way: way, Panicked: l.panicked, Failed: l.failed})
+	h, err := web.New(s.Pipe, web.Options{Way: way, OnPanic: l.onPanic, OnFailure: l.onFailure})
 	if err != nil {
 		_ = s.Close()
 		return nil, err
@@ -93,85 +93,86 @@ func (l *Live) generate() (*generation, error) {
 	return g, nil
 }
 
-// Server is what the file says of the server.
+// Server returns the block server of the file.
 func (l *Live) Server() Server { return l.current.Load().site.Server }
 
-// Metrics are what the components metrics of the site count in, whichever file they stood in.
-func (l *Live) Metrics() *metrics.Metrics { return l.in.counts }
+// Metrics returns the counts of all components metrics of the site, across reloads.
+func (l *Live) Metrics() *metrics.Metrics { return l.environment.counts }
 
-// Handler is the composition that runs now.
+// Handler returns the composition that runs now.
 func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }
 
 // ServeHTTP implements [http.Handler].
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g := l.enter()
-	defer g.leave()
+	g := l.acquire()
+	defer g.release()
 	g.Handler.ServeHTTP(w, r)
 }
 
-// enter takes the current generation, so that it is not closed until it is left.
-func (l *Live) enter() *generation {
+// acquire returns the current generation. It stays open until release.
+func (l *Live) acquire() *generation {
 	for {
 		g := l.current.Load()
-		g.users.Add(1)
+		g.exchanges.Add(1)
 		if l.current.Load() == g {
 			return g
 		}
-		g.leave() // it was retired in between
+		g.release() // it was retired in between
 	}
 }
 
-func (g *generation) leave() {
-	if g.users.Add(-1) == 0 && g.retired.Load() {
+func (g *generation) release() {
+	if g.exchanges.Add(-1) == 0 && g.retired.Load() {
 		g.close()
 	}
 }
 
-// retire has a generation closed when the last has left it.
+// retire closes a generation as soon as no exchange uses it.
 func (g *generation) retire() {
-	g.users.Add(1)
+	g.exchanges.Add(1)
 	g.retired.Store(true)
-	g.leave()
+	g.release()
 }
 
-// Reload reads the file again. If it is wrong, what runs goes on, and the error says what is wrong.
+// Reload reads the file again. If the file is invalid, the running site stays in effect and the
+// error says what is wrong.
 func (l *Live) Reload() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g, err := l.generate()
+	g, err := l.newGeneration()
 	if err != nil {
-		l.report(Event{What: "refused", Err: err})
+		l.report(Event{Type: "refused", Err: err})
 		return err
 	}
 	old := l.current.Swap(g)
-	l.report(Event{What: "reloaded", Text: l.file})
-	if err := l.in.keeper.reopen(); err != nil {
-		l.report(Event{What: "trouble", Text: err.Error()})
+	l.report(Event{Type: "reloaded", Text: l.file})
+	if err := l.environment.states.reopen(); err != nil {
+		l.report(Event{Type: "trouble", Text: err.Error()})
 	}
-	if !old.site.Server.same(g.site.Server) {
-		l.report(Event{What: "restart", Text: "what the block server says has changed, and holds from the next start on"})
+	if !old.site.Server.equalExceptRun(g.site.Server) {
+		l.report(Event{Type: "restart", Text: "the block server has changed: restart to apply it"})
 	}
 	old.retire()
 	return nil
 }
 
-// Watch reloads the site when its file changes, which it sees within a second, and when asked by
-// reload. It returns when the context ends.
+// Watch reloads the site within a second after its file changes, and on each signal from reload. It
+// returns when the context ends.
 func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
-	seen := l.read
+	seen := l.initialStamp
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-reload:
-			seen = stamp(l.file)
+			seen = fileStamp(l.file)
 			_ = l.Reload()
 		case <-ticker.C:
 			l.faults.Flush(false)
 			l.panics.Flush(false)
-			if now := stamp(l.file); now != seen && now != "" {
+			if now := fileStamp(l.file); now != seen && now != "" {
 				seen = now
 				_ = l.Reload()
 			}
@@ -179,9 +180,9 @@ func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	}
 }
 
-// stamp changes when the file does; it is empty while there is none, as when an editor puts another
-// in its place.
-func stamp(file string) string {
+// fileStamp changes when the file does. It is empty if there is no file, as while an editor
+// replaces it.
+func fileStamp(file string) string {
 	i, err := os.Stat(file)
 	if err != nil {
 		return ""
@@ -189,7 +190,7 @@ func stamp(file string) string {
 	return i.ModTime().String() + "/" + time.Duration(i.Size()).String()
 }
 
-// Close ends the site. Exchanges under way come to their end, and later ones are answered by 503.
+// Close ends the site. Exchanges in progress complete, later ones are answered by 503.
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +199,7 @@ func (l *Live) Close() {
 	l.panics.Flush(true)
 }
 
-func (l *Live) panicked(stage string, value any, stack []byte) {
+func (l *Live) onPanic(stage string, value any, stack []byte) {
 	what := fmt.Sprintf("component %s panicked: %v", stage, value)
 	l.panics.Say(what[:min(len(what), 60)], fmt.Sprintf("%s\n%s", what, bytes.TrimSpace(stack)))
 }

@@ -17,11 +17,11 @@ import (
 	"weir/web"
 )
 
-// lived is a live site with what it reported.
+// lived is a live site with its reported events.
 type lived struct {
 	*Live
 	file   string
-	events chan Event // from the site -> to the test; capacity beyond what a test makes it say
+	events chan Event // the capacity exceeds the events of any test
 	url    string
 }
 
@@ -40,7 +40,7 @@ func live(t *testing.T, way flow.Way, text string) *lived {
 	return l
 }
 
-// write puts another file in the place of the old one.
+// write replaces the file.
 func (l *lived) write(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(l.file+".new", []byte(text), 0o644); err != nil {
@@ -68,41 +68,42 @@ func (l *lived) get(t *testing.T) string {
 func TestReload(t *testing.T) {
 	l := live(t, "", `text { text = "old" }`)
 	if got := l.get(t); got != "old" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	l.write(t, `text { text = "new" }`)
 	if err := l.Reload(); err != nil || l.get(t) != "new" {
-		t.Errorf("%v, %q", err, l.get(t))
+		t.Errorf("got %v, %q", err, l.get(t))
 	}
 	l.write(t, `text { txt = "bad" }`)
 	if err := l.Reload(); err == nil || !strings.Contains(err.Error(), "site.hcl:1,") || l.get(t) != "new" {
-		t.Errorf("a bad file: %v, %q", err, l.get(t))
+		t.Errorf("an invalid file: %v, %q", err, l.get(t))
 	}
 	for _, want := range []string{"reloaded", "refused"} {
-		if e := <-l.events; e.What != want {
-			t.Errorf("%+v, want %s", e, want)
+		if e := <-l.events; e.Type != want {
+			t.Errorf("got %+v, want %s", e, want)
 		}
 	}
 }
 
-func TestAServerThatChangesIsToldToRestart(t *testing.T) {
+func TestChangedServerBlockRequiresRestart(t *testing.T) {
 	l := live(t, "", `text { text = "x" }`)
 	l.write(t, "server { run = \"network\" }\ntext { text = \"y\" }")
 	if err := l.Reload(); err != nil || l.Handler().Topology().Way != flow.Network {
-		t.Errorf("%v, runs as %s", err, l.Handler().Topology().Way)
+		t.Errorf("got %v, runs as %s", err, l.Handler().Topology().Way)
 	}
 	l.write(t, "server { listen = \":1\" }\ntext { text = \"y\" }")
 	if err := l.Reload(); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{"reloaded", "reloaded", "restart"} {
-		if e := <-l.events; e.What != want {
-			t.Errorf("%+v, want %s", e, want)
+		if e := <-l.events; e.Type != want {
+			t.Errorf("got %+v, want %s", e, want)
 		}
 	}
 }
 
-// What began under the old file goes on under it, and its components are closed only then.
+// An exchange that started before a reload completes under the old file. Its components are closed
+// only then.
 func TestAnExchangeOutlivesAReload(t *testing.T) {
 	// both closed: by the test, and by the component's Close
 	goOn, closed := make(chan struct{}), make(chan struct{})
@@ -129,16 +130,16 @@ func TestAnExchangeOutlivesAReload(t *testing.T) {
 	defer resp.Body.Close()
 	l.write(t, `text { text = "new" }`)
 	if err := l.Reload(); err != nil || l.get(t) != "new" {
-		t.Errorf("%v, %q", err, l.get(t))
+		t.Errorf("got %v, %q", err, l.get(t))
 	}
 	select {
 	case <-closed:
-		t.Error("a component was closed under an exchange")
+		t.Error("a component was closed during an exchange")
 	default:
 	}
 	close(goOn)
 	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "begun, ended" {
-		t.Errorf("%q, %v", body, err)
+		t.Errorf("got %q, %v", body, err)
 	}
 	<-closed
 }
@@ -154,18 +155,18 @@ func TestWatch(t *testing.T) {
 	var watching sync.WaitGroup
 	watching.Go(func() { l.Watch(ctx, reload) })
 	reload <- syscall.SIGHUP
-	if e := <-l.events; e.What != "reloaded" {
-		t.Errorf("asked: %+v", e)
+	if e := <-l.events; e.Type != "reloaded" {
+		t.Errorf("after a signal: got %+v", e)
 	}
 	l.write(t, `text { text = "a longer one" }`)
-	if e := <-l.events; e.What != "reloaded" || l.get(t) != "a longer one" {
-		t.Errorf("changed: %+v", e)
+	if e := <-l.events; e.Type != "reloaded" || l.get(t) != "a longer one" {
+		t.Errorf("after a change: got %+v", e)
 	}
 	stop()
 	watching.Wait()
 }
 
-// Under load, reloads lose no request.
+// Reloads under load lose no request.
 func TestReloadsUnderLoad(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		t.Run(string(way), func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 						w := httptest.NewRecorder()
 						l.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 						if w.Code != 200 || w.Body.String() != "x" {
-							t.Errorf("%d %q", w.Code, w.Body.String())
+							t.Errorf("got %d %q", w.Code, w.Body.String())
 							return
 						}
 					}
@@ -201,8 +202,8 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
-// A change between the reading of the file and the beginning of Watch is seen.
-func TestAChangeBeforeWatch(t *testing.T) {
+// Watch sees a change that was made between the first reading of the file and the call of Watch.
+func TestWatchSeesAChangeBeforeItStarted(t *testing.T) {
 	l := live(t, "", `text { text = "old" }`)
 	l.write(t, `text { text = "a longer one" }`)
 	ctx, stop := context.WithCancel(t.Context())
@@ -210,11 +211,11 @@ func TestAChangeBeforeWatch(t *testing.T) {
 	watching.Go(func() { l.Watch(ctx, nil) })
 	select {
 	case e := <-l.events:
-		if e.What != "reloaded" || l.get(t) != "a longer one" {
-			t.Errorf("%+v", e)
+		if e.Type != "reloaded" || l.get(t) != "a longer one" {
+			t.Errorf("got %+v", e)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("it was not seen")
+		t.Error("Watch did not see the change")
 	}
 	stop()
 	watching.Wait()

@@ -16,18 +16,18 @@ import (
 	"weir/web/components/metrics"
 )
 
-// MaxSize is how long a site file may be, in bytes.
+// MaxSize is the maximum size of a site file in bytes.
 const MaxSize = 1 << 20
 
-// Site is what a site file says.
+// Site is the content of a site file.
 type Site struct {
 	Server    Server
 	Pipe      web.Component
 	closers   []io.Closer
-	upstreams []upstreams
+	upstreams []proxyUpstreams
 }
 
-// Close closes what the components hold. Nothing may be under way in them.
+// Close closes the components' resources. No exchange may be in progress.
 func (s *Site) Close() error {
 	var errs []error
 	for _, c := range s.closers {
@@ -37,63 +37,63 @@ func (s *Site) Close() error {
 	return errors.Join(errs...)
 }
 
-// Error is what is wrong with a site file, each with its place, and the lines of the file.
+// Error is a list of errors of a site file, each with its position and source lines.
 type Error struct {
 	Diagnostics hcl.Diagnostics
 	files       map[string]*hcl.File
 }
 
-// Error gives the first of what is wrong, in one line.
+// Error returns the first error in one line.
 func (e *Error) Error() string { return e.Diagnostics.Error() }
 
-// Explain writes all that is wrong, with the lines where it is; colour is for terminals, width is
-// theirs in columns.
+// Explain writes all errors with their source lines. colour is for terminals; width is the
+// terminal's, in columns.
 func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
 	return hcl.NewDiagnosticTextWriter(w, e.files, width, colour).WriteDiagnostics(e.Diagnostics)
 }
 
-// Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components
-// metrics count in; nil stands for new ones. Who calls Load calls Close.
+// Load reads a site file. The error for an invalid file is an [*Error]. The site's components
+// metrics count in counts; nil creates new ones. The caller must call Close.
 func Load(file string, counts *metrics.Metrics) (*Site, error) {
-	text, err := read(file)
+	text, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(file, text, counts)
 }
 
-// surroundings are what a site that is read finds.
-type surroundings struct {
+// environment is what a site shares with earlier readings of its file.
+type environment struct {
 	counts *metrics.Metrics
-	keeper *keeper // what earlier readings of the file have left
-	// reports what goes wrong while the site runs; called by several goroutines at once
-	tell    func(kind, line string)
-	looking bool // nothing outside is to be made: see Check
+	states *stateStore // states of components from earlier readings
+	// Reports faults at run time. Several goroutines call it at once.
+	reportFault func(kind, line string)
+	dryRun      bool // create and write nothing: see Check
 }
 
-// alone are the surroundings of a site that is read once.
-func alone(counts *metrics.Metrics, looking bool) surroundings {
+// newEnvironment returns the environment of a site that is read once.
+func newEnvironment(counts *metrics.Metrics, looking bool) environment {
 	if counts == nil {
 		counts = metrics.New()
 	}
-	return surroundings{counts, newKeeper(), func(string, string) {}, looking}
+	return environment{counts, newStateStore(), func(string, string) {}, looking}
 }
 
-// Check is [Load] for who only looks: what serving would make or write to is not touched, but what
-// stands in its way is an error. The site is not to be served.
+// Check is [Load] without side effects: it does not create or open for writing what serving would,
+// but reports what would prevent that. Do not serve the site.
 func Check(file string) (*Site, error) {
-	text, err := read(file)
+	text, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, text, alone(nil, true))
+	return parse(file, text, newEnvironment(nil, true))
 }
 
-// read reads a site file, and a byte more than it may have at most.
-func read(file string) ([]byte, error) {
-	// whose opening may wait for ever
+// readFile reads a site file, at most one byte more than MaxSize.
+func readFile(file string) ([]byte, error) {
+	// opening a pipe or device may block for ever
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file: give a site file", file)
+		return nil, fmt.Errorf("%s is not a regular file: name a site file", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -103,27 +103,27 @@ func read(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxSize+1))
 }
 
-// Parse is [Load] of a text; file is its name in errors.
+// Parse is [Load] for a text; file is its name in errors.
 func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
-	return parse(file, text, alone(counts, false))
+	return parse(file, text, newEnvironment(counts, false))
 }
 
-func parse(file string, text []byte, in surroundings) (*Site, error) {
+func parse(file string, text []byte, in environment) (*Site, error) {
 	parser := hclparse.NewParser()
-	l := &loading{surroundings: in, places: map[string]hcl.Range{}, alike: map[string]int{}, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
+	l := &loader{environment: in, positions: map[string]hcl.Range{}, identityCounts: map[string]int{}, fileStart: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	s := &Site{}
 	if len(text) > MaxSize {
-		l.fail(l.whole, "File too long", "A site file has one megabyte at most.")
-	} else if at, deep := tooDeep(text, file); deep {
-		l.fail(at, "Nested too deep", fmt.Sprintf("A site file has %d levels of blocks, brackets and signs at most.", maxDepth))
+		l.addError(l.fileStart, "File too long", "A site file may have at most one megabyte.")
+	} else if at, deep := findTooDeep(text, file); deep {
+		l.addError(at, "Nested too deep", fmt.Sprintf("A site file may nest blocks, brackets and unary operators at most %d levels deep.", maxDepth))
 	} else if parsed, diags := parser.ParseHCL(text, file); diags.HasErrors() {
 		l.diags = diags
 	} else {
-		l.site(s, parsed.Body.(*hclsyntax.Body))
+		l.readSite(s, parsed.Body.(*hclsyntax.Body))
 	}
 	s.closers, s.upstreams = l.closers, l.upstreams
 	if !l.diags.HasErrors() {
-		l.check(s)
+		l.checkComposition(s)
 	}
 	if l.diags.HasErrors() {
 		return nil, errors.Join(&Error{l.diags, parser.Files()}, s.Close())
@@ -131,8 +131,8 @@ func parse(file string, text []byte, in surroundings) (*Site, error) {
 	return s, nil
 }
 
-// site reads the blocks of the file: the server's, and the pipeline.
-func (l *loading) site(s *Site, body *hclsyntax.Body) {
+// readSite reads the blocks of the file: the block server and the pipeline.
+func (l *loader) readSite(s *Site, body *hclsyntax.Body) {
 	rest := *body
 	rest.Blocks = nil
 	l.server = &s.Server
@@ -143,10 +143,10 @@ func (l *loading) site(s *Site, body *hclsyntax.Body) {
 			continue
 		}
 		if seen {
-			l.fail(b.TypeRange, "Second server", "A site has one server.")
+			l.addError(b.TypeRange, "Second server", "A site has one block server: merge the two.")
 		}
 		if len(b.Labels) > 0 {
-			l.fail(b.LabelRanges[0], "Unexpected label", "The server has no name.")
+			l.addError(b.LabelRanges[0], "Unexpected label", "The block server takes no label: remove it.")
 		}
 		seen = true
 		l.diags = append(l.diags, gohcl.DecodeBody(b.Body, nil, &s.Server)...)
@@ -155,22 +155,22 @@ func (l *loading) site(s *Site, body *hclsyntax.Body) {
 	s.Pipe = l.pipeline(&rest, false)
 }
 
-// check finds what can't work together.
-func (l *loading) check(s *Site) {
+// checkComposition adds errors for components that cannot work together.
+func (l *loader) checkComposition(s *Site) {
 	if err := s.Server.validate(); err != nil {
-		l.fail(s.Server.at, "Invalid server", err.Error())
+		l.addError(s.Server.at, "Invalid server", err.Error())
 	}
 	h, err := web.New(s.Pipe, web.Options{Way: flow.Chain})
 	if err == nil {
 		err = h.Close()
 	}
 	if wrong, ok := errors.AsType[*web.CompositionError](err); ok {
-		at, known := l.places[wrong.Place]
+		at, known := l.positions[wrong.Position]
 		if !known {
-			at = l.whole
+			at = l.fileStart
 		}
-		l.fail(at, "Composition that cannot work", wrong.Why)
+		l.addError(at, "Composition that cannot work", wrong.Reason)
 	} else if err != nil {
-		l.fail(l.whole, "Composition that cannot work", err.Error())
+		l.addError(l.fileStart, "Composition that cannot work", err.Error())
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// serve runs a site text both ways.
+// serve runs a site text as a chain and as a network.
 func serve(t *testing.T, text string, test func(t *testing.T, get func(path string) (int, string))) {
 	t.Helper()
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
@@ -38,7 +38,7 @@ func serve(t *testing.T, text string, test func(t *testing.T, get func(path stri
 	}
 }
 
-func TestARouteReadsAsItsPipeline(t *testing.T) {
+func TestSiteFileMakesItsPipeline(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "a.txt"), []byte("a file"), 0o644); err != nil {
 		t.Fatal(err)
@@ -62,15 +62,15 @@ func TestARouteReadsAsItsPipeline(t *testing.T) {
 	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
 		for path, want := range map[string]string{"/a.txt": "a file", "/hello": "hello", "/none/x": "410 Gone\n"} {
 			if code, body := get(path); body != want {
-				t.Errorf("%s: %d %q, want %q", path, code, body, want)
+				t.Errorf("%s: got %d %q, want %q", path, code, body, want)
 			}
 		}
 	})
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsHaveTheirPosition(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
-		"no text":                      {``, "site.hcl:1,1-1: Composition that cannot work; it is empty"},
+		"no text":                      {``, "site.hcl:1,1-1: Composition that cannot work; the composition is empty"},
 		"no HCL":                       {`route "/" {`, "site.hcl:1,11-12: Unclosed configuration block"},
 		"a component that is not":      {"\n  txt { text = \"x\" }", `site.hcl:2,3-6: Unknown component; There is no component "txt"; did you mean "text"?`},
 		"a component that is far off":  {`nonsense {}`, `There is no component "nonsense"; weir serve components lists`},
@@ -81,17 +81,17 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"a component inside":           {"text {\n text = \"x\"\n status { code = 404 }\n}", "site.hcl:3,2-8: Component inside text; text has no components inside"},
 		"a bare attribute":             {"listen = 80\ntext { text = \"x\" }", "site.hcl:1,1-7: Unexpected attribute"},
 		"a front that is none":         {"server { trusted = [\"lb\"] }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; trusted has "lb"`},
-		"a limit by what all invent":   {"limit_rate {\n rate = 1\n header = \"X-Key\"\n}\ntext { text = \"x\" }", `header is "X-Key", which every client can make up`},
-		"fronts of a proxy":            {"proxy {\n upstreams = [\"http://a\"]\n trusted = [\"10.0.0.1\"]\n}", "proxy: trusted has moved: write it in the block server"},
-		"an admin page for all":        {"server { admin = \":9393\" }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; admin is ":9393", which can be reached from elsewhere`},
-		"an admin page for a network":  {"server { admin = \"192.0.2.1:9393\" }\ntext { text = \"x\" }", `which can be reached from elsewhere`},
+		"a limit by what all invent":   {"limit_rate {\n rate = 1\n header = \"X-Key\"\n}\ntext { text = \"x\" }", `header is "X-Key", which every client can forge`},
+		"fronts of a proxy":            {"proxy {\n upstreams = [\"http://a\"]\n trusted = [\"10.0.0.1\"]\n}", "proxy: trusted has moved to the block server"},
+		"an admin page for all":        {"server { admin = \":9393\" }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; admin is ":9393", which other machines can reach`},
+		"an admin page for a network":  {"server { admin = \"192.0.2.1:9393\" }\ntext { text = \"x\" }", `which other machines can reach`},
 		"two servers":                  {"server {}\nserver {}\ntext { text = \"x\" }", "site.hcl:2,1-7: Second server"},
 		"a server that cannot be":      {"server { run = \"fast\" }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; run is "fast": write "chain" or "network"`},
 		"a route without a pattern":    {"route {\n text { text = \"x\" }\n}", "A route has one label"},
 		"a pattern twice":              {"route \"/a\" {}\nroute \"/a\" {}", `site.hcl:2,7-11: Invalid route`},
 		"a component between routes":   {"route \"/a\" {}\nsecurity {}\nroute \"/b\" {}", "site.hcl:2,1-9: Component between routes"},
-		"a source after a source":      {"text { text = \"x\" }\n\nstatus { code = 404 }", "site.hcl:3,1-7: Composition that cannot work; status is a source behind the source text"},
-		"a when without a condition":   {"when {\n text {\n text = \"x\"\n }\n}", "site.hcl:1,1-5: Invalid when; it has no condition"},
+		"a source after a source":      {"text { text = \"x\" }\n\nstatus { code = 404 }", "site.hcl:3,1-7: Composition that cannot work; source status is behind the source text"},
+		"a when without a condition":   {"when {\n text {\n text = \"x\"\n }\n}", "site.hcl:1,1-5: Invalid when; when has no condition"},
 		"two arms of a kind":           {"authenticate {\n users = \"u\"\n allowed {}\n allowed {}\n}", "site.hcl:4,2-9: Second allowed"},
 		"a server inside":              {"route \"/\" {\n server {}\n}", `There is no component "server" here: the block server stands in the file itself`},
 		"a server with a name":         {"server \"x\" {}\ntext { text = \"x\" }", "site.hcl:1,8-11: Unexpected label"},
@@ -102,7 +102,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"templates too deep":           {"text {\n text = " + strings.Repeat("\"${", 300_000), "Nested too deep"},
 		"a text too long":              {strings.Repeat("#", MaxSize+1), "site.hcl:1,1-1: File too long"},
 		"an arm that is not":           {"authenticate {\n users = \"u\"\n text { text = \"x\" }\n}", "authenticate has two blocks inside"},
-		"both kinds of certificate":    {"server {\n tls {\n  cert = \"c\"\n key = \"k\"\n acme = [\"example.org\"]\n }\n}\ntext { text = \"x\" }", "tls has either cert and key"},
+		"both kinds of certificate":    {"server {\n tls {\n  cert = \"c\"\n key = \"k\"\n acme = [\"example.org\"]\n }\n}\ntext { text = \"x\" }", "tls needs either cert and key"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,16 +119,16 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFile(t *testing.T) {
+func TestNonRegularFileIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	// nobody writes into the pipe: it must not be waited for
+	// nothing writes to the pipe: opening it would block
 	for _, name := range []string{dir, pipe} {
-		if _, err := Load(name, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
-			t.Errorf("%s: %v", name, err)
+		if _, err := Load(name, nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: got %v, want an error", name, err)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestComponentsInsideACache(t *testing.T) {
 	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
 		for range 2 {
 			if code, body := get("/"); code != 200 || body != "kept" {
-				t.Errorf("%d %q", code, body)
+				t.Errorf("got %d %q", code, body)
 			}
 		}
 	})

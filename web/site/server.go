@@ -12,7 +12,7 @@ import (
 	"weir/web/internal/client"
 )
 
-// Server is how a site is served: the block server. What is empty has a good default.
+// Server is the block server: how a site is served. Empty attributes have good defaults.
 type Server struct {
 	Listen string `hcl:"listen,optional"` // HOST:PORT; empty: the command decides
 	Admin  string `hcl:"admin,optional"`  // HOST:PORT of the admin page; empty: none
@@ -20,39 +20,41 @@ type Server struct {
 
 	ReadHeaderTimeout string `hcl:"read_header_timeout,optional"` // such as "10s"
 	IdleTimeout       string `hcl:"idle_timeout,optional"`        // such as "2m"
-	// how long a stop waits for what is under way
+	// how long graceful shutdown waits for exchanges in progress
 	DrainTimeout   string `hcl:"drain_timeout,optional"`
 	MaxConnections int    `hcl:"max_connections,optional"`
 	MaxHeaderBytes int    `hcl:"max_header_bytes,optional"`
 
-	// AdminUsers is a file of those who may see the admin page, as for authenticate; needed for an
-	// address that is not loopback.
+	// AdminUsers is a file of users who may see the admin page, as for authenticate. It is required
+	// unless Admin is a loopback address.
 	AdminUsers string `hcl:"admin_users,optional"`
-	// Of these, so many for one client's address; 0: an eighth.
+	// MaxConnectionsPerClient limits the connections of one client's address; 0: an eighth of
+	// MaxConnections.
 	MaxConnectionsPerClient int `hcl:"max_connections_per_client,optional"`
-	// Trusted are the fronts, such as load balancers, that say in X-Forwarded-For and
-	// X-Forwarded-Proto where requests came from.
+	// Trusted are the addresses of proxies and load balancers whose X-Forwarded-For and
+	// X-Forwarded-Proto the server believes.
 	Trusted []string `hcl:"trusted,optional"`
 
 	TLS *TLS `hcl:"tls,block"`
 
+	// position of the block
 	at hcl.Range
 }
 
-// TLS is the block tls of a server: a certificate from files, or from a certificate authority by
-// ACME (RFC 8555).
+// TLS is the block tls of a server: a certificate from files, or by ACME (RFC 8555) from a
+// certificate authority.
 type TLS struct {
-	Cert   string   `hcl:"cert,optional"`   // a file of PEM, the server's certificate first
-	Key    string   `hcl:"key,optional"`    // a file of PEM
-	ACME   []string `hcl:"acme,optional"`   // the names to get certificates for, in place of files
-	Agreed bool     `hcl:"agreed,optional"` // to the authority's terms; ACME needs it
+	Cert   string   `hcl:"cert,optional"`   // a PEM file, the server's certificate first
+	Key    string   `hcl:"key,optional"`    // a PEM file
+	ACME   []string `hcl:"acme,optional"`   // the names to get certificates for, instead of files
+	Agreed bool     `hcl:"agreed,optional"` // to the authority's terms of service; ACME requires it
 	Email  string   `hcl:"email,optional"`
-	Store  string   `hcl:"store,optional"` // the folder to keep them in
-	CA     string   `hcl:"ca,optional"`    // the directory's URL; empty: Let's Encrypt
-	HTTP3  bool     `hcl:"http3,optional"` // on the same port, by UDP
+	Store  string   `hcl:"store,optional"` // the folder to keep certificates in
+	CA     string   `hcl:"ca,optional"`    // the URL of the ACME directory; empty: Let's Encrypt
+	HTTP3  bool     `hcl:"http3,optional"` // on the same port number, over UDP
 }
 
-// Way is how the composition runs.
+// Way returns the concurrency model of the composition.
 func (s Server) Way() flow.Way {
 	if s.Run == "" {
 		return flow.Chain
@@ -60,8 +62,8 @@ func (s Server) Way() flow.Way {
 	return flow.Way(s.Run)
 }
 
-// same says whether two servers are served alike; the way of running may change while they are.
-func (s Server) same(other Server) bool {
+// equalExceptRun reports whether two blocks are equal apart from Run, which a reload may change.
+func (s Server) equalExceptRun(other Server) bool {
 	s.at, s.Run, other.at, other.Run = hcl.Range{}, "", hcl.Range{}, ""
 	return reflect.DeepEqual(s, other)
 }
@@ -81,20 +83,20 @@ func (s Server) validate() error {
 		}
 	}
 	if s.MaxConnections < 0 || s.MaxHeaderBytes < 0 || s.MaxConnectionsPerClient < 0 {
-		return fmt.Errorf("max_connections, max_connections_per_client and max_header_bytes are 0, which means the default, or more")
+		return fmt.Errorf("max_connections, max_connections_per_client and max_header_bytes must not be negative; 0 means the default")
 	}
-	if _, err := client.ReadFronts(s.Trusted); err != nil {
+	if _, err := client.ParseTrustedProxies(s.Trusted); err != nil {
 		return err
 	}
 	if host, _, err := net.SplitHostPort(s.Admin); err == nil && s.AdminUsers == "" && !loopback(host) {
-		return fmt.Errorf("admin is %q, which can be reached from elsewhere, and its page, profiles and command line would be without a login: "+
-			"write \"127.0.0.1:PORT\", or name a file of users in admin_users, as weir serve password makes it", s.Admin)
+		return fmt.Errorf("admin is %q, which other machines can reach: its page, profiles and command line would need no login; "+
+			"write \"127.0.0.1:PORT\", or name a file of users in admin_users (weir serve password writes one)", s.Admin)
 	}
 	return s.TLS.validate()
 }
 
-// loopback reports whether an address is one of this machine alone, or a name that may be: that
-// shows when it is listened on.
+// loopback reports whether a host is a loopback address, or a name, which may be one: that is
+// checked when the server listens.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host != "" && (ip == nil || ip.IsLoopback())
@@ -106,12 +108,12 @@ func (t *TLS) validate() error {
 	}
 	files := t.Cert != "" && t.Key != ""
 	if files == (len(t.ACME) > 0) || (t.Cert == "") != (t.Key == "") {
-		return fmt.Errorf("tls has either cert and key, which are files, or acme, which is a list of names")
+		return fmt.Errorf("tls needs either cert and key, which are files, or acme, which is a list of names")
 	}
 	return nil
 }
 
-// Duration reads a duration of a site file; empty is 0.
+// Duration parses a duration of a site file; empty is 0.
 func Duration(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil

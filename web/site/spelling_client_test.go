@@ -15,23 +15,22 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// spelled is a request as its bytes are written: nothing of it is checked or changed on the way
-// out.
+// spelled is a request that is sent exactly as written.
 type spelled struct {
 	method, host, target, credentials string
 }
 
-// answered is what came back. A connection that was closed, or a stream that was reset, in place of
-// an answer has the status 0.
+// answered is the response. Its status is 0 if the connection was closed or the stream was reset
+// instead.
 type answered struct {
 	status int
 	body   string
 }
 
-const clientPatience = time.Minute
+const clientTimeout = time.Minute
 
-// overHTTP1 sends requests one after the other on a connection, and makes another one when it was
-// closed.
+// overHTTP1 sends requests one after the other on a connection, and reconnects when the server has
+// closed it.
 type overHTTP1 struct {
 	addr string
 	conn net.Conn
@@ -52,7 +51,7 @@ func (c *overHTTP1) ask(r spelled) (a answered, err error) {
 		}
 		c.in = bufio.NewReader(c.conn)
 	}
-	_ = c.conn.SetDeadline(time.Now().Add(clientPatience))
+	_ = c.conn.SetDeadline(time.Now().Add(clientTimeout))
 	text := r.method + " " + r.target + " HTTP/1.1\r\nHost: " + r.host + "\r\n"
 	if r.credentials != "" {
 		text += "Authorization: " + r.credentials + "\r\n"
@@ -64,7 +63,7 @@ func (c *overHTTP1) ask(r spelled) (a answered, err error) {
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: r.method})
 	if err != nil {
 		c.close()
-		return a, nil // a refusal, too
+		return a, nil // also for a rejection
 	}
 	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
@@ -74,7 +73,7 @@ func (c *overHTTP1) ask(r spelled) (a answered, err error) {
 	return answered{resp.StatusCode, string(body)}, err
 }
 
-// overHTTP2 sends requests one after the other on a connection of HTTP/2, with pseudo-header fields
+// overHTTP2 sends requests one after the other on an HTTP/2 connection, with pseudo-header fields
 // that no library would send.
 type overHTTP2 struct {
 	addr   string
@@ -101,7 +100,7 @@ func (c *overHTTP2) dial() error {
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.block.Reset()
 	c.fields = hpack.NewEncoder(&c.block)
-	_ = conn.SetDeadline(time.Now().Add(clientPatience))
+	_ = conn.SetDeadline(time.Now().Add(clientTimeout))
 	_, err = io.WriteString(conn, http2.ClientPreface)
 	return errors.Join(err, c.framer.WriteSettings())
 }
@@ -112,7 +111,7 @@ func (c *overHTTP2) ask(r spelled) (a answered, err error) {
 			return a, err
 		}
 	}
-	_ = c.conn.SetDeadline(time.Now().Add(clientPatience))
+	_ = c.conn.SetDeadline(time.Now().Add(clientTimeout))
 	c.block.Reset()
 	for _, f := range [][2]string{{":method", r.method}, {":scheme", "https"}, {":authority", r.host}, {":path", r.target}, {"authorization", r.credentials}} {
 		if f[1] != "" {
@@ -126,12 +125,12 @@ func (c *overHTTP2) ask(r spelled) (a answered, err error) {
 	}
 	if err != nil {
 		c.close()
-		return answered{}, nil // the connection was refused for what was asked
+		return answered{}, nil // the server closed the connection because of the request
 	}
 	return a, nil
 }
 
-// answer reads what comes on a stream until it ends.
+// answer reads a stream until it ends.
 func (c *overHTTP2) answer(stream uint32) (a answered, err error) {
 	for {
 		frame, err := c.framer.ReadFrame()

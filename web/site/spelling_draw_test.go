@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spell draws a spelling of something that is protected.
+// spell draws a spelling of a protected target.
 func (s *protectedSite) spell(r *rapid.T) spelled {
 	target := encode(s.plainTarget(r))
 	if target == "" {
@@ -31,22 +31,22 @@ func (s *protectedSite) spell(r *rapid.T) spelled {
 	return ask
 }
 
-// slashes are what programs may take for a slash, or for nothing between two.
+// slashes are strings that programs may take for a slash, or for nothing between two slashes.
 var slashes = []string{
 	"//", "///", "/./", "/%2e/", "/.//", "/x/../", "/x/%2e%2E/", "/x/.%2e/", "/x//../", "/x/y/../../", "/../", "/%2e./", "%2f", "%2F", "/%2f", "%2f/", "/.%2f", "%2f..%2f", "/x%2f../",
 	`\`, "%5c", "%5C", `/\`, `/x\..\`, "/;/", "/;x/", "/.;/", "/..;/", "/x/..;/", "/x/..;y=z/", "/x/..%3b/", "%252f", "/%252e/", "%c0%af", "/%c0%ae/", "%ef%bc%8f", "/%20/../", "/%00/", "/%09/", "/./././", "/.../",
 }
 
-// ends are what may stand behind a path and change nothing for some program.
+// ends are suffixes of a path that some programs ignore.
 var ends = []string{
 	"/", "/.", "/x/..", "/%2e", "%2f", "%2F.", "//", "%00", "%00.html", "%20", "%0a", ".", "..", "?", "??", "?x=/../", "%3f", "%3Fx", "#", "%23", ";x", ";", "/;x", "%3bx", `\`, "%5c", ".gz", ".br", "::$DATA", "~", "%",
 	"%2", "%zz", "/../plans.txt", "/./plans.txt", "/..%2fplans.txt", "/%2e%2e%2fplans.txt",
 }
 
-// starts are what may stand before a path and change nothing for some program.
+// starts are prefixes of a path that some programs ignore.
 var starts = []string{"/", "//", "/.", "/..", "/%2e", "/%2E%2e", "/x/..", "/x/%2e.", "/%2f", "/.%2f", "/..%2f", "%2f", "/x%2f..", "/;", "/..;", "/.;x", "\\", "/\\", "/%5c", "/%5c..", "//example.org", "/x//..", "/other/.."}
 
-// changes are what is done to a target.
+// changes are functions that change the spelling of a target.
 var changes = []func(*rapid.T, string) string{
 	func(r *rapid.T, s string) string { // another slash
 		i := indexOf(r, s, '/')
@@ -72,17 +72,17 @@ var changes = []func(*rapid.T, string) string{
 	},
 }
 
-// encodeOne encodes a byte, whether that is needed or not.
+// encodeOne percent-encodes one byte, whether necessary or not.
 func encodeOne(r *rapid.T, s string) string {
 	i := at(r, s)
 	format := rapid.SampledFrom([]string{"%s%%%02x%s", "%s%%%02X%s"}).Draw(r, "digits")
 	return fmt.Sprintf(format, s[:i], s[i], s[i+1:])
 }
 
-// at is an index in a text that is not empty.
+// at draws an index of a text that is not empty.
 func at(r *rapid.T, s string) int { return rapid.IntRange(0, len(s)-1).Draw(r, "at") }
 
-// indexOf is the index of one of the bytes c in a text, the text's end where there is none.
+// indexOf draws the index of a byte c in a text, or returns the text's length if there is none.
 func indexOf(r *rapid.T, s string, c byte) int {
 	n := strings.Count(s, string(c))
 	if n == 0 {
@@ -95,7 +95,7 @@ func indexOf(r *rapid.T, s string, c byte) int {
 	return i
 }
 
-// hostSpellings are what is done to a host.
+// hostSpellings are functions that change the spelling of a host.
 var hostSpellings = []func(*rapid.T, string) string{
 	func(r *rapid.T, s string) string { return strings.ToUpper(s) },
 	func(r *rapid.T, s string) string { i := at(r, s); return s[:i] + strings.ToUpper(s[i:i+1]) + s[i+1:] },

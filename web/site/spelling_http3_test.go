@@ -15,7 +15,7 @@ import (
 	"weir/web/server"
 )
 
-// By HTTP/3 requests come from another engine, and are made canonical in the same place.
+// Requests over HTTP/3 come from another engine and are canonicalized in the same place.
 func TestNoSpellingOverHTTP3IsServedWithoutCredentials(t *testing.T) {
 	w := newWorld(t)
 	addr := w.serveWith(t, server.Config{Addr: "127.0.0.1:0", TLS: w.tls, HTTP3: true})
@@ -33,7 +33,7 @@ func TestNoSpellingOverHTTP3IsServedWithoutCredentials(t *testing.T) {
 			{"admin.example.org", "/private%2fx", 400}, {"admin.example.org", `/private\x`, 400}, {"admin.example.org", "/private/x#y", 400}, {"example.org", "/private/x", 200},
 		} {
 			r := &http.Request{Method: "GET", URL: &url.URL{Scheme: "https", Host: addr, Opaque: c.target}, Host: c.host, Header: http.Header{}}
-			ctx, cancel := context.WithTimeout(t.Context(), clientPatience)
+			ctx, cancel := context.WithTimeout(t.Context(), clientTimeout)
 			defer cancel()
 			resp, err := transport.RoundTrip(r.WithContext(ctx))
 			if err != nil {

@@ -15,11 +15,11 @@ import (
 	"weir/internal/testsize"
 )
 
-// TestNoSpellingOfAProtectedNameIsServedWithoutCredentials composes random sites that protect a
-// folder or a host, and asks for what is protected in spellings that are, or nearly are, the same
-// to some program. WEIR_WEB_SPELLINGS says how many.
+// TestNoSpellingOfAProtectedNameIsServedWithoutCredentials draws random sites that protect a folder
+// or a host. It requests protected targets in spellings that some program takes for the same, or
+// nearly the same. WEIR_WEB_SPELLINGS sets the number of sites.
 func TestNoSpellingOfAProtectedNameIsServedWithoutCredentials(t *testing.T) {
-	const sites = 100 // that rapid draws unless its flag says otherwise
+	const sites = 100 // rapid's default number of checks
 	each := max(1, testsize.Of(t, "WEIR_WEB_SPELLINGS", 2000)/sites)
 	w := newWorld(t)
 	statuses := map[int]int{}
@@ -40,22 +40,22 @@ func TestNoSpellingOfAProtectedNameIsServedWithoutCredentials(t *testing.T) {
 	t.Logf("answers by status: %v", statuses)
 }
 
-// protectedSite is a site with something that is protected.
+// protectedSite is a site that protects a folder or a host.
 type protectedSite struct {
 	guarded
-	source string // the kind of what answers
+	source string // the kind of component that answers
 	way    flow.Way
 	text   string
 }
 
-// drawSite composes a site.
+// drawSite draws a site.
 func drawSite(r *rapid.T, w *world) *protectedSite {
 	s := &protectedSite{
 		source: rapid.SampledFrom([]string{"files", "files", "proxy", "proxy", "proxy", "raw proxy", "raw proxy", "fastcgi", "fastcgi", "cgi"}).Draw(r, "source"),
 		way:    rapid.SampledFrom([]flow.Way{flow.Chain, flow.Network}).Draw(r, "way"),
 	}
 	s.folder = rapid.SampledFrom([]string{"/private", "/a/private", "/a b/ä", "/x.y/.z;w", "/p(1)"}).Draw(r, "folder")
-	if s.source != "files" { // which are the same for every host
+	if s.source != "files" { // files are the same for every host
 		switch rapid.IntRange(0, 3).Draw(r, "guarded") {
 		case 0:
 			s.folder, s.host = "", "admin.example.org"
@@ -67,7 +67,7 @@ func drawSite(r *rapid.T, w *world) *protectedSite {
 	return s
 }
 
-// compose writes the site file.
+// compose returns the text of the site file.
 func (s *protectedSite) compose(r *rapid.T, w *world) string {
 	source := s.block(r, w)
 	guard := fmt.Sprintf("authenticate { users = %q }\n", w.users)
@@ -107,8 +107,8 @@ func (s *protectedSite) compose(r *rapid.T, w *world) string {
 	return text
 }
 
-// routes protects a folder, and leaves the rest open. The name of the folder without the slash has
-// a route of its own, or is redirected.
+// routes protects a folder and leaves the rest open. The name of the folder without the slash has a
+// route of its own, or is redirected.
 func (s *protectedSite) routes(r *rapid.T, pattern, guard, source string) string {
 	text := fmt.Sprintf("route \"/\" {\n%s}\nroute %q {\n%s}\n", source, pattern+"/", guard)
 	if s.folder != "" && rapid.Bool().Draw(r, "two routes") {
@@ -117,10 +117,10 @@ func (s *protectedSite) routes(r *rapid.T, pattern, guard, source string) string
 	return text
 }
 
-// escapePattern escapes what means something else in a pattern of routes.
+// escapePattern escapes characters with a meaning in route patterns.
 func escapePattern(path string) string { return strings.ReplaceAll(path, " ", "%20") }
 
-// block is the source of a site.
+// block returns the source of a site.
 func (s *protectedSite) block(r *rapid.T, w *world) string {
 	switch s.source {
 	case "files":
@@ -139,7 +139,7 @@ func (s *protectedSite) block(r *rapid.T, w *world) string {
 	return fmt.Sprintf("cgi {\n program = %q\n env = { FOLDER = %q, HOST = %q }\n}\n", w.program, s.folder, s.host)
 }
 
-// plant makes a folder to serve, with secrets in the folder that is protected.
+// plant creates a folder to serve, with secrets in its protected folder.
 func plant(dir, folder string) error {
 	for name, text := range map[string]string{"index.html": "public", folder + "/plans.txt": secret, folder + "/index.html": secret, folder + "/deep/x.html": secret} {
 		name = filepath.Join(dir, name)
@@ -153,7 +153,7 @@ func plant(dir, folder string) error {
 	return nil
 }
 
-// plainTarget is a plain spelling of something that is protected.
+// plainTarget returns the usual spelling of a protected target.
 func (s *protectedSite) plainTarget(r *rapid.T) string {
 	return s.folder + rapid.SampledFrom([]string{"/plans.txt", "/deep/x.html", "/", ""}).Draw(r, "resource")
 }
@@ -165,8 +165,7 @@ func (s *protectedSite) plainHost() string {
 	return s.host
 }
 
-// control asks for what is protected in its usual spelling: with credentials it is there, without
-// it is not.
+// control requests a protected target in its usual spelling: it is served with credentials only.
 func (s *protectedSite) control(r *rapid.T, w *world) {
 	ask := spelled{method: "GET", host: s.plainHost(), target: encode(s.folder + "/plans.txt"), credentials: "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:sesame"))}
 	for _, c := range []asker{&w.h1, &w.h2} {
@@ -183,12 +182,12 @@ func (s *protectedSite) control(r *rapid.T, w *world) {
 	}
 }
 
-// asker sends a request as it is spelled.
+// asker sends a request as spelled.
 type asker interface {
 	ask(spelled) (answered, error)
 }
 
-// ask asks without credentials, and wants no secret.
+// ask sends a request without credentials and checks that the response has no secret.
 func (s *protectedSite) ask(r *rapid.T, w *world, ask spelled) answered {
 	c := asker(&w.h1)
 	if rapid.Bool().Draw(r, "HTTP/2") {
@@ -217,8 +216,8 @@ func encode(path string) string {
 	return b.String()
 }
 
-// dotParams finds dots with parameters, which some programs take for a dot segment.
+// dotParams matches dots with parameters, which some programs take for a dot segment.
 var dotParams = regexp.MustCompile(`(/\.\.?);[^/]*`)
 
-// params are those of segments, as servlets have them.
+// params matches parameters of path segments, as servlets have them.
 var params = regexp.MustCompile(`;[^/]*`)

@@ -23,18 +23,18 @@ import (
 	"weir/web/server"
 )
 
-// secret is what no request gets without credentials.
+// secret must never be in a response without credentials.
 const secret = "TOP-SECRET"
 
-// guarded is what a site protects: all below a folder, or all of a host, or that folder of that
-// host. An empty part is any.
+// guarded is what a site protects: a folder, a host, or a folder of one host. An empty part matches
+// anything.
 type guarded struct{ folder, host string }
 
-// world is what is behind the sites of the test, and what they are served by.
+// world holds the upstreams of the test's sites and the servers that run them.
 type world struct {
 	dir, users, program string
 	upstream, fastcgi   string
-	guarded             atomic.Pointer[guarded] // what the upstreams have as secret
+	guarded             atomic.Pointer[guarded] // the secret part of the upstreams
 	servers             []*server.Server        // all
 	tls                 *server.TLS
 	h1                  overHTTP1
@@ -94,7 +94,7 @@ func (w *world) serveWith(t *testing.T, config server.Config) (addr string) {
 	return s.Addr().String()
 }
 
-// run serves a site by a way while f runs.
+// run serves a site with a concurrency model while f runs.
 func (w *world) run(text string, way flow.Way, f func()) error {
 	s, err := Parse("site.hcl", []byte(text), nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *world) run(text string, way flow.Way, f func()) error {
 }
 
 // program is a CGI program that has a secret under FOLDER, or for HOST, by either of the names that
-// it is given.
+// it gets.
 const program = `#!/bin/sh
 printf 'Content-Type: text/plain\r\n\r\n'
 host=${HTTP_HOST%%:*}
@@ -127,8 +127,8 @@ done
 echo public
 `
 
-// application is an upstream that has a secret in what is guarded, in whichever way the request can
-// be read: it is the most careless of all upstreams.
+// application is an upstream that returns a secret if any reading of the request leads to the
+// guarded part: it is the most careless of all upstreams.
 func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 	g := w.guarded.Load()
 	if g.host != "" && !strings.EqualFold(strings.TrimSuffix(canonical.Name(r.Host), "."), g.host) {
@@ -136,7 +136,7 @@ func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if r.RequestURI == "" { // by FastCGI
+	if r.RequestURI == "" { // FastCGI
 		path = r.URL.EscapedPath()
 	}
 	for _, reading := range readings(path) {
@@ -148,9 +148,9 @@ func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(rw, "public")
 }
 
-// readings are the paths that programs may take an escaped path for: decoded or not, with an
-// encoded slash as a slash or as data, with dot segments resolved or not, and with parameters of
-// segments or without.
+// readings returns the paths that programs may take an escaped path for: decoded or not, with an
+// encoded slash as a slash or as data, with dot segments resolved or not, and with or without
+// parameters of segments.
 func readings(escaped string) (all []string) {
 	data := strings.NewReplacer("%2f", "\x01", "%2F", "\x01").Replace(escaped)
 	for _, path := range []string{escaped, data} {

@@ -9,46 +9,46 @@ import (
 	"weir/web/components/images"
 )
 
-// kinds are the components, by the names that site files call them by.
+// kinds are the components by their names in site files.
 var kinds map[string]Kind
 
-func init() { // the kinds with components inside refer to the table
+func init() { // not an initializer: kinds with components inside refer to the table
 	kinds = map[string]Kind{
-		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", passwords),
-		"bearer":            guard("lets in who has a signed token (JWT)", tokens),
-		"echo":              inSite("a WebSocket that says what it hears", echo),
-		"cache":             {About: "keeps what its components answer, as HTTP allows (RFC 9111)", build: cached},
-		"cgi":               lasting("answers with what programs of a folder write (CGI)", programs, func(c cgi.Config) string { return c.Dir }),
-		"compress":          lasting("compresses bodies as the client accepts it", simply(compress.New), nil),
-		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
-		"fastcgi":           lasting("answers with what an application writes (FastCGI)", application, func(c cgi.FastCGIConfig) string { return c.Dir }),
-		"files":             lasting("answers with files of a folder", simply(files.New), func(c files.Config) string { return c.Dir }),
-		"headers":           of("sets and takes out fields of both heads", basic.Headers),
-		"inject":            of("puts a text into HTML pages", basic.Inject),
-		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
-		"limit_concurrency": lasting("refuses what comes while too many requests are under way", limitConcurrency, nil),
-		"limit_rate":        lasting("refuses what comes too often from one client", limitRate, nil),
-		"log":               lasting("writes a line about each exchange", logged, nil),
-		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
-		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: countedBy},
-		"pass":              plain("lets everything through", basic.Pass),
-		"pass_piped":        plain("lets everything through by a pipe, as the paper does", basic.PassPiped),
-		"proxy":             lasting("answers with what other servers answer", proxied, nil),
-		"recover":           of("says what the client reads when a component panics", basic.Recover),
-		"redirect":          of("sends the client elsewhere", basic.Redirect),
-		"replace":           of("replaces a text in bodies", basic.Replace),
-		"request_id":        of("gives each exchange a name for the logs", basic.RequestID),
-		"rewrite":           of("changes the path for what follows", basic.Rewrite),
-		"rot13":             plain("the paper's filter: each letter 13 further", basic.Rot13),
-		"rot13_piped":       plain("the same in the paper's style: a goroutine between a reader and a writer", basic.Rot13Piped),
-		"security":          of("sets the fields that make browsers careful", basic.Security),
-		"static":            of("answers with a fixed response", basic.Static),
-		"status":            of("answers with a status", basic.Status),
-		"template":          of("answers with a template that is filled in", basic.Template),
-		"text":              of("answers with a text", func(c textConfig) (web.Component, error) { return basic.Text(c.Text), nil }),
-		"watch":             inSite("tells browsers when a file of a folder changes (server-sent events)", watched),
-		"watermark":         of("puts a mark on pictures", images.Watermark),
-		"when":              when(),
+		"authenticate":      guardKind("admits users of a password file (HTTP Basic)", makeAuthenticate),
+		"bearer":            guardKind("admits clients with a signed token (JWT)", makeBearer),
+		"echo":              blockKind("a WebSocket that echoes messages", makeEcho),
+		"cache":             {About: "caches the responses of its components (RFC 9111)", build: makeCache},
+		"cgi":               statefulKind("answers with the output of programs of a folder (CGI)", makeCGI, func(c cgi.Config) string { return c.Dir }),
+		"compress":          statefulKind("compresses bodies with a coding that the client accepts", configOnly(compress.New), nil),
+		"error_pages":       simpleKind("sends a page of your own with some statuses", basic.ErrorPages),
+		"fastcgi":           statefulKind("answers with the output of an application (FastCGI)", makeFastCGI, func(c cgi.FastCGIConfig) string { return c.Dir }),
+		"files":             statefulKind("answers with files of a folder", configOnly(files.New), func(c files.Config) string { return c.Dir }),
+		"headers":           simpleKind("sets and removes request and response fields", basic.Headers),
+		"inject":            simpleKind("inserts a text into HTML pages", basic.Inject),
+		"limit_body":        simpleKind("rejects requests whose body is too long", basic.LimitBody),
+		"limit_concurrency": statefulKind("rejects requests above a number in progress", makeLimitConcurrency, nil),
+		"limit_rate":        statefulKind("rejects requests above a rate per client", makeLimitRate, nil),
+		"log":               statefulKind("writes a line for each exchange", makeLog, nil),
+		"lower_quality":     simpleKind("makes pictures smaller for clients with Save-Data", images.LowerQuality),
+		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: makeMetrics},
+		"pass":              plainKind("changes nothing", basic.Pass),
+		"pass_piped":        plainKind("passes the body through a goroutine, as the paper does", basic.PassPiped),
+		"proxy":             statefulKind("forwards requests to upstream servers", makeProxy, nil),
+		"recover":           simpleKind("sets the response for a component that panics", basic.Recover),
+		"redirect":          simpleKind("redirects the client", basic.Redirect),
+		"replace":           simpleKind("replaces a text in bodies", basic.Replace),
+		"request_id":        simpleKind("gives each exchange an identifier for logs", basic.RequestID),
+		"rewrite":           simpleKind("changes the path for what follows", basic.Rewrite),
+		"rot13":             plainKind("the paper's filter: rotates letters by 13", basic.Rot13),
+		"rot13_piped":       plainKind("rot13 in the paper's style, with a goroutine", basic.Rot13Piped),
+		"security":          simpleKind("sets security fields for browsers (CSP, HSTS and others)", basic.Security),
+		"static":            simpleKind("answers with a fixed response", basic.Static),
+		"status":            simpleKind("answers with a status", basic.Status),
+		"template":          simpleKind("answers with a template that is filled in", basic.Template),
+		"text":              simpleKind("answers with a text", func(c textConfig) (web.Component, error) { return basic.Text(c.Text), nil }),
+		"watch":             blockKind("notifies browsers of changed files (server-sent events)", makeWatch),
+		"watermark":         simpleKind("puts a watermark on pictures", images.Watermark),
+		"when":              whenKind(),
 	}
 }
 
@@ -57,11 +57,11 @@ type textConfig struct {
 	Text string `hcl:"text"`
 }
 
-// countedBy makes the component metrics, which counts in what all of a live site's count in.
-func countedBy(b *block) web.Component {
+// makeMetrics makes the component metrics. All of a site's metrics count in the same place.
+func makeMetrics(b *block) web.Component {
 	var none struct{}
 	if !b.decode(&none) || !b.hasNoBlocks() {
 		return nil
 	}
-	return b.finish(b.counts.Component())
+	return b.register(b.counts.Component())
 }

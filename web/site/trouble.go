@@ -10,23 +10,23 @@ import (
 	"weir/web/components/metrics"
 )
 
-// repeatAfter is the interval in which trouble of one kind is reported once.
+// repeatAfter is the interval within which faults of one kind are reported once.
 const repeatAfter = 10 * time.Second
 
-// failed reports an exchange that the server could not answer as it should.
-func (l *Live) failed(f web.Failure) {
+// onFailure reports an exchange that the server could not answer as intended.
+func (l *Live) onFailure(f web.Failure) {
 	why := f.Err.Error()
-	l.in.tell(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s is answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
+	l.environment.reportFault(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s: answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
 }
 
-// longest is the size of the longest line about trouble, in bytes.
-const longest = 1000
+// maxLine is the maximum length of a reported line in bytes.
+const maxLine = 1000
 
-// printable is a line without what would disturb a terminal, since clients and programs have a say
-// in it.
+// printable shortens a line and replaces characters that would disturb a terminal, since clients
+// and programs control parts of it.
 func printable(line string) string {
-	if len(line) > longest {
-		line = line[:longest] + "..."
+	if len(line) > maxLine {
+		line = line[:maxLine] + "..."
 	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -36,11 +36,11 @@ func printable(line string) string {
 	}, line)
 }
 
-// Upstreams says how the upstreams of each proxy of the site fare. Of several proxies with one
-// name, the further ones are numbered.
+// Upstreams returns the state of the upstreams of each proxy of the site. It numbers proxies that
+// have the same name.
 func (l *Live) Upstreams() []metrics.Upstream {
-	g := l.enter()
-	defer g.leave()
+	g := l.acquire()
+	defer g.release()
 	var all []metrics.Upstream
 	named := map[string]int{}
 	for _, p := range g.site.upstreams {

@@ -18,25 +18,25 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// trouble waits for an event of trouble that says something.
+// trouble waits for an event "trouble" with a text.
 func (l *lived) trouble(t *testing.T, says string) {
 	t.Helper()
 	for {
 		select {
 		case e := <-l.events:
-			if e.What == "trouble" && strings.Contains(e.Text, says) {
+			if e.Type == "trouble" && strings.Contains(e.Text, says) {
 				return
 			}
 			t.Logf("%+v", e)
-		case <-time.After(webtest.Patience):
-			t.Fatalf("the operator was not told of %q", says)
+		case <-time.After(webtest.WaitTimeout):
+			t.Fatalf("no event %q was reported", says)
 		}
 	}
 }
 
 func TestAFullDiskBelowTheLogReachesTheOperator(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("it needs /dev/full")
+		t.Skip("needs /dev/full")
 	}
 	l := live(t, "", "log {\n file = \"/dev/full\"\n flush = \"0s\"\n}\ntext { text = \"x\" }")
 	for range 20 {
@@ -45,12 +45,12 @@ func TestAFullDiskBelowTheLogReachesTheOperator(t *testing.T) {
 	l.trouble(t, "no space left on device")
 	n := 0
 	for len(l.events) > 0 {
-		if e := <-l.events; e.What == "trouble" {
+		if e := <-l.events; e.Type == "trouble" {
 			n++
 		}
 	}
 	if n > 0 {
-		t.Errorf("the same trouble was told %d times more, want once in %v", n, repeatAfter)
+		t.Errorf("the same fault was reported %d more times, want once in %v", n, repeatAfter)
 	}
 }
 
@@ -60,11 +60,11 @@ func TestTheReasonOfA502ReachesTheOperator(t *testing.T) {
 		if got := l.status(t, "/some/page"); got != 502 {
 			t.Errorf("got %d, want 502", got)
 		}
-		l.trouble(t, "/some/page is answered by 502: proxy: http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused")
+		l.trouble(t, "/some/page: answered by 502: proxy: http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused")
 	})
 }
 
-func TestABodyThatAnUpstreamBreaksOffReachesTheOperator(t *testing.T) {
+func TestTruncatedUpstreamBodyReachesTheOperator(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte("half"))
@@ -81,10 +81,10 @@ func TestABodyThatAnUpstreamBreaksOffReachesTheOperator(t *testing.T) {
 	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	l.trouble(t, "is answered by 200: proxy: "+up.URL)
+	l.trouble(t, ": answered by 200: proxy: "+up.URL)
 }
 
-func TestWhatAProgramSaysReachesTheOperator(t *testing.T) {
+func TestStderrOfCGIReachesTheOperator(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\nprintf 'a warning \\033[31mof it\\n' >&2\necho Content-Type: text/plain\necho\necho well\n"
 	if err := os.WriteFile(filepath.Join(dir, "app"), []byte(script), 0o755); err != nil {
@@ -97,7 +97,7 @@ func TestWhatAProgramSaysReachesTheOperator(t *testing.T) {
 	l.trouble(t, "cgi says: a warning \uFFFD[31mof it")
 }
 
-func TestWhatAnApplicationSaysReachesTheOperator(t *testing.T) {
+func TestStderrOfFastCGIReachesTheOperator(t *testing.T) {
 	app, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestWhatAnApplicationSaysReachesTheOperator(t *testing.T) {
 	}
 }
 
-func TestAUsersFileThatBreaksReachesTheOperator(t *testing.T) {
+func TestInvalidUsersFileReachesTheOperator(t *testing.T) {
 	users := filepath.Join(t.TempDir(), "users")
 	if err := os.WriteFile(users, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -141,16 +141,16 @@ func TestAUsersFileThatBreaksReachesTheOperator(t *testing.T) {
 	l.trouble(t, "no bcrypt hash")
 }
 
-func TestAnOperatorsScreenThatTakesNothingHoldsNoRequestUp(t *testing.T) {
+func TestBlockedReportDoesNotBlockRequests(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "site.hcl")
 	if err := os.WriteFile(file, []byte(`proxy { upstreams = ["http://127.0.0.1:1"] }`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	takes := make(chan struct{})      // closed by the test: the screen takes lines from then on
+	takes := make(chan struct{})      // closed by the test: the terminal accepts lines from then on
 	panics := make(chan string, 1000) // from the site -> to the test
 	l, err := NewLive(file, "", func(e Event) {
 		<-takes
-		if e.What == "panic" {
+		if e.Type == "panic" {
 			panics <- e.Text
 		}
 	})
@@ -163,18 +163,18 @@ func TestAnOperatorsScreenThatTakesNothingHoldsNoRequestUp(t *testing.T) {
 		if resp, _ := webtest.Get(t, s.URL); resp.StatusCode != 502 {
 			t.Errorf("got %d, want 502", resp.StatusCode)
 		}
-		l.panicked("stage", "on purpose", []byte("where\n"))
+		l.onPanic("stage", "on purpose", []byte("where\n"))
 	}
 	close(takes)
 	l.Close()
 	if first, last := <-panics, <-panics; first != "component stage panicked: on purpose\nwhere" || last != first+" (and 1 more like this)" {
-		t.Errorf("of three panics the operator gets %q and %q, want the first, the last, and how many more", first, last)
+		t.Errorf("of three panics got %q and %q, want the first, the last, and the number in between", first, last)
 	}
 }
 
-// Behind a load balancer that trusted does not name, all users have one share: the operator must
-// see why they are refused.
-func TestAClientThatHasItsShareReachesTheOperator(t *testing.T) {
+// Behind a load balancer that is not in trusted, all users share one limit: the operator must see
+// why requests are rejected.
+func TestClientOverItsShareReachesTheOperator(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "app"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestAClientThatHasItsShareReachesTheOperator(t *testing.T) {
 		l := live(t, "", text)
 		ctx, cancel := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
-		for range 2 { // one of them is let in
+		for range 2 { // one of them is admitted
 			clients.Go(func() {
 				r := httptest.NewRequestWithContext(ctx, "GET", "/app", nil)
 				r.RemoteAddr = "192.0.2.1:1"

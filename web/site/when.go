@@ -13,22 +13,22 @@ import (
 	"weir/web/internal/client"
 )
 
-// condition is the attributes of a when: it holds when all that are given hold.
+// condition is the attributes of a when. It holds if all attributes that are set hold.
 type condition struct {
-	// a pattern of path.Match for the whole path, or a folder and /** for it and all below
+	// a pattern of path.Match for the whole path, or FOLDER/** for a folder and everything below
 	Path   string   `hcl:"path,optional"`
 	Method []string `hcl:"method,optional"` // one of these
 	Host   string   `hcl:"host,optional"`   // without port
-	// NAME, which is there, or NAME: VALUE, which is part of it, in any case
+	// NAME: the field is present; NAME: VALUE: the field contains VALUE, in any case
 	Header string `hcl:"header,optional"`
 	// the client's address is in one of these prefixes, such as 10.0.0.0/8
 	From   []string `hcl:"from,optional"`
-	Secure *bool    `hcl:"secure,optional"` // over TLS, or not
-	Not    bool     `hcl:"not,optional"`    // holds when the rest does not
+	Secure *bool    `hcl:"secure,optional"` // true: over TLS; false: without TLS
+	Not    bool     `hcl:"not,optional"`    // negates the result
 }
 
-// when is the kind of a branch with one arm.
-func when() Kind {
+// whenKind returns the kind of a branch with one arm.
+func whenKind() Kind {
 	return Kind{About: "its components, for exchanges of which its conditions hold", build: func(b *block) web.Component {
 		var c condition
 		inner := b.pipeline(b.Body, true)
@@ -37,14 +37,14 @@ func when() Kind {
 		}
 		test, err := c.test()
 		if err != nil {
-			b.fail(b.TypeRange, "Invalid when", err.Error())
+			b.addError(b.TypeRange, "Invalid when", err.Error())
 			return nil
 		}
-		return b.finish(web.When(b.name("when"), test, inner))
+		return b.register(web.When(b.labelOr("when"), test, inner))
 	}}
 }
 
-// test is the condition as a function.
+// test returns the condition as a function.
 func (c condition) test() (func(*web.Conn) bool, error) {
 	var all []func(*web.Conn) bool
 	if c.Path != "" {
@@ -55,17 +55,17 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		all = append(all, matches)
 	}
 	if len(c.Method) > 0 {
-		all = append(all, func(conn *web.Conn) bool { return contains(c.Method, conn.Method()) })
+		all = append(all, func(conn *web.Conn) bool { return containsFold(c.Method, conn.Method()) })
 	}
 	if c.Host != "" {
 		host, err := canonical.ParseHost(c.Host, 0)
 		if err != nil || canonical.Name(host) != host {
-			return nil, fmt.Errorf("host %q is no host: write a name such as example.org, or an address, without a port", c.Host)
+			return nil, fmt.Errorf("host %q is not valid: write a name such as example.org, or an address, without a port", c.Host)
 		}
 		all = append(all, func(conn *web.Conn) bool { return canonical.Name(conn.Host()) == host })
 	}
 	if name, _, _ := strings.Cut(c.Header, ":"); strings.EqualFold(name, "Host") {
-		return nil, fmt.Errorf("header %q can never match, since the host is no field here: write the attribute host", c.Header)
+		return nil, fmt.Errorf("header %q can never match: use the attribute host", c.Header)
 	}
 	if c.Header != "" {
 		all = append(all, headerTest(c.Header))
@@ -81,7 +81,7 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		all = append(all, from)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("it has no condition: give path, method, host, header, from or secure")
+		return nil, fmt.Errorf("when has no condition: set path, method, host, header, from or secure")
 	}
 	return func(conn *web.Conn) bool {
 		for _, holds := range all {
@@ -93,13 +93,13 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 	}, nil
 }
 
-// pathTest is the condition on the canonical path.
+// pathTest returns the condition on the canonical path.
 func pathTest(pattern string) (func(*web.Conn) bool, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("path %q is no pattern: * stands for a part without /, [ begins a class", pattern)
+		return nil, fmt.Errorf("path %q is not a valid pattern: * matches a part without /, [ starts a class", pattern)
 	}
-	if !canonical.IsPath(strings.ReplaceAll(pattern, `\`, ""), "") || encoded.MatchString(pattern) {
-		return nil, fmt.Errorf("path %q can never match: write it from / on, decoded, and without empty and dot segments", pattern)
+	if !canonical.IsPath(strings.ReplaceAll(pattern, `\`, ""), "") || percentEncoded.MatchString(pattern) {
+		return nil, fmt.Errorf("path %q can never match: it must start with / and be decoded, without empty and dot segments", pattern)
 	}
 	folder, isBelow := strings.CutSuffix(pattern, "/**")
 	if !isBelow {
@@ -109,13 +109,13 @@ func pathTest(pattern string) (func(*web.Conn) bool, error) {
 		}), nil
 	}
 	if strings.ContainsAny(folder, `*?[\`) {
-		return nil, fmt.Errorf("path %q has a pattern before /**, where only names can stand: write them all, in a when each", pattern)
+		return nil, fmt.Errorf("path %q has a pattern before /**, which allows only names: write a when for each folder", pattern)
 	}
 	return withOrWithoutParams(pattern, func(name string) bool { return canonical.IsBelow(folder, name) }), nil
 }
 
-// withOrWithoutParams holds when a path matches. One that would match, or not, only without the
-// parameters of its segments is refused, unless the pattern itself has some.
+// withOrWithoutParams returns the condition that a path matches. It rejects a path for which the
+// result would differ without the parameters of its segments, unless the pattern has parameters.
 func withOrWithoutParams(pattern string, matches func(path string) bool) func(*web.Conn) bool {
 	if strings.Contains(pattern, ";") {
 		return func(conn *web.Conn) bool { return matches(conn.Path()) }
@@ -123,20 +123,20 @@ func withOrWithoutParams(pattern string, matches func(path string) bool) func(*w
 	return func(conn *web.Conn) bool {
 		ok := matches(conn.Path())
 		if bare, has := canonical.WithoutParams(conn.Path()); has && matches(bare) != ok {
-			conn.RefuseParams()
+			conn.RejectPathParams()
 		}
 		return ok
 	}
 }
 
-// encoded finds a byte that is percent-encoded.
-var encoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+// percentEncoded matches a percent-encoded byte.
+var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
 func headerTest(spec string) func(*web.Conn) bool {
 	name, value, hasValue := strings.Cut(spec, ":")
 	value = strings.ToLower(strings.TrimSpace(value))
 	return func(conn *web.Conn) bool {
-		conn.Vary(name) // or a cache would give the answer to those of whom this does not hold
+		conn.Vary(name) // so that a cache does not give the response to clients with another value
 		got := conn.RequestHeaders(name)
 		if !hasValue {
 			return len(got) > 0
@@ -154,7 +154,7 @@ func fromTest(specs []string) (func(*web.Conn) bool, error) {
 	var prefixes []netip.Prefix
 	for _, s := range specs {
 		p, err := netip.ParsePrefix(s)
-		if err != nil || p.Addr().Is4In6() { // as which no client's address is seen
+		if err != nil || p.Addr().Is4In6() { // client addresses are never in that form
 			return nil, fmt.Errorf("from has %q: write a prefix such as 10.0.0.0/8 or ::1/128", s)
 		}
 		prefixes = append(prefixes, p)
@@ -166,7 +166,7 @@ func fromTest(specs []string) (func(*web.Conn) bool, error) {
 	}, nil
 }
 
-func contains(list []string, s string) bool {
+func containsFold(list []string, s string) bool {
 	for _, one := range list {
 		if strings.EqualFold(one, s) {
 			return true

@@ -28,7 +28,7 @@ func handling(t *testing.T, text string) *web.Handler {
 	return h
 }
 
-// asked is a request to a site that has 403 in a when with these attributes, and else nothing.
+// asked is a request to a site that answers 403 in a when with these attributes, and otherwise 404.
 type asked struct {
 	attributes, host, target string
 	want                     int // the status
@@ -44,7 +44,7 @@ func (a asked) check(t *testing.T) {
 	}
 }
 
-func TestParametersLeadPastNoCondition(t *testing.T) {
+func TestPathParametersBypassNoCondition(t *testing.T) {
 	const admin, public = `path = "/admin/**"`, "path = \"/public/**\"\nnot = true"
 	for _, c := range []asked{
 		{admin, "a.org", "/admin;x", 400},
@@ -109,10 +109,10 @@ func TestAnAddressConditionHoldsForEveryFormOfAnAddress(t *testing.T) {
 	}
 }
 
-func TestAConditionThatNothingCanMeetIsRefused(t *testing.T) {
+func TestUnsatisfiableConditionIsRejected(t *testing.T) {
 	for attribute, want := range map[string]string{
 		`path = "admin/**"`: "can never match", `path = "//admin/**"`: "can never match", `path = "/a/../b"`: "can never match", `path = "/./**"`: "can never match",
-		`path = "/a%20b/**"`: "can never match", `path = "/adm%69n"`: "can never match", `host = "example.org:80"`: "is no host", `host = "a/b"`: "is no host", `host = "*.org"`: "is no host",
+		`path = "/a%20b/**"`: "can never match", `path = "/adm%69n"`: "can never match", `host = "example.org:80"`: "is not valid", `host = "a/b"`: "is not valid", `host = "*.org"`: "is not valid",
 		`header = "Host: a.org"`: "can never match", `from = ["::ffff:10.0.0.0/104"]`: "write a prefix",
 	} {
 		s, err := Parse("site.hcl", []byte("when {\n"+attribute+"\n security {}\n}"), nil)
@@ -125,7 +125,7 @@ func TestAConditionThatNothingCanMeetIsRefused(t *testing.T) {
 	}
 }
 
-func TestACacheDoesNotSpreadWhatAConditionLetThrough(t *testing.T) {
+func TestCacheDoesNotStoreConditionalResponses(t *testing.T) {
 	for name, condition := range map[string]string{"an address": `from = ["192.0.2.1/32"]`, "a field": `header = "X-Key: sesame"`} {
 		text := `cache {
 			when {

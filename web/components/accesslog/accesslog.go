@@ -47,9 +47,9 @@ type Config struct {
 	Flush string `hcl:"flush,optional"`
 	// Writer is written to in place of a file, whole lines at a time, by one goroutine at a time.
 	Writer io.Writer
-	// Failed gets an error for lines that could not be written, or found no room. It must not call
-	// the log's methods. Nil: such errors are dropped.
-	Failed func(error)
+	// OnError is called with an error for lines that could not be written, or for which the buffer
+	// had no room. It must not call the log's methods. Nil: such errors are dropped.
+	OnError func(error)
 }
 
 // New opens a log. Who calls New calls Close.
@@ -125,16 +125,16 @@ func (l *Log) Handle(c *web.Conn) {
 // note writes down an exchange that is over.
 func (l *Log) note(c *web.Conn, came time.Time) {
 	e := entry{
-		came: came, took: time.Since(came), client: c.RemoteAddr(), user: c.Text(web.User),
+		came: came, took: time.Since(came), client: c.RemoteAddr(), user: c.StringValue(web.User),
 		method: c.Method(), host: c.Host(), target: c.Target(), proto: c.Proto(),
 		status: c.Status(), bytes: c.Sent(),
 		referer: c.RequestHeader("Referer"), agent: c.RequestHeader("User-Agent"),
-		id: c.Text(web.RequestID), upstream: c.Text(web.Upstream), route: c.Text(web.Route), err: c.Err(),
+		id: c.StringValue(web.RequestID), upstream: c.StringValue(web.Upstream), route: c.StringValue(web.Route), err: c.Err(),
 	}
 	if host, _, err := net.SplitHostPort(e.client); err == nil {
 		e.client = host
 	}
-	if e.status == 0 && e.err == nil && c.Body().Raw() {
+	if e.status == 0 && e.err == nil && c.Body().IsHijack() {
 		e.status = http.StatusSwitchingProtocols
 	}
 	var space [512]byte

@@ -85,7 +85,7 @@ func TestLines(t *testing.T) {
 		t.Run(c.about, func(t *testing.T) {
 			served(t, c.format, c.server, func(r *http.Request) { r.Method = c.method }, func(t *testing.T, log string) {
 				if !regexp.MustCompile("^" + c.want + "$").MatchString(log) {
-					t.Errorf("%q, want %s", log, c.want)
+					t.Errorf("got %q, want %s", log, c.want)
 				}
 			})
 		})
@@ -134,7 +134,7 @@ func TestAConnectionThatIsTakenOver(t *testing.T) {
 	}))
 	served(t, "common", up, func(*http.Request) {}, func(t *testing.T, log string) {
 		if !strings.HasSuffix(log, " 101 -\n") {
-			t.Errorf("%q", log)
+			t.Errorf("got %q", log)
 		}
 	})
 }
@@ -163,7 +163,7 @@ func TestTheFileIsReopened(t *testing.T) {
 	}
 	for file, want := range map[string]string{name: "after\n", name + ".1": "before\nbetween\n"} {
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
-			t.Errorf("%s: %q %v, want %q", file, got, err, want)
+			t.Errorf("%s: got %q %v, want %q", file, got, err, want)
 		}
 	}
 	if l.Dropped() != 1 {
@@ -191,7 +191,7 @@ func TestAFileThatCannotBeReopenedStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir+"2", "log")); err != nil || string(got) != "still\n" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v", got, err)
 	}
 }
 
@@ -241,7 +241,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestLinesThatCannotBeWrittenAreToldOf(t *testing.T) {
 	var told []string
-	l, err := New(Config{Writer: full{}, Flush: "1m", Failed: func(err error) { told = append(told, err.Error()) }})
+	l, err := New(Config{Writer: full{}, Flush: "1m", OnError: func(err error) { told = append(told, err.Error()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestLinesThatCannotBeWrittenAreToldOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(told) != "[accesslog: 2 lines are lost: no space left]" || l.Dropped() != 2 {
-		t.Errorf("%v, %d dropped", told, l.Dropped())
+		t.Errorf("got %v, %d dropped", told, l.Dropped())
 	}
 }
 
@@ -289,7 +289,7 @@ func TestLinesOfSeveralStayWhole(t *testing.T) {
 	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) != 51 || strings.Count(line, line[:1]) != 50 {
-			t.Fatalf("%q", line)
+			t.Fatalf("got %q", line)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func FuzzLines(f *testing.F) {
 		}
 		for was, is := range map[string]string{target: got.Target, user: got.User, agent: got.Agent, why: got.Error} {
 			if valid(was) != is {
-				t.Errorf("%q came back as %q", was, is)
+				t.Errorf("got %q came back as %q", was, is)
 			}
 		}
 	})
@@ -80,7 +80,7 @@ func checkCombined(t *testing.T, line string, e *entry) {
 		}
 	}
 	if len(quoted) != 3 {
-		t.Fatalf("%q has %d quoted fields, want 3", line, len(quoted))
+		t.Fatalf("got %q has %d quoted fields, want 3", line, len(quoted))
 	}
 	if got := unescaped(t, quoted[0]); got != "GET "+e.target+" HTTP/1.1" {
 		t.Errorf("request %q, want the target %q", got, e.target)

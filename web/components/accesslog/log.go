@@ -43,7 +43,7 @@ type Log struct {
 
 func newLog(cfg Config, format func([]byte, *entry) []byte, room int, flush time.Duration) *Log {
 	return &Log{
-		format: format, name: cfg.File, failed: cfg.Failed, flush: flush, room: room, w: cfg.Writer,
+		format: format, name: cfg.File, failed: cfg.OnError, flush: flush, room: room, w: cfg.Writer,
 		some: make(chan struct{}, 1), many: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 }

@@ -17,7 +17,7 @@ func (s stuck) Write(p []byte) (int, error) {
 func TestLinesThatFindNoRoomAreToldOf(t *testing.T) {
 	w := stuck{make(chan struct{}, 8), make(chan struct{})}
 	told := make(chan error, 8)
-	l, err := New(Config{Writer: w, Buffer: 4096, Flush: "0s", Failed: func(err error) { told <- err }})
+	l, err := New(Config{Writer: w, Buffer: 4096, Flush: "0s", OnError: func(err error) { told <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,6 @@ func TestLinesThatFindNoRoomAreToldOf(t *testing.T) {
 		t.Error(err)
 	}
 	if n := l.Dropped(); n != 3 || len(told) != 0 {
-		t.Errorf("%d lines dropped, told %d times more; want 3, and once in all", n, len(told))
+		t.Errorf("got %d lines dropped, told %d times more; want 3, and once in all", n, len(told))
 	}
 }

@@ -44,7 +44,7 @@ func TestChecking(t *testing.T) {
 				t.Error(err)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.file, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.file, err, c.want)
 		}
 	}
 	if after := listing(t, dir); after != before {

@@ -1,37 +1,38 @@
-// Package auth has components that ask who a client is, as the branches of a network: those who may
-// come in go through one arm, the others through another, which answers 401 (RFC 9110 section 11).
+// Package auth has components that authenticate clients. They are branches of a network: admitted
+// clients go through one arm, others through another, which answers 401 (RFC 9110, section 11).
 //
-// [Basic] knows users by name and password (RFC 7617), from a file of bcrypt hashes as htpasswd -B
-// makes it. [Bearer] knows them by signed tokens (RFC 6750, RFC 7519) from somebody who issues
-// them. Both take the same two parts of a network:
+// [Basic] authenticates users by name and password (RFC 7617), from a file of bcrypt hashes as
+// htpasswd -B writes it. [Bearer] authenticates them by signed tokens of an issuer (RFC 6750, RFC
+// 7519). Both take the same two parts of a network:
 //
-//   - inside, which those go through who may come in. Nil: whatever follows, so that the component
-//     can stand in a chain as a plain pipe;
-//   - outside, which the others go through. None: the answer 401. An answer 401, whoever gives it,
-//     has the challenge that tells a client what to send.
+//   - inside: for admitted clients. Nil: the components that follow, so that the component can
+//     stand in a chain as a plain pipe;
+//   - outside: for the others. None: the answer 401. Every answer 401, of whatever component, gets
+//     the challenge that tells a client what to send.
 //
-// Who was let in is named by [web.User]. An exchange that has an error for an answer already, such
-// as 429 of a limit, passes untouched and goes through neither part: its password costs nothing.
-// Stand before the source; behind one, what is there can be told from what is not.
+// [web.User] names the admitted client. An exchange whose answer is an error already, such as 429
+// of a limit, passes unchanged and goes through neither part, so its password is not checked. Put
+// the component before the source: behind one, clients could tell which pages exist.
 //
-// Files are read again when they have changed, and looked at once a second at most. One that has
-// become unreadable changes nothing: who was known stays known, and Config.Broken is told.
+// Files are checked at most once a second, and read again when they have changed. If a changed file
+// cannot be read, the earlier content stays in effect and Config.OnError is called.
 //
 // # Guessing
 //
-// Checking a password is dear on purpose. So that guesses keep no other client out, an address may
-// send some wrong passwords a minute, and then is answered by 429; those that wait for a check take
-// turns by address; and a pair that was right before is let in without a check, from wherever it
-// comes. Behind a proxy all clients have its address, unless it is a trusted front of the server.
+// Checking a password is expensive on purpose. Three rules keep guesses from delaying other
+// clients. An address may send a number of wrong passwords a minute; further ones are answered by 429.
+// Checks that wait take turns by address. A pair of name and password that was verified before is
+// admitted without a check, from any address. Behind a proxy all clients share its address, unless
+// the server trusts the proxy.
 //
-// Nothing of a password, a token or a key is ever part of an error.
+// Errors never contain a part of a password, a token or a key.
 //
 // # Limitations
 //
-// Basic tells every request's password to whoever reads the connection: use it over TLS. bcrypt
-// looks at the first 72 bytes of a password. Names and passwords are compared byte by byte:
-// Unicode's several spellings of a letter are several letters. Bearer takes tokens from the field
-// Authorization alone, asks nobody about revoked ones, and fetches no keys from elsewhere.
+// With Basic, every request contains the password: use it over TLS. bcrypt uses the first 72 bytes
+// of a password. Names and passwords are compared byte by byte, without Unicode normalization.
+// Bearer accepts tokens in the field Authorization only. It does not check revocation, and fetches
+// no keys from other servers.
 package auth
 
 import (

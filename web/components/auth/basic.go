@@ -35,9 +35,9 @@ type BasicConfig struct {
 	// Memory is what is remembered of clients, which another component may have left. Nil: nothing
 	// yet.
 	Memory *Memory
-	// Broken is told when the file has changed to one that can't be read, by the goroutine of an
-	// exchange; nil: nobody is.
-	Broken func(error)
+	// OnError is called by the goroutine of an exchange when a changed file cannot be read. The
+	// earlier users stay in effect. Nil: not reported.
+	OnError func(error)
 }
 
 // Basic is a network that lets in who has a name and a password: see the package's comment. In
@@ -61,7 +61,7 @@ func newBasic(cfg BasicConfig) (*basic, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := watch(cfg.Users, cfg.Broken, parseUsers)
+	file, err := watch(cfg.Users, cfg.OnError, parseUsers)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ type basic struct {
 // through.
 func (b *basic) compose(cfg BasicConfig, inside web.Component, outside []web.Component) web.Component {
 	width := cmp.Or(cfg.Width, max(1, runtime.GOMAXPROCS(0)/2))
-	check := web.With(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
+	check := web.WithTraits(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
 	return web.Chain(web.When("password?", b.unverified, check), b.guard.compose(inside, outside))
 }
 

@@ -122,7 +122,7 @@ func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 		checks[5].Store(0)
 		for i, name := range []string{"ann", "bob", "eve"} {
 			if resp, _ := asked(t, url, basicOf(name, "wrong")); resp.StatusCode != 401 {
-				t.Errorf("%s: %d", name, resp.StatusCode)
+				t.Errorf("%s: got %d", name, resp.StatusCode)
 			}
 			if n := checks[5].Load(); n != int32(i+1) {
 				t.Errorf("after %s: %d checks of cost 5, want %d", name, n, i+1)
@@ -158,7 +158,7 @@ func TestAPairThatWasRightIsNotCheckedAgain(t *testing.T) {
 		}
 	})
 	if n := checks[4].Load(); n < 4 {
-		t.Errorf("%d checks: the new passwords were not checked", n)
+		t.Errorf("got %d checks: the new passwords were not checked", n)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestVerifiedIsBounded(t *testing.T) {
 func TestAFileThatBreaksChangesNothing(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 4)+"\n")
 	var broken atomic.Pointer[error]
-	c, err := Basic(BasicConfig{Users: file, Broken: func(err error) { broken.Store(&err) }}, told("inside"))
+	c, err := Basic(BasicConfig{Users: file, OnError: func(err error) { broken.Store(&err) }}, told("inside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestAnExchangeThatIsLostCostsNothing(t *testing.T) {
 	webtest.BothWays(t, web.Chain(limit, c), func(t *testing.T, url string) {
 		resp, _ := asked(t, url, basicOf("ann", "wrong"))
 		if resp.StatusCode != 429 || checks[4].Load() != 0 {
-			t.Errorf("%d and %d checks, want 429 and none", resp.StatusCode, checks[4].Load())
+			t.Errorf("got %d and %d checks, want 429 and none", resp.StatusCode, checks[4].Load())
 		}
 	})
 }
@@ -239,7 +239,7 @@ func TestAFileWithoutUsersLetsNobodyIn(t *testing.T) {
 	}
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, _ := asked(t, url, basicOf("ann", "")); resp.StatusCode != 401 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("got %d", resp.StatusCode)
 		}
 	})
 }
@@ -297,12 +297,12 @@ func FuzzUsers(f *testing.F) {
 		var lines strings.Builder
 		for _, name := range u.names {
 			if cost, err := bcrypt.Cost(u.hashes[name]); err != nil || cost > maxCost {
-				t.Fatalf("%q has the hash %q", name, u.hashes[name])
+				t.Fatalf("got %q has the hash %q", name, u.hashes[name])
 			}
 			lines.WriteString(name + ":" + string(u.hashes[name]) + "\n")
 		}
 		if again, err := parseUsers([]byte(lines.String())); err != nil || len(again.names) != len(u.names) {
-			t.Errorf("%q does not come back: %v", lines.String(), err)
+			t.Errorf("got %q does not come back: %v", lines.String(), err)
 		}
 	})
 }

@@ -34,9 +34,9 @@ type BearerConfig struct {
 	Leeway string `hcl:"leeway,optional"`
 	// Realm is what the client is told; printable ASCII. Empty: "private".
 	Realm string `hcl:"realm,optional"`
-	// Broken is told when the key file has changed to one that can't be read, by the goroutine of
-	// an exchange; nil: nobody is.
-	Broken func(error)
+	// OnError is called by the goroutine of an exchange when a changed key file cannot be read. The
+	// earlier keys stay in effect. Nil: not reported.
+	OnError func(error)
 }
 
 // Why a token is refused.
@@ -67,7 +67,7 @@ func Bearer(cfg BearerConfig, inside web.Component, outside ...web.Component) (w
 	if err != nil || leeway < 0 || leeway > 5*time.Minute {
 		return nil, fmt.Errorf("auth: leeway is %q: write a time up to 5m, such as 10s", cfg.Leeway)
 	}
-	keys, err := watch(cfg.Key, cfg.Broken, read)
+	keys, err := watch(cfg.Key, cfg.OnError, read)
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func TestClaims(t *testing.T) {
 		c.cfg.Algorithm, c.cfg.Key = "HS256", file
 		user, err := verifier(t, c.cfg).verify(signed(t, jwt.SigningMethodHS256, []byte(secret), claimsOf(c.changes)))
 		if user != c.user || err != c.want {
-			t.Errorf("%s: %q %v, want %q %v", c.about, user, err, c.user, c.want)
+			t.Errorf("%s: got %q %v, want %q %v", c.about, user, err, c.user, c.want)
 		}
 	}
 }
@@ -195,10 +195,10 @@ func TestConfusion(t *testing.T) {
 	} {
 		user, err := verifier(t, BearerConfig{Algorithm: c.algorithm, Key: written(t, c.key)}).verify(c.token)
 		if (err == nil) != c.good || c.good && user != "ann" {
-			t.Errorf("%s: %q %v, want it taken: %v", c.about, user, err, c.good)
+			t.Errorf("%s: got %q %v, want it taken: %v", c.about, user, err, c.good)
 		}
 		if !c.good && err != errToken {
-			t.Errorf("%s: %v, want the package's own error", c.about, err)
+			t.Errorf("%s: got %v, want the package's own error", c.about, err)
 		}
 	}
 }
@@ -330,7 +330,7 @@ func FuzzToken(f *testing.F) {
 	f.Add(signed(f, jwt.SigningMethodHS256, []byte(secret), claimsOf(jwt.MapClaims{"aud": nil})))
 	f.Fuzz(func(t *testing.T, token string) {
 		if user, err := b.verify(token); err == nil && user != "ann" {
-			t.Errorf("%q lets %q in", token, user)
+			t.Errorf("got %q lets %q in", token, user)
 		}
 	})
 }

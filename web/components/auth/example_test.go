@@ -17,7 +17,7 @@ import (
 )
 
 // greeting says hello to whom authentication has named.
-var greeting = web.Source(func(c *web.Conn) web.Body { return web.String("hello " + c.Text(web.User)) })
+var greeting = web.Source(func(c *web.Conn) web.Body { return web.String("hello " + c.StringValue(web.User)) })
 
 // show prints what a composition answers to a request with a field Authorization.
 func show(c web.Component, authorization string) {

@@ -42,7 +42,7 @@ func rewrite(t testing.TB, name, text string) {
 // told is a source that says who the client is.
 func told(area string) web.Component {
 	return web.Named(area, web.Source(func(c *web.Conn) web.Body {
-		return web.String(fmt.Sprintf("%s %q", area, c.Text(web.User)))
+		return web.String(fmt.Sprintf("%s %q", area, c.StringValue(web.User)))
 	}))
 }
 

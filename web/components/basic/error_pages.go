@@ -77,7 +77,7 @@ func replacePage(c *web.Conn, pages map[int]*page, all bool) {
 	if p == nil {
 		p = pages[status/100]
 	}
-	if p == nil || !c.Answered() || c.Body().Raw() || !all && !canned(c) {
+	if p == nil || !c.Answered() || c.Body().IsHijack() || !all && !canned(c) {
 		return
 	}
 	c.Answer(p.body(c, status))

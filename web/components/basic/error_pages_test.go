@@ -53,15 +53,15 @@ func TestErrorPages(t *testing.T) {
 	status := func(c *web.Conn) web.Body {
 		switch c.Path() {
 		case "/404":
-			return c.Canned(404)
+			return c.StatusBody(404)
 		case "/405":
 			c.SetHeader("Allow", "GET")
-			return c.Canned(405)
+			return c.StatusBody(405)
 		case "/own":
 			c.SetStatus(404)
 			return web.String("own words")
 		case "/304":
-			return c.Canned(304)
+			return c.StatusBody(304)
 		}
 		return web.String("page")
 	}
@@ -88,7 +88,7 @@ func TestErrorPages(t *testing.T) {
 				for path, want := range c.bodys {
 					resp, body := webtest.Get(t, url+path)
 					if body != want || path == "/405" && resp.Header.Get("Allow") != "GET" {
-						t.Errorf("%s: %q %v, want %q", path, body, resp.Header, want)
+						t.Errorf("%s: got %q %v, want %q", path, body, resp.Header, want)
 					}
 				}
 			})

@@ -27,7 +27,7 @@ type fixed struct {
 func (f *fixed) give(c *web.Conn) web.Body {
 	c.SetStatus(f.status)
 	for _, field := range f.fields {
-		c.Set(field)
+		c.SetField(field)
 	}
 	return f.body
 }

@@ -75,7 +75,7 @@ func (h *headChange) changeResponse(c *web.Conn) {
 		c.DelHeader(name)
 	}
 	for _, f := range h.fields {
-		c.Set(f)
+		c.SetField(f)
 	}
 	for name, value := range h.add {
 		c.AddHeader(name, value)

@@ -70,7 +70,7 @@ func TestHeadersChangeTheRequestForThoseBehind(t *testing.T) {
 	})
 	webtest.BothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
 		if _, body := webtest.Get(t, url, "X-From", "client", "X-List", "client", "Authorization", "x"); body != "headers;client,headers;" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	})
 }

@@ -21,12 +21,12 @@ func LimitBody(cfg LimitBodyConfig) (web.Component, error) {
 		return nil, err
 	}
 	return named("limit_body", web.Pipe(func(c *web.Conn) {
-		switch size := c.InputSize(); {
+		switch size := c.RequestBodySize(); {
 		case c.Answered() || size == 0:
 		case size > most:
 			c.Reply(http.StatusRequestEntityTooLarge)
 		default:
-			c.LimitInput(most)
+			c.LimitRequestBody(most)
 		}
 	})), nil
 }

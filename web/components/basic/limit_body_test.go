@@ -23,7 +23,7 @@ func ExampleLimitBody() {
 
 func TestLimitBody(t *testing.T) {
 	reads := web.Source(func(c *web.Conn) web.Body {
-		b, err := io.ReadAll(c.Input())
+		b, err := io.ReadAll(c.RequestBody())
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			return web.String("cut off at " + string(b))
 		}
@@ -44,7 +44,7 @@ func TestLimitBody(t *testing.T) {
 			{"longer, and does not say so", io.MultiReader(bytes.NewReader([]byte("12345"))), 200, "cut off at 1234"},
 		} {
 			if resp, body := webtest.Do(t, "POST", url, c.body); resp.StatusCode != c.status || body != c.want {
-				t.Errorf("%s: %d %q, want %d %q", c.name, resp.StatusCode, body, c.status, c.want)
+				t.Errorf("%s: got %d %q, want %d %q", c.name, resp.StatusCode, body, c.status, c.want)
 			}
 		}
 	})

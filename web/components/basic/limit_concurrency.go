@@ -15,9 +15,9 @@ type LimitConcurrencyConfig struct {
 	// that one client.
 	Max int `hcl:"max"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is
-	// called by goroutines of exchanges. Nil: there is no such line.
-	Crowded func(line string)
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// all places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // LimitConcurrency is a pipe behind which there are at most so many exchanges at once: others are
@@ -29,7 +29,7 @@ func LimitConcurrency(cfg LimitConcurrencyConfig) (web.Component, error) {
 	if cfg.Max < 1 {
 		return nil, fmt.Errorf("limit_concurrency: max is %d: write how many exchanges may be under way, 1 or more", cfg.Max)
 	}
-	limit := share.New(cfg.Max, cfg.Crowded)
+	limit := share.New(cfg.Max, cfg.OnOverLimit)
 	leave := func(c *web.Conn) { limit.Leave(c.RemoteAddr()) }
 	return named("limit_concurrency", web.Pipe(func(c *web.Conn) {
 		if c.Answered() {

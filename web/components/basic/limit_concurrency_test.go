@@ -45,7 +45,7 @@ func TestLimitConcurrency(t *testing.T) {
 		url := webtest.Serve(t, way, web.Chain(leaves, limit, panics, slow))
 		for range 5 * seats {
 			if resp, _ := webtest.Get(t, url+"/panic"); resp.StatusCode != 500 {
-				t.Errorf("%d, want 500", resp.StatusCode)
+				t.Errorf("got %d, want 500", resp.StatusCode)
 			}
 			<-left
 		}
@@ -56,12 +56,12 @@ func TestLimitConcurrency(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
-				t.Errorf("%d, want 200", resp.StatusCode)
+				t.Errorf("got %d, want 200", resp.StatusCode)
 			}
 		}
 		resp, _ := webtest.Get(t, url)
 		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-			t.Errorf("%d %v, want 503", resp.StatusCode, resp.Header)
+			t.Errorf("got %d %v, want 503", resp.StatusCode, resp.Header)
 		}
 		<-left
 		close(gate)

@@ -81,13 +81,13 @@ func (l *rateLimit) handle(c *web.Conn) {
 		c.Reply(http.StatusTooManyRequests)
 		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.Wait)))
 	}
-	c.Set(l.policy)
+	c.SetField(l.policy)
 	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.Left)+";t="+strconv.Itoa(seconds(s.Full)))
 }
 
 // client is who has sent the request.
 func (l *rateLimit) client(c *web.Conn) bucket.Client {
-	if l.header != "" && !(l.fronts && client.Peer(c.Context()) == "") {
+	if l.header != "" && !(l.fronts && client.ProxyAddr(c.Context()) == "") {
 		if key := c.RequestHeader(l.header); key != "" {
 			return bucket.Client{Key: key}
 		}

@@ -13,7 +13,7 @@ import (
 // that was taken over.
 func plainMedia(c *web.Conn) string {
 	encoding := c.Header("Content-Encoding")
-	if !c.Answered() || c.Body().Raw() || c.Status() == http.StatusPartialContent || encoding != "" && encoding != "identity" {
+	if !c.Answered() || c.Body().IsHijack() || c.Status() == http.StatusPartialContent || encoding != "" && encoding != "identity" {
 		return ""
 	}
 	kind := c.Header("Content-Type")

@@ -29,11 +29,11 @@ func newPage(component, text, file, contentType string) (*page, error) {
 
 // body sets the status and the fields that describe the page, and is its body.
 func (p *page) body(c *web.Conn, status int) web.Body {
-	c.Canned(status) // what described an earlier body is taken back
+	c.StatusBody(status) // what described an earlier body is taken back
 	if bodyless(status) {
 		return web.Body{}
 	}
-	c.Set(p.kind)
+	c.SetField(p.kind)
 	if !p.varies {
 		return web.Bytes(p.text)
 	}

@@ -46,16 +46,16 @@ func TestRecover(t *testing.T) {
 		webtest.BothWays(t, web.Chain(must(basic.Recover(cfg)), fragile), func(t *testing.T, url string) {
 			want := map[string]string{"": "500 Internal Server Error\n", "<h1>{status}</h1>": "<h1>500</h1>"}[text]
 			if resp, body := webtest.Get(t, url+"/panic"); resp.StatusCode != 500 || body != want {
-				t.Errorf("%d %q, want %q", resp.StatusCode, body, want)
+				t.Errorf("got %d %q, want %q", resp.StatusCode, body, want)
 			}
 			if got := <-told; got != "/panicno" {
 				t.Errorf("told %q", got)
 			}
 			if resp, body := webtest.Get(t, url+"/missing"); resp.StatusCode != 404 || !strings.HasPrefix(body, "404") {
-				t.Errorf("%d %q", resp.StatusCode, body)
+				t.Errorf("got %d %q", resp.StatusCode, body)
 			}
 			if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "fine" || len(told) != 0 {
-				t.Errorf("%d %q, told %d more", resp.StatusCode, body, len(told))
+				t.Errorf("got %d %q, told %d more", resp.StatusCode, body, len(told))
 			}
 		})
 	}

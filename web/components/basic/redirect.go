@@ -82,9 +82,9 @@ func (r *redirect) takes(c *web.Conn) bool {
 func (r *redirect) answer(c *web.Conn) web.Body {
 	address, ok := r.to.expand(c, r.from)
 	if !ok {
-		return c.Canned(http.StatusBadRequest)
+		return c.StatusBody(http.StatusBadRequest)
 	}
-	body := c.Canned(r.status)
+	body := c.StatusBody(r.status)
 	c.SetHeader("Location", address)
 	return body
 }

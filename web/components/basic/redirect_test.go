@@ -78,7 +78,7 @@ func TestRedirect(t *testing.T) {
 			}
 			h.ServeHTTP(w, r)
 			if got := w.Header().Get("Location"); w.Code != c.status || got != c.want {
-				t.Errorf("%d %q, want %d %q", w.Code, got, c.status, c.want)
+				t.Errorf("got %d %q, want %d %q", w.Code, got, c.status, c.want)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func FuzzRedirect(f *testing.F) {
 			}
 			u, err := asked.URL.Parse(w.Header().Get("Location"))
 			if err != nil || u.Host != want || u.Fragment != "" {
-				t.Errorf("%q %q leads to %q (%v), want host %s", path, query, w.Header().Get("Location"), err, want)
+				t.Errorf("got %q %q leads to %q (%v), want host %s", path, query, w.Header().Get("Location"), err, want)
 			}
 		}
 	})
@@ -174,7 +174,7 @@ func FuzzRedirectTarget(f *testing.F) {
 			return u.Scheme + "://" + u.Host
 		}
 		if plain, other := lead("", ""), lead(path, query); other != "" && plain != other {
-			t.Errorf("%q leads to %s, and by %q and %q to %s", to, plain, path, query, other)
+			t.Errorf("got %q leads to %s, and by %q and %q to %s", to, plain, path, query, other)
 		}
 	})
 }

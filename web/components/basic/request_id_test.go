@@ -12,7 +12,7 @@ import (
 func ExampleRequestID() {
 	name := must(basic.RequestID(basic.RequestIDConfig{}))
 	see := echo(func(c *web.Conn) string {
-		id := c.Text(web.RequestID)
+		id := c.StringValue(web.RequestID)
 		if id != c.RequestHeader("X-Request-ID") || id != c.Header("X-Request-ID") || len(id) != 26 {
 			return "no proper name"
 		}
@@ -25,7 +25,7 @@ func ExampleRequestID() {
 }
 
 func TestRequestID(t *testing.T) {
-	see := echo(func(c *web.Conn) string { return c.RequestHeader("X-Trace") + " " + c.Text(web.RequestID) })
+	see := echo(func(c *web.Conn) string { return c.RequestHeader("X-Trace") + " " + c.StringValue(web.RequestID) })
 	for _, c := range []struct {
 		name  string
 		trust bool
@@ -46,7 +46,7 @@ func TestRequestID(t *testing.T) {
 				resp, body := webtest.Get(t, url, "X-Trace", c.came)
 				id := resp.Header.Get("X-Trace")
 				if body != id+" "+id || (id == c.came) != c.kept || !c.kept && len(id) != 26 {
-					t.Errorf("%q, and %q in the head; %q came", body, id, c.came)
+					t.Errorf("got %q, and %q in the head; %q came", body, id, c.came)
 				}
 			})
 		})
@@ -63,6 +63,6 @@ func TestRequestIDsDiffer(t *testing.T) {
 		seen[resp.Header.Get("X-Request-ID")] = true
 	}
 	if len(seen) != 20 {
-		t.Errorf("%d names for 20 exchanges", len(seen))
+		t.Errorf("got %d names for 20 exchanges", len(seen))
 	}
 }

@@ -38,7 +38,7 @@ func TestRot13TwiceIsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url); body != text {
-					t.Errorf("%d bytes, want the %d that went in", len(body), len(text))
+					t.Errorf("got %d bytes, want the %d that went in", len(body), len(text))
 				}
 			})
 		})
@@ -50,7 +50,7 @@ func TestRot13LeavesTheSourceAlone(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
 			if _, body := webtest.Get(t, url); body != "grkg" {
-				t.Errorf("%q", body)
+				t.Errorf("got %q", body)
 			}
 		}
 	})

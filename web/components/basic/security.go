@@ -50,10 +50,10 @@ func Security(cfg SecurityConfig) (web.Component, error) {
 	}
 	return named("security", web.Pipe(func(c *web.Conn) {
 		for _, f := range fields {
-			c.Set(f)
+			c.SetField(f)
 		}
 		if strict != nil && c.Secure() {
-			c.Set(*strict)
+			c.SetField(*strict)
 		}
 	})), nil
 }

@@ -47,7 +47,7 @@ func TestSecurity(t *testing.T) {
 			h.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
 			for name, want := range c.want {
 				if got := w.Header().Get(name); got != want {
-					t.Errorf("%s: %q, want %q", name, got, want)
+					t.Errorf("%s: got %q, want %q", name, got, want)
 				}
 			}
 		})
@@ -67,7 +67,7 @@ func TestSecurityHoldsForFailures(t *testing.T) {
 	site := web.Chain(must(basic.Security(basic.SecurityConfig{})), web.Pipe(func(*web.Conn) { panic("no") }))
 	webtest.BothWays(t, site, func(t *testing.T, url string) {
 		if resp, _ := webtest.Get(t, url); resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%d %v", resp.StatusCode, resp.Header)
+			t.Errorf("got %d %v", resp.StatusCode, resp.Header)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func Status(cfg StatusConfig) (web.Component, error) {
 		return nil, err
 	}
 	if cfg.Text == "" && cfg.File == "" {
-		return named("status", web.Source(func(c *web.Conn) web.Body { return c.Canned(cfg.Code) })), nil
+		return named("status", web.Source(func(c *web.Conn) web.Body { return c.StatusBody(cfg.Code) })), nil
 	}
 	page, err := newPage("status", cfg.Text, cfg.File, cfg.Type)
 	if err != nil {

@@ -83,7 +83,7 @@ func Template(cfg TemplateConfig) (web.Component, error) {
 		if err := t.current().Execute(out, seenBy(c, vars)); err != nil {
 			return c.Fail(http.StatusInternalServerError, fmt.Errorf("template: %w", err))
 		}
-		c.Set(kind)
+		c.SetField(kind)
 		return web.Bytes(bytes.Clone(out.Bytes()))
 	})), nil
 }
@@ -91,7 +91,7 @@ func Template(cfg TemplateConfig) (web.Component, error) {
 func seenBy(c *web.Conn, vars map[string]string) Request {
 	return Request{
 		Method: c.Method(), Path: c.Path(), Host: c.Host(), Proto: c.Proto(), RemoteAddr: c.RemoteAddr(), Secure: c.Secure(),
-		User: c.Text(web.User), ID: c.Text(web.RequestID), Vars: vars, Now: time.Now(), query: c.Query, header: c.RequestHeader,
+		User: c.StringValue(web.User), ID: c.StringValue(web.RequestID), Vars: vars, Now: time.Now(), query: c.Query, header: c.RequestHeader,
 	}
 }
 

@@ -37,7 +37,7 @@ func TestTemplate(t *testing.T) {
 			webtest.BothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url+"/p?q=<q>", "X-It", "it")
 				if body != c.want || resp.Header.Get("Content-Type") != c.kind {
-					t.Errorf("%q %q", resp.Header.Get("Content-Type"), body)
+					t.Errorf("got %q %q", resp.Header.Get("Content-Type"), body)
 				}
 			})
 		})
@@ -55,7 +55,7 @@ func TestTemplateThatFails(t *testing.T) {
 			log := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { errs <- c.Err() }) })
 			webtest.BothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
 				if resp, body := webtest.Get(t, url); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
-					t.Errorf("%d %q", resp.StatusCode, body)
+					t.Errorf("got %d %q", resp.StatusCode, body)
 				}
 				if err := <-errs; err == nil || !strings.HasPrefix(err.Error(), "template: ") {
 					t.Errorf("the log has %v", err)
@@ -75,7 +75,7 @@ func TestTemplateIsReadAgain(t *testing.T) {
 		deadline := time.Now().Add(time.Minute)
 		for body := ""; body != want; _, body = webtest.Get(t, url) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%q, want %q", body, want)
+				t.Fatalf("got %q, want %q", body, want)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestTemplateIsReadAgain(t *testing.T) {
 		until("two and more")
 	}
 	if err := <-failed; !strings.Contains(err.Error(), name+":1: ") {
-		t.Errorf("%v, want its place", err)
+		t.Errorf("got %v, want its place", err)
 	}
 	write(t, name, "three, at last")
 	until("three, at last")
@@ -98,7 +98,7 @@ func TestTemplateIsNotReadAgainSoon(t *testing.T) {
 	url := webtest.Serve(t, "chain", must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1h"})))
 	write(t, name, "two and more")
 	if _, body := webtest.Get(t, url); body != "one" {
-		t.Errorf("%q", body)
+		t.Errorf("got %q", body)
 	}
 }
 

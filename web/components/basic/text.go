@@ -14,5 +14,5 @@ func Text(s string) web.Component {
 
 // named is c under the name that a site file has for it.
 func named(name string, c web.Component) web.Component {
-	return web.With(c, web.Traits{Name: name})
+	return web.WithTraits(c, web.Traits{Name: name})
 }

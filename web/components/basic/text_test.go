@@ -21,7 +21,7 @@ func TestTextIsValidatedAndCutByTheCore(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
 		resp, body := webtest.Get(t, url)
 		if body != "hello" || resp.ContentLength != 5 {
-			t.Errorf("%q of length %d", body, resp.ContentLength)
+			t.Errorf("got %q of length %d", body, resp.ContentLength)
 		}
 		if again, body := webtest.Get(t, url, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
 			t.Errorf("a client that has it: %d %q", again.StatusCode, body)

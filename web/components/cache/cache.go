@@ -112,7 +112,7 @@ func (k *cache) choose(c *web.Conn) int {
 	}
 	// the answer may be to what is in the body (RFC 9110 section 9.3.1 gives it no meaning,
 	// programs do)
-	if c.InputSize() != 0 {
+	if c.RequestBodySize() != 0 {
 		return k.pass(c, "bypass", false, nil)
 	}
 	if c.RequestHeader("If-Match") != "" || c.RequestHeader("If-Unmodified-Since") != "" || c.RequestHeader("Upgrade") != "" {
@@ -124,7 +124,7 @@ func (k *cache) choose(c *web.Conn) int {
 	now := k.now()
 	if s != nil && s.serves(request, now) {
 		s.answer(c, now)
-		c.Set(hit)
+		c.SetField(hit)
 		return around
 	}
 	if request.onlyIfCached { // "a 504 (Gateway Timeout) response" (section 5.2.1.7)
@@ -192,7 +192,7 @@ func (s *stored) awaited(now time.Time) bool {
 func (k *cache) pass(c *web.Conn, why string, keeps bool, stale *stored) int {
 	a := &asked{key: keyOf(c), method: c.Method(), at: k.now(), control: requestControl(c), before: map[string][]string{}}
 	a.let = k.counter(a.key).Load()
-	a.user, a.personal = c.Text(web.User), c.Text(web.Personal)
+	a.user, a.personal = c.StringValue(web.User), c.StringValue(web.Personal)
 	c.SetHeader("Cache-Status", "weir; fwd="+why)
 	for name, values := range c.Fields() {
 		a.before[name] = values

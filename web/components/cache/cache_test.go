@@ -98,7 +98,7 @@ func TestOnlyThePartIsKept(t *testing.T) {
 	second, _ := webtest.Get(t, url)
 	for name, same := range map[string]bool{"X-Before": false, "X-Inside": true, "X-Behind": false} {
 		if a, b := first.Header.Get(name), second.Header.Get(name); a == "" || b == "" || (a == b) != same {
-			t.Errorf("%s: %q and %q", name, a, b)
+			t.Errorf("%s: got %q and %q", name, a, b)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestWhatIsNotKept(t *testing.T) {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if got := resp.Header.Get("Cache-Status"); got != "weir; fwd=uri-miss" {
-				t.Errorf("%s: %q", what, got)
+				t.Errorf("%s: got %q", what, got)
 			}
 		}
 	}
@@ -160,11 +160,11 @@ func TestAHandlerThatStreams(t *testing.T) {
 	url := webtest.Serve(t, flow.Network, cached(t, Config{}, web.FromHTTP(h)))
 	for range 3 {
 		if _, body := webtest.Get(t, url); body != "some some some " {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	}
 	if n != 1 {
-		t.Errorf("%d calls, want one", n)
+		t.Errorf("got %d calls, want one", n)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestStaleWhileRevalidating(t *testing.T) {
 	s.updating.Store(now.Add(11 * time.Second).UnixNano())
 	for after, want := range map[time.Duration]bool{12: true, 15: true, 16: false, 22: false} {
 		if s.serves(plain, now.Add(after*time.Second)) != want {
-			t.Errorf("%d s old: served %v, want %v", after, !want, want)
+			t.Errorf("got %d s old: served %v, want %v", after, !want, want)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		webtest.Get(t, fmt.Sprintf("%s/%d", url, i))
 	}
 	if k.store.Total() > 100<<10 || k.store.Len() < 10 {
-		t.Errorf("%d bytes in %d responses, want most of 100 KB", k.store.Total(), k.store.Len())
+		t.Errorf("got %d bytes in %d responses, want most of 100 KB", k.store.Total(), k.store.Len())
 	}
 	vary := web.Chain(source, web.Pipe(func(c *web.Conn) { c.Vary("X-Any") }))
 	url = webtest.Serve(t, flow.Chain, k.around(vary))
@@ -269,7 +269,7 @@ func TestCachesInsideOneAnother(t *testing.T) {
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
 	for range 3 {
 		if _, body := webtest.Get(t, url); body != "body" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	}
 	if *n != 1 {

@@ -33,7 +33,7 @@ func TestParseControl(t *testing.T) {
 		"only-if-cached":                       with(func(c *control) { c.onlyIfCached = true }),
 	} {
 		if got := parseControl([]string{text}); got != want {
-			t.Errorf("%s: %+v, want %+v", text, got, want)
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}
 }

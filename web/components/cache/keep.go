@@ -32,7 +32,7 @@ func (k *cache) keep(c *web.Conn) {
 // decided reports whether a component inside the part has let this client in, or not, by what is no
 // part of the key: whatever the response says of itself, the next client has to be decided on.
 func (a *asked) decided(c *web.Conn) bool {
-	return c.Text(web.User) != a.user || c.Text(web.Personal) != a.personal
+	return c.StringValue(web.User) != a.user || c.StringValue(web.Personal) != a.personal
 }
 
 // unsafe lets go of what a request may have changed: "A cache MUST invalidate the target URI when
@@ -49,20 +49,20 @@ func (k *cache) unsafe(a *asked, status int) {
 
 // consider keeps a response if it may be kept.
 func (k *cache) consider(c *web.Conn, a *asked, status int) {
-	if c.Body().Raw() || c.Body().Size() > k.largest {
+	if c.Body().IsHijack() || c.Body().Size() > k.largest {
 		return
 	}
 	s := &stored{status: status, header: k.head(c, a), came: k.now()}
 	if !k.may(a, s, c.Header("Age")) {
 		return
 	}
-	if data, ok := c.Body().Bytes(); ok && !c.Changed() {
+	if data, ok := c.Body().Bytes(); ok && !c.HasTransform() {
 		s.body = data
 		k.keepIt(a, s)
 		return
 	}
 	size := c.Body().Size()
-	if c.Changed() {
+	if c.HasTransform() {
 		size = -1
 	}
 	c.Tap(func(p []byte) {
@@ -102,7 +102,7 @@ func (k *cache) head(c *web.Conn, a *asked) http.Header {
 	for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Age", "Cache-Status"} {
 		delete(h, name)
 	}
-	if tag := h.Get("Etag"); c.Changed() && strings.HasPrefix(tag, `"`) {
+	if tag := h.Get("Etag"); c.HasTransform() && strings.HasPrefix(tag, `"`) {
 		h["Etag"] = []string{"W/" + tag} // as the core does
 	}
 	return h

@@ -70,7 +70,7 @@ func (s *stored) validator() bool {
 // answer answers an exchange with it.
 func (s *stored) answer(c *web.Conn, now time.Time) {
 	for _, f := range s.fields {
-		c.Set(f)
+		c.SetField(f)
 	}
 	c.SetHeader("Age", strconv.FormatInt(int64(s.ageAt(now)/time.Second), 10))
 	c.SetStatus(s.status)

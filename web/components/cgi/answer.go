@@ -51,7 +51,7 @@ func (r *run) answer(c *web.Conn, maxHead int64) {
 			r.settle()
 		}
 		return nil
-	}).Closing(func() { _ = r.Close() }))
+	}).OnClose(func() { _ = r.Close() }))
 	c.After(func(c *web.Conn) {
 		if err := r.exit(); err != nil && c.Err() == nil {
 			c.SetErr(r.because(err))
@@ -76,7 +76,7 @@ func status(ctx context.Context, err error) int {
 	refused, _ := errors.AsType[fcgi.Refused](err)
 	switch {
 	case ctx.Err() != nil:
-		return web.StatusGone
+		return web.StatusClientClosedRequest
 	case errors.Is(err, errTime) || ok && late.Timeout():
 		return http.StatusGatewayTimeout
 	case refused.Status == fcgi.Overloaded:

@@ -73,9 +73,9 @@ type Config struct {
 	// other. Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
 
-	// Crowded gets a line for the operator when a client is refused because it has its half of
-	// MaxRunning. It is called by goroutines of exchanges. Nil: there is no such line.
-	Crowded func(line string)
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// MaxRunning. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // defaultPath is where programs find others.
@@ -117,7 +117,7 @@ func New(cfg Config) (web.Component, error) {
 	}
 	g.Width = cmp.Or(cfg.Width, 16)
 	g.MaxRunning = cmp.Or(cfg.MaxRunning, 4*g.Width)
-	g.running = share.New(g.MaxRunning, cfg.Crowded)
+	g.running = share.New(g.MaxRunning, cfg.OnOverLimit)
 	env := map[string]string{"PATH": defaultPath}
 	maps.Copy(env, cfg.Env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -207,7 +207,7 @@ func (l *locked) Write(p []byte) (int, error) {
 
 // Traits says how the component is composed.
 func (g *CGI) Traits() web.Traits {
-	return web.Traits{Name: "cgi", Role: web.IsSource, Width: g.Width, Queue: g.Queue}
+	return web.Traits{Name: "cgi", Role: web.RoleSource, Width: g.Width, Queue: g.Queue}
 }
 
 // Handle implements [web.Component].

@@ -36,7 +36,7 @@ func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
 		webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 			webtest.Get(t, webtest.Serve(t, way, web.Pipe(func(c *web.Conn) {
 				if peer != "" {
-					c.WithContext(client.WithPeer(c.Context(), peer))
+					c.WithContext(client.WithProxyAddr(c.Context(), peer))
 				}
 				for _, name := range fields {
 					c.SetRequestHeader(name, "/admin")
@@ -63,7 +63,7 @@ func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
 
 func TestProgramsAreNotAskedForTunnels(t *testing.T) {
 	component := func() (web.Component, error) { return New(Config{Program: "testdata/bin/hello"}) }
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		if resp, body := webtest.Raw(t, url, "CONNECT a.org:443 HTTP/1.1"); resp.StatusCode != 501 || strings.Contains(body, "hello") {
 			t.Errorf("CONNECT: got %d %q, want 501", resp.StatusCode, body)
 		}
@@ -71,7 +71,7 @@ func TestProgramsAreNotAskedForTunnels(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		for _, c := range []struct {
 			path   string
 			status int
@@ -108,7 +108,7 @@ func TestPrograms(t *testing.T) {
 		} {
 			resp, body := webtest.Get(t, url+c.path)
 			if resp.StatusCode != c.status || body != c.body || resp.Header.Get("X-Before") != "kept" {
-				t.Errorf("%s: %d %q, want %d %q", c.path, resp.StatusCode, body, c.status, c.body)
+				t.Errorf("%s: got %d %q, want %d %q", c.path, resp.StatusCode, body, c.status, c.body)
 			}
 			<-end
 		}
@@ -117,7 +117,7 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestFieldsOfAProgram(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		resp, _ := webtest.Get(t, url+"/cgi-bin/status")
 		h := resp.Header
 		if strings.Join(h["X-From"], ",") != "program" || h.Get("Content-Type") != "text/html" || h.Get("Vary") != "Cookie" ||
@@ -156,13 +156,13 @@ func TestHostilePrograms(t *testing.T) {
 		{"no-interpreter", 500, "can't be started"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
-			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.Ended) {
+			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.ExchangeEnd) {
 				resp, body := webtest.Get(t, url+"/cgi-bin/"+c.program)
 				if resp.StatusCode != c.status || !strings.HasPrefix(body, fmt.Sprint(c.status)) || resp.Header.Get("X-A") != "" {
-					t.Errorf("%d %q %v, want %d", resp.StatusCode, body, resp.Header, c.status)
+					t.Errorf("got %d %q %v, want %d", resp.StatusCode, body, resp.Header, c.status)
 				}
 				if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.says) || !strings.Contains(e.Err.Error(), c.program) {
-					t.Errorf("%v, want it to say %q", e.Err, c.says)
+					t.Errorf("got %v, want it to say %q", e.Err, c.says)
 				}
 				webtest.Until(t, "nothing runs", func() bool { return comp.(*CGI).Running() == 0 })
 			})
@@ -172,22 +172,22 @@ func TestHostilePrograms(t *testing.T) {
 		{"crashes", "hel", "signal: killed"},
 		{"short", "hello\n", "94 bytes shorter"},
 	} {
-		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.Ended) {
+		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.ExchangeEnd) {
 			if got := broken(t, url+"/cgi-bin/"+c.program); got != "" && got != c.body {
-				t.Errorf("%s: %q", c.program, got)
+				t.Errorf("%s: got %q", c.program, got)
 			}
 			if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.says) {
-				t.Errorf("%s: %v, want it to say %q", c.program, e.Err, c.says)
+				t.Errorf("%s: got %v, want it to say %q", c.program, e.Err, c.says)
 			}
 		})
 	}
 }
 
 func TestAnExitStatusIsNoted(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 		webtest.Get(t, url+"/cgi-bin/fails")
 		if e := <-end; e.Status != 200 || e.Err == nil || !strings.Contains(e.Err.Error(), "exit status 3") {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 	})
 }
@@ -195,14 +195,14 @@ func TestAnExitStatusIsNoted(t *testing.T) {
 func TestTimeIsUp(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	cfg := Config{Timeout: "300ms", Env: map[string]string{"PIDS": pids}}
-	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		resp, _ := webtest.Get(t, url+"/cgi-bin/silent")
 		if e := <-end; resp.StatusCode != 504 || e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
-			t.Errorf("%d %+v", resp.StatusCode, e)
+			t.Errorf("got %d %+v", resp.StatusCode, e)
 		}
 		broken(t, url+"/cgi-bin/endless")
 		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 		webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 		if pid := pidIn(pids); pid != 0 {
@@ -215,7 +215,7 @@ func TestTimeIsUp(t *testing.T) {
 func TestTheClientGoes(t *testing.T) {
 	for _, program := range []string{"silent", "endless"} {
 		pids := filepath.Join(t.TempDir(), "pids")
-		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 			_ = os.Remove(pids)
 			ctx, goAway := context.WithCancel(t.Context())
 			defer goAway()
@@ -230,7 +230,7 @@ func TestTheClientGoes(t *testing.T) {
 			}()
 			webtest.Until(t, "it runs", func() bool { return pidIn(pids) != 0 })
 			if c.(*CGI).Running() != 1 {
-				t.Errorf("%d run", c.(*CGI).Running())
+				t.Errorf("got %d run", c.(*CGI).Running())
 			}
 			goAway()
 			<-gone
@@ -248,9 +248,9 @@ func TestTheClientGoes(t *testing.T) {
 // waited for.
 func TestChildren(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
-	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		if _, body := webtest.Get(t, url+"/cgi-bin/children"); body != "hello\n" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 		<-end
 		webtest.Until(t, "the child is gone", func() bool { return !lives(pidIn(pids)) })
@@ -261,10 +261,10 @@ func TestChildren(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		dir := t.TempDir()
 		return bin(Config{Env: map[string]string{"PIDS": filepath.Join(dir, "pids"), "GO": filepath.Join(dir, "go")}})()
-	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		env := c.(*CGI).Config.Env
 		if _, body := webtest.Get(t, url+"/cgi-bin/away"); body != "hello\n" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 		<-end
 		pid := pidIn(env["PIDS"])
@@ -284,13 +284,13 @@ func TestTheRestOfTheOutput(t *testing.T) {
 		pids := filepath.Join(t.TempDir(), "pids")
 		cmd := exec.Command("sh", "-c", keep+"head -c 60000 /dev/zero")
 		cmd.Env = []string{"PATH=" + defaultPath, "PIDS=" + pids}
-		p, err := start(t.Context(), webtest.Patience, cmd)
+		p, err := start(t.Context(), webtest.WaitTimeout, cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-p.exited
 		if all, err := io.ReadAll(p); len(all) != 60_000 || err != nil {
-			t.Errorf("%d bytes, %v", len(all), err)
+			t.Errorf("got %d bytes, %v", len(all), err)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -304,7 +304,7 @@ func TestTheRestOfTheOutput(t *testing.T) {
 func TestOutputPassesAtOnce(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
-	}, func(t *testing.T, url string, c web.Component, _ <-chan webtest.Ended) {
+	}, func(t *testing.T, url string, c web.Component, _ <-chan webtest.ExchangeEnd) {
 		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold")
 		if err != nil {
 			t.Fatal(err)
@@ -312,20 +312,20 @@ func TestOutputPassesAtOnce(t *testing.T) {
 		defer resp.Body.Close()
 		lines := bufio.NewReader(resp.Body)
 		if line, err := lines.ReadString('\n'); line != "one\n" || err != nil {
-			t.Fatalf("%q, %v", line, err)
+			t.Fatalf("got %q, %v", line, err)
 		}
 		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if rest, err := io.ReadAll(lines); string(rest) != "two\n" || err != nil {
-			t.Errorf("%q, %v", rest, err)
+			t.Errorf("got %q, %v", rest, err)
 		}
 	})
 }
 
 func TestInput(t *testing.T) {
 	large := strings.Repeat("0123456789", 100_000)
-	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		for _, body := range []string{"", "a", large} {
 			if _, got := webtest.Do(t, "POST", url+"/cgi-bin/echo", strings.NewReader(body)); got != body {
 				t.Errorf("%d bytes: %d came back", len(body), len(got))
@@ -335,7 +335,7 @@ func TestInput(t *testing.T) {
 			}
 		}
 		if _, got := webtest.Do(t, "POST", url+"/cgi-bin/env", io.MultiReader(strings.NewReader("abc"))); !strings.Contains(got, "\nCONTENT_LENGTH=3\n") {
-			t.Errorf("%q", got)
+			t.Errorf("got %q", got)
 		}
 		for _, body := range []io.Reader{strings.NewReader(large + large), io.MultiReader(strings.NewReader(large + large))} {
 			if resp, _ := webtest.Do(t, "POST", url+"/cgi-bin/echo", body); resp.StatusCode != 413 {
@@ -348,7 +348,7 @@ func TestInput(t *testing.T) {
 func TestMaxRunning(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
-	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		// it has its head, and no body yet
 		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold")
 		if err != nil {
@@ -356,7 +356,7 @@ func TestMaxRunning(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if resp, _ := webtest.Get(t, url+"/cgi-bin/hello"); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-			t.Errorf("%d, want 503", resp.StatusCode)
+			t.Errorf("got %d, want 503", resp.StatusCode)
 		}
 		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -364,7 +364,7 @@ func TestMaxRunning(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		webtest.Until(t, "it has ended", func() bool { return c.(*CGI).Running() == 0 })
 		if resp, _ := webtest.Get(t, url+"/cgi-bin/hello"); resp.StatusCode != 200 {
-			t.Errorf("%d, want 200", resp.StatusCode)
+			t.Errorf("got %d, want 200", resp.StatusCode)
 		}
 	})
 }
@@ -382,7 +382,7 @@ func environment(body string) map[string]string {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET", "of the server")
-	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		_, body := webtest.Do(t, "POST", url+"/cgi-bin/env/x%20y?a=b&c", strings.NewReader("abc"), "Content-Type", "text/x", "X-A", "1", "X-A", "2", "Cookie", "a=1", "Cookie", "b=2",
 			"Authorization", "Basic eDp5", "Proxy", "http://evil/", "X_B", "underscore", "X.C", "dot", "X-User", "ann", "Connection", "close")
 		got := environment(body)
@@ -408,7 +408,7 @@ func TestEnvironment(t *testing.T) {
 
 // The standard library's view of the environment is the request that was sent.
 func TestTheEnvironmentByAnother(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		_, body := webtest.Do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")
 		r, err := cgi.RequestFromMap(environment(body))
 		if err != nil {
@@ -425,12 +425,12 @@ func TestOneProgram(t *testing.T) {
 	component := func() (web.Component, error) {
 		return New(Config{Program: "sh", Args: []string{"-c", `printf 'Content-Type: text/plain\n\n%s %s %s' "$SCRIPT_NAME" "$PATH_INFO" "$1"; echo aside >&2`, "sh", "arg"}, Prefix: "/run", Stderr: &said})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		if _, body := webtest.Get(t, url+"/run/any/where"); body != "/run /any/where arg" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 		if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("got %d", resp.StatusCode)
 		}
 	})
 	if said.String() != "aside\naside\n" {

@@ -129,7 +129,7 @@ func (g *FastCGI) open() (web.Component, error) {
 
 // Traits says how the component is composed.
 func (g *FastCGI) Traits() web.Traits {
-	return web.Traits{Name: "fastcgi", Role: web.IsSource, Width: g.Width, Queue: g.Queue}
+	return web.Traits{Name: "fastcgi", Role: web.RoleSource, Width: g.Width, Queue: g.Queue}
 }
 
 // Handle implements [web.Component].

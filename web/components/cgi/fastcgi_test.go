@@ -48,7 +48,7 @@ func TestFastCGI(t *testing.T) {
 		component := func() (web.Component, error) {
 			return NewFastCGI(FastCGIConfig{Address: address, Prefix: "/app", Env: map[string]string{"MINE": "!"}})
 		}
-		bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+		bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 			for _, c := range []struct{ method, path, body, want string }{
 				{"GET", "/app/a%20b?c=d", "", "GET /app/a%20b?c=d 0 <nil>   a!"},
 				{"POST", "/app/", "abc", "POST /app/ 3 <nil>   a!"},
@@ -63,7 +63,7 @@ func TestFastCGI(t *testing.T) {
 				}
 			}
 			if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
-				t.Errorf("%d", resp.StatusCode)
+				t.Errorf("got %d", resp.StatusCode)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 	component := func() (web.Component, error) {
 		return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p"})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		for path, want := range map[string]string{
 			"/p/page.php":                  "/page.php ",
 			"/p/page.php/a/b":              "/page.php /a/b",
@@ -100,14 +100,14 @@ func TestScripts(t *testing.T) {
 			resp, body := webtest.Get(t, url+path)
 			switch {
 			case want == "400" && resp.StatusCode != 400, want == "" && resp.StatusCode != 404:
-				t.Errorf("%s: %d %q, want %s, or 404 for nothing", path, resp.StatusCode, body, want)
+				t.Errorf("%s: got %d %q, want %s, or 404 for nothing", path, resp.StatusCode, body, want)
 			case want != "" && want != "400":
 				file, info, _ := strings.Cut(want, " ")
 				if info != "" {
 					info = root + info
 				}
 				if !strings.HasSuffix(body, " <nil> "+root+file+" "+info+" ") {
-					t.Errorf("%s: %q, want %q at its end", path, body, want)
+					t.Errorf("%s: got %q, want %q at its end", path, body, want)
 				}
 			}
 		}
@@ -179,14 +179,14 @@ func TestHostileApplications(t *testing.T) {
 				address = saying(t, c.says)
 			}
 			component := func() (web.Component, error) { return NewFastCGI(FastCGIConfig{Address: address}) }
-			bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+			bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 				if c.status == 0 {
 					broken(t, url)
 				} else if resp, _ := webtest.Get(t, url); resp.StatusCode != c.status {
-					t.Errorf("%d, want %d", resp.StatusCode, c.status)
+					t.Errorf("got %d, want %d", resp.StatusCode, c.status)
 				}
 				if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.why) || !strings.HasPrefix(e.Err.Error(), "fastcgi: ") {
-					t.Errorf("%v, want it to say %q", e.Err, c.why)
+					t.Errorf("got %v, want it to say %q", e.Err, c.why)
 				}
 			})
 		})
@@ -199,9 +199,9 @@ func TestASilentApplication(t *testing.T) {
 	component := func() (web.Component, error) {
 		return NewFastCGI(FastCGIConfig{Address: address, Timeout: "50ms"})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 		if resp, _ := webtest.Get(t, url); resp.StatusCode != 504 {
-			t.Errorf("%d, want 504", resp.StatusCode)
+			t.Errorf("got %d, want 504", resp.StatusCode)
 		}
 		<-end
 	})
@@ -219,10 +219,10 @@ func TestAnApplicationThatIsSilentAfterItsHead(t *testing.T) {
 	component := func() (web.Component, error) {
 		return NewFastCGI(FastCGIConfig{Address: address, Timeout: "50ms"})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 		broken(t, url)
 		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "timeout") {
-			t.Errorf("%+v, want the timeout", e)
+			t.Errorf("got %+v, want the timeout", e)
 		}
 	})
 	close(hold)

@@ -16,7 +16,7 @@ import (
 
 // bothWays runs a test of a component, made anew each time and between two pipes, as a chain and as
 // a process network.
-func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended)) {
+func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd)) {
 	t.Helper()
 	before := web.Pipe(func(c *web.Conn) {
 		c.SetHeader("X-From", "pipe")
@@ -35,8 +35,8 @@ func bothWays(t *testing.T, component func() (web.Component, error), test func(t
 				t.Error(err)
 			}
 		})
-		to := make(chan webtest.Ended, 16)
-		test(t, webtest.Serve(t, way, web.Chain(webtest.Noting(to), before, c)), c, to)
+		to := make(chan webtest.ExchangeEnd, 16)
+		test(t, webtest.Serve(t, way, web.Chain(webtest.RecordEnds(to), before, c)), c, to)
 	})
 }
 

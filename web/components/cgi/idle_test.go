@@ -20,7 +20,7 @@ func TestABodyThatStopsComing(t *testing.T) {
 		dir := t.TempDir()
 		pids, on := filepath.Join(dir, "pids"), filepath.Join(dir, "go")
 		cfg := Config{Timeout: "1h", IdleTimeout: "20ms", Env: map[string]string{"PIDS": pids, "KIND": kind, "GO": on}}
-		bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+		bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 			_ = os.Remove(on)
 			if !stops {
 				resp, err := webtest.Client(t).Get(url + "/cgi-bin/half")
@@ -54,11 +54,11 @@ func TestABodyThatStopsComing(t *testing.T) {
 
 // The limit is on silence: a client that takes its time between two reads does not use it up.
 func TestASlowClientIsNotAProgramsSilence(t *testing.T) {
-	p, err := start(t.Context(), webtest.Patience, exec.Command("sh", "-c", "head -c 9000 /dev/zero"))
+	p, err := start(t.Context(), webtest.WaitTimeout, exec.Command("sh", "-c", "head -c 9000 /dev/zero"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.limitSilence(webtest.Patience)
+	p.limitSilence(webtest.WaitTimeout)
 	if _, err := io.ReadFull(p, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ type input struct {
 
 // takeInput reads the body, of max bytes at most, or answers the exchange.
 func takeInput(c *web.Conn, maxInput int64) (in input, ok bool) {
-	if c.InputSize() == 0 {
+	if c.RequestBodySize() == 0 {
 		return input{size: -1}, true
 	}
-	if c.InputSize() > maxInput {
+	if c.RequestBodySize() > maxInput {
 		c.Answer(c.Fail(http.StatusRequestEntityTooLarge, tooLarge(maxInput)))
 		return in, false
 	}
@@ -33,7 +33,7 @@ func takeInput(c *web.Conn, maxInput int64) (in input, ok bool) {
 	}
 	_ = os.Remove(file.Name())
 	in.file = file
-	if in.size, err = io.Copy(file, io.LimitReader(c.Input(), maxInput+1)); err == nil {
+	if in.size, err = io.Copy(file, io.LimitReader(c.RequestBody(), maxInput+1)); err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err == nil && in.size > maxInput {
@@ -62,7 +62,7 @@ func inputStatus(c *web.Conn, err error) int {
 	case ours:
 		return http.StatusInternalServerError
 	case c.Context().Err() != nil:
-		return web.StatusGone
+		return web.StatusClientClosedRequest
 	}
 	return http.StatusBadRequest
 }

@@ -93,7 +93,7 @@ func TestWhatIsFound(t *testing.T) {
 	} {
 		name, info, ok := in.program(path)
 		if got := name + " " + info; ok != (want != "") || ok && got != want {
-			t.Errorf("%s: %q, %v, want %q", path, got, ok, want)
+			t.Errorf("%s: got %q, %v, want %q", path, got, ok, want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.
 		{Name: "DOCUMENT_ROOT", Value: at.root},
 		{Name: "SCRIPT_FILENAME", Value: at.file},
 		{Name: "REMOTE_PORT", Value: remotePort},
-		{Name: "REMOTE_USER", Value: c.Text(web.User)},
+		{Name: "REMOTE_USER", Value: c.StringValue(web.User)},
 		{Name: "AUTH_TYPE", Value: authType(c)},
 		{Name: "CONTENT_LENGTH", Value: length},
 		{Name: "CONTENT_TYPE", Value: c.RequestHeader("Content-Type")},
@@ -66,7 +66,7 @@ func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.
 			vars = append(vars, v)
 		}
 	}
-	vars = append(vars, fields(c.HTTPRequest().Header, client.Peer(c.Context()) != "")...)
+	vars = append(vars, fields(c.HTTPRequest().Header, client.ProxyAddr(c.Context()) != "")...)
 	return slices.DeleteFunc(vars, func(v fcgi.Param) bool { _, ok := env[v.Name]; return ok })
 }
 
@@ -92,7 +92,7 @@ func translated(at place) string {
 }
 
 func authType(c *web.Conn) string {
-	if c.Text(web.User) == "" {
+	if c.StringValue(web.User) == "" {
 		return ""
 	}
 	scheme, _, _ := strings.Cut(c.RequestHeader("Authorization"), " ")
@@ -111,7 +111,7 @@ var hidden = map[string]bool{
 func fields(h http.Header, fronted bool) []fcgi.Param {
 	var vars []fcgi.Param
 	for name, values := range h {
-		if hidden[name] || !plain(name) || client.Claims(name) && !fronted {
+		if hidden[name] || !plain(name) || client.IsForwardingField(name) && !fronted {
 			continue
 		}
 		between := ", "

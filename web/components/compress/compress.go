@@ -86,7 +86,7 @@ func New(cfg Config) (web.Component, error) {
 
 // Traits implements the optional part of [web.Component].
 func (z *compressor) Traits() web.Traits {
-	return web.Traits{Name: "compress", Role: web.IsFilter, Once: "content coding"}
+	return web.Traits{Name: "compress", Role: web.RoleFilter, OncePerPath: "content coding"}
 }
 
 // Handle implements [web.Component].
@@ -113,16 +113,16 @@ func (z *compressor) Handle(c *web.Conn) {
 // compress has the body compressed; must says that the client does not want it as it is.
 func (z *compressor) compress(c *web.Conn, codec *codec, must bool) {
 	data, whole := c.Body().Bytes()
-	whole = whole && !c.Changed()
+	whole = whole && !c.HasTransform()
 	if whole && z.memo.takes(c, data) {
 		if m := z.memo.get(c.Header("Etag"), data, codec); m.worth || must {
 			c.Answer(web.Bytes(m.body))
-			c.Set(m.tag)
-			c.Set(codec.field)
+			c.SetField(m.tag)
+			c.SetField(codec.field)
 		}
 		return
 	}
-	c.Set(codec.field)
+	c.SetField(codec.field)
 	c.Transform(func(next io.Writer) io.WriteCloser { return codec.writer(next, whole) })
 }
 
@@ -130,7 +130,7 @@ func (z *compressor) compress(c *web.Conn, codec *codec, must bool) {
 // compress.
 func excluded(c *web.Conn) bool {
 	switch status := c.Status(); {
-	case status == http.StatusPartialContent, status == http.StatusNoContent, status == http.StatusNotModified, c.Body().Raw():
+	case status == http.StatusPartialContent, status == http.StatusNoContent, status == http.StatusNotModified, c.Body().IsHijack():
 		return true
 	}
 	return c.Header("Content-Encoding") != "" || c.Header("Content-Range") != "" || c.Body().Size() == 0 ||
@@ -148,7 +148,7 @@ func (z *compressor) worth(c *web.Conn) bool {
 // name gives bytes that have no type the one that the core would find: it does not look at what is
 // coded.
 func name(c *web.Conn) {
-	if c.Header("Content-Type") != "" || c.Changed() {
+	if c.Header("Content-Type") != "" || c.HasTransform() {
 		return
 	}
 	if data, ok := c.Body().Bytes(); ok {

@@ -148,10 +148,10 @@ func TestIdentityRefused(t *testing.T) {
 	url := start(t, flow.Chain, Config{}, page("short", "Content-Type", "image/png"))
 	resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip, identity;q=0")
 	if got, err := decode("gzip", body); resp.Header.Get("Content-Encoding") != "gzip" || got != "short" || err != nil || resp.Header.Get("Vary") == "" {
-		t.Errorf("%v %q %v", resp.Header, got, err)
+		t.Errorf("got %v %q %v", resp.Header, got, err)
 	}
 	if resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip"); string(body) != "short" {
-		t.Errorf("%v %q", resp.Header, body)
+		t.Errorf("got %v %q", resp.Header, body)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestErrorPagesAndBytesWithoutAType(t *testing.T) {
 	} {
 		resp, body := ask(t, start(t, flow.Chain, Config{}, source), "GET", "1.1", "Accept-Encoding", "gzip")
 		if got, err := decode("gzip", body); resp.StatusCode != 404 || err != nil || got != "<!DOCTYPE html>"+text || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-			t.Errorf("%d %v %v", resp.StatusCode, resp.Header, err)
+			t.Errorf("got %d %v %v", resp.StatusCode, resp.Header, err)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestWhatDoesNotShrink(t *testing.T) {
 	url := start(t, flow.Chain, Config{}, page(string(random), kinds...))
 	for range 2 {
 		if resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip"); !bytes.Equal(body, random) || resp.Header.Get("Content-Encoding") != "" || resp.Header.Get("Vary") == "" || resp.Header.Get("Etag") != `"tag"` {
-			t.Errorf("%v, %d bytes", resp.Header, len(body))
+			t.Errorf("got %v, %d bytes", resp.Header, len(body))
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestStreamsHaveAWeakTagAndNoRanges(t *testing.T) {
 		for _, method := range []string{"GET", "HEAD"} {
 			resp, _ := ask(t, url, method, "1.1", "Accept-Encoding", "gzip", "Range", "bytes=0-4")
 			if resp.StatusCode != 200 || resp.Header.Get("Etag") != `W/"tag"` || resp.ContentLength == int64(len(text)) || resp.Header.Get("Accept-Ranges") != "" {
-				t.Errorf("%s: %d %v", method, resp.StatusCode, resp.Header)
+				t.Errorf("%s: got %d %v", method, resp.StatusCode, resp.Header)
 			}
 		}
 	}

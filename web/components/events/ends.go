@@ -70,7 +70,7 @@ func (e *ends) leave() {
 }
 
 // Traits says how the component is composed.
-func (e *ends) Traits() web.Traits { return web.Traits{Name: e.name, Role: web.IsSource} }
+func (e *ends) Traits() web.Traits { return web.Traits{Name: e.name, Role: web.RoleSource} }
 
 // Open is how many clients are connected. It may be called from any goroutine.
 func (e *ends) Open() int {

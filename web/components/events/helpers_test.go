@@ -22,15 +22,15 @@ var zip = web.Filter(func(c *web.Conn) web.Transform {
 
 // bothWays runs a test of a component, made anew each time, as a chain and as a process network. It
 // is closed before its server: what it holds open ends only then.
-func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended), behind ...web.Component) {
+func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd), behind ...web.Component) {
 	t.Helper()
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		c, err := component()
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := make(chan webtest.Ended, 16)
-		url := webtest.Serve(t, way, web.Chain(append([]web.Component{webtest.Noting(to), c}, behind...)...))
+		to := make(chan webtest.ExchangeEnd, 16)
+		url := webtest.Serve(t, way, web.Chain(append([]web.Component{webtest.RecordEnds(to), c}, behind...)...))
 		defer func() {
 			if err := c.(io.Closer).Close(); err != nil {
 				t.Error(err)
@@ -42,7 +42,7 @@ func bothWays(t *testing.T, component func() (web.Component, error), test func(t
 
 // within is a context for what must not take long.
 func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), webtest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), webtest.WaitTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -28,9 +28,9 @@ type SSEConfig struct {
 	// server's trusted: otherwise all users have one address. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is
-	// called by goroutines of exchanges. Nil: there is no such line.
-	Crowded func(line string)
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// all places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // Streams is the component that [SSE] makes.
@@ -53,7 +53,7 @@ func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Componen
 	if s.retry, err = unit.Duration("events: retry", cfg.Retry, 0); err != nil {
 		return nil, err
 	}
-	s.ends, err = newEnds("sse", cfg.MaxOpen, cfg.Crowded)
+	s.ends, err = newEnds("sse", cfg.MaxOpen, cfg.OnOverLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +75,19 @@ func (s *Streams) Handle(c *web.Conn) {
 	}
 	if m := c.Method(); m != http.MethodGet && m != http.MethodHead {
 		c.Reply(http.StatusMethodNotAllowed)
-		c.Set(allow)
+		c.SetField(allow)
 		return
 	}
 	if !s.enter(c) {
 		return
 	}
-	c.Set(eventStream)
-	c.Set(noCache)
-	c.Set(unbuffered)
+	c.SetField(eventStream)
+	c.SetField(noCache)
+	c.SetField(unbuffered)
 	ctx, last := c.Context(), c.RequestHeader("Last-Event-ID")
 	c.Answer(web.Stream(-1, func(w io.Writer) error {
 		return s.run(ctx, &Stream{w: w, last: last})
-	}).Closing(s.leave))
+	}).OnClose(s.leave))
 }
 
 // run is a stream from its first byte to its last.

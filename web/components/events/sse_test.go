@@ -164,7 +164,7 @@ func TestStream(t *testing.T) {
 	}
 	for kind, behind := range map[string][]web.Component{"plain": nil, "compressed": {zip}, "compressed by the component": {compressor}} {
 		next := make(chan string)
-		bothWays(t, telling(next), func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+		bothWays(t, telling(next), func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 			r, _ := http.NewRequest("GET", url, nil)
 			r.Header.Set("Last-Event-ID", "41")
 			r.Header.Set("Accept-Encoding", "gzip")
@@ -184,12 +184,12 @@ func TestStream(t *testing.T) {
 			}
 			from := &reader{lines: bufio.NewReader(body)}
 			if name, data, err := from.next(); name != "hello" || data != "41" || err != nil || from.retry != "2000" {
-				t.Fatalf("%q %q, %v, retry %s", name, data, err, from.retry)
+				t.Fatalf("got %q %q, %v, retry %s", name, data, err, from.retry)
 			}
 			for i := range 5 {
 				next <- fmt.Sprint(i)
 				if _, data, err := from.next(); data != fmt.Sprint(i) || err != nil || from.id != data {
-					t.Fatalf("%s: %q, %v", kind, data, err)
+					t.Fatalf("%s: got %q, %v", kind, data, err)
 				}
 			}
 			if err := from.comment(); err != nil {
@@ -197,10 +197,10 @@ func TestStream(t *testing.T) {
 			}
 			next <- "end"
 			if _, _, err := from.next(); err != io.EOF {
-				t.Errorf("%v, want the end", err)
+				t.Errorf("got %v, want the end", err)
 			}
 			if e := <-end; e.Status != 200 || e.Err != nil {
-				t.Errorf("%+v", e)
+				t.Errorf("got %+v", e)
 			}
 		}, behind...)
 	}
@@ -214,7 +214,7 @@ func waiting() (web.Component, error) {
 }
 
 func TestHowAStreamEnds(t *testing.T) {
-	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		ctx, goAway := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
 		if _, err := webtest.Client(t).Do(r); err != nil {
@@ -241,36 +241,36 @@ func TestHowAStreamEnds(t *testing.T) {
 			t.Error(err)
 		}
 		if rest, err := io.ReadAll(resp.Body); err != nil {
-			t.Errorf("%q, %v, want a clean end", rest, err)
+			t.Errorf("got %q, %v, want a clean end", rest, err)
 		}
 		if e := <-end; e.Err != nil {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 	})
 	component := func() (web.Component, error) {
 		return SSE(SSEConfig{}, func(context.Context, *Stream) error { return errors.New("broken") })
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 		resp, err := webtest.Client(t).Get(url)
 		if err == nil {
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
 		if e := <-end; err == nil || e.Err == nil || e.Err.Error() != "broken" {
-			t.Errorf("%v, %+v, want a cut connection", err, e)
+			t.Errorf("got %v, %+v, want a cut connection", err, e)
 		}
 	})
 }
 
 func TestMethods(t *testing.T) {
-	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		resp, err := webtest.Client(t).Head(url)
 		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Type") == "" {
 			t.Errorf("HEAD: %v, %v", resp, err)
 		}
 		<-end
 		if n := c.(*Streams).Open(); n != 0 {
-			t.Errorf("%d open", n)
+			t.Errorf("got %d open", n)
 		}
 		resp, err = webtest.Client(t).Post(url, "text/plain", strings.NewReader("a"))
 		if err != nil || resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
@@ -293,7 +293,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	component := func() (web.Component, error) { return Watch(WatchConfig{Dir: root, Interval: "1ms"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		write("page.html", "a")
 		resp, err := webtest.Client(t).Get(url)
 		if err != nil {
@@ -311,7 +311,7 @@ func TestWatch(t *testing.T) {
 			for { // a file may be seen in the middle of being written
 				name, data, err := from.next()
 				if err != nil || name != "change" {
-					t.Fatalf("%q %q, %v", name, data, err)
+					t.Fatalf("got %q %q, %v", name, data, err)
 				}
 				// perhaps with another that was not yet whole
 				if slices.Contains(strings.Split(data, "\n"), want) {

@@ -28,9 +28,9 @@ type WatchConfig struct {
 	// server's trusted: otherwise all users have one address. 0: sixteen.
 	MaxOpen int `hcl:"max_open,optional"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is
-	// called by goroutines of exchanges. Nil: there is no such line.
-	Crowded func(line string)
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// all places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // mostFiles is how many files a watched folder may have.
@@ -51,7 +51,7 @@ func Watch(cfg WatchConfig) (web.Component, error) {
 		return nil, fmt.Errorf("events: dir is %q, which is no folder that can be read", cfg.Dir)
 	}
 	files := os.DirFS(cfg.Dir)
-	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16), Crowded: cfg.Crowded}, func(ctx context.Context, to *Stream) error {
+	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16), OnOverLimit: cfg.OnOverLimit}, func(ctx context.Context, to *Stream) error {
 		return watch(ctx, to, files, interval)
 	})
 	if err == nil {

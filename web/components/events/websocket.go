@@ -39,9 +39,9 @@ type WebSocketConfig struct {
 	// server's trusted: otherwise all users have one address. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is
-	// called by goroutines of exchanges. Nil: there is no such line.
-	Crowded func(line string)
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// all places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // WebSockets is the component that [WebSocket] makes.
@@ -75,7 +75,7 @@ func WebSocket(cfg WebSocketConfig, talk func(context.Context, *websocket.Conn) 
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEnds("websocket", cfg.MaxOpen, cfg.Crowded)
+	e, err := newEnds("websocket", cfg.MaxOpen, cfg.OnOverLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *WebSockets) Handle(c *web.Conn) {
 		defer s.leave()
 		failed = s.serve(w, r)
 	})).Handle(c)
-	if c.Body().Raw() {
+	if c.Body().IsHijack() {
 		c.SetStatus(http.StatusSwitchingProtocols)
 	}
 	c.After(func(c *web.Conn) {

@@ -21,13 +21,13 @@ import (
 func echo() (web.Component, error) { return Echo(WebSocketConfig{MaxMessage: "1KB"}) }
 
 func TestEcho(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		conn, resp, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if resp.Header.Get("X-Before") != "kept" {
-			t.Errorf("%v, want the fields of earlier components", resp.Header)
+			t.Errorf("got %v, want the fields of earlier components", resp.Header)
 		}
 		ctx := within(t)
 		for _, want := range []string{"hello", "", strings.Repeat("é", 512)} {
@@ -35,33 +35,33 @@ func TestEcho(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kind, got, err := conn.Read(ctx); err != nil || string(got) != want || kind != websocket.MessageText {
-				t.Fatalf("%q, %v", got, err)
+				t.Fatalf("got %q, %v", got, err)
 			}
 		}
 		if n := c.(*WebSockets).Open(); n != 1 {
-			t.Errorf("%d open", n)
+			t.Errorf("got %d open", n)
 		}
 		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 			t.Error(err)
 		}
 		if e := <-end; e.Status != 101 || e.Err != nil {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 		if n := c.(*WebSockets).Open(); n != 0 {
-			t.Errorf("%d open", n)
+			t.Errorf("got %d open", n)
 		}
 	}, zip)
 }
 
 func TestAMessageThatIsTooLarge(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, echo, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 		conn, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = conn.Write(within(t), websocket.MessageBinary, make([]byte, 1025))
 		if _, _, err := conn.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
-			t.Errorf("%v, want status 1009", err)
+			t.Errorf("got %v, want status 1009", err)
 		}
 		<-end
 	})
@@ -71,7 +71,7 @@ func TestWhoMayConnect(t *testing.T) {
 	component := func() (web.Component, error) {
 		return Echo(WebSocketConfig{Origins: []string{"*.example.org", "https://other.example"}, Protocols: []string{"a"}})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 		for origin, ok := range map[string]bool{
 			"": true, url: true, "http://www.example.org": true, "https://other.example": true,
 			"http://other.example": false, "http://example.com": false, "null": false,
@@ -107,13 +107,13 @@ func TestWhoMayConnect(t *testing.T) {
 
 func TestMaxOpen(t *testing.T) {
 	component := func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: 1}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		first, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-			t.Errorf("%v, want 503", resp)
+			t.Errorf("got %v, want 503", resp)
 		}
 		<-end
 		_ = first.Close(websocket.StatusNormalClosure, "")
@@ -131,24 +131,24 @@ func TestHowAFunctionEnds(t *testing.T) {
 		component := func() (web.Component, error) {
 			return WebSocket(WebSocketConfig{}, func(context.Context, *websocket.Conn) error { return err })
 		}
-		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 			conn, _, dialled := dial(t, url)
 			if dialled != nil {
 				t.Fatal(dialled)
 			}
 			_, _, got := conn.Read(within(t))
 			if websocket.CloseStatus(got) != want || strings.Contains(got.Error(), "secret") {
-				t.Errorf("%v, want status %d", got, want)
+				t.Errorf("got %v, want status %d", got, want)
 			}
 			if e := <-end; !errors.Is(e.Err, err) {
-				t.Errorf("%v, want %v", e.Err, err)
+				t.Errorf("got %v, want %v", e.Err, err)
 			}
 		})
 	}
 }
 
 func TestCloseIsAGoodbye(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		conn, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
@@ -159,10 +159,10 @@ func TestCloseIsAGoodbye(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-read; websocket.CloseStatus(err) != websocket.StatusGoingAway {
-			t.Errorf("%v, want status 1001", err)
+			t.Errorf("got %v, want status 1001", err)
 		}
 		if e := <-end; e.Err != nil {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 {
 			t.Errorf("after Close: %v, want 503", resp)
@@ -198,7 +198,7 @@ func TestTheServerStops(t *testing.T) {
 		}
 		close(stops)
 		if _, err := io.ReadAll(resp.Body); err != nil {
-			t.Errorf("%v, want a clean end of the stream", err)
+			t.Errorf("got %v, want a clean end of the stream", err)
 		}
 		resp.Body.Close()
 		c, _, err := dial(t, s.URL)
@@ -207,7 +207,7 @@ func TestTheServerStops(t *testing.T) {
 		}
 		stop()
 		if _, _, err := c.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
-			t.Errorf("%v, want status 1001", err)
+			t.Errorf("got %v, want status 1001", err)
 		}
 		webtest.Until(t, "nobody is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
 		s.Close()
@@ -219,22 +219,22 @@ func TestTheServerStops(t *testing.T) {
 // A client that is there answers pings by reading; one that has gone silently does not.
 func TestPings(t *testing.T) {
 	component := func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "20ms"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		silent, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer silent.Close()
-		_ = silent.SetDeadline(time.Now().Add(webtest.Patience))
+		_ = silent.SetDeadline(time.Now().Add(webtest.WaitTimeout))
 		_, _ = io.WriteString(silent, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 		sent, err := io.ReadAll(silent) // it ends because no answer came
 		if err != nil || !strings.HasPrefix(string(sent), "HTTP/1.1 101 ") || !strings.Contains(string(sent), "\r\n\r\n\x89") {
-			t.Errorf("%q, %v, want a ping and the end", sent, err)
+			t.Errorf("got %q, %v, want a ping and the end", sent, err)
 		}
 		<-end
 	})
 	component = func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "1s"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		pinged := make(chan struct{}, 1)
 		conn, _, err := websocket.Dial(within(t), url, &websocket.DialOptions{HTTPClient: webtest.Client(t), OnPingReceived: func(context.Context, []byte) bool {
 			select {
@@ -271,7 +271,7 @@ func TestConfigs(t *testing.T) {
 		"interval":    func() (web.Component, error) { return Watch(WatchConfig{Dir: ".", Interval: "0s"}) },
 	} {
 		if _, err := made(); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want an error about %s", err, says)
+			t.Errorf("got %v, want an error about %s", err, says)
 		}
 	}
 }

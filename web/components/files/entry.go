@@ -65,11 +65,11 @@ func (f *files) body(c *web.Conn, e *entry) web.Body {
 }
 
 func (v *variant) describe(c *web.Conn, kind web.Field) {
-	c.Set(kind)
-	c.Set(v.tag)
-	c.Set(v.modified)
+	c.SetField(kind)
+	c.SetField(v.tag)
+	c.SetField(v.modified)
 	if v.coding != nil {
-		c.Set(v.coding.field)
+		c.SetField(v.coding.field)
 	}
 }
 

@@ -138,7 +138,7 @@ func (f *files) setCache() error {
 func (f *files) Close() error { return f.root.Close() }
 
 // Traits implements the optional part of [web.Component].
-func (f *files) Traits() web.Traits { return web.Traits{Name: "files", Role: web.IsSource} }
+func (f *files) Traits() web.Traits { return web.Traits{Name: "files", Role: web.RoleSource} }
 
 // Handle implements [web.Component].
 func (f *files) Handle(c *web.Conn) {
@@ -152,8 +152,8 @@ var allow = web.NewField("Allow", "GET, HEAD")
 // answer is the body for an exchange.
 func (f *files) answer(c *web.Conn) web.Body {
 	if m := c.Method(); m != http.MethodGet && m != http.MethodHead {
-		c.Set(allow)
-		return c.Canned(http.StatusMethodNotAllowed)
+		c.SetField(allow)
+		return c.StatusBody(http.StatusMethodNotAllowed)
 	}
 	path := c.Path()
 	if f.Strip != "" {
@@ -210,7 +210,7 @@ func (f *files) failed(c *web.Conn, err error) web.Body {
 // missing answers for what is not there.
 func (f *files) missing(c *web.Conn) web.Body {
 	if f.NotFound == "" {
-		return c.Canned(http.StatusNotFound)
+		return c.StatusBody(http.StatusNotFound)
 	}
 	e, err := f.page(f.NotFound)
 	if err != nil {

@@ -221,7 +221,7 @@ func TestNeverAMixedBody(t *testing.T) {
 		}
 		data, _, err := whole(&meddled{f, c.before})
 		if err != nil || string(data) != c.want {
-			t.Errorf("%s: %q, %v, want %q", what, data, err, c.want)
+			t.Errorf("%s: got %q, %v, want %q", what, data, err, c.want)
 		}
 		f.Close()
 	}
@@ -240,7 +240,7 @@ func TestARestlessFileIsRefused(t *testing.T) {
 		m.before = append(m.before, func() { write(t, dir, "f.txt", fmt.Sprint(i)) })
 	}
 	if data, _, err := whole(m); !errors.Is(err, errRestless) {
-		t.Errorf("%q, %v, want %v", data, err, errRestless)
+		t.Errorf("got %q, %v, want %v", data, err, errRestless)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 		}
 	}
 	if f.store.Total() > 100<<10 || f.store.Len() < 5 {
-		t.Errorf("%d bytes in %d entries, want most of 100 KB", f.store.Total(), f.store.Len())
+		t.Errorf("got %d bytes in %d entries, want most of 100 KB", f.store.Total(), f.store.Len())
 	}
 }
 
@@ -302,6 +302,6 @@ func TestWhatIsInMemoryIsFoundWithoutAllocating(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(1000, func() { f.kept("/page.html") }); n != 0 {
-		t.Errorf("%v allocations, want none", n)
+		t.Errorf("got %v allocations, want none", n)
 	}
 }

@@ -60,7 +60,7 @@ func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 		c.do()
 		body, err := io.ReadAll(resp.Body)
 		if c.whole != (err == nil && len(body) == size) || len(bytes.Trim(body, "o")) != 0 {
-			t.Errorf("%s: %d bytes of %d, %v", c.what, len(body), resp.ContentLength, err)
+			t.Errorf("%s: got %d bytes of %d, %v", c.what, len(body), resp.ContentLength, err)
 		}
 		conn.Close()
 	}
@@ -92,7 +92,7 @@ func TestWhatIsKnownOfALargeFile(t *testing.T) {
 	first, body := get(t, s, "/f.txt", "Accept-Encoding", "gzip")
 	again, _ := get(t, s, "/f.txt")
 	if tag := first.Header.Get("Etag"); body != text || tag == "" || tag != again.Header.Get("Etag") {
-		t.Errorf("%d bytes, tags %s and %s", len(body), tag, again.Header.Get("Etag"))
+		t.Errorf("got %d bytes, tags %s and %s", len(body), tag, again.Header.Get("Etag"))
 	}
 	if resp, _ := get(t, s, "/f.txt", "If-None-Match", first.Header.Get("Etag")); resp.StatusCode != 304 {
 		t.Errorf("the same tag: %d", resp.StatusCode)

@@ -98,7 +98,7 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 	if err := page.Execute(&b, l); err != nil {
 		return c.Fail(500, err)
 	}
-	c.Set(htmlType)
+	c.SetField(htmlType)
 	c.SetHeader("Etag", tag.Of(b.Bytes()))
 	return web.Bytes(b.Bytes())
 }

@@ -72,7 +72,7 @@ func (f *files) slash(c *web.Conn, clean string) web.Body {
 	if asked {
 		where += "?" + query
 	}
-	body := c.Canned(http.StatusMovedPermanently)
+	body := c.StatusBody(http.StatusMovedPermanently)
 	c.SetHeader("Location", where)
 	return body
 }

@@ -15,7 +15,7 @@ func TestOtherMethods(t *testing.T) {
 	s := serve(t, Config{Dir: tree(t, site)})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		if resp, _ := ask(t, s, method, "/page.html"); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: %d, Allow: %q", method, resp.StatusCode, resp.Header.Get("Allow"))
+			t.Errorf("%s: got %d, Allow: %q", method, resp.StatusCode, resp.Header.Get("Allow"))
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp, _ := get(t, serve(t, Config{Dir: dir}), "/page.html"); resp.StatusCode != 403 {
-		t.Errorf("%d, want 403", resp.StatusCode)
+		t.Errorf("got %d, want 403", resp.StatusCode)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestNotFoundPage(t *testing.T) {
 		for range 2 {
 			resp, body := get(t, s, "/none", "If-None-Match", "*", "Range", "bytes=0-1")
 			if resp.StatusCode != 404 || body != "<p>lost" || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || resp.Header.Get("Etag") != "" {
-				t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+				t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
 			}
 		}
 		if resp, _ := get(t, s, "/404.html"); resp.StatusCode != 200 || resp.Header.Get("Etag") == "" {
@@ -196,7 +196,7 @@ func FuzzPath(f *testing.F) {
 			}
 		}
 		if n := name(clean); !filepath.IsLocal(n) {
-			t.Fatalf("%q names %q", p, n)
+			t.Fatalf("got %q names %q", p, n)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestListing(t *testing.T) {
 	s := serve(t, Config{Dir: dir, List: true})
 	resp, body := get(t, s, "/d/")
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+		t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
 	}
 	at := 0
 	for _, want := range []string{
@@ -239,7 +239,7 @@ func TestListing(t *testing.T) {
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1.0 MiB", 5 << 30: "5.0 GiB", 1<<63 - 1: "8.0 EiB"} {
 		if got := size(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
+			t.Errorf("got %d: %q, want %q", n, got, want)
 		}
 	}
 }

@@ -164,7 +164,7 @@ func TestOpacity(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, _, b, _ := p.At(150, 100).RGBA(); r>>8 < 120 || r>>8 > 170 || b>>8 < 90 || b>>8 > 110 {
-			t.Errorf("%v, want half red, half blue", p.At(150, 100))
+			t.Errorf("got %v, want half red, half blue", p.At(150, 100))
 		}
 	})
 }
@@ -258,7 +258,7 @@ func TestAFileThatIsTooLargeKeepsItsRanges(t *testing.T) {
 	})
 	served(t, web.Chain(file, marked(t, WatermarkConfig{MaxBytes: 10})), nil, func(t *testing.T, resp *http.Response, body []byte) {
 		if !bytes.Equal(body, b) || resp.Header.Get("ETag") != `"1"` || resp.Header.Get("Accept-Ranges") != "bytes" || resp.ContentLength != int64(len(b)) {
-			t.Errorf("%d bytes, %v", len(body), resp.Header)
+			t.Errorf("got %d bytes, %v", len(body), resp.Header)
 		}
 	})
 }
@@ -358,7 +358,7 @@ func TestConfigIsRefused(t *testing.T) {
 		{func() (web.Component, error) { return LowerQuality(LowerQualityConfig{Workers: -1}) }, "workers is -1"},
 	} {
 		if _, err := c.build(); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v, want %q", err, c.says)
+			t.Errorf("got %v, want %q", err, c.says)
 		}
 	}
 }

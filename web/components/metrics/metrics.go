@@ -89,9 +89,9 @@ func (m *Metrics) Component() web.Component {
 }
 
 func (m *Metrics) note(c *web.Conn, took time.Duration) {
-	r := m.route(c.Text(web.Route))
+	r := m.route(c.StringValue(web.Route))
 	class := c.Status() / 100
-	if class == 0 && c.Err() == nil && c.Body().Raw() {
+	if class == 0 && c.Err() == nil && c.Body().IsHijack() {
 		class = 1 // the connection was taken over
 	}
 	if class < 0 || class >= len(classes) {

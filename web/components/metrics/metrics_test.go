@@ -22,7 +22,7 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
 	values := map[string]float64{}
 	for line := range strings.Lines(w.Body.String()) {
@@ -47,7 +47,7 @@ func server(t *testing.T, way flow.Way) (m *metrics.Metrics, url string) {
 	page := web.Named("page", web.Source(func(c *web.Conn) web.Body {
 		switch c.Path() {
 		case "/gone":
-			return c.Canned(http.StatusGone)
+			return c.StatusBody(http.StatusGone)
 		case "/panic":
 			panic("no")
 		}

@@ -98,7 +98,7 @@ type settings struct {
 	Config
 	dial, head, idle, aside, interval time.Duration
 	retries, maxFails                 int
-	trusted                           client.Fronts
+	trusted                           client.TrustedProxies
 	key                               keyOf
 	choose                            func(*pool, []*upstream, string) *upstream
 }
@@ -136,7 +136,7 @@ func read(cfg Config) (s settings, err error) {
 	if cfg.HealthPath != "" && !strings.HasPrefix(cfg.HealthPath, "/") {
 		return s, fmt.Errorf("proxy: health_path is %q, which is no path: write one such as \"/healthz\"", cfg.HealthPath)
 	}
-	if s.trusted, err = client.ReadFronts(cfg.Trusted); err != nil {
+	if s.trusted, err = client.ParseTrustedProxies(cfg.Trusted); err != nil {
 		return s, fmt.Errorf("proxy: %w", err)
 	}
 	if s.choose, err = readPolicy(cfg.Policy); err != nil {

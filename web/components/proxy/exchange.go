@@ -239,7 +239,7 @@ func (x *exchange) status() int {
 	timeout, ok := errors.AsType[net.Error](x.err)
 	switch {
 	case x.gone:
-		return web.StatusGone
+		return web.StatusClientClosedRequest
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge
 	case x.input.failed() != nil:

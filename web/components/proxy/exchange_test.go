@@ -15,8 +15,8 @@ import (
 )
 
 // noting is a composition that hands over how each exchange ended.
-func noting(to chan<- webtest.Ended) func(web.Component) web.Component {
-	return func(p web.Component) web.Component { return web.Chain(webtest.Noting(to), p) }
+func noting(to chan<- webtest.ExchangeEnd) func(web.Component) web.Component {
+	return func(p web.Component) web.Component { return web.Chain(webtest.RecordEnds(to), p) }
 }
 
 // breaking is an upstream that takes a request, and closes the connection having sent some bytes.
@@ -51,19 +51,19 @@ func TestRetries(t *testing.T) {
 		{"not behind an informational response", breaking(t, &failed, "HTTP/1.1 103 Early Hints\r\n\r\n"), "GET", "", 502, "502 Bad Gateway\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := make(chan webtest.Ended, 1)
+			to := make(chan webtest.ExchangeEnd, 1)
 			bothWays(t, Config{Upstreams: []string{c.first, works.URL}, MaxFails: -1}, noting(to), func(t *testing.T, url string, p *Proxy) {
 				asked.Store(0)
 				resp, body := do(t, c.method, url, c.body)
 				end := <-to
 				if resp.StatusCode != c.status || body != c.want || resp.Header.Get("X-Before") != "kept" {
-					t.Errorf("%d %.50q %v, want %d %.50q", resp.StatusCode, body, resp.Header, c.status, c.want)
+					t.Errorf("got %d %.50q %v, want %d %.50q", resp.StatusCode, body, resp.Header, c.status, c.want)
 				}
 				if ok := c.status == 200; ok && (end.Upstream != works.URL || end.Err != nil) || !ok && (end.Upstream != "" || end.Err == nil || asked.Load() != 0) {
-					t.Errorf("%+v, and the other was asked %d times", end, asked.Load())
+					t.Errorf("got %+v, and the other was asked %d times", end, asked.Load())
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Requests != 1 || u.Active != 0 || u.Last == "" {
-					t.Errorf("%+v", u)
+					t.Errorf("got %+v", u)
 				}
 			})
 		})
@@ -71,14 +71,14 @@ func TestRetries(t *testing.T) {
 }
 
 func TestRetriesEnd(t *testing.T) {
-	to := make(chan webtest.Ended, 1)
+	to := make(chan webtest.ExchangeEnd, 1)
 	cfg := Config{Upstreams: []string{dead(t), dead(t), dead(t), named(t, "last").URL}, Retries: 2}
 	bothWays(t, cfg, noting(to), func(t *testing.T, url string, _ *Proxy) {
 		if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 502 {
-			t.Errorf("%d, want 502 after three", resp.StatusCode)
+			t.Errorf("got %d, want 502 after three", resp.StatusCode)
 		}
 		if end := <-to; end.Status != 502 || !strings.Contains(end.Err.Error(), "proxy: http://127.0.0.1:") {
-			t.Errorf("%+v", end)
+			t.Errorf("got %+v", end)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 		}, 502},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := make(chan webtest.Ended, 1)
+			to := make(chan webtest.ExchangeEnd, 1)
 			cfg := Config{Upstreams: []string{raw(t, c.does)}}
 			if c.status == 504 {
 				cfg.HeadTimeout = "50ms"
@@ -120,10 +120,10 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 			bothWays(t, cfg, noting(to), func(t *testing.T, url string, p *Proxy) {
 				resp, _ := do(t, "GET", url, "")
 				if end := <-to; resp.StatusCode != c.status || end.Status != c.status || end.Err == nil {
-					t.Errorf("%d, %+v, want %d", resp.StatusCode, end, c.status)
+					t.Errorf("got %d, %+v, want %d", resp.StatusCode, end, c.status)
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Active != 0 {
-					t.Errorf("%+v", u)
+					t.Errorf("got %+v", u)
 				}
 			})
 		})
@@ -133,7 +133,7 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 func TestABodyThatBreaksOffCutsTheConnection(t *testing.T) {
 	for _, head := range []string{"Content-Length: 10\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
 		up := raw(t, func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head) })
-		to := make(chan webtest.Ended, 1)
+		to := make(chan webtest.ExchangeEnd, 1)
 		bothWays(t, Config{Upstreams: []string{up}}, noting(to), func(t *testing.T, url string, p *Proxy) {
 			resp, err := webtest.Client(t).Get(url)
 			if err == nil {
@@ -155,7 +155,7 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 		<-r.Context().Done()
 		out <- struct{}{}
 	})
-	to := make(chan webtest.Ended, 1)
+	to := make(chan webtest.ExchangeEnd, 1)
 	bothWays(t, Config{Upstreams: []string{up.URL, up.URL}}, noting(to), func(t *testing.T, url string, p *Proxy) {
 		ctx, goAway := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
@@ -164,12 +164,12 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 			t.Error("an answer")
 		}
 		<-out
-		if end := <-to; end.Status != web.StatusGone || end.Err == nil {
-			t.Errorf("%+v, want %d", end, web.StatusGone)
+		if end := <-to; end.Status != web.StatusClientClosedRequest || end.Err == nil {
+			t.Errorf("got %+v, want %d", end, web.StatusClientClosedRequest)
 		}
 		for _, u := range p.Upstreams() {
 			if u.Failures != 0 || u.Active != 0 {
-				t.Errorf("%+v", u)
+				t.Errorf("got %+v", u)
 			}
 		}
 	})
@@ -178,7 +178,7 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	limited := func(p web.Component) web.Component {
-		return web.Chain(web.Pipe(func(c *web.Conn) { c.LimitInput(100_000) }), p)
+		return web.Chain(web.Pipe(func(c *web.Conn) { c.LimitRequestBody(100_000) }), p)
 	}
 	bothWays(t, Config{Upstreams: []string{up.URL}}, limited, func(t *testing.T, url string, p *Proxy) {
 		if resp, _ := do(t, "POST", url, strings.Repeat("a", 200_000)); resp.StatusCode != 413 {
@@ -189,13 +189,13 @@ func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(webtest.Patience))
+		_ = c.SetDeadline(time.Now().Add(webtest.WaitTimeout))
 		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
 		if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
 			t.Errorf("malformed: %.80q, want 400", answer)
 		}
 		if u := p.Upstreams()[0]; u.Failures != 0 || u.Active != 0 {
-			t.Errorf("%+v", u)
+			t.Errorf("got %+v", u)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
 func TestConnectIsRefused(t *testing.T) {
 	bothWays(t, Config{Upstreams: []string{dead(t)}}, nil, func(t *testing.T, url string, p *Proxy) {
 		if resp, _ := do(t, "CONNECT", url, ""); resp.StatusCode != 501 || p.Upstreams()[0].Requests != 0 {
-			t.Errorf("%d %+v", resp.StatusCode, p.Upstreams())
+			t.Errorf("got %d %+v", resp.StatusCode, p.Upstreams())
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestFieldsOfTheResponse(t *testing.T) {
 		h := resp.Header
 		if resp.StatusCode != 404 || body != "none" || resp.ContentLength != 4 || strings.Join(h["X-Both"], ",") != "upstream" || h.Get("X-Ours") != "ours" ||
 			strings.Join(h["Vary"], ",") != "Accept,Cookie" || strings.Join(h["Set-Cookie"], ",") != "a=1,b=2" || h["X-Hop"] != nil || h["Keep-Alive"] != nil {
-			t.Errorf("%d %q %v", resp.StatusCode, body, h)
+			t.Errorf("got %d %q %v", resp.StatusCode, body, h)
 		}
 	})
 }

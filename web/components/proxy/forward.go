@@ -11,10 +11,10 @@ import (
 // front is the address of the trusted front that passed a request on, "" when none did: the server
 // has seen it, or it is one of the component's own.
 func (p *Proxy) front(r *http.Request) string {
-	if peer := client.Peer(r.Context()); peer != "" {
+	if peer := client.ProxyAddr(r.Context()); peer != "" {
 		return peer
 	}
-	if a, ok := client.Parse(r.RemoteAddr); ok && p.trusted.Has(a) {
+	if a, ok := client.Parse(r.RemoteAddr); ok && p.trusted.Contains(a) {
 		return r.RemoteAddr
 	}
 	return ""
@@ -39,7 +39,7 @@ func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	believed := front != ""
 	field := x.p.UserField
 	for name := range out {
-		if client.Claims(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
+		if client.IsForwardingField(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
 			delete(out, name)
 		}
 	}

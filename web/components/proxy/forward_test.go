@@ -116,7 +116,7 @@ func TestAFrontThatTheServerTrustsIsBelieved(t *testing.T) {
 	in.Header.Set("X-Forwarded-For", "203.0.113.5")
 	in.Header.Set("X-Forwarded-Host", "shop.example")
 	in.RemoteAddr = "203.0.113.5:0" // as the server has found
-	in = in.WithContext(client.WithPeer(in.Context(), "10.0.0.1:4711"))
+	in = in.WithContext(client.WithProxyAddr(in.Context(), "10.0.0.1:4711"))
 	out := in.Clone(in.Context())
 	x := &exchange{p: p}
 	x.rewrite(&httputil.ProxyRequest{In: in, Out: out})

@@ -84,21 +84,21 @@ func TestHealthChecks(t *testing.T) {
 	url := webtest.Serve(t, "chain", p)
 	webtest.Until(t, "it is checked at once", func() bool { return path.Load() != nil })
 	if path.Load() != "/base/healthz" || host.Load() != p.pool.upstreams[0].target.Host {
-		t.Errorf("%v at %v", path.Load(), host.Load())
+		t.Errorf("got %v at %v", path.Load(), host.Load())
 	}
 	quick := newProxy(t, Config{Upstreams: []string{a.URL}, HealthPath: "/", HealthInterval: "1s", HealthThreshold: 1})
 	other := webtest.Serve(t, "network", quick)
 	ill.Store(true)
 	webtest.Until(t, "it is down", func() bool { return quick.Upstreams()[0].Down })
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %v, want 503", resp.StatusCode, resp.Header)
+		t.Errorf("got %d %v, want 503", resp.StatusCode, resp.Header)
 	}
 	if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 503 { // it says so itself
-		t.Errorf("%d", resp.StatusCode)
+		t.Errorf("got %d", resp.StatusCode)
 	}
 	ill.Store(false)
 	webtest.Until(t, "it is up again", func() bool { return !quick.Upstreams()[0].Down })
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 200 {
-		t.Errorf("%d", resp.StatusCode)
+		t.Errorf("got %d", resp.StatusCode)
 	}
 }

@@ -35,25 +35,25 @@ func TestABodyThatStopsComing(t *testing.T) {
 				_, err := c.Read(make([]byte, 1)) // until it is closed
 				closed <- err != nil && !errors.Is(err, net.ErrClosed)
 			})
-			to := make(chan webtest.Ended, 1)
+			to := make(chan webtest.ExchangeEnd, 1)
 			bothWays(t, Config{Upstreams: []string{up}, IdleTimeout: "20ms"}, noting(to), func(t *testing.T, url string, p *Proxy) {
 				resp, err := webtest.Client(t).Get(url)
 				if err == nil { // or not even the head came: it waits for the first piece
 					body, err := io.ReadAll(resp.Body)
 					resp.Body.Close()
 					if err == nil || !strings.HasPrefix("half", string(body)) {
-						t.Errorf("%q, %v, want what there was, and that it broke off", body, err)
+						t.Errorf("got %q, %v, want what there was, and that it broke off", body, err)
 					}
 				}
 				if end := <-to; end.Err == nil || !strings.Contains(end.Err.Error(), "nothing came for 20ms") {
-					t.Errorf("%+v", end)
+					t.Errorf("got %+v", end)
 				}
 				if !<-closed {
 					t.Error("the upstream's connection was not closed by the proxy")
 				}
 				webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
 				if u := p.Upstreams()[0]; u.Failures != 1 {
-					t.Errorf("%+v, want it blamed", u)
+					t.Errorf("got %+v, want it blamed", u)
 				}
 			})
 		})

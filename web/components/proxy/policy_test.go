@@ -115,7 +115,7 @@ func TestPoliciesByRequests(t *testing.T) {
 	<-in
 	for range 5 {
 		if _, body := do(t, "GET", url, ""); body != "quick" {
-			t.Errorf("%q, want the one that has nothing to do", body)
+			t.Errorf("got %q, want the one that has nothing to do", body)
 		}
 	}
 	close(hold)

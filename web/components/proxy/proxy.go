@@ -67,7 +67,7 @@ func prepare(cfg Config) (*Proxy, error) {
 
 // Traits says how the component is composed.
 func (p *Proxy) Traits() web.Traits {
-	return web.Traits{Name: "proxy", Role: web.IsSource, Width: p.Width, Queue: p.Queue, RawPath: p.RawPath}
+	return web.Traits{Name: "proxy", Role: web.RoleSource, Width: p.Width, Queue: p.Queue, RawPath: p.RawPath}
 }
 
 // Handle implements [web.Component].
@@ -79,7 +79,7 @@ func (p *Proxy) Handle(c *web.Conn) {
 		c.Answer(c.Fail(http.StatusNotImplemented, errConnect))
 		return
 	}
-	x := &exchange{p: p, user: c.Text(web.User)}
+	x := &exchange{p: p, user: c.StringValue(web.User)}
 	if why := x.address(c); why != nil {
 		c.Answer(c.Fail(http.StatusBadRequest, why))
 		return
@@ -100,11 +100,11 @@ func (p *Proxy) Handle(c *web.Conn) {
 		if status == http.StatusServiceUnavailable {
 			c.SetHeader("Retry-After", "1")
 		}
-	case c.Body().Raw():
+	case c.Body().IsHijack():
 		c.SetStatus(http.StatusSwitchingProtocols)
 	}
-	if alone(c.HTTPRequest()) && !c.Body().Raw() {
-		c.Set(closing)
+	if alone(c.HTTPRequest()) && !c.Body().IsHijack() {
+		c.SetField(closing)
 	}
 	c.After(func(c *web.Conn) {
 		if c.Err() == nil {

@@ -31,7 +31,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // stalls asserts that a large request is answered by 504 and that the upstream is blamed.
-func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtest.Ended) {
+func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtest.ExchangeEnd) {
 	t.Helper()
 	body, length := zeros(stated)
 	r, _ := http.NewRequestWithContext(t.Context(), "PUT", url, body)
@@ -63,7 +63,7 @@ func TestAnUpstreamThatNeverReadsTheBodyIsGivenUp(t *testing.T) {
 					closed <- !errors.Is(err, net.ErrClosed)
 				}
 			})
-			to := make(chan webtest.Ended, 1)
+			to := make(chan webtest.ExchangeEnd, 1)
 			bothWays(t, Config{Upstreams: []string{up}, IdleTimeout: "20ms"}, noting(to), func(t *testing.T, url string, p *Proxy) {
 				stalls(t, url, stated, p, to)
 				answered <- true
@@ -88,7 +88,7 @@ func TestAnUpstreamThatNeverReadsTheBodyByHTTP2IsGivenUp(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	cfg := Config{Upstreams: []string{s.URL}, IdleTimeout: "20ms", TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
-	to := make(chan webtest.Ended, 2)
+	to := make(chan webtest.ExchangeEnd, 2)
 	bothWays(t, cfg, noting(to), func(t *testing.T, url string, p *Proxy) {
 		_, before := do(t, "GET", url, "")
 		<-to

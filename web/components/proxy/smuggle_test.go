@@ -246,11 +246,11 @@ func TestSmugglingBehindAnEarlyAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(webtest.Patience))
+		_ = c.SetDeadline(time.Now().Add(webtest.WaitTimeout))
 		_, _ = io.WriteString(c, "POST /outer HTTP/1.1\r\nHost: a\r\n"+chunked+"\r\n1\r\na\r\n")
 		answer := make([]byte, len("HTTP/1.1 200"))
 		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.1 200" {
-			t.Fatalf("%q, %v", answer, err)
+			t.Fatalf("got %q, %v", answer, err)
 		}
 		_, _ = io.WriteString(c, "zz\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
@@ -267,7 +267,7 @@ func attack(t *testing.T, url, sent string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(webtest.Patience))
+	_ = c.SetDeadline(time.Now().Add(webtest.WaitTimeout))
 	_, _ = io.WriteString(c, sent)
 	answer := make([]byte, 1) // a client that has only closed its half before that counts as gone
 	if _, err := io.ReadFull(c, answer); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {

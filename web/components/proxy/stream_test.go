@@ -64,12 +64,12 @@ func TestEventsPassAtOnce(t *testing.T) {
 					want := fmt.Sprintf("data: %d\n\n", i)
 					got := make([]byte, len(want))
 					if _, err := io.ReadFull(body, got); err != nil || string(got) != want {
-						t.Fatalf("%s: %q, %v", kind, got, err)
+						t.Fatalf("%s: got %q, %v", kind, got, err)
 					}
 				}
 				next <- "end"
 				if rest, err := io.ReadAll(body); err != nil || len(rest) != 0 {
-					t.Errorf("%q, %v", rest, err)
+					t.Errorf("got %q, %v", rest, err)
 				}
 			})
 		}
@@ -102,10 +102,10 @@ func TestEventsEndWhenTheServerStops(t *testing.T) {
 	defer resp.Body.Close()
 	close(stops)
 	if all, err := io.ReadAll(resp.Body); string(all) != "data: a\n\n" || err != nil {
-		t.Errorf("%q, %v, want a clean end", all, err)
+		t.Errorf("got %q, %v, want a clean end", all, err)
 	}
 	if u := p.Upstreams()[0]; u.Failures != 0 {
-		t.Errorf("%+v", u)
+		t.Errorf("got %+v", u)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestWebSocketsPass(t *testing.T) {
 			}
 		}
 	})
-	to := make(chan webtest.Ended, 1)
+	to := make(chan webtest.ExchangeEnd, 1)
 	around := func(p web.Component) web.Component { return web.Chain(noting(to)(p), zip) }
 	bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, p *Proxy) {
-		ctx, cancel := context.WithTimeout(t.Context(), webtest.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), webtest.WaitTimeout)
 		defer cancel()
 		c, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: webtest.Client(t)})
 		if err != nil {
@@ -140,20 +140,20 @@ func TestWebSocketsPass(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, data, err := c.Read(ctx); err != nil || string(data) != "heard you" {
-				t.Fatalf("%q, %v", data, err)
+				t.Fatalf("got %q, %v", data, err)
 			}
 		}
 		if u := p.Upstreams()[0]; u.Active != 1 {
-			t.Errorf("%+v, want it under way", u)
+			t.Errorf("got %+v, want it under way", u)
 		}
 		if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
 			t.Error(err)
 		}
 		if end := <-to; end.Status != 101 || end.Upstream != up.URL || end.Err != nil {
-			t.Errorf("%+v", end)
+			t.Errorf("got %+v", end)
 		}
 		if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 0 {
-			t.Errorf("%+v", u)
+			t.Errorf("got %+v", u)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 		w.Header().Set("X-Sum", "1")
 		w.Header().Set(http.TrailerPrefix+"X-Unannounced", "2")
 	})
-	to := make(chan webtest.Ended, 1)
+	to := make(chan webtest.ExchangeEnd, 1)
 	bothWays(t, Config{Upstreams: []string{up.URL}}, noting(to), func(t *testing.T, url string, _ *Proxy) {
 		var hints []string
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -184,10 +184,10 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		<-to
 		if err != nil || string(body) != "body" || resp.Trailer.Get("X-Sum") != "1" || resp.Trailer.Get("X-Unannounced") != "2" {
-			t.Errorf("%q, %v, trailers %v", body, err, resp.Trailer)
+			t.Errorf("got %q, %v, trailers %v", body, err, resp.Trailer)
 		}
 		if len(hints) != 1 || hints[0] != "103 </a.css>; rel=preload" || resp.Header.Get("X-Before") != "kept" || resp.Header.Get("Link") != "" {
-			t.Errorf("%q, %v", hints, resp.Header)
+			t.Errorf("got %q, %v", hints, resp.Header)
 		}
 	})
 }
@@ -211,16 +211,16 @@ func TestABodyThatNobodyWants(t *testing.T) {
 	around := func(p web.Component) web.Component { return web.Chain(p, after) }
 	bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, p *Proxy) {
 		if resp, _ := do(t, "GET", url, "", "If-None-Match", `"a"`); resp.StatusCode != 304 {
-			t.Errorf("%d, want 304", resp.StatusCode)
+			t.Errorf("got %d, want 304", resp.StatusCode)
 		}
 		<-gone
 		if resp, body := do(t, "GET", url+"/other", ""); resp.StatusCode != 403 || body != "403 Forbidden\n" {
-			t.Errorf("%d %q", resp.StatusCode, body)
+			t.Errorf("got %d %q", resp.StatusCode, body)
 		}
 		<-gone
 		webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
 		if u := p.Upstreams()[0]; u.Failures != 0 {
-			t.Errorf("%+v", u)
+			t.Errorf("got %+v", u)
 		}
 	})
 }
@@ -232,13 +232,13 @@ func TestHeadRangesAndLargeBodies(t *testing.T) {
 	})
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		if resp, body := do(t, "GET", url, ""); body != large || resp.ContentLength != 1_000_000 {
-			t.Errorf("%d bytes of %d", len(body), resp.ContentLength)
+			t.Errorf("got %d bytes of %d", len(body), resp.ContentLength)
 		}
 		if resp, body := do(t, "HEAD", url, ""); body != "" || resp.ContentLength != 1_000_000 {
 			t.Errorf("HEAD: %d bytes of %d", len(body), resp.ContentLength)
 		}
 		if resp, body := do(t, "GET", url, "", "Range", "bytes=10-14"); resp.StatusCode != 206 || body != "01234" || resp.Header.Get("Content-Range") != "bytes 10-14/1000000" {
-			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 		}
 		more.Close()
 		if rest, err := io.ReadAll(resp.Body); len(rest) != 0 || err != nil {
-			t.Errorf("%q, %v", rest, err)
+			t.Errorf("got %q, %v", rest, err)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestLargeRequestBodies(t *testing.T) {
 	})
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		if _, body := do(t, "POST", url, strings.Repeat("a", 1_000_000)); body != "1000000 <nil> 1000000 []" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, io.MultiReader(strings.NewReader("abc"), strings.NewReader("def")))
 		resp, err := webtest.Client(t).Do(r)
@@ -290,7 +290,7 @@ func TestLargeRequestBodies(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if body, _ := io.ReadAll(resp.Body); string(body) != "6 <nil> -1 [chunked]" {
-			t.Errorf("%q", body)
+			t.Errorf("got %q", body)
 		}
 	})
 }
@@ -307,7 +307,7 @@ func TestUnixSocket(t *testing.T) {
 	defer func() { s.Close(); <-done; os.Remove(socket) }()
 	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{"unix:" + socket}, Host: "upstream"}))
 	if _, body := do(t, "GET", url+"/a", ""); !strings.Contains(body, "GET /a \nHost: localhost\n") {
-		t.Errorf("%q", body)
+		t.Errorf("got %q", body)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestOverTLS(t *testing.T) {
 	defer s.Close()
 	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
 	if _, body := do(t, "POST", url+"/a", "text"); !strings.Contains(body, "POST /a text\n") || proto != "HTTP/2.0" {
-		t.Errorf("%q by %s", body, proto)
+		t.Errorf("got %q by %s", body, proto)
 	}
 	strange := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
 	if resp, _ := do(t, "GET", strange, ""); resp.StatusCode != 502 {

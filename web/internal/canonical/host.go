@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// Why a host has no canonical form. The texts are for the client.
+// Reasons why a host has no canonical form. The client sees these texts.
 var (
 	errHost = errors.New("the host is neither a name nor an address")
 	errZone = errors.New("the host is an address with a zone")
-	errPort = errors.New("the host has a port that is none")
+	errPort = errors.New("the host has an invalid port")
 )
 
-// isNameByte reports whether a byte may stand in a canonical name, dots apart.
+// isNameByte reports whether a byte may stand in a label of a canonical name.
 func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// IsHost reports whether a host, with or without a port, is canonical as it is and needs no
-// parsing. The empty one, which names none, is. DefaultPort is the port of the scheme, 0 for none.
-// It does not allocate.
+// IsHost reports whether a host, with or without a port, is in canonical form already. An empty
+// host is. defaultPort is the port of the scheme, 0 if it has none. IsHost does not allocate.
 func IsHost(host string, defaultPort int) bool {
-	dot := true // the byte before was a dot, or there was none
+	dot := true // the previous byte was a dot, or there was none
 	for i := range len(host) {
 		switch c := host[i]; {
 		case isNameByte(c):
@@ -51,8 +50,8 @@ func isPort(port string, defaultPort int) bool {
 	return port != "" && port[0] != '0' && n <= 65535 && n != defaultPort
 }
 
-// ParseHost is the canonical form of a host with or without a port. DefaultPort is the port of the
-// scheme, which is left out; 0: none is.
+// ParseHost returns the canonical form of a host with or without a port. It omits the port if that
+// is defaultPort, the port of the scheme; 0: none.
 func ParseHost(host string, defaultPort int) (string, error) {
 	if IsHost(host, defaultPort) {
 		return host, nil
@@ -80,13 +79,13 @@ func splitPort(host string) (name, port string) {
 	return host, ""
 }
 
-// Name is the name or address of a canonical host, without its port.
+// Name returns the name or address of a canonical host, without its port.
 func Name(host string) string {
 	name, _ := splitPort(host)
 	return name
 }
 
-// parseName is the canonical form of a host without a port.
+// parseName returns the canonical form of a host without a port.
 func parseName(name string) (string, error) {
 	if inside, ok := strings.CutPrefix(name, "["); ok {
 		inside, ok = strings.CutSuffix(inside, "]")
@@ -101,7 +100,7 @@ func parseName(name string) (string, error) {
 	}
 	lower := []byte(strings.TrimSuffix(name, "."))
 	for i, c := range lower {
-		// and no letter beyond ASCII, some of which have a lower case within it
+		// ASCII only: some other letters have a lower case in ASCII
 		if 'A' <= c && c <= 'Z' {
 			lower[i] = c | 0x20
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestHostHasOneForm(t *testing.T) {
+func TestHostHasOneCanonicalForm(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "example.org": "example.org", "Admin.Example.ORG": "admin.example.org", "admin.example.org.": "admin.example.org",
 		"example.org:8080": "example.org:8080", "example.org.:8080": "example.org:8080", "example.org:": "example.org", "example.org:80": "example.org",
@@ -17,10 +17,10 @@ func TestHostHasOneForm(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
 		}
 		if IsHost(in, 80) && in != want {
-			t.Errorf("%q is taken for canonical, which %q is", in, want)
+			t.Errorf("IsHost accepts %q, but the canonical form is %q", in, want)
 		}
 		if again, err := ParseHost(got, 80); err != nil || again != got {
-			t.Errorf("%q becomes %q, which becomes %q, %v", in, got, again, err)
+			t.Errorf("%q becomes %q, which becomes %q, %v: want the canonical form to stay", in, got, again, err)
 		}
 	}
 	if got, err := ParseHost("example.org:80", 443); err != nil || got != "example.org:80" {
@@ -28,7 +28,7 @@ func TestHostHasOneForm(t *testing.T) {
 	}
 }
 
-func TestHostThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidHostIsRejected(t *testing.T) {
 	for _, in := range []string{
 		".", "..", "a..b", ".a", "a..", "example.org/private", "user@example.org", "user:pass@example.org", "a b", "a%20b", "exa%6dple.org", "a,b", "ä.org", "\u212a.org",
 		"example.org:port", "example.org:65536", "example.org:-1", "example.org:+80", ":80", ":", "a:b:c", "::1", "[::1", "::1]", "[]", "[a]", "[127.0.0.1]", "[fe80::1%25eth0]", "[fe80::1%eth0]",
@@ -56,12 +56,12 @@ func FuzzHost(f *testing.F) {
 		host, err := ParseHost(in, 80)
 		if err != nil {
 			if IsHost(in, 80) {
-				t.Fatalf("%q: canonical, and refused: %v", in, err)
+				t.Fatalf("%q: canonical but rejected: %v", in, err)
 			}
 			return
 		}
 		if again, err := ParseHost(host, 80); err != nil || again != host {
-			t.Fatalf("%q becomes %q, which becomes %q, %v", in, host, again, err)
+			t.Fatalf("%q becomes %q, which becomes %q, %v: want the canonical form to stay", in, host, again, err)
 		}
 		if strings.ToLower(host) != host || strings.ContainsAny(host, "/@%?#\\ ") || strings.HasSuffix(Name(host), ".") {
 			t.Fatalf("%q becomes %q", in, host)

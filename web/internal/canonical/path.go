@@ -8,18 +8,18 @@ import (
 
 // Path is a canonical path.
 type Path struct {
-	Decoded string // what decisions are made on
-	Escaped string // what upstreams are sent
+	Decoded string // for decisions
+	Escaped string // for upstreams
 	Raw     string // as the client escaped it
 
-	// Resolved reports whether empty or dot segments were resolved: Raw may then mean something
-	// else to a program that resolves them in another way.
+	// Resolved reports whether empty or dot segments were resolved. A program that resolves them in
+	// another way may take Raw for another path.
 	Resolved bool
-	// Slash reports whether Raw has an encoded slash, which Decoded has as a slash.
-	Slash bool
+	// EncodedSlash reports whether Raw has an encoded slash; Decoded has a plain one.
+	EncodedSlash bool
 }
 
-// Why a path has no canonical form. The texts are for the client.
+// Reasons why a path has no canonical form. The client sees these texts.
 var (
 	errSlash      = errors.New("the path has an encoded slash (%2F)")
 	errBackslash  = errors.New("the path has a backslash")
@@ -32,8 +32,8 @@ var (
 
 // Classes of bytes in a path.
 const (
-	plain      = 1 << iota // may stand in an escaped path as it is (RFC 3986, pchar and "/")
-	unreserved             // is never encoded (RFC 3986, 2.3)
+	plain      = 1 << iota // need not be encoded in a path (RFC 3986: pchar and "/")
+	unreserved             // is never encoded (RFC 3986, section 2.3)
 	special                // ends the fast scan of a decoded path
 )
 
@@ -55,8 +55,8 @@ var classes = func() (t [256]uint8) {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// IsPath reports whether the path of a URL (its fields Path and RawPath) is canonical as it is. It
-// does not allocate.
+// IsPath reports whether the path of a URL (its fields Path and RawPath) is in canonical form
+// already. It does not allocate.
 func IsPath(path, raw string) bool {
 	return isDecoded(path) && (raw == "" || isEscaped(raw))
 }
@@ -81,7 +81,7 @@ func isDecoded(path string) bool {
 	return true
 }
 
-// isDots reports whether a path begins with a dot segment, with parameters or without.
+// isDots reports whether a path starts with a dot segment, with or without parameters.
 func isDots(path string) bool {
 	n := 1
 	if len(path) > 1 && path[1] == '.' {
@@ -90,7 +90,7 @@ func isDots(path string) bool {
 	return path[0] == '.' && (len(path) == n || path[n] == '/' || path[n] == ';')
 }
 
-// isEscaped reports whether an escaped path is canonical but for its segments.
+// isEscaped reports whether an escaped path is canonical, its segments apart.
 func isEscaped(raw string) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '%' {
@@ -110,7 +110,7 @@ func isEscaped(raw string) bool {
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// decode is the byte of the percent encoding that s begins with.
+// decode returns the byte of the percent encoding at the start of s.
 func decode(s string) (c byte, ok bool) {
 	if len(s) < 3 {
 		return 0, false
@@ -119,7 +119,7 @@ func decode(s string) (c byte, ok bool) {
 	return high<<4 | low, high < 16 && low < 16
 }
 
-// hex is the value of a hexadecimal digit, 16 for another byte.
+// hex returns the value of a hexadecimal digit, or 16 for another byte.
 func hex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -130,12 +130,12 @@ func hex(c byte) byte {
 	return 16
 }
 
-// ParsePath is the canonical form of the path of a URL. With slashes, an encoded slash is read as a
-// slash; otherwise it is an error.
+// ParsePath returns the canonical form of the path of a URL. With slashes set, an encoded slash is
+// read as a slash; otherwise it is an error.
 func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 	p.Raw = rawPath(u)
 	var b strings.Builder
-	inParams := false // of a segment
+	inParams := false // in the parameters of a segment
 	for i := 0; i < len(p.Raw); i++ {
 		c, encoded := p.Raw[i], false
 		if c == '%' {
@@ -144,13 +144,13 @@ func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 			}
 			i += 2
 		}
-		if err := refuse(c, encoded, slashes); err != nil {
+		if err := byteError(c, encoded, slashes); err != nil {
 			return p, err
 		}
 		if inParams = c == ';' || inParams && (c != '/' || encoded); inParams && c == '/' {
 			return p, errSlashParam
 		}
-		p.Slash = p.Slash || c == '/' && encoded
+		p.EncodedSlash = p.EncodedSlash || c == '/' && encoded
 		writeEscaped(&b, c, encoded)
 	}
 	p.Escaped = Resolve(b.String())
@@ -161,8 +161,9 @@ func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 	return p, err
 }
 
-// refuse is why a byte of a path, which was encoded or not, cannot be in one; nil when it can.
-func refuse(c byte, encoded, slashes bool) error {
+// byteError returns why a byte cannot be in a path, or nil. encoded says that it was
+// percent-encoded.
+func byteError(c byte, encoded, slashes bool) error {
 	switch {
 	case c == '/' && encoded && !slashes:
 		return errSlash
@@ -176,7 +177,7 @@ func refuse(c byte, encoded, slashes bool) error {
 	return nil
 }
 
-// writeEscaped writes a byte of a path in its canonical encoding: reserved characters stay as they
+// writeEscaped writes a byte of a path in its canonical encoding. Reserved characters stay as they
 // were.
 func writeEscaped(b *strings.Builder, c byte, encoded bool) {
 	const digits = "0123456789ABCDEF"
@@ -189,8 +190,8 @@ func writeEscaped(b *strings.Builder, c byte, encoded bool) {
 	b.WriteByte(digits[c&15])
 }
 
-// rawPath is the path of a URL as the client escaped it. A RawPath that does not belong to Path,
-// because a caller has changed that alone, is ignored as package url does.
+// rawPath returns the path of a URL as the client escaped it. Like package url, it ignores a
+// RawPath that does not match Path, because a caller has changed only Path.
 func rawPath(u *url.URL) string {
 	if u.RawPath != "" {
 		if path, err := url.PathUnescape(u.RawPath); err == nil && path == u.Path {
@@ -201,7 +202,7 @@ func rawPath(u *url.URL) string {
 }
 
 // hasDotParams reports whether a path has a dot segment with parameters, which some programs take
-// for one without.
+// for a plain dot segment.
 func hasDotParams(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if name, _, ok := strings.Cut(segment, ";"); ok && (name == "." || name == "..") {
@@ -211,8 +212,8 @@ func hasDotParams(path string) bool {
 	return false
 }
 
-// Resolve is a path from / on without empty and dot segments (RFC 3986, 5.2.4). A slash at its end
-// stays.
+// Resolve removes empty and dot segments from a path that starts with / (RFC 3986, section 5.2.4).
+// It keeps a slash at the end.
 func Resolve(path string) string {
 	if isDecoded(path) {
 		return path
@@ -235,8 +236,8 @@ func Resolve(path string) string {
 	return resolved
 }
 
-// WithoutParams is a canonical path as programs read it that give segments parameters (";x"):
-// without these. It reports false where there are none.
+// WithoutParams returns a canonical path without the parameters of its segments (";x"), as some
+// programs read it. It reports false if there are none.
 func WithoutParams(path string) (bare string, ok bool) {
 	if strings.IndexByte(path, ';') < 0 {
 		return path, false
@@ -248,7 +249,7 @@ func WithoutParams(path string) (bare string, ok bool) {
 	return Resolve(strings.Join(segments, "/")), true
 }
 
-// IsBelow reports whether a canonical path is a folder, or below it. A folder has no slash at its
+// IsBelow reports whether a canonical path is a folder, or below it. The folder has no slash at its
 // end; the root is "".
 func IsBelow(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPathHasOneForm(t *testing.T) {
+func TestPathHasOneCanonicalForm(t *testing.T) {
 	for _, c := range []struct{ in, decoded, escaped string }{
 		{"/", "/", "/"}, {"/a/b", "/a/b", "/a/b"}, {"/a/", "/a/", "/a/"},
 		{"/%61%2D%2e%5f%7Eb", "/a-._~b", "/a-._~b"},
@@ -33,7 +33,7 @@ func TestPathHasOneForm(t *testing.T) {
 	}
 }
 
-func TestPathWithoutOneMeaningIsRefused(t *testing.T) {
+func TestAmbiguousPathIsRejected(t *testing.T) {
 	for in, want := range map[string]error{
 		"/a%2fb": errSlash, "/%2Fa": errSlash, "/.%2fa": errSlash, "/..%2Fa": errSlash, `/a%2fb"`: errSlash,
 		`/a\b`: errBackslash, "/a%5cb": errBackslash, "/..%5C": errBackslash,
@@ -45,11 +45,11 @@ func TestPathWithoutOneMeaningIsRefused(t *testing.T) {
 		}
 	}
 	if p, err := ParsePath(&url.URL{Path: "/a", RawPath: "/%zz"}, false); err != nil || p.Decoded != "/a" {
-		t.Errorf("a RawPath that is none: got %+v, %v, want that of Path", p, err)
+		t.Errorf("a RawPath that does not match Path: got %+v, %v, want that of Path", p, err)
 	}
 }
 
-func TestAnEncodedSlashIsReadAsOneWhereAskedFor(t *testing.T) {
+func TestEncodedSlashIsReadAsSlashOnRequest(t *testing.T) {
 	for _, c := range []struct {
 		in, decoded string
 		resolved    bool
@@ -59,7 +59,7 @@ func TestAnEncodedSlashIsReadAsOneWhereAskedFor(t *testing.T) {
 	} {
 		p, err := ParsePath(parse(t, c.in), true)
 		slash := strings.Contains(strings.ToLower(c.in), "%2f")
-		if err != nil || p.Decoded != c.decoded || p.Raw != c.in || p.Resolved != c.resolved || p.Slash != slash {
+		if err != nil || p.Decoded != c.decoded || p.Raw != c.in || p.Resolved != c.resolved || p.EncodedSlash != slash {
 			t.Errorf("%q: got %+v, %v, want %+v", c.in, p, err, c)
 		}
 	}
@@ -68,7 +68,7 @@ func TestAnEncodedSlashIsReadAsOneWhereAskedFor(t *testing.T) {
 	}
 }
 
-func TestAnEncodedSlashInParametersIsRefused(t *testing.T) {
+func TestEncodedSlashInParametersIsRejected(t *testing.T) {
 	for in, want := range map[string]error{"/a;x%2fb": errSlashParam, "/a%3Bx/b%2fc;%2F": errSlashParam, "/a%2fb;x/c": nil, "/a;x/b%2fc": nil} {
 		if _, err := ParsePath(parse(t, in), true); err != want {
 			t.Errorf("%s: got %v, want %v", in, err, want)
@@ -101,7 +101,7 @@ func TestIsBelow(t *testing.T) {
 	}
 }
 
-// parse is how an engine reads a target.
+// parse parses a target as an engine does.
 func parse(t testing.TB, target string) *url.URL {
 	t.Helper()
 	u, err := url.ParseRequestURI(target)
@@ -111,7 +111,7 @@ func parse(t testing.TB, target string) *url.URL {
 	return u
 }
 
-// FuzzPath holds the rules against each other: what is canonical stays as it is, and has nothing
+// FuzzPath checks the rules against each other: a canonical path stays unchanged and has nothing
 // left to interpret.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/", "/a%2fb", "/%2e%2E/a", "/a//./../b/..", "/..;x", `/\`, "/%5c", "/a(b)%28", "/\xff%c0%af", "/%25%32%66", "/;/.;", "/a%3b"} {
@@ -127,12 +127,12 @@ func FuzzPath(f *testing.F) {
 		p, err := ParsePath(u, slashes)
 		if err != nil {
 			if was {
-				t.Fatalf("%q: canonical, and refused: %v", target, err)
+				t.Fatalf("%q: canonical but rejected: %v", target, err)
 			}
 			return
 		}
-		if was && (p.Decoded != u.Path || p.Escaped != u.EscapedPath() || p.Resolved || p.Slash) {
-			t.Fatalf("%q: canonical, and changed to %+v", target, p)
+		if was && (p.Decoded != u.Path || p.Escaped != u.EscapedPath() || p.Resolved || p.EncodedSlash) {
+			t.Fatalf("%q: canonical but changed to %+v", target, p)
 		}
 		for segment := range strings.SplitSeq(p.Decoded[1:], "/") {
 			if name, _, _ := strings.Cut(segment, ";"); name == "." || name == ".." || strings.ContainsAny(segment, "\\\x00\r\n") {

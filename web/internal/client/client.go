@@ -1,16 +1,17 @@
 // Package client identifies clients: which addresses count as one client, and where a request came
-// from when a front, such as a load balancer, has passed it on.
+// from when a trusted proxy, such as a load balancer, has forwarded it.
 //
 // # Limitations
 //
-// People behind one address translator are one client. A front is believed by its address alone.
+// All users behind one address translator (NAT) are one client. A proxy is trusted by its address
+// alone.
 package client
 
 import "net/netip"
 
-// Network is what counts as one client of an address, with a port or without: the address itself,
-// or the first 64 bits of one of version 6, which is what a customer has. What is no address, such
-// as a Unix socket's, gives the zero prefix.
+// Network returns the network that counts as one client, for an address with or without a port: the
+// address itself for IPv4, its /64 for IPv6, which is what one customer gets. For something else,
+// such as the address of a Unix socket, it returns the zero prefix.
 func Network(address string) netip.Prefix {
 	a, ok := Parse(address)
 	if !ok {
@@ -24,9 +25,9 @@ func Network(address string) netip.Prefix {
 	return p
 }
 
-// Limited is the client against whose share of something scarce an address counts: its [Network].
-// The zero prefix means that it has no share and may take all: an address of loopback, and what is
-// no address, such as a Unix socket's.
+// Limited returns the client against whose share of a limited resource an address counts: its
+// [Network]. The zero prefix means that no share applies: to loopback addresses, and to something
+// else than an IP address, such as the address of a Unix socket.
 func Limited(address string) netip.Prefix {
 	if a, ok := Parse(address); !ok || a.IsLoopback() {
 		return netip.Prefix{}
@@ -34,8 +35,7 @@ func Limited(address string) netip.Prefix {
 	return Network(address)
 }
 
-// Parse reads ADDRESS or ADDRESS:PORT. An address of version 4 in one of version 6 is one of
-// version 4.
+// Parse parses ADDRESS or ADDRESS:PORT. It returns an IPv4-mapped IPv6 address as IPv4.
 func Parse(address string) (a netip.Addr, ok bool) {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		a = at.Addr()

@@ -8,7 +8,7 @@ import (
 	"weir/web/internal/client"
 )
 
-func TestWhatCountsAsOneClient(t *testing.T) {
+func TestNetworkOfAClient(t *testing.T) {
 	for address, want := range map[string]string{
 		"192.0.2.1:99":              "192.0.2.1/32",
 		"192.0.2.1":                 "192.0.2.1/32",
@@ -25,19 +25,19 @@ func TestWhatCountsAsOneClient(t *testing.T) {
 	}
 }
 
-func TestTheClientIsTheLastHopThatIsNoTrustedFront(t *testing.T) {
-	fronts, err := client.ReadFronts([]string{"10.0.0.0/8", "192.0.2.9", "2001:db8::/32"})
+func TestClientIsTheLastUntrustedHop(t *testing.T) {
+	fronts, err := client.ParseTrustedProxies([]string{"10.0.0.0/8", "192.0.2.9", "2001:db8::/32"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ peer, forwarded, want string }{
-		{"198.51.100.7", "1.2.3.4", "198.51.100.7"}, // no front: its word does not count
+		{"198.51.100.7", "1.2.3.4", "198.51.100.7"}, // not a trusted proxy: its fields do not count
 		{"10.0.0.1", "", "10.0.0.1"},
 		{"10.0.0.1", "203.0.113.5", "203.0.113.5"},
-		// what the client itself wrote stands to the left
+		// the client itself may have written the entries to the left
 		{"10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"},
 		{"10.0.0.1", "203.0.113.5, 192.0.2.9 ,10.3.3.3", "203.0.113.5"},
-		{"10.0.0.1", "10.9.9.9, 10.8.8.8", "10.9.9.9"}, // fronts all the way
+		{"10.0.0.1", "10.9.9.9, 10.8.8.8", "10.9.9.9"}, // trusted proxies all the way
 		{"10.0.0.1", "203.0.113.5, nonsense", "10.0.0.1"},
 		{"10.0.0.1", "nonsense, 10.2.2.2", "10.2.2.2"},
 		{"10.0.0.1", "203.0.113.5:4711", "203.0.113.5"},
@@ -51,8 +51,8 @@ func TestTheClientIsTheLastHopThatIsNoTrustedFront(t *testing.T) {
 	}
 }
 
-func TestAFrontThatIsNoAddressIsRefused(t *testing.T) {
-	if _, err := client.ReadFronts([]string{"10.0.0.0/8", "lb.example.org"}); err == nil || !strings.Contains(err.Error(), `"lb.example.org"`) {
+func TestInvalidTrustedProxyIsRejected(t *testing.T) {
+	if _, err := client.ParseTrustedProxies([]string{"10.0.0.0/8", "lb.example.org"}); err == nil || !strings.Contains(err.Error(), `"lb.example.org"`) {
 		t.Errorf("got %v, want an error that names lb.example.org", err)
 	}
 }

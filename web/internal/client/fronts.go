@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Fronts are the networks of trusted fronts: proxies and load balancers whose word on where a
-// request came from counts.
-type Fronts []netip.Prefix
+// TrustedProxies are the networks of proxies and load balancers whose forwarding fields are
+// believed.
+type TrustedProxies []netip.Prefix
 
-// ReadFronts reads addresses and prefixes, such as "10.0.0.0/8".
-func ReadFronts(texts []string) (Fronts, error) {
-	var f Fronts
+// ParseTrustedProxies parses addresses and prefixes, such as "10.0.0.0/8".
+func ParseTrustedProxies(texts []string) (TrustedProxies, error) {
+	var f TrustedProxies
 	for _, text := range texts {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -28,8 +28,8 @@ func ReadFronts(texts []string) (Fronts, error) {
 	return f, nil
 }
 
-// Has reports whether an address is a trusted front's.
-func (f Fronts) Has(a netip.Addr) bool {
+// Contains reports whether an address belongs to a trusted proxy.
+func (f TrustedProxies) Contains(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	for _, p := range f {
 		if p.Contains(a) {
@@ -39,15 +39,15 @@ func (f Fronts) Has(a netip.Addr) bool {
 	return false
 }
 
-// Client is the address of the client of a connection from peer: the last one in X-Forwarded-For
-// that is no trusted front's, or the last that can be read, when peer is a trusted front; otherwise
-// peer.
-func (f Fronts) Client(peer netip.Addr, forwardedFor []string) netip.Addr {
-	if !f.Has(peer) {
+// Client returns the address of the client of a connection from peer. If peer is a trusted proxy,
+// that is the last address in X-Forwarded-For that is not a trusted proxy's, or the last one that
+// can be parsed; otherwise it is peer.
+func (f TrustedProxies) Client(peer netip.Addr, forwardedFor []string) netip.Addr {
+	if !f.Contains(peer) {
 		return peer
 	}
 	hops := strings.Split(strings.Join(forwardedFor, ","), ",")
-	for i := len(hops) - 1; i >= 0 && f.Has(peer); i-- {
+	for i := len(hops) - 1; i >= 0 && f.Contains(peer); i-- {
 		hop, ok := Parse(strings.TrimSpace(hops[i]))
 		if !ok {
 			break
@@ -57,17 +57,17 @@ func (f Fronts) Client(peer netip.Addr, forwardedFor []string) netip.Addr {
 	return peer
 }
 
-type peer struct{}
+type proxyAddrKey struct{}
 
-// WithPeer gives the context of a request that a trusted front passed on the address of that front,
-// with its port.
-func WithPeer(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, peer{}, address)
+// WithProxyAddr stores the address of the trusted proxy that forwarded a request, with its port, in
+// the request's context.
+func WithProxyAddr(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, proxyAddrKey{}, address)
 }
 
-// Peer is the address of the trusted front that passed the request of this context on; "" when none
-// did.
-func Peer(ctx context.Context) string {
-	s, _ := ctx.Value(peer{}).(string)
+// ProxyAddr returns the address of the trusted proxy that forwarded the request of this context, or
+// "".
+func ProxyAddr(ctx context.Context) string {
+	s, _ := ctx.Value(proxyAddrKey{}).(string)
 	return s
 }

@@ -9,8 +9,8 @@ import (
 	"weir/web/internal/client"
 )
 
-// FuzzClient asserts that only trusted fronts are believed: neither an untrusted peer, nor an
-// address before the last that a trusted front names.
+// FuzzClient checks that only trusted proxies are believed: neither an untrusted peer, nor an entry
+// before the last one that a trusted proxy has written.
 func FuzzClient(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"192.0.2.1", "1.1.1.1"}, {"10.0.0.1", "6.6.6.6, 1.1.1.1, 10.2.3.4"}, {"10.0.0.1", "unknown, 10.1.1.1"}, {"10.0.0.1", ",,"},
@@ -18,7 +18,7 @@ func FuzzClient(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	in, err := client.ReadFronts([]string{"10.0.0.0/8", "::1", "fd00::/8"})
+	in, err := client.ParseTrustedProxies([]string{"10.0.0.0/8", "::1", "fd00::/8"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -29,29 +29,29 @@ func FuzzClient(f *testing.F) {
 		}
 		lines := strings.Split(field, "\n")
 		got := in.Client(peer, lines)
-		var said []netip.Addr // the zero address for what is none
+		var said []netip.Addr // the zero address for an invalid entry
 		for hop := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 			a, _ := client.Parse(strings.TrimSpace(hop))
 			said = append(said, a)
 		}
 		switch at := len(said) - 1; {
 		case got == peer:
-		case !in.Has(peer):
-			t.Fatalf("%v, which is not trusted, is taken for %v", peer, got)
+		case !in.Contains(peer):
+			t.Fatalf("peer %v is not trusted, but the client is %v", peer, got)
 		case !slices.Contains(said, got):
-			t.Fatalf("%v is none of those named in %q", got, lines)
+			t.Fatalf("got client %v, want one of those named in %q", got, lines)
 		default:
 			for ; said[at] != got; at-- {
-				if !in.Has(said[at]) {
-					t.Fatalf("%v stands before %v, which is not trusted, in %q", got, said[at], lines)
+				if !in.Contains(said[at]) {
+					t.Fatalf("got client %v, but %v behind it in %q is not trusted", got, said[at], lines)
 				}
 			}
 		}
-		if more := in.Client(peer, append([]string{"6.6.6.6"}, lines...)); !in.Has(got) && more != got {
-			t.Fatalf("%q was %v, and is %v when the client names somebody before", lines, got, more)
+		if more := in.Client(peer, append([]string{"6.6.6.6"}, lines...)); !in.Contains(got) && more != got {
+			t.Fatalf("%q gives %v, but %v with an entry in front", lines, got, more)
 		}
 		if one := in.Client(peer, []string{strings.Join(lines, ", ")}); one != got {
-			t.Fatalf("%q as one line: %v, as several: %v", lines, one, got)
+			t.Fatalf("%q as one field: %v, as several: %v", lines, one, got)
 		}
 	})
 }

@@ -26,7 +26,7 @@ const freshFor = time.Second
 // longest idle first. Methods may be called from any goroutine.
 type Places struct {
 	most, each int // 0: no limit
-	exempt     client.Fronts
+	exempt     client.TrustedProxies
 	clock      *atomic.Int64 // of the watch: nanoseconds
 
 	wanted atomic.Bool // somebody waits for room
@@ -56,7 +56,7 @@ type Place struct {
 
 // Places has the watch's connections count: at most most in all and each of one client, 0 being no
 // limit. Those of loopback, of Unix sockets and of fronts count in all only.
-func (w *Watch) Places(most, each int, fronts client.Fronts) *Places {
+func (w *Watch) Places(most, each int, fronts client.TrustedProxies) *Places {
 	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), all: group{kind: ofAll}, of: map[netip.Prefix]*group{}}
 }
 
@@ -83,7 +83,7 @@ func (p *Places) Take(address string) (*Place, error) {
 // counted is what a client's connections are counted by; the zero prefix: they are not.
 func (p *Places) counted(address string) netip.Prefix {
 	a, ok := client.Parse(address)
-	if !ok || a.IsLoopback() || p.exempt.Has(a) {
+	if !ok || a.IsLoopback() || p.exempt.Contains(a) {
 		return netip.Prefix{}
 	}
 	return client.Network(address)

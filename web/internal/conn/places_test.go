@@ -17,7 +17,7 @@ type crowd struct {
 
 func newCrowd(most, each int) *crowd {
 	w := NewWatch(Rules{})
-	return &crowd{Places: w.Places(most, each, client.Fronts{}), w: w}
+	return &crowd{Places: w.Places(most, each, client.TrustedProxies{}), w: w}
 }
 
 // at sets the clock.

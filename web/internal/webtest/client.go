@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Client is a client with connections of its own that shows answers as they came: it decodes
+// Client returns a client with connections of its own that shows responses as received: it decodes
 // nothing and follows no redirect.
 func Client(t testing.TB) *http.Client {
 	c := newClient()
@@ -23,17 +23,17 @@ func newClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       Patience,
+		Timeout:       WaitTimeout,
 	}
 }
 
-// Get asks as Do does.
+// Get sends a GET request as Do does.
 func Get(t testing.TB, url string, header ...string) (*http.Response, string) {
 	t.Helper()
 	return Do(t, "GET", url, nil, header...)
 }
 
-// Do asks with a client as Client's, on a connection of its own.
+// Do sends a request with a client like Client's, on a connection of its own.
 func Do(t testing.TB, method, url string, body io.Reader, header ...string) (*http.Response, string) {
 	t.Helper()
 	c := newClient()
@@ -41,8 +41,8 @@ func Do(t testing.TB, method, url string, body io.Reader, header ...string) (*ht
 	return Fetch(t, c, method, url, body, header...)
 }
 
-// Fetch sends a request, and gives the response and its whole body. Header has names, sent as they
-// are written, and values in turn; Host is the host that is asked for. The body may be nil.
+// Fetch sends a request and returns the response with its whole body. header has names, sent as
+// written, and values in turn; Host sets the requested host. The body may be nil.
 func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -67,8 +67,8 @@ func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, hea
 	return resp, string(all)
 }
 
-// Raw sends a request whose line is sent as it is written, as "GET /a/../b HTTP/1.0", on a
-// connection of its own, and gives the response and its whole body. Fields has names and values in
+// Raw sends a request with a request line as written, such as "GET /a/../b HTTP/1.0", on a
+// connection of its own. It returns the response and its whole body. fields has names and values in
 // turn.
 func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, string) {
 	t.Helper()
@@ -77,12 +77,12 @@ func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, stri
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(Patience))
+	_ = c.SetDeadline(time.Now().Add(WaitTimeout))
 	fmt.Fprintf(c, "%s\r\nHost: test\r\nConnection: close\r\n", line)
 	for i := 0; i < len(fields); i += 2 {
 		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
 	}
-	_, _ = io.WriteString(c, "\r\n") // what is wrong shows in the answer
+	_, _ = io.WriteString(c, "\r\n") // an error shows in the response
 	method, _, _ := strings.Cut(line, " ")
 	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
 	if err != nil {

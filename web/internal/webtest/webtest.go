@@ -1,10 +1,10 @@
-// Package webtest is what the tests of web and of its components share: a composition that runs
-// behind a server of its own, each way that there is, a client that asks it, and how an exchange
-// ended. What it opens is closed when the test ends, so that a check for goroutines that are left
-// finds none. A failure ends the test at the line that called.
+// Package webtest is shared by the tests of web and of its components. It runs a composition behind
+// a server of its own, as a chain and as a network, sends requests to it, and records how exchanges
+// end. Servers and clients are closed at the end of the test, so that a check for leaked goroutines
+// finds none. A failure ends the test at the line of the caller.
 //
-// Limitations: the server is httptest's, over loopback and without TLS: what package server does to
-// a connection is not seen. Only tests import this package.
+// Limitations: the server is httptest's, over loopback and without TLS, so tests do not cover how
+// package server handles connections. Only tests import this package.
 package webtest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"weir/web"
 )
 
-// Patience is how long a test waits for what must come, on a machine however busy.
-const Patience = 10 * time.Second
+// WaitTimeout is how long a test waits for something that must happen, on a machine however busy.
+const WaitTimeout = 10 * time.Second
 
 // EachWay runs a test for a chain and for a process network.
 func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
@@ -27,15 +27,15 @@ func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
 	}
 }
 
-// BothWays runs a test of a composition as a chain and as a process network; url is where it is
-// served.
+// BothWays runs a test of a composition as a chain and as a process network; url is its address.
 func BothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
 	t.Helper()
 	EachWay(t, func(t *testing.T, way flow.Way) { test(t, Serve(t, way, c)) })
 }
 
-// Serve serves a composition until the test ends, and gives its address. What t.Cleanup was given
-// before is called when the last exchange is over, what it is given later while there may be some.
+// Serve serves a composition until the test ends, and returns its URL. Functions passed to
+// t.Cleanup before Serve run after the last exchange; functions passed later may run while there
+// are exchanges.
 func Serve(t testing.TB, way flow.Way, c web.Component) (url string) {
 	t.Helper()
 	h, err := web.New(c, web.Options{Way: way})
@@ -52,41 +52,41 @@ func Serve(t testing.TB, way flow.Way, c web.Component) (url string) {
 	return s.URL
 }
 
-// Ended is what an exchange was at its end.
-type Ended struct {
+// ExchangeEnd is the state of an exchange at its end.
+type ExchangeEnd struct {
 	Status   int
 	Upstream string // web.Upstream
 	Err      error
 }
 
-// Noting is a pipe that hands over how each exchange ended, and sets the field X-Before to "kept".
-// An exchange is not over before to takes it.
-func Noting(to chan<- Ended) web.Component {
+// RecordEnds returns a pipe that sends the end of each exchange to a channel, and sets the field
+// X-Before to "kept". An exchange does not end before the channel has accepted it.
+func RecordEnds(to chan<- ExchangeEnd) web.Component {
 	return web.Pipe(func(c *web.Conn) {
 		c.SetHeader("X-Before", "kept")
-		c.After(func(c *web.Conn) { to <- Ended{c.Status(), c.Text(web.Upstream), c.Err()} })
+		c.After(func(c *web.Conn) { to <- ExchangeEnd{c.Status(), c.StringValue(web.Upstream), c.Err()} })
 	})
 }
 
-// Receive gives the next value of a channel, and ends the test when none comes in Patience; want
-// says what the value is.
+// Receive returns the next value of a channel. It ends the test if none arrives within WaitTimeout;
+// want says what the value is.
 func Receive[T any](t testing.TB, from <-chan T, want string) T {
 	t.Helper()
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(Patience):
-		t.Fatalf("got nothing in %v, want %s", Patience, want)
+	case <-time.After(WaitTimeout):
+		t.Fatalf("got nothing in %v, want %s", WaitTimeout, want)
 		panic("not reached")
 	}
 }
 
-// Until waits for what must become true, which it asks about again and again.
+// Until polls until a condition holds, at most for WaitTimeout.
 func Until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(WaitTimeout); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it did not come about that %s", what)
+			t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }

@@ -27,14 +27,14 @@ func TestBeginAndEnd(t *testing.T) {
 		t.Errorf("% x", b)
 	}
 	if exit, status, err := ParseEnd([]byte{0, 0, 0, 7, 2, 0, 0, 0}); exit != 7 || status != Overloaded || err != nil {
-		t.Errorf("%d %v %v", exit, status, err)
+		t.Errorf("got %d %v %v", exit, status, err)
 	}
 	if _, _, err := ParseEnd([]byte{0, 0, 0, 7}); err == nil {
 		t.Error("a short one: want an error")
 	}
 	for s, want := range map[ProtocolStatus]string{RequestComplete: "complete", UnknownRole: "no responder", 77: "77"} {
 		if !strings.Contains(s.String(), want) {
-			t.Errorf("%d: %s", s, s)
+			t.Errorf("got %d: %s", s, s)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func records(t interface{ Fatalf(string, ...any) }, b []byte, f func(Header, []b
 		h, err := ParseHeader(b)
 		size := headerSize + int(h.Content) + int(h.Padding)
 		if err != nil || len(b) < size || size%8 != 0 {
-			t.Fatalf("%+v, %v in % x", h, err, b[:min(len(b), 32)])
+			t.Fatalf("got %+v, %v in % x", h, err, b[:min(len(b), 32)])
 		}
 		f(h, b[headerSize:headerSize+int(h.Content)])
 		b = b[size:]
@@ -58,12 +58,12 @@ func TestStreams(t *testing.T) {
 		var got []byte
 		records(t, AppendStream(nil, Stdin, 5, content), func(h Header, part []byte) {
 			if h.Type != Stdin || h.ID != 5 || len(part) == 0 {
-				t.Fatalf("%+v", h)
+				t.Fatalf("got %+v", h)
 			}
 			got = append(got, part...)
 		})
 		if !bytes.Equal(got, content) {
-			t.Errorf("%d bytes, want %d", len(got), len(content))
+			t.Errorf("got %d bytes, want %d", len(got), len(content))
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestStreams(t *testing.T) {
 func TestParams(t *testing.T) {
 	b := AppendParam(AppendParam(nil, "A", "bc"), "LONG", strings.Repeat("x", 128))
 	if want := "\x01\x02Abc\x04\x80\x00\x00\x80LONG" + strings.Repeat("x", 128); string(b) != want {
-		t.Errorf("%q", b)
+		t.Errorf("got %q", b)
 	}
 	for _, bad := range []string{"\x01", "\x05\x00abc", "\x80\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x80\x00\x00"} {
 		if err := ParseParams([]byte(bad), func(string, string) {}); err == nil {
@@ -109,7 +109,7 @@ func FuzzHeader(f *testing.F) {
 		}
 		again, err := ParseHeader(h.Append(nil))
 		if err != nil || again != h {
-			t.Errorf("%+v, %v, want %+v", again, err, h)
+			t.Errorf("got %+v, %v, want %+v", again, err, h)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func FuzzRecords(f *testing.F) {
 		got, err := io.ReadAll(r)
 		stdout, warned, exit, whole := said(b)
 		if !bytes.Equal(got, stdout) || !bytes.Equal(stderr.Bytes(), warned) || (err == nil) != whole || err == nil && uint32(r.Exit()) != exit {
-			t.Fatalf("%q, %q, exit %d, %v\nwant %q, %q, exit %d, whole: %v", got, stderr.Bytes(), r.Exit(), err, stdout, warned, exit, whole)
+			t.Fatalf("got %q, %q, exit %d, %v\nwant %q, %q, exit %d, whole: %v", got, stderr.Bytes(), r.Exit(), err, stdout, warned, exit, whole)
 		}
 	})
 }

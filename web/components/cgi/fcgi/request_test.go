@@ -145,7 +145,7 @@ func TestWhatAnApplicationSays(t *testing.T) {
 			defer r.Close()
 			got, err := io.ReadAll(r)
 			if string(got) != c.want || aside.String() != c.stderr || !errors.Is(err, c.err) || r.Exit() != c.exit {
-				t.Errorf("%q, aside %q, exit %d, %v; want %q, %q, %d, %v", got, aside.String(), r.Exit(), err, c.want, c.stderr, c.exit, c.err)
+				t.Errorf("got %q, aside %q, exit %d, %v; want %q, %q, %d, %v", got, aside.String(), r.Exit(), err, c.want, c.stderr, c.exit, c.err)
 			}
 			if n, again := r.Read(make([]byte, 1)); n != 0 || again == nil {
 				t.Errorf("then %d, %v", n, again)
@@ -165,7 +165,7 @@ func TestSilence(t *testing.T) {
 	defer close(hold)
 	_, err = r.Read(make([]byte, 1))
 	if ne, ok := errors.AsType[net.Error](err); !ok || !ne.Timeout() {
-		t.Errorf("%v, want a timeout", err)
+		t.Errorf("got %v, want a timeout", err)
 	}
 }
 

@@ -78,14 +78,14 @@ func TestWhoHasNotComeForLongestIsForgotten(t *testing.T) {
 		{"d", true},
 	} {
 		if got := b.Take(Client{Key: step.who}, 0).OK; got != step.ok {
-			t.Errorf("%s: %v, want %v", step.who, got, step.ok)
+			t.Errorf("%s: got %v, want %v", step.who, got, step.ok)
 		}
 	}
 	for i := range 1000 {
 		b.Take(Client{Key: fmt.Sprint(i)}, 0)
 	}
 	if len(b.of) != 3 || b.used.Len() != 3 {
-		t.Errorf("%d buckets, %d in the list, want 3", len(b.of), b.used.Len())
+		t.Errorf("got %d buckets, %d in the list, want 3", len(b.of), b.used.Len())
 	}
 }
 

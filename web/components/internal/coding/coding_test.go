@@ -67,7 +67,7 @@ func FuzzChoose(f *testing.F) {
 			t.Fatalf("index %d", i)
 		}
 		if !identity && !strings.Contains(accept, "0") {
-			t.Fatalf("%q refuses identity", accept)
+			t.Fatalf("got %q refuses identity", accept)
 		}
 		if j, same := Choose(strings.Split(accept, ","), []string{"br", "gzip"}); i != j || identity != same {
 			t.Fatalf("%q as one line: %d %v, as several: %d %v", accept, i, identity, j, same)
@@ -78,6 +78,6 @@ func FuzzChoose(f *testing.F) {
 func TestChooseDoesNotAllocate(t *testing.T) {
 	accept, offered := []string{"gzip, deflate, br;q=0.9"}, []string{"br", "gzip"}
 	if n := testing.AllocsPerRun(100, func() { Choose(accept, offered) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("got %v allocations", n)
 	}
 }

@@ -46,10 +46,10 @@ func FuzzHasToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list, token string) {
 		got := HasToken([]string{list}, token)
 		if several := HasToken(strings.Split(list, ","), token); several != got {
-			t.Fatalf("%q has %q: %v on one line, %v on several", list, token, got, several)
+			t.Fatalf("got %q has %q: %v on one line, %v on several", list, token, got, several)
 		}
 		if got && !strings.Contains(strings.ToLower(strings.ToUpper(list)), strings.ToLower(strings.ToUpper(token))) {
-			t.Fatalf("%q has %q", list, token)
+			t.Fatalf("got %q has %q", list, token)
 		}
 		if plain := regexp.MustCompile(`^[a-z-]+$`).MatchString(token); plain && !HasToken([]string{list + "," + strings.ToUpper(token) + " ; x"}, token) {
 			t.Fatalf("%q is not found behind %q", token, list)

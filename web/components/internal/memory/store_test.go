@@ -21,7 +21,7 @@ func check(t *rapid.T, s *Store[string, int]) {
 		}
 	}
 	if sum != s.Total() || sum > s.limit || n != s.Len() {
-		t.Fatalf("%d in %d values, counted %d in %d, limit %d", sum, n, s.Total(), s.Len(), s.limit)
+		t.Fatalf("got %d in %d values, counted %d in %d, limit %d", sum, n, s.Total(), s.Len(), s.limit)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestAStoreKeepsItsLimit(t *testing.T) {
 				kept := s.Put(key, i, cost)
 				model[key] = i
 				if v, ok := s.Get(key); kept != (cost <= 1000) || ok != kept || ok && v != i {
-					t.Fatalf("%q of %d: kept %v, there %v as %d", key, cost, kept, ok, v)
+					t.Fatalf("got %q of %d: kept %v, there %v as %d", key, cost, kept, ok, v)
 				}
 			}
 			check(t, s)
@@ -82,7 +82,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if s.Total() != 100 {
-		t.Errorf("%d, want 100", s.Total())
+		t.Errorf("got %d, want 100", s.Total())
 	}
 }
 
@@ -91,7 +91,7 @@ func TestGetDoesNotAllocate(t *testing.T) {
 	key := strings.Repeat("/a", 10)
 	s.Put(key, 1, 1)
 	if n := testing.AllocsPerRun(100, func() { s.Get(key) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("got %v allocations", n)
 	}
 }
 

@@ -12,7 +12,7 @@ func TestOf(t *testing.T) {
 func TestStrong(t *testing.T) {
 	for s, want := range map[string]bool{`"a"`: true, `W/"a"`: false, "": false, `"`: false, `""`: false, "a": false, `"a`: false} {
 		if Strong(s) != want {
-			t.Errorf("%s: %v, want %v", s, !want, want)
+			t.Errorf("%s: got %v, want %v", s, !want, want)
 		}
 	}
 }

@@ -145,7 +145,7 @@ var streaming = web.Source(func(c *web.Conn) web.Body {
 		})
 	}
 	ctx := c.Context()
-	return web.Stream(-1, func(w io.Writer) error { <-ctx.Done(); return nil }).Closing(func() { use(ctx) })
+	return web.Stream(-1, func(w io.Writer) error { <-ctx.Done(); return nil }).OnClose(func() { use(ctx) })
 })
 
 var hooks = web.Pipe(func(c *web.Conn) {
@@ -160,7 +160,7 @@ var hooks = web.Pipe(func(c *web.Conn) {
 		return nil
 	}))
 	c.Hijack(func(net.Conn, *bufio.ReadWriter) { c.SetStatus(200) }) // want `c is used by a function that runs`
-	web.String("").Closing(func() { c.SetStatus(200) })              // want `c is used by a function that runs`
+	web.String("").OnClose(func() { c.SetStatus(200) })              // want `c is used by a function that runs`
 })
 
 // Helpers that give it back are no harm.

@@ -60,7 +60,7 @@ func offer(in <-chan *web.Conn, out, other chan<- *web.Conn) {
 		case other <- c:
 		default:
 			c.SetStatus(503)
-			c.Lose(errors.New("no room"))
+			c.Drop(errors.New("no room"))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func patient(c *web.Conn, out chan<- *web.Conn, tick <-chan int) {
 }
 
 func lost(c *web.Conn, why error) {
-	c.Lose(why)
+	c.Drop(why)
 	c.SetStatus(200) // want `c is used here, but was passed on in line 80`
 }
 

@@ -18,11 +18,11 @@ func (c *Conn) Transform(Transform)                      {}
 func (c *Conn) Before(func(*Conn))                       {}
 func (c *Conn) After(func(*Conn))                        {}
 func (c *Conn) Hijack(func(net.Conn, *bufio.ReadWriter)) {}
-func (c *Conn) Lose(error)                               {}
+func (c *Conn) Drop(error)                               {}
 
 type Body struct{}
 
-func (b Body) Closing(func()) Body { return b }
+func (b Body) OnClose(func()) Body { return b }
 
 func String(string) Body                       { return Body{} }
 func Stream(int64, func(io.Writer) error) Body { return Body{} }

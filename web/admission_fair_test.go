@@ -15,11 +15,11 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// lined is a composition with a stage that blocks, and who is in it.
+// lined is a composition with a stage that blocks, and control over its exchanges.
 type lined struct {
 	h       *web.Handler
-	gate    chan struct{} // from the test -> to who is at work, a value lets one go
-	entered chan string   // from who is at work -> to the test
+	gate    chan struct{} // one value lets one active exchange continue
+	entered chan string   // the client address of each exchange that becomes active
 }
 
 func newLined(t *testing.T, way flow.Way, width, queue int) *lined {
@@ -34,18 +34,18 @@ func newLined(t *testing.T, way flow.Way, width, queue int) *lined {
 	return l
 }
 
-// ask asks from an address, and gives the status when it comes. "front ADDRESS" is a trusted front
-// that names no client.
+// ask sends a request from an address and returns a channel for the status. "front ADDRESS" is a
+// trusted proxy that names no client.
 func (l *lined) ask(from string) chan int { return l.askFor("/", from) }
 
-// askFor asks for a path as ask does.
+// askFor requests a path as ask does.
 func (l *lined) askFor(path, from string) chan int {
 	status := make(chan int, 1)
 	go func() {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 		if front, ok := strings.CutPrefix(from, "front "); ok {
 			from = front
-			r = r.WithContext(client.WithPeer(r.Context(), front))
+			r = r.WithContext(client.WithProxyAddr(r.Context(), front))
 		}
 		r.RemoteAddr = from
 		l.h.ServeHTTP(w, r)
@@ -54,44 +54,44 @@ func (l *lined) askFor(path, from string) chan int {
 	return status
 }
 
-// answer is the status of a request.
+// answer waits for the status of a request.
 func answer(t *testing.T, status <-chan int) int {
 	t.Helper()
 	return webtest.Receive(t, status, "the status of an answer")
 }
 
-// waits waits until so many are in the stage or wait for it.
+// waits waits until so many exchanges are active or waiting.
 func (l *lined) waits(t *testing.T, depth uint64) {
 	t.Helper()
 	webtest.Until(t, "they wait", func() bool { return l.h.Topology().Edges[0].Depth == depth })
 }
 
-func TestOneClientCannotKeepOthersOutOfALine(t *testing.T) {
+func TestFullAdmissionQueueEvictsTheGreediestClient(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		l := newLined(t, way, 1, 4)
 		defer l.h.Close()
 		var greedy []chan int
-		for i := range 5 { // one is at work, four wait: the line is full
+		for i := range 5 { // one is active, four wait: the queue is full
 			greedy = append(greedy, l.ask("192.0.2.1:1"))
 			l.waits(t, uint64(i+1))
 		}
 		if got := answer(t, l.ask("192.0.2.1:2")); got != 503 {
-			t.Errorf("one more of the client that fills the line: got %d, want 503", got)
+			t.Errorf("another request of the client that fills the queue: got %d, want 503", got)
 		}
 		other := l.ask("[2001:db8::1]:1")
 		if got := answer(t, greedy[4]); got != 503 {
-			t.Errorf("the last of the client that fills the line: got %d, want 503 in favour of another client", got)
+			t.Errorf("the last request of the client that fills the queue: got %d, want 503: evicted for another client", got)
 		}
-		webtest.Receive(t, l.entered, "an exchange at work")
+		webtest.Receive(t, l.entered, "an active exchange")
 		l.gate <- struct{}{}
 		if got := answer(t, greedy[0]); got != 200 {
 			t.Errorf("the first of the greedy client: got %d, want 200", got)
 		}
-		first, second := webtest.Receive(t, l.entered, "an exchange at work"), ""
+		first, second := webtest.Receive(t, l.entered, "an active exchange"), ""
 		l.gate <- struct{}{}
-		second = webtest.Receive(t, l.entered, "an exchange at work")
+		second = webtest.Receive(t, l.entered, "an active exchange")
 		if first != "[2001:db8::1]:1" && second != "[2001:db8::1]:1" {
-			t.Errorf("the next two at work: %s, %s; want the other client to be one of them", first, second)
+			t.Errorf("the next two active: got %s, %s, want one of the other client", first, second)
 		}
 		close(l.gate)
 		if got := answer(t, other); got != 200 {
@@ -99,13 +99,13 @@ func TestOneClientCannotKeepOthersOutOfALine(t *testing.T) {
 		}
 		for _, g := range greedy[1:4] {
 			if got := answer(t, g); got != 200 {
-				t.Errorf("who waited: got %d, want 200", got)
+				t.Errorf("waiting exchange: got %d, want 200", got)
 			}
 		}
 	})
 }
 
-func TestClientsTakeTurns(t *testing.T) {
+func TestClientsAreAdmittedInTurn(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		l := newLined(t, way, 1, 8)
 		defer l.h.Close()
@@ -116,11 +116,11 @@ func TestClientsTakeTurns(t *testing.T) {
 		}
 		order := ""
 		for range all {
-			order += (webtest.Receive(t, l.entered, "an exchange at work"))[6:] + " "
+			order += (webtest.Receive(t, l.entered, "an active exchange"))[6:] + " "
 			l.gate <- struct{}{}
 		}
 		if want := "2.9:1 2.1:1 2.2:1 2.3:1 2.1:2 2.1:3 "; order != want {
-			t.Errorf("at work in the order %s, want %s", order, want)
+			t.Errorf("got the order %s, want %s", order, want)
 		}
 		for _, a := range all {
 			answer(t, a)
@@ -128,7 +128,7 @@ func TestClientsTakeTurns(t *testing.T) {
 	})
 }
 
-func TestAnIPv6NetworkIsOneClientInALine(t *testing.T) {
+func TestIPv6NetworkIsOneClientInTheAdmissionQueue(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		l := newLined(t, way, 1, 2)
 		defer l.h.Close()
@@ -139,13 +139,13 @@ func TestAnIPv6NetworkIsOneClientInALine(t *testing.T) {
 			l.waits(t, uint64(i+2))
 		}
 		if got := answer(t, l.ask("[2001:db8::4]:1")); got != 503 {
-			t.Errorf("another address of the network that fills the line: got %d, want 503", got)
+			t.Errorf("another address of the network that fills the queue: got %d, want 503", got)
 		}
 		other := l.ask("192.0.2.1:1")
 		select {
 		case got := <-all[2]:
 			if got != 503 {
-				t.Errorf("the last of the network that fills the line: got %d, want 503 in favour of another client", got)
+				t.Errorf("the last request of the network that fills the queue: got %d, want 503: evicted for another client", got)
 			}
 		case got := <-other:
 			t.Fatalf("another client: got %d, want the place of the network's last", got)
@@ -159,7 +159,7 @@ func TestAnIPv6NetworkIsOneClientInALine(t *testing.T) {
 	})
 }
 
-func TestOneClientIsAtWorkInHalfOfTheWidth(t *testing.T) {
+func TestOneClientHasAtMostHalfOfTheWidth(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		l := newLined(t, way, 4, 8)
 		defer l.h.Close()
@@ -168,13 +168,13 @@ func TestOneClientIsAtWorkInHalfOfTheWidth(t *testing.T) {
 			all = append(all, l.ask(fmt.Sprintf("[2001:db8::%d]:1", i)))
 			l.waits(t, uint64(i+1))
 		}
-		if got := []string{webtest.Receive(t, l.entered, "an exchange at work"), webtest.Receive(t, l.entered, "an exchange at work")}; len(l.entered) > 0 {
-			t.Fatalf("of four requests of one network %q and %d more are at work, want half of a width of 4", got, len(l.entered))
+		if got := []string{webtest.Receive(t, l.entered, "an active exchange"), webtest.Receive(t, l.entered, "an active exchange")}; len(l.entered) > 0 {
+			t.Fatalf("of four requests of one network %q and %d more are active, want 2, half of the width", got, len(l.entered))
 		}
 		for _, other := range []string{"192.0.2.1:1", "192.0.2.2:1"} {
 			all = append(all, l.ask(other))
-			if got := webtest.Receive(t, l.entered, "another client at work, for which half of the width is free"); got != other {
-				t.Errorf("at work is %s, want %s", got, other)
+			if got := webtest.Receive(t, l.entered, "an active exchange of another client, since half of the width is free"); got != other {
+				t.Errorf("got the active client %s, want %s", got, other)
 			}
 		}
 		close(l.gate)
@@ -186,13 +186,13 @@ func TestOneClientIsAtWorkInHalfOfTheWidth(t *testing.T) {
 	})
 }
 
-// atWork counts exchanges at work by client, and in all under "".
+// atWork counts active exchanges by client, and all of them under "".
 type atWork struct {
 	sync.Mutex
 	now, most map[string]int
 }
 
-// change counts exchanges that begin or end.
+// change counts exchanges that start or end.
 func (a *atWork) change(client string, by int) {
 	a.Lock()
 	defer a.Unlock()
@@ -211,7 +211,7 @@ func TestSharesHoldWhateverEndsFirst(t *testing.T) {
 			defer seen.change(c.RemoteAddr(), -1)
 			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 			if c.Path() == "/panic" {
-				panic("it leaves its place")
+				panic("leaves its place")
 			}
 		})
 		l := &lined{}
@@ -233,19 +233,19 @@ func TestSharesHoldWhateverEndsFirst(t *testing.T) {
 		}
 		for client, limit := range map[string]int{"": width, "192.0.2.1:1": width / 2, "192.0.2.2:1": width / 2} {
 			if got := seen.most[client]; got > limit {
-				t.Errorf("client %q: got %d at work at once, want at most %d of %d", client, got, limit, width)
+				t.Errorf("client %q: got %d active at once, want at most %d of %d", client, got, limit, width)
 			}
 		}
 	})
 }
 
-func TestNoShareLimitsLoopbackSocketsAndFronts(t *testing.T) {
+func TestLoopbackSocketsAndProxiesHaveNoShareLimit(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		for _, from := range []string{"127.0.0.1:1", "[::1]:1", "@", "front 192.0.2.1:1"} {
 			l := newLined(t, way, 2, 1)
 			both := []chan int{l.ask(from), l.ask(from)}
 			for range both {
-				webtest.Receive(t, l.entered, "both requests of "+from+" at work, which may take the whole width")
+				webtest.Receive(t, l.entered, "both requests of "+from+" active, since they may take the whole width")
 			}
 			close(l.gate)
 			for _, b := range both {

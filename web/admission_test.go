@@ -12,7 +12,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// readings are what a topology says of edges and stages, without times.
+// readings formats the counts of edges and stages, without times.
 func readings(t flow.Topology) string {
 	said := ""
 	for _, e := range t.Edges {
@@ -24,9 +24,9 @@ func readings(t flow.Topology) string {
 	return said
 }
 
-// What a stage that blocks has refused, and what waits for it, shows at the edges by which it came,
-// the same both ways.
-func TestTheLineShows(t *testing.T) {
+// The edges to a stage that blocks show the exchanges that wait and those that were rejected. Chain
+// and network show the same.
+func TestTopologyShowsTheAdmissionQueue(t *testing.T) {
 	var after []string
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		gate, entered := make(chan struct{}), make(chan struct{}, 8)
@@ -67,7 +67,7 @@ func TestTheLineShows(t *testing.T) {
 			}
 		}
 		if fork, arm := edge("fork"), edge("arm"); fork.Refused != 1 || arm.Refused != 2 {
-			t.Errorf("%d and %d were refused, want 1 and 2", fork.Refused, arm.Refused)
+			t.Errorf("got %d and %d rejected exchanges, want 1 and 2", fork.Refused, arm.Refused)
 		}
 		close(gate)
 		for range 3 {
@@ -86,16 +86,16 @@ func TestTheLineShows(t *testing.T) {
 	}
 }
 
-// A client that goes while it waits gives its place to another.
-func TestWhoHasGoneLeavesTheLine(t *testing.T) {
-	webtest.EachWay(t, whoHasGoneLeavesTheLine)
+// An exchange whose client disconnects while it waits leaves its place to another.
+func TestDisconnectedClientLeavesTheAdmissionQueue(t *testing.T) {
+	webtest.EachWay(t, disconnectedClientLeavesTheAdmissionQueue)
 }
 
-func whoHasGoneLeavesTheLine(t *testing.T, way flow.Way) {
+func disconnectedClientLeavesTheAdmissionQueue(t *testing.T, way flow.Way) {
 	gate, entered := make(chan struct{}), make(chan struct{}, 8)
-	ends := make(chan webtest.Ended, 8)
+	ends := make(chan webtest.ExchangeEnd, 8)
 	slow := web.Blocking(1, 1, web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate }))
-	h, err := web.New(web.Chain(webtest.Noting(ends), slow, text("done")), web.Options{Way: way})
+	h, err := web.New(web.Chain(webtest.RecordEnds(ends), slow, text("done")), web.Options{Way: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,14 +112,14 @@ func whoHasGoneLeavesTheLine(t *testing.T, way flow.Way) {
 		return 0
 	}
 	go ask(t.Context())
-	webtest.Receive(t, entered, "the first exchange at work")
+	webtest.Receive(t, entered, "the first exchange to be active")
 	for range 3 {
 		ctx, leave := context.WithCancel(t.Context())
 		go ask(ctx)
 		webtest.Until(t, "it waits", func() bool { return depth() == 2 })
 		leave()
-		if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != web.StatusGone || end.Err != context.Canceled {
-			t.Errorf("%+v, want %d", end, web.StatusGone)
+		if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != web.StatusClientClosedRequest || end.Err != context.Canceled {
+			t.Errorf("%+v, want %d", end, web.StatusClientClosedRequest)
 		}
 		webtest.Until(t, "it has left the line", func() bool { return depth() == 1 })
 	}
@@ -131,8 +131,8 @@ func whoHasGoneLeavesTheLine(t *testing.T, way flow.Way) {
 			t.Errorf("%+v", end)
 		}
 	}
-	// Who need not wait is served, gone or not: a client may have ended its own half of the
-	// connection.
+	// An exchange that need not wait is served even if its client has disconnected: the client may
+	// have closed only its sending side.
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	ask(gone)
