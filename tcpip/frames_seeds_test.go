@@ -126,7 +126,7 @@ func talk(a, b *Stack) {
 	for _, l := range []net.Listener{la, lb} {
 		go func() {
 			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				io.Copy(c, c) //nolint:errcheck // see above
+				io.Copy(c, c) //nolint:errcheck // failures show in the frames
 				c.Close()
 			}
 		}()
@@ -139,10 +139,10 @@ func talk(a, b *Stack) {
 		if err != nil {
 			return
 		}
-		c.Write(make([]byte, 2000)) //nolint:errcheck // see above
+		c.Write(make([]byte, 2000)) //nolint:errcheck // failures show in the frames
 		io.ReadFull(c, make([]byte, 2000))
-		c.(*Conn).CloseWrite() //nolint:errcheck // see above
-		io.ReadAll(c)          //nolint:errcheck // see above
+		c.(*Conn).CloseWrite() //nolint:errcheck // failures show in the frames
+		io.ReadAll(c)          //nolint:errcheck // failures show in the frames
 		c.Close()
 	}
 	in, _ := a.ListenPacket("udp", ":53")
@@ -155,14 +155,14 @@ func talk(a, b *Stack) {
 		if err != nil {
 			return
 		}
-		c.Write(make([]byte, 20)) //nolint:errcheck // see above
+		c.Write(make([]byte, 20)) //nolint:errcheck // failures show in the frames
 		c.SetReadDeadline(time.Now().Add(time.Second))
-		c.Read(make([]byte, 20)) //nolint:errcheck // see above
+		c.Read(make([]byte, 20)) //nolint:errcheck // failures show in the frames
 		c.Close()
 	}
 	b.Dial("tcp", "10.0.0.1:81") //nolint:errcheck // it is refused
 	for _, size := range []int{56, 3000} {
-		b.Ping(context.Background(), benchHost, size) //nolint:errcheck // see above
+		b.Ping(context.Background(), benchHost, size) //nolint:errcheck // failures show in the frames
 	}
 }
 

@@ -111,18 +111,18 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	frame = wire.AppendTCP(frame, &f)
 	b.listeners.mu.Lock() // blocks the tcp layer
 	var readers sync.WaitGroup
-	come := func(lanes int) {
-		for range lanes {
+	deliver := func(batches int) {
+		for range batches {
 			l := &reader{s: b, iface: i, queue: i.readers[0].queue}
 			l.feeder = b.packetNet.newFeeder(l)
 			readers.Go(func() { l.feeder.processBatch([]link.Frame{{Bytes: frame}}, b.now()) })
 		}
 	}
-	come(edgeCapacity / 2)
+	deliver(edgeCapacity / 2)
 	if _, err := a.Ping(t.Context(), netip.MustParseAddr("10.0.0.2"), 10); err != nil {
 		t.Error(err)
 	}
-	come(5 * edgeCapacity)
+	deliver(5 * edgeCapacity)
 	full := func() uint64 {
 		return b.drops[DropEthernetQueue].Load() + b.drops[DropIPv4Queue].Load() + b.drops[DropTCPQueue].Load()
 	}

@@ -48,7 +48,7 @@ func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 			t.Error(err)
 		}
 		if _, err := os.Stat(h.config.Control); err == nil {
-			t.Error("the control socket is left")
+			t.Error("the control socket still exists after Close")
 		}
 	})
 	return Client{h.config.Control}, s
@@ -117,7 +117,7 @@ func TestAClientConnects(t *testing.T) {
 	}
 	defer conn.Close()
 	if conn.RemoteAddr().String() != "127.0.0.1:7" || !strings.HasPrefix(conn.LocalAddr().String(), "127.0.0.1:") {
-		t.Errorf("from %v to %v", conn.LocalAddr(), conn.RemoteAddr())
+		t.Errorf("the connection is from %v to %v", conn.LocalAddr(), conn.RemoteAddr())
 	}
 	text := make([]byte, 1_000_000)
 	rand.Read(text) //nolint:errcheck // it never fails
@@ -337,10 +337,10 @@ func TestHostsAreFound(t *testing.T) {
 	}
 	all, denied := Find(within(t), filepath.Join(folder, "none"), folder)
 	if len(all) != 1 || all[0].Tap != "weir0" || all[0].Namespace != "" || denied != "" {
-		t.Errorf("%+v, %q", all, denied)
+		t.Errorf("got the hosts %+v, denied %q", all, denied)
 	}
 	if tap, space := parseSocketName("/x/" + SocketName("weir0", "lab")); tap != "weir0" || space != "lab" {
-		t.Errorf("%q in %q", tap, space)
+		t.Errorf("parseSocketName: got %q in %q", tap, space)
 	}
 	if info, err := os.Stat(c.Path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -358,14 +358,14 @@ func TestImpairmentsChangeAtRuntime(t *testing.T) {
 		return now
 	}
 	if now := say("loss=100%"); now != "loss=100%" {
-		t.Errorf("it is %q", now)
+		t.Errorf("got the impairments %q", now)
 	}
 	if _, _, err := c.Ping(ctx, "10.0.0.1", 1, 20*time.Millisecond); err == nil {
-		t.Error("an answer came by a link that loses all")
+		t.Error("a reply arrived with a loss of 100 %")
 	}
 	wrong := "loss=200%"
 	if _, err := c.Impair(ctx, &wrong); err == nil {
-		t.Error("200 % are lost")
+		t.Error("a loss of 200 % was accepted")
 	}
 	if now, err := c.Impair(ctx, nil); err != nil || now != "loss=100%" {
 		t.Errorf("it is %q (%v)", now, err)

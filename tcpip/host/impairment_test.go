@@ -32,7 +32,7 @@ func TestParseImpairment(t *testing.T) {
 func TestInvalidImpairmentsAreRejected(t *testing.T) {
 	for _, text := range []string{"x", "loss", "loss=", "loss=101%", "loss=-1%", "loss=NaN", "delay=20", "delay=-1ms", "delay=1h", "rate=10", "rate=0bit", "rate=infGbit", "loss=1%,loss=2%", "loss=1%,", "on"} {
 		if i, err := ParseImpairment(text); err == nil {
-			t.Errorf("%q was taken, as %+v", text, i)
+			t.Errorf("%q was parsed as %+v, want an error", text, i)
 		}
 	}
 }

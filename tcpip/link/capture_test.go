@@ -80,7 +80,7 @@ func TestACaptureHasAllFrames(t *testing.T) {
 		}
 		i, section, got := readBack(t, file.Bytes())
 		if i.Name != "weir0" || i.LinkType != 1 || i.SnapLength != 1<<18 || section.Application != "weir" || !strings.Contains(section.Comment, "a test") {
-			t.Errorf("the interface is %+v, the section %+v", i, section)
+			t.Errorf("got the interface %+v, the section %+v", i, section)
 		}
 		if len(got) != len(wanted) || c.Missed() != 0 {
 			t.Fatalf("%d packets, %d missed, want %d", len(got), c.Missed(), len(wanted))
@@ -109,11 +109,11 @@ func TestACaptureTruncatesAtSnapLen(t *testing.T) {
 	}
 	i, _, got := readBack(t, file.Bytes())
 	if i.SnapLength != 61 || len(got) != 104 {
-		t.Fatalf("%d packets of at most %d bytes", len(got), i.SnapLength)
+		t.Fatalf("got %d packets of at most %d bytes, want 104 of at most 61", len(got), i.SnapLength)
 	}
 	for i, g := range got {
 		if n := 16 + i; g.length != n || !bytes.Equal(g.bytes, frame(n, n)[:min(n, 61)]) {
-			t.Errorf("of %d bytes it has %d, and says %d", n, len(g.bytes), g.length)
+			t.Errorf("a frame of %d bytes: got %d bytes, and a length of %d", n, len(g.bytes), g.length)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestASlowWriterDoesNotBlockTheLink(t *testing.T) {
 			t.Error(err)
 		}
 		if _, _, got := readBack(t, g.Bytes()); uint64(len(got)) != 50-missed {
-			t.Errorf("%d packets are in the file, and %d of 50 missed", len(got), missed)
+			t.Errorf("got %d packets in the file and %d missed, want 50 together", len(got), missed)
 		}
 	})
 }
@@ -217,7 +217,7 @@ func TestACaptureThatFailsToStartLeavesTheLink(t *testing.T) {
 	close(g.open)
 	for name, c := range map[string]CaptureConfig{"the disk": {}, "a Snap of -1": {SnapLen: -1}, "a Buffer of -1": {BufferSize: -1}, "shorten it": {Comment: strings.Repeat("x", 1<<16)}} {
 		if _, err := NewCapture(near, g, c); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: NewCapture returned no error", name)
 		}
 	}
 	far.Queue(0).Write(inParts(frame(1, 100)))
@@ -249,6 +249,6 @@ func TestTcpdumpReadsACapture(t *testing.T) {
 	}
 	out, err := exec.Command(tcpdump, "-n", "-S", "-r", name).CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("10.9.0.1.1000 > 10.9.0.2.2000: Flags [P.]")) || !bytes.Contains(out, []byte("length 60000")) {
-		t.Errorf("tcpdump says %v\n%s", err, out)
+		t.Errorf("tcpdump: got %v\n%s", err, out)
 	}
 }

@@ -134,14 +134,14 @@ func TestUnsupportedFramesAreRejected(t *testing.T) {
 		}
 		for name, p := range refused {
 			if q.Write(p) {
-				t.Errorf("%s was taken", name)
+				t.Errorf("%s: Write returned true, want it rejected", name)
 			}
 		}
 		if got := q.Counters().Dropped[DropRefused]; got != uint64(len(refused)) {
 			t.Errorf("counted %d as refused, want %d", got, len(refused))
 		}
 		if !q.Write(&Parts{Head: largest}) {
-			t.Error("a frame of the MTU was not taken")
+			t.Error("a frame of the MTU was rejected")
 		}
 		same(t, s.receive(t, 1), [][]byte{largest})
 	})
@@ -183,7 +183,7 @@ func TestReadWaitsAtMostItsTimeout(t *testing.T) {
 				t.Errorf("waiting for %v: %d frames and %v, want none", wait, n, err)
 			}
 			if took := time.Since(begin); took < wait {
-				t.Errorf("waiting for %v took %v", wait, took)
+				t.Errorf("Read with a timeout of %v took %v", wait, took)
 			}
 		}
 		s.send(t, frame(1, 100))
@@ -304,11 +304,11 @@ func TestQueueReturnsTheSameQueue(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		caps := s.link.Caps()
 		if caps.Queues < 1 || caps.MTU <= 0 || caps.MAC.Group() {
-			t.Errorf("caps are %+v", caps)
+			t.Errorf("got the invalid caps %+v", caps)
 		}
 		for i := range caps.Queues {
 			if s.link.Queue(i) != s.link.Queue(i) {
-				t.Errorf("queue %d is another one each time", i)
+				t.Errorf("Queue(%d) returned different queues", i)
 			}
 		}
 	})

@@ -96,7 +96,7 @@ func TestDelayInRealTime(t *testing.T) {
 	}
 	same(t, want(t, far.Queue(0), 100), sent)
 	if took := time.Since(begin); took < 5*time.Millisecond {
-		t.Errorf("they came after %v", took)
+		t.Errorf("frames arrived after %v, want 5 ms or more", took)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestJitterKeepsTheOrder(t *testing.T) {
 			}
 		}
 		if len(got) != 1000 || len(various) < 100 {
-			t.Errorf("%d frames came, after %d different delays", len(got), len(various))
+			t.Errorf("got %d frames with %d different delays", len(got), len(various))
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestDuplicates(t *testing.T) {
 		for i, a := range got {
 			times[a.nth]++
 			if i > 0 && a.nth < got[i-1].nth {
-				t.Fatalf("%d came after %d", a.nth, got[i-1].nth)
+				t.Fatalf("frame %d arrived after frame %d", a.nth, got[i-1].nth)
 			}
 		}
 		if twice := len(got) - 1000; len(times) != 1000 || twice < 150 || twice > 250 {
@@ -166,7 +166,7 @@ func TestReordering(t *testing.T) {
 			case 5 * time.Millisecond:
 				late++
 			default:
-				t.Fatalf("%d came at %v", a.nth, a.at)
+				t.Fatalf("frame %d arrived at %v, want 1 ms later than usual or in order", a.nth, a.at)
 			}
 		}
 		if len(got) != 1000 || late < 70 || late > 130 || slices.IsSortedFunc(got, func(a, b arrival) int { return a.nth - b.nth }) {
@@ -184,7 +184,7 @@ func TestRate(t *testing.T) {
 			}
 		}
 		if len(got) != 50 {
-			t.Errorf("%d came", len(got))
+			t.Errorf("got %d frames, want 50", len(got))
 		}
 	})
 }
@@ -211,10 +211,10 @@ func TestASeedIsReproducible(t *testing.T) {
 	again, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
 	other, _ := along(t, ImpairConfig{Seed: 8, Out: c}, 500, 300, 100*time.Microsecond)
 	if !slices.Equal(first, again) {
-		t.Error("the same seed has done something else")
+		t.Error("the same seed had another effect")
 	}
 	if slices.Equal(first, other) {
-		t.Error("another seed has done the same")
+		t.Error("another seed had the same effect")
 	}
 	delayed, _ := along(t, ImpairConfig{Seed: 7, Out: Impairment{Loss: 0.1, Delay: time.Second}}, 500, 300, 0)
 	prompt, _ := along(t, ImpairConfig{Seed: 7, Out: Impairment{Loss: 0.1}}, 500, 300, 0)
@@ -225,7 +225,7 @@ func TestASeedIsReproducible(t *testing.T) {
 		return n
 	}
 	if !slices.Equal(nth(delayed), nth(prompt)) {
-		t.Error("with a delay other frames are lost than without")
+		t.Error("a delay changes which frames a seed loses")
 	}
 }
 
@@ -250,11 +250,11 @@ func TestFatesAreSound(t *testing.T) {
 			at, times, why := w.fate(now, rapid.IntRange(14, 65535).Draw(t, "size"))
 			switch {
 			case times == 0 && why != DropLost && why != DropFull:
-				t.Fatalf("it came never, because of %v", why)
+				t.Fatalf("got the drop reason %v, want lost or full", why)
 			case times > 0 && at.Before(now.Add(c.Delay)):
-				t.Fatalf("it came after %v, before the delay of %v", at.Sub(now), c.Delay)
+				t.Fatalf("the frame arrived after %v, before its delay of %v", at.Sub(now), c.Delay)
 			case times > 0 && c.Reorder == 0 && at.Before(last):
-				t.Fatal("it came before one that was sent earlier")
+				t.Fatal("the frame overtook an earlier one without reordering")
 			case times > 0:
 				last = at
 			}
@@ -277,7 +277,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 				from, to = to, from
 			}
 			if !from.Write(supers(60000, 1000, wire.ACK)) {
-				t.Fatal("it was not taken")
+				t.Fatal("Write returned false for a superframe")
 			}
 			batch := make([]Frame, 100)
 			n, err := to.Read(batch, waitLimit)
@@ -286,7 +286,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 			}
 			for i := range batch[:n] {
 				if !batch[i].ChecksumOK {
-					t.Error("its checksum is not said to be good")
+					t.Error("a segment has no valid checksum")
 				}
 				checked(t, &batch[i], true)
 			}
@@ -335,29 +335,29 @@ func TestSetChangesTheImpairment(t *testing.T) {
 		both := func(nth int) (lost bool) { // sends a frame each way
 			sent := l.Queue(0).Write(inParts(frame(nth, 100))) && far.Queue(0).Write(inParts(frame(nth, 100)))
 			if !sent {
-				t.Fatalf("frame %d was not taken", nth)
+				t.Fatalf("Write returned false for frame %d", nth)
 			}
 			n, _ := far.Queue(0).Read(make([]Frame, 1), 0)
 			m, _ := l.Queue(0).Read(make([]Frame, 1), 0)
 			if n != m {
-				t.Fatalf("frame %d: %d came out, %d in", nth, n, m)
+				t.Fatalf("frame %d: got %d written and %d read", nth, n, m)
 			}
 			return n == 0
 		}
 		if both(1) {
-			t.Error("a frame is lost where nothing is done")
+			t.Error("a frame was lost without impairments")
 		}
 		if set(Impairment{Loss: 1}); !both(2) {
-			t.Error("a frame came where all are lost")
+			t.Error("a frame arrived with a loss of 1")
 		}
 		if set(Impairment{Delay: time.Second}); !both(3) {
-			t.Error("a frame came at once where all come late")
+			t.Error("a frame arrived without its delay")
 		}
 		if set(Impairment{}); both(4) {
-			t.Error("a frame is lost though nothing is done any more")
+			t.Error("a frame was lost after the impairments were removed")
 		}
 		if err := l.Set(ImpairConfig{In: Impairment{Loss: 2}}); err == nil || both(5) {
-			t.Errorf("a wrong impairment changes something (%v)", err)
+			t.Errorf("an invalid impairment changed the current one (%v)", err)
 		}
 		same(t, want(t, far.Queue(0), 1), [][]byte{frame(3, 100)})
 		same(t, want(t, l.Queue(0), 1), [][]byte{frame(3, 100)})

@@ -19,14 +19,14 @@ func TestTheLoopbackReturnsFrames(t *testing.T) {
 	same(t, want(t, q, 300), sent)
 	p := supers(1000, 0, wire.ACK)
 	if !q.Write(p) {
-		t.Fatal("a checksum was not left out")
+		t.Fatal("a frame with a partial checksum was dropped")
 	}
 	var batch [1]Frame
 	if n, err := q.Read(batch[:], waitLimit); n != 1 || err != nil || !batch[0].ChecksumOK {
 		t.Errorf("%d frames and %v, with a good checksum: %v", n, err, batch[0].ChecksumOK)
 	}
 	if q.Write(&Parts{Head: frame(1, caps.MTU+frameOverhead+1)}) {
-		t.Error("a frame larger than the MTU was taken")
+		t.Error("a frame larger than the MTU was accepted")
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)

@@ -35,10 +35,10 @@ func TestAPairWithOneEndClosed(t *testing.T) {
 	a.Close()
 	same(t, want(t, b.Queue(0), 1), [][]byte{frame(1, 100)})
 	if b.Queue(0).Write(inParts(frame(2, 100))) || b.Queue(0).Counters().Dropped[DropClosed] != 1 {
-		t.Error("a frame was taken for who is gone")
+		t.Error("a frame to a closed end was accepted")
 	}
 	if n, err := b.Queue(0).Read(make([]Frame, 1), time.Millisecond); n != 0 || err != nil {
-		t.Errorf("reading from who is gone: %d frames and %v, want silence", n, err)
+		t.Errorf("reading from a closed end: %d frames and %v, want silence", n, err)
 	}
 	b.Close()
 	if _, err := b.Queue(0).Read(make([]Frame, 1), -1); !errors.Is(err, net.ErrClosed) {

@@ -52,7 +52,7 @@ func TestSegmentsOfASuperframe(t *testing.T) {
 				payload = append(payload, tcp.Payload()...)
 			}
 			if !bytes.Equal(payload, f.Bytes[len(p.Head):]) {
-				t.Error("the payload is not the superframe's")
+				t.Error("the segments' payload differs from the superframe's")
 			}
 		})
 	}
@@ -64,10 +64,10 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	e, _ := wire.ParseEthernet(s.Bytes)
 	ip, fault := wire.ParseIPv4(e.Payload())
 	if fault != wire.OK || len(ip) != len(e.Payload()) || !ip.ChecksumOK() {
-		t.Fatalf("the packet is broken: %v", fault)
+		t.Fatalf("invalid packet: %v", fault)
 	}
 	if partial != s.ChecksumPartial || s.SegmentSize != 0 || s.CWR || !s.checksumWithin(len(s.Bytes)) {
-		t.Fatalf("offload %+v", s.Offload)
+		t.Fatalf("a segment has the offload %+v", s.Offload)
 	}
 	if partial { // as a device does
 		at := s.ChecksumStart + s.ChecksumOffset
@@ -76,7 +76,7 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	}
 	tcp, fault := wire.ParseTCP(ip.Payload())
 	if fault != wire.OK || !tcp.ChecksumOK(ip.Src(), ip.Dst()) {
-		t.Fatalf("the segment is broken: %v", fault)
+		t.Fatalf("invalid segment: %v", fault)
 	}
 	return ip, tcp
 }
@@ -101,7 +101,7 @@ func FuzzCut(f *testing.F) {
 			payload = append(payload, tcp.Payload()...)
 		}
 		if !bytes.HasSuffix(b, payload) {
-			t.Error("the payload is not the superframe's")
+			t.Error("the segments' payload differs from the superframe's")
 		}
 	})
 }

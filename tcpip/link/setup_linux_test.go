@@ -29,7 +29,7 @@ func TestUndoRestoresThePreviousState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, space); !strings.Contains(got, "tap0 up 1400 7777 [10.9.0.1/24 tap0 10.9.1.1/24 tap0]") {
-		t.Errorf("set up again it is %q", got)
+		t.Errorf("after a second Setup: got %q", got)
 	}
 	for i, undo := range []func() error{second, first} {
 		if err := undo(); err != nil {
@@ -51,7 +51,7 @@ func TestSetupMakesANamespaceAndABridge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, outer); !strings.Contains(got, "br-tap0 up 1500 1000 [10.9.0.1/24 br-tap0]") {
-		t.Errorf("with a bridge it is %q", got)
+		t.Errorf("with a bridge: got %q", got)
 	}
 	if _, err := Setup(SetupConfig{Tap: "tap2", Namespace: outer, Bridge: "tap1"}); err == nil || !strings.Contains(err.Error(), "in a bridge already") {
 		t.Errorf("a second bridge: %v", err)
@@ -66,13 +66,13 @@ func TestSetupMakesANamespaceAndABridge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, space); !strings.Contains(got, "lo up") || !strings.Contains(got, "tap0 up") {
-		t.Errorf("in a new namespace it is %q", got)
+		t.Errorf("in a new namespace: got %q", got)
 	}
 	if err := undo(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat("/run/netns/" + space); err == nil {
-		t.Error("the namespace is left")
+		t.Error("the namespace still exists")
 	}
 }
 
@@ -100,10 +100,10 @@ func TestSetupThatFailsLeavesNothing(t *testing.T) {
 		}
 	}
 	if _, err := Setup(SetupConfig{Tap: "tap0", Namespace: space + "-x", MTU: 70000}); err == nil {
-		t.Error("an MTU too large was taken")
+		t.Error("a too large MTU was accepted")
 	}
 	if _, err := os.Stat("/run/netns/" + space + "-x"); err == nil {
-		t.Error("the namespace is left")
+		t.Error("the namespace still exists")
 	}
 }
 

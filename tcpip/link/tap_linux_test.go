@@ -149,7 +149,7 @@ func TestADeviceThatIsDownDrops(t *testing.T) {
 	q := tap.Queue(0)
 	set(netlink.LinkSetDown)
 	if q.Write(inParts(frame(1, 100))) || q.Counters().Dropped[DropDown] != 1 {
-		t.Errorf("a device that is down took a frame: %+v", q.Counters())
+		t.Errorf("a device that is down accepted a frame: %+v", q.Counters())
 	}
 	if n, err := q.Read(make([]Frame, 1), 0); n != 0 || err != nil {
 		t.Errorf("reading a device that is down: %d frames, %v", n, err)
@@ -158,7 +158,7 @@ func TestADeviceThatIsDownDrops(t *testing.T) {
 	s.send(t, frame(2, 100))
 	same(t, want(t, q, 1), [][]byte{frame(2, 100)})
 	if !q.Write(inParts(frame(3, 100))) {
-		t.Error("a device that is up again took no frame")
+		t.Error("a device that is up again accepted no frame")
 	}
 	same(t, s.receive(t, 1), [][]byte{frame(3, 100)})
 }
@@ -188,7 +188,7 @@ func TestADeviceThatIsDeletedEndsItsReader(t *testing.T) {
 		t.Errorf("the reader ended by %v, want an error that says which device is gone", err)
 	}
 	if s.link.Queue(0).Write(inParts(frame(1, 100))) || s.link.Queue(0).Counters().Dropped[DropClosed] != 1 {
-		t.Errorf("a device that is gone took a frame: %+v", s.link.Queue(0).Counters())
+		t.Errorf("a removed device accepted a frame: %+v", s.link.Queue(0).Counters())
 	}
 }
 
@@ -211,7 +211,7 @@ func TestFlowsStayOnTheirQueue(t *testing.T) {
 	fd := packetSocket(t, currentSpace(t), "tap0", wire.TypeIPv4)
 	for port := range uint16(16) {
 		if !tap.Queue(int(port) % 4).Write(&Parts{Head: datagram(port, false)}) {
-			t.Fatalf("queue %d took no frame", port%4)
+			t.Fatalf("queue %d accepted no frame", port%4)
 		}
 	}
 	for port := range uint16(16) {
@@ -291,7 +291,7 @@ func TestTheKernelNamesADevice(t *testing.T) {
 	space := namespace(t)
 	tap := opened(t, TapConfig{Namespace: space, Queues: 2})
 	if tap.Name() == "" || tap.Caps().MTU != 1500 {
-		t.Errorf("name %q, caps %+v", tap.Name(), tap.Caps())
+		t.Errorf("got the name %q, caps %+v", tap.Name(), tap.Caps())
 	}
 }
 
@@ -327,7 +327,7 @@ func TestSuperframesGoThroughTheKernel(t *testing.T) {
 			p := supers(60000, 1400, c.flags)
 			p.CWR = c.cwr
 			if !a.Queue(0).Write(p) {
-				t.Fatalf("it was not taken: %+v", a.Queue(0).Counters())
+				t.Fatalf("the superframe was dropped: %+v", a.Queue(0).Counters())
 			}
 			var batch [1]Frame
 			if n, err := b.Queue(0).Read(batch[:], waitLimit); n != 1 || err != nil {
@@ -358,10 +358,10 @@ func TestSegmentationMatchesTheKernels(t *testing.T) {
 			p.CWR = flags&wire.CWR != 0
 			var segments [][]byte
 			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !segmentSuperframe(&f, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
-				t.Fatal("it was not cut")
+				t.Fatal("the superframe was not segmented")
 			}
 			if !a.Queue(0).Write(p) {
-				t.Fatalf("it was not taken: %+v", a.Queue(0).Counters())
+				t.Fatalf("the superframe was dropped: %+v", a.Queue(0).Counters())
 			}
 			var got [][]byte
 			for batch := make([]Frame, 8); len(got) < len(segments); {

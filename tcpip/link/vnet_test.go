@@ -72,12 +72,12 @@ func FuzzVnet(f *testing.F) {
 		}
 		n := len(first.Bytes)
 		if n < wire.EthernetHeader || first.SegmentSize >= n || first.ChecksumPartial && (first.ChecksumStart < wire.EthernetHeader || first.ChecksumStart+first.ChecksumOffset+2 > n) {
-			t.Fatalf("%+v of a frame of %d bytes", first.Offload, n)
+			t.Fatalf("the offload %+v exceeds its frame of %d bytes", first.Offload, n)
 		}
 		var header [vnetHeader]byte
 		putVnet(&header, &Parts{Head: first.Bytes, Offload: first.Offload})
 		if !parseVnet(append(header[:], first.Bytes...), &second) {
-			t.Fatalf("%+v was written as %x, which is not read", first.Offload, header)
+			t.Fatalf("%+v was written as %x, which parseVnet rejects", first.Offload, header)
 		}
 		// a sent frame has no flag for a verified checksum
 		first.ChecksumOK = first.ChecksumPartial

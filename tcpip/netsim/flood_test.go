@@ -68,7 +68,7 @@ func TestSYNFlood(t *testing.T) {
 		defer f.close()
 		f.flood(0, 5000)
 		if n := len(f.host.Connections()); n > 2*backlog {
-			t.Errorf("%d connections are being opened, and the backlog is %d", n, backlog)
+			t.Errorf("got %d handshakes, want at most the backlog, %d", n, backlog)
 		}
 		ended := make(chan error, 1) // the clients' result; one
 		go func() { ended <- f.clients(20) }()
@@ -91,12 +91,12 @@ func TestSYNFlood(t *testing.T) {
 			t.Error(err)
 		}
 		if given, taken := f.host.Cookies(); taken != 20 || given < 4000 {
-			t.Errorf("%d cookies were given, and %d connections came of them", given, taken)
+			t.Errorf("got %d SYN cookies and %d connections from them", given, taken)
 		}
 		// half-open connections time out, and make room again
 		time.Sleep(5 * time.Minute)
 		if n := len(f.host.Connections()); n != 0 {
-			t.Errorf("%d connections are left", n)
+			t.Errorf("%d connections are left, want none", n)
 		}
 		given, _ := f.host.Cookies()
 		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
@@ -105,7 +105,7 @@ func TestSYNFlood(t *testing.T) {
 		}
 		c.Close()
 		if now, _ := f.host.Cookies(); now != given {
-			t.Error("a cookie was given with room in the backlog")
+			t.Error("a SYN cookie was sent with room in the backlog")
 		}
 	})
 }

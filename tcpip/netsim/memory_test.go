@@ -88,7 +88,7 @@ func (c *crowd) held() int {
 	c.t.Helper()
 	held, most := c.host.Memory()
 	if held > most || most != little {
-		c.t.Errorf("%d bytes are held, of %d", held, most)
+		c.t.Errorf("%d bytes are in use, want at most %d", held, most)
 	}
 	return held
 }
@@ -109,7 +109,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			c.held()
 		}
 		if held := c.held(); held < little/2 {
-			t.Errorf("%d connections hold %d bytes: there is no pressure", crowded, held)
+			t.Errorf("%d connections use %d bytes, too few for this test", crowded, held)
 		}
 		if dropped(c.host, tcpip.DropMemory) == 0 {
 			t.Error("nothing was dropped for want of memory")
@@ -126,7 +126,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if held := c.held(); held != 0 {
-			t.Errorf("%d bytes are held when all is over", held)
+			t.Errorf("%d bytes are in use at the end, want 0", held)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		if held := c.held(); held > little*3/4 {
-			t.Errorf("one connection holds %d of %d", held, little)
+			t.Errorf("one connection uses %d of %d bytes", held, little)
 		}
 		if err := c.all(c.connect()); err != nil {
 			t.Errorf("another beside it: %v", err)

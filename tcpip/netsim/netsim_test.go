@@ -97,7 +97,7 @@ func receive(l net.Listener, want []byte) error {
 	for part, at := make([]byte, 64<<10), 0; ; {
 		n, err := c.Read(part)
 		if n > len(want)-at || !bytes.Equal(part[:n], want[at:at+n]) {
-			return fmt.Errorf("what comes behind %d bytes is not what was sent", at)
+			return fmt.Errorf("the received data differs after %d bytes", at)
 		}
 		switch at += n; {
 		case err == io.EOF && at == len(want):
@@ -134,7 +134,7 @@ func TestThroughput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !alike(table.String(), string(golden)) {
-		t.Errorf("the table is\n%s\nand was\n%s", table.String(), golden)
+		t.Errorf("got the table\n%s\nwant about\n%s", table.String(), golden)
 	}
 }
 

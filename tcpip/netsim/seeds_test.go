@@ -161,17 +161,17 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 	var before [2]uint64
 	for i, s := range hosts {
 		if all := s.Connections(); len(all) > 0 {
-			t.Errorf("host %d keeps %d connections: %+v", i+1, len(all), all[0])
+			t.Errorf("host %d has %d connections left: %+v", i+1, len(all), all[0])
 		}
 		if held, _ := s.Memory(); held != 0 {
-			t.Errorf("host %d keeps %d bytes", i+1, held)
+			t.Errorf("host %d has %d bytes in use, want 0", i+1, held)
 		}
 		before[i] = links[i].Queue(0).Counters().Sent
 	}
 	time.Sleep(time.Hour)
 	for i, l := range links {
 		if now := l.Queue(0).Counters().Sent; now != before[i] {
-			t.Errorf("host %d sent %d frames when all was over", i+1, now-before[i])
+			t.Errorf("host %d sent %d frames after the end, want none", i+1, now-before[i])
 		}
 	}
 }
