@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What docs/chat-for-real.md installs is one file: it asks for no interpreter and no library, which
-// is what ldd calls "not a dynamic executable".
+// The program that docs/chat-for-real.md installs is one file: it needs for no interpreter and no
+// library, which is what ldd calls "not a dynamic executable".
 func TestTheBinaryThatMakeBuildsNeedsNoOtherFile(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed: scripts/setup test installs it")

@@ -9,18 +9,16 @@ import (
 )
 
 type chatBackupCmd struct {
-	Data    string `placeholder:"DIR" help:"The chat's data directory, as weir chat serve has it; for --to and --restore."`
-	To      string `placeholder:"PATH" xor:"way" help:"The copy to make: a folder, or one file if the name ends in .tar, .tar.gz or .tgz."`
-	Restore string `placeholder:"PATH" xor:"way" help:"The copy out of which --data is made; nothing may be there yet."`
-	Verify  string `placeholder:"PATH" xor:"way" help:"The copy to read and compare with its sums."`
+	Data    string `placeholder:"DIR" help:"The chat's data directory; for --to and --restore."`
+	To      string `placeholder:"PATH" xor:"way" help:"Create a backup: a folder, or one file if the name ends in .tar, .tar.gz or .tgz."`
+	Restore string `placeholder:"PATH" xor:"way" help:"Restore --data from this backup; --data must not exist."`
+	Verify  string `placeholder:"PATH" xor:"way" help:"Verify the checksums of this backup."`
 	JSON    bool   `name:"json" help:"Write the counts as JSON."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatBackupCmd) Help() string {
-	return `Copies messages, accounts, bans, invites, read marks, rooms' states and uploads. A server may be at work: each room is copied as far as
-it was stored when its turn came. The copy is read again and compared before it takes its name. The search index is
-not copied; it is made anew. A copy holds all that was said: keep it where only you can read it.
+	return `Copies messages, accounts, bans, invites, read markers, the state of rooms, and uploads. A server may run meanwhile: each room is copied up to its last message at that moment. A new backup is read again and verified before it gets its name. The search index is not part of it; it is built again. A backup contains all messages: keep it where only you can read it.
 
 Examples:
 
@@ -38,22 +36,22 @@ func (c *chatBackupCmd) Run(ctx context.Context, t *terminal) error {
 	case c.Data == "" && c.Verify == "":
 		return usageError{errors.New("--data is missing: name the chat's data directory")}
 	case c.To != "":
-		what = c.To + " is made"
+		what = "created " + c.To
 		done, err = backup.Create(ctx, c.Data, c.To)
 	case c.Restore != "":
-		what = c.Data + " is restored"
+		what = "restored " + c.Data
 		done, err = backup.Restore(ctx, c.Restore, c.Data)
 	case c.Verify != "":
-		what = c.Verify + " is whole"
+		what = c.Verify + " is complete"
 		done, err = backup.Verify(ctx, c.Verify)
 	default:
-		return usageError{errors.New("say --to PATH to make a backup, or --restore PATH to take one back")}
+		return usageError{errors.New("give --to PATH to create a backup, --restore PATH to restore one, or --verify PATH")}
 	}
 	if err != nil {
 		return err
 	}
 	if done.Bad > 0 {
-		fmt.Fprintf(t.err, "weir: %d bytes belong to no whole message and were left out: weir chat log check %s says where\n", done.Bad, c.Data)
+		fmt.Fprintf(t.err, "weir: %d bytes belong to no complete message and were left out: weir chat log check %s lists them\n", done.Bad, c.Data)
 	}
 	if c.JSON {
 		return t.json(done)

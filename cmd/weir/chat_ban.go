@@ -10,14 +10,14 @@ import (
 
 type userBanCmd struct {
 	Pattern string `arg:"" help:"An account's name, an address, a network (192.0.2.0/24), or a mask NICK!USER@HOST with * and ?."`
-	For     span   `placeholder:"TIME" help:"How long: 45m, 12h, 7d, 2w; for ever without it."`
-	Reason  string `help:"Why; who is kept out reads it."`
+	For     span   `placeholder:"TIME" help:"Duration: 45m, 12h, 7d, 2w (default: for ever)."`
+	Reason  string `help:"Reason, which banned clients receive."`
 	JSON    bool   `name:"json" help:"Write the ban as JSON."`
 }
 
 // Help is the long part of the command's help.
 func (c *userBanCmd) Help() string {
-	return `Whoever is on the chat and fits is gone within a second. A ban of the same pattern takes the place of the older one.
+	return `Clients that match are disconnected within a second. A ban with the same pattern as an older one replaces it.
 
 Examples:
 
@@ -49,7 +49,7 @@ func untilText(until time.Time) string {
 }
 
 type userUnbanCmd struct {
-	Pattern string `arg:"" help:"The pattern as weir chat user bans shows it."`
+	Pattern string `arg:"" help:"The pattern, as weir chat user bans lists it."`
 }
 
 // Run implements the command.
@@ -72,7 +72,7 @@ func (c *userBansCmd) Run(t *terminal, u *chatUserCmd) error {
 		for _, b := range bans {
 			rows = append(rows, []string{b.Pattern, untilText(b.Until), b.By, b.Reason})
 		}
-		writeTable(t.out, []column{{title: "banned"}, {title: "how long"}, {title: "by"}, {title: "reason"}}, rows, 0, nil)
+		writeTable(t.out, []column{{title: "banned"}, {title: "duration"}, {title: "by"}, {title: "reason"}}, rows, 0, nil)
 		return nil
 	})
 }

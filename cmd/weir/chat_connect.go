@@ -21,27 +21,26 @@ import (
 type chatConnectCmd struct {
 	chatTrust
 
-	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server; this machine if it is left out. The port is 6667, or 6697 by TLS."`
+	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server (default: this machine). The port is 6667, or 6697 by TLS."`
 
-	Nick       string   `short:"n" help:"What to be called; default the account's name, or yours on this machine."`
-	Account    string   `short:"a" placeholder:"NAME[@DEVICE]" help:"Log in to this account; the password is asked for."`
-	PasswordFD int      `name:"password-fd" default:"-1" placeholder:"N" help:"Read the password from this file descriptor, one line, instead."`
-	Rooms      []string `name:"room" short:"r" sep:"none" placeholder:"#ROOM" help:"Join a room, \"#room\" or \"#room KEY\"; more than once for more."`
-	Theme      string   `default:"auto" enum:"auto,dark,light,none" help:"Colours: auto asks the terminal for its background; none where NO_COLOR is set."`
+	Nick       string   `short:"n" help:"The nick (default: the account's name, or your user name on this machine)."`
+	Account    string   `short:"a" placeholder:"NAME[@DEVICE]" help:"Log in to this account; weir asks for the password."`
+	PasswordFD int      `name:"password-fd" default:"-1" placeholder:"N" help:"Read the password from this file descriptor instead, one line."`
+	Rooms      []string `name:"room" short:"r" sep:"none" placeholder:"#ROOM" help:"Join a room, \"#room\" or \"#room KEY\". May be repeated."`
+	Theme      string   `default:"auto" enum:"auto,dark,light,none" help:"Colours; auto asks the terminal for its background, or is none if NO_COLOR is set."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatConnectCmd) Help() string {
-	return `Shows the chat on this terminal, also over ssh: rooms and what is unread, what was said, and a line to say something. /help lists the
-commands. A connection that breaks is made again, and nothing is missed or shown twice.
+	return `Shows the chat on this terminal, also over ssh: the rooms with their unread messages, the conversation, and an input line. /help lists the commands. A broken connection is made again, and no message is missed or shown twice.
 
 Examples:
 
   weir chat connect                                         the chat on this machine, as a guest
   weir chat connect --tls chat.example.org -a ann -r '#garden'
-  weir chat connect --ca our-ca.pem chat.example.org        a server that an authority of your own certifies
+  weir chat connect --ca our-ca.pem chat.example.org        a server with a certificate of your own authority
   weir chat connect -a ann@laptop --password-fd 3 3< secret
-  weir chat connect --cert ann.pem -a ann chat.example.org  the server knows the certificate by weir chat user cert`
+  weir chat connect --cert ann.pem -a ann chat.example.org  log in by a certificate that weir chat user cert registered`
 }
 
 // Run implements the command.
@@ -74,17 +73,18 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 		HTTP: fileSender(secure), Home: os.Getenv("HOME")})
 }
 
-// fileSender sends files. It trusts whom the chat's connection trusts.
+// fileSender returns the HTTP client that uploads files. It trusts the same certificates as the
+// connection of the chat.
 func fileSender(secure *tls.Config) *http.Client {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 15 * time.Second}
 	if secure != nil {
 		t.TLSClientConfig = secure.Clone()
-		t.TLSClientConfig.ServerName = "" // that of the URL
+		t.TLSClientConfig.ServerName = "" // the host of the URL
 	}
 	return &http.Client{Transport: t}
 }
 
-// address is the server's, with its port, and its host.
+// address returns the server's address with its port, and its host.
 func (c *chatConnectCmd) address() (address, host string, err error) {
 	port := "6667"
 	if c.secure() {
@@ -94,13 +94,13 @@ func (c *chatConnectCmd) address() (address, host string, err error) {
 	if h, p, err := net.SplitHostPort(host); err == nil {
 		host, port = h, p
 	} else if host = strings.Trim(host, "[]"); strings.Contains(host, ":") && !isAddress(host) {
-		return "", "", fmt.Errorf("%q is no HOST or HOST:PORT; an IPv6 address with a port is [ADDRESS]:PORT", c.Addr)
+		return "", "", fmt.Errorf("%q is malformed: write HOST or HOST:PORT; an IPv6 address with a port is [ADDRESS]:PORT", c.Addr)
 	}
 	host = first(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), host, nil
 }
 
-// isAddress says whether a host is an address, as fe80::1%eth0 is too.
+// isAddress reports whether a host is an IP address, with a zone or without.
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
@@ -112,7 +112,7 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 		Plain: c.secure() && !c.Insecure || host == "localhost" || ip != nil && ip.IsLoopback()}
 	for _, room := range c.Rooms {
 		if !strings.HasPrefix(room, "#") && !strings.HasPrefix(room, "&") {
-			return config, usageError{fmt.Errorf("--room %q: a room's name begins with #, in quotes because of the shell", room)}
+			return config, usageError{fmt.Errorf("--room %q: a room's name starts with #; quote it for the shell", room)}
 		}
 	}
 	if config.Nick == "" {
@@ -122,7 +122,7 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 		config.Nick = nickOfUser()
 	}
 	if c.Cert != "" && c.Account == "" {
-		return config, usageError{errors.New("--cert logs in to an account: say by --account to which")}
+		return config, usageError{errors.New("--cert logs in to an account: name it by --account")}
 	}
 	if config.External = c.Cert != ""; config.External || c.Account == "" {
 		return config, nil
@@ -130,7 +130,7 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 	in := os.Stdin
 	if c.PasswordFD >= 0 {
 		if in = os.NewFile(uintptr(c.PasswordFD), "password"); in == nil {
-			return config, usageError{fmt.Errorf("--password-fd %d is no file descriptor", c.PasswordFD)}
+			return config, usageError{fmt.Errorf("--password-fd %d is not an open file descriptor", c.PasswordFD)}
 		}
 		if c.PasswordFD > 2 {
 			defer in.Close()
@@ -144,7 +144,7 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 	return config, nil
 }
 
-// nickOfUser is the name of the user on this machine, as far as it can be a nick.
+// nickOfUser returns the user name on this machine without the characters that a nick cannot have.
 func nickOfUser() string {
 	u, err := user.Current()
 	if err != nil {

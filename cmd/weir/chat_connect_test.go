@@ -152,7 +152,7 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	kill := chatProcess(t, data, addr)
 	bob := newIRCUser(t, addr, "bob")
 
-	p := newPane(t, fmt.Sprintf("%s chat connect %s -a ann@desk --password-fd 3 -r '#garden' 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
+	p := newPane(t, fmt.Sprintf("%s chat connect %s -a ann@laptop --password-fd 3 -r '#garden' 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
 	p.shows("2 here")
 	bob.send("PRIVMSG #garden :apples \x1b]0;owned\x07")
 	p.shows("bob  apples �]0;owned�")
@@ -211,7 +211,7 @@ func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {
 	chatProcess(t, filepath.Join(dir, "data"), addr)
 	newIRCUser(t, addr, "bob")
 	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")
-	p := newPane(t, fmt.Sprintf("%s chat connect %s -a nobody --password-fd 3 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
+	p := newPane(t, fmt.Sprintf("%s chat connect %s -a unknown --password-fd 3 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
 	p.shows("weir: the login failed: SASL authentication failed\nit ended with 1")
 }
 

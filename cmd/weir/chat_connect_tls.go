@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// chatTrust is whom a client believes to be the server.
+// chatTrust holds the flags by which a client verifies the server, and authenticates itself.
 type chatTrust struct {
 	TLS         bool   `name:"tls" help:"Connect by TLS."`
-	CA          string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Trust who is certified by this authority, a file of PEM, and nobody else. By TLS."`
-	Fingerprint string `placeholder:"HEX" help:"Trust the certificate with this SHA-256 fingerprint, as the server printed it, and no other. By TLS."`
-	Insecure    bool   `help:"Trust whoever answers, who may be anybody on the way: for trials. By TLS."`
-	Cert        string `type:"existingfile" placeholder:"FILE" help:"Log in to --account by this certificate and its key, both PEM in one file, in place of a password. By TLS."`
+	CA          string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Trust only certificates of this authority, a PEM file. Implies --tls."`
+	Fingerprint string `placeholder:"HEX" help:"Trust only the certificate with this SHA-256 fingerprint, which the server logs. Implies --tls."`
+	Insecure    bool   `help:"Do not verify the certificate: an attacker on the path can read everything. For tests. Implies --tls."`
+	Cert        string `type:"existingfile" placeholder:"FILE" help:"Log in to --account by this certificate and its key, both PEM in one file, instead of a password. Implies --tls."`
 }
 
-// secure says whether the connection is to be by TLS.
+// secure reports whether the connection uses TLS.
 func (c *chatTrust) secure() bool {
 	return c.TLS || c.CA != "" || c.Fingerprint != "" || c.Insecure || c.Cert != ""
 }
 
-// tls is how to connect to a host.
+// tls returns the configuration of connections to a host.
 func (c *chatTrust) tls(host string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if c.Cert != "" {
@@ -46,21 +46,21 @@ func (c *chatTrust) tls(host string) (*tls.Config, error) {
 	}
 	switch {
 	case given > 1:
-		return nil, errors.New("--ca, --fingerprint and --insecure say differently whom to trust: leave all but one out")
+		return nil, errors.New("--ca, --fingerprint and --insecure exclude each other: give one of them")
 	case c.CA != "":
 		text, err := os.ReadFile(c.CA)
 		if err != nil {
 			return nil, err
 		}
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--ca %s holds no certificate as PEM", c.CA)
+			return nil, fmt.Errorf("--ca %s contains no PEM certificate", c.CA)
 		}
 	case c.Fingerprint != "":
 		want, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
 		if err != nil || len(want) != sha256.Size {
 			return nil, fmt.Errorf("--fingerprint %q is not 64 hex digits", c.Fingerprint)
 		}
-		config.InsecureSkipVerify = true // what follows is stricter
+		config.InsecureSkipVerify = true // VerifyConnection is stricter
 		config.VerifyConnection = func(s tls.ConnectionState) error { return samePrint(s.PeerCertificates[0], want) }
 	case c.Insecure:
 		config.InsecureSkipVerify = true
@@ -70,12 +70,12 @@ func (c *chatTrust) tls(host string) (*tls.Config, error) {
 
 func samePrint(cert *x509.Certificate, want []byte) error {
 	if got := sha256.Sum256(cert.Raw); string(got[:]) != string(want) {
-		return distrust("the server's certificate has the fingerprint %x, not the one given: it was replaced, or somebody else answers", got)
+		return distrust("the server's certificate has the fingerprint %x instead of the given one: it was replaced, or another server answers", got)
 	}
 	return nil
 }
 
-// dialTLS connects, and says in a sentence why a certificate is not trusted.
+// dialTLS connects. Its error explains in a sentence why a certificate is not trusted.
 func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
 	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 	if err == nil {
@@ -90,15 +90,15 @@ func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn,
 	return nil, err
 }
 
-// distrustError says why the server is not believed to be the one. It will be no better in a
-// minute.
+// distrustError is the failed verification of a server. Connecting again would not help.
 type distrustError struct{ error }
 
 func distrust(format string, args ...any) error {
 	return distrustError{fmt.Errorf(format, args...)}
 }
 
-// dialer connects: the first time it has already, if it could.
+// dialer returns a function that connects. With TLS it has connected once already, so that a
+// certificate that is not trusted is an error at once; the first call returns that connection.
 func dialer(ctx context.Context, address string, secure *tls.Config) (dial func(context.Context) (net.Conn, error), err error) {
 	if secure == nil {
 		return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }, nil
@@ -122,7 +122,7 @@ func dialer(ctx context.Context, address string, secure *tls.Config) (dial func(
 func untrusted(err *tls.CertificateVerificationError, host string) error {
 	cert := err.UnverifiedCertificates[0]
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return distrust("nobody trusted vouches for the server's certificate, whose fingerprint is %x: if the server printed the same, "+
+		return distrust("the server's certificate is signed by no trusted authority; its fingerprint is %x: if the server logged the same, "+
 			"--fingerprint trusts it; --ca trusts an authority", sha256.Sum256(cert.Raw))
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
@@ -130,10 +130,10 @@ func untrusted(err *tls.CertificateVerificationError, host string) error {
 		for _, ip := range cert.IPAddresses {
 			names = append(names, ip.String())
 		}
-		return distrust("the server's certificate is for %s, not for %s: connect by a name that it has", strings.Join(names, ", "), host)
+		return distrust("the server's certificate is for %s, not for %s: connect by one of its names", strings.Join(names, ", "), host)
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return distrust("the server's certificate holds from %s to %s: it has run out, or a clock is wrong",
+		return distrust("the server's certificate is valid from %s to %s: it has expired, or a clock is wrong",
 			cert.NotBefore.Format("2006-01-02"), cert.NotAfter.Format("2006-01-02"))
 	}
 	return distrustError{err}

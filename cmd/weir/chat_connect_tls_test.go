@@ -18,8 +18,8 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// answering is the address of a server that shakes hands with everybody, by TLS or, without a
-// configuration, says something at once.
+// answering returns the address of a server that completes the handshake with every client by TLS.
+// Without a configuration it speaks no TLS.
 func answering(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,11 +70,11 @@ func TestWhomConnectTrusts(t *testing.T) {
 		{what: "the fingerprint", trust: chatTrust{Fingerprint: print}},
 		{what: "the fingerprint as openssl writes it", trust: chatTrust{Fingerprint: strings.ToUpper(print[:2] + ":" + print[2:])}},
 		{what: "the fingerprint, whatever the name", trust: chatTrust{Fingerprint: print}, host: "other.test"},
-		{what: "everybody", trust: chatTrust{Insecure: true}, host: "other.test"},
-		{what: "the machine's authorities", trust: chatTrust{TLS: true}, why: "nobody trusted vouches for the server's certificate, whose fingerprint is " + print},
-		{what: "another fingerprint", trust: chatTrust{Fingerprint: strings.Repeat("ab", 32)}, why: "has the fingerprint " + print + ", not the one given"},
+		{what: "any certificate", trust: chatTrust{Insecure: true}, host: "other.test"},
+		{what: "the machine's authorities", trust: chatTrust{TLS: true}, why: "the server's certificate is signed by no trusted authority; its fingerprint is " + print},
+		{what: "another fingerprint", trust: chatTrust{Fingerprint: strings.Repeat("ab", 32)}, why: "has the fingerprint " + print + " instead of the given one"},
 		{what: "another name", trust: chatTrust{CA: ca}, host: "other.test", why: "is for chat.test, 127.0.0.1, not for other.test"},
-		{what: "in ten years", trust: chatTrust{CA: ca}, now: time.Now().AddDate(10, 0, 0), why: "it has run out"},
+		{what: "in ten years", trust: chatTrust{CA: ca}, now: time.Now().AddDate(10, 0, 0), why: "it has expired"},
 		{what: "a server in clear text", trust: chatTrust{TLS: true}, addr: clear, why: "does not speak TLS"},
 	} {
 		config, err := c.trust.tls(first(c.host, "chat.test"))
@@ -94,9 +94,9 @@ func TestWhomConnectTrusts(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]chatTrust{
-		"leave all but one out": {CA: ca, Insecure: true},
-		"is not 64 hex digits":  {Fingerprint: "abc"},
-		"holds no certificate":  {CA: keyFile},
+		"exclude each other":          {CA: ca, Insecure: true},
+		"is not 64 hex digits":        {Fingerprint: "abc"},
+		"contains no PEM certificate": {CA: keyFile},
 	} {
 		if _, err := c.tls("chat.test"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
@@ -138,8 +138,8 @@ func ownCertificate(t *testing.T, data, name string) string {
 	return both
 }
 
-// From nothing to a chat by TLS: the server makes a certificate and prints its fingerprint, and the
-// client is told that.
+// The server creates a self-signed certificate and logs its fingerprint. A client that is given the
+// fingerprint trusts the server.
 func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

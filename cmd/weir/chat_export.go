@@ -13,13 +13,13 @@ type chatExportCmd struct {
 	chatData
 
 	Room   string `placeholder:"ROOM" help:"Only this room (#family) or conversation (ann,bob)."`
-	Since  string `placeholder:"TIME" help:"Only messages from then on: 2026-11-21, 2026-11-21T11:30:00Z, or how long ago: 12h, 7d."`
-	Format string `default:"jsonl" enum:"jsonl,text" help:"jsonl: a message a line, for programs and weir chat import; text: for people."`
+	Since  string `placeholder:"TIME" help:"Only messages since this time: 2026-11-21, 2026-11-21T11:30:00Z, or an age such as 12h or 7d."`
+	Format string `default:"jsonl" enum:"jsonl,text" help:"jsonl: a message per line, for programs and weir chat import; text: to read."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatExportCmd) Help() string {
-	return `Writes to standard output what each room had when its turn came. A server may be at work, and waits for nothing. Times are UTC.
+	return `Writes the messages of each room, up to its last at that moment, to standard output. A server may run meanwhile, and is not delayed. Times are UTC.
 
 Examples:
 
@@ -35,12 +35,12 @@ func (c *chatExportCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	r, err := export.Export(ctx, t.out, c.Data, export.Options{Room: c.Room, Since: since, Format: export.Format(c.Format)})
 	if err == nil && r.Bad > 0 {
-		err = fmt.Errorf("%d bytes belong to no whole message and were left out: weir chat log check %s says where", r.Bad, c.Data)
+		err = fmt.Errorf("%d bytes belong to no complete message and were left out: weir chat log check %s lists them", r.Bad, c.Data)
 	}
 	return err
 }
 
-// instant reads a time, or how long ago it was. "" is the zero time.
+// instant parses a time or an age. "" is the zero time.
 func instant(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -54,5 +54,5 @@ func instant(s string, now time.Time) (time.Time, error) {
 	if ago.UnmarshalText([]byte(s)) == nil {
 		return now.Add(-time.Duration(ago)), nil
 	}
-	return time.Time{}, errors.New("not a time: want 2026-11-21, 2026-11-21T11:30:00Z, or how long ago, as 12h or 7d")
+	return time.Time{}, errors.New("not a time: write 2026-11-21, 2026-11-21T11:30:00Z, or an age such as 12h or 7d")
 }

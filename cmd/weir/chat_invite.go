@@ -10,14 +10,14 @@ import (
 type chatInviteCmd struct {
 	chatData
 
-	New    inviteNewCmd    `cmd:"" default:"withargs" help:"Print a code that is good for one account."`
-	List   inviteListCmd   `cmd:"" help:"List the codes that are good still, without the codes."`
-	Revoke inviteRevokeCmd `cmd:"" help:"Make a code good for nothing."`
+	New    inviteNewCmd    `cmd:"" default:"withargs" help:"Create and print a code for one account."`
+	List   inviteListCmd   `cmd:"" help:"List the valid invites, without their codes."`
+	Revoke inviteRevokeCmd `cmd:"" help:"Revoke an invite."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatInviteCmd) Help() string {
-	return `A code is shown once: only its hash is stored. Who has it makes an account with it, once.
+	return `A code is shown once: only its hash is stored. Its holder registers one account with it.
 
 Examples:
 
@@ -27,8 +27,8 @@ Examples:
 }
 
 type inviteNewCmd struct {
-	For  span `default:"7d" placeholder:"TIME" help:"How long it is good: 12h, 7d, 2w; 0 is for ever."`
-	JSON bool `name:"json" help:"Write the code and what is known of it as JSON."`
+	For  span `default:"7d" placeholder:"TIME" help:"Validity: 12h, 7d, 2w; 0 is for ever."`
+	JSON bool `name:"json" help:"Write the code and the invite as JSON."`
 }
 
 // Run implements the command.
@@ -45,7 +45,7 @@ func (c *inviteNewCmd) Run(t *terminal, i *chatInviteCmd) error {
 			}{code, invite})
 		}
 		fmt.Fprintln(t.out, code)
-		fmt.Fprintf(t.err, "weir: good for one account, %s; it can't be shown again\n", untilText(invite.Until))
+		fmt.Fprintf(t.err, "weir: valid for one account, %s; the code cannot be shown again\n", untilText(invite.Until))
 		return nil
 	})
 }
@@ -68,13 +68,13 @@ func (c *inviteListCmd) Run(t *terminal, i *chatInviteCmd) error {
 		for _, v := range invites {
 			rows = append(rows, []string{v.ID, timeCell(v.Created), untilText(v.Until), v.By})
 		}
-		writeTable(t.out, []column{{title: "invite"}, {title: "made"}, {title: "good"}, {title: "by"}}, rows, 0, nil)
+		writeTable(t.out, []column{{title: "invite"}, {title: "created"}, {title: "valid"}, {title: "by"}}, rows, 0, nil)
 		return nil
 	})
 }
 
 type inviteRevokeCmd struct {
-	ID string `arg:"" help:"As weir chat invite list shows it."`
+	ID string `arg:"" help:"The ID, as weir chat invite list shows it."`
 }
 
 // Run implements the command.

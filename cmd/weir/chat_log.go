@@ -12,20 +12,20 @@ import (
 	"weir/chat/log"
 )
 
-// chatLogCmd holds the commands about rooms' logs.
+// chatLogCmd has the commands for rooms' logs.
 type chatLogCmd struct {
-	Check  chatLogCheckCmd  `cmd:"" help:"Read all of a log and say what is wrong with it."`
-	Repair chatLogRepairCmd `cmd:"" help:"Take what is damaged out of a log, and keep it beside."`
-	Stat   chatLogStatCmd   `cmd:"" help:"Say what a log holds."`
+	Check  chatLogCheckCmd  `cmd:"" help:"Check every line of a log."`
+	Repair chatLogRepairCmd `cmd:"" help:"Remove damaged bytes from a log, and keep a copy of them."`
+	Stat   chatLogStatCmd   `cmd:"" help:"Show the size and age of logs."`
 }
 
-// logFolders is what each of these commands is about.
+// logFolders names the logs that a command works on.
 type logFolders struct {
-	Folder []string `arg:"" help:"A chat's data folder, all of whose logs are meant, or the folder of one room."`
-	JSON   bool     `help:"Print one JSON array, an element a log."`
+	Folder []string `arg:"" help:"A chat's data directory, for all of its logs, or the folder of one room."`
+	JSON   bool     `help:"Print a JSON array with an element per log."`
 }
 
-// rooms returns the folders of the logs meant.
+// rooms returns the folders of the logs.
 func (f *logFolders) rooms() ([]string, error) {
 	var all []string
 	for _, folder := range f.Folder {
@@ -58,12 +58,13 @@ func roomsOf(folder string) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, usageError{fmt.Errorf("%s has no log: name a chat's data folder, with rooms in it, or the folder of one room", folder)}
+		return nil, usageError{fmt.Errorf("%s contains no log: name a chat's data directory, or the folder of one room", folder)}
 	}
 	return all, nil
 }
 
-// escapeGlob makes a pattern of a name that may have '[', '*' or '?' in it, as rooms' folders may.
+// escapeGlob returns the pattern that matches a name only; folders of rooms may contain '[', '*'
+// and '?'.
 func escapeGlob(name string) string {
 	var b []byte
 	for i := range len(name) {
@@ -76,13 +77,13 @@ func escapeGlob(name string) string {
 	return string(b)
 }
 
-// roomReport is a log as a program reads it.
+// roomReport is the JSON form of a log's state.
 type roomReport struct {
 	Folder string `json:"folder"`
 	*log.Report
 }
 
-// inspect reads the logs meant, one after the other, and calls each with what it finds.
+// inspect reads the logs one after the other, and calls each with the report of each.
 func (f *logFolders) inspect(ctx context.Context, each func(roomReport)) error {
 	rooms, err := f.rooms()
 	if err != nil {
@@ -105,8 +106,7 @@ type chatLogCheckCmd struct{ logFolders }
 
 // Help is the long part of the command's help.
 func (c *chatLogCheckCmd) Help() string {
-	return `Every line's checksum and place are looked at. Nothing is changed, so a server may be at work, and a backup can be checked.
-Exits with 1 if there is a fault.
+	return `Verifies the checksum and the position of every line. It changes nothing: a server may run meanwhile, and a backup can be checked.
 
 Example:
 
@@ -135,7 +135,7 @@ func (c *chatLogCheckCmd) Run(ctx context.Context, t *terminal) error {
 		fmt.Fprintf(t.out, "logs: %d, messages: %d, faults: %d\n", len(reports), lines, faults)
 	}
 	if err == nil && faults > 0 {
-		return fmt.Errorf("faults were found: %d; weir chat log repair takes out what can't be read", faults)
+		return fmt.Errorf("faults were found: %d; weir chat log repair removes the unreadable bytes", faults)
 	}
 	return err
 }
@@ -144,16 +144,14 @@ type chatLogRepairCmd struct{ logFolders }
 
 // Help is the long part of the command's help.
 func (c *chatLogRepairCmd) Help() string {
-	return `A torn tail is cut, as a server does when it begins. Bytes that belong to no whole message are taken out; messages keep their
-place, and what a damaged file held is kept beside it as *.damaged (delete that when you don't need it: a message that is
-redacted later stays in it). A server may be at work meanwhile.
+	return `Cuts a torn tail, as a server does when it starts, and removes bytes that belong to no complete message. Messages keep their position. A damaged file is kept as *.damaged; delete it when it is no longer needed, because a message that is redacted later stays in it. A server may run meanwhile.
 
 Example:
 
   weir chat log repair '/var/lib/weir-chat/rooms/#family'`
 }
 
-// repaired is what was done to a log, as a program reads it.
+// repaired is the JSON form of a repair.
 type repaired struct {
 	Folder   string         `json:"folder"`
 	Recovery log.Recovery   `json:"recovery"`
@@ -206,10 +204,10 @@ func (r repaired) print(t *terminal) {
 		}
 	}
 	say(r.Recovery.Lost, "%d acknowledged bytes are missing from the end of the files", r.Recovery.Lost)
-	say(r.Recovery.Kept, "%d bytes of whole messages behind the last acknowledged one are kept", r.Recovery.Kept)
-	say(r.Recovery.Cut, "a torn tail of %d bytes is cut at %d", r.Recovery.Cut, r.Recovery.At)
+	say(r.Recovery.Kept, "%d bytes of complete messages after the last acknowledged one were kept", r.Recovery.Kept)
+	say(r.Recovery.Cut, "a torn tail of %d bytes was cut at %d", r.Recovery.Cut, r.Recovery.At)
 	for _, s := range r.Segments {
-		say(1, "%d bytes are taken out of the segment %d, which is kept as %s", s.Lost, s.Segment, filepath.Base(s.Kept))
+		say(1, "%d bytes were removed from segment %d; the damaged file is kept as %s", s.Lost, s.Segment, filepath.Base(s.Kept))
 	}
 	if !did {
 		fmt.Fprintf(t.out, "%s: nothing to repair\n", r.Folder)
@@ -244,7 +242,7 @@ func (c *chatLogStatCmd) Run(ctx context.Context, t *terminal) error {
 	return nil
 }
 
-// day is a message's time in a table.
+// day formats a message's time for a table. The zero time is "-".
 func day(at time.Time) string {
 	if at.IsZero() {
 		return "-"

@@ -61,7 +61,7 @@ func TestChatLogRepair(t *testing.T) {
 	data := chatVectors(t, map[string]string{"rooms/#good": "plain", "rooms/#bad": "corrupt", "rooms/#torn": "torn"})
 	repair := chatLogRepairCmd{logFolders{Folder: []string{data}}}
 	text, err := printed(t, func(out *terminal) error { return repair.Run(t.Context(), out) })
-	for _, want := range []string{"#good: nothing to repair", "#bad: 137 bytes are taken out of the segment 0, which is kept as 0", "#torn: a torn tail of 134 bytes is cut at 245"} {
+	for _, want := range []string{"#good: nothing to repair", "#bad: 137 bytes were removed from segment 0; the damaged file is kept as 0", "#torn: a torn tail of 134 bytes was cut at 245"} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%v, no %q in\n%s", err, want, text)
 		}

@@ -26,17 +26,16 @@ type chatRoomCmd struct {
 	chatData
 
 	List   roomListCmd   `cmd:"" help:"List the rooms; example: weir chat room list --data chat"`
-	Show   roomShowCmd   `cmd:"" help:"Say all of a room; example: weir chat room show '#garden' --data chat"`
-	Topic  roomTopicCmd  `cmd:"" help:"Give a room another topic."`
-	Key    roomKeyCmd    `cmd:"" help:"Let only those in who know a word."`
+	Show   roomShowCmd   `cmd:"" help:"Show the state of a room; example: weir chat room show '#garden' --data chat"`
+	Topic  roomTopicCmd  `cmd:"" help:"Change the topic of a room."`
+	Key    roomKeyCmd    `cmd:"" help:"Set or remove the key of a room."`
 	Op     roomOpCmd     `cmd:"" help:"Make an account an operator of a room; example: weir chat room op '#garden' ann --data chat"`
 	Delete roomDeleteCmd `cmd:"" help:"Delete a room with all its messages."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatRoomCmd) Help() string {
-	return `A server that runs on the data directory is asked to change a room, and those in it hear of it; otherwise the files are changed. Run it as
-the user that the server runs as.
+	return `A running server makes the change and notifies the members; without one, the files are changed. Run these commands as the user of the server.
 
 Examples:
 
@@ -47,16 +46,16 @@ Examples:
   weir chat room delete '#old' --data chat`
 }
 
-// roomEntry is a room as a program reads it.
+// roomEntry is the JSON form of a room.
 type roomEntry struct {
 	chat.RoomState
 	Folder string    `json:"folder"` // in the data directory
-	ID     string    `json:"id"`     // its messages' ids begin with it
+	ID     string    `json:"id"`     // prefix of the IDs of its messages
 	Bytes  int64     `json:"bytes"`  // of its messages
 	Oldest time.Time `json:"oldest,omitzero"`
 	Newest time.Time `json:"newest,omitzero"`
 
-	Live *host.Live `json:"live,omitempty"` // what only a server that runs knows; only of one room
+	Live *host.Live `json:"live,omitempty"` // known only to a running server; only in "room show"
 }
 
 // readRoom reads a room's files.
@@ -67,7 +66,7 @@ func readRoom(dir string, room data.Room) (e roomEntry, err error) {
 	e.Folder = room.Path
 	l, err := log.Open(filepath.Join(dir, filepath.FromSlash(room.Path)), log.Options{ReadOnly: true})
 	if errors.Is(err, os.ErrNotExist) {
-		return e, nil // it is being made
+		return e, nil // its log is being created
 	}
 	if err != nil {
 		return e, err
@@ -85,15 +84,15 @@ func readRoom(dir string, room data.Room) (e roomEntry, err error) {
 	if err == nil {
 		e.Oldest = oldest.Time()
 	} else if errors.Is(err, io.EOF) {
-		err = nil // all was removed meanwhile
+		err = nil // the messages were removed meanwhile
 	}
 	return e, err
 }
 
-// rankNames are irc.RoomRanks for people.
+// rankNames replaces the letters of irc.RoomRanks by words.
 var rankNames = strings.NewReplacer("o", "operator ", "v", "voice")
 
-// operators are the accounts that are operators of a room.
+// operators returns the accounts that are operators of a room.
 func (e *roomEntry) operators() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
 		if strings.Contains(e.Ranks[name], "o") {
@@ -111,7 +110,7 @@ type roomListCmd struct {
 func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) error {
 	all, err := data.List(u.Data)
 	if _, wrong := os.Stat(filepath.Join(u.Data, "lock")); wrong == nil && errors.Is(err, data.ErrNone) {
-		err = nil // a chat where nobody has spoken yet
+		err = nil // a chat without messages
 	}
 	if err != nil {
 		return err
@@ -139,15 +138,15 @@ func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	return nil
 }
 
-// roomArg is the room that a command is about.
+// roomArg names the room that a command works on.
 type roomArg struct {
-	Room string `arg:"" help:"The room's name, such as '#garden' (in quotation marks: for a shell # begins a comment)."`
+	Room string `arg:"" help:"The room's name, such as '#garden' (quoted, because # starts a comment in a shell)."`
 }
 
 func (a roomArg) find() (data.Room, error) {
 	room, err := data.Named(a.Room)
 	if err == nil && room.Direct {
-		err = fmt.Errorf("%s is no room, but what two say to each other", a.Room)
+		err = fmt.Errorf("%s is a direct conversation of two accounts, not a room", a.Room)
 	}
 	if err != nil {
 		return room, usageError{err}
@@ -179,7 +178,7 @@ func (c *roomShowCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	if c.JSON {
 		return t.json(e)
 	}
-	rows := [][]string{{"room", e.Name}, {"made", timeCell(e.CreatedAt)}, {"topic", first(e.Topic, "-")}, {"by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
+	rows := [][]string{{"room", e.Name}, {"created", timeCell(e.CreatedAt)}, {"topic", first(e.Topic, "-")}, {"topic by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
 		{"folder", e.Folder}, {"bytes", strconv.FormatInt(e.Bytes, 10)}, {"oldest message", timeCell(e.Oldest)}, {"last message", timeCell(e.Newest)}}
 	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
 		rows = append(rows, []string{"rank of " + name, rankNames.Replace(e.Ranks[name])})
@@ -194,7 +193,7 @@ func (c *roomShowCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	return nil
 }
 
-// plain is what somebody in the chat has written, without what a terminal would take for commands.
+// plain removes control characters from users' text, which a terminal would interpret.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -204,7 +203,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// liveRows are what a server that runs says of a room.
+// liveRows returns the part of a room's state that only a running server knows.
 func liveRows(live *host.Live) (rows [][]string) {
 	if live == nil {
 		return nil
@@ -216,17 +215,17 @@ func liveRows(live *host.Live) (rows [][]string) {
 	if text, _ := live.KeptBytes.MarshalText(); live.KeptBytes > 0 {
 		bytes = string(text)
 	}
-	rows = append(rows, []string{"messages kept", age + ", " + bytes})
+	rows = append(rows, []string{"retention", age + ", " + bytes})
 	for _, m := range live.Members {
-		rows = append(rows, []string{"here", m.Nick + " " + rankNames.Replace(m.Ranks)})
+		rows = append(rows, []string{"member", m.Nick + " " + rankNames.Replace(m.Ranks)})
 	}
 	return rows
 }
 
-// administer has rooms changed, by the server that runs or in the files.
+// administer calls f with access to the rooms: through the running server, or to their files.
 func (u *chatRoomCmd) administer(f func(*host.Admin) error) error {
 	if _, err := os.Stat(u.Data); err != nil {
-		return fmt.Errorf("%w: --data names the folder of a chat", err)
+		return fmt.Errorf("%w: name the data directory of a chat by --data", err)
 	}
 	a, err := host.OpenAdmin(u.Data)
 	if err != nil {
@@ -265,12 +264,12 @@ func (c *roomTopicCmd) Run(ctx context.Context, u *chatRoomCmd) error {
 type roomKeyCmd struct {
 	roomArg
 
-	Word string `arg:"" help:"The word; '' for none, so that everybody may come in."`
+	Word string `arg:"" help:"The key; '' for none, so that any client may join."`
 }
 
 // Help is the long part of the command's help.
 func (c *roomKeyCmd) Help() string {
-	return `Who is in the room stays, and sees the word. Operators of the room come in without it.
+	return `Members stay, and see the new key. Operators of the room join without it.
 
 Examples:
 
@@ -287,13 +286,13 @@ type roomOpCmd struct {
 	roomArg
 
 	Account string `arg:"" help:"The account's name."`
-	Voice   bool   `help:"Not an operator, but one who may speak while the room is moderated."`
-	Remove  bool   `help:"Take the rank away instead."`
+	Voice   bool   `help:"Give voice instead, the right to speak while the room is moderated."`
+	Remove  bool   `help:"Remove the rank instead."`
 }
 
 // Help is the long part of the command's help.
 func (c *roomOpCmd) Help() string {
-	return `The account has the rank whenever it is in the room; it need not be there now.
+	return `The account gets the rank whenever it joins the room; it need not be a member now.
 
 Examples:
 
@@ -317,13 +316,12 @@ func (c *roomOpCmd) Run(ctx context.Context, u *chatRoomCmd) error {
 type roomDeleteCmd struct {
 	roomArg
 
-	Yes bool `help:"Do not ask."`
+	Yes bool `help:"Do not ask for confirmation."`
 }
 
 // Help is the long part of the command's help.
 func (c *roomDeleteCmd) Help() string {
-	return `Its messages are gone then: only a backup brings them back. It asks for the room's name once more, on a terminal or from standard input,
-unless --yes is given.
+	return `Deletes the room with its messages; only a backup brings them back. Asks for the room's name, on a terminal or from standard input, unless --yes is given.
 
 Examples:
 
@@ -338,15 +336,15 @@ func (c *roomDeleteCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) er
 		return err
 	}
 	if !c.Yes {
-		fmt.Fprintf(t.err, "All messages in %s will be gone. Type its name to delete it: ", room.Name)
+		fmt.Fprintf(t.err, "This deletes all messages in %s. Type its name to confirm: ", room.Name)
 		line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 		if again, err := data.Named(strings.TrimSpace(line)); err != nil || again.Path != room.Path {
-			return errors.New("that is another name: nothing was deleted")
+			return errors.New("the names differ: nothing was deleted")
 		}
 	}
 	if err := u.administer(func(a *host.Admin) error { return a.DeleteRoom(ctx, room.Name) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "%s is deleted\n", room.Name)
+	fmt.Fprintf(t.out, "deleted %s\n", room.Name)
 	return nil
 }

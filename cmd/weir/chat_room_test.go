@@ -112,11 +112,11 @@ func TestChatRoom(t *testing.T) {
 	fmt.Fprint(bob, "TOPIC #Garden :\x1b]0;taken over\aRoses\u009b2J\r\nMODE #Garden +b \x1b[31m!*@*\r\nPING :hostile\r\n")
 	hear(t, bob, ":hostile")
 	if out := do("", "room", "show", "#garden") + do("", "room", "list"); strings.ContainsAny(out, "\x1b\a\u009b") || !strings.Contains(out, "taken overRoses2J") {
-		t.Errorf("a terminal is told %q", out)
+		t.Errorf("a terminal is sent %q", out)
 	}
 	do("", "room", "topic", "#garden", "Roses")
 	do("", "room", "op", "#garden", "Ann")
-	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "here             bob operator\n") || !strings.Contains(out, "messages kept    for ever, all") {
+	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "member           bob operator\n") || !strings.Contains(out, "retention        for ever, all") {
 		t.Errorf("while bob is there the room is shown as\n%s", out)
 	}
 	h.stop(t)
@@ -153,7 +153,7 @@ func TestChatRoom(t *testing.T) {
 		{"", []string{"room", "show", "#none"}, "there is no such room: #none", 1},
 		{"", []string{"room", "show", "ann,bob"}, "what two say to each other", 2},
 		{"", []string{"room", "topic", "garden", "x"}, "not a name of a room", 2},
-		{"", []string{"room", "op", "#garden", "nobody"}, "there is no account \"nobody\"", 1},
+		{"", []string{"room", "op", "#garden", "unknown"}, "there is no account \"unknown\"", 1},
 		{"#gardens\n", []string{"room", "delete", "#garden"}, "nothing was deleted", 1},
 	} {
 		if _, failed, code := chatCommand(t, dir, c.in, c.args...); code != c.code || !strings.Contains(failed, c.want) {
@@ -194,9 +194,9 @@ func TestChatServeChecksItsConfiguration(t *testing.T) {
 		args       []string
 		code       int
 	}{
-		{"data = \"chat\"\n", "the configuration is right", nil, 0},
+		{"data = \"chat\"\n", "the configuration is valid", nil, 0},
 		{"data = \"chat\"\nlimits.rooms = 0\nlimits.replay = 1000000\n", config + ":3:1: limits.replay: 1000000 is not", nil, 2},
-		{"data = \"chat\"\nlimits.replay = 1000000\n", "the configuration is right", []string{"--replay", "10"}, 0},
+		{"data = \"chat\"\nlimits.replay = 1000000\n", "the configuration is valid", []string{"--replay", "10"}, 0},
 		{"", "there is no data directory", nil, 2},
 	} {
 		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {

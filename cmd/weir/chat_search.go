@@ -12,15 +12,14 @@ import (
 type chatSearchCmd struct {
 	chatData
 
-	Query []string `arg:"" help:"Words, \"phrases\", sail* for a beginning, from:nick, in:#room, after:DAY, before:DAY, and -word behind a -- for one that must not be there."`
-	Limit int      `default:"20" help:"At most so many messages, 1 to 500, the newest."`
-	JSON  bool     `name:"json" help:"Write the messages as JSON; \\u0002 and \\u0003 are around what was found."`
+	Query []string `arg:"" help:"Words, \"phrases\", sail* for a prefix, from:nick, in:#room, after:DAY, before:DAY; after --, -word excludes a word."`
+	Limit int      `default:"20" help:"Number of messages, 1 to 500; the newest are shown."`
+	JSON  bool     `name:"json" help:"Write the messages as JSON; \\u0002 and \\u0003 surround each match."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatSearchCmd) Help() string {
-	return `Brings the index (DIR/index, which may be deleted) up to date, then searches all rooms and conversations. A server may be at work.
-The newest message comes last. Days are UTC.
+	return `Updates the index (DIR/index, which may be deleted), then searches all rooms and direct conversations. A server may run meanwhile. The newest message comes last. Days are UTC.
 
 Examples:
 
@@ -37,7 +36,7 @@ func (c *chatSearchCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usageError{err}
 	}
-	// no index is made in a folder that was named by mistake
+	// creates no index in a folder that was named by mistake
 	if _, err := data.List(c.Data); err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (c *chatSearchCmd) Run(ctx context.Context, t *terminal) error {
 		fmt.Fprintf(t.out, "%s %s <%s> %s\n", r.Time.Format("2006-01-02 15:04"), r.Room, r.Nick, marks.Replace(r.Snippet))
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(t.err, "weir: nothing was found")
+		fmt.Fprintln(t.err, "weir: no message matches")
 	}
 	return nil
 }

@@ -11,31 +11,30 @@ import (
 type chatServeCmd struct {
 	chatFlags
 
-	Config string `type:"path" placeholder:"FILE" help:"A TOML file that says all of this and more; flags win over it."`
-	Check  bool   `help:"Only say whether the configuration is right, and what is wrong with it."`
+	Config string `type:"path" placeholder:"FILE" help:"A TOML file with these settings and more; flags take precedence."`
+	Check  bool   `help:"Check the configuration and exit."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatServeCmd) Help() string {
-	return `What is said is on the disk before anybody sees it: nothing that was acknowledged is lost when the server is killed. Nothing but the data
-directory has to be said. Accounts are made by weir chat user add and weir chat invite, while it runs or not.
+	return `Durable before delivered: a message is on the disk before any client receives it, so that nothing that was acknowledged is lost when the server is killed. Only --data is needed. weir chat user add and weir chat invite create accounts, while the server runs or not.
+
+When the configuration file changes, or on SIGHUP, the server reads it again, and every connection stays. An invalid file is rejected, and the running configuration stays in effect. The log names changes that take effect at the next start only, such as those of addresses.
+
+On SIGUSR2, or by weir chat upgrade, the program at this one's path takes over without a connection being dropped.
+
+SIGTERM and Ctrl-C stop the server: it stores what it has received, and gives slow clients 5 seconds. A second signal ends that at once.
+
+docs/chat-config.md explains the configuration file.
 
 Examples:
 
   weir chat serve --data chat                          for clients on this machine, on 127.0.0.1:6667
   weir chat serve --data chat --listen :6667           for every client that reaches this machine, in clear text
-  weir chat serve --data chat --tls-self               and by TLS, on :6697, with a certificate of its own
-  weir chat serve --data chat --web 127.0.0.1:8080     and a page for browsers, at http://127.0.0.1:8080/
-  weir chat serve --config weir.toml                   as a file says; docs/chat-config.md explains it
-  weir chat serve --config weir.toml --check
-
-When the file changes, or on SIGHUP, it is read again and holds from then on, and every connection stays; a wrong file is refused, and what
-holds goes on to. What a change cannot reach before the next start, such as addresses, is said in the log.
-
-SIGUSR2, or weir chat upgrade, has the program that stands at this one's path now go on instead, without a connection being dropped.
-
-SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
-A second signal ends that at once.`
+  weir chat serve --data chat --tls-self               also by TLS, on :6697, with a self-signed certificate
+  weir chat serve --data chat --web 127.0.0.1:8080     also a page for browsers, at http://127.0.0.1:8080/
+  weir chat serve --config weir.toml                   by a configuration file
+  weir chat serve --config weir.toml --check`
 }
 
 // Run implements the command.
@@ -46,7 +45,7 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 		return usageError{err}
 	}
 	if c.Check {
-		fmt.Fprintln(t.out, "the configuration is right")
+		fmt.Fprintln(t.out, "the configuration is valid")
 		return nil
 	}
 	events := host.Events{Output: t.err}
@@ -59,10 +58,10 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	defer onSecond(ctx, func() {})() // the process ends; a program that follows it goes on
+	defer onSecond(ctx, func() {})() // the process exits; its successor goes on
 	return k.Keep(ctx, h)
 }
 
-// errNotDone is what is said when a second signal ends a stop that hangs. What a chat has
-// acknowledged is on the disk all the same.
-var errNotDone = errors.New("what was under way was not done")
+// errNotDone is the error of a stop that hangs until a second signal. The messages that a chat has
+// acknowledged are on the disk by then.
+var errNotDone = errors.New("unfinished work was abandoned")

@@ -2,42 +2,42 @@ package main
 
 import "weir/chat/host"
 
-// chatFlags are what of a chat's configuration can be said by flags. What is not said is empty, so
-// that the file's value holds, or the default.
+// chatFlags are the settings of a chat's configuration that have flags. A zero value leaves the
+// setting to the configuration file, or to its default.
 type chatFlags struct {
-	Data   string   `type:"path" placeholder:"DIR" help:"The data directory, which is made if it is not there."`
-	Listen []string `placeholder:"HOST:PORT" help:"Where to listen; :6667 is every address of this machine. 127.0.0.1:6667 when not said; may be said several times."`
+	Data   string   `type:"path" placeholder:"DIR" help:"The data directory; created if it does not exist."`
+	Listen []string `placeholder:"HOST:PORT" help:"Address to listen on (127.0.0.1:6667); :6667 is every address of this machine. May be repeated."`
 	Way    string   `name:"run" predictor:"chatmodel" placeholder:"MODEL" help:"Concurrency model of the connections: loop, goroutine, pool or coroutine (default: loop on Linux, goroutine elsewhere)."`
-	Loops  int      `placeholder:"N" help:"Event loops, for loop and coroutine (1)."`
+	Loops  int      `placeholder:"N" help:"Number of event loops, for loop and coroutine (1)."`
 
-	TLS     []string `name:"tls" placeholder:"HOST:PORT" help:"Where to listen for clients by TLS, which needs a certificate (:6697); may be said several times."`
-	TLSCert string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"The certificate, PEM; read again when it changes. The configuration's file can have it obtained by ACME instead."`
+	TLS     []string `name:"tls" placeholder:"HOST:PORT" help:"Address to listen on by TLS, which needs a certificate (:6697). May be repeated."`
+	TLSCert string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"The certificate, PEM; read again when it changes. The configuration file can use ACME instead."`
 	TLSKey  string   `name:"tls-key" type:"path" placeholder:"FILE" help:"Its key, PEM."`
-	TLSSelf bool     `name:"tls-self" help:"Use a certificate of the server's own, which is made once in the data directory; clients have to be told its fingerprint."`
-	Proxy   []string `placeholder:"ADDR" help:"Addresses or networks of proxies, whose connections begin by a header of the PROXY protocol; may be said several times."`
+	TLSSelf bool     `name:"tls-self" help:"Use a self-signed certificate, created once in the data directory; clients need its fingerprint, which the log names."`
+	Proxy   []string `placeholder:"ADDR" help:"Addresses or networks of trusted proxies, whose connections start with a PROXY protocol header. May be repeated."`
 
 	Name         string `placeholder:"NAME" help:"The server's name (weir.chat)."`
 	Network      string `placeholder:"NAME" help:"The network's name, as clients show it (Weir)."`
-	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"What those who come in are told first."`
-	Registration string `placeholder:"POLICY" help:"Who may make an account for himself: invite (who has one), open (everybody) or off."`
-	LoginOnly    bool   `help:"Let only accounts in."`
-	Prompt       bool   `help:"Tell what is said in a large room at once, and not up to 5 ms later together with more: for latency, at the cost of CPU."`
-	Flood        *int   `placeholder:"N" help:"Commands a second of an account or address, ten times as many at once; 0 is no limit (10). Guests on this machine have none."`
-	Replay       int    `placeholder:"N" help:"Lines that a client without chathistory is shown at most, of what it missed in a room (500)."`
-	Connections  int    `placeholder:"N" help:"Connections at once (10000)."`
+	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"The message of the day, sent to every client that connects."`
+	Registration string `placeholder:"POLICY" help:"Who may register an account: invite (holders of an invite code), open (any client) or off."`
+	LoginOnly    bool   `help:"Reject clients without an account."`
+	Prompt       bool   `help:"Deliver at once instead of coalescing for up to 5 ms (lower latency, more CPU)."`
+	Flood        *int   `placeholder:"N" help:"Flood limit: commands per second of an account or address, with bursts of ten times as many; 0 is no limit (10). Guests on this machine have none."`
+	Replay       int    `placeholder:"N" help:"Replay limit: lines per room that a client without chathistory receives of what it missed (500)."`
+	Connections  int    `placeholder:"N" help:"Most connections at once (10000)."`
 
-	Web     []string `placeholder:"HOST:PORT" help:"Where to serve the chat's web page too, and IRC over WebSocket at /irc. Without it there is none."`
-	Hosts   []string `name:"web-host" placeholder:"NAME" help:"Names that browsers reach the page by, such as that of a proxy in front; localhost, addresses and the server's own name need none."`
-	Origins []string `name:"web-origin" placeholder:"HOST" help:"Hosts whose pages may connect by WebSocket, beside the page's own; such as *.example.org."`
+	Web     []string `placeholder:"HOST:PORT" help:"Address of the web page, with IRC over WebSocket at /irc (default: none)."`
+	Hosts   []string `name:"web-host" placeholder:"NAME" help:"Further host names of the page, such as that of a reverse proxy; localhost, IP addresses and the name of the server are known."`
+	Origins []string `name:"web-origin" placeholder:"HOST" help:"Further origins that may connect by WebSocket, such as *.example.org."`
 
-	Metrics   string `placeholder:"HOST:PORT" help:"Where to tell how the server is: /metrics for Prometheus, /healthz and /readyz. Without it, nowhere."`
-	LogFormat string `placeholder:"FORMAT" enum:",text,json" default:"" help:"Format of the log: text or json (text). It holds no message's text."`
+	Metrics   string `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, /healthz and /readyz (default: none)."`
+	LogFormat string `placeholder:"FORMAT" enum:",text,json" default:"" help:"Format of the log: text or json (text). It contains no text of messages."`
 	LogLevel  string `placeholder:"LEVEL" help:"Least severity that is logged: debug, info, warn or error (info)."`
 
 	OldLog string `name:"log" hidden:"" old:"--log-format" placeholder:"FORMAT"`
 }
 
-// flags are those that were given.
+// flags returns the flags of the command line, each with the setting that it changes.
 func (c *chatFlags) flags() []host.Flag {
 	var given []host.Flag
 	for _, f := range []struct {

@@ -19,23 +19,22 @@ import (
 type chatUpgradeCmd struct {
 	chatData
 
-	Timeout time.Duration `default:"2m" help:"How long to wait for the outcome."`
+	Timeout time.Duration `default:"2m" help:"Longest wait for the outcome."`
 	JSON    bool          `name:"json" help:"Write the outcome as JSON."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatUpgradeCmd) Help() string {
-	return `Has the server that runs be followed by the program that stands at its path now, started with the arguments that it was started with, and
-says how that went. Clients in clear text, those behind a proxy too, keep their connections and notice nothing. Clients by TLS and those of
-the web page are told to connect again; they miss nothing. When the new program cannot take over, the server goes on as if nothing was.
-SIGUSR2 asks for the same. Under systemd the service is of Type=notify, and ExecReload= may be this command. Linux only.
+	return `The running server starts the program at its path with its own arguments, hands over to it, and exits. This command reports the outcome. Clients in clear text, also those behind a proxy, keep their connections and notice nothing. Clients by TLS and those of the web page are asked to reconnect, and miss nothing. If the new program cannot take over, the old one goes on.
+
+SIGUSR2 does the same. Under systemd, use Type=notify; ExecReload= may be this command. Linux only.
 
 Example:
 
   weir chat upgrade --data chat`
 }
 
-// lookEvery is how often the outcome is looked for.
+// lookEvery is the interval of the polls for the outcome.
 const lookEvery = 20 * time.Millisecond
 
 // Run implements the command.
@@ -44,9 +43,9 @@ func (c *chatUpgradeCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	before, _ := upgrade.Last(c.Data) // one that cannot be read is none
+	before, _ := upgrade.Last(c.Data) // an unreadable outcome counts as none
 	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
-		return fmt.Errorf("the server of %s, process %d, cannot be asked: %w: start it, or be its user", c.Data, pid, err)
+		return fmt.Errorf("cannot signal the server of %s, process %d: %w: start the server, or run this command as its user", c.Data, pid, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -57,40 +56,41 @@ func (c *chatUpgradeCmd) Run(ctx context.Context, t *terminal) error {
 	if c.JSON {
 		err = t.json(o)
 	} else if o.Error == "" {
-		fmt.Fprintf(t.out, "process %d serves now: %d connections kept, %d closed and told to connect again\n", o.PID, o.Kept, o.Closed)
+		fmt.Fprintf(t.out, "process %d serves now: %d connections kept, %d closed with a request to reconnect\n", o.PID, o.Kept, o.Closed)
 	}
 	if o.Error != "" {
-		err = errors.Join(err, errors.New("not upgraded, the server goes on: "+o.Error))
+		err = errors.Join(err, errors.New("not upgraded; the old process goes on: "+o.Error))
 	}
 	return err
 }
 
-// outcome waits for an outcome other than the one before.
+// outcome waits until there is another outcome than the one before.
 func (c *chatUpgradeCmd) outcome(ctx context.Context, pid int, before upgrade.Outcome) (upgrade.Outcome, error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		alive := syscall.Kill(pid, 0) != syscall.ESRCH // asked first: a server tells before it ends
+		// before the outcome is read: a server writes it before it exits
+		alive := syscall.Kill(pid, 0) != syscall.ESRCH
 		o, err := upgrade.Last(c.Data)
 		if err != nil || !o.At.Equal(before.At) {
 			return o, err
 		}
 		if !alive {
-			return o, fmt.Errorf("the server, process %d, ended without a word: its log may say why", pid)
+			return o, fmt.Errorf("the server, process %d, exited without an outcome: see its log", pid)
 		}
 		select {
 		case <-ctx.Done():
-			return o, errors.New("the server says nothing: it is of a version that cannot be upgraded, or very busy; its log may say more")
+			return o, errors.New("the server did not answer: its version cannot be upgraded, or it is very busy; see its log")
 		case <-tick.C:
 		}
 	}
 }
 
-// heirVariable tells a program that it was started to take over: its value is the process that has
-// started it.
+// heirVariable is the environment variable of a program that was started to take over. Its value is
+// the ID of the process that started it.
 const heirVariable = "WEIR_HEIR_OF"
 
-// predecessor is the server that has started this process to take over, nil if none has.
+// predecessor returns the server that started this process to take over, and nil without one.
 func predecessor() (*upgrade.Predecessor, error) {
 	by := os.Getenv(heirVariable)
 	os.Unsetenv(heirVariable) // for the programs that this one starts
@@ -100,17 +100,17 @@ func predecessor() (*upgrade.Predecessor, error) {
 	return upgrade.Inherited()
 }
 
-// heir is the command that starts this program, as it stands at its path now, to take over.
+// heir returns the command that starts the program at this one's path to take over.
 func heir() (*exec.Cmd, error) {
 	if os.Getenv("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid()) && os.Getenv("NOTIFY_SOCKET") == "" {
-		return nil, errors.New("systemd ends a service with its first process: have the unit say Type=notify, restart it once, and then upgrade")
+		return nil, errors.New("systemd stops a service when its first process exits: set Type=notify in the unit, restart the service once, then upgrade")
 	}
-	path, err := exec.LookPath(os.Args[0]) // anew: it may be a link that leads elsewhere now
+	path, err := exec.LookPath(os.Args[0]) // again: a link may lead elsewhere by now
 	if err != nil {
 		path, err = os.Executable()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("where this program is: %w", err)
+		return nil, fmt.Errorf("cannot find the path of this program: %w", err)
 	}
 	cmd := exec.Command(path, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -119,7 +119,7 @@ func heir() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// openChat opens a host, or has it take over from the server that has started this process.
+// openChat opens a host, or takes over from the server that started this process.
 func openChat(c host.Config, e host.Events) (*host.Host, error) {
 	old, err := predecessor()
 	if err != nil {
@@ -146,8 +146,8 @@ func openChat(c host.Config, e host.Events) (*host.Host, error) {
 	return h, nil
 }
 
-// keeper keeps a host running, through reloads and upgrades. It is made before the host, so that no
-// signal ends the process.
+// keeper returns what runs a host through reloads and upgrades. It handles signals from now on, so
+// that none ends the process while the host opens.
 func keeper(source host.Source, e host.Events) (k *host.Keeper, stop func()) {
 	// from the runtime; one signal stands for several meanwhile
 	hangup, usr2 := make(chan os.Signal, 1), make(chan os.Signal, 1)

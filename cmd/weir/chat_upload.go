@@ -14,14 +14,13 @@ import (
 type chatUploadCmd struct {
 	chatData
 
-	List   uploadListCmd   `cmd:"" default:"withargs" help:"List the files, the last shared first, and those that were removed."`
-	Remove uploadRemoveCmd `cmd:"" help:"Remove files: their links lead nowhere from now on, and the same content is not taken again."`
+	List   uploadListCmd   `cmd:"" default:"withargs" help:"List the files, the latest first, and those that were removed."`
+	Remove uploadRemoveCmd `cmd:"" help:"Remove files: their links stop working, and the same content is rejected."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatUploadCmd) Help() string {
-	return `A server may be at work. Who has fetched a file has it, and a browser may show it a week longer. To have a removed file taken again, delete its
-.info file in DIR/uploads.
+	return `A server may run meanwhile. Clients that have fetched a file keep it, and a browser may show it from its cache for a week. To accept a removed file again, delete its .info file in DIR/uploads.
 
 Examples:
 
@@ -31,10 +30,10 @@ Examples:
   weir chat upload remove 9f86d081 --data chat`
 }
 
-// check refuses a folder that was named by mistake.
+// check rejects a folder that does not exist.
 func (c *chatUploadCmd) check() error {
 	if _, err := os.Stat(c.Data); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: --data names the folder of a chat", err)
+		return fmt.Errorf("%w: name the data directory of a chat by --data", err)
 	} else if err != nil {
 		return err
 	}
@@ -74,8 +73,8 @@ func (c *uploadListCmd) Run(t *terminal, u *chatUploadCmd) error {
 }
 
 type uploadRemoveCmd struct {
-	Files []string `arg:"" placeholder:"FILE" help:"Links, or the first digits of their hashes as weir chat upload list shows them."`
-	JSON  bool     `name:"json" help:"Write what was removed as JSON."`
+	Files []string `arg:"" placeholder:"FILE" help:"Links, or the first digits of hashes, as weir chat upload list shows them."`
+	JSON  bool     `name:"json" help:"Write the removed files as JSON."`
 }
 
 // Run implements the command.

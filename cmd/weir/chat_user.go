@@ -12,21 +12,21 @@ import (
 	"weir/chat/account"
 )
 
-// chatData says which chat a command is about.
+// chatData names the chat that a command works on.
 type chatData struct {
 	Data string `name:"data" required:"" placeholder:"DIR" help:"The chat's data directory, as weir chat serve has it."`
 }
 
-// open opens the accounts. Damaged lines are told to the user, and are no reason not to go on.
+// open opens the accounts. Damaged lines are reported and skipped.
 func (d chatData) open(t *terminal) (*account.Store, error) {
 	s, err := account.Open(d.Data, account.Options{Report: func(err error) { fmt.Fprintln(t.err, "weir:", err) }})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: --data names the folder of a chat; weir chat user add makes it", err)
+		return nil, fmt.Errorf("%w: name the data directory of a chat by --data; weir chat user add creates one", err)
 	}
 	return s, err
 }
 
-// with opens the accounts for f and closes them again.
+// with opens the accounts, calls f, and closes them.
 func (d chatData) with(t *terminal, f func(*account.Store) error) error {
 	s, err := d.open(t)
 	if err != nil {
@@ -38,21 +38,20 @@ func (d chatData) with(t *terminal, f func(*account.Store) error) error {
 type chatUserCmd struct {
 	chatData
 
-	Add    userAddCmd    `cmd:"" help:"Make an account; example: weir chat user add ann --role admin --data chat"`
+	Add    userAddCmd    `cmd:"" help:"Create an account; example: weir chat user add ann --role admin --data chat"`
 	List   userListCmd   `cmd:"" help:"List the accounts."`
-	Passwd userPasswdCmd `cmd:"" help:"Give an account another password."`
-	Role   userRoleCmd   `cmd:"" help:"Give an account another role; example: weir chat user role ann operator --data chat"`
-	Cert   userCertCmd   `cmd:"" help:"Let the holder of a client certificate log in as an account."`
+	Passwd userPasswdCmd `cmd:"" help:"Change the password of an account."`
+	Role   userRoleCmd   `cmd:"" help:"Change the role of an account; example: weir chat user role ann operator --data chat"`
+	Cert   userCertCmd   `cmd:"" help:"Register a client certificate for an account."`
 	Remove userRemoveCmd `cmd:"" help:"Remove an account."`
-	Ban    userBanCmd    `cmd:"" help:"Keep out an account, an address, a network or a mask; example: weir chat user ban 192.0.2.0/24 --for 7d --data chat"`
-	Unban  userUnbanCmd  `cmd:"" help:"End a ban."`
+	Ban    userBanCmd    `cmd:"" help:"Ban an account, an address, a network or a mask; example: weir chat user ban 192.0.2.0/24 --for 7d --data chat"`
+	Unban  userUnbanCmd  `cmd:"" help:"Remove a ban."`
 	Bans   userBansCmd   `cmd:"" help:"List the bans."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatUserCmd) Help() string {
-	return `The files of the data directory are changed under a lock, whether a server runs on it or not. A server that runs sees a change at the
-next login, and within a second ends the sessions of who was banned or removed: nothing has to be reloaded.
+	return `Changes the files of the data directory under a lock, whether a server runs on it or not. A running server uses a change at the next login. Within a second it closes the sessions of banned and removed accounts. It needs no reload.
 
 Examples:
 
@@ -64,13 +63,13 @@ Examples:
 
 type userAddCmd struct {
 	Name  string `arg:"" help:"The account's name: a nickname of at most 32 letters, digits and -_[]{}\\|^."`
-	Role  string `default:"member" enum:"member,operator,admin" help:"What it may do: member, operator or admin."`
-	Reuse bool   `help:"Take the name of an account that was removed, and with it its direct messages."`
+	Role  string `default:"member" enum:"member,operator,admin" help:"Role: member, operator (bans, kicks and redacts anywhere) or admin (also changes accounts)."`
+	Reuse bool   `help:"Reuse the name of a removed account, with its direct messages."`
 }
 
 // Help is the long part of the command's help.
 func (c *userAddCmd) Help() string {
-	return `The password is read from the terminal, which does not show it, or from standard input, one line.
+	return `Reads the password from the terminal, without echo, or one line from standard input.
 
 Examples:
 
@@ -84,7 +83,7 @@ func (c *userAddCmd) Run(t *terminal, u *chatUserCmd) error {
 		return usageError{err}
 	}
 	if err := os.Mkdir(u.Data, 0o700); err == nil {
-		fmt.Fprintf(t.err, "weir: made the data directory %s\n", u.Data)
+		fmt.Fprintf(t.err, "weir: created the data directory %s\n", u.Data)
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -96,16 +95,16 @@ func (c *userAddCmd) Run(t *terminal, u *chatUserCmd) error {
 		a, err := s.Add(c.Name, password, account.Role(c.Role), c.Reuse)
 		if err != nil {
 			if errors.Is(err, account.ErrExists) && !c.Reuse && s.Lookup(c.Name) == nil {
-				return fmt.Errorf("%w: --reuse takes it, and its direct messages", err)
+				return fmt.Errorf("%w: --reuse takes the name, with its direct messages", err)
 			}
 			return err
 		}
-		fmt.Fprintf(t.out, "%s is an account now (%s)\n", a.Name, a.Role)
+		fmt.Fprintf(t.out, "created the account %s (%s)\n", a.Name, a.Role)
 		return nil
 	})
 }
 
-// newPassword reads a password that is to be stored; a person types it twice.
+// newPassword reads a new password, on a terminal twice.
 func newPassword(t *terminal) (string, error) {
 	first, err := readPassword(t, os.Stdin)
 	if err != nil {
@@ -114,10 +113,10 @@ func newPassword(t *terminal) (string, error) {
 	if err := account.CheckPassword(string(first)); err != nil || !isTerminal(os.Stdin) {
 		return string(first), err
 	}
-	fmt.Fprint(t.err, "Once more. ")
+	fmt.Fprint(t.err, "Repeat. ")
 	second, err := readPassword(t, os.Stdin)
 	if err == nil && string(second) != string(first) {
-		err = errors.New("the two passwords differ: nothing was changed")
+		err = errors.New("the passwords differ: nothing was changed")
 	}
 	return string(first), err
 }
@@ -129,7 +128,7 @@ type userListCmd struct {
 // userEntry is an account in the list.
 type userEntry struct {
 	*account.Account
-	Password bool `json:"password"` // whether a password opens it
+	Password bool `json:"password"` // whether it has one
 }
 
 // Run implements the command.
@@ -144,12 +143,12 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 		if c.JSON {
 			return t.json(list)
 		}
-		writeTable(t.out, []column{{title: "account"}, {title: "role"}, {title: "since"}, {title: "opened by"}}, rows, 0, nil)
+		writeTable(t.out, []column{{title: "account"}, {title: "role"}, {title: "since"}, {title: "logs in by"}}, rows, 0, nil)
 		return nil
 	})
 }
 
-// openedBy says what lets somebody in as a.
+// openedBy lists the credentials of an account.
 func openedBy(a *account.Account) string {
 	var ways []string
 	if a.Password() {
@@ -164,7 +163,7 @@ func openedBy(a *account.Account) string {
 	return strings.Join(ways, ", ")
 }
 
-// timeCell is a time in a table, to the minute and in the machine's zone; "-" is none.
+// timeCell formats a time for a table, in the local time zone. The zero time is "-".
 func timeCell(at time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -178,7 +177,7 @@ type userPasswdCmd struct {
 
 // Help is the long part of the command's help.
 func (c *userPasswdCmd) Help() string {
-	return `The password is read from the terminal, which does not show it, or from standard input, one line. Who is logged in stays so.
+	return `Reads the password from the terminal, without echo, or one line from standard input. Open sessions of the account stay.
 
 Example:
 
@@ -201,7 +200,7 @@ func (c *userPasswdCmd) Run(t *terminal, u *chatUserCmd) error {
 
 type userRoleCmd struct {
 	Name string `arg:"" help:"The account's name."`
-	Role string `arg:"" enum:"member,operator,admin" help:"member, operator (bans, kicks and redacts anywhere) or admin (changes accounts too)."`
+	Role string `arg:"" enum:"member,operator,admin" help:"member, operator (bans, kicks and redacts anywhere) or admin (also changes accounts)."`
 }
 
 // Run implements the command.
@@ -211,13 +210,13 @@ func (c *userRoleCmd) Run(t *terminal, u *chatUserCmd) error {
 
 type userCertCmd struct {
 	Name        string `arg:"" help:"The account's name."`
-	Fingerprint string `arg:"" help:"SHA-256 of the certificate, 64 hex digits."`
-	Remove      bool   `help:"End that instead."`
+	Fingerprint string `arg:"" help:"SHA-256 fingerprint of the certificate, 64 hex digits."`
+	Remove      bool   `help:"Remove the certificate instead."`
 }
 
 // Help is the long part of the command's help.
 func (c *userCertCmd) Help() string {
-	return `A client that shows this certificate over TLS is let in by SASL EXTERNAL, without a password.
+	return `A client that presents this certificate over TLS logs in by SASL EXTERNAL, without a password.
 
 Example:
 
@@ -236,13 +235,12 @@ func (c *userCertCmd) Run(t *terminal, u *chatUserCmd) error {
 
 type userRemoveCmd struct {
 	Name string `arg:"" help:"The account's name."`
-	Free bool   `help:"Let anybody have the name again, and with it the direct messages."`
+	Free bool   `help:"Free the name: another user may register it, and sees its direct messages."`
 }
 
 // Help is the long part of the command's help.
 func (c *userRemoveCmd) Help() string {
-	return `The name stays taken unless --free is given: direct messages are found by the names of those who wrote them. What the account wrote in
-rooms stays.
+	return `The name stays reserved unless --free is given, because direct messages are stored under the names of the two accounts. Messages in rooms stay.
 
 Example:
 
@@ -254,7 +252,7 @@ func (c *userRemoveCmd) Run(t *terminal, u *chatUserCmd) error {
 	return u.with(t, func(s *account.Store) error { return s.Remove(c.Name, c.Free) })
 }
 
-// span is a length of time for people: Go's durations, and days (7d) and weeks (2w). 0 is for ever.
+// span is a duration as a user writes it: Go's notation, days (7d) or weeks (2w). 0 is for ever.
 type span time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -268,13 +266,13 @@ func (s *span) UnmarshalText(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no length of time such as 45m, 12h, 7d or 2w", text)
+		return fmt.Errorf("%q is not a duration: write, for example, 45m, 12h, 7d or 2w", text)
 	}
 	*s = span(d)
 	return nil
 }
 
-// until is the end of s from now on, zero for never.
+// until returns the time s from now, and the zero time for an endless span.
 func (s span) until() time.Time {
 	if s == 0 {
 		return time.Time{}

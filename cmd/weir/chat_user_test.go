@@ -89,9 +89,9 @@ func TestChatBanAndInvite(t *testing.T) {
 	if list, _, _ := chatCommand(t, dir, "", "user", "bans", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("the bans are %s", list)
 	}
-	printed, told, code := chatCommand(t, dir, "", "invite")
-	if code != 0 || len(strings.TrimSpace(printed)) != 31 || !strings.Contains(told, "can't be shown again") {
-		t.Errorf("weir chat invite: %q, %q, %d", printed, told, code)
+	printed, stderr, code := chatCommand(t, dir, "", "invite")
+	if code != 0 || len(strings.TrimSpace(printed)) != 31 || !strings.Contains(stderr, "cannot be shown again") {
+		t.Errorf("weir chat invite: %q, %q, %d", printed, stderr, code)
 	}
 	var invites []account.Invite
 	list, _, _ := chatCommand(t, dir, "", "invite", "list", "--json")

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// killChildren kills the programs that this process has started, each with its process group if it
-// has one of its own.
+// killChildren kills the child processes, each with its process group if it leads one.
 func killChildren() {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, list := range lists {
-		text, _ := os.ReadFile(list) // of a thread that has ended: none
+		text, _ := os.ReadFile(list) // unreadable if the thread has ended: no children
 		for _, field := range bytes.Fields(text) {
 			pid, err := strconv.Atoi(string(field))
 			if err != nil {

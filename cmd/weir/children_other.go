@@ -2,6 +2,5 @@
 
 package main
 
-// killChildren leaves the programs that this process has started to the terminal, which has sent
-// them the signal too.
+// killChildren does nothing: a terminal sends the signal to the child processes too.
 func killChildren() {}

@@ -9,27 +9,26 @@ import (
 )
 
 type compareCmd struct {
-	A         string `arg:"" name:"dir-a" help:"Directory of one run, which holds its results.json."`
-	B         string `arg:"" name:"dir-b" help:"Directory of the other."`
-	Reference string `help:"Subject of both runs to which the others' CPU is set in relation (default: the floor, else the first)." placeholder:"NAME"`
-	JSON      bool   `help:"Print the comparisons as JSON, in the form that results.json has."`
+	A         string `arg:"" name:"dir-a" help:"Directory of the first run, with its results.json."`
+	B         string `arg:"" name:"dir-b" help:"Directory of the second run."`
+	Reference string `help:"Subject of both runs that the CPU of the others is divided by (default: the floor, or else the first)." placeholder:"NAME"`
+	JSON      bool   `help:"Print the comparisons as JSON, as in results.json."`
 }
 
 // Help is the long part of the command's help.
 func (c *compareCmd) Help() string {
-	return `Compares each subject that both runs have with itself, under each load that both have. A ratio over 1
-says that it cost more in DIR_A.
+	return `Compares each subject of both runs with itself, under each load of both. A ratio over 1 says that it cost more in DIR_A.
 
-The two runs were not interleaved, so what the machine did between them is part of these ratios. The
-tables "CPU / NAME's" set every subject's CPU in relation to that of the reference in the same blocks,
-which takes out what met both alike: prefer them where there is a subject that did not change.
+The two runs were not interleaved: their ratios include whatever the machine did in between. The tables "CPU / NAME's" divide the CPU of every subject by that of the reference in the same blocks, which removes what affected both. Prefer them if there is a subject that did not change.
 
-  $ weir lab run im --quick --out before
-  $ git switch faster && weir lab run im --quick --out after
-  $ weir lab compare before after --reference c-epoll`
+Examples:
+
+  weir lab run im --quick --out before
+  git switch faster && weir lab run im --quick --out after
+  weir lab compare before after --reference c-epoll`
 }
 
-// Run compares the two runs and prints what it found.
+// Run compares the two runs and prints the comparisons.
 func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	a, err := result.Read(c.A)
 	if err != nil {

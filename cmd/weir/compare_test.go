@@ -107,7 +107,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"damaged results", damaged, "", "is damaged"},
 		{"another version", comparableRun(t, 10, func(r *result.Results) { r.Version++ }), "", "has schema version 2 and this program reads version 1"},
 		{"nothing in common", comparableRun(t, 10, func(r *result.Results) { r.Subjects, r.Trials = nil, nil }), "", "no subject in common: A has a, b, B has none"},
-		{"unknown reference", good, "nobody", `the reference "nobody" is not in both runs`},
+		{"unknown reference", good, "unknown", `the reference "unknown" is not in both runs`},
 	} {
 		cmd := compareCmd{A: good, B: c.b, Reference: c.reference}
 		text, err := output(t, cmd.Run)

@@ -51,7 +51,7 @@ func TestEveryTableOfStatusesBelongsToACommand(t *testing.T) {
 	}
 }
 
-// What is indented in a Help method keeps its columns; paragraphs fit the terminal.
+// Indented lines of a Help method keep their columns; paragraphs fit the terminal.
 func TestHelpWrapsParagraphsAndKeepsTables(t *testing.T) {
 	blocks, examples := parseHelp("One paragraph\nof two lines.\n\n  table   with columns\n    and a deeper line\n\nExamples:\n\n  $ a  # b\n\n  $ c\n\nA last one:\n\n  code")
 	p := helpPage{path: "x", usage: "x", summary: "Sum.", text: blocks, examples: examples}

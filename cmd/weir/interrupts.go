@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// signalled is the error of a command that got a second signal while it was draining.
+// signalled is the error of a command that got a second signal while it was stopping.
 type signalled struct {
 	signal syscall.Signal // the second
-	err    error          // what was cut off; nil: nothing was left
+	err    error          // of the command; nil: no work was cut off
 }
 
 func (s *signalled) Error() string {
@@ -23,29 +23,29 @@ func (s *signalled) Error() string {
 	return fmt.Sprintf("stopped at once by a second signal (%v): %v", s.signal, s.err)
 }
 
-// Unwrap is what was cut off.
+// Unwrap returns the error of the command.
 func (s *signalled) Unwrap() error { return s.err }
 
-// atOnce is how long what is closed in good order may take, after a second signal.
-const atOnce = time.Second
+// killGrace is how long a command may take to exit after a second signal.
+const killGrace = time.Second
 
-// interrupts are the signals that stop a command, SIGINT and SIGTERM: the first ends its context,
-// and with a second the process ends within atOnce, whatever the command is doing.
+// interrupts handles SIGINT and SIGTERM: the first cancels the context of the command, and a second
+// ends the process within killGrace, whatever the command is doing.
 type interrupts struct {
-	// from the runtime, capacity 2: the first begins the stop, the second cuts it short
+	// from the runtime; capacity 2: the first starts the stop, the second cuts it short
 	signals chan os.Signal
-	over    chan struct{} // no values, closed by stop
+	over    chan struct{} // closed by stop; no values
 	ended   chan struct{} // closed by the goroutine that watch starts
 
 	mu     sync.Mutex
-	second syscall.Signal // 0: it has not come
-	// ends the command's drain; nil: the programs that it has started are killed
+	second syscall.Signal // 0: none yet
+	// cuts the command's stop short; nil: its child processes are killed
 	cut func()
 }
 
 type interruptsKey struct{}
 
-// watchInterrupts gives the context of a command. The caller calls stop.
+// watchInterrupts returns the context of a command. The caller must call stop.
 func watchInterrupts() (context.Context, *interrupts) {
 	i := &interrupts{signals: make(chan os.Signal, 2), over: make(chan struct{}), ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), interruptsKey{}, i))
@@ -72,14 +72,13 @@ func (i *interrupts) wait(cancel func()) {
 	}
 }
 
-// end cuts the command short, which then ends by itself; should it not, the process ends all the
-// same.
+// end cuts the command short. If the command does not return within killGrace, the process exits.
 func (i *interrupts) end(sig syscall.Signal) {
 	i.mu.Lock()
 	cut := i.cut
 	i.second = sig
 	i.mu.Unlock()
-	time.AfterFunc(atOnce, func() {
+	time.AfterFunc(killGrace, func() {
 		fmt.Fprintln(os.Stderr, "weir:", &signalled{sig, errNotDone})
 		os.Exit(128 + int(sig))
 	})
@@ -89,8 +88,8 @@ func (i *interrupts) end(sig syscall.Signal) {
 	cut()
 }
 
-// onSecond has cut called on the second signal of the process with this context. What it returns
-// takes that back.
+// onSecond registers a function for the second signal. The function that it returns removes the
+// registration.
 func onSecond(ctx context.Context, cut func()) (forget func()) {
 	i, ok := ctx.Value(interruptsKey{}).(*interrupts)
 	if !ok {
@@ -105,8 +104,8 @@ func onSecond(ctx context.Context, cut func()) (forget func()) {
 	return func() { set(nil) }
 }
 
-// stop ends the wait for signals, and says how the command ended, which returned err: as signalled,
-// if a second one came.
+// stop stops the handling of signals. It returns the error of the command, as *signalled if a
+// second signal came.
 func (i *interrupts) stop(err error) error {
 	signal.Stop(i.signals)
 	close(i.over)

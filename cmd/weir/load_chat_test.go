@@ -26,7 +26,7 @@ func TestLoadChatSaysWhatIsWrong(t *testing.T) {
 	defer out.Close()
 	c := chatLoadCmd{Target: "127.0.0.1:1", Members: 2, Rooms: 1, Size: 80, Duration: 1e9}
 	if err := c.Run(context.Background(), newTerminal(out, out)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("without a server: %v", err)
 	}
 	c.Members = 0
 	if err := c.Run(context.Background(), newTerminal(out, out)); !errors.As(err, new(usageError)) {

@@ -38,7 +38,7 @@ func TestMeasurePrintsJSONApartFromTheCommandsOutput(t *testing.T) {
 	if jsonErr := json.Unmarshal([]byte(out), &m); jsonErr != nil {
 		t.Fatalf("%v in %q", jsonErr, out)
 	}
-	if m.CPUNS <= 0 || m.WallNS <= 0 || m.ExitCode != 3 || !m.ByItself || m.Ruler == "" {
+	if m.CPUNS <= 0 || m.WallNS <= 0 || m.ExitCode != 3 || !m.ByItself || m.Method == "" {
 		t.Errorf("something is missing: %+v", m)
 	}
 	if progress != "hello\n" {
@@ -49,8 +49,8 @@ func TestMeasurePrintsJSONApartFromTheCommandsOutput(t *testing.T) {
 	}
 }
 
-func TestMeasureNamesItsRuler(t *testing.T) {
-	out, _, err := runMeasure(t, measureCmd{Rulers: true, Command: []string{"sh", "-c", "echo hello"}})
+func TestMeasureNamesItsAccountingMethod(t *testing.T) {
+	out, _, err := runMeasure(t, measureCmd{Methods: true, Command: []string{"sh", "-c", "echo hello"}})
 	if err != nil {
 		t.Error(err)
 	}

@@ -15,20 +15,18 @@ import (
 
 // portabilityCmd is "weir lab portability".
 type portabilityCmd struct {
-	Out   string `help:"Also write what was found to FILE, as JSON." placeholder:"FILE"`
+	Out   string `help:"Also write the findings to FILE, as JSON." placeholder:"FILE"`
 	JSON  bool   `help:"Print JSON."`
-	Fresh bool   `help:"Try again, even if nothing has changed since the last time."`
+	Fresh bool   `help:"Build and test again, even if nothing has changed."`
 }
 
 func (c *portabilityCmd) Help() string {
-	return `Builds the C subjects with gcc, clang and musl, for 32 bits and for arm64 under qemu-user, and runs the parts of
-the contract that move bytes and end processes on each. What is not installed is named, and fails nothing. The
-findings are kept in build/portability.json; an experiment's report shows them.
+	return `Builds the C subjects with gcc, clang and musl, for 32 bits, and for arm64 under qemu-user, and runs the part of the contract that moves bytes and stops processes. Missing compilers are named and are no failure. The findings are kept in build/portability.json, for the report of an experiment.
 
 Examples:
 
-  $ weir lab portability
-  $ weir lab portability --json | jq -r '.[] | select(.built and (.passed | not)) | .note'`
+  weir lab portability
+  weir lab portability --json | jq -r '.[] | select(.built and (.passed | not)) | .note'`
 }
 
 func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
@@ -39,7 +37,7 @@ func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	if len(found) == 0 {
-		return errors.Join(err, errors.New("there are no C subjects here: go to the project's folder"))
+		return errors.Join(err, errors.New("no C subjects were found: go to the project's folder"))
 	}
 	if c.Out != "" {
 		err = errors.Join(err, writePortability(c.Out, found))
@@ -47,10 +45,10 @@ func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
 	if c.JSON {
 		err = errors.Join(err, t.json(found))
 	} else {
-		c.tell(t, found)
+		c.print(t, found)
 	}
 	if n := failures(found); n > 0 {
-		err = errors.Join(err, fmt.Errorf("%d of the combinations that were tried failed", n))
+		err = errors.Join(err, fmt.Errorf("%d of the tested combinations failed", n))
 	}
 	return err
 }
@@ -63,22 +61,23 @@ func writePortability(file string, found []result.Portability) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-func untried(p result.Portability) bool {
+// untested reports whether a combination was not tested, for lack of a compiler or an emulator.
+func untested(p result.Portability) bool {
 	return !p.Built && strings.HasPrefix(p.Note, "not tested")
 }
 
 func failures(found []result.Portability) (n int) {
 	for _, p := range found {
-		if !p.Passed && !untried(p) {
+		if !p.Passed && !untested(p) {
 			n++
 		}
 	}
 	return n
 }
 
-// tell shows a table of subjects and targets, then what is wrong and what was not tested, each
-// reason once.
-func (c *portabilityCmd) tell(t *terminal, found []result.Portability) {
+// print writes a table of subjects and targets, then each distinct note about failures and missing
+// tools.
+func (c *portabilityCmd) print(t *terminal, found []result.Portability) {
 	columns := []column{{"SUBJECT", false}}
 	at := map[string]int{} // rows by subject, columns by target
 	var rows [][]string
@@ -122,7 +121,7 @@ func verdict(p result.Portability) string {
 	switch {
 	case p.Passed:
 		return "passed"
-	case untried(p):
+	case untested(p):
 		return "-"
 	case p.Built:
 		return "failed"
@@ -130,8 +129,8 @@ func verdict(p result.Portability) string {
 	return "not built"
 }
 
-// noteOn is the line under the table about a finding; one that all subjects share names the target
-// alone.
+// noteOn returns the line under the table about a finding. One that all subjects share names only
+// the target.
 func noteOn(p result.Portability, found []result.Portability) string {
 	if p.Note == "" {
 		return ""

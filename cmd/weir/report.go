@@ -9,17 +9,18 @@ import (
 )
 
 type reportCmd struct {
-	Dir  string `arg:"" help:"Directory of the run, which holds its results.json." type:"path"`
-	Text bool   `help:"Print the ranked tables to standard output and write no file."`
+	Dir  string `arg:"" help:"Directory of the run, with its results.json." type:"path"`
+	Text bool   `help:"Print the ranked tables to standard output, and write no file."`
 }
 
 // Help is the long part of the command's help.
 func (c *reportCmd) Help() string {
-	return `Writes report.html, report.md, table.tex, trials.csv and figures/ into DIR again, from DIR/results.json,
-and prints the summary. Nothing is measured.
+	return `Writes report.html, report.md, table.tex, trials.csv and figures/ into DIR again, from DIR/results.json, and prints the summary. It measures nothing.
 
-  $ weir lab report runs/im
-  $ weir lab report --text runs/im | mail -s "last night's run" team`
+Examples:
+
+  weir lab report runs/im
+  weir lab report --text runs/im | mail -s "last night's run" team`
 }
 
 // Run writes the report again, or prints its tables.

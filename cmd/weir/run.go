@@ -214,13 +214,13 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 			asked = "--" + p.Flag.Name
 		}
 		if asked != "" {
-			return usageError{fmt.Errorf("lab run: a resumed run keeps its directory and its plan, so %s has no meaning beside --resume: leave it out, or start a new run", asked)}
+			return usageError{fmt.Errorf("lab run: a resumed run keeps its directory and its plan: leave %s out beside --resume, or start a new run", asked)}
 		}
 	}
 	return nil
 }
 
-// writeRun writes what a run's directory holds beside results.json.
+// writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
 	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
 	if err != nil {
@@ -266,7 +266,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	}, progress)
 }
 
-// experiment reads the experiment and lets the flags change it.
+// experiment reads the experiment and applies the flags to it.
 func (c *runCmd) experiment() (*lab.Experiment, error) {
 	e, err := lab.ReadExperiment(c.Experiment)
 	if err != nil {
@@ -315,8 +315,8 @@ func replaceAll[T any](v *[]T, flag []T) {
 	}
 }
 
-// repeatCommand is the command line that repeats a run: the same one, program included, with its
-// seed and without its directory.
+// repeatCommand returns the command line that repeats a run: the same program and flags, with the
+// seed and without the directory.
 func repeatCommand(args []string, seed uint64) string {
 	words := []string{shellWord(args[0])}
 	for i := 1; i < len(args); i++ {
@@ -332,7 +332,7 @@ func repeatCommand(args []string, seed uint64) string {
 	return strings.Join(append(words, "--seed", strconv.FormatUint(seed, 10)), " ")
 }
 
-// shellWord quotes what a shell would split or expand.
+// shellWord quotes a word that a shell would split or expand.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,%@+", r)

@@ -117,9 +117,9 @@ func (p project) wantNothing(name string) {
 	}
 }
 
-// TestWhatCannotBeRunIsOneLine: each of these is told at once, in one line that says what to do,
-// and leaves no directory behind.
-func TestWhatCannotBeRunIsOneLine(t *testing.T) {
+// Each of these errors is printed at once, in one line that says what to do, and leaves no
+// directory behind.
+func TestARunThatCannotStartIsAnErrorOfOneLine(t *testing.T) {
 	p := newProject(t)
 	p.subject("absent", "needs = [\"no-such-tool-of-weir\"]\n")
 	p.write("broken.toml", "name = \"x\"\nlanguage = \"C\"\nparadigm = \"event loop\"\nworkloads = [\"sink\"]\nrun = [\"x\"]\ncolour = \"red\"\n")
@@ -134,7 +134,7 @@ func TestWhatCannotBeRunIsOneLine(t *testing.T) {
 	}{
 		{"an unwritable directory", []string{"short.toml", "--out", "file/run"}, 1, []string{"file/run", "--out"}},
 		{"a taken directory", []string{"short.toml", "--out", "taken"}, 1, []string{"taken already holds a run", "--resume taken", "--out"}},
-		{"an unknown subject", []string{"short.toml", "--out", "new", "--subjects", "nobody"}, 2, []string{`no subject "nobody"`, "server"}},
+		{"an unknown subject", []string{"short.toml", "--out", "new", "--subjects", "unknown"}, 2, []string{`no subject "unknown"`, "server"}},
 		{"a broken subject.toml", []string{"short.toml", "--out", "new", "--subject", "broken.toml"}, 1, []string{"broken.toml:6:", `unknown key "colour"`, "remove it"}},
 		{"no subject.toml", []string{"short.toml", "--out", "new", "--subject", "none.toml"}, 1, []string{"none.toml does not exist"}},
 		{"a missing tool", []string{"short.toml", "--out", "new", "--subjects", "absent"}, 1, []string{"absent", "no-such-tool-of-weir", "install it"}},
@@ -161,9 +161,9 @@ func TestWhatCannotBeRunIsOneLine(t *testing.T) {
 	}
 }
 
-// TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce, and the run goes on without it. A broken
-// one that nobody asked for is not even said.
-func TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce(t *testing.T) {
+// A missing subject of the experiment is reported at once, and the run goes on without it. A broken
+// subject that the experiment does not name is not reported.
+func TestAMissingSubjectIsReportedBeforeTheFirstTrial(t *testing.T) {
 	p := newProject(t)
 	p.subject("absent", "needs = [\"no-such-tool-of-weir\"]\n")
 	p.subject("failing", "build = [\"sh\", \"-c\", \"printf tw%s o >&2; exit 1\"]\n")

@@ -14,58 +14,55 @@ import (
 )
 
 type serveCmd struct {
-	Run        serveRunCmd   `cmd:"" default:"withargs" help:"Serve a folder, or what a site file says; example: weir serve www"`
-	Check      serveCheckCmd `cmd:"" help:"Say whether a site file is right, and where it is not; example: weir serve check site.hcl"`
-	Draw       serveDrawCmd  `cmd:"" help:"Draw what a site file says as a network; example: weir serve draw site.hcl > site.svg"`
-	Password   passwordCmd   `cmd:"" help:"Make a line for a file of users, as the component authenticate reads it; example: weir serve password ann >> users"`
-	Components componentsCmd `cmd:"" help:"List the components that a site file can name."`
+	Run        serveRunCmd   `cmd:"" default:"withargs" help:"Serve a folder, or the site of a site file; example: weir serve www"`
+	Check      serveCheckCmd `cmd:"" help:"Check a site file; example: weir serve check site.hcl"`
+	Draw       serveDrawCmd  `cmd:"" help:"Draw the components of a site file as a network; example: weir serve draw site.hcl > site.svg"`
+	Password   passwordCmd   `cmd:"" help:"Create a line of a users file, for the component authenticate; example: weir serve password ann >> users"`
+	Components componentsCmd `cmd:"" help:"List the components of site files."`
 }
 
 // Help is the long part of the command's help.
 func (c *serveCmd) Help() string {
-	return `weir serve TARGET [flags] is short for weir serve run TARGET [flags]; weir serve run --help says more about it.
+	return `weir serve TARGET [flags] is short for weir serve run TARGET [flags]; weir help serve run explains them.
 
 Examples:
 
   weir serve                            this folder, on http://127.0.0.1:8080
-  weir serve www --listen :8080         another, for every address of this machine
+  weir serve www --listen :8080         another folder, on every address of this machine
   weir serve site.hcl --run network --admin 127.0.0.1:9090`
 }
 
 type serveRunCmd struct {
-	Target string `arg:"" default:"." help:"A folder, or a site file (name it ./check if it is called like a command)."`
+	Target string `arg:"" default:"." help:"A folder or a site file (write ./check for one with the name of a command)."`
 
-	Listen     string `placeholder:"HOST:PORT" help:"Where to listen: what the site file says, otherwise 127.0.0.1:8080."`
+	Listen     string `placeholder:"HOST:PORT" help:"Address to listen on (default: the site file's, or 127.0.0.1:8080)."`
 	Way        string `name:"run" enum:",chain,network" default:"" predictor:"model" placeholder:"chain|network" help:"Concurrency model of the components: chain (calls) or network (a goroutine each)."`
-	Admin      string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
-	AdminUsers string `placeholder:"FILE" help:"Who may look there, as weir serve password makes the file; needed for an address that is not loopback."`
+	Admin      string `placeholder:"HOST:PORT" help:"Address of the admin page, which draws the running site, with /metrics and /debug/pprof."`
+	AdminUsers string `placeholder:"FILE" help:"Users file of the admin page, from weir serve password; required unless its address is loopback."`
 
-	Log   string `placeholder:"FILE" help:"Of a folder: write a line for each request; - is standard output."`
-	Stack string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, and tap=weir0, setup and more as weir stack up has them."`
+	Log   string `placeholder:"FILE" help:"For a folder: write an access log to this file; - is standard output."`
+	Stack string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, with tap=weir0, setup and the other settings of weir stack up."`
 
-	onStack *stackUpCmd // what Stack says; nil: it says nothing
+	onStack *stackUpCmd // the settings of Stack; nil without it
 }
 
 // Help is the long part of the command's help.
 func (c *serveRunCmd) Help() string {
-	return `A folder is served at once, with index pages, listings, ranges, conditional requests and compression. A site file says more: its
-routes read as pipelines of components (weir serve components lists them). Its paths are relative to its own folder. When the
-file changes, or on SIGHUP, the site changes with it, and every connection stays; a wrong file is refused and what runs goes on.
+	return `A folder is served with index pages, listings, ranges, conditional requests and compression. A site file configures more: its routes are pipelines of components, which weir serve components lists. Paths in it are relative to its folder. When the file changes, or on SIGHUP, it is read again, and every connection stays. An invalid file is rejected with its line and column; the running configuration stays in effect.
+
+The admin page has no login on a loopback address, such as 127.0.0.1:9090. For any other address, --admin-users names a users file.
+
+--stack takes the settings of weir stack up, separated by commas: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, probe, namespace, peer, bridge and metrics. Without --listen the site listens on port 80 of the host's address. weir stack netstat and the other commands use the host while it runs.
+
+SIGTERM and Ctrl-C stop the server after it has finished the requests under way. A second signal ends that at once.
 
 Examples:
 
   weir serve                            this folder, on http://127.0.0.1:8080
-  weir serve www --listen :8080         for every address of this machine
+  weir serve www --listen :8080         on every address of this machine
   weir serve site.hcl --admin 127.0.0.1:9090
-  weir serve site.hcl --run network     each component a process of its own
-  sudo weir serve www --stack addr=10.0.0.2/24,setup     on a TCP/IP stack of its own, at http://10.0.0.2/
-
---stack takes what weir stack up takes, with commas between: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, probe,
-namespace, peer, bridge and metrics. Without --listen it listens on port 80 of the host's address; weir stack netstat and the others use the host while it runs.
-
-The admin page has no login on a loopback address, such as 127.0.0.1:9090; for any other, --admin-users names a file of those who may look.
-
-SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.`
+  weir serve site.hcl --run network     a goroutine per component
+  sudo weir serve www --stack addr=10.0.0.2/24,setup     on a TCP/IP stack of its own, at http://10.0.0.2/`
 }
 
 type serveCheckCmd struct {
@@ -74,8 +71,7 @@ type serveCheckCmd struct {
 
 // Help is the long part of the command's help.
 func (c *serveCheckCmd) Help() string {
-	return `What the components need is opened as for serving, and nothing is made: a folder that is not there is an error, and so is a log that
-could not be written to.
+	return `Opens everything that the components need, as for serving, and creates nothing. A missing folder is an error, and so is a log that cannot be written.
 
 Example:
 
@@ -98,7 +94,7 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 			return fmt.Errorf("the certificate %s with the key %s: %w", files.Cert, files.Key, err)
 		}
 	}
-	fmt.Fprintf(t.out, "%s is right\n", c.Site)
+	fmt.Fprintf(t.out, "%s is valid\n", c.Site)
 	return nil
 }
 
@@ -126,7 +122,7 @@ func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
 			return err
 		}
 	}
-	if c.AdminUsers != "" { // before the site's own folder is gone to
+	if c.AdminUsers != "" { // before the working directory changes to that of the site file
 		var err error
 		if c.AdminUsers, err = filepath.Abs(c.AdminUsers); err != nil {
 			return err

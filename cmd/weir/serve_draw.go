@@ -15,8 +15,7 @@ type serveDrawCmd struct {
 
 // Help is the long part of the command's help.
 func (c *serveDrawCmd) Help() string {
-	return `The drawing is the network that runs: each box a component, each arrow a way that exchanges take. While a site is served, its
-admin page draws the same with what passes.
+	return `Each box is a component, each arrow a route of exchanges. While a site is served, its admin page shows the same drawing with counts.
 
 Examples:
 

@@ -14,13 +14,12 @@ import (
 
 type passwordCmd struct {
 	User string `arg:"" help:"The user's name, without a colon."`
-	Cost int    `default:"10" help:"Of bcrypt, 4 to 31: one more doubles the time that a check takes."`
+	Cost int    `default:"10" help:"Cost of bcrypt, 4 to 31: one more doubles the time of a check."`
 }
 
 // Help is the long part of the command's help.
 func (c *passwordCmd) Help() string {
-	return `The password is read from the terminal, which does not show it, or from standard input, one line. The line that is printed is
-one of a file of users, as the component authenticate reads it (and htpasswd -B writes it).
+	return `Reads the password from the terminal, without echo, or one line from standard input. Prints a line of a users file, as the component authenticate reads it (and htpasswd -B writes it).
 
 Examples:
 
@@ -31,7 +30,7 @@ Examples:
 // Run implements the command.
 func (c *passwordCmd) Run(t *terminal) error {
 	if c.User == "" || strings.ContainsAny(c.User, ":\r\n") {
-		return usageError{errors.New("a user's name is not empty and has no colon or line end")}
+		return usageError{errors.New("a user's name must not be empty, nor contain a colon or line end")}
 	}
 	if c.Cost < bcrypt.MinCost || c.Cost > bcrypt.MaxCost {
 		return usageError{fmt.Errorf("--cost must be %d to %d", bcrypt.MinCost, bcrypt.MaxCost)}
@@ -42,13 +41,13 @@ func (c *passwordCmd) Run(t *terminal) error {
 	}
 	hash, err := bcrypt.GenerateFromPassword(password, c.Cost)
 	if err != nil {
-		return fmt.Errorf("the password can't be used: %w", err)
+		return fmt.Errorf("cannot use the password: %w", err)
 	}
 	fmt.Fprintf(t.out, "%s:%s\n", c.User, hash)
 	return nil
 }
 
-// readPassword reads a line, unseen if a person types it.
+// readPassword reads a line, from a terminal without echo.
 func readPassword(t *terminal, in *os.File) ([]byte, error) {
 	if !isTerminal(in) {
 		line, err := bufio.NewReader(io.LimitReader(in, 1024)).ReadString('\n')
@@ -56,7 +55,7 @@ func readPassword(t *terminal, in *os.File) ([]byte, error) {
 			return nil, err
 		}
 		if line = strings.TrimRight(line, "\r\n"); line == "" {
-			return nil, errors.New("standard input has no password: write one line")
+			return nil, errors.New("standard input is empty: write the password in one line")
 		}
 		return []byte(line), nil
 	}

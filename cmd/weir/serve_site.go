@@ -16,8 +16,8 @@ import (
 	"weir/web/site"
 )
 
-// enter goes to the folder of a site file, to which its paths are relative, and gives the file's
-// name there.
+// enter changes the working directory to that of a site file, to which its paths are relative, and
+// returns the file's name there.
 func enter(file string) (string, error) {
 	if err := os.Chdir(filepath.Dir(file)); err != nil {
 		return "", err
@@ -25,7 +25,7 @@ func enter(file string) (string, error) {
 	return filepath.Base(file), nil
 }
 
-// explain shows what is wrong with a site file, with its lines.
+// explain prints the errors of a site file with their lines.
 func explain(t *terminal, err error) error {
 	wrong, ok := errors.AsType[*site.Error](err)
 	if !ok {
@@ -34,10 +34,10 @@ func explain(t *terminal, err error) error {
 	if err := wrong.Explain(t.err, uint(t.width()), t.errTTY && os.Getenv("NO_COLOR") == ""); err != nil {
 		return err
 	}
-	return errors.New("the site file is not right: mend what stands above")
+	return errors.New("the site file is invalid: correct the lines above")
 }
 
-// serveSite serves what a site file says, and changes with it.
+// serveSite serves the site of a site file, and reloads it when it changes.
 func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	file, err := enter(c.Target)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	config.ErrorLog = t.errorLine
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
-	// from the runtime; one reload stands for several asked for meanwhile
+	// from the runtime; one reload stands for several signals
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -69,7 +69,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, users: first(c.AdminUsers, said.AdminUsers), running: live.Handler, counts: live.Metrics(), upstreams: live.Upstreams})
 }
 
-// settings turns what a site file says of its server into the server's.
+// settings returns the server's configuration from the block server of a site file.
 func settings(s site.Server) (server.Config, error) {
 	c := server.Config{MaxConns: s.MaxConnections, MaxHeadBytes: s.MaxHeaderBytes, MaxConnsPerClient: s.MaxConnectionsPerClient, TrustedProxies: s.Trusted}
 	for _, d := range []struct {
@@ -92,13 +92,13 @@ func settings(s site.Server) (server.Config, error) {
 	return c, nil
 }
 
-// report says what happened to a live site.
+// report prints an event of a live site.
 func (t *terminal) report(e site.Event) {
 	switch e.Type {
 	case "refused":
-		fmt.Fprintf(t.err, "weir: %v; the site goes on as it was\n", explain(t, e.Err))
+		fmt.Fprintf(t.err, "weir: %v; the running configuration stays in effect\n", explain(t, e.Err))
 	case "reloaded":
-		fmt.Fprintln(t.err, "weir: serving what", e.Text, "says now")
+		fmt.Fprintln(t.err, "weir: reloaded", e.Text)
 	default:
 		fmt.Fprintln(t.err, "weir:", e.Text)
 	}
@@ -106,7 +106,7 @@ func (t *terminal) report(e site.Event) {
 
 func (t *terminal) errorLine(line string) { fmt.Fprintln(t.err, "weir:", line) }
 
-// first is the first that is not empty.
+// first returns the first string that is not empty.
 func first(all ...string) string {
 	for _, s := range all {
 		if s != "" {

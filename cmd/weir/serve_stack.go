@@ -14,7 +14,7 @@ import (
 	"weir/web/server"
 )
 
-// usualListen is where to listen when nobody says it.
+// usualListen returns the default address to listen on.
 func (c *serveRunCmd) usualListen() string {
 	if c.Stack != "" {
 		return ":80"
@@ -22,13 +22,13 @@ func (c *serveRunCmd) usualListen() string {
 	return defaultListen
 }
 
-// serveOn serves by this machine's kernel, or on a host in user space.
+// serveOn serves on the kernel's sockets, or on a host in user space.
 func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
 	if c.onStack == nil {
 		return serveWeb(ctx, t, h, config, b)
 	}
 	if config.HTTP3 {
-		return usageError{errors.New("--stack with http3 in the site file: HTTP/3 is not served on a host in user space: leave one of them out")}
+		return usageError{errors.New("--stack does not support HTTP/3: remove http3 from the site file, or leave --stack out")}
 	}
 	settings, err := c.onStack.config(t)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 	defer stop()
 	serving, failed := context.WithCancel(ctx)
 	defer failed()
-	ended := make(chan error, 1) // the goroutine below -> here: how the host ended
+	ended := make(chan error, 1) // the goroutine below -> here: the error of the host
 	go func() {
 		ended <- runHost(running, machine, metrics)
 		failed()
@@ -69,7 +69,7 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 	return errors.Join(err, <-ended)
 }
 
-// stackSpec reads --stack: what weir stack up takes as flags, with commas between.
+// stackSpec parses --stack: the settings of weir stack up, separated by commas.
 func stackSpec(text string) (*stackUpCmd, error) {
 	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1, Way: "chain"}
 	texts := map[string]*string{"tap": &c.Tap, "addr": &c.Addr, "gateway": &c.Gateway, "offload": &c.Offload, "run": &c.Way, "pcap": &c.Pcap, "namespace": &c.Namespace, "peer": &c.Peer,
@@ -89,11 +89,11 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		case numbers[key] != nil:
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return nil, usageError{fmt.Errorf("--stack: %s is %q: write a number", key, value)}
+				return nil, usageError{fmt.Errorf("--stack: %s is %q: write a positive number", key, value)}
 			}
 			*numbers[key] = n
 		default:
-			return nil, usageError{fmt.Errorf("--stack has a part %q: write it as in addr=10.0.0.2/24,setup (weir serve run --help says more)", part)}
+			return nil, usageError{fmt.Errorf("--stack has no setting %q: write it as in addr=10.0.0.2/24,setup (weir help serve run lists them)", part)}
 		}
 	}
 	switch {
@@ -105,7 +105,7 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		return nil, usageError{fmt.Errorf("--stack: run is %q: write chain or network", c.Way)}
 	}
 	if c.Pcap != "" {
-		// as the flag of weir stack up; a site's folder is entered later
+		// absolute, because the working directory changes to that of a site file later
 		c.Pcap = kong.ExpandPath(c.Pcap)
 	}
 	return c, nil

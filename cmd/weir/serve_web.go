@@ -38,8 +38,13 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	panicked := func(stage string, value any, stack []byte) {
 		faults.Say("panic in "+stage, fmt.Sprintf("component %s panicked: %v\n%s", stage, value, bytes.TrimSpace(stack)))
 	}
+<<<<<<< HEAD
 	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), OnPanic: panicked, OnFailure: func(f web.Failure) {
 		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q is answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
+=======
+	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: panicked, Failed: func(f web.Failure) {
+		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q: answered with %d: %v", f.Method, f.Target, f.Status, f.Err))
+>>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 	}})
 	if err != nil {
 		return err
@@ -49,7 +54,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	return c.serveOn(ctx, t, h, config, beside{address: c.Admin, users: c.AdminUsers, running: func() *web.Handler { return h }})
 }
 
-// folder is the composition that serves a folder, and what closes it.
+// folder returns the composition that serves a folder, and the function that closes it.
 func (c *serveRunCmd) folder(faults *lograte.Limiter) (web.Component, func(), error) {
 	source, err := files.New(files.Config{Dir: c.Target, List: true})
 	if err != nil {
@@ -74,7 +79,7 @@ func (c *serveRunCmd) folder(faults *lograte.Limiter) (web.Component, func(), er
 	return web.Chain(append([]web.Component{log}, parts...)...), closer(log, source), nil
 }
 
-// closer closes what can be closed, in this order.
+// closer returns a function that closes each io.Closer, in this order.
 func closer(all ...any) func() {
 	return func() {
 		for _, c := range all {
@@ -85,16 +90,16 @@ func closer(all ...any) func() {
 	}
 }
 
-// beside is the admin page of what is served.
+// beside is the admin page beside a site.
 type beside struct {
-	address   string // empty: there is none
-	users     string // the file of those who may look; empty: all who reach a loopback address
+	address   string // empty: no page
+	users     string // users file; empty: no login, on a loopback address only
 	running   func() *web.Handler
-	counts    *metrics.Metrics          // nil: what Go knows of the process
-	upstreams func() []metrics.Upstream // nil: there are none
+	counts    *metrics.Metrics          // nil: the metrics of the process only
+	upstreams func() []metrics.Upstream // nil: no upstreams
 }
 
-// serveWeb serves until ctx ends, with the admin page beside it if it has an address.
+// serveWeb serves until ctx ends, with the admin page if it has an address.
 func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
 	s, err := server.New(h, config)
 	if err != nil {
@@ -112,8 +117,13 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 		defer closePage()
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
 		page.Go(func() {
+<<<<<<< HEAD
 			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrDrainTimeout) {
 				pageErr = nil // a profile that is being taken is not waited for
+=======
+			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrCutOff) {
+				pageErr = nil // a running profile is not waited for
+>>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 			}
 			stop()
 		})
@@ -126,7 +136,7 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 	return errors.Join(err, pageErr)
 }
 
-// server is the admin page's.
+// server returns the server of the admin page.
 func (b beside) server(t *terminal) (*server.Server, func(), error) {
 	host, _, err := net.SplitHostPort(b.address)
 	if err != nil {
@@ -152,12 +162,12 @@ func (b beside) server(t *terminal) (*server.Server, func(), error) {
 	if at, ok := s.Addr().(*net.TCPAddr); b.users == "" && !(ok && at.IP.IsLoopback()) {
 		closePage()
 		return nil, nil, errors.Join(usageError{fmt.Errorf("the admin address %s can be reached from elsewhere, and its page, profiles and command line would be "+
-			"without a login: write 127.0.0.1:PORT, or give a file of users (admin_users in the block server, or --admin-users), as weir serve password makes it", b.address)}, s.Close())
+			"without a login: write 127.0.0.1:PORT, or give a users file from weir serve password (admin_users in the block server, or --admin-users)", b.address)}, s.Close())
 	}
 	return s, closePage, nil
 }
 
-// page is the admin page, for requests to a host.
+// page returns the handler of the admin page, for requests to a host.
 func (b beside) page(host string) (http.Handler, error) {
 	counts := b.counts
 	if counts == nil {
@@ -176,7 +186,7 @@ func (b beside) page(host string) (http.Handler, error) {
 	}})
 }
 
-// guarded is a handler for those in a file of users.
+// guarded returns a handler that requires a login of a users file.
 func guarded(h http.Handler, users string, t *terminal) (*web.Handler, error) {
 	login, err := auth.Basic(auth.BasicConfig{Users: users, Realm: "weir admin", OnError: func(err error) { t.errorLine(err.Error()) }}, nil)
 	if err != nil {
@@ -185,7 +195,7 @@ func guarded(h http.Handler, users string, t *terminal) (*web.Handler, error) {
 	return web.New(web.Chain(login, web.FromHTTP(h)), web.Options{OnPanic: t.panicked})
 }
 
-// address is where a browser finds what listens there.
+// address returns the URL of a listener.
 func address(a net.Addr, tls bool) string {
 	scheme := "http"
 	if tls {

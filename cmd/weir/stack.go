@@ -14,19 +14,19 @@ import (
 type stackCmd struct {
 	Up      stackUpCmd      `cmd:"" help:"Run a host in user space on a TAP device; example: weir stack up --addr 10.0.0.2/24 --setup"`
 	Ping    stackPingCmd    `cmd:"" help:"Ping from the host; example: weir stack ping 10.0.0.1"`
-	NC      stackNCCmd      `cmd:"" name:"nc" help:"Connect the terminal to an address, or listen, from the host; example: weir stack nc 10.0.0.1 8080"`
+	NC      stackNCCmd      `cmd:"" name:"nc" help:"Connect standard input and output to an address, or listen, on the host; example: weir stack nc 10.0.0.1 8080"`
 	Get     stackGetCmd     `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`
-	DNS     stackDNSCmd     `cmd:"" name:"dns" help:"Ask the host's name servers; example: weir stack dns example.org MX"`
+	DNS     stackDNSCmd     `cmd:"" name:"dns" help:"Query the host's name servers; example: weir stack dns example.org MX"`
 	Netstat stackNetstatCmd `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
-	Draw    stackDrawCmd    `cmd:"" help:"Draw the network that the host's packets go through; example: weir stack draw > stack.svg"`
-	Impair  stackImpairCmd  `cmd:"" help:"Lose, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
+	Draw    stackDrawCmd    `cmd:"" help:"Draw the layers of the host's stack as a network; example: weir stack draw > stack.svg"`
+	Impair  stackImpairCmd  `cmd:"" help:"Drop, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
 }
 
 // Help is the long part of the command's help.
 func (c *stackCmd) Help() string {
-	return `A host in user space is a machine of its own, with an address of its own, inside a process: this machine's kernel sees it at the other end of
-a TAP device, as if it were on a cable. weir stack up runs it; the other commands use it from the shell while it runs, by a control socket in
-$XDG_RUNTIME_DIR/weir, or /run/weir where that is not set.
+	return `A host in user space has an IP address and a TCP/IP stack of its own, inside a process. The kernel of this machine sees it at the other end of a TAP device, as if it were on a cable. weir stack up runs it. The other commands use it while it runs, by a control socket in $XDG_RUNTIME_DIR/weir, or /run/weir without that variable.
+
+docs/host-in-user-space.md is a tutorial.
 
 Examples:
 
@@ -35,18 +35,16 @@ Examples:
   curl http://10.0.0.2/
   sudo weir stack netstat
   sudo weir stack impair loss=10%
-  sudo weir stack impair off
-
-docs/host-in-user-space.md is a tutorial.`
+  sudo weir stack impair off`
 }
 
-// hostFlags say which of the hosts that run is meant.
+// hostFlags select one of the running hosts.
 type hostFlags struct {
-	Tap       string `placeholder:"NAME" help:"Which host, by its device; the one that runs, if there is just one."`
-	Namespace string `placeholder:"NS" help:"And by the network namespace that the device is in."`
+	Tap       string `placeholder:"NAME" help:"Select the host by its device (default: the only running host)."`
+	Namespace string `placeholder:"NS" help:"Select the host by the network namespace of its device."`
 }
 
-// controlFolders are where hosts have their control sockets: the first is where a new one has it.
+// controlFolders returns the folders of control sockets. A new host uses the first.
 func controlFolders() []string {
 	system := "/run/weir"
 	if own := os.Getenv("XDG_RUNTIME_DIR"); own != "" {
@@ -55,7 +53,7 @@ func controlFolders() []string {
 	return []string{system}
 }
 
-// find is the host that is meant.
+// find returns the selected host.
 func (f hostFlags) find(ctx context.Context) (host.Client, error) {
 	folders := controlFolders()
 	all, denied := host.Find(ctx, folders...)
@@ -71,26 +69,26 @@ func (f hostFlags) find(ctx context.Context) (host.Client, error) {
 	case len(meant) == 1:
 		return meant[0].Client, nil
 	case len(meant) > 1:
-		return host.Client{}, usageError{fmt.Errorf("several hosts run: %s: say which by --tap and --namespace", strings.Join(names, ", "))}
+		return host.Client{}, usageError{fmt.Errorf("several hosts run: %s: select one by --tap and --namespace", strings.Join(names, ", "))}
 	case denied != "":
-		return host.Client{}, fmt.Errorf("what runs at %s belongs to another user: use sudo", denied)
+		return host.Client{}, fmt.Errorf("the host at %s belongs to another user: use sudo", denied)
 	case len(all) > 0:
-		return host.Client{}, fmt.Errorf("no host runs on %s: there is another one, %s", host.SocketName(f.Tap, f.Namespace), filepath.Base(all[0].Path))
+		return host.Client{}, fmt.Errorf("no host runs on %s, but another one does: %s", host.SocketName(f.Tap, f.Namespace), filepath.Base(all[0].Path))
 	}
-	return host.Client{}, fmt.Errorf("no host runs here (there is no control socket in %s): start one by weir stack up", strings.Join(folders, " or "))
+	return host.Client{}, fmt.Errorf("no host runs (no control socket in %s): start one by weir stack up", strings.Join(folders, " or "))
 }
 
 type stackDNSCmd struct {
 	hostFlags
 
-	Name string `arg:"" help:"The name; of PTR an address."`
-	Type string `arg:"" default:"A" help:"The type of records: A, AAAA, CNAME, MX, NS, PTR, SRV or TXT."`
+	Name string `arg:"" help:"The name; for PTR an address."`
+	Type string `arg:"" default:"A" help:"Type of the records: A, AAAA, CNAME, MX, NS, PTR, SRV or TXT."`
 	JSON bool   `name:"json" help:"Write the records as JSON."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackDNSCmd) Help() string {
-	return `The host asks the servers that it was given by --dns, over its own stack.
+	return `The host queries the servers of --dns over its own stack.
 
 Examples:
 
@@ -121,13 +119,12 @@ func (c *stackDNSCmd) Run(ctx context.Context, t *terminal) error {
 type stackImpairCmd struct {
 	hostFlags
 
-	Spec *string `arg:"" optional:"" help:"What to do to frames, both ways: some of loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit; or off. Without it, say how it is."`
+	Spec *string `arg:"" optional:"" help:"Impairment of each direction: some of loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit; or off (default: print the current one)."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackImpairCmd) Help() string {
-	return `It holds from the next frame on, for both directions each, until it is changed again or the host ends. What is not said is not done: it does not
-add to what was asked for before.
+	return `Takes effect with the next frame, in each direction, until it is changed or the host stops. It replaces the impairment before: a setting that is left out is off.
 
 Examples:
 
@@ -155,5 +152,5 @@ func (c *stackImpairCmd) Run(ctx context.Context, t *terminal) error {
 	return nil
 }
 
-// errStillOpen is what is said when somebody ends a conversation that was not over.
+// errStillOpen is the error of an interrupted connection that neither end had closed.
 var errStillOpen = errors.New("the connection was still open")

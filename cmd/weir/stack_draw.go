@@ -13,8 +13,7 @@ type stackDrawCmd struct {
 
 // Help is the long part of the command's help.
 func (c *stackDrawCmd) Help() string {
-	return `Each box is a layer of the stack, each arrow a way that packets take up through it, with how many have taken it since the host is up. Of a host
-that is run as a network the boxes are processes, and the arrows queues: how many packets wait or were dropped stands there, too.
+	return `Each box is a layer of the stack; each arrow shows how many packets went up that way since the host started. With --run network the boxes are goroutines and the arrows queues, with their waiting and dropped packets.
 
 Examples:
 

@@ -15,7 +15,7 @@ import (
 	"weir/tcpip/host"
 )
 
-// What the flags of weir stack up ask for is how the host is.
+// The status of the host has the values of the flags of weir stack up.
 func TestAHostIsAsItsFlagsSay(t *testing.T) {
 	s := startOnStack(t, "try:", "stack", "up", "--tap", "x0", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--peer", "10.0.0.9/24", "--gateway", "10.0.0.9",
 		"--mtu", "1400", "--offload", "off", "--queues", "2", "--run", "network", "--impair", "delay=1ms", "--service", "discard=9", "--service", "source=19")

@@ -15,13 +15,13 @@ import (
 type stackGetCmd struct {
 	hostFlags
 
-	URL    string `arg:"" name:"url" help:"The URL; without a scheme it is http."`
-	Output string `short:"o" type:"path" placeholder:"FILE" help:"Write to this file, not to standard output; it is there once it is whole."`
+	URL    string `arg:"" name:"url" help:"The URL; http unless it has a scheme."`
+	Output string `short:"o" type:"path" placeholder:"FILE" help:"Write to this file instead of standard output; it appears when it is complete."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackGetCmd) Help() string {
-	return `Go's HTTP client, whose connections are the host's. https is checked against this machine's certificates.
+	return `Uses Go's HTTP client over connections of the host. https is verified against this machine's certificates.
 
 Examples:
 
@@ -66,7 +66,7 @@ func (c *stackGetCmd) Run(ctx context.Context, t *terminal) error {
 	return nil
 }
 
-// into is where to write, and what is called at the end, with whether all is there.
+// into returns the output, and a function to call at the end, with whether it is complete.
 func (c *stackGetCmd) into(t *terminal) (io.Writer, func(whole bool) error, error) {
 	if c.Output == "" {
 		return t.out, func(bool) error { return nil }, nil
@@ -84,14 +84,14 @@ func (c *stackGetCmd) into(t *terminal) (io.Writer, func(whole bool) error, erro
 	}, nil
 }
 
-// progress is a line on the terminal.
+// progress is a line on the terminal that shows a download.
 type progress struct {
 	t       *terminal
 	shown   bool
-	total   int64 // bytes that will come; -1: nobody knows
+	total   int64 // expected bytes; -1: unknown
 	n       int64
 	began   time.Time
-	written time.Time // when the line was last
+	written time.Time // time of the last line
 }
 
 // Write implements io.Writer.
@@ -119,7 +119,7 @@ func (p *progress) end() {
 	}
 }
 
-// size writes bytes for people.
+// size formats a number of bytes with a unit.
 func size(n int64) string {
 	v, unit := float64(n), "B"
 	for _, larger := range []string{"kB", "MB", "GB", "TB"} {

@@ -132,8 +132,8 @@ func TestAHostOnTheStack(t *testing.T) {
 	s := startOnStack(t, "metrics on", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "echo=7", "--service", "files=80:"+www,
 		"--pcap", capture, "--dns", "10.0.0.1:5353", "--metrics", "127.0.0.1:0")
 	s.says(t, "try:")
-	if code, told := s.get(t, ""); code != 200 || !strings.Contains(told, `weir_stack_frames_total{direction="in",interface="link"}`) {
-		t.Errorf("Prometheus is told %d, %s", code, told)
+	if code, text := s.get(t, ""); code != 200 || !strings.Contains(text, `weir_stack_frames_total{direction="in",interface="link"}`) {
+		t.Errorf("/metrics answers %d, %s", code, text)
 	}
 	t.Run("is reached", func(t *testing.T) { isReached(t, s) })
 	t.Run("gets", func(t *testing.T) { gets(t, s) })

@@ -17,20 +17,19 @@ type stackNCCmd struct {
 
 	Host string  `arg:"" help:"The address to connect to, or a name; with -l and no port, the port."`
 	Port string  `arg:"" optional:"" help:"The port."`
-	L    bool    `name:"listen" short:"l" help:"Wait for one connection instead, at a port of the host's."`
-	UDP  bool    `name:"udp" short:"u" help:"By UDP: what is read at once is a datagram."`
-	Wait seconds `name:"wait" short:"w" placeholder:"D" help:"How long to wait for the connection; for UDP, also for answers once the input has ended (1)."`
+	L    bool    `name:"listen" short:"l" help:"Listen on a port of the host instead, for one connection."`
+	UDP  bool    `name:"udp" short:"u" help:"Use UDP: each read from standard input is a datagram."`
+	Wait seconds `name:"wait" short:"w" placeholder:"D" help:"Timeout of the connection; for UDP also of answers after the end of input (1)."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackNCCmd) Help() string {
-	return `What the terminal or a file gives goes to the other end, what comes from there is written. The end of the input is told to the other end; it is over when
-both have ended, on a terminal when the other end has.
+	return `Sends standard input to the peer, and writes what the peer sends to standard output. The end of input closes the sending side. The command ends when both sides are closed; on a terminal when the peer has closed.
 
 Examples:
 
   echo hello | weir stack nc 10.0.0.1 7
-  weir stack nc -l 8080                        one connection, from whoever comes
+  weir stack nc -l 8080                        one connection, from any client
   weir stack nc -u 10.0.0.1 5353 < datagram
   weir stack nc 10.0.0.1 9000 < file`
 }
@@ -40,7 +39,7 @@ func (c *stackNCCmd) Run(ctx context.Context, t *terminal) error {
 	where, port := c.Host, c.Port
 	switch {
 	case port == "" && !c.L:
-		return usageError{errors.New("there is no port: write weir stack nc HOST PORT, or -l PORT to listen")}
+		return usageError{errors.New("the port is missing: write weir stack nc HOST PORT, or -l PORT to listen")}
 	case port == "":
 		where, port = "", where
 	}
@@ -79,7 +78,7 @@ func (c *stackNCCmd) connect(ctx context.Context, h host.Client, t *terminal, ad
 	conn, err := w.Accept()
 	if err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("nobody came: %w", context.Cause(ctx))
+			err = fmt.Errorf("no client connected: %w", context.Cause(ctx))
 		}
 		return nil, err
 	}
@@ -89,23 +88,23 @@ func (c *stackNCCmd) connect(ctx context.Context, h host.Client, t *terminal, ad
 	return conn, nil
 }
 
-// talk carries what is typed and what comes, until both have ended; what nobody has typed yet on a
-// terminal is not waited for.
+// talk copies standard input to the connection, and the connection to standard output, until both
+// have ended. On a terminal it does not wait for more input once the peer has closed.
 func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	sent := make(chan struct{}) // no values, closed when the input is sent, or cannot be
 	go func() {                 // until the input ends, or the process does
 		defer close(sent)
 		if err := typed(conn, os.Stdin); err != nil {
-			return // reading says why
+			return // the read below fails for the same reason
 		}
-		conn.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // likewise
+		conn.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // the read below reports a broken connection
 		if c.UDP {
 			wait := time.Duration(c.Wait)
 			if wait == 0 {
 				wait = time.Second
 			}
-			conn.SetReadDeadline(time.Now().Add(wait)) //nolint:errcheck // likewise
+			conn.SetReadDeadline(time.Now().Add(wait)) //nolint:errcheck // the read below reports a broken connection
 		}
 	}()
 	_, err := io.Copy(t.out, conn)
@@ -124,8 +123,7 @@ func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error
 	return err
 }
 
-// typed sends what is read: each Read's bytes by one Write, so that a line that is typed is a
-// datagram.
+// typed copies the input by one Write for each Read, so that over UDP a typed line is a datagram.
 func typed(conn net.Conn, in io.Reader) error {
 	for b := make([]byte, 32<<10); ; {
 		n, err := in.Read(b)

@@ -16,16 +16,18 @@ import (
 type stackNetstatCmd struct {
 	hostFlags
 
-	Watch bool `short:"w" help:"Show it again each second, until Ctrl-C."`
-	Most  int  `default:"100" placeholder:"N" help:"Connections that are listed at most (100)."`
-	JSON  bool `name:"json" help:"Write all of it as JSON; with --watch, an object each second."`
+	Watch bool `short:"w" help:"Repeat every second, until Ctrl-C."`
+	Most  int  `default:"100" placeholder:"N" help:"Most connections to list (100)."`
+	JSON  bool `name:"json" help:"Write everything as JSON; with --watch an object every second."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackNetstatCmd) Help() string {
-	return `connections   unread: bytes that came and that nobody has read; unsent: bytes that were written and are not acknowledged; resent: segments that were
-              sent again; window: the congestion window
-drops         packets that the stack dropped, and frames that the link did, by their reasons
+	return `The tables show:
+
+  connections   unread: received bytes that the application has not read; unsent: written bytes that are
+                not acknowledged; resent: retransmitted segments; window: the congestion window
+  drops         packets that the stack dropped, and frames that the link dropped, by reason
 
 Examples:
 
@@ -37,7 +39,7 @@ Examples:
 // Run implements the command.
 func (c *stackNetstatCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Most < 1 {
-		return usageError{fmt.Errorf("--most %d: make it 1 or more", c.Most)}
+		return usageError{fmt.Errorf("--most %d: give 1 or more", c.Most)}
 	}
 	h, err := c.find(ctx)
 	if err != nil {
@@ -68,14 +70,14 @@ func (c *stackNetstatCmd) show(s *host.Status, t *terminal) error {
 	}
 	var b strings.Builder
 	if c.Watch && t.outTTY {
-		b.WriteString("\x1b[H\x1b[2J") // to the top of an empty screen
+		b.WriteString("\x1b[H\x1b[2J") // clear the screen
 	}
 	writeStatus(&b, s, t.colour())
 	_, err := io.WriteString(t.out, b.String())
 	return err
 }
 
-// writeStatus writes it for people.
+// writeStatus writes the status as tables.
 func writeStatus(w io.Writer, s *host.Status, colour bool) {
 	where := s.Tap
 	if s.Namespace != "" {
@@ -111,7 +113,7 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 	section("drops", columns("where", ">packets", "why"), dropRows(s))
 }
 
-// columns are those of a table; the titles of numbers begin with >.
+// columns returns the columns of a table. The titles of right-aligned ones start with >.
 func columns(titles ...string) (all []column) {
 	for _, t := range titles {
 		title, right := strings.CutPrefix(t, ">")
@@ -153,27 +155,27 @@ func dropRows(s *host.Status) (all [][]string) {
 	return all
 }
 
-// dropMeanings are what the reasons of drops are to people: those of the stack, and of its links.
+// dropMeanings explains the reasons of drops, those of the stack and those of its links.
 var dropMeanings = map[string]string{
-	"frame":       "a frame too short, or of a type that nobody takes, such as IPv6",
-	"arp":         "a broken message of ARP",
-	"ip_header":   "a broken header of IPv4",
+	"frame":       "a frame that is too short, or of a type without a handler, such as IPv6",
+	"arp":         "an invalid ARP message",
+	"ip_header":   "an invalid IPv4 header",
 	"not_ours":    "for another host",
-	"source":      "from an address that nobody can have",
-	"options":     "with source routes, or broken options",
+	"source":      "from a martian address",
+	"options":     "with source routes, or invalid options",
 	"fragment":    "fragments that do not fit together, or too many",
-	"protocol":    "of a protocol that nobody takes",
-	"icmp":        "a broken message of ICMP, or an error about nothing that was sent",
-	"udp_header":  "a broken datagram",
-	"udp_port":    "a datagram for a port that nobody has",
+	"protocol":    "of a protocol without a handler",
+	"icmp":        "an invalid ICMP message, or an error about a packet that was not sent",
+	"udp_header":  "an invalid datagram",
+	"udp_port":    "a datagram for a closed port",
 	"socket_full": "for a socket whose queue was full",
-	"tcp_header":  "a broken segment",
-	"tcp_port":    "a segment of no connection",
-	"backlog":     "a new connection for a listener that had enough",
-	"memory":      "there was no buffer",
+	"tcp_header":  "an invalid segment",
+	"tcp_port":    "a segment of no connection or listener",
+	"backlog":     "a new connection: the backlog of the listener was full",
+	"memory":      "no buffer was free",
 	"neighbour":   "the neighbour did not answer",
-	"route":       "there is no way there",
-	"device":      "the device did not take it",
+	"route":       "no route to the address",
+	"device":      "the device rejected the frame",
 
 	"ethernet_queue":  "run as a network: the queue before Ethernet was full",
 	"arp_queue":       "run as a network: the queue before ARP was full",
@@ -183,10 +185,10 @@ var dropMeanings = map[string]string{
 	"udp_queue":       "run as a network: the queue before UDP was full",
 	"tcp_queue":       "run as a network: the queue before TCP was full",
 
-	"full":      "there was no room on the link",
-	"refused":   "the link takes no such frame",
+	"full":      "the queue of the link was full",
+	"refused":   "the link does not carry such a frame",
 	"down":      "the device was down",
 	"closed":    "the link was closed",
-	"malformed": "from the device, with a header that cannot be",
-	"lost":      "lost by the impairment",
+	"malformed": "from the device, with an invalid header",
+	"lost":      "dropped by the impairment",
 }

@@ -17,25 +17,25 @@ type stackPingCmd struct {
 	hostFlags
 
 	Host     string  `arg:"" help:"The address to ping, or a name."`
-	Count    int     `short:"c" placeholder:"N" help:"How many; until Ctrl-C where it is not said."`
-	Interval seconds `short:"i" default:"1" placeholder:"D" help:"Between two: seconds, or a time such as 200ms (1)."`
-	Size     int     `short:"s" default:"56" placeholder:"N" help:"Bytes of data in each (56)."`
-	Wait     seconds `short:"W" default:"2" placeholder:"D" help:"How long to wait for an answer (2)."`
+	Count    int     `short:"c" placeholder:"N" help:"Number of pings (default: until Ctrl-C)."`
+	Interval seconds `short:"i" default:"1" placeholder:"D" help:"Interval: seconds, or a duration such as 200ms (1)."`
+	Size     int     `short:"s" default:"56" placeholder:"N" help:"Bytes of data per ping (56)."`
+	Wait     seconds `short:"W" default:"2" placeholder:"D" help:"Timeout of an answer (2)."`
 	JSON     bool    `name:"json" help:"Write the statistics as JSON, at the end."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackPingCmd) Help() string {
-	return `Times are taken by the host, around its own stack.
+	return `The host measures the round-trip times around its own stack. Ctrl-C ends the command with its statistics.
 
 Examples:
 
   weir stack ping 10.0.0.1
   weir stack ping -c 100 -i 0.01 10.0.0.1
-  weir stack ping -c 3 -s 8000 --json 10.0.0.1      a packet that goes in fragments`
+  weir stack ping -c 3 -s 8000 --json 10.0.0.1      a packet in fragments`
 }
 
-// seconds is a time that may be written as a number of seconds, as ping has it.
+// seconds is a duration that may be written as a number of seconds, as for ping.
 type seconds time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -45,21 +45,21 @@ func (s *seconds) UnmarshalText(text []byte) error {
 		d, err = time.Duration(v*float64(time.Second)), nil
 	}
 	if err != nil || d <= 0 || d > time.Hour {
-		return fmt.Errorf("%q is no time: write seconds, or 200ms", text)
+		return fmt.Errorf("%q is not a duration: write seconds, or for example 200ms", text)
 	}
 	*s = seconds(d)
 	return nil
 }
 
-// pong is what became of a ping.
+// pong is the outcome of a ping.
 type pong struct {
 	Seq  int           `json:"seq"`
 	Addr string        `json:"addr,omitempty"`
-	Took time.Duration `json:"took_ns,omitempty"` // 0: there was no answer
+	Took time.Duration `json:"took_ns,omitempty"` // 0: no answer
 	Err  string        `json:"error,omitempty"`
 }
 
-// pingReport is what ping tells at its end.
+// pingReport has the statistics of all pings.
 type pingReport struct {
 	Host     string `json:"host"`
 	Sent     int    `json:"sent"`
@@ -74,8 +74,8 @@ type pingReport struct {
 }
 
 const (
-	pingsAtOnce  = 100                  // that are not answered yet: then the next one waits
-	pingInterval = 5 * time.Millisecond // at least
+	pingsAtOnce  = 100                  // unanswered pings at once: the next one waits
+	pingInterval = 5 * time.Millisecond // the shortest
 )
 
 // Run implements the command.
@@ -104,12 +104,12 @@ func (c *stackPingCmd) Run(ctx context.Context, t *terminal) error {
 		r.print(t)
 	}
 	if err == nil && r.Received == 0 {
-		return errors.New("nobody answered")
+		return errors.New("no ping was answered")
 	}
 	return err
 }
 
-// ping sends them at their times, and says what became of each as it is known.
+// ping sends the pings at their times, and prints the outcome of each.
 func (c *stackPingCmd) ping(ctx context.Context, h host.Client, t *terminal) (*pingReport, error) {
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
@@ -194,7 +194,7 @@ func (c *stackPingCmd) say(t *terminal, p pong) {
 	}
 }
 
-// milliseconds writes a time as ping does.
+// milliseconds formats a duration as ping does.
 func milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/1e6, 'f', 3, 64) + " ms"
 }
@@ -220,7 +220,7 @@ func (r *pingReport) count() {
 	}
 }
 
-// print writes them as ping does.
+// print writes the statistics as ping does.
 func (r *pingReport) print(t *terminal) {
 	lost := 0.0
 	if r.Sent > 0 {

@@ -45,8 +45,8 @@ func givesPage(t *testing.T, s *onStack) {
 	}
 }
 
-// What runs a host has no capability in effect on any thread once it is up, and keeps only those
-// permitted that the end of --setup needs. What --setup made is gone at the end.
+// A process that runs a host has no effective capability on any thread once the host is up. It
+// keeps only those permitted that undo --setup. Everything that --setup created is gone at the end.
 func TestAHostRunsWithoutCapabilities(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")

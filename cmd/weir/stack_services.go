@@ -24,7 +24,7 @@ import (
 	"weir/web/server"
 )
 
-// stackServices reads what a host is to serve.
+// stackServices parses the services of a host.
 func stackServices(said []string, t *terminal) (all []host.Service, err error) {
 	taken := map[uint16]string{}
 	for _, text := range said {
@@ -33,7 +33,7 @@ func stackServices(said []string, t *terminal) (all []host.Service, err error) {
 			return nil, usageError{err}
 		}
 		if other := taken[s.Port]; other != "" {
-			return nil, usageError{fmt.Errorf("--service %s and %s want the port %d: give one of them another", other, text, s.Port)}
+			return nil, usageError{fmt.Errorf("--service %s and %s use the same port %d: change one of them", other, text, s.Port)}
 		}
 		taken[s.Port] = text
 		all = append(all, s)
@@ -52,7 +52,7 @@ func stackService(text string, t *terminal) (host.Service, error) {
 	case simple == nil && name != "files":
 		return host.Service{}, fmt.Errorf("--service %s: there is no service %q: choose echo, discard, source or files%s", text, name, suggest.DidYouMean(name, serviceNames))
 	case err != nil || port == 0:
-		return host.Service{}, fmt.Errorf("--service %s: %q is no port: write 1 to 65535, as in %s", text, number, example(name))
+		return host.Service{}, fmt.Errorf("--service %s: %q is not a port: write 1 to 65535, as in %s", text, number, example(name))
 	case name == "files" && folder == "" || simple != nil && isFolder:
 		return host.Service{}, fmt.Errorf("--service %s: write it as in %s", text, example(name))
 	case simple != nil:
@@ -65,7 +65,7 @@ func example(service string) string {
 	return map[string]string{"echo": "echo=7", "discard": "discard=9", "source": "source=19", "files": "files=80:www"}[service]
 }
 
-// filesService is a web site of a folder.
+// filesService returns the service that serves a folder over HTTP.
 func filesService(port uint16, folder string, t *terminal) (host.Service, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return host.Service{}, fmt.Errorf("--service files=%d:%s: there is no folder %s", port, folder, folder)
@@ -89,21 +89,26 @@ func filesService(port uint16, folder string, t *terminal) (host.Service, error)
 		if err != nil {
 			return err
 		}
+<<<<<<< HEAD
 		if err = s.Run(ctx); errors.Is(err, server.ErrDrainTimeout) {
 			return nil // who still fetches something does not keep the host
+=======
+		if err = s.Run(ctx); errors.Is(err, server.ErrCutOff) {
+			return nil // an unfinished download does not keep the host running
+>>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 		}
 		return err
 	}}, nil
 }
 
-// watchHost tells Prometheus of a host, until the context of what it returns ends. Without an
-// address it waits only.
+// watchHost returns a function that serves a host's metrics until its context ends. Without an
+// address that function only waits.
 func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (func(context.Context) error, error) {
 	if addr == "" {
 		return func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
 	}
 	registry := prometheus.NewRegistry()
-	// distinct names: it can't fail
+	// the names are distinct: it cannot fail
 	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
@@ -120,7 +125,7 @@ func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (fun
 	}, nil
 }
 
-// hostIsUp tells people what there is now, and how to reach it.
+// hostIsUp prints the addresses and services of a host, and how to reach it.
 func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 	say := func(format string, args ...any) { fmt.Fprintf(t.err, "weir: "+format+"\n", args...) }
 	caps, addr := h.Caps(), c.Addr.Addr()
@@ -130,7 +135,7 @@ func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 		say("this machine is %s to it", kernel.Addr())
 	}
 	if c.Bridge != "" {
-		say("%s is joined to %s: others on it reach the host", c.Tap, c.Bridge)
+		say("%s is bridged to %s: other machines reach the host", c.Tap, c.Bridge)
 	}
 	for _, s := range c.Services {
 		where := netip.AddrPortFrom(addr, s.Port).String()
@@ -140,7 +145,7 @@ func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 		say("%s on %s", s.Name, where)
 	}
 	if c.Capture != "" {
-		say("frames are recorded in %s", c.Capture)
+		say("frames are captured into %s", c.Capture)
 	}
 	if i := host.ImpairmentText(h.Impairment()); i != "off" {
 		say("frames are impaired: %s", i)
@@ -156,11 +161,11 @@ func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 	say("try: %sping %s, weir stack netstat; Ctrl-C ends it", from, addr)
 }
 
-// conflict tells that somebody else uses the host's address.
+// conflict reports that another machine uses the host's address.
 func (t *terminal) conflict(with tcpip.Conflict) {
 	so := "give one of them another address"
 	if with.Lost {
 		so = "it was given up here"
 	}
-	fmt.Fprintf(t.err, "weir: %s is used by %s too: %s\n", with.Addr, with.By, so)
+	fmt.Fprintf(t.err, "weir: address conflict: %s is used by %s too: %s\n", with.Addr, with.By, so)
 }

@@ -19,53 +19,49 @@ import (
 type stackUpCmd struct {
 	Tap     string   `default:"weir0" placeholder:"NAME" help:"The TAP device (${default})."`
 	Addr    string   `required:"" placeholder:"CIDR" help:"The host's address, with the length of its network: 10.0.0.2/24."`
-	Gateway string   `placeholder:"ADDR" help:"The neighbour that passes on what is for other networks."`
-	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port; may be said several times."`
-	MTU     int      `name:"mtu" placeholder:"N" help:"Largest packet, in bytes; what the device has, or 1500."`
-	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Let the device cut and merge segments and complete checksums, if it can (on)."`
-	Queues  int      `default:"1" placeholder:"N" help:"Queues of the device, each with a reader of its own (1)."`
-	Way     string   `name:"run" enum:"chain,network" default:"chain" placeholder:"chain|network" help:"How packets are carried up: by calls, or by communicating processes (chain)."`
-	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Record every frame in a new file, which Wireshark and tcpdump read."`
+	Gateway string   `placeholder:"ADDR" help:"Default gateway."`
+	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port. May be repeated."`
+	MTU     int      `name:"mtu" placeholder:"N" help:"MTU in bytes (default: the device's, or 1500)."`
+	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Segmentation, merging and checksum offload, if the device supports them (on)."`
+	Queues  int      `default:"1" placeholder:"N" help:"Queues of the device, each with its own reader goroutine (1)."`
+	Way     string   `name:"run" enum:"chain,network" default:"chain" placeholder:"chain|network" help:"Concurrency model of the layers: chain (calls) or network (a goroutine per layer)."`
+	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump."`
 
-	Setup     bool   `help:"Make the device, and this machine's address on it, and remove them at the end. Needs root."`
-	Namespace string `placeholder:"NS" help:"The network namespace that the device is in; with --setup it is made if it is not there."`
-	Peer      string `placeholder:"CIDR" help:"With --setup: this machine's address on the device; the first other one of the host's network."`
-	Bridge    string `placeholder:"IF" help:"With --setup: join the device to this interface, so that others on it reach the host."`
+	Setup     bool   `help:"Create the device and this machine's address on it, and remove them at the end. Needs root."`
+	Namespace string `placeholder:"NS" help:"Network namespace of the device; with --setup it is created if it does not exist."`
+	Peer      string `placeholder:"CIDR" help:"With --setup: this machine's address on the device (default: the first other address of the network)."`
+	Bridge    string `placeholder:"IF" help:"With --setup: bridge the device to this interface, so that other machines reach the host."`
 
-	Probe   bool     `help:"Ask first, for some seconds, whether somebody else has the address; end if so."`
-	Metrics string   `placeholder:"HOST:PORT" help:"Where on this machine to tell Prometheus of the host, at /metrics."`
-	Impair  string   `placeholder:"SPEC" help:"What to do to frames, both ways, as weir stack impair says it: loss=1%,delay=20ms."`
-	Service []string `sep:"none" placeholder:"NAME=PORT" help:"What to do at a port: echo=7, discard=9, source=19 or files=80:DIR; may be said several times."`
-	JSON    bool     `name:"json" help:"Once the host is up, write how it is as JSON."`
+	Probe   bool     `help:"Probe for an address conflict first (RFC 5227, some seconds), and exit if there is one."`
+	Metrics string   `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, on this machine."`
+	Impair  string   `placeholder:"SPEC" help:"Impairment of both directions, as for weir stack impair: loss=1%,delay=20ms."`
+	Service []string `sep:"none" placeholder:"NAME=PORT" help:"Service of a port: echo=7, discard=9, source=19 or files=80:DIR. May be repeated."`
+	JSON    bool     `name:"json" help:"Write the status of the host as JSON once it is up."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackUpCmd) Help() string {
-	return `The host runs until Ctrl-C or SIGTERM. It answers pings, and serves what --service says; every other weir stack command uses it from the shell.
+	return `The host runs until Ctrl-C or SIGTERM. It answers pings and runs its services; the other weir stack commands use it from the shell. Of the services, echo returns what it receives, discard reads everything, source sends without end, and files=PORT:DIR serves a folder over HTTP.
 
-Services: echo sends back what comes, discard reads all, source sends without end, files=PORT:DIR is a web site of a folder.
+On Linux the process drops its effective capabilities once the host is up: root can then read root's own files and those that every user may read. A device that --setup created ends with the process. To remove a bridge or a namespace of --setup, or to restore the settings of a device, the process keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
 
-Examples:
+--setup is undone at the end, also after errors. After a kill, remove a bridge by ip link del br-weir0.
 
-  sudo weir stack up --addr 10.0.0.2/24 --setup --service files=80:www
-  sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
-  sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1
-
-Without root, on a device that was made for you:
+Without root, on a device that was created for you:
 
   sudo ip tuntap add weir0 mode tap user ann
   sudo ip addr add 10.0.0.1/24 dev weir0
   sudo ip link set weir0 up
   weir stack up --addr 10.0.0.2/24
 
-Once the host is up, the process has no capabilities in effect, on Linux: root reads root's files then, and those that everybody may read.
-A device that --setup made ends with the process. To remove a bridge or a namespace that --setup made, or to put back
-what it changed of a device, it keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
+Examples:
 
---setup leaves things as they were, also after errors. Where the process was killed, remove a bridge by ip link del br-weir0.`
+  sudo weir stack up --addr 10.0.0.2/24 --setup --service files=80:www
+  sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
+  sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1`
 }
 
-// config is the host that the flags ask for.
+// config returns the configuration of the host from the flags.
 func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
@@ -98,27 +94,27 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	}
 	switch {
 	case !c.Setup && (c.Peer != "" || c.Bridge != ""):
-		return h, usageError{errors.New("--peer and --bridge are made by --setup: ask for that too")}
+		return h, usageError{errors.New("--peer and --bridge need --setup: add it")}
 	case c.Setup && c.Peer == "" && c.Bridge == "" && h.Addr.Bits() == 32:
-		return h, usageError{fmt.Errorf("the network of --addr %s has no room for this machine's address: write a longer network, such as %s/24, or say --peer", c.Addr, h.Addr.Addr())}
+		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", c.Addr, h.Addr.Addr())}
 	}
 	h.Services, err = stackServices(c.Service, t)
 	return h, err
 }
 
-// prefix reads an address with the length of its network. Empty is none.
+// prefix parses an address with its prefix length. The zero Prefix stands for an empty text.
 func prefix(flag, text string) (netip.Prefix, error) {
 	if text == "" {
 		return netip.Prefix{}, nil
 	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil || !p.Addr().Is4() {
-		return p, usageError{fmt.Errorf("%s is %q: write an IPv4 address with the length of its network, such as 10.0.0.2/24", flag, text)}
+		return p, usageError{fmt.Errorf("%s is %q: write an IPv4 address with its prefix length, such as 10.0.0.2/24", flag, text)}
 	}
 	return p, nil
 }
 
-// nameServer reads the address of one, with or without a port.
+// nameServer parses the address of a name server, with or without a port.
 func nameServer(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Is4() {
 		return netip.AddrPortFrom(a, 53), nil
@@ -137,7 +133,7 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	if c.Probe {
-		fmt.Fprintf(t.err, "weir: asking whether somebody has %s, for some seconds\n", config.Addr.Addr())
+		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", config.Addr.Addr())
 	}
 	h, err := startHost(config)
 	if err != nil {
@@ -158,10 +154,10 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 	return errors.Join(err, runHost(ctx, h, metrics))
 }
 
-// startHost starts one; where it may not, it says what to do.
+// startHost starts a host. An error of permissions says what to do.
 func startHost(c host.Config) (*host.Host, error) {
 	if err := os.MkdirAll(filepath.Dir(c.Control), 0o700); err != nil {
-		return nil, fmt.Errorf("the control socket's folder: %w: set XDG_RUNTIME_DIR to a folder of yours, or use sudo", err)
+		return nil, fmt.Errorf("cannot create the folder of the control socket: %w: set XDG_RUNTIME_DIR to a folder of yours, or use sudo", err)
 	}
 	h, err := host.Start(c)
 	switch {
@@ -173,8 +169,8 @@ func startHost(c host.Config) (*host.Host, error) {
 	return h, err
 }
 
-// runHost runs a host until ctx ends, and what runs beside it, and takes everything down. It takes
-// a few seconds at most, so that nothing has to be cut short.
+// runHost runs a host and the function beside it until ctx ends, then stops both. It takes a few
+// seconds at most, so that a second signal has nothing to cut short.
 func runHost(ctx context.Context, h *host.Host, beside func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -190,5 +186,5 @@ func runHost(ctx context.Context, h *host.Host, beside func(context.Context) err
 	return errors.Join(err, otherErr, h.Close())
 }
 
-// drain is how long what a host's services are doing may take when it ends.
+// drain is how long the services of a host may take to finish when it stops.
 const drain = 2 * time.Second

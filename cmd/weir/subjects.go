@@ -14,27 +14,26 @@ import (
 
 // listCmd is "weir lab list".
 type listCmd struct {
-	Subject []string `help:"Show the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Subject []string `help:"List the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	JSON    bool     `help:"Print JSON."`
 }
 
 func (c *listCmd) Help() string {
-	return `Shows every folder under subjects/ that has a subject.toml. Lines are those of its sources that hold more
-than blanks and comments, dependencies are third-party libraries, and the binary has a size once it is built.
+	return `Lists every folder under subjects/ with a subject.toml. Lines are lines of code, without blanks and comments. Dependencies are third-party libraries. The size of a binary is known once it is built.
 
 Examples:
 
-  $ weir lab list
-  $ weir lab list --json | jq -r '.[] | select(.missing == "") | .name'`
+  weir lab list
+  weir lab list --json | jq -r '.[] | select(.missing == "") | .name'`
 }
 
-// listed is what the list says of a subject.
+// listed is the JSON form of a subject.
 type listed struct {
 	Name         string   `json:"name"`
 	Language     string   `json:"language"`
 	Paradigm     string   `json:"paradigm"`
 	Workloads    []string `json:"workloads"`
-	Missing      string   `json:"missing"` // empty: it can be built and run here
+	Missing      string   `json:"missing"` // empty: it can be built and run on this machine
 	Lines        int      `json:"lines"`
 	Dependencies int      `json:"dependencies"`
 	BinaryBytes  int64    `json:"binary_bytes"` // 0 before a build
@@ -50,13 +49,13 @@ func (c *listCmd) Run(ctx context.Context, t *terminal) error {
 		return errors.Join(t.json(all), broken)
 	}
 	if len(all) == 0 && broken == nil {
-		return errors.New("there are no subjects here: go to the project's folder, or name a file with --subject")
+		return errors.New("no subjects were found: go to the project's folder, or name a file with --subject")
 	}
 	c.table(t, all)
 	return broken
 }
 
-// describe looks at all subjects at once: a check of a toolchain takes a second.
+// describe describes all subjects at the same time: a check of a toolchain takes a second.
 func describe(chosen []*subject.Subject) []listed {
 	all := make([]listed, len(chosen))
 	var looks sync.WaitGroup
@@ -85,7 +84,7 @@ func (c *listCmd) table(t *terminal, all []listed) {
 	}
 	columns := []column{{"NAME", false}, {"LANGUAGE", false}, {"PARADIGM", false}, {"WORKLOADS", false}, {"LINES", true},
 		{"DEPS", true}, {"BINARY", true}, {"STATE", false}}
-	width := 0 // a file or a pipe gets all of it
+	width := 0 // a file or a pipe gets whole lines
 	if t.outTTY {
 		width = t.width()
 	}
@@ -100,5 +99,5 @@ func (c *listCmd) table(t *terminal, all []listed) {
 		}
 		return cell
 	})
-	fmt.Fprintf(t.out, "\n%d of %d can be built and run here.\n", ready, len(all))
+	fmt.Fprintf(t.out, "\n%d of %d can be built and run on this machine.\n", ready, len(all))
 }

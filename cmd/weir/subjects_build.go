@@ -15,18 +15,17 @@ import (
 type buildCmd struct {
 	Names   []string `arg:"" optional:"" predictor:"subjects" help:"Subjects (default: all)."`
 	Subject []string `help:"Build the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
-	Verbose bool     `short:"v" help:"Show what the tools print."`
+	Verbose bool     `short:"v" help:"Show the output of the tools."`
 }
 
 func (c *buildCmd) Help() string {
-	return `Builds into build/subjects/NAME. A subject whose toolchain is missing is skipped with the reason, which is
-no failure.
+	return `Builds into build/subjects/NAME. A subject whose toolchain is missing is skipped with its reason, and is no failure.
 
 Examples:
 
-  $ weir lab build
-  $ weir lab build c-epoll go-loop
-  $ weir lab build --subject my-server/subject.toml`
+  weir lab build
+  weir lab build c-epoll go-loop
+  weir lab build --subject my-server/subject.toml`
 }
 
 func (c *buildCmd) Run(ctx context.Context, t *terminal) error {
@@ -43,7 +42,7 @@ func (c *buildCmd) Run(ctx context.Context, t *terminal) error {
 			return ctx.Err()
 		}
 		step := fmt.Sprintf("%d/%d  building %s", i+1, len(chosen), s.Name)
-		if !c.one(ctx, t, s, step, longest) {
+		if !c.buildOne(ctx, t, s, step, longest) {
 			failed++
 		}
 	}
@@ -53,8 +52,9 @@ func (c *buildCmd) Run(ctx context.Context, t *terminal) error {
 	return err
 }
 
-// one builds a subject and says so in a line; false if its build failed.
-func (c *buildCmd) one(ctx context.Context, t *terminal, s *subject.Subject, step string, longest int) bool {
+// buildOne builds a subject and prints the outcome in a line. It reports whether the build
+// succeeded, or was not needed.
+func (c *buildCmd) buildOne(ctx context.Context, t *terminal, s *subject.Subject, step string, longest int) bool {
 	say := func(colour, state, name, text string) {
 		fmt.Fprintf(t.out, "%s  %-*s  %s\n", tint(t.colour(), colour, fmt.Sprintf("%-7s", state)), longest, name, text)
 	}
@@ -87,8 +87,8 @@ func (c *buildCmd) one(ctx context.Context, t *terminal, s *subject.Subject, ste
 	return false
 }
 
-// status shows on a terminal what is being done now, on one line that the next one replaces; ""
-// clears it.
+// status shows the current step on a terminal, in a line that the next status replaces. "" clears
+// it.
 func (t *terminal) status(text string) {
 	if t.errTTY {
 		fmt.Fprintf(t.err, "\r\x1b[K%s", tint(t.colour(), dim, text))

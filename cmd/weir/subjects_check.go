@@ -23,19 +23,18 @@ type checkCmd struct {
 }
 
 func (c *checkCmd) Help() string {
-	return `Builds and starts each subject, talks to it over IPv4 and IPv6, and sees that every byte comes out once and in
-order, whatever the clients do; of an HTTP server, that every request gets its own answer, whole. A server
-that does not keep the contract cannot be compared with the others.
-The checks: ` + strings.Join(contract.Names(), ", ") + `.
+	return `Builds and starts each subject, talks to it over IPv4 and IPv6, and verifies that every byte arrives once and in order, whatever the clients do. Of an HTTP server it verifies that every request gets its own complete answer. Only servers that pass can be compared.
+
+The checks are ` + strings.Join(contract.Names(), ", ") + `.
 
 Examples:
 
-  $ weir lab check c-epoll
-  $ weir lab check --subject my-server/subject.toml
-  $ weir lab check c-fork --only "SIGTERM while busy" -v`
+  weir lab check c-epoll
+  weir lab check --subject my-server/subject.toml
+  weir lab check c-fork --only "SIGTERM while busy" -v`
 }
 
-// checked is what the check says of a subject.
+// checked is the JSON form of the checks of a subject.
 type checked struct {
 	Subject string      `json:"subject"`
 	Missing string      `json:"missing,omitempty"` // why nothing was checked
@@ -43,7 +42,7 @@ type checked struct {
 	Checks  []checkLine `json:"checks"`
 }
 
-// checkLine is one outcome; it passed if error and skipped are empty.
+// checkLine is the outcome of one check, which passed if Error and Skipped are empty.
 type checkLine struct {
 	Name     string `json:"name"`
 	Workload string `json:"workload"`
@@ -65,7 +64,7 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	var all []checked
 	failed := 0
 	for _, s := range chosen {
-		found := c.one(ctx, t, s)
+		found := c.checkOne(ctx, t, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -74,20 +73,20 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 		}
 		all = append(all, found)
 		if !c.JSON {
-			c.tell(t, found)
+			c.print(t, found)
 		}
 	}
 	if c.JSON {
 		broken = errors.Join(broken, t.json(all))
 	}
 	if failed > 0 {
-		broken = errors.Join(broken, fmt.Errorf("%d of %d subjects do not keep the contract", failed, len(chosen)))
+		broken = errors.Join(broken, fmt.Errorf("%d of %d subjects violate the contract", failed, len(chosen)))
 	}
 	return broken
 }
 
-// one builds and checks a subject, showing on a terminal where it is.
-func (c *checkCmd) one(ctx context.Context, t *terminal, s *subject.Subject) checked {
+// checkOne builds and checks a subject, and shows its progress on a terminal.
+func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject) checked {
 	found := checked{Subject: s.Name, Missing: s.Missing(), Checks: []checkLine{}}
 	if found.Missing != "" {
 		return found
@@ -114,9 +113,8 @@ func (c *checkCmd) one(ctx context.Context, t *terminal, s *subject.Subject) che
 	return found
 }
 
-// tell says in a line how a subject did, and in further lines what it failed and what could not be
-// asked.
-func (c *checkCmd) tell(t *terminal, s checked) {
+// print writes a line about a subject, and further lines about its failed and skipped checks.
+func (c *checkCmd) print(t *terminal, s checked) {
 	passed, skips := 0, map[string][]string{} // names by reason
 	var reasons []string                      // in the order in which they came
 	for _, k := range s.Checks {

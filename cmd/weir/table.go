@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// column is one of a table's: its title, and whether its cells stand at the right, as numbers do.
+// column is a column of a table.
 type column struct {
 	title string
-	right bool
+	right bool // aligned right, as numbers are
 }
 
-// writeTable writes rows under titles, each column as wide as its widest cell; the last is cut at
-// width (0: never). paint, which may be nil, colours a finished cell of a row (-1: the titles)
-// without changing its width.
+// writeTable writes rows under titles. Each column is as wide as its widest cell; the last is cut
+// at the width of the terminal (0: not cut). paint, which may be nil, colours a padded cell of a
+// row (-1: the titles).
 func writeTable(w io.Writer, columns []column, rows [][]string, width int, paint func(row, column int, cell string) string) {
 	widths := make([]int, len(columns))
 	titles := make([]string, len(columns))
@@ -50,7 +50,7 @@ func writeTable(w io.Writer, columns []column, rows [][]string, width int, paint
 	}
 }
 
-// pad brings a cell to its width; nothing follows the last one.
+// pad fills a cell to its width, except for the last of a row.
 func pad(cell string, width int, right, last bool) string {
 	blanks := strings.Repeat(" ", width-utf8.RuneCountInString(cell))
 	switch {
@@ -62,7 +62,7 @@ func pad(cell string, width int, right, last bool) string {
 	return cell + blanks
 }
 
-// cut shortens text to width columns, but never to less than a word.
+// cut shortens text to width columns, 12 at least.
 func cut(text string, width int) string {
 	runes := []rune(text)
 	if width = max(width, 12); len(runes) <= width {
@@ -71,7 +71,7 @@ func cut(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// Colours of a terminal, from the eight that every one has and every theme makes readable.
+// Colours of a terminal: from the eight that all terminals have and all themes keep readable.
 const (
 	dim    = "2"
 	red    = "31"

@@ -7,12 +7,12 @@ import (
 
 func TestTablesAlignAndFitTheWidth(t *testing.T) {
 	columns := []column{{"NAME", false}, {"SIZE", true}, {"STATE", false}}
-	rows := [][]string{{"a", "1", "ready"}, {"größer", "12345", "missing: a compiler that nobody has"}}
+	rows := [][]string{{"a", "1", "ready"}, {"größer", "12345", "missing: a compiler that is rare"}}
 	tests := []struct {
 		width int
 		want  string
 	}{
-		{0, "NAME     SIZE  STATE\na           1  ready\ngrößer  12345  missing: a compiler that nobody has\n"},
+		{0, "NAME     SIZE  STATE\na           1  ready\ngrößer  12345  missing: a compiler that is rare\n"},
 		{30, "NAME     SIZE  STATE\na           1  ready\ngrößer  12345  missing: a com…\n"},
 		{5, "NAME     SIZE  STATE\na           1  ready\ngrößer  12345  missing: a …\n"},
 	}

@@ -9,10 +9,10 @@ import (
 	"weir/lab/subject"
 )
 
-// terminal is where a command writes: results to out, everything else to err.
+// terminal is the output of a command: results go to out, everything else to err.
 type terminal struct {
 	out, err       *os.File
-	outTTY, errTTY bool // whether a person is looking
+	outTTY, errTTY bool // whether each is a terminal
 }
 
 func newTerminal(out, err *os.File) *terminal {
@@ -21,7 +21,7 @@ func newTerminal(out, err *os.File) *terminal {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// colour says whether out may carry colours: only a terminal whose user did not ask for none
+// colour reports whether out may have colours: it is a terminal, and NO_COLOR is not set
 // (https://no-color.org).
 func (t *terminal) colour() bool { return t.outTTY && os.Getenv("NO_COLOR") == "" }
 
@@ -36,14 +36,14 @@ func columnsOf(f *os.File) int {
 	return 80
 }
 
-// json writes v to out for a program to read.
+// json writes v to out as indented JSON.
 func (t *terminal) json(v any) error {
 	e := json.NewEncoder(t.out)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// projectRoot is the root of the project that the current folder belongs to.
+// projectRoot returns the root of the project of the current folder.
 func projectRoot() string {
 	here, err := os.Getwd()
 	if err != nil {

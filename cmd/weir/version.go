@@ -10,7 +10,7 @@ import (
 // version is set by the linker when make builds the binary; "unknown" otherwise.
 var version = "unknown"
 
-// versionCmd says which weir this is: what to state beside a result.
+// versionCmd prints the version, to be stated beside a result.
 type versionCmd struct {
 	JSON bool `help:"Print one JSON object."`
 }
@@ -19,7 +19,7 @@ type versionCmd struct {
 func (c *versionCmd) Help() string {
 	return `Example:
 
-    weir version --json`
+  weir version --json`
 }
 
 // Run prints the version, the Go release it was built with and the platform.
@@ -36,8 +36,8 @@ func (c *versionCmd) Run(t *terminal) error {
 	return err
 }
 
-// buildVersion is the linker's version, else the module's when the binary was installed by its
-// module path.
+// buildVersion returns the version that the linker set, or else that of the module if the binary
+// was installed by its module path.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && version == "unknown" && info.Main.Version != "" {
 		return info.Main.Version

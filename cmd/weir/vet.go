@@ -9,29 +9,27 @@ import (
 	"weir/web/ownership"
 )
 
-// vetCmd looks for components that touch a Conn which is no longer theirs.
+// vetCmd finds components that use a Conn after they passed it on.
 type vetCmd struct {
-	Packages []string `arg:"" optional:"" default:"./..." help:"Packages as the command go names them; those below the current folder unless given."`
-	Tags     string   `help:"Build tags, with commas between them."`
-	JSON     bool     `help:"Print one JSON array of what is found."`
+	Packages []string `arg:"" optional:"" default:"./..." help:"Packages, as the command go names them (default: those below the current folder)."`
+	Tags     string   `help:"Build tags, separated by commas."`
+	JSON     bool     `help:"Print the findings as a JSON array."`
 }
 
 // Help implements kong.HelpProvider.
 func (c *vetCmd) Help() string {
-	return `It reads the source of components for package web, tests included, and needs the command go. Each line
-it prints is a place where a Conn is kept, or is touched after it was passed on. Exits with 1 if there is one.
+	return `Reads the source of components for package web, tests included; it needs the command go. It prints each line where a component keeps a Conn, or uses it after passing it on.
+
+It finds the plain cases. For the others, run your tests as a debug build, which panics where a component uses a Conn that it does not own:
+
+  go test -race -tags webdebug ./...
 
 Example:
 
-    weir vet ./...
-
-It finds the plain cases. For the others, run your tests as a debug build, which panics where a Conn is touched
-by somebody who no longer holds it:
-
-    go test -race -tags webdebug ./...`
+  weir vet ./...`
 }
 
-// vetFinding is a finding as a program reads it.
+// vetFinding is the JSON form of a finding.
 type vetFinding struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -65,7 +63,7 @@ func (c *vetCmd) Run(ctx context.Context, t *terminal) error {
 		}
 	}
 	if len(list) > 0 {
-		return fmt.Errorf("%d times a Conn is touched by somebody who does not hold it", len(list))
+		return fmt.Errorf("%d uses of a Conn by a component that does not own it", len(list))
 	}
 	return nil
 }
