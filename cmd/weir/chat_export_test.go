@@ -20,7 +20,7 @@ func TestChatExportAndImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := t.TempDir()
-	for _, want := range []string{"there already: 0\n", "messages imported: 0 (late: 0)"} {
+	for _, want := range []string{"already there: 0\n", "messages imported: 0 (late: 0)"} {
 		c := chatImportCmd{chatData: chatData{other}, File: file}
 		if said, err := printed(t, func(out *terminal) error { return c.Run(t.Context(), out) }); err != nil || !strings.Contains(said, want) {
 			t.Fatalf("%v\n%s", err, said)

@@ -127,7 +127,7 @@ func TestChatUserRefuses(t *testing.T) {
 		{"correct horse\n", []string{"user", "add", "ANN"}, 1, "the name is taken: ANN"},
 		{"correct horse\n", []string{"user", "add", "gone"}, 1, "--reuse"},
 		{"horse\n", []string{"user", "add", "bob"}, 1, "5 characters, at least 8"},
-		{"", []string{"user", "add", "bob"}, 1, "standard input has no password"},
+		{"", []string{"user", "add", "bob"}, 1, "standard input is empty"},
 		{"correct horse\n", []string{"user", "add", "bob", "--role", "king"}, 2, "king"},
 		{"", []string{"user", "passwd", "bob"}, 1, `no account "bob"`},
 		{"", []string{"user", "remove", "bob"}, 1, `"bob"`},
@@ -143,7 +143,7 @@ func TestChatUserRefuses(t *testing.T) {
 			t.Errorf("weir chat %q: exit status %d, %q, want %d and %q", c.args, code, failed, c.code, c.says)
 		}
 	}
-	if _, failed, code := chatCommand(t, filepath.Join(dir, "none"), "", "user", "list"); code != 1 || !strings.Contains(failed, "weir chat user add makes it") {
+	if _, failed, code := chatCommand(t, filepath.Join(dir, "none"), "", "user", "list"); code != 1 || !strings.Contains(failed, "weir chat user add creates one") {
 		t.Errorf("no data directory: %d, %s", code, failed)
 	}
 }

@@ -250,6 +250,27 @@ func TestARunThatWasKilledIsResumed(t *testing.T) {
 	}
 }
 
+// Ctrl-C names the trials that are kept, and the command that continues the run.
+func TestCtrlCNamesTheKeptTrialsAndTheCommandThatContinues(t *testing.T) {
+	p := newProject(t)
+	cmd := p.command("lab", "run", "short.toml", "--out", "run", "--no-reasons")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitTrials(cmd, 1)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit status is compared below
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	last := lines[len(lines)-1]
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(last, "kept in run; weir lab run --resume run continues the run") || strings.Contains(stderr.String(), "canceled") {
+		t.Errorf("got exit status %d, want %d, and the kept trials in the last line:\n%s", code, exitInterrupted, &stderr)
+	}
+}
+
 // awaitTrials waits until a run has kept at least n trials, and returns their lines.
 func (p project) awaitTrials(cmd *exec.Cmd, n int) []string {
 	p.Helper()

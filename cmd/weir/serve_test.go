@@ -129,18 +129,18 @@ func TestServeASite(t *testing.T) {
 	}
 	write(t, file, "server { listen = \"127.0.0.1:0\" }\ntext { text = \"changed\" }")
 	_ = s.Process.Signal(syscall.SIGHUP)
-	s.says(t, "serving what site.hcl says now")
+	s.says(t, "reloaded site.hcl")
 	if _, body := s.get(t, ""); body != "changed" {
 		t.Errorf("%q", body)
 	}
 	write(t, file, "txt {}")
 	s.says(t, "on site.hcl line 1")
-	s.says(t, "goes on as it was")
+	s.says(t, "the running configuration stays in effect")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	_ = s.Process.Signal(syscall.SIGHUP)
-	s.says(t, "open site.hcl: no such file or directory; the site goes on as it was")
+	s.says(t, "open site.hcl: no such file or directory; the running configuration stays in effect")
 	if _, body := s.get(t, ""); body != "changed" {
 		t.Errorf("after a wrong file: %q", body)
 	}
@@ -158,7 +158,7 @@ func TestPassword(t *testing.T) {
 	if out, err := exec.Command(binary(t), "serve", "password", "a:b").CombinedOutput(); err == nil {
 		t.Errorf("a name with a colon: %s", out)
 	}
-	if out, err := exec.Command(binary(t), "serve", "password", "ann").CombinedOutput(); err == nil || !strings.Contains(string(out), "no password") {
+	if out, err := exec.Command(binary(t), "serve", "password", "ann").CombinedOutput(); err == nil || !strings.Contains(string(out), "standard input is empty") {
 		t.Errorf("no password: %v, %s", err, out)
 	}
 }
@@ -203,10 +203,10 @@ func TestCheckAndDrawASite(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"check " + right, 0, "is right", ""},
+		{"check " + right, 0, "is valid", ""},
 		{"check " + wrong, 1, "", "source status is behind the source text"},
 		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
-		{"check " + logs, 0, "is right", ""},
+		{"check " + logs, 0, "is valid", ""},
 		{"check " + noLogs, 1, "", "its folder is not there"},
 		{"draw " + logs, 0, "<svg ", ""},
 		{"check " + dir, 1, "", "not a regular file: name a site file"},
@@ -217,10 +217,10 @@ func TestCheckAndDrawASite(t *testing.T) {
 		{"draw " + wrong, 1, "", "wrong.hcl line 3"},
 		{"draw --format png " + right, 2, "", "must be one of"},
 		{"components", 0, "files ", ""},
-		{"no-such-file", 1, "", "give a folder, or a site file"},
+		{"no-such-file", 2, "", "there is no folder or site file no-such-file"},
 		{right + " --log x", 2, "", "--log is for folders"},
-		{right + " --listen here", 1, "", "here"},
-		{right + " --run fast", 1, "", "chain"},
+		{right + " --listen here", 2, "", "here"},
+		{right + " --run fast", 2, "", "chain"},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...)
 		var out, bad strings.Builder

@@ -38,13 +38,8 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	panicked := func(stage string, value any, stack []byte) {
 		faults.Say("panic in "+stage, fmt.Sprintf("component %s panicked: %v\n%s", stage, value, bytes.TrimSpace(stack)))
 	}
-<<<<<<< HEAD
 	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), OnPanic: panicked, OnFailure: func(f web.Failure) {
-		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q is answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
-=======
-	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: panicked, Failed: func(f web.Failure) {
 		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q: answered with %d: %v", f.Method, f.Target, f.Status, f.Err))
->>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 	}})
 	if err != nil {
 		return err
@@ -117,13 +112,8 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 		defer closePage()
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
 		page.Go(func() {
-<<<<<<< HEAD
 			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrDrainTimeout) {
-				pageErr = nil // a profile that is being taken is not waited for
-=======
-			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrCutOff) {
 				pageErr = nil // a running profile is not waited for
->>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 			}
 			stop()
 		})

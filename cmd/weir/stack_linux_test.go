@@ -155,7 +155,7 @@ func TestAHostOnTheStack(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(recorded, []byte{0x0a, 0x0d, 0x0d, 0x0a}) || !bytes.Contains(recorded, []byte("a page of the host's")) {
 		t.Errorf("the capture has %d bytes, and is none or holds no page (%v)", len(recorded), err)
 	}
-	if out, wrong, code := s.weir(t, "", "netstat"); code != 1 || !strings.Contains(wrong, "no host runs here") {
+	if out, wrong, code := s.weir(t, "", "netstat"); code != 1 || !strings.Contains(wrong, "no host runs") {
 		t.Errorf("it has ended: %d, %s%s", code, out, wrong)
 	}
 }
@@ -217,7 +217,7 @@ func pings(t *testing.T, s *onStack) {
 	}
 	var report pingReport
 	out, wrong, code = s.weir(t, "", "ping", "-c", "2", "-i", "0.01", "-W", "0.05", "--json", "10.0.0.1")
-	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || report.Sent != 2 || report.Received != 0 || !strings.Contains(wrong, "nobody answered") {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || report.Sent != 2 || report.Received != 0 || !strings.Contains(wrong, "no ping was answered") {
 		t.Errorf("by a link that loses all: %d, %s%s (%v)", code, out, wrong, err)
 	}
 	if out, _, code := s.weir(t, "", "impair", "off"); code != 0 || out != "off\n" {

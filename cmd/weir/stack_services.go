@@ -89,13 +89,8 @@ func filesService(port uint16, folder string, t *terminal) (host.Service, error)
 		if err != nil {
 			return err
 		}
-<<<<<<< HEAD
 		if err = s.Run(ctx); errors.Is(err, server.ErrDrainTimeout) {
-			return nil // who still fetches something does not keep the host
-=======
-		if err = s.Run(ctx); errors.Is(err, server.ErrCutOff) {
 			return nil // an unfinished download does not keep the host running
->>>>>>> 604dcd8 (cmd/weir: write help, errors and comments in the field's words)
 		}
 		return err
 	}}, nil

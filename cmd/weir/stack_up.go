@@ -18,7 +18,7 @@ import (
 
 type stackUpCmd struct {
 	Tap     string   `default:"weir0" placeholder:"NAME" help:"The TAP device (${default})."`
-	Addr    string   `required:"" placeholder:"CIDR" help:"The host's address, with the length of its network: 10.0.0.2/24."`
+	Addr    string   `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24."`
 	Gateway string   `placeholder:"ADDR" help:"Default gateway."`
 	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port. May be repeated."`
 	MTU     int      `name:"mtu" placeholder:"N" help:"MTU in bytes (default: the device's, or 1500)."`

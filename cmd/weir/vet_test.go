@@ -34,7 +34,7 @@ func TestVetPrintsPlaces(t *testing.T) {
 	if !strings.HasPrefix(lines[0], touching+"/passed.go:13:2: c is used here, but was passed on in line 12") {
 		t.Errorf("%q", lines[0])
 	}
-	if err == nil || !strings.HasPrefix(err.Error(), "6 times") || len(lines) != 6 {
+	if err == nil || !strings.HasPrefix(err.Error(), "6 uses of a Conn") || len(lines) != 6 {
 		t.Errorf("%v, with %d lines", err, len(lines))
 	}
 }
