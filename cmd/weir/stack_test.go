@@ -21,7 +21,7 @@ func TestHostsThatCannotBe(t *testing.T) {
 		says string
 	}{
 		{"up", 2, "--addr"},
-		{"up --addr 10.0.0.2", 2, "length of its network"},
+		{"up --addr 10.0.0.2", 2, "prefix length"},
 		{"up --addr 10.0.0.2/33", 2, "prefix length"},
 		{"up --addr fe80::1/64", 2, "IPv4"},
 		{"up --addr 10.0.0.2/24 --gateway x", 2, "--gateway"},
@@ -42,7 +42,7 @@ func TestHostsThatCannotBe(t *testing.T) {
 		{"ping 10.0.0.1", 1, "no host runs"},
 		{"nc 10.0.0.1", 2, "the port is missing"},
 		{"netstat --most 0", 2, "--most"},
-		{"impair loss=2", 2, "share"},
+		{"impair loss=2", 2, "0% to 100%"},
 		{"draw --format oil", 2, "svg"},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"stack"}, strings.Fields(c.args)...)...)
