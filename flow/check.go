@@ -51,7 +51,7 @@ func (n *Net[T]) check() error {
 		}
 	}
 	if names := n.cycle(func(e *edge[T]) bool { return e.WhenFull == Wait }); names != "" {
-		return errors.New("flow: every edge of the cycle " + names + " waits when it is full, so that it could wait for itself: let one of them drop or refuse")
+		return errors.New("flow: every edge of the cycle " + names + " waits when it is full, which could deadlock: let one of them drop or refuse")
 	}
 	return nil
 }

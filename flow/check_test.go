@@ -50,7 +50,7 @@ func TestRunRefusesAnUnknownWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Run(t.Context(), "ring"); err == nil || !strings.Contains(err.Error(), `"ring" is no way`) {
+	if err := n.Run(t.Context(), "ring"); err == nil || !strings.Contains(err.Error(), `"ring" is no concurrency model`) {
 		t.Errorf("Run said %v, want a refusal", err)
 	}
 }

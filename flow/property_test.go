@@ -89,7 +89,7 @@ func drawGraph(t *rapid.T, lossy bool) *graph {
 // choose returns the port by which a branching stage sends an item.
 func (g *graph) choose(stage, item int) int { return item%(len(g.ports[stage])+1) - 1 }
 
-// trips reports whether an item makes the stage panic.
+// panics reports whether an item makes the stage panic.
 func (g *graph) panics(stage, item int) bool {
 	return g.panicOn[stage] >= 0 && item%7 == g.panicOn[stage]
 }
@@ -265,7 +265,7 @@ func (r *trial) wantSums(t *rapid.T, accepted int) {
 	}
 }
 
-// bubbled is a test in virtual time, whose deadline rapid must not read.
+// virtualTime is a test in virtual time, whose deadline rapid must not read.
 type virtualTime struct{ *testing.T }
 
 // property checks a property of random graphs in virtual time: a goroutine that blocks for ever

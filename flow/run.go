@@ -27,7 +27,7 @@ func (n *Net[T]) Start(way Way) error {
 	names := n.cycle(func(*edge[T]) bool { return true })
 	switch {
 	case way != Chain && way != Network:
-		return fmt.Errorf("flow: %q is no way to run a net: choose %s or %s", way, Chain, Network)
+		return fmt.Errorf("flow: %q is no concurrency model: choose %s or %s", way, Chain, Network)
 	case way == Chain && names != "":
 		return fmt.Errorf("flow: %s is a cycle, which a chain of calls would follow for ever: run it as a network", names)
 	case !n.start(way):

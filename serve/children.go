@@ -61,18 +61,18 @@ func newChildProcesses(o Options) (*childProcesses, error) {
 
 // start starts a child that inherits socket. The reaper calls onExit when it has exited; onExit
 // must not block.
-func (c *childProcesses) start(socket syscall.Conn, ended func(syscall.WaitStatus)) error {
+func (c *childProcesses) start(socket syscall.Conn, onExit func(syscall.WaitStatus)) error {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var startErr error
 	// Not File.Fd, which would make the socket block, in every process that shares it.
-	err = raw.Control(func(fd uintptr) { startErr = c.startWith(fd, ended) })
+	err = raw.Control(func(fd uintptr) { startErr = c.startWith(fd, onExit) })
 	return errors.Join(err, startErr)
 }
 
-func (c *childProcesses) startWith(fd uintptr, ended func(syscall.WaitStatus)) error {
+func (c *childProcesses) startWith(fd uintptr, onExit func(syscall.WaitStatus)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
@@ -85,7 +85,7 @@ func (c *childProcesses) startWith(fd uintptr, ended func(syscall.WaitStatus)) e
 		return fmt.Errorf("serve: starting the child process %s: %w", c.options.ChildCommand[0], err)
 	}
 	c.counters.childrenStarted.add(1)
-	c.exitCallbacks[pid] = ended
+	c.exitCallbacks[pid] = onExit
 	return nil
 }
 
@@ -104,11 +104,11 @@ func (c *childProcesses) reap() {
 func (c *childProcesses) collectExited() bool {
 	var callbacks []func()
 	c.mu.Lock()
-	for pid, ended := range c.exitCallbacks {
+	for pid, onExit := range c.exitCallbacks {
 		var status syscall.WaitStatus
 		if got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); got == pid || err == syscall.ECHILD {
 			delete(c.exitCallbacks, pid)
-			callbacks = append(callbacks, func() { ended(status) })
+			callbacks = append(callbacks, func() { onExit(status) })
 		}
 	}
 	last := c.stopping && len(c.exitCallbacks) == 0

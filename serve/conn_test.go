@@ -31,7 +31,7 @@ type reachedSession struct {
 
 func (r *reachedSession) Close(err error) { r.closed <- err }
 
-// reachable returns a service that passes each session to the test.
+// reachableService returns a service that passes each session to the test.
 func reachableService() (service, chan *reachedSession) {
 	opened := make(chan *reachedSession, 16)
 	return service{open: func(c Conn) Session {

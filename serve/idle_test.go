@@ -51,7 +51,7 @@ func TestAPausedSessionIsEndedWhenIdle(t *testing.T) {
 	})
 }
 
-// waitings lists the sessions that do not read.
+// nonReadingSessions lists the sessions that do not read.
 var nonReadingSessions = []struct {
 	name    string
 	service func() (service, chan *nonReadingSession)
@@ -67,7 +67,7 @@ var nonReadingSessions = []struct {
 	}},
 }
 
-// waiting is a session that does not read after its first input.
+// nonReadingSession is a session that does not read after its first input.
 type nonReadingSession struct {
 	do     func(*Writer)
 	inputs chan struct{} // session -> test, one; capacity 1

@@ -146,7 +146,7 @@ func duplicates(l net.Listener, n int) (dups []int, err error) {
 	return dups, nil
 }
 
-// loopsOver runs a loop for each listening descriptor. The loops close the descriptors.
+// runLoopsOver runs a loop for each listening descriptor. The loops close the descriptors.
 func runLoopsOver(ctx context.Context, listeners []int, w serviceForm, o Options, coroutines bool) error {
 	release, err := reserve(len(listeners))
 	if err != nil {

@@ -267,7 +267,7 @@ type running struct {
 	stop  func() error // stops Run and returns its result; may be called again
 }
 
-// begin runs s until the test ends.
+// startService runs s until the test ends.
 func startService(t testing.TB, w Way, f form, s service, o Options) *running {
 	t.Helper()
 	return startServiceOver(t, listen(t), w, f, s, o)

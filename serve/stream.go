@@ -58,7 +58,7 @@ func newStream(c net.Conn, n *counterShard, o *Options) *stream {
 	return s
 }
 
-// rawConn returns the file descriptor of c, nil if it has none.
+// rawConnOf returns the file descriptor of c, nil if it has none.
 func rawConnOf(c net.Conn) syscall.RawConn {
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {

@@ -40,9 +40,9 @@ type vertex struct {
 	prev, next []*vertex // in the neighbouring layers
 }
 
-// Lay computes the layout of a topology by Sugiyama's method. Layers follow the longest path from
-// the entry. Within a layer, nodes are ordered by the mean rows of their neighbours, which leaves
-// few crossings.
+// ComputeLayout computes the layout of a topology by Sugiyama's method. Layers follow the longest
+// path from the entry. Within a layer, nodes are ordered by the mean rows of their neighbours,
+// which leaves few crossings.
 func ComputeLayout(t flow.Topology) Layout {
 	g := &graph{links: linksOf(t), nodes: make([]*vertex, len(t.Stages)+1)}
 	g.exit = exitNode(t)
