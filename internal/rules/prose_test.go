@@ -20,14 +20,14 @@ const proseWidth = 100
 // unedited lists folders and files that the language rules do not hold for yet: a path, or a path
 // that ends in a slash. It may only shrink.
 var unedited = []string{
-	"chat/account/", "chat/backup/", "chat/chattest/", "chat/client/", "chat/data/", "chat/export/",
-	"chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/", "chat/page/",
-	"chat/search/", "chat/tui/", "chat/upgrade/", "chat/upload/",
-	"c/", "docs/", "tcpip/icmp/", "tcpip/ip/", "tcpip/neigh/", "tcpip/tcp/", "web/components/", "web/internal/conn/", "wire/", "internal/rules/",
-	"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "scripts/", ".ci/",
+	"chat/account/", "chat/backup/", "chat/chattest/", "chat/client/", "chat/data/",
+	"chat/export/", "chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/",
+	"chat/page/", "chat/search/", "chat/tui/", "chat/upgrade/", "chat/upload/", "c/", "docs/",
+	"tcpip/icmp/", "tcpip/ip/", "tcpip/neigh/", "tcpip/tcp/", "web/components/",
+	"web/internal/conn/", "wire/", "internal/rules/", "ARCHITECTURE.md", "CONTRIBUTING.md",
+	"README.md", "scripts/", ".ci/",
 	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/chat/", "lab/load/http/",
-	"lab/load/internal/", "lab/load/stack/", "lab/reason/", "lab/report/", "lab/result/",
-	"lab/stat/",
+	"lab/load/internal/", "lab/load/stack/", "lab/report/", "lab/result/", "lab/stat/",
 }
 
 func edited(name string) bool {

@@ -12,7 +12,7 @@ import (
 
 var errLinux = errors.New("counting system calls and switches needs Linux: run the lab there")
 
-// Watch can't be had on this system.
+// Watch is not available on this system.
 type Watch struct{}
 
 func Start(g *sample.Group) (*Watch, error)                        { return nil, errLinux }

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	ringPages = 512 // of data for each core, 2 MB: some 20,000 records
-	drainTime = 10 * time.Millisecond
+	ringPages     = 512 // pages of data per core, 2 MB: some 20,000 records
+	drainInterval = 10 * time.Millisecond
 )
 
-// perf watches by tracepoints. Start and stop run on the caller's goroutine, everything between on
-// its own.
+// perf traces by tracepoints. start and stop run on the caller's goroutine, everything in between
+// on the draining goroutine.
 type perf struct {
-	points points
+	points tracepointSet
 	fds    []int
 	rings  []*ring
 	quit   chan struct{} // closed by stop
 	done   chan struct{} // closed when the draining goroutine has ended
 
 	// owned by the draining goroutine until done is closed
-	syscalls map[uint64]int64
-	woken    map[uint64]int64 // by thread, whole machine
-	left     map[uint64]int64 // by thread, the group
-	lost     int64
+	syscallsByNumber map[uint64]int64
+	wakeupsByThread  map[uint64]int64 // wake-ups by thread, whole machine
+	switchesByThread map[uint64]int64 // switches away by thread, the group
+	lostRecords      int64
 }
 
 func tracepoints(g *sample.Group) (*perf, error) {
 	if g.Dir() == "" {
-		return nil, fmt.Errorf("they need a group kept by cgroup v2, this one is kept by %s", g.Method().Name)
+		return nil, fmt.Errorf("they need a group with cgroup v2, this one has %s", g.Method().Name)
 	}
 	points, err := findPoints()
 	if err != nil {
@@ -48,7 +48,7 @@ func tracepoints(g *sample.Group) (*perf, error) {
 	}
 	defer dir.Close()
 	p := &perf{points: points, quit: make(chan struct{}), done: make(chan struct{}),
-		syscalls: map[uint64]int64{}, woken: map[uint64]int64{}, left: map[uint64]int64{}}
+		syscallsByNumber: map[uint64]int64{}, wakeupsByThread: map[uint64]int64{}, switchesByThread: map[uint64]int64{}}
 	if err := p.open(int(dir.Fd())); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -56,7 +56,7 @@ func tracepoints(g *sample.Group) (*perf, error) {
 	return p, nil
 }
 
-// open opens the events of every core, each core's into one ring, then turns them all on.
+// open opens the events of every core, with one ring buffer per core, and then enables them all.
 func (p *perf) open(cgroup int) error {
 	for cpu := range onlineCPUs() {
 		leader, err := p.event(p.points.syscall, cgroup, cpu, unix.PERF_FLAG_PID_CGROUP)
@@ -69,7 +69,7 @@ func (p *perf) open(cgroup int) error {
 		}
 		p.rings = append(p.rings, r)
 		leave, err1 := p.event(p.points.leave, cgroup, cpu, unix.PERF_FLAG_PID_CGROUP)
-		// Who wakes a server is mostly somebody else, so wake-ups are watched on the whole machine.
+		// the waker is usually another process, so wake-ups are traced on the whole machine
 		wakeup, err2 := p.event(p.points.wakeup, -1, cpu, 0)
 		if err := errors.Join(err1, err2); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (p *perf) open(cgroup int) error {
 
 func onlineCPUs() (n int) {
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(1, &set) == nil { // the first process may use all there are
+	if unix.SchedGetaffinity(1, &set) == nil { // the first process may use all cores
 		return max(set.Count(), runtime.NumCPU())
 	}
 	return runtime.NumCPU()
@@ -106,14 +106,14 @@ func (p *perf) event(t tracepoint, pid, cpu, flags int) (int, error) {
 	return fd, err
 }
 
-// drain empties the rings until stop.
+// drain empties the ring buffers until stop.
 func (p *perf) drain() {
 	defer close(p.done)
-	ticker := time.NewTicker(drainTime)
+	ticker := time.NewTicker(drainInterval)
 	defer ticker.Stop()
 	for {
 		for _, r := range p.rings {
-			p.lost += r.read(p.record)
+			p.lostRecords += r.read(p.record)
 		}
 		select {
 		case <-p.quit:
@@ -123,15 +123,15 @@ func (p *perf) drain() {
 	}
 }
 
-// record counts one record: the tracepoint's number, and then what its format says.
+// record counts one record, which starts with the tracepoint's number.
 func (p *perf) record(raw []byte) {
 	switch id := uint64(nativeUint(raw, 0, 2)); id {
 	case p.points.syscall.id:
-		p.syscalls[p.points.syscall.value(raw)]++
+		p.syscallsByNumber[p.points.syscall.value(raw)]++
 	case p.points.wakeup.id:
-		p.woken[p.points.wakeup.value(raw)]++
+		p.wakeupsByThread[p.points.wakeup.value(raw)]++
 	case p.points.leave.id:
-		p.left[p.points.leave.value(raw)]++
+		p.switchesByThread[p.points.leave.value(raw)]++
 	}
 }
 
@@ -145,24 +145,24 @@ func (p *perf) stop() (Counts, error) {
 	close(p.quit)
 	<-p.done
 	for _, r := range p.rings {
-		p.lost += r.read(p.record)
+		p.lostRecords += r.read(p.record)
 	}
 	c := p.counts()
 	return c, errors.Join(append(errs, p.close())...)
 }
 
 func (p *perf) counts() Counts {
-	c := Counts{Tool: "tracepoints", ByName: map[string]int64{}, Lost: p.lost}
-	for nr, n := range p.syscalls {
+	c := Counts{Tool: "tracepoints", ByName: map[string]int64{}, LostRecords: p.lostRecords}
+	for nr, n := range p.syscallsByNumber {
 		c.Syscalls += n
 		c.ByName[syscallName(nr)] += n
 	}
-	for tid, n := range p.left {
+	for tid, n := range p.switchesByThread {
 		c.Switches += n
-		c.Wakeups += p.woken[tid]
+		c.Wakeups += p.wakeupsByThread[tid]
 	}
-	if p.lost > 0 {
-		c.Note = fmt.Sprintf("the kernel dropped %d records: the counts are too low by as many", p.lost)
+	if p.lostRecords > 0 {
+		c.Note = fmt.Sprintf("the kernel dropped %d records: the counts are too low by as many", p.lostRecords)
 	}
 	return c
 }

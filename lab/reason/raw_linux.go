@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls here go past Go's scheduler, whose work around an ordinary blocking call costs more
-// than the switch that is to be measured. A thread in one of them keeps its processor and can't be
-// stopped by the runtime, so each wait is a poll with a time limit, which signals interrupt (poll
-// is never restarted), and each turn calls a function at which the runtime can stop it. A raw
-// blocking read would hang the process as soon as the collector stops one side.
+// The calls here bypass Go's scheduler, whose work around an ordinary blocking call costs more than
+// the context switch to be measured. A thread in such a call keeps its processor and cannot be
+// stopped by the runtime. Each wait is therefore a poll with a timeout that signals interrupt (poll
+// is never restarted), and each iteration calls a function at which the runtime can stop it. A raw
+// blocking read would hang the process when the garbage collector stops one side.
 
-// roomForThreads makes sure that two threads can wait like this and others run beside them.
+// roomForThreads ensures that two threads can wait in this way while others run.
 func roomForThreads() (restore func()) {
 	before := runtime.GOMAXPROCS(0)
 	if before >= 3 {
@@ -23,7 +23,7 @@ func roomForThreads() (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// sendByte writes a byte into a pipe that has room for it.
+// sendByte writes a byte into a pipe that is not full, and reports whether that succeeded.
 func sendByte(fd int) bool {
 	b := [1]byte{1}
 	for {
@@ -34,13 +34,14 @@ func sendByte(fd int) bool {
 	}
 }
 
-// awaitByte waits until a byte comes out of a pipe; false when its other end is closed.
+// awaitByte waits for a byte from a pipe. It reports whether one was read; false means that the
+// other end is closed.
 func awaitByte(fd int) bool {
 	fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
 		limit := unix.Timespec{Nsec: 5e6}
 		ready, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-		mayStop()
+		pausePoint()
 		if errno == 0 && ready == 1 {
 			break
 		}
@@ -53,11 +54,12 @@ func awaitByte(fd int) bool {
 	return errno == 0 && n == 1
 }
 
-// mayStop is where the runtime can stop the thread: the check for room on the stack at a function's entry, which only
+// pausePoint is where the runtime can stop the thread: the stack check at a function's entry, which
+// only functions with a stack frame have.
 // functions that need some of it have.
 //
 //go:noinline
-func mayStop() byte {
+func pausePoint() byte {
 	var room [512]byte
 	return lastOf(&room)
 }

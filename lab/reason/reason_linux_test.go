@@ -15,7 +15,7 @@ import (
 	"weir/lab/sample"
 )
 
-// echoes starts cat in a group and returns how to send it a byte and wait for it to come back.
+// echoes starts cat in a group and returns a function that sends bytes and waits for their echo.
 func echoes(t *testing.T) (*sample.Group, func(n int)) {
 	t.Helper()
 	g, err := sample.NewGroup("reason-test")
@@ -51,11 +51,11 @@ func echoes(t *testing.T) (*sample.Group, func(n int)) {
 	}
 }
 
-// near says whether n is at least what was asked for and hardly more: the first and last event can
-// fall outside.
+// near reports whether n is at least want and not much more: the first and last event can be
+// outside.
 func near(n int64, want int) bool { return n >= int64(want)-2 && n <= int64(want)*11/10+20 }
 
-func TestTracepointsCountWhatAServerDoes(t *testing.T) {
+func TestTracepointsCountEvents(t *testing.T) {
 	g, echo := echoes(t)
 	echo(10)
 	const messages, tries = 2000, 3
@@ -74,20 +74,20 @@ func TestTracepointsCountWhatAServerDoes(t *testing.T) {
 		slept, yielded := after.Voluntary-before.Voluntary, after.Involuntary-before.Involuntary
 		t.Logf("%+v; the kernel says that it waited %d times and yielded %d times", c, slept, yielded)
 		if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
-			t.Fatalf("cat reads and writes each message once; %d messages gave %+v", messages, c)
+			t.Fatalf("cat reads and writes each message once: %d messages: got %+v", messages, c)
 		}
-		// A machine under heavy load was seen to report fewer wake-ups than waits, so a miss is
-		// tried again.
+		// A machine under heavy load was seen to report fewer wake-ups than waits, so the test is
+		// repeated.
 		if near(c.Wakeups, int(slept)) && near(c.Switches, int(slept+yielded)) {
 			return
 		}
 		if try == tries {
-			t.Fatalf("cat is woken as often as it waits, and leaves its core when it waits or yields: %+v", c)
+			t.Fatalf("cat is woken as often as it waits, and leaves its core when it waits or yields: got %+v", c)
 		}
 	}
 }
 
-func TestStraceCountsWhatAServerDoes(t *testing.T) {
+func TestStraceCountsSystemCalls(t *testing.T) {
 	g, echo := echoes(t)
 	s, err := strace(g)
 	if err != nil {
@@ -100,20 +100,20 @@ func TestStraceCountsWhatAServerDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || c.Wakeups != -1 || c.Switches != -1 {
-		t.Errorf("%d messages gave %+v", messages, c)
+		t.Errorf("%d messages: got %+v", messages, c)
 	}
-	echo(1) // it works on when nobody watches
+	echo(1) // it still works after the tracing
 }
 
-func TestAWatchIsDividedByMessages(t *testing.T) {
+func TestCountsPerMessage(t *testing.T) {
 	c := Counts{Tool: "strace", Syscalls: 30, ByName: map[string]int64{"read": 20, "write": 10}, Wakeups: -1, Switches: -1}
 	r := c.Per(10)
 	if r.Syscalls != 3 || r.ByName["read"] != 2 || r.Wakeups != -1 || r.Switches != -1 || r.Messages != 10 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 }
 
-func TestSwitchesHaveAPrice(t *testing.T) {
+func TestSwitchCosts(t *testing.T) {
 	costs, err := SwitchCosts(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -122,32 +122,32 @@ func TestSwitchesHaveAPrice(t *testing.T) {
 	for _, c := range costs {
 		names = append(names, c.Between)
 		if !(0 < c.Low && c.Low <= c.NS && c.NS <= c.High) || c.How == "" {
-			t.Errorf("%+v", c)
+			t.Errorf("got %+v", c)
 		}
 		t.Logf("%-11s %8.0f ns (%.0f to %.0f)", c.Between, c.NS, c.Low, c.High)
 	}
 	if got := strings.Join(names, " "); got != "processes threads goroutines channel coroutines" {
-		t.Error("measured:", got)
+		t.Error("got", got)
 	}
 }
 
-func TestSwitchCostsStopWhenAsked(t *testing.T) {
+func TestSwitchCostsStopWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if costs, err := SwitchCosts(ctx); err == nil || len(costs) != 0 {
-		t.Errorf("%v, %v", costs, err)
+		t.Errorf("got %v, %v", costs, err)
 	}
 }
 
-func TestFormatsAreRead(t *testing.T) {
+func TestFormatsAreParsed(t *testing.T) {
 	const format = "name: sched_switch\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
 		"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
 	if p, ok := parseFormat(format, "prev_pid"); !ok || p.offset != 24 || p.size != 4 {
-		t.Errorf("%+v, %v", p, ok)
+		t.Errorf("got %+v, %v", p, ok)
 	}
 	for _, field := range []string{"pid", "prev_comm[16]", "next_pid"} {
 		if p, ok := parseFormat(format, field); ok {
-			t.Errorf("%s: %+v", field, p)
+			t.Errorf("%s: got %+v", field, p)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func FuzzStraceTable(f *testing.F) {
 		}
 		for name, n := range parseTable(again.String()) {
 			if calls[name] != n {
-				t.Errorf("%q: %s %d, read again %d", text, name, calls[name], n)
+				t.Errorf("%q: %s: got %d, and %d when parsed again", text, name, calls[name], n)
 			}
 		}
 	})
@@ -182,14 +182,14 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint32, body []byte) {
 		record(kind, body, func(raw []byte) {
 			if len(raw) > len(body) {
-				t.Errorf("%d bytes out of %d", len(raw), len(body))
+				t.Errorf("got %d bytes from %d", len(raw), len(body))
 			}
 			_ = tracepoint{offset: 8, size: 8}.value(raw)
 		})
 	})
 }
 
-func TestTheTableOfStraceIsRead(t *testing.T) {
+func TestStraceTableIsParsed(t *testing.T) {
 	if c := parseTable(table); len(c) != 2 || c["read"] != 10 || c["write"] != 8 {
 		t.Error(c)
 	}
@@ -198,14 +198,14 @@ func TestTheTableOfStraceIsRead(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, pattern := range []string{"weir-strace-*", "weir-tracefs-*"} {
 		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)); len(left) > 0 {
-			t.Errorf("left: %v", left)
+			t.Errorf("got files left behind: %v", left)
 		}
 	}
 }
 
-// A raw wait can hang the process when the collector wants to stop one of two threads that wait for
-// each other.
-func TestTheCollectorGoesOnWhileSwitchesAreTimed(t *testing.T) {
+// TestCollectorRunsDuringSwitchCosts: a raw wait can hang the process if the garbage collector
+// stops one of two threads that wait for each other.
+func TestCollectorRunsDuringSwitchCosts(t *testing.T) {
 	stop, stopped := make(chan struct{}), make(chan int)
 	go func() {
 		cycles := 0
@@ -223,6 +223,6 @@ func TestTheCollectorGoesOnWhileSwitchesAreTimed(t *testing.T) {
 	_, err := SwitchCosts(context.Background())
 	close(stop)
 	if cycles := <-stopped; err != nil || cycles < 10 {
-		t.Errorf("%d cycles, %v", cycles, err)
+		t.Errorf("got %d cycles, error %v", cycles, err)
 	}
 }

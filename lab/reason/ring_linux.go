@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ring is the memory into which the kernel writes an event's records (perf_event_open(2), "MMAP
-// layout"): a page of positions, then the data. The kernel moves the head, we the tail.
+// ring is the ring buffer into which the kernel writes an event's records (perf_event_open(2),
+// "MMAP layout"): a page with positions, then the data. The kernel moves the head, and this program
+// the tail.
 type ring struct {
 	memory []byte
 	page   *unix.PerfEventMmapPage
@@ -28,8 +29,8 @@ func newRing(fd int) (*ring, error) {
 
 func (r *ring) close() error { return unix.Munmap(r.memory) }
 
-// read hands the raw part of each sample to f, which must not keep it, and returns how many records
-// the kernel had to drop.
+// read passes the raw part of each sample to f, which must not keep it, and returns how many
+// records the kernel dropped.
 func (r *ring) read(f func(raw []byte)) (lost int64) {
 	head := atomic.LoadUint64(&r.page.Data_head)
 	tail := r.page.Data_tail
@@ -38,7 +39,7 @@ func (r *ring) read(f func(raw []byte)) (lost int64) {
 		buf = r.copy(buf[:0], tail, 8)
 		kind, size := binary.NativeEndian.Uint32(buf), uint64(binary.NativeEndian.Uint16(buf[6:]))
 		if size < 8 || size > head-tail {
-			tail = head // nonsense: what follows can't be told apart
+			tail = head // corrupt: the following records cannot be separated
 			break
 		}
 		buf = r.copy(buf[:0], tail, size)
@@ -49,7 +50,7 @@ func (r *ring) read(f func(raw []byte)) (lost int64) {
 	return lost
 }
 
-// record reads the body of one record.
+// record decodes the body of one record.
 func record(kind uint32, body []byte, f func(raw []byte)) (lost int64) {
 	switch kind {
 	case unix.PERF_RECORD_LOST: // u64 id, u64 lost
@@ -63,7 +64,7 @@ func record(kind uint32, body []byte, f func(raw []byte)) (lost int64) {
 	return 0
 }
 
-// copy appends n bytes at a position, which may lie across the data's end.
+// copy appends n bytes from a position; they may wrap around the end of the data.
 func (r *ring) copy(buf []byte, at, n uint64) []byte {
 	at %= uint64(len(r.data))
 	first := min(n, uint64(len(r.data))-at)
@@ -71,7 +72,7 @@ func (r *ring) copy(buf []byte, at, n uint64) []byte {
 	return append(buf, r.data[:n-first]...)
 }
 
-// nativeUint reads a whole number of 2, 4 or 8 bytes; 0 where the bytes don't reach that far.
+// nativeUint decodes an integer of 2, 4 or 8 bytes; 0 if the data is too short.
 func nativeUint(b []byte, offset, size int) uint64 {
 	if offset < 0 || offset+size > len(b) {
 		return 0

@@ -14,21 +14,21 @@ import (
 	"weir/lab/sample"
 )
 
-// attachTime bounds the wait for strace to hold all processes.
-const attachTime = 5 * time.Second
+// attachTimeout bounds the wait for strace to attach to all processes.
+const attachTimeout = 5 * time.Second
 
-// tracer watches by strace -f -c.
+// tracer traces by strace -f -c.
 type tracer struct {
-	cmd   *exec.Cmd
-	table string        // the file that it writes when it ends
-	said  chan struct{} // closed when its standard error has ended
-	note  string
+	cmd         *exec.Cmd
+	table       string        // the file that strace writes at its end
+	stderrEnded chan struct{} // closed at the end of its standard error
+	note        string
 }
 
 func strace(g *sample.Group) (*tracer, error) {
 	path, err := exec.LookPath("strace")
 	if err != nil {
-		return nil, errors.New("it isn't installed (apt-get install strace)")
+		return nil, errors.New("it is not installed (apt-get install strace)")
 	}
 	pids, err := g.PIDs()
 	if err != nil || len(pids) == 0 {
@@ -43,7 +43,7 @@ func strace(g *sample.Group) (*tracer, error) {
 	for _, pid := range pids {
 		args = append(args, "-p", strconv.Itoa(pid))
 	}
-	t := &tracer{cmd: exec.Command(path, args...), table: table.Name(), said: make(chan struct{})}
+	t := &tracer{cmd: exec.Command(path, args...), table: table.Name(), stderrEnded: make(chan struct{})}
 	if err := t.attach(len(pids)); err != nil {
 		_, stopErr := t.stop()
 		return nil, errors.Join(err, stopErr)
@@ -51,30 +51,31 @@ func strace(g *sample.Group) (*tracer, error) {
 	return t, nil
 }
 
-// attach starts strace and waits until it holds as many processes as it was told.
+// attach starts strace and waits until it is attached to the given number of processes.
 func (t *tracer) attach(processes int) error {
 	stderr, err := t.cmd.StderrPipe()
 	if err == nil {
 		err = t.cmd.Start()
 	}
 	if err != nil {
-		close(t.said)
+		close(t.stderrEnded)
 		return err
 	}
-	attached := make(chan error, 1) // from the listening goroutine: all are held, or why not
+	// one result, from the listening goroutine: nil if attached to all
+	attached := make(chan error, 1)
 	go t.listen(bufio.NewScanner(stderr), processes, attached)
 	select {
 	case err := <-attached:
 		return err
-	case <-time.After(attachTime):
+	case <-time.After(attachTimeout):
 		return errors.New("it did not attach in time")
 	}
 }
 
-// listen reads strace's standard error until it ends.
+// listen reads strace's standard error to its end.
 func (t *tracer) listen(s *bufio.Scanner, processes int, attached chan<- error) {
-	defer close(t.said)
-	last := "it ended without a word"
+	defer close(t.stderrEnded)
+	last := "it exited without a message"
 	for s.Scan() {
 		last = s.Text()
 		if strings.HasSuffix(last, " attached") || strings.Contains(last, " attached with ") {
@@ -93,9 +94,9 @@ func (t *tracer) stop() (Counts, error) {
 	if t.cmd.Process == nil {
 		return Counts{}, nil
 	}
-	_ = t.cmd.Process.Signal(syscall.SIGINT) // it detaches, writes its table and ends
-	<-t.said
-	_ = t.cmd.Wait() // it ends by the signal that it was sent
+	_ = t.cmd.Process.Signal(syscall.SIGINT) // strace detaches, writes its table and exits
+	<-t.stderrEnded
+	_ = t.cmd.Wait() // it exits by the signal
 	text, err := os.ReadFile(t.table)
 	if err != nil {
 		return Counts{}, fmt.Errorf("strace left no table: %w", err)
@@ -107,8 +108,8 @@ func (t *tracer) stop() (Counts, error) {
 	return c, nil
 }
 
-// parseTable reads strace -c's table: % time, seconds, usecs/call, calls, errors (may be empty),
-// name.
+// parseTable parses the table of strace -c: % time, seconds, usecs/call, calls, errors (may be
+// empty), name.
 func parseTable(text string) map[string]int64 {
 	calls := map[string]int64{}
 	for line := range strings.Lines(text) {

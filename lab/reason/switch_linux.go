@@ -18,13 +18,13 @@ import (
 
 const (
 	repetitions = 9
-	repetition  = 35 * time.Millisecond // so that all of it takes under 2 s
+	repetition  = 35 * time.Millisecond // all repetitions take less than 2 s
 )
 
-// pingPong hands control over n times and comes back each time.
+// pingPong passes control n times to another side and back.
 type pingPong struct {
 	between, how string
-	round        float64 // switches in a round
+	round        float64 // switches per round
 	start        func() (rounds func(n int) error, stop func() error, err error)
 }
 
@@ -36,11 +36,11 @@ var pingPongs = []pingPong{
 	{"coroutines", "iter.Pull: into the coroutine and back", 2, pull},
 }
 
-// SwitchCosts measures what handing control over once costs here, between processes, threads,
-// goroutines and coroutines and over a channel. Each is the median of nine repetitions of 35 ms. It
-// sets GOMAXPROCS to 1 for the Go ones, and to at least 3 for the others, and back, so nothing else
-// should run in this process meanwhile. What can't be measured is left out, and the error says why;
-// the rest is still returned.
+// SwitchCosts measures the cost of one switch between processes, threads, goroutines and
+// coroutines, and over a channel. Each value is the median of nine repetitions of 35 ms. It sets
+// GOMAXPROCS to 1 for the values of Go, and to at least 3 for the others, and restores it, so
+// nothing else should run in this process at the same time. Values that cannot be measured are
+// omitted, with the reasons in the error.
 func SwitchCosts(ctx context.Context) (costs []result.SwitchCost, err error) {
 	for _, p := range pingPongs {
 		if ctx.Err() != nil {
@@ -48,7 +48,7 @@ func SwitchCosts(ctx context.Context) (costs []result.SwitchCost, err error) {
 		}
 		c, failed := p.measure()
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("switches between %s can't be timed: %w", p.between, failed))
+			err = errors.Join(err, fmt.Errorf("switches between %s cannot be measured: %w", p.between, failed))
 			continue
 		}
 		costs = append(costs, c)
@@ -56,7 +56,8 @@ func SwitchCosts(ctx context.Context) (costs []result.SwitchCost, err error) {
 	return costs, err
 }
 
-// measure runs on a thread of its own, which ends with the goroutine: it is bound to one core.
+// measure runs on a separate thread, which ends with its goroutine, because it is bound to one
+// core.
 func (p pingPong) measure() (c result.SwitchCost, err error) {
 	done := make(chan struct{}) // closed when the measuring goroutine has ended
 	go func() {
@@ -74,7 +75,7 @@ func (p pingPong) measureHere() (c result.SwitchCost, err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	n, took := 16, time.Duration(0)
-	for took < repetition/2 { // find out how many fill a repetition
+	for took < repetition/2 { // find the number of rounds in half a repetition
 		n *= 2
 		if took, err = timed(rounds, n); err != nil {
 			return c, err
@@ -98,8 +99,8 @@ func timed(rounds func(int) error, n int) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// bind locks the goroutine to its thread and the thread to the first core that it may use. The
-// thread is not given back: it ends with the goroutine.
+// bind locks the goroutine to its thread and the thread to the first allowed core. The thread is
+// not unlocked: it ends with the goroutine.
 func bind() error {
 	runtime.LockOSThread()
 	var set, one unix.CPUSet
@@ -114,7 +115,7 @@ func bind() error {
 	return unix.SchedSetaffinity(0, &one)
 }
 
-// pipes makes a pair, there and back.
+// pipes creates two pipes, one per direction.
 func pipes() (there, back [2]int, err error) {
 	if err = unix.Pipe2(there[:], unix.O_CLOEXEC); err != nil {
 		return there, back, err
@@ -131,20 +132,19 @@ func closeAll(fds ...int) {
 	}
 }
 
-// bounce sends a byte n times and waits for it to come back.
+// bounce sends a byte n times and waits each time until it is returned.
 func bounce(out, in int) func(n int) error {
 	return func(n int) error {
 		for range n {
 			if !sendByte(out) || !awaitByte(in) {
-				return errors.New("the other side is gone")
+				return errors.New("the other side has closed its pipe")
 			}
 		}
 		return nil
 	}
 }
 
-// pipeToProcess bounces off cat, which reads and writes as it should and is on every machine. It
-// inherits the core.
+// pipeToProcess uses cat as the other side, which exists on every machine and inherits the core.
 func pipeToProcess() (func(int) error, func() error, error) {
 	there, back, err := pipes()
 	if err != nil {
@@ -173,7 +173,7 @@ func pipeToThread() (func(int) error, func() error, error) {
 		return nil, nil, err
 	}
 	restore := roomForThreads()
-	ended := make(chan error, 1) // from the other thread's goroutine, which ends then
+	ended := make(chan error, 1) // one result, from the other thread's goroutine
 	go func() {
 		defer closeAll(back[1], there[0])
 		err := bind()
@@ -192,7 +192,7 @@ func pipeToThread() (func(int) error, func() error, error) {
 
 func channelToGoroutine() (func(int) error, func() error, error) {
 	before := runtime.GOMAXPROCS(1)
-	// we send and close there; the other sends and closes back
+	// this goroutine sends on and closes there; the other sends on and closes back
 	there, back := make(chan int), make(chan int)
 	go func() {
 		defer close(back)
@@ -213,7 +213,7 @@ func channelToGoroutine() (func(int) error, func() error, error) {
 func bufferedChannel() (func(int) error, func() error, error) {
 	before := runtime.GOMAXPROCS(1)
 	rounds := func(n int) error {
-		c := make(chan int, 64) // we send and close; as in a pipeline of stages
+		c := make(chan int, 64) // this goroutine sends and closes, as a stage of a pipeline
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

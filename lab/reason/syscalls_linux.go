@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syscallName names a system call by its number.
+// syscallName returns the name of a system call.
 func syscallName(nr uint64) string {
 	if name, ok := syscallNames[nr]; ok {
 		return name
@@ -17,7 +17,7 @@ func syscallName(nr uint64) string {
 	return "syscall " + strconv.FormatUint(nr, 10)
 }
 
-// syscallNames are the calls that servers and their runtimes make.
+// syscallNames has the calls that servers and their runtimes make.
 var syscallNames = map[uint64]string{
 	unix.SYS_READ: "read", unix.SYS_WRITE: "write", unix.SYS_READV: "readv", unix.SYS_WRITEV: "writev",
 	unix.SYS_PREAD64: "pread64", unix.SYS_PWRITE64: "pwrite64", unix.SYS_SENDFILE: "sendfile",

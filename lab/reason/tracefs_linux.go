@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracepoint is a place in the kernel that can be watched.
+// tracepoint is an event of the kernel that can be traced.
 type tracepoint struct {
-	id     uint64 // perf's number for it, and the first two bytes of its records
-	offset int    // of the field of interest in a record
+	id     uint64 // its number in perf, and the first two bytes of its records
+	offset int    // position of the wanted field in a record
 	size   int    // 4 or 8
 }
 
-// points are the tracepoints in use.
-type points struct {
+// tracepointSet has the tracepoints used.
+type tracepointSet struct {
 	syscall, wakeup, leave tracepoint
 }
 
-func findPoints() (p points, err error) {
+func findPoints() (p tracepointSet, err error) {
 	dir, unmount, err := tracefs()
 	if err != nil {
 		return p, err
@@ -36,7 +36,7 @@ func findPoints() (p points, err error) {
 	return p, errors.Join(errs[:]...)
 }
 
-// tracefs finds the kernel's list of tracepoints, and mounts it for a moment where nobody has.
+// tracefs finds the kernel's list of tracepoints, and mounts it temporarily if it is not mounted.
 func tracefs() (events string, unmount func(), err error) {
 	for _, dir := range []string{"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"} {
 		if _, err := os.Stat(filepath.Join(dir, "sched")); err == nil {
@@ -49,7 +49,7 @@ func tracefs() (events string, unmount func(), err error) {
 	}
 	if err := unix.Mount("tracefs", tmp, "tracefs", unix.MS_RDONLY, ""); err != nil {
 		os.Remove(tmp)
-		return "", nil, fmt.Errorf("tracefs can't be read or mounted (that needs root): %w", err)
+		return "", nil, fmt.Errorf("tracefs cannot be read or mounted (this needs root): %w", err)
 	}
 	return filepath.Join(tmp, "events"), func() { _ = unix.Unmount(tmp, unix.MNT_DETACH); os.Remove(tmp) }, nil
 }
@@ -65,13 +65,13 @@ func readPoint(dir, field string) (tracepoint, error) {
 	}
 	t, ok := parseFormat(string(format), field)
 	if t.id, err = strconv.ParseUint(strings.TrimSpace(string(id)), 10, 16); err != nil || !ok {
-		return tracepoint{}, fmt.Errorf("%s: its format can't be read", dir)
+		return tracepoint{}, fmt.Errorf("%s: its format cannot be parsed", dir)
 	}
 	return t, nil
 }
 
-// parseFormat finds a whole-number field in a tracepoint's format file, whose lines read
-// "field:TYPE NAME; offset:N; size:N; signed:N;".
+// parseFormat finds an integer field in a tracepoint's format file, whose lines are "field:TYPE
+// NAME; offset:N; size:N; signed:N;".
 func parseFormat(text, field string) (t tracepoint, ok bool) {
 	for line := range strings.Lines(text) {
 		parts := strings.Split(strings.TrimSpace(line), ";")

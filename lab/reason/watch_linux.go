@@ -7,16 +7,16 @@ import (
 	"weir/lab/sample"
 )
 
-// tool is one way to watch a group.
+// tool is one method of tracing a group.
 type tool interface {
-	stop() (Counts, error) // called once; frees everything
+	stop() (Counts, error) // called once; releases all resources
 }
 
-// Watch looks at a group until it is stopped.
+// Watch traces a group until it is stopped.
 type Watch struct{ tool tool }
 
-// Start begins to watch a group, with the best tool that works here. The error says what is missing
-// for each. The caller must Stop the watch before it closes the group.
+// Start starts tracing a group, with the best tool that works on this machine. The error has the
+// reason for each tool. The caller must Stop the watch before it closes the group.
 func Start(g *sample.Group) (*Watch, error) {
 	p, err := tracepoints(g)
 	if err == nil {
@@ -27,8 +27,8 @@ func Start(g *sample.Group) (*Watch, error) {
 		s.note = fmt.Sprintf("counted by strace, which slows a server down and sees no wake-ups; tracepoints: %v", err)
 		return &Watch{s}, nil
 	}
-	return nil, errors.Join(fmt.Errorf("system calls can't be counted here: tracepoints: %w", err), fmt.Errorf("strace: %w", straceErr))
+	return nil, errors.Join(fmt.Errorf("system calls cannot be counted on this machine: tracepoints: %w", err), fmt.Errorf("strace: %w", straceErr))
 }
 
-// Stop ends the watch and returns what was seen since Start.
+// Stop ends the tracing and returns the counts since Start.
 func (w *Watch) Stop() (Counts, error) { return w.tool.stop() }
