@@ -126,7 +126,7 @@ func (c *Conn) flushLocked(now tcp.Time) (notified bool) {
 	return notified
 }
 
-// neighbourCacheTime is how long a connection uses a hardware address before it looks it up in the
+// neighbourCacheTime is how long a connection uses a hardware address. Then it looks it up in the
 // neighbour table again, which probes the neighbour when necessary.
 const neighbourCacheTime = 15 * time.Second
 

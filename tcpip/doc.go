@@ -36,12 +36,12 @@
 //     ethernet, arp, ipv4 and fragments, 128 before icmp, udp and tcp. A full queue drops packets
 //     and counts them: DropEthernetQueue to DropTCPQueue.
 //
-// In both models a reader has one batch in flight, and reads again when all of it is finished,
-// because the frames lie in the queue's own buffers. Frames that arrive meanwhile wait in the
-// device. A full device drops and counts them: a pair and the loopback in link.Counters, a TAP
-// device in the kernel (ip -s link, TX dropped). Each queue of the link has a reader, and so has
-// the loopback; readers run in parallel. There is no deadlock: readers wait for layer goroutines,
-// and those never block, even when they write to the loopback (a full queue drops).
+// In both models a reader has one batch in flight, and reads again when all of it is finished: the
+// frames lie in the queue's own buffers. Frames that arrive meanwhile wait in the device. A full
+// device drops and counts them: a pair and the loopback in link.Counters, a TAP device in the
+// kernel (ip -s link, TX dropped). Each queue of the link has a reader, and so has the loopback;
+// readers run in parallel. There is no deadlock: readers wait for layer goroutines, and those never
+// block, even when they write to the loopback (a full queue drops).
 //
 // A connection is a pure state machine (package tcp) under a lock of its own. The tcp layer gives
 // it segments, the application gives it data. Each caller then sends what is due, from its own
@@ -61,8 +61,8 @@
 //
 // # Ownership and lock order
 //
-// A batch and its reader's list of connections that must answer belong to the reader, and with
-// RunNetwork to the layer goroutine that has the batch. A connection's lock guards its state. Under
+// A batch belongs to its reader, and with RunNetwork to the layer goroutine that has it. So does
+// the reader's list of connections that must answer. A connection's lock guards its state. Under
 // it, the locks of neighbours, of paths and of the reader's timers may be taken. The locks of the
 // tables (connections, listeners, sockets) are leaves, held for a lookup.
 //

@@ -23,8 +23,8 @@ import (
 
 // FuzzFrames fuzzes a whole stack in virtual time: a listener, a dialed connection, a UDP socket
 // and raw sockets for a protocol and an EtherType. The input is a list of frames. Every frame must
-// be processed, or dropped and counted. The stack must not panic, must send only valid frames and
-// not too many, and at the end no goroutine, connection or byte may be left.
+// be processed, or dropped and counted. The stack must not panic, and must send only valid frames
+// and not too many, and at the end no goroutine, connection or byte may be left.
 func FuzzFrames(f *testing.F) {
 	var whole []byte
 	for _, r := range conversation(f) { // the whole conversation, and each prefix of it

@@ -314,18 +314,19 @@ func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
 // triesBeforeReuse is how many ports are tried before one in TIME-WAIT may be reused.
 const triesBeforeReuse = 256
 
-// openTuple starts a connection with the tuple k, or returns nil if k is in use.
-func (s *Stack) openTuple(i *iface, k tuple, follow bool) *Conn {
+// openTuple starts a connection with the tuple k, or returns nil if k is in use. With reuse set, k
+// may be in TIME-WAIT.
+func (s *Stack) openTuple(i *iface, k tuple, reuse bool) *Conn {
 	if s.conns.get(k) != nil || i.loopback && s.conns.get(tuple{k.remote, k.local}) != nil {
 		return nil
 	}
-	free, follows := s.timeWaits.claimTuple(k, follow, i.loopback, s.now())
+	free, floor := s.timeWaits.claimTuple(k, reuse, i.loopback, s.now())
 	if !free {
 		return nil
 	}
 	c := s.newConn(i.readerFor(uint32(k.local.Port())), k)
 	iss, stamp := s.initialSeq(k)
-	c.initState(tcp.Dial(c.cfg, follows.atLeast(iss), stamp))
+	c.initState(tcp.Dial(c.cfg, floor.atLeast(iss), stamp))
 	if !s.conns.add(c) {
 		return nil
 	}

@@ -12,14 +12,14 @@ import (
 // segment opens; nil if none, and then answers with a reset where the RFC asks for one.
 func (p *packet) openFromSegment(k tuple, seg *tcp.Segment) *Conn {
 	l := p.reader.s.listeners.lookup(k.local)
-	taken, follows := p.reader.s.timeWaits.receiveSegment(k, seg, l != nil, p.now)
+	taken, floor := p.reader.s.timeWaits.receiveSegment(k, seg, l != nil, p.now)
 	if taken {
 		return nil
 	}
 	if l != nil {
 		switch kind := seg.Flags & (wire.SYN | wire.ACK | wire.RST); {
 		case kind == wire.SYN:
-			return p.openFromSYN(l, k, seg, follows)
+			return p.openFromSYN(l, k, seg, floor)
 		case kind == wire.ACK && p.now < tcp.Time(l.cookiesUntil.Load()):
 			if c, is := p.openFromCookie(l, k, seg); is {
 				return c
@@ -39,7 +39,7 @@ func (p *packet) openFromSegment(k tuple, seg *tcp.Segment) *Conn {
 // openFromSYN returns the connection that a SYN opens; nil: none. If the client's backlog is full,
 // it drops the SYN (as Linux). If too many handshakes are under way, it answers with a SYN cookie
 // and keeps no state.
-func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, follows issFloor) *Conn {
+func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFloor) *Conn {
 	s := p.reader.s
 	if l.backlogFull(p.clientAddr()) {
 		p.drop(DropBacklog)
@@ -55,7 +55,7 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, follows iss
 	}
 	c := s.newConn(p.reader, k)
 	c.client, c.listener = p.clientAddr(), l
-	c.initState(tcp.Accept(c.cfg, follows.atLeast(iss), stamp, seg, p.now))
+	c.initState(tcp.Accept(c.cfg, floor.atLeast(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
 		l.endHandshake()
 		p.drop(DropBacklog)

@@ -110,8 +110,8 @@ func (l *reader) shutDown() {
 }
 
 // yield runs an application goroutine that was woken, on this thread and at once. Otherwise the
-// reader would block in a system call, and the runtime would have to wake another thread for the
-// application, which takes several times as long as the whole stack.
+// reader would block in a system call, and the runtime would wake another thread for the
+// application. That takes several times as long as the whole stack.
 func (l *reader) yield() {
 	if l.wokeApp {
 		l.wokeApp = false

@@ -26,7 +26,7 @@ type Server struct {
 // connection. Sessions run in the goroutine that reads the connection's queue. No other goroutine
 // is involved between a segment and its answer, and the acknowledgment is piggybacked on the
 // answer. Serve is for services that answer small requests from memory. A session follows the rules
-// of package serve: it is a state machine that never blocks. Here, a session that waits for a lock
+// of package serve: it is a state machine that never blocks. A session that waits for a lock
 // or a file, or computes for long, also delays all other connections of the queue and their
 // acknowledgments. For such services, use Listen and a goroutine for each connection.
 //

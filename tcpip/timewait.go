@@ -177,7 +177,7 @@ func (w *timeWaitTable) close() {
 }
 
 // receiveSegment handles a segment that matches no connection, if its tuple is in TIME-WAIT: then
-// taken is true. A SYN that may open a new connection at a listener instead removes the entry, and
+// taken is true. A SYN that may open a new connection at a listener removes the entry instead. Then
 // floor is the least initial sequence number of the new connection (RFC 6191).
 func (w *timeWaitTable) receiveSegment(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (taken bool, floor issFloor) {
 	w.mu.Lock()

@@ -129,8 +129,8 @@ func TestTuplesInTimeWaitAreReused(t *testing.T) {
 			t.Error("a SYN with an older timestamp opened a connection (RFC 6191)")
 		}
 		syn.Options.TSVal = stamp + 1
-		taken, follows := b.timeWaits.receiveSegment(k, &syn, true, b.now())
-		if n, _ := b.TimeWaits(); taken || !follows.valid || n != 0 {
+		taken, floor := b.timeWaits.receiveSegment(k, &syn, true, b.now())
+		if n, _ := b.TimeWaits(); taken || !floor.valid || n != 0 {
 			t.Error("a SYN with a later timestamp opened no connection (RFC 6191)")
 		}
 	})

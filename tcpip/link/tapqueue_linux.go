@@ -30,8 +30,8 @@ type tapQueue struct {
 // tapBuffer is the size of the largest frame of a device with its header.
 const tapBuffer = vnetHeader + frameOverhead + maxSuperframe + 1
 
-// close wakes the reader, waits until no Read or Write runs, and only then closes the descriptors,
-// because the kernel may reuse their numbers at once.
+// close wakes the reader and waits until no Read or Write runs. Only then does it close the
+// descriptors, because the kernel may reuse their numbers at once.
 func (q *tapQueue) close() {
 	q.closed.Store(true)
 	q.useMu.RLock()
