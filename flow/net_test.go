@@ -260,7 +260,7 @@ func TestFullQueue(t *testing.T) {
 				n.wantOut(c.out...)
 				n.wantLost(ErrFull.Error(), c.lost...)
 				if e := n.Snapshot().Edges[1]; e.Dropped != c.dropped || e.Refused != c.refused || e.Items != uint64(len(c.out)) || e.Depth != 0 {
-					t.Errorf("the edge counted %+v", e)
+					t.Errorf("the edge counted %+v, want %d items, %d dropped, %d refused", e, len(c.out), c.dropped, c.refused)
 				}
 			})
 		})
@@ -281,7 +281,7 @@ func TestPutReportsWhatAFullEntryRefused(t *testing.T) {
 			close(release)
 			n.stop(nil)
 			if e := n.Snapshot().Edges[0]; e.Dropped+e.Refused != 1 || e.Items != 2 {
-				t.Errorf("the entry counted %+v", e)
+				t.Errorf("the entry counted %+v, want 2 items and 1 dropped or refused", e)
 			}
 			if len(n.lost) > 0 {
 				t.Errorf("the error function received %v, which Put had reported to its caller", n.lost)
@@ -348,7 +348,7 @@ func TestBranchMergeBroadcast(t *testing.T) {
 		n.stop(nil)
 		n.wantOut(2, 2, 5, 5, 101, 104)
 		if got := n.Snapshot().Stages[0]; got.Left != 2 || got.Items != 6 {
-			t.Errorf("the branch counted %+v", got)
+			t.Errorf("the branch counted %+v, want 6 items, of which 2 left the net", got)
 		}
 	})
 }
@@ -374,7 +374,7 @@ func TestSnapshotCountsEverything(t *testing.T) {
 		n.stop(nil)
 		s := n.Snapshot()
 		if s.Way != way || s.Stages[0].Items != 200 || s.Stages[1].Items != 200 || s.Edges[1].Items != 200 || s.Edges[1].Depth != 0 {
-			t.Errorf("counted %+v", s)
+			t.Errorf("got %+v, want 200 items at both stages and edges", s)
 		}
 		if s.Stages[0].ServiceNS != 1e6 || s.Stages[1].ServiceNS != 0 {
 			t.Errorf("service times are %v and %v ns, want 1e6 and 0", s.Stages[0].ServiceNS, s.Stages[1].ServiceNS)

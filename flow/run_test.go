@@ -28,7 +28,7 @@ func TestItemsPutBetweenStartAndStopPassThrough(t *testing.T) {
 			}
 		}
 		if !slices.Equal(out, []int{1}) {
-			t.Errorf("%v came out", out)
+			t.Errorf("%v came out, want [1]", out)
 		}
 	})
 }

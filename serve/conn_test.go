@@ -134,7 +134,7 @@ func TestCloseReceivesTheReason(t *testing.T) {
 			exchange(t, conn, "up")
 			c.end(conn)
 			if err := <-session.closed; !c.want(err) {
-				t.Errorf("Close received %v", err)
+				t.Errorf("Close received %v, want the reason of the end", err)
 			}
 		}
 	})

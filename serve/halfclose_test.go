@@ -96,11 +96,11 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 		// without output, a peer that has gone looks like one that listens
 		reset.conn.Send([]byte("x"))
 		if err := <-reset.closed; err == nil || err == io.EOF || errors.Is(err, ErrStopped) {
-			t.Errorf("after a reset Close received %v", err)
+			t.Errorf("after a reset Close received %v, want the reset", err)
 		}
 		r.stopsCleanly()
 		if err := <-stopped.closed; err != ErrStopped {
-			t.Errorf("after a stop Close received %v", err)
+			t.Errorf("after a stop Close received %v, want ErrStopped", err)
 		}
 	})
 }
