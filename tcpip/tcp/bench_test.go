@@ -7,8 +7,8 @@ import (
 	"weir/wire"
 )
 
-// BenchmarkBulk is what both ends cost, without a link: 32 segments or superframes a batch, an
-// acknowledgment a batch, no byte lost.
+// BenchmarkBulk measures both ends without a link: 32 segments or superframes a batch, one
+// acknowledgment a batch, no loss.
 func BenchmarkBulk(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -21,13 +21,13 @@ func BenchmarkBulk(b *testing.B) {
 			b.SetBytes(int64(c.size))
 			b.ReportAllocs()
 			for n := 0; n < b.N; n += 32 {
-				p.carry(data, sink)
+				p.transfer(data, sink)
 			}
 		})
 	}
 }
 
-// BenchmarkRoundTrip is what both ends cost of one byte there and one back.
+// BenchmarkRoundTrip measures both ends for one byte there and one byte back.
 func BenchmarkRoundTrip(b *testing.B) {
 	p := newPipe(Config{})
 	p.a.SetNoDelay(true)
@@ -35,21 +35,21 @@ func BenchmarkRoundTrip(b *testing.B) {
 	one, sink := make([]byte, 1), make([]byte, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		p.carry(one, sink)
+		p.transfer(one, sink)
 		p.a, p.b = p.b, p.a
 	}
 }
 
-// pipe is two ends and nothing between them.
+// pipe connects two ends directly.
 type pipe struct {
 	a, b *Conn
 	now  Time
 }
 
-// kept keeps the buffers of each size, as a pool would.
-type kept map[int][][]byte
+// bufferPool is a Memory that pools the freed buffers of each size.
+type bufferPool map[int][][]byte
 
-func (k kept) Get(size int) []byte {
+func (k bufferPool) Get(size int) []byte {
 	last := len(k[size]) - 1
 	if last < 0 {
 		return make([]byte, size)
@@ -59,17 +59,17 @@ func (k kept) Get(size int) []byte {
 	return b
 }
 
-func (k kept) Share(bool) int { return Unlimited }
+func (k bufferPool) Share(bool) int { return Unlimited }
 
-func (k kept) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
+func (k bufferPool) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
 
 func newPipe(c Config) *pipe {
-	c.Memory = kept{}
+	c.Memory = bufferPool{}
 	c = c.WithDefaults()
 	p := &pipe{now: Time(time.Hour)}
 	p.a = Dial(&c, 1, 2)
 	p.a.Output(p.now, func(o *OutSegment) {
-		s := received(o)
+		s := asSegment(o)
 		p.b = Accept(&c, 3, 4, &s, p.now)
 	})
 	p.flush(p.b, p.a)
@@ -77,14 +77,15 @@ func newPipe(c Config) *pipe {
 	return p
 }
 
-func received(o *OutSegment) Segment {
+// asSegment is the segment that the other end receives.
+func asSegment(o *OutSegment) Segment {
 	return Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options, Payload: o.Payload[0]}
 }
 
-// flush gives what one end sends to the other.
+// flush delivers what one end sends to the other.
 func (p *pipe) flush(from, to *Conn) {
 	from.Output(p.now, func(o *OutSegment) {
-		s := received(o)
+		s := asSegment(o)
 		second := o.Payload[1]
 		if len(second) > 0 {
 			s.Flags &^= wire.PSH | wire.FIN
@@ -97,8 +98,8 @@ func (p *pipe) flush(from, to *Conn) {
 	})
 }
 
-// carry sends data from a to b, which reads it into sink.
-func (p *pipe) carry(data, sink []byte) {
+// transfer sends data from a to b, which reads it into sink.
+func (p *pipe) transfer(data, sink []byte) {
 	for read := 0; read < len(sink); {
 		p.now += 50_000
 		if len(data) > 0 {

@@ -1,12 +1,12 @@
 package tcp
 
-// capped is a little memory.
-type capped struct {
-	left int
-	kept int // for what comes
+// limitedMemory is a Memory with little left.
+type limitedMemory struct {
+	left     int
+	reserved int // reserved for received data
 }
 
-func (c *capped) Get(size int) []byte {
+func (c *limitedMemory) Get(size int) []byte {
 	if size > c.left {
 		return nil
 	}
@@ -14,11 +14,11 @@ func (c *capped) Get(size int) []byte {
 	return make([]byte, size)
 }
 
-func (c *capped) Put(b []byte) { c.left += len(b) }
+func (c *limitedMemory) Put(b []byte) { c.left += len(b) }
 
-func (c *capped) Share(sending bool) int {
+func (c *limitedMemory) Share(sending bool) int {
 	if sending {
-		return max(0, c.left-c.kept)
+		return max(0, c.left-c.reserved)
 	}
 	return c.left
 }

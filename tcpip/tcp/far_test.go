@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Over a long path whose queue is deep, slow start fills the path and not the queue: in the first 6
-// s segments wait for less than a quarter of the round trip on average, and at least 65 % of what
-// the path takes has come: finding the window takes 1.6 s.
+// On a long path with a deep queue, slow start fills the path but not the queue. In the first 6 s
+// segments wait for less than a quarter of the round trip on average, and at least 65 % of the
+// capacity is used: slow start takes 1.6 s.
 func TestSlowStartDoesNotFillTheQueueOfALongPath(t *testing.T) {
 	const rate, lasts = 50e6 / 8, 6 * time.Second
 	s := newSim(t, 1)
@@ -25,9 +25,9 @@ func TestSlowStartDoesNotFillTheQueueOfALongPath(t *testing.T) {
 	until := s.now.Add(lasts)
 	s.run(time.Minute, func() bool { return s.now >= until })
 	if mean := waited / time.Duration(segments); mean > s.delay/2 {
-		t.Errorf("segments waited for %v on average, want less than %v", mean, s.delay/2)
+		t.Errorf("segments waited in the queue for %v on average, want less than %v", mean, s.delay/2)
 	}
 	if share := float64(s.ends[1].received.Len()) / rate / lasts.Seconds(); share < 0.65 {
-		t.Errorf("%.2f of what the path takes has come, want 0.65", share)
+		t.Errorf("%.2f of the capacity was used, want 0.65", share)
 	}
 }

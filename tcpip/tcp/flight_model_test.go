@@ -8,10 +8,9 @@ import (
 	"weir/wire"
 )
 
-// What is kept of what is under way agrees with a look at all of it, whatever is sent, told of,
-// lost and sent again: the counts, and where the search for what is lost, or overdue, has to find
-// it.
-func TestWhatIsUnderWayIsFoundWithoutLookingAtAllOfIt(t *testing.T) {
+// The counts and queues of flight agree with a scan of all its pieces after any sequence of
+// sending, SACK, loss and retransmission.
+func TestFlightAgreesWithAScanOfAllPieces(t *testing.T) {
 	for seed := range uint64(200) {
 		w := newFlightWorld(seed)
 		for step := range 300 {
@@ -23,14 +22,14 @@ func TestWhatIsUnderWayIsFoundWithoutLookingAtAllOfIt(t *testing.T) {
 	}
 }
 
-// flightWorld is a flight, to which things happen by lot. It begins below the place where sequence
-// numbers go round.
+// flightWorld is a flight with random operations. It starts below the point where sequence numbers
+// wrap around.
 type flightWorld struct {
 	flight
-	r        *rand.Rand
-	una, nxt wire.Seq
-	now      Time
-	told     int // bytes that were told of as delivered
+	r         *rand.Rand
+	una, nxt  wire.Seq
+	now       Time
+	delivered int // bytes passed to onDelivered
 }
 
 func newFlightWorld(seed uint64) *flightWorld {
@@ -39,9 +38,9 @@ func newFlightWorld(seed uint64) *flightWorld {
 
 func (w *flightWorld) step() {
 	w.now = w.now.Add(time.Duration(w.r.IntN(3)) * time.Millisecond)
-	tell := func(s *piece) {
+	onDelivered := func(s *piece) {
 		if s.state != sackedByPeer {
-			w.told += s.len()
+			w.delivered += s.len()
 		}
 	}
 	switch w.r.IntN(9) {
@@ -50,11 +49,11 @@ func (w *flightWorld) step() {
 		w.push(piece{seq: w.nxt, end: w.nxt.Add(n), sentAt: w.now, segmentSize: 1000})
 		w.nxt = w.nxt.Add(n)
 	case 3, 4:
-		w.sack(w.block(), tell)
+		w.sack(w.block(), onDelivered)
 	case 5:
 		if n := w.nxt.Sub(w.una); n > 0 {
 			una := w.una.Add(1 + w.r.IntN(n)/(1+w.r.IntN(4)))
-			w.acknowledge(una, tell)
+			w.acknowledge(una, onDelivered)
 			w.una = una
 		}
 	case 6:
@@ -72,18 +71,18 @@ func (w *flightWorld) step() {
 	case 8:
 		switch w.r.IntN(20) {
 		case 0:
-			taken := w.r.IntN(4) == 0
-			if taken { // the peer has taken back what it told
-				w.told -= w.sackedBytes
+			reneged := w.r.IntN(4) == 0
+			if reneged { // the peer discards SACKed data
+				w.delivered -= w.sackedBytes
 			}
-			w.markAllLost(taken)
+			w.markAllLost(reneged)
 		case 1:
 			w.clearLost()
 		}
 	}
 }
 
-// block is one that lies in what is under way, of whole segments mostly.
+// block returns a block within the data in flight, mostly of whole segments.
 func (w *flightWorld) block() wire.Block {
 	n := max(1, w.nxt.Sub(w.una))
 	b := wire.Block{First: w.una.Add(w.r.IntN(n))}
@@ -102,9 +101,9 @@ func (w *flightWorld) resendNext() {
 	w.markRetransmitted(w.pieceAt(at), 1000, w.now)
 }
 
-// fault is what does not agree; empty: all does.
+// fault describes the first disagreement; empty: none.
 func (w *flightWorld) fault() string {
-	var bytes, there, missing int
+	var bytes, sacked, lost int
 	next := w.una
 	for i := w.firstSlot; i < len(w.slots); i++ {
 		if w.slots[i].seq != next {
@@ -119,15 +118,15 @@ func (w *flightWorld) fault() string {
 			bytes += s.len()
 			switch {
 			case s.state == sackedByPeer:
-				there += s.len()
+				sacked += s.len()
 			case s.state == presumedLost && !covered(&w.lostQueues[0], s, 0) && !covered(&w.lostQueues[1], s, 0):
-				return "what is lost is in no queue"
+				return "a lost piece is in no queue"
 			case s.state == presumedLost:
-				missing += s.len()
+				lost += s.len()
 			case s.retransmits == 0 && i < w.firstUndecided:
-				return "what was sent once is not looked at any more"
+				return "a piece in flight, sent once, is before firstUndecided"
 			case s.retransmits > 0 && !covered(&w.retransmitted, s, s.sentAt):
-				return "what was sent again is in no queue"
+				return "a retransmitted piece is in no queue"
 			}
 		}
 		if w.slots[i].end != next {
@@ -136,16 +135,16 @@ func (w *flightWorld) fault() string {
 	}
 	switch {
 	case next != w.nxt:
-		return "something is missing at the end"
-	case bytes != w.totalBytes || there != w.sackedBytes || missing != w.lostBytes:
+		return "the last slot does not end at SND.NXT"
+	case bytes != w.totalBytes || sacked != w.sackedBytes || lost != w.lostBytes:
 		return "the counts are not those of the pieces"
-	case w.told != w.una.Sub(ourISS)+there:
-		return "what was delivered was not told of once"
+	case w.delivered != w.una.Sub(ourISS)+sacked:
+		return "onDelivered was not called exactly once for each delivered byte"
 	}
 	return ""
 }
 
-// covered reports whether spans of a time, 0 for any, cover a piece.
+// covered reports whether the spans of a time, 0 for any, cover a piece.
 func covered(q *spanQueue, s *piece, at Time) bool {
 	from := s.seq
 	for _, x := range q.queued[q.head:] {
@@ -156,7 +155,7 @@ func covered(q *spanQueue, s *piece, at Time) bool {
 	if s.end.LessEq(from) {
 		return true
 	}
-	for _, x := range q.queued[q.head:] { // out of order
+	for _, x := range q.queued[q.head:] { // a second pass for spans out of order
 		if (at == 0 || x.sentAt == at) && x.first.LessEq(from) && from.Less(x.end) {
 			from = x.end
 		}

@@ -7,9 +7,8 @@ import (
 	"weir/wire"
 )
 
-// A peer that tells of every second byte does not have us keep a record of each: there is a bound
-// on how finely what is under way is known.
-func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
+// A peer that SACKs every second byte must not make this end keep a record of each byte.
+func TestSACKDoesNotSplitTheFlightIntoBytes(t *testing.T) {
 	const bytes = 200_000
 	cfg := Config{Superframe: 60000, SendBuffer: BufferRange{1 << 20, 1 << 20}}.WithDefaults()
 	now := Time(time.Hour)
@@ -35,13 +34,13 @@ func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 		pieces += c.flight.pieceCount(i)
 	}
 	if pieces > bytes/1000 {
-		t.Errorf("%d bytes under way are kept as %d pieces", bytes, pieces)
+		t.Errorf("%d bytes in flight are kept as %d pieces, want one per segment at most", bytes, pieces)
 	}
 }
 
-// Nor does one that takes tiny segments only have us keep one of each byte of a large window. What
-// waits goes when some are acknowledged.
-func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
+// A peer with a tiny MSS must not make this end keep a record of each byte of a large window. The
+// rest is sent after acknowledgments.
+func TestTinySegmentsInFlightAreBounded(t *testing.T) {
 	const bytes = 1 << 20
 	cfg := Config{SendBuffer: BufferRange{bytes, bytes}}.WithDefaults()
 	now := Time(time.Hour)
@@ -61,7 +60,7 @@ func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
 		before := sent
 		c.Output(now, count)
 		if n := c.flight.slotCount(); n > maxSlots || sent == before {
-			t.Fatalf("round %d: %d pieces are under way, %d bytes were sent", rounds, n, sent-before)
+			t.Fatalf("round %d: %d slots are in flight after %d bytes, want at most %d, and progress", rounds, n, sent-before, maxSlots)
 		}
 		ack()
 	}

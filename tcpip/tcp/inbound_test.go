@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is lent is read in its place, whether or not it was moved to the ring before, and whatever
-// is taken from in front of it.
-func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
+// Lent pieces are read at their place in the stream, whether or not they were copied into the ring
+// before, and whatever was read before them.
+func TestLentPiecesAreReadInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in receiveBuffer
 		var want []byte // what the stream holds
@@ -22,7 +22,7 @@ func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 				p[i] = next
 			}
 			if !in.reserve(in.length+len(p), in.length, heapMemory{}) {
-				t.Fatal("there is memory")
+				t.Fatal("reserve failed, want room: the heap has no limit")
 			}
 			want = append(want, p...)
 			return p
@@ -43,28 +43,28 @@ func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 				in.put(in.length, p)
 				in.length += len(p)
 			},
-			"the batch is through": func(*rapid.T) {
+			"end of batch": func(*rapid.T) {
 				in.copyLent()
-				clear(frame) // another packet lies there now
+				clear(frame) // the frame is reused
 			},
 			"read": func(t *rapid.T) {
 				p := make([]byte, rapid.IntRange(0, in.length).Draw(t, "read"))
 				in.get(p)
 				if !bytes.Equal(p, want[:len(p)]) {
-					t.Fatalf("%d bytes are not what came", len(p))
+					t.Fatalf("the %d bytes read differ from those received", len(p))
 				}
 				take(len(p))
 			},
 			"look": func(t *rapid.T) {
 				p := in.peek(rapid.IntRange(1, 4096).Draw(t, "look"))
 				if !bytes.Equal(p, want[:len(p)]) || len(p) == 0 && in.length > 0 {
-					t.Fatalf("%d bytes of %d are not what came", len(p), in.length)
+					t.Fatalf("the %d peeked bytes of %d differ from those received", len(p), in.length)
 				}
 				take(len(p))
 			},
 			"": func(t *rapid.T) {
 				if in.length != len(want) || in.length == 0 && in.buf != nil {
-					t.Fatalf("%d bytes are there, want %d", in.length, len(want))
+					t.Fatalf("the buffer holds %d bytes, want %d, and no memory when empty", in.length, len(want))
 				}
 			},
 		})

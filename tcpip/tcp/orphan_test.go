@@ -7,66 +7,65 @@ import (
 	"weir/wire"
 )
 
-// abandoned is one end that nobody reads or writes any more, with a window's worth unsent, and a
-// peer that the test plays.
-type abandoned struct {
+// orphanedConn is an orphaned connection with unsent data, and a peer that the test plays.
+type orphanedConn struct {
 	*Conn
 	now  Time
-	said []OutSegment // since the peer last spoke
+	sent []OutSegment // since the peer's last segment
 }
 
-func abandon(window uint16) *abandoned {
+func newOrphan(window uint16) *orphanedConn {
 	cfg := Config{}.WithDefaults()
-	a := &abandoned{now: Time(time.Hour)}
+	a := &orphanedConn{now: Time(time.Hour)}
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: window}
 	syn.Options.MSS = 1000
 	a.Conn = Accept(&cfg, ourISS, 0, &syn, a.now)
-	a.speak(1, window)
+	a.acknowledge(1, window)
 	a.Write(a.now, make([]byte, 5000))
 	a.Orphan(a.now)
-	a.speak(1, window)
+	a.acknowledge(1, window)
 	return a
 }
 
-// speak has the peer acknowledge up to a place, and offer a window.
-func (a *abandoned) speak(ack int, window uint16) {
+// acknowledge has the peer acknowledge up to a sequence number and advertise a window.
+func (a *orphanedConn) acknowledge(ack int, window uint16) {
 	a.Output(a.now, func(*OutSegment) {})
-	a.said = nil
+	a.sent = nil
 	a.Arrive(a.now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(ack), Flags: wire.ACK, Window: window})
-	a.Output(a.now, func(o *OutSegment) { a.said = append(a.said, *o) })
+	a.Output(a.now, func(o *OutSegment) { a.sent = append(a.sent, *o) })
 }
 
-// pass lets time go by, in which the peer says the same to all that it hears.
-func (a *abandoned) pass(d time.Duration, ack int, window uint16) {
+// pass lets time pass, in which the peer answers each segment in the same way.
+func (a *orphanedConn) pass(d time.Duration, ack int, window uint16) {
 	for until := a.now.Add(d); a.Deadline() != 0 && a.Deadline() <= until && a.State() != Closed; {
 		a.now = max(a.now, a.Deadline())
 		a.Tick(a.now)
-		a.speak(ack, window)
+		a.acknowledge(ack, window)
 	}
 }
 
-// A peer that takes its time with what is left, and then never closes, does not keep the connection
-// for ever.
-func TestFINWAIT2OfAnOrphanEndsHoweverLateItBegins(t *testing.T) {
-	a := abandon(0)
+// FIN-WAIT-2 of an orphan times out, even if the peer acknowledges the data late and never closes.
+func TestFinWait2OfAnOrphanTimesOut(t *testing.T) {
+	a := newOrphan(0)
 	a.pass(2*time.Minute, 1, 0)
-	a.speak(1, 65535)
+	a.acknowledge(1, 65535)
 	a.now = a.now.Add(time.Millisecond)
-	a.speak(5002, 65535)
+	a.acknowledge(5002, 65535)
 	if a.State() != FinWait2 {
-		t.Fatalf("the state is %v, with all acknowledged", a.State())
+		t.Fatalf("the state is %v after the FIN was acknowledged, want FIN-WAIT-2", a.State())
 	}
 	a.pass(2*orphanTimeout, 5002, 65535)
 	if a.State() != Closed {
-		t.Errorf("the state is %v two minutes after FIN was acknowledged, and the next deadline %v", a.State(), a.Deadline())
+		t.Errorf("the state is %v two minutes after the FIN was acknowledged, want CLOSED (next deadline %v)", a.State(), a.Deadline())
 	}
 }
 
-// A peer that never opens its window does not keep what is left for ever, however well it answers.
-func TestAClosedWindowDoesNotKeepAnOrphan(t *testing.T) {
-	a := abandon(0)
+// A peer that never opens its window does not keep an orphan for ever, even if it answers each
+// probe.
+func TestZeroWindowDoesNotKeepAnOrphan(t *testing.T) {
+	a := newOrphan(0)
 	a.pass(time.Hour, 1, 0)
 	if a.State() != Closed || a.Cause() != TimedOut {
-		t.Errorf("the state is %v (%v) after an hour, with %d bytes to send", a.State(), a.Cause(), a.sendBuf.length)
+		t.Errorf("the state is %v (%v) after an hour with %d unsent bytes, want CLOSED (connection timed out)", a.State(), a.Cause(), a.sendBuf.length)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// burst sends 3 MB over a path that nothing is lost on, and gives the most that went at once, as a
-// share of the window then.
+// burst sends 3 MB over a path without loss, and returns the largest burst as a share of the
+// congestion window.
 func burst(t *testing.T, delay time.Duration) (most float64) {
 	s := newSim(t, 1)
 	s.delay = delay
@@ -31,13 +31,13 @@ func burst(t *testing.T, delay time.Duration) (most float64) {
 	return most
 }
 
-// On a long path a window is spread over its round trip; on a short one what acknowledgments allow
-// goes at once, in superframes.
+// On a long path the window is spread over the round trip. On a short one, all that acknowledgments
+// allow is sent at once, in superframes.
 func TestLongPathsArePaced(t *testing.T) {
 	if most := burst(t, 50*time.Millisecond); most > 0.1 {
-		t.Errorf("over 100 ms %.0f%% of a window went at once", 100*most)
+		t.Errorf("RTT 100 ms: a burst of %.0f%% of the window, want at most 10%%", 100*most)
 	}
 	if most := burst(t, time.Millisecond); most < 0.2 {
-		t.Errorf("over 2 ms no more than %.0f%% of a window went at once", 100*most)
+		t.Errorf("RTT 2 ms: the largest burst is %.0f%% of the window, want at least 20%%", 100*most)
 	}
 }

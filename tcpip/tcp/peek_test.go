@@ -8,8 +8,8 @@ import (
 	"weir/wire"
 )
 
-// poisoned is a Memory whose buffers are others' at once when they are given back.
-type poisoned struct{ out int }
+// poisoned is a Memory that overwrites freed buffers.
+type poisoned struct{ out int } // buffers that are not freed
 
 func (p *poisoned) Get(size int) []byte {
 	p.out++
@@ -25,9 +25,9 @@ func (p *poisoned) Put(b []byte) {
 
 func (p *poisoned) Share(bool) int { return Unlimited }
 
-// What somebody looks at stays while more comes that needs a larger buffer: twice, so that there is
-// a second one to be given back meanwhile.
-func TestWhatIsPeekedAtStaysWhileMoreComes(t *testing.T) {
+// Peeked bytes stay valid while arriving data needs a larger buffer, twice: the second time, the
+// buffer in between is freed.
+func TestPeekedBytesStayValidWhileMoreArrive(t *testing.T) {
 	memory := &poisoned{}
 	cfg := Config{Memory: memory}.WithDefaults()
 	now := Time(time.Hour)
@@ -35,24 +35,24 @@ func TestWhatIsPeekedAtStaysWhileMoreComes(t *testing.T) {
 	c := Accept(&cfg, ourISS, 0, &syn, now)
 	c.Output(now, func(*OutSegment) {})
 	at := 1
-	come := func(n int) {
+	arrive := func(n int) {
 		c.Arrive(now, &Segment{Seq: peerISS.Add(at), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535, Payload: bytes.Repeat([]byte("a"), n)})
 		at += n
 	}
-	come(3000)
-	looked := c.Peek(4096)
+	arrive(3000)
+	peeked := c.Peek(4096)
 	for range 30 {
-		come(1000)
+		arrive(1000)
 	}
-	if want := bytes.Repeat([]byte("a"), 3000); !bytes.Equal(looked, want) {
-		t.Errorf("%d bytes are not what they were: %q...", len(looked), looked[:min(10, len(looked))])
+	if want := bytes.Repeat([]byte("a"), 3000); !bytes.Equal(peeked, want) {
+		t.Errorf("the %d peeked bytes have changed: %q...", len(peeked), peeked[:min(10, len(peeked))])
 	}
-	c.Discard(now, len(looked))
+	c.Discard(now, len(peeked))
 	if memory.out != 1 {
-		t.Errorf("%d buffers are held", memory.out)
+		t.Errorf("%d buffers are held after Discard, want 1", memory.out)
 	}
 	rest := make([]byte, 40_000)
 	if n := c.Read(now, rest); n != 30_000 || bytes.Count(rest[:n], []byte("a")) != n || memory.out != 0 {
-		t.Errorf("%d bytes are left, and %d buffers", n, memory.out)
+		t.Errorf("%d bytes were left, and %d buffers are held; want 30000 and 0", n, memory.out)
 	}
 }

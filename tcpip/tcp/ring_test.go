@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// asked are the sizes of buffers that were asked for. None larger than most is given.
-type asked struct {
+// recordingMemory is a Memory that records the requested sizes and refuses those above most.
+type recordingMemory struct {
 	sizes []int
 	most  int
 }
 
-func (a *asked) Get(size int) []byte {
+func (a *recordingMemory) Get(size int) []byte {
 	a.sizes = append(a.sizes, size)
 	if size > a.most {
 		return nil
@@ -19,19 +19,19 @@ func (a *asked) Get(size int) []byte {
 	return make([]byte, size)
 }
 
-func (a *asked) Put([]byte)     {}
-func (a *asked) Share(bool) int { return Unlimited }
+func (a *recordingMemory) Put([]byte)     {}
+func (a *recordingMemory) Share(bool) int { return Unlimited }
 
-// A buffer is at once as large as the last one had to be, if there is that much, and no larger than
-// what it was for.
-func TestARingRemembersHowLargeItWas(t *testing.T) {
-	m := &asked{most: 1 << 20}
+// A ring allocates the size that it last needed, if there is that much memory, and otherwise what
+// it needs now.
+func TestRingAllocatesItsFormerSize(t *testing.T) {
+	m := &recordingMemory{most: 1 << 20}
 	var r ring
 	fill := func(n int) {
 		t.Helper()
 		for i := range n / 1000 {
 			if !r.reserve((i+1)*1000, i*1000, m) {
-				t.Fatalf("no room for %d bytes", (i+1)*1000)
+				t.Fatalf("reserve of %d bytes failed, want room", (i+1)*1000)
 			}
 		}
 		r.length = n
@@ -40,7 +40,7 @@ func TestARingRemembersHowLargeItWas(t *testing.T) {
 	expect := func(what string, sizes ...int) {
 		t.Helper()
 		if !slices.Equal(m.sizes, sizes) {
-			t.Errorf("%s: buffers of %d bytes were asked for, want %d", what, m.sizes, sizes)
+			t.Errorf("%s: got requests for buffers of %d bytes, want %d", what, m.sizes, sizes)
 		}
 		m.sizes = nil
 	}

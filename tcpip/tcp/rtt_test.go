@@ -7,8 +7,8 @@ import (
 	"weir/wire"
 )
 
-// Nobody's echo makes a round trip of weeks.
-func TestAnEchoThatCannotBeIsNoRoundTrip(t *testing.T) {
+// A forged timestamp echo must not yield a round-trip time of weeks.
+func TestImplausibleEchoIsNoRTTSample(t *testing.T) {
 	cfg := Config{}.WithDefaults()
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
@@ -24,10 +24,10 @@ func TestAnEchoThatCannotBeIsNoRoundTrip(t *testing.T) {
 		c.Write(now, make([]byte, 1000))
 		c.Output(now, silent)
 		now = now.Add(300 * time.Millisecond)
-		c.Tick(now) // it is sent again, so that only the echo could tell the round trip
+		c.Tick(now) // retransmit, so that only the echo could measure the RTT
 		c.Output(now, silent)
 	}
 	if c.estimator.srtt > time.Minute || c.estimator.rto > 10*time.Second {
-		t.Errorf("the round trip is %v, the retransmission time %v", c.estimator.srtt, c.estimator.rto)
+		t.Errorf("SRTT is %v and RTO %v, want at most 1m and 10s", c.estimator.srtt, c.estimator.rto)
 	}
 }

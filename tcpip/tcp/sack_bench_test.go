@@ -8,10 +8,9 @@ import (
 	"weir/wire"
 )
 
-// BenchmarkSACK is what an acknowledgment with three new blocks costs a sender, and what is sent
-// for it, by the window that is under way: of every second byte, which tells of no whole segment,
-// and of every second segment, so that half of the window is lost. What it costs does not grow with
-// the window.
+// BenchmarkSACK measures an acknowledgment with three new SACK blocks, and what is sent for it, by
+// the window in flight: of every second byte, which covers no whole segment, and of every second
+// segment, so that half of the window is lost. The cost must not grow with the window.
 func BenchmarkSACK(b *testing.B) {
 	for _, stride := range []int{2, 2 * 1460} {
 		for _, window := range []int{1, 4, 16, 64} {
@@ -44,7 +43,7 @@ func benchmarkSACK(b *testing.B, stride, window int) {
 	}
 }
 
-// fullFlight is a connection with a window under way, in superframes.
+// fullFlight returns a connection with a window in flight, in superframes.
 func fullFlight(window int) *Conn {
 	cfg := Config{Superframe: 62780, SendBuffer: BufferRange{2 * window, 2 * window}}.WithDefaults()
 	now := Time(time.Hour)

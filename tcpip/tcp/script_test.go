@@ -14,28 +14,29 @@ import (
 	"weir/wire"
 )
 
-// Scripts are conversations of one end with a peer that the script plays, in virtual time. A line
-// is one of
+// script runs a conversation of one end with a peer that the script plays, in virtual time. Each
+// line is one of
 //
 //	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user uto wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
-//	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
+//	accept cookie            accept with a SYN cookie: no connection exists until it is returned; its state is NONE
 //	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS] [ts N ecr N] [sack A-B...]     the peer sends
-//	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
-//	> ... ect                a segment that the network may mark; without, it may not
+//	> FLAGS ...              the end must send exactly this, now; fields that are not named are not compared, except len
+//	> ... ect                an ECN-capable segment; without ect, it must not be ECN-capable
 //	> ... nots               a segment without timestamps
-//	> nothing                it sends nothing now
-//	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
-//	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
-//	quick N                  so many acknowledgments are not delayed from now on; 0 makes it so
-//	urge N | urgent N                                                    write N urgent bytes; so many to read next are urgent
-//	memory N                                                             so much there is from now on
-//	orphan | linger DURATION | user DURATION | keep IDLE EVERY TRIES     nobody reads or writes any more; settings
-//	state NAME [CAUSE...]    the state
-//	# ...                    said to people
+//	> nothing                the end must send nothing now
+//	+DURATION                time passes; timers run, and must send nothing before its end
+//	write N | read N | closewrite | abort | nodelay | cork | uncork      calls of the application; read checks how many bytes there are
+//	end                      the application must be at the end of the stream
+//	quick N                  checks that N quick ACKs are left; 0 sets it to 0
+//	urge N | urgent N        write N urgent bytes; check that the next N bytes to read are urgent
+//	memory N                 N bytes of memory are left from now on
+//	orphan | linger DURATION | user DURATION | keep IDLE INTERVAL COUNT  the calls Orphan, SetLinger, SetUserTimeout, SetKeepAlive
+//	state NAME [CAUSE...]    checks the state
+//	# ...                    comment
 //
 // Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent
-// at once stand on lines of their own.
+// at the same time stand on one line each.
 type script struct {
 	t       *testing.T
 	name    string
@@ -44,27 +45,27 @@ type script struct {
 	conn    *Conn
 	now     Time
 	out     []OutSegment
-	await   bool // for the SYN
+	await   bool // accept waits for the SYN
 	iss     wire.Seq
-	cookies bool // are given
+	cookies bool // the listener answers with SYN cookies
 }
 
 const (
-	ourISS  = wire.Seq(0xffff_ff00) // so that it goes round
+	ourISS  = wire.Seq(0xffff_ff00) // so that sequence numbers wrap around
 	peerISS = wire.Seq(0x7fff_ffe0)
 )
 
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there are no scripts", err)
+		t.Fatal("testdata has no scripts: ", err)
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScripts(t, f) })
 	}
 }
 
-// runScripts runs the conversations of a file. Each begins with a line "== TITLE".
+// runScripts runs the conversations of a file. Each starts with a line "== TITLE".
 func runScripts(t *testing.T, file string) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -73,7 +74,7 @@ func runScripts(t *testing.T, file string) {
 	defer f.Close()
 	type part struct {
 		title string
-		begin int
+		start int
 		lines []string
 	}
 	var parts []part
@@ -82,7 +83,7 @@ func runScripts(t *testing.T, file string) {
 		n++
 		text := strings.TrimSpace(lines.Text())
 		if title, ok := strings.CutPrefix(text, "== "); ok {
-			parts = append(parts, part{title: title, begin: n})
+			parts = append(parts, part{title: title, start: n})
 		} else if len(parts) > 0 {
 			parts[len(parts)-1].lines = append(parts[len(parts)-1].lines, text)
 		}
@@ -91,14 +92,14 @@ func runScripts(t *testing.T, file string) {
 		t.Run(p.title, func(t *testing.T) {
 			s := &script{t: t, name: file, now: Time(time.Hour), iss: ourISS}
 			for i, text := range p.lines {
-				s.line = p.begin + i + 1
+				s.line = p.start + i + 1
 				text, _, _ = strings.Cut(text, "#")
 				if text = strings.TrimSpace(text); text != "" {
 					s.step(text)
 				}
 			}
 			if len(s.out) > 0 {
-				s.fail("the end also sent %s", s.describe(&s.out[0]))
+				s.fail("the end sent %s, want nothing more", s.describe(&s.out[0]))
 			}
 		})
 	}
@@ -117,7 +118,7 @@ func (s *script) step(text string) {
 	s.t.Helper()
 	words := strings.Fields(text)
 	if words[0] != ">" && len(s.out) > 0 {
-		s.fail("the end also sent %s", s.describe(&s.out[0]))
+		s.fail("the end sent %s, want nothing more", s.describe(&s.out[0]))
 	}
 	switch {
 	case words[0] == "config":
@@ -166,7 +167,7 @@ func (s *script) config(words []string) {
 		case "receive":
 			s.cfg.ReceiveBuffer = BufferRange{n, n}
 		case "memory":
-			s.cfg.Memory = &capped{left: n}
+			s.cfg.Memory = &limitedMemory{left: n}
 		case "nosack":
 			s.cfg.NoSACK = true
 		case "nostamps":
@@ -192,7 +193,7 @@ func (s *script) config(words []string) {
 		case "keeptries":
 			s.cfg.KeepAliveCount = n
 		default:
-			s.fail("config has no %q", key)
+			s.fail("config has no key %q", key)
 		}
 	}
 }
@@ -203,32 +204,32 @@ func (s *script) call(words []string) {
 		n = s.number(words[1])
 	}
 	switch words[0] {
-	case "linger", "user", "keep": // they were set
+	case "linger", "user", "keep": // done by set
 	case "quick":
-		s.quicks(n)
+		s.checkQuickACKs(n)
 	case "urge":
 		s.conn.MarkUrgent(n)
 		s.conn.Write(s.now, make([]byte, n))
 	case "urgent":
 		if got := s.conn.UrgentBytes(); got != n {
-			s.fail("%d bytes are urgent", got)
+			s.fail("got %d urgent bytes, want %d", got, n)
 		}
 	case "memory":
-		s.cfg.Memory.(*capped).left = n
+		s.cfg.Memory.(*limitedMemory).left = n
 		return
 	case "orphan":
 		s.conn.Orphan(s.now)
 	case "write":
 		if got := s.conn.Write(s.now, make([]byte, n)); got != n {
-			s.fail("there was room for %d bytes", got)
+			s.fail("Write accepted %d bytes, want %d", got, n)
 		}
 	case "read":
 		if got := s.conn.Read(s.now, make([]byte, n+1)); got != n {
-			s.fail("there were %d bytes or more to read", got)
+			s.fail("Read returned %d bytes, want %d", got, n)
 		}
 	case "end":
 		if !s.conn.AtEnd() {
-			s.fail("it is not the end")
+			s.fail("AtEnd is false, want true")
 		}
 	case "closewrite":
 		s.conn.CloseWrite(s.now)
@@ -239,22 +240,22 @@ func (s *script) call(words []string) {
 	case "cork", "uncork":
 		s.conn.SetCork(words[0] == "cork")
 	default:
-		s.fail("there is no step %q", words[0])
+		s.fail("unknown step %q", words[0])
 	}
 	s.flush()
 }
 
-// quicks expects so many quick acknowledgments to be left; of 0 it sees to that.
-func (s *script) quicks(n int) {
+// checkQuickACKs checks that n quick ACKs are left; with n = 0 it sets that.
+func (s *script) checkQuickACKs(n int) {
 	if n == 0 {
 		s.conn.quickACKs = 0
 	}
 	if s.conn.quickACKs != n {
-		s.fail("%d acknowledgments are quick, want %d", s.conn.quickACKs, n)
+		s.fail("%d quick ACKs are left, want %d", s.conn.quickACKs, n)
 	}
 }
 
-// set changes a setting, if the step is one.
+// set changes a setting if the step is one, and reports whether it is.
 func (s *script) set(words []string) bool {
 	d, _ := time.ParseDuration(words[1])
 	switch words[0] {
@@ -279,11 +280,11 @@ func (s *script) flush() {
 	})
 }
 
-// pass lets time go by.
+// pass lets time pass.
 func (s *script) pass(text string) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		s.fail("%q is no duration", text)
+		s.fail("%q is not a duration", text)
 	}
 	for until := s.now.Add(d); s.now < until; {
 		if s.conn == nil {
@@ -296,7 +297,7 @@ func (s *script) pass(text string) {
 			return
 		}
 		if len(s.out) > 0 {
-			s.fail("%v before then the end sent %s", until.Sub(s.now), s.describe(&s.out[0]))
+			s.fail("the end sent %[2]s, %[1]v too early", until.Sub(s.now), s.describe(&s.out[0]))
 		}
 		s.now = max(s.now, next)
 		s.conn.Tick(s.now)
@@ -307,17 +308,17 @@ func (s *script) pass(text string) {
 func (s *script) number(word string) int {
 	n, err := strconv.Atoi(word)
 	if err != nil {
-		s.fail("%q is no number", word)
+		s.fail("%q is not a number", word)
 	}
 	return n
 }
 
-// flags reads names joined by |; - is none.
+// flags parses names joined by |; - stands for none.
 func (s *script) flags(text string) (f wire.Flags) {
 	for _, name := range strings.Split(text, "|") {
 		i := slices.Index(flagNames[:], name)
 		if i < 0 && name != "-" {
-			s.fail("%q is no flag", name)
+			s.fail("%q is not a flag", name)
 		}
 		if i >= 0 {
 			f |= 1 << i
@@ -326,14 +327,14 @@ func (s *script) flags(text string) (f wire.Flags) {
 	return f
 }
 
-// scripted is a segment as a script has it.
+// scripted is a segment of a script.
 type scripted struct {
 	Segment
 	has  map[string]bool
 	size int
 }
 
-// parse reads a segment of a script.
+// parse parses a segment of a script.
 func (s *script) parse(words []string, from, to wire.Seq) scripted {
 	p := scripted{has: map[string]bool{}}
 	p.Flags = s.flags(words[0])
@@ -359,7 +360,7 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 			continue
 		}
 		if i++; i == len(words) {
-			s.fail("%q lacks its number", key)
+			s.fail("%q needs a number", key)
 		}
 		n := s.number(words[i])
 		switch key {
@@ -386,7 +387,7 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 		case "ecr":
 			o.TSEcr = wire.Timestamp(n)
 		default:
-			s.fail("a segment has no %q", key)
+			s.fail("unknown field %q of a segment", key)
 		}
 	}
 	return p
@@ -417,14 +418,14 @@ func (s *script) arrives(words []string) {
 	s.flush()
 }
 
-// secret is a keyed hash that scripts can do with.
+// secret is a keyed hash for SYN cookies, good enough for tests.
 func secret(kind byte, count uint32) uint32 { return (uint32(kind)<<16 + count + 77) * 2654435761 }
 
 func (s *script) sends(words []string) {
 	s.t.Helper()
 	if words[0] == "nothing" {
 		if len(s.out) > 0 {
-			s.fail("the end sent %s", s.describe(&s.out[0]))
+			s.fail("the end sent %s, want nothing", s.describe(&s.out[0]))
 		}
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"weir/wire"
 )
 
-// sim is two ends and the path between them, in virtual time.
+// sim is two ends and the path between them in virtual time.
 type sim struct {
 	t     *testing.T
 	now   Time
@@ -23,16 +23,16 @@ type sim struct {
 
 	delay, jitter time.Duration
 	loss          float64
-	rate          float64 // bytes a second, 0: no limit
+	rate          float64 // bytes a second; 0: no limit
 	busy          [2]Time
-	room          int // bytes that may wait for the rate
+	room          int // bytes that the queue before the bottleneck holds; 0: no limit
 	trace         bool
-	sends         func(from int, bytes int) // is told of each segment; may be nil
+	sends         func(from int, bytes int) // is called for each segment; may be nil
 	dropped       int
-	marks         float64 // the share of segments that are marked, of those that may be
+	marks         float64 // share of ECN-capable segments that get a CE mark
 }
 
-// end is one end, with what it sends and has received.
+// end is one end with what it sends and has received.
 type end struct {
 	*Conn
 	send     []byte
@@ -74,7 +74,7 @@ func (s *sim) emit(from int) Emit {
 			size = max(len(data), 1)
 		}
 		if e := s.ends[from]; min(size, len(data)) > e.cfg.MSS-len(o.Options.Append(nil)) || o.SegmentSize > 0 && e.cfg.Superframe == 0 {
-			s.t.Fatalf("a segment of %d bytes beside %d of options, of %d", min(size, len(data)), len(o.Options.Append(nil)), e.cfg.MSS)
+			s.t.Fatalf("got a segment of %d bytes with %d bytes of options, want at most the MSS of %d in all", min(size, len(data)), len(o.Options.Append(nil)), e.cfg.MSS)
 		}
 		for first := true; first || len(data) > 0; first = false {
 			n := min(size, len(data))
@@ -117,7 +117,7 @@ func (s *sim) put(from int, seg Segment, data []byte) {
 	heap.Push(&s.queue, packet{at, s.seq, 1 - from, seg, data})
 }
 
-// connect makes both ends, and begins.
+// connect creates both ends and delivers the SYN.
 func (s *sim) connect(a, b Config) {
 	a, b = a.WithDefaults(), b.WithDefaults()
 	s.ends[0] = &end{Conn: Dial(&a, 1000, 7)}
@@ -129,12 +129,12 @@ func (s *sim) connect(a, b Config) {
 				s.ends[1].Conn = Accept(&b, 5_000_000, 99, &p.s, s.now)
 			}
 		}) {
-			s.t.Fatal("no connection")
+			s.t.Fatal("the SYN did not arrive")
 		}
 	}
 }
 
-// step goes on to the next thing that happens, and says whether there was one.
+// step advances to the next event and reports whether there was one.
 func (s *sim) step(unknown func(*packet)) bool {
 	var next Time
 	if len(s.queue) > 0 {
@@ -168,7 +168,7 @@ func (s *sim) step(unknown func(*packet)) bool {
 		s.app(e)
 		e.Output(s.now, s.emit(i))
 		if e.Deadline().due(s.now) {
-			s.t.Fatalf("%v: a deadline stays due: %+v", e.State(), e.timers)
+			s.t.Fatalf("%v: a deadline is still due after Tick and Output: %+v", e.State(), e.timers)
 		}
 	}
 	return true
@@ -188,7 +188,7 @@ func (s *sim) app(e *end) {
 	}
 }
 
-// run goes on until done says so, for so long of virtual time at most.
+// run advances until done reports true, for at most limit of virtual time.
 func (s *sim) run(limit time.Duration, done func() bool) {
 	s.t.Helper()
 	until := s.now.Add(limit)
@@ -209,7 +209,7 @@ func random(n int, seed byte) []byte {
 	return b
 }
 
-func TestAllArrives(t *testing.T) {
+func TestAllDataArrives(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*sim)
@@ -218,15 +218,15 @@ func TestAllArrives(t *testing.T) {
 	}{
 		{"a clean path", func(*sim) {}, Config{}, 3 << 20},
 		{"superframes", func(*sim) {}, Config{Superframe: 65000}, 3 << 20},
-		{"1 percent lost", func(s *sim) { s.loss = 0.01 }, Config{}, 1 << 20},
-		{"10 percent lost", func(s *sim) { s.loss = 0.1 }, Config{}, 1 << 18},
-		{"10 percent lost, superframes", func(s *sim) { s.loss = 0.1 }, Config{Superframe: 65000}, 1 << 18},
-		{"reordered", func(s *sim) { s.jitter = 5 * time.Millisecond }, Config{}, 1 << 20},
-		{"lost and reordered", func(s *sim) { s.jitter, s.loss = 5*time.Millisecond, 0.02 }, Config{}, 1 << 20},
+		{"1 percent loss", func(s *sim) { s.loss = 0.01 }, Config{}, 1 << 20},
+		{"10 percent loss", func(s *sim) { s.loss = 0.1 }, Config{}, 1 << 18},
+		{"10 percent loss, superframes", func(s *sim) { s.loss = 0.1 }, Config{Superframe: 65000}, 1 << 18},
+		{"reordering", func(s *sim) { s.jitter = 5 * time.Millisecond }, Config{}, 1 << 20},
+		{"loss and reordering", func(s *sim) { s.jitter, s.loss = 5*time.Millisecond, 0.02 }, Config{}, 1 << 20},
 		{"without SACK", func(s *sim) { s.loss = 0.02 }, Config{NoSACK: true}, 1 << 19},
-		{"without stamps and scale", func(s *sim) { s.loss = 0.02 }, Config{NoTimestamps: true, NoWindowScaling: true}, 1 << 19},
+		{"without timestamps and window scaling", func(s *sim) { s.loss = 0.02 }, Config{NoTimestamps: true, NoWindowScaling: true}, 1 << 19},
 		{"Reno", func(s *sim) { s.loss = 0.02 }, Config{CongestionControl: Reno}, 1 << 19},
-		{"a narrow path", func(s *sim) { s.rate, s.room = 1.25e6, 64<<10 }, Config{}, 4 << 20},
+		{"a bottleneck", func(s *sim) { s.rate, s.room = 1.25e6, 64<<10 }, Config{}, 4 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSim(t, 1)
@@ -241,7 +241,7 @@ func TestAllArrives(t *testing.T) {
 			})
 			for i := range s.ends {
 				if !bytes.Equal(s.ends[i].received.Bytes(), s.ends[1-i].send) {
-					t.Errorf("end %d received %d bytes of %d", i, s.ends[i].received.Len(), len(s.ends[1-i].send))
+					t.Errorf("end %d received %d bytes, want the %d that were sent", i, s.ends[i].received.Len(), len(s.ends[1-i].send))
 				}
 			}
 			took := s.now.Sub(begun)
@@ -250,8 +250,8 @@ func TestAllArrives(t *testing.T) {
 	}
 }
 
-// newCapped is a little memory, half of which is for what comes.
-func newCapped(n int) *capped { return &capped{left: n, kept: n / 2} }
+// newLimitedMemory is a Memory of n bytes, half of which is reserved for received data.
+func newLimitedMemory(n int) *limitedMemory { return &limitedMemory{left: n, reserved: n / 2} }
 
 // endedWell reports whether an end closed without an error. One whose peer has received all and
 // has left TIME-WAIT may have timed out: on a path that loses a fifth, all acknowledgments of its
@@ -274,7 +274,7 @@ func TestSeeds(t *testing.T) {
 		}
 		s.marks = float64(r.IntN(2)) * r.Float64() * 0.2
 		conf := func() Config {
-			return Config{ECN: ECN(r.IntN(3)), Memory: newCapped(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoTimestamps: r.IntN(4) == 0, NoWindowScaling: r.IntN(4) == 0, CongestionControl: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
+			return Config{ECN: ECN(r.IntN(3)), Memory: newLimitedMemory(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoTimestamps: r.IntN(4) == 0, NoWindowScaling: r.IntN(4) == 0, CongestionControl: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
 				MSS: 500 + r.IntN(960), ReceiveBuffer: BufferRange{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
 		}
 		s.connect(conf(), conf())
@@ -287,13 +287,13 @@ func TestSeeds(t *testing.T) {
 		})
 		for i := range s.ends {
 			if !endedWell(s, i) || !bytes.Equal(s.ends[i].received.Bytes(), s.ends[1-i].send) {
-				t.Errorf("seed %d: end %d received %d bytes of %d: %s", seed, i, s.ends[i].received.Len(), len(s.ends[1-i].send), s.ends[i].describe())
+				t.Errorf("seed %d: end %d received %d bytes, want the %d that were sent: %s", seed, i, s.ends[i].received.Len(), len(s.ends[1-i].send), s.ends[i].describe())
 			}
 			for s.ends[i].State() == TimeWait {
 				s.step(func(*packet) {})
 			}
 			if s.ends[i].recvBuf.buf != nil || s.ends[i].sendBuf.buf != nil {
-				t.Errorf("seed %d: end %d keeps buffers", seed, i)
+				t.Errorf("seed %d: end %d holds buffers after the end, want none", seed, i)
 			}
 		}
 	}

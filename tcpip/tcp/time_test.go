@@ -7,8 +7,8 @@ import (
 	"weir/wire"
 )
 
-// A goroutine that has looked at the clock before another one, and calls behind it, does not have
-// the peer see an older timestamp, which would be dropped.
+// A goroutine that reads the clock first but calls second does not make timestamps go back: the
+// peer would drop the segment (PAWS).
 func TestTimestampsDoNotGoBack(t *testing.T) {
 	cfg := Config{}.WithDefaults()
 	now := Time(time.Hour)
@@ -17,7 +17,7 @@ func TestTimestampsDoNotGoBack(t *testing.T) {
 	var last wire.Timestamp
 	note := func(o *OutSegment) {
 		if o.Options.TSVal.Less(last) {
-			t.Errorf("%v has timestamp %d, behind one with %d", o.Flags, o.Options.TSVal, last)
+			t.Errorf("%v has timestamp %d, want at least the %d of the segment before", o.Flags, o.Options.TSVal, last)
 		}
 		last = o.Options.TSVal
 	}
@@ -30,6 +30,6 @@ func TestTimestampsDoNotGoBack(t *testing.T) {
 	c.Arrive(now.Add(10*time.Millisecond), &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps, Payload: make([]byte, 10)})
 	c.Output(now.Add(10*time.Millisecond), note)
 	if c.Read(now.Add(5*time.Millisecond), make([]byte, 10)); last == 0 {
-		t.Error("nothing was sent")
+		t.Error("no segment was sent, want some")
 	}
 }
