@@ -30,10 +30,14 @@ var unedited = []string{
 	"lab/load/internal/", "lab/load/stack/", "lab/report/", "lab/result/", "lab/stat/",
 }
 
+// finished lists folders and files below unedited ones that the language rules hold for already.
+var finished = []string{"tcpip/tcp/", "docs/rfc.md", "docs/rfc_test.go"}
+
 func edited(name string) bool {
-	return !slices.ContainsFunc(unedited, func(u string) bool {
+	matches := func(u string) bool {
 		return name == u || strings.HasSuffix(u, "/") && strings.HasPrefix(name, u)
-	})
+	}
+	return slices.ContainsFunc(finished, matches) || !slices.ContainsFunc(unedited, matches)
 }
 
 // spent lists words that Weir used in a sense of its own, with the words that engineers search for.

@@ -34,7 +34,7 @@ type Config struct {
 	// (RFC 5482).
 	AdvertiseUserTimeout bool
 	TimeWaitDuration     time.Duration // how long TIME-WAIT lasts. Default 60 s
-	KeepAliveIdle        time.Duration // idle time before the first keep-alive probe; 0: no keep-alive
+	KeepAliveIdle        time.Duration // idle time before the first probe; 0: no keep-alive
 	KeepAliveInterval    time.Duration // between keep-alive probes. Default 75 s
 	KeepAliveCount       int           // unanswered probes that end the connection. Default 9
 }

@@ -18,9 +18,10 @@
 //     half-close; TIME-WAIT that a new connection can replace early (RFC 6191).
 //   - Window scaling, timestamps, PAWS (RFC 7323); SACK and DSACK (RFC 2018, RFC 2883); the options
 //     stand in Linux's order.
-//   - Retransmission timeouts (RFC 6298, with Linux's minimum of 200 ms); loss detection by time and
-//     tail loss probes (RACK-TLP, RFC 8985), or by duplicate ACKs where the peer has no SACK (NewReno,
-//     RFC 6582); proportional rate reduction (RFC 6937); undo of spurious timeouts (RFC 3522).
+//   - Retransmission timeouts (RFC 6298, with Linux's minimum of 200 ms); loss detection by time
+//     and tail loss probes (RACK-TLP, RFC 8985), or by duplicate ACKs where the peer has no SACK
+//     (NewReno, RFC 6582); proportional rate reduction (RFC 6937); undo of spurious timeouts (RFC
+//     3522).
 //   - CUBIC (RFC 9438) with HyStart++ (RFC 9406), or Reno (RFC 5681); an initial window of ten
 //     segments (RFC 6928); pacing where the round-trip time is long.
 //   - Nagle's algorithm in Minshall's variant, cork; delayed ACKs and quick ACKs as in Linux; silly

@@ -22,7 +22,8 @@ func (r *receiveBuffer) free(m Memory) {
 	r.ring.free(m)
 }
 
-// reserve is the reserve of ring. It keeps a buffer that Peek returned a slice of until discard.
+// reserve is ring.reserve: it reports whether there is room. It keeps a buffer that Peek returned a
+// slice of until discard.
 func (r *receiveBuffer) reserve(size, keep int, m Memory) bool {
 	if r.peeked && size > len(r.buf) {
 		m = peekGuard{m, r}

@@ -178,7 +178,7 @@ func (c *Conn) retransmitLost(emit Emit) bool {
 func (c *Conn) retransmit(at piecePos, limit int, emit Emit) {
 	if p := c.flight.pieceAt(at); p.len() > limit {
 		if size := int(p.segmentSize); size > 0 && size <= limit {
-			limit -= limit % size // keep the segment boundaries, so that a late original is recognized
+			limit -= limit % size // keep segment boundaries, to recognize a late original
 		}
 		c.flight.splitPiece(at, p.seq.Add(limit))
 	}
@@ -320,7 +320,7 @@ func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 }
 
 // sendTLP sends a tail loss probe (RFC 8985, section 7.3): new data if there is some and the send
-// window allows, otherwise the last segment again.
+// window allows, otherwise the last segment again. It reports whether it sent one.
 func (c *Conn) sendTLP(emit Emit) bool {
 	if c.flight.empty() || c.phase != phaseOpen {
 		return false

@@ -90,7 +90,7 @@ func (c *Conn) detectLoss(d *delivery) bool {
 }
 
 // detectLossByDupACKs is NewReno (RFC 6582): three duplicate ACKs, and each partial acknowledgment
-// in recovery, mark the first piece as lost.
+// in recovery, mark the first piece as lost. It reports whether one is newly lost.
 func (c *Conn) detectLossByDupACKs(d *delivery) bool {
 	at := piecePos{c.flight.firstSlot, 0}
 	first := c.flight.pieceAt(at)
@@ -229,7 +229,7 @@ func (c *Conn) processTLPAck(s *Segment, d *delivery) {
 		return
 	}
 	switch {
-	case !c.tlp.isRetransmit, d.dsackSeen: // new data arrived, or the repeated segment arrived twice
+	case !c.tlp.isRetransmit, d.dsackSeen: // new data arrived, or a repeat arrived twice
 		c.tlp = tailLossProbe{}
 	case c.tlp.endSeq.Less(s.Ack):
 		// the repeated segment arrived once: the probe repaired a loss, so reduce the window

@@ -17,23 +17,29 @@ import (
 // script runs a conversation of one end with a peer that the script plays, in virtual time. Each
 // line is one of
 //
-//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user uto wait keepidle keepevery keeptries
-//	dial | accept            the end opens; accept waits for the SYN that follows
-//	accept cookie            accept with a SYN cookie: no connection exists until it is returned; its state is NONE
-//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS] [ts N ecr N] [sack A-B...]     the peer sends
-//	> FLAGS ...              the end must send exactly this, now; fields that are not named are not compared, except len
-//	> ... ect                an ECN-capable segment; without ect, it must not be ECN-capable
-//	> ... nots               a segment without timestamps
-//	> nothing                the end must send nothing now
-//	+DURATION                time passes; timers run, and must send nothing before its end
-//	write N | read N | closewrite | abort | nodelay | cork | uncork      calls of the application; read checks how many bytes there are
-//	end                      the application must be at the end of the stream
-//	quick N                  checks that N quick ACKs are left; 0 sets it to 0
-//	urge N | urgent N        write N urgent bytes; check that the next N bytes to read are urgent
-//	memory N                 N bytes of memory are left from now on
-//	orphan | linger DURATION | user DURATION | keep IDLE INTERVAL COUNT  the calls Orphan, SetLinger, SetUserTimeout, SetKeepAlive
-//	state NAME [CAUSE...]    checks the state
-//	# ...                    comment
+//	config KEY=VALUE...   before the first step; keys: see script.config
+//	dial | accept         the end opens; accept waits for the SYN that follows
+//	accept cookie         accept with a SYN cookie: no connection exists, and its state is NONE,
+//	                      until the cookie is returned
+//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS]
+//	[ts N ecr N] [sack A-B...]
+//	                      the peer sends
+//	> FLAGS ...           the end must send exactly this, now; fields that are not named are not
+//	                      compared, except len
+//	> ... ect             an ECN-capable segment; without ect, it must not be ECN-capable
+//	> ... nots            a segment without timestamps
+//	> nothing             the end must send nothing now
+//	+DURATION             time passes; timers run, and must send nothing before its end
+//	write N | read N | closewrite | abort | nodelay | cork | uncork
+//	                      calls of the application; read checks how many bytes there are
+//	end                   the application must be at the end of the stream
+//	quick N               checks that N quick ACKs are left; 0 sets it to 0
+//	urge N | urgent N     write N urgent bytes; check that the next N bytes to read are urgent
+//	memory N              N bytes of memory are left from now on
+//	orphan | linger DURATION | user DURATION | keep IDLE INTERVAL COUNT
+//	                      the calls Orphan, SetLinger, SetUserTimeout, SetKeepAlive
+//	state NAME [CAUSE...] checks the state
+//	# ...                 comment
 //
 // Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent
 // at the same time stand on one line each.

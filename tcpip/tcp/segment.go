@@ -39,7 +39,7 @@ type OutSegment struct {
 	Flags    wire.Flags
 	Window   uint16 // scaled
 	Urgent   uint16 // urgent pointer, if URG is set
-	ECT      bool   // ECN-capable transport: the network may mark it instead of dropping it (RFC 3168)
+	ECT      bool   // ECN-capable transport (RFC 3168): the network may mark it, not drop it
 	Options  wire.TCPOptions
 	Payload  [2][]byte // the second part follows the first
 	// SegmentSize is the payload of each segment that the device splits this one into (TSO); 0:

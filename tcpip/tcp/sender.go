@@ -21,7 +21,7 @@ type sender struct {
 	tlpPending         bool     // Output must send a tail loss probe
 	swsOverride        bool     // Output must send a small segment: the override timer expired
 	flushBefore        wire.Seq // data before it ignores Nagle's algorithm and the cork
-	windowProbePending bool     // Output must send a segment that the peer answers with its window
+	windowProbePending bool     // Output must send a zero-window or keep-alive probe
 	rstPending         bool     // Output must send a RST
 	rstSeq             wire.Seq // sequence number of the RST
 	rstHasAck          bool     // the RST carries an acknowledgment

@@ -13,8 +13,9 @@ func TestOldSequenceNumbersDoNotWrap(t *testing.T) {
 	c.write(10) // small
 	c.arrive(&Segment{Seq: c.rcvNxt, Ack: c.sndNxt, Flags: wire.ACK, Window: 65535})
 	for n := 0; n < 1<<31+1<<20; n += 1 << 20 {
-		c.sndNxt, c.sendBufSeq = c.sndNxt.Add(1<<20), c.sendBufSeq.Add(1<<20) // as if so much were sent
-		c.advanceUna(c.sndNxt, &delivery{})                                   // and acknowledged
+		// as if so much were sent, and acknowledged
+		c.sndNxt, c.sendBufSeq = c.sndNxt.Add(1<<20), c.sendBufSeq.Add(1<<20)
+		c.advanceUna(c.sndNxt, &delivery{})
 	}
 	if c.write(10); len(c.sent) != 1 {
 		t.Errorf("got %d segments for a small write with nothing in flight, want 1 (RFC 9293, section 3.7.4)", len(c.sent))
