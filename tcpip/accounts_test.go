@@ -53,7 +53,7 @@ func (s *Stack) accounts() (a accounts) {
 	}
 	s.listeners.mu.RUnlock()
 	s.fragsMu.Lock()
-	a.Fragments = s.fragments.Held()
+	a.Fragments = s.fragments.HeldBytes()
 	s.fragsMu.Unlock()
 	s.sockets.mu.RLock()
 	a.Pings = len(s.sockets.pings)

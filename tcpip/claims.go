@@ -42,7 +42,7 @@ func (i *iface) startClaims() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, a := range i.addrs {
-		i.claims.Begin(a.Addr(), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
+		i.claims.Claim(a.Addr(), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
 	}
 	i.readers[0].requestCheck()
 }

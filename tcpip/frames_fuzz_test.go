@@ -392,7 +392,7 @@ func (b *bench) see(f []byte) {
 		return
 	}
 	switch {
-	case p.Fragment():
+	case p.IsFragment():
 	case p.Protocol() == wire.TCPProtocol:
 		b.seeSegment(p)
 		return

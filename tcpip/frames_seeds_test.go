@@ -70,7 +70,7 @@ func asRecord(f []byte) record {
 	r := record{op: mendEther | soon, frame: f}
 	e, _ := wire.ParseEthernet(f)
 	p, fault := wire.ParseIPv4(e.Payload())
-	if e.Type() != wire.TypeIPv4 || fault != wire.OK || p.Fragment() {
+	if e.Type() != wire.TypeIPv4 || fault != wire.OK || p.IsFragment() {
 		return r
 	}
 	r.op |= mendIP | mendTransport
@@ -193,5 +193,5 @@ func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.available.L
 func (s *Stack) unfinished() int {
 	s.fragsMu.Lock()
 	defer s.fragsMu.Unlock()
-	return s.fragments.Held()
+	return s.fragments.HeldBytes()
 }

@@ -30,7 +30,7 @@ func (p *packet) icmp() layer {
 		s.sockets.deliverEchoReply(p.ip, m)
 		return consumed
 	}
-	r, ok := icmp.Read(m)
+	r, ok := icmp.ParseError(m)
 	if !ok {
 		return p.drop(DropICMP)
 	}
@@ -45,10 +45,10 @@ var messagePool = sync.Pool{New: func() any { return new([]byte) }}
 func (p *packet) answerEcho(m wire.ICMP) {
 	f := wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}
 	if o := p.ip.Options(); len(o) > 0 {
-		f.Options = ip.Options(o).Answer(p.ip.Dst(), uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
+		f.Options = ip.Options(o).EchoReply(p.ip.Dst(), uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
 	}
 	b := messagePool.Get().(*[]byte)
-	*b = wire.AppendICMP((*b)[:0], wire.EchoReply, 0, m.Rest(), m.Body())
+	*b = wire.AppendICMP((*b)[:0], wire.EchoReply, 0, m.RestOfHeader(), m.Body())
 	p.reader.s.sendIP(f, *b) //nolint:errcheck // it is counted
 	if cap(*b) <= 4096 {
 		messagePool.Put(b)
@@ -57,15 +57,15 @@ func (p *packet) answerEcho(m wire.ICMP) {
 
 // receiveError handles an ICMP error. It is dropped as spoofed unless it quotes a packet that the
 // stack can have sent (RFC 5927, section 4).
-func (p *packet) receiveError(r icmp.Report) layer {
+func (p *packet) receiveError(r icmp.ErrorReport) layer {
 	s := p.reader.s
-	if !s.owns(r.About.Src()) || r.Problem == icmp.TooBig && !r.Possible(p.reader.iface.caps.MTU) {
+	if !s.owns(r.Quoted.Src()) || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
 		return p.drop(DropICMP)
 	}
-	transport := r.About[r.About.HeaderLen():]
-	local := netip.AddrPortFrom(r.About.Src(), uint16(transport[0])<<8|uint16(transport[1]))
-	remote := netip.AddrPortFrom(r.About.Dst(), uint16(transport[2])<<8|uint16(transport[3]))
-	switch r.About.Protocol() {
+	transport := r.Quoted[r.Quoted.HeaderLen():]
+	local := netip.AddrPortFrom(r.Quoted.Src(), uint16(transport[0])<<8|uint16(transport[1]))
+	remote := netip.AddrPortFrom(r.Quoted.Dst(), uint16(transport[2])<<8|uint16(transport[3]))
+	switch r.Quoted.Protocol() {
 	case wire.TCPProtocol:
 		c := s.conns.get(tuple{local, remote})
 		if c == nil || !c.receiveICMPError(r, wire.Seq(uint32(transport[4])<<24|uint32(transport[5])<<16|uint32(transport[6])<<8|uint32(transport[7])), p.now) {
@@ -77,7 +77,7 @@ func (p *packet) receiveError(r icmp.Report) layer {
 			return p.drop(DropICMP)
 		}
 		if r.Problem == icmp.TooBig {
-			s.recordPTB(remote.Addr(), r.Length, r.NextMTU, p.now)
+			s.recordPTB(remote.Addr(), r.PacketLen, r.NextMTU, p.now)
 		}
 		u.receiveError(errnoOf(r.Problem))
 	case wire.ICMPv4Protocol:

@@ -71,7 +71,7 @@ func (i *iface) resolve(l *reader, hop netip.Addr, own bool, p *link.Parts) (mac
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if n, ok := i.neigh.Lookup(hop, now); ok {
-		if i.neigh.Used(n, now) {
+		if i.neigh.MarkUsed(n, now) {
 			// have the neighbour probed: without answers, a sender of datagrams would never notice
 			// its absence
 			l.requestCheck()
@@ -82,9 +82,9 @@ func (i *iface) resolve(l *reader, hop netip.Addr, own bool, p *link.Parts) (mac
 	if p.SegmentSize == 0 { // a superframe is too large to keep: TCP retransmits it
 		waiting = completeFrame(p)
 	}
-	wait := i.neigh.Wait
+	wait := i.neigh.Queue
 	if own {
-		wait = i.neigh.WaitOwn
+		wait = i.neigh.QueueOwn
 	}
 	wait(hop, waiting, now, neighActions{l})
 	l.requestCheck() // schedule the next ARP request

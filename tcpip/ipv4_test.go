@@ -63,8 +63,8 @@ func TestWhichPacketsAreAnsweredByICMPErrors(t *testing.T) {
 					return
 				}
 				m := icmpOf(t, v)
-				if m.Type() != c.kind || m.Code() != c.code || m.Rest() != c.rest || v.Src() != stackAddr || v.Dst() != bareAddr || v.TTL() != 64 {
-					t.Errorf("got the ICMP error %d, %d, %#x from %v to %v, want %d, %d, %#x", m.Type(), m.Code(), m.Rest(), v.Src(), v.Dst(), c.kind, c.code, c.rest)
+				if m.Type() != c.kind || m.Code() != c.code || m.RestOfHeader() != c.rest || v.Src() != stackAddr || v.Dst() != bareAddr || v.TTL() != 64 {
+					t.Errorf("got the ICMP error %d, %d, %#x from %v to %v, want %d, %d, %#x", m.Type(), m.Code(), m.RestOfHeader(), v.Src(), v.Dst(), c.kind, c.code, c.rest)
 				}
 				if !bytes.HasSuffix(m.Body(), c.payload) {
 					t.Errorf("the error quotes % x, want the packet's header and 8 bytes", m.Body())
@@ -120,11 +120,11 @@ func TestErrorsAreLimited(t *testing.T) {
 func TestEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{TTL: 17})
-		request := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(7, 9), []byte("data"))
+		request := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(7, 9), []byte("data"))
 		h.send(wire.IPv4Fields{TOS: 0xb8, TTL: 1, Protocol: wire.ICMPv4Protocol, Options: []byte{7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, request)
 		v := h.next(time.Second)
 		m := icmpOf(t, v)
-		if m.Type() != wire.EchoReply || m.ID() != 7 || m.Number() != 9 || string(m.Body()) != "data" || v.TOS() != 0xb8 || v.TTL() != 17 {
+		if m.Type() != wire.EchoReply || m.EchoID() != 7 || m.EchoSeq() != 9 || string(m.Body()) != "data" || v.TOS() != 0xb8 || v.TTL() != 17 {
 			t.Errorf("% x", []byte(v))
 		}
 		if want := []byte{7, 11, 8, 10, 0, 0, 1, 0, 0, 0, 0, 0}; !bytes.Equal(v.Options(), want) {

@@ -35,13 +35,13 @@ func TestKernelPings(t *testing.T) {
 		for number, size := range pingSizes {
 			data := make([]byte, size)
 			rand.NewChaCha8([32]byte{byte(number)}).Read(data)
-			if _, err := c.WriteTo(wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(77, uint16(number)), data), &net.IPAddr{IP: net.ParseIP(stackHost)}); err != nil {
+			if _, err := c.WriteTo(wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(77, uint16(number)), data), &net.IPAddr{IP: net.ParseIP(stackHost)}); err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
 			}
 			b := make([]byte, 70_000)
 			n, _, err := c.ReadFrom(b)
 			m, fault := wire.ParseICMP(b[:n])
-			if err != nil || fault != wire.OK || !m.ChecksumOK() || m.Type() != wire.EchoReply || m.Number() != uint16(number) || !bytes.Equal(m.Body(), data) {
+			if err != nil || fault != wire.OK || !m.ChecksumOK() || m.Type() != wire.EchoReply || m.EchoSeq() != uint16(number) || !bytes.Equal(m.Body(), data) {
 				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
 			}
 		}

@@ -51,12 +51,12 @@ func (p *packet) ethernet() layer {
 	}
 	p.eth, p.checksumOK = e, p.frame.ChecksumOK
 	dst := e.Dst()
-	if dst != p.reader.iface.caps.MAC && !dst.Group() {
+	if dst != p.reader.iface.caps.MAC && !dst.IsGroup() {
 		return p.drop(DropNotOurs)
 	}
 	p.reader.s.sockets.deliverFrame(p)
 	switch {
-	case e.Tag().Network() != 0:
+	case e.Tag().VLANID() != 0:
 		// VLAN 0 means priority tagging only (802.1Q): accepted without the tag, as Linux does
 		return p.drop(DropFrame)
 	case e.Type() == wire.TypeARP:
@@ -101,11 +101,11 @@ func (p *packet) ipv4() layer {
 	if p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
 		return p.drop(DropSource)
 	}
-	p.ip, p.broadcast = v, broadcast || p.eth.Dst().Group()
+	p.ip, p.broadcast = v, broadcast || p.eth.Dst().IsGroup()
 	if v.HeaderLen() > wire.IPv4Header && !p.checkOptions() {
 		return p.drop(DropOptions)
 	}
-	if v.Fragment() {
+	if v.IsFragment() {
 		return fragmentsLayer
 	}
 	return p.demuxProtocol()
@@ -134,10 +134,10 @@ func (p *packet) demuxProtocol() layer {
 // sends a Parameter Problem (RFC 1122, section 3.2.2.5).
 func (p *packet) checkOptions() bool {
 	verdict, at := ip.Options(p.ip.Options()).Check()
-	if verdict == ip.Broken {
+	if verdict == ip.MalformedOption {
 		p.reader.s.sendICMPError(p.ip, p.broadcast, wire.ParameterProblem, 0, uint32(wire.IPv4Header+at)<<24)
 	}
-	return verdict == ip.Good
+	return verdict == ip.Valid
 }
 
 // reassemble processes a fragment. The last fragment of a packet becomes the whole packet.
@@ -147,10 +147,10 @@ func (p *packet) reassemble() layer {
 	whole, outcome := s.fragments.Add(p.ip, ip.Time(p.now))
 	s.fragsMu.Unlock()
 	switch outcome {
-	case ip.Whole:
+	case ip.Complete:
 		p.ip, p.checksumOK = whole, false
 		return p.demuxProtocol()
-	case ip.Held, ip.Twice:
+	case ip.Incomplete, ip.Duplicate:
 		if s.cfg.Run == RunNetwork {
 			// the reader may sleep without a timeout for the fragment that has just arrived
 			p.reader.requestCheck()

@@ -87,7 +87,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	t.gauge(memoryBytes, held, "connections")
 	t.gauge(memoryLimit, most, "connections")
 	s.fragsMu.Lock()
-	held, most = s.fragments.Held(), s.fragments.Most()
+	held, most = s.fragments.HeldBytes(), s.fragments.MaxBytes()
 	s.fragsMu.Unlock()
 	t.gauge(memoryBytes, held, "fragments")
 	t.gauge(memoryLimit, most, "fragments")
@@ -141,7 +141,7 @@ func (c collector) states(t metricSender) {
 		known[kind{n.Interface, n.State}]++
 	}
 	for _, i := range c.s.ifaces {
-		for state := range neigh.States {
+		for state := range neigh.StateCount {
 			t.gauge(neighbours, known[kind{i.name, state}], i.name, state.String())
 		}
 	}

@@ -18,14 +18,14 @@ import (
 type neighActions struct{ l *reader }
 
 // Ask implements neigh.Actions.
-func (a neighActions) Ask(target netip.Addr, at wire.MAC) {
+func (a neighActions) SendRequest(target netip.Addr, at wire.MAC) {
 	if src := a.l.iface.sourceFor(target); src.IsValid() {
 		a.l.sendARP(wire.ARPRequest, at, src, wire.MAC{}, target)
 	}
 }
 
 // Release implements neigh.Actions.
-func (a neighActions) Release(n *neigh.Neighbour, frame []byte) {
+func (a neighActions) SendQueued(n *neigh.Neighbour, frame []byte) {
 	copy(frame, n.MAC[:])
 	if !a.l.queue.Write(&link.Parts{Head: frame}) {
 		a.l.s.drops.add(DropDevice)

@@ -38,7 +38,7 @@ func (c *Conn) updatePathMTULocked(now tcp.Time) {
 	c.tcp.SetPathMTU(now, mtu)
 	c.pathCheckAt = 0
 	if mtu < c.iface.caps.MTU {
-		c.pathCheckAt = now.Add(ip.PathTime)
+		c.pathCheckAt = now.Add(ip.PathMTUTimeout)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Conn) validatePTBLocked(now tcp.Time) {
 
 // receiveICMPError handles an ICMP error that quotes a segment of the connection, and reports
 // whether it is plausible: the quoted sequence number must be in flight (RFC 5927, section 4.1).
-func (c *Conn) receiveICMPError(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
+func (c *Conn) receiveICMPError(r icmp.ErrorReport, seq wire.Seq, now tcp.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.tcp.InFlight(seq) {
@@ -75,7 +75,7 @@ func (c *Conn) receiveICMPError(r icmp.Report, seq wire.Seq, now tcp.Time) bool 
 	switch {
 	case r.Problem == icmp.TooBig:
 		if c.pendingPTB == nil {
-			c.pendingPTB = &pendingPTB{r.Length, r.NextMTU, seq, now}
+			c.pendingPTB = &pendingPTB{r.PacketLen, r.NextMTU, seq, now}
 		}
 		c.flushLocked(now)
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):

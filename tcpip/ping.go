@@ -42,7 +42,7 @@ func (s *Stack) Ping(ctx context.Context, dst netip.Addr, size int) (time.Durati
 	defer p.Close() //nolint:errcheck // it is
 	defer context.AfterFunc(ctx, func() { p.setError(ctx.Err()) })()
 	begun := time.Now()
-	if err := s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: dst}, wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(p.id, 1), p.payload)); err != nil {
+	if err := s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: dst}, wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(p.id, 1), p.payload)); err != nil {
 		return 0, opError("ping", "ip", err)
 	}
 	if _, err := p.read(); err != nil {
@@ -69,7 +69,7 @@ func (s *sockets) addPing(p *pinger) error {
 // deliverEchoReply gives an echo reply to the Ping that waits for it.
 func (s *sockets) deliverEchoReply(v wire.IPv4, m wire.ICMP) {
 	s.mu.RLock()
-	p := s.pings[m.ID()]
+	p := s.pings[m.EchoID()]
 	s.mu.RUnlock()
 	if p != nil && p.dst == v.Src() && bytes.Equal(p.payload, m.Body()) {
 		p.enqueue(datagram{})
@@ -79,7 +79,7 @@ func (s *sockets) deliverEchoReply(v wire.IPv4, m wire.ICMP) {
 // failEcho ends the Ping whose echo request was not delivered, and reports whether there is one.
 func (s *sockets) failEcho(dst netip.Addr, m wire.ICMP, err error) bool {
 	s.mu.RLock()
-	p := s.pings[m.ID()]
+	p := s.pings[m.EchoID()]
 	s.mu.RUnlock()
 	if p == nil || m.Type() != wire.EchoRequest || p.dst != dst {
 		return false

@@ -47,14 +47,14 @@ func TestWhatEndsAPing(t *testing.T) {
 	}{
 		{"its answer", func(v wire.IPv4) []byte {
 			m := wire.ICMP(v.Payload())
-			return wire.AppendICMP(nil, wire.EchoReply, 0, m.Rest(), m.Body())
+			return wire.AppendICMP(nil, wire.EchoReply, 0, m.RestOfHeader(), m.Body())
 		}, nil},
 		{"the answer to another", func(v wire.IPv4) []byte {
 			m := wire.ICMP(v.Payload())
-			return wire.AppendICMP(nil, wire.EchoReply, 0, m.Rest()+1<<16, m.Body())
+			return wire.AppendICMP(nil, wire.EchoReply, 0, m.RestOfHeader()+1<<16, m.Body())
 		}, context.DeadlineExceeded},
 		{"other data", func(v wire.IPv4) []byte {
-			return wire.AppendICMP(nil, wire.EchoReply, 0, wire.ICMP(v.Payload()).Rest(), []byte("other data"))
+			return wire.AppendICMP(nil, wire.EchoReply, 0, wire.ICMP(v.Payload()).RestOfHeader(), []byte("other data"))
 		}, context.DeadlineExceeded},
 		{"host unreachable", func(v wire.IPv4) []byte { return errorAbout(wire.HostUnreachable, 0, v) }, syscall.EHOSTUNREACH},
 		{"an error about another host", func(v wire.IPv4) []byte { v[19] = 77; return errorAbout(wire.HostUnreachable, 0, v) }, context.DeadlineExceeded},

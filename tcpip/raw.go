@@ -79,7 +79,7 @@ func (s *sockets) unbind(c *PacketConn) {
 
 // deliverFrame gives a copy of a frame to the sockets of its EtherType.
 func (s *sockets) deliverFrame(p *packet) {
-	if s.boundEther.Load() == 0 || p.eth.Tag().Network() != 0 {
+	if s.boundEther.Load() == 0 || p.eth.Tag().VLANID() != 0 {
 		return
 	}
 	s.mu.RLock()

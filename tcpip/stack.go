@@ -42,13 +42,13 @@ type Stack struct {
 	listeners    listenerTable
 	sockets      sockets
 	errorLimiter icmp.Limiter
-	errorShares  *icmp.Shares // rate limit of ICMP errors, by destination
+	errorShares  *icmp.GroupLimiter // rate limit of ICMP errors, by destination
 	errorsMu     sync.Mutex
 	pathsMu      sync.Mutex
 	paths        ip.Paths
 	narrowPaths  atomic.Int32 // number of paths with an MTU below the link's
 	fragsMu      sync.Mutex
-	fragments    *ip.Assembler
+	fragments    *ip.Reassembler
 }
 
 // New starts a stack. It takes the link over: Close closes both.
@@ -58,8 +58,8 @@ func New(cfg Config) (*Stack, error) {
 		return nil, err
 	}
 	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // guarded by errorsMu
-	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly)}
-	s.errorShares, s.errorLimiter = icmp.NewShares(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
+	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), fragments: ip.NewReassembler(cfg.Reassembly)}
+	s.errorShares, s.errorLimiter = icmp.NewGroupLimiter(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.outputAccount.s = s

@@ -17,7 +17,7 @@ func TestFramesWithTags(t *testing.T) {
 	}{{wire.NewTag(5, false, 0), true}, {wire.NewTag(0, true, 0), true}, {wire.NewTag(5, false, 7), false}} {
 		synctest.Test(t, func(t *testing.T) {
 			_, h := bare(t, Config{})
-			echo := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(1, 2), []byte("hello"))
+			echo := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(1, 2), []byte("hello"))
 			f := wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: bareAddr, Dst: stackAddr, Payload: len(echo)}
 			h.q.Write(&link.Parts{Head: wire.AppendIPv4(wire.AppendTagged(nil, h.stack, h.mac, c.tag, wire.TypeIPv4), &f), Body: [2][]byte{echo}})
 			if v := h.next(5 * time.Second); (v != nil) != c.taken {

@@ -5,22 +5,22 @@ import (
 	"net/netip"
 )
 
-// ARPLength is the length of a message of ARP for IPv4 over Ethernet.
+// ARPLength is the length of an ARP message for IPv4 over Ethernet, in bytes.
 const ARPLength = 28
 
-// ARPOperation is what a message of ARP does.
+// ARPOperation is the operation of an ARP message.
 type ARPOperation uint16
 
-// The operations (RFC 826).
+// The operations of ARP (RFC 826).
 const (
 	ARPRequest ARPOperation = 1
 	ARPReply   ARPOperation = 2
 )
 
-// ARP is a message of ARP for IPv4 over Ethernet (RFC 826).
+// ARP is an ARP message for IPv4 over Ethernet (RFC 826).
 type ARP []byte
 
-// ParseARP gives the view of a message, cut to its length: frames are padded.
+// ParseARP returns the view of a message without the padding of its frame.
 func ParseARP(b []byte) (ARP, Fault) {
 	if len(b) < ARPLength {
 		return nil, Short
@@ -31,22 +31,22 @@ func ParseARP(b []byte) (ARP, Fault) {
 	return ARP(b[:ARPLength]), OK
 }
 
-// Operation is what it does.
+// Operation is the operation.
 func (a ARP) Operation() ARPOperation { return ARPOperation(binary.BigEndian.Uint16(a[6:8])) }
 
-// SenderMAC is who speaks.
+// SenderMAC is the hardware address of the sender.
 func (a ARP) SenderMAC() MAC { return MAC(a[8:14]) }
 
-// Sender is who speaks.
+// Sender is the IPv4 address of the sender.
 func (a ARP) Sender() netip.Addr { return netip.AddrFrom4([4]byte(a[14:18])) }
 
-// TargetMAC is who is spoken to; of a request nobody knows.
+// TargetMAC is the hardware address of the target; in a request it is not known.
 func (a ARP) TargetMAC() MAC { return MAC(a[18:24]) }
 
-// Target is who is spoken to.
+// Target is the IPv4 address of the target.
 func (a ARP) Target() netip.Addr { return netip.AddrFrom4([4]byte(a[24:28])) }
 
-// AppendARP appends a message. The addresses are of IPv4.
+// AppendARP appends a message. Both addresses must be IPv4.
 func AppendARP(b []byte, op ARPOperation, senderMAC MAC, sender netip.Addr, targetMAC MAC, target netip.Addr) []byte {
 	s, t := sender.As4(), target.As4()
 	b = append(b, 0, 1, byte(TypeIPv4>>8), byte(TypeIPv4&0xff), 6, 4)

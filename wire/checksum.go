@@ -6,18 +6,18 @@ import (
 	"net/netip"
 )
 
-// Sum is a one's complement sum in the making (RFC 1071). The zero value is the sum of nothing.
-// Parts are added in their order, and may be of odd length: the next part then begins in the middle
-// of a word.
+// Sum is a partial Internet checksum: a one's complement sum (RFC 1071). The zero value is the sum
+// of nothing. Parts are added in order and may have odd lengths: the next part then starts in the
+// middle of a word.
 //
-// It adds eight bytes at a time in the machine's own order, and turns the result: the sum does not
-// depend on the order of bytes but for that (RFC 1071, section 2 B).
+// It adds eight bytes at a time in the byte order of the machine and swaps the result: the sum does
+// not depend on the byte order otherwise (RFC 1071, section 2 B).
 type Sum struct {
-	sum uint16 // in the order of the wire
+	sum uint16 // in network byte order
 	odd bool   // an odd number of bytes was added
 }
 
-// Add adds bytes.
+// Add adds bytes to the sum.
 func (s Sum) Add(b []byte) Sum {
 	part := sum(b)
 	if s.odd {
@@ -26,14 +26,14 @@ func (s Sum) Add(b []byte) Sum {
 	return Sum{addOnes(s.sum, part), s.odd != (len(b)%2 == 1)}
 }
 
-// Add16 adds a number of two bytes. What was added before has an even length.
+// Add16 adds a 16-bit number. The bytes added before must have an even length.
 func (s Sum) Add16(v uint16) Sum { return Sum{addOnes(s.sum, v), s.odd} }
 
-// Add32 adds a number of four bytes. What was added before has an even length.
+// Add32 adds a 32-bit number. The bytes added before must have an even length.
 func (s Sum) Add32(v uint32) Sum { return s.Add16(uint16(v >> 16)).Add16(uint16(v)) }
 
-// Pseudo adds the pseudo-header of what is carried by IP: of IPv4 when both addresses are (RFC
-// 9293, section 3.1), otherwise of IPv6 (RFC 8200, section 8.1).
+// Pseudo adds the pseudo-header of an IP payload: of IPv4 if both addresses are (RFC 9293, section
+// 3.1), otherwise of IPv6 (RFC 8200, section 8.1).
 func (s Sum) Pseudo(src, dst netip.Addr, protocol Protocol, length int) Sum {
 	if src.Is4() && dst.Is4() {
 		a, b := src.As4(), dst.As4()
@@ -43,14 +43,13 @@ func (s Sum) Pseudo(src, dst netip.Addr, protocol Protocol, length int) Sum {
 	return s.Add(a[:]).Add(b[:]).Add32(uint32(length)).Add16(uint16(protocol))
 }
 
-// Partial is the sum as it stands: what stands in a checksum's place when a device is to add the
-// rest.
+// Partial returns the sum itself: the value of a checksum field that a device completes.
 func (s Sum) Partial() uint16 { return s.sum }
 
-// Checksum is what stands in a checksum's place when that was added as zero.
+// Checksum returns the value of the checksum field, which must have been added as zero.
 func (s Sum) Checksum() uint16 { return ^s.sum }
 
-// OK says whether what was added, checksum included, is right.
+// OK reports whether the checksum of the added bytes, which include it, is right.
 func (s Sum) OK() bool { return s.sum == 0xffff }
 
 func addOnes(a, b uint16) uint16 {
@@ -58,10 +57,10 @@ func addOnes(a, b uint16) uint16 {
 	return uint16(sum) + uint16(sum>>16)
 }
 
-// sum adds the bytes as 16-bit words, the last one filled up with zero, in the order of the wire.
+// sum adds the bytes as 16-bit words in network byte order; the last one is padded with zero.
 func sum(b []byte) uint16 {
 	var acc, carry uint64
-	// one chain of additions with carry, which is what a processor does one of each cycle
+	// a chain of additions with carry: the CPU executes one per cycle
 	for len(b) >= 128 {
 		block := b[:128:128]
 		acc, carry = bits.Add64(acc, binary.LittleEndian.Uint64(block[0:8]), carry)
@@ -87,7 +86,7 @@ func sum(b []byte) uint16 {
 		b = b[8:]
 	}
 	acc, carry = bits.Add64(acc, tail(b), carry)
-	acc += carry // cannot carry again: acc is then at most the greatest number less one
+	acc += carry // this cannot carry: after a carry, acc is below the maximum
 	acc = acc>>32 + acc&0xffffffff
 	acc = acc>>32 + acc&0xffffffff
 	acc = acc>>16 + acc&0xffff
@@ -95,7 +94,7 @@ func sum(b []byte) uint16 {
 	return bits.ReverseBytes16(uint16(acc))
 }
 
-// tail is what is left of fewer than eight bytes, filled up with zeros.
+// tail returns the last bytes, fewer than eight, as a number padded with zeros.
 func tail(b []byte) (last uint64) {
 	if len(b) >= 4 {
 		last = uint64(binary.LittleEndian.Uint32(b))
@@ -105,7 +104,7 @@ func tail(b []byte) (last uint64) {
 	return short(b)
 }
 
-// short is fewer than four bytes as a number.
+// short returns fewer than four bytes as a number.
 func short(b []byte) (n uint64) {
 	for i, v := range b {
 		n |= uint64(v) << (8 * i)

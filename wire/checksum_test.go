@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plain is the sum as RFC 1071 writes it down: word after word.
-func plain(b []byte) uint16 {
+// referenceSum is the sum as RFC 1071 defines it: word by word.
+func referenceSum(b []byte) uint16 {
 	var sum uint32
 	for i := 0; i+1 < len(b); i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(b[i:]))
@@ -25,7 +25,7 @@ func plain(b []byte) uint16 {
 	return uint16(sum)
 }
 
-func TestSumIsThatOfTheRFC(t *testing.T) {
+func TestSumIsThatOfRFC1071(t *testing.T) {
 	example := []byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7} // RFC 1071, section 3
 	if got := (Sum{}).Add(example).Partial(); got != 0xddf2 {
 		t.Errorf("the sum is %#04x, want 0xddf2", got)
@@ -37,23 +37,23 @@ func TestSumIsThatOfTheRFC(t *testing.T) {
 			if fill == 1 {
 				random.Read(b)
 			}
-			if got := (Sum{}).Add(b).Partial(); got != plain(b) {
-				t.Fatalf("%d bytes: the sum is %#04x, want %#04x", length, got, plain(b))
+			if got := (Sum{}).Add(b).Partial(); got != referenceSum(b) {
+				t.Fatalf("%d bytes: the sum is %#04x, want %#04x", length, got, referenceSum(b))
 			}
 		}
 	}
 }
 
-// A sum of parts, of any length, is the sum of the whole.
-func TestSumsAreMadeOfParts(t *testing.T) {
+// A sum of parts of any length is the sum of the whole.
+func TestSumOfPartsIsTheSumOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sum Sum
 		var whole []byte
 		for _, part := range rapid.SliceOf(rapid.SliceOf(rapid.Byte())).Draw(t, "parts") {
 			sum, whole = sum.Add(part), append(whole, part...)
 		}
-		if got := sum.Partial(); got != plain(whole) {
-			t.Fatalf("the sum is %#04x, want %#04x", got, plain(whole))
+		if got := sum.Partial(); got != referenceSum(whole) {
+			t.Fatalf("the sum is %#04x, want %#04x", got, referenceSum(whole))
 		}
 	})
 }
@@ -63,8 +63,8 @@ func TestPseudoHeaders(t *testing.T) {
 		{"10.0.0.1", "192.168.1.255", "\x0a\x00\x00\x01\xc0\xa8\x01\xff\x00\x06\x12\x34"},
 		{"2001:db8::1", "fe80::2", "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\xfe\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x12\x34\x00\x00\x00\x06"},
 	} {
-		if got := (Sum{}).Pseudo(netip.MustParseAddr(c.src), netip.MustParseAddr(c.dst), TCPProtocol, 0x1234).Partial(); got != plain([]byte(c.header)) {
-			t.Errorf("%s to %s: %#04x, want %#04x", c.src, c.dst, got, plain([]byte(c.header)))
+		if got := (Sum{}).Pseudo(netip.MustParseAddr(c.src), netip.MustParseAddr(c.dst), TCPProtocol, 0x1234).Partial(); got != referenceSum([]byte(c.header)) {
+			t.Errorf("%s to %s: %#04x, want %#04x", c.src, c.dst, got, referenceSum([]byte(c.header)))
 		}
 	}
 }
@@ -72,21 +72,21 @@ func TestPseudoHeaders(t *testing.T) {
 func FuzzSum(f *testing.F) {
 	f.Add([]byte("a packet"), uint16(3))
 	f.Fuzz(func(t *testing.T, b []byte, at uint16) {
-		if got := (Sum{}).Add(b).Partial(); got != plain(b) {
-			t.Errorf("the sum is %#04x, want %#04x", got, plain(b))
+		if got := (Sum{}).Add(b).Partial(); got != referenceSum(b) {
+			t.Errorf("the sum is %#04x, want %#04x", got, referenceSum(b))
 		}
-		if cut := min(int(at), len(b)); (Sum{}).Add(b[:cut]).Add(b[cut:]).Partial() != plain(b) {
-			t.Errorf("cut at %d it is another", cut)
+		if cut := min(int(at), len(b)); (Sum{}).Add(b[:cut]).Add(b[cut:]).Partial() != referenceSum(b) {
+			t.Errorf("the sum of two parts, split at %d, differs from the sum of the whole", cut)
 		}
 	})
 }
 
-// BenchmarkSum shows what adding eight bytes at a time brings.
+// BenchmarkSum compares adding eight bytes at a time with adding words.
 func BenchmarkSum(b *testing.B) {
 	for _, size := range []int{20, 1500, 65536} {
 		packet := make([]byte, size)
 		rand.NewChaCha8([32]byte{}).Read(packet)
-		for name, f := range map[string]func([]byte) uint16{"words": plain, "fast": sum} {
+		for name, f := range map[string]func([]byte) uint16{"words": referenceSum, "fast": sum} {
 			b.Run(name+"/"+strconv.Itoa(size), func(b *testing.B) {
 				b.SetBytes(int64(size))
 				for b.Loop() {

@@ -1,21 +1,19 @@
 // Package wire reads and writes the headers of packets: Ethernet II with 802.1Q tags, ARP, IPv4,
 // ICMPv4, UDP and TCP.
 //
-// A header is read through a view: a slice of the packet's own bytes, with the header at its begin
-// and what it carries behind it. A Parse function checks every length that the accessors rely on
-// and gives the view, cut to the length that the header claims; from then on no accessor can fail,
-// allocates or copies. What is wrong with a packet is a [Fault], which can be compared, counted by
-// and told to people. Checksums are not checked by parsing, since a device may have done so: the
-// views' ChecksumOK does.
+// A view reads a header: a slice of the packet's own bytes that starts with the header and
+// continues with the payload. A Parse function checks each length that the accessors rely on and
+// returns the view, cut to the length in the header. After that no accessor can fail, allocate or
+// copy. A [Fault] says what is wrong with a packet; faults can be compared, counted and printed.
+// Parsing does not check checksums, because a device may have done so: the ChecksumOK methods do.
 //
-// A header is written by an Append function, which appends it to a slice, as append does, and
-// computes its checksum.
+// An Append function writes a header: it appends it to a slice, as append does, with its checksum.
 //
-// Nothing here keeps state, reads a clock or knows a device. Everything may be used by any number
-// of goroutines as long as nobody changes the bytes meanwhile.
+// The package has no state, clock or device. Any number of goroutines may read the same packet
+// while none changes its bytes.
 //
 // # Limitations
 //
-// IPv6 is not read. The checksums and the Sum are ready for it: a pseudo-header takes addresses of
-// either kind. Of IPv4's options only the frame is checked; of ICMP the body is left as it is.
+// IPv6 headers are not read, but checksums support them: a pseudo-header takes addresses of both
+// versions. Only the lengths of IPv4 options are checked, and the body of ICMP is not interpreted.
 package wire

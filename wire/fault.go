@@ -1,28 +1,28 @@
 package wire
 
-// Fault is what is wrong with a packet. The zero value is none.
+// Fault is what is wrong with a packet; the zero value, OK, is none.
 type Fault uint8
 
-// The faults.
+// The faults of packets.
 const (
 	OK            Fault = iota
-	Short               // fewer bytes than the header has, or claims to have
+	Short               // fewer bytes than the header needs or claims
 	WrongVersion        // not IPv4
-	WrongLength         // a length in the header that cannot be
-	WrongHardware       // ARP of something else than IPv4 over Ethernet
-	// an option that ends behind its header, or has a length that it cannot have
+	WrongLength         // an impossible length in the header
+	WrongHardware       // ARP that is not for IPv4 over Ethernet
+	// WrongOption is an option that ends beyond the header or has an impossible length.
 	WrongOption
-	WrongChecksum // ChecksumOK says no: never a parser's fault
-	faults
+	WrongChecksum // ChecksumOK returned false; Parse functions never return it
+	faultCount
 )
 
-// Faults is how many there are, OK included: for arrays that are indexed by a Fault.
-const Faults = int(faults)
+// FaultCount is the number of faults including OK, for arrays indexed by a Fault.
+const FaultCount = int(faultCount)
 
-var faultTexts = [Faults]string{"nothing is wrong", "too short", "not IPv4", "an impossible length", "not IPv4 over Ethernet", "a broken option", "a wrong checksum"}
+var faultTexts = [FaultCount]string{"nothing is wrong", "too short", "not IPv4", "an impossible length", "not IPv4 over Ethernet", "a broken option", "a wrong checksum"}
 
-// String says what is wrong in a few words.
+// String describes the fault in a few words.
 func (f Fault) String() string { return faultTexts[f] }
 
-// Error implements error. OK is no error: compare with it before.
+// Error implements error. OK is not an error: check for it first.
 func (f Fault) Error() string { return "wire: " + f.String() }

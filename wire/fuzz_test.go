@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever is read is written again as it was, but for what a header has no say in: reserved bits,
-// and a checksum that was wrong.
+// A header that is parsed and written again has the same bytes, except for reserved bits and a
+// wrong checksum.
 
 func FuzzEthernet(f *testing.F) {
 	f.Add(append(AppendTagged(nil, bob, alice, NewTag(1, false, 2), TypeIPv4), "payload"...))
@@ -17,11 +17,11 @@ func FuzzEthernet(f *testing.F) {
 			return
 		}
 		again := AppendEthernet(nil, e.Dst(), e.Src(), e.Type())
-		if e.Tagged() {
-			again = AppendTagged(nil, e.Dst(), e.Src(), NewTag(e.Tag().Priority(), e.Tag().Eligible(), e.Tag().Network()), e.Type())
+		if e.IsTagged() {
+			again = AppendTagged(nil, e.Dst(), e.Src(), NewTag(e.Tag().Priority(), e.Tag().DropEligible(), e.Tag().VLANID()), e.Type())
 		}
 		if again = append(again, e.Payload()...); !bytes.Equal(again, b) {
-			t.Errorf("% x is written % x", b, again)
+			t.Errorf("% x is written again as % x", b, again)
 		}
 	})
 }
@@ -34,7 +34,7 @@ func FuzzARP(f *testing.F) {
 			return
 		}
 		if again := AppendARP(nil, a.Operation(), a.SenderMAC(), a.Sender(), a.TargetMAC(), a.Target()); !bytes.Equal(again, a) {
-			t.Errorf("% x is written % x", a, again)
+			t.Errorf("% x is written again as % x", a, again)
 		}
 	})
 }
@@ -49,25 +49,25 @@ func FuzzIPv4(f *testing.F) {
 		}
 		again := AppendIPv4(nil, &IPv4Fields{TOS: p.TOS(), ID: p.ID(), DontFragment: p.DontFragment(), MoreFragments: p.MoreFragments(), FragmentOffset: p.FragmentOffset(),
 			TTL: p.TTL(), Protocol: p.Protocol(), Src: p.Src(), Dst: p.Dst(), Options: p.Options(), Payload: len(p.Payload())})
-		if v, fault := ParseIPv4(append(again, p.Payload()...)); fault != OK || !v.ChecksumOK() || v.Fragment() != p.Fragment() {
-			t.Errorf("% x is not read again: %v", again, fault)
+		if v, fault := ParseIPv4(append(again, p.Payload()...)); fault != OK || !v.ChecksumOK() || v.IsFragment() != p.IsFragment() {
+			t.Errorf("% x does not parse after being written again: %v", again, fault)
 		}
 		if p[6]&0x80 == 0 && p.ChecksumOK() && !bytes.Equal(again[:10], p[:10]) || !bytes.Equal(again[12:], p[12:p.HeaderLen()]) {
-			t.Errorf("% x is written % x", p[:p.HeaderLen()], again)
+			t.Errorf("% x is written again as % x", p[:p.HeaderLen()], again)
 		}
 	})
 }
 
 func FuzzICMP(f *testing.F) {
-	f.Add(AppendICMP(nil, EchoRequest, 0, Echo(1, 2), []byte("ping")))
+	f.Add(AppendICMP(nil, EchoRequest, 0, EchoHeader(1, 2), []byte("ping")))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, fault := ParseICMP(b)
 		if fault != OK {
 			return
 		}
-		again, _ := ParseICMP(AppendICMP(nil, m.Type(), m.Code(), m.Rest(), m.Body()))
-		if !again.ChecksumOK() || again.ID() != m.ID() || again.Number() != m.Number() || again.NextMTU() != int(m.Number()) || !bytes.Equal(again.Body(), m.Body()) {
-			t.Errorf("% x is written % x", m, again)
+		again, _ := ParseICMP(AppendICMP(nil, m.Type(), m.Code(), m.RestOfHeader(), m.Body()))
+		if !again.ChecksumOK() || again.EchoID() != m.EchoID() || again.EchoSeq() != m.EchoSeq() || again.NextMTU() != int(m.EchoSeq()) || !bytes.Equal(again.Body(), m.Body()) {
+			t.Errorf("% x is written again as % x", m, again)
 		}
 	})
 }
@@ -81,10 +81,10 @@ func FuzzUDP(f *testing.F) {
 		}
 		again, fault := ParseUDP(append(AppendUDP(nil, addrPort(from, d.SrcPort()), addrPort(to, d.DstPort()), d.Payload()), d.Payload()...))
 		if fault != OK || !again.ChecksumOK(from, to) || !bytes.Equal(again[:6], d[:6]) && len(b) <= IPv4Largest || !bytes.Equal(again.Payload(), d.Payload()) {
-			t.Errorf("% x is written % x (%v)", d, again, fault)
+			t.Errorf("% x is written again as % x (%v)", d, again, fault)
 		}
 		if d[6]|d[7] != 0 && d.ChecksumOK(from, to) && !bytes.Equal(again, d) && [2]byte(d[6:8]) != [2]byte{0xff, 0xff} {
-			t.Errorf("% x has another checksum when written: % x", d, again)
+			t.Errorf("% x has another checksum when written again: % x", d, again)
 		}
 	})
 }
@@ -100,10 +100,10 @@ func FuzzTCP(f *testing.F) {
 		again := append(AppendTCP(nil, &TCPFields{Src: addrPort(from, s.SrcPort()), Dst: addrPort(to, s.DstPort()), Seq: s.Seq(), Ack: s.Ack(), Flags: s.Flags(),
 			Window: s.Window(), Urgent: s.Urgent(), Options: s.Options()}, s.Payload()), s.Payload()...)
 		if v, fault := ParseTCP(again); fault != OK || !v.ChecksumOK(from, to) || v.SeqLen() != s.SeqLen() {
-			t.Errorf("% x is not read again: %v", again, fault)
+			t.Errorf("% x does not parse after being written again: %v", again, fault)
 		}
 		if !bytes.Equal(again[:12], s[:12]) || again[12]>>4 != s[12]>>4 || !bytes.Equal(again[13:16], s[13:16]) || !bytes.Equal(again[18:], s[18:]) {
-			t.Errorf("% x is written % x", s, again)
+			t.Errorf("% x is written again as % x", s, again)
 		}
 	})
 }
@@ -115,11 +115,11 @@ func FuzzOptions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, _ := ParseTCPOptions(b)
 		for i := o.SACKCount; i < MaxSACK; i++ {
-			o.SACK[i] = Block{} // an option that came twice: the later one counts
+			o.SACK[i] = Block{} // of a repeated option the last one counts
 		}
 		written := o.Append(nil)
 		if again, fault := ParseTCPOptions(written); fault != OK || again != o || len(written)%4 != 0 {
-			t.Errorf("%+v is written % x and read as %+v (%v)", o, written, again, fault)
+			t.Errorf("%+v is written as % x and parsed as %+v (%v)", o, written, again, fault)
 		}
 	})
 }

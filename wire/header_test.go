@@ -20,7 +20,7 @@ func parses[V ~[]byte](parse func([]byte) (V, Fault)) func([]byte) ([]byte, Faul
 	return func(b []byte) ([]byte, Fault) { v, fault := parse(b); return v, fault }
 }
 
-// What is wrong with a packet is said, and no more of it is seen.
+// A malformed packet yields its fault and no view.
 func TestFaults(t *testing.T) {
 	ip := AppendIPv4(nil, &IPv4Fields{TTL: 64, Src: from, Dst: to})
 	with := func(b []byte, at int, v ...byte) []byte { b = bytes.Clone(b); copy(b[at:], v); return b }
@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 		{"a packet longer than its frame", parses(ParseIPv4), with(ip, 2, 0, 21), Short},
 		{"a packet shorter than its header", parses(ParseIPv4), with(ip, 2, 0, 19), WrongLength},
 		{"ARP of 27 bytes", parses(ParseARP), arp[:27], Short},
-		{"ARP for another net", parses(ParseARP), with(arp, 2, 0x86, 0xdd), WrongHardware},
+		{"ARP for another protocol", parses(ParseARP), with(arp, 2, 0x86, 0xdd), WrongHardware},
 		{"ARP with long hardware addresses", parses(ParseARP), with(arp, 4, 8), WrongHardware},
 		{"ICMP of 7 bytes", parses(ParseICMP), make([]byte, 7), Short},
 		{"a datagram of 7 bytes", parses(ParseUDP), udp[:7], Short},
@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 		{"a segment's header longer than it", parses(ParseTCP), with(tcp, 12, 0x60), Short},
 	} {
 		if v, fault := c.parse(c.b); fault != c.want || v != nil {
-			t.Errorf("%s: %v (%v), want %v", c.name, fault, v, c.want)
+			t.Errorf("%s: fault %v (view %v), want %v", c.name, fault, v, c.want)
 		}
 	}
 }
@@ -64,42 +64,42 @@ func TestPaddingIsCutOff(t *testing.T) {
 	packet = append(packet, "x and 46 bytes are what a frame has at least......"...)
 	p, fault := ParseIPv4(packet)
 	if fault != OK || len(p) != 29 {
-		t.Fatalf("%d bytes, %v; want 29", len(p), fault)
+		t.Fatalf("got %d bytes (%v), want 29", len(p), fault)
 	}
 	d, fault := ParseUDP(p.Payload())
 	if fault != OK || string(d.Payload()) != "x" || !d.ChecksumOK(from, to) || !p.ChecksumOK() {
-		t.Errorf("%q, %v", d.Payload(), fault)
+		t.Errorf("got payload %q (%v), want x and right checksums", d.Payload(), fault)
 	}
 }
 
-// A superframe is longer than its length field can say; devices leave it zero.
-func TestSuperframesAreAsLongAsTheyAre(t *testing.T) {
+// A superframe is longer than its length field can express; devices set it to zero.
+func TestLengthZeroIsASuperframe(t *testing.T) {
 	packet := append(AppendIPv4(nil, &IPv4Fields{TTL: 1, Src: from, Dst: to}), make([]byte, 70_000)...)
 	packet[2], packet[3] = 0, 0
 	if p, fault := ParseIPv4(packet); fault != OK || len(p.Payload()) != 70_000 {
-		t.Errorf("%d bytes of payload, %v", len(p.Payload()), fault)
+		t.Errorf("got %d bytes of payload (%v), want 70000", len(p.Payload()), fault)
 	}
 	if _, fault := ParseIPv4(packet[:100]); fault != WrongLength {
-		t.Errorf("a short packet of length zero: %v", fault)
+		t.Errorf("a short packet with length zero: fault %v, want an impossible length", fault)
 	}
 }
 
-func TestTagsAreLookedBehind(t *testing.T) {
+func TestTypeAndPayloadFollowTheTag(t *testing.T) {
 	b := append(AppendTagged(nil, bob, alice, NewTag(5, true, 42), TypeARP), 1, 2)
 	e, fault := ParseEthernet(b)
 	if fault != OK || e.Dst() != bob || e.Src() != alice || e.Type() != TypeARP || !bytes.Equal(e.Payload(), []byte{1, 2}) {
-		t.Errorf("%v, %v", e, fault)
+		t.Errorf("got frame %v (%v), want the addresses, type and payload after the tag", e, fault)
 	}
-	if tag := e.Tag(); tag.Priority() != 5 || !tag.Eligible() || tag.Network() != 42 {
-		t.Errorf("tag %d %t %d", tag.Priority(), tag.Eligible(), tag.Network())
+	if tag := e.Tag(); tag.Priority() != 5 || !tag.DropEligible() || tag.VLANID() != 42 {
+		t.Errorf("got tag %d %t %d, want 5 true 42", tag.Priority(), tag.DropEligible(), tag.VLANID())
 	}
-	if plain, _ := ParseEthernet(AppendEthernet(nil, Broadcast, alice, TypeIPv4)); plain.Tag() != 0 || plain.Type() != TypeIPv4 || !plain.Dst().Group() {
-		t.Errorf("without a tag: %v", plain)
+	if plain, _ := ParseEthernet(AppendEthernet(nil, Broadcast, alice, TypeIPv4)); plain.Tag() != 0 || plain.Type() != TypeIPv4 || !plain.Dst().IsGroup() {
+		t.Errorf("a frame without a tag: got %v", plain)
 	}
 }
 
-// Linux's order and padding, as its SYN and its segments with holes have it.
-func TestOptionsLookAsThoseOfLinux(t *testing.T) {
+// The order and padding are Linux's, in a SYN and in segments with SACK blocks.
+func TestOptionsAreEncodedAsInLinux(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    TCPOptions
@@ -107,75 +107,75 @@ func TestOptionsLookAsThoseOfLinux(t *testing.T) {
 	}{
 		{"a SYN", TCPOptions{MSS: 1460, SACKPermitted: true, HasTimestamps: true, TSVal: 1, HasWindowScale: true, WindowScale: 7},
 			"\x02\x04\x05\xb4\x04\x02\x08\x0a\x00\x00\x00\x01\x00\x00\x00\x00\x01\x03\x03\x07"},
-		{"a SYN without stamps", TCPOptions{MSS: 1460, SACKPermitted: true, HasWindowScale: true, WindowScale: 7}, "\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x07"},
-		{"stamps", TCPOptions{HasTimestamps: true, TSVal: 0x01020304, TSEcr: 0x05060708}, "\x01\x01\x08\x0a\x01\x02\x03\x04\x05\x06\x07\x08"},
-		{"a hole", TCPOptions{SACKCount: 1, SACK: [4]Block{{1, 2}}}, "\x01\x01\x05\x0a\x00\x00\x00\x01\x00\x00\x00\x02"},
+		{"a SYN without timestamps", TCPOptions{MSS: 1460, SACKPermitted: true, HasWindowScale: true, WindowScale: 7}, "\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x07"},
+		{"timestamps", TCPOptions{HasTimestamps: true, TSVal: 0x01020304, TSEcr: 0x05060708}, "\x01\x01\x08\x0a\x01\x02\x03\x04\x05\x06\x07\x08"},
+		{"a SACK block", TCPOptions{SACKCount: 1, SACK: [4]Block{{1, 2}}}, "\x01\x01\x05\x0a\x00\x00\x00\x01\x00\x00\x00\x02"},
 		{"a user timeout of 100 s", TCPOptions{UserTimeout: 100 * time.Second}, "\x1c\x04\x00\x64"},
-		{"nothing", TCPOptions{}, ""},
+		{"no options", TCPOptions{}, ""},
 	} {
 		b := c.o.Append(nil)
 		if string(b) != c.want {
-			t.Errorf("%s: % x, want % x", c.name, b, c.want)
+			t.Errorf("%s: encoded as % x, want % x", c.name, b, c.want)
 		}
 		if again, fault := ParseTCPOptions(b); fault != OK || again != c.o {
-			t.Errorf("%s: read as %+v (%v)", c.name, again, fault)
+			t.Errorf("%s: parsed as %+v (%v)", c.name, again, fault)
 		}
 	}
 }
 
-func TestStrangeOptions(t *testing.T) {
+func TestUnknownAndMalformedOptions(t *testing.T) {
 	for _, c := range []struct {
 		name, b string
 		want    TCPOptions
 		fault   Fault
 	}{
-		{"an unknown kind is passed over", "\xfd\x04\xf9\x89\x02\x04\x05\xb4", TCPOptions{MSS: 1460}, OK},
-		{"nothing is read behind the end", "\x00\x02\x04\x05\xb4", TCPOptions{}, OK},
+		{"an unknown kind is skipped", "\xfd\x04\xf9\x89\x02\x04\x05\xb4", TCPOptions{MSS: 1460}, OK},
+		{"options after the end of the list are ignored", "\x00\x02\x04\x05\xb4", TCPOptions{}, OK},
 		{"a length of one", "\x02\x04\x05\xb4\x08\x01", TCPOptions{MSS: 1460}, WrongOption},
 		{"a length of zero", "\x08\x00", TCPOptions{}, WrongOption},
-		{"an option that ends behind the header", "\x01\x02\x04\x05", TCPOptions{}, WrongOption},
+		{"an option that ends beyond the header", "\x01\x02\x04\x05", TCPOptions{}, WrongOption},
 		{"a kind without a length", "\x02", TCPOptions{}, WrongOption},
-		{"an MSS of three bytes is none", "\x02\x05\x05\xb4\x00", TCPOptions{}, OK},
-		{"a scale over 14 is 14", "\x03\x03\x0f", TCPOptions{HasWindowScale: true, WindowScale: 14}, OK},
-		{"half a block", "\x05\x06\x00\x00\x00\x01", TCPOptions{}, OK},
+		{"an MSS of three bytes is ignored", "\x02\x05\x05\xb4\x00", TCPOptions{}, OK},
+		{"a window scale above 14 is 14", "\x03\x03\x0f", TCPOptions{HasWindowScale: true, WindowScale: 14}, OK},
+		{"half a SACK block is ignored", "\x05\x06\x00\x00\x00\x01", TCPOptions{}, OK},
 	} {
 		if o, fault := ParseTCPOptions([]byte(c.b)); o != c.want || fault != c.fault {
-			t.Errorf("%s: %+v, %v; want %+v, %v", c.name, o, fault, c.want, c.fault)
+			t.Errorf("%s: parsed as %+v (%v), want %+v (%v)", c.name, o, fault, c.want, c.fault)
 		}
 	}
 }
 
-// What comes around 2^32 is still later.
-func TestSequenceNumbersGoAround(t *testing.T) {
+// A sequence number after the wrap at 2^32 is later.
+func TestSequenceNumbersWrapAround(t *testing.T) {
 	last := Seq(0xfffffff0)
 	next := last.Add(0x20)
 	if next != 0x10 || !last.Less(next) || next.Less(last) || next.Sub(last) != 0x20 || last.Sub(next) != -0x20 || last.Max(next) != next || next.Max(last) != next {
-		t.Errorf("%#x and %#x", last, next)
+		t.Errorf("%#x and %#x compare wrongly across the wrap", last, next)
 	}
 	for _, c := range []struct {
 		s    Seq
 		want bool
 	}{{0xfffffff0, true}, {0xffffffff, true}, {0, true}, {0xf, true}, {0x10, false}, {0xffffffef, false}} {
-		if c.s.In(last, 0x20) != c.want {
-			t.Errorf("%#x in 32 from %#x: %t", c.s, last, !c.want)
+		if c.s.InWindow(last, 0x20) != c.want {
+			t.Errorf("%#x is in the window of 32 from %#x: got %t", c.s, last, !c.want)
 		}
 	}
 	if old, now := Timestamp(0xffffffff), Timestamp(1); !old.Less(now) || now.Since(old, time.Millisecond) != 2*time.Millisecond {
-		t.Errorf("%v since %v", now, old)
+		t.Errorf("timestamp %v since %v is not 2 ms", now, old)
 	}
 }
 
-func TestChecksumsThatADeviceCompletes(t *testing.T) {
+func TestPartialChecksumIsCompletedByADevice(t *testing.T) {
 	f := &TCPFields{Src: addrPort(from, 1), Dst: addrPort(to, 2), Seq: 7, Flags: ACK | PSH, Window: 9}
 	parts := [][]byte{[]byte("odd"), []byte("even"), []byte("!")}
 	whole := AppendTCP(nil, f, parts...)
 	partial := AppendTCPPartial(nil, f, 8)
 	completed := Sum{}.Add(partial).Add(bytes.Join(parts, nil)).Checksum()
 	if got := uint16(whole[16])<<8 | uint16(whole[17]); got != completed {
-		t.Errorf("whole %#04x, completed %#04x", got, completed)
+		t.Errorf("the completed checksum is %#04x, want %#04x", completed, got)
 	}
 	s, _ := ParseTCP(append(whole, "oddeven!"...))
 	if !s.ChecksumOK(from, to) || s.ChecksumOK(from, from) || s.SeqLen() != 8 {
-		t.Error("the checksum of the whole is wrong")
+		t.Error("ChecksumOK or SeqLen is wrong for the whole segment")
 	}
 }

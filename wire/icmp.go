@@ -2,13 +2,13 @@ package wire
 
 import "encoding/binary"
 
-// ICMPHeader is the length of a message's header.
+// ICMPHeader is the length of the header of an ICMP message, in bytes.
 const ICMPHeader = 8
 
-// ICMPType is what a message of ICMPv4 says.
+// ICMPType is the type of an ICMPv4 message.
 type ICMPType uint8
 
-// The types (RFC 792).
+// The types of messages (RFC 792).
 const (
 	EchoReply        ICMPType = 0
 	Unreachable      ICMPType = 3
@@ -31,10 +31,10 @@ const (
 	ReassemblyExceeded = 1
 )
 
-// ICMP is a message of ICMPv4: header and body.
+// ICMP is an ICMPv4 message: header and body.
 type ICMP []byte
 
-// ParseICMP gives the view of a message.
+// ParseICMP returns the view of a message.
 func ParseICMP(b []byte) (ICMP, Fault) {
 	if len(b) < ICMPHeader {
 		return nil, Short
@@ -42,39 +42,38 @@ func ParseICMP(b []byte) (ICMP, Fault) {
 	return ICMP(b), OK
 }
 
-// Type is what it says.
+// Type is the type of the message.
 func (m ICMP) Type() ICMPType { return ICMPType(m[0]) }
 
-// Code says it more exactly.
+// Code refines the type.
 func (m ICMP) Code() uint8 { return m[1] }
 
-// Rest is the second half of the header, which depends on the type.
-func (m ICMP) Rest() uint32 { return binary.BigEndian.Uint32(m[4:8]) }
+// RestOfHeader is the second half of the header; its meaning depends on the type.
+func (m ICMP) RestOfHeader() uint32 { return binary.BigEndian.Uint32(m[4:8]) }
 
-// ID is an echo's identifier.
-func (m ICMP) ID() uint16 { return binary.BigEndian.Uint16(m[4:6]) }
+// EchoID is the identifier of an echo message.
+func (m ICMP) EchoID() uint16 { return binary.BigEndian.Uint16(m[4:6]) }
 
-// Number is an echo's sequence number.
-func (m ICMP) Number() uint16 { return binary.BigEndian.Uint16(m[6:8]) }
+// EchoSeq is the sequence number of an echo message.
+func (m ICMP) EchoSeq() uint16 { return binary.BigEndian.Uint16(m[6:8]) }
 
-// NextMTU is what FragmentationNeeded says of the next hop (RFC 1191); of old routers it is zero.
+// NextMTU is the next-hop MTU of FragmentationNeeded (RFC 1191); old routers send zero.
 func (m ICMP) NextMTU() int { return int(binary.BigEndian.Uint16(m[6:8])) }
 
-// Body is what follows the header: an echo's data, or the begin of the packet that an error is
-// about.
+// Body follows the header: the data of an echo, or the start of the packet that an error is about.
 func (m ICMP) Body() []byte { return m[ICMPHeader:] }
 
-// ChecksumOK says whether the checksum is right.
+// ChecksumOK reports whether the checksum is right.
 func (m ICMP) ChecksumOK() bool { return Sum{}.Add(m).OK() }
 
-// AppendICMP appends a message, whole.
+// AppendICMP appends a whole message.
 func AppendICMP(b []byte, t ICMPType, code uint8, rest uint32, body []byte) []byte {
-	begin := len(b)
+	start := len(b)
 	b = append(b, byte(t), code, 0, 0)
 	b = append(binary.BigEndian.AppendUint32(b, rest), body...)
-	binary.BigEndian.PutUint16(b[begin+2:], Sum{}.Add(b[begin:]).Checksum())
+	binary.BigEndian.PutUint16(b[start+2:], Sum{}.Add(b[start:]).Checksum())
 	return b
 }
 
-// Echo is the rest of an echo's header.
-func Echo(id, number uint16) uint32 { return uint32(id)<<16 | uint32(number) }
+// EchoHeader returns the rest of the header of an echo message.
+func EchoHeader(id, seq uint16) uint32 { return uint32(id)<<16 | uint32(seq) }

@@ -5,10 +5,10 @@ import (
 	"net/netip"
 )
 
-// Protocol says what a packet of IP carries.
+// Protocol is the protocol of the payload of an IP packet.
 type Protocol uint8
 
-// The protocols that are known here.
+// The protocols that this package knows.
 const (
 	ICMPv4Protocol Protocol = 1
 	TCPProtocol    Protocol = 6
@@ -19,14 +19,14 @@ const (
 const (
 	IPv4Header        = 20 // without options
 	IPv4HeaderLargest = 60
-	IPv4Largest       = 1<<16 - 1 // of a packet
+	IPv4Largest       = 1<<16 - 1 // of a whole packet
 )
 
-// IPv4 is a packet of IPv4: header with options, and payload (RFC 791).
+// IPv4 is an IPv4 packet: header with options, and payload (RFC 791).
 type IPv4 []byte
 
-// ParseIPv4 gives the view of a packet, cut to the length that it says: frames are padded. A packet
-// that says zero, as superframes of some devices do, is taken as long as it is.
+// ParseIPv4 returns the view of a packet, cut to its total length: frames may be padded. Total
+// length zero, as in superframes of some devices, stands for the whole slice.
 func ParseIPv4(b []byte) (IPv4, Fault) {
 	if len(b) < IPv4Header {
 		return nil, Short
@@ -47,49 +47,51 @@ func ParseIPv4(b []byte) (IPv4, Fault) {
 	return IPv4(b[:total]), OK
 }
 
-// HeaderLen is the header's length, options included: 20 to 60.
+// HeaderLen is the length of the header with options: 20 to 60.
 func (p IPv4) HeaderLen() int { return int(p[0]&15) * 4 }
 
-// TOS is the octet of differentiated services and congestion notification.
+// TOS is the octet with the Differentiated Services field and ECN.
 func (p IPv4) TOS() uint8 { return p[1] }
 
-// ID is the identification: what the fragments of a packet share.
+// ID is the Identification: the fragments of a packet share it.
 func (p IPv4) ID() uint16 { return binary.BigEndian.Uint16(p[4:6]) }
 
-// DontFragment says whether it must stay whole.
+// DontFragment reports whether the packet must not be fragmented.
 func (p IPv4) DontFragment() bool { return p[6]&0x40 != 0 }
 
-// MoreFragments says whether it is a fragment and not the last.
+// MoreFragments reports whether it is a fragment, and not the last.
 func (p IPv4) MoreFragments() bool { return p[6]&0x20 != 0 }
 
-// FragmentOffset is where its payload stands in the whole packet's, in bytes: a multiple of 8.
+// FragmentOffset is the offset of its payload in that of the whole packet, in bytes: a multiple of
+// 8.
 func (p IPv4) FragmentOffset() int { return int(binary.BigEndian.Uint16(p[6:8])&0x1fff) * 8 }
 
-// Fragment says whether it is one.
-func (p IPv4) Fragment() bool { return binary.BigEndian.Uint16(p[6:8])&0x3fff != 0 }
+// IsFragment reports whether it is a fragment.
+func (p IPv4) IsFragment() bool { return binary.BigEndian.Uint16(p[6:8])&0x3fff != 0 }
 
-// TTL is how many hops it may still go.
+// TTL is the time to live: how many hops the packet may still travel.
 func (p IPv4) TTL() uint8 { return p[8] }
 
-// Protocol is what it carries.
+// Protocol is the protocol of the payload.
 func (p IPv4) Protocol() Protocol { return Protocol(p[9]) }
 
-// Src is whom it is from.
+// Src is the source address.
 func (p IPv4) Src() netip.Addr { return netip.AddrFrom4([4]byte(p[12:16])) }
 
-// Dst is whom it is for.
+// Dst is the destination address.
 func (p IPv4) Dst() netip.Addr { return netip.AddrFrom4([4]byte(p[16:20])) }
 
-// Options are the header's, as they stand.
+// Options are the raw options.
 func (p IPv4) Options() []byte { return p[IPv4Header:p.HeaderLen()] }
 
-// Payload is what it carries.
+// Payload is the payload.
 func (p IPv4) Payload() []byte { return p[p.HeaderLen():] }
 
-// ChecksumOK says whether the header's checksum is right.
+// ChecksumOK reports whether the checksum of the header is right.
 func (p IPv4) ChecksumOK() bool { return Sum{}.Add(p[:p.HeaderLen()]).OK() }
 
-// IPv4Fields are what a header says. Options have a length that is a multiple of 4, and at most 40.
+// IPv4Fields are the fields of a header to write. The length of Options is a multiple of 4, and at
+// most 40.
 type IPv4Fields struct {
 	TOS            uint8
 	ID             uint16
@@ -98,14 +100,14 @@ type IPv4Fields struct {
 	FragmentOffset int // in bytes, a multiple of 8
 	TTL            uint8
 	Protocol       Protocol
-	Src, Dst       netip.Addr // of IPv4
+	Src, Dst       netip.Addr // IPv4
 	Options        []byte
-	Payload        int // its length, in bytes
+	Payload        int // length of the payload, in bytes
 }
 
 // AppendIPv4 appends the header of a packet.
 func AppendIPv4(b []byte, f *IPv4Fields) []byte {
-	begin, header := len(b), IPv4Header+len(f.Options)
+	start, header := len(b), IPv4Header+len(f.Options)
 	fragment := uint16(f.FragmentOffset / 8)
 	if f.DontFragment {
 		fragment |= 0x4000
@@ -120,6 +122,6 @@ func AppendIPv4(b []byte, f *IPv4Fields) []byte {
 	b = binary.BigEndian.AppendUint16(b, fragment)
 	b = append(b, f.TTL, byte(f.Protocol), 0, 0)
 	b = append(append(append(b, src[:]...), dst[:]...), f.Options...)
-	binary.BigEndian.PutUint16(b[begin+10:], Sum{}.Add(b[begin:]).Checksum())
+	binary.BigEndian.PutUint16(b[start+10:], Sum{}.Add(b[start:]).Checksum())
 	return b
 }

@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle is gopacket: what it writes is read here, what is written here is what it writes, and
-// what it reads in any bytes is read here.
+// gopacket is the oracle: both write the same bytes, and both read the same fields from any bytes.
 
-var whole = gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+var serializeOptions = gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
 
 func serialize(t *rapid.T, all ...gopacket.SerializableLayer) []byte {
 	b := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(b, whole, all...); err != nil {
+	if err := gopacket.SerializeLayers(b, serializeOptions, all...); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -45,8 +44,7 @@ func drawIPv4(t *rapid.T, p Protocol) (IPv4Fields, *layers.IPv4) {
 	return f, l
 }
 
-// drawTCPOptions is one of the two kinds of options that segments have: those of a SYN, and those
-// of all others.
+// drawTCPOptions draws the options of a SYN or those of another segment.
 func drawTCPOptions(t *rapid.T) TCPOptions {
 	if rapid.Bool().Draw(t, "syn's options") {
 		return TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), HasWindowScale: true, WindowScale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
@@ -87,10 +85,10 @@ func TestSegmentsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 		ip.Payload = len(segment) + len(text)
 		got := append(append(AppendIPv4(AppendEthernet(nil, dst, src, TypeIPv4), &ip), segment...), text...)
 		for len(got) < 60 {
-			got = append(got, 0) // the oracle fills a frame up
+			got = append(got, 0) // gopacket pads a frame
 		}
 		if !bytes.Equal(got, want) {
-			t.Fatalf("written % x\n  want % x", got, want)
+			t.Fatalf("got  % x\n  want % x", got, want)
 		}
 	})
 }
@@ -108,10 +106,10 @@ func TestDatagramsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 		ip.Payload = UDPHeader + len(text)
 		got := append(AppendUDP(AppendIPv4(nil, &ip), src, dst, text), text...)
 		if d := UDP(got[IPv4Header:]); [2]byte(d[6:8]) == [2]byte{0xff, 0xff} {
-			return // RFC 768: a sum of zero is sent as ones; the oracle sends it as none
+			return // RFC 768: a checksum of zero is sent as ones; gopacket sends zero
 		}
 		if !bytes.Equal(got, want) {
-			t.Fatalf("written % x\n  want % x", got, want)
+			t.Fatalf("got  % x\n  want % x", got, want)
 		}
 	})
 }
@@ -120,14 +118,14 @@ func TestMessagesAreWrittenAsTheOracleWritesThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind, code, id, number, text := rapid.Uint8().Draw(t, "type"), rapid.Uint8().Draw(t, "code"), ports.Draw(t, "id"), ports.Draw(t, "number"), texts.Draw(t, "body")
 		want := serialize(t, &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(kind, code), Id: id, Seq: number}, gopacket.Payload(text))
-		if got := AppendICMP(nil, ICMPType(kind), code, Echo(id, number), text); !bytes.Equal(got, want) {
-			t.Fatalf("written % x\n  want % x", got, want)
+		if got := AppendICMP(nil, ICMPType(kind), code, EchoHeader(id, number), text); !bytes.Equal(got, want) {
+			t.Fatalf("got  % x\n  want % x", got, want)
 		}
 		op, a, b, c, d := rapid.Uint16().Draw(t, "operation"), macs.Draw(t, "a"), addrs.Draw(t, "b"), macs.Draw(t, "c"), addrs.Draw(t, "d")
 		want = serialize(t, &layers.ARP{AddrType: layers.LinkTypeEthernet, Protocol: layers.EthernetTypeIPv4, HwAddressSize: 6, ProtAddressSize: 4, Operation: op,
 			SourceHwAddress: a[:], SourceProtAddress: b.AsSlice(), DstHwAddress: c[:], DstProtAddress: d.AsSlice()})
 		if got := AppendARP(nil, ARPOperation(op), a, b, c, d); !bytes.Equal(got, want) {
-			t.Fatalf("ARP is written % x\n want % x", got, want)
+			t.Fatalf("ARP: got % x\n want % x", got, want)
 		}
 	})
 }
@@ -142,9 +140,9 @@ func TestFramesWithTagsAndOptionsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 		if f.MoreFragments {
 			l.Flags |= layers.IPv4MoreFragments
 		}
-		// a pointer, and addresses
+		// a pointer and addresses
 		if route := rapid.SliceOfN(rapid.Byte(), 0, 36).Draw(t, "route"); len(route)%4 == 1 {
-			// one more ends the options, in the word's last byte
+			// one more byte ends the options and completes the word
 			f.Options = append([]byte{7, byte(2 + len(route))}, append(route, 0)...)
 			l.Options = []layers.IPv4Option{{OptionType: 7, OptionLength: f.Options[1], OptionData: route}, {OptionType: 0, OptionLength: 1}}
 		}
@@ -152,19 +150,19 @@ func TestFramesWithTagsAndOptionsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 			&layers.Dot1Q{Priority: uint8(priority), DropEligible: eligible, VLANIdentifier: uint16(network), Type: layers.EthernetTypeIPv4}, l, gopacket.Payload(text))
 		got := append(AppendIPv4(AppendTagged(nil, dst, src, NewTag(priority, eligible, network), TypeIPv4), &f), text...)
 		if !bytes.Equal(got, want) {
-			t.Fatalf("written % x\n  want % x", got, want)
+			t.Fatalf("got  % x\n  want % x", got, want)
 		}
 		e, fault := ParseEthernet(want)
-		if tag := e.Tag(); fault != OK || e.Type() != TypeIPv4 || tag.Priority() != priority || tag.Eligible() != eligible || tag.Network() != network {
-			t.Fatalf("the tag is read as %x of %v (%v)", tag, e.Type(), fault)
+		if tag := e.Tag(); fault != OK || e.Type() != TypeIPv4 || tag.Priority() != priority || tag.DropEligible() != eligible || tag.VLANID() != network {
+			t.Fatalf("the tag is parsed as %x of %v (%v)", tag, e.Type(), fault)
 		}
 		if p, fault := ParseIPv4(e.Payload()); fault != OK || !p.ChecksumOK() || !bytes.Equal(p.Options(), f.Options) || p.MoreFragments() != f.MoreFragments || !bytes.Equal(p.Payload(), text) {
-			t.Fatalf("the packet is read as % x (%v)", p, fault)
+			t.Fatalf("the packet is parsed as % x (%v)", p, fault)
 		}
 	})
 }
 
-// FuzzOracle reads any frame as the oracle does.
+// FuzzOracle reads any frame as gopacket does.
 func FuzzOracle(f *testing.F) {
 	ip := IPv4Fields{TTL: 64, Protocol: TCPProtocol, Src: from, Dst: to, Payload: 20}
 	f.Add(AppendTCP(AppendIPv4(AppendEthernet(nil, bob, alice, TypeIPv4), &ip), &TCPFields{Src: addrPort(from, 1), Dst: addrPort(to, 2), Flags: SYN}))
@@ -172,33 +170,34 @@ func FuzzOracle(f *testing.F) {
 		p := gopacket.NewPacket(b, layers.LayerTypeEthernet, gopacket.NoCopy)
 		e, fault := ParseEthernet(b)
 		l, ok := p.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
-		// the oracle takes any version and length zero
-		if fault != OK || !ok || e.Tagged() || l.Version != 4 || [2]byte(e.Payload()[2:]) == [2]byte{} {
+		// gopacket accepts any version and length zero
+		if fault != OK || !ok || e.IsTagged() || l.Version != 4 || [2]byte(e.Payload()[2:]) == [2]byte{} {
 			return
 		}
 		sameIPv4(t, e, p, l)
 	})
 }
 
+// sameIPv4 compares an IPv4 packet, and its TCP header, with what gopacket read.
 func sameIPv4(t *testing.T, e Ethernet, p gopacket.Packet, l *layers.IPv4) {
 	v, fault := ParseIPv4(e.Payload())
 	if fault != OK {
 		if p.ErrorLayer() == nil && !p.Metadata().Truncated && e.Type() == TypeIPv4 {
-			t.Errorf("% x: %v, and the oracle finds nothing wrong", e, fault)
+			t.Errorf("% x: got %v, but gopacket finds no fault", e, fault)
 		}
 		return
 	}
 	if v.TOS() != l.TOS || v.ID() != l.Id || v.TTL() != l.TTL || uint8(v.Protocol()) != uint8(l.Protocol) || !ipOf(v.Src()).Equal(l.SrcIP) || !ipOf(v.Dst()).Equal(l.DstIP) ||
 		v.FragmentOffset() != int(l.FragOffset)*8 || !bytes.Equal(v.Payload(), l.Payload) {
-		t.Errorf("%+v is read as % x", l, v)
+		t.Errorf("gopacket: %+v, got % x", l, v)
 	}
 	tcp, ok := p.Layer(layers.LayerTypeTCP).(*layers.TCP)
 	s, fault := ParseTCP(v.Payload())
-	if !ok || fault != OK || v.Fragment() || v.Protocol() != TCPProtocol {
+	if !ok || fault != OK || v.IsFragment() || v.Protocol() != TCPProtocol {
 		return
 	}
 	if s.SrcPort() != uint16(tcp.SrcPort) || s.DstPort() != uint16(tcp.DstPort) || uint32(s.Seq()) != tcp.Seq || uint32(s.Ack()) != tcp.Ack || s.Window() != tcp.Window ||
 		s.Urgent() != tcp.Urgent || (s.Flags()&SYN != 0) != tcp.SYN || (s.Flags()&CWR != 0) != tcp.CWR || !bytes.Equal(s.Payload(), tcp.Payload) {
-		t.Errorf("%+v is read as % x", tcp, s)
+		t.Errorf("gopacket: %+v, got % x", tcp, s)
 	}
 }

@@ -12,7 +12,7 @@ const (
 	TCPHeaderLargest = 60
 )
 
-// Flags are a segment's control bits (RFC 9293, section 3.1).
+// Flags are the control bits of a segment (RFC 9293, section 3.1).
 type Flags uint8
 
 // The control bits.
@@ -29,7 +29,7 @@ const (
 
 var flagNames = [8]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"}
 
-// String is the names of the bits that are set, joined by |.
+// String returns the names of the bits that are set, joined by |.
 func (f Flags) String() string {
 	var names []string
 	for i, name := range flagNames {
@@ -40,10 +40,10 @@ func (f Flags) String() string {
 	return strings.Join(names, "|")
 }
 
-// TCP is a segment: header with options, and payload (RFC 9293).
+// TCP is a TCP segment: header with options, and payload (RFC 9293).
 type TCP []byte
 
-// ParseTCP gives the view of a segment.
+// ParseTCP returns the view of a segment.
 func ParseTCP(b []byte) (TCP, Fault) {
 	if len(b) < TCPHeader {
 		return nil, Short
@@ -57,37 +57,37 @@ func ParseTCP(b []byte) (TCP, Fault) {
 	return TCP(b), OK
 }
 
-// SrcPort is whom it is from.
+// SrcPort is the source port.
 func (s TCP) SrcPort() uint16 { return binary.BigEndian.Uint16(s[0:2]) }
 
-// DstPort is whom it is for.
+// DstPort is the destination port.
 func (s TCP) DstPort() uint16 { return binary.BigEndian.Uint16(s[2:4]) }
 
-// Seq is the place of its first byte, or of its SYN.
+// Seq is SEG.SEQ: the sequence number of the first byte, or of the SYN.
 func (s TCP) Seq() Seq { return Seq(binary.BigEndian.Uint32(s[4:8])) }
 
-// Ack is the next place that its sender expects, if it has ACK.
+// Ack is SEG.ACK: the next sequence number that the sender expects, if ACK is set.
 func (s TCP) Ack() Seq { return Seq(binary.BigEndian.Uint32(s[8:12])) }
 
-// HeaderLen is the header's length, options included: 20 to 60.
+// HeaderLen is the length of the header with options: 20 to 60.
 func (s TCP) HeaderLen() int { return int(s[12]>>4) * 4 }
 
-// Flags are its control bits.
+// Flags are the control bits.
 func (s TCP) Flags() Flags { return Flags(s[13]) }
 
-// Window is how much its sender takes, not scaled.
+// Window is the window field, not scaled.
 func (s TCP) Window() uint16 { return binary.BigEndian.Uint16(s[14:16]) }
 
-// Urgent is where urgent data ends, from Seq on, if it has URG.
+// Urgent is the urgent pointer, relative to Seq, if URG is set.
 func (s TCP) Urgent() uint16 { return binary.BigEndian.Uint16(s[18:20]) }
 
-// Options are the header's, as they stand: see ParseTCPOptions.
+// Options are the raw options: see ParseTCPOptions.
 func (s TCP) Options() []byte { return s[TCPHeader:s.HeaderLen()] }
 
-// Payload is what it carries.
+// Payload is the data of the segment.
 func (s TCP) Payload() []byte { return s[s.HeaderLen():] }
 
-// Len is how many places it takes in the stream: its payload, SYN and FIN.
+// SeqLen is SEG.LEN: the length of the payload, plus one each for SYN and FIN.
 func (s TCP) SeqLen() int {
 	n := len(s) - s.HeaderLen()
 	if s.Flags()&SYN != 0 {
@@ -99,47 +99,47 @@ func (s TCP) SeqLen() int {
 	return n
 }
 
-// ChecksumOK says whether the checksum is right.
+// ChecksumOK reports whether the checksum is right.
 func (s TCP) ChecksumOK(src, dst netip.Addr) bool {
 	return Sum{}.Pseudo(src, dst, TCPProtocol, len(s)).Add(s).OK()
 }
 
-// TCPFields are what a header says. Options are built by TCPOptions.Append; their length is a
-// multiple of 4, and at most 40.
+// TCPFields are the fields of a header to write. Options come from TCPOptions.Append; their length
+// is a multiple of 4, and at most 40.
 type TCPFields struct {
 	Src, Dst netip.AddrPort
 	Seq, Ack Seq
 	Flags    Flags
-	Window   uint16 // scaled already
+	Window   uint16 // after scaling
 	Urgent   uint16
 	Options  []byte
 }
 
-// AppendTCP appends the header of a segment that carries these parts, one after the other, which
-// are not appended.
+// AppendTCP appends the header of a segment. The checksum covers the payload, given in parts, which
+// AppendTCP does not append.
 func AppendTCP(b []byte, f *TCPFields, payload ...[]byte) []byte {
-	begin := len(b)
+	start := len(b)
 	b = appendTCP(b, f)
-	length := len(b) - begin
+	length := len(b) - start
 	sum := Sum{}
 	for _, part := range payload {
 		length += len(part)
 	}
-	sum = sum.Pseudo(f.Src.Addr(), f.Dst.Addr(), TCPProtocol, length).Add(b[begin:])
+	sum = sum.Pseudo(f.Src.Addr(), f.Dst.Addr(), TCPProtocol, length).Add(b[start:])
 	for _, part := range payload {
 		sum = sum.Add(part)
 	}
-	binary.BigEndian.PutUint16(b[begin+16:], sum.Checksum())
+	binary.BigEndian.PutUint16(b[start+16:], sum.Checksum())
 	return b
 }
 
-// AppendTCPPartial appends the header of a segment with so many bytes of payload, whose checksum a
-// device completes: in its place stands the pseudo-header's sum.
+// AppendTCPPartial appends the header of a segment with a payload of that many bytes, for a device
+// that completes the checksum (checksum offload): the field holds the sum of the pseudo-header.
 func AppendTCPPartial(b []byte, f *TCPFields, payload int) []byte {
-	begin := len(b)
+	start := len(b)
 	b = appendTCP(b, f)
-	sum := Sum{}.Pseudo(f.Src.Addr(), f.Dst.Addr(), TCPProtocol, len(b)-begin+payload)
-	binary.BigEndian.PutUint16(b[begin+16:], sum.Partial())
+	sum := Sum{}.Pseudo(f.Src.Addr(), f.Dst.Addr(), TCPProtocol, len(b)-start+payload)
+	binary.BigEndian.PutUint16(b[start+16:], sum.Partial())
 	return b
 }
 

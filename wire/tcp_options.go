@@ -17,35 +17,36 @@ const (
 	optionUserTimeout   = 28
 )
 
-// Block is a piece of a stream, from First to before End.
+// Block is a range of sequence numbers, from First up to but not including End.
 type Block struct{ First, End Seq }
 
-// MaxSACK is how many blocks fit in a header with no other option; with timestamps one fewer does.
+// MaxSACK is how many SACK blocks fit in a header without other options; with timestamps one fewer
+// fits.
 const MaxSACK = 4
 
-// TCPOptions are a header's options.
+// TCPOptions are the options of a TCP header.
 type TCPOptions struct {
-	MSS            uint16 // largest segment that the sender takes; 0: not given
-	HasWindowScale bool   // Scale is given
-	WindowScale    uint8  // of windows; over 14 counts as 14 (RFC 7323, section 2.3)
+	MSS            uint16 // maximum segment size; 0: the option is absent
+	HasWindowScale bool   // WindowScale is present
+	WindowScale    uint8  // shift count; above 14 counts as 14 (RFC 7323, section 2.3)
 	SACKPermitted  bool
-	HasTimestamps  bool // Stamp and Echo are given
+	HasTimestamps  bool // TSVal and TSEcr are present
 	TSVal, TSEcr   Timestamp
-	UserTimeout    time.Duration // 0: not given (RFC 5482)
-	SACKCount      uint8         // how many of SACK are given
+	UserTimeout    time.Duration // 0: the option is absent (RFC 5482)
+	SACKCount      uint8         // number of blocks in SACK
 	SACK           [MaxSACK]Block
 }
 
-// SACKBlocks are those that are given.
+// SACKBlocks returns the SACK blocks that are present.
 func (o *TCPOptions) SACKBlocks() []Block { return o.SACK[:o.SACKCount] }
 
-// ParseTCPOptions reads options. Those that are not known are passed over, and so are known ones of
-// another length than theirs. At one that does not fit into the header reading ends: o is what was
-// read before, and the fault says so.
+// ParseTCPOptions parses options. It skips unknown options, and known ones with a wrong length. At
+// an option that does not fit in the header it stops: o holds the options before it, and fault
+// reports it.
 func ParseTCPOptions(b []byte) (o TCPOptions, fault Fault) {
-	// what nearly every segment has
+	// fast path: timestamps only, as in nearly every segment
 	if len(b) == 12 && binary.BigEndian.Uint32(b) == optionNop<<24|optionNop<<16|optionTimestamps<<8|10 {
-		o.readStamps(b[4:12])
+		o.parseTimestamps(b[4:12])
 		return o, OK
 	}
 	for len(b) > 0 {
@@ -59,13 +60,14 @@ func ParseTCPOptions(b []byte) (o TCPOptions, fault Fault) {
 		if len(b) < 2 || b[1] < 2 || int(b[1]) > len(b) {
 			return o, WrongOption
 		}
-		o.read(b[0], b[2:b[1]])
+		o.parse(b[0], b[2:b[1]])
 		b = b[b[1]:]
 	}
 	return o, OK
 }
 
-func (o *TCPOptions) read(kind byte, value []byte) {
+// parse parses the value of one option.
+func (o *TCPOptions) parse(kind byte, value []byte) {
 	switch {
 	case kind == optionMSS && len(value) == 2:
 		o.MSS = binary.BigEndian.Uint16(value)
@@ -74,9 +76,9 @@ func (o *TCPOptions) read(kind byte, value []byte) {
 	case kind == optionSACKPermitted && len(value) == 0:
 		o.SACKPermitted = true
 	case kind == optionTimestamps && len(value) == 8:
-		o.readStamps(value)
+		o.parseTimestamps(value)
 	case kind == optionUserTimeout && len(value) == 2:
-		o.UserTimeout = readTimeout(binary.BigEndian.Uint16(value))
+		o.UserTimeout = parseUserTimeout(binary.BigEndian.Uint16(value))
 	case kind == optionSACK && len(value) > 0 && len(value)%8 == 0:
 		o.SACKCount = 0
 		for ; len(value) > 0 && o.SACKCount < MaxSACK; value = value[8:] {
@@ -86,12 +88,14 @@ func (o *TCPOptions) read(kind byte, value []byte) {
 	}
 }
 
-func (o *TCPOptions) readStamps(b []byte) {
+// parseTimestamps parses the value of a timestamps option.
+func (o *TCPOptions) parseTimestamps(b []byte) {
 	o.HasTimestamps, o.TSVal, o.TSEcr = true, Timestamp(binary.BigEndian.Uint32(b)), Timestamp(binary.BigEndian.Uint32(b[4:]))
 }
 
-// readTimeout reads 15 bits of seconds, or of minutes when the first bit is set.
-func readTimeout(v uint16) time.Duration {
+// parseUserTimeout parses 15 bits of seconds, or of minutes if the first bit is set (RFC 5482,
+// section 3).
+func parseUserTimeout(v uint16) time.Duration {
 	if v&0x8000 != 0 {
 		return time.Duration(v&0x7fff) * time.Minute
 	}
@@ -99,8 +103,8 @@ func readTimeout(v uint16) time.Duration {
 }
 
 // Append appends the options in the order and with the padding of Linux. Their length is a multiple
-// of 4, and at most 40 when they are those of a SYN, or at most stamps and three blocks. A
-// UserTimeout is rounded up to seconds, or to minutes from 2^15 seconds on.
+// of 4. It is at most 40 for the options of a SYN, and for timestamps with three SACK blocks. A
+// UserTimeout is rounded up to seconds, or from 2^15 seconds on to minutes.
 func (o *TCPOptions) Append(b []byte) []byte {
 	if o.MSS != 0 {
 		b = append(b, optionMSS, 4, byte(o.MSS>>8), byte(o.MSS))
@@ -122,7 +126,7 @@ func (o *TCPOptions) Append(b []byte) []byte {
 	}
 	if o.UserTimeout > 0 {
 		b = append(b, optionUserTimeout, 4)
-		b = binary.BigEndian.AppendUint16(b, timeoutBits(o.UserTimeout))
+		b = binary.BigEndian.AppendUint16(b, encodeUserTimeout(o.UserTimeout))
 	}
 	if o.SACKCount > 0 {
 		b = append(b, optionNop, optionNop, optionSACK, 2+8*o.SACKCount)
@@ -134,7 +138,8 @@ func (o *TCPOptions) Append(b []byte) []byte {
 	return b
 }
 
-func timeoutBits(d time.Duration) uint16 {
+// encodeUserTimeout is the inverse of parseUserTimeout.
+func encodeUserTimeout(d time.Duration) uint16 {
 	if seconds := (d + time.Second - 1) / time.Second; seconds < 1<<15 {
 		return uint16(seconds)
 	}

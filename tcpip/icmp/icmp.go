@@ -1,9 +1,9 @@
-// Package icmp makes and reads the errors of ICMPv4 (RFC 792, RFC 1122, RFC 1812), purely: packets
-// in, messages out.
+// Package icmp builds and parses ICMPv4 errors (RFC 792, RFC 1122, RFC 1812) as pure functions:
+// packets in, messages out.
 //
 // # Limitations
 //
-// Redirects, timestamps and address masks are not known: nobody should obey them any more.
+// Redirect, Timestamp and Address Mask messages are not parsed: a host should no longer obey them.
 package icmp
 
 import (
@@ -13,64 +13,64 @@ import (
 	"weir/wire"
 )
 
-// quoted is how much of a packet an error quotes: as much as fits into 576 bytes (RFC 1812, section 4.3.2.3).
-const quoted = 576 - wire.IPv4Header - wire.ICMPHeader
+// maxQuote is how much of a packet an error quotes, in bytes: as much as fits in an ICMP packet of
+// 576 bytes (RFC 1812, section 4.3.2.3).
+const maxQuote = 576 - wire.IPv4Header - wire.ICMPHeader
 
-// Quote is the begin of a packet that an error is about, and whether there may be an error about it
-// at all (RFC 1122, section 3.2.2): not about errors, fragments but the first, and packets for or
-// from more than one.
-func Quote(p wire.IPv4, everybody bool) ([]byte, bool) {
+// Quote returns the start of a packet for an error to quote; ok is false if no error may be sent
+// about the packet (RFC 1122, section 3.2.2). None may be sent about ICMP errors, non-initial
+// fragments, broadcasts and multicasts.
+func Quote(p wire.IPv4, broadcast bool) (quote []byte, ok bool) {
 	src := p.Src()
 	switch {
-	case everybody, p.Dst().IsMulticast(), p.FragmentOffset() > 0, src.IsUnspecified(), src.IsMulticast():
+	case broadcast, p.Dst().IsMulticast(), p.FragmentOffset() > 0, src.IsUnspecified(), src.IsMulticast():
 		return nil, false
-	case p.Protocol() == wire.ICMPv4Protocol && !question(p.Payload()):
+	case p.Protocol() == wire.ICMPv4Protocol && !isEcho(p.Payload()):
 		return nil, false
 	}
-	return p[:min(len(p), quoted)], true
+	return p[:min(len(p), maxQuote)], true
 }
 
-// question says whether a message is none of the errors.
-func question(b []byte) bool {
+// isEcho reports whether a message is an echo request or reply, which is not an error.
+func isEcho(b []byte) bool {
 	return len(b) > 0 && (wire.ICMPType(b[0]) == wire.EchoRequest || wire.ICMPType(b[0]) == wire.EchoReply)
 }
 
-// Problem is what an error says.
+// Problem is what an ICMP error reports.
 type Problem uint8
 
-// The problems.
+// The problems that errors report.
 const (
-	Nothing Problem = iota // none of those that are known
-	// a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461)
+	NoProblem Problem = iota // not an error, or an unknown one
+	// NetUnreachable is a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461).
 	NetUnreachable
-	HostUnreachable     // likewise
+	HostUnreachable     // soft
 	ProtocolUnreachable // hard
 	PortUnreachable     // hard
-	TooBig              // the packet was too big for the path, and must not be cut
-	Prohibited          // an administrator says no: soft
-	Expired             // the packet went too far
+	TooBig              // Packet Too Big: the packet exceeded the path MTU with Don't Fragment set
+	Prohibited          // administratively prohibited: soft
+	TTLExceeded         // TTL exceeded in transit
 )
 
-// Report is an error about a packet that the stack sent, if it is one.
-type Report struct {
+// ErrorReport is a received ICMP error about a packet.
+type ErrorReport struct {
 	Problem Problem
-	// the begin of the packet: header whole, and at least 8 bytes of what it carried; its length
-	// field is that of the whole
-	About   wire.IPv4
-	Length  int // of the whole packet
-	NextMTU int // of TooBig; 0: not said
+	// Quoted is the start of the packet: its whole header and at least 8 bytes of its payload. Its
+	// total length field is that of the whole packet.
+	Quoted    wire.IPv4
+	PacketLen int // length of the whole packet, in bytes
+	NextMTU   int // of TooBig: the next-hop MTU; 0: the router did not report it
 }
 
-// Possible says whether a report that a packet was too big can be true (RFC 5927, section 7.2): the
-// packet was not to be cut, was no larger than the link takes, and was larger than what is said to
-// be taken.
-func (r *Report) Possible(mtu int) bool {
-	return r.Problem == TooBig && r.About.DontFragment() && r.Length <= mtu && r.NextMTU < r.Length
+// Plausible reports whether a Packet Too Big can be true (RFC 5927, section 7.2): the packet had
+// Don't Fragment set, was not larger than the link MTU, and was larger than the reported MTU.
+func (r *ErrorReport) Plausible(mtu int) bool {
+	return r.Problem == TooBig && r.Quoted.DontFragment() && r.PacketLen <= mtu && r.NextMTU < r.PacketLen
 }
 
-// Read reads an error; ok is false for everything else, and for errors that quote too little, or a
-// fragment but the first: whose that was it does not say.
-func Read(m wire.ICMP) (r Report, ok bool) {
+// ParseError parses an ICMP error. ok is false for other messages, and for errors that quote too
+// little or a non-initial fragment, which does not identify its sender.
+func ParseError(m wire.ICMP) (r ErrorReport, ok bool) {
 	body := m.Body()
 	if len(body) < wire.IPv4Header || body[0]>>4 != 4 {
 		return r, false
@@ -79,18 +79,19 @@ func Read(m wire.ICMP) (r Report, ok bool) {
 	if header < wire.IPv4Header || len(body) < header+8 || wire.IPv4(body).FragmentOffset() > 0 {
 		return r, false
 	}
-	r.About, r.Length = wire.IPv4(body), int(body[2])<<8|int(body[3])
+	r.Quoted, r.PacketLen = wire.IPv4(body), int(body[2])<<8|int(body[3])
 	r.Problem = problem(m)
 	r.NextMTU = m.NextMTU()
-	return r, r.Problem != Nothing
+	return r, r.Problem != NoProblem
 }
 
+// problem classifies a message by its type and code.
 func problem(m wire.ICMP) Problem {
 	switch {
 	case m.Type() == wire.TimeExceeded && m.Code() == wire.TransitExceeded:
-		return Expired
+		return TTLExceeded
 	case m.Type() != wire.Unreachable:
-		return Nothing
+		return NoProblem
 	}
 	switch m.Code() {
 	case wire.NetUnreachable:
@@ -109,65 +110,65 @@ func problem(m wire.ICMP) Problem {
 	return HostUnreachable
 }
 
-// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). What one takes of the
-// allowance is left to chance: who could count how many are left after those that he had sent with
-// another's address would know which ports are open (Man et al., "DNS Cache Poisoning Attack
-// Reloaded", 2020). It has one owner at a time.
+// Limiter limits the rate of errors (RFC 1812, section 4.3.2.8). The cost of one error is random.
+// Otherwise an attacker that counts the errors left over after its own, sent with a forged source
+// address, learns which ports are open (Man et al., "DNS Cache Poisoning Attack Reloaded", 2020).
+// It has one owner at a time.
 type Limiter struct {
-	rate, tokens float64
-	at           time.Duration
+	rate, tokens float64       // tokens a second, tokens left
+	updatedAt    time.Duration // when tokens was last computed
 	rand         *rand.Rand
 }
 
-// spent is what one error takes of an allowance, 1 on average: who could count how many are left
-// would know what others had (see Limiter).
-func spent(r *rand.Rand) float64 { return 2 * r.Float64() }
+// randomCost is the cost of one error in tokens, 1 on average: see Limiter.
+func randomCost(r *rand.Rand) float64 { return 2 * r.Float64() }
 
-// shares are how many groups of addresses have allowances of their own.
-const shares = 256
+// groupCount is the number of groups of addresses with limits of their own.
+const groupCount = 256
 
-// Shares are how often errors may be sent to those of one group of addresses, so that whoever has
-// many sent to one does not use up the allowance of all. They have one owner at a time.
-type Shares struct {
-	rate float64
-	rand *rand.Rand
-	all  [shares]struct {
-		spent float64 // of burst
-		at    time.Duration
+// GroupLimiter limits the rate of errors to each group of addresses, so that errors to one address
+// do not use up the limit of all. It has one owner at a time.
+type GroupLimiter struct {
+	rate   float64 // of all errors, a second
+	rand   *rand.Rand
+	groups [groupCount]struct {
+		spent     float64       // tokens of the burst that are spent
+		updatedAt time.Duration // when spent was last computed
 	}
 }
 
-// leastShare is how many errors may go to a group at once where the rate is low.
-const leastShare = 10
+// minGroupBurst is the smallest burst of errors to a group, for low rates.
+const minGroupBurst = 10
 
-// NewShares lets a tenth of so many a second pass to each group on average, and so many at once.
-func NewShares(rate int, r *rand.Rand) *Shares { return &Shares{rate: float64(rate), rand: r} }
+// NewGroupLimiter allows each group a tenth of rate errors a second on average, and rate at once.
+func NewGroupLimiter(rate int, r *rand.Rand) *GroupLimiter {
+	return &GroupLimiter{rate: float64(rate), rand: r}
+}
 
-// Allow reports whether one may be sent to an address of this hash at a time, which does not go
-// back.
-func (s *Shares) Allow(hash uint64, now time.Duration) bool {
-	b := &s.all[hash%shares]
-	b.spent = max(0, b.spent-(now-b.at).Seconds()*s.rate/10)
-	b.at = now
-	if b.spent+1 > max(s.rate, leastShare) {
+// Allow reports whether an error may be sent to an address with this hash. now must not go back.
+func (s *GroupLimiter) Allow(hash uint64, now time.Duration) bool {
+	b := &s.groups[hash%groupCount]
+	b.spent = max(0, b.spent-(now-b.updatedAt).Seconds()*s.rate/10)
+	b.updatedAt = now
+	if b.spent+1 > max(s.rate, minGroupBurst) {
 		return false
 	}
-	b.spent += spent(s.rand)
+	b.spent += randomCost(s.rand)
 	return true
 }
 
-// NewLimiter lets so many a second pass on average, ten times as many at once.
+// NewLimiter allows rate errors a second on average, and ten times as many at once.
 func NewLimiter(rate int, r *rand.Rand) Limiter {
 	return Limiter{rate: float64(rate), tokens: 10 * float64(rate), rand: r}
 }
 
-// Allow says whether one may be sent at a time, which does not go back.
+// Allow reports whether an error may be sent. now must not go back.
 func (l *Limiter) Allow(now time.Duration) bool {
-	l.tokens = min(10*l.rate, l.tokens+(now-l.at).Seconds()*l.rate)
-	l.at = now
+	l.tokens = min(10*l.rate, l.tokens+(now-l.updatedAt).Seconds()*l.rate)
+	l.updatedAt = now
 	if l.tokens < 1 {
 		return false
 	}
-	l.tokens -= spent(l.rand)
+	l.tokens -= randomCost(l.rand)
 	return true
 }

@@ -9,321 +9,328 @@ import (
 	"weir/wire"
 )
 
-// Limits of an Assembler. The zero value of a field gives its default.
+// Limits configures a Reassembler. A zero field selects its default.
 type Limits struct {
-	// bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as
-	// Linux; the oldest go first. One source may have a quarter, or one packet
+	// Memory bounds the bytes held by all incomplete packets, with overhead; the oldest packets are
+	// evicted first. One source may have a quarter, or one packet. Default 4 MiB, as in Linux.
 	Memory int
-	// unfinished packets of one source; of more the oldest go, as with Linux. Default 64
-	Each   int
-	Pieces int // pieces, gaps between them, of one packet. Default 64
-	// until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
-	Time time.Duration
+	// PacketsPerSource bounds the incomplete packets of one source; the oldest are evicted first,
+	// as in Linux. Default 64.
+	PacketsPerSource int
+	// RangesPerPacket bounds the ranges, with gaps between them, of one packet. Default 64.
+	RangesPerPacket int
+	// Timeout is how long a packet may be incomplete. Default 30 s, as in Linux (RFC 1122, section
+	// 3.3.2, recommends 60 to 120 s).
+	Timeout time.Duration
 }
 
-// packetID names a packet whose fragments come (RFC 791, section 3.2).
+// packetID identifies the packet that a fragment belongs to (RFC 791, section 3.2).
 type packetID struct {
 	src, dst netip.Addr
 	protocol wire.Protocol
 	id       uint16
 }
 
-// Assembler puts fragments together: one [assembly] for each packet. Fragments that overlap end
-// their packet (RFC 5722, section 4, which is wise for IPv4 as well): who checks the one and who
-// uses the other would see different packets. A fragment that came twice is let pass. What is held
-// counts by what has come, not by where in the packet it belongs: eight bytes that claim to be a
-// packet's last do not hold room for 64 KB.
-type Assembler struct {
-	limits Limits
-	all    map[packetID]*assembly
-	ages   list.List // of *assembly, the oldest first
-	held   int       // bytes
-	of     map[netip.Addr]*source
+// Reassembler reassembles packets from fragments: one [reassembly] for each packet. Overlapping
+// fragments discard their packet (RFC 5722, section 4, applied to IPv4). Otherwise a firewall that
+// checks one fragment and a host that uses the other would see different packets. A duplicate
+// fragment is ignored. Memory is accounted by the bytes received, not by their offset: eight bytes
+// that claim to be the end of a packet do not reserve 64 KB.
+type Reassembler struct {
+	limits       Limits
+	reassemblies map[packetID]*reassembly
+	byAge        list.List // of *reassembly, the oldest first
+	heldBytes    int       // by all of them
+	sources      map[netip.Addr]*source
 }
 
-// source is what one sender has not finished. Who floods, by its own address or by another's that
-// it claims, pushes out what that address has sent first, and nobody else's.
+// source holds the incomplete packets of one source address. A flood from that address, forged or
+// not, evicts only its own packets.
 type source struct {
-	ages list.List // of *assembly, the oldest first
-	held int       // bytes
+	byAge     list.List // of *reassembly, the oldest first
+	heldBytes int       // by all of them
 }
 
-// NewAssembler makes one.
-func NewAssembler(l Limits) *Assembler {
+// NewReassembler returns a Reassembler without packets.
+func NewReassembler(l Limits) *Reassembler {
 	if l.Memory == 0 {
 		l.Memory = 4 << 20
 	}
-	if l.Each == 0 {
-		l.Each = 64
+	if l.PacketsPerSource == 0 {
+		l.PacketsPerSource = 64
 	}
-	if l.Pieces == 0 {
-		l.Pieces = 64
+	if l.RangesPerPacket == 0 {
+		l.RangesPerPacket = 64
 	}
-	if l.Time == 0 {
-		l.Time = 30 * time.Second
+	if l.Timeout == 0 {
+		l.Timeout = 30 * time.Second
 	}
-	a := &Assembler{limits: l, all: map[packetID]*assembly{}, of: map[netip.Addr]*source{}}
-	a.ages.Init()
+	a := &Reassembler{limits: l, reassemblies: map[packetID]*reassembly{}, sources: map[netip.Addr]*source{}}
+	a.byAge.Init()
 	return a
 }
 
-// Outcome is what became of a fragment.
+// Outcome is the result of adding a fragment.
 type Outcome uint8
 
-// The outcomes.
+// The outcomes of adding a fragment.
 const (
-	Held     Outcome = iota // others are missing
-	Whole                   // the packet is whole
-	Overlaps                // it contradicts another: the packet is given up
-	TooLarge                // the packet would be longer than a packet can be
-	Crowded                 // there is no room, or there are too many pieces
-	Twice                   // it had come before
-	Wrong                   // a fragment in the middle that is no multiple of 8 bytes long
+	Incomplete Outcome = iota // other fragments are missing
+	Complete                  // the packet is complete
+	Overlaps                  // it overlaps another: the packet is discarded
+	TooLarge                  // the packet would exceed 65,535 bytes
+	NoRoom                    // no memory, or too many ranges: the packet is discarded
+	Duplicate                 // it was received before
+	Malformed                 // its length, or ECN fields, are invalid
 )
 
-// assembly is one packet in the making.
-type assembly struct {
+// reassembly is one incomplete packet.
+type reassembly struct {
 	packetID
-	header []byte  // of the first fragment; nil until it has come
-	chunks []chunk // what has come, in the order in which it did
-	pieces []piece // what that covers, in the order of the packet; none touches the next
-	total  int     // of the payload; below zero: the last has not come
-	held   int     // bytes that it counts for
-	marked [4]bool // the marks of congestion notification that have come
-	until  Time
-	from   *source
-	age    *list.Element // in the assembler's ages
-	own    *list.Element // in its source's
-	// it is given up, and remembered so that what still comes of it is not taken for a new one
-	dead bool
+	header     []byte      // of the first fragment; nil until it arrives
+	chunks     []chunk     // fragments in the order of arrival
+	ranges     []byteRange // what they cover, ascending and not touching
+	payloadLen int         // of the packet; below zero: the last fragment has not arrived
+	heldBytes  int         // accounted for it
+	ecnSeen    [4]bool     // which ECN fields the fragments had
+	expiresAt  Time
+	source     *source
+
+	ageElement    *list.Element // in the byAge of the Reassembler
+	sourceElement *list.Element // in the byAge of the source
+	// discarded is set when the packet was discarded. The entry remains, so that its later
+	// fragments do not start a new packet.
+	discarded bool
 }
 
-// What an unfinished packet, and each of its fragments, counts for beside its bytes.
+// Overhead that is accounted for an incomplete packet, and for each of its fragments, in bytes.
 const (
-	assemblyCost = 512
-	chunkCost    = 64
+	reassemblyCost = 512
+	chunkCost      = 64
 )
 
-// chunk is what a fragment carries, and where it belongs.
+// chunk is the payload of a fragment and its offset.
 type chunk struct {
 	first int
 	bytes []byte
 }
 
-// piece is from first to before end, in bytes of the payload.
-type piece struct{ first, end int }
+// byteRange is a range of the payload, from first up to but not including end.
+type byteRange struct{ first, end int }
 
-// Add takes a fragment. When its packet is whole, it is returned, with the first fragment's header
-// made right; its bytes are the caller's.
-func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
+// Add adds a fragment. If that completes its packet, Add returns it with the corrected header of
+// the first fragment; its bytes belong to the caller.
+func (a *Reassembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
 	first, length := p.FragmentOffset(), len(p.Payload())
 	switch {
 	case p.MoreFragments() && (length == 0 || length%8 != 0):
-		return nil, Wrong
+		return nil, Malformed
 	case first+length+wire.IPv4Header > wire.IPv4Largest:
 		return nil, TooLarge
 	}
-	s := a.all[id]
+	s := a.reassemblies[id]
 	if s == nil {
-		if s = a.begin(id, now); s == nil {
-			return nil, Crowded
+		if s = a.start(id, now); s == nil {
+			return nil, NoRoom
 		}
 	}
-	if s.dead {
+	if s.discarded {
 		return nil, Overlaps
 	}
-	o := a.put(s, p, piece{first, first + length})
+	o := a.store(s, p, byteRange{first, first + length})
 	switch o {
-	case Overlaps, Crowded:
-		a.kill(s)
-	case Held:
-		if !s.whole() {
-			return nil, Held
+	case Overlaps, NoRoom:
+		a.discard(s)
+	case Incomplete:
+		if !s.complete() {
+			return nil, Incomplete
 		}
-		if s.marked[congested] && s.marked[incapable] {
-			a.kill(s)
-			return nil, Wrong
+		if s.ecnSeen[ce] && s.ecnSeen[notECT] {
+			a.discard(s)
+			return nil, Malformed
 		}
-		// by the first fragment's options, which no other has
-		if len(s.header)+s.total > wire.IPv4Largest {
-			a.kill(s)
+		// because of the options, which only the first fragment has
+		if len(s.header)+s.payloadLen > wire.IPv4Largest {
+			a.discard(s)
 			return nil, TooLarge
 		}
-		a.forget(s)
-		return s.packet(), Whole
+		a.remove(s)
+		return s.build(), Complete
 	}
 	return nil, o
 }
 
-// Marks of explicit congestion notification (RFC 3168, section 5), in the last two bits of the
-// octet. A packet is marked when one of its fragments is, and is dropped when others say that its
-// sender does not know of that (section 5.3).
+// ECN fields (RFC 3168, section 5): the last two bits of the TOS octet. A packet is marked CE if
+// one of its fragments is, and is discarded if another is not ECN-capable (section 5.3).
 const (
-	incapable = 0
-	congested = 3
+	notECT = 0
+	ce     = 3
 )
 
-// begin makes room for a packet.
-func (a *Assembler) begin(id packetID, now Time) *assembly {
-	from := a.of[id.src]
-	if from != nil && from.ages.Len() >= a.limits.Each {
-		a.forget(from.ages.Front().Value.(*assembly))
+// start makes room for a new packet.
+func (a *Reassembler) start(id packetID, now Time) *reassembly {
+	from := a.sources[id.src]
+	if from != nil && from.byAge.Len() >= a.limits.PacketsPerSource {
+		a.remove(from.byAge.Front().Value.(*reassembly))
 	}
-	if from = a.of[id.src]; from == nil {
+	if from = a.sources[id.src]; from == nil {
 		from = &source{}
-		a.of[id.src] = from
+		a.sources[id.src] = from
 	}
-	s := &assembly{from: from, packetID: id, total: -1, until: now + Time(a.limits.Time)}
-	s.age, s.own = a.ages.PushBack(s), from.ages.PushBack(s)
-	a.all[id] = s
-	if !a.room(s, assemblyCost) {
-		a.forget(s)
+	s := &reassembly{source: from, packetID: id, payloadLen: -1, expiresAt: now + Time(a.limits.Timeout)}
+	s.ageElement, s.sourceElement = a.byAge.PushBack(s), from.byAge.PushBack(s)
+	a.reassemblies[id] = s
+	if !a.reserve(s, reassemblyCost) {
+		a.remove(s)
 		return nil
 	}
 	return s
 }
 
-// put writes a fragment to its place.
-func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
-	i, known := slices.BinarySearchFunc(s.pieces, at.first, func(x piece, first int) int { return x.first - first })
+// store stores a fragment.
+func (a *Reassembler) store(s *reassembly, p wire.IPv4, at byteRange) Outcome {
+	i, known := slices.BinarySearchFunc(s.ranges, at.first, func(x byteRange, first int) int { return x.first - first })
 	switch {
-	case known && s.pieces[i].end >= at.end && (p.MoreFragments() || s.total == at.end):
-		return Twice
-	case i > 0 && s.pieces[i-1].end >= at.end && at.first < s.pieces[i-1].end:
-		return Twice // inside what has come: pieces that touch were joined
-	case i > 0 && s.pieces[i-1].end > at.first, i < len(s.pieces) && at.end > s.pieces[i].first:
+	case known && s.ranges[i].end >= at.end && (p.MoreFragments() || s.payloadLen == at.end):
+		return Duplicate
+	case i > 0 && s.ranges[i-1].end >= at.end && at.first < s.ranges[i-1].end:
+		return Duplicate // within a range received before: ranges that touch are merged
+	case i > 0 && s.ranges[i-1].end > at.first, i < len(s.ranges) && at.end > s.ranges[i].first:
 		return Overlaps
-	case !p.MoreFragments() && s.total >= 0 && s.total != at.end, s.total >= 0 && at.end > s.total:
+	case !p.MoreFragments() && s.payloadLen >= 0 && s.payloadLen != at.end, s.payloadLen >= 0 && at.end > s.payloadLen:
 		return Overlaps
-	case !p.MoreFragments() && len(s.pieces) > 0 && s.pieces[len(s.pieces)-1].end > at.end:
+	case !p.MoreFragments() && len(s.ranges) > 0 && s.ranges[len(s.ranges)-1].end > at.end:
 		return Overlaps
 	}
 	cost := chunkCost + len(p.Payload())
-	if !a.room(s, cost) {
-		return Crowded
+	if !a.reserve(s, cost) {
+		return NoRoom
 	}
 	if !p.MoreFragments() {
-		s.total = at.end
+		s.payloadLen = at.end
 	}
 	s.chunks = append(s.chunks, chunk{at.first, slices.Clone(p.Payload())})
-	s.marked[p.TOS()&3] = true
+	s.ecnSeen[p.TOS()&3] = true
 	if at.first == 0 {
 		s.header = slices.Clone(p[:p.HeaderLen()])
 	}
-	return s.join(i, at, a.limits.Pieces)
+	return s.addRange(i, at, a.limits.RangesPerPacket)
 }
 
-// packetMost is what a packet counts for that comes in pieces of a usual size.
-const packetMost = 128 << 10
+// maxPacketCost is what the largest packet costs in fragments of a usual size, in bytes.
+const maxPacketCost = 128 << 10
 
-// room has s hold so many bytes more, at the cost of older packets: of its source's, where that has
-// too much, and then of anybody's.
-func (a *Assembler) room(s *assembly, more int) bool {
-	for s.from.held+more > max(a.limits.Memory/4, packetMost) {
-		if !a.pushOut(&s.from.ages, s) {
+// reserve accounts more bytes for a packet and reports whether they fit. It evicts older packets if
+// need be: those of its source if that holds too much, then any.
+func (a *Reassembler) reserve(s *reassembly, more int) bool {
+	for s.source.heldBytes+more > max(a.limits.Memory/4, maxPacketCost) {
+		if !a.evictOldest(&s.source.byAge, s) {
 			return false
 		}
 	}
-	for a.held+more > a.limits.Memory {
-		if !a.pushOut(&a.ages, s) {
+	for a.heldBytes+more > a.limits.Memory {
+		if !a.evictOldest(&a.byAge, s) {
 			return false
 		}
 	}
-	a.count(s, more)
+	a.account(s, more)
 	return true
 }
 
-// pushOut forgets the oldest of some packets, unless that is s.
-func (a *Assembler) pushOut(ages *list.List, s *assembly) bool {
-	oldest := ages.Front().Value.(*assembly)
+// evictOldest removes the oldest packet of a list and reports whether it did; it does not remove s.
+func (a *Reassembler) evictOldest(byAge *list.List, s *reassembly) bool {
+	oldest := byAge.Front().Value.(*reassembly)
 	if oldest == s {
 		return false
 	}
-	a.forget(oldest)
+	a.remove(oldest)
 	return true
 }
 
-// count has s hold so many bytes more, or less.
-func (a *Assembler) count(s *assembly, more int) {
-	a.held += more
-	s.held += more
-	s.from.held += more
+// account adds to the bytes accounted for a packet; more may be negative.
+func (a *Reassembler) account(s *reassembly, more int) {
+	a.heldBytes += more
+	s.heldBytes += more
+	s.source.heldBytes += more
 }
 
-// join adds a piece before the one with index i, and joins it with those that it touches.
-func (s *assembly) join(i int, at piece, most int) Outcome {
-	if i > 0 && s.pieces[i-1].end == at.first {
+// addRange inserts a range at index i and merges it with those that it touches.
+func (s *reassembly) addRange(i int, at byteRange, limit int) Outcome {
+	if i > 0 && s.ranges[i-1].end == at.first {
 		i--
-		s.pieces[i].end = at.end
+		s.ranges[i].end = at.end
 	} else {
-		if len(s.pieces) >= most {
-			return Crowded
+		if len(s.ranges) >= limit {
+			return NoRoom
 		}
-		s.pieces = slices.Insert(s.pieces, i, at)
+		s.ranges = slices.Insert(s.ranges, i, at)
 	}
-	if i+1 < len(s.pieces) && s.pieces[i].end == s.pieces[i+1].first {
-		s.pieces[i].end = s.pieces[i+1].end
-		s.pieces = slices.Delete(s.pieces, i+1, i+2)
+	if i+1 < len(s.ranges) && s.ranges[i].end == s.ranges[i+1].first {
+		s.ranges[i].end = s.ranges[i+1].end
+		s.ranges = slices.Delete(s.ranges, i+1, i+2)
 	}
-	return Held
+	return Incomplete
 }
 
-func (s *assembly) whole() bool {
-	return s.total >= 0 && len(s.pieces) == 1 && s.pieces[0] == piece{0, s.total} && s.header != nil
+// complete reports whether all fragments have arrived.
+func (s *reassembly) complete() bool {
+	return s.payloadLen >= 0 && len(s.ranges) == 1 && s.ranges[0] == byteRange{0, s.payloadLen} && s.header != nil
 }
 
-// packet is the packet, whole.
-func (s *assembly) packet() wire.IPv4 {
+// build returns the complete packet.
+func (s *reassembly) build() wire.IPv4 {
 	h := wire.IPv4(s.header)
 	tos := h.TOS()
-	if s.marked[congested] {
-		tos |= congested
+	if s.ecnSeen[ce] {
+		tos |= ce
 	}
-	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.total), &wire.IPv4Fields{TOS: tos, ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
-		Options: h.Options(), Payload: s.total})
-	payload := b[len(b) : len(h)+s.total]
+	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.payloadLen), &wire.IPv4Fields{TOS: tos, ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
+		Options: h.Options(), Payload: s.payloadLen})
+	payload := b[len(b) : len(h)+s.payloadLen]
 	for _, c := range s.chunks {
 		copy(payload[c.first:], c.bytes)
 	}
-	return b[:len(h)+s.total]
+	return b[:len(h)+s.payloadLen]
 }
 
-// kill gives a packet up, and remembers that until its time is over.
-func (a *Assembler) kill(s *assembly) {
-	a.count(s, assemblyCost-s.held)
-	s.chunks, s.pieces, s.header, s.dead = nil, nil, nil, true
+// discard drops the fragments of a packet, and keeps its entry until it expires.
+func (a *Reassembler) discard(s *reassembly) {
+	a.account(s, reassemblyCost-s.heldBytes)
+	s.chunks, s.ranges, s.header, s.discarded = nil, nil, nil, true
 }
 
-func (a *Assembler) forget(s *assembly) {
-	a.count(s, -s.held)
-	a.ages.Remove(s.age)
-	s.from.ages.Remove(s.own)
-	delete(a.all, s.packetID)
-	if s.from.ages.Len() == 0 {
-		delete(a.of, s.src)
+// remove forgets a packet.
+func (a *Reassembler) remove(s *reassembly) {
+	a.account(s, -s.heldBytes)
+	a.byAge.Remove(s.ageElement)
+	s.source.byAge.Remove(s.sourceElement)
+	delete(a.reassemblies, s.packetID)
+	if s.source.byAge.Len() == 0 {
+		delete(a.sources, s.src)
 	}
 }
 
-// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told:
-// its sender is to hear of it (RFC 792, Time Exceeded, code 1). It says when it is to be called
-// next; 0: not before a fragment has come.
-func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
-	for e := a.ages.Front(); e != nil; e = a.ages.Front() {
-		s := e.Value.(*assembly)
-		if s.until > now {
-			return s.until
+// Tick removes expired packets, and returns when to call it next; 0: only after Add. It calls
+// expired with the first fragment of each, if that has arrived: the sender must get a Time
+// Exceeded, code 1 (RFC 792).
+func (a *Reassembler) Tick(now Time, expired func(first wire.IPv4)) (next Time) {
+	for e := a.byAge.Front(); e != nil; e = a.byAge.Front() {
+		s := e.Value.(*reassembly)
+		if s.expiresAt > now {
+			return s.expiresAt
 		}
 		if i := slices.IndexFunc(s.chunks, func(c chunk) bool { return c.first == 0 }); i >= 0 && s.header != nil {
-			late(append(slices.Clone(s.header), s.chunks[i].bytes...))
+			expired(append(slices.Clone(s.header), s.chunks[i].bytes...))
 		}
-		a.forget(s)
+		a.remove(s)
 	}
 	return 0
 }
 
-// Held is how many bytes unfinished packets hold, those given up included until they are forgotten.
-func (a *Assembler) Held() int { return a.held }
+// HeldBytes is the memory accounted for incomplete packets, including discarded ones until they
+// expire.
+func (a *Reassembler) HeldBytes() int { return a.heldBytes }
 
-// Most is how many bytes unfinished packets may hold.
-func (a *Assembler) Most() int { return a.limits.Memory }
+// MaxBytes is the limit of HeldBytes.
+func (a *Reassembler) MaxBytes() int { return a.limits.Memory }

@@ -2,9 +2,9 @@ package ip
 
 import "weir/wire"
 
-// Fragment cuts a packet for a link that takes so many bytes, header included, at least 68 (RFC 791).
-// Send is called for each fragment, with its header and its piece of the payload, which is the
-// packet's. A packet that fits is sent as it is.
+// Fragment splits a packet for a link with an MTU of at least 68 bytes (RFC 791). It calls send for
+// each fragment with its header and its part of the payload, which is not copied. A packet that
+// fits is sent whole.
 func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payload []byte)) {
 	var buffer [wire.IPv4HeaderLargest]byte
 	if wire.IPv4Header+len(f.Options)+len(payload) <= mtu {
@@ -12,25 +12,25 @@ func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payl
 		send(wire.AppendIPv4(buffer[:0], &f), payload)
 		return
 	}
-	all := len(payload)
-	for at := 0; at < all; {
+	total := len(payload)
+	for at := 0; at < total; {
 		header := wire.IPv4Header + len(f.Options)
-		n := min((mtu-header)&^7, all-at)
-		if header+all-at <= mtu {
-			n = all - at
+		n := min((mtu-header)&^7, total-at)
+		if header+total-at <= mtu {
+			n = total - at
 		}
-		f.FragmentOffset, f.MoreFragments, f.Payload = at, at+n < all, n
+		f.FragmentOffset, f.MoreFragments, f.Payload = at, at+n < total, n
 		send(wire.AppendIPv4(buffer[:0], &f), payload[at:at+n])
 		at += n
 		if at == n {
-			f.Options = copied(f.Options)
+			f.Options = copiedOptions(f.Options)
 		}
 	}
 }
 
-// copied is those of the options that every fragment has (RFC 791, section 3.1: the first bit says
-// so), filled up to a multiple of 4.
-func copied(options []byte) []byte {
+// copiedOptions returns the options that every fragment carries, those with the copied flag (RFC
+// 791, section 3.1), padded to a multiple of 4.
+func copiedOptions(options []byte) []byte {
 	var kept []byte
 	for len(options) > 0 && options[0] != 0 {
 		n := 1

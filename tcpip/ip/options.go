@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Kinds of options (RFC 791, section 3.1).
+// Kinds of options, and their layout (RFC 791, section 3.1).
 const (
 	endOfList       = 0
 	noOperation     = 1
@@ -13,43 +13,44 @@ const (
 	timestamps      = 68
 	looseRoute      = 131
 	strictRoute     = 137
-	optionHead      = 2 // kind and length
-	recordFirst     = 4 // the smallest pointer: it counts from 1, behind kind, length and itself
-	timestampsFirst = 5
+	optionHeaderLen = 2 // kind and length
+	// smallest pointer: it counts from 1 and follows kind, length and pointer
+	minRoutePointer     = 4
+	minTimestampPointer = 5
 )
 
-// Options are a header's, as they stand.
+// Options are the raw options of a header.
 type Options []byte
 
-// Verdict is what is wrong with options.
+// Verdict is the result of checking options.
 type Verdict uint8
 
-// The verdicts. Kinds that are not known are no fault: they are to be passed over (RFC 1122,
-// section 3.2.1.8).
+// The verdicts. Unknown kinds are valid: they must be ignored (RFC 1122, section 3.2.1.8).
 const (
-	Good   Verdict = iota
-	Broken         // one does not fit into the header, or its pointer cannot be
-	// they say by which way the packet is to go: an attack (RFC 6274, section 3.13.2.3)
-	Routed
+	Valid           Verdict = iota
+	MalformedOption         // an option does not fit in the header, or its pointer is impossible
+	// SourceRouted options prescribe the route of the packet: an attack (RFC 6274, section
+	// 3.13.2.3).
+	SourceRouted
 )
 
-// Check looks through options. Of a broken one it says where in the options the fault is.
+// Check checks options. Of a malformed one it returns the offset of the fault.
 func (o Options) Check() (v Verdict, at int) {
 	for i, option := range o.each {
 		if option == nil {
-			return Broken, i
+			return MalformedOption, i
 		}
 		switch kind := option[0]; {
 		case kind == looseRoute || kind == strictRoute:
-			return Routed, i
-		case kind == recordRoute && (len(option) < 3 || option[2] < recordFirst), kind == timestamps && (len(option) < 4 || option[2] < timestampsFirst):
-			return Broken, i + min(2, len(option)-1)
+			return SourceRouted, i
+		case kind == recordRoute && (len(option) < 3 || option[2] < minRoutePointer), kind == timestamps && (len(option) < 4 || option[2] < minTimestampPointer):
+			return MalformedOption, i + min(2, len(option)-1)
 		}
 	}
-	return Good, 0
+	return Valid, 0
 }
 
-// each gives the options that have a length, and where they stand; nil for one that does not fit,
+// each yields the options that have a length with their offsets, and nil for one that does not fit,
 // which is the last.
 func (o Options) each(yield func(at int, option []byte) bool) {
 	for i := 0; i < len(o) && o[i] != endOfList; {
@@ -57,7 +58,7 @@ func (o Options) each(yield func(at int, option []byte) bool) {
 			i++
 			continue
 		}
-		if len(o)-i < optionHead || int(o[i+1]) < optionHead || int(o[i+1]) > len(o)-i {
+		if len(o)-i < optionHeaderLen || int(o[i+1]) < optionHeaderLen || int(o[i+1]) > len(o)-i {
 			yield(i, nil)
 			return
 		}
@@ -69,61 +70,61 @@ func (o Options) each(yield func(at int, option []byte) bool) {
 	}
 }
 
-// Answer is the options that the answer to an echo has: the route and the times of a request,
-// brought up to date (RFC 1122, section 3.2.2.6), so that they tell of the round trip. They are
-// padded to a multiple of 4. ms is the time since midnight UT.
-func (o Options) Answer(own netip.Addr, ms uint32) []byte {
-	var answer []byte
+// EchoReply returns the options of the reply to an echo request: its Record Route and Timestamp
+// options, updated (RFC 1122, section 3.2.2.6), so that they cover the round trip. They are padded
+// to a multiple of 4. ms is the time since midnight UT.
+func (o Options) EchoReply(own netip.Addr, ms uint32) []byte {
+	var reply []byte
 	for _, option := range o.each {
 		if option == nil {
 			return nil
 		}
 		switch kind := option[0]; {
 		case kind == recordRoute && len(option) >= 3:
-			answer = append(answer, option...)
-			record(answer[len(answer)-len(option):], own)
+			reply = append(reply, option...)
+			recordAddress(reply[len(reply)-len(option):], own)
 		case kind == timestamps && len(option) >= 4:
-			answer = append(answer, option...)
-			stamp(answer[len(answer)-len(option):], own, ms)
+			reply = append(reply, option...)
+			recordTimestamp(reply[len(reply)-len(option):], own, ms)
 		}
 	}
-	for len(answer)%4 != 0 {
-		answer = append(answer, endOfList)
+	for len(reply)%4 != 0 {
+		reply = append(reply, endOfList)
 	}
-	return answer
+	return reply
 }
 
-// record writes an address into a route, if there is room.
-func record(o []byte, own netip.Addr) {
-	if at := int(o[2]); at >= recordFirst && at+3 <= len(o) {
+// recordAddress adds an address to a Record Route option if there is room.
+func recordAddress(o []byte, own netip.Addr) {
+	if at := int(o[2]); at >= minRoutePointer && at+3 <= len(o) {
 		a := own.As4()
 		copy(o[at-1:], a[:])
 		o[2] += 4
 	}
 }
 
-// What the second half of a timestamp option's fourth byte says is wanted.
+// The flags of a Timestamp option: the low half of its fourth byte; the high half counts overflows.
 const (
-	timesOnly       = 0
-	withAddresses   = 1
-	ofThoseAsked    = 3
-	overflowed      = 0x10 // in the first half: one host more that found no room
-	overflowsAtMost = 0xf0
+	timesOnly         = 0
+	withAddresses     = 1
+	prespecified      = 3
+	overflowIncrement = 0x10 // one more host that found no room
+	overflowMask      = 0xf0
 )
 
-// stamp writes a time, in ms since midnight UT, into timestamps, if it is asked for and there is
-// room.
-func stamp(o []byte, own netip.Addr, ms uint32) {
+// recordTimestamp adds a time, in ms since midnight UT, to a Timestamp option if it is requested
+// and there is room.
+func recordTimestamp(o []byte, own netip.Addr, ms uint32) {
 	at, size := int(o[2])-1, 8
 	if o[3]&0xf == timesOnly {
 		size = 4
 	}
-	if at < timestampsFirst-1 {
+	if at < minTimestampPointer-1 {
 		return
 	}
 	if at+size > len(o) {
-		if o[3]&overflowsAtMost != overflowsAtMost && o[3]&0xf != ofThoseAsked {
-			o[3] += overflowed
+		if o[3]&overflowMask != overflowMask && o[3]&0xf != prespecified {
+			o[3] += overflowIncrement
 		}
 		return
 	}
@@ -131,7 +132,7 @@ func stamp(o []byte, own netip.Addr, ms uint32) {
 	switch o[3] & 0xf {
 	case withAddresses:
 		copy(o[at:], a[:])
-	case ofThoseAsked:
+	case prespecified:
 		if [4]byte(o[at:at+4]) != a {
 			return
 		}

@@ -5,55 +5,56 @@ import (
 	"time"
 )
 
-// Paths is what is known of how large packets may be on the way to others (RFC 1191). It holds few:
-// those whose path takes less than the link.
+// Paths holds path MTUs (RFC 1191): only those that are smaller than the link MTU.
 type Paths struct {
-	all map[netip.Addr]path
+	byAddr map[netip.Addr]path
 }
 
+// path is what is known of the path to a destination.
 type path struct {
-	mtu   int
-	cut   bool // it takes less than pathLeast: what is larger has to be cut on the way
-	until Time
+	mtu          int
+	fragmentable bool // its MTU is below minPathMTU: routers must be allowed to fragment
+	expiresAt    Time
 }
 
-// PathTime is how long it is known that a path takes less than the link; then a larger size is
-// tried (RFC 1191, section 6.3).
-const PathTime = 10 * time.Minute
+// PathMTUTimeout is how long a path MTU is kept; then a larger size is tried again (RFC 1191,
+// section 6.3).
+const PathMTUTimeout = 10 * time.Minute
 
 const (
-	pathsMost = 4096
-	pathsLook = 32 // of which one is forgotten
-	// less than this is believed of nobody, as Linux (an attack on our throughput): packets may be
-	// cut instead
-	pathLeast = 552
+	maxPaths       = 4096
+	evictionSample = 32 // how many paths are examined to find one to evict
+	// minPathMTU is the smallest path MTU that is accepted, as in Linux: smaller ones would serve
+	// to attack throughput. Packets may be fragmented on such paths instead.
+	minPathMTU = 552
 )
 
-// plateaus are what a router that does not say the next hop's size may mean (RFC 1191, section 7.1).
+// plateaus are the likely MTUs behind a router that does not report the next-hop MTU (RFC 1191,
+// section 7.1).
 var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
 
-// MTU is the largest packet for an address, over a link that takes so much, and whether somebody on
-// the way has to be allowed to cut it.
-func (p *Paths) MTU(dst netip.Addr, link int, now Time) (mtu int, cut bool) {
-	e, ok := p.all[dst]
+// MTU returns the path MTU to an address over a link with the given MTU, and whether routers must
+// be allowed to fragment (no Don't Fragment).
+func (p *Paths) MTU(dst netip.Addr, link int, now Time) (mtu int, fragmentable bool) {
+	e, ok := p.byAddr[dst]
 	switch {
 	case !ok:
 		return link, false
-	case now >= e.until:
-		delete(p.all, dst)
+	case now >= e.expiresAt:
+		delete(p.byAddr, dst)
 		return link, false
 	}
-	return min(e.mtu, link), e.cut
+	return min(e.mtu, link), e.fragmentable
 }
 
-// TooBig takes a router's word that a packet of some size was too big, and that so much would not
-// be; zero: it does not say. It gives what holds now.
+// TooBig processes a Packet Too Big for a packet of size bytes with a next-hop MTU, 0 if the router
+// does not report it. It returns the path MTU that is now valid.
 func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 	if next >= size {
-		return p.now(dst, size, now) // nobody can mean that
+		return p.currentMTU(dst, size, now) // not plausible
 	}
 	if next == 0 {
-		next = pathLeast
+		next = minPathMTU
 		for _, plateau := range plateaus {
 			if plateau < size {
 				next = plateau
@@ -61,44 +62,44 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 			}
 		}
 	}
-	cut := next < pathLeast || size <= pathLeast
-	next = max(next, pathLeast)
-	if known := p.now(dst, next, now); known < next {
-		return known // what was too big does not make a path take more (RFC 1191, section 3)
+	fragmentable := next < minPathMTU || size <= minPathMTU
+	next = max(next, minPathMTU)
+	if known := p.currentMTU(dst, next, now); known < next {
+		return known // a Packet Too Big must not raise the path MTU (RFC 1191, section 3)
 	}
-	if p.all == nil {
-		p.all = map[netip.Addr]path{}
+	if p.byAddr == nil {
+		p.byAddr = map[netip.Addr]path{}
 	}
-	if _, ok := p.all[dst]; !ok && len(p.all) >= pathsMost {
-		p.forgetOne()
+	if _, ok := p.byAddr[dst]; !ok && len(p.byAddr) >= maxPaths {
+		p.evictOne()
 	}
-	p.all[dst] = path{next, cut, now + Time(PathTime)}
+	p.byAddr[dst] = path{next, fragmentable, now + Time(PathMTUTimeout)}
 	return next
 }
 
-// now is what is known of a path, or else so much.
-func (p *Paths) now(dst netip.Addr, otherwise int, now Time) int {
-	if e, ok := p.all[dst]; ok && now < e.until {
+// currentMTU returns the known path MTU, or otherwise if there is none.
+func (p *Paths) currentMTU(dst netip.Addr, otherwise int, currentMTU Time) int {
+	if e, ok := p.byAddr[dst]; ok && currentMTU < e.expiresAt {
 		return e.mtu
 	}
 	return otherwise
 }
 
-// Len is how many paths are known.
-func (p *Paths) Len() int { return len(p.all) }
+// Len is the number of known paths.
+func (p *Paths) Len() int { return len(p.byAddr) }
 
-// forgetOne forgets the path that was learnt first of some that are looked at: of many that
-// somebody has invented, those that are true are learnt again.
-func (p *Paths) forgetOne() {
+// evictOne removes the oldest of a few paths that it examines. If an attacker has forged many, the
+// true ones are learnt again.
+func (p *Paths) evictOne() {
 	var first netip.Addr
 	seen := 0
-	for a, e := range p.all {
-		if f, ok := p.all[first]; !ok || e.until < f.until {
+	for a, e := range p.byAddr {
+		if f, ok := p.byAddr[first]; !ok || e.expiresAt < f.expiresAt {
 			first = a
 		}
-		if seen++; seen == pathsLook {
+		if seen++; seen == evictionSample {
 			break
 		}
 	}
-	delete(p.all, first)
+	delete(p.byAddr, first)
 }

@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Route is where packets for a network go.
+// Route is an entry of a routing table.
 type Route struct {
 	To netip.Prefix
-	// a neighbour that passes them on; zero: those in the network are neighbours themselves
+	// Via is the gateway; the zero value: the network is directly connected.
 	Via netip.Addr
-	// the host's address that they are from; zero: one in the network of the neighbour that they go
-	// to
+	// Src is the source address of packets; the zero value: the host's address in the network of
+	// the next hop.
 	Src netip.Addr
 
-	Link int // which of the host's links leads there; 0: the first
+	Link int // index of the host's link that leads there; 0: the first
 }
 
-// Routes are a host's. They are not changed while they are used.
+// Routes is a routing table. It must not change while it is in use.
 type Routes []Route
 
-// NewRoutes puts routes in the order in which they are looked at: the longest prefix first, and of
-// those alike the one that was named first.
+// NewRoutes sorts routes into lookup order: the longest prefix first; equal ones in the order
+// given.
 func NewRoutes(all ...Route) (Routes, error) {
 	for _, r := range all {
 		if !r.To.IsValid() || !r.To.Addr().Is4() || r.Via.IsValid() && !r.Via.Is4() || r.Src.IsValid() && !r.Src.Is4() {
-			return nil, fmt.Errorf("ip: the route to %v by %v is none of IPv4", r.To, r.Via)
+			return nil, fmt.Errorf("ip: the route to %v via %v is not IPv4: only IPv4 is supported", r.To, r.Via)
 		}
 	}
 	routes := slices.Clone(all)
@@ -34,8 +34,7 @@ func NewRoutes(all ...Route) (Routes, error) {
 	return routes, nil
 }
 
-// Next is the neighbour that a packet for an address goes to, and the route that leads there; ok is
-// false when there is none.
+// Next returns the next hop for an address, and its route; ok is false if there is none.
 func (r Routes) Next(dst netip.Addr) (hop netip.Addr, by Route, ok bool) {
 	for _, route := range r {
 		if !route.To.Contains(dst) {

@@ -9,52 +9,51 @@ import (
 	"weir/wire"
 )
 
-// shape is how fragments get to their assembly, for BenchmarkAssembly: the work on the bytes is the
-// same.
-type shape interface {
+// reassembler is how BenchmarkAssembly delivers fragments; the work on the bytes is the same.
+type reassembler interface {
 	add(p wire.IPv4)
-	whole() wire.IPv4 // waits for a packet
+	next() wire.IPv4 // waits for a complete packet
 	close()
 }
 
-// calls is an Assembler as it is.
+// calls is a Reassembler called directly.
 type calls struct {
-	a    *Assembler
+	a    *Reassembler
 	done wire.IPv4
 }
 
 func (c *calls) add(p wire.IPv4) {
-	if got, o := c.a.Add(p, 1); o == Whole {
+	if got, o := c.a.Add(p, 1); o == Complete {
 		c.done = got
 	}
 }
 
-func (c *calls) whole() wire.IPv4 { return c.done }
-func (c *calls) close()           {}
+func (c *calls) next() wire.IPv4 { return c.done }
+func (c *calls) close()          {}
 
-// processes is the form that GoNet's listing shows: for each packet a goroutine that assembles and
-// one that ends it when its time is over, four channels, and a table of those that fragments go to.
+// processes is the design of the GoNet listing: for each packet a goroutine that reassembles it and
+// one that times it out, four channels, and a map from packets to goroutines.
 type processes struct {
-	mu      sync.Mutex
-	of      map[packetID]chan wire.IPv4
-	packets chan wire.IPv4 // assemblers -> whoever reads; capacity 1
-	over    chan struct{}  // closed by close
-	running sync.WaitGroup
+	mu       sync.Mutex
+	byPacket map[packetID]chan wire.IPv4
+	packets  chan wire.IPv4 // from the goroutines to next; capacity 1
+	closed   chan struct{}  // closed by close
+	running  sync.WaitGroup
 }
 
-const inputs = 32 // fragments that wait for their assembler
+const inputs = 32 // fragments that wait for their goroutine
 
 func newProcesses() *processes {
-	return &processes{of: map[packetID]chan wire.IPv4{}, packets: make(chan wire.IPv4, 1), over: make(chan struct{})}
+	return &processes{byPacket: map[packetID]chan wire.IPv4{}, packets: make(chan wire.IPv4, 1), closed: make(chan struct{})}
 }
 
 func (s *processes) add(p wire.IPv4) {
 	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
 	s.mu.Lock()
-	in := s.of[id]
+	in := s.byPacket[id]
 	if in == nil {
 		in = make(chan wire.IPv4, inputs)
-		s.of[id] = in
+		s.byPacket[id] = in
 		quit, done, did := make(chan bool, 1), make(chan bool, 1), make(chan bool, 1)
 		s.running.Go(func() { s.assemble(in, quit, done, did) })
 		s.running.Go(func() { s.end(id, quit, done, did) })
@@ -64,11 +63,11 @@ func (s *processes) add(p wire.IPv4) {
 }
 
 func (s *processes) assemble(in <-chan wire.IPv4, quit <-chan bool, done, did chan<- bool) {
-	a := NewAssembler(Limits{})
+	a := NewReassembler(Limits{})
 	for {
 		select {
 		case p := <-in:
-			if got, o := a.Add(p, 1); o == Whole {
+			if got, o := a.Add(p, 1); o == Complete {
 				s.packets <- got
 				done <- true
 				return
@@ -88,24 +87,26 @@ func (s *processes) end(id packetID, quit chan<- bool, done, did <-chan bool) {
 	case <-t.C:
 		quit <- true
 		<-did
-	case <-s.over:
+	case <-s.closed:
 		quit <- true
 		<-did
 	}
 	s.mu.Lock()
-	delete(s.of, id)
+	delete(s.byPacket, id)
 	s.mu.Unlock()
 }
 
-func (s *processes) whole() wire.IPv4 { return <-s.packets }
-func (s *processes) close()           { close(s.over); s.running.Wait() }
+func (s *processes) next() wire.IPv4 { return <-s.packets }
+func (s *processes) close()          { close(s.closed); s.running.Wait() }
 
-// BenchmarkAssembly is what a packet of 4,000 bytes in three fragments costs, and what is held for
-// one of which only the first has come.
+// BenchmarkAssembly measures a packet of 4,000 bytes in three fragments, and the memory of one of
+// which only the first has arrived.
 func BenchmarkAssembly(b *testing.B) {
-	for name, make := range map[string]func() shape{
-		"calls":     func() shape { return &calls{a: NewAssembler(Limits{Memory: 1 << 30, Each: 1 << 20})} },
-		"processes": func() shape { return newProcesses() },
+	for name, make := range map[string]func() reassembler{
+		"calls": func() reassembler {
+			return &calls{a: NewReassembler(Limits{Memory: 1 << 30, PacketsPerSource: 1 << 20})}
+		},
+		"processes": func() reassembler { return newProcesses() },
 	} {
 		b.Run(name+"/packet", func(b *testing.B) {
 			s := make()
@@ -118,7 +119,7 @@ func BenchmarkAssembly(b *testing.B) {
 					p[4], p[5] = byte(id>>8), byte(id)
 					s.add(p)
 				}
-				if got := s.whole(); len(got.Payload()) != len(payload) {
+				if got := s.next(); len(got.Payload()) != len(payload) {
 					b.Fatal(len(got))
 				}
 			}
@@ -127,13 +128,13 @@ func BenchmarkAssembly(b *testing.B) {
 			const packets = 10_000
 			for b.Loop() {
 				s := make()
-				before := held()
+				before := heldMemory()
 				for id := range packets {
 					f := fields(uint16(id))
 					f.MoreFragments, f.Payload = true, 1480
 					s.add(append(wire.AppendIPv4(nil, &f), payload[:]...))
 				}
-				b.ReportMetric(float64(held()-before)/packets, "B/packet")
+				b.ReportMetric(float64(heldMemory()-before)/packets, "B/packet")
 				s.close()
 			}
 		})
@@ -142,8 +143,8 @@ func BenchmarkAssembly(b *testing.B) {
 
 var payload [1480]byte
 
-// held is what the heap and the stacks of goroutines hold.
-func held() uint64 {
+// heldMemory is the memory of the heap and of the stacks of goroutines.
+func heldMemory() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

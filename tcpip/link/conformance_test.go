@@ -303,7 +303,7 @@ func closed(t *testing.T, l Link) {
 func TestQueueReturnsTheSameQueue(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		caps := s.link.Caps()
-		if caps.Queues < 1 || caps.MTU <= 0 || caps.MAC.Group() {
+		if caps.Queues < 1 || caps.MTU <= 0 || caps.MAC.IsGroup() {
 			t.Errorf("got the invalid caps %+v", caps)
 		}
 		for i := range caps.Queues {

@@ -47,7 +47,7 @@ func parseSuperframe(f *Frame) (ip wire.IPv4, tcp wire.TCP, ok bool) {
 		return nil, nil, false
 	}
 	ip, fault = wire.ParseIPv4(e.Payload())
-	if fault != wire.OK || ip.Fragment() || ip.Protocol() != wire.TCPProtocol || len(ip) != len(e.Payload()) {
+	if fault != wire.OK || ip.IsFragment() || ip.Protocol() != wire.TCPProtocol || len(ip) != len(e.Payload()) {
 		return nil, nil, false
 	}
 	tcp, fault = wire.ParseTCP(ip.Payload())

@@ -9,9 +9,10 @@ import (
 	"weir/wire"
 )
 
-// Times of RFC 5227, section 1.1.
+// The constants of RFC 5227, section 1.1.
 const (
-	// before the first probe, at most: hosts that start together do not ask together
+	// probeWait is the longest delay before the first probe, so that hosts that start together do
+	// not probe together.
 	probeWait        = time.Second
 	probeNum         = 3
 	probeMin         = time.Second // between probes
@@ -19,135 +20,138 @@ const (
 	announceWait     = 2 * time.Second // from the last probe to the first announcement
 	announceNum      = 2
 	announceInterval = 2 * time.Second
-	defendInterval   = 10 * time.Second // two conflicts within it are one too many
+	// a second conflict within it means that the address is lost
+	defendInterval = 10 * time.Second
 )
 
-// Policy is what becomes of an address that somebody else uses as well (RFC 5227, section 2.4).
+// Policy is what a host does when another uses its address (RFC 5227, section 2.4).
 type Policy uint8
 
-// The policies.
+// The policies for a conflict.
 const (
-	// it is kept, and others are told so, once in ten seconds at most: for an address that a host
-	// is known by
+	// Keep keeps the address and announces it, at most once in ten seconds: for a well-known
+	// address, such as that of a server.
 	Keep Policy = iota
-	// others are told so; when another conflict follows within ten seconds, it is given up
+	// Defend announces the address; a second conflict within ten seconds gives it up.
 	Defend
-	Yield // it is given up at once
+	Yield // gives the address up at once
 )
 
-// Claims are the addresses that a host wants to have on a link (RFC 5227). Each is probed for
-// first, if that is asked for, then announced, and then watched. A Claims has one owner at a time.
+// Claims are the addresses that a host uses on a link (RFC 5227). Each is probed first, if
+// requested, then announced, and then defended. A Claims has one owner at a time.
 type Claims struct {
-	MAC    wire.MAC // the host's
+	MAC    wire.MAC // of the host
 	Policy Policy
-	Rand   *rand.Rand // of when probes are sent
+	Rand   *rand.Rand // draws the times of probes
 
-	all       []*claim
-	Conflicts uint64 // messages of others that used one of the addresses
+	claims    []*claim
+	Conflicts uint64 // messages of other hosts that used one of the addresses
 }
 
-// claim is one address.
+// claim is the claim to one address.
 type claim struct {
-	addr     netip.Addr
-	phase    phase
-	left     int  // messages still to be sent in this phase
-	due      Time // when the next one is, or the phase ends; 0: never
-	defended Time // when a conflict was last answered
+	addr           netip.Addr
+	phase          phase
+	messagesLeft   int  // messages still to be sent in this phase
+	dueAt          Time // when the next one is sent, or the phase ends; 0: never
+	lastDefendedAt Time // when a conflict was last answered; 0: never
 }
 
+// phase is the phase of a claim.
 type phase uint8
 
 const (
-	probing phase = iota // it is not used
-	announcing
-	held
+	probing    phase = iota // the address is not used yet
+	announcing              // it is used and being announced
+	held                    // it is used
 )
 
-// ClaimActions are what is to be done after a call.
+// ClaimActions are carried out by the driver during a call.
 type ClaimActions interface {
-	// broadcast a request for the address that says nothing of the sender's
+	// Probe broadcasts a request for the address, with an unspecified sender address.
 	Probe(addr netip.Addr)
-	// broadcast a request for the address that says that it is the sender's
+	// Announce broadcasts a request for the address from the address itself.
 	Announce(addr netip.Addr)
-	Held(addr netip.Addr) // from now on it may be used
-	// somebody else uses it, and was told; at most once in ten seconds for each address
+	Held(addr netip.Addr) // the address may be used from now on
+	// Conflict reports another host that uses the address, after Announce; at most once in ten
+	// seconds for each address.
 	Conflict(addr netip.Addr, by wire.MAC)
-	Lost(addr netip.Addr, by wire.MAC) // it must not be used any more, or not be begun to
+	Lost(addr netip.Addr, by wire.MAC) // the address must not be used any more, or at all
 }
 
-// Begin claims an address. With probe it is held only when nobody has said in five to seven seconds
-// that it is taken; otherwise it is at once.
-func (c *Claims) Begin(addr netip.Addr, probe bool, now Time, do ClaimActions) {
-	k := &claim{addr: addr, left: probeNum, due: now + Time(c.Rand.Int64N(int64(probeWait)))}
-	c.all = append(c.all, k)
+// Claim claims an address. With probe, Held follows if no host reports a conflict within five to
+// seven seconds; otherwise Held is immediate.
+func (c *Claims) Claim(addr netip.Addr, probe bool, now Time, do ClaimActions) {
+	k := &claim{addr: addr, messagesLeft: probeNum, dueAt: now + Time(c.Rand.Int64N(int64(probeWait)))}
+	c.claims = append(c.claims, k)
 	if !probe {
-		c.announce(k, now, do)
+		c.startUsing(k, now, do)
 	}
 }
 
-// announce begins to use an address.
-func (c *Claims) announce(k *claim, now Time, do ClaimActions) {
-	k.phase, k.left, k.due = announcing, announceNum, now
+// startUsing starts to use an address and announces it.
+func (c *Claims) startUsing(k *claim, now Time, do ClaimActions) {
+	k.phase, k.messagesLeft, k.dueAt = announcing, announceNum, now
 	do.Held(k.addr)
 	c.tick(k, now, do)
 }
 
-// tick does what is due for an address.
+// tick handles the deadline of an address.
 func (c *Claims) tick(k *claim, now Time, do ClaimActions) {
-	if k.due == 0 || now < k.due {
+	if k.dueAt == 0 || now < k.dueAt {
 		return
 	}
 	switch k.phase {
 	case probing:
-		if k.left == 0 {
-			c.announce(k, now, do)
+		if k.messagesLeft == 0 {
+			c.startUsing(k, now, do)
 			return
 		}
 		do.Probe(k.addr)
-		if k.left--; k.left > 0 {
-			k.due = now + Time(probeMin) + Time(c.Rand.Int64N(int64(probeMax-probeMin)))
+		if k.messagesLeft--; k.messagesLeft > 0 {
+			k.dueAt = now + Time(probeMin) + Time(c.Rand.Int64N(int64(probeMax-probeMin)))
 		} else {
-			k.due = now + Time(announceWait)
+			k.dueAt = now + Time(announceWait)
 		}
 	case announcing:
 		do.Announce(k.addr)
-		k.due = now + Time(announceInterval)
-		if k.left--; k.left == 0 {
-			k.phase, k.due = held, 0
+		k.dueAt = now + Time(announceInterval)
+		if k.messagesLeft--; k.messagesLeft == 0 {
+			k.phase, k.dueAt = held, 0
 		}
 	}
 }
 
-// Tick does what is due, and says when it is to be called next; 0: not before something else
-// happens.
+// Tick handles all deadlines, and returns when to call it next; 0: only after another call.
 func (c *Claims) Tick(now Time, do ClaimActions) (next Time) {
-	for _, k := range c.all {
+	for _, k := range c.claims {
 		c.tick(k, now, do)
 	}
-	for _, k := range c.all {
-		if k.due != 0 && (next == 0 || k.due < next) {
-			next = k.due
+	for _, k := range c.claims {
+		if k.dueAt != 0 && (next == 0 || k.dueAt < next) {
+			next = k.dueAt
 		}
 	}
 	return next
 }
 
-// Receive looks whether a message says that somebody else has, or wants, one of the addresses.
+// Receive checks whether a message shows that another host uses, or probes for, one of the
+// addresses.
 func (c *Claims) Receive(m wire.ARP, now Time, do ClaimActions) {
 	if m.SenderMAC() == c.MAC {
 		return
 	}
-	for i, k := range c.all {
+	for i, k := range c.claims {
 		wants := k.phase == probing && m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified() && m.Target() == k.addr
 		if m.Sender() != k.addr && !wants {
 			continue
 		}
 		c.Conflicts++
-		if c.yields(k, now) {
-			c.all = slices.Delete(c.all, i, i+1)
+		if c.mustYield(k, now) {
+			c.claims = slices.Delete(c.claims, i, i+1)
 			do.Lost(k.addr, m.SenderMAC())
-		} else if k.defended == 0 || now-k.defended >= Time(defendInterval) {
-			k.defended = now
+		} else if k.lastDefendedAt == 0 || now-k.lastDefendedAt >= Time(defendInterval) {
+			k.lastDefendedAt = now
 			do.Announce(k.addr)
 			do.Conflict(k.addr, m.SenderMAC())
 		}
@@ -155,13 +159,13 @@ func (c *Claims) Receive(m wire.ARP, now Time, do ClaimActions) {
 	}
 }
 
-// yields says whether an address is given up.
-func (c *Claims) yields(k *claim, now Time) bool {
+// mustYield reports whether a conflict means that the address is given up.
+func (c *Claims) mustYield(k *claim, now Time) bool {
 	switch {
 	case k.phase == probing:
 		return true
 	case c.Policy == Defend:
-		return k.defended != 0 && now-k.defended < Time(defendInterval)
+		return k.lastDefendedAt != 0 && now-k.lastDefendedAt < Time(defendInterval)
 	}
 	return c.Policy == Yield
 }

@@ -8,37 +8,37 @@ import (
 	"weir/wire"
 )
 
-// idle does nothing: what is wanted is only counted.
-type idle struct{ asked, released, lost int }
+// countingActions counts the actions.
+type countingActions struct{ requests, sent, unreachable int }
 
-func (i *idle) Ask(netip.Addr, wire.MAC)       { i.asked++ }
-func (i *idle) Release(*Neighbour, []byte)     { i.released++ }
-func (i *idle) Unreachable(netip.Addr, []byte) { i.lost++ }
-func (i *idle) Probe(netip.Addr)               {}
-func (i *idle) Announce(netip.Addr)            {}
-func (i *idle) Held(netip.Addr)                {}
-func (i *idle) Conflict(netip.Addr, wire.MAC)  {}
-func (i *idle) Lost(netip.Addr, wire.MAC)      {}
+func (i *countingActions) SendRequest(netip.Addr, wire.MAC) { i.requests++ }
+func (i *countingActions) SendQueued(*Neighbour, []byte)    { i.sent++ }
+func (i *countingActions) Unreachable(netip.Addr, []byte)   { i.unreachable++ }
+func (i *countingActions) Probe(netip.Addr)                 {}
+func (i *countingActions) Announce(netip.Addr)              {}
+func (i *countingActions) Held(netip.Addr)                  {}
+func (i *countingActions) Conflict(netip.Addr, wire.MAC)    {}
+func (i *countingActions) Lost(netip.Addr, wire.MAC)        {}
 
-// Whatever comes, and whenever: no bound is passed, every packet that waited is sent, lost or still
-// waits, and no neighbour has an address that nobody can have.
+// After any sequence of calls, all limits hold, each queued packet was sent, dropped or still
+// waits, and no neighbour has a group address.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, uint64(1))
 	f.Fuzz(func(t *testing.T, steps []byte, seed uint64) {
-		table, do, now := &Table{MAC: ours, Addrs: []netip.Addr{us}}, &idle{}, second
+		table, do, now := &Table{MAC: ours, Addrs: []netip.Addr{us}}, &countingActions{}, second
 		c := &Claims{MAC: ours, Policy: Policy(seed % 3), Rand: rand.New(rand.NewPCG(seed, 0))}
-		c.Begin(us, seed%2 == 0, now, do)
+		c.Claim(us, seed%2 == 0, now, do)
 		r := rand.New(rand.NewPCG(seed, 1))
-		given := 0
+		queued := 0
 		for _, s := range steps[:min(len(steps), 2000)] {
 			addr := netip.AddrFrom4([4]byte{10, 0, byte(r.UintN(1 + uint(s))), byte(r.Uint32())})
 			switch s % 4 {
 			case 0:
-				if addr == us { // nobody asks for himself
+				if addr == us { // a host does not resolve itself
 					continue
 				}
-				table.Wait(addr, make([]byte, 100+r.IntN(60_000)), now, do)
-				given++
+				table.Queue(addr, make([]byte, 100+r.IntN(60_000)), now, do)
+				queued++
 			case 1:
 				m, fault := wire.ParseARP(wire.AppendARP(nil, wire.ARPOperation(1+r.UintN(2)), wire.MAC{byte(r.Uint32()), 0, 0, 0, 0, s}, addr, ours, us))
 				if fault == wire.OK {
@@ -47,33 +47,34 @@ func FuzzTable(f *testing.F) {
 				}
 			case 2:
 				if n, ok := table.Lookup(addr, now); ok {
-					table.Used(n, now)
+					table.MarkUsed(n, now)
 				}
 			case 3:
-				now += Time(s) * Time(retry) / 8
+				now += Time(s) * Time(requestInterval) / 8
 				table.Tick(now, do)
 				c.Tick(now, do)
 			}
 		}
-		check(t, table, do, given)
+		check(t, table, do, queued)
 	})
 }
 
-func check(t *testing.T, table *Table, do *idle, given int) {
+// check compares the table with the limits and the counts.
+func check(t *testing.T, table *Table, do *countingActions, queued int) {
 	waiting, bytes := 0, 0
 	for n := range table.All() {
 		waiting += n.Waiting()
-		for _, p := range n.waiting {
+		for _, p := range n.waitingPackets {
 			bytes += len(p)
 		}
-		if n.Waiting() > Waiting || n.MAC.Group() || n.Addr == us || n.State == Reachable && n.Waiting() > 0 {
-			t.Errorf("%v at %v is %v, and %d packets wait for it", n.Addr, n.MAC, n.State, n.Waiting())
+		if n.Waiting() > MaxWaitingPackets || n.MAC.IsGroup() || n.Addr == us || n.State == Reachable && n.Waiting() > 0 {
+			t.Errorf("%v at %v is %v, with %d waiting packets", n.Addr, n.MAC, n.State, n.Waiting())
 		}
 	}
-	if len(table.all) > Most || bytes > Bytes || bytes != table.bytes {
-		t.Errorf("%d neighbours, %d bytes wait and %d are counted", len(table.all), bytes, table.bytes)
+	if len(table.neighbours) > MaxNeighbours || bytes > MaxWaitingBytes || bytes != table.waitingBytes {
+		t.Errorf("%d neighbours, %d bytes wait, %d are counted", len(table.neighbours), bytes, table.waitingBytes)
 	}
-	if got := do.released + waiting + int(table.Dropped); got != given {
-		t.Errorf("%d packets were given; %d were sent, %d wait, %d were dropped", given, do.released, waiting, table.Dropped)
+	if got := do.sent + waiting + int(table.Dropped); got != queued {
+		t.Errorf("%d packets were queued, but %d were sent, %d wait, %d were dropped", queued, do.sent, waiting, table.Dropped)
 	}
 }

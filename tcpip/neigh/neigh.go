@@ -1,17 +1,17 @@
-// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), and watches over the
-// host's own ([Claims], RFC 5227), as pure state machines: messages and times in, messages and the
-// next deadline out. States of neighbours are those of RFC 4861, section 7.3.2, which fit ARP as
-// well.
+// Package neigh resolves the hardware addresses of neighbours by ARP (RFC 826), and detects address
+// conflicts ([Claims], RFC 5227), as pure state machines: messages and times in, messages and the
+// next deadline out. The states of neighbours are those of RFC 4861, section 7.3.2, which suit ARP
+// too.
 //
-// What a stranger can make it do is bounded: neighbours, packets that wait and their bytes, and
-// requests, about one neighbour (one a second) and about all (a hundred a second, a part of which
-// is for the host's own packets alone). Nobody becomes a neighbour by announcing himself; only who
-// asks for the host, or was asked for, does.
+// What other hosts can cause is bounded: neighbours, queued packets and their bytes, and requests.
+// One neighbour is requested once a second, all together a hundred times a second, and part of that
+// is reserved for the host's own packets. An announcement adds no neighbour; only a request for the
+// host's address, or an answer to the host's request, does.
 //
 // # Limitations
 //
-// A Table has one owner at a time. It keeps at most [Most] neighbours. ARP proves nothing: who is
-// on the link can claim any address.
+// A Table has one owner at a time and keeps at most [MaxNeighbours] neighbours. ARP has no
+// authentication: any host on the link can claim any address.
 package neigh
 
 import (
@@ -24,315 +24,323 @@ import (
 	"weir/wire"
 )
 
-// Time is a moment on an axis of the driver's, in ns; zero is none.
+// Time is a time on the driver's clock, in ns; zero is none.
 type Time int64
 
-// Bounds.
+// Limits and intervals.
 const (
-	Most = 1024 // neighbours in a table
-	// packets that wait for one neighbour: the fragments of the largest fit
-	Waiting = 64
-	Bytes   = 4 << 20               // of packets that wait for all
-	reach   = 30 * time.Second      // how long an address holds that was confirmed
-	retry   = time.Second           // between requests
-	tries   = 3                     // requests, before a neighbour counts as silent
-	silence = 3 * time.Second       // how long it then counts so
-	grace   = 5 * time.Second       // how long a stale address is used before it is asked about
-	perRate = 10 * time.Millisecond // between two requests about different neighbours, on average
-	burst   = 64                    // requests at once
-	// of them, that are for neighbours of the host's own packets alone
-	spared = 16
-	// how long after a packet has gone to a neighbour it is not forgotten for others
-	inUse = 30 * time.Second
-	// neighbours that are looked at to find one that can be forgotten
-	sample = 64
+	MaxNeighbours = 1024 // neighbours in a table
+	// MaxWaitingPackets is how many packets wait for one neighbour: the fragments of the largest
+	// packet fit.
+	MaxWaitingPackets = 64
+	MaxWaitingBytes   = 4 << 20 // of the packets that wait for all neighbours
+	// how long a confirmed address stays Reachable (REACHABLE_TIME)
+	reachableTime   = 30 * time.Second
+	requestInterval = time.Second     // between requests to one neighbour (RETRANS_TIMER)
+	maxRequests     = 3               // requests before a neighbour is Failed
+	failedTime      = 3 * time.Second // how long it stays Failed
+	// how long a stale address is used before it is probed
+	firstProbeDelay     = 5 * time.Second
+	requestRateInterval = 10 * time.Millisecond // between requests to all neighbours, on average
+	requestBurst        = 64                    // requests at once
+	// reservedRequests are those of a burst that only the host's own packets may use.
+	reservedRequests = 16
+	// inUseTime is how long after a packet a neighbour is not evicted.
+	inUseTime = 30 * time.Second
+	// evictionSample is how many neighbours are examined to find one to evict.
+	evictionSample = 64
 )
 
-// State is what is known of a neighbour.
+// State is the state of a neighbour (RFC 4861, section 7.3.2).
 type State uint8
 
-// The states.
+// The states of a neighbour.
 const (
-	Incomplete State = iota // asked, and not answered
+	Incomplete State = iota // requested and not answered
 	Reachable               // its address is confirmed
-	Stale                   // it was, some time ago
-	Probing                 // it is used, and asked about
-	Failed                  // it does not answer
+	Stale                   // it was confirmed some time ago
+	Probing                 // it is used and being probed
+	Failed                  // it did not answer
 
-	States // how many there are
+	StateCount // number of states
 )
 
-// Neighbour is one that packets go to.
+// Neighbour is a neighbour on the link.
 type Neighbour struct {
-	Addr    netip.Addr
-	MAC     wire.MAC
-	State   State
-	until   Time // when State ends
-	used    Time // when a packet last went there; 0: none has
-	tries   int
-	own     bool // the host's own packets go there: see WaitOwn
-	waiting [][]byte
+	Addr           netip.Addr
+	MAC            wire.MAC
+	State          State
+	stateUntil     Time // when State changes by itself; 0: never
+	lastUsedAt     Time // when a packet was last sent to it; 0: never
+	requests       int  // unanswered requests in this state
+	forOwnPackets  bool // a packet of the host's own was queued for it: see QueueOwn
+	waitingPackets [][]byte
 }
 
-// Table is a link's neighbours.
+// Table holds the neighbours of a link.
 type Table struct {
-	MAC   wire.MAC     // the host's
-	Addrs []netip.Addr // the host's, that it answers for
+	MAC   wire.MAC     // of the host
+	Addrs []netip.Addr // of the host: requests for them are answered
 
-	// reports whether an address can be a neighbour's: of others nothing is learnt. Nil: all can
+	// OnLink reports whether an address belongs to the link's network: others are not added. Nil:
+	// all do.
 	OnLink func(netip.Addr) bool
 
-	all      map[netip.Addr]*Neighbour
-	tokens   float64
-	tokensAt Time
+	neighbours      map[netip.Addr]*Neighbour
+	requestTokens   float64 // token bucket of requests
+	requestTokensAt Time    // when requestTokens was last computed
 
-	bytes int // of packets that wait
+	waitingBytes int // of all waiting packets
 
-	Dropped uint64 // packets that waited for somebody who did not answer, or were too many
-	Changes uint32 // rises whenever a neighbour is no longer where it was
+	Dropped uint64 // packets dropped while waiting: no answer, or too many waited
+	Changes uint32 // how often a neighbour changed its address or disappeared
 }
 
-// Actions are what is to be done after a call.
+// Actions are carried out by the driver during a call.
 type Actions interface {
-	// send a request; at is Broadcast, or whom to ask alone
-	Ask(target netip.Addr, at wire.MAC)
-	// send a packet that waited: its bytes are an Ethernet frame without addresses set
-	Release(n *Neighbour, packet []byte)
-	Unreachable(target netip.Addr, packet []byte) // it does not answer; packet waited for it
+	// SendRequest sends an ARP request to a hardware address: Broadcast, or the neighbour's.
+	SendRequest(target netip.Addr, at wire.MAC)
+	// SendQueued sends a packet that was queued: an Ethernet frame whose addresses are not set.
+	SendQueued(n *Neighbour, packet []byte)
+	// Unreachable reports that the target did not answer, with a packet that waited for it.
+	Unreachable(target netip.Addr, packet []byte)
 }
 
-// Lookup is the neighbour's hardware address, or false: then wait tells to keep a packet with Wait.
-func (t *Table) Lookup(addr netip.Addr, now Time) (*Neighbour, bool) {
-	n := t.all[addr]
+// Lookup returns a neighbour whose address is known. If ok is false, the packet must be queued.
+func (t *Table) Lookup(addr netip.Addr, now Time) (n *Neighbour, ok bool) {
+	n = t.neighbours[addr]
 	if n == nil || n.State == Incomplete || n.State == Failed {
 		return nil, false
 	}
 	return n, true
 }
 
-// Wait keeps a packet, if there is one, until the neighbour is known, and asks for it. Of too many
-// the oldest go. A neighbour that did not answer is not asked again for some seconds: what is for
-// it is unreachable at once.
-func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
-	t.wait(addr, packet, false, now, do)
+// Queue keeps a packet until the neighbour is resolved, and requests it. packet may be nil. When
+// too many wait, the oldest is dropped. A neighbour that did not answer is not requested again for
+// some seconds: its packets are unreachable at once.
+func (t *Table) Queue(addr netip.Addr, packet []byte, now Time, do Actions) {
+	t.queue(addr, packet, false, now, do)
 }
 
-// WaitOwn is Wait for a packet that the host sends on its own account, or to a gateway. Answers to
-// strangers, who may claim any address, leave a part of the requests to such neighbours, and do not
-// displace them while they are asked for.
-func (t *Table) WaitOwn(addr netip.Addr, packet []byte, now Time, do Actions) {
-	t.wait(addr, packet, true, now, do)
+// QueueOwn is Queue for a packet of the host's own, or for a gateway. Answers to other hosts, which
+// can claim any address, do not use the requests reserved for such neighbours, and do not evict
+// them while they are being resolved.
+func (t *Table) QueueOwn(addr netip.Addr, packet []byte, now Time, do Actions) {
+	t.queue(addr, packet, true, now, do)
 }
 
-func (t *Table) wait(addr netip.Addr, packet []byte, own bool, now Time, do Actions) {
-	if t.all == nil {
-		t.all = map[netip.Addr]*Neighbour{}
+// queue is Queue, and QueueOwn if own is set.
+func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Actions) {
+	if t.neighbours == nil {
+		t.neighbours = map[netip.Addr]*Neighbour{}
 	}
-	n := t.all[addr]
+	n := t.neighbours[addr]
 	if n == nil {
-		if !t.room(now) {
+		if !t.makeRoom(now) {
 			t.Dropped++
 			return
 		}
 		n = &Neighbour{Addr: addr}
-		t.all[addr] = n
+		t.neighbours[addr] = n
 	}
-	n.own = n.own || own
-	if n.State == Failed && now < n.until {
+	n.forOwnPackets = n.forOwnPackets || own
+	if n.State == Failed && now < n.stateUntil {
 		t.Dropped++
 		if packet != nil {
 			do.Unreachable(addr, packet)
 		}
 		return
 	}
-	if n.State == Failed || n.until == 0 {
-		n.State, n.tries, n.until = Incomplete, 0, now
+	if n.State == Failed || n.stateUntil == 0 {
+		n.State, n.requests, n.stateUntil = Incomplete, 0, now
 	}
-	if packet != nil && len(n.waiting) >= Waiting {
-		t.bytes -= len(n.waiting[0])
-		n.waiting = n.waiting[1:]
+	if packet != nil && len(n.waitingPackets) >= MaxWaitingPackets {
+		t.waitingBytes -= len(n.waitingPackets[0])
+		n.waitingPackets = n.waitingPackets[1:]
 		t.Dropped++
 	}
-	if t.bytes+len(packet) > Bytes {
+	if t.waitingBytes+len(packet) > MaxWaitingBytes {
 		t.Dropped++
 	} else if packet != nil {
-		n.waiting = append(n.waiting, packet)
-		t.bytes += len(packet)
+		n.waitingPackets = append(n.waitingPackets, packet)
+		t.waitingBytes += len(packet)
 	}
 	t.tick(n, now, do)
 }
 
-// room reports whether there is room for one more, if need be by forgetting another: one that has
-// not answered, or one that is not in use, of whichever there are more. So a flood of one kind, of
-// packets from addresses that nobody has or of requests that make their senders known, drives out
-// its own. Of all that could be forgotten a few are looked at.
-func (t *Table) room(now Time) bool {
-	if len(t.all) < Most {
+// makeRoom reports whether there is room for one more neighbour. If need be it evicts one that is
+// unresolved or one that is not in use, from whichever kind there are more. A flood of one kind,
+// packets to unused addresses or requests that add their senders, thus evicts its own entries. It
+// examines only a few candidates.
+func (t *Table) makeRoom(now Time) bool {
+	if len(t.neighbours) < MaxNeighbours {
 		return true
 	}
 	var silent, idle *Neighbour
 	var silents, idles, seen int
-	for _, n := range t.all {
+	for _, n := range t.neighbours {
 		switch seen++; {
-		case n.State == Incomplete && n.own:
+		case n.State == Incomplete && n.forOwnPackets:
 		case n.State == Incomplete || n.State == Failed:
 			silent = n
 			silents++
-		case n.used == 0 || now-n.used >= Time(inUse):
+		case n.lastUsedAt == 0 || now-n.lastUsedAt >= Time(inUseTime):
 			idle = n
 			idles++
 		}
-		if seen >= sample && silents+idles > 0 {
+		if seen >= evictionSample && silents+idles > 0 {
 			break
 		}
 	}
 	switch {
 	case silents > 0 && silents >= idles:
-		t.forget(silent)
+		t.remove(silent)
 	case idles > 0:
-		t.forget(idle)
+		t.remove(idle)
 	default:
 		return false
 	}
 	return true
 }
 
-// forget drops a neighbour, and what waits for it.
-func (t *Table) forget(n *Neighbour) {
-	t.Dropped += uint64(len(t.taken(n)))
-	delete(t.all, n.Addr)
+// remove deletes a neighbour and the packets that wait for it.
+func (t *Table) remove(n *Neighbour) {
+	t.Dropped += uint64(len(t.takeWaiting(n)))
+	delete(t.neighbours, n.Addr)
 }
 
-// allowed reports whether a request may be sent now.
-func (t *Table) allowed(own bool, now Time) bool {
-	t.tokens = min(burst, t.tokens+float64(now-t.tokensAt)/float64(perRate))
-	if t.tokensAt == 0 {
-		t.tokens = burst
+// takeRequestToken reports whether a request may be sent now, and counts it.
+func (t *Table) takeRequestToken(own bool, now Time) bool {
+	t.requestTokens = min(requestBurst, t.requestTokens+float64(now-t.requestTokensAt)/float64(requestRateInterval))
+	if t.requestTokensAt == 0 {
+		t.requestTokens = requestBurst
 	}
-	t.tokensAt = now
-	if t.tokens < 1 || !own && t.tokens < 1+spared {
+	t.requestTokensAt = now
+	if t.requestTokens < 1 || !own && t.requestTokens < 1+reservedRequests {
 		return false
 	}
-	t.tokens--
+	t.requestTokens--
 	return true
 }
 
-// tick does what is due for a neighbour.
+// tick handles the deadline of a neighbour.
 func (t *Table) tick(n *Neighbour, now Time, do Actions) {
-	if n.until == 0 || now < n.until {
+	if n.stateUntil == 0 || now < n.stateUntil {
 		return
 	}
 	switch n.State {
 	case Reachable:
-		n.State, n.until = Stale, 0
+		n.State, n.stateUntil = Stale, 0
 	case Incomplete, Probing:
-		if n.tries >= tries {
-			t.failed(n, now, do)
+		if n.requests >= maxRequests {
+			t.markFailed(n, now, do)
 			return
 		}
-		n.until = now + Time(retry)
-		if t.allowed(n.own, now) {
-			n.tries++
+		n.stateUntil = now + Time(requestInterval)
+		if t.takeRequestToken(n.forOwnPackets, now) {
+			n.requests++
 			at := wire.Broadcast
 			if n.State == Probing {
 				at = n.MAC
 			}
-			do.Ask(n.Addr, at)
+			do.SendRequest(n.Addr, at)
 		}
 	case Failed:
-		delete(t.all, n.Addr)
+		delete(t.neighbours, n.Addr)
 	}
 }
 
-func (t *Table) failed(n *Neighbour, now Time, do Actions) {
-	n.State, n.until = Failed, now+Time(silence)
+// markFailed gives a neighbour up, with the packets that wait for it.
+func (t *Table) markFailed(n *Neighbour, now Time, do Actions) {
+	n.State, n.stateUntil = Failed, now+Time(failedTime)
 	t.Changes++
-	for _, p := range t.taken(n) {
+	for _, p := range t.takeWaiting(n) {
 		t.Dropped++
 		do.Unreachable(n.Addr, p)
 	}
 }
 
-// taken are the packets that wait for a neighbour, which wait no longer.
-func (t *Table) taken(n *Neighbour) [][]byte {
-	all := n.waiting
-	n.waiting = nil
+// takeWaiting removes and returns the packets that wait for a neighbour.
+func (t *Table) takeWaiting(n *Neighbour) [][]byte {
+	all := n.waitingPackets
+	n.waitingPackets = nil
 	for _, p := range all {
-		t.bytes -= len(p)
+		t.waitingBytes -= len(p)
 	}
 	return all
 }
 
-// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing
-// confirms it soon. It says whether Tick has to be called for that, sooner than it said.
-func (t *Table) Used(n *Neighbour, now Time) (soon bool) {
-	n.used = now
+// MarkUsed records that a packet is sent to a neighbour: a stale one will be probed unless an
+// answer confirms it soon. earlier reports whether Tick must now be called earlier than it said.
+func (t *Table) MarkUsed(n *Neighbour, now Time) (earlier bool) {
+	n.lastUsedAt = now
 	if n.State != Stale {
 		return false
 	}
-	n.State, n.until, n.tries = Probing, now+Time(grace), 0
+	n.State, n.stateUntil, n.requests = Probing, now+Time(firstProbeDelay), 0
 	return true
 }
 
-// Receive takes a message, and says whether it asks for us.
-func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
-	if m.SenderMAC().Group() || m.SenderMAC() == t.MAC {
+// Receive processes an ARP message and reports whether it requests an address of the host's.
+func (t *Table) Receive(m wire.ARP, now Time, do Actions) (requested bool) {
+	if m.SenderMAC().IsGroup() || m.SenderMAC() == t.MAC {
 		return false
 	}
 	forUs := slices.Contains(t.Addrs, m.Target())
-	// a probe, or somebody with our address: no neighbour
+	// an ARP probe, or a host that uses our address: not a neighbour
 	if m.Sender().IsUnspecified() || slices.Contains(t.Addrs, m.Sender()) {
 		return forUs && m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified()
 	}
-	if n := t.all[m.Sender()]; n != nil {
-		t.learn(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
-	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.room(now) {
-		if t.all == nil {
-			t.all = map[netip.Addr]*Neighbour{}
+	if n := t.neighbours[m.Sender()]; n != nil {
+		t.updateNeighbour(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
+	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.makeRoom(now) {
+		if t.neighbours == nil {
+			t.neighbours = map[netip.Addr]*Neighbour{}
 		}
-		t.all[m.Sender()] = &Neighbour{Addr: m.Sender(), MAC: m.SenderMAC(), State: Stale}
+		t.neighbours[m.Sender()] = &Neighbour{Addr: m.Sender(), MAC: m.SenderMAC(), State: Stale}
 	}
 	return forUs && m.Operation() == wire.ARPRequest
 }
 
-// learn takes a neighbour's address. An answer confirms it; anything else only says what it may be.
-func (t *Table) learn(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
+// updateNeighbour takes a neighbour's address from a message. An answer confirms it; any other
+// message makes it stale.
+func (t *Table) updateNeighbour(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
 	if n.State == Incomplete || n.State == Failed || n.MAC != m.SenderMAC() || answer {
 		if n.MAC != m.SenderMAC() {
 			t.Changes++
 		}
 		n.MAC = m.SenderMAC()
-		n.State, n.until, n.tries = Stale, 0, 0
+		n.State, n.stateUntil, n.requests = Stale, 0, 0
 		if answer {
-			n.State, n.until = Reachable, now+Time(reach)
+			n.State, n.stateUntil = Reachable, now+Time(reachableTime)
 		}
 	}
-	for _, p := range t.taken(n) {
-		do.Release(n, p)
+	for _, p := range t.takeWaiting(n) {
+		do.SendQueued(n, p)
 	}
 }
 
-// Tick does what is due, and says when it is to be called next; 0: not before something else
-// happens.
+// Tick handles all deadlines, and returns when to call it next; 0: only after another call.
 func (t *Table) Tick(now Time, do Actions) (next Time) {
-	for _, n := range t.all {
+	for _, n := range t.neighbours {
 		t.tick(n, now, do)
 	}
-	for _, n := range t.all {
-		if n.until != 0 && (next == 0 || n.until < next) {
-			next = n.until
+	for _, n := range t.neighbours {
+		if n.stateUntil != 0 && (next == 0 || n.stateUntil < next) {
+			next = n.stateUntil
 		}
 	}
 	return next
 }
 
-// All are the neighbours, in no order. The table is not to be changed meanwhile.
-func (t *Table) All() iter.Seq[*Neighbour] { return maps.Values(t.all) }
+// All returns the neighbours in no particular order. The table must not change during the
+// iteration.
+func (t *Table) All() iter.Seq[*Neighbour] { return maps.Values(t.neighbours) }
 
 // Waiting is how many packets wait for the neighbour.
-func (n *Neighbour) Waiting() int { return len(n.waiting) }
+func (n *Neighbour) Waiting() int { return len(n.waitingPackets) }
 
 var stateNames = [...]string{"incomplete", "reachable", "stale", "probing", "failed"}
 
-// String is the state's name, as people and metrics have it.
+// String returns the name of the state, as in metrics.
 func (s State) String() string { return stateNames[s] }

@@ -4,31 +4,34 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"weir/wire"
 )
 
-// log writes down what the table wants.
-type log struct{ said []string }
+// log is an Actions that records the actions.
+type log struct{ entries []string }
 
-func (l *log) Ask(target netip.Addr, at wire.MAC)  { l.add("ask %v at %v", target, at) }
-func (l *log) Release(n *Neighbour, packet []byte) { l.add("send %s to %v", packet, n.MAC) }
-func (l *log) Unreachable(a netip.Addr, p []byte)  { l.add("lost %s for %v", p, a) }
-func (l *log) add(format string, args ...any)      { l.said = append(l.said, fmt.Sprintf(format, args...)) }
-func (l *log) wants(t *testing.T, lines ...string) {
+func (l *log) SendRequest(target netip.Addr, at wire.MAC) { l.add("request %v at %v", target, at) }
+func (l *log) SendQueued(n *Neighbour, packet []byte)     { l.add("send %s to %v", packet, n.MAC) }
+func (l *log) Unreachable(a netip.Addr, p []byte)         { l.add("unreachable %[2]v: %[1]s", p, a) }
+func (l *log) add(format string, args ...any) {
+	l.entries = append(l.entries, fmt.Sprintf(format, args...))
+}
+func (l *log) expect(t *testing.T, lines ...string) {
 	t.Helper()
-	if !slices.Equal(l.said, lines) {
-		t.Errorf("wanted %q\n  want %q", l.said, lines)
+	if !slices.Equal(l.entries, lines) {
+		t.Errorf("got actions %q\n       want %q", l.entries, lines)
 	}
-	l.said = nil
+	l.entries = nil
 }
 
 var (
 	us, them     = netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	alsoUs       = netip.MustParseAddr("10.0.0.11")
-	nobody       = netip.IPv4Unspecified()
+	unspecified  = netip.IPv4Unspecified()
 	ours, theirs = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
 )
 
@@ -39,249 +42,250 @@ func message(op wire.ARPOperation, from wire.MAC, sender, target netip.Addr) wir
 	return m
 }
 
-func table() (*Table, *log) { return &Table{MAC: ours, Addrs: []netip.Addr{us, alsoUs}}, &log{} }
+func newTable() (*Table, *log) { return &Table{MAC: ours, Addrs: []netip.Addr{us, alsoUs}}, &log{} }
 
-func TestANeighbourIsAskedForAndAnswers(t *testing.T) {
-	n, l := table()
+func TestResolution(t *testing.T) {
+	n, l := newTable()
 	now := second
-	n.Wait(them, []byte("one"), now, l)
-	n.Wait(them, []byte("two"), now, l)
-	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff")
+	n.Queue(them, []byte("one"), now, l)
+	n.Queue(them, []byte("two"), now, l)
+	l.expect(t, "request 10.0.0.2 at ff:ff:ff:ff:ff:ff")
 	if n.Receive(message(wire.ARPReply, theirs, them, us), now, l) {
-		t.Error("an answer is a question")
+		t.Error("Receive reports a request for an answer")
 	}
-	l.wants(t, "send one to 02:00:00:00:00:02", "send two to 02:00:00:00:00:02")
+	l.expect(t, "send one to 02:00:00:00:00:02", "send two to 02:00:00:00:00:02")
 	if got, ok := n.Lookup(them, now); !ok || got.MAC != theirs || got.State != Reachable {
-		t.Errorf("%+v", got)
+		t.Errorf("got neighbour %+v", got)
 	}
 }
 
-func TestOneWhoDoesNotAnswerIsGivenUp(t *testing.T) {
-	n, l := table()
-	n.Wait(them, []byte("one"), second, l)
+func TestResolutionFailsAfterThreeRequests(t *testing.T) {
+	n, l := newTable()
+	n.Queue(them, []byte("one"), second, l)
 	for s := 1; s <= 4; s++ {
 		n.Tick(Time(s)*second+second, l)
 	}
-	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "lost one for 10.0.0.2")
-	n.Wait(them, []byte("two"), 5*second, l)
-	l.wants(t, "lost two for 10.0.0.2")
-	n.Wait(them, []byte("three"), 10*second, l)
-	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff")
+	l.expect(t, "request 10.0.0.2 at ff:ff:ff:ff:ff:ff", "request 10.0.0.2 at ff:ff:ff:ff:ff:ff", "request 10.0.0.2 at ff:ff:ff:ff:ff:ff", "unreachable 10.0.0.2: one")
+	n.Queue(them, []byte("two"), 5*second, l)
+	l.expect(t, "unreachable 10.0.0.2: two")
+	n.Queue(them, []byte("three"), 10*second, l)
+	l.expect(t, "request 10.0.0.2 at ff:ff:ff:ff:ff:ff")
 }
 
-func TestAStaleAddressIsUsedAndAskedAbout(t *testing.T) {
-	n, l := table()
-	n.Wait(them, []byte("one"), second, l)
+func TestStaleAddressIsUsedAndProbed(t *testing.T) {
+	n, l := newTable()
+	n.Queue(them, []byte("one"), second, l)
 	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
-	l.said = nil
+	l.entries = nil
 	n.Tick(40*second, l)
 	got, ok := n.Lookup(them, 40*second)
 	if !ok || got.State != Stale {
-		t.Fatalf("%+v %t", got, ok)
+		t.Fatalf("got neighbour %+v (%t), want a stale one", got, ok)
 	}
-	n.Used(got, 40*second)
+	n.MarkUsed(got, 40*second)
 	n.Tick(45*second, l)
-	l.wants(t, "ask 10.0.0.2 at 02:00:00:00:00:02")
+	l.expect(t, "request 10.0.0.2 at 02:00:00:00:00:02")
 	n.Receive(message(wire.ARPReply, theirs, them, us), 46*second, l)
 	n.Tick(60*second, l)
-	l.wants(t)
+	l.expect(t)
 	if got.State != Reachable || n.Changes != 1 {
-		t.Errorf("%+v, %d changes", got, n.Changes)
+		t.Errorf("got neighbour %+v and %d changes, want a reachable one and 1", got, n.Changes)
 	}
 }
 
-// One that is asked about and does not answer any more is no longer where it was.
-func TestOneWhoGoesAway(t *testing.T) {
-	n, l := table()
-	n.Wait(them, []byte("one"), second, l)
+// A neighbour that does not answer probes any more is no longer used.
+func TestNeighbourThatLeavesIsDetected(t *testing.T) {
+	n, l := newTable()
+	n.Queue(them, []byte("one"), second, l)
 	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
 	n.Tick(40*second, l)
 	got, _ := n.Lookup(them, 40*second)
-	n.Used(got, 40*second)
-	l.said = nil
+	n.MarkUsed(got, 40*second)
+	l.entries = nil
 	for s := Time(45); s <= 48; s++ {
 		n.Tick(s*second, l)
 	}
-	l.wants(t, "ask 10.0.0.2 at 02:00:00:00:00:02", "ask 10.0.0.2 at 02:00:00:00:00:02", "ask 10.0.0.2 at 02:00:00:00:00:02")
+	l.expect(t, "request 10.0.0.2 at 02:00:00:00:00:02", "request 10.0.0.2 at 02:00:00:00:00:02", "request 10.0.0.2 at 02:00:00:00:00:02")
 	if _, ok := n.Lookup(them, 48*second); ok || n.Changes != 2 {
-		t.Errorf("it is still there: %d changes", n.Changes)
+		t.Errorf("the neighbour is still known, or %d changes are counted, want 2", n.Changes)
 	}
 }
 
-// Every address of the host's is answered for. A probe (RFC 5227, section 2.1.1) is answered, but
-// who sends it is no neighbour; nor is who has our address.
-func TestWhoIsAnswered(t *testing.T) {
+// Requests for each address of the host are answered. A probe (RFC 5227, section 2.1.1) is
+// answered, but its sender is not added; nor is a host that uses our address.
+func TestWhichMessagesAreAnswered(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		op             wire.ARPOperation
-		sender, target netip.Addr
-		asked, known   bool
+		name             string
+		op               wire.ARPOperation
+		sender, target   netip.Addr
+		requested, added bool
 	}{
-		{"a question", wire.ARPRequest, them, us, true, true},
-		{"a question for the other address", wire.ARPRequest, them, alsoUs, true, true},
-		{"a question for somebody else", wire.ARPRequest, them, netip.MustParseAddr("10.0.0.9"), false, false},
-		{"an answer that nobody asked for", wire.ARPReply, them, us, false, false},
-		{"a probe", wire.ARPRequest, nobody, us, true, false},
+		{"a request", wire.ARPRequest, them, us, true, true},
+		{"a request for the other address", wire.ARPRequest, them, alsoUs, true, true},
+		{"a request for another host", wire.ARPRequest, them, netip.MustParseAddr("10.0.0.9"), false, false},
+		{"an unsolicited answer", wire.ARPReply, them, us, false, false},
+		{"a probe", wire.ARPRequest, unspecified, us, true, false},
 		{"an announcement of our address", wire.ARPRequest, us, us, false, false},
-		{"a question of who has our address", wire.ARPRequest, us, alsoUs, false, false},
+		{"a request from a host that uses our address", wire.ARPRequest, us, alsoUs, false, false},
 	} {
-		n, l := table()
-		if got := n.Receive(message(c.op, theirs, c.sender, c.target), second, l); got != c.asked {
-			t.Errorf("%s: asked for us: %t", c.name, got)
+		n, l := newTable()
+		if got := n.Receive(message(c.op, theirs, c.sender, c.target), second, l); got != c.requested {
+			t.Errorf("%s: Receive reports %t", c.name, got)
 		}
-		if got := len(n.all) > 0; got != c.known {
-			t.Errorf("%s: the sender is known: %t", c.name, got)
+		if got := len(n.neighbours) > 0; got != c.added {
+			t.Errorf("%s: the sender is added: %t", c.name, got)
 		}
 	}
 }
 
-// A question makes the asker known, and an announcement changes only those who are known.
-func TestWhatOthersSay(t *testing.T) {
-	n, l := table()
+// A request for the host adds its sender; an announcement only updates known neighbours.
+func TestOnlyRequestsAddNeighbours(t *testing.T) {
+	n, l := newTable()
 	if !n.Receive(message(wire.ARPRequest, theirs, them, us), second, l) {
-		t.Error("the question was for us")
+		t.Error("Receive does not report a request for the host")
 	}
 	if got, ok := n.Lookup(them, second); !ok || got.MAC != theirs {
-		t.Errorf("%+v %t", got, ok)
+		t.Errorf("got neighbour %+v (%t)", got, ok)
 	}
 	third := netip.MustParseAddr("10.0.0.3")
 	n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 0, 3}, third, third), second, l)
 	if _, ok := n.Lookup(third, second); ok {
-		t.Error("who announces himself to everybody is known")
+		t.Error("an announcement added a neighbour")
 	}
 	moved := wire.MAC{2, 0, 0, 0, 0, 9}
 	n.Receive(message(wire.ARPRequest, moved, them, them), second, l)
 	if got, _ := n.Lookup(them, second); got.MAC != moved || got.State != Stale {
-		t.Errorf("%+v", got)
+		t.Errorf("got neighbour %+v", got)
 	}
 	n.Receive(message(wire.ARPReply, wire.Broadcast, them, us), second, l)
 	if got, _ := n.Lookup(them, second); got.MAC != moved {
-		t.Error("a neighbour has everybody's address")
+		t.Error("a neighbour has the broadcast address")
 	}
 }
 
-// As published, 300 packets for a silent neighbour end the program.
-func TestPacketsForASilentNeighbourAreBounded(t *testing.T) {
-	n, l := table()
+// In the published stack, 300 packets for an unresolved neighbour end the program.
+func TestWaitingPacketsAreBounded(t *testing.T) {
+	n, l := newTable()
 	for range 300 {
-		n.Wait(them, []byte("x"), second, l)
+		n.Queue(them, []byte("x"), second, l)
 	}
-	if got := len(n.all[them].waiting); got != Waiting || n.Dropped != 300-Waiting {
-		t.Errorf("%d wait, %d were dropped", got, n.Dropped)
+	if got := len(n.neighbours[them].waitingPackets); got != MaxWaitingPackets || n.Dropped != 300-MaxWaitingPackets {
+		t.Errorf("%d packets wait and %d were dropped, want %d and %d", got, n.Dropped, MaxWaitingPackets, 300-MaxWaitingPackets)
 	}
 	large := make([]byte, 60_000)
 	for range 200 {
-		n.Wait(netip.AddrFrom4([4]byte{10, 2, 0, byte(len(n.all))}), large, second, l)
+		n.Queue(netip.AddrFrom4([4]byte{10, 2, 0, byte(len(n.neighbours))}), large, second, l)
 	}
-	if n.bytes > Bytes {
-		t.Errorf("%d bytes wait", n.bytes)
+	if n.waitingBytes > MaxWaitingBytes {
+		t.Errorf("%d bytes wait, want at most %d", n.waitingBytes, MaxWaitingBytes)
 	}
 	for i := range 5000 {
-		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("x"), second, l)
+		n.Queue(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("x"), second, l)
 	}
-	if len(n.all) > Most {
-		t.Errorf("%d neighbours", len(n.all))
+	if len(n.neighbours) > MaxNeighbours {
+		t.Errorf("%d neighbours, want at most %d", len(n.neighbours), MaxNeighbours)
 	}
 	asked := 0
-	for _, s := range l.said {
-		if s[:3] == "ask" {
+	for _, s := range l.entries {
+		if strings.HasPrefix(s, "request") {
 			asked++
 		}
 	}
-	if asked > burst+1 {
-		t.Errorf("%d requests at once", asked)
+	if asked > requestBurst+1 {
+		t.Errorf("%d requests at once, want at most %d", asked, requestBurst+1)
 	}
 }
 
-// Those who are there are not forgotten for many who are not, and one who comes then is found.
-func TestManyWhoAreNotThereDoNotDriveOutThoseWhoAre(t *testing.T) {
-	n, l := table()
+// Many unresolved addresses do not evict a known neighbour, and a new neighbour can still be
+// resolved.
+func TestUnresolvedAddressesDoNotEvictNeighbours(t *testing.T) {
+	n, l := newTable()
 	now := second
-	// it asked for us: its address is known, and old
+	// it requested our address: it is known and stale
 	n.Receive(message(wire.ARPRequest, theirs, them, us), now, l)
-	for i := range 5 * Most {
+	for i := range 5 * MaxNeighbours {
 		now += second / 100
-		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("to nobody"), now, l)
+		n.Queue(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("unresolved"), now, l)
 	}
-	if _, ok := n.Lookup(them, now); !ok || len(n.all) > Most {
-		t.Errorf("of %d neighbours the one that is there is known: %t", len(n.all), ok)
+	if _, ok := n.Lookup(them, now); !ok || len(n.neighbours) > MaxNeighbours {
+		t.Errorf("with %d neighbours, the known one is still known: %t", len(n.neighbours), ok)
 	}
 	late := netip.MustParseAddr("10.0.0.3")
-	n.Wait(late, []byte("to somebody"), now, l)
+	n.Queue(late, []byte("resolved!!"), now, l)
 	n.Receive(message(wire.ARPReply, theirs, late, us), now, l)
 	if got, ok := n.Lookup(late, now); !ok || got.State != Reachable {
-		t.Error("one who answers is not found")
+		t.Error("a neighbour that answers is not found")
 	}
 	waiting := 0
-	for _, x := range n.all {
+	for _, x := range n.neighbours {
 		waiting += x.Waiting()
 	}
-	if n.bytes != waiting*len("to nobody") {
-		t.Errorf("%d packets wait, and count for %d bytes", waiting, n.bytes)
+	if n.waitingBytes != waiting*len("unresolved") {
+		t.Errorf("%d packets wait, but count as %d bytes", waiting, n.waitingBytes)
 	}
 }
 
-// Neither packets from addresses that nobody has nor requests that make their senders known drive
-// out a neighbour that is in use; one that comes then is found, and known.
-func TestAFloodDoesNotDisplaceANeighbourInUse(t *testing.T) {
+// Neither packets to unused addresses nor requests that add their senders evict a neighbour in use.
+// A new neighbour can still be resolved, and added.
+func TestFloodDoesNotEvictANeighbourInUse(t *testing.T) {
 	for name, flood := range map[string]func(n *Table, a netip.Addr, now Time, l *log){
-		"packets": func(n *Table, a netip.Addr, now Time, l *log) { n.Wait(a, []byte("to nobody"), now, l) },
+		"packets": func(n *Table, a netip.Addr, now Time, l *log) { n.Queue(a, []byte("unresolved"), now, l) },
 		"requests": func(n *Table, a netip.Addr, now Time, l *log) {
 			n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 1, 1}, a, us), now, l)
 		},
 	} {
-		n, l := table()
+		n, l := newTable()
 		now := second
 		n.Receive(message(wire.ARPRequest, theirs, them, us), now, l)
 		neighbour, _ := n.Lookup(them, now)
 		asked := netip.MustParseAddr("10.0.0.4")
-		for i := range 20 * Most {
+		for i := range 20 * MaxNeighbours {
 			now += second / 1000
 			if i%1000 == 0 {
-				n.Used(neighbour, now)
+				n.MarkUsed(neighbour, now)
 			}
-			if i == 19*Most {
-				n.Wait(asked, []byte("to somebody"), now, l)
+			if i == 19*MaxNeighbours {
+				n.Queue(asked, []byte("resolved!!"), now, l)
 			}
 			flood(n, netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now, l)
-			if i == 19*Most+1 {
+			if i == 19*MaxNeighbours+1 {
 				n.Receive(message(wire.ARPReply, wire.MAC{2, 0, 0, 0, 0, 4}, asked, us), now, l)
 			}
 		}
-		if got, ok := n.Lookup(them, now); !ok || got != neighbour || len(n.all) > Most {
-			t.Errorf("a flood of %s: of %d neighbours the one in use is known: %t, want that it is", name, len(n.all), ok)
+		if got, ok := n.Lookup(them, now); !ok || got != neighbour || len(n.neighbours) > MaxNeighbours {
+			t.Errorf("a flood of %s: with %d neighbours, the one in use is known: %t, want true", name, len(n.neighbours), ok)
 		}
 		late := netip.MustParseAddr("10.0.0.3")
 		n.Receive(message(wire.ARPRequest, theirs, late, us), now, l)
 		if _, ok := n.Lookup(late, now); !ok {
-			t.Errorf("a flood of %s: one that asks for us then is not known", name)
+			t.Errorf("a flood of %s: a host that requests our address is not added", name)
 		}
 	}
 }
 
-// Answers to strangers, who claim ever more addresses, do not use up the requests: a neighbour that
-// the host dials is asked for at once, and is not displaced before it answers.
-func TestAFloodLeavesRequestsToTheHostsOwnPackets(t *testing.T) {
-	n, l := table()
+// Answers to hosts that claim ever more addresses do not use up the requests: a neighbour that the
+// host dials is requested at once, and is not evicted before it answers.
+func TestRequestsAreReservedForOwnPackets(t *testing.T) {
+	n, l := newTable()
 	now := second
 	flood := func(turn int) {
-		for i := range 2 * Most {
+		for i := range 2 * MaxNeighbours {
 			now += second / 2000
-			n.Wait(netip.AddrFrom4([4]byte{10, byte(turn), byte(i >> 8), byte(i)}), []byte("to nobody"), now, l)
+			n.Queue(netip.AddrFrom4([4]byte{10, byte(turn), byte(i >> 8), byte(i)}), []byte("unresolved"), now, l)
 		}
 	}
 	flood(1)
 	for turn := range 5 {
-		l.said = nil
-		n.WaitOwn(netip.AddrFrom4([4]byte{10, 0, 1, byte(turn)}), []byte("ours"), now, l)
-		if len(l.said) != 1 || l.said[0][:3] != "ask" {
-			t.Fatalf("behind a flood neighbour %d that the host dials gives %q, want a request at once", turn, l.said)
+		l.entries = nil
+		n.QueueOwn(netip.AddrFrom4([4]byte{10, 0, 1, byte(turn)}), []byte("ours"), now, l)
+		if len(l.entries) != 1 || !strings.HasPrefix(l.entries[0], "request") {
+			t.Fatalf("after a flood, dialing neighbour %d causes %q, want a request at once", turn, l.entries)
 		}
 	}
 	flood(2)
 	for turn := range 5 {
-		l.said = nil
+		l.entries = nil
 		n.Receive(message(wire.ARPReply, theirs, netip.AddrFrom4([4]byte{10, 0, 1, byte(turn)}), us), now, l)
-		l.wants(t, "send ours to "+theirs.String())
+		l.expect(t, "send ours to "+theirs.String())
 	}
 }

@@ -133,11 +133,11 @@ func (c *Conn) acceptable(s *Segment) bool {
 		return first == c.rcvNxt
 	case length == 0:
 		// Linux accepts one at the edge too
-		return first.In(c.rcvNxt, window) || first == c.rcvNxt.Add(window)
+		return first.InWindow(c.rcvNxt, window) || first == c.rcvNxt.Add(window)
 	case window == 0:
 		return false
 	}
-	return first.In(c.rcvNxt, window) || s.End().Add(-1).In(c.rcvNxt, window) || first.Less(c.rcvNxt) && c.rcvNxt.Add(window).Less(s.End())
+	return first.InWindow(c.rcvNxt, window) || s.End().Add(-1).InWindow(c.rcvNxt, window) || first.Less(c.rcvNxt) && c.rcvNxt.Add(window).Less(s.End())
 }
 
 // rejectUnacceptable answers a segment outside the receive window, unless it is a RST. Its

@@ -33,7 +33,7 @@ type sender struct {
 	lastSmallEnd          wire.Seq
 	writeBlocked          bool   // a Write found no room; Writable is due when there is some
 	retransmittedSegments uint64 // in segments of the wire
-	largestDelivered      int    // largest payload of a segment that the peer has received, in bytes
+	largestDelivered      int    // largest payload of a segment that the peer has received
 
 	flight
 	estimator

@@ -279,7 +279,7 @@ func (p *pinger) answer(packet []byte, stamp int64) {
 	case !a.waiting && p.Clock.Now()-a.at <= int64(p.Timeout):
 		p.fails.Add(kindTwice, 1, "ping %d was answered again", k)
 	case !a.waiting: // too late
-	case m.ID() != p.base+uint16(k%int64(p.Flows)) || m.Number() != uint16(k/int64(p.Flows)) || !bytes.Equal(m.Body()[MinSize:], p.packet[wire.ICMPHeader+MinSize:]):
+	case m.EchoID() != p.base+uint16(k%int64(p.Flows)) || m.EchoSeq() != uint16(k/int64(p.Flows)) || !bytes.Equal(m.Body()[MinSize:], p.packet[wire.ICMPHeader+MinSize:]):
 		p.fails.Add(kindBody, 1, "the answer to ping %d is not what was sent", k)
 	default:
 		p.answered(a, stamp)
