@@ -85,7 +85,7 @@ func TestInvalidAddressesAndRoutesAreRejected(t *testing.T) {
 		{"by 10.9.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.9.0.1")}}},
 		{"by 10.0.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.1")}}},
 		{"from 10.0.0.7", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.9"), Src: netip.MustParseAddr("10.0.0.7")}}},
-		{"none of IPv4", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("::/0")}}},
+		{"is not IPv4", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("::/0")}}},
 	} {
 		la, _ := link.Pair(link.PairConfig{})
 		if s, err := New(Config{Link: la, Addrs: c.addrs, Routes: c.routes}); err == nil || !strings.Contains(err.Error(), c.say) {

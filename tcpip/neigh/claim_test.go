@@ -99,7 +99,7 @@ func TestProbeDetectsAConflict(t *testing.T) {
 	}
 }
 
-// What happens to an address in use when another host uses it too (RFC 5227, section 2.4).
+// A host defends its address in use against another host (RFC 5227, section 2.4).
 func TestAddressDefense(t *testing.T) {
 	conflict := message(wire.ARPRequest, theirs, us, them)
 	const seen, lost = theirMAC + " uses 10.0.0.1 too", "give up 10.0.0.1 to " + theirMAC
