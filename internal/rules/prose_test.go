@@ -26,8 +26,8 @@ var unedited = []string{
 	"web/components/",
 	"web/internal/conn/", "internal/rules/", "ARCHITECTURE.md", "CONTRIBUTING.md",
 	"README.md", "scripts/", ".ci/",
-	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/chat/", "lab/load/http/",
-	"lab/load/internal/", "lab/load/stack/", "lab/report/", "lab/result/", "lab/stat/",
+	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/http/", "lab/load/internal/",
+	"lab/load/stack/", "lab/report/", "lab/result/", "lab/stat/",
 }
 
 // finished lists folders and files below unedited ones that the language rules hold for already.

@@ -9,63 +9,63 @@ import (
 	"weir/lab/load"
 )
 
-// The limits of a Config. They keep a slip of the finger from taking the machine.
+// The limits of a Config. They protect the machine from typing errors.
 const (
-	MaxMembers = 2000 // each expects something from each sender of its room
+	MaxMembers = 2000 // each tracks every sender of its room
 	MaxIdle    = load.MaxConnections
 	MaxRate    = 1_000_000 // messages a second
-	// bytes; a line of IRC holds 512 with all that stands before the text
+	// bytes; a line of IRC has at most 512 with everything before the text
 	MaxSize        = 400
 	MinSize        = textLeast
 	MaxReplay      = 10_000_000
 	MinTimeout     = 10 * time.Millisecond
-	MaxTimeout     = 4 * time.Minute // a time that long can still be recorded
+	MaxTimeout     = 4 * time.Minute // the longest time that can be recorded
 	DefaultTimeout = 5 * time.Second
 )
 
-// Config says what load to offer. It isn't modified.
+// Config describes the load to offer. Run does not modify it.
 type Config struct {
 	Target   string        // HOST:PORT
 	Members  int           // 1 to MaxMembers
 	Rooms    int           // 1 to Members; member i is in room i modulo Rooms
-	Senders  int           // the first so many members talk; 0 means all
-	Rate     float64       // messages a second in all, the open loop; 0 means the closed loop
-	Size     int           // bytes of text a message, MinSize to MaxSize
-	Duration time.Duration // of the measured window; 0 only when steered
-	// how long deliveries are awaited after the window, and a step of joining; 0 means
+	Senders  int           // number of members that send, the first ones; 0: all
+	Rate     float64       // messages a second in total (open loop); 0: closed loop
+	Size     int           // bytes of text per message, MinSize to MaxSize
+	Duration time.Duration // length of the measured window; 0 only if steered
+	// limit on waiting for deliveries after the window, and for a step of joining; 0:
 	// DefaultTimeout
 	Timeout time.Duration
-	Idle    int // further connections that register and join nothing
-	// instead of talking: fill a room with so many messages and have newcomers read them; 0: no
+	Idle    int // further connections that register and do not join
+	// instead of sending: fill a room with this many messages and have new members read them; 0: no
 	// replay
 	Replay int
-	Caps   []string // capabilities to ask for, each if the server has it
-	Pass   string   // sent by everybody if not empty
-	Prefix string   // of nicks and rooms; empty means "w"
-	// note for every sender what was acknowledged: echoed, or else covered by a PONG
+	Caps   []string // capabilities to request, each if the server has it
+	Pass   string   // password that every connection sends if not empty
+	Prefix string   // of nicks and rooms; empty: "w"
+	// record for every sender which messages were acknowledged: echoed, or covered by a PONG
 	Acks bool
-	// to which every thread of this process is bound; empty leaves them as they are
+	// the cores that every thread of this process is bound to; empty: unchanged
 	CPUs []int
 }
 
-type usage struct{ text string }
+type usageError struct{ text string }
 
-func (u usage) Error() string        { return "load: " + u.text }
-func (u usage) Is(target error) bool { return target == load.ErrUsage }
+func (u usageError) Error() string        { return "load: " + u.text }
+func (u usageError) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
-// no Duration. Its errors are load.ErrUsage.
+// Check returns an error that says in one sentence what is wrong with c. A steered run needs no
+// Duration. The error is a load.ErrUsage.
 func (c Config) Check(steered bool) error {
 	if err := load.CheckTarget(c.Target); err != nil {
-		return usage{strings.TrimPrefix(err.Error(), "load: ")}
+		return usageError{strings.TrimPrefix(err.Error(), "load: ")}
 	}
 	for _, why := range []string{c.checkMembers(), c.checkNumbers(), c.checkWords()} {
 		if why != "" {
-			return usage{why}
+			return usageError{why}
 		}
 	}
 	if !steered && (c.Duration < load.MinDuration || c.Duration > load.MaxDuration) {
-		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
+		return usageError{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (c Config) checkNumbers() string {
 func (c Config) checkWords() string {
 	for _, w := range append([]string{c.Pass}, c.Caps...) {
 		if strings.ContainsAny(w, " \r\n\x00") {
-			return fmt.Sprintf("%q has a blank or an end of line in it: IRC can't say that", w)
+			return fmt.Sprintf("%q contains a blank or an end of line, which IRC does not allow", w)
 		}
 	}
 	if len(c.Prefix) > 3 || strings.Trim(c.Prefix, "abcdefghijklmnopqrstuvwxyz") != "" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// heard deals with a line of the server's to member i, without its end.
-func (l *loop) heard(i int, line []byte, now int64) {
+// handleLine handles a line from the server to member i, without its end.
+func (l *loop) handleLine(i int, line []byte, now int64) {
 	if at, ok := l.find(line); ok {
 		switch {
 		case i == len(l.members)-1:
@@ -20,12 +20,12 @@ func (l *loop) heard(i int, line []byte, now int64) {
 	l.command(i, parse(line), now)
 }
 
-// delivery checks and counts a message that member i is told, whose text begins at at.
+// delivery checks and counts a message to member i whose text starts at position at.
 func (l *loop) delivery(i int, line []byte, at int, now int64) {
 	m := &l.members[i]
-	number, s, ok := l.right(i, line, at)
+	number, s, ok := l.verify(i, line, at)
 	if !ok {
-		l.fails.Add(kindWrong, 1, "%s was told %q", m.nick, line)
+		l.failures.Add(kindWrong, 1, "%s received %q", m.nick, line)
 		return
 	}
 	sender := &l.members[s]
@@ -34,28 +34,28 @@ func (l *loop) delivery(i int, line []byte, at int, now int64) {
 	case number == *next:
 	case number > *next:
 		lost := int64(number - *next)
-		l.fails.Add(kindLost, lost, "%s was told message %d of %s after %d", m.nick, number, sender.nick, int64(*next)-1)
-		l.owed -= lost
+		l.failures.Add(kindLost, lost, "%s received message %d of %s after %d", m.nick, number, sender.nick, int64(*next)-1)
+		l.outstanding -= lost
 	default:
-		l.fails.Add(kindRepeated, 1, "%s was told message %d of %s again, or late, after %d", m.nick, number, sender.nick, *next-1)
+		l.failures.Add(kindRepeated, 1, "%s received message %d of %s again, or late, after %d", m.nick, number, sender.nick, *next-1)
 		return
 	}
 	*next = number + 1
 	if s == i {
-		sender.acked = number + 1
+		sender.ackedBefore = number + 1
 	}
-	l.owed--
+	l.outstanding--
 	l.count(sender, s, number, len(line)+2, now)
 }
 
-// right says which message of which sender a line tells member i, and whether it is as it was sent,
-// up to its number.
-func (l *loop) right(i int, line []byte, at int) (number uint32, s int, ok bool) {
+// verify returns which message of which sender a line to member i contains, and whether the line up
+// to the number is as it was sent.
+func (l *loop) verify(i int, line []byte, at int) (number uint32, s int, ok bool) {
 	m := &l.members[i]
 	r := &l.rooms[m.room]
 	who, number, ok := l.read(line[at:])
 	s = int(who)
-	if !ok || s >= l.talkers || int32(s%l.Rooms) != m.room || s == i && !m.echo || number >= l.members[s].sent {
+	if !ok || s >= l.senderCount || int32(s%l.Rooms) != m.room || s == i && !m.echoesMessages || number >= l.members[s].nextNumber {
 		return number, s, false
 	}
 	if line[0] == '@' {
@@ -63,12 +63,12 @@ func (l *loop) right(i int, line []byte, at int) (number uint32, s int, ok bool)
 		line = bytes.TrimLeft(line[blank+1:], " ")
 		at = len(line) - l.size
 	}
-	source, nick := at-len(r.before), l.members[s].nick
-	ok = source > len(nick)+1 && bytes.Equal(line[source:at], r.before) && line[0] == ':' && string(line[1:1+len(nick)]) == nick && line[1+len(nick)] == '!'
+	source, nick := at-len(r.prefix), l.members[s].nick
+	ok = source > len(nick)+1 && bytes.Equal(line[source:at], r.prefix) && line[0] == ':' && string(line[1:1+len(nick)]) == nick && line[1+len(nick)] == '!'
 	return number, s, ok
 }
 
-// count counts a good delivery of so many bytes.
+// count counts a correct delivery of the given size.
 func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64) {
 	l.Done.Add(1)
 	in := l.Window.Holds(now)
@@ -77,10 +77,10 @@ func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64)
 		l.messages++
 		l.bytes += int64(bytes)
 	case now < l.Window.From.Load():
-		l.warm++
+		l.warmDeliveries++
 	}
 	if l.period > 0 {
-		if due := l.due(int64(number)*int64(l.talkers) + int64(s)); l.Window.Holds(due) {
+		if due := l.due(int64(number)*int64(l.senderCount) + int64(s)); l.Window.Holds(due) {
 			l.answered++
 			l.latency.Record(now - due)
 		}
@@ -89,14 +89,14 @@ func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64)
 	if in {
 		l.latency.Record(now - sender.sentAt)
 	}
-	if number == sender.sent-1 && sender.left > 0 {
-		if sender.left--; sender.left == 0 && !l.ended {
-			l.again = append(l.again, int32(s))
+	if number == sender.nextNumber-1 && sender.outstanding > 0 {
+		if sender.outstanding--; sender.outstanding == 0 && !l.windowOver {
+			l.readySenders = append(l.readySenders, int32(s))
 		}
 	}
 }
 
-// command deals with any other line of the server's to member i.
+// command handles any other line from the server to member i.
 func (l *loop) command(i int, p lineOf, now int64) {
 	m := &l.members[i]
 	switch command := string(p.command); command {
@@ -114,21 +114,20 @@ func (l *loop) command(i int, p lineOf, now int64) {
 		if m.state == joining && i < l.Members && strings.EqualFold(string(p.param(1)), l.rooms[m.room].name) {
 			l.enter(i)
 		}
-		l.named(i, now)
+		l.namesEnd(i, now)
 	case "BATCH":
 		l.batch(i, &p, now)
 	case "PRIVMSG":
 		if i == len(l.members)-1 {
-			return // that a server tells in its own words who joined
+			return // a server's own message about the JOIN
 		}
-		l.fails.Add(kindForeign, 1, "%s was told by %s: %q", m.nick, p.source, p.last())
+		l.failures.Add(kindForeign, 1, "%s received from %s: %q", m.nick, p.source, p.last())
 	default:
 		l.complaint(i, command, &p)
 	}
 }
 
-// complaint deals with a line that says that the server does not do as it was told, and with all
-// that says nothing to us.
+// complaint handles error replies of the server, and ignores all other lines.
 func (l *loop) complaint(i int, command string, p *lineOf) {
 	numeric := len(command) == 3 && (command[0] == '4' || command[0] == '5')
 	if !numeric && command != "ERROR" && command != "FAIL" || l.onlyLatest(i, command, p) {
@@ -140,22 +139,22 @@ func (l *loop) complaint(i int, command string, p *lineOf) {
 	}
 	text := command + " " + strings.Join(words, " ")
 	if m := &l.members[i]; m.state != present && l.Err == nil || i == len(l.members)-1 {
-		l.lose(i, kindRefused, "the server said "+text)
+		l.lose(i, kindRefused, "the server replied "+text)
 		return
 	}
-	l.fails.Add(kindRefused, 1, "%s: the server said %s", l.members[i].nick, text)
+	l.failures.Add(kindRefused, 1, "%s: the server replied %s", l.members[i].nick, text)
 }
 
-// pong deals with the answer to a PING of ours.
+// pong handles the answer to a PING of the generator.
 func (l *loop) pong(i int, token []byte, now int64) {
 	m := &l.members[i]
-	if number, found := bytes.CutPrefix(token, []byte("w")); found && i < l.talkers {
-		m.acked = max(m.acked, decimal(number))
+	if number, found := bytes.CutPrefix(token, []byte("w")); found && i < l.senderCount {
+		m.ackedBefore = max(m.ackedBefore, decimal(number))
 	}
-	l.asked(i, token, now)
+	l.handlePong(i, token, now)
 }
 
-// decimal reads a small number; rubbish is 0.
+// decimal parses a small number; invalid text is 0.
 func decimal(text []byte) (v uint32) {
 	for _, c := range text {
 		if c < '0' || c > '9' {
@@ -166,7 +165,7 @@ func decimal(text []byte) (v uint32) {
 	return v
 }
 
-// capability goes on with the negotiation of member i.
+// capability continues the capability negotiation of member i.
 func (l *loop) capability(i int, p *lineOf) {
 	m := &l.members[i]
 	switch verb := string(p.param(1)); verb {
@@ -175,7 +174,7 @@ func (l *loop) capability(i int, p *lineOf) {
 		if string(p.param(2)) == "*" && p.n > 3 {
 			return
 		}
-		want := l.wanted(i)
+		want := l.wantedCaps(i)
 		have := strings.Fields(string(m.offers))
 		for j := range have {
 			have[j], _, _ = strings.Cut(have[j], "=")
@@ -190,19 +189,19 @@ func (l *loop) capability(i int, p *lineOf) {
 	case "ACK", "NAK":
 		got := strings.Fields(string(p.last()))
 		if verb == "ACK" {
-			m.echo = m.echo || slices.Contains(got, "echo-message")
+			m.echoesMessages = m.echoesMessages || slices.Contains(got, "echo-message")
 			l.granted(i, got)
 		}
 		l.write(i, []byte("CAP END\r\n"))
 	}
 }
 
-// granted notes the capabilities that member i has.
+// granted records the capabilities of member i.
 func (l *loop) granted(i int, got []string) {
 	switch i {
 	case 0:
 		l.caps = got
 	case len(l.members) - 1:
-		l.replay.pages = slices.Contains(got, "draft/chathistory") && slices.Contains(got, "batch")
+		l.replay.inPages = slices.Contains(got, "draft/chathistory") && slices.Contains(got, "batch")
 	}
 }

@@ -14,20 +14,20 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// atOnce is how many connections are being made or on their way into their rooms at once. InspIRCd
-// lets all who wait in once a second: with fewer, a thousand would take it a minute.
-const atOnce = 64
+// maxJoining is the number of connections that are being opened or joining at once. InspIRCd
+// accepts waiting clients once a second: with a smaller number a thousand would take it a minute.
+const maxJoining = 64
 
-// joinAll brings every member into its room and registers the idle ones, some at a time.
+// joinAll joins every member to its room and registers the idle connections, some at a time.
 func (l *loop) joinAll() error {
 	all := l.Members + l.Idle
 	progress, made := l.Clock.Now(), 0
 	for begun := 0; l.joined < all; {
-		for ; begun < all && begun-l.joined < atOnce && l.Err == nil; begun++ {
+		for ; begun < all && begun-l.joined < maxJoining && l.Err == nil; begun++ {
 			l.connect(begun)
 		}
 		now := l.Clock.Now()
-		l.turnOnce(now + oneloop.Nap)
+		l.runOnce(now + oneloop.Nap)
 		if l.joined > made {
 			progress, made = now, l.joined
 		}
@@ -37,7 +37,7 @@ func (l *loop) joinAll() error {
 		case l.Err != nil:
 			return l.Err
 		case now-progress > int64(max(raw.DialTimeout, l.timeout())):
-			return fmt.Errorf(load.ServerFailed+"nobody could join for %v, after %d of %d: the server does not answer as one of IRC does", max(raw.DialTimeout, l.timeout()), l.joined, all)
+			return fmt.Errorf(load.ServerFailed+"no member could join for %v, after %d of %d: the server does not answer as an IRC server", max(raw.DialTimeout, l.timeout()), l.joined, all)
 		}
 	}
 	return nil
@@ -52,7 +52,8 @@ func (l *loop) connect(i int) {
 		return
 	}
 	m.fd, m.state = int32(fd), connecting
-	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // a TCP socket has it
+	// cannot fail on a TCP socket
+	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck
 	if err = l.server.Connect(fd); err == nil {
 		err = l.poll.Add(fd, i)
 	}
@@ -71,24 +72,24 @@ func (l *loop) notConnected(i int, err error) {
 	}
 }
 
-// completed finds out what became of an attempt to connect, and introduces member i if its
-// connection is there.
-func (l *loop) completed(i int) bool {
+// connected checks an attempt to connect, and registers member i if it succeeded. It reports
+// whether the member has a connection.
+func (l *loop) connected(i int) bool {
 	m := &l.members[i]
 	if err := oneloop.Connected(int(m.fd)); err != nil {
 		l.notConnected(i, err)
 		return false
 	}
 	m.state = registering
-	l.introduce(i)
+	l.startRegistration(i)
 	return m.fd >= 0
 }
 
-// introduce sends what registers member i.
-func (l *loop) introduce(i int) {
+// startRegistration sends the registration of member i.
+func (l *loop) startRegistration(i int) {
 	m := &l.members[i]
 	var b strings.Builder
-	if len(l.wanted(i)) > 0 {
+	if len(l.wantedCaps(i)) > 0 {
 		b.WriteString("CAP LS 302\r\n")
 	}
 	if l.Pass != "" {
@@ -98,8 +99,8 @@ func (l *loop) introduce(i int) {
 	l.write(i, []byte(b.String()))
 }
 
-// wanted is the capabilities that member i asks for.
-func (l *loop) wanted(i int) []string {
+// wantedCaps returns the capabilities that member i requests.
+func (l *loop) wantedCaps(i int) []string {
 	switch {
 	case i == len(l.members)-1:
 		return append(slices.DeleteFunc(slices.Clone(l.Caps), isHistory), historyCaps...)
@@ -109,7 +110,7 @@ func (l *loop) wanted(i int) []string {
 	return slices.Clone(l.Caps)
 }
 
-// welcome is the end of member i's registration.
+// welcome handles the end of member i's registration.
 func (l *loop) welcome(i int, now int64) {
 	m := &l.members[i]
 	switch {
@@ -125,11 +126,11 @@ func (l *loop) welcome(i int, now int64) {
 	}
 }
 
-// enter notes that member i is in its room.
+// enter records that member i is in its room.
 func (l *loop) enter(i int) {
 	m := &l.members[i]
 	m.state = present
-	l.rooms[m.room].here++
+	l.rooms[m.room].memberCount++
 	l.joined++
 	l.Alive.Add(1)
 }

@@ -6,19 +6,19 @@ import (
 	"math/bits"
 )
 
-// The text of a message: eight bytes that mark the run, eight that tell its sender, eight its
-// number, and padding. Numbers are written in base 16 with the letters a to p, so that no server
-// takes a text for anything but words, and so that eight letters are read at once.
+// The text of a message: eight bytes with the mark of the run, eight with its sender, eight with
+// its number, and padding. Numbers are in base 16 with the letters a to p, so that servers treat
+// the text as words, and so that eight letters can be decoded at once.
 const (
 	markSize  = 8
 	senderAt  = 8
 	numberAt  = 16
 	textLeast = 24
 	letters   = 0x6161616161616161 // eight times 'a'
-	spare     = 0xf0f0f0f0f0f0f0f0 // bits that no letter sets once 'a' is taken off
+	spare     = 0xf0f0f0f0f0f0f0f0 // bits that are not set by any letter after 'a' is subtracted
 )
 
-// appendLetters writes v in eight letters.
+// appendLetters appends v as eight letters.
 func appendLetters(to []byte, v uint32) []byte {
 	for shift := 28; shift >= 0; shift -= 4 {
 		to = append(to, 'a'+byte(v>>shift)&15)
@@ -26,7 +26,7 @@ func appendLetters(to []byte, v uint32) []byte {
 	return to
 }
 
-// readLetters reads what appendLetters wrote, from the first eight bytes of text.
+// readLetters decodes the first eight bytes of text, the inverse of appendLetters.
 func readLetters(text []byte) (v uint32, ok bool) {
 	x := binary.BigEndian.Uint64(text) - letters
 	if x&spare != 0 {
@@ -42,7 +42,7 @@ func makeMark(random uint64) uint64 {
 	return binary.LittleEndian.Uint64(appendLetters(nil, uint32(bits.RotateLeft64(random, 7)^random>>32)))
 }
 
-// texts writes and reads the texts of a run.
+// texts encodes and decodes the texts of a run.
 type texts struct {
 	mark    uint64
 	size    int
@@ -53,37 +53,37 @@ func newTexts(mark uint64, size int) texts {
 	return texts{mark: mark, size: size, padding: bytes.Repeat([]byte("weir "), size/5+1)[:size-textLeast]}
 }
 
-// append writes the text of a message.
+// append appends the text of a message.
 func (t *texts) append(to []byte, sender, number uint32) []byte {
 	to = binary.LittleEndian.AppendUint64(to, t.mark)
 	to = appendLetters(appendLetters(to, sender), number)
 	return append(to, t.padding...)
 }
 
-// find says whether a line, without its end, has a text of this run at its end, and where that
-// begins.
+// find reports whether a line, without its end, ends with a text of this run, and where the text
+// starts.
 func (t *texts) find(line []byte) (at int, ok bool) {
 	at = len(line) - t.size
 	return at, at >= 2 && binary.LittleEndian.Uint64(line[at:]) == t.mark
 }
 
-// read takes a text apart that find has found.
+// read decodes a text that find has found.
 func (t *texts) read(text []byte) (sender, number uint32, ok bool) {
 	sender, first := readLetters(text[senderAt:])
 	number, second := readLetters(text[numberAt:])
 	return sender, number, first && second && bytes.Equal(text[textLeast:], t.padding)
 }
 
-// lineOf is a line of IRC taken apart, without its tags: only what this program has to understand.
+// lineOf is a parsed line of IRC, as far as this program needs it.
 type lineOf struct {
-	tags    []byte // without the @, nil when there are none
-	source  []byte // without the colon, nil when there is none
+	tags    []byte // without the @, nil if there are none
+	source  []byte // without the colon, nil if there is none
 	command []byte
 	params  [15][]byte
-	n       int // of params
+	n       int // number of params
 }
 
-// parse takes a line without its end apart. All parts lie in it.
+// parse parses a line without its end. All parts are slices of it.
 func parse(line []byte) (p lineOf) {
 	if len(line) > 0 && line[0] == '@' {
 		p.tags, line = word(line[1:])
@@ -104,7 +104,7 @@ func parse(line []byte) (p lineOf) {
 	return p
 }
 
-// param is parameter i, nil when there is none.
+// param returns parameter i, nil if there is none.
 func (p *lineOf) param(i int) []byte {
 	if i >= 0 && i < p.n {
 		return p.params[i]
@@ -112,10 +112,10 @@ func (p *lineOf) param(i int) []byte {
 	return nil
 }
 
-// last is the last parameter, nil when there is none.
+// last returns the last parameter, nil if there is none.
 func (p *lineOf) last() []byte { return p.param(p.n - 1) }
 
-// tag is the value of a tag as it stands, nil when it isn't there.
+// tag returns the raw value of a tag, nil if it is missing.
 func (p *lineOf) tag(name string) []byte {
 	for rest := p.tags; len(rest) > 0; {
 		var one []byte
@@ -127,7 +127,7 @@ func (p *lineOf) tag(name string) []byte {
 	return nil
 }
 
-// word cuts the first word off a line.
+// word splits off the first word of a line.
 func word(line []byte) (first, rest []byte) {
 	first, rest, _ = bytes.Cut(line, []byte(" "))
 	return first, bytes.TrimLeft(rest, " ")

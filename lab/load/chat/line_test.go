@@ -7,22 +7,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextsComeBackAsTheyWereWritten(t *testing.T) {
+func TestTextsAreDecodedAsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ts := newTexts(makeMark(rapid.Uint64().Draw(t, "random")), rapid.IntRange(MinSize, MaxSize).Draw(t, "size"))
 		sender, number := rapid.Uint32().Draw(t, "sender"), rapid.Uint32().Draw(t, "number")
 		line := ts.append([]byte(":a!b@c PRIVMSG #r :"), sender, number)
 		at, ok := ts.find(line)
 		if !ok || at != len(line)-ts.size {
-			t.Fatalf("not found in %q", line)
+			t.Fatalf("got no text in %q", line)
 		}
 		if s, n, ok := ts.read(line[at:]); !ok || s != sender || n != number {
-			t.Fatalf("read %d, %d, %v from %q", s, n, ok, line)
+			t.Fatalf("got %d, %d, %v from %q", s, n, ok, line)
 		}
 		i := at + rapid.IntRange(senderAt, ts.size-1).Draw(t, "place")
 		line[i] ^= 0x80
 		if _, _, ok := ts.read(line[at:]); ok {
-			t.Fatalf("took %q", line)
+			t.Fatalf("got %q accepted", line)
 		}
 	})
 }
@@ -39,18 +39,18 @@ func TestParse(t *testing.T) {
 		p := parse([]byte(line))
 		got := append([]string{string(p.tags), string(p.source), string(p.command)}, texts15(&p)...)
 		if len(got) != len(want) {
-			t.Errorf("%q: %q, want %q", line, got, want)
+			t.Errorf("%q: got %q, want %q", line, got, want)
 			continue
 		}
 		for i := range got {
 			if got[i] != want[i] {
-				t.Errorf("%q: %q, want %q", line, got, want)
+				t.Errorf("%q: got %q, want %q", line, got, want)
 			}
 		}
 	}
 	p := parse([]byte("@a=1;msgid=x-9;b PRIVMSG #r :x"))
 	if string(p.tag("msgid")) != "x-9" || p.tag("c") != nil {
-		t.Errorf("tags %q and %q", p.tag("msgid"), p.tag("c"))
+		t.Errorf("got tags %q and %q", p.tag("msgid"), p.tag("c"))
 	}
 }
 
@@ -61,7 +61,7 @@ func texts15(p *lineOf) (all []string) {
 	return all
 }
 
-// Whatever comes, parts lie in the line and none is lost but blanks.
+// FuzzParse: the parts are in the line, and nothing but blanks is lost.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("@a=1 :s PRIVMSG #r :x y"))
 	f.Add([]byte(":"))
@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		p := parse(line)
 		if p.n > len(p.params) || bytes.ContainsRune(p.command, ' ') {
-			t.Fatalf("%+v", p)
+			t.Fatalf("got %+v", p)
 		}
 		p.tag("msgid")
 		p.last()

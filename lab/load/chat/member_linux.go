@@ -14,43 +14,43 @@ import (
 type memberState uint8
 
 const (
-	absent memberState = iota // no connection: not yet, or no more
+	absent memberState = iota // no connection: not yet, or lost
 	connecting
-	registering // until the end of the message of the day
-	joining     // until the end of the room's names
-	present     // where it should be
+	registering // until the end of the message of the day (376 or 422)
+	joining     // until the end of the room's names (366)
+	present     // in its room
 )
 
 // member is a connection to the server.
 type member struct {
-	fd    int32 // -1 while there is none
-	state memberState
-	echo  bool // it is told of its own messages
-	room  int32
-	nick  string
-	rest  []byte // the begin of a line that has not come whole
-	out   []byte // what the connection had no room for
+	fd             int32 // -1 without a connection
+	state          memberState
+	echoesMessages bool // it receives its own messages (echo-message)
+	room           int32
+	nick           string
+	partialLine    []byte // the start of an incomplete line
+	queuedOutput   []byte // output that the connection has not accepted
 
-	expected []uint32 // the number that comes next of each sender of its room
+	expected []uint32 // by sender of its room: the number of the next message
 
-	line   []byte // what it says: its number is at number
-	number int
-	sent   uint32 // its next message's number
-	acked  uint32 // those before are acknowledged
-	left   int32  // deliveries of its last message to come
-	sentAt int64  // ns; when that was sent
-	offers []byte // capabilities, while they come
+	line        []byte // the line that it sends; its number starts at position number
+	number      int
+	nextNumber  uint32 // number of its next message
+	ackedBefore uint32 // messages before this number are acknowledged
+	outstanding int32  // outstanding deliveries of its last message
+	sentAt      int64  // ns; when its last message was sent
+	offers      []byte // capabilities of the server, while CAP LS is read
 }
 
-// compose makes the line that sender says.
+// compose creates the line that the sender sends.
 func (m *member) compose(t *texts, sender uint32, r *room) {
 	m.line = append([]byte("PRIVMSG "+r.name), " :"...)
 	m.number = len(m.line) + numberAt
 	m.line = append(t.append(m.line, sender, 0), "\r\n"...)
 }
 
-// say sends the next message of member i, which was due at the given time.
-func (l *loop) say(i int, at, now int64) {
+// send sends the next message of member i, which was due at the given time.
+func (l *loop) send(i int, at, now int64) {
 	m := &l.members[i]
 	if l.period > 0 && l.Window.Holds(at) {
 		l.dueIn++
@@ -58,33 +58,33 @@ func (l *loop) say(i int, at, now int64) {
 	if m.state != present {
 		return
 	}
-	fan := l.rooms[m.room].here - 1
-	if m.echo {
+	fan := l.rooms[m.room].memberCount - 1
+	if m.echoesMessages {
 		fan++
 	}
-	appendLetters(m.line[:m.number], m.sent)
-	m.sent++
-	m.left, m.sentAt = fan, now
-	l.owed += int64(fan)
+	appendLetters(m.line[:m.number], m.nextNumber)
+	m.nextNumber++
+	m.outstanding, m.sentAt = fan, now
+	l.outstanding += int64(fan)
 	if l.Window.Holds(at) {
 		l.offered += int64(fan)
-		l.late(m, at, now)
+		l.recordLateness(m, at, now)
 	}
 	if l.Window.Holds(now) {
 		l.sentIn++
 	}
 	l.write(i, m.line)
-	if l.Acks && !m.echo {
-		l.write(i, fmt.Appendf(nil, "PING w%d\r\n", m.sent))
+	if l.Acks && !m.echoesMessages {
+		l.write(i, fmt.Appendf(nil, "PING w%d\r\n", m.nextNumber))
 	}
 }
 
-// late records how late this program was with a message that nothing held up.
-func (l *loop) late(m *member, at, now int64) {
+// recordLateness records the lateness of a message that was not delayed by a full connection.
+func (l *loop) recordLateness(m *member, at, now int64) {
 	if l.period == 0 {
 		return
 	}
-	if len(m.out) > 0 {
+	if len(m.queuedOutput) > 0 {
 		l.behind++
 		return
 	}
@@ -94,32 +94,32 @@ func (l *loop) late(m *member, at, now int64) {
 	l.lateness.Record(now - at)
 }
 
-// write sends text to member i's server, now or when there is room.
+// write sends text on member i's connection, or queues it until the connection is writable.
 func (l *loop) write(i int, text []byte) {
 	m := &l.members[i]
-	if len(m.out) > 0 || m.fd < 0 {
-		m.out = append(m.out, text...)
+	if len(m.queuedOutput) > 0 || m.fd < 0 {
+		m.queuedOutput = append(m.queuedOutput, text...)
 		return
 	}
 	n, errno := raw.Write(m.fd, text)
 	switch errno {
 	case 0:
-		m.out = append(m.out, text[n:]...)
+		m.queuedOutput = append(m.queuedOutput, text[n:]...)
 	case syscall.EAGAIN, syscall.EINTR:
-		m.out = append(m.out, text...)
+		m.queuedOutput = append(m.queuedOutput, text...)
 	default:
 		l.broken(i, errno)
 	}
 }
 
-// flush sends what there was no room for.
+// flush sends queued output.
 func (l *loop) flush(i int) {
 	m := &l.members[i]
-	for len(m.out) > 0 {
-		n, errno := raw.Write(m.fd, m.out)
+	for len(m.queuedOutput) > 0 {
+		n, errno := raw.Write(m.fd, m.queuedOutput)
 		switch errno {
 		case 0:
-			m.out = m.out[:copy(m.out, m.out[n:])]
+			m.queuedOutput = m.queuedOutput[:copy(m.queuedOutput, m.queuedOutput[n:])]
 		case syscall.EINTR:
 		case syscall.EAGAIN:
 			return
@@ -130,10 +130,10 @@ func (l *loop) flush(i int) {
 	}
 }
 
-// handle deals with what epoll says of member i.
+// handle handles epoll events of member i.
 func (l *loop) handle(i int, events uint32) {
 	m := &l.members[i]
-	if m.fd < 0 || m.state == connecting && !l.completed(i) {
+	if m.fd < 0 || m.state == connecting && !l.connected(i) {
 		return
 	}
 	if events&unix.EPOLLOUT != 0 {
@@ -144,7 +144,7 @@ func (l *loop) handle(i int, events uint32) {
 	}
 }
 
-// receive reads what has come for member i, to its end if the server will send nothing more.
+// receive reads the input of member i, to its end if the server has shut down the connection.
 func (l *loop) receive(i int, last bool) {
 	m := &l.members[i]
 	for fd := m.fd; fd >= 0 && m.fd == fd; {
@@ -161,43 +161,43 @@ func (l *loop) receive(i int, last bool) {
 			l.lose(i, kindClosed, "the server ended the connection")
 			return
 		}
-		l.got(i, l.buffer[:n], l.Clock.Now())
+		l.input(i, l.buffer[:n], l.Clock.Now())
 		if n < len(l.buffer) && !last {
-			return // what comes later is an event of its own
+			return // later input is a new event
 		}
 	}
 }
 
-// got takes bytes of member i apart into lines.
-func (l *loop) got(i int, in []byte, now int64) {
+// input splits the input of member i into lines.
+func (l *loop) input(i int, in []byte, now int64) {
 	m := &l.members[i]
-	if len(m.rest) > 0 {
+	if len(m.partialLine) > 0 {
 		end := bytes.IndexByte(in, '\n')
 		if end < 0 {
-			m.rest = append(m.rest, in...)
+			m.partialLine = append(m.partialLine, in...)
 			return
 		}
-		m.rest = append(m.rest, in[:end]...)
-		whole := m.rest
-		m.rest, in = m.rest[:0], in[end+1:]
-		l.heard(i, bytes.TrimSuffix(whole, []byte("\r")), now)
+		m.partialLine = append(m.partialLine, in[:end]...)
+		whole := m.partialLine
+		m.partialLine, in = m.partialLine[:0], in[end+1:]
+		l.handleLine(i, bytes.TrimSuffix(whole, []byte("\r")), now)
 	}
 	for len(in) > 0 && m.fd >= 0 {
 		end := bytes.IndexByte(in, '\n')
 		if end < 0 {
-			m.rest = append(m.rest, in...)
+			m.partialLine = append(m.partialLine, in...)
 			return
 		}
 		line := in[:end]
 		if end > 0 && line[end-1] == '\r' {
 			line = line[:end-1]
 		}
-		l.heard(i, line, now)
+		l.handleLine(i, line, now)
 		in = in[end+1:]
 	}
 }
 
-// broken deals with an error of member i's connection.
+// broken handles an error of member i's connection.
 func (l *loop) broken(i int, errno syscall.Errno) {
 	kind := kindReset
 	if errno == syscall.EPIPE {
@@ -206,7 +206,7 @@ func (l *loop) broken(i int, errno syscall.Errno) {
 	l.lose(i, kind, errno.Error())
 }
 
-// lose gives member i up: what it was to get is not waited for.
+// lose gives member i up: its outstanding deliveries are not awaited.
 func (l *loop) lose(i int, kind, why string) {
 	m := &l.members[i]
 	was := m.state
@@ -219,24 +219,24 @@ func (l *loop) lose(i int, kind, why string) {
 		l.endReplay(why)
 		return
 	}
-	l.fails.Add(kind, 1, "%s: %s", m.nick, why)
+	l.failures.Add(kind, 1, "%s: %s", m.nick, why)
 	if i >= l.Members {
 		return
 	}
-	l.rooms[m.room].here--
+	l.rooms[m.room].memberCount--
 	for s, next := range m.expected {
 		sender := &l.members[s*l.Rooms+int(m.room)]
-		if sender == m && !m.echo {
+		if sender == m && !m.echoesMessages {
 			continue
 		}
-		l.owed -= int64(sender.sent - next)
-		if sender.left > 0 && next < sender.sent {
-			if sender.left--; sender.left == 0 && l.period == 0 && !l.ended {
-				l.again = append(l.again, int32(s*l.Rooms+int(m.room)))
+		l.outstanding -= int64(sender.nextNumber - next)
+		if sender.outstanding > 0 && next < sender.nextNumber {
+			if sender.outstanding--; sender.outstanding == 0 && l.period == 0 && !l.windowOver {
+				l.readySenders = append(l.readySenders, int32(s*l.Rooms+int(m.room)))
 			}
 		}
 	}
-	if l.Alive.Add(-1) == 0 && l.Err == nil && !l.ended {
+	if l.Alive.Add(-1) == 0 && l.Err == nil && !l.windowOver {
 		l.Err = errAllLost
 	}
 }
@@ -245,7 +245,7 @@ func (l *loop) lose(i int, kind, why string) {
 func (l *loop) shut(i int) {
 	m := &l.members[i]
 	if m.fd >= 0 {
-		unix.Close(int(m.fd)) //nolint:errcheck // nothing is lost
+		unix.Close(int(m.fd)) //nolint:errcheck // no data to lose
 	}
-	m.fd, m.state, m.out, m.rest = -1, absent, m.out[:0], m.rest[:0]
+	m.fd, m.state, m.queuedOutput, m.partialLine = -1, absent, m.queuedOutput[:0], m.partialLine[:0]
 }

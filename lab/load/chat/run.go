@@ -7,8 +7,8 @@ import (
 	"weir/lab/load"
 )
 
-// Steer runs the load of c under orders of a program: see load.Conduct. The report is a Report.
-// After "measured" the deliveries that are still to come are awaited, at most Config.Timeout long.
+// Steer runs the load of c under the control of another program: see load.Conduct. The report is a
+// Report. After "measured" it waits for outstanding deliveries, at most for Config.Timeout.
 func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	return load.Conduct(ctx, in, out, func(ctx context.Context, ev load.Events) (any, error) { return Run(ctx, c, ev) })
 }

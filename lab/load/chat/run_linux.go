@@ -9,16 +9,16 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// errAllLost is the end of a run whose server ended every connection.
+// errAllLost is the error of a run whose server closed every connection.
 var errAllLost = errors.New("load: every connection was lost before the end")
 
-// Run offers the load of c to its server and reports what came of it. It returns when the measured
-// window is over and its last delivery has come or is given up, when a command says stop, or when
-// ctx is done; then with an error beside what was found until then. An error that Is load.ErrUsage
-// is c's fault. Deliveries that are missing or wrong are no error of Run: they stand in the report.
-// Whatever happens, every connection is closed and every goroutine has ended.
+// Run offers the load of c to its server and reports the outcome. It returns when the measured
+// window is over and its last delivery has arrived or timed out, when it receives a stop command,
+// or when ctx ends, in that case with an error and the report so far. An error that Is
+// load.ErrUsage is about c. Missing or wrong deliveries are not an error of Run: they are in the
+// report. In every case all connections are closed and all goroutines have ended.
 //
-// The order: connect and join, fill the room for a replay, talk and measure, wait for the last
+// The order is: connect and join, fill the room for a replay, send and measure, wait for the last
 // deliveries, close.
 func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {

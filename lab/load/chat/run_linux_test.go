@@ -11,16 +11,16 @@ import (
 	"weir/lab/load"
 )
 
-// patient is a load whose deliveries are awaited for as long as a slow machine may take.
-func patient(addr string) Config {
+// slowConfig returns a load that waits for deliveries as long as a slow machine needs.
+func slowConfig(addr string) Config {
 	return Config{Target: addr, Members: 8, Rooms: 1, Size: 60, Rate: 400, Duration: 200 * time.Millisecond, Timeout: time.Minute}
 }
 
-func TestEveryDeliveryOfAGoodServerIsCounted(t *testing.T) {
+func TestEveryDeliveryIsCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		echo   bool
 		change func(*Config)
-		fan    int64 // deliveries a message
+		fan    int64 // deliveries per message
 	}{
 		"one room":                     {false, func(*Config) {}, 7},
 		"three rooms":                  {false, func(c *Config) { c.Members, c.Rooms = 9, 3 }, 2},
@@ -32,11 +32,11 @@ func TestEveryDeliveryOfAGoodServerIsCounted(t *testing.T) {
 		"short texts":                  {false, func(c *Config) { c.Size = MinSize }, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := patient(serve(t, &rooms.Server{Echo: c.echo}))
+			config := slowConfig(serve(t, &rooms.Server{Echo: c.echo}))
 			c.change(&config)
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 {
-				t.Fatalf("%v, errors %v: %q", err, r.Errors, r.Details)
+				t.Fatalf("got error %v, errors %v: %q", err, r.Errors, r.Details)
 			}
 			if r.Offered != 80*c.fan || r.Answered != r.Offered || r.Missing != 0 || r.Messages > r.Offered || r.LatencyUS.P50 <= 0 {
 				t.Errorf("want 80 messages to %d each, got %+v", c.fan, r)
@@ -45,14 +45,14 @@ func TestEveryDeliveryOfAGoodServerIsCounted(t *testing.T) {
 	}
 }
 
-func TestTheClosedLoopGoesOnWhenAllHaveHeard(t *testing.T) {
+func TestClosedLoopContinuesAfterDeliveryToAll(t *testing.T) {
 	for name, echo := range map[string]bool{"with echoes": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
-			config := patient(serve(t, &rooms.Server{Echo: echo}))
+			config := slowConfig(serve(t, &rooms.Server{Echo: echo}))
 			config.Rate, config.Caps = 0, []string{"echo-message"}
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 || r.Messages == 0 || r.Missing != 0 || r.Offered != r.Messages || r.AchievedRatio != 1 {
-				t.Errorf("%v, %+v", err, r)
+				t.Errorf("got error %v, %+v", err, r)
 			}
 		})
 	}
@@ -64,29 +64,29 @@ func TestFaultsAreFound(t *testing.T) {
 		"hangs up": kindClosed,
 	} {
 		t.Run(fault, func(t *testing.T) {
-			config := patient(serve(t, &rooms.Server{Fault: fault}))
+			config := slowConfig(serve(t, &rooms.Server{Fault: fault}))
 			config.Timeout = 300 * time.Millisecond
 			r, err := Run(t.Context(), config, load.Events{})
 			lost := errors.Is(err, errAllLost) && kind == kindClosed
 			if err != nil && !lost || r.Errors[kind] == 0 || !strings.Contains(r.Trouble(), kind) || len(r.Details) == 0 {
-				t.Errorf("%v, want errors of the kind %s, got %v: %q", err, kind, r.Errors, r.Details)
+				t.Errorf("error %v: want errors of the kind %s, got %v: %q", err, kind, r.Errors, r.Details)
 			}
 		})
 	}
 }
 
-func TestWhatCannotBeJoinedIsSaid(t *testing.T) {
-	for fault, want := range map[string]string{"": "the server said 433", "no names": "nobody could join"} {
+func TestFailedJoinIsReported(t *testing.T) {
+	for fault, want := range map[string]string{"": "the server replied 433", "no names": "no member could join"} {
 		t.Run(fault, func(t *testing.T) {
 			addr := serve(t, &rooms.Server{Fault: fault})
-			config := patient(addr)
+			config := slowConfig(addr)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if fault == "" { // somebody is there already
+			if fault == "" { // the nick is in use
 				events := load.Events{Connected: func(int64) {
 					_, err := Run(t.Context(), config, load.Events{})
 					if err == nil || !strings.Contains(err.Error(), want) {
-						t.Errorf("ended with %v, want %q", err, want)
+						t.Errorf("got error %v, want %q", err, want)
 					}
 					cancel()
 				}}
@@ -95,7 +95,7 @@ func TestWhatCannotBeJoinedIsSaid(t *testing.T) {
 			}
 			time.AfterFunc(100*time.Millisecond, cancel)
 			if _, err := Run(ctx, config, load.Events{}); !errors.Is(err, context.Canceled) {
-				t.Errorf("ended with %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	}
@@ -110,15 +110,15 @@ func TestAcknowledgements(t *testing.T) {
 		"by pong": {&rooms.Server{}, "pong"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := patient(serve(t, c.server))
+			config := slowConfig(serve(t, c.server))
 			config.Acks, config.Caps = true, []string{"echo-message"}
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Acknowledged) != 8 {
-				t.Fatalf("%v, %+v", err, r.Acknowledged)
+				t.Fatalf("got error %v, %+v", err, r.Acknowledged)
 			}
 			for _, a := range r.Acknowledged {
 				if a.How != c.how || a.Messages == 0 || a.Messages > a.Sent || len(a.Mark) != 8 || a.How == "echo" && a.Messages != a.Sent {
-					t.Errorf("noted %+v", a)
+					t.Errorf("got %+v", a)
 				}
 			}
 		})
@@ -135,17 +135,17 @@ func TestReplay(t *testing.T) {
 		"on joining":  {&rooms.Server{Replay: true}, "on joining"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := patient(serve(t, c.server))
+			config := slowConfig(serve(t, c.server))
 			config.Members, config.Rate, config.Replay = 1, 0, 950
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 || r.History != c.how || r.Messages == 0 {
-				t.Errorf("%v, %+v", err, r)
+				t.Errorf("got error %v, %+v", err, r)
 			}
 		})
 	}
-	config := patient(serve(t, &rooms.Server{}))
+	config := slowConfig(serve(t, &rooms.Server{}))
 	config.Members, config.Rate, config.Replay = 1, 0, 950
 	if _, err := Run(t.Context(), config, load.Events{}); err == nil || !strings.Contains(err.Error(), "0 messages of a history of 950") {
-		t.Errorf("a server without history: %v", err)
+		t.Errorf("a server without history: got error %v", err)
 	}
 }

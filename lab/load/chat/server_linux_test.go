@@ -14,7 +14,7 @@ func serve(t *testing.T, s *rooms.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{}) // closed when the server is over
+	done := make(chan struct{}) // closed when the server has stopped
 	go func() {
 		defer close(done)
 		s.Serve(l)

@@ -9,7 +9,7 @@ import (
 	"weir/lab/result"
 )
 
-// WriteText writes r for a person to read.
+// WriteText writes r as text for a reader.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -18,9 +18,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	seconds := time.Duration(r.WindowNS).Seconds()
 	fmt.Fprintf(&b, "%s: %s\n", r.Target, r.title())
 	if r.Rate > 0 {
-		row("offered", "%.1f deliveries/s for %.3g s: %d, of which %d came", r.OfferedRate, seconds, r.Offered, r.Answered)
+		row("offered", "%.1f deliveries/s for %.3g s: %d, of which %d arrived", r.OfferedRate, seconds, r.Offered, r.Answered)
 		row("lateness", "%s", percentilesText(r.LatenessUS))
-		row("behind", "%d messages found their connection full", r.Behind)
+		row("behind", "%d messages waited for a full connection", r.Behind)
 	}
 	row("deliveries", "%d in %.3f s: %.1f/s of %d messages, %.2f MB/s", r.Messages, seconds, r.MessageRate, r.Sent, float64(r.Bytes)/1e6/seconds)
 	if r.History != "" {
@@ -32,7 +32,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Caps != "" {
 		row("capabilities", "%s", r.Caps)
 	}
-	row("own CPU", "%.3f of a core, waited %.3f for one; %.3f us a delivery", float64(r.CPUNS)/float64(r.WindowNS), float64(r.RunQueueNS)/float64(r.WindowNS),
+	row("own CPU", "%.3f of a core, waited %.3f for one; %.3f us per delivery", float64(r.CPUNS)/float64(r.WindowNS), float64(r.RunQueueNS)/float64(r.WindowNS),
 		float64(r.CPUNS)/1e3/float64(max(1, r.Messages)))
 	row("errors", "%s", orNone(r.Trouble()))
 	for _, d := range r.Details {
@@ -50,14 +50,14 @@ func orNone(text string) string {
 }
 
 func (r *Report) title() string {
-	what := fmt.Sprintf("%d members in %d rooms, %d of them talk", r.Members, r.Rooms, r.Senders)
+	what := fmt.Sprintf("%d members in %d rooms, %d of them send", r.Members, r.Rooms, r.Senders)
 	switch {
 	case r.History != "":
-		what = fmt.Sprintf("a history read by one newcomer after the other, %d members", r.Members)
+		what = fmt.Sprintf("a history read by one new member after the other, %d members", r.Members)
 	case r.Rate > 0:
-		what += fmt.Sprintf(", %g messages/s whatever happens", r.Rate)
+		what += fmt.Sprintf(", %g messages/s in an open loop", r.Rate)
 	default:
-		what += ", the next message when everybody has the last"
+		what += ", closed loop"
 	}
 	if r.Idle > 0 {
 		what += fmt.Sprintf(", %d idle", r.Idle)
