@@ -74,7 +74,7 @@ func TestAListenerThatFailsEndsRun(t *testing.T) {
 		raw, _ := file.SyscallConn()
 		// accept(2): EINVAL
 		raw.Control(func(fd uintptr) { syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
-		if err := r.ends(); err == nil || errors.Is(err, ErrDeadline) {
+		if err := r.endsWithin(hangLimit); err == nil || errors.Is(err, ErrDeadline) {
 			t.Errorf("Run returned %v, want why nothing can be accepted", err)
 		}
 	})
@@ -90,16 +90,16 @@ func TestAGoexitIsAPanicInEveryCall(t *testing.T) {
 				r := startService(t, w, sessions, s, Options{Loops: 1, Workers: 2})
 				const times = 4
 				for range times {
-					c := r.dial()
+					c := r.dialSoon()
 					c.Write([]byte("go"))
 					if call == "close" {
 						c.CloseWrite()
 					}
-					if n, _ := c.Read(make([]byte, 1)); n != 0 {
-						t.Error("a session that is gone has answered")
+					if n, err := c.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Fatalf("after a Goexit in %s: read %d bytes, %v, want the connection's end", call, n, err)
 					}
 					if call == "input" || call == "wake" {
-						if err := <-closed; !errors.Is(err, ErrGoexit) {
+						if err := receive(t, closed, "Close with ErrGoexit"); !errors.Is(err, ErrGoexit) {
 							t.Errorf("Close received %v, want ErrGoexit", err)
 						}
 					}

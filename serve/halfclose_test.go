@@ -45,7 +45,7 @@ func countAll(c net.Conn) {
 
 func answersAfterTheEnd(t *testing.T, r *running, _ Way) {
 	for _, n := range []int{0, 1, 100_000} {
-		c := r.dial()
+		c := r.dialSoon()
 		c.Write(make([]byte, n))
 		c.CloseWrite()
 		if got, err := io.ReadAll(c); string(got) != "sum "+strconv.Itoa(n) || err != nil {
@@ -77,10 +77,10 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 			return l
 		}}, Options{})
 		half := func() (*lasting, *net.TCPConn) {
-			c := r.dial()
+			c := r.dialSoon()
 			c.CloseWrite()
-			l := <-opened
-			<-l.ends
+			l := receive(t, opened, "the session of a connection that was half-closed")
+			receive(t, l.ends, "InputEnd after a half-close")
 			return l, c
 		}
 		stopped, c := half()
@@ -95,11 +95,11 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 		c.Close()
 		// without output, a peer that has gone looks like one that listens
 		reset.conn.Send([]byte("x"))
-		if err := <-reset.closed; err == nil || err == io.EOF || errors.Is(err, ErrStopped) {
+		if err := receive(t, reset.closed, "Close with the reset"); err == nil || err == io.EOF || errors.Is(err, ErrStopped) {
 			t.Errorf("after a reset Close received %v, want the reset", err)
 		}
 		r.stopsCleanly()
-		if err := <-stopped.closed; err != ErrStopped {
+		if err := receive(t, stopped.closed, "Close with ErrStopped"); err != ErrStopped {
 			t.Errorf("after a stop Close received %v, want ErrStopped", err)
 		}
 	})
@@ -128,7 +128,7 @@ func (*starter) Close(error) {}
 func TestGoRunsAGoroutineOfASession(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		r := startService(t, w, sessions, service{open: func(c Conn) Session { return &starter{c, make(chan struct{})} }}, Options{})
-		c := r.dial()
+		c := r.dialSoon()
 		c.Write([]byte("?"))
 		if got, err := io.ReadAll(c); string(got) != "done" || err != nil {
 			t.Errorf("got %q, %v", got, err)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 // endsIdle expects the end of a connection that never transfers bytes, and of one that stops
 // transferring.
 func endsIdle(t *testing.T, r *running, _ Way) {
-	silent, spoke := r.dial(), r.dial()
+	silent, spoke := r.dialSoon(), r.dialSoon()
 	if _, err := io.WriteString(spoke, "here"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,8 @@ func TestAPausedSessionIsEndedWhenIdle(t *testing.T) {
 			r := startService(t, w, sessions, s, Options{IdleTimeout: 20 * time.Millisecond})
 			peer := r.dial()
 			peer.Write([]byte("?"))
-			if err := <-(<-opened).closed; !errors.Is(err, ErrIdle) {
+			session := receive(t, opened, "a session that "+c.name)
+			if err := receive(t, session.closed, "Close with ErrIdle of a session that "+c.name); !errors.Is(err, ErrIdle) {
 				t.Errorf("a session that %s: Close received %v, want ErrIdle", c.name, err)
 			}
 			r.stopsCleanly()
@@ -101,18 +103,14 @@ func TestAPausedSessionIsNotifiedOfAReset(t *testing.T) {
 				r := startService(t, w, sessions, s, Options{})
 				peer := r.dial()
 				peer.Write([]byte("?"))
-				session := <-opened
-				<-session.inputs
+				session := receive(t, opened, "a session that "+c.name)
+				receive(t, session.inputs, "the input of a session that "+c.name)
 				io.WriteString(peer, unread)
 				peer.SetLinger(0)
 				peer.Close()
-				select {
-				case err := <-session.closed:
-					if err == nil || err == io.EOF || err == ErrStopped {
-						t.Errorf("a session that %s: Close received %v, want the reset", c.name, err)
-					}
-				case <-time.After(20 * time.Second):
-					t.Errorf("a session that %s, input %q unread: Close was not called after the reset", c.name, unread)
+				err := receive(t, session.closed, fmt.Sprintf("Close with the reset, of a session that %s, input %q unread", c.name, unread))
+				if err == nil || err == io.EOF || err == ErrStopped {
+					t.Errorf("a session that %s: Close received %v, want the reset", c.name, err)
 				}
 				r.stopsCleanly()
 			}

@@ -263,8 +263,9 @@ type running struct {
 	t     testing.TB
 	addr  string
 	meter *Meter
-	ends  func() error // waits for the end of Run and returns its result
 	stop  func() error // stops Run and returns its result; may be called again
+	// waits so long at most for the end of Run and returns its result
+	endsWithin func(limit time.Duration) error
 }
 
 // startService runs s until the test ends.
@@ -302,13 +303,14 @@ func startServiceOver(t testing.TB, l net.Listener, w Way, f form, s service, o 
 	r := &running{t: t, addr: l.Addr().String(), meter: o.Meter}
 	r.stop = func() error {
 		cancel()
-		return r.ends()
+		return r.endsWithin(60 * time.Second)
 	}
-	r.ends = func() error {
+	r.endsWithin = func(limit time.Duration) error {
+		t.Helper()
 		select {
 		case <-ended:
-		case <-time.After(60 * time.Second):
-			t.Fatal("Run does not return")
+		case <-time.After(limit):
+			t.Fatalf("Run has not returned within %v, want its result", limit)
 		}
 		return result
 	}
@@ -326,6 +328,32 @@ func (r *running) dial() *net.TCPConn {
 	c.SetDeadline(time.Now().Add(60 * time.Second))
 	r.t.Cleanup(func() { c.Close() })
 	return c.(*net.TCPConn)
+}
+
+// dialSoon connects as dial does, for a test whose answers all come at once: its reads and writes
+// fail after hangLimit.
+func (r *running) dialSoon() *net.TCPConn {
+	r.t.Helper()
+	c := r.dial()
+	c.SetDeadline(time.Now().Add(hangLimit))
+	return c
+}
+
+// hangLimit is how long a test waits for what should come at once before it reports that it did
+// not.
+const hangLimit = 10 * time.Second
+
+// receive returns the next value of a channel. It ends the test when none comes within hangLimit;
+// want says what the value is.
+func receive[T any](t testing.TB, from <-chan T, want string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(hangLimit):
+		t.Fatalf("got nothing within %v, want %s", hangLimit, want)
+		panic("not reached")
+	}
 }
 
 // eventually waits until cond holds.
