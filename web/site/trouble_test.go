@@ -21,15 +21,17 @@ import (
 // trouble waits for an event "trouble" with a text.
 func (l *lived) trouble(t *testing.T, says string) {
 	t.Helper()
+	var seen []Event
+	deadline := time.After(webtest.WaitTimeout)
 	for {
 		select {
 		case e := <-l.events:
 			if e.Type == "trouble" && strings.Contains(e.Text, says) {
 				return
 			}
-			t.Logf("%+v", e)
-		case <-time.After(webtest.WaitTimeout):
-			t.Fatalf("no event %q was reported", says)
+			seen = append(seen, e)
+		case <-deadline:
+			t.Fatalf("got the events %+v within %v, want trouble with %q", seen, webtest.WaitTimeout, says)
 		}
 	}
 }

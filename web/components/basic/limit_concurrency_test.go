@@ -90,24 +90,32 @@ func TestOneClientTakesHalfOfTheConcurrency(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	ask := func(from string) int {
-		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr = from
-		h.ServeHTTP(w, r)
-		return w.Code
+	ask := func(from string) <-chan int { // the status, one value
+		status := make(chan int, 1)
+		go func() {
+			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = from
+			h.ServeHTTP(w, r)
+			status <- w.Code
+		}()
+		return status
 	}
-	ended := make(chan int, 2) // from those that are let in to the test, one each
-	go func() { ended <- ask("192.0.2.1:1") }()
-	<-entered
-	if got := ask("192.0.2.1:2"); got != 503 {
-		t.Errorf("a second of the same client: got %d, want 503", got)
+	first := ask("192.0.2.1:1")
+	webtest.Receive(t, entered, "the first request in the handler")
+	select {
+	case got := <-ask("192.0.2.1:2"):
+		if got != 503 {
+			t.Errorf("second request of the same client: got %d, want 503", got)
+		}
+	case <-entered:
+		t.Error("second request of the same client: got it in the handler, want 503")
 	}
-	go func() { ended <- ask("192.0.2.2:1") }()
-	<-entered
+	other := ask("192.0.2.2:1")
+	webtest.Receive(t, entered, "the request of another client in the handler")
 	close(leave)
-	for range 2 {
-		if got := <-ended; got != 200 {
-			t.Errorf("who was let in: got %d, want 200", got)
+	for _, status := range []<-chan int{first, other} {
+		if got := webtest.Receive(t, status, "the answer to an admitted request"); got != 200 {
+			t.Errorf("admitted request: got %d, want 200", got)
 		}
 	}
 }
