@@ -12,7 +12,7 @@ import (
 // requirement is a row of rfc.md.
 type requirement struct{ number, what, where, test string }
 
-// requirements are the rows of all its tables, without their heads.
+// requirements returns the rows of all tables in rfc.md, without their heads.
 func requirements(t *testing.T) (all []requirement) {
 	t.Helper()
 	text, err := os.ReadFile("rfc.md")
@@ -28,20 +28,20 @@ func requirements(t *testing.T) (all []requirement) {
 			continue
 		}
 		if len(cells) != 4 {
-			t.Errorf("a row of %d cells: %s", len(cells), line)
+			t.Errorf("got a row of %d cells, want 4: %s", len(cells), line)
 			continue
 		}
 		all = append(all, requirement{cells[0], cells[1], strings.TrimSpace(cells[2]), cells[3]})
 	}
 	if len(all) < 100 {
-		t.Fatalf("%d rows", len(all))
+		t.Fatalf("got %d rows, want at least 100", len(all))
 	}
 	return all
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// names are what stands in backticks.
+// names returns the text in backticks of a cell.
 func names(cell string) (all []string) {
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		all = append(all, m[1])
@@ -49,13 +49,13 @@ func names(cell string) (all []string) {
 	return all
 }
 
-// TestEveryRequirementNamesWhatThereIs holds files, tests and conversations that rfc.md names
-// against the tree. A row that names no test says that there is none, or a gap.
+// The files, tests and scripts that rfc.md names exist. A row without a test says so, or names a
+// gap.
 func TestEveryRequirementNamesWhatThereIs(t *testing.T) {
 	for _, r := range requirements(t) {
 		for _, file := range names(r.where) {
 			if !exists("../tcpip/"+file) && !exists("../"+file) {
-				t.Errorf("%s: there is no file %s", r.number, file)
+				t.Errorf("%s: no file %s in tcpip or the root", r.number, file)
 			}
 		}
 		gap := strings.Contains(r.test, "**Gap**")
@@ -79,12 +79,13 @@ func exists(file string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// shows says whether there is a test: "tcp.TestReno", or a conversation, "close.txt: both at once".
+// shows reports an error unless a test exists: "tcp.TestReno", or a script, "close.txt:
+// simultaneous close".
 func shows(name string) error {
 	if file, title, ok := strings.Cut(name, ".txt: "); ok {
 		text, err := os.ReadFile("../tcpip/tcp/testdata/" + file + ".txt")
 		if err == nil && !strings.Contains(string(text), "\n== "+title+"\n") {
-			err = fmt.Errorf("%s.txt has no conversation %q", file, title)
+			err = fmt.Errorf("%s.txt has no script %q", file, title)
 		}
 		return err
 	}
@@ -103,19 +104,18 @@ func shows(name string) error {
 	return fmt.Errorf("%s has no test %s", dir, test)
 }
 
-// TestEveryNumberOfRFC9293IsThere looks for all requirements that the RFC has numbered (its
-// appendix B).
+// rfc.md has each requirement that RFC 9293 numbers in its appendix B, once.
 func TestEveryNumberOfRFC9293IsThere(t *testing.T) {
-	said := map[string]int{}
+	rows := map[string]int{}
 	for _, r := range requirements(t) {
 		for _, n := range strings.Split(r.number, ", ") {
-			said[n]++
+			rows[n]++
 		}
 	}
 	for kind, most := range map[string]int{"MUST": 69, "SHLD": 31, "MAY": 18, "REC": 1} {
 		for n := 1; n <= most; n++ {
-			if number := fmt.Sprintf("%s-%d", kind, n); said[number] != 1 {
-				t.Errorf("%s is there %d times", number, said[number])
+			if number := fmt.Sprintf("%s-%d", kind, n); rows[number] != 1 {
+				t.Errorf("rfc.md has %s %d times, want once", number, rows[number])
 			}
 		}
 	}

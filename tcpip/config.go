@@ -21,7 +21,7 @@ type Config struct {
 	// routes beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
 	Routes []ip.Route
 	// settings of every connection. MSS and Superframe are derived from the link. Keep-alive
-	// defaults to that of package net (15 s, 15 s, 9); a negative KeepIdle turns it off
+	// defaults to that of package net (15 s, 15 s, 9); a negative KeepAliveIdle turns it off
 	TCP tcp.Config
 	Run Run // how received packets pass through the layers. Default RunChain
 
