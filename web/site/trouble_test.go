@@ -140,7 +140,7 @@ func TestInvalidUsersFileReachesTheOperator(t *testing.T) {
 		l.status(t, "/", "Authorization", "Basic YW5uOnNlc2FtZQ==")
 		return len(l.events) > 0
 	})
-	l.trouble(t, "no bcrypt hash")
+	l.trouble(t, "not a bcrypt hash")
 }
 
 func TestBlockedReportDoesNotBlockRequests(t *testing.T) {

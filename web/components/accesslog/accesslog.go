@@ -1,24 +1,22 @@
-// Package accesslog has a component that writes a line about each exchange when it is over, however
-// it ended.
+// Package accesslog has a component that logs a line for each exchange when it is over, whatever
+// its outcome.
 //
-// The formats are Common and Combined, as Apache httpd and what reads its logs know them, and JSON
-// with more in it. Whatever a client sends, a line stays one line, and of printable characters: in
-// Common and Combined all but printable ASCII is written as \xhh, in JSON as \uhhhh; each field
-// ends after 8 KiB.
+// The formats are Apache's Common and Combined, and JSON with more fields. No input of a client can
+// break a line: in Common and Combined every byte that is not printable ASCII is written as \xhh,
+// in JSON every such character as \uhhhh. Fields are truncated at 8 KiB.
 //
-// Lines wait in memory for a writer, which is the log's own goroutine: an exchange never waits for
-// the disk. When it is so slow that more than Config.Buffer waits, lines are dropped and counted:
-// see [Log.Dropped].
+// Lines are buffered for the log's own goroutine, so an exchange never waits for the disk. When
+// more than Config.Buffer bytes wait, lines are dropped and counted: see [Log.Dropped].
 //
-// Stand first: the duration counts from here, and the log then also hears of exchanges that are
-// lost behind it. On a signal that says that the file was renamed, have [Log.Reopen] called.
+// Put the component first: the duration counts from there, and the log then includes exchanges that
+// fail in later components. After a log rotation, call [Log.Reopen].
 //
 // # Limitations
 //
-// A client is named by its address as the connection has it, not by what it says of itself in
-// X-Forwarded-For. Targets and referrers are written whole, with what secrets people put into them.
-// Bytes are those of the body, before TLS; what passes on a connection that was taken over is not
-// counted. A line that waits when the process is killed is lost.
+// The client's address is that of the connection, unless the server trusts the proxy. Targets and
+// referrers are logged completely, with any secrets in them. Bytes are those of the body, before
+// TLS; bytes on a hijacked connection are not counted. Buffered lines are lost when the process is
+// killed.
 package accesslog
 
 import (
@@ -34,27 +32,28 @@ import (
 	"weir/web"
 )
 
-// Config says what is written where.
+// Config configures a Log.
 type Config struct {
-	// File is appended to; it is made where it is not there. Either File or Writer must be given.
+	// File is appended to, and created if it does not exist. Either File or Writer must be set.
 	File string `hcl:"file,optional"`
 	// Format is "common", "combined" or "json". Empty: combined.
 	Format string `hcl:"format,optional"`
-	// Buffer is how many bytes of lines may wait for the disk, at least 4096. 0: 1 MiB.
+	// Buffer is the size of the buffer for lines that wait for the disk, in bytes, at least 4096.
+	// 0: 1 MiB.
 	Buffer int `hcl:"buffer,optional"`
-	// Flush is how long a line waits for others that are written with it, such as "100ms", at most
+	// Flush is how long a line waits for others to be written with it, such as "100ms", at most
 	// "1m". Empty: "1s".
 	Flush string `hcl:"flush,optional"`
-	// Writer is written to in place of a file, whole lines at a time, by one goroutine at a time.
+	// Writer is written to instead of a file, whole lines at a time, by one goroutine at a time.
 	Writer io.Writer
 	// OnError is called with an error for lines that could not be written, or for which the buffer
 	// had no room. It must not call the log's methods. Nil: such errors are dropped.
 	OnError func(error)
 }
 
-// New opens a log. Who calls New calls Close.
+// New opens a log. The caller must call Close.
 func New(cfg Config) (*Log, error) {
-	l, err := prepare(cfg)
+	l, err := newUnopened(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -64,29 +63,29 @@ func New(cfg Config) (*Log, error) {
 		}
 		l.w = l.file
 	}
-	go l.write() // ends when Close says so
+	go l.write() // ends by Close
 	return l, nil
 }
 
-// Check is [New] for who only looks: the file is neither made nor written to, but what would stop
-// New is an error. The log drops what it is given.
+// Check is [New] without side effects: it neither creates nor writes the file, but returns an error
+// if New would fail. The returned log drops all lines.
 func Check(cfg Config) (*Log, error) {
-	l, err := prepare(cfg)
+	l, err := newUnopened(cfg)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.File != "" {
-		if err := writable(cfg.File); err != nil {
+		if err := checkWritable(cfg.File); err != nil {
 			return nil, err
 		}
 	}
 	l.name, l.w = "", io.Discard
-	go l.write() // ends when Close says so
+	go l.write() // ends by Close
 	return l, nil
 }
 
-// prepare is a log that does not write yet.
-func prepare(cfg Config) (*Log, error) {
+// newUnopened returns a log whose file and goroutine are still missing.
+func newUnopened(cfg Config) (*Log, error) {
 	format, ok := formats[cmp.Or(cfg.Format, "combined")]
 	if !ok {
 		return nil, fmt.Errorf("accesslog: format is %q: choose common, combined or json", cfg.Format)
@@ -95,14 +94,14 @@ func prepare(cfg Config) (*Log, error) {
 	if err != nil || flush < 0 || flush > time.Minute {
 		return nil, fmt.Errorf("accesslog: flush is %q: write a time up to 1m, such as 1s", cfg.Flush)
 	}
-	room := cmp.Or(cfg.Buffer, 1<<20)
-	if room < 4096 {
-		return nil, fmt.Errorf("accesslog: buffer is %d bytes: give at least 4096", cfg.Buffer)
+	bufferSize := cmp.Or(cfg.Buffer, 1<<20)
+	if bufferSize < 4096 {
+		return nil, fmt.Errorf("accesslog: buffer is %d bytes: it must be at least 4096", cfg.Buffer)
 	}
 	if (cfg.File == "") == (cfg.Writer == nil) {
-		return nil, errors.New("accesslog: file is not set: name the file to write to (or a Writer, but not both)")
+		return nil, errors.New("accesslog: file is not set: name the file to write to (or set a Writer, but not both)")
 	}
-	return newLog(cfg, format, room, flush), nil
+	return newLog(cfg, format, bufferSize, flush), nil
 }
 
 func open(name string) (*os.File, error) {
@@ -118,14 +117,14 @@ func (l *Log) Traits() web.Traits { return web.Traits{Name: "accesslog"} }
 
 // Handle implements [web.Component].
 func (l *Log) Handle(c *web.Conn) {
-	came := time.Now()
-	c.After(func(c *web.Conn) { l.note(c, came) })
+	startedAt := time.Now()
+	c.After(func(c *web.Conn) { l.record(c, startedAt) })
 }
 
-// note writes down an exchange that is over.
-func (l *Log) note(c *web.Conn, came time.Time) {
+// record logs an exchange that is over.
+func (l *Log) record(c *web.Conn, startedAt time.Time) {
 	e := entry{
-		came: came, took: time.Since(came), client: c.RemoteAddr(), user: c.StringValue(web.User),
+		startedAt: startedAt, duration: time.Since(startedAt), client: c.RemoteAddr(), user: c.StringValue(web.User),
 		method: c.Method(), host: c.Host(), target: c.Target(), proto: c.Proto(),
 		status: c.Status(), bytes: c.Sent(),
 		referer: c.RequestHeader("Referer"), agent: c.RequestHeader("User-Agent"),

@@ -79,7 +79,7 @@ func TestLines(t *testing.T) {
 		{"combined", "combined", named(text("hello")), "GET", when + `"GET /a\?b=c HTTP/1\.1" 200 5 "http://example\.org/" "curl \\"8\\""\n`},
 		{"combined is what there is without a word", "", text("hello"), "GET", when + `"GET .*" 200 5 "http://example\.org/" "curl \\"8\\""\n`},
 		{"no body", "common", text("hello"), "HEAD", when + `"HEAD /a\?b=c HTTP/1\.1" 200 -\n`},
-		{"nobody answers", "common", web.Pipe(func(*web.Conn) {}), "GET", when + `"GET .*" 404 14\n`},
+		{"no answer", "common", web.Pipe(func(*web.Conn) {}), "GET", when + `"GET .*" 404 14\n`},
 		{"an exchange that is lost", "common", panics, "GET", when + `"GET .*" 500 26\n`},
 	} {
 		t.Run(c.about, func(t *testing.T) {
@@ -211,7 +211,7 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func TestASlowDiskHoldsUpNobody(t *testing.T) {
+func TestSlowDiskDoesNotBlockExchanges(t *testing.T) {
 	disk := &slow{letGo: make(chan struct{}), writing: make(chan struct{}, 1)}
 	l, err := New(Config{Writer: disk, Flush: "0s", Buffer: 4096})
 	if err != nil {
@@ -239,9 +239,9 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-func TestLinesThatCannotBeWrittenAreToldOf(t *testing.T) {
-	var told []string
-	l, err := New(Config{Writer: full{}, Flush: "1m", OnError: func(err error) { told = append(told, err.Error()) }})
+func TestFailedWritesAreReported(t *testing.T) {
+	var reported []string
+	l, err := New(Config{Writer: full{}, Flush: "1m", OnError: func(err error) { reported = append(reported, err.Error()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,8 +250,8 @@ func TestLinesThatCannotBeWrittenAreToldOf(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(told) != "[accesslog: 2 lines are lost: no space left]" || l.Dropped() != 2 {
-		t.Errorf("got %v, %d dropped", told, l.Dropped())
+	if fmt.Sprint(reported) != "[accesslog: 2 lines are lost: no space left]" || l.Dropped() != 2 {
+		t.Errorf("got %v, %d dropped", reported, l.Dropped())
 	}
 }
 

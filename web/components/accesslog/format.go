@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// entry is what is known of an exchange that is over.
+// entry is the data of an exchange that is over.
 type entry struct {
-	came                        time.Time
-	took                        time.Duration
+	startedAt                   time.Time
+	duration                    time.Duration
 	client, user                string
 	method, host, target, proto string
 	status                      int
@@ -20,27 +20,27 @@ type entry struct {
 	err                         error
 }
 
-// maxField is after how many bytes a field is cut off.
+// maxField is the length at which fields are truncated, in bytes.
 const maxField = 8 << 10
 
 var formats = map[string]func([]byte, *entry) []byte{
-	"common":   func(b []byte, e *entry) []byte { return append(common(b, e), '\n') },
-	"combined": combined,
-	"json":     inJSON,
+	"common":   func(b []byte, e *entry) []byte { return append(appendCommon(b, e), '\n') },
+	"combined": appendCombined,
+	"json":     appendJSON,
 }
 
-// common is Apache's format "%h %l %u %t \"%r\" %>s %b".
-func common(b []byte, e *entry) []byte {
-	b = word(b, e.client)
+// appendCommon appends Apache's format "%h %l %u %t \"%r\" %>s %b".
+func appendCommon(b []byte, e *entry) []byte {
+	b = appendWord(b, e.client)
 	b = append(b, " - "...)
-	b = word(b, e.user)
-	b = e.came.AppendFormat(b, " [02/Jan/2006:15:04:05 -0700] ")
+	b = appendWord(b, e.user)
+	b = e.startedAt.AppendFormat(b, " [02/Jan/2006:15:04:05 -0700] ")
 	b = append(b, '"')
-	b = escaped(b, e.method, false)
+	b = appendEscaped(b, e.method, false)
 	b = append(b, ' ')
-	b = escaped(b, e.target, false)
+	b = appendEscaped(b, e.target, false)
 	b = append(b, ' ')
-	b = escaped(b, e.proto, false)
+	b = appendEscaped(b, e.proto, false)
 	b = append(b, `" `...)
 	b = strconv.AppendInt(b, int64(e.status), 10)
 	if e.bytes == 0 {
@@ -49,32 +49,32 @@ func common(b []byte, e *entry) []byte {
 	return strconv.AppendInt(append(b, ' '), e.bytes, 10)
 }
 
-// combined is common with the referrer and the client's program.
-func combined(b []byte, e *entry) []byte {
-	b = common(b, e)
+// appendCombined appends the common format with the referrer and the user agent.
+func appendCombined(b []byte, e *entry) []byte {
+	b = appendCommon(b, e)
 	for _, s := range [...]string{e.referer, e.agent} {
 		b = append(b, ` "`...)
 		if s == "" {
 			s = "-"
 		}
-		b = append(escaped(b, s, false), '"')
+		b = append(appendEscaped(b, s, false), '"')
 	}
 	return append(b, '\n')
 }
 
-// word is a field that is not quoted: it has no space.
-func word(b []byte, s string) []byte {
+// appendWord appends a field without quotes, so spaces are escaped.
+func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, '-')
 	}
-	return escaped(b, s, true)
+	return appendEscaped(b, s, true)
 }
 
 const hex = "0123456789abcdef"
 
-// escaped appends a field in which quotes and backslashes have a backslash before them, and all but
-// printable ASCII is \xhh.
-func escaped(b []byte, s string, word bool) []byte {
+// appendEscaped appends a field: quotes and backslashes with a backslash before them, and every
+// byte that is not printable ASCII as \xhh.
+func appendEscaped(b []byte, s string, word bool) []byte {
 	for i := range min(len(s), maxField) {
 		switch ch := s[i]; {
 		case ch == '"' || ch == '\\':
@@ -88,9 +88,9 @@ func escaped(b []byte, s string, word bool) []byte {
 	return b
 }
 
-// inJSON is a line of JSON. What is not known is left out.
-func inJSON(b []byte, e *entry) []byte {
-	b = e.came.UTC().AppendFormat(append(b, `{"time":"`...), "2006-01-02T15:04:05.000000Z")
+// appendJSON appends a line of JSON without fields that are not known.
+func appendJSON(b []byte, e *entry) []byte {
+	b = e.startedAt.UTC().AppendFormat(append(b, `{"time":"`...), "2006-01-02T15:04:05.000000Z")
 	b = append(b, '"')
 	why := ""
 	if e.err != nil {
@@ -102,22 +102,22 @@ func inJSON(b []byte, e *entry) []byte {
 	} {
 		if f.value != "" {
 			b = append(append(append(b, `,"`...), f.name...), `":`...)
-			b = quoted(b, f.value)
+			b = appendJSONString(b, f.value)
 		}
 	}
 	for _, f := range [...]struct {
 		name  string
 		value int64
-	}{{"status", int64(e.status)}, {"bytes", e.bytes}, {"duration_us", e.took.Microseconds()}} {
+	}{{"status", int64(e.status)}, {"bytes", e.bytes}, {"duration_us", e.duration.Microseconds()}} {
 		b = append(append(append(b, `,"`...), f.name...), `":`...)
 		b = strconv.AppendInt(b, f.value, 10)
 	}
 	return append(b, "}\n"...)
 }
 
-// quoted appends a JSON string (RFC 8259 section 7) in which all that is not printable is \uhhhh,
-// and what is no UTF-8 is U+FFFD.
-func quoted(b []byte, s string) []byte {
+// appendJSONString appends a JSON string (RFC 8259, section 7). Characters that are not printable
+// become \uhhhh, and bytes that are not UTF-8 become U+FFFD.
+func appendJSONString(b []byte, s string) []byte {
 	if len(s) > maxField {
 		s = s[:maxField]
 	}
@@ -130,15 +130,15 @@ func quoted(b []byte, s string) []byte {
 			b = utf8.AppendRune(b, r)
 		case r > 0xffff:
 			r -= 0x10000
-			b = unit(unit(b, 0xd800|r>>10), 0xdc00|r&0x3ff)
+			b = appendUTF16Escape(appendUTF16Escape(b, 0xd800|r>>10), 0xdc00|r&0x3ff)
 		default:
-			b = unit(b, r)
+			b = appendUTF16Escape(b, r)
 		}
 	}
 	return append(b, '"')
 }
 
-// unit appends a code unit of UTF-16 as \uhhhh.
-func unit(b []byte, u rune) []byte {
+// appendUTF16Escape appends a UTF-16 code unit as \uhhhh.
+func appendUTF16Escape(b []byte, u rune) []byte {
 	return append(b, '\\', 'u', hex[u>>12&15], hex[u>>8&15], hex[u>>4&15], hex[u&15])
 }

@@ -38,12 +38,12 @@ func FuzzLines(f *testing.F) {
 		if len(target)+len(user)+len(agent)+len(why) > maxField {
 			return
 		}
-		e := &entry{came: time.Unix(0, 0).UTC(), client: "::1", user: user, method: "GET", target: target, proto: "HTTP/1.1", status: 200, referer: "r", agent: agent, err: errors.New(why)}
-		line := combined(nil, e)
+		e := &entry{startedAt: time.Unix(0, 0).UTC(), client: "::1", user: user, method: "GET", target: target, proto: "HTTP/1.1", status: 200, referer: "r", agent: agent, err: errors.New(why)}
+		line := appendCombined(nil, e)
 		oneLine(t, line, func(r rune) bool { return r >= ' ' && r <= '~' })
 		checkCombined(t, string(line), e)
 
-		line = inJSON(nil, e)
+		line = appendJSON(nil, e)
 		oneLine(t, line, strconv.IsPrint)
 		var got struct{ Target, User, Agent, Error string }
 		if err := json.Unmarshal(line, &got); err != nil {
@@ -100,7 +100,7 @@ func TestLongFieldsAreCut(t *testing.T) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	e := &entry{came: time.Now(), client: "127.0.0.1", method: "GET", target: "/index.html", proto: "HTTP/1.1", status: 200, bytes: 4096, agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", host: "example.org"}
+	e := &entry{startedAt: time.Now(), client: "127.0.0.1", method: "GET", target: "/index.html", proto: "HTTP/1.1", status: 200, bytes: 4096, agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", host: "example.org"}
 	for name, format := range formats {
 		b.Run(name, func(b *testing.B) {
 			var space [512]byte

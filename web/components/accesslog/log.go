@@ -9,68 +9,69 @@ import (
 	"time"
 )
 
-// batch is how many bytes of lines are written without waiting for more.
-const batch = 32 << 10
+// batchSize is the number of buffered bytes that are written without waiting for more.
+const batchSize = 32 << 10
 
-// Log is a log that is open. Its methods may be called from any goroutine.
+// Log is an open log. Its methods are safe for concurrent use.
 type Log struct {
-	format  func([]byte, *entry) []byte // immutable, as is what follows up to room
-	name    string                      // of the file, "" when it is a writer
-	failed  func(error)
-	flush   time.Duration
-	room    int
-	dropped atomic.Uint64
+	format     func([]byte, *entry) []byte // immutable, like the fields up to bufferSize
+	name       string                      // of the file; "": a Writer
+	onError    func(error)
+	flush      time.Duration
+	bufferSize int
+	dropped    atomic.Uint64
 
-	// from who adds the first line that waits -> to the writer; capacity 1, never closed
-	some chan struct{}
-	// from who adds a line that makes a batch -> to the writer; capacity 1, never closed
-	many  chan struct{}
-	stop  chan struct{} // closed by Close
-	ended chan struct{} // closed by the writer
-	once  sync.Once     // of Close
+	// Sent when the first line is buffered, received by the writing goroutine. Capacity 1, never
+	// closed.
+	hasLines chan struct{}
+	// Sent when a batch is buffered, received by the writing goroutine. Capacity 1, never closed.
+	hasBatch chan struct{}
+	stop     chan struct{} // closed by Close
+	ended    chan struct{} // closed by the writing goroutine
+	once     sync.Once     // for Close
 
-	out   sync.Mutex // guards w, file and spare; taken before mu
-	w     io.Writer
-	file  *os.File // the same as w, nil when it is somebody else's
-	spare []byte   // what was written before and can be filled again
+	writeMu sync.Mutex // guards w, file and spare; locked before mu
+	w       io.Writer
+	file    *os.File // the same as w; nil with a Writer
+	spare   []byte   // the buffer written last, for reuse
 
-	mu      sync.Mutex // guards what follows
-	waiting []byte
-	lines   uint64 // that wait
-	missed  uint64 // that found no room and have not been reported
-	closed  bool
+	mu         sync.Mutex // guards the fields below
+	buffer     []byte
+	lineCount  uint64 // lines in buffer
+	unreported uint64 // lines dropped for lack of room since the last report
+	closed     bool
 }
 
 func newLog(cfg Config, format func([]byte, *entry) []byte, room int, flush time.Duration) *Log {
 	return &Log{
-		format: format, name: cfg.File, failed: cfg.OnError, flush: flush, room: room, w: cfg.Writer,
-		some: make(chan struct{}, 1), many: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
+		format: format, name: cfg.File, onError: cfg.OnError, flush: flush, bufferSize: room, w: cfg.Writer,
+		hasLines: make(chan struct{}, 1), hasBatch: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
-// Dropped is how many lines were not written: they found too many waiting, writing failed, or the
-// log was closed.
+// Dropped returns the number of lines that were not written: the buffer was full, writing failed,
+// or the log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// add has a line wait to be written.
+// add buffers a line.
 func (l *Log) add(line []byte) {
 	l.mu.Lock()
-	before := len(l.waiting)
-	if l.closed || before+len(line) > l.room {
-		l.missed++
+	before := len(l.buffer)
+	if l.closed || before+len(line) > l.bufferSize {
+		l.unreported++
 		l.mu.Unlock()
 		l.dropped.Add(1)
 		return
 	}
-	l.waiting = append(l.waiting, line...)
-	l.lines++
-	after := len(l.waiting)
+	l.buffer = append(l.buffer, line...)
+	l.lineCount++
+	after := len(l.buffer)
 	l.mu.Unlock()
 	if before == 0 {
-		signal(l.some)
+		signal(l.hasLines)
 	}
-	if before < batch && after >= batch {
-		signal(l.many)
+	if before < batchSize && after >= batchSize {
+		signal(l.hasBatch)
 	}
 }
 
@@ -81,53 +82,53 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// write writes what waits: when it is a batch, or has waited long enough. It is the log's
-// goroutine.
+// write is the log's goroutine. It writes the buffer when it has a batch, or when the first line
+// has waited for the flush interval.
 func (l *Log) write() {
 	defer close(l.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-l.some:
+		case <-l.hasLines:
 		case <-l.stop:
 			return
 		}
 		timer.Reset(l.flush)
 		select {
 		case <-timer.C:
-		case <-l.many:
+		case <-l.hasBatch:
 		case <-l.stop:
 			return
 		}
-		l.out.Lock()
-		l.writeOut()
-		l.out.Unlock()
+		l.writeMu.Lock()
+		l.writeBufferLocked()
+		l.writeMu.Unlock()
 	}
 }
 
-// writeOut writes all that waits. The caller holds out.
-func (l *Log) writeOut() {
+// writeBufferLocked writes the whole buffer. The caller holds writeMu.
+func (l *Log) writeBufferLocked() {
 	l.mu.Lock()
-	lines, n, missed := l.waiting, l.lines, l.missed
-	l.waiting, l.lines, l.missed = l.spare[:0], 0, 0
+	lines, n, missed := l.buffer, l.lineCount, l.unreported
+	l.buffer, l.lineCount, l.unreported = l.spare[:0], 0, 0
 	l.mu.Unlock()
-	if missed > 0 && l.failed != nil {
-		l.failed(fmt.Errorf("accesslog: %d lines are lost: they came faster than they could be written, and more waited than buffer says", missed))
+	if missed > 0 && l.onError != nil {
+		l.onError(fmt.Errorf("accesslog: %d lines are lost: the buffer was full, because the disk is slower than the exchanges", missed))
 	}
 	if len(lines) > 0 {
 		if _, err := l.w.Write(lines); err != nil {
 			l.dropped.Add(n)
-			if l.failed != nil {
-				l.failed(fmt.Errorf("accesslog: %d lines are lost: %w", n, err))
+			if l.onError != nil {
+				l.onError(fmt.Errorf("accesslog: %d lines are lost: %w", n, err))
 			}
 		}
 	}
 	l.spare = lines
 }
 
-// Reopen writes what waits to the file as it was, and goes on with the one that has its name now.
-// When that can't be opened, it stays with the former.
+// Reopen writes the buffer to the current file, and then opens the file that has its name now. If
+// that fails, the log keeps the current file.
 func (l *Log) Reopen() error {
 	if l.name == "" {
 		return nil
@@ -136,18 +137,18 @@ func (l *Log) Reopen() error {
 	if err != nil {
 		return err
 	}
-	l.out.Lock()
-	defer l.out.Unlock()
-	if l.file == nil { // it was closed
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	if l.file == nil { // closed meanwhile
 		return f.Close()
 	}
-	l.writeOut()
+	l.writeBufferLocked()
 	old := l.file
 	l.file, l.w = f, f
 	return old.Close()
 }
 
-// Close writes what waits, and closes the file. Exchanges that end later are counted as dropped. It
+// Close writes the buffer and closes the file. Exchanges that end later are counted as dropped. It
 // may be called several times.
 func (l *Log) Close() (err error) {
 	l.once.Do(func() {
@@ -156,9 +157,9 @@ func (l *Log) Close() (err error) {
 		l.mu.Unlock()
 		close(l.stop)
 		<-l.ended
-		l.out.Lock()
-		defer l.out.Unlock()
-		l.writeOut()
+		l.writeMu.Lock()
+		defer l.writeMu.Unlock()
+		l.writeBufferLocked()
 		if l.file != nil {
 			err = l.file.Close()
 			l.file = nil

@@ -14,10 +14,10 @@ func (s stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestLinesThatFindNoRoomAreToldOf(t *testing.T) {
+func TestLinesWithoutRoomAreReported(t *testing.T) {
 	w := stuck{make(chan struct{}, 8), make(chan struct{})}
-	told := make(chan error, 8)
-	l, err := New(Config{Writer: w, Buffer: 4096, Flush: "0s", OnError: func(err error) { told <- err }})
+	reported := make(chan error, 8)
+	l, err := New(Config{Writer: w, Buffer: 4096, Flush: "0s", OnError: func(err error) { reported <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,13 +28,13 @@ func TestLinesThatFindNoRoomAreToldOf(t *testing.T) {
 		l.add(line) // two wait, three find no room
 	}
 	close(w.leave)
-	if err := <-told; !strings.Contains(err.Error(), "3 lines are lost") {
-		t.Errorf("told %v, want that 3 lines are lost", err)
+	if err := <-reported; !strings.Contains(err.Error(), "3 lines are lost") {
+		t.Errorf("got %v, want that 3 lines are lost", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := l.Dropped(); n != 3 || len(told) != 0 {
-		t.Errorf("got %d lines dropped, told %d times more; want 3, and once in all", n, len(told))
+	if n := l.Dropped(); n != 3 || len(reported) != 0 {
+		t.Errorf("got %d lines dropped, %d more reports, want 3 and 0", n, len(reported))
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable says why a file can't be appended to, or made, without doing either.
-func writable(name string) error {
-	// a pipe must not have us wait for its reader
+// checkWritable returns an error if a file cannot be appended to or created. It does neither.
+func checkWritable(name string) error {
+	// O_NONBLOCK: opening a pipe must not wait for its reader
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|unix.O_NONBLOCK, 0)
 	switch {
 	case err == nil:
@@ -23,12 +23,12 @@ func writable(name string) error {
 	dir := filepath.Dir(name)
 	switch info, err := os.Stat(dir); {
 	case err != nil:
-		return fmt.Errorf("accesslog: %s can't be made, since its folder is not there: make the folder %s", name, dir)
+		return fmt.Errorf("accesslog: %s cannot be created: its folder does not exist: create %s", name, dir)
 	case !info.IsDir():
-		return fmt.Errorf("accesslog: %s can't be made, since %s is no folder", name, dir)
+		return fmt.Errorf("accesslog: %s cannot be created: %s is not a folder", name, dir)
 	}
 	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
-		return fmt.Errorf("accesslog: %s can't be made, since its folder can't be written to: %w", name, err)
+		return fmt.Errorf("accesslog: %s cannot be created: its folder is not writable: %w", name, err)
 	}
 	return nil
 }

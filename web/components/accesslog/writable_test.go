@@ -22,10 +22,10 @@ func TestChecking(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{filepath.Join(dir, "new.log"), ""},
 		{there, ""},
-		{filepath.Join(dir, "none", "new.log"), "its folder is not there: make the folder " + filepath.Join(dir, "none")},
+		{filepath.Join(dir, "none", "new.log"), "its folder does not exist: create " + filepath.Join(dir, "none")},
 		{filepath.Join(there, "new.log"), "not a directory"},
 		{dir, "is a directory"},
-		{filepath.Join(full, "new.log"), "can't be written to: permission denied"},
+		{filepath.Join(full, "new.log"), "its folder is not writable: permission denied"},
 	} {
 		if strings.HasPrefix(c.file, full) && os.Geteuid() == 0 { // who may do anything
 			continue
@@ -36,7 +36,7 @@ func TestChecking(t *testing.T) {
 				t.Errorf("%s: %v", c.file, err)
 				continue
 			}
-			l.add([]byte("nobody reads it\n"))
+			l.add([]byte("discarded\n"))
 			if err := l.Reopen(); err != nil {
 				t.Error(err)
 			}

@@ -20,7 +20,7 @@
 // # Guessing
 //
 // Checking a password is expensive on purpose. Three rules keep guesses from delaying other
-// clients. An address may send a number of wrong passwords a minute; further ones are answered by 429.
+// clients. An address may send a number of wrong passwords a minute; others are answered by 429.
 // Checks that wait take turns by address. A pair of name and password that was verified before is
 // admitted without a check, from any address. Behind a proxy all clients share its address, unless
 // the server trusts the proxy.
@@ -44,7 +44,7 @@ import (
 	"weir/web"
 )
 
-// Why somebody is refused. The client sees the challenge only.
+// Reasons to reject a client. The client sees only the challenge.
 var (
 	errNone      = errors.New("auth: no credentials")
 	errMalformed = errors.New("auth: malformed credentials")
@@ -52,30 +52,30 @@ var (
 	errTooMany   = errors.New("auth: too many wrong passwords from this address")
 )
 
-// guard decides who may come in.
+// guard decides which clients are admitted.
 type guard struct {
-	// why an exchange may not come in, nil when it may
+	// returns the user, or why the exchange is not admitted
 	decide    func(*web.Conn) (user string, why error)
-	challenge func(why error) string // the field WWW-Authenticate of a refusal
+	challenge func(why error) string // returns the field WWW-Authenticate of a rejection
 }
 
 // compose puts a guard before the two parts of a network.
 func (g *guard) compose(inside web.Component, outside []web.Component) web.Component {
-	refused := web.Named("refused", web.Pipe(g.refuse))
+	refused := web.Named("refused", web.Pipe(g.reject))
 	if inside == nil && len(outside) == 0 {
 		return web.Named("auth", web.Pipe(func(c *web.Conn) {
-			if !lost(c) && !g.admit(c) {
-				g.refuse(c)
+			if !isErrorAnswer(c) && !g.admit(c) {
+				g.reject(c)
 			}
 		}))
 	}
 	turnAway := func(*web.Conn) {}
 	if len(outside) > 0 {
-		refused, turnAway = web.Chain(outside...), g.challengeLater
+		refused, turnAway = web.Chain(outside...), g.challengeBeforeHead
 	}
 	return web.Branch("auth", func(c *web.Conn) int {
 		switch {
-		case lost(c):
+		case isErrorAnswer(c):
 			return -1
 		case g.admit(c):
 			return 0
@@ -85,9 +85,9 @@ func (g *guard) compose(inside web.Component, outside []web.Component) web.Compo
 	}, inside, refused)
 }
 
-// challengeLater has the challenge set if what is outside answers 401, which must have one (RFC
-// 9110 section 15.5.2).
-func (g *guard) challengeLater(c *web.Conn) {
+// challengeBeforeHead adds the challenge if the part outside answers 401, which requires one (RFC
+// 9110, section 15.5.2).
+func (g *guard) challengeBeforeHead(c *web.Conn) {
 	why := c.Err()
 	c.Before(func(c *web.Conn) {
 		if c.Status() == http.StatusUnauthorized && c.Header("WWW-Authenticate") == "" {
@@ -96,11 +96,11 @@ func (g *guard) challengeLater(c *web.Conn) {
 	})
 }
 
-// lost says whether an exchange has an error for an answer already.
-func lost(c *web.Conn) bool { return c.Answered() && c.Status() >= 400 }
+// isErrorAnswer reports whether an exchange has an error as its answer already.
+func isErrorAnswer(c *web.Conn) bool { return c.Answered() && c.Status() >= 400 }
 
-// admit says whether an exchange may come in, and names its user, or keeps the reason why it may
-// not.
+// admit reports whether an exchange is admitted. It stores the user's name, or the reason of the
+// rejection.
 func (g *guard) admit(c *web.Conn) bool {
 	c.SetValue(web.Personal, "the client's credentials")
 	user, why := g.decide(c)
@@ -112,14 +112,15 @@ func (g *guard) admit(c *web.Conn) bool {
 	return true
 }
 
-// refuse answers an exchange that may not come in.
-func (g *guard) refuse(c *web.Conn) {
+// reject answers 401 with the challenge.
+func (g *guard) reject(c *web.Conn) {
 	why := c.Err()
 	c.Answer(c.Fail(http.StatusUnauthorized, why))
 	c.SetHeader("WWW-Authenticate", g.challenge(why))
 }
 
-// credentials are what the request's one field Authorization has for a scheme (RFC 9110 section 11.4).
+// credentials returns the credentials of a scheme from the request's only Authorization field (RFC
+// 9110, section 11.4).
 func credentials(c *web.Conn, scheme string) (string, error) {
 	fields := c.RequestHeaders("Authorization")
 	if len(fields) == 0 {

@@ -15,32 +15,31 @@ import (
 	"weir/web"
 )
 
-// BasicConfig says who may come in by name and password.
+// BasicConfig configures [Basic].
 type BasicConfig struct {
-	// Users is a file of lines NAME:HASH with bcrypt hashes, as htpasswd -B makes them. It must be
-	// given.
+	// Users is a file of lines NAME:HASH with bcrypt hashes, as htpasswd -B writes it. It must be
+	// set.
 	Users string `hcl:"users"`
-	// Realm is what the client shows its user; printable ASCII. Empty: "private".
+	// Realm is shown to the user by the client; printable ASCII. Empty: "private".
 	Realm string `hcl:"realm,optional"`
-	// Width is how many passwords are checked at once, each of which keeps a CPU busy for 50 ms and
-	// more. 0: half the CPUs, at least one.
+	// Width is how many passwords are checked at once. A check keeps a CPU busy for 50 ms or more.
+	// 0: half the CPUs, at least one.
 	Width int `hcl:"width,optional"`
-	// Queue is how many exchanges wait for that, clients taking turns; more are answered by 503.
-	// Pairs that were right before do not wait. 0: 64 times Width.
+	// Queue is how many exchanges may wait for a check. Clients take turns; further exchanges are
+	// answered by 503. Pairs that were verified before do not wait. 0: 64 times Width.
 	Queue int `hcl:"queue,optional"`
-	// Attempts is how many wrong passwords a client's address may send at once, and then in a
-	// minute; more is answered by 429. 64 bits of an address of version 6 count as one. Pairs that
-	// were right before are let in all the same. 0: 20.
+	// Attempts is how many wrong passwords a client's address may send at once, and then per
+	// minute; further ones are answered by 429. An IPv6 /64 counts as one address. Pairs that were
+	// verified before are always admitted. 0: 20.
 	Attempts int `hcl:"attempts,optional"`
-	// Memory is what is remembered of clients, which another component may have left. Nil: nothing
-	// yet.
+	// Memory is what is known of clients, perhaps from an earlier component. Nil: a new one.
 	Memory *Memory
 	// OnError is called by the goroutine of an exchange when a changed file cannot be read. The
 	// earlier users stay in effect. Nil: not reported.
 	OnError func(error)
 }
 
-// Basic is a network that lets in who has a name and a password: see the package's comment. In
+// Basic is a network that admits users with a name and a password: see the package comment. In
 // drawings it is a branch "password?" with the stage "bcrypt", and a branch "auth".
 func Basic(cfg BasicConfig, inside web.Component, outside ...web.Component) (web.Component, error) {
 	if cfg.Users == "" {
@@ -55,13 +54,13 @@ func Basic(cfg BasicConfig, inside web.Component, outside ...web.Component) (web
 
 func newBasic(cfg BasicConfig) (*basic, error) {
 	if cfg.Width < 0 || cfg.Queue < 0 || cfg.Attempts < 0 {
-		return nil, errors.New("auth: width, queue and attempts cannot be less than 0")
+		return nil, errors.New("auth: width, queue and attempts must not be negative")
 	}
 	realm, err := quoted(cmp.Or(cfg.Realm, "private"))
 	if err != nil {
 		return nil, err
 	}
-	file, err := watch(cfg.Users, cfg.OnError, parseUsers)
+	file, err := watchFile(cfg.Users, cfg.OnError, parseUsers)
 	if err != nil {
 		return nil, err
 	}
@@ -75,31 +74,31 @@ func newBasic(cfg BasicConfig) (*basic, error) {
 
 type basic struct {
 	guard
-	users   *watched[*users]
+	users   *watchedFile[*users]
 	memory  *Memory
 	compare func(hash, password []byte) error
 }
 
-// compose puts the check of passwords, which blocks, into a stage of its own that only new pairs go
-// through.
+// compose puts the check of passwords, which blocks, into a stage of its own that only unverified
+// pairs go through.
 func (b *basic) compose(cfg BasicConfig, inside web.Component, outside []web.Component) web.Component {
 	width := cmp.Or(cfg.Width, max(1, runtime.GOMAXPROCS(0)/2))
 	check := web.WithTraits(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
-	return web.Chain(web.When("password?", b.unverified, check), b.guard.compose(inside, outside))
+	return web.Chain(web.When("password?", b.needsCheck, check), b.guard.compose(inside, outside))
 }
 
-// pair is a name and a password, with the hash that they are to be held against.
-type pair struct {
+// credentialPair is a name and a password, with the hash to compare with.
+type credentialPair struct {
 	name, password string
 	hash           []byte
-	known          bool // there is a user of that name
-	right          bool
+	userExists     bool // the file has a user of that name
+	verified       bool
 }
 
-// unverified reports whether the exchange has a pair that bcrypt must check. It leaves the pair
-// under b for the stages that follow. A client that has guessed too often is answered by 429.
-func (b *basic) unverified(c *web.Conn) bool {
-	if lost(c) {
+// needsCheck reports whether the exchange has a pair that bcrypt must check. It stores the pair
+// under the key b for the stages that follow. A client with too many attempts is answered by 429.
+func (b *basic) needsCheck(c *web.Conn) bool {
+	if isErrorAnswer(c) {
 		return false
 	}
 	p, err := readPair(c)
@@ -107,11 +106,11 @@ func (b *basic) unverified(c *web.Conn) bool {
 		c.SetValue(b, err)
 		return false
 	}
-	p.hash, p.known = b.users.get().hash(p.name)
+	p.hash, p.userExists = b.users.get().hash(p.name)
 	seen := b.memory.has(b.memory.digest(p.hash, p.name, p.password))
-	p.right = seen && p.known
+	p.verified = seen && p.userExists
 	c.SetValue(b, p)
-	if p.right || p.hash == nil {
+	if p.verified || p.hash == nil {
 		return false
 	}
 	if wait := b.memory.attempt(c.RemoteAddr()); wait > 0 {
@@ -125,31 +124,31 @@ func (b *basic) unverified(c *web.Conn) bool {
 
 // check is the stage that blocks.
 func (b *basic) check(c *web.Conn) {
-	p := c.Value(b).(*pair)
+	p := c.Value(b).(*credentialPair)
 	d := b.memory.digest(p.hash, p.name, p.password)
-	// another exchange may have had the same pair meanwhile
+	// another exchange may have verified the same pair meanwhile
 	same := b.memory.has(d) || b.compare(p.hash, []byte(p.password)) == nil
-	if p.right = same && p.known; p.right {
+	if p.verified = same && p.userExists; p.verified {
 		b.memory.add(d)
-		b.memory.excuse(c.RemoteAddr())
+		b.memory.undoAttempt(c.RemoteAddr())
 	}
 }
 
-// decide says what came of it.
+// decide returns the user or the reason of the rejection.
 func (b *basic) decide(c *web.Conn) (string, error) {
 	switch p := c.Value(b).(type) {
 	case error:
 		return "", p
-	case *pair:
-		c.SetValue(b, nil) // the password goes no further than here
-		if p.right {
+	case *credentialPair:
+		c.SetValue(b, nil) // later components must not see the password
+		if p.verified {
 			return p.name, nil
 		}
 	}
 	return "", errWrong
 }
 
-func readPair(c *web.Conn) (*pair, error) {
+func readPair(c *web.Conn) (*credentialPair, error) {
 	token, err := credentials(c, "Basic")
 	if err != nil {
 		return nil, err
@@ -157,15 +156,15 @@ func readPair(c *web.Conn) (*pair, error) {
 	return parsePair(token)
 }
 
-// parsePair reads the credentials of RFC 7617 section 2.
-func parsePair(token string) (*pair, error) {
+// parsePair parses credentials (RFC 7617, section 2).
+func parsePair(token string) (*credentialPair, error) {
 	text, err := base64.StdEncoding.DecodeString(token)
 	if err != nil {
 		return nil, errMalformed
 	}
 	name, password, ok := strings.Cut(string(text), ":")
-	if !ok || name == "" || !utf8.Valid(text) || strings.ContainsFunc(string(text), control) {
+	if !ok || name == "" || !utf8.Valid(text) || strings.ContainsFunc(string(text), isControl) {
 		return nil, errMalformed
 	}
-	return &pair{name: name, password: password}, nil
+	return &credentialPair{name: name, password: password}, nil
 }

@@ -21,11 +21,11 @@ func basicOf(name, password string) string {
 // figure3 is the file server with a private area of the paper's figure 3.
 func figure3(t *testing.T) web.Component {
 	t.Helper()
-	private, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4)+"\n"), Realm: `the "attic"`}, told("private"))
+	private, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4)+"\n"), Realm: `the "attic"`}, showUser("private"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	arms, err := web.Routes(web.Arm{Pattern: "/private/", Component: private}, web.Arm{Pattern: "/", Component: told("public")})
+	arms, err := web.Routes(web.Arm{Pattern: "/private/", Component: private}, web.Arm{Pattern: "/", Component: showUser("public")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAPlainPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Chain(pipe, told("inside")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(pipe, showUser("inside")), func(t *testing.T, url string) {
 		if resp, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
 			t.Errorf("the right password: %d %q", resp.StatusCode, body)
 		}
@@ -80,7 +80,7 @@ func TestAPlainPipe(t *testing.T) {
 }
 
 func TestAPartForThoseOutside(t *testing.T) {
-	c, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4))}, told("inside"), told("outside"))
+	c, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4))}, showUser("inside"), showUser("outside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestAPartForThoseOutside(t *testing.T) {
 // hash.
 func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.Int32) {
 	t.Helper()
-	w, err := watch(file, nil, parseUsers)
+	w, err := watchFile(file, nil, parseUsers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.In
 		return bcrypt.CompareHashAndPassword(hash, password)
 	}}
 	b.guard = guard{decide: b.decide, challenge: func(error) string { return "Basic" }}
-	return b.compose(BasicConfig{Width: 1}, told("inside"), nil), checks
+	return b.compose(BasicConfig{Width: 1}, showUser("inside"), nil), checks
 }
 
 func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
@@ -128,9 +128,9 @@ func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 				t.Errorf("after %s: %d checks of cost 5, want %d", name, n, i+1)
 			}
 		}
-		// The password of the user whose hash is lent opens nothing to a name that nobody has.
+		// The password of the user whose hash is lent must not admit an unknown name.
 		if resp, _ := asked(t, url, basicOf("bob", "sesame")); resp.StatusCode != 401 {
-			t.Errorf("a lent hash let somebody in: %d", resp.StatusCode)
+			t.Errorf("an unknown user with the password of a lent hash: got %d, want 401", resp.StatusCode)
 		}
 	})
 }
@@ -178,20 +178,20 @@ func TestVerifiedIsBounded(t *testing.T) {
 func TestAFileThatBreaksChangesNothing(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 4)+"\n")
 	var broken atomic.Pointer[error]
-	c, err := Basic(BasicConfig{Users: file, OnError: func(err error) { broken.Store(&err) }}, told("inside"))
+	c, err := Basic(BasicConfig{Users: file, OnError: func(err error) { broken.Store(&err) }}, showUser("inside"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		broken.Store(nil)
 		rewrite(t, file, "ann:sesame\n")
-		webtest.Until(t, "the broken file is told of", func() bool {
+		webtest.Until(t, "the invalid file is reported", func() bool {
 			if resp, _ := asked(t, url, basicOf("ann", "sesame")); resp.StatusCode != 200 {
 				t.Fatalf("who was known is refused: %d", resp.StatusCode)
 			}
 			return broken.Load() != nil
 		})
-		says(t, *broken.Load(), "line 1: the password is no bcrypt hash")
+		says(t, *broken.Load(), "line 1: the password is not a bcrypt hash")
 	})
 }
 
@@ -218,22 +218,22 @@ func TestBasicIsRefused(t *testing.T) {
 		{BasicConfig{Users: written(t, good), Realm: "a\r\nb"}, "realm"},
 		{BasicConfig{Users: written(t, good), Width: -1}, "width"},
 		{BasicConfig{Users: written(t, good), Attempts: -1}, "attempts"},
-		{BasicConfig{Users: written(t, good+"\n# again\n"+good)}, "line 4: this user has a line before"},
+		{BasicConfig{Users: written(t, good+"\n# again\n"+good)}, "line 4: this user has an earlier line"},
 		{BasicConfig{Users: written(t, "ann\n")}, "line 1: write NAME:HASH"},
 		{BasicConfig{Users: written(t, ":"+strings.TrimPrefix(good, "ann:"))}, "line 1: write NAME:HASH"},
-		{BasicConfig{Users: written(t, "ann:{SHA}sesame\n")}, "line 1: the password is no bcrypt hash"},
+		{BasicConfig{Users: written(t, "ann:{SHA}sesame\n")}, "line 1: the password is not a bcrypt hash"},
 		{BasicConfig{Users: written(t, strings.Replace(good, "$04$", "$31$", 1))}, "cost 31"},
 	} {
 		_, err := Basic(c.cfg, nil)
 		says(t, err, c.says)
 	}
 	if _, err := Basic(BasicConfig{Users: written(t, "")}, nil); err != nil {
-		t.Errorf("a file without users lets nobody in, and is fine: %v", err)
+		t.Errorf("a file without users is valid: got %v", err)
 	}
 }
 
-func TestAFileWithoutUsersLetsNobodyIn(t *testing.T) {
-	c, err := Basic(BasicConfig{Users: written(t, "# nobody yet\n")}, told("inside"))
+func TestFileWithoutUsersAdmitsNoClient(t *testing.T) {
+	c, err := Basic(BasicConfig{Users: written(t, "# no users yet\n")}, showUser("inside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestHashesOfApacheAreRead(t *testing.T) {
 }
 
 func TestPairs(t *testing.T) {
-	for text, want := range map[string]pair{
+	for text, want := range map[string]credentialPair{
 		"Aladdin:open sesame": {name: "Aladdin", password: "open sesame"},
 		"ann:a:b":             {name: "ann", password: "a:b"},
 		"ann:":                {name: "ann"},

@@ -12,45 +12,45 @@ import (
 	"weir/web"
 )
 
-// maxToken is the longest token that is looked at, in bytes.
+// maxToken is the maximum length of a token in bytes.
 const maxToken = 16 << 10
 
-// BearerConfig says which tokens let in.
+// BearerConfig configures [Bearer].
 type BearerConfig struct {
-	// Algorithm is HS256, RS256, ES256 or EdDSA. It must be given: what a token says of its own is
-	// held against it.
+	// Algorithm is HS256, RS256, ES256 or EdDSA. It must be set, and a token must use it.
 	Algorithm string `hcl:"algorithm"`
-	// Key is the file of the key. HS256: a secret of at least 32 bytes (a newline at the end is
-	// none of it). The others: the issuer's public key, in PEM or as a JSON Web Key Set (RFC 7517).
-	// It must be given.
+	// Key is the key file. It must be set. For HS256 it has a secret of at least 32 bytes, without
+	// a newline at the end. For the others it has the issuer's public key, in PEM or as a JSON Web
+	// Key Set (RFC 7517).
 	Key string `hcl:"key"`
-	// Issuer is who must have issued a token (iss). Empty: anybody who has the key.
+	// Issuer is the required issuer of tokens (iss). Empty: any issuer that has the key.
 	Issuer string `hcl:"issuer,optional"`
-	// Audience is whom a token must be for (aud). Empty: tokens that name an audience are refused.
+	// Audience is the required audience of tokens (aud). Empty: tokens with an audience are
+	// rejected.
 	Audience string `hcl:"audience,optional"`
-	// User is the claim that names the user, a text. Empty: sub.
+	// User is the claim that names the user, a string. Empty: sub.
 	User string `hcl:"user,optional"`
-	// Leeway is by how much clocks may differ, such as "10s", at most "5m". Empty: not at all.
+	// Leeway is the tolerated clock difference, such as "10s", at most "5m". Empty: none.
 	Leeway string `hcl:"leeway,optional"`
-	// Realm is what the client is told; printable ASCII. Empty: "private".
+	// Realm is part of the challenge; printable ASCII. Empty: "private".
 	Realm string `hcl:"realm,optional"`
 	// OnError is called by the goroutine of an exchange when a changed key file cannot be read. The
 	// earlier keys stay in effect. Nil: not reported.
 	OnError func(error)
 }
 
-// Why a token is refused.
+// Reasons to reject a token.
 var (
-	errToken    = errors.New("auth: the token is no JSON Web Token of the right algorithm and key")
-	errExpired  = errors.New("auth: the token has expired, or never does")
+	errToken    = errors.New("auth: the token is not a JSON Web Token of the configured algorithm and key")
+	errExpired  = errors.New("auth: the token has expired, or has no expiry")
 	errEarly    = errors.New("auth: the token is not valid yet")
-	errIssuer   = errors.New("auth: the token is somebody else's")
-	errAudience = errors.New("auth: the token is for somebody else")
+	errIssuer   = errors.New("auth: the token has another issuer")
+	errAudience = errors.New("auth: the token is for another audience")
 	errUser     = errors.New("auth: the token names no user")
 )
 
-// Bearer is a network that lets in who has a token: see the package's comment. A token must expire
-// (exp).
+// Bearer is a network that admits clients with a token: see the package comment. A token must
+// expire (exp).
 func Bearer(cfg BearerConfig, inside web.Component, outside ...web.Component) (web.Component, error) {
 	read, ok := keyReaders[cfg.Algorithm]
 	if !ok {
@@ -67,11 +67,11 @@ func Bearer(cfg BearerConfig, inside web.Component, outside ...web.Component) (w
 	if err != nil || leeway < 0 || leeway > 5*time.Minute {
 		return nil, fmt.Errorf("auth: leeway is %q: write a time up to 5m, such as 10s", cfg.Leeway)
 	}
-	keys, err := watch(cfg.Key, cfg.OnError, read)
+	keys, err := watchFile(cfg.Key, cfg.OnError, read)
 	if err != nil {
 		return nil, err
 	}
-	b := &bearer{keys: keys, audience: cfg.Audience, user: cmp.Or(cfg.User, "sub"), named: cfg.User != "", parser: parser(cfg, leeway)}
+	b := &bearer{keys: keys, audience: cfg.Audience, userClaim: cmp.Or(cfg.User, "sub"), userRequired: cfg.User != "", parser: parser(cfg, leeway)}
 	g := guard{decide: b.decide, challenge: challenge(realm)}
 	return g.compose(inside, outside), nil
 }
@@ -90,8 +90,8 @@ func parser(cfg BearerConfig, leeway time.Duration) *jwt.Parser {
 	return jwt.NewParser(options...)
 }
 
-// challenge is the field WWW-Authenticate of RFC 6750 section 3: a client that has sent nothing is
-// told no error.
+// challenge returns the field WWW-Authenticate (RFC 6750, section 3). A client without credentials
+// gets no error code.
 func challenge(realm string) func(error) string {
 	return func(why error) string {
 		if why == errNone {
@@ -102,11 +102,11 @@ func challenge(realm string) func(error) string {
 }
 
 type bearer struct {
-	keys     *watched[[]key]
-	parser   *jwt.Parser
-	audience string
-	user     string // the claim
-	named    bool   // the claim was asked for, and must be there
+	keys         *watchedFile[[]key]
+	parser       *jwt.Parser
+	audience     string
+	userClaim    string // the claim that names the user
+	userRequired bool   // the claim was configured and must be present
 }
 
 func (b *bearer) decide(c *web.Conn) (string, error) {
@@ -117,31 +117,31 @@ func (b *bearer) decide(c *web.Conn) (string, error) {
 	return b.verify(token)
 }
 
-// verify is the user that a token names. Its errors are the package's own: the library's may have
-// parts of the token in them.
+// verify returns the user that a token names. Its errors are the package's own, since the library's
+// may contain parts of the token.
 func (b *bearer) verify(token string) (string, error) {
 	if len(token) > maxToken {
 		return "", errToken
 	}
 	claims := jwt.MapClaims{}
 	if _, err := b.parser.ParseWithClaims(token, claims, b.keysOf); err != nil {
-		return "", reason(err)
+		return "", verifyError(err)
 	}
-	// RFC 7519 section 4.1.3: who does not find itself among the audience refuses the token.
+	// a token for another audience must be rejected (RFC 7519, section 4.1.3)
 	if _, meant := claims["aud"]; meant && b.audience == "" {
 		return "", errAudience
 	}
-	user, ok := claims[b.user].(string)
-	if b.named && !ok {
+	user, ok := claims[b.userClaim].(string)
+	if b.userRequired && !ok {
 		return "", errUser
 	}
 	return user, nil
 }
 
-// keysOf are the keys that may have signed a token: the one that it names, or all when it names
+// keysOf returns the keys that may have signed a token: the one that it names, or all if it names
 // none.
 func (b *bearer) keysOf(t *jwt.Token) (any, error) {
-	// RFC 7515 section 4.1.11: we understand no extension
+	// no extension is supported (RFC 7515, section 4.1.11)
 	if _, critical := t.Header["crit"]; critical {
 		return nil, errToken
 	}
@@ -158,8 +158,8 @@ func (b *bearer) keysOf(t *jwt.Token) (any, error) {
 	return set, nil
 }
 
-// reason is why the library has refused a token.
-func reason(err error) error {
+// verifyError maps the library's error to one of this package.
+func verifyError(err error) error {
 	for _, r := range []struct {
 		library []error
 		ours    error

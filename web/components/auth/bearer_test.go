@@ -73,7 +73,7 @@ func signed(t testing.TB, m jwt.SigningMethod, key any, claims jwt.MapClaims, he
 // verifier is the component's verification under a configuration.
 func verifier(t testing.TB, cfg BearerConfig) *bearer {
 	t.Helper()
-	keys, err := watch(cfg.Key, nil, keyReaders[cfg.Algorithm])
+	keys, err := watchFile(cfg.Key, nil, keyReaders[cfg.Algorithm])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +81,11 @@ func verifier(t testing.TB, cfg BearerConfig) *bearer {
 	if user == "" {
 		user = "sub"
 	}
-	return &bearer{keys: keys, audience: cfg.Audience, user: user, named: cfg.User != "", parser: parser(cfg, 0)}
+	return &bearer{keys: keys, audience: cfg.Audience, userClaim: user, userRequired: cfg.User != "", parser: parser(cfg, 0)}
 }
 
 func TestBearer(t *testing.T) {
-	c, err := Bearer(BearerConfig{Algorithm: "HS256", Key: written(t, secret+"\n"), Audience: "weir", Issuer: "https://issuer.example"}, told("inside"))
+	c, err := Bearer(BearerConfig{Algorithm: "HS256", Key: written(t, secret+"\n"), Audience: "weir", Issuer: "https://issuer.example"}, showUser("inside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +131,9 @@ func TestClaims(t *testing.T) {
 		{"valid since an hour", BearerConfig{Audience: "weir"}, jwt.MapClaims{"nbf": hour(-1), "iat": hour(-1)}, "ann", nil},
 		{"for others", BearerConfig{Audience: "weir"}, jwt.MapClaims{"aud": "dam"}, "", errAudience},
 		{"for others and us", BearerConfig{Audience: "weir"}, jwt.MapClaims{"aud": []string{"dam", "weir"}}, "ann", nil},
-		{"for nobody", BearerConfig{Audience: "weir"}, jwt.MapClaims{"aud": nil}, "", errExpired},
-		{"for somebody, and we have no name", BearerConfig{}, nil, "", errAudience},
-		{"for nobody, and we have no name", BearerConfig{}, jwt.MapClaims{"aud": nil}, "ann", nil},
+		{"without an audience", BearerConfig{Audience: "weir"}, jwt.MapClaims{"aud": nil}, "", errExpired},
+		{"with an audience, none configured", BearerConfig{}, nil, "", errAudience},
+		{"without an audience, none configured", BearerConfig{}, jwt.MapClaims{"aud": nil}, "ann", nil},
 		{"an audience that is none", BearerConfig{}, jwt.MapClaims{"aud": 7}, "", errAudience},
 		{"of another issuer", BearerConfig{Audience: "weir", Issuer: "https://other.example"}, nil, "", errIssuer},
 		{"of no issuer", BearerConfig{Audience: "weir", Issuer: "x"}, jwt.MapClaims{"iss": nil}, "", errExpired},
@@ -171,7 +171,7 @@ func TestConfusion(t *testing.T) {
 		{"as it should be", "RS256", rsaPEM, good, true},
 		{"alg none", "RS256", rsaPEM, none, false},
 		{"alg none, spelt otherwise", "RS256", rsaPEM, encode([]byte(`{"alg":"nOnE"}`)) + "." + parts[1] + ".", false},
-		{"alg none with somebody's signature", "RS256", rsaPEM, strings.TrimSuffix(none, ".") + "." + parts[2], false},
+		{"alg none with a signature of another token", "RS256", rsaPEM, strings.TrimSuffix(none, ".") + "." + parts[2], false},
 		{"alg none where a secret is expected", "HS256", secret, none, false},
 		{"HS256 with the public key's PEM for a secret", "RS256", rsaPEM, signed(t, jwt.SigningMethodHS256, []byte(rsaPEM), claims), false},
 		{"HS256 with the modulus for a secret", "RS256", rsaPEM, signed(t, jwt.SigningMethodHS256, k.rsa.N.Bytes(), claims), false},
@@ -275,17 +275,17 @@ func TestBearerIsRefused(t *testing.T) {
 		{"", "", "", "choose HS256, RS256"},
 		{"none", secret, "", "choose HS256, RS256"},
 		{"HS256", "", "", "key is not set"},
-		{"HS256", "sesame", "", "32 or more"},
-		{"HS256", pemOf(t, &k.rsa.PublicKey), "", "HS256 wants a secret"},
-		{"RS256", pemOf(t, &k.p256.PublicKey), "", "RS256 wants an RSA key"},
+		{"HS256", "sesame", "", "at least 32"},
+		{"HS256", pemOf(t, &k.rsa.PublicKey), "", "HS256 needs a secret"},
+		{"RS256", pemOf(t, &k.p256.PublicKey), "", "RS256 needs an RSA key"},
 		{"RS256", pemOf(t, &short.PublicKey), "", "2,048 to 8,192 bits"},
-		{"ES256", pemOf(t, &k.rsa.PublicKey), "", "ES256 wants a key on the curve P-256"},
-		{"EdDSA", pemOf(t, &k.rsa.PublicKey), "", "EdDSA wants an Ed25519 key"},
-		{"EdDSA", privatePEM, "", "give the PUBLIC KEY"},
+		{"ES256", pemOf(t, &k.rsa.PublicKey), "", "ES256 needs a key on the curve P-256"},
+		{"EdDSA", pemOf(t, &k.rsa.PublicKey), "", "EdDSA needs an Ed25519 key"},
+		{"EdDSA", privatePEM, "", "it needs a PUBLIC KEY"},
 		{"EdDSA", secret, "", "neither PEM nor"},
-		{"EdDSA", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "", "can't be read"},
-		{"RS256", `{"keys":[]}`, "", "no key that is good for RS256"},
-		{"RS256", `{"keys":`, "", "no JSON Web Key Set"},
+		{"EdDSA", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "", "cannot be parsed"},
+		{"RS256", `{"keys":[]}`, "", "no key for RS256"},
+		{"RS256", `{"keys":`, "", "not a JSON Web Key Set"},
 		{"HS256", secret, "1h", "leeway"},
 		{"HS256", secret, "-1s", "leeway"},
 	} {

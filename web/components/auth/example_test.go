@@ -34,7 +34,7 @@ func show(c web.Component, authorization string) {
 	fmt.Println(strings.TrimSpace(fmt.Sprintf("%d %q %s", w.Code, w.Body, w.Header().Get("WWW-Authenticate"))))
 }
 
-// A private area: who has a password sees it, and everybody else is asked for one.
+// A private area: clients with a password see it, others are asked for one.
 func ExampleBasic() {
 	hash, _ := bcrypt.GenerateFromPassword([]byte("sesame"), bcrypt.MinCost)
 	users := filepath.Join(os.TempDir(), "example.htpasswd")

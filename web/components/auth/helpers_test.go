@@ -39,8 +39,8 @@ func rewrite(t testing.TB, name, text string) {
 	}
 }
 
-// told is a source that says who the client is.
-func told(area string) web.Component {
+// showUser is a source that shows the name of the client.
+func showUser(area string) web.Component {
 	return web.Named(area, web.Source(func(c *web.Conn) web.Body {
 		return web.String(fmt.Sprintf("%s %q", area, c.StringValue(web.User)))
 	}))

@@ -18,40 +18,40 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// key is a key that tokens are verified by.
+// key is a key that verifies tokens.
 type key struct {
-	id     string // kid; "" fits any token
+	id     string // kid; "" matches any token
 	public jwt.VerificationKey
 }
 
-// keyReaders read the file of an algorithm's keys. Each gives keys of the algorithm's own type, so
-// that no key is used for what it is not.
+// keyReaders parse the key file of each algorithm. Each returns keys of the algorithm's own type,
+// so that no key is used for another algorithm.
 var keyReaders = map[string]func([]byte) ([]key, error){
 	"HS256": parseSecret,
-	"RS256": asymmetric("RS256", asRSA),
-	"ES256": asymmetric("ES256", asP256),
-	"EdDSA": asymmetric("EdDSA", asEd25519),
+	"RS256": parsePublicKeys("RS256", asRSA),
+	"ES256": parsePublicKeys("ES256", asP256),
+	"EdDSA": parsePublicKeys("EdDSA", asEd25519),
 }
 
-// parseSecret reads the secret of HS256, which has at least as many bytes as the digest (RFC 7518
+// parseSecret parses the secret of HS256, which has at least as many bytes as the digest (RFC 7518,
 // section 3.2).
 func parseSecret(text []byte) ([]key, error) {
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	switch {
 	case bytes.Contains(text, []byte("-----BEGIN ")):
-		return nil, errors.New("it holds a key in PEM, which others may know: HS256 wants a secret")
+		return nil, errors.New("the file has a key in PEM, which may be public: HS256 needs a secret")
 	case len(text) < 32:
-		return nil, fmt.Errorf("the secret has %d bytes: HS256 wants 32 or more, such as openssl rand -hex 32 makes", len(text))
+		return nil, fmt.Errorf("the secret has %d bytes: HS256 needs at least 32 (openssl rand -hex 32)", len(text))
 	}
 	return []key{{public: bytes.Clone(text)}}, nil
 }
 
-// asymmetric reads public keys in PEM or as a JSON Web Key Set, and keeps those that are of the
-// algorithm.
-func asymmetric(algorithm string, as func(crypto.PublicKey) error) func([]byte) ([]key, error) {
+// parsePublicKeys returns a parser of public keys, in PEM or as a JSON Web Key Set, that keeps
+// those of the algorithm.
+func parsePublicKeys(algorithm string, as func(crypto.PublicKey) error) func([]byte) ([]key, error) {
 	return func(text []byte) ([]key, error) {
 		if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
-			return parseSet(text, algorithm, as)
+			return parseKeySet(text, algorithm, as)
 		}
 		public, err := parsePEM(text)
 		if err == nil {
@@ -67,46 +67,46 @@ func asymmetric(algorithm string, as func(crypto.PublicKey) error) func([]byte) 
 func parsePEM(text []byte) (crypto.PublicKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("it holds neither PEM nor a JSON Web Key Set")
+		return nil, errors.New("the file has neither PEM nor a JSON Web Key Set")
 	}
 	if block.Type != "PUBLIC KEY" {
-		return nil, fmt.Errorf("it holds a %.40q: give the PUBLIC KEY, which openssl pkey -pubout prints", block.Type)
+		return nil, fmt.Errorf("the file has a %.40q: it needs a PUBLIC KEY, as printed by openssl pkey -pubout", block.Type)
 	}
 	public, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return nil, errors.New("its PUBLIC KEY can't be read")
+		return nil, errors.New("the PUBLIC KEY cannot be parsed")
 	}
 	return public, nil
 }
 
 func asRSA(k crypto.PublicKey) error {
 	if r, ok := k.(*rsa.PublicKey); !ok || r.N.BitLen() < 2048 || r.N.BitLen() > 8192 {
-		return errors.New("RS256 wants an RSA key of 2,048 to 8,192 bits")
+		return errors.New("RS256 needs an RSA key of 2,048 to 8,192 bits")
 	}
 	return nil
 }
 
 func asP256(k crypto.PublicKey) error {
 	if e, ok := k.(*ecdsa.PublicKey); !ok || e.Curve != elliptic.P256() {
-		return errors.New("ES256 wants a key on the curve P-256")
+		return errors.New("ES256 needs a key on the curve P-256")
 	}
 	return nil
 }
 
 func asEd25519(k crypto.PublicKey) error {
 	if _, ok := k.(ed25519.PublicKey); !ok {
-		return errors.New("EdDSA wants an Ed25519 key")
+		return errors.New("EdDSA needs an Ed25519 key")
 	}
 	return nil
 }
 
-// webKey is a JSON Web Key (RFC 7517 section 4, RFC 7518 section 6, RFC 8037 section 2).
+// webKey is a JSON Web Key (RFC 7517, section 4; RFC 7518, section 6; RFC 8037, section 2).
 type webKey struct {
 	Kty, Use, Alg, Kid, Crv string
 	N, E, X, Y              unpadded
 }
 
-// unpadded is bytes in base64url without padding (RFC 7515 section 2).
+// unpadded is bytes in base64url without padding (RFC 7515, section 2).
 type unpadded []byte
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
@@ -115,11 +115,11 @@ func (u *unpadded) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseSet reads a JSON Web Key Set. Keys for something else are passed over (RFC 7517 section 5).
-func parseSet(text []byte, algorithm string, as func(crypto.PublicKey) error) ([]key, error) {
+// parseKeySet parses a JSON Web Key Set. It skips keys for other uses (RFC 7517, section 5).
+func parseKeySet(text []byte, algorithm string, as func(crypto.PublicKey) error) ([]key, error) {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(text, &set); err != nil {
-		return nil, errors.New("it is no JSON Web Key Set")
+		return nil, errors.New("the file is not a JSON Web Key Set")
 	}
 	var keys []key
 	for _, raw := range set.Keys {
@@ -132,12 +132,12 @@ func parseSet(text []byte, algorithm string, as func(crypto.PublicKey) error) ([
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("its JSON Web Key Set has no key that is good for %s", algorithm)
+		return nil, fmt.Errorf("the JSON Web Key Set has no key for %s", algorithm)
 	}
 	return keys, nil
 }
 
-// public is the key, nil when it is of no kind that we use.
+// public returns the key, or nil if its type is not supported.
 func (k webKey) public() crypto.PublicKey {
 	switch {
 	case k.Kty == "RSA":

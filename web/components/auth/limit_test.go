@@ -33,7 +33,7 @@ func newDoor(t *testing.T, way flow.Way, cfg BasicConfig) *door {
 		<-d.finish
 		return bcrypt.CompareHashAndPassword(hash, password)
 	}
-	if d.h, err = web.New(b.compose(cfg, told("inside"), nil), web.Options{Way: way}); err != nil {
+	if d.h, err = web.New(b.compose(cfg, showUser("inside"), nil), web.Options{Way: way}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.h.Close() })

@@ -9,39 +9,38 @@ import (
 )
 
 const (
-	// usualAttempts is how many wrong passwords an address may send at once, and in a minute, if
-	// nothing else is said.
-	usualAttempts = 20
-	// maxAddresses is how many addresses that sent wrong passwords are counted.
+	// defaultAttempts is the default of BasicConfig.Attempts.
+	defaultAttempts = 20
+	// maxAddresses is the maximum number of addresses whose wrong passwords are counted.
 	maxAddresses = 1 << 16
 )
 
-// Memory is what [Basic] remembers of clients: which pairs of name and password were right, as
-// digests, and which addresses have sent wrong ones. Several components, also one after the other,
-// may share one.
+// Memory is what [Basic] remembers of clients: verified pairs of name and password, as digests, and
+// the addresses that have sent wrong ones. Several components, also one after the other, may share
+// a Memory.
 type Memory struct {
-	*verified
-	guesses *bucket.Buckets
-	start   time.Time // of the clock that guesses have
+	*verifiedPairs
+	attempts *bucket.Buckets
+	start    time.Time // start of the clock of attempts
 }
 
-// NewMemory makes a memory for components with so many [BasicConfig.Attempts].
+// NewMemory returns a Memory for components with the given [BasicConfig.Attempts].
 func NewMemory(attempts int) *Memory {
-	burst := cmp.Or(attempts, usualAttempts)
-	return &Memory{verified: newVerified(), guesses: bucket.New(time.Minute/time.Duration(burst), burst, maxAddresses), start: time.Now()}
+	burst := cmp.Or(attempts, defaultAttempts)
+	return &Memory{verifiedPairs: newVerified(), attempts: bucket.New(time.Minute/time.Duration(burst), burst, maxAddresses), start: time.Now()}
 }
 
-// attempt counts a password that may be wrong. It returns after how many seconds one may be tried,
-// 0: now.
+// attempt counts a password that may be wrong. It returns the seconds until the next attempt is
+// allowed; 0: now.
 func (m *Memory) attempt(address string) (wait int) {
-	s := m.guesses.Take(bucket.Client{Addr: client.Network(address)}, time.Since(m.start))
+	s := m.attempts.Take(bucket.Client{Addr: client.Network(address)}, time.Since(m.start))
 	if s.OK {
 		return 0
 	}
-	return int((s.Wait + time.Second - 1) / time.Second)
+	return int((s.UntilToken + time.Second - 1) / time.Second)
 }
 
-// excuse takes an attempt back that was no guess.
-func (m *Memory) excuse(address string) {
-	m.guesses.Return(bucket.Client{Addr: client.Network(address)})
+// undoAttempt uncounts an attempt with the right password.
+func (m *Memory) undoAttempt(address string) {
+	m.attempts.Return(bucket.Client{Addr: client.Network(address)})
 }

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// maxCost is the highest bcrypt cost that is taken: a check of cost 16 lasts some seconds.
+// maxCost is the maximum bcrypt cost that is accepted: a check of cost 16 takes some seconds.
 const maxCost = 16
 
-// users are the users of a file.
+// users is the content of a users file.
 type users struct {
 	hashes map[string][]byte // by name
-	names  []string          // of all, sorted
+	names  []string          // sorted
 	seed   maphash.Seed
 }
 
-// parseUsers reads lines NAME:HASH, as htpasswd -B writes them. Empty lines and those that begin
-// with # say nothing.
+// parseUsers parses lines NAME:HASH, as htpasswd -B writes them. It skips empty lines and comments,
+// which start with #.
 func parseUsers(text []byte) (*users, error) {
 	u := &users{hashes: map[string][]byte{}, seed: maphash.MakeSeed()}
 	number := 0
@@ -37,7 +37,7 @@ func parseUsers(text []byte) (*users, error) {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		if u.hashes[name] != nil {
-			return nil, fmt.Errorf("line %d: this user has a line before already: take one out", number)
+			return nil, fmt.Errorf("line %d: this user has an earlier line: remove one", number)
 		}
 		u.hashes[name] = hash
 		u.names = append(u.names, name)
@@ -48,12 +48,12 @@ func parseUsers(text []byte) (*users, error) {
 
 func parseUser(line []byte) (name string, hash []byte, err error) {
 	n, h, ok := bytes.Cut(line, []byte(":"))
-	if !ok || len(n) == 0 || strings.ContainsFunc(string(n), control) {
+	if !ok || len(n) == 0 || strings.ContainsFunc(string(n), isControl) {
 		return "", nil, errors.New("write NAME:HASH, as htpasswd -B does")
 	}
 	cost, err := bcrypt.Cost(h)
 	if err != nil || len(h) != 60 {
-		return "", nil, errors.New("the password is no bcrypt hash: make it by htpasswd -B")
+		return "", nil, errors.New("the password is not a bcrypt hash: make one with htpasswd -B")
 	}
 	if cost > maxCost {
 		return "", nil, fmt.Errorf("a hash of cost %d takes too long to check: make one of at most %d", cost, maxCost)
@@ -61,12 +61,12 @@ func parseUser(line []byte) (name string, hash []byte, err error) {
 	return string(n), bytes.Clone(h), nil
 }
 
-// control recognises characters that names and passwords may not have (RFC 7617 section 2).
-func control(r rune) bool { return r < ' ' || r == 0x7f }
+// isControl reports whether names and passwords may not contain a character (RFC 7617, section 2).
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// hash is what a user's password is held against. One that nobody has gets the hash of somebody
-// else, the same each time: so that a check takes as long whether there is such a user or not, also
-// when the costs of the hashes differ. It is nil when the file has no users.
+// hash returns the hash to compare a user's password with. For an unknown name it returns the hash
+// of another user, the same one each time. So a check takes as long whether the user exists or not,
+// even if the costs of the hashes differ. It is nil if the file has no users.
 func (u *users) hash(name string) (hash []byte, known bool) {
 	if h := u.hashes[name]; h != nil {
 		return h, true

@@ -8,26 +8,26 @@ import (
 	"sync"
 )
 
-// maxVerified is how many pairs of name and password are remembered.
+// maxVerified is the maximum number of remembered pairs of name and password.
 const maxVerified = 4096
 
-// verified remembers which pairs of name and password were found right, by a digest that says
-// nothing about them to who does not have the key, which never leaves the process. Part of the
-// digest is the hash that they were held against: when that changes, they are no longer found.
-type verified struct {
+// verifiedPairs remembers verified pairs of name and password by a keyed digest (HMAC). The key
+// never leaves the process, so the digest reveals nothing. The digest includes the user's hash:
+// when that changes, the pair is no longer found.
+type verifiedPairs struct {
 	key [32]byte
 
 	mu   sync.Mutex
 	seen map[[sha256.Size]byte]struct{}
 }
 
-func newVerified() *verified {
-	v := &verified{seen: map[[sha256.Size]byte]struct{}{}}
-	_, _ = rand.Read(v.key[:]) // it never fails
+func newVerified() *verifiedPairs {
+	v := &verifiedPairs{seen: map[[sha256.Size]byte]struct{}{}}
+	_, _ = rand.Read(v.key[:]) // never fails
 	return v
 }
 
-func (v *verified) digest(hash []byte, name, password string) (d [sha256.Size]byte) {
+func (v *verifiedPairs) digest(hash []byte, name, password string) (d [sha256.Size]byte) {
 	m := hmac.New(sha256.New, v.key[:])
 	for _, part := range [...]string{string(hash), name, password} {
 		m.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
@@ -37,15 +37,16 @@ func (v *verified) digest(hash []byte, name, password string) (d [sha256.Size]by
 	return d
 }
 
-func (v *verified) has(d [sha256.Size]byte) bool {
+// has reports whether a pair is remembered.
+func (v *verifiedPairs) has(d [sha256.Size]byte) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	_, ok := v.seen[d]
 	return ok
 }
 
-// add remembers a pair; when there are too many, any one of the others is forgotten.
-func (v *verified) add(d [sha256.Size]byte) {
+// add remembers a pair. At the maximum, it forgets an arbitrary other pair.
+func (v *verifiedPairs) add(d [sha256.Size]byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.seen) >= maxVerified {

@@ -10,54 +10,55 @@ import (
 )
 
 const (
-	// lookAgain is how long what was read of a file holds before the file is looked at again.
-	lookAgain = time.Second
-	// settled is how old a file's time must be for two states of the file not to have the same one.
-	settled = 2 * time.Second
-	// maxFile is the largest file that is read, in bytes.
+	// checkInterval is the minimum time between two checks of a file.
+	checkInterval = time.Second
+	// timestampGranularity is the age from which a file's modification time is reliable: a younger
+	// file may change again without a new time.
+	timestampGranularity = 2 * time.Second
+	// maxFile is the maximum size of a file in bytes.
 	maxFile = 16 << 20
 )
 
-// watched is what a file says, as it is now.
-type watched[T any] struct {
-	file   string
-	parse  func([]byte) (T, error)
-	broken func(error) // may be nil
-	value  atomic.Pointer[T]
-	since  time.Time    // what next counts from
-	next   atomic.Int64 // nanoseconds, when the file is looked at again
+// watchedFile is the parsed content of a file, kept current.
+type watchedFile[T any] struct {
+	file       string
+	parse      func([]byte) (T, error)
+	onError    func(error) // may be nil
+	value      atomic.Pointer[T]
+	clockStart time.Time    // nextCheck counts from here
+	nextCheck  atomic.Int64 // nanoseconds
 
-	mu    sync.Mutex // held by the one that looks; guards what follows
-	seen  os.FileInfo
-	fresh bool // seen is so young that the file may have changed without it
+	mu             sync.Mutex // Held during a check. Guards the fields below.
+	lastInfo       os.FileInfo
+	mayHaveChanged bool // lastInfo is so young that the file may have changed without a new time
 }
 
-// watch reads a file, and again when it has changed: so parse must not keep what it is given.
-func watch[T any](file string, broken func(error), parse func([]byte) (T, error)) (*watched[T], error) {
-	w := &watched[T]{file: file, parse: parse, broken: broken, since: time.Now()}
+// watchFile reads a file now, and again after changes. parse must not keep its argument.
+func watchFile[T any](file string, broken func(error), parse func([]byte) (T, error)) (*watchedFile[T], error) {
+	w := &watchedFile[T]{file: file, parse: parse, onError: broken, clockStart: time.Now()}
 	if err := w.read(); err != nil {
 		return nil, err
 	}
-	w.next.Store(int64(lookAgain))
+	w.nextCheck.Store(int64(checkInterval))
 	return w, nil
 }
 
-// get is what the file said when it was looked at last.
-func (w *watched[T]) get() T {
-	if now := time.Since(w.since); int64(now) >= w.next.Load() && w.mu.TryLock() {
+// get returns the content as of the last check.
+func (w *watchedFile[T]) get() T {
+	if now := time.Since(w.clockStart); int64(now) >= w.nextCheck.Load() && w.mu.TryLock() {
 		defer w.mu.Unlock()
-		if int64(now) >= w.next.Load() {
-			if err := w.read(); err != nil && w.broken != nil {
-				w.broken(err)
+		if int64(now) >= w.nextCheck.Load() {
+			if err := w.read(); err != nil && w.onError != nil {
+				w.onError(err)
 			}
-			w.next.Store(int64(time.Since(w.since) + lookAgain))
+			w.nextCheck.Store(int64(time.Since(w.clockStart) + checkInterval))
 		}
 	}
 	return *w.value.Load()
 }
 
-// read reads the file unless it is as it was.
-func (w *watched[T]) read() error {
+// read reads the file if it has changed.
+func (w *watchedFile[T]) read() error {
 	f, err := os.Open(w.file)
 	if err != nil {
 		return fmt.Errorf("auth: %w", err)
@@ -67,10 +68,10 @@ func (w *watched[T]) read() error {
 	if err != nil {
 		return fmt.Errorf("auth: %w", err)
 	}
-	if s := w.seen; s != nil && !w.fresh && os.SameFile(s, now) && s.ModTime().Equal(now.ModTime()) && s.Size() == now.Size() {
+	if s := w.lastInfo; s != nil && !w.mayHaveChanged && os.SameFile(s, now) && s.ModTime().Equal(now.ModTime()) && s.Size() == now.Size() {
 		return nil
 	}
-	w.seen, w.fresh = now, time.Since(now.ModTime()) < settled
+	w.lastInfo, w.mayHaveChanged = now, time.Since(now.ModTime()) < timestampGranularity
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return fmt.Errorf("auth: %w", err)

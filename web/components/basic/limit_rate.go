@@ -79,10 +79,10 @@ func (l *rateLimit) handle(c *web.Conn) {
 	s := l.buckets.Take(l.client(c), time.Since(l.start))
 	if !s.OK {
 		c.Reply(http.StatusTooManyRequests)
-		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.Wait)))
+		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.UntilToken)))
 	}
 	c.SetField(l.policy)
-	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.Left)+";t="+strconv.Itoa(seconds(s.Full)))
+	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.Remaining)+";t="+strconv.Itoa(seconds(s.UntilFull)))
 }
 
 // client is who has sent the request.

@@ -279,8 +279,8 @@ func TestCachesInsideOneAnother(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for want, cfg := range map[string]Config{
-		`cache: memory is "much", which is no size`: {Memory: "much"},
-		`cache: largest is "-1", which is no size`:  {Largest: "-1"},
+		`cache: memory is "much", which is not a size`: {Memory: "much"},
+		`cache: largest is "-1", which is not a size`:  {Largest: "-1"},
 	} {
 		if _, err := Around(cfg, web.Pipe(func(*web.Conn) {})); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)

@@ -12,28 +12,28 @@ import (
 	"weir/web"
 )
 
-// window is how far back zstd and br look, in bytes: an encoder takes a few times that in memory.
-// RFC 9659 allows zstd 8 MB.
+// The window is how far back zstd and br search, in bytes: an encoder takes a few times that in
+// memory. RFC 9659 allows zstd 8 MB.
 const (
 	windowBits = 18
 	window     = 1 << windowBits
 )
 
-// encoder is what the libraries' encoders have in common.
+// encoder is the common part of the libraries' encoders.
 type encoder interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }
 
-// codec is a content coding, with encoders that are used again and again.
+// codec is a content coding with pools of encoders.
 type codec struct {
-	name  string
-	field web.Field
-	bytes sync.Pool // of *writer, for bodies that are there whole
-	flow  sync.Pool // of *writer, for streams: they can flush
+	name       string
+	field      web.Field
+	wholePool  sync.Pool // of *pooledEncoder, for complete bodies; unset: streamPool serves them
+	streamPool sync.Pool // of *pooledEncoder that can flush, for streams
 }
 
-// newCodec is the codec of a name, nil when there is none. Effort is 0 to 2.
+// newCodec returns the codec of a name, or nil. effort is 0 to 2.
 func newCodec(name string, effort int) *codec {
 	c := &codec{name: name, field: web.NewField("Content-Encoding", name)}
 	var make func() encoder
@@ -52,50 +52,50 @@ func newCodec(name string, effort int) *codec {
 		}
 	case "br":
 		level := [...]int{2, 4, 7}[effort]
-		c.bytes.New = pooled(&c.bytes, func() encoder { return brotli.NewWriterV2(nil, level) })
+		c.wholePool.New = pooled(&c.wholePool, func() encoder { return brotli.NewWriterV2(nil, level) })
 		level = [...]int{1, 4, 6}[effort]
-		c.flow.New = pooled(&c.flow, func() encoder {
+		c.streamPool.New = pooled(&c.streamPool, func() encoder {
 			return brotli.NewWriterOptions(nil, brotli.WriterOptions{Quality: level, LGWin: windowBits})
 		})
 		return c
 	default:
 		return nil
 	}
-	c.flow.New = pooled(&c.flow, make)
+	c.streamPool.New = pooled(&c.streamPool, make)
 	return c
 }
 
-// pooled makes what is in a pool.
+// pooled returns the New function of a pool.
 func pooled(pool *sync.Pool, make func() encoder) func() any {
-	return func() any { return &seat{encoder: make(), pool: pool} }
+	return func() any { return &pooledEncoder{encoder: make(), pool: pool} }
 }
 
-// seat is an encoder with what it writes to, which changes with each body.
-type seat struct {
+// pooledEncoder is an encoder with its output, which changes with each body.
+type pooledEncoder struct {
 	encoder
-	pool *sync.Pool // where it comes from, and goes back to
+	pool *sync.Pool // where it belongs
 	next sink
 }
 
 type sink struct{ io.Writer }
 
-// writer compresses what is written to it: a writer of [web.Transform]. It has an encoder until it
-// is closed.
-type writer struct{ *seat }
+// writer compresses what is written to it; it implements the writer of a [web.Transform]. It holds
+// an encoder until it is closed.
+type writer struct{ *pooledEncoder }
 
-// writer is a writer before next; whole says that the body is there whole.
+// writer returns a writer in front of next; whole says that the body is complete in memory.
 func (c *codec) writer(next io.Writer, whole bool) *writer {
-	pool := &c.flow
-	if whole && c.bytes.New != nil {
-		pool = &c.bytes
+	pool := &c.streamPool
+	if whole && c.wholePool.New != nil {
+		pool = &c.wholePool
 	}
-	s := pool.Get().(*seat)
+	s := pool.Get().(*pooledEncoder)
 	s.next.Writer = next
 	s.Reset(&s.next)
 	return &writer{s}
 }
 
-// Flush writes what the encoder holds back.
+// Flush writes the encoder's buffered data.
 func (w *writer) Flush() error {
 	if f, ok := w.encoder.(interface{ Flush() error }); ok {
 		return f.Flush()
@@ -103,18 +103,18 @@ func (w *writer) Flush() error {
 	return nil
 }
 
-// Close writes the end.
+// Close writes the end of the coded body.
 func (w *writer) Close() error {
 	err := w.encoder.Close()
 	_ = w.CloseWithError(nil)
 	return err
 }
 
-// CloseWithError lets go of the encoder. The end is not written then, or the client would take a
-// part for the whole.
+// CloseWithError releases the encoder without writing the end, so that the client sees a truncated
+// body as truncated.
 func (w *writer) CloseWithError(error) error {
-	if s := w.seat; s != nil {
-		w.seat, s.next.Writer = nil, nil
+	if s := w.pooledEncoder; s != nil {
+		w.pooledEncoder, s.next.Writer = nil, nil
 		s.pool.Put(s)
 	}
 	return nil

@@ -11,49 +11,49 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// Config says what is compressed, and how. Its zero value is a good one.
+// Config says what is compressed, and how. The zero value is a good default.
 type Config struct {
-	// Codings are those offered, of "zstd", "br", "gzip" and "deflate": of several that the client
-	// likes best, the first is taken. Empty: all four, in this order.
+	// Codings are the offered codings, of "zstd", "br", "gzip" and "deflate". Among those with the
+	// client's greatest weight, the first is used. Empty: all four, in this order.
 	Codings []string `hcl:"codings,optional"`
 
 	// Types are the media types to compress: "text/html", "text/*", "*+json", "*/*". Empty: text,
-	// and what is known to be as good as text.
+	// and types that compress as well as text.
 	Types []string `hcl:"types,optional"`
 
-	// MinSize is the size from which on a body is compressed, such as "1KB". Empty: 512 bytes.
+	// MinSize is the minimum size of a body to compress, such as "1KB". Empty: 512 bytes.
 	MinSize string `hcl:"min_size,optional"`
 
-	// Effort is "fast", "normal" or "best": more of it makes bodies smaller and costs more. Empty:
+	// Effort is "fast", "normal" or "best": better makes bodies smaller and costs more CPU. Empty:
 	// "normal".
 	Effort string `hcl:"effort,optional"`
 
-	// Cache is how much memory compressed bodies take at most, with what they were made of, such as
-	// "64MB". Empty: "32MB". "0": none is kept.
+	// Cache is the memory limit for compressed bodies with their originals, such as "64MB". Empty:
+	// "32MB". "0": no cache.
 	Cache string `hcl:"cache,optional"`
 }
 
 // compressor is the component.
 type compressor struct {
-	names   []string
-	codecs  []*codec // of names
-	types   []string
-	minSize int64
-	memo    *memo // nil: there is none
+	codingNames []string
+	codecs      []*codec // of names
+	types       []string
+	minSize     int64
+	memo        *memo // nil: no cache
 }
 
-// New makes the component.
+// New returns the component.
 func New(cfg Config) (web.Component, error) {
-	z := &compressor{names: cfg.Codings, types: cfg.Types}
-	if len(z.names) == 0 {
-		z.names = []string{"zstd", "br", "gzip", "deflate"}
+	z := &compressor{codingNames: cfg.Codings, types: cfg.Types}
+	if len(z.codingNames) == 0 {
+		z.codingNames = []string{"zstd", "br", "gzip", "deflate"}
 	}
 	if len(z.types) == 0 {
 		z.types = compressible
 	}
 	for _, t := range z.types {
 		if !isPattern(t) {
-			return nil, fmt.Errorf("compress: types has %q, which is no media type: write one such as \"text/html\", \"text/*\" or \"*+json\"", t)
+			return nil, fmt.Errorf("compress: types has %q, which is not a media type: write one such as \"text/html\", \"text/*\" or \"*+json\"", t)
 		}
 	}
 	effort := slices.Index([]string{"fast", "normal", "best"}, cfg.Effort)
@@ -63,9 +63,9 @@ func New(cfg Config) (web.Component, error) {
 	if effort < 0 {
 		return nil, fmt.Errorf("compress: effort is %q: write \"fast\", \"normal\" or \"best\"", cfg.Effort)
 	}
-	for i, name := range z.names {
+	for i, name := range z.codingNames {
 		c := newCodec(name, effort)
-		if c == nil || slices.Contains(z.names[:i], name) {
+		if c == nil || slices.Contains(z.codingNames[:i], name) {
 			return nil, fmt.Errorf("compress: codings has %q: write \"zstd\", \"br\", \"gzip\" and \"deflate\", each once at most", name)
 		}
 		z.codecs = append(z.codecs, c)
@@ -91,18 +91,18 @@ func (z *compressor) Traits() web.Traits {
 
 // Handle implements [web.Component].
 func (z *compressor) Handle(c *web.Conn) {
-	if !c.Answered() || excluded(c) {
+	if !c.Answered() || isExcluded(c) {
 		return
 	}
-	name(c)
-	worth := z.worth(c)
+	detectType(c)
+	worth := z.isWorthwhile(c)
 	if worth {
 		c.Vary("Accept-Encoding")
 	}
 	if !c.ProtoAtLeast(1, 1) {
 		return
 	}
-	i, identity := coding.Choose(c.RequestHeaders("Accept-Encoding"), z.names)
+	i, identity := coding.Choose(c.RequestHeaders("Accept-Encoding"), z.codingNames)
 	if i < 0 || !worth && identity {
 		return
 	}
@@ -110,12 +110,13 @@ func (z *compressor) Handle(c *web.Conn) {
 	z.compress(c, z.codecs[i], !identity)
 }
 
-// compress has the body compressed; must says that the client does not want it as it is.
+// compress sets up compression of the body; must says that the client does not accept it
+// uncompressed.
 func (z *compressor) compress(c *web.Conn, codec *codec, must bool) {
 	data, whole := c.Body().Bytes()
 	whole = whole && !c.HasTransform()
-	if whole && z.memo.takes(c, data) {
-		if m := z.memo.get(c.Header("Etag"), data, codec); m.worth || must {
+	if whole && z.memo.accepts(c, data) {
+		if m := z.memo.get(c.Header("Etag"), data, codec); m.smaller || must {
 			c.Answer(web.Bytes(m.body))
 			c.SetField(m.tag)
 			c.SetField(codec.field)
@@ -126,9 +127,8 @@ func (z *compressor) compress(c *web.Conn, codec *codec, must bool) {
 	c.Transform(func(next io.Writer) io.WriteCloser { return codec.writer(next, whole) })
 }
 
-// excluded says whether the response is one that must not be compressed, or that has no body to
-// compress.
-func excluded(c *web.Conn) bool {
+// isExcluded reports whether the response must not be compressed, or has no body to compress.
+func isExcluded(c *web.Conn) bool {
 	switch status := c.Status(); {
 	case status == http.StatusPartialContent, status == http.StatusNoContent, status == http.StatusNotModified, c.Body().IsHijack():
 		return true
@@ -137,17 +137,17 @@ func excluded(c *web.Conn) bool {
 		coding.HasToken(c.Headers("Cache-Control"), "no-transform")
 }
 
-// worth says whether the body is of a type and a size to compress.
-func (z *compressor) worth(c *web.Conn) bool {
+// isWorthwhile reports whether the body has a type and a size to compress.
+func (z *compressor) isWorthwhile(c *web.Conn) bool {
 	if size := c.Body().Size(); size >= 0 && size < z.minSize {
 		return false
 	}
-	return matches(z.types, c.Header("Content-Type"))
+	return matchesAny(z.types, c.Header("Content-Type"))
 }
 
-// name gives bytes that have no type the one that the core would find: it does not look at what is
-// coded.
-func name(c *web.Conn) {
+// detectType sets the type of a body of bytes that has none. The core does not detect the type of
+// coded bodies.
+func detectType(c *web.Conn) {
 	if c.Header("Content-Type") != "" || c.HasTransform() {
 		return
 	}

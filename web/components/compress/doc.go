@@ -1,29 +1,33 @@
-// Package compress is the filter that compresses what clients accept compressed: gzip, deflate (in
-// the zlib format, as RFC 9110 section 8.4.1.2 says), br and zstd.
+// Package compress is a filter that compresses bodies for clients that accept it: gzip, deflate (in
+// the zlib format; RFC 9110, section 8.4.1.2), br and zstd.
 //
 // # What is compressed
 //
-// Bodies of the types in the configuration, above a minimal size or of unknown size, for clients of
-// HTTP/1.1 or later, in the coding to which the client gives the greatest weight (Accept-Encoding
-// with its weights, *, and identity). Of several with the greatest weight the first in the
-// configuration is taken: by default zstd, which costs the least for its size, then br, gzip,
-// deflate. What has a content coding already is left alone, as are parts (206, Content-Range) and
-// what says no-transform. Each response that might have been compressed says so in Vary. A client
-// that refuses the body as it is (identity;q=0) gets one of any type and size compressed.
+// The filter compresses bodies of the configured types, above a minimum size or of unknown size,
+// for clients of HTTP/1.1 or later. It uses the coding with the client's greatest weight
+// (Accept-Encoding with weights, *, and identity). Among equal weights, the first in the
+// configuration is used: by default zstd, which needs the least CPU for its size, then br, gzip,
+// deflate.
+//
+// It leaves bodies unchanged that have a content coding, partial content (206, Content-Range), and
+// responses with no-transform. Each response that could have been compressed has Vary:
+// Accept-Encoding. For a client that rejects uncompressed bodies (identity;q=0), it compresses any
+// type and size.
 //
 // # How
 //
-// Streams are compressed as they come; when a source flushes, what was written so far arrives at
-// the client at once, so server-sent events pass. The core makes a strong entity tag weak then, and
-// drops the length.
+// Streams are compressed as they are written. When a source flushes, everything written so far
+// reaches the client, so server-sent events pass. The core makes a strong entity tag weak then, and
+// removes the length.
 //
-// Bytes with a strong entity tag, such as small files, are compressed once and kept: the response
-// then has a length, a strong entity tag of its own, and ranges. Where compressing makes them no
-// smaller they are left as they are.
+// Bytes with a strong entity tag, such as small files, are compressed once and cached. The response
+// then has a length, a strong entity tag of its own, and ranges. Bytes that compression does not
+// make smaller stay unchanged.
 //
 // # Limitations
 //
-// It must stand behind the filters that change text. Secrets in a page that also repeats what the
-// request said can be guessed from compressed lengths (BREACH): leave such routes out. Brotli
-// streams are compressed by an encoder that can flush, which is slower than the one for bytes.
+// It must stand behind filters that change text. If a page has secrets and also repeats parts of
+// the request, an attacker can guess the secrets from compressed lengths (BREACH): do not compress
+// such routes. Brotli streams use an encoder that can flush, which is slower than the one for
+// bytes.
 package compress

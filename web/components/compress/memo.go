@@ -8,44 +8,44 @@ import (
 	"weir/web/components/internal/tag"
 )
 
-// mostKept is the size of the largest body that is compressed while the response is set up, to be
-// kept, in bytes.
-const mostKept = 1 << 20
+// maxMemoBody is the size limit of bodies that are compressed in the setup phase and cached, in
+// bytes.
+const maxMemoBody = 1 << 20
 
-// memo keeps compressed bodies.
+// memo caches compressed bodies.
 type memo struct {
-	store *memory.Store[memoKey, *made]
+	store *memory.Store[memoKey, *compressedBody]
 	limit int64
 }
 
-// memoKey is what a body is found by. Two resources can have the same tag: so what was compressed
-// is compared too.
+// memoKey identifies a body. Two resources can have the same tag, so the original is compared as
+// well.
 type memoKey struct {
 	tag   string
 	codec *codec
 }
 
-// made is a body with what was made of it.
-type made struct {
-	from, body []byte
-	tag        web.Field
-	worth      bool // it is smaller
+// compressedBody is a body before and after compression.
+type compressedBody struct {
+	original, body []byte
+	tag            web.Field
+	smaller        bool // compression made it smaller
 }
 
 func newMemo(limit int64) *memo {
-	return &memo{memory.New[memoKey, *made](limit), limit}
+	return &memo{memory.New[memoKey, *compressedBody](limit), limit}
 }
 
-// takes says whether a body is one to keep.
-func (m *memo) takes(c *web.Conn, data []byte) bool {
-	return m != nil && len(data) <= mostKept && 2*int64(len(data)) <= m.limit && tag.Strong(c.Header("Etag"))
+// accepts reports whether a body may be cached.
+func (m *memo) accepts(c *web.Conn, data []byte) bool {
+	return m != nil && len(data) <= maxMemoBody && 2*int64(len(data)) <= m.limit && tag.Strong(c.Header("Etag"))
 }
 
-// get compresses a body, unless that was done before. The comparison ends at once where the bytes
-// are the same ones.
-func (m *memo) get(etag string, data []byte, c *codec) *made {
+// get returns the compressed body, from the cache if possible. Comparing originals is fast if they
+// are the same slice.
+func (m *memo) get(etag string, data []byte, c *codec) *compressedBody {
 	key := memoKey{etag, c}
-	if old, ok := m.store.Get(key); ok && bytes.Equal(old.from, data) {
+	if old, ok := m.store.Get(key); ok && bytes.Equal(old.original, data) {
 		return old
 	}
 	var b bytes.Buffer
@@ -54,7 +54,7 @@ func (m *memo) get(etag string, data []byte, c *codec) *made {
 	if end := w.Close(); err == nil {
 		err = end
 	}
-	n := &made{from: data, body: bytes.Clone(b.Bytes()), worth: err == nil && b.Len() < len(data)}
+	n := &compressedBody{original: data, body: bytes.Clone(b.Bytes()), smaller: err == nil && b.Len() < len(data)}
 	n.tag = web.NewField("Etag", tag.Of(n.body))
 	m.store.Put(key, n, int64(len(data)+len(n.body)+512))
 	return n

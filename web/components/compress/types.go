@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// compressible are the types that compress well; what is compressed by itself (images but for the
-// plain ones, films, archives, woff) is not.
+// compressible are the types that compress well. Types that are compressed already (most images,
+// video, archives, woff) are not among them.
 var compressible = []string{
 	"text/*", "application/json", "application/javascript", "application/xml", "image/svg+xml", "application/wasm", "*+json", "*+xml", "*+text",
 	"application/manifest+json", "application/x-ndjson", "application/x-javascript", "application/graphql", "application/yaml", "application/toml",
@@ -14,7 +14,7 @@ var compressible = []string{
 	"application/rtf", "application/x-tar", "application/postscript",
 }
 
-// isPattern says whether s can match a media type.
+// isPattern reports whether s can match a media type.
 func isPattern(s string) bool {
 	if suffix, ok := strings.CutPrefix(s, "*+"); ok {
 		return suffix != ""
@@ -23,8 +23,8 @@ func isPattern(s string) bool {
 	return ok && kind != "" && sub != "" && !strings.ContainsAny(s, " ;,") && (kind != "*" || sub == "*")
 }
 
-// matches says whether a content type is one of the patterns.
-func matches(patterns []string, contentType string) bool {
+// matchesAny reports whether a content type matches one of the patterns.
+func matchesAny(patterns []string, contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	if kind = textproto.TrimString(kind); kind == "" {
 		return false

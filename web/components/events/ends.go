@@ -12,40 +12,41 @@ import (
 	"weir/web/components/internal/share"
 )
 
-// errFull is why a client is answered by 503.
-var errFull = errors.New("events: as many clients as max_open says are connected, or the component was closed")
+// errFull is the reason to answer a client by 503.
+var errFull = errors.New("events: max_open clients are connected, or the component was closed")
 
-// drain is how long Close waits for the functions to return: longer than a closing handshake with a
-// client that has gone.
-const drain = 15 * time.Second
+// closeTimeout is how long Close waits for the functions to return: longer than a closing handshake
+// with a client that has disconnected.
+const closeTimeout = 15 * time.Second
 
-// ends are the clients of a component that are connected.
-type ends struct {
+// connectedClients counts and limits the connected clients of a component.
+type connectedClients struct {
 	name  string
-	limit *share.Limit // nil: as many as come
+	limit *share.Limit // nil: no limit
 
-	stopping context.Context // ends with Close
+	stopping context.Context // canceled by Close
 	stop     context.CancelFunc
 
-	mu   sync.Mutex
-	open int
-	idle chan struct{} // closed by the last that leaves, when Close waits
+	mu      sync.Mutex
+	count   int
+	allLeft chan struct{} // closed by the last client that leaves, if Close waits
 }
 
-func newEnds(name string, maxOpen int, crowded func(line string)) (*ends, error) {
+func newConnectedClients(name string, maxOpen int, onOverLimit func(line string)) (*connectedClients, error) {
 	if maxOpen < 0 {
-		return nil, fmt.Errorf("events: max_open is %d: write how many clients may be connected at once, or 0 for any number", maxOpen)
+		return nil, fmt.Errorf("events: max_open is %d: write the maximum number of connected clients, or 0 for no limit", maxOpen)
 	}
-	e := &ends{name: name}
+	e := &connectedClients{name: name}
 	if maxOpen > 0 {
-		e.limit = share.New(maxOpen, crowded)
+		e.limit = share.New(maxOpen, onOverLimit)
 	}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	return e, nil
 }
 
-// enter lets a client in, or answers it. Who was let in leaves.
-func (e *ends) enter(c *web.Conn) bool {
+// admit reports whether a client is admitted; otherwise it answers the client. The caller must call
+// leave for an admitted client.
+func (e *connectedClients) admit(c *web.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopping.Err() != nil || e.limit != nil && !e.limit.Enter(c.RemoteAddr()) {
@@ -53,45 +54,45 @@ func (e *ends) enter(c *web.Conn) bool {
 		c.SetHeader("Retry-After", "5")
 		return false
 	}
-	e.open++
+	e.count++
 	if e.limit != nil {
 		c.After(func(c *web.Conn) { e.limit.Leave(c.RemoteAddr()) })
 	}
 	return true
 }
 
-func (e *ends) leave() {
+func (e *connectedClients) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.open--; e.open == 0 && e.idle != nil {
-		close(e.idle)
-		e.idle = nil
+	if e.count--; e.count == 0 && e.allLeft != nil {
+		close(e.allLeft)
+		e.allLeft = nil
 	}
 }
 
-// Traits says how the component is composed.
-func (e *ends) Traits() web.Traits { return web.Traits{Name: e.name, Role: web.RoleSource} }
+// Traits implements the optional part of [web.Component].
+func (e *connectedClients) Traits() web.Traits { return web.Traits{Name: e.name, Role: web.RoleSource} }
 
-// Open is how many clients are connected. It may be called from any goroutine.
-func (e *ends) Open() int {
+// Open returns the number of connected clients. It is safe for concurrent use.
+func (e *connectedClients) Open() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.open
+	return e.count
 }
 
-// Close ends all conversations, and waits until they have ended, at most 15 seconds. Clients that
-// come later are answered by 503. It may be called several times, one after the other.
-func (e *ends) Close() error {
+// Close ends all connections and waits for their functions to return, at most 15 seconds. Later
+// clients are answered by 503. It may be called several times, but not concurrently.
+func (e *connectedClients) Close() error {
 	e.mu.Lock()
 	e.stop()
-	if e.open == 0 {
+	if e.count == 0 {
 		e.mu.Unlock()
 		return nil
 	}
 	idle := make(chan struct{})
-	e.idle = idle
+	e.allLeft = idle
 	e.mu.Unlock()
-	late := time.NewTimer(drain)
+	late := time.NewTimer(closeTimeout)
 	defer late.Stop()
 	select {
 	case <-idle:

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Event is one event of a stream. What has neither Name nor Data is no event for a page: it sets ID
-// and Retry.
+// Event is one event of a stream. An event with neither Name nor Data is not delivered to the page:
+// it sets ID and Retry.
 type Event struct {
-	// by which a client that comes again says what it saw last; it may hold neither line ends nor
-	// NUL. Empty: the ID stays
+	// A reconnecting client reports the ID that it saw last. It must not contain line ends or NUL.
+	// Empty: the ID stays.
 	ID string
-	// the type that a page listens for; it may hold no line ends. Empty: "message"
+	// The type that a page listens for. It must not contain line ends. Empty: "message".
 	Name string
-	Data string // text; its line ends, of whatever kind, arrive as LF
-	// how long a client waits before it comes again, in whole milliseconds; 0: as before
+	Data string // text; line ends of any kind arrive as LF
+	// How long a client waits before it reconnects, in whole milliseconds. 0: unchanged.
 	Retry time.Duration
 }
 
@@ -26,11 +26,11 @@ var (
 	errRetry = errors.New("events: the retry of an event is negative")
 )
 
-// lineEnds are all of what ends a line of a stream.
+// lineEnds normalizes the line ends of a stream.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Append appends the event as it is sent (section 9.2.5 of the HTML standard). What is not UTF-8 is
-// replaced.
+// Append appends the event in wire format (section 9.2.5 of the HTML standard). Bytes that are not
+// UTF-8 become U+FFFD.
 func (e Event) Append(b []byte) ([]byte, error) {
 	switch {
 	case strings.ContainsAny(e.ID, "\r\n\x00"):
@@ -57,7 +57,7 @@ func (e Event) Append(b []byte) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// field appends a line. The space is the one that a client takes off.
+// field appends a line. Clients strip the space.
 func field(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, ": "...)

@@ -101,5 +101,5 @@ func ExampleEcho() {
 func ExampleWatch() {
 	_, err := events.Watch(events.WatchConfig{Dir: "no/such/folder"})
 	fmt.Println(err)
-	// Output: events: dir is "no/such/folder", which is no folder that can be read
+	// Output: events: dir is "no/such/folder", which is not a readable folder
 }

@@ -13,19 +13,19 @@ import (
 	"weir/web/internal/conn"
 )
 
-// SSEConfig says how a stream is kept. The zero value is a good one.
+// SSEConfig configures [SSE]. The zero value is a good default.
 type SSEConfig struct {
-	// KeepAlive is the time between comments that keep the connection from looking idle. Empty:
-	// "15s"; "0s": there are none.
+	// KeepAlive is the interval of comments that keep the connection from looking idle. Empty:
+	// "15s"; "0s": none.
 	KeepAlive string `hcl:"keep_alive,optional"`
 
-	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the
-	// client likes.
+	// Retry is how long a client waits before it reconnects; it is sent first. Empty: the client's
+	// default.
 	Retry string `hcl:"retry,optional"`
 
-	// MaxOpen is how many may be connected at once, half of them from one address, but for
-	// loopback; to others the answer is 503. Behind a load balancer, name its address in the
-	// server's trusted: otherwise all users have one address. 0: any number.
+	// MaxOpen limits the connected clients; half of them may have one address, except loopback.
+	// Further ones are answered by 503. Add the address of a load balancer to the server's trusted
+	// proxies: otherwise all users share one address. 0: no limit.
 	MaxOpen int `hcl:"max_open,optional"`
 
 	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
@@ -33,19 +33,19 @@ type SSEConfig struct {
 	OnOverLimit func(line string)
 }
 
-// Streams is the component that [SSE] makes.
+// Streams is the component made by [SSE].
 type Streams struct {
-	*ends
-	tell             func(context.Context, *Stream) error
+	*connectedClients
+	sendEvents       func(context.Context, *Stream) error
 	keepAlive, retry time.Duration
 }
 
-// SSE makes a source of a function that tells a client of events. Its context ends when the client
-// has gone or the component is closed; when it returns, the stream ends, and a browser comes again.
-// An error of its own cuts the connection, and goes to the log alone. Who calls SSE calls Close of
-// the component, which is a *[Streams].
-func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Component, error) {
-	s := &Streams{tell: tell}
+// SSE returns a source of a function that sends events to a client. The function's context ends
+// when the client disconnects or the component is closed. When the function returns, the stream
+// ends, and a browser reconnects. If it returns an error of its own, the connection is closed, and
+// the error is only logged. The caller must call Close of the component, which is a *[Streams].
+func SSE(cfg SSEConfig, send func(context.Context, *Stream) error) (web.Component, error) {
+	s := &Streams{sendEvents: send}
 	var err error
 	if s.keepAlive, err = unit.Duration("events: keep_alive", cfg.KeepAlive, 15*time.Second); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Componen
 	if s.retry, err = unit.Duration("events: retry", cfg.Retry, 0); err != nil {
 		return nil, err
 	}
-	s.ends, err = newEnds("sse", cfg.MaxOpen, cfg.OnOverLimit)
+	s.connectedClients, err = newConnectedClients("sse", cfg.MaxOpen, cfg.OnOverLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Componen
 var (
 	eventStream = web.NewField("Content-Type", "text/event-stream; charset=utf-8")
 	noCache     = web.NewField("Cache-Control", "no-cache")
-	// proxies like nginx pass each event on at once
+	// makes proxies such as nginx forward each event at once
 	unbuffered = web.NewField("X-Accel-Buffering", "no")
 	allow      = web.NewField("Allow", "GET, HEAD")
 )
@@ -78,7 +78,7 @@ func (s *Streams) Handle(c *web.Conn) {
 		c.SetField(allow)
 		return
 	}
-	if !s.enter(c) {
+	if !s.admit(c) {
 		return
 	}
 	c.SetField(eventStream)
@@ -90,25 +90,25 @@ func (s *Streams) Handle(c *web.Conn) {
 	}).OnClose(s.leave))
 }
 
-// run is a stream from its first byte to its last.
+// run runs a stream from its first byte to its last.
 func (s *Streams) run(client context.Context, to *Stream) error {
 	ctx, end := context.WithCancel(client)
-	done := make(chan struct{}) // closed when no comment is written any more
-	go func() { defer close(done); s.keep(ctx, end, to) }()
+	done := make(chan struct{}) // closed after the last comment
+	go func() { defer close(done); s.runKeepAlive(ctx, end, to) }()
 	defer func() { end(); <-done }()
-	if err := to.Send(Event{Retry: s.retry}); err != nil { // the head goes out with it
+	if err := to.Send(Event{Retry: s.retry}); err != nil { // this also sends the head
 		return err
 	}
-	err := s.tell(ctx, to)
-	if ctx.Err() != nil { // it was told to
+	err := s.sendEvents(ctx, to)
+	if ctx.Err() != nil { // an error after the end was requested does not count
 		return nil
 	}
 	return err
 }
 
-// keep sends comments, and ends the stream when the component is closed or the server stops. It
-// returns when ctx ends.
-func (s *Streams) keep(ctx context.Context, end context.CancelFunc, to *Stream) {
+// runKeepAlive sends comments, and ends the stream when the component is closed or the server
+// stops. It returns when ctx ends.
+func (s *Streams) runKeepAlive(ctx context.Context, end context.CancelFunc, to *Stream) {
 	defer end()
 	var tick <-chan time.Time
 	if s.keepAlive > 0 {
@@ -133,8 +133,8 @@ func (s *Streams) keep(ctx context.Context, end context.CancelFunc, to *Stream) 
 	}
 }
 
-// Stream is the way to one client. Its methods may be called from any goroutine until the function
-// that was given it returns.
+// Stream is the connection to one client. Its methods are safe for concurrent use until the
+// function that received it returns.
 type Stream struct {
 	last string
 
@@ -143,12 +143,11 @@ type Stream struct {
 	buf []byte
 }
 
-// LastEventID is the ID of the last event that the client has seen on an earlier connection, ""
-// when it came for the first time.
+// LastEventID returns the ID of the last event that the client saw on an earlier connection, or "".
 func (s *Stream) LastEventID() string { return s.last }
 
-// Send sends an event at once. An error is that the event can't be sent as it is, or that the
-// client has gone.
+// Send sends an event at once. It returns an error if the event is invalid or the client has
+// disconnected.
 func (s *Stream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *Stream) Send(e Event) error {
 	return s.flush()
 }
 
-// Comment sends a text that clients do not see.
+// Comment sends a text that clients ignore.
 func (s *Stream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

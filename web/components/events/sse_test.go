@@ -230,7 +230,7 @@ func TestHowAStreamEnds(t *testing.T) {
 		if e := <-end; e.Status != 200 || e.Err != nil {
 			t.Errorf("the client has gone: %+v", e)
 		}
-		webtest.Until(t, "nobody is connected", func() bool { return c.(*Streams).Open() == 0 })
+		webtest.Until(t, "no client is connected", func() bool { return c.(*Streams).Open() == 0 })
 
 		resp, err := webtest.Client(t).Get(url)
 		if err != nil {

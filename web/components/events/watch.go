@@ -15,17 +15,18 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// WatchConfig says what is watched.
+// WatchConfig configures [Watch].
 type WatchConfig struct {
-	// Dir is the folder. Links in it are not followed, names that begin with a dot not looked at.
+	// Dir is the watched folder. Symbolic links in it are not followed, and names that start with a
+	// dot are ignored.
 	Dir string `hcl:"dir"`
 
-	// Interval is the time between two looks. Empty: "1s".
+	// Interval is the time between two scans. Empty: "1s".
 	Interval string `hcl:"interval,optional"`
 
-	// MaxOpen is how many clients may watch at once, half of them from one address, but for
-	// loopback; to others the answer is 503. Behind a load balancer, name its address in the
-	// server's trusted: otherwise all users have one address. 0: sixteen.
+	// MaxOpen limits the connected clients; half of them may have one address, except loopback.
+	// Further ones are answered by 503. Add the address of a load balancer to the server's trusted
+	// proxies: otherwise all users share one address. 0: sixteen.
 	MaxOpen int `hcl:"max_open,optional"`
 
 	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
@@ -33,22 +34,22 @@ type WatchConfig struct {
 	OnOverLimit func(line string)
 }
 
-// mostFiles is how many files a watched folder may have.
-const mostFiles = 10_000
+// maxFiles is the maximum number of files in a watched folder.
+const maxFiles = 10_000
 
-// Watch is an end of server-sent events that tells a page which files of a folder have changed,
-// come or gone: an event "change", whose data are their paths, one a line. A page that reloads
-// itself then is one line of script. Who calls Watch calls Close of the component, which is a *[Streams].
+// Watch returns a source of server-sent events for files of a folder that change, appear or
+// disappear. The event "change" has their paths as data, one per line. A page that reloads itself
+// needs one line of script. The caller must call Close of the component, which is a *[Streams].
 func Watch(cfg WatchConfig) (web.Component, error) {
 	interval, err := unit.Duration("events: interval", cfg.Interval, time.Second)
 	if err == nil && interval == 0 {
-		err = fmt.Errorf("events: interval is %q, which leaves no time: write one such as \"1s\"", cfg.Interval)
+		err = fmt.Errorf("events: interval is %q, which is too short: write one such as \"1s\"", cfg.Interval)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("events: dir is %q, which is no folder that can be read", cfg.Dir)
+		return nil, fmt.Errorf("events: dir is %q, which is not a readable folder", cfg.Dir)
 	}
 	files := os.DirFS(cfg.Dir)
 	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16), OnOverLimit: cfg.OnOverLimit}, func(ctx context.Context, to *Stream) error {
@@ -61,7 +62,7 @@ func Watch(cfg WatchConfig) (web.Component, error) {
 }
 
 func watch(ctx context.Context, to *Stream, files fs.FS, interval time.Duration) error {
-	before, err := look(files)
+	before, err := scanFolder(files)
 	if err != nil {
 		return err
 	}
@@ -76,11 +77,11 @@ func watch(ctx context.Context, to *Stream, files fs.FS, interval time.Duration)
 			return nil
 		case <-tick.C:
 		}
-		now, err := look(files)
+		now, err := scanFolder(files)
 		if err != nil {
 			return err
 		}
-		if changed := differ(before, now); len(changed) > 0 {
+		if changed := changedNames(before, now); len(changed) > 0 {
 			if err := to.Send(Event{Name: "change", Data: strings.Join(changed, "\n")}); err != nil {
 				return err
 			}
@@ -89,15 +90,15 @@ func watch(ctx context.Context, to *Stream, files fs.FS, interval time.Duration)
 	}
 }
 
-// seen is what a look shows of a file.
-type seen struct {
+// fileState is what a scan sees of a file.
+type fileState struct {
 	size int64
 	at   time.Time
 }
 
-// look lists the files. What goes away meanwhile is not there.
-func look(files fs.FS) (map[string]seen, error) {
-	found := map[string]seen{}
+// scanFolder lists the files. A file that is removed during the scan is left out.
+func scanFolder(files fs.FS) (map[string]fileState, error) {
+	found := map[string]fileState{}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -109,19 +110,19 @@ func look(files fs.FS) (map[string]seen, error) {
 			return nil
 		case d.IsDir():
 			return nil
-		case len(found) == mostFiles:
-			return fmt.Errorf("events: the watched folder has more than %d files", mostFiles)
+		case len(found) == maxFiles:
+			return fmt.Errorf("events: the watched folder has more than %d files", maxFiles)
 		}
 		if info, err := d.Info(); err == nil {
-			found[name] = seen{info.Size(), info.ModTime()}
+			found[name] = fileState{info.Size(), info.ModTime()}
 		}
 		return nil
 	})
 	return found, err
 }
 
-// differ lists what is not the same in both, in order.
-func differ(a, b map[string]seen) []string {
+// changedNames returns the names of files that differ between two scans, sorted.
+func changedNames(a, b map[string]fileState) []string {
 	var names []string
 	for name, was := range a {
 		if is, ok := b[name]; !ok || is.size != was.size || !is.at.Equal(was.at) {

@@ -15,28 +15,27 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// WebSocketConfig says who may connect, and what is taken. The zero value is a good one.
+// WebSocketConfig configures [WebSocket]. The zero value is a good default.
 type WebSocketConfig struct {
-	// Origins are the hosts whose pages may connect, beside the host that they connect to: patterns
-	// of [path.Match], such as "*.example.org", or with a scheme, "https://example.org". A client
-	// that is no browser sends no origin, and may. Nil: no other host.
+	// Origins are the hosts whose pages may connect, besides the server's own host: patterns of
+	// [path.Match], such as "*.example.org", or with a scheme, "https://example.org". A client that
+	// is not a browser sends no origin and may connect. Nil: no other host.
 	Origins []string `hcl:"origins,optional"`
 
-	// Protocols are the subprotocols that are spoken, the most wanted first. Nil: none is agreed
-	// on.
+	// Protocols are the supported subprotocols, in order of preference. Nil: none.
 	Protocols []string `hcl:"protocols,optional"`
 
-	// MaxMessage is the size of the largest message that is read; a larger one ends the connection
-	// with status 1009. Empty: "64KB".
+	// MaxMessage is the maximum size of a received message; a larger one closes the connection with
+	// status 1009. Empty: "64KB".
 	MaxMessage string `hcl:"max_message,optional"`
 
-	// Ping is the time between pings; a client that does not answer one in as long again has gone.
-	// Empty: "30s"; "0s": there are none.
+	// Ping is the interval of pings. A client that does not answer one within the same time is
+	// disconnected. Empty: "30s"; "0s": none.
 	Ping string `hcl:"ping,optional"`
 
-	// MaxOpen is how many may be connected at once, half of them from one address, but for
-	// loopback; to others the answer is 503. Behind a load balancer, name its address in the
-	// server's trusted: otherwise all users have one address. 0: any number.
+	// MaxOpen limits the connected clients; half of them may have one address, except loopback.
+	// Further ones are answered by 503. Add the address of a load balancer to the server's trusted
+	// proxies: otherwise all users share one address. 0: no limit.
 	MaxOpen int `hcl:"max_open,optional"`
 
 	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
@@ -44,24 +43,26 @@ type WebSocketConfig struct {
 	OnOverLimit func(line string)
 }
 
-// WebSockets is the component that [WebSocket] makes.
+// WebSockets is the component made by [WebSocket].
 type WebSockets struct {
-	*ends
+	*connectedClients
 	talk    func(context.Context, *websocket.Conn) error
 	accept  websocket.AcceptOptions
 	largest int64
 	ping    time.Duration
 }
 
-// WebSocket makes a source of a function that talks to a client. The function owns the connection,
-// and should be reading whenever it is not busy, because that is also how pings are answered; its
-// context ends when the client has stopped answering or the component is closed. When it returns,
-// the connection is closed: with status 1000, or with 1011 after an error, which goes to the log
-// alone. Who calls WebSocket calls Close of the component, which is a *[WebSockets].
+// WebSocket returns a source of a function that talks to a client. The function owns the
+// connection. It should read whenever it is not busy, since reading also answers pings. Its context
+// ends when the client stops answering or the component is closed.
+//
+// When the function returns, the connection is closed: with status 1000, or with 1011 after an
+// error, which is only logged. The caller must call Close of the component, which is a
+// *[WebSockets].
 func WebSocket(cfg WebSocketConfig, talk func(context.Context, *websocket.Conn) error) (web.Component, error) {
 	for _, o := range cfg.Origins {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
-			return nil, fmt.Errorf("events: origins has %q, which is no pattern: write a host such as \"*.example.org\"", o)
+			return nil, fmt.Errorf("events: origins has %q, which is not a valid pattern: write a host such as \"*.example.org\"", o)
 		}
 	}
 	largest, err := unit.Size("events: max_message", cfg.MaxMessage, 64<<10)
@@ -75,17 +76,17 @@ func WebSocket(cfg WebSocketConfig, talk func(context.Context, *websocket.Conn) 
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEnds("websocket", cfg.MaxOpen, cfg.OnOverLimit)
+	e, err := newConnectedClients("websocket", cfg.MaxOpen, cfg.OnOverLimit)
 	if err != nil {
 		return nil, err
 	}
-	return &WebSockets{ends: e, talk: talk, largest: largest, ping: ping,
+	return &WebSockets{connectedClients: e, talk: talk, largest: largest, ping: ping,
 		accept: websocket.AcceptOptions{OriginPatterns: cfg.Origins, Subprotocols: cfg.Protocols}}, nil
 }
 
 // Handle implements [web.Component].
 func (s *WebSockets) Handle(c *web.Conn) {
-	if c.Answered() || !s.enter(c) {
+	if c.Answered() || !s.admit(c) {
 		return
 	}
 	var failed error
@@ -103,7 +104,7 @@ func (s *WebSockets) Handle(c *web.Conn) {
 	})
 }
 
-// serve is the handler: up to Accept's taking over of the connection it belongs to the set-up.
+// serve is the handler. Until Accept takes the connection over, it runs in the setup phase.
 func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	accept := s.accept
 	conn, err := websocket.Accept(w, r, &accept)
@@ -112,16 +113,16 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(s.largest)
-	// a closing handshake comes before its end
+	// not canceled with the request: a closing handshake comes first
 	ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
-	done := make(chan struct{}) // closed by keep
-	go func() { defer close(done); s.keep(ctx, end, r.Context(), conn) }()
+	done := make(chan struct{}) // closed when runPings has returned
+	go func() { defer close(done); s.runPings(ctx, end, r.Context(), conn) }()
 	defer func() { end(); <-done }()
 
 	switch err = s.talk(ctx, conn); {
 	case err == nil:
 		_ = conn.Close(websocket.StatusNormalClosure, "")
-	case websocket.CloseStatus(err) != -1 || ctx.Err() != nil: // there is nobody any more
+	case websocket.CloseStatus(err) != -1 || ctx.Err() != nil: // the client has disconnected
 		return nil
 	default:
 		_ = conn.Close(websocket.StatusInternalError, "")
@@ -129,9 +130,9 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// keep pings the client, and ends the conversation when there is no answer or the server stops. It
-// returns when ctx ends.
-func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server context.Context, conn *websocket.Conn) {
+// runPings pings the client, and ends the connection when there is no answer or the server stops.
+// It returns when ctx ends.
+func (s *WebSockets) runPings(ctx context.Context, end context.CancelFunc, server context.Context, conn *websocket.Conn) {
 	var tick <-chan time.Time
 	if s.ping > 0 {
 		t := time.NewTicker(s.ping)
@@ -145,7 +146,7 @@ func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server co
 		case <-s.stopping.Done():
 		case <-server.Done():
 		case <-tick:
-			if s.answers(ctx, server, conn) {
+			if s.answersPing(ctx, server, conn) {
 				continue
 			}
 			end()
@@ -158,8 +159,8 @@ func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server co
 	}
 }
 
-// answers says whether the client answers a ping, as far as there is time to wait for it.
-func (s *WebSockets) answers(ctx, server context.Context, conn *websocket.Conn) bool {
+// answersPing reports whether the client answers a ping, or whether the wait was canceled.
+func (s *WebSockets) answersPing(ctx, server context.Context, conn *websocket.Conn) bool {
 	limited, cancel := context.WithTimeout(ctx, s.ping)
 	defer cancel()
 	defer context.AfterFunc(s.stopping, cancel)()
@@ -168,7 +169,7 @@ func (s *WebSockets) answers(ctx, server context.Context, conn *websocket.Conn) 
 	return err == nil || errors.Is(err, context.Canceled)
 }
 
-// Echo is a WebSocket end that sends back what it is told: something to try a connection with.
+// Echo returns a WebSocket that sends back every message, to try a connection with.
 func Echo(cfg WebSocketConfig) (web.Component, error) {
 	c, err := WebSocket(cfg, func(ctx context.Context, conn *websocket.Conn) error {
 		for {

@@ -209,7 +209,7 @@ func TestTheServerStops(t *testing.T) {
 		if _, _, err := c.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("got %v, want status 1001", err)
 		}
-		webtest.Until(t, "nobody is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
+		webtest.Until(t, "no client is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
 		s.Close()
 		h.Close()
 		_, _ = sockets.(*WebSockets).Close(), streams.(*Streams).Close()

@@ -157,8 +157,8 @@ func TestConfigErrors(t *testing.T) {
 		`files: strip is "static", which begins no path`:                                      {Dir: dir, Strip: "static"},
 		`files: not_found is "/../x", which is no file below dir`:                             {Dir: dir, NotFound: "../x"},
 		`files: precompressed has "lzma", which is not looked for`:                            {Dir: dir, Precompressed: []string{"lzma"}},
-		`files: cache is "much", which is no size`:                                            {Dir: dir, Cache: "much"},
-		`files: cache_file is "-1", which is no size`:                                         {Dir: dir, CacheFile: "-1"},
+		`files: cache is "much", which is not a size`:                                         {Dir: dir, Cache: "much"},
+		`files: cache_file is "-1", which is not a size`:                                      {Dir: dir, CacheFile: "-1"},
 		`files: dir is "/no/such/dir", which can't be served: open /no/such/dir`:              {Dir: "/no/such/dir"},
 		`files: dir is "` + dir + `/page.html", which can't be served`:                        {Dir: dir + "/page.html"},
 	} {

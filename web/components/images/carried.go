@@ -5,17 +5,17 @@ import (
 	"encoding/binary"
 )
 
-// After how many bytes of an encoded picture what is carried over is put: behind the marker SOI,
-// and behind the chunk IHDR.
+// The offsets in an encoded picture at which metadata is inserted: behind the marker SOI of a JPEG,
+// and behind the chunk IHDR of a PNG.
 const (
 	jpegHead = 2
 	pngHead  = 8 + 25
 )
 
-// jpegCarried are the segments of a JPEG that say how its pixels are meant: the Exif data, which
-// may turn it, and the ICC profile. It reports false when the file is not made as it should be
-// (ITU-T T.81, annex B).
-func jpegCarried(picture []byte) (keep []byte, ok bool) {
+// jpegMetadata returns the segments of a JPEG that affect how its pixels are shown: the Exif data,
+// which may rotate it, and the ICC profile. It reports false for a malformed file (ITU-T T.81,
+// annex B).
+func jpegMetadata(picture []byte) (keep []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(picture, []byte{0xff, 0xd8})
 	for ok && len(rest) >= 4 && rest[0] == 0xff {
 		marker, size := rest[1], 2+int(binary.BigEndian.Uint16(rest[2:]))
@@ -37,13 +37,12 @@ func jpegCarried(picture []byte) (keep []byte, ok bool) {
 	return nil, false
 }
 
-// grey says of the colour types of PNG whether they have one channel of colour.
-func grey(colourType byte) bool { return colourType == 0 || colourType == 4 }
+// isGrey reports whether a PNG colour type has a single colour channel.
+func isGrey(colourType byte) bool { return colourType == 0 || colourType == 4 }
 
-// pngCarried are the chunks of a PNG that say how its pixels are meant. It reports false when the
-// picture is animated, or the file not made as it should be (PNG specification, third edition,
-// section 5).
-func pngCarried(picture []byte) (keep []byte, ok bool) {
+// pngMetadata returns the chunks of a PNG that affect how its pixels are shown. It reports false
+// for an animated picture or a malformed file (PNG specification, third edition, section 5).
+func pngMetadata(picture []byte) (keep []byte, ok bool) {
 	if len(picture) < pngHead {
 		return nil, false
 	}
@@ -59,9 +58,9 @@ func pngCarried(picture []byte) (keep []byte, ok bool) {
 		case "acTL": // animation
 			return nil, false
 		case "iCCP":
-			// A profile is for grey or for colour, and a picture with transparency is written with
+			// A profile is for grey or for colour, and a picture with transparency is encoded in
 			// colour.
-			if !grey(colourType) {
+			if !isGrey(colourType) {
 				keep = append(keep, rest[:size]...)
 			}
 		case "gAMA", "cHRM", "sRGB", "pHYs", "eXIf":

@@ -14,24 +14,24 @@ import (
 func withChunk(picture []byte, name string, data []byte) []byte {
 	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	chunk = append(append(chunk, name...), data...)
-	return inserted(picture, pngHead, binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:])))
+	return insertAfterHead(picture, pngHead, binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:])))
 }
 
 // withSegment is a JPEG with one more segment behind its head.
 func withSegment(picture []byte, marker byte, data []byte) []byte {
 	segment := binary.BigEndian.AppendUint16([]byte{0xff, marker}, uint16(len(data)+2))
-	return inserted(picture, jpegHead, append(segment, data...))
+	return insertAfterHead(picture, jpegHead, append(segment, data...))
 }
 
 func testFilter() *filter {
-	w := &lower{maxSide: 10}
+	w := &downscaler{maxSide: 10}
 	return &filter{limits: limits{maxPixels: 1 << 20}, quality: 50, change: w.scaled}
 }
 
 func TestHowPixelsAreMeantIsKept(t *testing.T) {
 	exif, profile := append([]byte("Exif\x00\x00"), "turned"...), append([]byte("ICC_PROFILE\x00\x01\x01"), "colours"...)
 	j := withSegment(withSegment(withSegment(asJPEG(t, picture(40, 30)), 0xe1, exif), 0xe2, profile), 0xed, []byte("private"))
-	changed := testFilter().changed(j, "image/jpeg")
+	changed := testFilter().changePicture(j, "image/jpeg")
 	for what, want := range map[string]bool{"turned": true, "colours": true, "private": false} {
 		if bytes.Contains(changed, []byte(what)) != want {
 			t.Errorf("JPEG: %q is there: %v, want %v", what, !want, want)
@@ -47,7 +47,7 @@ func TestHowPixelsAreMeantIsKept(t *testing.T) {
 		picture []byte
 		keeps   map[string]bool
 	}{{colour, map[string]bool{"gAMA": true, "iCCP": true, "tEXt": false}}, {shades, map[string]bool{"iCCP": false}}} {
-		changed := testFilter().changed(c.picture, "image/png")
+		changed := testFilter().changePicture(c.picture, "image/png")
 		for what, want := range c.keeps {
 			if bytes.Contains(changed, []byte(what)) != want {
 				t.Errorf("PNG: %s is there: %v, want %v", what, !want, want)
@@ -71,7 +71,7 @@ func FuzzChanged(f *testing.F) {
 		filter := testFilter()
 		filter.maxPixels = 1 << 14
 		for _, kind := range []string{"image/jpeg", "image/png"} {
-			changed := filter.changed(picture, kind)
+			changed := filter.changePicture(picture, kind)
 			if changed == nil {
 				continue
 			}

@@ -8,12 +8,12 @@ import (
 	"image/png"
 )
 
-// changed is a picture with the filter's change, encoded as it was; nil when it has to stay as it
-// is.
-func (f *filter) changed(picture []byte, kind string) []byte {
-	decode, decodeConfig, carried := jpeg.Decode, jpeg.DecodeConfig, jpegCarried
+// changePicture applies the filter to a picture and encodes it in the same format. It returns nil
+// if the picture must stay unchanged.
+func (f *filter) changePicture(picture []byte, kind string) []byte {
+	decode, decodeConfig, carried := jpeg.Decode, jpeg.DecodeConfig, jpegMetadata
 	if kind == "image/png" {
-		decode, decodeConfig, carried = png.Decode, png.DecodeConfig, pngCarried
+		decode, decodeConfig, carried = png.Decode, png.DecodeConfig, pngMetadata
 	}
 	size, err := decodeConfig(bytes.NewReader(picture))
 	if err != nil || int64(size.Width)*int64(size.Height) > int64(f.maxPixels) {
@@ -44,13 +44,13 @@ func (f *filter) changed(picture []byte, kind string) []byte {
 		return nil
 	}
 	if kind == "image/png" {
-		return inserted(out.Bytes(), pngHead, keep)
+		return insertAfterHead(out.Bytes(), pngHead, keep)
 	}
-	return inserted(out.Bytes(), jpegHead, keep)
+	return insertAfterHead(out.Bytes(), jpegHead, keep)
 }
 
-// canvas is a picture of the same channels that can be drawn on. RGBA is drawn on fastest, and
-// loses nothing where all is opaque.
+// canvas returns an empty picture with the same channels to draw on. Drawing on RGBA is fastest,
+// and lossless for opaque pictures.
 func canvas(of image.Image, size image.Rectangle) draw.Image {
 	switch of.(type) {
 	case *image.Gray, *image.Gray16:
@@ -61,7 +61,7 @@ func canvas(of image.Image, size image.Rectangle) draw.Image {
 	return image.NewNRGBA(size)
 }
 
-// inserted is what an encoder has made, with what is carried over after its head.
-func inserted(encoded []byte, head int, keep []byte) []byte {
+// insertAfterHead inserts metadata behind the head of an encoded picture.
+func insertAfterHead(encoded []byte, head int, keep []byte) []byte {
 	return append(append(bytes.Clone(encoded[:head]), keep...), encoded[head:]...)
 }

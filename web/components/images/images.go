@@ -1,23 +1,23 @@
 // Package images has filters that change pictures on their way to the client: a watermark, and a
-// lower quality for who wants to save data.
+// lower quality for clients that want to save data.
 //
-// They take JPEG and PNG (by Content-Type, in a response of status 200 that is not coded), whole,
-// and keep format, colour profile and Exif data. What they can't take passes as it is: other types,
-// files above MaxBytes, pictures above MaxPixels or too small for what is done, animated ones,
-// CMYK, and what does not decode. Of a file that is known to be too large nothing is read: the
-// kernel sends it. A stream of unknown length passes unchanged, too, from the moment that it is
-// longer than MaxBytes.
+// They process JPEG and PNG (by Content-Type, in a response of status 200 without content coding)
+// as a whole, and keep format, colour profile and Exif data. Other pictures pass unchanged: files
+// above MaxBytes, pictures above MaxPixels or too small for the change, animated ones, CMYK, and
+// files that cannot be decoded. A file that is known to be too large is not read: the kernel sends
+// it. A stream of unknown length passes unchanged once it exceeds MaxBytes.
 //
-// A picture is decoded in the content phase, by the goroutine of its request: Workers of them at
-// once, and Queue wait for that; more are answered by 503. So at most (Workers+Queue)*MaxBytes are
-// held, and about Workers*MaxPixels*12 bytes beside. The seat is free before the client gets the
-// first byte. Put a cache behind them: every request pays anew.
+// The request's goroutine decodes a picture in the content phase. Workers pictures are decoded at
+// once, and Queue may wait; further requests are answered by 503. The filters use at most
+// (Workers+Queue)*MaxBytes for files and about Workers*MaxPixels*12 bytes for pictures. A worker is
+// free before the client gets the first byte. Put a cache behind them: every request is processed
+// anew.
 //
 // # Limitations
 //
-// A picture that Exif data turns is marked as it is stored, so that its mark is turned with it. A
-// PNG of 16 bits a channel has 8 when it was changed. A JPEG is encoded with 4:2:0 chroma. Lower
-// quality leaves the colours of a PNG alone: only its size is brought down.
+// A picture that Exif data rotates is marked as stored, so its mark is rotated with it. A PNG with
+// 16 bits per channel has 8 after a change. A JPEG is encoded with 4:2:0 chroma. Lower quality only
+// scales a PNG down and keeps its colours.
 package images
 
 import (
@@ -35,19 +35,19 @@ import (
 	"weir/web"
 )
 
-// Limits are what a filter takes.
+// limits are the limits of a filter.
 type limits struct {
 	maxBytes, maxPixels, workers, queue int
 }
 
-// checked are the limits with defaults.
-func (l limits) checked(name string) (limits, error) {
+// withDefaults validates the limits and fills in defaults.
+func (l limits) withDefaults(name string) (limits, error) {
 	for _, f := range []struct {
 		field string
 		value int
 	}{{"max_bytes", l.maxBytes}, {"max_pixels", l.maxPixels}, {"workers", l.workers}, {"queue", l.queue}} {
 		if f.value < 0 {
-			return l, fmt.Errorf("images: %s: %s is %d: it cannot be less than 0", name, f.field, f.value)
+			return l, fmt.Errorf("images: %s: %s is %d: it must not be negative", name, f.field, f.value)
 		}
 	}
 	l.maxBytes = cmp.Or(l.maxBytes, 8<<20)
@@ -57,47 +57,47 @@ func (l limits) checked(name string) (limits, error) {
 	return l, nil
 }
 
-// filter is what the filters have in common.
+// filter is the common part of the filters.
 type filter struct {
 	limits
 	quality int // of JPEG
-	// whether the exchange is one whose picture is to be changed; nil: all are
-	wanted  func(*web.Conn) bool
-	change  func(image.Image) image.Image // nil when there is nothing to do
-	smaller bool                          // the result is taken only when it has fewer bytes
-	// from an exchange -> to itself when its picture is done; capacity workers+queue, never closed
-	line  chan struct{}
-	seats chan struct{} // the same, of those that are decoded; capacity workers
+	// reports whether to change the picture of an exchange; nil: always
+	applies func(*web.Conn) bool
+	change  func(image.Image) image.Image // returns nil if there is nothing to change
+	smaller bool                          // use the result only if it has fewer bytes
+	// A semaphore of the pictures that wait or are decoded. Capacity workers+queue, never closed.
+	queuePlaces chan struct{}
+	decodeSlots chan struct{} // a semaphore of the pictures that are decoded; capacity workers
 }
 
 func (f *filter) component(name string) web.Component {
-	f.line = make(chan struct{}, f.workers+f.queue)
-	f.seats = make(chan struct{}, f.workers)
+	f.queuePlaces = make(chan struct{}, f.workers+f.queue)
+	f.decodeSlots = make(chan struct{}, f.workers)
 	return web.Named(name, web.Filter(f.handle))
 }
 
-// handle decides, in the set-up phase, whether the picture of an exchange is to be changed.
+// handle decides, in the setup phase, whether to change the picture of an exchange.
 func (f *filter) handle(c *web.Conn) web.Transform {
 	kind := pictureType(c)
-	if kind == "" || c.Body().Size() > int64(f.maxBytes) || f.wanted != nil && !f.wanted(c) {
+	if kind == "" || c.Body().Size() > int64(f.maxBytes) || f.applies != nil && !f.applies(c) {
 		return nil
 	}
 	select {
-	case f.line <- struct{}{}:
+	case f.queuePlaces <- struct{}{}:
 	default:
 		c.Reply(http.StatusServiceUnavailable)
 		c.SetHeader("Retry-After", "1")
 		return nil
 	}
-	leave := sync.OnceFunc(func() { <-f.line })
-	c.After(func(*web.Conn) { leave() }) // for answers without a body
+	leave := sync.OnceFunc(func() { <-f.queuePlaces })
+	c.After(func(*web.Conn) { leave() }) // for responses without a body
 	ctx := c.Context()
 	return func(next io.Writer) io.WriteCloser {
-		return &whole{filter: f, ctx: ctx, kind: kind, next: next, leave: leave}
+		return &pictureWriter{filter: f, ctx: ctx, kind: kind, next: next, leaveQueue: leave}
 	}
 }
 
-// pictureType is the type of a picture that a filter can take, "" when it is none.
+// pictureType returns the type of a picture that filters support, or "".
 func pictureType(c *web.Conn) string {
 	if s := c.Status(); s != 0 && s != http.StatusOK || c.Header("Content-Encoding") != "" || c.Header("Content-Range") != "" {
 		return ""
@@ -110,26 +110,26 @@ func pictureType(c *web.Conn) string {
 	return ""
 }
 
-// whole is a writer that collects a picture and writes what becomes of it.
-type whole struct {
+// pictureWriter collects a picture and writes the changed one.
+type pictureWriter struct {
 	*filter
-	ctx     context.Context
-	kind    string
-	next    io.Writer
-	leave   func() // the line; may be called several times
-	picture []byte
-	passing bool // it was too long, and passes as it is
+	ctx         context.Context
+	kind        string
+	next        io.Writer
+	leaveQueue  func() // idempotent
+	picture     []byte
+	passThrough bool // the picture is too long and passes unchanged
 }
 
 // Write implements [io.Writer].
-func (w *whole) Write(p []byte) (int, error) {
-	if !w.passing && len(w.picture)+len(p) <= w.maxBytes {
+func (w *pictureWriter) Write(p []byte) (int, error) {
+	if !w.passThrough && len(w.picture)+len(p) <= w.maxBytes {
 		w.picture = append(w.picture, p...)
 		return len(p), nil
 	}
-	if !w.passing {
-		w.passing = true
-		w.leave()
+	if !w.passThrough {
+		w.passThrough = true
+		w.leaveQueue()
 		if _, err := w.next.Write(w.picture); err != nil {
 			return 0, err
 		}
@@ -139,11 +139,11 @@ func (w *whole) Write(p []byte) (int, error) {
 }
 
 // Close writes the picture.
-func (w *whole) Close() error {
-	if w.passing {
+func (w *pictureWriter) Close() error {
+	if w.passThrough {
 		return nil
 	}
-	picture, err := w.done()
+	picture, err := w.result()
 	if err != nil {
 		return err
 	}
@@ -151,25 +151,25 @@ func (w *whole) Close() error {
 	return err
 }
 
-// CloseWithError lets go of a picture that breaks off.
-func (w *whole) CloseWithError(error) error {
-	w.leave()
+// CloseWithError drops a truncated picture.
+func (w *pictureWriter) CloseWithError(error) error {
+	w.leaveQueue()
 	w.picture = nil
 	return nil
 }
 
-var errGone = errors.New("images: the client has gone before its picture was begun")
+var errGone = errors.New("images: the client disconnected before its picture was processed")
 
-// done is the picture that is sent.
-func (w *whole) done() ([]byte, error) {
-	defer w.leave()
+// result returns the picture to send.
+func (w *pictureWriter) result() ([]byte, error) {
+	defer w.leaveQueue()
 	select {
-	case w.seats <- struct{}{}:
+	case w.decodeSlots <- struct{}{}:
 	case <-w.ctx.Done():
 		return nil, errGone
 	}
-	defer func() { <-w.seats }()
-	if changed := w.changed(w.picture, w.kind); changed != nil && (!w.smaller || len(changed) < len(w.picture)) {
+	defer func() { <-w.decodeSlots }()
+	if changed := w.changePicture(w.picture, w.kind); changed != nil && (!w.smaller || len(changed) < len(w.picture)) {
 		return changed, nil
 	}
 	return w.picture, nil

@@ -11,34 +11,34 @@ import (
 	"weir/web"
 )
 
-// LowerQualityConfig says how pictures are made smaller.
+// LowerQualityConfig configures [LowerQuality].
 type LowerQualityConfig struct {
-	// When is "save-data", for clients that ask for it (the field Save-Data: on), or "always".
+	// When is "save-data", for clients that request it (the field Save-Data: on), or "always".
 	// Empty: save-data.
 	When string `hcl:"when,optional"`
-	// Quality is that of JPEG, 1 to 100. 0: 40.
+	// Quality is the JPEG quality, 1 to 100. 0: 40.
 	Quality int `hcl:"quality,optional"`
-	// MaxSide is the width or height in pixels to which larger pictures are scaled. 0: 1280; less
-	// than 0: none are.
+	// MaxSide is the width or height in pixels to which larger pictures are scaled down. 0: 1280;
+	// negative: no scaling.
 	MaxSide int `hcl:"max_side,optional"`
 
 	MaxBytes  int `hcl:"max_bytes,optional"`  // of a file; 0: 8 MiB
 	MaxPixels int `hcl:"max_pixels,optional"` // of a picture; 0: 16 Mi
-	Workers   int `hcl:"workers,optional"`    // pictures at once; 0: as many as there are CPUs
-	Queue     int `hcl:"queue,optional"`      // that wait for it; 0: 4 times Workers
+	Workers   int `hcl:"workers,optional"`    // pictures processed at once; 0: number of CPUs
+	Queue     int `hcl:"queue,optional"`      // pictures that may wait; 0: 4 times Workers
 }
 
-// LowerQuality is a filter that has pictures cost fewer bytes. A picture that would not become
-// smaller stays as it is.
+// LowerQuality is a filter that reduces the size of pictures in bytes. A picture that would not
+// become smaller stays unchanged.
 func LowerQuality(cfg LowerQualityConfig) (web.Component, error) {
-	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.checked("lower quality")
+	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.withDefaults("lower quality")
 	if err != nil {
 		return nil, err
 	}
-	f := &filter{limits: l, quality: cmp.Or(cfg.Quality, 40), smaller: true, change: (&lower{maxSide: cmp.Or(cfg.MaxSide, 1280)}).scaled}
+	f := &filter{limits: l, quality: cmp.Or(cfg.Quality, 40), smaller: true, change: (&downscaler{maxSide: cmp.Or(cfg.MaxSide, 1280)}).scaled}
 	switch cfg.When {
 	case "", "save-data":
-		f.wanted = savesData
+		f.applies = savesData
 	case "always":
 	default:
 		return nil, fmt.Errorf("images: lower quality: when is %q: choose save-data or always", cfg.When)
@@ -49,18 +49,18 @@ func LowerQuality(cfg LowerQualityConfig) (web.Component, error) {
 	return f.component("lower quality"), nil
 }
 
-// savesData says whether the client wants to save data, and that the response depends on it.
+// savesData reports whether the client wants to save data. It adds Save-Data to Vary.
 func savesData(c *web.Conn) bool {
 	c.Vary("Save-Data")
 	return strings.EqualFold(strings.TrimSpace(c.RequestHeader("Save-Data")), "on")
 }
 
-type lower struct{ maxSide int }
+type downscaler struct{ maxSide int }
 
-// scaled is a picture that is not too large.
-func (l *lower) scaled(p image.Image) image.Image {
+// scaled returns the picture, scaled down if it is too large.
+func (l *downscaler) scaled(p image.Image) image.Image {
 	b := p.Bounds()
-	size := fit(b, l.maxSide, l.maxSide)
+	size := fitSize(b, l.maxSide, l.maxSide)
 	if l.maxSide < 0 || size == b.Size() {
 		return p
 	}

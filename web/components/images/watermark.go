@@ -17,35 +17,35 @@ import (
 	"weir/web"
 )
 
-// WatermarkConfig says what is put on pictures.
+// WatermarkConfig configures [Watermark].
 type WatermarkConfig struct {
-	// Image is the mark, a PNG file of at most a million pixels, whose transparency counts. It is
-	// read once. It must be given.
+	// Image is the mark: a PNG file of at most a million pixels, with transparency. It is read
+	// once. It must be set.
 	Image string `hcl:"image"`
 	// Place is top-left, top, top-right, left, center, right, bottom-left, bottom or bottom-right.
 	// Empty: bottom-right.
 	Place string `hcl:"place,optional"`
-	// Margin is the distance from the edge in pixels. 0: 16; less than 0: none.
+	// Margin is the distance from the edge in pixels. 0: 16; negative: none.
 	Margin int `hcl:"margin,optional"`
-	// Opacity is how much of the mark is seen, above 0 and up to 1. 0: 1.
+	// Opacity is that of the mark, above 0 and up to 1. 0: 1.
 	Opacity float64 `hcl:"opacity,optional"`
-	// MinSide is the width or height in pixels below which a picture stays as it is. 0: 128.
+	// MinSide is the width or height in pixels below which a picture stays unchanged. 0: 128.
 	MinSide int `hcl:"min_side,optional"`
-	// Quality is that of JPEG, 1 to 100. 0: 85.
+	// Quality is the JPEG quality, 1 to 100. 0: 85.
 	Quality int `hcl:"quality,optional"`
 
 	MaxBytes  int `hcl:"max_bytes,optional"`  // of a file; 0: 8 MiB
 	MaxPixels int `hcl:"max_pixels,optional"` // of a picture; 0: 16 Mi
-	Workers   int `hcl:"workers,optional"`    // pictures at once; 0: as many as there are CPUs
-	Queue     int `hcl:"queue,optional"`      // that wait for it; 0: 4 times Workers
+	Workers   int `hcl:"workers,optional"`    // pictures processed at once; 0: number of CPUs
+	Queue     int `hcl:"queue,optional"`      // pictures that may wait; 0: 4 times Workers
 }
 
 var places = []string{"top-left", "top", "top-right", "left", "center", "right", "bottom-left", "bottom", "bottom-right"}
 
-// Watermark is a filter that puts a mark on pictures. On one that is less than three times as wide
-// or high as the mark, the mark is scaled down to a third.
+// Watermark is a filter that puts a mark on pictures. If a picture is less than three times as wide
+// or high as the mark, the mark is scaled down to a third of the picture.
 func Watermark(cfg WatermarkConfig) (web.Component, error) {
-	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.checked("watermark")
+	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.withDefaults("watermark")
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func readMark(name string) (image.Image, error) {
 type watermark struct {
 	mark            image.Image
 	mask            image.Image
-	place           int // in places
+	place           int // index in places
 	margin, minSide int
 }
 
-// put is a picture with the mark on it.
+// put returns a picture with the mark on it.
 func (w *watermark) put(on image.Image) image.Image {
 	b := on.Bounds()
 	if b.Dx() < w.minSide || b.Dy() < w.minSide {
@@ -107,13 +107,13 @@ func (w *watermark) put(on image.Image) image.Image {
 	}
 	to := canvas(on, b)
 	draw.Draw(to, b, on, b.Min, draw.Src)
-	mark := fitted(w.mark, b.Dx()/3, b.Dy()/3)
+	mark := scaleToFit(w.mark, b.Dx()/3, b.Dy()/3)
 	at := w.corner(b, mark.Bounds())
 	draw.DrawMask(to, at, mark, mark.Bounds().Min, w.mask, image.Point{}, draw.Over)
 	return to
 }
 
-// corner is where on a picture a mark is put.
+// corner returns where on a picture the mark is put.
 func (w *watermark) corner(picture, mark image.Rectangle) image.Rectangle {
 	along := func(i, room, size int) int {
 		margin := min(w.margin, (room-size)/2)
@@ -123,10 +123,10 @@ func (w *watermark) corner(picture, mark image.Rectangle) image.Rectangle {
 	return image.Rect(0, 0, mark.Dx(), mark.Dy()).Add(picture.Min).Add(image.Pt(x, y))
 }
 
-// fitted is a picture that is at most so wide and high.
-func fitted(p image.Image, width, height int) image.Image {
+// scaleToFit returns a picture with at most this width and height.
+func scaleToFit(p image.Image, width, height int) image.Image {
 	b := p.Bounds()
-	size := fit(b, width, height)
+	size := fitSize(b, width, height)
 	if size == b.Size() {
 		return p
 	}
@@ -135,8 +135,8 @@ func fitted(p image.Image, width, height int) image.Image {
 	return to
 }
 
-// fit is the size of b, brought down in proportion to at most so wide and high.
-func fit(b image.Rectangle, width, height int) image.Point {
+// fitSize returns the size of b, scaled down in proportion to at most this width and height.
+func fitSize(b image.Rectangle, width, height int) image.Point {
 	by := min(1, float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy()))
 	return image.Pt(max(1, int(float64(b.Dx())*by)), max(1, int(float64(b.Dy())*by)))
 }

@@ -1,28 +1,30 @@
-// Package metrics counts what a server does, in the form that Prometheus reads.
+// Package metrics counts what a server does, for Prometheus.
 //
-// A [Metrics] has a component, which counts the exchanges that pass it when they are over; a
-// collector, which tells of running compositions what their stages and edges have done; and a
-// handler that serves all of it, with what Go knows of the process.
+// A [Metrics] has a component, which counts exchanges when they are over; a collector, which
+// reports the stages and edges of running compositions; and a handler that serves all of it,
+// together with Go's metrics of the process.
 //
-//	weir_http_requests_total{route,class}      exchanges by class of status: 1xx to 5xx, or none for a connection that was cut before one
-//	weir_http_request_duration_seconds{route}  from the component to the end of the body, a histogram
-//	weir_http_response_bytes_total{route}      of bodies, as far as they went out
-//	weir_http_requests_in_flight               exchanges that are not over
+//	weir_http_requests_total{route,class}      by class of status: 1xx to 5xx, or none
+//	                                           for a connection closed without a status
+//	weir_http_request_duration_seconds{route}  histogram: component to end of body
+//	weir_http_response_bytes_total{route}      bytes of bodies that were sent
+//	weir_http_requests_in_flight               exchanges in progress
 //
-//	weir_site_exchanges_active{site}                    exchanges under way in a composition
+//	weir_site_exchanges_active{site}           exchanges in progress in a composition
 //	weir_stage_{calls,items,failed}_total{site,stage}   see [flow.StageStats]
-//	weir_stage_{service_seconds,width}{site,stage}      the mean of the sampled service times an item; calls at once, 0 for any number
-//	weir_edge_{items,dropped,refused}_total{site,from,port,to}, weir_edge_{depth,capacity}{…}   see [flow.EdgeStats]; capacity is in batches
-//	weir_upstream_{up,active}{site,proxy,upstream}      whether a proxy's upstream is asked, and exchanges under way
+//	weir_stage_service_seconds{site,stage}     mean sampled service time per item
+//	weir_stage_width{site,stage}               concurrent calls; 0: no limit
+//	weir_edge_{items,dropped,refused}_total{site,from,port,to}   see [flow.EdgeStats]
+//	weir_edge_{depth,capacity}{site,from,port,to}                capacity is in batches
+//	weir_upstream_{up,active}{site,proxy,upstream}   1: receives requests; in progress
 //	weir_upstream_{requests,failures}_total{site,proxy,upstream}
 //
-// The route is what a component behind has left under [web.Route].
+// The route is the value that a component behind has stored under [web.Route].
 //
 // # Limitations
 //
-// Route names come from the configuration, not from clients: who sets [web.Route] to something that
-// clients choose makes a time series of each. The method of a request is no label. What passes on a
-// connection that was taken over is not counted as bytes.
+// Route names must come from the configuration, not from clients: otherwise each value makes a time
+// series. The method of a request is not a label. Bytes on a hijacked connection are not counted.
 package metrics
 
 import (
@@ -37,10 +39,10 @@ import (
 	"weir/web"
 )
 
-// buckets are the upper bounds of durations in seconds: from a file in memory to a slow program.
+// buckets are the upper bounds of the duration histogram in seconds.
 var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// Metrics are the metrics of a server. Its methods may be called from any goroutine.
+// Metrics are the metrics of a server. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -50,17 +52,17 @@ type Metrics struct {
 	routes   sync.Map // of *route, by name
 }
 
-// route is what is counted of a route. It saves looking each up by its labels.
+// route caches the counters of a route, so that they are not looked up by labels each time.
 type route struct {
 	class    [len(classes)]prometheus.Counter
 	duration prometheus.Observer
 	bytes    prometheus.Counter
 }
 
-// classes are the classes of statuses, by status/100.
+// classes are the classes of statuses, indexed by status/100.
 var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// New makes the metrics of a server.
+// New returns the metrics of a server.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -69,26 +71,26 @@ func New() *Metrics {
 		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, []string{"route"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_requests_in_flight", Help: "Exchanges that are not over."}),
 	}
-	// distinct names: it can't fail
+	// cannot fail: the names are distinct
 	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Component is a pipe that counts. Stand first. Several may stand in one server, as long as no
-// exchange passes two.
+// Component returns a pipe that counts exchanges. Put it first. A server may have several, as long
+// as no exchange passes two.
 func (m *Metrics) Component() web.Component {
 	return web.Named("metrics", web.Pipe(func(c *web.Conn) {
 		came := time.Now()
 		m.inFlight.Inc()
 		c.After(func(c *web.Conn) {
 			m.inFlight.Dec()
-			m.note(c, time.Since(came))
+			m.record(c, time.Since(came))
 		})
 	}))
 }
 
-func (m *Metrics) note(c *web.Conn, took time.Duration) {
+func (m *Metrics) record(c *web.Conn, took time.Duration) {
 	r := m.route(c.StringValue(web.Route))
 	class := c.Status() / 100
 	if class == 0 && c.Err() == nil && c.Body().IsHijack() {
@@ -110,11 +112,11 @@ func (m *Metrics) route(name string) *route {
 	for i, class := range classes {
 		r.class[i] = m.requests.WithLabelValues(name, class)
 	}
-	stored, _ := m.routes.LoadOrStore(name, r) // the same counters, whoever came first
+	stored, _ := m.routes.LoadOrStore(name, r) // concurrent callers get the same counters
 	return stored.(*route)
 }
 
-// Handler serves the metrics. It belongs on an address that only operators reach.
+// Handler serves the metrics. Put it on an address that only operators can reach.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }

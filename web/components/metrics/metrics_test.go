@@ -91,14 +91,14 @@ func TestCounts(t *testing.T) {
 			`weir_edge_capacity{from="route",port="0",site="s",to="page"}`:      256,
 			`weir_stage_width{site="s",stage="page"}`:                           0,
 		} {
-			settles(t, m, name, want)
+			waitForValue(t, m, name, want)
 		}
 	})
 }
 
-// settles waits until a value is what it should be: an exchange is over some time after its client
-// has the answer.
-func settles(t *testing.T, m *metrics.Metrics, name string, want float64) {
+// waitForValue waits until a metric has a value: an exchange ends some time after its client has
+// the response.
+func waitForValue(t *testing.T, m *metrics.Metrics, name string, want float64) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		v, there := scrape(t, m)[name]
@@ -136,7 +136,7 @@ func TestWatchTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// What a server has done, as Prometheus reads it.
+// The metrics of a server, as Prometheus reads them.
 func Example() {
 	m := metrics.New()
 	hello := web.Source(func(*web.Conn) web.Body { return web.String("hello") })

@@ -9,7 +9,7 @@ import (
 	"weir/flow"
 )
 
-// Site is a composition that runs, under a name.
+// Site is a running composition with its name.
 type Site struct {
 	Name string
 	Site interface { // a *web.Handler
@@ -19,28 +19,28 @@ type Site struct {
 	Upstreams []Upstream // of its proxies
 }
 
-// Upstream is a server that a proxy of a composition asks.
+// Upstream is an upstream server of a proxy.
 type Upstream struct {
-	Proxy    string `json:"proxy"` // its name
+	Proxy    string `json:"proxy"` // the proxy's name
 	Name     string `json:"name"`
-	State    string `json:"state"`    // "up", "aside" after failures, "down" by its health checks
-	Active   int    `json:"active"`   // exchanges under way
-	Requests int64  `json:"requests"` // so far
-	Failures int64  `json:"failures"` // so far
-	// the latest failure of a request or a check; "" when there was none
+	State    string `json:"state"`    // "up", "aside" after failures, "down" by health checks
+	Active   int    `json:"active"`   // exchanges in progress
+	Requests int64  `json:"requests"` // total
+	Failures int64  `json:"failures"` // total
+	// the latest failure of a request or health check; "": none
 	Last string `json:"last"`
 }
 
-// Up is the state of an upstream that is asked.
+// Up is the state of an upstream that receives requests.
 const Up = "up"
 
-// Watch has the metrics tell of compositions too. Source gives those that run, whenever the metrics
-// are asked for; of two with the same name the first counts. Watch is called once.
+// Watch adds the metrics of compositions. source returns the running ones; it is called for each
+// scrape. Of two with the same name, the first counts. Watch may be called once.
 func (m *Metrics) Watch(source func() []Site) error {
 	return m.registry.Register(&sites{source})
 }
 
-// sites is a collector.
+// sites is a collector for the compositions.
 type sites struct{ source func() []Site }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -53,7 +53,7 @@ func ofEdge(name, help string) *prometheus.Desc {
 	return describe("edge_"+name, help, "from", "port", "to")
 }
 
-var active = describe("site_exchanges_active", "Exchanges under way.")
+var active = describe("site_exchanges_active", "Exchanges in progress.")
 
 func ofUpstream(name, help string) *prometheus.Desc {
 	return describe("upstream_"+name, help, "proxy", "upstream")
@@ -65,40 +65,40 @@ var upstreamMetrics = []struct {
 	kind prometheus.ValueType
 	of   func(Upstream) float64
 }{
-	{ofUpstream("up", "1: it is asked; 0: it is put aside, or fails its health checks."), prometheus.GaugeValue, func(u Upstream) float64 {
+	{ofUpstream("up", "1: receives requests; 0: set aside after failures, or failing health checks."), prometheus.GaugeValue, func(u Upstream) float64 {
 		if u.State == Up {
 			return 1
 		}
 		return 0
 	}},
-	{ofUpstream("active", "Exchanges under way."), prometheus.GaugeValue, func(u Upstream) float64 { return float64(u.Active) }},
-	{ofUpstream("requests_total", "Requests, tries included."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Requests) }},
+	{ofUpstream("active", "Exchanges in progress."), prometheus.GaugeValue, func(u Upstream) float64 { return float64(u.Active) }},
+	{ofUpstream("requests_total", "Requests sent, retries included."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Requests) }},
 	{ofUpstream("failures_total", "Requests that failed."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Failures) }},
 }
 
-// stageMetrics and edgeMetrics say what is told of each.
+// stageMetrics and edgeMetrics are the metrics of each stage and edge.
 var (
 	stageMetrics = []struct {
 		desc *prometheus.Desc
 		kind prometheus.ValueType
 		of   func(flow.StageStats) float64
 	}{
-		{ofStage("calls_total", "Batches that the stage was given."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Calls) }},
-		{ofStage("items_total", "Exchanges that the stage is done with."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Items) }},
-		{ofStage("failed_total", "Exchanges lost to its panics."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Failed) }},
-		{ofStage("service_seconds", "Mean of the sampled service times an exchange."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return s.ServiceNS / float64(time.Second) }},
-		{ofStage("width", "Exchanges that it serves at once; 0: any number."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return float64(s.Width) }},
+		{ofStage("calls_total", "Batches that the stage received."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Calls) }},
+		{ofStage("items_total", "Exchanges that the stage has completed."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Items) }},
+		{ofStage("failed_total", "Exchanges dropped because the stage panicked."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Failed) }},
+		{ofStage("service_seconds", "Mean sampled service time per exchange."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return s.ServiceNS / float64(time.Second) }},
+		{ofStage("width", "Exchanges that the stage serves at once; 0: any number."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return float64(s.Width) }},
 	}
 	edgeMetrics = []struct {
 		desc *prometheus.Desc
 		kind prometheus.ValueType
 		of   func(flow.EdgeStats) float64
 	}{
-		{ofEdge("items_total", "Exchanges that the edge took."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Items) }},
-		{ofEdge("dropped_total", "Exchanges dropped because it was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Dropped) }},
-		{ofEdge("refused_total", "Exchanges refused because it was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Refused) }},
+		{ofEdge("items_total", "Exchanges that the edge accepted."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Items) }},
+		{ofEdge("dropped_total", "Exchanges dropped because the edge was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Dropped) }},
+		{ofEdge("refused_total", "Exchanges rejected because the edge was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Refused) }},
 		{ofEdge("depth", "Exchanges that wait on the edge or are in the stage behind it."), prometheus.GaugeValue, func(e flow.EdgeStats) float64 { return float64(e.Depth) }},
-		{ofEdge("capacity", "Batches that may wait on the edge."), prometheus.GaugeValue, func(e flow.EdgeStats) float64 { return float64(e.Cap) }},
+		{ofEdge("capacity", "Capacity of the edge in batches."), prometheus.GaugeValue, func(e flow.EdgeStats) float64 { return float64(e.Cap) }},
 	}
 )
 
@@ -118,12 +118,12 @@ func (s *sites) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (s *sites) Collect(to chan<- prometheus.Metric) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, site := range s.source() {
-		if told[site.Name] {
+		if reported[site.Name] {
 			continue
 		}
-		told[site.Name] = true
+		reported[site.Name] = true
 		to <- prometheus.MustNewConstMetric(active, prometheus.GaugeValue, float64(site.Site.Active()), site.Name)
 		t := site.Site.Topology()
 		for _, stage := range t.Stages {
@@ -140,15 +140,15 @@ func (s *sites) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectUpstreams collects the metrics of a site's upstreams. Of two under one name in a proxy,
-// the first counts.
+// collectUpstreams collects the metrics of a site's upstreams. Of two with one name in a proxy, the
+// first counts.
 func (s Site) collectUpstreams(to chan<- prometheus.Metric) {
-	told := map[[2]string]bool{}
+	reported := map[[2]string]bool{}
 	for _, u := range s.Upstreams {
-		if told[[2]string{u.Proxy, u.Name}] {
+		if reported[[2]string{u.Proxy, u.Name}] {
 			continue
 		}
-		told[[2]string{u.Proxy, u.Name}] = true
+		reported[[2]string{u.Proxy, u.Name}] = true
 		for _, m := range upstreamMetrics {
 			to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(u), s.Name, u.Proxy, u.Name)
 		}

@@ -13,86 +13,86 @@ import (
 	"time"
 )
 
-// Client is who a bucket is for: an address, or a value of a field.
+// Client is the owner of a bucket: an address, or the value of a field.
 type Client struct {
 	Addr netip.Prefix
 	Key  string
 }
 
-// Buckets are token buckets by client, at most so many. Each is one number, as in the generic cell
-// rate algorithm: the time at which the bucket would be full again. Methods may be called from any
-// goroutine.
+// Buckets are token buckets by client, for a limited number of clients. Each bucket is one number,
+// as in the generic cell rate algorithm: the time at which it will be full. Methods are safe for
+// concurrent use.
 type Buckets struct {
-	interval time.Duration // between two tokens
-	burst    int           // tokens in a full bucket
-	most     int
+	interval   time.Duration // between two tokens
+	burst      int           // tokens in a full bucket
+	maxClients int
 
-	mu   sync.Mutex
-	of   map[Client]*list.Element // of *bucket
-	used list.List                // the last used first
+	mu           sync.Mutex
+	byClient     map[Client]*list.Element // of *bucket
+	recentlyUsed list.List                // most recently used first
 }
 
 type bucket struct {
 	client Client
-	full   time.Duration // when it is, on the caller's clock
+	fullAt time.Duration // on the caller's clock
 }
 
-// Standing is what a client has.
+// Standing is the state of a client's bucket.
 type Standing struct {
-	OK   bool          // it got a token
-	Left int           // tokens it could take at once
-	Full time.Duration // from now until the bucket is full
-	Wait time.Duration // from now until there is a token; 0 when there is one
+	OK         bool          // the client got a token
+	Remaining  int           // tokens that it could take at once
+	UntilFull  time.Duration // from now until the bucket is full
+	UntilToken time.Duration // from now until there is a token; 0 if there is one
 }
 
-// New makes buckets of burst tokens for at most so many clients, each of which gets a token back in
-// each interval.
+// New returns buckets of burst tokens for at most so many clients. Each bucket gains a token per
+// interval.
 func New(interval time.Duration, burst, most int) *Buckets {
-	return &Buckets{interval: interval, burst: burst, most: most, of: map[Client]*list.Element{}}
+	return &Buckets{interval: interval, burst: burst, maxClients: most, byClient: map[Client]*list.Element{}}
 }
 
-// Take takes a token for a client, at a time that does not go back.
+// Take takes a token for a client. now must not decrease between calls.
 func (b *Buckets) Take(who Client, now time.Duration) Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mine := b.find(who)
 	size := time.Duration(b.burst) * b.interval
-	full := max(mine.full, now) + b.interval
+	full := max(mine.fullAt, now) + b.interval
 	s := Standing{OK: full-now <= size}
 	if s.OK {
-		mine.full = full
+		mine.fullAt = full
 	}
-	s.Full = mine.full - now
-	s.Left = int((size - s.Full) / b.interval)
-	s.Wait = max(0, s.Full+b.interval-size)
+	s.UntilFull = mine.fullAt - now
+	s.Remaining = int((size - s.UntilFull) / b.interval)
+	s.UntilToken = max(0, s.UntilFull+b.interval-size)
 	return s
 }
 
-// Return gives a token that was taken back.
+// Return gives a taken token back.
 func (b *Buckets) Return(who Client) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e, ok := b.of[who]; ok {
-		e.Value.(*bucket).full -= b.interval
+	if e, ok := b.byClient[who]; ok {
+		e.Value.(*bucket).fullAt -= b.interval
 	}
 }
 
-// find gives the client's bucket, made full if it is not there.
+// find returns the client's bucket, and creates a full one if there is none.
 func (b *Buckets) find(who Client) *bucket {
-	if e, ok := b.of[who]; ok {
-		b.used.MoveToFront(e)
+	if e, ok := b.byClient[who]; ok {
+		b.recentlyUsed.MoveToFront(e)
 		return e.Value.(*bucket)
 	}
-	if len(b.of) < b.most {
+	if len(b.byClient) < b.maxClients {
 		mine := &bucket{client: who}
-		b.of[who] = b.used.PushFront(mine)
+		b.byClient[who] = b.recentlyUsed.PushFront(mine)
 		return mine
 	}
-	e := b.used.Back()
+	e := b.recentlyUsed.Back()
 	mine := e.Value.(*bucket)
-	delete(b.of, mine.client)
+	delete(b.byClient, mine.client)
 	*mine = bucket{client: who}
-	b.of[who] = e
-	b.used.MoveToFront(e)
+	b.byClient[who] = e
+	b.recentlyUsed.MoveToFront(e)
 	return mine
 }

@@ -28,7 +28,7 @@ func TestABucketGivesItsBurstAndThenOneTokenAnInterval(t *testing.T) {
 	}
 }
 
-// model is a token bucket as it is told: it fills with time and is never fuller than full.
+// model is a token bucket by definition: it fills with time up to its size.
 type model struct {
 	tokens float64
 	at     time.Duration
@@ -64,7 +64,7 @@ func TestBucketsAreTokenBuckets(t *testing.T) {
 	})
 }
 
-func TestWhoHasNotComeForLongestIsForgotten(t *testing.T) {
+func TestLeastRecentlyUsedClientIsForgotten(t *testing.T) {
 	b := New(time.Hour, 1, 3)
 	for _, step := range []struct {
 		who string
@@ -84,8 +84,8 @@ func TestWhoHasNotComeForLongestIsForgotten(t *testing.T) {
 	for i := range 1000 {
 		b.Take(Client{Key: fmt.Sprint(i)}, 0)
 	}
-	if len(b.of) != 3 || b.used.Len() != 3 {
-		t.Errorf("got %d buckets, %d in the list, want 3", len(b.of), b.used.Len())
+	if len(b.byClient) != 3 || b.recentlyUsed.Len() != 3 {
+		t.Errorf("got %d buckets, %d in the list, want 3", len(b.byClient), b.recentlyUsed.Len())
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"strings"
 )
 
-// Choose picks one of the codings offered, by the client's weights and then by their order, from
-// the lines of an Accept-Encoding field. It returns the index, or -1 for the body as it is: when
-// the field is missing, when nothing offered is accepted, or when the client gives "identity" a
-// greater weight. Identity is false when the client refuses the body as it is.
+// Choose selects one of the offered codings by the client's weights, and among equal weights by
+// their order. accept is the lines of an Accept-Encoding field.
+//
+// It returns the index, or -1 for the body as it is: if the field is missing, if nothing offered is
+// accepted, or if the client gives "identity" a greater weight. identity is false if the client
+// does not accept the body as it is.
 func Choose(accept []string, offered []string) (index int, identity bool) {
 	index, best := -1, 0
 	if len(accept) == 0 {
@@ -37,7 +39,7 @@ func Choose(accept []string, offered []string) (index int, identity bool) {
 	return index, listed && plain > 0 || !listed && !(anyListed && any == 0)
 }
 
-// weight is the weight that a list gives to a coding, in thousandths, and whether the list has it.
+// weight returns the weight of a coding in a list, in thousandths, and whether the list has it.
 func weight(accept []string, name string) (q int, listed bool) {
 	for _, list := range accept {
 		for rest, more := list, true; more; {
@@ -56,7 +58,8 @@ func weight(accept []string, name string) (q int, listed bool) {
 	return 0, false
 }
 
-// quality reads the weight of an element (section 12.4.2), 1000 when there is none.
+// quality parses the weight of an element (RFC 9110, section 12.4.2), or returns 1000 if there is
+// none.
 func quality(s string) (int, bool) {
 	if s == "" {
 		return 1000, true
@@ -78,8 +81,8 @@ func quality(s string) (int, bool) {
 	return q, q <= 1000
 }
 
-// HasToken says whether a field that is a list has a token, in any case; what stands behind "=" or
-// ";" does not count.
+// HasToken reports whether a list field has a token, in any case. It ignores what follows "=" or
+// ";".
 func HasToken(lists []string, token string) bool {
 	for _, list := range lists {
 		for rest, more := list, true; more; {

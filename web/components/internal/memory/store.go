@@ -12,39 +12,39 @@ import (
 	"sync/atomic"
 )
 
-// Store keeps values up to a total of their costs. Its methods may be called from any goroutine.
+// Store keeps values up to a limit of their total cost. Its methods are safe for concurrent use.
 type Store[K comparable, V any] struct {
 	limit  int64
 	seed   maphash.Seed
 	shards [32]shard[K, V]
 
-	mu    sync.Mutex    // held by who changes what is kept; taken before those of shards
-	ring  []*kept[K, V] // all of it, in the order in which it is considered for leaving
-	hand  int           // the next of ring
-	total int64         // of costs
+	mu    sync.Mutex     // Held to change the content. Locked before the mu of a shard.
+	ring  []*entry[K, V] // all entries, in the order in which the clock hand visits them
+	hand  int            // index of the entry that is considered next for eviction
+	total int64          // sum of costs
 }
 
-// shard is a part of what is kept, by the hash of its keys.
+// shard is the part of the entries whose keys have one hash.
 type shard[K comparable, V any] struct {
 	mu sync.RWMutex
-	m  map[K]*kept[K, V]
-	_  [32]byte // to the next cache line
+	m  map[K]*entry[K, V]
+	_  [32]byte // padding to the next cache line
 }
 
-// kept is a value in a store.
-type kept[K comparable, V any] struct {
+// entry is a value in a store.
+type entry[K comparable, V any] struct {
 	key   K
 	value V
 	cost  int64
-	place int         // in ring
-	used  atomic.Bool // since the hand was here
+	index int         // in ring
+	used  atomic.Bool // since the hand visited it
 }
 
-// New makes a store for values that cost so much together.
+// New returns a store with a limit on the total cost.
 func New[K comparable, V any](limit int64) *Store[K, V] {
 	s := &Store[K, V]{limit: limit, seed: maphash.MakeSeed()}
 	for i := range s.shards {
-		s.shards[i].m = map[K]*kept[K, V]{}
+		s.shards[i].m = map[K]*entry[K, V]{}
 	}
 	return s
 }
@@ -53,7 +53,7 @@ func (s *Store[K, V]) shard(key K) *shard[K, V] {
 	return &s.shards[maphash.Comparable(s.seed, key)%uint64(len(s.shards))]
 }
 
-// Get is the value of a key, and whether there is one.
+// Get returns the value of a key, and whether there is one.
 func (s *Store[K, V]) Get(key K) (value V, ok bool) {
 	h := s.shard(key)
 	h.mu.RLock()
@@ -68,19 +68,19 @@ func (s *Store[K, V]) Get(key K) (value V, ok bool) {
 	return k.value, true
 }
 
-// Put keeps a value in place of what was kept under its key, and reports whether it did: what costs
-// more than the whole store is not kept, and then nothing is under its key.
+// Put stores a value in place of an earlier one of the key. It reports whether it did: a value that
+// costs more than the limit is not stored, and the earlier one is removed.
 func (s *Store[K, V]) Put(key K, value V, cost int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(key)
+	s.removeLocked(key)
 	if cost > s.limit {
 		return false
 	}
 	for s.total+cost > s.limit {
-		s.evict()
+		s.evictLocked()
 	}
-	k := &kept[K, V]{key: key, value: value, cost: cost, place: len(s.ring)}
+	k := &entry[K, V]{key: key, value: value, cost: cost, index: len(s.ring)}
 	s.ring = append(s.ring, k)
 	s.total += cost
 	h := s.shard(key)
@@ -90,35 +90,35 @@ func (s *Store[K, V]) Put(key K, value V, cost int64) bool {
 	return true
 }
 
-// Delete lets go of the value of a key.
+// Delete removes the value of a key.
 func (s *Store[K, V]) Delete(key K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(key)
+	s.removeLocked(key)
 }
 
-// Total is the cost of all that is kept, and Len how many values that are.
+// Total returns the total cost of all values.
 func (s *Store[K, V]) Total() int64 { s.mu.Lock(); defer s.mu.Unlock(); return s.total }
 
-// Len is how many values are kept.
+// Len returns the number of values.
 func (s *Store[K, V]) Len() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.ring) }
 
-// evict lets go of one value. The caller holds mu, and something is kept.
-func (s *Store[K, V]) evict() {
+// evictLocked removes one value. The store must not be empty. The caller holds mu.
+func (s *Store[K, V]) evictLocked() {
 	for {
 		if s.hand >= len(s.ring) {
 			s.hand = 0
 		}
 		if k := s.ring[s.hand]; !k.used.Swap(false) {
-			s.remove(k.key)
+			s.removeLocked(k.key)
 			return
 		}
 		s.hand++
 	}
 }
 
-// remove takes a key out. The caller holds mu.
-func (s *Store[K, V]) remove(key K) {
+// removeLocked removes a key. The caller holds mu.
+func (s *Store[K, V]) removeLocked(key K) {
 	h := s.shard(key)
 	h.mu.Lock()
 	k := h.m[key]
@@ -128,8 +128,8 @@ func (s *Store[K, V]) remove(key K) {
 		return
 	}
 	last := len(s.ring) - 1
-	s.ring[k.place] = s.ring[last]
-	s.ring[k.place].place = k.place
+	s.ring[k.index] = s.ring[last]
+	s.ring[k.index].index = k.index
 	s.ring[last] = nil
 	s.ring = s.ring[:last]
 	s.total -= k.cost

@@ -15,7 +15,7 @@ func check(t *rapid.T, s *Store[string, int]) {
 	for i := range s.shards {
 		for key, k := range s.shards[i].m {
 			sum, n = sum+k.cost, n+1
-			if k.key != key || s.ring[k.place] != k {
+			if k.key != key || s.ring[k.index] != k {
 				t.Fatalf("%q is not in its place", key)
 			}
 		}

@@ -15,56 +15,57 @@ import (
 	"weir/web/internal/client"
 )
 
-// Limit lets so many in at once, and half of these of one client. Its methods may be called from
-// any goroutine.
+// Limit admits a number of exchanges at once, and half that number of one client. Its methods are
+// safe for concurrent use.
 type Limit struct {
-	most    int
-	crowded func(line string)
+	max         int
+	onOverLimit func(line string)
 
-	mu    sync.Mutex
-	total int
-	of    map[netip.Prefix]int // of clients with a share
+	mu       sync.Mutex
+	total    int
+	byClient map[netip.Prefix]int // admitted exchanges of clients that have a share
 }
 
-// New makes a limit of most, at least 1. Crowded gets a line for the operator whenever a client is
-// refused because of its share, while others would be let in; nil: there is no such line.
-func New(most int, crowded func(line string)) *Limit {
-	return &Limit{most: most, crowded: crowded, of: map[netip.Prefix]int{}}
+// New returns a limit of max exchanges, at least 1. onOverLimit is called with a line for the
+// operator whenever a client is rejected because of its share, while others would be admitted; nil:
+// not called.
+func New(max int, onOverLimit func(line string)) *Limit {
+	return &Limit{max: max, onOverLimit: onOverLimit, byClient: map[netip.Prefix]int{}}
 }
 
-// Enter lets an exchange from an address in, and reports whether it did. The caller calls Leave for
-// each that was let in.
+// Enter reports whether an exchange from an address is admitted. The caller must call Leave for
+// each one that is.
 func (l *Limit) Enter(address string) bool {
 	who := client.Limited(address)
 	in, crowded := l.enter(who)
-	if crowded && l.crowded != nil {
-		l.crowded(fmt.Sprintf("%v has %d of %d places, which is the share of one client: its further requests are answered by 503; "+
-			"if it is the address of a load balancer, name it in trusted, and each client behind it has a share", who, l.share(), l.most))
+	if crowded && l.onOverLimit != nil {
+		l.onOverLimit(fmt.Sprintf("%v has %d of %d places, which is the share of one client: its further requests are answered by 503; "+
+			"if it is the address of a load balancer, add it to trusted, so that each client behind it has a share", who, l.share(), l.max))
 	}
 	return in
 }
 
-// enter reports whether a client was let in, and whether it would have been but for its share.
+// enter reports whether a client is admitted, and whether only its share prevents it.
 func (l *Limit) enter(who netip.Prefix) (in, crowded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total >= l.most {
+	if l.total >= l.max {
 		return false, false
 	}
 	if who.IsValid() {
-		if l.of[who] >= l.share() {
+		if l.byClient[who] >= l.share() {
 			return false, true
 		}
-		l.of[who]++
+		l.byClient[who]++
 	}
 	l.total++
 	return true, false
 }
 
-// share is how many of one client are let in.
-func (l *Limit) share() int { return (l.most + 1) / 2 }
+// share returns how many exchanges of one client are admitted.
+func (l *Limit) share() int { return (l.max + 1) / 2 }
 
-// Leave ends what Enter began, with the same address.
+// Leave undoes an Enter that returned true, with the same address.
 func (l *Limit) Leave(address string) {
 	who := client.Limited(address)
 	l.mu.Lock()
@@ -73,12 +74,12 @@ func (l *Limit) Leave(address string) {
 	if !who.IsValid() {
 		return
 	}
-	if l.of[who]--; l.of[who] == 0 {
-		delete(l.of, who)
+	if l.byClient[who]--; l.byClient[who] == 0 {
+		delete(l.byClient, who)
 	}
 }
 
-// Inside is how many are in.
+// Inside returns the number of admitted exchanges.
 func (l *Limit) Inside() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

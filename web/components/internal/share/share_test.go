@@ -8,8 +8,8 @@ import (
 )
 
 func TestOneClientLeavesHalfToOthers(t *testing.T) {
-	var told []string
-	l := share.New(4, func(line string) { told = append(told, line) })
+	var lines []string
+	l := share.New(4, func(line string) { lines = append(lines, line) })
 	for i, step := range []struct {
 		from string
 		in   bool
@@ -22,8 +22,8 @@ func TestOneClientLeavesHalfToOthers(t *testing.T) {
 			t.Errorf("step %d, %s: got %v, want %v", i, step.from, got, step.in)
 		}
 	}
-	if len(told) != 1 || !strings.HasPrefix(told[0], "2001:db8::/64 has 2 of 4 places") || !strings.Contains(told[0], "name it in trusted") {
-		t.Errorf("the operator gets %q, want one line, of the client that has its share", told)
+	if len(lines) != 1 || !strings.HasPrefix(lines[0], "2001:db8::/64 has 2 of 4 places") || !strings.Contains(lines[0], "add it to trusted") {
+		t.Errorf("got %q, want one line about the client that has its share", lines)
 	}
 	l.Leave("[2001:db8::2]:1")
 	if !l.Enter("[2001:db8::9]:1") {

@@ -10,11 +10,11 @@ import (
 	"encoding/base64"
 )
 
-// Of is a tag that other bytes do not have: 128 bits of their SHA-256.
+// Of returns an entity tag that is unique to data: 128 bits of its SHA-256.
 func Of(data []byte) string {
 	sum := sha256.Sum256(data)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// Strong says whether a tag is a strong one.
+// Strong reports whether a tag is a strong validator.
 func Strong(tag string) bool { return len(tag) > 2 && tag[0] == '"' && tag[len(tag)-1] == '"' }

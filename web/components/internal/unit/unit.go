@@ -18,8 +18,8 @@ var factors = []struct {
 	bytes  int64
 }{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}, {"", 1}}
 
-// Size reads a size such as "10MB", in bytes: a number with B, KB, MB or GB behind it, or nothing
-// for bytes. An empty text gives what is the default. The error names the field.
+// Size parses a size such as "10MB", in bytes: a number with B, KB, MB, GB or nothing behind it. An
+// empty text means the default. The error names the field.
 func Size(field, text string, otherwise int64) (int64, error) {
 	if text == "" {
 		return otherwise, nil
@@ -35,18 +35,18 @@ func Size(field, text string, otherwise int64) (int64, error) {
 		}
 		return int64(n) * f.bytes, nil
 	}
-	return 0, fmt.Errorf("%s is %q, which is no size: write a number of bytes, or one with KB, MB or GB behind it", field, text)
+	return 0, fmt.Errorf("%s is %q, which is not a size: write a number of bytes, or one with KB, MB or GB behind it", field, text)
 }
 
-// Duration reads a duration such as "30s" or "1m30s", which must not be negative. An empty text
-// gives what is the default. The error names the field.
+// Duration parses a duration such as "30s" or "1m30s", which must not be negative. An empty text
+// means the default. The error names the field.
 func Duration(field, text string, otherwise time.Duration) (time.Duration, error) {
 	if text == "" {
 		return otherwise, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%s is %q, which is no duration: write one such as \"30s\" or \"1m30s\"", field, text)
+		return 0, fmt.Errorf("%s is %q, which is not a duration: write one such as \"30s\" or \"1m30s\"", field, text)
 	}
 	return d, nil
 }

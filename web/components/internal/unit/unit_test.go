@@ -30,11 +30,11 @@ func TestDuration(t *testing.T) {
 
 func TestErrorsNameTheField(t *testing.T) {
 	_, err := Size("cache", "much", 0)
-	if err == nil || err.Error() != `cache is "much", which is no size: write a number of bytes, or one with KB, MB or GB behind it` {
+	if err == nil || err.Error() != `cache is "much", which is not a size: write a number of bytes, or one with KB, MB or GB behind it` {
 		t.Error(err)
 	}
 	_, err = Duration("wait", "long", 0)
-	if err == nil || err.Error() != `wait is "long", which is no duration: write one such as "30s" or "1m30s"` {
+	if err == nil || err.Error() != `wait is "long", which is not a duration: write one such as "30s" or "1m30s"` {
 		t.Error(err)
 	}
 }
