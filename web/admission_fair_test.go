@@ -242,7 +242,7 @@ func TestSharesHoldWhateverEndsFirst(t *testing.T) {
 func TestLoopbackSocketsAndProxiesHaveNoShareLimit(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		for _, from := range []string{"127.0.0.1:1", "[::1]:1", "@", "front 192.0.2.1:1"} {
-			l := newLined(t, way, 2, 1)
+			l := newLined(t, way, 2, 8)
 			both := []chan int{l.ask(from), l.ask(from)}
 			for range both {
 				webtest.Receive(t, l.entered, "both requests of "+from+" active, since they may take the whole width")
