@@ -35,7 +35,7 @@ func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections+c.Idle)); err != nil {
 		return Report{}, err
 	}
-	defer raw.Settle()()
+	defer raw.QuietRuntime()()
 	r := &run{Config: c, Events: ev}
 	if err := r.connect(ctx); err != nil {
 		return Report{}, err

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	}
 	addr := conn.RemoteAddr().String()
 	conn.Close()
-	defer raw.Settle()()
+	defer raw.QuietRuntime()()
 	s := oneloop.NewState(ev.Commands != nil)
 	l, err := newLoop(c, s, addr)
 	if err != nil {

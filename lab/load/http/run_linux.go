@@ -29,7 +29,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.Settle()()
+	defer raw.QuietRuntime()()
 	s := oneloop.NewState(ev.Commands != nil)
 	l, err := newLoop(c, s, addr, want)
 	if err != nil {

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	defer w.close()
-	defer raw.Settle()()
+	defer raw.QuietRuntime()()
 	err = oneloop.Run(ctx, s, ev, w.run)
 	if s.Err != nil {
 		return Report{}, err

@@ -9,9 +9,9 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// Run runs the loop in a goroutine of its own, tells its events and serves the commands until it
-// has ended and nobody wants its connections any more. A loop closes State's channels; when it has
-// failed, or ctx was done, there is an error.
+// Run runs the loop in a goroutine of its own, reports its events and executes commands until the
+// loop has ended and its connections are no longer needed. The loop closes State's channels. Run
+// returns an error if the loop failed or ctx ended.
 func Run(ctx context.Context, s *State, ev load.Events, loop func()) error {
 	c := &controller{State: s, Events: ev}
 	go loop() // until it closes Ended
@@ -26,8 +26,8 @@ func Run(ctx context.Context, s *State, ev load.Events, loop func()) error {
 type controller struct {
 	*State
 	load.Events
-	commands                <-chan load.Command // nil while none is served
-	toldBegun, toldMeasured bool
+	commands                        <-chan load.Command // nil while commands are not accepted
+	begunReported, measuredReported bool
 }
 
 func call(f func(int64), at int64) {
@@ -51,13 +51,13 @@ func (c *controller) control(ctx context.Context) error {
 		case <-c.Ended:
 			if c.Err == nil {
 				c.measured()
-				c.hold(ctx)
+				c.holdOpen(ctx)
 			}
 			return ctx.Err()
 		case cmd, ok := <-c.commands:
-			c.obey(cmd, ok)
+			c.execute(cmd, ok)
 		case <-ticks:
-			if c.toldBegun {
+			if c.begunReported {
 				c.Progress(c.progress())
 			}
 		case <-cancelled:
@@ -75,12 +75,12 @@ func (c *controller) ticks() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// begun tells that the load begins, once. Commands are served from then on.
+// begun reports, once, that the load starts. Commands are accepted from then on.
 func (c *controller) begun() {
-	if c.toldBegun {
+	if c.begunReported {
 		return
 	}
-	c.toldBegun, c.commands = true, c.Commands
+	c.begunReported, c.commands = true, c.Commands
 	call(c.Events.Connected, c.State.Connected.Load())
 	call(c.Sending, c.Start.Load())
 	if !c.Steered {
@@ -88,22 +88,22 @@ func (c *controller) begun() {
 	}
 }
 
-// measured tells that the window is over, if there was one, once.
+// measured reports, once, that the window is over, if there was one.
 func (c *controller) measured() {
 	c.begun()
-	if !c.toldMeasured && c.From != 0 {
+	if !c.measuredReported && c.From != 0 {
 		call(c.Measured, c.To)
 	}
-	c.toldMeasured = true
+	c.measuredReported = true
 }
 
-// obey carries out a command, or the end of commands. Once the window is over, it only ends the
-// hold.
-func (c *controller) obey(cmd load.Command, ok bool) {
+// execute executes a command, or the end of commands. After the window it only ends the wait of
+// holdOpen.
+func (c *controller) execute(cmd load.Command, ok bool) {
 	w := c.Window
 	measuring := w.To.Load() != tally.Unset
 	switch {
-	case c.toldMeasured, !ok && measuring:
+	case c.measuredReported, !ok && measuring:
 		c.commands = nil
 	case !ok, cmd.Measure <= 0:
 		c.commands = nil
@@ -117,9 +117,9 @@ func (c *controller) obey(cmd load.Command, ok bool) {
 	}
 }
 
-// hold keeps a steered run's connections open and silent after its window, for whoever steers to
-// look at the server as it was, until the next command or the end of commands.
-func (c *controller) hold(ctx context.Context) {
+// holdOpen keeps a steered run's connections open and silent after its window, so that the caller
+// can inspect the server, until the next command or the end of commands.
+func (c *controller) holdOpen(ctx context.Context) {
 	if c.commands == nil || c.From == 0 || c.Stop.Load() {
 		return
 	}

@@ -1,8 +1,8 @@
-// Package oneloop is what generators have in common that offer their load from one locked thread:
-// what the thread and its controller tell one another, the thread's wait, and the controller, which
-// tells events and serves commands.
+// Package oneloop is the common part of generators that offer their load from one locked thread:
+// the state shared by the thread and its controller, the thread's wait, and the controller, which
+// reports events and executes commands.
 //
 // # Limitations
 //
-// The wait and the controller are Linux's.
+// Linux only, for the wait and the controller.
 package oneloop

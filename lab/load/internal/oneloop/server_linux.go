@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Server is where to connect to.
+// Server is the address to connect to.
 type Server struct {
 	addr   unix.Sockaddr
 	family int
 }
 
-// ParseServer reads an IP address and a port.
+// ParseServer parses an IP address and a port.
 func ParseServer(addr string) (Server, error) {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -35,12 +35,12 @@ func ParseServer(addr string) (Server, error) {
 	return Server{&unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone}, unix.AF_INET6}, nil
 }
 
-// Socket is one for a connection to the server, which does not block.
+// Socket creates a non-blocking socket for a connection to the server.
 func (s Server) Socket() (int, error) {
 	return unix.Socket(s.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
-// Connect begins a connection. What becomes of it, Connected tells when the descriptor is writable.
+// Connect starts a connection. When the descriptor is writable, Connected returns the outcome.
 func (s Server) Connect(fd int) error {
 	if err := unix.Connect(fd, s.addr); err != unix.EINPROGRESS {
 		return err
@@ -48,7 +48,7 @@ func (s Server) Connect(fd int) error {
 	return nil
 }
 
-// Connected says what became of Connect.
+// Connected returns the outcome of Connect.
 func Connected(fd int) error {
 	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && errno != 0 {

@@ -10,21 +10,21 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// Poll is the wait of one thread for its connections and for the time. It belongs to that thread.
+// Poll waits for the connections of one thread and for the time. It belongs to that thread.
 type Poll struct {
 	epoll  int
 	alarm  *raw.Alarm
 	events [256]unix.EpollEvent
 }
 
-// NewPoll makes one. Its owner closes it.
+// NewPoll creates a Poll. Its owner must close it.
 func NewPoll() (*Poll, error) {
 	alarm, err := raw.NewAlarm()
 	if err != nil {
 		return nil, err
 	}
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	for i, fd := range alarm.Timers { // under the numbers -1 and -2
+	for i, fd := range alarm.Timers { // with the numbers -1 and -2
 		if err == nil {
 			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(-1 - i)})
 		}
@@ -36,23 +36,23 @@ func NewPoll() (*Poll, error) {
 	return &Poll{epoll: epoll, alarm: alarm}, nil
 }
 
-// Close ends it.
+// Close releases the descriptors.
 func (p *Poll) Close() {
 	unix.Close(p.epoll) //nolint:errcheck // nothing is lost
 	p.alarm.Close()
 }
 
-// Add has Wait tell when fd is readable, writable or ended, as it becomes so, under the given
-// number, which is not below zero.
+// Add makes Wait report, edge-triggered, when fd is readable, writable or closed, with the given
+// number, which must not be negative.
 func (p *Poll) Add(fd, number int) error {
 	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Fd: int32(number),
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET})
 }
 
-// Wait calls each for every descriptor with something new, once there is one, and returns at the
-// given time at the latest; when it has passed, without waiting. Then, if later, is expected to be
-// the time of the next wait: the alarm is armed for a time only once, however often something
-// happens before. The thread waits raw: see raw.PausePoint.
+// Wait calls each for every descriptor with a new event, as soon as there is one. It returns at the
+// given time at the latest, and without waiting if that has passed. A later time in then is the
+// expected time of the next wait: the alarm is armed only once per time, however many events occur
+// before. The thread waits by raw system calls: see raw.PausePoint.
 func (p *Poll) Wait(clock raw.Clock, until, then int64, each func(number int, events uint32)) {
 	timeout := 0
 	if clock.Now() < until {

@@ -10,18 +10,18 @@ import (
 
 // Alarm wakes its thread at absolute times of CLOCK_MONOTONIC. It belongs to one thread.
 //
-// It has two timers. While the thread sleeps to the one, the other is armed for the wake-up after
-// that. A timer that becomes its processor's earliest must be written into the hardware at once,
-// which under a hypervisor is an exit to it, paid by the thread; one that is not the earliest costs
-// next to nothing, and the interrupt that ends the sleep before sets the hardware for it in
-// passing. This takes about a quarter off the CPU of a sleep (docs/load.md has the figures).
+// It has two timers. While the thread sleeps until one, the other is armed for the wake-up after
+// that. A timer that becomes its processor's earliest must be programmed into the hardware at once,
+// which under a hypervisor is an exit to it. A timer that is not the earliest costs almost nothing,
+// and the interrupt that ends the sleep before it programs the hardware for it. This reduces the
+// CPU of a sleep by about a quarter (docs/load.md has the figures).
 type Alarm struct {
-	Timers [2]int   // descriptors, which block; to be waited for by epoll if not by Sleep
-	armed  [2]int64 // ns; for when each is armed, 0 when it isn't
-	turn   int      // the timer of the next sleep
+	Timers [2]int   // blocking descriptors; to be waited for by epoll if not by Sleep
+	armed  [2]int64 // ns; expiry of each timer, 0 if it is not armed
+	turn   int      // index of the timer of the next sleep
 }
 
-// NewAlarm makes one. Its owner closes it.
+// NewAlarm creates an Alarm. Its owner must close it.
 func NewAlarm() (*Alarm, error) {
 	a := &Alarm{Timers: [2]int{-1, -1}}
 	for i := range a.Timers {
@@ -35,7 +35,7 @@ func NewAlarm() (*Alarm, error) {
 	return a, nil
 }
 
-// Close ends it.
+// Close releases the timers.
 func (a *Alarm) Close() {
 	for _, fd := range a.Timers {
 		if fd >= 0 {
@@ -44,9 +44,10 @@ func (a *Alarm) Close() {
 	}
 }
 
-// Sleep waits until the given time and says whether it has come: a signal ends a sleep early. If
-// then is later, it is expected to be the time of the next sleep. The thread waits raw, which costs
-// less CPU a message than telling the runtime of each sleep (see PausePoint for the conditions).
+// Sleep waits until the given time and reports whether it was reached: a signal ends a sleep early.
+// A later time in then is the expected time of the next sleep. The thread waits by a raw system
+// call, which costs less CPU per message than notifying the runtime of each sleep (see PausePoint
+// for the conditions).
 func (a *Alarm) Sleep(until, then int64) bool {
 	a.Arm(until, then)
 	var expired [8]byte
@@ -59,8 +60,8 @@ func (a *Alarm) Sleep(until, then int64) bool {
 	return true
 }
 
-// Arm makes the next of the timers expire at the given time, without waiting for it; then is as for
-// Sleep. Whoever waits for the timers by other means says so with Rang, and then arms again.
+// Arm arms the next timer for the given time, without waiting; for then see Sleep. A caller that
+// waits for the timers itself reports an expiry by Rang, and then arms again.
 func (a *Alarm) Arm(until, then int64) {
 	a.arm(a.turn, until)
 	if then > until {
@@ -68,7 +69,7 @@ func (a *Alarm) Arm(until, then int64) {
 	}
 }
 
-// Rang notes that timer i has expired.
+// Rang records that timer i has expired.
 func (a *Alarm) Rang(i int) {
 	a.armed[i] = 0
 	a.turn = 1 - i

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// However the guesses of the time after come out, no sleep that says its time has come ends early.
+// No sleep that reports its time as reached ends early, whether or not the predicted next time was
+// right.
 func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 	a, err := NewAlarm()
 	if err != nil {
@@ -24,7 +25,7 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 		if random.IntN(3) > 0 {
 			at = max(guess, at)
 		} else {
-			at += random.Int64N(200_000) // sometimes in the past by now
+			at += random.Int64N(200_000) // sometimes already in the past
 		}
 		guess = at + random.Int64N(300_000) - 50_000
 		for !a.Sleep(at, guess) {
@@ -35,8 +36,9 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 	}
 }
 
-// What a sleep of 125 us costs in CPU, as 64 connections at 125 messages a second need it: to an
-// absolute time by clock_nanosleep, by an alarm that knows no time ahead, and by one that does.
+// BenchmarkSleep measures the CPU of a sleep of 125 us until an absolute time, as 64 connections at
+// 125 messages a second need it: by clock_nanosleep, and by an alarm without and with the time of
+// the next sleep.
 func BenchmarkSleep(b *testing.B) {
 	a, err := NewAlarm()
 	if err != nil {
@@ -65,7 +67,7 @@ func BenchmarkSleep(b *testing.B) {
 	}
 }
 
-// nanosleep waits raw, as an alarm does.
+// nanosleep waits by a raw system call, as an alarm does.
 func nanosleep(at int64) {
 	ts := unix.NsecToTimespec(at)
 	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)

@@ -1,17 +1,18 @@
-// Package raw is what a generator's locked thread stands on: the clock, reads and writes that the
-// Go runtime does not hear of, the process's settings, and connections.
+// Package raw has the functions that a generator's locked thread uses: the clock, reads and writes
+// that bypass the Go runtime, settings of the process, and connections.
 //
-// A thread that waits raw must pass PausePoint after each wait, and Settle must be in force.
+// A thread that waits by raw system calls must call PausePoint after each wait, and QuietRuntime
+// must be in effect.
 //
 // # Limitations
 //
-// Linux only, but for Clock. Settle and BindCPUs change the whole process.
+// Linux only, except Clock. QuietRuntime and BindCPUs change the whole process.
 package raw
 
 import "time"
 
 // Clock reads CLOCK_MONOTONIC in nanoseconds without a system call: the runtime's own reading of
-// the same clock, moved by a distance found once.
+// the same clock, plus an offset that is determined once.
 type Clock struct {
 	base  time.Time
 	shift int64 // ns; CLOCK_MONOTONIC at base
@@ -19,7 +20,8 @@ type Clock struct {
 
 func (c *Clock) Now() int64 { return int64(time.Since(c.base)) + c.shift }
 
-// NewClock finds the distance by bracketing, keeping the narrowest of some tries: under 1 us.
+// NewClock determines the offset by bracketing, and keeps the narrowest of several attempts: under
+// 1 us.
 func NewClock(monotonic func() int64) Clock {
 	var best Clock
 	width := time.Hour

@@ -2,8 +2,8 @@ package raw
 
 import "testing"
 
-// The two readings are microseconds apart, however badly this thread is scheduled between them: the
-// second is bracketed.
+// The two readings are microseconds apart, regardless of the scheduling of this thread between
+// them, because the second is bracketed.
 func TestClockReadsTheSameAsTheSystemCall(t *testing.T) {
 	c := NewClock(Monotonic)
 	for range 100 {

@@ -11,19 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DialTimeout is how long making a connection may take.
+// DialTimeout bounds the time to open a connection.
 const DialTimeout = 10 * time.Second
 
-// descriptors beside the connections: standard streams, epoll, the runtime's, those being made
+// descriptors besides the connections: standard streams, epoll, the runtime's, connections being
+// opened
 const otherFiles = 192
 
-// RaiseFileLimit makes sure that n connections can be open at once, and as many besides as are
-// being made or belong to the runtime.
+// RaiseFileLimit raises the limit on open files for n connections and the process's other
+// descriptors.
 func RaiseFileLimit(n int) error {
 	need := uint64(n + otherFiles)
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur >= need {
-		return nil //nolint:nilerr // an unknown limit shows when it is met
+		return nil //nolint:nilerr // an unknown limit is reported when it is reached
 	}
 	if limit.Max >= need {
 		limit.Cur = limit.Max
@@ -33,10 +34,10 @@ func RaiseFileLimit(n int) error {
 		n, need, limit.Max, need)
 }
 
-// NewDialer makes connections that send nothing of their own accord.
+// NewDialer returns a dialer for connections without keep-alive probes.
 func NewDialer() *net.Dialer { return &net.Dialer{Timeout: DialTimeout, KeepAlive: -1} }
 
-// DialError says in one sentence why target can't be reached and what to do.
+// DialError describes in one sentence why target cannot be reached and what to do.
 func DialError(target string, err error) error {
 	var name *net.DNSError
 	var timeout net.Error

@@ -14,7 +14,7 @@ import (
 // Monotonic reads CLOCK_MONOTONIC by a system call.
 func Monotonic() int64 { return readClock(unix.CLOCK_MONOTONIC) }
 
-// ProcessCPU is the CPU time that this process has used, in ns.
+// ProcessCPU returns the CPU time of this process in ns.
 func ProcessCPU() int64 { return readClock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
 func readClock(id int32) int64 {
@@ -23,8 +23,8 @@ func readClock(id int32) int64 {
 	return ts.Nano()
 }
 
-// RunQueueWait is how long the calling thread has been ready without running, in ns: the second
-// number of schedstat. It is 0 where the kernel does not count it.
+// RunQueueWait returns how long the calling thread has been runnable without running, in ns: the
+// second number of schedstat. It is 0 if the kernel does not count it.
 func RunQueueWait() int64 {
 	text, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {
@@ -35,7 +35,7 @@ func RunQueueWait() int64 {
 	return waited
 }
 
-// BindCPUs binds every thread of this process; threads to come inherit it.
+// BindCPUs binds every thread of this process; new threads inherit it.
 func BindCPUs(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
@@ -61,13 +61,13 @@ func BindCPUs(cpus []int) error {
 	return nil
 }
 
-// Write writes without waiting; the descriptor doesn't block.
+// Write writes to a non-blocking descriptor.
 func Write(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }
 
-// Read reads from a descriptor that doesn't block, or is one to wait for (see Alarm.Sleep).
+// Read reads from a non-blocking descriptor, or from one to wait for (see Alarm.Sleep).
 func Read(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno

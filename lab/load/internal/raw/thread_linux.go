@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// Settle keeps the runtime from getting between a locked thread and its clock: the collector rests
-// unless memory runs up, and the threads that wait raw leave a processor for everybody else. It
-// returns what undoes it.
-func Settle() (undo func()) {
+// QuietRuntime keeps the runtime from delaying a locked thread: the garbage collector is off up to
+// a memory limit, and the threads that wait by raw system calls leave one processor for other
+// goroutines. It returns a function that restores the settings.
+func QuietRuntime() (undo func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(1<<30)
 	procs := runtime.GOMAXPROCS(0)
 	if procs < 3 {
@@ -23,8 +23,8 @@ func Settle() (undo func()) {
 	}
 }
 
-// PausePoint is where the runtime may stop a thread that waits raw. Its frame is big enough to get the
-// prologue that looks for such a wish, and it is never inlined.
+// PausePoint is where the runtime can stop a thread that waits by raw system calls. Its frame is
+// large enough for the prologue with the stack check, and it is never inlined.
 //
 //go:noinline
 func PausePoint() {

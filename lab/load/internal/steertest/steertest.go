@@ -1,9 +1,9 @@
-// Package steertest holds the conversations of tests with a steered load.
+// Package steertest lets tests steer a load.
 //
 // # Limitations
 //
-// A conversation waits as long as its load does: a load that says nothing more and does not end
-// hangs the test until its own deadline.
+// A conversation has no timeout: a load that sends no more events and does not end hangs the test
+// until its own deadline.
 package steertest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Heard is a line that a steered load wrote. R is its report.
+// Heard is an event that a steered load wrote. R is its report.
 type Heard[R any] struct {
 	Event  string
 	AtNS   int64 `json:"at_ns"`
@@ -22,7 +22,7 @@ type Heard[R any] struct {
 	Report *R
 }
 
-// Conversation is one with a steered load. It belongs to the test's goroutine.
+// Conversation is the test's side of a steered load. It belongs to the test's goroutine.
 type Conversation[R any] struct {
 	In io.WriteCloser
 
@@ -45,7 +45,7 @@ func Begin[R any](t *testing.T, steer func(ctx context.Context, in io.Reader, ou
 	return c
 }
 
-// Say gives a command.
+// Say sends a command.
 func (c *Conversation[R]) Say(line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.In, line+"\n"); err != nil {
@@ -53,7 +53,7 @@ func (c *Conversation[R]) Say(line string) {
 	}
 }
 
-// Hear reads up to the next event of this kind, past progress, and fails at any other.
+// Hear reads up to the next event of the given kind, past progress events, and fails at any other.
 func (c *Conversation[R]) Hear(want string) Heard[R] {
 	c.t.Helper()
 	for c.lines.Scan() {
@@ -69,7 +69,7 @@ func (c *Conversation[R]) Hear(want string) Heard[R] {
 	return Heard[R]{}
 }
 
-// Rest is all that is left, to the last line.
+// Rest reads all remaining events.
 func (c *Conversation[R]) Rest() (all []Heard[R]) {
 	c.t.Helper()
 	for c.lines.Scan() {
@@ -82,7 +82,7 @@ func (c *Conversation[R]) Rest() (all []Heard[R]) {
 	return all
 }
 
-// End waits for the last line, which has been heard, and the result.
+// End waits for the result after the last event has been read.
 func (c *Conversation[R]) End() error {
 	c.t.Helper()
 	for c.lines.Scan() {

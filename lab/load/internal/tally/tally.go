@@ -1,5 +1,5 @@
-// Package tally collects what a generator's threads find: distributions of times, and errors by
-// kind, and the window whose happenings count.
+// Package tally collects the results of a generator's threads: distributions of times, errors by
+// kind, and the measured window.
 //
 // # Limitations
 //
@@ -18,24 +18,24 @@ import (
 	"weir/lab/result"
 )
 
-// Distribution collects nanoseconds, to three figures and up to five minutes. Recording allocates
-// nothing.
+// Distribution collects nanoseconds, with three significant digits and up to five minutes.
+// Recording does not allocate.
 type Distribution struct{ h *hdrhistogram.Histogram }
 
 const distributionMax = int64(5 * time.Minute)
 
-// NewDistribution is an empty one.
+// NewDistribution returns an empty distribution.
 func NewDistribution() Distribution { return Distribution{hdrhistogram.New(1, distributionMax, 3)} }
 
-// Record adds a time in ns; one out of range counts as the nearest in it.
+// Record adds a time in ns; a value out of range is clamped.
 func (d Distribution) Record(ns int64) {
 	d.h.RecordValue(min(max(ns, 0), distributionMax)) //nolint:errcheck // in range
 }
 
-// Count is how many times were recorded.
+// Count returns how many times were recorded.
 func (d Distribution) Count() int64 { return d.h.TotalCount() }
 
-// Percentiles sums up what was recorded, in microseconds; zero when nothing was.
+// Percentiles returns the percentiles in microseconds; zero if nothing was recorded.
 func (d Distribution) Percentiles() result.Percentiles {
 	if d.h.TotalCount() == 0 {
 		return result.Percentiles{}
@@ -44,7 +44,7 @@ func (d Distribution) Percentiles() result.Percentiles {
 	return result.Percentiles{P01: us(1), P50: us(50), P99: us(99), P999: us(99.9), Max: float64(d.h.Max()) / 1e3}
 }
 
-// MeanUS is the mean of what was recorded, in microseconds; 0 when nothing was.
+// MeanUS returns the mean in microseconds; 0 if nothing was recorded.
 func (d Distribution) MeanUS() float64 { return d.h.Mean() / 1e3 }
 
 // Failures counts errors by kind and keeps the first few in full. It has one owner at a time.
@@ -55,7 +55,7 @@ type Failures struct {
 
 const detailsKept = 5
 
-// Add counts n errors of a kind; the detail, formatted, is kept if it is among the first.
+// Add counts n errors of a kind. The formatted detail is kept if it is among the first.
 func (f *Failures) Add(kind string, n int64, detail string, args ...any) {
 	if f.Kinds == nil {
 		f.Kinds = map[string]int64{}
@@ -66,7 +66,7 @@ func (f *Failures) Add(kind string, n int64, detail string, args ...any) {
 	}
 }
 
-// Merge adds what g has found.
+// Merge adds the errors of g.
 func (f *Failures) Merge(g Failures) {
 	for kind, n := range g.Kinds {
 		if f.Kinds == nil {
@@ -81,7 +81,7 @@ func (f *Failures) Merge(g Failures) {
 	}
 }
 
-// KindsText is one line that tells all errors by kind, or empty.
+// KindsText returns all errors by kind in one line; empty if there are none.
 func KindsText(kinds map[string]int64) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {

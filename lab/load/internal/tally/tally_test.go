@@ -42,7 +42,7 @@ func TestFailuresKeepTheFirstInFull(t *testing.T) {
 func TestWindow(t *testing.T) {
 	w := NewWindow()
 	if w.Holds(0) || w.Holds(Unset-1) {
-		t.Error("a window that nobody set holds something")
+		t.Error("got a time held by a window that is not set")
 	}
 	w.To.Store(20)
 	w.From.Store(10)

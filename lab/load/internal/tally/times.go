@@ -1,6 +1,6 @@
 package tally
 
-// Times sums up a distribution in microseconds, with the figures of ab's tables. It is zero when
+// Times are the figures of ab's tables for a distribution, in microseconds. They are zero if
 // nothing was recorded.
 type Times struct {
 	Min    float64 `json:"min"`
@@ -18,7 +18,7 @@ type Times struct {
 	Max    float64 `json:"max"`
 }
 
-// Times sums d up.
+// Times returns the figures of d.
 func (d Distribution) Times() Times {
 	if d.h.TotalCount() == 0 {
 		return Times{}

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// Window is the measured time: what is at From or later and before To counts. The controller sets
-// it before From has come, To first; the threads that measure only read it.
+// Window is the measured time: events at From or later and before To count. The controller sets To
+// and then From before From is reached; the measuring threads only read it.
 type Window struct{ From, To atomic.Int64 } // ns, CLOCK_MONOTONIC
 
-// Unset is later than anything.
+// Unset is a time that is never reached.
 const Unset = math.MaxInt64
 
-// NewWindow is a window that nobody has set.
+// NewWindow returns a window that is not set: it holds no time.
 func NewWindow() *Window {
 	w := &Window{}
 	w.From.Store(Unset)
@@ -20,5 +20,5 @@ func NewWindow() *Window {
 	return w
 }
 
-// Holds says whether the window counts what happened at the given time.
+// Holds reports whether an event at the given time counts in the window.
 func (w *Window) Holds(at int64) bool { return at >= w.From.Load() && at < w.To.Load() }
