@@ -60,6 +60,8 @@ func (s *served) address(t *testing.T, words string) string {
 func (s *served) says(t *testing.T, words string) string {
 	t.Helper()
 	var all strings.Builder
+	// ends the wait for a line that does not come
+	defer time.AfterFunc(time.Minute, func() { _ = s.Process.Kill() }).Stop()
 	for {
 		line, err := s.lines.ReadString('\n')
 		all.WriteString(line)

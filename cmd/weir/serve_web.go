@@ -39,7 +39,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 		faults.Say("panic in "+stage, fmt.Sprintf("component %s panicked: %v\n%s", stage, value, bytes.TrimSpace(stack)))
 	}
 	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), OnPanic: panicked, OnFailure: func(f web.Failure) {
-		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q: answered with %d: %v", f.Method, f.Target, f.Status, f.Err))
+		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q: answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
 	}})
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (b beside) server(t *terminal) (*server.Server, func(), error) {
 	}
 	if at, ok := s.Addr().(*net.TCPAddr); b.users == "" && !(ok && at.IP.IsLoopback()) {
 		closePage()
-		return nil, nil, errors.Join(usageError{fmt.Errorf("the admin address %s can be reached from elsewhere, and its page, profiles and command line would be "+
+		return nil, nil, errors.Join(usageError{fmt.Errorf("the admin address is %s, which other machines can reach: its page, profiles and command line would be "+
 			"without a login: write 127.0.0.1:PORT, or give a users file from weir serve password (admin_users in the block server, or --admin-users)", b.address)}, s.Close())
 	}
 	return s, closePage, nil
