@@ -81,11 +81,9 @@ func serves(t *testing.T, dir, line string) (url, said string) {
 	})
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "weir: ") {
-			continue // the log
-		}
-		said += ports.ReplaceAllString(lines.Text(), ":N") + "\n"
-		if _, url, ok := strings.Cut(lines.Text(), "the chat's page on "); ok {
+		_, entry, _ := strings.Cut(lines.Text(), " ") // behind the time
+		said += ports.ReplaceAllString(entry, ":N") + "\n"
+		if _, url, ok := strings.Cut(entry, " url="); ok {
 			go io.Copy(io.Discard, stderr) //nolint:errcheck // until the server ends
 			return url, said
 		}
