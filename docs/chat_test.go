@@ -193,7 +193,7 @@ func starts(t *testing.T, command []string) {
 		t.Errorf("weir %v: %s", command, help)
 	}
 	for _, w := range command[2:] {
-		if strings.HasPrefix(w, "--") && !strings.Contains(string(help), "\n      "+w+"=") {
+		if strings.HasPrefix(w, "--") && !strings.Contains(string(help), " "+w+"=") {
 			t.Errorf("weir %v: there is no flag %s", command, w)
 		}
 	}

@@ -209,7 +209,7 @@ func TestCheckAndDrawASite(t *testing.T) {
 		{"check " + wrong, 1, "", "source status is behind the source text"},
 		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
 		{"check " + logs, 0, "is valid", ""},
-		{"check " + noLogs, 1, "", "its folder is not there"},
+		{"check " + noLogs, 1, "", "its folder does not exist"},
 		{"draw " + logs, 0, "<svg ", ""},
 		{"check " + dir, 1, "", "not a regular file: name a site file"},
 		{"draw " + right, 0, "<svg ", ""},
