@@ -101,7 +101,7 @@ func TestInterruptStopsTheCommandAndKeepsTheFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("sh", "-c", "echo up; exec sleep 1000")
+	cmd := exec.Command("sh", "-c", "for i in $(seq 5000); do :; done; echo up; exec sleep 1000")
 	cmd.Stdout = w
 	go func() { _, _ = r.Read(make([]byte, 3)); cancel() }()
 	u, err := Measure(ctx, cmd, Options{})
