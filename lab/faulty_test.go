@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/result"
-	"weir/lab/subject"
 )
 
 // misbehave is a server that echoes, or has the fault that kind names. The test binary runs it with
@@ -257,7 +257,7 @@ func TestServerThatStopsReadingFailsAsASink(t *testing.T) {
 
 func TestTargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 	b := newBench(t)
-	port, err := subject.FreePort("127.0.0.1")
+	port, err := freeport.Choose("127.0.0.1")
 	must(t, err)
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	server := exec.Command(os.Args[0], "faulty", addr, "burns")

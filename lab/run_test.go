@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/result"
 )
 
@@ -210,10 +211,9 @@ func swallow(l net.Listener) {
 
 func TestUnreachableServerEndsTheRunWithTheReason(t *testing.T) {
 	b := newBench(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Address("127.0.0.1")
 	must(t, err)
-	l.Close()
-	b.options.Targets = []string{l.Addr().String()}
+	b.options.Targets = []string{addr}
 	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("got error %v, want one with the words connection refused", err)
 	}

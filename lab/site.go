@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"slices"
 
+	"weir/internal/freeport"
 	"weir/lab/internal/network"
 	"weir/lab/sample"
-	"weir/lab/subject"
 )
 
 // site is the placement of the two ends of trials: the cores and the network of each.
@@ -61,7 +61,7 @@ func (s *site) freePort() (int, error) {
 	if s.server.Netns != "" {
 		return 20000, nil
 	}
-	return subject.FreePort(s.host)
+	return freeport.Choose(s.host)
 }
 
 // createNamespaces puts the two ends into network namespaces of their own, joined by a veth pair.

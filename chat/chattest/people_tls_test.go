@@ -14,6 +14,7 @@ import (
 	"weir/chat/account"
 	"weir/internal/certificate"
 	"weir/internal/certificate/certtest"
+	"weir/internal/freeport"
 )
 
 // People's clients by TLS, who verify the server and log in as they come: WeeChat by SCRAM-SHA-256,
@@ -53,7 +54,7 @@ func peopleByTLS(t *testing.T, name string, command func(dir, host, port, ca, ce
 	t.Parallel()
 	dir, authority := t.TempDir(), certtest.New(t)
 	certFile, keyFile := authority.Files(t, dir, "localhost")
-	secure, err := freeAddr()
+	secure, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

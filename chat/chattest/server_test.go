@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/internal/freeport"
 )
 
 // patience is how long a test waits for what has to come. Nothing is measured by it.
@@ -96,7 +97,7 @@ func (s *server) try() error {
 	if err != nil {
 		return err
 	}
-	if s.addr, err = freeAddr(); err != nil {
+	if s.addr, err = freeport.Address("127.0.0.1"); err != nil {
 		return err
 	}
 	words := append(append(append([]string{}, s.runner...), path), s.command[1:]...)
@@ -197,13 +198,4 @@ func (s *server) account(t *testing.T, name, password string, role account.Role)
 	if _, err := store.Add(name, password, role, false); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"weir/chat/upgrade"
+	"weir/internal/freeport"
 )
 
 // upgraded is a server that is upgraded while it runs: its program is a file of its own, which is
@@ -39,7 +40,7 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 		t.Skip(p.name + " is not upgraded while it runs")
 	}
 	p.there(t)
-	addr, err := freeAddr()
+	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

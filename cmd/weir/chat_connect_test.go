@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/internal/freeport"
 )
 
 // pane is a terminal of tmux's with a program in it.
@@ -137,12 +139,11 @@ func (u *ircUser) until(text string) (said string) {
 // it is back.
 func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, data := l.Addr().String(), filepath.Join(dir, "data")
-	l.Close()
+	data := filepath.Join(dir, "data")
 	add := exec.Command(binary(t), "chat", "user", "add", "ann", "--data", data)
 	add.Stdin = strings.NewReader("garden-gate-1\n")
 	if out, err := add.CombinedOutput(); err != nil {
@@ -202,12 +203,11 @@ func narrow(screen string) bool {
 }
 
 func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, dir := l.Addr().String(), t.TempDir()
-	l.Close()
+	dir := t.TempDir()
 	chatProcess(t, filepath.Join(dir, "data"), addr)
 	newIRCUser(t, addr, "bob")
 	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")

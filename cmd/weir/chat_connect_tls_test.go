@@ -16,6 +16,7 @@ import (
 
 	"weir/internal/certificate"
 	"weir/internal/certificate/certtest"
+	"weir/internal/freeport"
 )
 
 // answering returns the address of a server that completes the handshake with every client by TLS.
@@ -141,12 +142,10 @@ func ownCertificate(t *testing.T, data, name string) string {
 // The server creates a self-signed certificate and logs its fingerprint. A client that is given the
 // fingerprint trusts the server.
 func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	l.Close()
 	data := filepath.Join(t.TempDir(), "data")
 	serve := exec.Command(binary(t), "chat", "serve", "--data", data, "--listen", "127.0.0.1:0", "--tls", addr, "--tls-self")
 	said, err := serve.StderrPipe()

@@ -12,6 +12,7 @@ import (
 
 	"weir/internal/certificate"
 	"weir/internal/certificate/certtest"
+	"weir/internal/freeport"
 )
 
 func leaf(t *testing.T, s *certificate.Source) *x509.Certificate {
@@ -76,12 +77,11 @@ func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
 // If clients reach a server by another port than 443, the source itself answers the challenge where
 // port 443 leads, where no server listens.
 func TestTheSourceAnswersACMEsChallengeWhereNoServerListens(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Choose("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := l.Addr().(*net.TCPAddr)
-	l.Close()
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
 	a := certtest.New(t)
 	a.Serve(t, at.String)
 	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs

@@ -47,6 +47,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/internal/network"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -299,7 +300,7 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	return b.serve(c.run)
 }
 
-// portAttempts is how many ports are tried, because another program may take one between FreePort
+// portAttempts is how many ports are tried, because another program may take one between Choose
 // and the server's start.
 const portAttempts = 3
 
@@ -318,7 +319,7 @@ func (b *bench) start() (end func(), err error) {
 		if !errors.Is(err, subject.ErrPortInUse) {
 			break
 		}
-		if port, noPort := subject.FreePort(b.params.Host); noPort == nil {
+		if port, noPort := freeport.Choose(b.params.Host); noPort == nil {
 			b.params.Port = port
 		}
 	}

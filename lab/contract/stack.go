@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/internal/network"
 	"weir/lab/subject"
 	"weir/wire"
@@ -70,7 +71,7 @@ func unavailable(s *subject.Subject, host string) string {
 		}
 		return ""
 	}
-	if _, err := subject.FreePort(host); err != nil {
+	if _, err := freeport.Choose(host); err != nil {
 		return fmt.Sprintf("this machine has no %s: %v", host, err)
 	}
 	return cannotListen(s, host)
@@ -79,7 +80,7 @@ func unavailable(s *subject.Subject, host string) string {
 // allocate finds a port for the server, or creates a network for a stack, which undo removes.
 func (b *bench) allocate() (undo func() error, err error) {
 	if !b.subject.IsStack() {
-		b.params.Port, err = subject.FreePort(b.params.Host)
+		b.params.Port, err = freeport.Choose(b.params.Host)
 		return func() error { return nil }, err
 	}
 	if b.network, err = newNetwork(b.subject); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/subject"
 )
 
@@ -31,7 +32,7 @@ func TestUringServesConnectionsBehindAnEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	port, err := subject.FreePort("127.0.0.1")
+	port, err := freeport.Choose("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

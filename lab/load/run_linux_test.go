@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/freeport"
 )
 
 // eventually waits for a condition, for longer than any machine should need.
@@ -278,12 +280,10 @@ func TestIdleConnectionsAloneHaveAWindow(t *testing.T) {
 }
 
 func TestUnreachableTargets(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := l.Addr().String()
-	l.Close()
 	for target, want := range map[string]string{
 		closed:                        "nothing listens there: start the server or correct the address",
 		"no-such-host.invalid:7000":   `the name "no-such-host.invalid" does not resolve`,

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/internal/tail"
 	"weir/lab/sample"
 )
@@ -25,8 +26,8 @@ import (
 // take seconds.
 const readyTimeout = 20 * time.Second
 
-// ErrPortInUse is wrapped by the error of a Start at an address that another program uses. FreePort
-// does not reserve its port.
+// ErrPortInUse is wrapped by the error of a Start at an address that another program uses. A chosen
+// port is not reserved.
 var ErrPortInUse = errors.New("in use by another program")
 
 // Place configures where a subject runs and writes.
@@ -76,7 +77,7 @@ func (s *Subject) checkStart(p Params, pl Place) error {
 		return fmt.Errorf("%s: sleeps and filters cannot be negative", s.Name)
 	case !filepath.IsAbs(p.Www) && s.usesPlaceholder("{www}"):
 		return fmt.Errorf("%s cannot serve the folder %q: give an absolute path", s.Name, p.Www)
-	case pl.Sample.Netns == "" && errors.Is(tryPort(net.ParseIP(p.Host), p.Port), syscall.EADDRINUSE):
+	case pl.Sample.Netns == "" && errors.Is(freeport.Try(p.Host, p.Port), syscall.EADDRINUSE):
 		return fmt.Errorf("%s cannot listen at %s: the port is %w; stop that or choose another port", s.Name, addr, ErrPortInUse)
 	}
 	return nil

@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/sample"
 )
 
 func freePort(t *testing.T, host string) int {
 	t.Helper()
-	port, err := FreePort(host)
+	port, err := freeport.Choose(host)
 	if err != nil {
 		t.Skipf("no free port at %s: %v", host, err)
 	}

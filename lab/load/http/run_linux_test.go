@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/load"
 )
 
@@ -248,13 +249,11 @@ func checkKind(t *testing.T, c Config, want string, n int64) {
 }
 
 func TestARefusedConnectionIsOneOfItsKind(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://" + l.Addr().String() + "/"
-	l.Close()
-	_, err = Run(t.Context(), Config{URL: url, Connections: 1, Requests: 1}, load.Events{})
+	_, err = Run(t.Context(), Config{URL: "http://" + addr + "/", Connections: 1, Requests: 1}, load.Events{})
 	if err == nil || !strings.Contains(err.Error(), "nothing listens there: start the server or correct the address") {
 		t.Errorf("a server that isn't there: %v", err)
 	}

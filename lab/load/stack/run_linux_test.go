@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/lab/load"
 )
 
@@ -149,12 +150,10 @@ func TestBrokenConnectionsAreMadeAnew(t *testing.T) {
 }
 
 func TestAStackThatIsNotThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Choose("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	for operation := range good {
 		if _, err := Run(t.Context(), patient(operation, port), load.Events{}); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
 			t.Errorf("%s: %v", operation, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/freeport"
 	"weir/web"
 	"weir/web/components/cgi/fcgi"
 	"weir/web/internal/webtest"
@@ -152,11 +153,10 @@ func TestHostileApplications(t *testing.T) {
 		return fcgi.AppendRecord(nil, fcgi.EndRequest, 1, []byte{0, 0, 0, exit, status, 0, 0, 0})
 	}
 	const head = "Content-Type: text/plain\r\n\r\n"
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
 	for _, c := range []struct {
 		name   string
 		says   []byte
@@ -174,7 +174,7 @@ func TestHostileApplications(t *testing.T) {
 		{"an exit status", append(out(head+"hello"), end(3, 0)...), 200, "exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			address := closed.Addr().String()
+			address := closed
 			if c.name != "nobody there" {
 				address = saying(t, c.says)
 			}
