@@ -100,9 +100,14 @@ func TestEventsEndWhenTheServerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	const event = "data: a\n\n"
+	first := make([]byte, len(event))
+	if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != event {
+		t.Fatalf("got %q, %v, want the first event", first, err)
+	}
 	close(stops)
-	if all, err := io.ReadAll(resp.Body); string(all) != "data: a\n\n" || err != nil {
-		t.Errorf("got %q, %v, want a clean end", all, err)
+	if rest, err := io.ReadAll(resp.Body); len(rest) != 0 || err != nil {
+		t.Errorf("got %q, %v, want a clean end", rest, err)
 	}
 	if u := p.Upstreams()[0]; u.Failures != 0 {
 		t.Errorf("got %+v", u)
