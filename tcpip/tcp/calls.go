@@ -37,7 +37,7 @@ func (c *Conn) UnackedForRTO(now, sent Time) bool {
 }
 
 // SetPathMTU limits segments to packets of mtu bytes. If the limit falls, it retransmits the
-// segments in flight at once (RFC 1191, section 6.5).
+// segments in flight at once (RFC 1191, section 6.4).
 func (c *Conn) SetPathMTU(now Time, mtu int) {
 	c.setNow(now)
 	mss := min(max(mtu-wire.IPv4Header-wire.TCPHeader, minPeerMSS), c.linkMSS)
