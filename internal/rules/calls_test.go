@@ -27,7 +27,7 @@ const (
 
 var command = []string{"cmd/weir", "subjects/..."}
 
-// callRules bind files that are not tests: a test may start itself again as another program.
+// callRules apply to files that are not tests: a test may run its own binary as another program.
 var callRules = []call{
 	{from: []string{"..."}, except: command, pkg: "os", names: []string{"Exit"}, why: exits},
 	{from: []string{"..."}, except: command, pkg: "log", names: []string{"Fatal", "Fatalf", "Fatalln"}, why: exits},
@@ -38,7 +38,8 @@ var callRules = []call{
 		names: []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}, why: clock},
 }
 
-// localName is what s calls the package with this import path, "" when it does not import it.
+// localName returns the name under which s imports the package with this path, or "" if it does
+// not import it.
 func localName(s *source, pkg string) string {
 	for _, spec := range s.file.Imports {
 		if imported, _ := strconv.Unquote(spec.Path.Value); imported != pkg {
@@ -52,12 +53,13 @@ func localName(s *source, pkg string) string {
 	return ""
 }
 
+// binds reports whether the rule applies to the file s.
 func (c call) binds(s *source) bool {
 	return !s.isTest() && anyMatches(c.from, s.pkg()) && !anyMatches(c.except, s.pkg())
 }
 
-// readsGODEBUG recognises os.Getenv("GODEBUG"): a setting of the Go runtime, which no caller could
-// pass on.
+// readsGODEBUG reports whether n is os.Getenv("GODEBUG"). GODEBUG is a setting of the Go runtime,
+// which a caller cannot pass as a parameter.
 func readsGODEBUG(n ast.Node) bool {
 	c, ok := n.(*ast.CallExpr)
 	if !ok || len(c.Args) != 1 {
@@ -122,7 +124,7 @@ func TestCallRulesCatchABadExample(t *testing.T) {
 	}
 }
 
-// leakChecked says whether s has a TestMain that lets goleak end the tests.
+// leakChecked reports whether s has a TestMain that ends the tests by goleak.
 func leakChecked(s *source) bool {
 	found := false
 	for _, d := range s.file.Decls {
@@ -149,7 +151,7 @@ func leakFaults(files []*source) []string {
 	var faults []string
 	for pkg, ok := range checked {
 		if !ok {
-			faults = append(faults, pkg+": its tests do not notice a goroutine that outlives them: add a main_test.go with func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }")
+			faults = append(faults, pkg+": its tests do not detect a leaked goroutine: add a main_test.go with func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }")
 		}
 	}
 	slices.Sort(faults)

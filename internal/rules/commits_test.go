@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// subjectWidth is the most characters of a commit's subject.
+// subjectWidth is the maximum length of a commit's subject, in characters.
 const subjectWidth = 72
 
 // subjectForm matches "area: verb object": areas are folders or files, several joined by commas.
 var subjectForm = regexp.MustCompile(`^[A-Za-z0-9_.*/{}-]+(, [A-Za-z0-9_.*/{}-]+)*: ([a-z][a-z-]*) \S`)
 
-// imperatives end as a third person, a participle or a past tense does, and are none of these.
+// imperatives are verbs that otherForm would take for a third person, a participle or a past tense.
 var imperatives = []string{"address", "bring", "compress", "discuss", "embed", "express", "feed", "focus", "need",
 	"pass", "process", "progress", "seed", "shed", "speed", "suppress", "bypass", "dismiss", "string"}
 
-// subjectFaults judges the subject of a commit.
+// subjectFaults returns the faults of a commit's subject.
 func subjectFaults(subject string) []string {
 	var faults []string
 	if n := utf8.RuneCountInString(subject); n > subjectWidth {
@@ -31,14 +31,16 @@ func subjectFaults(subject string) []string {
 		return append(faults, fmt.Sprintf("%q is not \"area: verb object\"", subject))
 	}
 	if verb := m[2]; !slices.Contains(imperatives, verb) && otherForm.MatchString(verb) {
-		faults = append(faults, fmt.Sprintf("%q: %s is no imperative: write what applying the commit does", subject, verb))
+		faults = append(faults, fmt.Sprintf("%q: %s is not an imperative: write what applying the commit does", subject, verb))
 	}
 	return faults
 }
 
+// otherForm matches a word that is not an imperative: a third person, a past tense, a participle,
+// an article or a pronoun.
 var otherForm = regexp.MustCompile(`([^s]s|ed|ing)$|^(a|an|the|it|this|that|there|what|who|each|every|no)$`)
 
-// TestCommitSubjects holds the subjects of the commits since the one that brought this file.
+// TestCommitSubjects checks the subjects of all commits after the one that added this file.
 func TestCommitSubjects(t *testing.T) {
 	git := func(words ...string) []string {
 		cmd := exec.Command("git", words...)

@@ -1,13 +1,12 @@
-// Package rules holds what must stay true of the whole tree, as tests: which package may import
-// which and why, what only the command may do, that no goroutine outlives a test, how long a
-// function and a file may grow, and what must never stand in the tree. Each failure names the place
-// and the reason.
+// Package rules tests the whole tree: which package may import which, which functions only the
+// command may call, that tests check for leaked goroutines, the length of functions and files, the
+// language of names, comments, messages and pages, the subjects of commits, and strings that must
+// not be in the tree. Each failure names the place and the reason.
 //
-// There is nothing here to import. The rules read the sources as text and syntax, so they hold for
-// every operating system's files at once, and they see the working tree, uncommitted files
-// included.
+// The package exports nothing. The tests read the sources as text and syntax, so they check the
+// files of every operating system at once. They read the working tree, uncommitted files included.
 //
-// Limitations: calls are recognised by package and name (os.Exit), so a function value that was
-// passed around is not seen; without git the tests are skipped, because what belongs to the tree is
-// then unknown.
+// Limitations: calls are recognised by package and name (os.Exit), so a call through a function
+// value is not found. Without git the tests are skipped, because they cannot list the files of the
+// tree.
 package rules

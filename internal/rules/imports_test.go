@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// rule forbids the packages from, except those in except, to import to, apart from those in allow.
-// Packages of ours are written from the root; "lab/..." is lab and all below it, "..." is
-// everything.
+// rule forbids that packages in from, without those in except, import packages in to, without those
+// in allow. Packages of this module are written as paths from the root. "lab/..." is lab and all
+// packages below it; "..." is every package.
 type rule struct {
 	from, except []string
 	to, allow    []string
-	tests        bool // binds test files too
+	tests        bool // applies to test files, too
 	why          string
 }
 
 const commandOnly = "only the command reads flags: a library takes its settings as a struct"
 
-// importRules state which way dependencies point. They are policy: change one together with
-// ARCHITECTURE.md, and not to make a test pass.
+// importRules state the direction of dependencies. They are policy: change one only together with
+// ARCHITECTURE.md, and never to make a test pass.
 var importRules = []rule{
 	{from: []string{"serve/..."}, to: []string{"weir/..."}, allow: []string{"weir/serve/..."}, tests: true,
 		why: "serve is a leaf that everything may import: it imports nothing of ours"},
@@ -40,22 +40,22 @@ var importRules = []rule{
 		why: "the page runs over any net.Listener"},
 
 	{from: []string{"..."}, except: []string{"cmd/weir", "lab/...", "docs"}, to: []string{"weir/lab/..."}, tests: true,
-		why: "the lab measures the rest: what it measures must not know it"},
+		why: "the lab measures the other packages, so they must not depend on it"},
 	{from: []string{"subjects/..."}, to: []string{"weir/..."}, tests: true,
 		allow: []string{"weir/serve/...", "weir/flow/...", "weir/web/...", "weir/tcpip/...", "weir/subjects/internal/..."},
-		why:   "a server under test stands on what is measured alone, or the lab would measure itself"},
+		why:   "a server under test imports only what is measured, or the lab would measure itself"},
 	{from: []string{"..."}, except: []string{"cmd/..."}, to: []string{"weir/cmd/..."}, tests: true,
-		why: "cmd is wiring: what two places need belongs into a package"},
+		why: "cmd is wiring: code that two packages need belongs into a package of its own"},
 
 	{from: []string{"tcpip/tcp", "web/http1", "chat/irc", "lab/stat"}, to: []string{"net", "os", "os/...", "sync", "sync/...", "syscall"},
 		why: "it is a pure function of its input and of the time it is given, so that it can be replayed, fuzzed and tested in virtual time"},
 	{from: []string{"chat/client"}, to: []string{"net", "os", "os/...", "sync", "sync/...", "syscall"},
-		why: "a client's state is a function of what it is told: connections and clocks are its callers'"},
+		why: "a client's state is a function of its input: its callers have the connections and clocks"},
 	{from: []string{"..."}, except: []string{"cmd/weir", "subjects/..."}, to: []string{"flag", "github.com/alecthomas/kong", "github.com/jotaen/kong-completion"},
 		why: commandOnly},
 }
 
-// matches says whether name is the pattern, or below it when the pattern ends in "/...".
+// matches reports whether name equals the pattern, or is below it if the pattern ends in "/...".
 func matches(pattern, name string) bool {
 	stem, below := strings.CutSuffix(pattern, "...")
 	if !below {
@@ -64,14 +64,17 @@ func matches(pattern, name string) bool {
 	return strings.HasPrefix(name+"/", stem)
 }
 
+// anyMatches reports whether one of the patterns matches name.
 func anyMatches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
+// binds reports whether the rule applies to the file s.
 func (r rule) binds(s *source) bool {
 	return anyMatches(r.from, s.pkg()) && !anyMatches(r.except, s.pkg()) && (r.tests || !s.isTest())
 }
 
+// forbids reports whether the rule forbids an import.
 func (r rule) forbids(imported string) bool {
 	return anyMatches(r.to, imported) && !anyMatches(r.allow, imported)
 }

@@ -9,7 +9,8 @@ import (
 
 var codeSpan = regexp.MustCompile("`[^`]*`")
 
-// markdownFaults judges the prose of a page: not its code blocks, tables, headings and images.
+// markdownFaults returns the faults of a page's prose, and the retired words in its tables. It does
+// not check code, headings and images.
 func markdownFaults(name, text string) []string {
 	var faults []string
 	var paragraph []string
@@ -30,7 +31,7 @@ func markdownFaults(name, text string) []string {
 			flush()
 		case strings.HasPrefix(trimmed, "|"):
 			flush()
-			faults = append(faults, spentFaults(fmt.Sprintf("%s:%d", name, i+1), codeSpan.ReplaceAllString(line, "`x`"))...)
+			faults = append(faults, retiredWordFaults(fmt.Sprintf("%s:%d", name, i+1), codeSpan.ReplaceAllString(line, "`x`"))...)
 		default:
 			if len(paragraph) == 0 || strings.HasPrefix(trimmed, "- ") {
 				flush()
@@ -46,11 +47,11 @@ func markdownFaults(name, text string) []string {
 
 var slashComment = regexp.MustCompile(`(?m)(?:^|[ \t;{(])(//.*$)|(?s:(/\*.*?\*/))`)
 
-// slashFaults judges the comments of C, JavaScript and CSS.
+// slashFaults returns the faults of comments in C, JavaScript and CSS.
 func slashFaults(name, text string) []string {
 	var faults []string
 	lines := strings.Split(text, "\n")
-	var run []string // of // comments on lines that follow one another
+	var run []string // comments that start with two slashes, on consecutive lines
 	first, last := 0, -1
 	flush := func() {
 		faults = append(faults, textFaults(fmt.Sprintf("%s:%d", name, first), strings.Join(run, " "))...)

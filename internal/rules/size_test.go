@@ -20,7 +20,7 @@ const (
 
 var code = []string{".go", ".c", ".h", ".rs", ".js", ".java", ".py", ".pl", ".sh"}
 
-// TestFilesAreShort holds code to 500 lines a file and everything to 1 MiB.
+// TestFilesAreShort limits files of code to 500 lines, and all files to 1 MiB.
 func TestFilesAreShort(t *testing.T) {
 	for _, name := range tree(t) {
 		text, err := os.ReadFile(filepath.Join(root(t), name))
@@ -28,15 +28,15 @@ func TestFilesAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lines := bytes.Count(text, []byte("\n")); slices.Contains(code, path.Ext(name)) && lines > maxFileLines {
-			t.Errorf("%s has %d lines, at most %d: one concept a file", name, lines, maxFileLines)
+			t.Errorf("%s has %d lines, want at most %d: split it by concept", name, lines, maxFileLines)
 		}
 		if len(text) > maxFileBytes {
-			t.Errorf("%s has %d bytes, at most %d: make it when it is needed", name, len(text), maxFileBytes)
+			t.Errorf("%s has %d bytes, want at most %d: generate it when it is needed", name, len(text), maxFileBytes)
 		}
 	}
 }
 
-// logicLines counts the lines of f, each table in it (a composite literal) as one.
+// logicLines returns the number of lines of f. A composite literal (a table) counts as one line.
 func logicLines(s *source, f *ast.FuncDecl) int {
 	span := func(n ast.Node) int {
 		return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line
@@ -61,7 +61,7 @@ func functionFaults(files []*source) []string {
 				continue
 			}
 			if lines := logicLines(s, f); lines > maxFunctionLines {
-				faults = append(faults, fmt.Sprintf("%s: %s has %d lines beside its tables, at most %d: cut it by what it does", s.at(f), f.Name.Name, lines, maxFunctionLines))
+				faults = append(faults, fmt.Sprintf("%s: %s has %d lines without its tables, want at most %d: split it", s.at(f), f.Name.Name, lines, maxFunctionLines))
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestFunctionRuleExemptsTables(t *testing.T) {
 	}
 }
 
-// TestPackagesExplainThemselves wants a package comment that also says what the package cannot do.
+// TestPackagesExplainThemselves requires a package comment that also states limitations.
 func TestPackagesExplainThemselves(t *testing.T) {
 	comments := map[string]string{}
 	for _, s := range sources(t) {
@@ -92,9 +92,9 @@ func TestPackagesExplainThemselves(t *testing.T) {
 	for pkg, text := range comments {
 		switch {
 		case text == "":
-			t.Errorf("%s has no package comment: say what it is for, who uses it and what it cannot do", pkg)
+			t.Errorf("%s has no package comment: state its purpose, its users and its limitations", pkg)
 		case !strings.Contains(text, "Limitation"):
-			t.Errorf("the package comment of %s has no Limitations: say what it does not do", pkg)
+			t.Errorf("the package comment of %s has no Limitations: state what it does not do", pkg)
 		}
 	}
 }

@@ -20,11 +20,11 @@ type source struct {
 	file *ast.File
 }
 
-// pkg is the folder of the file from the root: "lab/stat", "." for the root.
+// pkg returns the folder of the file from the root: "lab/stat", or "." for the root.
 func (s *source) pkg() string  { return path.Dir(s.path) }
 func (s *source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// at is the place of n as PATH:LINE.
+// at returns the place of n as PATH:LINE.
 func (s *source) at(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(s.fset.Position(n.Pos()).Line)
 }
@@ -39,7 +39,7 @@ func parse(t *testing.T, name string, text any) *source {
 	return &source{path: name, fset: fset, file: file}
 }
 
-// root is the folder of go.mod.
+// root returns the folder of go.mod.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -49,14 +49,14 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// tree lists the files that git knows or would take, from the root, with slashes.
+// tree returns the regular files that git tracks or would add, as paths from the root with slashes.
 func tree(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root(t)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("git does not say what belongs to the tree (%v): run this in a clone", err)
+		t.Skipf("git cannot list the files of the tree (%v): run this in a clone", err)
 	}
 	var files []string
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -67,7 +67,8 @@ func tree(t *testing.T) []string {
 	return files
 }
 
-var parsed []*source // what sources found; the tests of this package run one after the other
+// parsed is the result of sources. The tests of this package do not run in parallel.
+var parsed []*source
 
 // sources parses every Go file of the tree outside testdata, once for all tests.
 func sources(t *testing.T) []*source {
@@ -88,7 +89,7 @@ func sources(t *testing.T) []*source {
 	return parsed
 }
 
-// report fails the test with every fault, one a line.
+// report fails the test if there are faults, and prints each.
 func report(t *testing.T, faults []string) {
 	t.Helper()
 	for _, f := range faults {

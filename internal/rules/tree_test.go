@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// foreign must not stand in the tree. The patterns are cut in two so that this file does not hold
-// them.
+// foreign lists patterns that must not be in the tree. They are split in two, so that this file
+// does not match them.
 var foreign = []struct {
 	pattern *regexp.Regexp
 	why     string
 }{
-	{regexp.MustCompile(`(^|[^\w.~-])/(wo` + `rk|ro` + `ot|ho` + `me)/`), "a path of one machine: write it from the root of the project"},
+	{regexp.MustCompile(`(^|[^\w.~-])/(wo` + `rk|ro` + `ot|ho` + `me)/`), "a path of one machine: write it relative to the root of the project"},
 	{regexp.MustCompile(`proxy\.gol` + `ang\.org|registry\.np` + `mjs\.org|(index|static)\.cra` + `tes\.io|files\.pytho` + `nhosted\.org|pyp` + `i\.org|repo1?\.maven\.(org|apache\.org)|deb\.debi` + `an\.org`),
-		"the address of a package registry: the tool knows it, and the user may have another"},
+		"the address of a package registry: the tool knows it, and the user may use another"},
 }
 
 func foreignFaults(name string, text []byte) []string {
@@ -57,8 +57,8 @@ func TestForeignCatchesABadExample(t *testing.T) {
 	}
 }
 
-// documents are the pages of the tree; those under testdata are what a test expects of some other
-// place.
+// documents returns the Markdown files of the tree, without those under testdata, which tests use
+// as input.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(tree(t), func(name string) bool {
@@ -71,7 +71,7 @@ var (
 	makeTarget  = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
 )
 
-// TestDocumentsNameTargetsThatExist reads every "make X" at the start of a line or of a code span.
+// TestDocumentsNameTargetsThatExist checks every "make X" at the start of a line or of a code span.
 func TestDocumentsNameTargetsThatExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root(t), "Makefile"))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestDocumentsNameTargetsThatExist(t *testing.T) {
 		}
 		for _, m := range makeCommand.FindAllSubmatch(text, -1) {
 			if !targets[string(m[1])] {
-				t.Errorf("%s says make %s: the Makefile has no such target", name, m[1])
+				t.Errorf("%s names make %s: the Makefile has no such target", name, m[1])
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func TestDocumentsNameTargetsThatExist(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
-// TestLinksLeadSomewhere follows the links between the documents.
+// TestLinksLeadSomewhere checks that the files to which documents link exist.
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, name := range documents(t) {
 		text, err := os.ReadFile(filepath.Join(root(t), name))
@@ -106,7 +106,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		for _, m := range link.FindAllSubmatch(text, -1) {
 			target := filepath.Join(root(t), path.Dir(name), string(m[1]))
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s, which is not there", name, m[1])
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
 			}
 		}
 	}

@@ -27,8 +27,8 @@ func unraced(t *testing.T) *regexp.Regexp {
 	return regexp.MustCompile(string(m[1]))
 }
 
-// concurrencyFaults names every goroutine that a package of the pattern, or a test of it, starts,
-// and every import that shares memory between goroutines.
+// concurrencyFaults returns a fault for every goroutine that a package of the pattern or its tests
+// start, and for every import for memory shared by goroutines.
 func concurrencyFaults(pattern *regexp.Regexp, files []*source) []string {
 	const why = "scripts/test runs it without the race detector, because it starts no goroutine: take it off that list"
 	var faults []string
