@@ -16,8 +16,8 @@ import (
 	"weir/chat/host"
 )
 
-// fieldComments are the comments of the fields of chat/host's structs, by type and key: those before
-// a field, or else those behind it.
+// fieldComments returns the comments of the fields of chat/host's structs, by type and key: the
+// comment before a field or, if there is none, the one after it.
 func fieldComments(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../chat/host/*.go")
@@ -51,7 +51,7 @@ func fieldComments(t *testing.T) map[string]map[string]string {
 	return all
 }
 
-// configRow is a key's row in a table of chat-config.md.
+// configRow returns a key's row in a table of chat-config.md.
 func configRow(key, comment, full string) string {
 	meaning, standard, _ := strings.Cut(comment, " Default: ")
 	if standard == "" {
@@ -67,7 +67,7 @@ func configRow(key, comment, full string) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s |", key, strings.TrimRight(meaning, "."), strings.TrimRight(standard, "."), holds)
 }
 
-// configTables are the tables that chat-config.md is to hold, by heading.
+// configTables returns the tables that chat-config.md must have, by heading.
 func configTables(t *testing.T) (headings []string, tables map[string][]string) {
 	comments, tables := fieldComments(t), map[string][]string{}
 	var walk func(typ reflect.Type, heading, prefix string)
@@ -101,22 +101,22 @@ func TestEveryKeyOfAChatsConfigurationIsDocumented(t *testing.T) {
 	for _, heading := range headings {
 		_, section, found := strings.Cut(text, "\n"+heading+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
-		var told []string
+		var rows []string
 		for line := range strings.Lines(section) {
 			if strings.HasPrefix(line, "| `") {
-				told = append(told, strings.TrimSpace(line))
+				rows = append(rows, strings.TrimSpace(line))
 			}
 		}
-		if want := tables[heading]; !found || !slices.Equal(told, want) {
-			t.Errorf("chat-config.md: under %q should stand\n%s", heading, strings.Join(want, "\n"))
+		if want := tables[heading]; !found || !slices.Equal(rows, want) {
+			t.Errorf("chat-config.md, under %q: got other rows, want\n%s", heading, strings.Join(want, "\n"))
 		}
 	}
 	if n := strings.Count(text, "\n| `"); n < len(host.Keys()) {
-		t.Errorf("chat-config.md has %d rows, and there are %d keys", n, len(host.Keys()))
+		t.Errorf("chat-config.md has %d rows, want one for each of %d keys", n, len(host.Keys()))
 	}
 }
 
-// TestTheExamplesOfAChatsConfigurationAreRight reads them as weir chat serve does.
+// TestTheExamplesOfAChatsConfigurationAreRight reads the examples as weir chat serve does.
 func TestTheExamplesOfAChatsConfigurationAreRight(t *testing.T) {
 	n := 0
 	for _, b := range blocks(t, "chat-config.md") {
@@ -133,6 +133,6 @@ func TestTheExamplesOfAChatsConfigurationAreRight(t *testing.T) {
 		}
 	}
 	if n == 0 {
-		t.Error("there is no example")
+		t.Error("chat-config.md has no example")
 	}
 }

@@ -17,54 +17,54 @@ import (
 	"weir/internal/chromium"
 )
 
-// TestAChatInAMinute types what the tutorial says to type, and says something in a browser.
-// WEIR_SHOTS=img makes its pictures anew.
+// TestAChatInAMinute runs the commands of the tutorial and sends messages in a browser.
+// WEIR_SHOTS=img updates its pictures.
 func TestAChatInAMinute(t *testing.T) {
 	dir := t.TempDir()
-	var said string // by the server, as it starts
-	talked := false
+	var log string // of the server, as it starts
+	messagesSent := false
 	for _, b := range blocks(t, "chat-in-a-minute.md") {
 		line := strings.TrimSpace(b.text)
 		switch {
 		case b.kind == "text":
-			if want, said := ports.ReplaceAllString(b.text, ":N"), strings.ReplaceAll(said, dir, "/Users/ann"); want != said {
-				t.Errorf("it says\n%s\nnot\n%s", said, want)
+			if want, got := ports.ReplaceAllString(b.text, ":N"), strings.ReplaceAll(log, dir, "/Users/ann"); want != got {
+				t.Errorf("got the log\n%s\nwant, as the tutorial shows,\n%s", got, want)
 			}
-		case strings.Contains(line, "chat serve") && said == "":
+		case strings.Contains(line, "chat serve") && log == "":
 			var url string
-			url, said = serves(t, dir, line)
-			t.Run("the first message", func(t *testing.T) { talked = firstMessage(t, url) })
+			url, log = startChat(t, dir, line)
+			t.Run("the first message", func(t *testing.T) { messagesSent = sendFirstMessages(t, url) })
 		case strings.Contains(line, "chat serve"):
-			manages(t, dir, line+" --check")
-		case !strings.Contains(line, " connect "): // which wants a terminal
+			runChatCommand(t, dir, line+" --check")
+		case !strings.Contains(line, " connect "): // it needs a terminal
 			for l := range strings.Lines(b.text) {
-				manages(t, dir, strings.TrimSpace(l))
+				runChatCommand(t, dir, strings.TrimSpace(l))
 			}
 		}
 	}
-	if found := manages(t, dir, "./weir chat search minute --data mychat"); talked && !strings.Contains(found, "in a minute") {
-		t.Errorf("what was said in the browser is not found: %s", found)
+	if found := runChatCommand(t, dir, "./weir chat search minute --data mychat"); messagesSent && !strings.Contains(found, "in a minute") {
+		t.Errorf("got the search result %q, want the message sent in the browser", found)
 	}
 }
 
 var ports = regexp.MustCompile(`:\d+`)
 
-// words are a command line of the tutorial, for the command that was built.
+// words returns the arguments of a command line of the tutorial.
 func words(t *testing.T, line string) []string {
 	line, _, _ = strings.Cut(line, " > ")
 	line, ok := strings.CutPrefix(strings.ReplaceAll(line, "'", ""), "./weir ")
 	if !ok {
-		t.Fatalf("the tutorial says %q, which is none of weir's commands", line)
+		t.Fatalf("the tutorial has the line %q, want a command of weir", line)
 	}
 	return strings.Fields(line)
 }
 
-// serves starts the server as a line says, at ports that are free, and gives its page's address
-// once it serves, and what it said to people.
-func serves(t *testing.T, dir, line string) (url, said string) {
+// startChat runs a line that starts the server, at free ports. It returns the URL of the page and
+// the server's log, without times and ports.
+func startChat(t *testing.T, dir, line string) (url, log string) {
 	t.Helper()
 	args := words(t, ports.ReplaceAllString(line, ":0"))
-	cmd := exec.Command(theCommand(t), append(args, "--listen", "127.0.0.1:0")...)
+	cmd := exec.Command(weirBinary(t), append(args, "--listen", "127.0.0.1:0")...)
 	cmd.Dir = dir
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -74,42 +74,43 @@ func serves(t *testing.T, dir, line string) (url, said string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended: Wait tells
+		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // if it has ended, Wait reports that
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	})
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
-		_, entry, _ := strings.Cut(lines.Text(), " ") // behind the time
-		said += ports.ReplaceAllString(entry, ":N") + "\n"
+		_, entry, _ := strings.Cut(lines.Text(), " ") // without the time
+		log += ports.ReplaceAllString(entry, ":N") + "\n"
 		if _, url, ok := strings.Cut(entry, " url="); ok {
 			go io.Copy(io.Discard, stderr) //nolint:errcheck // until the server ends
-			return url, said
+			return url, log
 		}
 	}
-	t.Fatalf("%s: it ended without a page", line)
+	t.Fatalf("%s ended before it logged the URL of its page", line)
 	return "", ""
 }
 
-// manages runs another command of the tutorial, with a password for whoever asks for one, and
-// returns what it printed.
-func manages(t *testing.T, dir, line string) string {
+// runChatCommand runs another command of the tutorial, with a password on its standard input, and
+// returns its output.
+func runChatCommand(t *testing.T, dir, line string) string {
 	t.Helper()
-	cmd := exec.Command(theCommand(t), words(t, line)...)
+	cmd := exec.Command(weirBinary(t), words(t, line)...)
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader("correct horse battery staple\n")
-	var wrong bytes.Buffer
-	cmd.Stderr = &wrong
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Errorf("%s: %v: %s", line, err, wrong.String())
+		t.Errorf("%s: %v: %s", line, err, stderr.String())
 	}
 	return string(out)
 }
 
-// firstMessage comes in as a guest, and talks. It says whether it did: there may be no browser.
-func firstMessage(t *testing.T, url string) bool {
+// sendFirstMessages opens the page as two guests who send messages. It reports whether they did: it
+// skips the test if there is no browser.
+func sendFirstMessages(t *testing.T, url string) bool {
 	began := time.Now()
 	ann, bob := chromium.Open(t), chromium.Open(t)
 	for name, p := range map[string]*chromium.Page{"ann": ann, "bob": bob} {
@@ -117,7 +118,7 @@ func firstMessage(t *testing.T, url string) bool {
 		p.Go(url)
 		p.Until(`document.activeElement.id == "name"`)
 		if name == "ann" {
-			picture(t, p, "chat-door.png")
+			saveScreenshot(t, p, "chat-door.png")
 		}
 		p.Write(name)
 		p.Press("Enter")
@@ -134,13 +135,13 @@ func firstMessage(t *testing.T, url string) bool {
 			p.Until(fmt.Sprintf(`[...document.querySelectorAll("#log .message:not(.waiting) .text")].some((e) => e.textContent == %q)`, say.text))
 		}
 	}
-	t.Logf("the first message was there within %v", time.Since(began).Round(10*time.Millisecond))
-	picture(t, ann, "chat-room.png")
+	t.Logf("both messages were displayed within %v", time.Since(began).Round(10*time.Millisecond))
+	saveScreenshot(t, ann, "chat-room.png")
 	return !t.Failed()
 }
 
-// picture keeps what a page looks like, when pictures are made.
-func picture(t *testing.T, p *chromium.Page, name string) {
+// saveScreenshot stores a screenshot of a page if WEIR_SHOTS is set.
+func saveScreenshot(t *testing.T, p *chromium.Page, name string) {
 	if dir := os.Getenv("WEIR_SHOTS"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name), p.Shot(), 0o644); err != nil {
 			t.Fatal(err)
@@ -148,8 +149,8 @@ func picture(t *testing.T, p *chromium.Page, name string) {
 	}
 }
 
-// TestTheDeploymentIsRight has the server check the tutorial's configuration, and systemd its units
-// where there is one.
+// TestTheDeploymentIsRight checks the tutorial's configuration by the server, and its units by
+// systemd if that is installed.
 func TestTheDeploymentIsRight(t *testing.T) {
 	dir := t.TempDir()
 	var units []string
@@ -160,35 +161,35 @@ func TestTheDeploymentIsRight(t *testing.T) {
 		file := filepath.Join(dir, filepath.Base(b.file))
 		if b.kind == "ini" {
 			units = append(units, file)
-			b.text = strings.ReplaceAll(b.text, "/usr/local/bin/weir", theCommand(t))
+			b.text = strings.ReplaceAll(b.text, "/usr/local/bin/weir", weirBinary(t))
 			for l := range strings.Lines(b.text) {
-				if _, command, ok := strings.Cut(l, "="+theCommand(t)+" "); ok {
-					starts(t, strings.Fields(command))
+				if _, command, ok := strings.Cut(l, "="+weirBinary(t)+" "); ok {
+					checkFlags(t, strings.Fields(command))
 				}
 			}
 		}
 		put(t, dir, filepath.Base(b.file), b.text)
 		if b.kind == "toml" {
-			if out, err := exec.Command(theCommand(t), "chat", "serve", "--config", file, "--check").CombinedOutput(); err != nil {
+			if out, err := exec.Command(weirBinary(t), "chat", "serve", "--config", file, "--check").CombinedOutput(); err != nil {
 				t.Errorf("%s: %s", b.file, out)
 			}
 		}
 	}
 	if len(units) != 3 {
-		t.Errorf("the tutorial has %d units, want 3", len(units))
+		t.Errorf("got %d units in the tutorial, want 3", len(units))
 	}
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is missing: nobody checks the units")
+		t.Skip("systemd-analyze is missing: the units are not checked")
 	}
 	if out, err := exec.Command("systemd-analyze", append([]string{"verify", "--man=no"}, units...)...).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("the units are wrong: %v\n%s", err, out)
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
 
-// starts sees that a command of a unit knows its flags.
-func starts(t *testing.T, command []string) {
+// checkFlags checks that a command of a unit has the flags with which it is called.
+func checkFlags(t *testing.T, command []string) {
 	t.Helper()
-	help, err := exec.Command(theCommand(t), append(command[:2:2], "--help")...).CombinedOutput()
+	help, err := exec.Command(weirBinary(t), append(command[:2:2], "--help")...).CombinedOutput()
 	if err != nil {
 		t.Errorf("weir %v: %s", command, help)
 	}

@@ -17,7 +17,7 @@ var weir = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	built = dir
+	builtDir = dir
 	binary := filepath.Join(dir, "weir")
 	cmd := exec.Command("go", "build", "-o", binary, "./cmd/weir")
 	cmd.Dir = ".."
@@ -25,11 +25,12 @@ var weir = sync.OnceValues(func() (string, error) {
 	return binary, cmd.Run()
 })
 
-func theCommand(t *testing.T) string {
+// weirBinary returns the path of the command, which it builds if no test has.
+func weirBinary(t *testing.T) string {
 	t.Helper()
 	binary, err := weir()
 	if err != nil {
-		t.Fatalf("weir does not build: %v", err)
+		t.Fatalf("building weir: %v", err)
 	}
 	return binary
 }
@@ -41,7 +42,7 @@ var (
 	subcommand  = regexp.MustCompile(`^[a-z]+$`)
 )
 
-// mentions collects the weir command lines of a document, from blocks of commands and from running
+// mentions returns the weir command lines of a document: those in blocks of commands and in running
 // text.
 func mentions(t *testing.T, document string) []string {
 	t.Helper()
@@ -63,8 +64,8 @@ func mentions(t *testing.T, document string) []string {
 	return all
 }
 
-// split parts a command line into the words that name the command and its flags. What stands behind
-// " -- " belongs to another program.
+// split returns the words that name the command of a command line, and its flags. Words after
+// " -- " belong to another program.
 func split(line string) (words, flags []string) {
 	line, _, _ = strings.Cut(line, " -- ")
 	for _, m := range flag.FindAllStringSubmatch(line, -1) {
@@ -78,14 +79,15 @@ func split(line string) (words, flags []string) {
 	}
 	switch {
 	case words[0] == "serve" && (len(words) < 2 || !slices.Contains([]string{"check", "draw", "components", "password"}, words[1])):
-		words = []string{"serve", "run"} // what serve does by itself
+		words = []string{"serve", "run"} // the default command of serve
 	case !slices.Contains([]string{"lab", "load", "serve", "chat", "stack"}, words[0]):
 		words = words[:1]
 	}
 	return words, flags
 }
 
-// TestDocumentsNameCommandsAndFlagsThatExist asks each command named in a document for its help.
+// TestDocumentsNameCommandsAndFlagsThatExist runs each command named in a document with --help, and
+// compares its flags.
 func TestDocumentsNameCommandsAndFlagsThatExist(t *testing.T) {
 	documents, err := filepath.Glob("*.md")
 	if err != nil {
@@ -98,15 +100,15 @@ func TestDocumentsNameCommandsAndFlagsThatExist(t *testing.T) {
 	for _, document := range append(documents, more...) {
 		for _, line := range mentions(t, document) {
 			words, flags := split(line)
-			help, err := exec.Command(theCommand(t), append(words, "--help")...).CombinedOutput()
+			help, err := exec.Command(weirBinary(t), append(words, "--help")...).CombinedOutput()
 			if err != nil {
-				t.Errorf("%s: weir %s: there is no such command: %s", document, line, help)
+				t.Errorf("%s names weir %s: there is no such command: %s", document, line, help)
 				continue
 			}
 			known := flag.FindAllStringSubmatch(string(help), -1)
 			for _, f := range flags {
 				if !slices.ContainsFunc(known, func(m []string) bool { return m[1] == f }) {
-					t.Errorf("%s: weir %s: the command has no flag %s", document, line, f)
+					t.Errorf("%s names weir %s: the command has no flag %s", document, line, f)
 				}
 			}
 		}

@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// TestTheSiteTutorial writes the files that the tutorial shows, sees that its drawings and outputs
-// are those that come, and asks the last site what the tutorial asks it, run both ways.
+// TestTheSiteTutorial writes the files of the tutorial and compares its drawings and outputs with
+// the command's. It sends the tutorial's requests to the last site, run as a chain and as a
+// network.
 func TestTheSiteTutorial(t *testing.T) {
 	dir := t.TempDir()
-	users := exec.Command(theCommand(t), "serve", "password", "--cost", "4", "ann")
+	users := exec.Command(weirBinary(t), "serve", "password", "--cost", "4", "ann")
 	users.Stdin = strings.NewReader("sesame\n")
 	line, err := users.Output()
 	if err != nil {
@@ -26,12 +27,12 @@ func TestTheSiteTutorial(t *testing.T) {
 	for _, b := range blocks(t, "compose-a-site.md") {
 		switch {
 		case b.kind == "mermaid":
-			if drawn := says(t, dir, "draw", "--format", "mermaid", last); drawn != b.text {
-				t.Errorf("%s is drawn as\n%s\nnot as\n%s", last, drawn, b.text)
+			if drawing := weirServe(t, dir, "draw", "--format", "mermaid", last); drawing != b.text {
+				t.Errorf("got the drawing of %s\n%s\nwant, as the tutorial shows,\n%s", last, drawing, b.text)
 			}
 		case b.file == "output":
-			if said := says(t, dir, "check", last); said != b.text {
-				t.Errorf("of %s it says\n%s\nnot\n%s", last, said, b.text)
+			if output := weirServe(t, dir, "check", last); output != b.text {
+				t.Errorf("got the check of %s\n%s\nwant, as the tutorial shows,\n%s", last, output, b.text)
 			}
 		case b.file == "answers":
 			answers = b.text
@@ -41,14 +42,14 @@ func TestTheSiteTutorial(t *testing.T) {
 		}
 	}
 	for _, way := range []string{"chain", "network"} {
-		if got := asks(t, dir, last, way); got != answers {
-			t.Errorf("%s by %s answers\n%s\nnot\n%s", last, way, got, answers)
+		if got := siteAnswers(t, dir, last, way); got != answers {
+			t.Errorf("got the answers of %s as a %s\n%s\nwant\n%s", last, way, got, answers)
 		}
 	}
 }
 
-// TestThePictureOfTheREADMEsSite sees that the picture is the drawing of the site file above it.
-// WEIR_DRAW=write makes it anew.
+// TestThePictureOfTheREADMEsSite compares the picture with the drawing of the README's site file.
+// WEIR_DRAW=write updates the picture.
 func TestThePictureOfTheREADMEsSite(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "users", "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n")
@@ -59,15 +60,16 @@ func TestThePictureOfTheREADMEsSite(t *testing.T) {
 			put(t, dir, "site.hcl", b.text)
 		}
 	}
-	drawn := says(t, dir, "draw", "site.hcl")
+	drawn := weirServe(t, dir, "draw", "site.hcl")
 	if os.Getenv("WEIR_DRAW") == "write" {
 		put(t, "img", "site.svg", drawn)
 	}
 	if picture, err := os.ReadFile("img/site.svg"); err != nil || string(picture) != drawn {
-		t.Errorf("img/site.svg is not what weir serve draw prints: %v", err)
+		t.Errorf("img/site.svg differs from the output of weir serve draw (%v): run WEIR_DRAW=write go test ./docs", err)
 	}
 }
 
+// put writes a file below dir.
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -79,21 +81,21 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// says is all that weir serve prints when it is asked something.
-func says(t *testing.T, dir string, args ...string) string {
+// weirServe runs weir serve with arguments and returns its output.
+func weirServe(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(theCommand(t), append([]string{"serve"}, args...)...)
+	cmd := exec.Command(weirBinary(t), append([]string{"serve"}, args...)...)
 	cmd.Dir = dir
-	// a drawing says how many are at work at once, which goes by the CPUs
+	// a drawing shows the width of stages, which depends on the number of CPUs
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
-	out, _ := cmd.CombinedOutput() // a wrong file is an error on purpose
+	out, _ := cmd.CombinedOutput() // the tutorial has an invalid file on purpose
 	return string(out)
 }
 
-// asks serves the site and gives the answers to the tutorial's three questions.
-func asks(t *testing.T, dir, site, way string) string {
+// siteAnswers serves the site and returns the answers to the tutorial's three requests.
+func siteAnswers(t *testing.T, dir, site, way string) string {
 	t.Helper()
-	cmd := exec.Command(theCommand(t), "serve", site, "--run", way, "--listen", "127.0.0.1:0")
+	cmd := exec.Command(weirBinary(t), "serve", site, "--run", way, "--listen", "127.0.0.1:0")
 	cmd.Dir = dir
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -115,7 +117,7 @@ func asks(t *testing.T, dir, site, way string) string {
 	for _, ask := range []struct{ path, user string }{{"", ""}, {"private/plans.txt", ""}, {"private/plans.txt", "ann"}} {
 		r, err := http.NewRequest("GET", url+ask.path, nil)
 		if err != nil {
-			t.Fatalf("%v: it said %q", err, first[:n])
+			t.Fatalf("%v: the first output of the server is %q", err, first[:n])
 		}
 		if ask.user != "" {
 			r.SetBasicAuth(ask.user, "sesame")

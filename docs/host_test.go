@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// room is where the tutorial of the host in user space is typed: a folder, and a network namespace
+// sandbox is where the tutorial of the host in user space runs: a folder, and a network namespace
 // for the device and this machine's side of it.
-type room struct {
-	dir, space string
-	env        []string
-	host       *exec.Cmd // the one that runs
-	slow       *exec.Cmd // a command in another terminal
+type sandbox struct {
+	dir, namespace string
+	env            []string
+	host           *exec.Cmd // the running host, or nil
+	download       *exec.Cmd // the command in the second terminal
 }
 
-// TestAHostInUserSpace types what the tutorial says to type, and sees what it shows as output.
+// TestAHostInUserSpace runs the commands of the tutorial and compares their output with the
+// tutorial's.
 func TestAHostInUserSpace(t *testing.T) {
 	if _, err := os.Stat("/dev/net/tun"); os.Getuid() != 0 || err != nil {
 		t.Skipf("a TAP device in a network namespace needs root and /dev/net/tun (%v)", err)
@@ -33,137 +34,140 @@ func TestAHostInUserSpace(t *testing.T) {
 			t.Skipf("%s is missing", needed)
 		}
 	}
-	dir, err := os.MkdirTemp("", "weir") // a short path, as a socket has to have
+	// a short path, because a socket's path is limited to 107 bytes
+	dir, err := os.MkdirTemp("", "weir")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &room{dir: dir, space: fmt.Sprintf("weirdocs%d", os.Getpid()), env: append(os.Environ(), "XDG_RUNTIME_DIR="+dir)}
-	t.Cleanup(func() { r.end(t) })
-	said := ""
+	s := &sandbox{dir: dir, namespace: fmt.Sprintf("weirdocs%d", os.Getpid()), env: append(os.Environ(), "XDG_RUNTIME_DIR="+dir)}
+	t.Cleanup(func() { s.stopHost(t) })
+	output := ""
 	for _, b := range blocks(t, "host-in-user-space.md") {
 		if b.kind == "text" {
-			if said != b.text {
-				t.Errorf("the tutorial shows\n%s\nand this came:\n%s", b.text, said)
+			if output != b.text {
+				t.Errorf("got the output\n%s\nwant, as the tutorial shows,\n%s", output, b.text)
 			}
 			continue
 		}
-		said = ""
+		output = ""
 		for line := range strings.Lines(b.text) {
-			said += r.typed(t, strings.TrimSpace(line))
+			output += s.typeLine(t, strings.TrimSpace(line))
 		}
 	}
 }
 
-// typed does what a line says, and gives what it printed.
-func (r *room) typed(t *testing.T, line string) string {
+// typeLine runs a line of the tutorial and returns its output.
+func (s *sandbox) typeLine(t *testing.T, line string) string {
 	t.Helper()
-	line = strings.ReplaceAll(strings.ReplaceAll(line, "sudo ", ""), "./weir", theCommand(t))
-	// a person needs time
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "sudo ", ""), "./weir", weirBinary(t))
+	// the tutorial's values leave a reader time to type: shorten them
 	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000", "ping -c 3", "ping -i 0.2 -c 3").Replace(line)
 	line = strings.Replace(line, "ping -c 2 10", "ping -i 0.01 -W 0.05 -c 2 10", 1)
 	first, _, _ := strings.Cut(line, " ")
 	if _, err := exec.LookPath(first); err != nil {
-		t.Logf("%s is missing: left out: %s", first, line)
+		t.Logf("%s is missing: skipped: %s", first, line)
 		return ""
 	}
 	switch {
 	case strings.Contains(line, " stack up "):
-		return r.starts(t, line+" --namespace "+r.space, "try:")
+		return s.startHost(t, line+" --namespace "+s.namespace, "try:")
 	case strings.Contains(line, " serve "):
-		said := r.starts(t, line+",namespace="+r.space, "serving on")
-		if page := r.run(t, "curl -s --max-time 30 http://10.0.0.2/"); !strings.Contains(page, "Hello from user space") {
-			t.Errorf("the site's page is %q", page)
+		output := s.startHost(t, line+",namespace="+s.namespace, "serving on")
+		if page := s.run(t, "curl -s --max-time 30 http://10.0.0.2/"); !strings.Contains(page, "Hello from user space") {
+			t.Errorf("got the page %q, want Hello from user space", page)
 		}
-		return said
+		return output
 	case strings.HasPrefix(line, "curl -o"):
-		r.slow = r.command(line)
-		if err := r.slow.Start(); err != nil {
+		s.download = s.command(line)
+		if err := s.download.Start(); err != nil {
 			t.Fatal(err)
 		}
-		r.await(t, "it began", func() bool { f, err := os.Stat(filepath.Join(r.dir, "data")); return err == nil && f.Size() > 0 })
+		s.await(t, "the download has started", func() bool { f, err := os.Stat(filepath.Join(s.dir, "data")); return err == nil && f.Size() > 0 })
 		return ""
 	case strings.HasPrefix(line, "cmp "):
-		if err := r.slow.Wait(); err != nil {
+		if err := s.download.Wait(); err != nil {
 			t.Errorf("the download over a bad link: %v", err)
 		}
 	case strings.HasPrefix(line, "tcpdump"):
-		r.recorded(t, line)
+		s.awaitCapture(t, line)
 		return ""
 	}
-	return r.run(t, line)
+	return s.run(t, line)
 }
 
-// command is a line that a shell in the room runs.
-func (r *room) command(line string) *exec.Cmd {
-	c := exec.Command("ip", "netns", "exec", r.space, "sh", "-c", line)
-	if r.host == nil { // there is no room yet
+// command returns the command that runs a line by a shell in the namespace.
+func (s *sandbox) command(line string) *exec.Cmd {
+	c := exec.Command("ip", "netns", "exec", s.namespace, "sh", "-c", line)
+	if s.host == nil { // there is no namespace yet
 		c = exec.Command("sh", "-c", line)
 	}
-	c.Dir, c.Env = r.dir, r.env
+	c.Dir, c.Env = s.dir, s.env
 	return c
 }
 
-func (r *room) run(t *testing.T, line string) string {
+// run runs a line to its end and returns its output.
+func (s *sandbox) run(t *testing.T, line string) string {
 	t.Helper()
-	c := r.command(line)
-	var wrong bytes.Buffer
-	c.Stderr = &wrong
+	c := s.command(line)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil && !bytes.Contains(out, []byte("100% lost")) { // which the tutorial wants to see
-		t.Errorf("%s: %v\n%s%s", line, err, out, wrong.String())
+	// the tutorial expects this failure
+	if err != nil && !bytes.Contains(out, []byte("100% lost")) {
+		t.Errorf("%s: %v\n%s%s", line, err, out, stderr.String())
 	}
 	return string(out)
 }
 
-// starts runs a host, in place of the one that runs, and gives what it says until it has said these
-// words.
-func (r *room) starts(t *testing.T, line, words string) (said string) {
+// startHost stops the running host, starts another, and returns its output until a line that
+// contains text.
+func (s *sandbox) startHost(t *testing.T, line, text string) (output string) {
 	t.Helper()
-	r.end(t)
+	s.stopHost(t)
 	args := strings.Fields(line)
-	r.host = exec.Command(args[0], args[1:]...)
-	r.host.Dir, r.host.Env = r.dir, r.env
-	stderr, err := r.host.StderrPipe()
+	s.host = exec.Command(args[0], args[1:]...)
+	s.host.Dir, s.host.Env = s.dir, s.env
+	stderr, err := s.host.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.host.Start(); err != nil {
+	if err := s.host.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said += strings.ReplaceAll(lines.Text(), "ip netns exec "+r.space+" ", "") + "\n"
-		if strings.Contains(lines.Text(), words) {
+		output += strings.ReplaceAll(lines.Text(), "ip netns exec "+s.namespace+" ", "") + "\n"
+		if strings.Contains(lines.Text(), text) {
 			go io.Copy(io.Discard, stderr) //nolint:errcheck // until the host ends
-			return said
+			return output
 		}
 	}
-	t.Fatalf("%s: it ended, and said %s", line, said)
+	t.Fatalf("%s ended before it printed %q; its output: %s", line, text, output)
 	return ""
 }
 
-// end ends the host that runs, as Ctrl-C does, and sees that nothing is left of it.
-func (r *room) end(t *testing.T) {
-	if r.host == nil {
+// stopHost stops the running host as Ctrl-C does, and checks that its namespace is removed.
+func (s *sandbox) stopHost(t *testing.T) {
+	if s.host == nil {
 		return
 	}
-	r.host.Process.Signal(syscall.SIGINT) //nolint:errcheck // it may have ended: Wait tells
-	if err := r.host.Wait(); err != nil {
-		t.Errorf("Ctrl-C: %v", err)
+	s.host.Process.Signal(syscall.SIGINT) //nolint:errcheck // if it has ended, Wait reports that
+	if err := s.host.Wait(); err != nil {
+		t.Errorf("after Ctrl-C the host exits with %v, want status 0", err)
 	}
-	if _, err := os.Stat("/run/netns/" + r.space); err == nil {
-		t.Error("the namespace is left")
+	if _, err := os.Stat("/run/netns/" + s.namespace); err == nil {
+		t.Errorf("after Ctrl-C the namespace %s still exists", s.namespace)
 	}
-	r.host = nil
+	s.host = nil
 }
 
-// recorded reads the capture, until all is in it that the tutorial sees there.
-func (r *room) recorded(t *testing.T, line string) {
+// awaitCapture reads the capture until it has all packets that the tutorial names.
+func (s *sandbox) awaitCapture(t *testing.T, line string) {
 	var out string
-	r.await(t, "the capture holds what passed", func() bool {
-		out = r.run(t, line)
-		for _, seen := range []string{"ARP, Request who-has 10.0.0.2", "ICMP echo request", "Flags [S],", "Flags [S.],", "Flags [F.],"} {
-			if !strings.Contains(out, seen) {
+	s.await(t, "the capture has all packets that the tutorial names", func() bool {
+		out = s.run(t, line)
+		for _, packet := range []string{"ARP, Request who-has 10.0.0.2", "ICMP echo request", "Flags [S],", "Flags [S.],", "Flags [F.],"} {
+			if !strings.Contains(out, packet) {
 				return false
 			}
 		}
@@ -171,11 +175,12 @@ func (r *room) recorded(t *testing.T, line string) {
 	})
 }
 
-func (r *room) await(t *testing.T, what string, is func() bool) {
+// await waits until a condition is true, at most a minute.
+func (s *sandbox) await(t *testing.T, condition string, isTrue func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !isTrue(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never came to be that %s", what)
+			t.Fatalf("within a minute it did not become true that %s", condition)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"weir/lab/subject"
 )
 
-// tomlKeys collects the keys of a struct, those of embedded structs and of lists of structs
-// included.
+// tomlKeys returns the keys of a struct, including those of embedded structs and of lists of
+// structs.
 func tomlKeys(v reflect.Type) []string {
 	var keys []string
 	for i := range v.NumField() {
@@ -37,21 +37,22 @@ var (
 	setting = regexp.MustCompile(`(?m)^\[*([a-z_]+)`)
 )
 
-// same compares the keys that a document explains with those that are read.
-func same(t *testing.T, document string, told, read []string) {
+// compareKeys compares the keys that a document explains with those that the program reads.
+func compareKeys(t *testing.T, document string, documented, read []string) {
 	t.Helper()
 	for _, key := range read {
-		if !slices.Contains(told, key) {
+		if !slices.Contains(documented, key) {
 			t.Errorf("%s does not explain the key %s", document, key)
 		}
 	}
-	for _, key := range told {
+	for _, key := range documented {
 		if !slices.Contains(read, key) {
-			t.Errorf("%s explains %s, which nothing reads", document, key)
+			t.Errorf("%s explains the key %s, which the program does not read", document, key)
 		}
 	}
 }
 
+// firsts returns the first group of each match of pattern.
 func firsts(text string, pattern *regexp.Regexp) []string {
 	var all []string
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
@@ -66,13 +67,13 @@ func TestEveryKeyOfASubjectIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "subject.md", firsts(string(text), row), tomlKeys(reflect.TypeFor[subject.Subject]()))
+	compareKeys(t, "subject.md", firsts(string(text), row), tomlKeys(reflect.TypeFor[subject.Subject]()))
 }
 
-// TestTheExamplesOfExperimentsAreCompleteAndValid reads the files that the document shows, which
-// have names. Together they hold every key.
+// TestTheExamplesOfExperimentsAreCompleteAndValid reads the experiments in the document: blocks
+// that start with a name. Together they have every key.
 func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
-	var told []string
+	var documented []string
 	for _, b := range blocks(t, "experiments.md") {
 		if b.kind != "toml" || !strings.HasPrefix(b.text, "name ") {
 			continue
@@ -84,7 +85,7 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 		if err := e.Validate(); err != nil {
 			t.Error(err)
 		}
-		told = append(told, firsts(b.text, setting)...)
+		documented = append(documented, firsts(b.text, setting)...)
 	}
-	same(t, "experiments.md", told, tomlKeys(reflect.TypeFor[lab.Experiment]()))
+	compareKeys(t, "experiments.md", documented, tomlKeys(reflect.TypeFor[lab.Experiment]()))
 }

@@ -9,13 +9,14 @@ import (
 	"weir/internal/chromium"
 )
 
-// the folder of the command that tests built, for TestMain to remove; empty when none did
-var built string
+// builtDir is the folder of the binary that tests have built. TestMain removes it. It is empty if
+// no test built it.
+var builtDir string
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(chromium.Main(m), goleak.Cleanup(func(code int) {
-		if built != "" {
-			os.RemoveAll(built)
+		if builtDir != "" {
+			os.RemoveAll(builtDir)
 		}
 		os.Exit(code)
 	}))

@@ -1,6 +1,6 @@
 // Package docs tests the documents against the code, so that they cannot rot.
 //
-// Limitations: it finds what is missing and what no longer works, not what is badly said.
+// Limitations: the tests find what is missing and what does not work, not what is hard to read.
 package docs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"weir/lab/result"
 )
 
-// schema collects the JSON fields of every struct reachable from v, by the struct's name.
+// schema adds the JSON fields of every struct reachable from v, by the struct's name.
 func schema(v reflect.Type, into map[string][]string) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Pointer, reflect.Map:
@@ -39,7 +39,7 @@ var (
 	named   = regexp.MustCompile("`([a-z0-9_]+)`")
 )
 
-// documented collects the first column of the tables under each heading.
+// documented returns the names in the first column of the tables, by heading.
 func documented(text string) map[string][]string {
 	fields := map[string][]string{}
 	heads := section.FindAllStringSubmatchIndex(text, -1)
@@ -75,14 +75,14 @@ func TestEveryFieldOfTheResultsIsDocumented(t *testing.T) {
 	for name, fields := range code {
 		for _, f := range fields {
 			if !slices.Contains(page[name], f) {
-				t.Errorf("results.md, section %s, does not say what %s is", name, f)
+				t.Errorf("results.md, section %s, does not explain %s", name, f)
 			}
 		}
 	}
 	for name, fields := range page {
 		for _, f := range fields {
 			if !slices.Contains(code[name], f) {
-				t.Errorf("results.md, section %s, tells of %s, which the code does not have", name, f)
+				t.Errorf("results.md, section %s, explains %s, which the code does not have", name, f)
 			}
 		}
 	}

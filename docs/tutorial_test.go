@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// TestTheTutorialWorks writes the files that the tutorial shows, types its commands, and sees what
-// it shows as their output. The comparison takes minutes and wants a quiet machine: it is made
-// short, and left out unless WEIR_TUTORIAL is "run".
+// TestTheTutorialWorks writes the files of the tutorial, runs its commands, and compares their
+// output with the tutorial's. The comparison takes minutes and needs an idle machine: it is
+// shortened, and skipped unless WEIR_TUTORIAL is "run".
 func TestTheTutorialWorks(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Skip("perl is missing: the tutorial's server is written in it")
 	}
-	dir, said := t.TempDir(), ""
+	dir, output := t.TempDir(), ""
 	for _, b := range blocks(t, "compare-your-own-server.md") {
 		switch {
 		case b.kind == "text" && b.file == "output":
-			if said != b.text {
-				t.Errorf("the tutorial shows\n%s\nand this came:\n%s", b.text, said)
+			if output != b.text {
+				t.Errorf("got the output\n%s\nwant, as the tutorial shows,\n%s", output, b.text)
 			}
 		case b.file != "":
 			file := filepath.Join(dir, b.file)
@@ -32,19 +32,19 @@ func TestTheTutorialWorks(t *testing.T) {
 			}
 		case b.kind == "sh":
 			for line := range strings.Lines(b.text) {
-				said = typed(t, dir, strings.TrimSpace(line))
+				output = typeLine(t, dir, strings.TrimSpace(line))
 			}
 		}
 	}
 }
 
-// typed runs a line of the tutorial in the root of the project, with its files in dir, and returns
-// what it printed.
-func typed(t *testing.T, dir, line string) string {
+// typeLine runs a line of the tutorial in the root of the project, with its files in dir, and
+// returns its output.
+func typeLine(t *testing.T, dir, line string) string {
 	t.Helper()
 	if strings.Contains(line, " lab run ") {
 		if os.Getenv("WEIR_TUTORIAL") != "run" {
-			t.Logf("left out: %s", line)
+			t.Logf("skipped: %s", line)
 			return ""
 		}
 		line += " --time 20s --no-reasons"
@@ -53,7 +53,7 @@ func typed(t *testing.T, dir, line string) string {
 	for _, w := range strings.Fields(line) {
 		switch {
 		case w == "build/weir":
-			w = theCommand(t)
+			w = weirBinary(t)
 		case strings.Contains(w, "my-server"):
 			w = filepath.Join(dir, w)
 		}
@@ -62,7 +62,7 @@ func typed(t *testing.T, dir, line string) string {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
-	const allRejected = 3 // the exit status of a run on a machine that was too busy
+	const allRejected = 3 // the exit status if every trial was rejected: the machine was busy
 	if err != nil && cmd.ProcessState.ExitCode() != allRejected {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}

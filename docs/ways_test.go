@@ -11,7 +11,8 @@ import (
 
 var cell = regexp.MustCompile("`([a-z]+)`")
 
-// TestTheTableOfWays compares concurrency-models.md with what serve refuses.
+// TestTheTableOfWays compares the table in concurrency-models.md with the combinations that serve
+// rejects.
 func TestTheTableOfWays(t *testing.T) {
 	text, err := os.ReadFile("concurrency-models.md")
 	if err != nil {
@@ -25,7 +26,7 @@ func TestTheTableOfWays(t *testing.T) {
 	lines := strings.Split(table, "\n")
 	ways := cell.FindAllStringSubmatch(lines[0], -1)
 	if len(ways) != len(serve.Ways) {
-		t.Fatalf("the table has %d ways, serve has %d", len(ways), len(serve.Ways))
+		t.Fatalf("got %d models in the table, want the %d of serve", len(ways), len(serve.Ways))
 	}
 	for _, line := range lines[2:] {
 		answers := strings.Split(line, "|")
@@ -37,7 +38,7 @@ func TestTheTableOfWays(t *testing.T) {
 			trait := serve.Ways[way]
 			refused := strings.Contains(line, "in process") && trait.MultiProcess || strings.Contains(line, "no file descriptor") && trait.NeedsDescriptor
 			if says := strings.TrimSpace(answers[i+2]); (says == "no") != refused {
-				t.Errorf("%s under %s: the table says %q, refused is %v", strings.TrimSpace(answers[1]), w[1], says, refused)
+				t.Errorf("%s under %s: got %q in the table, and serve rejects it: %v", strings.TrimSpace(answers[1]), w[1], says, refused)
 			}
 		}
 	}
