@@ -48,6 +48,29 @@ func TestTheSiteTutorial(t *testing.T) {
 	}
 }
 
+// The tutorial stops a server in the background before it starts another, which serves on the same
+// port.
+func TestTheSiteTutorialStopsItsServer(t *testing.T) {
+	running := ""
+	for _, b := range blocks(t, "compose-a-site.md") {
+		if b.kind != "sh" {
+			continue
+		}
+		for line := range strings.Lines(b.text) {
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "kill %1"):
+				running = ""
+			case len(words) < 3 || words[0] != "weir" || words[1] != "serve" || words[2] != "www" && words[2] != "site.hcl":
+			case running != "":
+				t.Errorf("got the line %q while %q runs in the background, want a line kill %%1 before it", line, running)
+			case strings.HasSuffix(strings.TrimSpace(line), "&"):
+				running = line
+			}
+		}
+	}
+}
+
 // TestThePictureOfTheREADMEsSite compares the picture with the drawing of the README's site file.
 // WEIR_DRAW=write updates the picture.
 func TestThePictureOfTheREADMEsSite(t *testing.T) {
