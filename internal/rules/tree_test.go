@@ -111,3 +111,17 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryDocumentIsInTheIndex checks that docs/README.md links to each page beside it.
+func TestEveryDocumentIsInTheIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(root(t), "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range documents(t) {
+		page := path.Base(name)
+		if path.Dir(name) == "docs" && page != "README.md" && !bytes.Contains(index, []byte("("+page+")")) {
+			t.Errorf("docs/README.md does not link to %s: add it for the kind of reader that it serves", page)
+		}
+	}
+}
