@@ -26,7 +26,7 @@ var unedited = []string{
 	"docs/adr/0003-trials.md", "docs/adr/0007-chat-log.md", "docs/adr/0009-handing-over.md",
 	"docs/chat-config.md", "docs/chat-for-real.md", "docs/chat-in-a-minute.md",
 	"docs/compare-your-own-server.md", "docs/compose-a-site.md", "docs/experiments.md",
-	"docs/protocol.md", "docs/results.md", "docs/vectors/", "docs/web-bars.md",
+	"docs/protocol.md", "docs/results.md", "docs/web-bars.md",
 	"docs/where-goroutines-go.md",
 	"web/components/basic/", "web/components/cache/", "web/components/cgi/",
 	"web/components/files/", "web/components/proxy/", "web/internal/conn/",
