@@ -19,7 +19,7 @@ type compareCmd struct {
 func (c *compareCmd) Help() string {
 	return `Compares each subject of both runs with itself, under each load of both. A ratio over 1 says that it cost more in DIR_A.
 
-The two runs were not interleaved: their ratios include whatever the machine did in between. The tables "CPU / NAME's" divide the CPU of every subject by that of the reference in the same blocks, which removes what affected both. Prefer them if there is a subject that did not change.
+The two runs were not interleaved: their ratios include any change of the machine in between. The tables "CPU / CPU of NAME" divide the CPU of every subject by that of the reference in the same blocks, which removes what affected both. Prefer them if there is a subject that did not change.
 
 Examples:
 

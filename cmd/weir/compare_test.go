@@ -66,7 +66,7 @@ func TestCompareSaysWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"messages on 64 connections, staggered", "not interleaved", "different", "CPU / a's"} {
+	for _, want := range []string{"messages on 64 connections, staggered", "not interleaved", "different", "CPU / CPU of a"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}

@@ -12,15 +12,16 @@ import (
 	"weir/lab/result"
 )
 
+// variationUnit is the unit of the coefficient of variation of CPU.
 const variationUnit = "cpu-cv"
 
 // benchUnit is a figure of a trial in the benchmark format.
 type benchUnit struct {
-	unit, better string
+	unit, better string // better is "higher" or "lower"
 	of           func(*result.Trial) float64
 }
 
-// benchUnits is the figures of r's trials, the main one first.
+// benchUnits returns the figures of r's trials, the main one first.
 func benchUnits(r *result.Results) []benchUnit {
 	unit := "msg"
 	switch {
@@ -52,14 +53,15 @@ func benchUnits(r *result.Results) []benchUnit {
 }
 
 // WriteBench writes the accepted trials in the Go benchmark format
-// (https://go.dev/design/14313-benchmark-format), one line a trial in the order in which they ran:
+// (https://go.dev/design/14313-benchmark-format), one line per trial in the order in which they
+// ran:
 //
-//	BenchmarkIM/subject=c-epoll/load=messages/conns=64/pattern=staggered 1 8.31 us/msg 0.07 cpu-cv …
+//	BenchmarkIM/subject=c-epoll/load=messages/conns=64/pattern=staggered 1 8.31 us/msg …
 //
-// so that benchstat compares subjects (-col /subject) or runs (two files). benchstat knows nothing
-// of blocks: it takes trials for independent, and its intervals are wider where the machine
-// drifted. Only what tells machines and loads apart stands there as configuration, since benchstat
-// compares nothing across configurations; the rest is in comments. Errors are w's.
+// With it benchstat compares subjects (-col /subject) or runs (two files). benchstat does not know
+// blocks: it assumes independent trials, so drift of the machine widens its intervals. benchstat
+// does not compare across configurations. Configuration lines therefore hold only the workload and
+// the machine; the rest is in comments. Errors are those of w.
 func WriteBench(w io.Writer, r *result.Results) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n# seed %d, started %s\n", oneLine(r.Command), r.Seed, r.Started.UTC().Format(time.RFC3339))
@@ -86,15 +88,15 @@ func WriteBench(w io.Writer, r *result.Results) error {
 func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []benchUnit) {
 	fmt.Fprintf(b, "Benchmark%s/subject=%s/load=%s/conns=%d/pattern=%s 1", name, benchValue(t.Subject), benchValue(t.Load), t.Connections, benchValue(t.Pattern))
 	for _, u := range units {
-		if v := u.of(t); v != 0 || u.unit != variationUnit { // a trial of one window has none
+		if v := u.of(t); v != 0 || u.unit != variationUnit { // not known for a trial of one window
 			fmt.Fprintf(b, " %.6g %s", v, u.unit)
 		}
 	}
 	b.WriteByte('\n')
 }
 
-// benchName makes a benchmark's name of an experiment's: "im-published" becomes IMPublished, and a
-// path its last element.
+// benchName converts an experiment's name to a benchmark's: "im-published" to IMPublished. Of a
+// path it uses the last element.
 func benchName(experiment string) string {
 	base := strings.TrimSuffix(path.Base(experiment), ".toml")
 	var name strings.Builder
@@ -113,7 +115,7 @@ func benchName(experiment string) string {
 	return name.String()
 }
 
-// benchValue makes a name fit to stand between the slashes of a benchmark's.
+// benchValue replaces the characters of s that a benchmark's name may not contain.
 func benchValue(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {

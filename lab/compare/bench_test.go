@@ -12,7 +12,7 @@ import (
 	"weir/lab/result"
 )
 
-// readBench reads the format back, and fails on anything that a reader of it would complain about.
+// readBench parses the benchmark format and fails on any syntax error.
 func readBench(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -43,27 +43,28 @@ func TestBenchReadsBack(t *testing.T) {
 	}
 	got, units := readBench(t, text.Bytes())
 	if want := len(run.Trials) - 1; len(got) != want {
-		t.Fatalf("%d lines, want one for each of the %d accepted trials", len(got), want)
+		t.Fatalf("got %d lines, want one for each of the %d accepted trials", len(got), want)
 	}
 	first, trial := got[0], run.Trials[0]
 	if want := "IM/subject=" + trial.Subject + "/load=messages/conns=1/pattern=" + trial.Pattern; first.Name.String() != want {
-		t.Errorf("name %s, want %s", first.Name, want)
+		t.Errorf("got name %s, want %s", first.Name, want)
 	}
 	if v, ok := first.Value("us/msg"); !ok || math.Abs(v/trial.CPUUSPerMessage-1) > 1e-5 {
-		t.Errorf("%v us/msg, want %v", v, trial.CPUUSPerMessage)
+		t.Errorf("got %v us/msg, want %v", v, trial.CPUUSPerMessage)
 	}
 	if v, ok := first.Value("cpu-cv"); !ok || math.Abs(v/trial.CPUCV-1) > 1e-5 {
-		t.Errorf("%v cpu-cv, want %v", v, trial.CPUCV)
+		t.Errorf("got %v cpu-cv, want %v", v, trial.CPUCV)
 	}
 	if first.GetConfig("workload") != "sink" || first.GetConfig("cpu") != "Some CPU @ 2 GHz" || first.GetConfig("seed") != "" {
-		t.Errorf("configuration %+v, want workload and cpu, but no seed: it would keep benchstat from comparing runs", first.Config)
+		t.Errorf("got configuration %+v, want workload and cpu, and no seed, which would keep benchstat from comparing runs", first.Config)
 	}
 	if units.GetBetter("us/msg") != -1 {
-		t.Error("that less CPU is better is not said")
+		t.Error("got no unit line that says that less CPU is better")
 	}
 }
 
-// TestATrialOfOneWindowHasNoVariation: what was not measured does not stand there as 0.
+// TestATrialOfOneWindowHasNoVariation checks that an unknown variation is left out, not written as
+// 0.
 func TestATrialOfOneWindowHasNoVariation(t *testing.T) {
 	run := made(1, 1)
 	run.Trials[0].CPUCV = 0
@@ -73,14 +74,14 @@ func TestATrialOfOneWindowHasNoVariation(t *testing.T) {
 	}
 	got, _ := readBench(t, text.Bytes())
 	if v, ok := got[0].Value("cpu-cv"); ok {
-		t.Errorf("it has a variation of %v", v)
+		t.Errorf("trial of one window: got a variation of %v, want none", v)
 	}
 	if _, ok := got[1].Value("cpu-cv"); !ok {
-		t.Error("the next one has none")
+		t.Error("next trial: got no variation, want one")
 	}
 }
 
-func TestBenchReadsBackWhateverTheNames(t *testing.T) {
+func TestBenchReadsBackWithAnyNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String()
 		run := &result.Results{
@@ -94,10 +95,10 @@ func TestBenchReadsBackWhateverTheNames(t *testing.T) {
 		}
 		got, _ := readBench(t, text.Bytes())
 		if len(got) != 1 {
-			t.Fatalf("%d results of one trial in:\n%s", len(got), text.Bytes())
+			t.Fatalf("got %d results of one trial in:\n%s", len(got), text.Bytes())
 		}
 		if v, ok := got[0].Value("us/msg"); !ok || v != 8.5 {
-			t.Fatalf("%v us/msg, want 8.5", v)
+			t.Fatalf("got %v us/msg, want 8.5", v)
 		}
 	})
 }
@@ -107,7 +108,7 @@ func TestBenchNames(t *testing.T) {
 		"im": "IM", "im-published": "IMPublished", "my/own test.toml": "OwnTest", "": "Lab", "...": "Lab",
 	} {
 		if got := benchName(experiment); got != want {
-			t.Errorf("experiment %q is called %s, want %s", experiment, got, want)
+			t.Errorf("experiment %q: got the name %s, want %s", experiment, got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"weir/lab/stat"
 )
 
-// A cell is a load that several subjects met.
+// A cell is a load, a number of connections and an arrival pattern.
 type cell struct {
 	load        string
 	connections int
@@ -26,8 +26,8 @@ func (c cell) String() string {
 
 func cellOf(t *result.Trial) cell { return cell{t.Load, t.Connections, t.Pattern} }
 
-// cells is every cell that has trials: loads and patterns in the order of the plan, those that the
-// plan does not name last, and connections ascending.
+// cells returns the cells that have trials, by load, ascending connections and pattern. Loads and
+// patterns are in the plan's order; those that are not in the plan come last.
 func cells(r *result.Results) []cell {
 	loads := make([]string, len(r.Plan.Loads))
 	for i, l := range r.Plan.Loads {
@@ -51,7 +51,7 @@ func cells(r *result.Results) []cell {
 	return found
 }
 
-// place is where name stands in the list; after its end when it does not.
+// place returns the index of name in the list, or the list's length if it is not in it.
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
@@ -59,8 +59,8 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// trials is the cell's accepted trials whose CPU was measured, by subject, twins under their own
-// name.
+// trials returns the cell's accepted trials with measured CPU by subject. An A/A control has its
+// own name.
 func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	elsewhere := map[string]bool{}
 	for _, s := range r.Subjects {
@@ -76,12 +76,12 @@ func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	return m
 }
 
-// costs is the trials' CPU per message.
+// costs returns the trials' CPU per message.
 func costs(trials []*result.Trial) []stat.Trial {
 	return valuesOf(trials, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
 }
 
-// rates is the trials' messages a second.
+// rates returns the trials' messages per second.
 func rates(trials []*result.Trial) []stat.Trial {
 	return valuesOf(trials, (*result.Trial).Rate)
 }
@@ -94,12 +94,12 @@ func valuesOf(trials []*result.Trial, of func(*result.Trial) float64) []stat.Tri
 	return v
 }
 
-// longestTrial bounds what is cut into windows, in ms: no trial takes a day, and damaged results
-// must not take all memory.
+// longestTrial limits the time of a sample, in ms. No trial takes a day, and damaged results must
+// not exhaust the memory.
 const longestTrial = 24 * 3600 * 1000
 
-// Records is the samples of trials as their variation is computed from them, in ms and ns, without
-// samples that run backwards or lie outside any trial.
+// Records converts the samples of trials for lab/stat, in ms and ns. It drops samples that are not
+// in order or lie outside any trial.
 func Records(trials []*result.Trial) []stat.Record {
 	records := make([]stat.Record, len(trials))
 	for i, t := range trials {

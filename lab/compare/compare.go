@@ -1,38 +1,36 @@
-// Package compare says which subjects of a run differ, and by how much, from the trials in its
-// results.
+// Package compare compares the subjects of a run, or of two runs, from the trials in the results.
 //
-// The arithmetic is lab/stat's; this package knows which trials stand against which. Only accepted
-// trials count. Subjects are compared under the same load, number of connections and arrival
-// pattern, block by block.
+// It selects the trials and lab/stat computes the statistics. Only accepted trials are used.
+// Subjects are compared block by block within a cell: under the same load, number of connections
+// and arrival pattern.
 //
-// # How many comparisons are counted
+// # Correction for multiple comparisons
 //
-// Ask enough questions and noise will answer one of them "different". The p of a comparison, and so
-// its verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric,
-// those of all loads, numbers of connections and patterns together, the twin's included. At most
-// one run in 20 may hold even one false "different" in CPU per message, at most one in 20 in its
-// variation, and at most one in 20 in the requests a second of closed loops, which are compared
-// there alone: the answers set their pace. The same holds for the mean time of operations on TCP/IP
-// stacks. So verdicts of several cells may be joined in one sentence, as where the order of two
-// subjects turns with the pattern. Comparisons without an interval test nothing and are not
-// counted.
+// With many comparisons, noise alone makes some of them "different". The p value of a comparison,
+// and with it the verdict, has Holm's correction over its family. A family is all comparisons of
+// the run in one metric: those of all loads, numbers of connections and patterns, and those of the
+// A/A control. At most one run in 20 has one or more false "different" in a metric. The metrics are
+// CPU per message, the variation of CPU, the rate of closed loops (where the subject sets the rate)
+// and the mean time of operations on TCP/IP stacks. One sentence may therefore combine verdicts of
+// several cells. Comparisons without an interval test nothing and are not counted.
 //
-// Each comparison has two intervals: an ordinary one of 95 %, and the one that its verdict rests
-// on, corrected in the same way. Reports show the second: it says the same as the word beside it.
+// A comparison has two confidence intervals: an ordinary one of 95 %, and one with the correction
+// of the p value. Reports show the second, which agrees with the verdict.
 //
 // # Variation
 //
-// The variation of CPU is compared by the windows of all trials pooled (lab/stat, Spread), cut from
-// the trials' samples; a subject with too few of them is "too short to tell".
+// The coefficient of variation of CPU is pooled over the windows of all trials (lab/stat, Spread).
+// The windows are cut from the trials' samples. A subject with too few windows is "too short to
+// tell".
 //
-// # The twin
+// # A/A control
 //
-// One subject may have run twice under two names, NAME and NAME+twin. The twin is compared with its
-// original alone, and the comparison marked; as a subject of its own it appears nowhere.
+// One subject may take part twice, under the names NAME and NAME+twin. This A/A control is compared
+// only with its original, and the comparison is marked. It is not listed as a subject.
 //
 // # Limitations
 //
-// Trials whose CPU was not measured (subjects elsewhere) are not compared.
+// Subjects whose CPU was not measured (those that the lab did not start) are not compared.
 package compare
 
 import (
@@ -42,9 +40,9 @@ import (
 	"weir/lab/stat"
 )
 
-// metricsOf is what is compared in a cell, the main one first. Where every subject is offered the
-// same rate there is none to compare. Of stacks the variation of CPU is none: how much they do is
-// not set.
+// metricsOf returns the metrics that are compared in a cell, the main one first. The rate is
+// compared only in closed loops: elsewhere it is offered. The variation of CPU is not compared on
+// stacks, because their load is not constant.
 func metricsOf(c cell, trials map[string][]*result.Trial) []string {
 	if s := onStack(trials); s != nil {
 		return metricsOnStack(c, s)
@@ -55,11 +53,11 @@ func metricsOf(c cell, trials map[string][]*result.Trial) []string {
 	return []string{result.MetricCPU, result.MetricCV}
 }
 
-// defaultMargin is used when the plan states none.
+// defaultMargin is the equivalence margin of a plan without one.
 const defaultMargin = 0.05
 
-// All compares all pairs of subjects of a finished or unfinished run within each load, number of
-// connections and pattern, in the plan's order. Pairs that never met in a cell are left out.
+// All compares all pairs of subjects of a finished or unfinished run within each cell, in the
+// plan's order. It leaves out pairs without accepted trials of both in a cell.
 func All(r *result.Results) []result.Comparison {
 	var all families
 	for _, c := range cells(r) {
@@ -75,7 +73,7 @@ func All(r *result.Results) []result.Comparison {
 	return all.judged(margin(r))
 }
 
-// within compares two subjects that ran in the same blocks.
+// within compares two subjects in one metric by paired differences of the same blocks.
 func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
 	switch metric {
 	case result.MetricCV:
@@ -88,7 +86,7 @@ func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate
 	return stat.Ratio(costs(a), costs(b))
 }
 
-// families is comparisons that are not judged yet. Those in one metric are a family.
+// families collects comparisons without verdicts. Those in one metric are a family.
 type families struct {
 	found     []result.Comparison
 	estimates []stat.Estimate
@@ -98,8 +96,8 @@ func (f *families) add(c result.Comparison, e stat.Estimate) {
 	f.found, f.estimates = append(f.found, c), append(f.estimates, e)
 }
 
-// judged fills in the figures and words, in the order in which they were added. Warnings that stand
-// already stay, after the estimates' own.
+// judged returns the comparisons with figures and verdicts, in the order in which they were added.
+// A comparison's own warning is kept, after that of its estimate.
 func (f *families) judged(margin float64) []result.Comparison {
 	members := map[string][]int{}
 	for i, c := range f.found {
@@ -127,10 +125,10 @@ func margin(r *result.Results) float64 {
 	return defaultMargin
 }
 
-// A pair is two names that are compared.
+// A pair is the names of two subjects that are compared.
 type pair struct{ a, b string }
 
-// pairs is every two subjects, in their order, and each subject with its twin.
+// pairs returns all pairs of subjects, in their order, then each subject with its A/A control.
 func pairs(names []string) []pair {
 	var ps []pair
 	for i, a := range names {
@@ -144,12 +142,13 @@ func pairs(names []string) []pair {
 	return ps
 }
 
-// subjects is the names in the run without twins: as listed, then any that only trials name.
+// subjects returns the names of the run's subjects without A/A controls: first as listed, then
+// those that only trials name.
 func subjects(r *result.Results) []string {
 	var names []string
 	seen := map[string]bool{}
 	add := func(name string) {
-		if !seen[name] && !isTwin(name) {
+		if !seen[name] && !isControl(name) {
 			names = append(names, name)
 		}
 		seen[name] = true
@@ -163,4 +162,4 @@ func subjects(r *result.Results) []string {
 	return names
 }
 
-func isTwin(name string) bool { return strings.HasSuffix(name, result.TwinSuffix) }
+func isControl(name string) bool { return strings.HasSuffix(name, result.TwinSuffix) }

@@ -13,8 +13,8 @@ import (
 	"weir/lab/stat"
 )
 
-// made is a run with known costs: subjects a, b and c cost 10, 10 and 20 us a message, a twin of a
-// runs along, and the noise of a trial is 2 %. Its loads, connections and patterns make four cells.
+// made returns a run with known costs: subjects a, b and c cost 10, 10 and 20 us per message, with
+// an A/A control of a. The noise of a trial is 2 %. There are four cells.
 func made(seed uint64, blocks int) *result.Results {
 	r := &result.Results{
 		Version: result.Version, Experiment: "im", Seed: seed,
@@ -55,7 +55,8 @@ func block(random *rand.Rand, first, number, connections int, pattern string) []
 	return trials
 }
 
-// samples is three windows of 500 ms that scatter by cv, read every 50 ms.
+// samples returns three windows of 500 ms with a coefficient of variation of cv, sampled every 50
+// ms.
 func samples(random *rand.Rand, cv float64) []result.Sample {
 	all := []result.Sample{{}}
 	for range 3 {
@@ -75,17 +76,17 @@ func find(t *testing.T, all []result.Comparison, a, b, metric string) result.Com
 			return c
 		}
 	}
-	t.Fatalf("%s is not compared with %s in %s", a, b, metric)
+	t.Fatalf("got no comparison of %s with %s in %s", a, b, metric)
 	return result.Comparison{}
 }
 
-func TestAllFindsWhatIsThere(t *testing.T) {
+func TestAllFindsTheTrueRatios(t *testing.T) {
 	all := All(made(1, 8))
 	for _, c := range []struct {
 		a, b    string
 		ratio   float64
 		verdict string
-		twin    bool
+		control bool
 	}{
 		{"a", "b", 1, result.Equivalent, false},
 		{"a", "c", 0.5, result.Different, false},
@@ -93,11 +94,11 @@ func TestAllFindsWhatIsThere(t *testing.T) {
 		{"a", "a+twin", 1, result.Equivalent, true},
 	} {
 		got := find(t, all, c.a, c.b, result.MetricCPU)
-		if got.Verdict != c.verdict || got.Twin != c.twin || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 {
-			t.Errorf("%s / %s: got %+v, want a ratio near %v, %s, twin %v, 8 pairs", c.a, c.b, got, c.ratio, c.verdict, c.twin)
+		if got.Verdict != c.verdict || got.Twin != c.control || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 {
+			t.Errorf("%s / %s: got %+v, want a ratio near %v, %s, A/A control %v, 8 pairs", c.a, c.b, got, c.ratio, c.verdict, c.control)
 		}
 		if got.Low >= got.Ratio || got.High <= got.Ratio {
-			t.Errorf("%s / %s: the interval %v to %v does not hold %v", c.a, c.b, got.Low, got.High, got.Ratio)
+			t.Errorf("%s / %s: got the interval %v to %v, want one that contains %v", c.a, c.b, got.Low, got.High, got.Ratio)
 		}
 	}
 }
@@ -110,18 +111,18 @@ func TestAllComparesEveryPairOnceInEachCell(t *testing.T) {
 	}
 	for key, n := range seen {
 		if n != 1 {
-			t.Errorf("%s stands %d times", key, n)
+			t.Errorf("%s: got %d comparisons, want 1", key, n)
 		}
 	}
 	if want := 4 * 2 * 4; len(all) != want { // pairs, metrics, cells
-		t.Errorf("%d comparisons, want %d", len(all), want)
+		t.Errorf("got %d comparisons, want %d", len(all), want)
 	}
 	if all[0].Connections != 1 || all[0].Pattern != "staggered" || all[len(all)-1].Connections != 64 || all[len(all)-1].Pattern != "poisson" {
-		t.Errorf("the plan's order is lost: first %+v, last %+v", all[0], all[len(all)-1])
+		t.Errorf("got first %+v and last %+v, want the plan's order", all[0], all[len(all)-1])
 	}
 }
 
-func TestRefusedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
+func TestRejectedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
 	r := made(3, 6)
 	for i := range r.Trials {
 		if r.Trials[i].Subject == "b" && r.Trials[i].Block == 2 && r.Trials[i].Position < 4 {
@@ -130,14 +131,14 @@ func TestRefusedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
 	}
 	all := All(r)
 	if p := find(t, all, "a", "b", result.MetricCPU).Pairs; p != 5 {
-		t.Errorf("a and b share %d pairs, want the 5 of blocks without a refusal", p)
+		t.Errorf("a and b: got %d pairs, want the 5 of blocks without a rejection", p)
 	}
 	if p := find(t, all, "a", "c", result.MetricCPU).Pairs; p != 6 {
-		t.Errorf("a and c share %d pairs, want all 6", p)
+		t.Errorf("a and c: got %d pairs, want 6", p)
 	}
 }
 
-func TestARepeatedTrialTakesTheRefusedOnesPlace(t *testing.T) {
+func TestARepeatedTrialReplacesTheRejectedOne(t *testing.T) {
 	r := made(4, 4)
 	first := r.Trials[0]
 	r.Trials[0].Accepted = false
@@ -145,29 +146,29 @@ func TestARepeatedTrialTakesTheRefusedOnesPlace(t *testing.T) {
 	r.Trials = append(r.Trials, first)
 	for _, c := range All(r) {
 		if c.Pairs != 4 {
-			t.Fatalf("%+v: want 4 pairs", c)
+			t.Fatalf("got %+v, want 4 pairs", c)
 		}
 	}
 }
 
-func TestWhatIsNotCompared(t *testing.T) {
+func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
 	r := made(5, 3)
 	r.Subjects = append(r.Subjects, result.Subject{Name: "never ran"})
 	r.Subjects[2].Elsewhere = true // c
 	for _, c := range All(r) {
 		if c.A == "c" || c.B == "c" || c.A == "never ran" || c.B == "never ran" {
-			t.Errorf("compared: %+v", c)
+			t.Errorf("got %+v, want no comparison with c and never ran", c)
 		}
-		if isTwin(c.A) || isTwin(c.B) && !c.Twin {
-			t.Errorf("the twin stands as a subject of its own: %+v", c)
+		if isControl(c.A) || isControl(c.B) && !c.Twin {
+			t.Errorf("got %+v, want the A/A control only with its original", c)
 		}
 	}
 	if all := All(&result.Results{}); len(all) != 0 {
-		t.Errorf("an empty run has comparisons: %+v", all)
+		t.Errorf("empty run: got comparisons %+v, want none", all)
 	}
 }
 
-func TestAnUnfinishedRunSaysSo(t *testing.T) {
+func TestARunOfOneBlockIsUndecided(t *testing.T) {
 	r := made(6, 1)
 	c := find(t, All(r), "a", "c", result.MetricCPU)
 	if c.Verdict != result.Undecided || c.Low != 0 || c.High != 0 || c.P != 1 || c.Warning == "" {
@@ -175,8 +176,7 @@ func TestAnUnfinishedRunSaysSo(t *testing.T) {
 	}
 }
 
-// TestTheWholeRunIsOneFamily: p is corrected over all cells of a metric, and over nothing that has
-// no interval.
+// TestTheWholeRunIsOneFamily checks that p is corrected over all cells of a metric.
 func TestTheWholeRunIsOneFamily(t *testing.T) {
 	r := made(8, 4)
 	family := 4 * 4 // pairs and cells
@@ -196,7 +196,7 @@ func TestTheWholeRunIsOneFamily(t *testing.T) {
 		}
 	}
 	if math.Abs(smallest/(float64(family)*alone)-1) > 1e-9 {
-		t.Errorf("the smallest p is %v, alone %v: want it multiplied by the %d comparisons of the run", smallest, alone, family)
+		t.Errorf("got a smallest p of %v, want the uncorrected %v times the run's %d comparisons", smallest, alone, family)
 	}
 }
 
@@ -209,32 +209,32 @@ func TestVariationIsPooledOverTheTrials(t *testing.T) {
 		}
 	}
 	if c := find(t, All(r), "a", "c", result.MetricCV); c.Verdict != result.Different || c.Low > 5 || c.High < 5 {
-		t.Errorf("a varies five times as much as c: %+v", c)
+		t.Errorf("got %+v, want a to vary five times as much as c", c)
 	}
 	if c := find(t, All(r), "a", "b", result.MetricCV); c.Verdict == result.Different || c.Pairs != 6 {
-		t.Errorf("a and b vary alike: %+v", c)
+		t.Errorf("got %+v, want a and b not to be different", c)
 	}
 	r.Plan.WindowMS = 1000 // one whole window a trial
 	for _, c := range All(r) {
 		short := strings.HasPrefix(c.Warning, stat.TooShort)
 		if short != (c.Metric == result.MetricCV) || short && (c.Verdict != result.Undecided || c.P != 1 || c.High != 0) {
-			t.Fatalf("one window a trial: %+v", c)
+			t.Fatalf("one window per trial: got %+v, want the variation too short to tell", c)
 		}
 	}
 }
 
-func TestOrderSharesPlacesWhereNothingDiffers(t *testing.T) {
+func TestOrderSharesPlacesWithoutASignificantDifference(t *testing.T) {
 	ranks := Order(made(7, 8), "messages", 64, "poisson")
 	if len(ranks) != 3 {
-		t.Fatalf("%d ranks, want 3 (the twin has none): %+v", len(ranks), ranks)
+		t.Fatalf("got %d ranks, want 3 (none for the A/A control): %+v", len(ranks), ranks)
 	}
 	if ranks[0].Place != 1 || ranks[1].Place != 1 || ranks[2].Place != 3 || ranks[2].Subject != "c" {
 		t.Errorf("got %+v, want a and b to share place 1 and c to be third", ranks)
 	}
 	if math.Abs(ranks[2].CPU/20-1) > 0.05 {
-		t.Errorf("c costs %v, want about 20", ranks[2].CPU)
+		t.Errorf("got a CPU of %v for c, want about 20", ranks[2].CPU)
 	}
 	if got := Order(made(7, 8), "no such load", 64, "poisson"); len(got) != 0 {
-		t.Errorf("a cell without trials has ranks: %+v", got)
+		t.Errorf("cell without trials: got ranks %+v, want none", got)
 	}
 }

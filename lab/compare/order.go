@@ -8,17 +8,17 @@ import (
 	"weir/lab/stat"
 )
 
-// A Rank is a subject's place among the others under one load.
+// A Rank is a subject's place in the order of one cell.
 type Rank struct {
-	Place   int // 1 for the cheapest; subjects that nothing tells apart may share a place
+	Place   int // 1 for the lowest CPU; subjects may share a place
 	Subject string
-	CPU     float64 // microseconds of CPU a message: geometric mean of the accepted trials
+	CPU     float64 // CPU per message in us: geometric mean of the accepted trials
 }
 
-// Order ranks the subjects by CPU per message under one load. A subject's place is one more than
-// the number of subjects that are cheaper and called different from it, so that a place is only
-// ever lost to a difference that was found. Where two are not called different they need not share
-// a place: a third may be told apart from one of them and not from the other.
+// Order ranks the subjects of a cell by CPU per message. A subject's place is one more than the
+// number of subjects that used significantly less, so only a significant difference lowers a
+// place. Two subjects that are not significantly different need not share a place: a third may
+// differ significantly from only one of them.
 func Order(r *result.Results, load string, connections int, pattern string) []Rank {
 	trials := cell{load, connections, pattern}.trials(r)
 	cheaper := map[string]int{}
@@ -44,7 +44,7 @@ func Order(r *result.Results, load string, connections int, pattern string) []Ra
 	return ranks
 }
 
-// meanCost is the geometric mean of the CPU per message.
+// meanCost returns the geometric mean of the trials' CPU per message.
 func meanCost(trials []*result.Trial) float64 {
 	return meanOf(costs(trials))
 }

@@ -8,8 +8,9 @@ import (
 	"weir/lab/result"
 )
 
-// loops is a run of requests: under the load "free" b answers twice what a answers, under "sleeps"
-// both answer what the sleeps allow, to the last one. At a rate nobody is compared by it.
+// loops returns a run of requests. Under the load "free" b answers twice as many as a. Under
+// "sleeps" both answer exactly as many as the sleeps allow. The load "rate" is no closed loop, so
+// its rates are not compared.
 func loops() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "web", Subjects: []result.Subject{{Name: "a"}, {Name: "b"}},
 		Plan: result.Plan{Workload: "page", Connections: []int{100}, Patterns: []string{result.Closed, "staggered"}, Margin: 0.05, WindowMS: 500,
@@ -36,9 +37,8 @@ func loops() *result.Results {
 	return r
 }
 
-// TestClosedLoopsAreComparedByTheirRate, and equal rates are equal even where they do not vary at
-// all.
-func TestClosedLoopsAreComparedByTheirRate(t *testing.T) {
+// TestClosedLoopsAreComparedByRate checks also that rates without any variance can be equivalent.
+func TestClosedLoopsAreComparedByRate(t *testing.T) {
 	verdicts := map[string]result.Comparison{}
 	for _, c := range All(loops()) {
 		if c.Metric == result.MetricRate && !c.Twin {
@@ -46,17 +46,17 @@ func TestClosedLoopsAreComparedByTheirRate(t *testing.T) {
 		}
 	}
 	if c := verdicts["free"]; c.Verdict != result.Different || math.Abs(c.Ratio-0.5) > 0.05 {
-		t.Errorf("without sleeps a / b is %+v, want half and different", c)
+		t.Errorf("without sleeps: got %+v, want a ratio of 0.5 and different", c)
 	}
 	if c := verdicts["sleeps"]; c.Verdict != result.Equivalent || c.Ratio != 1 {
-		t.Errorf("with sleeps a / b is %+v, want 1 and equivalent", c)
+		t.Errorf("with sleeps: got %+v, want a ratio of 1 and equivalent", c)
 	}
 	if c, ok := verdicts["rate"]; ok {
-		t.Errorf("subjects that were offered one rate are compared by it: %+v", c)
+		t.Errorf("offered rate: got %+v, want no comparison of the rates", c)
 	}
 }
 
-func TestRunsOfClosedLoopsAreComparedByTheirRate(t *testing.T) {
+func TestRunsOfClosedLoopsAreComparedByRate(t *testing.T) {
 	a, b := loops(), loops()
 	for i := range b.Trials {
 		b.Trials[i].Messages /= 2
@@ -70,12 +70,12 @@ func TestRunsOfClosedLoopsAreComparedByTheirRate(t *testing.T) {
 		if c.Metric == result.MetricRate {
 			n++
 			if math.Abs(c.Ratio-2) > 0.01 {
-				t.Errorf("a run that answers twice as much is %+v", c)
+				t.Errorf("twice the rate: got %+v, want a ratio of 2", c)
 			}
 		}
 	}
 	if n != 4 {
-		t.Errorf("%d comparisons of rates, want those of two subjects under two loads", n)
+		t.Errorf("got %d comparisons of rates, want 4: two subjects under two loads", n)
 	}
 	b.Plan.Loads[1].Requests.SleepMS = 20
 	for _, r := range []*result.Results{a, b} {
@@ -84,6 +84,6 @@ func TestRunsOfClosedLoopsAreComparedByTheirRate(t *testing.T) {
 		}
 	}
 	if _, err := Runs(a, b); err == nil {
-		t.Error("loads with other sleeps were compared")
+		t.Error("loads with different sleeps: got no error")
 	}
 }

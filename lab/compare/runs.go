@@ -10,22 +10,22 @@ import (
 	"weir/lab/stat"
 )
 
-// notInterleaved goes with every comparison of two runs.
-const notInterleaved = "the runs were not interleaved: what drifted on the machine between them is in this ratio"
+// notInterleaved is the warning on every plain comparison of two runs.
+const notInterleaved = "the runs were not interleaved: drift of the machine between them is part of this ratio"
 
-// Runs compares each subject that two runs have in common with itself, in each cell that they have
-// in common: the ratio is a's cost over b's. Since the runs were not interleaved, every such
-// comparison carries a warning, and a second one stands beside it where it can: the subject's CPU
-// relative to a reference's in the same block, under the metric "cpu_us_per_message/REFERENCE".
-// That one is free of what made the machine as a whole faster or slower. The reference is the floor
-// if both runs have it, else their first common subject.
+// Runs compares each common subject of two runs with itself, in each common cell. The ratio is a's
+// figure over b's. The runs were not interleaved, so each of these comparisons has a warning. Where
+// possible there is a second comparison, under the metric "cpu_us_per_message/REFERENCE": the
+// subject's CPU relative to a reference subject's in the same block. A change in the speed of the
+// whole machine cancels in it. The reference is the floor if both runs have one, else their first
+// common subject.
 //
 // The error says why nothing can be compared.
 func Runs(a, b *result.Results) ([]result.Comparison, error) {
 	return RunsAgainst(a, b, "")
 }
 
-// RunsAgainst is Runs with a reference of the caller's choice, which both runs must have.
+// RunsAgainst is Runs with the given reference, which must be a subject of both runs.
 func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, error) {
 	names := common(subjects(a), subjects(b))
 	if len(names) == 0 {
@@ -49,12 +49,12 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	}
 	all := t.judged(margin(a))
 	if len(all) == 0 {
-		return nil, errors.New("no subject has accepted trials under the same load in both runs: see the refusals in their reports, and run again on a quieter machine")
+		return nil, errors.New("no subject has accepted trials under the same load in both runs: see the rejected trials in their reports, and run again on a quieter machine")
 	}
 	return all, nil
 }
 
-// sameLoads refuses cells that have the same name but hold different loads.
+// sameLoads returns an error if the runs have different loads under the same name.
 func sameLoads(a, b *result.Results, shared []cell) error {
 	if a.Plan.Workload != b.Plan.Workload {
 		return fmt.Errorf("the workload was %s in A and %s in B: costs of different work cannot be compared", a.Plan.Workload, b.Plan.Workload)
@@ -111,17 +111,17 @@ func chooseReference(r *result.Results, names []string) string {
 	return names[0]
 }
 
-// twoRuns is what Runs compares.
+// twoRuns collects the comparisons of two runs.
 type twoRuns struct {
 	families
 	a, b      *result.Results
 	names     []string // of the common subjects
 	reference string
-	warning   string // for figures that the machine's drift between the runs is part of
+	warning   string // for ratios that include drift between the runs
 }
 
-// cell compares the common subjects under one load. Both runs' variation is cut into the first
-// one's windows.
+// cell compares the common subjects in one cell. The windows of both runs' variation have the
+// length of the first run's.
 func (t *twoRuns) cell(c cell) {
 	at, bt := c.trials(t.a), c.trials(t.b)
 	names := keep(t.names, func(name string) bool { return len(at[name]) > 0 && len(bt[name]) > 0 })
@@ -159,13 +159,13 @@ func (t *twoRuns) cell(c cell) {
 	}
 }
 
-// caution is what goes with every plain comparison of the two runs.
+// caution returns the warning on every plain comparison of the two runs.
 func caution(a, b *result.Results) string {
 	am, bm := a.Machine, b.Machine
 	if am.CPU == bm.CPU && am.Cores == bm.Cores && am.Kernel == bm.Kernel && slices.Equal(a.Plan.ServerCPUs, b.Plan.ServerCPUs) {
 		return notInterleaved
 	}
-	return notInterleaved + ", and so is that they differ in machine, kernel or cores of the server"
+	return notInterleaved + ", and so is the difference in machine, kernel or cores of the server"
 }
 
 func join(a, b string) string {
@@ -175,7 +175,7 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// common is the elements of a that b has too, in a's order.
+// common returns the elements of a that are in b too, in a's order.
 func common[T comparable](a, b []T) []T {
 	return keep(a, func(x T) bool { return slices.Contains(b, x) })
 }
@@ -184,7 +184,7 @@ func keep[T any](list []T, wanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(x T) bool { return !wanted(x) })
 }
 
-// list names things in an error, the first few of many.
+// list joins the first few things for an error message.
 func list[T any](things []T) string {
 	const most = 6
 	var s []string

@@ -47,14 +47,14 @@ func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := find(t, all, "b", "b", result.MetricCPU); c.Verdict != result.Different || !strings.Contains(c.Warning, "not interleaved") {
-		t.Errorf("got %+v, want the machine's change in the plain ratio, and the warning", c)
+		t.Errorf("got %+v, want the change of the machine in the plain ratio, and the warning", c)
 	}
 	if c := find(t, all, "b", "b", result.MetricCPU+"/a"); c.Verdict != result.Equivalent || strings.Contains(c.Warning, "not interleaved") {
-		t.Errorf("got %+v, want none of the machine's change in the relative ratio, and no warning", c)
+		t.Errorf("got %+v, want the relative ratio without the change of the machine, and no warning", c)
 	}
 }
 
-func TestEveryPlainComparisonOfRunsIsWarned(t *testing.T) {
+func TestEveryPlainComparisonOfRunsHasAWarning(t *testing.T) {
 	a, b := made(1, 3), made(2, 3)
 	b.Machine.Kernel = "another"
 	all, err := Runs(a, b)
@@ -63,20 +63,20 @@ func TestEveryPlainComparisonOfRunsIsWarned(t *testing.T) {
 	}
 	for _, c := range all {
 		plain := c.Metric == result.MetricCPU || c.Metric == result.MetricCV
-		if plain != strings.Contains(c.Warning, "not interleaved") || plain != strings.Contains(c.Warning, "differ in machine") {
-			t.Errorf("%s of %s: warning %q", c.Metric, c.A, c.Warning)
+		if plain != strings.Contains(c.Warning, "not interleaved") || plain != strings.Contains(c.Warning, "difference in machine") {
+			t.Errorf("%s of %s: got warning %q, want one only on plain comparisons", c.Metric, c.A, c.Warning)
 		}
-		if isTwin(c.A) || isTwin(c.B) {
-			t.Errorf("a twin is compared: %+v", c)
+		if isControl(c.A) || isControl(c.B) {
+			t.Errorf("got %+v, want no comparison of an A/A control", c)
 		}
 	}
 	// cells; three subjects, two relative to the third, three variations
 	if want := 4 * (3 + 2 + 3); len(all) != want {
-		t.Errorf("%d comparisons, want %d", len(all), want)
+		t.Errorf("got %d comparisons, want %d", len(all), want)
 	}
 }
 
-func TestTheReference(t *testing.T) {
+func TestTheReferenceIsTheFloorOrTheGivenSubject(t *testing.T) {
 	withFloor := func(seed uint64) *result.Results {
 		r := made(seed, 3)
 		r.Subjects[2].Paradigm = "floor" // c
@@ -94,7 +94,7 @@ func TestTheReference(t *testing.T) {
 	find(t, all, "a", "a", result.MetricCPU+"/b")
 }
 
-func TestOnlyWhatIsCommonIsCompared(t *testing.T) {
+func TestOnlyCommonSubjectsAndCellsAreCompared(t *testing.T) {
 	a, b := made(1, 3), made(2, 3)
 	b.Subjects = b.Subjects[:2]
 	b.Trials = slices.DeleteFunc(b.Trials, func(t result.Trial) bool { return t.Subject == "c" || t.Connections == 1 })
@@ -104,7 +104,7 @@ func TestOnlyWhatIsCommonIsCompared(t *testing.T) {
 	}
 	for _, c := range all {
 		if c.A == "c" || c.Connections == 1 {
-			t.Errorf("compared, though only one run has it: %+v", c)
+			t.Errorf("got %+v, want only what both runs have", c)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 			}
 		}, "no load in common: A has messages on 1 connection, staggered, "},
 		{"no trials", func(b *result.Results) { b.Trials = nil }, "no load in common"},
-		{"everything refused", func(b *result.Results) {
+		{"all trials rejected", func(b *result.Results) {
 			for i := range b.Trials {
 				b.Trials[i].Accepted = false
 			}
@@ -139,10 +139,10 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 		b := made(2, 3)
 		c.spoil(b)
 		if _, err := Runs(made(1, 3), b); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := RunsAgainst(made(1, 3), made(2, 3), "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody" is not in both runs: choose among a, b, c`) {
-		t.Errorf("unknown reference: %v", err)
+	if _, err := RunsAgainst(made(1, 3), made(2, 3), "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown" is not in both runs: choose among a, b, c`) {
+		t.Errorf("unknown reference: got error %v, want one that lists the subjects", err)
 	}
 }

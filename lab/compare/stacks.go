@@ -5,9 +5,7 @@ import (
 	"weir/lab/stat"
 )
 
-// What trials of TCP/IP stacks are compared by.
-
-// onStack is one of a cell's trials on stacks; nil where they are on servers.
+// onStack returns the stack figures of one of a cell's trials; nil if the subjects are servers.
 func onStack(trials map[string][]*result.Trial) *result.OnStack {
 	for _, of := range trials {
 		for _, t := range of {
@@ -19,7 +17,8 @@ func onStack(trials map[string][]*result.Trial) *result.OnStack {
 	return nil
 }
 
-// metricsOnStack is none for connections that are idle: what they take is memory.
+// metricsOnStack returns the metrics of an operation. Idle connections have none: only their memory
+// is of interest.
 func metricsOnStack(c cell, s *result.OnStack) []string {
 	if s.Operation == result.OperationIdle {
 		return nil
@@ -34,7 +33,7 @@ func metricsOnStack(c cell, s *result.OnStack) []string {
 	return metrics
 }
 
-// stackOf is what a trial says of its operation; nothing where it had none.
+// stackOf returns a trial's stack figures, or zeros if it has none.
 func stackOf(t *result.Trial) result.OnStack {
 	if t.Stack == nil {
 		return result.OnStack{}
@@ -42,7 +41,7 @@ func stackOf(t *result.Trial) result.OnStack {
 	return *t.Stack
 }
 
-// latencies is the mean times of the trials' operations.
+// latencies returns the mean times of the trials' operations.
 func latencies(trials []*result.Trial) []stat.Trial {
 	return valuesOf(trials, func(t *result.Trial) float64 { return stackOf(t).MeanUS })
 }

@@ -7,8 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// stacks is a run of two stacks, of which b takes twice as long as a for each operation; of idle
-// connections nothing is compared.
+// stacks returns a run of two stacks in which b takes twice as long as a for each operation. Idle
+// connections are not compared.
 func stacks() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "stack", Subjects: []result.Subject{{Name: "a"}, {Name: "b"}},
 		Plan: result.Plan{Workload: "stack", Connections: []int{1}, Patterns: []string{result.Closed, "staggered"}, Margin: 0.05, WindowMS: 500,
@@ -32,7 +32,7 @@ func stacks() *result.Results {
 	return r
 }
 
-func TestStacksAreComparedByWhatTheirOperationsHave(t *testing.T) {
+func TestStacksAreComparedByTheMetricsOfTheOperation(t *testing.T) {
 	got := map[string]string{}
 	for _, c := range All(stacks()) {
 		if c.Twin {
@@ -40,13 +40,13 @@ func TestStacksAreComparedByWhatTheirOperationsHave(t *testing.T) {
 		}
 		got[c.Load] += c.Metric + " "
 		if want := map[bool]float64{true: 2, false: 0.5}[c.Metric == result.MetricRate]; c.Verdict != result.Different || c.Ratio < 0.98*want || c.Ratio > 1.02*want {
-			t.Errorf("%s under %s: a / b is %v, %s; want %v, different", c.Metric, c.Load, c.Ratio, c.Verdict, want)
+			t.Errorf("%s under %s: got a ratio of %v, %s; want %v, different", c.Metric, c.Load, c.Ratio, c.Verdict, want)
 		}
 	}
 	cpu, mean, rate := result.MetricCPU, result.MetricLatency, result.MetricRate
 	for load, want := range map[string][]string{"rr": {cpu, mean, rate}, "ping": {cpu, mean}, "in": {cpu, rate}, "idle": nil} {
 		if strings.TrimSpace(got[load]) != strings.Join(want, " ") {
-			t.Errorf("under %s compared are %s, want %v", load, got[load], want)
+			t.Errorf("%s: got the metrics %s, want %v", load, got[load], want)
 		}
 	}
 }
@@ -65,12 +65,12 @@ func TestTwoRunsOfStacksAreComparedByTheMeanTime(t *testing.T) {
 		if c.Metric == result.MetricLatency && c.Load == "rr" {
 			times++
 			if c.Ratio < 0.33 || c.Ratio > 0.34 {
-				t.Errorf("of %s A / B is %v, want a third", c.A, c.Ratio)
+				t.Errorf("%s: got a ratio of %v, want 1/3", c.A, c.Ratio)
 			}
 		}
 	}
 	var text strings.Builder
 	if err := WriteRuns(&text, "A", "B", a, b, found); err != nil || times != 2 || !strings.Contains(text.String(), "mean time, us") {
-		t.Errorf("%v, %d comparisons: %s", err, times, &text)
+		t.Errorf("got error %v and %d comparisons, want 2 under \"mean time, us\":\n%s", err, times, &text)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-func TestTheTableOfTwoRuns(t *testing.T) {
+func TestWriteRunsMatchesTheGoldenFile(t *testing.T) {
 	a, b := made(1, 6), scaled(made(2, 6), "b", 1.3)
 	a.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.Started = a.Started.Add(24 * time.Hour)
@@ -25,7 +25,7 @@ func TestTheTableOfTwoRuns(t *testing.T) {
 	}
 	golden(t, "testdata/runs.txt", got.Bytes())
 	if err := WriteRuns(full{}, "", "", a, b, found); err == nil {
-		t.Error("a full disk is not reported")
+		t.Error("full disk: got no error")
 	}
 }
 
@@ -41,6 +41,6 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s: the output is now\n%s\n(go test ./lab/compare -update writes it)", file, got)
+		t.Errorf("%s: got\n%s\n(go test ./lab/compare -update writes it)", file, got)
 	}
 }

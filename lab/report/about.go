@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,16 +8,17 @@ import (
 	"time"
 )
 
+// subjectsSection describes the subjects.
 func (d *digest) subjectsSection() section {
 	s := section{ID: "subjects", Title: "The subjects",
-		How: "What was compared, and where its work is not equal to the others'. Lines are lines of code; dependencies are third-party libraries beside the language's own."}
+		How: "The servers that were compared, and where their work is not equal. Lines are lines of code; dependencies are third-party libraries, without the language's own."}
 	if len(d.Subjects) == 0 {
 		return s
 	}
-	t := &table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Paradigm", "Lines", "Dependencies", "Binary", "What differs"}}
+	t := &table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Concurrency model", "Lines", "Dependencies", "Binary", "Differences"}}
 	var about []string
 	for _, x := range d.Subjects {
-		differs := orElse(x.Differs, "nothing known")
+		differs := orElse(x.Differs, "none known")
 		if x.Elsewhere {
 			differs = "not started by the lab, CPU not measured; " + differs
 		}
@@ -34,85 +34,18 @@ func (d *digest) subjectsSection() section {
 	return s
 }
 
-// aboutTitle stands above what the subjects say of themselves.
+// aboutTitle is the title of the subjects' descriptions.
 func (d *digest) aboutTitle() string {
 	if d.Plan.Stack() {
-		return "What each is"
+		return "Descriptions of the subjects"
 	}
-	return "What each does with a " + d.unit()
+	return "How each subject handles a " + d.unit()
 }
 
-// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so
-// that reasons are joined up to their first colon or digit.
-func (d *digest) refusalsSection() section {
-	s := section{ID: "refusals", Title: "Refusals",
-		How: "A trial that its own generator, the lab, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed. " +
-			"A trial in which the subject itself failed is not run again: it counts as its failure, and its figures are not used."}
-	if len(d.Trials) == 0 {
-		return s
-	}
-	if d.failed() > 0 {
-		s.Blocks = []block{{Table: d.failuresTable()}}
-	}
-	refused := d.refused()
-	if refused == 0 {
-		s.Blocks = append(s.Blocks, text("None of %s was refused.", plural(len(d.Trials), "trial", "trials")))
-		return s
-	}
-	reasons := d.refusalReasons()
-	t := &table{Caption: fmt.Sprintf("%d of %s refused", refused, plural(len(d.Trials), "trial", "trials")), Align: "lrl", Head: []string{"Reason", "Trials", "For example"}}
-	for _, r := range reasons {
-		t.add(r.kind, count(r.trials), r.example)
-	}
-	s.Blocks = append(s.Blocks, block{Table: t})
-	return s
-}
-
-type refusal struct {
-	kind, example string
-	trials        int
-}
-
-// refusalReasons is the kinds of refusal, most frequent first.
-func (d *digest) refusalReasons() []refusal {
-	var out []refusal
-	for i := range d.Trials {
-		t := &d.Trials[i]
-		if t.Accepted || len(t.FailedBecause) > 0 {
-			continue
-		}
-		why := t.RefusedBecause
-		if len(why) == 0 {
-			why = []string{"no reason recorded"}
-		}
-		for _, w := range why {
-			kind := reasonKind(w)
-			at := slices.IndexFunc(out, func(r refusal) bool { return r.kind == kind })
-			if at < 0 {
-				out = append(out, refusal{kind, fmt.Sprintf("trial %d (%s): %s", t.ID, t.Subject, w), 0})
-				at = len(out) - 1
-			}
-			out[at].trials++
-		}
-	}
-	slices.SortStableFunc(out, func(a, b refusal) int { return cmp.Compare(b.trials, a.trials) })
-	return out
-}
-
-func reasonKind(why string) string {
-	i := strings.IndexAny(why, ":0123456789")
-	switch {
-	case i <= 0:
-		return strings.TrimSpace(why)
-	case why[i] == ':':
-		return why[:i]
-	}
-	return strings.TrimSpace(why[:i]) + " …"
-}
-
+// coldSection compares the CPU during the warm-up with that of the measured window.
 func (d *digest) coldSection() section {
-	s := section{ID: "cold", Title: "Cold figures",
-		How: "CPU per " + d.unit() + " during the warm-up, before the measured window, beside the warm figure. Runtimes that compile while they run start dear; the measured figures leave this out."}
+	s := section{ID: "cold", Title: "CPU during the warm-up",
+		How: "CPU per " + d.unit() + " during the warm-up, before the measured window, and in it. Runtimes with a just-in-time compiler use more CPU at first; the figures of this report exclude the warm-up."}
 	for _, g := range d.busiest() {
 		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.unit(), "Warm, µs per " + d.unit(), "Cold / warm", upper(d.units()) + " before warm"}}
 		for _, c := range g.cells {
@@ -132,12 +65,13 @@ func (d *digest) coldSection() section {
 	return s
 }
 
+// machineSection describes the machine and the settings of the run.
 func (d *digest) machineSection() section {
-	return section{ID: "machine", Title: "The machine and the run", How: "Absolute figures hold for this machine and this hour; ratios carry further.",
+	return section{ID: "machine", Title: "The machine and the run", How: "Absolute figures are valid for this machine and this run only. Ratios depend less on the machine.",
 		Blocks: []block{{Table: d.machineTable()}, {Table: d.planTable()}}}
 }
 
-// fact adds a row, unless its value is not known.
+// fact adds a row, unless its value is unknown.
 func (t *table) fact(name, value string) {
 	if value != "" && value != absent {
 		t.add(name, value)
@@ -146,7 +80,7 @@ func (t *table) fact(name, value string) {
 
 func (d *digest) machineTable() *table {
 	m := d.Machine
-	t := &table{Caption: "Machine", Align: "ll", Head: []string{"What", "Value"}}
+	t := &table{Caption: "Machine", Align: "ll", Head: []string{"Property", "Value"}}
 	t.fact("Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
 	t.fact("Memory", Bytes(int64(m.MemoryMB)<<20))
 	t.fact("Kernel", m.Kernel)
@@ -154,11 +88,11 @@ func (d *digest) machineTable() *table {
 	t.fact("TCP congestion control", m.Congestion)
 	t.fact("Weir", m.Weir)
 	t.fact("Versions", strings.Join(d.versions(), ", "))
-	t.fact("CPU accounting", d.rulers()[0].Name)
+	t.fact("CPU accounting", d.methods()[0].Name)
 	return t
 }
 
-// versions is those of the machine's toolchains, and what subjects say that they run on.
+// versions returns the versions of the machine's toolchains and of the subjects' runtimes.
 func (d *digest) versions() []string {
 	v := slices.Clone(d.Machine.Versions)
 	for _, s := range d.Subjects {
@@ -171,7 +105,7 @@ func (d *digest) versions() []string {
 
 func (d *digest) planTable() *table {
 	p := d.Plan
-	t := &table{Caption: "Run", Align: "ll", Head: []string{"What", "Value"}}
+	t := &table{Caption: "Run", Align: "ll", Head: []string{"Setting", "Value"}}
 	t.fact("Started", stamp(d.Started))
 	t.fact("Finished", stamp(d.Finished))
 	t.fact("Workload", p.Workload)
@@ -181,7 +115,7 @@ func (d *digest) planTable() *table {
 	t.fact("Arrivals", strings.Join(p.Patterns, ", "))
 	t.fact("Connections", joinInts(p.Connections))
 	if len(d.Probes) > 0 {
-		t.fact("Capacities", fmt.Sprintf("searched from the load's rate on: %s and %s of %s s", plural(len(d.Probes), "probe", "probes"), plural(len(d.Saturation), "measurement", "measurements"), short(p.DurationS)))
+		t.fact("Capacities", fmt.Sprintf("searched upwards from the load's rate: %s and %s of %s s", plural(len(d.Probes), "probe", "probes"), plural(len(d.Saturation), "measurement", "measurements"), short(p.DurationS)))
 	}
 	if len(d.Trials) > 0 || len(d.Probes) == 0 {
 		t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), d.blocksRun(), d.accepted()))
@@ -193,14 +127,14 @@ func (d *digest) planTable() *table {
 	return t
 }
 
-// blocksRun is how many blocks of a cell were run, which time or an interruption may have kept
-// under the plan's.
+// blocksRun is the number of blocks per cell that were run. A time limit or an interruption can
+// make it less than the plan's.
 func (d *digest) blocksRun() string {
 	least, most := math.MaxInt, 0
 	for _, g := range d.groups {
 		seen := map[int]bool{}
 		for _, c := range g.all() {
-			for _, t := range slices.Concat(c.trials, c.refused, c.failed) {
+			for _, t := range slices.Concat(c.trials, c.rejected, c.failed) {
 				seen[t.Block] = true
 			}
 		}
@@ -215,6 +149,7 @@ func (d *digest) blocksRun() string {
 	return plural(most, "block", "blocks") + " per cell"
 }
 
+// stamp formats a time of day; the zero time is "not yet".
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "not yet"
@@ -230,26 +165,28 @@ func joinInts(v []int) string {
 	return strings.Join(s, ", ")
 }
 
+// limitationsSection lists the limits of the figures.
 func (d *digest) limitationsSection() section {
-	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not say.", Blocks: []block{{Items: []string{
-		"On loopback the kernel does part of a receiver's work in the sender's context. That part is on the generator's account, not the subject's: this is why the generator's and the whole machine's CPU per " + d.unit() + " stand beside the subject's.",
-		"Generator and subject share one machine, its caches and its memory bandwidth, even where they have cores of their own.",
+	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []block{{Items: []string{
+		"On loopback the kernel does part of the receiver's work in the sender's context. That part counts as CPU of the generator, not of the subject. The report therefore shows the CPU per " + d.unit() + " of the generator and of the whole machine too.",
+		"Generator and subject share one machine, its caches and its memory bandwidth, even on separate cores.",
 		d.workLimitation(),
-		"Intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
-		"The coefficient of variation belongs to its window and its load; it says nothing about latency.",
+		"Confidence intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
+		"The coefficient of variation depends on its window and on the load. It says nothing about latency.",
 	}}}}
 }
 
-// workLimitation says what the servers' work stands for.
+// workLimitation compares the subjects' work with that of a real server.
 func (d *digest) workLimitation() string {
 	if d.Plan.HTTP() {
-		return "One small file, asked for again and again, is not a site: everything is in some cache, and what a server does with many files, large ones, TLS or slow clients is not in these figures."
+		return "One small file, requested repeatedly, is not a web site: it is always cached. These figures do not include many files, large files, TLS or slow clients."
 	}
-	return "Moving bytes is not a service. A server that parses, stores or computes spends its CPU elsewhere, and the share that its paradigm decides shrinks: --work-us and --wait-ms show by how much."
+	return "A server that only transfers bytes is not a service. One that parses, stores or computes uses most of its CPU for that, and the share of the concurrency model is smaller: --work-us and --wait-ms show by how much."
 }
 
+// commandSection holds the command that repeats the run.
 func (d *digest) commandSection() section {
-	s := section{ID: "repeat", Title: "Repeat it", How: "The exact command, seed included. Trials will run in the same order; their figures will differ by noise."}
+	s := section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise."}
 	if d.Command == "" {
 		s.Blocks = []block{text("The command was not recorded.")}
 		return s

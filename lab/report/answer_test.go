@@ -9,36 +9,36 @@ import (
 	"weir/lab/result"
 )
 
-// TestAnswerClaimsNoMoreThanVerdicts: a subject is named cheapest alone only where every comparison
-// with it says "different".
-func TestAnswerClaimsNoMoreThanVerdicts(t *testing.T) {
-	for _, c := range []struct{ verdict, want, never string }{
-		{result.Different, "a cost least CPU (5.00 µs", "not told"},
-		{result.Equivalent, "a, not told from b, cost least CPU (5.00 µs", "a cost least"},
-		{result.Undecided, "a, not told from b, cost least CPU (5.00 µs", "a cost least"},
-		{"", "a, not told from b, cost least CPU (5.00 µs", "a cost least"},
+// TestTheAnswerAgreesWithTheVerdicts checks that the answer names every subject that is not
+// significantly different from the lowest.
+func TestTheAnswerAgreesWithTheVerdicts(t *testing.T) {
+	const least = "At 64 connections with staggered arrivals, a used the least CPU (5.00 µs per message); "
+	for verdict, want := range map[string]string{
+		result.Different:  least + "all others are significantly different.",
+		result.Equivalent: least + "b is not significantly different.",
+		result.Undecided:  least + "b is not significantly different.",
+		"":                least + "b is not significantly different.",
 	} {
-		got := digestOf(twoSubjects(c.verdict)).cpuSentence()
-		if !strings.Contains(got, c.want) || strings.Contains(got, c.never) {
-			t.Errorf("verdict %q: %s", c.verdict, got)
+		if got := digestOf(twoSubjects(verdict)).cpuSentences()[0]; got != want {
+			t.Errorf("verdict %q: got %q, want %q", verdict, got, want)
 		}
 	}
 }
 
-// TestThePairClauseSaysNoMoreThanVerdicts: what the published pair costs under the first pattern,
-// and whether another turns it round.
-func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
+// TestThePairClauseAgreesWithTheVerdicts checks the comparison of the published concurrency models
+// under the first arrival pattern, and what it says of the other.
+func TestThePairClauseAgreesWithTheVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		staggered, together string // verdicts
 		ratio               float64
 		want                string
 	}{
-		{result.Different, result.Different, 0.5, "go-goroutine cost 1.80 times as much as c-fork (1.60 to 2.00); the other way round together (0.50)."},
-		{result.Different, result.Different, 1.5, "(1.60 to 2.00); no other pattern was seen to turn it."},
-		{result.Different, result.Undecided, 0.5, "(1.60 to 2.00); no other pattern was seen to turn it."},
-		{result.Equivalent, result.Equivalent, 1, "go-goroutine and c-fork cost the same within 5 %."},
-		{result.Undecided, result.Different, 0.5, "go-goroutine against c-fork is undecided (1.60 to 2.00); different together (0.50)."},
-		{result.Undecided, result.Undecided, 1, "go-goroutine against c-fork is undecided (1.60 to 2.00)."},
+		{result.Different, result.Different, 0.5, "go-goroutine used 1.80 times as much CPU as c-fork (1.60 to 2.00); the order is the opposite with arrivals together (0.50 times)."},
+		{result.Different, result.Different, 1.5, "(1.60 to 2.00); no other arrival pattern reversed this."},
+		{result.Different, result.Undecided, 0.5, "(1.60 to 2.00); no other arrival pattern reversed this."},
+		{result.Equivalent, result.Equivalent, 1, "go-goroutine and c-fork used the same CPU within 5 %."},
+		{result.Undecided, result.Different, 0.5, "go-goroutine and c-fork are not significantly different (ratio 1.60 to 2.00); the difference is significant with arrivals together (0.50 times)."},
+		{result.Undecided, result.Undecided, 1, "go-goroutine and c-fork are not significantly different (ratio 1.60 to 2.00)."},
 	} {
 		r := &result.Results{Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: 500, Margin: 0.05}}
 		for _, pattern := range r.Plan.Patterns {
@@ -49,34 +49,33 @@ func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
 		r.Comparisons = []result.Comparison{
 			{A: "c-fork", B: "go-goroutine", Metric: result.MetricCPU, Connections: 64, Pattern: "staggered", Ratio: 1 / 1.8, VerdictLow: 0.5, VerdictHigh: 1 / 1.6, Pairs: 3, Verdict: c.staggered},
 			{A: "go-goroutine", B: "c-fork", Metric: result.MetricCPU, Connections: 64, Pattern: "together", Ratio: c.ratio, VerdictLow: 0.4, VerdictHigh: 2, Pairs: 3, Verdict: c.together}}
-		if got := digestOf(r).cpuSentence(); !strings.HasSuffix(got, c.want) {
-			t.Errorf("%s, %s: %s", c.staggered, c.together, got)
+		if got := strings.Join(digestOf(r).cpuSentences(), " "); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s, %s: got %q, want %q at its end", c.staggered, c.together, got, c.want)
 		}
 	}
 }
 
-// TestTheAnswerIsTwoShortSentences: details stand in the table after it. Runs of requests have more
-// to answer.
-func TestTheAnswerIsTwoShortSentences(t *testing.T) {
+// TestTheAnswerIsAtMostThreeShortSentences checks all runs but those of requests, whose answer has
+// more parts.
+func TestTheAnswerIsAtMostThreeShortSentences(t *testing.T) {
 	for name, run := range runs {
 		r := run()
 		if len(r.Trials) == 0 {
 			continue // there is another answer, or none
 		}
 		said := digestOf(r).verdict()
-		if len(said) != 2 && !r.Plan.HTTP() {
-			t.Errorf("%s: %d sentences", name, len(said))
+		if len(said) > 3 && !r.Plan.HTTP() {
+			t.Errorf("%s: got %d sentences, want at most 3", name, len(said))
 		}
 		for _, s := range said {
 			if n := len(strings.Fields(s)); n > 36 || strings.Count(s, "; ") > 3 || !strings.HasSuffix(s, ".") {
-				t.Errorf("%s: %d words: %s", name, n, s)
+				t.Errorf("%s: got a sentence of %d words, want at most 36: %s", name, n, s)
 			}
 		}
 	}
 }
 
-// TestTooFewWindowsGiveNoFigure: a short run says that it is one, wherever its variation would
-// stand.
+// TestTooFewWindowsGiveNoFigure checks that a short run says so in place of its variation.
 func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	r := quick()
 	r.Trials = slices.DeleteFunc(r.Trials, func(t result.Trial) bool { return t.Block > 0 })
@@ -85,47 +84,49 @@ func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	}
 	r.Comparisons = compare.All(r)
 	d := digestOf(r)
-	if got := d.stabilitySentence(); !strings.Contains(got, "too short to tell: 2 degrees of freedom at most, and 8 are needed") {
-		t.Errorf("the sentence is %q", got)
+	if got := d.stabilitySentence(); !strings.Contains(got, "too short to tell: there are at most 2 degrees of freedom, and 8 are needed") {
+		t.Errorf("got the sentence %q, want one that the run is too short", got)
 	}
 	if c := d.groups[0].cells[0]; c.varied() != "too short (2)" || c.cv.known() {
-		t.Errorf("a cell shows %q", c.varied())
+		t.Errorf("got %q in a cell, want too short (2)", c.varied())
 	}
 	if v, _ := d.versus(result.MetricCV, d.groups[0], "go-goroutine", "c-fork"); pairVerdict(v, "varied") != "too short to tell" || ratioOf(v) != absent {
-		t.Errorf("the pair shows %q and %q", pairVerdict(v, "varied"), ratioOf(v))
+		t.Errorf("got %q and %q for the pair, want too short to tell and no ratio", pairVerdict(v, "varied"), ratioOf(v))
 	}
 	if strings.Contains(string(documentOf(r).markdown()), "ratios-cpu-cv") {
-		t.Error("ratios of the variation are drawn all the same")
+		t.Error("got a figure of the ratios of the variation, want none")
 	}
 }
 
-// TestThePlanTableCountsBlocksThatRan: time may have ended before the plan did.
+// TestThePlanTableCountsBlocksThatRan checks runs whose time limit ended them before the plan was
+// complete.
 func TestThePlanTableCountsBlocksThatRan(t *testing.T) {
 	r := quick()
 	r.Plan.Blocks = 6
 	if got := digestOf(r).blocksRun(); got != "3 blocks per cell" {
-		t.Errorf("three blocks ran, and it says %q", got)
+		t.Errorf("got %q, want 3 blocks per cell", got)
 	}
 	r.Trials = slices.DeleteFunc(r.Trials, func(t result.Trial) bool { return t.Pattern == "poisson" && t.Block == 2 })
 	if got := digestOf(r).blocksRun(); got != "2 to 3 blocks per cell" {
-		t.Errorf("a block of one cell is missing, and it says %q", got)
+		t.Errorf("one cell lacks a block: got %q, want 2 to 3 blocks per cell", got)
 	}
 }
 
-// TestTheMultipleNamesWhatItIsOf: without a floor, the cheapest server is no floor.
-func TestTheMultipleNamesWhatItIsOf(t *testing.T) {
+// TestMultiplesAreOfTheFloorOrTheLowest checks the title of the section with and without a floor.
+func TestMultiplesAreOfTheFloorOrTheLowest(t *testing.T) {
 	r := quick()
 	if got := digestOf(r).floorSection().Title; got != "How far above the floor, and why" {
-		t.Errorf("with a floor the title is %q", got)
+		t.Errorf("with a floor: got the title %q", got)
 	}
 	r.Subjects = slices.DeleteFunc(r.Subjects, func(s result.Subject) bool { return s.Paradigm == floorParadigm })
 	r.Trials = slices.DeleteFunc(r.Trials, func(t result.Trial) bool { return t.Subject == "c-splice" })
-	if got := digestOf(r).floorSection().Title; got != "How far above the cheapest, and why" {
-		t.Errorf("without one it is %q", got)
+	if got := digestOf(r).floorSection().Title; got != "How far above the lowest, and why" {
+		t.Errorf("without a floor: got the title %q", got)
 	}
 }
 
-// twoSubjects is a costing 5 and b costing 9, with a verdict on that; "" compares nothing.
+// twoSubjects returns a run in which a costs 5 and b costs 9, with the given verdict; "" means no
+// comparison.
 func twoSubjects(verdict string) *result.Results {
 	r := &result.Results{Plan: result.Plan{Patterns: []string{"staggered"}, WindowMS: 500}}
 	for block := range 3 {
@@ -161,9 +162,9 @@ func TestTheIntervalBesideAVerdictIsTheOneItRestsOn(t *testing.T) {
 	}
 }
 
-// TestOlderComparisonsAreMadeAgain: they have no interval of their verdict, and their blocks had
-// weights.
-func TestOlderComparisonsAreMadeAgain(t *testing.T) {
+// TestOlderComparisonsAreComputedAgain checks comparisons without the interval of their verdict,
+// whose blocks had different weights.
+func TestOlderComparisonsAreComputedAgain(t *testing.T) {
 	r := quick()
 	want := digestOf(r).Comparisons
 	for i := range r.Comparisons {
@@ -171,34 +172,34 @@ func TestOlderComparisonsAreMadeAgain(t *testing.T) {
 		c.VerdictLow, c.VerdictHigh, c.Ratio, c.Verdict = 0, 0, 3*c.Ratio, result.Different
 	}
 	if got := digestOf(r).Comparisons; !slices.Equal(got, want) {
-		t.Errorf("of older results: %+v, want %+v", got, want)
+		t.Errorf("older results: got %+v, want %+v", got, want)
 	}
 }
 
-// TestTwinThatDiffersIsSaid: nothing is more important than that the lab fooled itself.
-func TestTwinThatDiffersIsSaid(t *testing.T) {
+// TestAFailedControlIsTheFirstCaveat checks the caveat of an A/A control that is called different.
+func TestAFailedControlIsTheFirstCaveat(t *testing.T) {
 	r := twoSubjects(result.Different)
 	r.Comparisons = append(r.Comparisons, result.Comparison{A: "a", B: "a+twin", Twin: true, Verdict: result.Different, Metric: result.MetricCPU, Ratio: 1.2, Pairs: 3})
-	if got := digestOf(r).caveats()[0]; !strings.Contains(got, "its own twin") {
-		t.Errorf("the first caveat is %q", got)
+	if got := digestOf(r).caveats()[0]; !strings.HasPrefix(got, "The A/A control failed") {
+		t.Errorf("got the first caveat %q, want that the A/A control failed", got)
 	}
 }
 
-// TestFloorIsNoWinner: the floor does less than a server must, so it is never named as the cheapest
-// server.
-func TestFloorIsNoWinner(t *testing.T) {
+// TestTheFloorIsNotTheLowest checks that the answer does not name the floor, which does less than a
+// server must.
+func TestTheFloorIsNotTheLowest(t *testing.T) {
 	r := twoSubjects(result.Different)
 	r.Subjects = []result.Subject{{Name: "a", Paradigm: floorParadigm}, {Name: "b"}}
-	if got := digestOf(r).cpuSentence(); !strings.Contains(got, "b, alone there, cost least CPU") {
-		t.Errorf("with a as the floor: %s", got)
+	if got := digestOf(r).cpuSentences()[0]; !strings.Contains(got, "b used the least CPU (9.00 µs per message), as the only subject") {
+		t.Errorf("with a as the floor: got %q, want b as the lowest", got)
 	}
 }
 
-// TestRefusedTrialsCountForNothing: a refused trial changes no mean.
-func TestRefusedTrialsCountForNothing(t *testing.T) {
+// TestRejectedTrialsChangeNoMean checks that the figures of a rejected trial are not used.
+func TestRejectedTrialsChangeNoMean(t *testing.T) {
 	r := twoSubjects(result.Different)
 	r.Trials = append(r.Trials, result.Trial{Subject: "a", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 1000, RefusedBecause: []string{"late"}})
 	if got := digestOf(r).groups[0].cell("a").perMessage.mean; got != 5 {
-		t.Errorf("the mean of three accepted trials of 5 and a refused one of 1,000 is %v", got)
+		t.Errorf("three accepted trials of 5 and a rejected one of 1,000: got a mean of %v, want 5", got)
 	}
 }

@@ -2,14 +2,24 @@ package report
 
 import "weir/lab/report/figure"
 
-// clean makes every text of the document fit for one line of a page or a terminal: see
-// figure.Clean.
+// clean applies figure.Clean to every text of the document.
 func (doc *document) clean() {
 	doc.Title, doc.Question = figure.Clean(doc.Title), figure.Clean(doc.Question)
 	cleanAll(doc.Answer)
 	cleanAll(doc.Caveats)
+	if doc.Figure != nil {
+		cleanFigure(doc.Figure)
+	}
 	for _, s := range doc.Sections {
 		cleanBlocks(s.Blocks)
+	}
+}
+
+func cleanFigure(f *figure.Figure) {
+	f.Title = figure.Clean(f.Title)
+	cleanAll(f.Data.Head)
+	for _, r := range f.Data.Rows {
+		cleanAll(r)
 	}
 }
 
@@ -35,11 +45,7 @@ func cleanBlocks(blocks []block) {
 			}
 		}
 		for _, f := range b.Figures {
-			f.Title = figure.Clean(f.Title)
-			cleanAll(f.Data.Head)
-			for _, r := range f.Data.Rows {
-				cleanAll(r)
-			}
+			cleanFigure(f)
 		}
 		cleanBlocks(b.Inside)
 	}

@@ -13,18 +13,18 @@ import (
 	"weir/lab/result"
 )
 
-// atCeiling is the share of its ceiling from which on a rate says nothing of the server.
+// atCeiling is the share of its ceiling from which on the load, not the server, sets a rate.
 const atCeiling = 0.9
 
-// loops is the groups of closed loops.
+// loops returns the groups of closed loops.
 func (d *digest) loops() []*group {
 	return slices.DeleteFunc(slices.Clone(d.groups), func(g *group) bool { return g.pattern != result.Closed })
 }
 
-// closedSection is the requests a second of closed loops, beside what their sleeps allow.
+// closedSection shows the rates of closed loops, with the ceiling that the sleeps set.
 func (d *digest) closedSection() section {
-	s := section{ID: "closed", Title: "Requests a second in a closed loop, and what the load allows",
-		How: "A connection asks again when it has its answer, so the rate is set by the server and by whatever makes it wait. Where requests sleep, the sleeps alone set a ceiling, which is computed and not measured; so is the time for a number of requests, from the rate. " + d.correction(result.MetricRate)}
+	s := section{ID: "closed", Title: "Requests per second in a closed loop, and the limit of the load",
+		How: "A connection sends its next request when it has the response, so the server and its waits set the rate. If requests sleep, the sleeps set a ceiling. The ceiling is computed, and so is the time for a number of requests. " + d.correction(result.MetricRate)}
 	for _, g := range d.loops() {
 		s.Blocks = append(s.Blocks, block{Head: upper(d.caption(g))}, text("%s", d.ceilingSaid(g)))
 		if f := d.loopFigure(g); f != nil {
@@ -32,13 +32,13 @@ func (d *digest) closedSection() section {
 		}
 		s.Blocks = append(s.Blocks, block{Table: d.loopTable(g)})
 		if bound := g.generatorBound(d); len(bound) > 0 {
-			s.Blocks = append(s.Blocks, text("The load generator was at its limit with %s, and the server was not: what they answer is at least that.", list(bound)))
+			s.Blocks = append(s.Blocks, text("The load generator reached its limit with %s, and the server did not: the rate of the server is at least the stated one.", list(bound)))
 		}
 	}
 	return s
 }
 
-// rates is the lowest and the highest rate of a group, NaN without any.
+// rates returns the lowest and the highest rate of a group; NaN without any.
 func (g *group) rates() (low, high float64) {
 	cells := g.byRate()
 	if len(cells) == 0 {
@@ -47,37 +47,37 @@ func (g *group) rates() (low, high float64) {
 	return cells[len(cells)-1].rate().mean, cells[0].rate().mean
 }
 
-// floored says whether the sleeps of a group's load, and nothing else, made its rates.
+// floored reports whether only the sleeps of a group's load set its rates.
 func (d *digest) floored(g *group) bool {
 	low, _ := g.rates()
 	return low >= atCeiling*d.loadOf(g.load).Requests.Ceiling(g.connections)
 }
 
-// ceilingSaid says what a closed loop allows, what it came to, and whether it can tell servers
-// apart.
+// ceilingSaid states the ceiling of a closed loop, the rates, and whether the load can rank
+// servers.
 func (d *digest) ceilingSaid(g *group) string {
 	l := d.loadOf(g.load)
 	low, high := g.rates()
 	ceiling := l.Requests.Ceiling(g.connections)
-	came := fmt.Sprintf("The servers came to %s requests/s", fromTo(low, high))
+	came := fmt.Sprintf("The servers reached %s requests/s", fromTo(low, high))
 	switch {
 	case math.IsNaN(low):
-		return "No trial of this load may count."
+		return "No trial of this load was accepted."
 	case math.IsInf(ceiling, 1):
-		return came + "; nothing in this load holds them up."
+		return came + "; this load has no ceiling."
 	}
-	s := fmt.Sprintf("One request in %d sleeps %s ms: over %s the sleeps alone allow %s requests/s, whatever the server does.", l.Requests.SleepEvery, count(l.Requests.SleepMS), conns(g.connections), short(ceiling))
+	s := fmt.Sprintf("One request in %d sleeps %s ms: over %s the sleeps allow at most %s requests/s with any server.", l.Requests.SleepEvery, count(l.Requests.SleepMS), conns(g.connections), short(ceiling))
 	if floor := l.Requests.Floor(g.connections); floor > 0 {
-		s += fmt.Sprintf(" The floor of its %s requests is %s s.", count(l.Requests.Count), short(floor.Seconds()))
+		s += fmt.Sprintf(" %s requests take at least %s s.", count(l.Requests.Count), short(floor.Seconds()))
 	}
 	s += fmt.Sprintf(" %s, %s of that", came, fromToPercent(low/ceiling, high/ceiling))
 	if isPublished(l, g.connections) {
-		s += "; all servers came to " + publishedRates
+		s += "; the published servers reached " + publishedRates
 	}
 	if d.floored(g) {
 		return s + ". This load measures its own sleeps: it cannot rank servers." + d.rateVerdicts(g)
 	}
-	return s + ": there is room for the servers to differ." + d.rateVerdicts(g)
+	return s + ": this load can rank the servers." + d.rateVerdicts(g)
 }
 
 func fromTo(low, high float64) string {
@@ -94,7 +94,7 @@ func fromToPercent(low, high float64) string {
 	return percent(low)
 }
 
-// rateVerdicts counts what the comparisons of a group's rates came to.
+// rateVerdicts counts the verdicts on the rates of a group.
 func (d *digest) rateVerdicts(g *group) string {
 	said := map[string]int{}
 	for _, v := range d.family(result.MetricRate, g) {
@@ -110,7 +110,7 @@ func (d *digest) rateVerdicts(g *group) string {
 	return fmt.Sprintf(" Of %s compared by requests/s: %s.", plural(len(d.family(result.MetricRate, g)), "pair", "pairs"), strings.Join(words, ", "))
 }
 
-// byRate is a group's cells that have trials, the fastest first.
+// byRate returns a group's cells that have trials, the fastest first.
 func (g *group) byRate() []*cell {
 	cells := slices.DeleteFunc(slices.Clone(g.cells), func(c *cell) bool { return len(c.trials) == 0 })
 	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(b.rate().mean, a.rate().mean) })
@@ -120,7 +120,7 @@ func (g *group) byRate() []*cell {
 func (d *digest) loopTable(g *group) *table {
 	l := d.loadOf(g.load)
 	t := &table{Caption: upper(d.caption(g)) + ": requests/s, fastest first", Align: "lrrrrlrrrrrrl",
-		Head: []string{"Subject", "Requests/s", "Of the ceiling", "95 % interval of the mean", "Of the fastest (interval of the verdict)", "Verdict on that", "Seconds for " + count(l.Requests.Count), "Floor, s", "Published requests/s", "Published, s", "p50, ms", "p99, ms", "Errors"}}
+		Head: []string{"Subject", "Requests/s", "Of the ceiling", "95 % interval of the mean", "Ratio to the fastest (corrected interval)", "Verdict on the ratio", "Seconds for " + count(l.Requests.Count), "Floor, s", "Published requests/s", "Published, s", "p50, ms", "p99, ms", "Errors"}}
 	cells := g.byRate()
 	for i, c := range cells {
 		of, verdict := "1", "highest mean"
@@ -143,7 +143,7 @@ func (d *digest) loopTable(g *group) *table {
 	return t.trim()
 }
 
-// perSecond is a rate, with a decimal where it is small: rates that sleeps set differ in that.
+// perSecond formats a rate, below 1,000 with a decimal: rates that sleeps set differ only there.
 func perSecond(v float64) string {
 	if v < 1000 {
 		return fixed(v, 1)
@@ -151,7 +151,7 @@ func perSecond(v float64) string {
 	return short(v)
 }
 
-// finer is the interval of a rate, as exact as perSecond.
+// finer formats the interval of a rate with the decimals of perSecond.
 func (e estimate) finer() string {
 	if !e.ranged() {
 		return absent
@@ -167,7 +167,7 @@ func (d *digest) versusFastest(g *group, c, first *cell) (ratio, verdict string)
 	return ratioWithin(v), v.Verdict
 }
 
-// loopFigure shows the rates of a group, with a line at the ceiling where it is near.
+// loopFigure shows the rates of a group, with a line at the ceiling if it is near.
 func (d *digest) loopFigure(g *group) *figure.Figure {
 	l := d.loadOf(g.load)
 	c := figure.Rows{Name: "requests-" + d.tag(g), Title: "Requests/s: " + d.caption(g), Desc: "One row for each subject, with its 95 % interval.", X: figure.Axis{Label: "requests/s", Zero: true}}
@@ -191,8 +191,8 @@ func (d *digest) loopFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// generatorBound is the subjects in whose trials the generator had nothing left of its core, and
-// the server had. Newer runs refuse such trials; results of older ones may hold them.
+// generatorBound returns the subjects in whose trials the generator was at its limit and the server
+// was not. Newer runs reject such trials; older results may contain them.
 func (g *group) generatorBound(d *digest) []string {
 	const busy = 90 // percent of a core
 	var names []string
@@ -213,24 +213,23 @@ type publishedRun struct {
 	took time.Duration
 }
 
-// publishedWeb is the two results that "Concurrency in modern programming languages: Golang"
-// prints, beside the subjects that do the same.
+// publishedWeb holds the two results in "Concurrency in modern programming languages: Golang", by
+// the subjects that do the same.
 var publishedWeb = map[string]publishedRun{
 	"http-go-raw": {494.86, 20208 * time.Millisecond},
 	"http-go":     {494.27, 20232 * time.Millisecond},
 }
 
-// publishedRates is what that series of articles published of all its servers.
+// publishedRates is the range of rates that the series of articles published for its servers.
 const publishedRates = "494 to 499 in the article"
 
-// isPublished says whether a load is the article's: ab -c 100 -n 10000, one request in ten sleeps
-// two seconds.
+// isPublished reports whether a load is that of the article: ab -c 100 -n 10000, one request in ten
+// sleeps two seconds.
 func isPublished(l result.Load, connections int) bool {
 	return l.Rate == 0 && l.Requests.NoKeepAlive && l.Requests.Count == 10_000 && connections == 100 && l.Requests.SleepMS == 2000 && l.Requests.SleepEvery == 10
 }
 
-// publishedPipes is what paper 004 says of its figures 4 and 5, which print no numbers beside their
-// curves.
+// publishedPipes summarizes figures 4 and 5 of paper 004, which have no numbers.
 const publishedPipes = "As published (\"Serving Web Content with Dynamic Process Networks in Go\", figures 4 and 5, a 4 KB file, server and clients on machines of their own): " +
-	"Apache answered all that was attempted; Go's own http package of 2011 gave out at just under a third of that, at a fixed limit of open connections; " +
-	"both compositions, by calls (Chain) and by communicating processes (ProcChain), stayed on the line until between 1,500 and 2,000 requests a second, and no significant difference between the two was seen."
+	"Apache answered all requests; Go's http package of 2011 stopped at just under a third of the rate, at a fixed limit of open connections; " +
+	"both compositions, by calls (Chain) and by communicating processes (ProcChain), kept up until between 1,500 and 2,000 requests per second, without a significant difference between the two."

@@ -6,8 +6,7 @@ import (
 	"weir/lab/report/figure"
 )
 
-// connectionAxis shows numbers of connections evenly where they double, with a tick for each that
-// was run.
+// connectionAxis returns a logarithmic axis with a tick for each number of connections.
 func connectionAxis(counts []int) figure.Axis {
 	a := figure.Axis{Label: "connections", Log: true}
 	for _, n := range counts {
@@ -16,13 +15,13 @@ func connectionAxis(counts []int) figure.Axis {
 	return a
 }
 
-// connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival
-// pattern.
+// connectionsSection has the paper's figures 3 and 4 for every load and arrival pattern. It is
+// empty if the run has one number of connections.
 func (d *digest) connectionsSection() section {
 	s := section{ID: "connections", Title: "CPU and its variation against connections",
-		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second, whose scale is logarithmic. Whiskers are 95 % intervals. Variation is that of the windows of all trials, and is left out where they are too short to tell. The published curves have charts of their own, since they come from another machine and another load generator."}
+		How: "The paper's figures 3 and 4, measured again. Lower means less CPU in the first and steadier CPU in the second, whose scale is logarithmic. Whiskers are 95 % confidence intervals. The variation is pooled over all trials, and left out if they are too short. The published curves are in separate charts, because they come from another machine and another load generator."}
 	percent, cv := func(c *cell) estimate { return c.percent }, func(c *cell) estimate { return c.cv }
-	// its intervals are factors
+	// its intervals are symmetric as factors
 	variation := figure.Axis{Label: "standard deviation / mean of CPU", Log: true}
 	for _, load := range d.loads() {
 		if len(d.connections(load)) < 2 {
@@ -40,16 +39,14 @@ func (d *digest) connectionsSection() section {
 			asPrinted("published-mean-cpu", "Mean CPU, as published (figure 3)", figure.Axis{Label: "CPU, %", Zero: true}, func(p publishedPair) float64 { return p.percent }),
 			asPrinted("published-variation", "Variation of CPU, as published (figure 4)", variation, func(p publishedPair) float64 { return p.cv }),
 		}})
-	} else if len(d.groups) > 0 {
-		s.Blocks = []block{text("This run has one number of connections. --connections 1,8,64 runs several; --paper runs the published ones, 1 to 64.")}
 	}
 	return s
 }
 
-// against draws one metric of every subject against the number of connections.
+// against draws a metric of every subject against the number of connections.
 func (d *digest) against(load, pattern, name, title string, y figure.Axis, of func(*cell) estimate) *figure.Figure {
-	c := figure.Lines{Name: name + "-" + load + "-" + pattern, Title: fmt.Sprintf("%s, arrivals %s", title, patternName(pattern)),
-		Desc: "One curve for each subject, with 95 % intervals.",
+	c := figure.Lines{Name: name + "-" + load + "-" + pattern, Title: fmt.Sprintf("%s, %s", title, arrivals(pattern)),
+		Desc: "One curve for each subject, with 95 % confidence intervals.",
 		X:    connectionAxis(d.connections(load)), Y: y}
 	if len(d.loads()) > 1 {
 		c.Title += ", load " + load

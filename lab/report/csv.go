@@ -11,7 +11,7 @@ import (
 	"weir/lab/result"
 )
 
-// column is a column of trials.csv; names and units are those of results.json.
+// column is a column of trials.csv. Names and units are those of results.json.
 type column struct {
 	name string
 	of   func(*result.Trial) string
@@ -91,7 +91,7 @@ var columns = []column{
 	word("ended_badly", func(t *result.Trial) string { return harmless(t.EndedBadly) }),
 }
 
-// harmless keeps a text from being taken for a formula by a spreadsheet.
+// harmless quotes a text that a spreadsheet would take as a formula.
 func harmless(s string) string {
 	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
 		return "'" + s
@@ -99,7 +99,7 @@ func harmless(s string) string {
 	return s
 }
 
-// trialsCSV is every trial, one a line, refused ones included; numbers that do not exist are empty.
+// trialsCSV returns all trials, rejected ones included, one per line. Unknown numbers are empty.
 func trialsCSV(r *result.Results) []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -15,46 +15,45 @@ import (
 	"weir/lab/stat"
 )
 
-// digest is a run arranged for showing: its trials by cell, with means and intervals.
+// digest is a run prepared for the report: its trials by cell, with means and intervals.
 type digest struct {
-	result.Results // without comparisons of subjects that never met in a block
-	// in the run's order, without twins; those that only trials name come last
+	result.Results // without comparisons that have no pair of trials
+	// in the run's order, without A/A controls; those that only trials name come last
 	subjects []string
 	groups   []*group // in the plan's order
 	pairs    map[pairKey]result.Comparison
 }
 
-// group is everything measured under one load with one number of connections and one arrival
-// pattern.
+// group holds the trials of one load, one number of connections and one arrival pattern.
 type group struct {
 	load        string
 	connections int
 	pattern     string
-	cells       []*cell // cheapest first; cells without an accepted trial last
-	twin        *cell   // nil when the twin was not in it
+	cells       []*cell // lowest CPU first; cells without an accepted trial last
+	control     *cell   // of the A/A control; nil: none
 }
 
 // cell is a subject within a group.
 type cell struct {
 	subject    string
-	index      int // of the subject, for its colour
-	trials     []*result.Trial
-	refused    []*result.Trial
-	failed     []*result.Trial // by the subject's own doing
+	index      int             // of the subject, for its colour
+	trials     []*result.Trial // accepted
+	rejected   []*result.Trial
+	failed     []*result.Trial // the subject failed
 	percent    estimate        // CPU in % of a core
-	perMessage estimate        // us of CPU
-	cv         estimate        // not known below stat.LeastDF
-	spread     stat.Spread     // what it was made of
-	load       estimate        // us of the generator's CPU per message
-	machine    estimate        // us of the whole machine's CPU per message
-	cold       estimate        // us per message during the warm-up
+	perMessage estimate        // CPU in us
+	cv         estimate        // coefficient of variation; unknown below stat.LeastDF
+	spread     stat.Spread     // cv with its degrees of freedom
+	load       estimate        // CPU of the generator per message in us
+	machine    estimate        // CPU of the whole machine per message in us
+	cold       estimate        // CPU per message during the warm-up in us
 }
 
-// estimate is a mean with its 95 % interval. Mean is NaN without values, the ends with fewer than
-// two.
+// estimate is a mean with its 95 % confidence interval. mean is NaN without values, low and high
+// with fewer than two.
 type estimate struct {
 	mean, low, high float64
-	n               int
+	n               int // number of values
 }
 
 type pairKey struct {
@@ -78,9 +77,9 @@ func digestOf(r *result.Results) *digest {
 	return d
 }
 
-// comparisons is those that have pairs, each with the interval that its verdict rests on.
-// Comparisons of older versions have none, and were made by statistics that are not used any more:
-// they are made again from the trials.
+// comparisons returns the comparisons that have pairs. Low and High are replaced with the corrected
+// interval of the verdict. Older results lack that interval and have other statistics: their
+// comparisons are computed again from the trials.
 func comparisons(r *result.Results) []result.Comparison {
 	all := r.Comparisons
 	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
@@ -106,22 +105,22 @@ func (d *digest) name(subject string) int {
 	return i
 }
 
-// place puts a trial into its cell, which it makes when there is none.
+// place adds a trial to its cell, which it creates if necessary.
 func (d *digest) place(t *result.Trial) {
 	g := d.group(t.Load, t.Connections, t.Pattern)
 	if g == nil {
 		g = &group{load: t.Load, connections: t.Connections, pattern: t.Pattern}
 		d.groups = append(d.groups, g)
 	}
-	subject, twin := strings.CutSuffix(t.Subject, result.TwinSuffix)
+	subject, isControl := strings.CutSuffix(t.Subject, result.TwinSuffix)
 	index := d.name(subject)
 	c := g.cell(subject)
 	switch {
-	case twin && g.twin == nil:
-		g.twin = &cell{subject: t.Subject, index: index}
-		c = g.twin
-	case twin:
-		c = g.twin
+	case isControl && g.control == nil:
+		g.control = &cell{subject: t.Subject, index: index}
+		c = g.control
+	case isControl:
+		c = g.control
 	case c == nil:
 		c = &cell{subject: subject, index: index}
 		g.cells = append(g.cells, c)
@@ -132,7 +131,7 @@ func (d *digest) place(t *result.Trial) {
 	case len(t.FailedBecause) > 0:
 		c.failed = append(c.failed, t)
 	default:
-		c.refused = append(c.refused, t)
+		c.rejected = append(c.rejected, t)
 	}
 }
 
@@ -154,7 +153,7 @@ func (g *group) cell(subject string) *cell {
 	return nil
 }
 
-// sortGroups puts groups into the plan's order (load, connections, pattern) and cells by cost.
+// sortGroups sorts groups in the plan's order (load, connections, pattern) and cells by CPU.
 func (d *digest) sortGroups() {
 	loads := make([]string, len(d.Plan.Loads))
 	for i, l := range d.Plan.Loads {
@@ -174,7 +173,7 @@ func (d *digest) sortGroups() {
 	}
 }
 
-// rank is the place of v in order, after all others when it is not in it.
+// rank returns the index of v in order, or its length if v is not in it.
 func rank(order []string, v string) int {
 	if i := slices.Index(order, v); i >= 0 {
 		return i
@@ -182,7 +181,7 @@ func rank(order []string, v string) int {
 	return len(order)
 }
 
-// last makes what is not a number sort after all numbers.
+// last returns v as a sort key that puts NaN after all numbers.
 func last(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)
@@ -190,14 +189,15 @@ func last(v float64) float64 {
 	return v
 }
 
-// all is the cells of the group and the twin's.
+// all returns the cells of the group and that of the A/A control.
 func (g *group) all() []*cell {
-	if g.twin == nil {
+	if g.control == nil {
 		return g.cells
 	}
-	return append(slices.Clip(g.cells), g.twin)
+	return append(slices.Clip(g.cells), g.control)
 }
 
+// estimate computes the cell's estimates. The CPU of a subject elsewhere is unknown.
 func (c *cell) estimate(elsewhere bool, windowMS float64) {
 	of := func(f func(*result.Trial) float64) estimate { return estimateOf(c.trials, f) }
 	none := func(*result.Trial) float64 { return math.NaN() }
@@ -218,7 +218,8 @@ func (c *cell) estimate(elsewhere bool, windowMS float64) {
 	c.machine = of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })
 }
 
-// estimateSpread is a spread as an estimate, not known where it rests on too little.
+// estimateSpread converts a coefficient of variation to an estimate; one with too few degrees of
+// freedom is unknown.
 func estimateSpread(s stat.Spread, trials int) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), trials}
 	if s.Enough() {
@@ -230,8 +231,8 @@ func estimateSpread(s stat.Spread, trials int) estimate {
 	return e
 }
 
-// varied is the spread beside its degrees of freedom: "0.046 (12)", and "too short (4)" where those
-// are too few.
+// varied formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
+// short (4)" if those are too few.
 func (c *cell) varied() string {
 	switch {
 	case !c.perMessage.known():
@@ -242,8 +243,8 @@ func (c *cell) varied() string {
 	return fmt.Sprintf("%s (%s)", fixed(c.cv.mean, 3), count(c.spread.DF))
 }
 
-// estimateOf takes the mean over trials. Its interval is Student's t over the means of blocks,
-// since the two trials of a block mirror each other and share its drift.
+// estimateOf returns the mean over trials. The interval is Student's t over the means of blocks,
+// since the two trials of a block share its drift.
 func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate {
 	blocks := map[int][]float64{}
 	var order []int
@@ -268,8 +269,8 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 	return e
 }
 
-// intervalOf is the mean of v with its interval. Where no value is below 0, neither is the
-// interval: few and scattered values would otherwise claim the impossible.
+// intervalOf returns the mean of v with its interval. If no value is negative, the interval is
+// limited to 0: with few values it could include impossible ones.
 func intervalOf(v []float64) estimate {
 	e := studentOf(v)
 	if e.ranged() && slices.Min(v) >= 0 {
@@ -278,7 +279,7 @@ func intervalOf(v []float64) estimate {
 	return e
 }
 
-// studentOf is the mean of v, which may be of either sign, with its interval.
+// studentOf returns the mean of v, which may be of either sign, with Student's t interval.
 func studentOf(v []float64) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
 	if len(v) > 0 {
@@ -296,7 +297,7 @@ func (e estimate) known() bool { return !math.IsNaN(e.mean) && !math.IsInf(e.mea
 
 func (e estimate) ranged() bool { return e.low < e.high && !math.IsInf(e.high-e.low, 0) }
 
-// unit is what a message of the run is called.
+// unit returns the word for a message of the run.
 func (d *digest) unit() string { return d.Plan.Unit() }
 
 func (d *digest) units() string { return d.Plan.Units() }
@@ -312,7 +313,7 @@ func (d *digest) accepted() int {
 	return n
 }
 
-// subject is what is known of a subject; only its name when the run does not describe it.
+// subject returns the description of a subject; only its name if the run has none.
 func (d *digest) subject(name string) result.Subject {
 	for _, s := range d.Subjects {
 		if s.Name == name {
@@ -326,7 +327,8 @@ func (d *digest) elsewhere(name string) bool {
 	return d.subject(strings.TrimSuffix(name, result.TwinSuffix)).Elsewhere
 }
 
-// versus is the comparison of a with b, turned so that its ratio is a's value over b's.
+// versus returns the comparison of a with b, with a ratio of a's value over b's. ok is false if
+// there is none.
 func (d *digest) versus(metric string, g *group, a, b string) (result.Comparison, bool) {
 	if c, ok := d.pairs[keyOf(metric, g.load, g.connections, g.pattern, a, b)]; ok {
 		return c, true
@@ -338,7 +340,7 @@ func (d *digest) versus(metric string, g *group, a, b string) (result.Comparison
 	return c, ok
 }
 
-// connections is the numbers of connections that were run, ascending, under a load.
+// connections returns the numbers of connections that were run under a load, ascending.
 func (d *digest) connections(load string) []int {
 	var out []int
 	for _, g := range d.groups {
@@ -349,7 +351,7 @@ func (d *digest) connections(load string) []int {
 	return out
 }
 
-// loads is the names of the loads that have trials, in order.
+// loads returns the names of the loads that have trials, in order.
 func (d *digest) loads() []string {
 	var out []string
 	for _, g := range d.groups {
@@ -360,7 +362,7 @@ func (d *digest) loads() []string {
 	return out
 }
 
-// at is the groups under a load with a number of connections, one for each pattern.
+// at returns the groups of a load with a number of connections, one for each arrival pattern.
 func (d *digest) at(load string, connections int) []*group {
 	var out []*group
 	for _, g := range d.groups {
@@ -371,7 +373,7 @@ func (d *digest) at(load string, connections int) []*group {
 	return out
 }
 
-// patterns is the arrival patterns that were run under a load.
+// patterns returns the arrival patterns that were run under a load.
 func (d *digest) patterns(load string) []string {
 	var out []string
 	for _, g := range d.groups {
@@ -382,8 +384,8 @@ func (d *digest) patterns(load string) []string {
 	return out
 }
 
-// busiest is the groups with the most connections, of the first load when there are several: what
-// the figures show when they can show only one. Nil without trials.
+// busiest returns the groups with the most connections of the first load. Figures and sentences
+// that cover only one load use them. It is nil without trials.
 func (d *digest) busiest() []*group {
 	if len(d.groups) == 0 {
 		return nil

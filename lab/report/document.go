@@ -9,23 +9,27 @@ import (
 	"weir/lab/result"
 )
 
-// document is the report before it becomes HTML or Markdown: both show the same one.
+// document is the content of a report, independent of its format (HTML or Markdown).
 type document struct {
 	Title    string
 	Question string
-	Answer   []string // two sentences
-	How      string   // how to read them
-	Caveats  []string // what a reader must know before believing them
+	Answer   []string       // sentences
+	Figure   *figure.Figure // main figure, beside the answer; nil: none
+	How      string         // explains the answer and its figures
+	Caveats  []string       // conditions that weaken the answer
 	Sections []section
 }
 
-// section is a part of the report. How says in a sentence how to read it.
+// section is a part of the report.
 type section struct {
-	ID, Title, How string
-	Blocks         []block
+	ID, Title string
+	How       string // how to read the section, in a few sentences
+	Blocks    []block
+	Folded    bool // shown only as its title until the reader opens it
 }
 
-// block is one piece of a section: exactly one of its fields is set, save that Fold titles Inside.
+// block is an element of a section. Exactly one field is set, except that Fold and Inside belong
+// together.
 type block struct {
 	Head    string
 	Text    string
@@ -33,21 +37,21 @@ type block struct {
 	Code    string
 	Table   *table
 	Figures []*figure.Figure
-	Fold    string // the title of what is folded away at first
-	Inside  []block
+	Fold    string  // title of Inside, which is hidden until the reader opens it
+	Inside  []block // folded blocks
 }
 
-// table has a row header in its first column.
+// table is a table whose first column has the row headings.
 type table struct {
 	Caption string
 	Align   string // l or r for each column
 	Head    []string
 	Rows    [][]string
-	Groups  []int  // rows before which a new group begins
-	Over    []over // headings above those of the columns; none, or one for every column
+	Groups  []int  // indices of rows that start a new group
+	Over    []over // headings above Head; empty, or spans that cover all columns
 }
 
-// over is a heading that spans columns; an empty one spans those that have none.
+// over is a heading that spans columns; an empty text is no heading.
 type over struct {
 	Text string
 	Span int
@@ -56,43 +60,33 @@ type over struct {
 // add appends a row.
 func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// trim drops columns in which no row says anything.
-func (t *table) trim() *table {
-	for i := len(t.Head) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(r []string) bool { return r[i] != "" && r[i] != absent }) {
-			t.Head, t.Align = slices.Delete(t.Head, i, i+1), t.Align[:i]+t.Align[i+1:]
-			for k := range t.Rows {
-				t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
-			}
-		}
-	}
-	return t
-}
-
 func text(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }
 
-// documentOf makes the whole document. Sections with nothing to show say what would fill them, or
-// are left out where nothing could.
+// maxOpenSections is the number of sections that are shown in full; the others are folded.
+const maxOpenSections = 8
+
+// documentOf returns the document of a run. Sections without content are left out.
 func documentOf(r *result.Results) *document {
 	d := digestOf(r)
 	doc := &document{
 		Title:    "Weir: " + orElse(r.Experiment, "an unnamed experiment"),
 		Question: orElse(r.Question, "This run states no question."),
 		Answer:   d.answer(),
+		Figure:   d.mainFigure(),
 		How:      d.answerHow(),
 		Caveats:  d.caveats(),
+		Sections: d.sections(),
 	}
-	for _, s := range d.sections() {
-		if len(s.Blocks) > 0 {
-			doc.Sections = append(doc.Sections, s)
-		}
+	doc.prune()
+	for i := range doc.Sections {
+		doc.Sections[i].Folded = i >= maxOpenSections
 	}
 	doc.nameFigures()
 	doc.clean()
 	return doc
 }
 
-// sections is what a report may hold, in its order.
+// sections returns all sections that a report of the workload can have, the most important first.
 func (d *digest) sections() []section {
 	switch {
 	case d.Plan.HTTP():
@@ -103,13 +97,13 @@ func (d *digest) sections() []section {
 		return d.stackSections()
 	}
 	return []section{
-		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
-		d.floorSection(), d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
-		d.saturationSection(), d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(),
-		d.machineSection(), d.limitationsSection(), d.commandSection(),
+		d.publishedSection(), d.detailSection(), d.orderSection(), d.connectionsSection(), d.saturationSection(), d.ratiosSection(), d.controlSection(),
+		d.rejectionsSection(), d.floorSection(), d.memorySection(), d.tableSection(), d.timeSection(), d.trialsSection(), d.accountingSection(), d.windowsSection(),
+		d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
 	}
 }
 
+// orElse returns s, or other if s is empty.
 func orElse(s, other string) string {
 	if s == "" {
 		return other
@@ -117,9 +111,12 @@ func orElse(s, other string) string {
 	return s
 }
 
-// figures is every figure of the document, in its order.
+// figures returns the figures of the document in their order.
 func (doc *document) figures() []*figure.Figure {
 	var out []*figure.Figure
+	if doc.Figure != nil {
+		out = append(out, doc.Figure)
+	}
 	var walk func([]block)
 	walk = func(blocks []block) {
 		for _, b := range blocks {
@@ -133,7 +130,7 @@ func (doc *document) figures() []*figure.Figure {
 	return out
 }
 
-// nameFigures makes names into file names that differ: they are made of names that users chose.
+// nameFigures converts the figures' names, which contain users' names, to unique file names.
 func (doc *document) nameFigures() {
 	taken := map[string]bool{}
 	for _, f := range doc.figures() {
@@ -146,7 +143,7 @@ func (doc *document) nameFigures() {
 	}
 }
 
-// slug keeps [a-z0-9] of s, puts a dash for the rest, and stops at 80 bytes.
+// slug replaces all characters of s but [a-z0-9] with dashes, and limits it to 80 bytes.
 func slug(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -161,7 +158,7 @@ func slug(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// tag tells the figures of different groups apart: "messages-64-staggered", without the load where
+// tag identifies a group in the name of a figure: "messages-64-staggered", without the load if
 // there is only one.
 func (d *digest) tag(g *group) string {
 	s := fmt.Sprintf("%d-%s", g.connections, g.pattern)
@@ -171,7 +168,7 @@ func (d *digest) tag(g *group) string {
 	return s
 }
 
-// caption names a group for people: "64 connections, staggered".
+// caption identifies a group for readers: "64 connections, staggered".
 func (d *digest) caption(g *group) string {
 	s := conns(g.connections) + ", " + patternName(g.pattern)
 	if d.Plan.Chat() {
@@ -181,7 +178,7 @@ func (d *digest) caption(g *group) string {
 		return fmt.Sprintf("%s, %s", g.load, d.clients(g))
 	}
 	if d.Plan.HTTP() {
-		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load comes in one way
+		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load has one arrival pattern
 	}
 	if len(d.loads()) > 1 {
 		s += ", load " + g.load
@@ -189,8 +186,7 @@ func (d *digest) caption(g *group) string {
 	return s
 }
 
-// perGroup draws a figure for each group: those with the most connections in the open, the rest
-// folded.
+// perGroup draws a figure for each group. Those of other groups than the busiest are folded.
 func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block {
 	var open, folded []*figure.Figure
 	top := d.busiest()
@@ -212,13 +208,13 @@ func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block
 		out = append(out, block{Figures: open})
 	}
 	if len(folded) > 0 {
-		out = append(out, block{Fold: what + " at the other loads and connection counts", Inside: []block{{Figures: folded}}})
+		out = append(out, block{Fold: what + " at the other loads and numbers of connections", Inside: []block{{Figures: folded}}})
 	}
 	return out
 }
 
-// perGroupTable makes a table for each group, opened and folded as by perGroup; empty ones are left
-// out.
+// perGroupTable makes a table for each group, without empty ones. Those of other groups than the
+// busiest are folded.
 func (d *digest) perGroupTable(make func(*group) *table) []block {
 	var open, folded []block
 	for _, g := range d.groups {
@@ -232,7 +228,7 @@ func (d *digest) perGroupTable(make func(*group) *table) []block {
 		}
 	}
 	if len(folded) > 0 {
-		open = append(open, block{Fold: "The same at the other loads and connection counts", Inside: folded})
+		open = append(open, block{Fold: "The same at the other loads and numbers of connections", Inside: folded})
 	}
 	return open
 }

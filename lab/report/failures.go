@@ -8,8 +8,7 @@ import (
 	"weir/lab/result"
 )
 
-// failed counts the trials in which the subject itself failed, refused those that something else
-// spoiled.
+// failed counts the trials in which the subject itself failed.
 func (d *digest) failed() int {
 	n := 0
 	for i := range d.Trials {
@@ -20,16 +19,17 @@ func (d *digest) failed() int {
 	return n
 }
 
-func (d *digest) refused() int { return len(d.Trials) - d.accepted() - d.failed() }
+// rejected counts the trials that were disturbed.
+func (d *digest) rejected() int { return len(d.Trials) - d.accepted() - d.failed() }
 
-// failing is a subject that failed in some of its trials; its twin's are among them.
+// failing is a subject that failed in some of its trials, those of its A/A control included.
 type failing struct {
 	subject string
-	judged  int // trials that were not refused
+	judged  int // trials that were not rejected
 	failed  []*result.Trial
 }
 
-// failings is every subject that failed, in the run's order.
+// failings returns the subjects that failed, in the run's order.
 func (d *digest) failings() []failing {
 	var out []failing
 	for _, s := range d.subjects {
@@ -52,21 +52,21 @@ func (d *digest) failings() []failing {
 	return out
 }
 
-// failureSentences come before any answer: a server that is cheap and does not do its work is not
-// cheap.
+// failureSentences report failures. They come before the answer, because the figures of a server
+// that fails say little.
 func (d *digest) failureSentences() []string {
 	var said []string
 	for _, f := range d.failings() {
 		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), plural(f.judged, "trial", "trials"), list(f.kinds()))
 		if len(f.failed) < f.judged {
-			s += "; its figures are those of the others"
+			s += "; its figures are from the other trials"
 		}
 		said = append(said, s+".")
 	}
 	return said
 }
 
-// kinds is what went wrong, with the number of trials: "wrong byte (2)".
+// kinds returns the kinds of failure with their numbers of trials: "wrong byte (2)".
 func (f failing) kinds() []string {
 	var kinds []string
 	trials := map[string]int{}
@@ -84,7 +84,7 @@ func (f failing) kinds() []string {
 	return kinds
 }
 
-// kindsOf is the reasons of a failed trial without their numbers, each once.
+// kindsOf returns the reasons of a failed trial without their figures, each once.
 func kindsOf(t *result.Trial) []string {
 	var kinds []string
 	for _, why := range t.FailedBecause {
@@ -97,7 +97,7 @@ func kindsOf(t *result.Trial) []string {
 	return kinds
 }
 
-// failuresTable is who failed where, and an example of how.
+// failuresTable lists the failures by subject and cell, with an example of each.
 func (d *digest) failuresTable() *table {
 	t := &table{Caption: "Failures of the subjects", Align: "llrrl", Head: []string{"Subject", "Where", "Failed", "Of trials", "For example"}}
 	for _, g := range d.groups {
@@ -110,32 +110,32 @@ func (d *digest) failuresTable() *table {
 	return t
 }
 
-// conditionCaveats is what else must be known of the accepted trials.
+// conditionCaveats returns caveats about accepted trials.
 func (d *digest) conditionCaveats() []string {
 	var out []string
 	add := func(what string, is func(*result.Trial) bool) {
-		if who, n := d.whose(is); n > 0 {
-			out = append(out, fmt.Sprintf("In %d of %s %s (%s).", n, plural(d.accepted(), "accepted trial", "accepted trials"), what, who))
+		if bySubject, n := d.countWhere(is); n > 0 {
+			out = append(out, fmt.Sprintf("In %s of %s %s (%s).", count(n), plural(d.accepted(), "accepted trial", "accepted trials"), what, bySubject))
 		}
 	}
-	add("the warm-up came to its limit before CPU per "+d.unit()+" was seen to be steady", func(t *result.Trial) bool { return t.Unsteady })
-	add("half of the "+d.units()+" or more were sent later than the next one was due: they did not come as far apart as the pattern says", crowded)
+	add("the warm-up reached its time limit before CPU per "+d.unit()+" was steady", func(t *result.Trial) bool { return t.Unsteady })
+	add("half or more of the "+d.units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", crowded)
 	for i, t := range d.Trials {
 		same := func(x result.Trial) bool { return x.EndedBadly == t.EndedBadly }
 		if t.EndedBadly != "" && slices.IndexFunc(d.Trials, same) == i {
-			out = append(out, fmt.Sprintf("After its measurement %s (trial %d is the first); its figures stand.", t.EndedBadly, t.ID))
+			out = append(out, fmt.Sprintf("After the measurement %s (first in trial %d). The figures are valid.", t.EndedBadly, t.ID))
 		}
 	}
 	return out
 }
 
-// crowded says whether messages that were to come apart came in heaps.
+// crowded reports whether messages that should be apart were sent in bursts.
 func crowded(t *result.Trial) bool {
 	return t.Pattern != "together" && t.LatenessUS.P50*t.OfferedRate > 1e6
 }
 
-// whose counts the accepted trials of which something is true, by subject and in all.
-func (d *digest) whose(is func(*result.Trial) bool) (who string, n int) {
+// countWhere counts the accepted trials that satisfy a condition, in total and by subject.
+func (d *digest) countWhere(is func(*result.Trial) bool) (bySubject string, n int) {
 	var names []string
 	by := map[string]int{}
 	for i := range d.Trials {

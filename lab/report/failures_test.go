@@ -2,13 +2,14 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"weir/lab/result"
 )
 
-// fail makes the n-th and every later trial of a subject one in which it failed.
+// fail marks the n-th and all later trials of a subject as failed.
 func fail(r *result.Results, subject string, n int, why ...string) {
 	for i := range r.Trials {
 		if t := &r.Trials[i]; t.Subject == subject && t.Accepted {
@@ -19,9 +20,8 @@ func fail(r *result.Results, subject string, n int, why ...string) {
 	}
 }
 
-// TestAFailureIsSaidBeforeTheAnswer: a server that is cheap because it does not do its work is not
-// cheap.
-func TestAFailureIsSaidBeforeTheAnswer(t *testing.T) {
+// TestFailuresComeBeforeTheAnswer checks the summary and the report of a run with failures.
+func TestFailuresComeBeforeTheAnswer(t *testing.T) {
 	r := quick()
 	fail(r, "c-fork", 0, "load error: wrong byte, 3 times", "load error: closed early, 1 times")
 	fail(r, "c-epoll", 15, "did not carry the load: 9 of 8000 messages found their connection full")
@@ -30,29 +30,53 @@ func TestAFailureIsSaidBeforeTheAnswer(t *testing.T) {
 	question, rest, _ := strings.Cut(out.String(), "\n")
 	first, rest, _ := strings.Cut(rest, "\n")
 	second, _, _ := strings.Cut(rest, "\n")
-	if question != r.Question || !strings.HasPrefix(first, "c-fork failed in ") || !strings.Contains(first, "wrong byte (") || !strings.Contains(first, "closed early (") || strings.Contains(first, "others") {
-		t.Errorf("the first line of the summary is %q", first)
+	if question != r.Question || !strings.HasPrefix(first, "c-fork failed in ") || !strings.Contains(first, "wrong byte (") || !strings.Contains(first, "closed early (") || strings.Contains(first, "other trials") {
+		t.Errorf("got the first line %q, want the failure of c-fork", first)
 	}
-	if !strings.HasPrefix(second, "c-epoll failed in ") || !strings.HasSuffix(second, "; its figures are those of the others.") {
-		t.Errorf("the second line is %q", second)
+	if !strings.HasPrefix(second, "c-epoll failed in ") || !strings.HasSuffix(second, "; its figures are from the other trials.") {
+		t.Errorf("got the second line %q, want the failure of c-epoll", second)
 	}
 	page := string(documentOf(r).markdown())
-	for _, want := range []string{"it failed", ", failed ", "Failures of the subjects", "9 of 8000 messages found their connection full"} {
+	for _, want := range []string{"failed", ", failed ", "Failures of the subjects", "9 of 8000 messages found their connection full"} {
 		if !strings.Contains(page, want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
-	for _, why := range digestOf(r).refusalReasons() {
-		if strings.Contains(why.kind, "did not carry") || strings.Contains(why.kind, "load error") {
-			t.Errorf("a failure stands among the refusals: %+v", why)
+	for _, c := range digestOf(r).rejectionCauses() {
+		if strings.Contains(c.cause, "did not carry") || strings.Contains(c.cause, "load error") {
+			t.Errorf("got a failure among the causes of rejection: %+v", c)
 		}
 	}
-	if d := digestOf(r); d.accepted()+d.refused()+d.failed() != len(r.Trials) || d.failed() == 0 {
-		t.Errorf("%d accepted, %d refused and %d failed of %d", d.accepted(), d.refused(), d.failed(), len(r.Trials))
+	if d := digestOf(r); d.accepted()+d.rejected()+d.failed() != len(r.Trials) || d.failed() == 0 {
+		t.Errorf("got %d accepted, %d rejected and %d failed, want %d in total", d.accepted(), d.rejected(), d.failed(), len(r.Trials))
 	}
 }
 
-// TestConditionsOfAcceptedTrialsAreCounted: what weakens the figures of a trial that counts.
+// TestRejectionsAreCountedByTrial checks that a trial with several reasons is counted once, under
+// the process that disturbed it.
+func TestRejectionsAreCountedByTrial(t *testing.T) {
+	r := &result.Results{}
+	for _, reasons := range [][]string{
+		{"load short: 98.10 % of the offered messages were sent", "another process took 20.5 % of a core: cc1 (process 4711)"},
+		{"another process took 7.0 % of a core: cc1 (process 4712)"},
+		{"generator late: median 130 us, limit 100 us", "hypervisor took 4.0 % of a core"},
+		{"load short: 90.00 % of the offered messages were sent"},
+		{"another process took 7.0 % of a core: processes that have ended since"},
+		nil,
+	} {
+		r.Trials = append(r.Trials, result.Trial{Subject: "a", RefusedBecause: reasons})
+	}
+	var got []string
+	for _, c := range digestOf(r).rejectionCauses() {
+		got = append(got, fmt.Sprintf("%d %s", c.trials, c.cause))
+	}
+	want := "2 another process took CPU: cc1; 1 hypervisor took CPU; 1 load short; 1 another process took CPU: processes that have ended since; 1 no reason recorded"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, "; "), want)
+	}
+}
+
+// TestConditionsOfAcceptedTrialsAreCounted checks the caveats about accepted trials.
 func TestConditionsOfAcceptedTrialsAreCounted(t *testing.T) {
 	r := twoSubjects(result.Different)
 	r.Trials[0].Unsteady, r.Trials[2].Unsteady = true, true
@@ -61,24 +85,23 @@ func TestConditionsOfAcceptedTrialsAreCounted(t *testing.T) {
 	r.Trials[5].EndedBadly = "b did not end within 4s of SIGTERM and was killed"
 	said := strings.Join(digestOf(r).caveats(), "\n")
 	for _, want := range []string{
-		"In 2 of 6 accepted trials the warm-up came to its limit", "(a: 2)",
-		"In 1 of 6 accepted trials half of the messages or more", "(b: 1)",
-		"After its measurement b did not end within 4s of SIGTERM and was killed",
+		"In 2 of 6 accepted trials the warm-up reached its time limit", "(a: 2)",
+		"In 1 of 6 accepted trials half or more of the messages", "(b: 1)",
+		"After the measurement b did not end within 4s of SIGTERM and was killed",
 	} {
 		if !strings.Contains(said, want) {
-			t.Errorf("the caveats do not say %q:\n%s", want, said)
+			t.Errorf("got caveats without %q:\n%s", want, said)
 		}
 	}
 }
 
-// TestATargetOnThisMachineIsNotSaidToBeOnAnother.
-func TestATargetOnThisMachineIsNotSaidToBeOnAnother(t *testing.T) {
+func TestCaveatOfASubjectThatTheLabDidNotStart(t *testing.T) {
 	for here, want := range map[bool]string{false: "ran on another machine", true: "was not started by the lab"} {
 		r := twoSubjects(result.Different)
 		r.Subjects = []result.Subject{{Name: "b", Elsewhere: true, Here: here}}
 		said := strings.Join(digestOf(r).caveats(), "\n")
 		if !strings.Contains(said, "b "+want) || here && strings.Contains(said, "another machine") {
-			t.Errorf("here is %v, and the caveats are %q", here, said)
+			t.Errorf("on this machine %v: got the caveats %q, want %q", here, said, want)
 		}
 	}
 }

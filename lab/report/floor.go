@@ -11,11 +11,12 @@ import (
 	"weir/lab/result"
 )
 
-// floorParadigm marks the subject that does the least a server can do, to measure the others by.
+// floorParadigm is the concurrency model of the subject that does the least possible work. The CPU
+// of the others is given as a multiple of its CPU.
 const floorParadigm = "floor"
 
-// floor is the cell that others are multiples of: the subject whose paradigm is "floor", else the
-// cheapest.
+// floor returns the cell that the others are multiples of: the declared floor, or the lowest CPU if
+// none is declared.
 func (d *digest) floor(g *group) (c *cell, declared bool) {
 	for _, c := range g.cells {
 		if d.subject(c.subject).Paradigm == floorParadigm && c.perMessage.known() {
@@ -30,7 +31,7 @@ func (d *digest) floor(g *group) (c *cell, declared bool) {
 
 func (d *digest) floorSection() section {
 	s := section{ID: "floor", Title: "How far above " + d.floorWord() + ", and why",
-		How: "A multiple of 1 is " + d.floorMeaning() + ". System calls, wake-ups and context switches per " + d.unit() + " say where the rest goes; they come from trials of their own, whose CPU figures are not used."}
+		How: "A multiple of 1 is " + d.floorMeaning() + ". System calls, wake-ups and context switches per " + d.unit() + " explain the difference. They come from separate trials, whose CPU figures are not used."}
 	top := d.busiest()
 	if len(top) == 0 {
 		return s
@@ -38,9 +39,7 @@ func (d *digest) floorSection() section {
 	if f := d.floorFigure(top); f != nil {
 		s.Blocks = append(s.Blocks, text("%s", d.floorSaid(top)), block{Figures: []*figure.Figure{f}})
 	}
-	if len(d.Reasons) == 0 {
-		s.Blocks = append(s.Blocks, text("System calls and switches were not counted in this run. Without --no-reasons, and with strace or perf's tracepoints at hand, they are."))
-	} else {
+	if len(d.Reasons) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
 		if !d.Plan.HTTP() {
 			s.Blocks = append(s.Blocks, d.turnBlocks()...)
@@ -48,29 +47,32 @@ func (d *digest) floorSection() section {
 		s.Blocks = append(s.Blocks, d.callsBlock())
 	}
 	if len(d.SwitchCosts) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: d.switchTable()}, text("The column on switching multiplies a subject's context switches by what one costs here in isolation, between processes where the paradigm uses them and else between threads: an estimate, which leaves out cold caches."))
+		s.Blocks = append(s.Blocks, block{Table: d.switchTable()}, text("The column Switching is an estimate: a subject's context switches times the cost of one in isolation, between processes or between threads as in the concurrency model. It does not include cold caches."))
 	}
 	s.Blocks = append(s.Blocks, d.notesBlock()...)
 	return s
 }
 
-// floorWord names what others are multiples of, and floorMeaning says what that is worth.
+// floorWord names the subject that the others are multiples of.
 func (d *digest) floorWord() string {
 	if d.hasFloor() {
 		return "the floor"
 	}
-	return "the cheapest"
+	return "the lowest"
 }
 
+// floorMeaning explains a multiple of 1.
 func (d *digest) floorMeaning() string {
 	if d.hasFloor() {
-		return "the least that a server was seen to do here"
+		return "the CPU of the subject that does the least possible work"
 	}
 	if d.Plan.HTTP() {
-		return "the cheapest server of this run"
+		return "the lowest CPU of this run"
 	}
-	return "the cheapest server of this run, which a floor would undercut: c-splice is one"
+	return "the lowest CPU of this run; a floor such as c-splice would use less"
 }
+
+// hasFloor reports whether a subject of the run is a declared floor.
 
 func (d *digest) hasFloor() bool {
 	return slices.ContainsFunc(d.busiest(), func(g *group) bool { _, declared := d.floor(g); return declared })
@@ -81,7 +83,7 @@ func (d *digest) floorSaid(groups []*group) string {
 	if c != nil && declared {
 		return fmt.Sprintf("The floor is %s: %s.", c.subject, orElse(strings.TrimSuffix(d.subject(c.subject).About, "."), "the least that a server can do"))
 	}
-	return "No subject of this run is a floor, so the cheapest under each pattern stands for it."
+	return "No subject of this run is a floor. Multiples are of the lowest CPU under each arrival pattern."
 }
 
 func (d *digest) floorFigure(groups []*group) *figure.Figure {
@@ -116,10 +118,10 @@ func (d *digest) floorFigure(groups []*group) *figure.Figure {
 	return c.Draw()
 }
 
-// seenCount is events per message; tools that cannot see an event say -1.
+// seenCount formats events per message; -1 means that the tool does not count them.
 func seenCount(v float64) string {
 	if v < 0 {
-		return "not seen"
+		return "not counted"
 	}
 	return fixed(v, 2)
 }
@@ -132,7 +134,7 @@ func (d *digest) reasonsTable() *table {
 	return t.trim()
 }
 
-// callsBlock names the system calls behind the counts, most frequent first.
+// callsBlock lists the system calls by name, the most frequent first.
 func (d *digest) callsBlock() block {
 	var items []string
 	for _, r := range d.Reasons {
@@ -151,15 +153,15 @@ func (d *digest) callsBlock() block {
 }
 
 func (d *digest) switchTable() *table {
-	t := &table{Caption: "What one switch costs on this machine", Align: "lrll", Head: []string{"Between", "Median, ns", "Fastest to slowest, ns", "How it was measured"}}
+	t := &table{Caption: "Cost of one switch on this machine", Align: "lrll", Head: []string{"Between", "Median, ns", "Fastest to slowest, ns", "Method"}}
 	for _, c := range d.SwitchCosts {
 		t.Rows = append(t.Rows, []string{c.Between, short(c.NS), short(c.Low) + " to " + short(c.High), c.How})
 	}
 	return t
 }
 
-// switchCost is the cost of one kernel switch for a paradigm, in ns: that between processes where
-// there is a process per connection, else that between threads.
+// switchCost returns the cost of one context switch for a concurrency model: between processes if
+// it has a process per connection, else between threads.
 func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 	want := "threads"
 	if strings.Contains(paradigm, "process") {
@@ -172,14 +174,14 @@ func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 	return d.SwitchCosts[i], true
 }
 
-// switching estimates what a subject's switches would cost if each cost what it costs in isolation:
-// "1.46 of 10.7". Empty where one of the two is not known.
+// switching estimates the CPU of a subject's context switches from the cost of one in isolation:
+// "1.46 of 10.7". It is empty if either is unknown.
 func (d *digest) switching(r result.Reasons) string {
 	cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
 	if !ok || r.Switches < 0 {
 		return ""
 	}
-	var g *group // the first load that comes so, where they were counted
+	var g *group // the first load with the connections and pattern at which they were counted
 	for _, other := range slices.Backward(d.groups) {
 		if other.connections == r.Connections && other.pattern == r.Pattern && other.cell(r.Subject) != nil {
 			g = other

@@ -19,7 +19,7 @@ var pageSource string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	// figure escapes what users named
+	// the figure itself escapes users' names
 	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) },
 	"numbers": numbersOf,
 	"style":   func() template.CSS { return template.CSS(style()) },
@@ -31,14 +31,16 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 
 var brackets = regexp.MustCompile(`\([^()]{1,30}\)`)
 
-// whole keeps short brackets, such as intervals, on one line.
+// whole prevents line breaks within short brackets, such as intervals.
 func whole(s string) string {
 	return brackets.ReplaceAllStringFunc(s, func(b string) string { return strings.ReplaceAll(b, " ", "\u00a0") })
 }
 
+// right reports whether a column is aligned to the right.
 func right(align string, column int) bool { return column < len(align) && align[column] == 'r' }
 
-// class sets numbers to the right, and keeps a phone from breaking sentences after each word.
+// class returns the CSS class of a cell: r aligns numbers to the right, w gives long text a minimum
+// width on a phone.
 func class(align string, column int, cell string) string {
 	switch {
 	case right(align, column):
@@ -49,8 +51,8 @@ func class(align string, column int, cell string) string {
 	return ""
 }
 
-// numbersOf is what a figure shows as a table, for those who cannot point at its marks; nil if it
-// tells none.
+// numbersOf returns a figure's data as a table, for readers who cannot point at its marks; nil if
+// it has none.
 func numbersOf(f *figure.Figure) *table {
 	if len(f.Data.Head) == 0 {
 		return nil
@@ -72,7 +74,7 @@ func numbersOf(f *figure.Figure) *table {
 	return t
 }
 
-// style is the page's CSS with the figures' colours, light and dark.
+// style returns the page's CSS with the figures' colours in the light and the dark theme.
 func style() string {
 	return ":root{color-scheme:light dark;" + figure.Variables(false) + "}\n" +
 		"@media (prefers-color-scheme:dark){:root{" + figure.Variables(true) + "}}\n" +
@@ -80,7 +82,7 @@ func style() string {
 		"@media print{:root{" + figure.Variables(false) + "}}\n"
 }
 
-// html is the document as one page that needs nothing else.
+// html returns the document as one page without external resources.
 func (doc *document) html() ([]byte, error) {
 	var b bytes.Buffer
 	if err := page.Execute(&b, doc); err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// pages is the HTML of every synthetic run.
+// pages returns the HTML of every synthetic run.
 func pages(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -26,30 +26,28 @@ func pages(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestPageNeedsNothingElse: no attribute, style or script of the page asks any host or file for
-// anything.
-func TestPageNeedsNothingElse(t *testing.T) {
+// TestPageLoadsNoResources checks that no attribute, style or script of the page loads anything.
+func TestPageLoadsNoResources(t *testing.T) {
 	loading := map[string]bool{"src": true, "srcset": true, "href": true, "xlink:href": true, "data": true, "action": true, "poster": true, "background": true, "ping": true}
 	for name, page := range pages(t) {
 		walk(t, page, func(n *html.Node) {
 			for _, a := range n.Attr {
 				if loading[a.Key] && !strings.HasPrefix(a.Val, "#") {
-					t.Errorf("%s: <%s %s=%q> leads out of the page", name, n.Data, a.Key, a.Val)
+					t.Errorf("%s: got <%s %s=%q>, want only links within the page", name, n.Data, a.Key, a.Val)
 				}
 			}
 			if n.Data == "script" || n.Data == "link" || n.Data == "iframe" || n.Data == "object" {
-				t.Errorf("%s: <%s> in a page that needs none", name, n.Data)
+				t.Errorf("%s: got <%s>, want none", name, n.Data)
 			}
 		})
 		if found := regexp.MustCompile(`@import|url\s*\(`).Find(page); found != nil {
-			t.Errorf("%s: %s in the page", name, found)
+			t.Errorf("%s: got %s in the page", name, found)
 		}
 	}
 }
 
-// TestPageStructure: every element that is opened is closed in its place, ids are unique, links
-// lead somewhere, tables have headings for every cell, figures have a title and a description, and
-// headings do not skip a level.
+// TestPageStructure checks that elements are balanced, ids are unique, links have targets, the rows
+// of a table have the same number of columns, and headings do not skip a level.
 func TestPageStructure(t *testing.T) {
 	for name, page := range pages(t) {
 		if err := balanced(page); err != nil {
@@ -60,7 +58,7 @@ func TestPageStructure(t *testing.T) {
 		walk(t, page, func(n *html.Node) {
 			id := attr(n, "id")
 			if id != "" && ids[id] {
-				t.Errorf("%s: id %s twice", name, id)
+				t.Errorf("%s: got the id %s twice", name, id)
 			}
 			ids[id] = true
 			links = append(links, references(n)...)
@@ -71,12 +69,13 @@ func TestPageStructure(t *testing.T) {
 		})
 		for _, l := range links {
 			if !ids[l] {
-				t.Errorf("%s: nothing has the id %s that is referred to", name, l)
+				t.Errorf("%s: got a reference to the id %s, which no element has", name, l)
 			}
 		}
 	}
 }
 
+// references returns the ids that an element refers to.
 func references(n *html.Node) []string {
 	refs := strings.Fields(attr(n, "aria-labelledby"))
 	if h := attr(n, "href"); h != "" {
@@ -85,6 +84,8 @@ func references(n *html.Node) []string {
 	return refs
 }
 
+// checkHeading checks the level of a heading after one of the given level, and returns the new
+// level.
 func checkHeading(t *testing.T, name string, n *html.Node, level int) int {
 	t.Helper()
 	if len(n.Data) != 2 || n.Data[0] != 'h' || n.Data[1] < '1' || n.Data[1] > '6' {
@@ -92,7 +93,7 @@ func checkHeading(t *testing.T, name string, n *html.Node, level int) int {
 	}
 	now := int(n.Data[1] - '0')
 	if now > level+1 {
-		t.Errorf("%s: a heading of level %d after one of level %d", name, now, level)
+		t.Errorf("%s: got a heading of level %d after one of level %d", name, now, level)
 	}
 	return now
 }
@@ -117,23 +118,23 @@ func checkTable(t *testing.T, name string, table *html.Node) {
 			want = columns
 		}
 		if columns != want {
-			t.Errorf("%s: a row of %d columns in a table of %d (%s)", name, columns, want, attr(table, "aria-label"))
+			t.Errorf("%s: got a row of %d columns in a table of %d (%s)", name, columns, want, attr(table, "aria-label"))
 		}
 	}
 }
 
-// TestTextOfThePageHasCheckedColours: the page sets its text in the colours whose contrast is
-// tested, by figure, as that of text.
+// TestTextOfThePageHasCheckedColours checks that the page's text uses only the colours whose
+// contrast is tested in the package figure.
 func TestTextOfThePageHasCheckedColours(t *testing.T) {
 	for _, m := range regexp.MustCompile(`[;{]color:([^;}]*)`).FindAllStringSubmatch(pageStyle, -1) {
 		if m[1] != "var(--ink)" && m[1] != "var(--muted)" && m[1] != "var(--s0)" {
-			t.Errorf("text in %s", m[1])
+			t.Errorf("got text in %s, want a checked colour", m[1])
 		}
 	}
 }
 
-// TestFiguresAreXML: every figure, as a file and within the page, is well-formed and carries its
-// title.
+// TestFiguresAreXML checks that every figure, as a file and within the page, is well-formed and has
+// a title and a description.
 func TestFiguresAreXML(t *testing.T) {
 	for name, run := range runs {
 		for _, f := range documentOf(run()).figures() {
@@ -182,7 +183,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// balanced checks start against end tags: the parser itself would mend what is wrong.
+// balanced checks that start and end tags match, which the HTML parser does not report.
 func balanced(page []byte) error {
 	empty := map[string]bool{"meta": true, "br": true, "hr": true, "link": true}
 	var open []string

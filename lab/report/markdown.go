@@ -4,24 +4,45 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weir/lab/report/figure"
 )
 
-// escapeMarkdown holds back what Markdown or the HTML in it would take for its own.
+// escapeMarkdown escapes the characters that have a meaning in Markdown or HTML.
 var escapeMarkdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`)
 
-// markdown is the document for a terminal, a mail or a code host.
+// markdown returns the document as Markdown.
 func (doc *document) markdown() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n**%s**\n\n", escapeMarkdown.Replace(doc.Title), escapeMarkdown.Replace(doc.Question))
 	for _, a := range doc.Answer {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown.Replace(a))
 	}
+	if doc.Figure != nil {
+		markFigure(&b, doc.Figure)
+	}
 	markItems(&b, doc.Caveats)
 	for _, s := range doc.Sections {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", escapeMarkdown.Replace(s.Title), escapeMarkdown.Replace(s.How))
-		markBlocks(&b, s.Blocks)
+		markSection(&b, s)
 	}
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
+}
+
+// markSection writes a section. A folded one has its title in a summary element.
+func markSection(b *strings.Builder, s section) {
+	title := escapeMarkdown.Replace(s.Title)
+	if s.Folded {
+		fmt.Fprintf(b, "<details><summary><h2>%s</h2></summary>\n\n%s\n\n", title, escapeMarkdown.Replace(s.How))
+		markBlocks(b, s.Blocks)
+		b.WriteString("</details>\n\n")
+		return
+	}
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", title, escapeMarkdown.Replace(s.How))
+	markBlocks(b, s.Blocks)
+}
+
+func markFigure(b *strings.Builder, f *figure.Figure) {
+	fmt.Fprintf(b, "![%s](%s/%s.svg)\n\n", escapeMarkdown.Replace(f.Title), figuresDir, f.Name)
 }
 
 func markItems(b *strings.Builder, items []string) {
@@ -49,7 +70,7 @@ func markBlocks(b *strings.Builder, blocks []block) {
 			markTable(b, x.Table)
 		}
 		for _, f := range x.Figures {
-			fmt.Fprintf(b, "![%s](%s/%s.svg)\n\n", escapeMarkdown.Replace(f.Title), figuresDir, f.Name)
+			markFigure(b, f)
 		}
 		if x.Fold != "" {
 			fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", escapeMarkdown.Replace(x.Fold))
@@ -79,7 +100,7 @@ func markRow(b *strings.Builder, cells []string) {
 	b.WriteString("|\n")
 }
 
-// head is the column headings, each led by the one above it.
+// head returns the column headings, each prefixed with the heading above it.
 func (t *table) head() []string {
 	head := slices.Clone(t.Head)
 	at := 0

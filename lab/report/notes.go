@@ -2,8 +2,7 @@ package report
 
 import "weir/lab/result"
 
-// notesBlock is what this run could not find out, each reason once however many subjects it holds
-// for; empty if there is nothing to say.
+// notesBlock lists the explanations that were not available, each reason once with its subjects.
 func (d *digest) notesBlock() []block {
 	var items []string
 	for i, n := range d.Notes {
@@ -29,9 +28,9 @@ func (d *digest) notesBlock() []block {
 }
 
 func noteText(n result.Note, subjects []string) string {
-	s := "Not found out here: " + n.What
+	s := "Not available on this machine: " + n.What
 	if len(subjects) > 0 {
-		s += " of " + list(subjects)
+		s += " for " + list(subjects)
 	}
 	return s + ". " + upper(n.Why)
 }

@@ -9,14 +9,16 @@ import (
 	"weir/lab/result"
 )
 
-// absent stands where there is no number.
+// absent is shown in place of an unknown number.
 const absent = "–"
 
-// sig writes v with three significant digits (more for large whole numbers) and thousands
-// separated.
+// noInterval is shown in place of a confidence interval that does not exist.
+const noInterval = "no interval"
+
+// sig formats v with three significant digits (whole numbers in full) and thousands separated.
 func sig(v float64) string { return fixed(v, decimals(v)) }
 
-// decimals is how many digits after the point show v with three significant ones, at most 5.
+// decimals returns the number of decimals with which v has three significant digits, at most 5.
 func decimals(v float64) int {
 	a := math.Abs(v)
 	if a == 0 || math.IsNaN(a) || math.IsInf(a, 0) {
@@ -25,7 +27,7 @@ func decimals(v float64) int {
 	return min(max(2-int(math.Floor(math.Log10(a))), 0), 5)
 }
 
-// fixed writes v with a number of decimals; absurd magnitudes as powers of ten.
+// fixed formats v with a number of decimals, or from 1e9 on in scientific notation.
 func fixed(v float64, decimals int) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -44,7 +46,7 @@ func fixed(v float64, decimals int) string {
 	return whole
 }
 
-// short is sig without decimals that say nothing: "92", not "92.0".
+// short is sig without trailing zeros after the point: "92", not "92.0".
 func short(v float64) string {
 	s := sig(v)
 	if strings.Contains(s, ".") && !strings.Contains(s, "e") {
@@ -53,10 +55,10 @@ func short(v float64) string {
 	return s
 }
 
-// count writes a whole number.
+// count formats a whole number with thousands separated.
 func count[T int | int64](n T) string { return fixed(float64(n), 0) }
 
-// plural is "1 trial", "2 trials".
+// plural formats a number with its noun: "1 trial", "2 trials".
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -64,7 +66,7 @@ func plural(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// String is the mean with its interval: "8.31 (8.10 to 8.52)".
+// String formats the mean with its interval: "8.31 (8.10 to 8.52)".
 func (e estimate) String() string {
 	if !e.known() {
 		return absent
@@ -75,7 +77,7 @@ func (e estimate) String() string {
 	return sig(e.mean) + " (" + e.interval() + ")"
 }
 
-// interval is "8.10 to 8.52", in the precision of the mean.
+// interval formats the interval with the decimals of the mean: "8.10 to 8.52".
 func (e estimate) interval() string {
 	if !e.ranged() {
 		return absent
@@ -84,7 +86,7 @@ func (e estimate) interval() string {
 	return fixed(e.low, n) + " to " + fixed(e.high, n)
 }
 
-// times is a ratio: "1.62".
+// times formats a ratio: "1.62".
 func times(v float64) string {
 	if v >= 100 {
 		return sig(v)
@@ -92,14 +94,15 @@ func times(v float64) string {
 	return fixed(v, 2)
 }
 
+// between formats a confidence interval of a ratio: "1.50 to 1.74".
 func between(low, high float64) string {
 	if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || high > 1e15 || (low == 0 && high == 0) {
-		return "no interval"
+		return noInterval
 	}
 	return times(low) + " to " + times(high)
 }
 
-// percent of a fraction: 0.987 is "98.7 %".
+// percent formats a fraction: 0.987 is "98.7 %".
 func percent(v float64) string {
 	if math.IsNaN(v) {
 		return absent
@@ -107,8 +110,8 @@ func percent(v float64) string {
 	return fixed(100*v, 1) + " %"
 }
 
-// Bytes is a size for people in the unit that suits it, in three digits: "26.2 MiB"; a dash where
-// there is none.
+// Bytes formats a size with three digits and a suitable unit: "26.2 MiB". A size of 0 or less is
+// unknown: a dash.
 func Bytes(n int64) string {
 	switch {
 	case n <= 0:
@@ -121,7 +124,7 @@ func Bytes(n int64) string {
 	return sig(float64(n)/(1<<20)) + " MiB"
 }
 
-// list joins words: "a", "a and b", "a, b and c".
+// list joins words for a sentence: "a", "a and b", "a, b and c".
 func list(words []string) string {
 	switch len(words) {
 	case 0:
@@ -132,7 +135,7 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// patternName is a pattern as it stands in a sentence.
+// patternName returns the name of an arrival pattern for readers.
 func patternName(p string) string {
 	if p == "poisson" {
 		return "Poisson"
@@ -143,10 +146,10 @@ func patternName(p string) string {
 	return p
 }
 
-// conns is "1 connection", "64 connections".
+// conns formats a number of connections: "64 connections".
 func conns(n int) string { return plural(n, "connection", "connections") }
 
-// upper makes the first letter of a sentence large.
+// upper capitalizes the first letter of s.
 func upper(s string) string {
 	if s == "" {
 		return ""
@@ -154,7 +157,7 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// describe is a load in words: "125 messages/s of 1,000 bytes".
+// describe describes a load: "125 messages/s of 1,000 bytes per connection".
 func (d *digest) describe(load string) string {
 	for _, l := range d.Plan.Loads {
 		if l.Name != load {
@@ -170,7 +173,7 @@ func (d *digest) describe(load string) string {
 		}
 		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {
-			s = fmt.Sprintf("%s Mbit/s per connection cut into small writes, as tcpkali does", short(l.Bits/1e6))
+			s = fmt.Sprintf("%s Mbit/s per connection in small writes, as tcpkali sends them", short(l.Bits/1e6))
 		}
 		switch brief := fmt.Sprintf("%s short connections/s of one message of %s bytes", short(l.Churn), count(l.Size)); {
 		case l.Churn > 0 && l.Rate == 0:
@@ -182,10 +185,10 @@ func (d *digest) describe(load string) string {
 			s += fmt.Sprintf(", %s idle", conns(l.Idle))
 		}
 		if l.WorkUS > 0 {
-			s += fmt.Sprintf(", %d µs of work per message", l.WorkUS)
+			s += fmt.Sprintf(", %s µs of work per message", count(l.WorkUS))
 		}
 		if l.WaitMS > 0 {
-			s += fmt.Sprintf(", %d ms of waiting per message", l.WaitMS)
+			s += fmt.Sprintf(", %s ms of waiting per message", count(l.WaitMS))
 		}
 		return s
 	}

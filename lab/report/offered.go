@@ -6,11 +6,10 @@ import (
 	"weir/lab/result"
 )
 
-// offeredSection is how well the generator kept to its schedule: without it no figure of a subject
-// means anything.
+// offeredSection shows how well the generator kept its schedule.
 func (d *digest) offeredSection() section {
-	s := section{ID: "offered", Title: "What was offered, and how well",
-		How: "Medians over the accepted trials. Lateness is the actual minus the intended time of sending. The spread of a burst is from its first message to its last. A short connection connects, sends one message and closes; its duration counts from when it was due."}
+	s := section{ID: "offered", Title: "The offered load and its timing",
+		How: "Medians over the accepted trials. Lateness is the actual minus the intended send time. The spread of a burst is from its first message to its last. A short connection connects, sends one message and closes; its duration counts from the time at which it was due."}
 	s.Blocks = d.perGroupTable(d.offeredTable)
 	return s
 }
@@ -31,7 +30,7 @@ func (d *digest) offeredTable(g *group) *table {
 	return t.trim()
 }
 
-// shortOnes is how many of the short connections of all trials were done: "1,200 of 1,200, 3 late".
+// shortOnes formats the short connections completed in all trials: "1,200 of 1,200, 3 late".
 func shortOnes(trials []*result.Trial) string {
 	var all result.Churn
 	for _, t := range trials {
@@ -44,6 +43,7 @@ func shortOnes(trials []*result.Trial) string {
 	return fmt.Sprintf("%s of %s, %s late", count(all.Done), count(all.Offered), count(all.Behind))
 }
 
+// churn returns a trial's short connections, or zeros if it has none.
 func churn(t *result.Trial) result.Churn {
 	if t.Churn == nil {
 		return result.Churn{}
@@ -51,7 +51,7 @@ func churn(t *result.Trial) result.Churn {
 	return *t.Churn
 }
 
-// orAbsent is v where it says something.
+// orAbsent formats v; 0 is unknown.
 func orAbsent(v float64) string {
 	if v == 0 {
 		return absent

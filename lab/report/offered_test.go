@@ -8,7 +8,7 @@ import (
 	"weir/lab/result"
 )
 
-func TestShortConnectionsAreTold(t *testing.T) {
+func TestShortConnectionsAreReported(t *testing.T) {
 	s := newSynthetic([]int{0, 64}, 1)
 	s.Plan.Patterns = []string{"staggered"}
 	s.Plan.Loads = []result.Load{{Name: "churn", Size: 100, Churn: 200, Idle: 1000}}
@@ -16,21 +16,22 @@ func TestShortConnectionsAreTold(t *testing.T) {
 	text := string(documentOf(s.Results).markdown())
 	for _, want := range []string{"200 short connections/s of one message of 100 bytes, 1,000 connections idle", "598 of 600, 2 late"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
 	if lines := bytes.Split(trialsCSV(s.Results), []byte("\n")); !bytes.Contains(lines[0], []byte("churn_offered,churn_done,churn_behind")) || !bytes.Contains(lines[1], []byte(",300,299,1,150,900,")) {
-		t.Errorf("trials.csv begins with\n%s\n%s", lines[0], lines[1])
+		t.Errorf("got a trials.csv without short connections:\n%s\n%s", lines[0], lines[1])
 	}
 }
 
-// What no trial has, no column has either: a spread without bursts, short connections without any.
+// TestTheOfferedTableHasNoEmptyColumn checks that the columns of bursts and of short connections
+// are left out if the load has none.
 func TestTheOfferedTableHasNoEmptyColumn(t *testing.T) {
 	d := digestOf(full())
 	for _, g := range d.groups {
 		head := strings.Join(d.offeredTable(g).Head, " ")
 		if has := strings.Contains(head, "Spread"); has != (g.pattern == "together") || strings.Contains(head, "Short") {
-			t.Errorf("%s: the columns are %s", g.pattern, head)
+			t.Errorf("%s: got the columns %s", g.pattern, head)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"weir/lab/result"
 )
 
-// orderSection shows how the order of the paradigms changes with the arrival pattern.
+// orderSection shows the CPU of all subjects, and how their order changes with the arrival pattern.
 func (d *digest) orderSection() section {
-	s := section{ID: "order", Title: "How the order changes with the arrival pattern",
-		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials. " + d.correction(result.MetricCPU)}
+	s := section{ID: "order", Title: "CPU per " + d.unit() + " of every subject",
+		How: "Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials. " + d.correction(result.MetricCPU)}
 	var figs []*figure.Figure
 	var said []string
 	var orders []block
@@ -24,17 +24,16 @@ func (d *digest) orderSection() section {
 			}
 		}
 	}
-	switch {
-	case len(figs) > 0:
+	if len(figs) > 0 {
+		s.Title = "How the order changes with the arrival pattern"
+		s.How = "If two lines cross, the order of two subjects depends on the arrival pattern; sizes and rates of the messages are the same. " + s.How
 		s.Blocks = append([]block{{Figures: figs}, d.reversalBlock(said)}, orders...)
-	case len(d.groups) > 0:
-		s.Blocks = []block{text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three.")}
 	}
 	s.Blocks = append(s.Blocks, d.perGroupTable(d.rankTable)...)
 	return s
 }
 
-// orderTable is the places of the subjects under each pattern, by their means.
+// orderTable lists the subjects under each arrival pattern by their means.
 func (d *digest) orderTable(groups []*group) *table {
 	t := &table{Caption: fmt.Sprintf("Order at %s: mean CPU per message, µs", conns(groups[0].connections)), Align: "r", Head: []string{"Place"}}
 	if len(d.loads()) > 1 {
@@ -59,10 +58,10 @@ func (d *digest) orderTable(groups []*group) *table {
 	return t
 }
 
-// slope draws the cost of every subject under each pattern, joined by lines.
+// slope draws the CPU of every subject under each arrival pattern, connected by lines.
 func (d *digest) slope(load string, connections int, groups []*group) *figure.Figure {
 	c := figure.Lines{Name: fmt.Sprintf("order-%s-%d", load, connections), Title: "CPU per message by arrival pattern, " + conns(connections),
-		Desc: "One line for each subject. Lines that cross mean that the order changes with the pattern.",
+		Desc: "One line for each subject. Where lines cross, the order depends on the arrival pattern.",
 		X:    figure.Axis{Label: "arrivals"}, Y: figure.Axis{Label: "CPU, µs per message", Zero: true}}
 	if len(d.loads()) > 1 {
 		c.Title += ", load " + load
@@ -88,14 +87,14 @@ func (d *digest) slope(load string, connections int, groups []*group) *figure.Fi
 	return c.Draw()
 }
 
-// reversals is the pairs of subjects whose order was shown to be opposite under two patterns: both
-// verdicts say "different", in opposite directions.
+// reversals describes the pairs of subjects whose order is opposite under two arrival patterns,
+// with significant differences under both.
 func (d *digest) reversals(groups []*group) []string {
 	var out []string
 	for i, a := range d.subjects {
 		for _, b := range d.subjects[i+1:] {
 			if less, more := d.sides(groups, a, b); len(less) > 0 && len(more) > 0 {
-				out = append(out, fmt.Sprintf("%s: %s costs less than %s %s, and more %s",
+				out = append(out, fmt.Sprintf("%s: %s used less than %s %s, and more %s",
 					conns(groups[0].connections), a, b, strings.Join(less, " and "), strings.Join(more, " and ")))
 			}
 		}
@@ -103,14 +102,14 @@ func (d *digest) reversals(groups []*group) []string {
 	return out
 }
 
-// sides is the patterns under which a was shown to cost less than b, and more.
+// sides returns the arrival patterns under which a used significantly less CPU than b, and more.
 func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
 	for _, g := range groups {
 		v, ok := d.versus(result.MetricCPU, g, a, b)
 		if !ok || v.Verdict != result.Different {
 			continue
 		}
-		said := fmt.Sprintf("%s (%s)", patternName(g.pattern), times(v.Ratio))
+		said := fmt.Sprintf("%s (%s)", arrivals(g.pattern), times(v.Ratio))
 		if v.Ratio < 1 {
 			less = append(less, said)
 		} else {
@@ -120,10 +119,11 @@ func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
 	return less, more
 }
 
+// reversalBlock lists the pairs whose order depends on the arrival pattern.
 func (d *digest) reversalBlock(said []string) block {
 	if len(said) == 0 {
-		return text("No pair of subjects was shown to change its order from one pattern to another. %s", d.correction(result.MetricCPU))
+		return text("No pair of subjects has a significantly different order under two arrival patterns.")
 	}
-	return block{Fold: fmt.Sprintf("%s shown to change their order with the pattern (ratios of CPU per message in brackets)", plural(len(said), "pair was", "pairs were")),
-		Inside: []block{text("Each stands on two verdicts. %s", d.correction(result.MetricCPU)), {Items: said}}}
+	return block{Fold: fmt.Sprintf("The order of %s of subjects depends on the arrival pattern (ratios of CPU per message in brackets)", plural(len(said), "pair", "pairs")),
+		Inside: []block{text("Both differences of a pair are significant."), {Items: said}}}
 }

@@ -10,19 +10,19 @@ import (
 	"weir/lab/stat"
 )
 
-// maxTimePoints bounds a curve over time: more than a screen has columns only makes the file large.
+// maxTimePoints limits the points of a curve over time: more would not be visible.
 const maxTimePoints = 200
 
 func (d *digest) timeSection() section {
 	s := section{ID: "time", Title: "CPU over time",
-		How: "One trial of each subject, the one whose mean is nearest to the mean of its cell, laid over one another. A steady server is a flat line; the finer the window, the rougher any line looks."}
+		How: "One trial of each subject: the one whose mean is nearest to the mean of its cell. The curve of a steady server is flat. Short windows make any curve rough."}
 	s.Blocks = d.perGroup("CPU over time", d.timeFigure)
 	return s
 }
 
 func (d *digest) timeFigure(g *group) *figure.Figure {
 	c := figure.Lines{Name: "cpu-over-time-" + d.tag(g), Title: "CPU over time: " + d.caption(g), Desc: "One curve for each subject, one trial each.",
-		X: figure.Axis{Label: "seconds since the measured window began", Zero: true}, Y: figure.Axis{Label: "CPU, % of one core", Zero: true}}
+		X: figure.Axis{Label: "seconds since the start of the measured window", Zero: true}, Y: figure.Axis{Label: "CPU, % of one core", Zero: true}}
 	for _, cell := range g.cells {
 		if t := cell.typical(); t != nil && cell.percent.known() {
 			c.Curves = append(c.Curves, figure.Curve{Name: cell.subject, Style: cell.index, Plain: true, Points: overTime(t)})
@@ -34,7 +34,7 @@ func (d *digest) timeFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// typical is the accepted trial with samples whose mean is nearest to the cell's.
+// typical returns the accepted trial with samples whose mean is nearest to the cell's.
 func (c *cell) typical() *result.Trial {
 	var best *result.Trial
 	for _, t := range c.trials {
@@ -45,8 +45,8 @@ func (c *cell) typical() *result.Trial {
 	return best
 }
 
-// overTime is the CPU between samples, joined until there are at most maxTimePoints. A last piece
-// shorter than half a step is left out: it says more of the sampler than of the server.
+// overTime returns the CPU between samples, averaged to at most maxTimePoints. A last interval
+// shorter than half a step is left out, because the sampler's timing would dominate it.
 func overTime(t *result.Trial) []figure.XY {
 	typical := (t.Samples[len(t.Samples)-1].AtMS - t.Samples[0].AtMS) / float64(len(t.Samples)-1)
 	step := max(1, (len(t.Samples)-1+maxTimePoints-1)/maxTimePoints)
@@ -62,15 +62,12 @@ func overTime(t *result.Trial) []figure.XY {
 
 func (d *digest) windowsSection() section {
 	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms. The windows of all trials of a subject are pooled; a curve stops where fewer than %d degrees of freedom are left.", short(d.Plan.WindowMS), stat.LeastDF)}
+		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the paper and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.LeastDF)}
 	s.Blocks = d.perGroup("Variation", d.windowFigure)
-	if len(s.Blocks) == 0 && d.accepted() > 0 {
-		s.Blocks = []block{text("The trials of this run are %s: at least %d degrees of freedom are needed. A longer --duration, or more --blocks, show it.", stat.TooShort, stat.LeastDF)}
-	}
 	return s
 }
 
-// windowStep is the shortest window in ms: twice the distance of the samples.
+// windowStep is the shortest window in ms: twice the sampling interval.
 const windowStep = 100
 
 func (d *digest) windowFigure(g *group) *figure.Figure {
@@ -90,7 +87,7 @@ func (d *digest) windowFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// longer is the x values of the longer of two curves, for ticks.
+// longer returns the ticks, or the x values of points if those are more.
 func longer(ticks []float64, points []figure.XY) []float64 {
 	if len(points) <= len(ticks) {
 		return ticks

@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-// TestEveryTrialIsTold: each trial of the run stands in the table of exactly one figure, for those
-// who cannot point at it.
-func TestEveryTrialIsTold(t *testing.T) {
+// TestEveryTrialIsInATable checks that each trial is in the data of exactly one figure, for readers
+// who cannot point at its mark.
+func TestEveryTrialIsInATable(t *testing.T) {
 	d := digestOf(full())
-	told := map[string]int{}
+	rows := map[string]int{}
 	for _, g := range d.groups {
 		for _, row := range d.pointsFigure(g).Data.Rows {
 			if len(row) != len(d.trialHead()) {
-				t.Fatalf("%d cells under %d headings", len(row), len(d.trialHead()))
+				t.Fatalf("got %d cells, want %d", len(row), len(d.trialHead()))
 			}
-			told[row[0]]++
+			rows[row[0]]++
 		}
 	}
 	for i := range d.Trials {
-		if row := trialRow(&d.Trials[i]); told[row[0]] != 1 || slices.Contains(row, "NaN") {
-			t.Errorf("trial %s is told %d times", row[0], told[row[0]])
+		if row := trialRow(&d.Trials[i]); rows[row[0]] != 1 || slices.Contains(row, "NaN") {
+			t.Errorf("trial %s: got %d rows, want 1", row[0], rows[row[0]])
 		}
 	}
 }

@@ -21,14 +21,15 @@ var published = []publishedRow{
 	{64, publishedPair{2.53, 0.180}, publishedPair{36.08, 0.243}},
 }
 
-// The subjects beside whose figures the published ones stand: the same paradigm in the same
-// language, the programs as published first.
+// Subjects with the concurrency models and languages of the published figures, in order of
+// preference: the published programs first.
 var (
 	publishedC  = []string{"published-c", "c-fork", "chat-chatd"}
 	publishedGo = []string{"published-go", "go-goroutine", "chat-weir-goroutine"}
 )
 
-// publishedFor is the published figures that belong beside a subject's, at a number of connections.
+// publishedFor returns the published figures that correspond to a subject at a number of
+// connections.
 func (d *digest) publishedFor(subject string, connections int) (publishedPair, bool) {
 	for _, row := range published {
 		switch {
@@ -42,7 +43,7 @@ func (d *digest) publishedFor(subject string, connections int) (publishedPair, b
 	return publishedPair{}, false
 }
 
-// firstOf is the first of names that took part in the run; "" when none did.
+// firstOf returns the first of names that took part in the run, or "".
 func (d *digest) firstOf(names []string) string {
 	for _, n := range names {
 		for _, g := range d.groups {
@@ -54,7 +55,7 @@ func (d *digest) firstOf(names []string) string {
 	return ""
 }
 
-// asPublished says whether the run is about the published programs.
+// asPublished reports whether the run has the published programs.
 func (d *digest) asPublished() bool {
 	return d.firstOf(publishedC) == publishedC[0] && d.firstOf(publishedGo) == publishedGo[0]
 }

@@ -10,39 +10,31 @@ import (
 	"weir/lab/result"
 )
 
-// questionsSection answers the three research questions of the paper from the data of the run.
+// questionsSection answers the paper's three research questions. It has only the questions that the
+// run can answer.
 func (d *digest) questionsSection() section {
 	s := section{ID: "questions", Title: "The paper's three questions",
-		How: "Each answer is made from the verdicts and checks of this run; \"undecided\" means that this run cannot tell, not that there is no difference."}
-	if len(d.Trials) == 0 && len(d.Portability) == 0 && len(d.Probes) == 0 {
-		return s
-	}
-	s.Blocks = append(s.Blocks, block{Head: "1. CPU: what do processes in C cost against goroutines?"})
-	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCPU, "cost", "CPU per message")...)
+		How: "Each answer summarizes verdicts and checks of this run. \"Undecided\" means that neither a difference nor equivalence was shown."}
+	s.Blocks = append(s.Blocks, block{Head: "1. CPU: how do processes in C compare with goroutines?"})
+	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCPU, "used", "CPU per message")...)
 	s.Blocks = append(s.Blocks, block{Head: "2. Stability: how steady is that CPU under a constant load?"})
 	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCV, "varied", "variation of CPU")...)
 	for _, f := range d.fields() {
 		s.Blocks = append(s.Blocks, text("Near capacity, with %s: %s", d.fieldName(f), d.flatSentence(f)))
-	}
-	if len(d.Probes) == 0 {
-		s.Blocks = append(s.Blocks, text("How steady it is near capacity was not measured in this run: --saturation does."))
 	}
 	s.Blocks = append(s.Blocks, block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
 	s.Blocks = append(s.Blocks, d.portability()...)
 	return s
 }
 
-// pairAnswer compares the published pair of paradigms in a metric: counts of verdicts, and each of
-// them.
+// pairAnswer compares the published concurrency models in a metric: the number of each verdict, and
+// a table. It is empty if the run has no such comparison.
 func (d *digest) pairAnswer(metric, verb, noun string) []block {
-	if len(d.Trials) == 0 {
-		return []block{text("Not answered by this run, which has no trials at a constant load.")}
-	}
 	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
 	if c == "" || goLang == "" {
-		return []block{text("Not answered by this run: it takes both a process per connection in C (c-fork) and a goroutine per connection (go-goroutine).")}
+		return nil
 	}
-	t := &table{Caption: upper(noun) + ", " + goLang + " over " + c, Align: "llrrr", Head: []string{"Where", "Verdict", "Ratio", "95 % interval", "Pairs"}}
+	t := &table{Caption: upper(noun) + ", " + goLang + " over " + c, Align: "llrrr", Head: []string{"Cell", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	said := map[string]int{}
 	for _, g := range d.groups {
 		if v, ok := d.versus(metric, g, goLang, c); ok {
@@ -51,12 +43,13 @@ func (d *digest) pairAnswer(metric, verb, noun string) []block {
 		}
 	}
 	if len(t.Rows) == 0 {
-		return []block{text("Not answered by this run: %s and %s have no accepted trials under the same load.", c, goLang)}
+		return nil
 	}
-	return []block{text("%s. %s", upper(tally(said)), d.correction(metric)), {Table: t}}
+	return []block{text("%s. %s", tally(said), d.correction(metric)), {Table: t}}
 }
 
-// tally counts what was said, most often first: "x cost more than y in 6 of 9 cells, …".
+// tally formats phrases with their numbers, the most frequent first: "x used more than y in 6 of 9
+// cells; undecided in 3 of 9 cells".
 func tally(said map[string]int) string {
 	words := slices.SortedFunc(maps.Keys(said), func(a, b string) int { return cmp.Or(cmp.Compare(said[b], said[a]), cmp.Compare(a, b)) })
 	all := 0
@@ -81,10 +74,11 @@ func pairVerdict(v result.Comparison, verb string) string {
 	return verdictWord(v)
 }
 
-// portability says what was built and tested where, and what was not.
+// portability says on which targets the C subjects were built and tested. It is empty if none was
+// tried.
 func (d *digest) portability() []block {
 	if len(d.Portability) == 0 {
-		return []block{text("Not answered by this run: weir lab portability builds the C subjects with every compiler and for every machine at hand and tests them against the contract.")}
+		return nil
 	}
 	var tested, passed int
 	var untested []string
@@ -99,14 +93,15 @@ func (d *digest) portability() []block {
 			}
 		}
 	}
-	s := fmt.Sprintf("%d of %s of a C subject and a target were built without change and passed the parts of the contract that move bytes and end processes; the others were not tried there.", passed, plural(tested, "tested combination", "tested combinations"))
+	s := fmt.Sprintf("%d of %s of a C subject and a target were built without change and passed the parts of the contract that transfer data and stop processes. The other parts of the contract were not tested there.", passed, plural(tested, "tested combination", "tested combinations"))
 	if slices.Sort(untested); len(untested) > 0 {
 		s += " Not tested, or not for every subject: " + strings.Join(slices.Compact(untested), ", ") + "."
 	}
-	s += " Systems other than this one's kernel (FreeBSD and macOS among them) are not tested here."
+	s += " Other kernels, such as FreeBSD and macOS, are not tested here."
 	return []block{text("%s", s), {Table: d.portabilityTable()}}
 }
 
+// notTested reports whether a target was not tried.
 func notTested(p result.Portability) bool {
 	return !p.Built && !p.Passed && strings.HasPrefix(p.Note, "not tested")
 }
@@ -134,6 +129,7 @@ func (d *digest) portabilityTable() *table {
 	return t
 }
 
+// portable formats the outcome of one subject on one target.
 func portable(p result.Portability) string {
 	said := ""
 	switch {

@@ -10,8 +10,7 @@ import (
 	"weir/lab/result"
 )
 
-// field is what a run with shares of capacity found under one load with one number of connections
-// and one arrival pattern.
+// field holds the capacities for one load, number of connections and arrival pattern.
 type field struct {
 	load        string
 	connections int
@@ -19,22 +18,22 @@ type field struct {
 	reaches     []*reach // highest capacity first
 }
 
-// reach is how far a subject gets in a field, and how it behaves on the way.
+// reach holds a subject's capacity and the measurements at shares of it.
 type reach struct {
 	subject       string
-	index         int // of the subject, for its colour
-	kept, gaveOut result.Probe
-	shares        []*share // ascending
+	index         int          // of the subject, for its colour
+	kept, gaveOut result.Probe // highest rate kept up with, lowest not kept up with
+	shares        []*share     // ascending
 }
 
-// share is the measurements at one share of a subject's capacity.
+// share holds the measurements at one share of a subject's capacity.
 type share struct {
 	percent  float64
 	accepted []result.Saturation
-	refused  []result.Saturation
+	rejected []result.Saturation
 }
 
-// fields arranges probes and measurements, fields in the order in which they were searched.
+// fields groups the probes and measurements, in the order of the search.
 func (d *digest) fields() []*field {
 	var out []*field
 	reachOf := func(subject, load string, connections int, pattern string) *reach {
@@ -66,6 +65,7 @@ func (d *digest) fields() []*field {
 	return out
 }
 
+// add adds a measurement to its share. The CPU of a subject elsewhere is unknown.
 func (r *reach) add(m result.Saturation, elsewhere bool) {
 	if elsewhere {
 		m.CPUCV, m.CPUPercentMean = math.NaN(), math.NaN()
@@ -77,11 +77,11 @@ func (r *reach) add(m result.Saturation, elsewhere bool) {
 	if m.Accepted {
 		r.shares[i].accepted = append(r.shares[i].accepted, m)
 	} else {
-		r.shares[i].refused = append(r.shares[i].refused, m)
+		r.shares[i].rejected = append(r.shares[i].rejected, m)
 	}
 }
 
-// capacity is where a subject's capacity lies: "84,000 to 88,000", "at least 120,000".
+// capacity formats the range of a subject's capacity: "84,000 to 88,000", "at least 120,000".
 func (r *reach) capacity() string {
 	switch {
 	case r.kept.Rate == 0 && (r.gaveOut.Rate == 0 || r.gaveOut.GeneratorBound):
@@ -94,7 +94,7 @@ func (r *reach) capacity() string {
 	return rough(r.kept.Rate) + " to " + rough(r.gaveOut.Rate)
 }
 
-// rough writes a rate with three significant digits.
+// rough formats a rate rounded to three significant digits.
 func rough(rate float64) string {
 	if !(rate >= 1000 && rate < 1e15) {
 		return sig(rate)
@@ -103,8 +103,8 @@ func rough(rate float64) string {
 	return sig(math.Round(rate/unit) * unit)
 }
 
-// spot is the median of a share's repetitions with the range of all of them. Mean is NaN when there
-// is none.
+// spot returns the median of a share's repetitions as the mean, with the range of all as the
+// interval. It is NaN without any.
 func (s *share) spot(of func(result.Saturation) float64) estimate {
 	var v []float64
 	for _, m := range s.accepted {
@@ -118,24 +118,27 @@ func (s *share) spot(of func(result.Saturation) float64) estimate {
 	return estimate{mean: middle(v), low: slices.Min(v), high: slices.Max(v), n: len(v)}
 }
 
-// What a share is judged by.
+// variation is the coefficient of variation of a measurement's CPU.
 func variation(m result.Saturation) float64 {
 	if m.CPUCV == 0 {
 		return math.NaN() // too few windows
 	}
 	return m.CPUCV
 }
+
+// tailMS is the 99th percentile of a measurement's latency in ms.
 func tailMS(m result.Saturation) float64 { return m.LatencyUS.P99 / 1000 }
 
-// growth is how a figure changes from a subject's lowest share to its highest.
+// growth is the change of a figure from a subject's lowest share to its highest.
 type growth int
 
 const (
-	unknown growth = iota // under three repetitions at either end
-	flat                  // not shown to grow
-	grew                  // each repetition at the highest share is above each at the lowest
+	unknown growth = iota // fewer than three repetitions at either end
+	flat                  // the ranges at both ends overlap, or the figure fell
+	grew                  // every repetition at the highest share is above every one at the lowest
 )
 
+// growth compares a figure at the lowest and the highest share.
 func (r *reach) growth(of func(result.Saturation) float64) (g growth, from, to estimate) {
 	if len(r.shares) < 2 {
 		return unknown, from, to
@@ -150,43 +153,44 @@ func (r *reach) growth(of func(result.Saturation) float64) (g growth, from, to e
 	return flat, from, to
 }
 
-// saturationAnswer is the two sentences of a run with shares of capacity. They tell of the field
-// with the most connections.
+// saturationAnswer is the answer of a run with shares of capacity, for the field with the most
+// connections.
 func (d *digest) saturationAnswer() []string {
 	all := d.fields()
 	f := slices.MaxFunc(all, func(a, b *field) int { return cmp.Compare(a.connections, b.connections) })
 	out := []string{d.capacitySentence(f), d.flatSentence(f)}
 	if n := len(all) - 1; n > 0 {
-		out[1] += fmt.Sprintf(" The section Near saturation tells of %s beside this.", plural(n, "cell", "cells"))
+		out[1] += fmt.Sprintf(" The section Near saturation has %s.", plural(n, "more cell", "more cells"))
 	}
 	return out
 }
 
-// answerHow says how to read the answer.
+// answerHow explains the answer's figures and words.
 func (d *digest) answerHow() string {
 	if len(d.Trials) == 0 && len(d.Probes) > 0 {
-		return "Capacities are ranges; brackets hold the medians at the lowest and the highest share. A figure \"grew\" only where every repetition at the highest share is above every one at the lowest."
+		return "Capacities are ranges. Brackets contain the medians at the lowest and the highest share. A figure \"grew\" only if every repetition at the highest share is above every one at the lowest."
 	}
-	return "Means over accepted trials; numbers in brackets are 95 % intervals. Two subjects \"differ\" only where a comparison, corrected for how many were made, says so."
+	return "Figures are means over accepted trials; brackets contain 95 % confidence intervals. \"Significantly different\" includes a correction for the number of comparisons."
 }
 
+// capacitySentence states the capacity of each subject in a field.
 func (d *digest) capacitySentence(f *field) string {
 	var said []string
 	for _, r := range f.reaches {
 		s := r.subject + " " + r.capacity()
 		switch {
 		case r.gaveOut.GeneratorBound:
-			s += " (there the load generator gave out)"
+			s += " (limit of the load generator)"
 		case r.gaveOut.Rate == 0:
-			s += " (nothing gave out as far as it was tried)"
+			s += " (highest rate tried)"
 		}
 		said = append(said, s)
 	}
-	return fmt.Sprintf("With %s, on %s, the capacity in messages/s that are echoed in time was: %s.",
+	return fmt.Sprintf("With %s, on %s, the capacity in messages/s echoed in time was: %s.",
 		d.fieldName(f), plural(len(d.Plan.ServerCPUs), "core", "cores"), list(said))
 }
 
-// fieldName is "64 connections, Poisson".
+// fieldName identifies a field for readers: "64 connections, Poisson".
 func (d *digest) fieldName(f *field) string {
 	s := conns(f.connections) + ", " + patternName(f.pattern)
 	if len(d.Plan.Loads) > 1 {
@@ -195,7 +199,7 @@ func (d *digest) fieldName(f *field) string {
 	return s
 }
 
-// flatSentence says whose variation and tail stay flat towards capacity, and whose grow.
+// flatSentence says for which subjects variation and tail latency grow towards the capacity.
 func (d *digest) flatSentence(f *field) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range f.reaches {
@@ -204,13 +208,13 @@ func (d *digest) flatSentence(f *field) string {
 		}
 	}
 	if !(low < high) {
-		return "How steady they are near it was not measured at two shares of it, so nothing can be said of that."
+		return "Their steadiness near it is not known: that takes measurements at two shares of it."
 	}
 	return fmt.Sprintf("From %s to %s %% of it, the variation of CPU (σ/µ) %s; the 99th percentile of the echoes %s.",
 		short(low), short(high), f.growthPhrase(variation, ""), f.growthPhrase(tailMS, " ms"))
 }
 
-// growthPhrase is "stayed flat, or was not shown to grow, for a; grew for b (0.020 to 0.051)".
+// growthPhrase is "did not measurably grow for a and grew for b (0.020 to 0.051)".
 func (f *field) growthPhrase(of func(result.Saturation) float64, unit string) string {
 	by := map[growth][]string{}
 	for _, r := range f.reaches {
@@ -225,7 +229,7 @@ func (f *field) growthPhrase(of func(result.Saturation) float64, unit string) st
 	for _, p := range []struct {
 		g    growth
 		text string
-	}{{flat, "was not shown to grow for "}, {grew, "grew for "}, {unknown, "was measured too seldom for "}} {
+	}{{flat, "did not measurably grow for "}, {grew, "grew for "}, {unknown, "has too few measurements for "}} {
 		if len(by[p.g]) > 0 {
 			parts = append(parts, p.text+list(by[p.g]))
 		}
@@ -233,8 +237,8 @@ func (f *field) growthPhrase(of func(result.Saturation) float64, unit string) st
 	return strings.Join(parts, " and ")
 }
 
-// refusedShares counts the measurements that do not count.
-func (d *digest) refusedShares() (n int) {
+// rejectedShares counts the rejected measurements at shares of the capacity.
+func (d *digest) rejectedShares() (n int) {
 	for _, m := range d.Saturation {
 		if !m.Accepted {
 			n++
@@ -243,8 +247,8 @@ func (d *digest) refusedShares() (n int) {
 	return n
 }
 
-// capacityCaveats says whose shares are of what the generator could offer, whose search was
-// disturbed, and how many measurements were refused.
+// capacityCaveats lists the subjects that the generator limited, those whose search was disturbed,
+// and the number of rejected measurements.
 func (d *digest) capacityCaveats() []string {
 	var out []string
 	for _, f := range d.fields() {
@@ -258,14 +262,14 @@ func (d *digest) capacityCaveats() []string {
 			}
 		}
 		if len(names) > 0 {
-			out = append(out, fmt.Sprintf("%s: the load generator gave out before %s did. The capacity is at least what stands here, and the shares are of what the generator could offer.", upper(d.fieldName(f)), list(names)))
+			out = append(out, fmt.Sprintf("%s: the load generator reached its limit before %s did. The capacity is at least the stated one, and the shares are of the generator's limit.", upper(d.fieldName(f)), list(names)))
 		}
 		if len(disturbed) > 0 {
-			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed at every try for %s. It may be higher than what stands here.", upper(d.fieldName(f)), list(disturbed)))
+			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed in every attempt for %s. It may be higher than stated.", upper(d.fieldName(f)), list(disturbed)))
 		}
 	}
-	if n := d.refusedShares(); n > 0 {
-		out = append(out, fmt.Sprintf("%d of %s at shares of capacity do not count, because they were refused; the reasons stand under Near saturation.", n, plural(len(d.Saturation), "measurement", "measurements")))
+	if n := d.rejectedShares(); n > 0 {
+		out = append(out, fmt.Sprintf("Of %s at shares of the capacity, %s rejected; the section Near saturation has the reasons.", plural(len(d.Saturation), "measurement", "measurements"), plural(n, "was", "were")))
 	}
 	return out
 }

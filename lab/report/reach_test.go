@@ -8,7 +8,7 @@ import (
 	"weir/lab/result"
 )
 
-// TestASaturationRunHasAnAnswer: in the page, in Markdown and on the terminal alike.
+// TestASaturationRunHasAnAnswer checks the page, the Markdown and the terminal.
 func TestASaturationRunHasAnAnswer(t *testing.T) {
 	r := saturated()
 	doc := documentOf(r)
@@ -21,31 +21,33 @@ func TestASaturationRunHasAnAnswer(t *testing.T) {
 	for form, text := range map[string]string{"page": string(page), "Markdown": string(doc.markdown()), "terminal": screen.String()} {
 		text = strings.Join(strings.Fields(text), " ") // lines are broken
 		for _, want := range []string{
-			"c-epoll at least 90,000 (there the load generator gave out)", "c-fork 61,000 to 63,400", "go-goroutine 60,000 to 62,400",
-			"was not shown to grow for c-epoll and c-fork", "grew for go-goroutine", "gave out before c-epoll did",
+			"c-epoll at least 90,000 (limit of the load generator)", "c-fork 61,000 to 63,400", "go-goroutine 60,000 to 62,400",
+			"did not measurably grow for c-epoll and c-fork", "grew for go-goroutine", "reached its limit before c-epoll did",
 		} {
 			if !strings.Contains(text, want) {
-				t.Errorf("the %s does not say %q", form, want)
+				t.Errorf("%s: got no %q", form, want)
 			}
 		}
 		if strings.Contains(text, "No trial was run") {
-			t.Errorf("the %s says that no trial was run", form)
+			t.Errorf("%s: got \"No trial was run\"", form)
 		}
 	}
 }
 
-// TestARefusedMeasurementCountsForNothing: the synthetic ones vary nine times their mean.
-func TestARefusedMeasurementCountsForNothing(t *testing.T) {
+// TestRejectedMeasurementsAreNotUsed checks this with rejected measurements that vary by nine times
+// their mean.
+func TestRejectedMeasurementsAreNotUsed(t *testing.T) {
 	for _, r := range digestOf(saturated()).fields()[0].reaches {
 		top := r.shares[len(r.shares)-1]
-		if e := top.spot(variation); e.n != 4 || len(top.refused) != 1 || e.high >= 9 {
-			t.Errorf("%s: %+v over %d refused", r.subject, e, len(top.refused))
+		if e := top.spot(variation); e.n != 4 || len(top.rejected) != 1 || e.high >= 9 {
+			t.Errorf("%s: got %+v and %d rejected, want 4 measurements and 1 rejected", r.subject, e, len(top.rejected))
 		}
 	}
 }
 
-// TestGrowthIsClaimedOnlyWhereRangesAreApart, and never from fewer than three repetitions.
-func TestGrowthIsClaimedOnlyWhereRangesAreApart(t *testing.T) {
+// TestGrowthNeedsSeparateRanges checks that growth is reported only if the ranges do not overlap
+// and have three repetitions.
+func TestGrowthNeedsSeparateRanges(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		low, high []float64
@@ -64,13 +66,12 @@ func TestGrowthIsClaimedOnlyWhereRangesAreApart(t *testing.T) {
 			}
 		}
 		if got, _, _ := r.growth(variation); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// TestACapacityIsSaidAsFarAsItIsKnown.
-func TestACapacityIsSaidAsFarAsItIsKnown(t *testing.T) {
+func TestFormatOfACapacity(t *testing.T) {
 	for _, c := range []struct {
 		kept, gaveOut  float64
 		generatorBound bool
@@ -85,13 +86,13 @@ func TestACapacityIsSaidAsFarAsItIsKnown(t *testing.T) {
 	} {
 		r := &reach{kept: result.Probe{Rate: c.kept}, gaveOut: result.Probe{Rate: c.gaveOut, GeneratorBound: c.generatorBound}}
 		if got := r.capacity(); got != c.want {
-			t.Errorf("%+v: %q", c, got)
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
 		}
 	}
 }
 
-// TestFieldsStandApart: a curve never joins two numbers of connections or two patterns.
-func TestFieldsStandApart(t *testing.T) {
+// TestFieldsAreSeparate checks that no curve joins two numbers of connections or two patterns.
+func TestFieldsAreSeparate(t *testing.T) {
 	r := saturated()
 	for _, m := range r.Saturation[:5] {
 		m.Connections = 8
@@ -99,11 +100,11 @@ func TestFieldsStandApart(t *testing.T) {
 	}
 	fields := digestOf(r).fields()
 	if len(fields) != 2 || len(fields[0].reaches) != 3 || len(fields[1].reaches) != 1 {
-		t.Fatalf("%d fields", len(fields))
+		t.Fatalf("got %d fields, want 2 with 3 subjects and 1", len(fields))
 	}
 	for _, figure := range digestOf(r).saturationFigures(fields[1]) {
 		if !strings.Contains(figure.Name, "-8-") {
-			t.Errorf("a figure is named %s", figure.Name)
+			t.Errorf("got the figure name %s, want one with the 8 connections", figure.Name)
 		}
 	}
 }

@@ -1,19 +1,20 @@
-// Package report shows the results of a run: as a page, as Markdown, as the paper's table, as
-// figures, as comma-separated values, and as a summary on a terminal.
+// Package report writes the results of a run as an HTML page, as Markdown, as the paper's table, as
+// figures, as comma-separated values, and as a summary for a terminal.
 //
-// A run is first digested (digest.go: trials by cell, means, intervals), then written once as a
-// document of sections (document.go), which HTML and Markdown both render, so that they cannot
-// disagree. Figures are described once by report/figure and drawn as SVG and as PDF. Nothing here
-// measures or decides: verdicts come from lab/compare through the results, and a sentence claims an
-// order only where a verdict does.
+// A digest (digest.go) groups the trials by cell and computes means and confidence intervals. From
+// it a document of sections is made once (document.go), and rendered as HTML and as Markdown. A
+// figure is described once (report/figure) and drawn as SVG and as PDF. Verdicts come from
+// lab/compare through the results. A sentence claims an order only if a comparison found a
+// significant difference.
 //
-// Names of subjects, reasons and commands come from users: everything is escaped for where it goes.
+// Names of subjects, reasons and commands come from users, so every output escapes them.
 //
 // # Limitations
 //
-// The intervals of cell means are Student's t over blocks and not corrected for their number; only
-// verdicts are. Figures that can show one load show the first with the most connections and fold
-// the others. Old figures of another plan in the same directory are left alone.
+// The confidence intervals of cell means are Student's t over blocks, without a correction for
+// their number; only verdicts have one. Sentences and open figures cover the first load with the
+// most connections; the others are folded. Figures of an earlier plan in the same directory are not
+// removed.
 package report
 
 import (
@@ -34,9 +35,9 @@ const (
 	figuresDir   = "figures"
 )
 
-// Write writes the report of r into dir, which it makes if need be: report.html, report.md,
-// table.tex, trials.csv, and figures as SVG and PDF. Any results give a report, even none; an error
-// means that the files could not be written.
+// Write writes the report of r into dir, which it creates if necessary: report.html, report.md,
+// table.tex, trials.csv, and figures as SVG and PDF. Even empty results have a report. The error
+// says which file could not be written.
 func Write(dir string, r *result.Results) error {
 	if err := os.MkdirAll(filepath.Join(dir, figuresDir), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
@@ -60,7 +61,7 @@ func Write(dir string, r *result.Results) error {
 	return nil
 }
 
-// writeFigure writes f beside its other form: path.svg and path.pdf.
+// writeFigure writes f as path.svg and path.pdf.
 func writeFigure(path string, f *figure.Figure) error {
 	pdf, err := f.PDF()
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write the golden files anew")
-	keep   = flag.String("keep", "", "directory to leave the reports of the synthetic runs in, to be looked at")
+	update = flag.Bool("update", false, "write the golden files")
+	keep   = flag.String("keep", "", "directory for the reports of the synthetic runs, for inspection")
 )
 
-// runs is the synthetic runs that the tests of this package show.
+// runs are the synthetic runs of the tests.
 var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished, "saturation": saturated, "web": webRun, "pipes": pipesRun,
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
 
-// TestGolden: the texts of a report are what they were, unless someone meant to change them.
+// TestGolden compares the texts of reports with the golden files.
 func TestGolden(t *testing.T) {
 	for name, run := range runs {
 		r := run()
@@ -46,11 +46,11 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from the golden file; if it should, run go test -update\n%s", name, got)
+		t.Errorf("%s differs from the golden file; if that is intended, run go test -update\n%s", name, got)
 	}
 }
 
-// TestWriteWritesEverything: every file of a report is there and holds something.
+// TestWriteWritesEverything checks that every file of a report is written and not empty.
 func TestWriteWritesEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	if err := Write(dir, full()); err != nil {
@@ -71,13 +71,13 @@ func TestWriteWritesEverything(t *testing.T) {
 	}
 }
 
-// TestWriteSaysWhatItCannotWrite: a directory that is a file gives one clear error.
-func TestWriteSaysWhatItCannotWrite(t *testing.T) {
+// TestWriteReportsAnError checks the error for a directory that is a file.
+func TestWriteReportsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(file, full()); err == nil {
-		t.Error("wrote a report into a file")
+		t.Error("got no error for a report into a file")
 	}
 }

@@ -11,26 +11,24 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on HTTP loads have of their own: their loads differ in rate and in what the server
-// is told to do, and not in how messages arrive.
-
-// requestSections is the sections of such a report.
+// requestSections returns the sections of a report on HTTP servers. Their loads differ in the rate
+// and in the server's work, not in the arrival pattern.
 func (d *digest) requestSections() []section {
 	return []section{
-		d.sweepSection(), d.closedSection(), d.filtersSection(), d.gzipSection(), d.costSection(), d.timeSection(), d.rulersSection(),
-		d.floorSection(), d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
-		d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
+		d.sweepSection(), d.closedSection(), d.filtersSection(), d.gzipSection(), d.costSection(), d.ratiosSection(), d.controlSection(), d.rejectionsSection(),
+		d.floorSection(), d.memorySection(), d.timeSection(), d.trialsSection(), d.accountingSection(), d.windowsSection(),
+		d.subjectsSection(), d.offeredSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
 	}
 }
 
 // costSection ranks the subjects under every load.
 func (d *digest) costSection() section {
 	return section{ID: "cost", Title: "CPU per request",
-		How:    "Of the server's whole process tree, cheapest first. Generator and Machine are the CPU of the load generator and of the whole machine per request, in the same trials. " + d.correction(result.MetricCPU),
+		How:    "CPU of the server's whole process tree, lowest first. Generator and Machine are the CPU of the load generator and of the whole machine per request, in the same trials. " + d.correction(result.MetricCPU),
 		Blocks: d.perGroupTable(d.rankTable)}
 }
 
-// loadOf is a load of the plan; only its name where the plan has none such.
+// loadOf returns a load of the plan; only its name if the plan has none of that name.
 func (d *digest) loadOf(name string) result.Load {
 	for _, l := range d.Plan.Loads {
 		if l.Name == name {
@@ -40,7 +38,7 @@ func (d *digest) loadOf(name string) result.Load {
 	return result.Load{Name: name}
 }
 
-// attempted is the requests a second that a group was offered, NaN in a closed loop.
+// attempted returns the requests per second that a group was offered; NaN in a closed loop.
 func (d *digest) attempted(g *group) float64 {
 	if g.pattern == result.Closed {
 		return math.NaN()
@@ -48,7 +46,8 @@ func (d *digest) attempted(g *group) float64 {
 	return d.loadOf(g.load).Rate * float64(g.connections)
 }
 
-// without finds the group that differs from g by one setting of its load alone.
+// without returns the group that differs from g only in one setting of its load, which unset
+// clears; nil if there is none.
 func (d *digest) without(g *group, unset func(*result.Requests)) *group {
 	want := d.loadOf(g.load)
 	unset(&want.Requests)
@@ -62,7 +61,7 @@ func (d *digest) without(g *group, unset func(*result.Requests)) *group {
 	return nil
 }
 
-// requestsOf is what became of a trial's requests; nothing where it had none.
+// requestsOf returns the outcomes of a trial's requests, or zeros if it has none.
 func requestsOf(t *result.Trial) result.HTTP {
 	if t.HTTP == nil {
 		return result.HTTP{}
@@ -70,10 +69,10 @@ func requestsOf(t *result.Trial) result.HTTP {
 	return *t.HTTP
 }
 
-// rate is the requests a second that were answered whole and right.
+// rate returns the completely and correctly answered requests per second.
 func (c *cell) rate() estimate { return estimateOf(c.trials, (*result.Trial).Rate) }
 
-// ms is a percentile of the time to the answer in milliseconds, the median of the trials.
+// ms returns the median over the trials of a percentile of the latency, in milliseconds.
 func (c *cell) ms(of func(result.Percentiles) float64) float64 {
 	if len(c.trials) == 0 {
 		return math.NaN()
@@ -84,8 +83,8 @@ func (c *cell) ms(of func(result.Percentiles) float64) float64 {
 func p50(p result.Percentiles) float64 { return p.P50 }
 func p99(p result.Percentiles) float64 { return p.P99 }
 
-// answered is the answers in the windows of a subject's trials as a share of the requests that were
-// due in them, NaN where none was counted.
+// answered returns the share of the due requests that were answered in the windows of a subject's
+// trials; NaN if none was due.
 func (c *cell) answered() float64 {
 	got, of := 0.0, 0.0
 	for _, t := range c.trials {
@@ -96,8 +95,8 @@ func (c *cell) answered() float64 {
 	return min(1, got/of)
 }
 
-// errorKinds is how often each kind of error was seen in all accepted trials, their warm-ups
-// included, "timeout 12, reset 3"; empty without any.
+// errorKinds formats the errors of all accepted trials by kind, including the warm-ups: "timeout
+// 12, reset 3".
 func (c *cell) errorKinds() string {
 	kinds := map[string]int64{}
 	for _, t := range c.trials {
@@ -112,7 +111,7 @@ func (c *cell) errorKinds() string {
 	return strings.Join(words, ", ")
 }
 
-// wrong is the share of its requests that failed.
+// wrong returns the share of failed requests.
 func (c *cell) wrong() float64 {
 	failed, of := 0.0, 0.0
 	for _, t := range c.trials {
@@ -122,8 +121,8 @@ func (c *cell) wrong() float64 {
 	return failed / of
 }
 
-// telling is the group that figures show when they can show only one: the highest rate that every
-// subject answered, else the first.
+// telling returns the group that figures and sentences use if they cover only one load: the highest
+// rate that every subject answered, or the first group.
 func (d *digest) telling() []*group {
 	if len(d.groups) == 0 {
 		return nil
@@ -137,7 +136,7 @@ func (d *digest) telling() []*group {
 	return []*group{g}
 }
 
-// describeRequests is a load in words: "40 requests/s per connection for /4k.html".
+// describeRequests describes a load: "40 requests/s per connection for /4k.html".
 func describeRequests(l result.Load) string {
 	s := fmt.Sprintf("%s requests/s per connection for %s", short(l.Rate), l.Requests.Path)
 	if l.Rate == 0 {
@@ -153,7 +152,7 @@ func describeRequests(l result.Load) string {
 		s += fmt.Sprintf(", one in %d sleeps %s ms", l.Requests.SleepEvery, count(l.Requests.SleepMS))
 	}
 	if l.Requests.Filters > 0 {
-		s += ", " + plural(l.Requests.Filters, "component passes everything through", "components pass everything through")
+		s += ", " + plural(l.Requests.Filters, "pass-through component", "pass-through components")
 	}
 	if l.Requests.Gzip {
 		s += ", compressed"

@@ -7,8 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// requestPairs is the subjects whose relation is the point of the HTTP experiments: the first one's
-// cost is told as a multiple of the second's.
+// requestPairs are the pairs of subjects that the HTTP experiments compare: the CPU of the first is
+// given as a multiple of the second's.
 var requestPairs = [][2]string{
 	{"http-weir-chain", "http-fileserver"},
 	{"http-weir-network", "http-weir-chain"},
@@ -17,8 +17,8 @@ var requestPairs = [][2]string{
 	{"http-go-raw", "http-go"},
 }
 
-// requestsAnswer is the answer of a run of HTTP loads, each part a sentence: who costs least, what
-// composing costs, who kept up with which rate, and which loads could not tell servers apart.
+// requestsAnswer is the answer of a run of HTTP loads: the server with the least CPU, the cost of
+// composition, the rates that the servers kept up with, and the loads that cannot rank servers.
 func (d *digest) requestsAnswer() []string {
 	g := d.telling()[0]
 	said := []string{d.leastSentence(g)}
@@ -36,20 +36,21 @@ func (d *digest) requestsAnswer() []string {
 	return said
 }
 
+// leastSentence names the server with the least CPU in a group.
 func (d *digest) leastSentence(g *group) string {
 	l, ok := d.lead(result.MetricCPU, g)
 	if !ok {
 		return fmt.Sprintf("With %s, no CPU was measured.", d.caption(g))
 	}
-	return fmt.Sprintf("With %s, %s cost least CPU (%s µs a request).", d.caption(g), l.names(), sig(l.value.mean))
+	return fmt.Sprintf("With %s, %s.", d.caption(g), l.sentence(fmt.Sprintf("used the least CPU (%s µs per request)", sig(l.value.mean))))
 }
 
-// requestPairs is how the pairs of interest stand in a group, three of them at most.
+// requestPairs compares at most three pairs of interest in a group.
 func (d *digest) requestPairs(g *group) []string {
 	var said []string
 	for _, p := range requestPairs {
 		if v, ok := d.versus(result.MetricCPU, g, p[0], p[1]); ok && len(said) < 3 {
-			said = append(said, d.pairSaid(v, "cost"))
+			said = append(said, d.pairSaid(v, result.MetricCPU))
 		}
 	}
 	return said
@@ -63,9 +64,9 @@ func (d *digest) flooredSentence(g *group) string {
 	if floor := l.Requests.Floor(g.connections); floor > 0 {
 		s += fmt.Sprintf(" (%s in %s s)", count(l.Requests.Count), short(floor.Seconds()))
 	}
-	s += fmt.Sprintf(", whoever serves; all came to %s", fromTo(low, high))
+	s += fmt.Sprintf(" with any server; all reached %s", fromTo(low, high))
 	if isPublished(l, g.connections) {
-		s += " here, and to " + publishedRates
+		s += " here, and " + publishedRates
 	}
 	return s + "."
 }

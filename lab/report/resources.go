@@ -6,11 +6,10 @@ import (
 	"weir/lab/result"
 )
 
-// memorySection is memory, processes, threads and switches, at the most connections and in folds
-// below.
+// memorySection shows memory, processes, threads and context switches.
 func (d *digest) memorySection() section {
 	s := section{ID: "memory", Title: "Memory, processes and threads",
-		How: "Medians over the accepted trials, whole process tree. PSS divides shared pages among their users and is the fair figure for many processes; peak RSS counts them once for each. GC is the Go collector's share of the subject's CPU and its longest pause."}
+		How: "Medians over the accepted trials, for the whole process tree. PSS divides a shared page among the processes that map it, and is the figure to compare; peak RSS counts it once for each. GC is the Go garbage collector's share of the subject's CPU, and its longest pause."}
 	s.Blocks = d.perGroupTable(d.memoryTable)
 	return s
 }
@@ -36,7 +35,8 @@ func (d *digest) memoryTable(g *group) *table {
 	return t
 }
 
-// collector sums up the Go collector's work: "1.2 %, 80 µs".
+// collector formats the Go garbage collector's share of the CPU and its longest pause: "1.2 %, 80
+// µs".
 func collector(trials []*result.Trial) string {
 	var share, pause []float64
 	for _, t := range trials {
@@ -58,7 +58,7 @@ func median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	return middle(v)
 }
 
-// middle is the median of at least one value.
+// middle returns the median of v, which must not be empty.
 func middle(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2

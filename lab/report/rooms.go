@@ -8,29 +8,27 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on chat servers have of their own: their connections are members of a room, and what
-// they are compared by is not one figure.
-
-// roomSections is the sections of such a report.
+// roomSections returns the sections of a report on chat servers, whose connections are members of a
+// room.
 func (d *digest) roomSections() []section {
 	return []section{
-		d.roomsSection(), d.deliverySection(), d.tableSection(), d.loopsSection(), d.connectionsSection(), d.timeSection(), d.rulersSection(),
-		d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
-		d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
+		d.roomsSection(), d.deliverySection(), d.loopsSection(), d.connectionsSection(), d.ratiosSection(), d.controlSection(), d.rejectionsSection(), d.memorySection(),
+		d.tableSection(), d.timeSection(), d.trialsSection(), d.accountingSection(), d.windowsSection(),
+		d.subjectsSection(), d.offeredSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
 	}
 }
 
 // deliverySection ranks the subjects under every load.
 func (d *digest) deliverySection() section {
 	return section{ID: "cost", Title: "CPU per delivery",
-		How: "Of the server's whole process tree, cheapest first; 1,000,000 divided by it is deliveries per CPU second. A delivery is a message that one member is told: in a room of 64 everything that is said makes 63. " +
+		How: "CPU of the server's whole process tree, lowest first; 1,000,000 divided by it is the number of deliveries per second of CPU. A delivery is one member's message sent to one other member: in a room of 64 each message makes 63. " +
 			"Generator and Machine are the CPU of the load generator, which checks every delivery, and of the whole machine. " + d.correction(result.MetricCPU),
 		Blocks: d.perGroupTable(d.rankTable)}
 }
 
-// roomsSection is one row for each server: what it does and what it keeps.
+// roomsSection compares the servers in one table, one row each.
 func (d *digest) roomsSection() section {
-	t := &table{Caption: "Chat servers", Align: "ll", Head: []string{"Subject", "Killed, what was acknowledged is"}}
+	t := &table{Caption: "Chat servers", Align: "ll", Head: []string{"Subject", "Acknowledged messages when killed"}}
 	columns := d.roomColumns()
 	for _, c := range columns {
 		t.Head, t.Align = append(t.Head, c.head), t.Align+"r"
@@ -42,22 +40,22 @@ func (d *digest) roomsSection() section {
 		}
 		t.add(row...)
 	}
-	s := section{ID: "rooms", Title: "What each chat server does, and what it keeps",
-		How: "Medians over the accepted trials. Latency counts from the time at which a message was due to its delivery to each member. In a closed loop everybody says the next when all have heard the last. " +
-			"Memory is the difference that idle connections make, divided by their number. A replay is the time from a newcomer's asking for the history to its last message."}
+	s := section{ID: "rooms", Title: "Speed, memory and durability of each chat server",
+		How: "Medians over the accepted trials. Latency is from the time at which a message was due to its delivery to each member. In a closed loop a member sends its next message when all members have received the last. " +
+			"Memory per idle connection is the difference between runs with and without them. The time of a replay is from a new member's request for the history to its last message."}
 	if len(t.Rows) > 0 && len(columns) > 0 {
 		s.Blocks = []block{{Table: t.trim()}}
 	}
 	return s
 }
 
-// roomColumn is one figure of every server.
+// roomColumn is a figure of every server.
 type roomColumn struct {
 	head string
 	of   func(subject string) string
 }
 
-// roomColumns is the figures that the run's loads give.
+// roomColumns returns the figures that the run's loads provide.
 func (d *digest) roomColumns() (all []roomColumn) {
 	add := func(g *group, head string, of func(*cell) string) {
 		all = append(all, roomColumn{head, func(subject string) string {
@@ -92,7 +90,7 @@ func (d *digest) roomColumns() (all []roomColumn) {
 	return all
 }
 
-// talks says whether a group's load is members who talk, and nothing else but them.
+// talks reports whether a group's load is members that talk, without idle connections and replays.
 func (d *digest) talks(g *group) bool {
 	l := d.loadOf(g.load)
 	return l.Idle == 0 && l.Rooms.Replay == 0 && !l.Requests.Cold
@@ -100,8 +98,8 @@ func (d *digest) talks(g *group) bool {
 
 func members(n int) string { return plural(n, "member", "members") }
 
-// perIdle is the memory of one idle connection in KB, from the group that differs from g by having
-// none.
+// perIdle returns the memory of an idle connection in KB: the difference from the group without
+// idle connections.
 func (d *digest) perIdle(g *group, c *cell, idle int) float64 {
 	want := d.loadOf(g.load)
 	want.Idle = 0
@@ -121,16 +119,16 @@ func (d *digest) perIdle(g *group, c *cell, idle int) float64 {
 	return (median(c.trials, kb) - median(without.trials, kb)) / float64(idle)
 }
 
-// loopsSection is the deliveries a second of closed loops.
+// loopsSection shows the rates of closed loops.
 func (d *digest) loopsSection() section {
-	s := section{ID: "closed", Title: "Deliveries a second in a closed loop",
-		How: "Everybody says the next when all have heard the last, so the rate is set by the server and by whatever makes it wait; of a replay, messages of the history a second, joining included. " + d.correction(result.MetricRate)}
+	s := section{ID: "closed", Title: "Deliveries per second in a closed loop",
+		How: "A member sends its next message when all members have received the last, so the server and its waits set the rate. For a replay it is the messages of the history per second, including the join. " + d.correction(result.MetricRate)}
 	for _, g := range d.loops() {
 		if l := d.loadOf(g.load); l.Idle > 0 {
 			continue
 		}
 		t := &table{Caption: upper(d.caption(g)) + ": deliveries/s, fastest first", Align: "lrrrlrr",
-			Head: []string{"Subject", "Deliveries/s", "95 % interval of the mean", "Of the fastest (interval of the verdict)", "Verdict on that", "p50, ms", "p99, ms"}}
+			Head: []string{"Subject", "Deliveries/s", "95 % interval of the mean", "Ratio to the fastest (corrected interval)", "Verdict on the ratio", "p50, ms", "p99, ms"}}
 		cells := g.byRate()
 		for i, c := range cells {
 			of, verdict := "1", "highest mean"
@@ -143,7 +141,7 @@ func (d *digest) loopsSection() section {
 			s.Blocks = append(s.Blocks, block{Table: t})
 		}
 		if bound := g.generatorBound(d); len(bound) > 0 {
-			s.Blocks = append(s.Blocks, text("The load generator was at its limit with %s, and the server was not: what they deliver is at least that.", list(bound)))
+			s.Blocks = append(s.Blocks, text("The load generator reached its limit with %s, and the server did not: its rate is at least the stated one.", list(bound)))
 		}
 	}
 	return s
@@ -154,7 +152,7 @@ func describeRooms(l result.Load) string {
 	s := fmt.Sprintf("%s messages/s of %s bytes per member", short(l.Rate), count(l.Size))
 	switch {
 	case l.Rooms.Replay > 0:
-		s = fmt.Sprintf("a history of %s messages of %s bytes, read by one newcomer after the other", count(l.Rooms.Replay), count(l.Size))
+		s = fmt.Sprintf("a history of %s messages of %s bytes, read by one new member after the other", count(l.Rooms.Replay), count(l.Size))
 	case l.Rate == 0:
 		s = fmt.Sprintf("a closed loop of messages of %s bytes", count(l.Size))
 	}

@@ -7,7 +7,7 @@ import (
 	"weir/lab/result"
 )
 
-// chatRun is a run of two chat servers under every kind of load.
+// chatRun returns a run of two chat servers under every kind of load.
 func chatRun() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "chat", Plan: result.Plan{Workload: "chat", Connections: []int{64}, Blocks: 1, WindowMS: 500, Patterns: []string{"staggered", result.Closed}}}
 	quiet := result.Load{Name: "quiet", Rate: 5, Size: 80, Requests: result.Requests{Cold: true}}
@@ -32,45 +32,45 @@ func chatRun() *result.Results {
 	return r
 }
 
-func TestChatServersStandInOneTableWithWhatTheyKeep(t *testing.T) {
+func TestChatServersAreComparedInOneTable(t *testing.T) {
 	d := digestOf(chatRun())
 	s := d.roomsSection()
 	if len(s.Blocks) != 1 {
-		t.Fatalf("%d blocks, want the table", len(s.Blocks))
+		t.Fatalf("got %d blocks, want the table", len(s.Blocks))
 	}
 	table := s.Blocks[0].Table
 	head := strings.Join(table.Head, " | ")
 	for _, want := range []string{"64 members, 500 messages/s: CPU", "Closed loop, 10 members, thousand/s", "Closed loop, 256 members", "Replay of 10,000, thousand/s", "KB per idle connection"} {
 		if !strings.Contains(head, want) {
-			t.Errorf("no column %q in %s", want, head)
+			t.Errorf("got the columns %s, want %q", head, want)
 		}
 	}
 	for i, want := range []string{"chat-a|kept|12|0.4|0.8|200|300|200|4", "chat-b|lost|12|0.4|0.8|200|300|200|8"} {
 		got := strings.Join(table.Rows[i], "|")
 		if fields := strings.Split(want, "|"); len(fields) != len(table.Rows[i]) {
-			t.Errorf("row %d is %s, want %s", i, got, want)
+			t.Errorf("row %d: got %s, want %s", i, got, want)
 		} else {
 			for k, f := range fields {
 				if !strings.HasPrefix(table.Rows[i][k], f) {
-					t.Errorf("row %d is %s, want %s", i, got, want)
+					t.Errorf("row %d: got %s, want %s", i, got, want)
 				}
 			}
 		}
 	}
 	if strings.Contains(head, "quiet") {
-		t.Errorf("the load that idle connections are measured against has a column: %s", head)
+		t.Errorf("got the columns %s, want none for the load without idle connections", head)
 	}
 }
 
-func TestTheReportOnChatSpeaksOfDeliveriesAndMembers(t *testing.T) {
+func TestTheReportOnChatUsesDeliveriesAndMembers(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, chatRun()); err != nil {
 		t.Fatal(err)
 	}
 	text := string(documentOf(chatRun()).markdown())
-	for _, want := range []string{"CPU per delivery", "Deliveries a second in a closed loop", "loop, 256 members"} {
+	for _, want := range []string{"CPU per delivery", "Deliveries per second in a closed loop", "loop, 256 members"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
 }

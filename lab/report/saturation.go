@@ -12,16 +12,16 @@ import (
 	"weir/lab/result"
 )
 
-// boundMark stands behind the name of a subject whose shares are of what the generator could offer.
+// boundMark follows the name of a subject whose capacity was limited by the generator.
 const boundMark = "*"
 
-// saturationSection is the paper's second question near capacity; runs without --saturation leave
-// it out.
+// saturationSection answers the paper's second question near capacity. It is empty without
+// --saturation.
 func (d *digest) saturationSection() section {
 	s := section{ID: "saturation", Title: "Near saturation",
-		How: "Capacity lies between the highest rate that a subject kept up with and the lowest that it did not; ranges that overlap do not tell two subjects apart. " +
-			"Each subject was then measured at shares of its own: points are medians, whiskers the range of all repetitions. " +
-			"A server that is easy to provision keeps its variation and its tail flat up to the right edge."}
+		How: "The capacity lies between the highest rate that a subject kept up with and the lowest with which it did not. Two subjects with overlapping ranges cannot be ranked. " +
+			"Each subject was then measured at shares of its capacity: points are medians, whiskers the range of all repetitions. " +
+			"A server is easy to provision if its variation and its tail latency stay flat up to the right edge."}
 	for _, f := range d.fields() {
 		s.Blocks = append(s.Blocks, block{Head: upper(d.fieldName(f))})
 		s.Blocks = append(s.Blocks, text("%s", d.capacitySentence(f)), text("%s", d.flatSentence(f)))
@@ -29,7 +29,7 @@ func (d *digest) saturationSection() section {
 			s.Blocks = append(s.Blocks, block{Figures: figures})
 		}
 		if f.bound() {
-			s.Blocks = append(s.Blocks, text("%s The load generator gave out before this subject did, so its shares are of what the generator could offer: they say little of how it behaves near its own capacity.", boundMark))
+			s.Blocks = append(s.Blocks, text("%s The load generator reached its limit before this subject did. The shares are of the generator's limit, so they say little about the subject near its own capacity.", boundMark))
 		}
 		s.Blocks = append(s.Blocks, block{Table: d.saturationTable(f)}, f.shareNotes(),
 			block{Fold: "How the capacities were found", Inside: []block{{Table: d.probesTable(f)}}})
@@ -38,11 +38,12 @@ func (d *digest) saturationSection() section {
 	return s
 }
 
+// bound reports whether the generator limited the capacity of a subject.
 func (f *field) bound() bool {
 	return slices.ContainsFunc(f.reaches, func(r *reach) bool { return r.gaveOut.GeneratorBound })
 }
 
-// mark is a subject's name, with the mark if the generator gave out first.
+// mark returns a subject's name, with boundMark if the generator reached its limit first.
 func (r *reach) mark() string {
 	if r.gaveOut.GeneratorBound {
 		return r.subject + boundMark
@@ -50,6 +51,7 @@ func (r *reach) mark() string {
 	return r.subject
 }
 
+// saturationFigures draws the variation and the tail latency of a field.
 func (d *digest) saturationFigures(f *field) []*figure.Figure {
 	tag := fmt.Sprintf("%s-%d-%s", f.load, f.connections, f.pattern)
 	var out []*figure.Figure
@@ -62,7 +64,7 @@ func (d *digest) saturationFigures(f *field) []*figure.Figure {
 		{"saturation-variation-" + tag, "Variation of CPU near capacity: ", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, variation, ""},
 		{"saturation-tail-" + tag, "99th percentile near capacity: ", figure.Axis{Label: "echo p99, ms", Log: true}, tailMS, " ms"},
 	} {
-		lines := figure.Lines{Name: c.name, Title: c.title + d.fieldName(f), Desc: "One curve for each subject; rings where the load generator gave out first.",
+		lines := figure.Lines{Name: c.name, Title: c.title + d.fieldName(f), Desc: "One curve for each subject; rings if the load generator reached its limit first.",
 			X: figure.Axis{Label: "% of the subject's capacity"}, Y: c.axis}
 		for _, r := range f.reaches {
 			lines.Curves = append(lines.Curves, r.curve(&lines.X, c.of, c.unit))
@@ -74,7 +76,7 @@ func (d *digest) saturationFigures(f *field) []*figure.Figure {
 	return out
 }
 
-// curve is a subject's medians and ranges; x gets a tick for each of its shares.
+// curve returns a subject's medians and ranges, and adds a tick for each share to x.
 func (r *reach) curve(x *figure.Axis, of func(result.Saturation) float64, unit string) figure.Curve {
 	c := figure.Curve{Name: r.mark(), Style: r.index, Hollow: r.gaveOut.GeneratorBound}
 	for _, s := range r.shares {
@@ -106,31 +108,31 @@ func (d *digest) saturationTable(f *field) *table {
 	return t
 }
 
-// shareNotes says how many measurements do not count, and which subjects failed in those that do.
+// shareNotes says how many measurements were rejected, and which subjects failed in the others.
 func (f *field) shareNotes() block {
-	all, refused := 0, 0
+	all, rejected := 0, 0
 	why, wrong := map[string]int{}, map[string]int{}
 	for _, r := range f.reaches {
 		for _, s := range r.shares {
-			all, refused = all+len(s.accepted)+len(s.refused), refused+len(s.refused)
-			tallyReasons(why, s.refused, func(m result.Saturation) []string { return m.RefusedBecause }, "")
+			all, rejected = all+len(s.accepted)+len(s.rejected), rejected+len(s.rejected)
+			tallyReasons(why, s.rejected, func(m result.Saturation) []string { return m.RefusedBecause }, "")
 			tallyReasons(wrong, s.accepted, func(m result.Saturation) []string { return m.FailedBecause }, r.subject+" at "+short(s.percent)+" %: ")
 		}
 	}
-	said := fmt.Sprintf("None of %s was refused.", plural(all, "measurement", "measurements"))
+	said := fmt.Sprintf("None of %s was rejected.", plural(all, "measurement", "measurements"))
 	switch {
 	case all == 0:
 		said = "No share of a capacity was measured."
-	case refused > 0:
-		said = fmt.Sprintf("%d of %s refused and measured again, up to three times: %s.", refused, plural(all, "measurement was", "measurements were"), counted(why))
+	case rejected > 0:
+		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", count(rejected), plural(all, "measurement was", "measurements were"), counted(why))
 	}
 	if len(wrong) > 0 {
-		said += " Failures, which count: " + counted(wrong) + "."
+		said += " Failures of subjects in measurements that count: " + counted(wrong) + "."
 	}
 	return text("%s", said)
 }
 
-// tallyReasons counts reasons by their kind, with words before it.
+// tallyReasons counts reasons by kind, with a prefix.
 func tallyReasons(into map[string]int, from []result.Saturation, of func(result.Saturation) []string, before string) {
 	for _, m := range from {
 		for _, w := range of(m) {
@@ -139,7 +141,7 @@ func tallyReasons(into map[string]int, from []result.Saturation, of func(result.
 	}
 }
 
-// counted writes reasons with how often each was given, the most frequent first.
+// counted formats reasons with their numbers, the most frequent first.
 func counted(why map[string]int) string {
 	words := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
 	for i, w := range words {
@@ -148,10 +150,10 @@ func counted(why map[string]int) string {
 	return strings.Join(words, ", ")
 }
 
-// probesTable is every rate that was tried, subject by subject in the order of the search.
+// probesTable lists every rate of the search by subject, in the order in which they were tried.
 func (d *digest) probesTable(f *field) *table {
 	t := &table{Caption: upper(d.fieldName(f)) + ": every rate that was tried", Align: "lrlrrrrr",
-		Head: []string{"Subject", "Messages/s", "What gave out", "Sent", "Lateness p99, ms", "Echo p99, ms", "Server, % of a core", "Generator, % of a core"}}
+		Head: []string{"Subject", "Messages/s", "Limited by", "Sent", "Lateness p99, ms", "Echo p99, ms", "Server, % of a core", "Generator, % of a core"}}
 	for _, p := range d.Probes {
 		if p.Load != f.load || p.Connections != f.connections || p.Pattern != f.pattern {
 			continue
@@ -165,6 +167,7 @@ func (d *digest) probesTable(f *field) *table {
 	return t
 }
 
+// gaveOut names the part that did not keep up with a rate.
 func gaveOut(p result.Probe) string {
 	s := "the server"
 	switch {
@@ -174,7 +177,7 @@ func gaveOut(p result.Probe) string {
 		s = "the generator"
 	}
 	if len(p.DisturbedBy) > 0 {
-		s += ", disturbed at every try: " + strings.Join(p.DisturbedBy, "; ")
+		s += ", disturbed in every attempt: " + strings.Join(p.DisturbedBy, "; ")
 	}
 	return s
 }

@@ -9,29 +9,37 @@ import (
 	"weir/lab/stat"
 )
 
-// cpuSentence says who costs least under the first arrival pattern, what the two published
-// paradigms cost relative to each other there, and whether another pattern turns that round.
-func (d *digest) cpuSentence() string {
+// cpuSentences say which subject used the least CPU under the first arrival pattern, and how the
+// two published concurrency models compare there.
+func (d *digest) cpuSentences() []string {
 	groups := d.busiest()
 	g, l := d.firstLead(result.MetricCPU, groups)
 	if g == nil {
-		return fmt.Sprintf("At %s no CPU was measured.", conns(groups[0].connections))
+		return []string{fmt.Sprintf("At %s no CPU was measured.", conns(groups[0].connections))}
 	}
-	return fmt.Sprintf("At %s, %s, %s cost least CPU (%s µs a %s)%s.", conns(g.connections), patternName(g.pattern), l.names(), sig(l.value.mean), d.unit(),
-		d.pairClause(result.MetricCPU, g, groups))
+	out := []string{fmt.Sprintf("At %s %s, %s.", conns(g.connections), arrivals(g.pattern),
+		l.sentence(fmt.Sprintf("used the least CPU (%s µs per %s)", sig(l.value.mean), d.unit())))}
+	if pair := d.pairClause(result.MetricCPU, g, groups); pair != "" {
+		out = append(out, pair+".")
+	}
+	return out
 }
 
-// stabilitySentence says the same of the variation of CPU.
+// stabilitySentence says which subject's CPU varied least.
 func (d *digest) stabilitySentence() string {
 	groups := d.busiest()
 	g, l := d.firstLead(result.MetricCV, groups)
 	if g == nil {
 		return d.tooShortSentence(groups)
 	}
-	return fmt.Sprintf("Over windows of %s ms, %s, %s varied least (σ/µ %s)%s.", short(d.Plan.WindowMS), patternName(g.pattern), l.names(), sig(l.value.mean),
-		d.pairClause(result.MetricCV, g, groups))
+	s := fmt.Sprintf("Over windows of %s ms, %s", short(d.Plan.WindowMS), l.sentence(fmt.Sprintf("had the steadiest CPU (σ/µ %s)", sig(l.value.mean))))
+	if v, ok := d.publishedPair(result.MetricCV, g); ok && v.Verdict != result.Undecided {
+		s += "; " + d.pairClause(result.MetricCV, g, groups)
+	}
+	return s + "."
 }
 
+// tooShortSentence says that the trials have too few windows for their variation.
 func (d *digest) tooShortSentence(groups []*group) string {
 	most := 0
 	for _, g := range groups {
@@ -39,18 +47,30 @@ func (d *digest) tooShortSentence(groups []*group) string {
 			most = max(most, c.spread.DF)
 		}
 	}
-	return fmt.Sprintf("How steady that CPU is, this run is %s: %s at most, and %d are needed; longer trials or more blocks give them.",
+	return fmt.Sprintf("For the steadiness of the CPU this run is %s: there are at most %s, and %d are needed. Use longer trials or more blocks.",
 		stat.TooShort, plural(most, "degree of freedom", "degrees of freedom"), stat.LeastDF)
 }
 
-// lead is the cell with the lowest value in a group and those not shown to differ from it.
+// arrivals names an arrival pattern within a sentence: "with staggered arrivals".
+func arrivals(pattern string) string {
+	switch pattern {
+	case result.Closed:
+		return "in a closed loop"
+	case "together":
+		return "with arrivals together"
+	}
+	return "with " + patternName(pattern) + " arrivals"
+}
+
+// lead is the cell with the lowest mean of a metric in a group.
 type lead struct {
 	first  *cell
 	value  estimate
-	tied   []string
-	rivals int // cells that have a value, beside the first
+	tied   []string // subjects that are not significantly different from it
+	rivals int      // number of other cells with a value
 }
 
+// metric returns a cell's estimate in a metric, CPU unless it is the variation.
 func (c *cell) metric(metric string) estimate {
 	if metric == result.MetricCV {
 		return c.cv
@@ -58,8 +78,7 @@ func (c *cell) metric(metric string) estimate {
 	return c.perMessage
 }
 
-// servers is the cells with a value for a metric. A floor is no server: it stands aside where there
-// are others.
+// servers returns the cells with a value in a metric, without the floor unless it is the only one.
 func (d *digest) servers(g *group, metric string) []*cell {
 	var all, servers []*cell
 	for _, c := range g.cells {
@@ -77,8 +96,8 @@ func (d *digest) servers(g *group, metric string) []*cell {
 	return servers
 }
 
-func (d *digest) lead(metric string, g *group) (lead, bool) {
-	var l lead
+// lead returns the lead of a group; ok is false if no cell has a value.
+func (d *digest) lead(metric string, g *group) (l lead, ok bool) {
 	servers := d.servers(g, metric)
 	for _, c := range servers {
 		if v := c.metric(metric); l.first == nil || v.mean < l.value.mean {
@@ -100,7 +119,7 @@ func (d *digest) lead(metric string, g *group) (lead, bool) {
 	return l, true
 }
 
-// firstLead is the lead in the first group that has one.
+// firstLead returns the first group that has a lead, and the lead; nil if there is none.
 func (d *digest) firstLead(metric string, groups []*group) (*group, lead) {
 	for _, g := range groups {
 		if l, ok := d.lead(metric, g); ok {
@@ -110,72 +129,97 @@ func (d *digest) firstLead(metric string, groups []*group) (*group, lead) {
 	return nil, lead{}
 }
 
-// names is "a", or "a, not told from b,": from those that were not shown to differ from it.
-func (l lead) names() string {
+// maxNamed is the largest number of subjects that a sentence lists by name.
+const maxNamed = 4
+
+// sentence says what the first subject did, and which others are not significantly different.
+func (l lead) sentence(did string) string {
+	s := l.first.subject + " " + did
 	switch {
 	case l.rivals == 0:
-		return l.first.subject + ", alone there,"
+		return s + ", as the only subject measured there"
+	case len(l.tied) == 0:
+		return s + "; all others are significantly different"
 	case len(l.tied) == l.rivals && l.rivals > 1:
-		return l.first.subject + ", not told from any other,"
-	case len(l.tied) > 1:
-		return fmt.Sprintf("%s, not told from %d others,", l.first.subject, len(l.tied))
-	case len(l.tied) > 0:
-		return l.first.subject + ", not told from " + list(l.tied) + ","
+		return s + "; no other is significantly different"
+	case len(l.tied) > maxNamed:
+		return fmt.Sprintf("%s; %d others are not significantly different", s, len(l.tied))
+	case len(l.tied) == 1:
+		return s + "; " + l.tied[0] + " is not significantly different"
 	}
-	return l.first.subject
+	return s + "; " + list(l.tied) + " are not significantly different"
 }
 
-// pairClause compares the published pair of paradigms, goroutines against processes, in one group,
-// and says whether another pattern turns that round. It is empty where one of them did not take
-// part.
-func (d *digest) pairClause(metric string, g *group, groups []*group) string {
+// publishedPair is the comparison of the published concurrency models, goroutines over processes,
+// in one group.
+func (d *digest) publishedPair(metric string, g *group) (v result.Comparison, ok bool) {
 	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
-	v, ok := d.versus(metric, g, goLang, c)
-	if !ok || c == "" || goLang == "" {
+	if c == "" || goLang == "" {
+		return v, false
+	}
+	return d.versus(metric, g, goLang, c)
+}
+
+// pairClause compares the published concurrency models in one group, and says whether another
+// arrival pattern reverses their order. It is empty if one of them did not take part.
+func (d *digest) pairClause(metric string, g *group, groups []*group) string {
+	v, ok := d.publishedPair(metric, g)
+	if !ok {
 		return ""
 	}
-	verb := map[bool]string{true: "varied", false: "cost"}[metric == result.MetricCV]
-	said := d.pairSaid(v, verb)
-	var others, turned []string
+	said := d.pairSaid(v, metric)
+	var others, reversed []string
 	for _, other := range groups {
-		w, ok := d.versus(metric, other, goLang, c)
+		w, ok := d.publishedPair(metric, other)
 		if !ok || other == g {
 			continue
 		}
 		others = append(others, other.pattern)
 		if w.Verdict == result.Different && (v.Verdict != result.Different || (w.Ratio > 1) != (v.Ratio > 1)) {
-			turned = append(turned, fmt.Sprintf("%s (%s)", patternName(other.pattern), times(w.Ratio)))
+			reversed = append(reversed, fmt.Sprintf("%s (%s times)", arrivals(other.pattern), times(w.Ratio)))
 		}
 	}
 	switch {
-	case len(turned) > 0 && v.Verdict == result.Different:
-		said += "; the other way round " + list(turned)
-	case len(turned) > 0:
-		said += "; different " + list(turned)
+	case len(reversed) > 0 && v.Verdict == result.Different:
+		said += "; the order is the opposite " + list(reversed)
+	case len(reversed) > 0:
+		said += "; the difference is significant " + list(reversed)
 	case len(others) > 0 && v.Verdict == result.Different:
-		said += "; no other pattern was seen to turn it"
+		said += "; no other arrival pattern reversed this"
 	}
-	return "; " + said
+	return said
 }
 
-// pairSaid is a comparison in words that say no more than its verdict: "b cost 1.62 times as much
-// as a (1.50 to 1.74)".
-func (d *digest) pairSaid(v result.Comparison, verb string) string {
+// pairSaid states a comparison and no more than its verdict: "b used 1.62 times as much CPU as a
+// (1.50 to 1.74)".
+func (d *digest) pairSaid(v result.Comparison, metric string) string {
+	as, same := "used %s times as much CPU as", "used the same CPU"
+	if metric == result.MetricCV {
+		as, same = "varied %s times as much as", "varied the same"
+	}
 	switch {
 	case v.Verdict == result.Different:
-		return fmt.Sprintf("%s %s %s times as much as %s (%s)", v.A, verb, times(v.Ratio), v.B, between(v.Low, v.High))
+		return fmt.Sprintf("%s "+as+" %s (%s)", v.A, times(v.Ratio), v.B, between(v.Low, v.High))
 	case v.Verdict == result.Equivalent:
-		return fmt.Sprintf("%s and %s %s the same within %s %%", v.A, v.B, verb, short(100*d.Plan.Margin))
+		return fmt.Sprintf("%s and %s %s within %s %%", v.A, v.B, same, short(100*d.Plan.Margin))
 	case tooShort(v):
-		return fmt.Sprintf("%s against %s is %s", v.A, v.B, stat.TooShort)
+		return fmt.Sprintf("for %s and %s the run is %s", v.A, v.B, stat.TooShort)
 	}
-	return fmt.Sprintf("%s against %s is undecided (%s)", v.A, v.B, between(v.Low, v.High))
+	return fmt.Sprintf("%s and %s are not significantly different (%s)", v.A, v.B, ratioInterval(v))
 }
 
-// tooShort says whether a comparison rests on too few windows for its ratio to mean anything.
+// ratioInterval is "ratio 0.53 to 1.90", or "no interval".
+func ratioInterval(v result.Comparison) string {
+	if s := between(v.Low, v.High); s != noInterval {
+		return "ratio " + s
+	}
+	return noInterval
+}
+
+// tooShort reports whether a comparison of variations has too few windows for a ratio.
 func tooShort(v result.Comparison) bool { return strings.HasPrefix(v.Warning, stat.TooShort) }
 
-// verdictWord is the verdict, or that the trials were too short for one.
+// verdictWord returns the verdict, or TooShort.
 func verdictWord(v result.Comparison) string {
 	if tooShort(v) {
 		return stat.TooShort
@@ -183,7 +227,7 @@ func verdictWord(v result.Comparison) string {
 	return v.Verdict
 }
 
-// ratioOf is the ratio, where there is one that means something.
+// ratioOf formats the ratio, or absent if the trials are too short.
 func ratioOf(v result.Comparison) string {
 	if tooShort(v) {
 		return absent
@@ -191,8 +235,7 @@ func ratioOf(v result.Comparison) string {
 	return times(v.Ratio)
 }
 
-// ratioWithin is the ratio and the interval that its verdict rests on, where there are such: "1.7
-// (1.5 to 1.9)".
+// ratioWithin formats the ratio and its corrected interval, if there are any: "1.7 (1.5 to 1.9)".
 func ratioWithin(v result.Comparison) string {
 	if tooShort(v) || v.High == 0 {
 		return ratioOf(v)
@@ -200,32 +243,32 @@ func ratioWithin(v result.Comparison) string {
 	return fmt.Sprintf("%s (%s)", times(v.Ratio), between(v.Low, v.High))
 }
 
-// detailSection is the two sentences by arrival pattern. The published pair has a section of its
-// own instead.
+// detailSection gives the answer for each arrival pattern. It is empty if there is one pattern, or
+// for runs of the published programs, which have a section of their own.
 func (d *digest) detailSection() section {
 	s := section{ID: "detail", Title: "The answer by arrival pattern",
-		How: "What a server is not told from was not shown to differ from it. " + d.correction(result.MetricCPU) + " " + d.correction(result.MetricCV)}
+		How: "A subject that is not significantly different may use as much as the lowest; the run cannot tell. " + d.correction(result.MetricCPU) + " " + d.correction(result.MetricCV)}
 	groups := d.busiest()
-	if len(groups) == 0 || d.accepted() == 0 || d.asPublished() {
+	if len(groups) < 2 || d.accepted() == 0 || d.asPublished() {
 		return s
 	}
-	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
+	pair := d.firstOf(publishedGo) + " / " + d.firstOf(publishedC)
 	t := &table{Caption: upper(conns(groups[0].connections)), Align: "lllllll",
-		Head: []string{"Arrivals", "Cost least, µs per message", "Not told from", goLang + " / " + c, "Varied least, σ/µ", "Not told from, in σ/µ", goLang + " / " + c + ", σ/µ"}}
+		Head: []string{"Arrivals", "Least CPU, µs per message", "Not significantly different", pair, "Steadiest CPU, σ/µ", "Not significantly different in σ/µ", pair + ", σ/µ"}}
 	for _, g := range groups {
 		row := []string{patternName(g.pattern)}
 		for _, metric := range []string{result.MetricCPU, result.MetricCV} {
 			row = append(row, d.leadCells(metric, g)...)
-			v, ok := d.versus(metric, g, goLang, c)
-			row = append(row, pairCell(v, ok))
+			row = append(row, pairCell(d.publishedPair(metric, g)))
 		}
 		t.add(row...)
 	}
-	s.Blocks = []block{{Table: t.trim()}}
+	s.Blocks = []block{{Table: t}}
 	return s
 }
 
-// leadCells is the first of a metric and what it is not told from.
+// leadCells are the subject with the lowest mean in a metric, and those not significantly different
+// from it.
 func (d *digest) leadCells(metric string, g *group) []string {
 	l, ok := d.lead(metric, g)
 	switch {
@@ -237,6 +280,7 @@ func (d *digest) leadCells(metric string, g *group) []string {
 	return []string{absent, absent}
 }
 
+// pairCell formats a comparison with its interval and verdict.
 func pairCell(v result.Comparison, ok bool) string {
 	if !ok || tooShort(v) {
 		return map[bool]string{true: stat.TooShort, false: absent}[ok]
@@ -244,7 +288,7 @@ func pairCell(v result.Comparison, ok bool) string {
 	return fmt.Sprintf("%s (%s), %s", times(v.Ratio), between(v.Low, v.High), v.Verdict)
 }
 
-// correction says for how many comparisons the verdicts in a metric are corrected.
+// correction says over how many comparisons the verdicts in a metric are corrected.
 func (d *digest) correction(metric string) string {
 	n := 0
 	for _, c := range d.Comparisons {
@@ -253,18 +297,19 @@ func (d *digest) correction(metric string) string {
 		}
 	}
 	if n == 0 {
-		return fmt.Sprintf("Nothing was tested in %s.", d.metricNoun(metric))
+		return fmt.Sprintf("Nothing was tested for %s.", d.metricNoun(metric))
 	}
-	return fmt.Sprintf("Verdicts on %s are corrected for all %s of the run together: at most one run in 20 holds even one false \"different\" among them.",
+	return fmt.Sprintf("Verdicts on %s have Holm's correction for %s: at most one run in 20 has a false \"different\" among them.",
 		d.metricNoun(metric), plural(n, "comparison", "comparisons"))
 }
 
+// metricNoun names a metric within a sentence.
 func (d *digest) metricNoun(metric string) string {
 	switch metric {
 	case result.MetricCV:
 		return "the variation of CPU"
 	case result.MetricRate:
-		return d.Plan.Units() + " a second"
+		return d.Plan.Units() + " per second"
 	case result.MetricLatency:
 		return "the mean time of an operation"
 	}

@@ -8,11 +8,11 @@ import (
 	"weir/lab/result"
 )
 
-// coresSection sets what a stack does with a core of its own against what it does with all of them.
+// coresSection compares a stack on one core with the same stack on all cores.
 func (d *digest) coresSection() section {
 	s := section{ID: "cores", Title: "One core against all",
-		How: "The same operation, with a core for the stack and the others for its peer, and with all cores for both. The two are cells of their own: their ratio is less exact than one within a block."}
-	t := &table{Caption: "Of one core's figure, all cores make", Align: "llrlrrrr",
+		How: "The same operation with one core for the stack and the others for its peer, and with all cores for both. The trials are in different blocks, so the ratio is less exact than a paired one."}
+	t := &table{Caption: "All cores compared with one", Align: "llrlrrrr",
 		Head: []string{"Operation", "Subject", "Clients", "Measure", "One core", "All cores", "Ratio", "CPU, ratio"}}
 	for _, g := range d.groups {
 		l := d.loadOf(g.load)
@@ -39,7 +39,7 @@ func (d *digest) coresSection() section {
 	return s
 }
 
-// withAllCores is the group that differs from g by its cores alone.
+// withAllCores returns the group that differs from g only in the cores; nil if there is none.
 func (d *digest) withAllCores(g *group, l result.Load) *group {
 	l.Operation.Cores = 0
 	for _, other := range d.groups {
@@ -52,10 +52,10 @@ func (d *digest) withAllCores(g *group, l result.Load) *group {
 	return nil
 }
 
-// collectorSection is heap growth and pauses.
+// collectorSection shows the heap growth and the pauses of garbage-collected stacks.
 func (d *digest) collectorSection() section {
-	s := section{ID: "collector", Title: "The heap and its collector",
-		How: "Of stacks whose language has a collector: how much the heap's objects grew from the window's begin to its end, medians; collections a second; the collector's share of the stack's CPU; the longest pause of the whole process in any trial, and the median of the trials' 99th percentiles. Pauses are upper ends of the runtime's own buckets."}
+	s := section{ID: "collector", Title: "Garbage collection",
+		How: "For stacks in a garbage-collected language. Heap growth is the median growth of the heap's objects over the window. CPU is the collector's share of the stack's CPU. The longest pause is that of any trial, p99 the median of the trials' 99th percentiles. Pauses are the upper ends of the runtime's histogram buckets."}
 	t := &table{Caption: "By load", Align: "llrrrrrr", Head: []string{"Load", "Subject", "Clients", "Heap growth, KB", "Collections/s", "CPU, %", "Longest pause, µs", "p99, µs"}}
 	for _, g := range d.groups {
 		if len(t.Rows) > 0 {
@@ -73,7 +73,7 @@ func (d *digest) collectorSection() section {
 	return s
 }
 
-// collections is the row of a cell, nil without a collector.
+// collections returns the row of a cell; nil without a garbage collector.
 func (c *cell) collections() []string {
 	var grown, share, p99 []float64
 	most, cycles, seconds := 0.0, 0.0, 0.0
@@ -105,13 +105,13 @@ func (c *cell) collections() []string {
 	return row
 }
 
-// paperRow is what "An Implementation and Analysis of a Kernel Network Stack in Go with the CSP
-// Style" (paper 002) prints of its two stacks: tapip, in C with threads, and GoNet, in Go with
+// paperRow holds figures of "An Implementation and Analysis of a Kernel Network Stack in Go with
+// the CSP Style" (paper 002) for its two stacks: tapip, in C with threads, and GoNet, in Go with
 // goroutines.
 type paperRow struct {
 	what         string
 	tapip, goNet string
-	here         func(d *digest, subject string) string
+	here         func(d *digest, subject string) string // the figure of this run
 }
 
 var paperRows = []paperRow{
@@ -123,10 +123,10 @@ var paperRows = []paperRow{
 	{"The same, 100 clients, Mbit/s", "195.0", "284.9", func(d *digest, s string) string { return d.insideMbit(s, 100) }},
 }
 
-// paperSection sets the paper's figures beside this run's.
+// paperSection shows the paper's figures and those of this run.
 func (d *digest) paperSection() section {
-	s := section{ID: "paper", Title: "Beside the paper",
-		How: "The published figures come from another machine, and from a test that measured other things, too: up to 1,000 processes of ping, whose own scheduling is in the mean; and connections over each stack's own loopback. GoNet verified no checksum, had no congestion control and ignored its peer's window; tapip sent nothing again. They are no comparison with the stacks here, only what the question began with. Pings here are those of one paced sender, but in the rows by processes, which are made as the paper's were."}
+	s := section{ID: "paper", Title: "The paper's figures",
+		How: "The published figures come from another machine and another test. Its pings came from up to 1,000 processes, whose scheduling is part of the mean; its connections used each stack's own loopback. GoNet did not verify checksums, had no congestion control and ignored its peer's window; tapip did not retransmit. The figures cannot rank those stacks against the ones here. Pings here come from one paced sender, except in the rows by processes, which repeat the paper's method."}
 	t := &table{Caption: "As published, and here", Align: "lrr", Head: []string{"Measure", "tapip, published", "GoNet, published"}}
 	for _, name := range d.subjects {
 		t.Head, t.Align = append(t.Head, brief(name)), t.Align+"r"
@@ -138,7 +138,7 @@ func (d *digest) paperSection() section {
 			said = said || v != absent
 			row = append(row, v)
 		}
-		if said { // otherwise this run has nothing to set beside it
+		if said {
 			t.add(row...)
 		}
 	}
@@ -148,8 +148,8 @@ func (d *digest) paperSection() section {
 	return s
 }
 
-// on is a subject's cell under the first load that has the operation and so many clients; nil where
-// there is none.
+// on returns a subject's cell under the first load with the operation and the number of clients;
+// nil if there is none.
 func (d *digest) on(subject string, clients int, is func(result.Operation) bool) *cell {
 	for _, g := range d.groups {
 		if c := g.cell(subject); g.connections == clients && is(d.loadOf(g.load).Operation) && c != nil && len(c.trials) > 0 {
@@ -159,7 +159,7 @@ func (d *digest) on(subject string, clients int, is func(result.Operation) bool)
 	return nil
 }
 
-// pingMS is the mean time of pings of so many flows of one sender, or by so many processes.
+// pingMS is the mean time of pings in ms, with n flows of one sender or n processes.
 func (d *digest) pingMS(subject string, n int, processes bool) string {
 	c := d.on(subject, n, func(o result.Operation) bool {
 		return o.Name == result.OperationPing && o.Processes == processes && o.Cores == 0
@@ -178,19 +178,19 @@ func (d *digest) insideMbit(subject string, clients int) string {
 	return sig(estimateOf(c.trials, func(t *result.Trial) float64 { return 1000 * stackOf(t).GbitS }).mean)
 }
 
-// stackLimitsSection is what such figures do not say.
+// stackLimitsSection lists the limits of the figures.
 func (d *digest) stackLimitsSection() section {
-	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not say.", Blocks: []block{{Items: []string{
-		fmt.Sprintf("The peer's sockets use %s, set for each of them. What a stack sends is under its own congestion control.", orElse(d.congestion(), "the congestion control of their namespace")),
-		"Nothing is lost on the way, and it takes no time: how a stack does on a long or a bad path is not in these figures.",
-		"Stack and peer share one machine, and with all cores for both, each other's: what one saves the other can use.",
-		"The kernel's own stack pays for no device and for no system calls between its two ends, and its memory is not the process's.",
-		"A CPU's time in interrupts is on the account of whoever was interrupted.",
-		"Intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
+	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []block{{Items: []string{
+		fmt.Sprintf("The peer's sockets use %s, set for each socket. A stack's own sending is under its own congestion control.", orElse(d.congestion(), "the congestion control of their namespace")),
+		"The path has no loss and almost no delay: these figures do not cover long or bad paths.",
+		"Stack and peer share one machine. With all cores for both, CPU that one saves is available to the other.",
+		"The kernel's own stack has no device and no system calls between its two endpoints, and its memory does not belong to the process.",
+		"The CPU time of an interrupt counts for the process that it interrupted.",
+		"Confidence intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
 	}}}}
 }
 
-// congestion is the control of the peer's sockets.
+// congestion returns the congestion control of the peer's sockets.
 func (d *digest) congestion() string {
 	for i := range d.Trials {
 		if c := stackOf(&d.Trials[i]).Congestion; c != "" {
@@ -200,8 +200,8 @@ func (d *digest) congestion() string {
 	return ""
 }
 
-// stacksAnswer is the answer of a run on stacks: for each operation by the fewest clients, how the
-// stack that the run is about stands to the reference.
+// stacksAnswer is the answer of a run on stacks: for each operation with the fewest clients, a
+// comparison of the stacks with the reference.
 func (d *digest) stacksAnswer() []string {
 	var said []string
 	seen := map[string]bool{}
@@ -215,13 +215,13 @@ func (d *digest) stacksAnswer() []string {
 		}
 	}
 	if len(said) == 0 {
-		return []string{"No two stacks have accepted trials under the same load, so nothing is compared."}
+		return []string{"No two stacks have accepted trials under the same load, so there is no comparison."}
 	}
 	return said
 }
 
-// operationSaid is one sentence: "Bulk in, 1 connection: weir-chain 36 Gbit/s, 1.7 times gvisor
-// (different), for 0.5 times its CPU (different)."
+// operationSaid compares the stacks in one operation: "Bulk in, 1 connection: weir-chain 36 Gbit/s,
+// 1.7 times gvisor (different), with 0.5 times its CPU (different)."
 func (d *digest) operationSaid(g *group, o result.Operation) string {
 	var parts []string
 	f, metric := mainOf(o)
@@ -231,7 +231,7 @@ func (d *digest) operationSaid(g *group, o result.Operation) string {
 		if len(c.trials) == 0 || c.subject == d.reference() || !ok || !measured || len(parts) == 3 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), for %s times its CPU (%s)", brief(c.subject), f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), brief(d.reference()), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
+		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), with %s times its CPU (%s)", brief(c.subject), f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), brief(d.reference()), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -239,7 +239,7 @@ func (d *digest) operationSaid(g *group, o result.Operation) string {
 	return fmt.Sprintf("%s, %s: %s.", upper(g.load), d.clients(g), strings.Join(parts, "; "))
 }
 
-// clients is how many there are, and what: "10 flows", "1 connection".
+// clients formats the number of a group's connections with their noun: "10 flows".
 func (d *digest) clients(g *group) string {
 	many := strings.ToLower(clientsHead(d.loadOf(g.load).Operation))
 	one := strings.TrimSuffix(many, "s")

@@ -10,18 +10,16 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on TCP/IP stacks have of their own: what a message is differs from load to load, and
-// so does what is asked of it.
-
-// stackSections is the sections of such a report.
+// stackSections returns the sections of a report on TCP/IP stacks, whose operations differ from
+// load to load.
 func (d *digest) stackSections() []section {
 	return []section{
-		d.operationsSection(), d.growthSection(), d.coresSection(), d.collectorSection(), d.paperSection(), d.memorySection(),
-		d.ratiosSection(), d.twinSection(), d.subjectsSection(), d.refusalsSection(), d.machineSection(), d.stackLimitsSection(), d.commandSection(),
+		d.operationsSection(), d.growthSection(), d.coresSection(), d.ratiosSection(), d.controlSection(), d.rejectionsSection(), d.paperSection(), d.collectorSection(),
+		d.memorySection(), d.subjectsSection(), d.machineSection(), d.stackLimitsSection(), d.commandSection(),
 	}
 }
 
-// stackOf is what a trial says of its operation; nothing where it had none.
+// stackOf returns a trial's stack figures, or zeros if it has none.
 func stackOf(t *result.Trial) result.OnStack {
 	if t.Stack == nil {
 		return result.OnStack{}
@@ -35,7 +33,7 @@ type stackFigure struct {
 	of   func(*result.Trial) float64
 }
 
-// say is a value with its unit: "36 Gbit/s", "25 µs".
+// say formats a value with its unit: "36 Gbit/s", "25 µs".
 func (f stackFigure) say(v float64) string {
 	if _, unit, ok := strings.Cut(f.head, ", "); ok {
 		return sig(v) + " " + unit
@@ -46,10 +44,10 @@ func (f stackFigure) say(v float64) string {
 	return short(v) + " " + strings.ToLower(f.head)
 }
 
-// perGB turns microseconds of CPU a message of bulk into seconds a gigabyte.
+// perGB converts microseconds of CPU per bulk message to seconds per gigabyte.
 const perGB = 1e9 / result.BulkMessage / 1e6
 
-// mainOf is what an operation is judged by, and the metric in which it is compared.
+// mainOf returns the main figure of an operation, and the metric in which it is compared.
 func mainOf(o result.Operation) (stackFigure, string) {
 	switch {
 	case o.Bulk():
@@ -60,7 +58,7 @@ func mainOf(o result.Operation) (stackFigure, string) {
 	return stackFigure{"Mean, µs", func(t *result.Trial) float64 { return stackOf(t).MeanUS }}, result.MetricLatency
 }
 
-// cpuOf is the CPU of an operation: of the stack, its peer, the machine.
+// cpuOf returns the CPU figures of an operation: of the stack, its peer and the machine.
 func cpuOf(o result.Operation) (unit string, all []stackFigure) {
 	unit, factor := "µs", 1.0
 	if o.Bulk() {
@@ -76,11 +74,11 @@ func cpuOf(o result.Operation) (unit string, all []stackFigure) {
 	return unit, all
 }
 
-// operationsSection is a table for each load.
+// operationsSection has a table for each load.
 func (d *digest) operationsSection() section {
-	s := section{ID: "operations", Title: "What each stack did, and what it cost",
-		How: "Means over the accepted trials. CPU is that of an operation, of bulk that of a gigabyte: of the stack's process, application included; of the peer, which is the load generator on the kernel's sockets; and of the whole machine. " +
-			"What a stack writes to its device the kernel takes to the peer's socket in the stack's CPU time, and a kernel does much of its work in its peer's: compare the machine's. Lost are pings that nobody answered in time, sent again the segments that the peer sent twice, both in all trials together. " + d.correction(result.MetricRate) + " " + d.correction(result.MetricLatency)}
+	s := section{ID: "operations", Title: "Speed and CPU of each stack",
+		How: "Means over the accepted trials. CPU is per operation, or for bulk data per gigabyte. Stack is the stack's process with its application, Peer is the load generator on the kernel's sockets, Machine is the whole machine. " +
+			"The kernel carries a packet from a stack's device to the peer's socket in the stack's CPU time, and the kernel's own stack does much work in its peer's CPU time: compare the CPU of the machine. Lost counts pings without a reply in time, Retransmitted the segments that the peer sent again, both over all trials. " + d.correction(result.MetricRate) + " " + d.correction(result.MetricLatency)}
 	for _, load := range d.loads() {
 		switch o := d.loadOf(load).Operation; {
 		case o.Name == result.OperationIdle:
@@ -93,10 +91,10 @@ func (d *digest) operationsSection() section {
 	return s
 }
 
-// brief is a subject's name without what all of them begin with.
+// brief returns a subject's name without the common prefix.
 func brief(subject string) string { return strings.TrimPrefix(subject, "stack-") }
 
-// reference is the stack that the others are set against: the peer of the same kind, or the first.
+// reference returns the stack that the others are compared with: stack-gvisor, or else the first.
 func (d *digest) reference() string {
 	if len(d.subjects) == 0 || slices.Contains(d.subjects, "stack-gvisor") {
 		return "stack-gvisor"
@@ -104,7 +102,8 @@ func (d *digest) reference() string {
 	return d.subjects[0]
 }
 
-// operationTable is the subjects under one load, a group of rows for each number of clients.
+// operationTable lists the subjects under one load, with a group of rows for each number of
+// clients.
 func (d *digest) operationTable(load string, o result.Operation) *table {
 	first, metric := mainOf(o)
 	unit, cpu := cpuOf(o)
@@ -112,12 +111,12 @@ func (d *digest) operationTable(load string, o result.Operation) *table {
 	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
 	column(first.head)
 	column("95 % interval of the mean")
-	column("Of " + brief(d.reference()) + "'s")
-	column("CPU, of " + brief(d.reference()) + "'s")
+	column("Ratio to " + brief(d.reference()))
+	column("CPU, ratio to " + brief(d.reference()))
 	for _, f := range cpu {
 		column(f.head + ", " + unit)
 	}
-	for _, head := range []string{"p50, µs", "p99, µs", "Lost", "Sent again", "Trials"} {
+	for _, head := range []string{"p50, µs", "p99, µs", "Lost", "Retransmitted", "Trials"} {
 		column(head)
 	}
 	for _, g := range d.groups {
@@ -135,7 +134,7 @@ func (d *digest) operationTable(load string, o result.Operation) *table {
 	return t.trim()
 }
 
-// inOrder is the cells of a group in the order of the run's subjects.
+// inOrder returns the cells of a group in the order of the run's subjects.
 func (d *digest) inOrder(g *group) []*cell {
 	cells := slices.Clone(g.cells)
 	slices.SortFunc(cells, func(a, b *cell) int { return a.index - b.index })
@@ -161,8 +160,8 @@ func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric strin
 	return append(row, us(p50), us(p99), c.lost(), c.resent(), c.counted())
 }
 
-// besideReference is a cell beside the reference's, with its interval and the verdict: "1.7 (1.5 to 1.9),
-// different".
+// besideReference compares a cell with the reference's, with interval and verdict: "1.7 (1.5 to
+// 1.9), different".
 func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	if c.subject == d.reference() || len(c.trials) == 0 {
 		return absent
@@ -174,7 +173,7 @@ func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	return ratioWithin(v) + ",\u00a0" + verdictWord(v)
 }
 
-// lost is the pings of all trials that nobody answered.
+// lost counts the pings of all trials without a reply.
 func (c *cell) lost() string {
 	var lost, due int64
 	for _, t := range c.trials {
@@ -186,7 +185,7 @@ func (c *cell) lost() string {
 	return count(lost)
 }
 
-// resent is the segments that the peer sent again, in all trials.
+// resent counts the segments that the peer retransmitted in all trials.
 func (c *cell) resent() string {
 	var again, all int64
 	for _, t := range c.trials {
@@ -198,9 +197,9 @@ func (c *cell) resent() string {
 	return count(again)
 }
 
-// idleTable is what a connection takes on which nothing happens.
+// idleTable lists the memory of an idle connection.
 func (d *digest) idleTable(load string) *table {
-	t := &table{Caption: upper(load) + ": memory of a connection on which nothing happens, KB", Align: "lrrrrr",
+	t := &table{Caption: upper(load) + ": memory per idle connection, KB", Align: "lrrrrr",
 		Head: []string{"Subject", "Connections", "Process (PSS)", "Heap", "Goroutines' stacks", "Trials"}}
 	for _, g := range d.groups {
 		if g.load != load {
@@ -229,7 +228,7 @@ func (d *digest) idleTable(load string) *table {
 	return t
 }
 
-// clientsHead is what the connections of a load are.
+// clientsHead is the heading for the number of connections of a load.
 func clientsHead(o result.Operation) string {
 	switch {
 	case o.Processes:
@@ -242,16 +241,16 @@ func clientsHead(o result.Operation) string {
 	return "Connections"
 }
 
-// describeOperation is a load in words.
+// describeOperation describes a load.
 func describeOperation(l result.Load) string {
 	o := l.Operation
 	words := map[string]string{
-		result.OperationPing: fmt.Sprintf("one sender, %s pings/s of each flow, evenly apart", short(l.Rate)), result.OperationConnect: "connect, 4 kB, close, again and again",
-		result.OperationIn: "as much as goes into the stack", result.OperationOut: "as much as the stack sends", result.OperationBulk: "as much as goes",
-		result.OperationRR: "a byte to the stack and back, one at a time on each connection", result.OperationIdle: "connections that are held",
+		result.OperationPing: fmt.Sprintf("one sender, %s pings/s of each flow, evenly spaced", short(l.Rate)), result.OperationConnect: "connect, transfer 4 kB, close, repeatedly",
+		result.OperationIn: "bulk data to the stack", result.OperationOut: "bulk data from the stack", result.OperationBulk: "bulk data",
+		result.OperationRR: "a byte to the stack and back, one at a time on each connection", result.OperationIdle: "idle connections",
 	}[o.Name]
 	if o.Processes {
-		words = "as many processes of the system's ping, a ping a second each"
+		words = "one process of the system's ping for each flow, a ping per second each"
 	}
 	if o.Inside {
 		words += ", over the stack's own loopback"
@@ -262,10 +261,10 @@ func describeOperation(l result.Load) string {
 	return words
 }
 
-// growthSection draws each load that has several numbers of clients.
+// growthSection draws each load with several numbers of clients.
 func (d *digest) growthSection() section {
 	s := section{ID: "growth", Title: "With more clients",
-		How: "Both scales are logarithmic; whiskers are 95 % intervals. The paper's figure 3 is the mean time of pings, its figure 4 what connections of 4 kB carry."}
+		How: "Both scales are logarithmic; whiskers are 95 % confidence intervals. The paper's figure 3 is the mean time of pings, its figure 4 the throughput of connections of 4 kB."}
 	var all []*figure.Figure
 	for _, load := range d.loads() {
 		o := d.loadOf(load).Operation
@@ -283,7 +282,7 @@ func (d *digest) growth(load string, o result.Operation, counts []int) *figure.F
 	f, _ := mainOf(o)
 	x := connectionAxis(counts)
 	x.Label = strings.ToLower(clientsHead(o))
-	c := figure.Lines{Name: "growth-" + load, Title: upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
+	c := figure.Lines{Name: "growth-" + load, Title: upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % confidence intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
 	for i, subject := range d.subjects {
 		curve := figure.Curve{Name: brief(subject), Style: i}
 		for _, g := range d.groups {

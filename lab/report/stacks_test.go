@@ -12,7 +12,7 @@ import (
 	"weir/lab/result"
 )
 
-// stackRun is a run of two stacks, of which stack-a does twice as much for half the CPU, in every
+// stackRun returns a run of two stacks. stack-a does twice as much with half the CPU in every
 // operation.
 func stackRun() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "stack", Subjects: []result.Subject{{Name: "stack-a", Language: "Go"}, {Name: "stack-gvisor", Language: "Go"}},
@@ -58,11 +58,11 @@ func stackBlock(r *result.Results, l result.Load, n, block int, random *rand.Ran
 	}
 }
 
-func TestStacksStandBesideOneAnotherInEveryOperation(t *testing.T) {
+func TestStacksAreComparedInEveryOperation(t *testing.T) {
 	d := digestOf(stackRun())
 	tables := d.operationsSection().Blocks
 	if len(tables) != 5 {
-		t.Fatalf("%d tables, want one for each load", len(tables))
+		t.Fatalf("got %d tables, want one for each load", len(tables))
 	}
 	for i, want := range []string{
 		"a|1|~40|~0.5, different|~0.5, different|~10|5.00|20.0|30.0|90.0|12|36|12",
@@ -73,24 +73,24 @@ func TestStacksStandBesideOneAnotherInEveryOperation(t *testing.T) {
 	} {
 		table := tables[i].Table
 		row := table.Rows[0]
-		interval := 3 // left out: it is the noise's
+		interval := 3 // left out: it depends on the noise
 		if table.Head[3] == "95 % interval of the mean" {
 			row = append(append([]string{}, row[:interval]...), row[interval+1:]...)
 		}
 		if got := strings.Join(row, "|"); !alike(got, want) {
-			t.Errorf("%s: the first row is %s, want %s", table.Caption, got, want)
+			t.Errorf("%s: got the first row %s, want %s", table.Caption, got, want)
 		}
 	}
 	if heads := strings.Join(tables[4].Table.Head, " "); strings.Contains(heads, "Peer") {
-		t.Errorf("a load inside has a peer: %s", heads)
+		t.Errorf("load inside the stack: got the columns %s, want none of a peer", heads)
 	}
 }
 
-// bracketed is the interval of a ratio, which is the noise's.
+// bracketed matches the interval of a ratio, which depends on the noise.
 var bracketed = regexp.MustCompile(` \([^)]* to [^)]*\)`)
 
-// alike says whether fields are the same; of those that begin with ~ the number, to a tenth, and
-// without its interval.
+// alike reports whether all fields are equal. Those that begin with ~ are compared as numbers, to a
+// tenth and without interval.
 func alike(got, want string) bool {
 	a, b := strings.Split(got, "|"), strings.Split(want, "|")
 	if len(a) != len(b) {
@@ -112,43 +112,43 @@ func near(got, want string) bool {
 	return gotWord == wantWord && math.Abs(a-b) <= b/10
 }
 
-func TestTheAnswerOfStacksIsWhatWasCompared(t *testing.T) {
+func TestTheAnswerOfStacksComparesOperations(t *testing.T) {
 	said := strings.Join(digestOf(stackRun()).answer(), "\n")
-	for _, want := range []string{"Pings, 1 flow: a ", " µs, ", " times gvisor (different), for 0.", "Bulk, 1 connection: a ", " Gbit/s, "} {
+	for _, want := range []string{"Pings, 1 flow: a ", " µs, ", " times gvisor (different), with 0.", "Bulk, 1 connection: a ", " Gbit/s, "} {
 		if !strings.Contains(said, want) {
-			t.Errorf("the answer does not say %q:\n%s", want, said)
+			t.Errorf("got an answer without %q:\n%s", want, said)
 		}
 	}
 	if strings.Contains(said, "one core") || strings.Contains(said, "onnections, 1 client") {
-		t.Errorf("the answer has loads that are for other sections:\n%s", said)
+		t.Errorf("got an answer with loads of other sections:\n%s", said)
 	}
 }
 
-func TestOneCoreStandsBesideAll(t *testing.T) {
+func TestOneCoreIsComparedWithAll(t *testing.T) {
 	blocks := digestOf(stackRun()).coresSection().Blocks
 	if len(blocks) != 1 || len(blocks[0].Table.Rows) != 2 || blocks[0].Table.Rows[0][0] != "bulk" || !near(blocks[0].Table.Rows[0][6], "1") {
-		t.Errorf("got %+v", blocks)
+		t.Errorf("got %+v, want a table with the ratio 1 for bulk", blocks)
 	}
 }
 
 func TestTheWholeReportOfStacks(t *testing.T) {
 	page := string(documentOf(stackRun()).markdown())
-	for _, want := range []string{"With more clients", "The heap and its collector", "GoNet, published", "CUBIC, set for each of them", "mean time"} {
+	for _, want := range []string{"With more clients", "Garbage collection", "GoNet, published", "CUBIC, set for each socket", "mean time"} {
 		if !strings.Contains(page, want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
-	for _, not := range []string{"NaN", "requests/s", "requests a second", "per message"} {
+	for _, not := range []string{"NaN", "requests/s", "requests per second", "per message"} {
 		if strings.Contains(page, not) {
 			at := strings.Index(page, not)
-			t.Errorf("the report says %q: %s", not, page[max(0, at-80):at+40])
+			t.Errorf("got %q in the report: %s", not, page[max(0, at-80):at+40])
 		}
 	}
 }
 
-// The paper's pings were by processes: those of this run stand beside them in rows of their own,
-// and what a run has not measured has none.
-func TestThePapersFiguresStandBesideThoseOfTheRun(t *testing.T) {
+// TestThePapersTableHasTheFiguresOfTheRun checks that pings by processes and pings of one sender
+// are in separate rows, and that figures that the run did not measure have no row.
+func TestThePapersTableHasTheFiguresOfTheRun(t *testing.T) {
 	for processes, want := range map[bool]string{false: "Ping, 1 at once", true: "Ping by a process"} {
 		r := stackRun()
 		r.Plan.Loads[0].Operation.Processes = processes
@@ -159,7 +159,7 @@ func TestThePapersFiguresStandBesideThoseOfTheRun(t *testing.T) {
 		}
 		all := strings.Join(said, "\n")
 		if len(said) != 3 || !strings.HasPrefix(said[0], want+", mean, ms|0.074|0.234|0.0") || !strings.Contains(all, "1,000") || strings.Contains(all, "100 clients") {
-			t.Errorf("processes %t: %s", processes, all)
+			t.Errorf("processes %t: got the rows %s", processes, all)
 		}
 	}
 }
@@ -167,11 +167,11 @@ func TestThePapersFiguresStandBesideThoseOfTheRun(t *testing.T) {
 func TestTheTablesForLaTeXAreThoseOfThePage(t *testing.T) {
 	text := string(tex(stackRun()))
 	if n := strings.Count(text, "\\begin{tabular}"); n != 5 || strings.Count(text, "\\label{tab_results}") != 1 || strings.Contains(text, "?") {
-		t.Errorf("%d tables: %s", n, text)
+		t.Errorf("got %d tables, want 5: %s", n, text)
 	}
 }
 
-// figureOf reads a figure as reports write it.
+// figureOf parses a number as formatted in reports.
 func figureOf(s string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"weir/lab/result"
 )
 
-// nearlyAll is the share of its requests that a subject answers which keeps up with a rate.
+// nearlyAll is the share of the requests that a subject must answer to keep up with a rate.
 const nearlyAll = 0.99
 
-// sweep is the groups whose loads differ in their rate alone, by rate: those of plain requests,
-// over the most connections.
+// sweep returns the groups of plain requests over the most connections, by rate. Their loads differ
+// only in the rate.
 func (d *digest) sweep() []*group {
 	var out []*group
 	for _, g := range d.groups {
@@ -28,10 +28,10 @@ func (d *digest) sweep() []*group {
 	return out
 }
 
-// sweepSection is the paper's figures 4 and 5, and what the answers cost.
+// sweepSection has the paper's figures 4 and 5, and the cost of the responses.
 func (d *digest) sweepSection() section {
 	s := section{ID: "attempted", Title: "Attempted against successful requests",
-		How: "Requests were due at a constant rate, whatever became of those before. Successful are the answers that came whole and right in the same time, before the client gave up; a server that keeps up stays on the dashed line. Times count from when a request was due. Both scales of the first figure are logarithmic."}
+		How: "Requests were due at a constant rate (open loop). A successful request has a complete and correct response in the window, before the client's timeout. A server that keeps up stays on the dashed line. Latency counts from the time at which a request was due. Both scales of the first figure are logarithmic."}
 	groups := d.sweep()
 	if len(groups) == 0 {
 		return s
@@ -46,23 +46,22 @@ func (d *digest) sweepSection() section {
 		}
 	}
 	if !slices.ContainsFunc(groups, func(g *group) bool { return slices.ContainsFunc(g.cells, func(c *cell) bool { return c.wrong() > 0 }) }) {
-		s.Blocks = append(s.Blocks, text("No request came to an error at any of these rates."))
+		s.Blocks = append(s.Blocks, text("No request failed at any of these rates."))
 	}
 	return s
 }
 
-// sweepTables is what became of each rate; some may be empty.
+// sweepTables returns the tables of the sweep; some may be empty.
 func (d *digest) sweepTables(groups []*group) []*table {
 	return []*table{
 		d.acrossRates(groups, "Answered of the attempted requests", func(c *cell) string { return percent(c.answered()) }),
 		d.acrossRates(groups, "CPU, µs per answered request", func(c *cell) string { return sig(c.perMessage.mean) }),
 		d.acrossRates(groups, "Time to the answer, p50 / p99, ms", func(c *cell) string { return sig(c.ms(p50)) + " / " + sig(c.ms(p99)) }),
-		d.acrossRates(groups, "Errors, those of the warm-ups included", (*cell).errorKinds),
+		d.acrossRates(groups, "Errors, including the warm-ups", (*cell).errorKinds),
 	}
 }
 
-// acrossRates is a table of the subjects by the attempted rates; a row in which nothing is said is
-// left out.
+// acrossRates is a table of the subjects by attempted rate, without rows that have no value.
 func (d *digest) acrossRates(groups []*group, caption string, say func(*cell) string) *table {
 	t := &table{Caption: caption, Align: "l", Head: []string{"Subject"}}
 	for _, g := range groups {
@@ -84,8 +83,8 @@ func (d *digest) acrossRates(groups []*group, caption string, say func(*cell) st
 	return t
 }
 
-// held is the highest rate up to which a subject answered nearly all requests, 0 for none, and
-// whether it was tried with more.
+// held returns the highest rate up to which a subject answered nearly all requests (0: none), and
+// whether it failed at a higher one.
 func (d *digest) held(groups []*group, subject string) (rate float64, gaveOut bool) {
 	for _, g := range groups {
 		c := g.cell(subject)
@@ -100,7 +99,7 @@ func (d *digest) held(groups []*group, subject string) (rate float64, gaveOut bo
 	return rate, false
 }
 
-// heldSentence says up to which rate each subject kept up.
+// heldSentence states the rate up to which each subject kept up.
 func (d *digest) heldSentence(groups []*group) string {
 	gave, rest := map[float64][]string{}, map[float64][]string{}
 	all := 0
@@ -117,7 +116,7 @@ func (d *digest) heldSentence(groups []*group) string {
 		into[rate] = append(into[rate], subject)
 	}
 	if all == 0 {
-		return "No trial of these rates may count."
+		return "No trial at these rates was accepted."
 	}
 	var said []string
 	for _, rate := range sortedKeys(gave) {
@@ -128,12 +127,12 @@ func (d *digest) heldSentence(groups []*group) string {
 		said = append(said, "by "+someOf(gave[rate], all)+" "+what)
 	}
 	for _, rate := range sortedKeys(rest) {
-		said = append(said, "by "+someOf(rest[rate], all)+" up to "+short(rate)+"/s, the most tried")
+		said = append(said, "by "+someOf(rest[rate], all)+" up to "+short(rate)+"/s, the highest rate tried")
 	}
 	return fmt.Sprintf("%s of the requests were answered %s.", percentWhole(nearlyAll), strings.Join(said, "; "))
 }
 
-// someOf names up to three of so many servers.
+// someOf lists up to three of all servers by name.
 func someOf(names []string, all int) string {
 	switch n := len(names); {
 	case n > 3 && n == all:
@@ -164,15 +163,15 @@ func (d *digest) sweepFigures(groups []*group) []*figure.Figure {
 	single := func(v float64) estimate { return estimate{v, math.NaN(), math.NaN(), 1} }
 	figures := []*figure.Figure{
 		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*cell).rate, rates),
-		d.overRates(groups, "attempted-errors", "Requests that came to an error", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *cell) estimate { return single(100 * c.wrong()) }, nil),
+		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *cell) estimate { return single(100 * c.wrong()) }, nil),
 		d.overRates(groups, "attempted-p99", "99th percentile of the time to the answer", x, figure.Axis{Label: "p99, ms", Log: true}, func(c *cell) estimate { return single(c.ms(p99)) }, nil),
 		d.overRates(groups, "attempted-cpu", "CPU per answered request", x, figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *cell) estimate { return c.perMessage }, nil),
 	}
 	return figures
 }
 
-// overRates draws one figure of every subject against the attempted rate, over a dashed diagonal
-// where there is one.
+// overRates draws a figure of every subject against the attempted rate, with a dashed diagonal if
+// one is given.
 func (d *digest) overRates(groups []*group, name, title string, x, y figure.Axis, of func(*cell) estimate, diagonal []float64) *figure.Figure {
 	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: x, Y: y}
 	if len(diagonal) > 0 {

@@ -108,7 +108,7 @@ func (s *synthetic) requests(l result.Load, w webServer, block, position int, dr
 }
 
 func webRun() *result.Results {
-	r := httpRun("web", "What does a small page cost each language when one request in ten waits, and could the published load have told?", "page",
+	r := httpRun("web", "What does a small page cost each language when one request in ten waits, and can the published load rank the servers?", "page",
 		servers("http-go", "http-go-raw", "http-weir-chain", "http-node"), []result.Load{
 			{Name: "short sleeps", Requests: result.Requests{Path: "/page.html", SleepMS: 20, SleepEvery: 10}},
 			{Name: "published", Requests: result.Requests{Path: "/page.html", NoKeepAlive: true, Count: 10_000, SleepMS: 2000, SleepEvery: 10, Cold: true, DurationS: 20}},

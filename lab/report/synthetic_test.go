@@ -189,7 +189,7 @@ func quick() *result.Results {
 func asPublished() *result.Results {
 	s := newSynthetic([]int{1, 8, 16, 32, 64}, 1)
 	s.Experiment = "im-published"
-	s.Question = "How much of the published 14-fold difference between C processes and goroutines is made by the programs, by the load, and by the ruler?"
+	s.Question = "How much of the published 14-fold difference between C processes and goroutines is made by the programs, by the load, and by the CPU accounting method?"
 	s.Plan.Patterns, s.Plan.Twin = []string{"staggered"}, ""
 	s.Plan.Loads = []result.Load{{Name: "tcpkali", Rate: 1000, Size: 125, Bits: 1e6}, {Name: "messages", Rate: 125, Size: 1000}}
 	s.Subjects = []result.Subject{{Name: "published-c", Language: "C", Paradigm: "process per connection"}, {Name: "published-go", Language: "Go", Paradigm: "goroutine per connection"}}

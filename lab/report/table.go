@@ -8,12 +8,11 @@ import (
 	"weir/lab/stat"
 )
 
-// tableSection is the paper's table with the measured figures beside the published ones, a table
-// for each load.
+// tableSection is the paper's table with the published and the measured figures, one for each load.
 func (d *digest) tableSection() section {
 	s := section{ID: "table", Title: "The published table, and what was measured here",
-		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
-			" ms, those of all trials pooled, with its degrees of freedom in brackets; too short means under " + fmt.Sprint(stat.LeastDF) + " of them, too short to tell. Published figures stand beside the same paradigm in the same language; they come from another machine and an unequal pair of programs, so compare their shape, not their size."}
+		How: "CPU is the mean of the whole process tree in % of one core. σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
+			" ms, pooled over all trials, with the degrees of freedom in brackets; with fewer than " + fmt.Sprint(stat.LeastDF) + " the trials are too short. Published figures are in the rows with the same concurrency model in the same language. They come from another machine and from programs that do unequal work: compare their shape, not their size."}
 	for _, load := range d.loads() {
 		s.Blocks = append(s.Blocks, block{Table: d.publishedTable(load)})
 	}
@@ -40,7 +39,7 @@ func (d *digest) publishedTable(load string) *table {
 	return t
 }
 
-// across is a subject's cell under each pattern of a load; nil where it has none.
+// across returns a subject's cell under each arrival pattern of a load; nil if it has none.
 func (d *digest) across(load string, connections int, subject string) []*cell {
 	patterns := d.patterns(load)
 	out := make([]*cell, len(patterns))
@@ -69,11 +68,10 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 	return row
 }
 
-// rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands
-// beside.
+// rankTable lists the subjects of a group by CPU, the lowest first.
 func (d *digest) rankTable(g *group) *table {
-	t := &table{Caption: upper(d.caption(g)) + ": CPU per " + d.unit() + ", cheapest first", Align: "lrrrlrrrr",
-		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval of the mean", "Times the first (interval of the verdict)", "Verdict on that", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
+	t := &table{Caption: upper(d.caption(g)) + ": CPU per " + d.unit() + ", lowest first", Align: "lrrrlrrrr",
+		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval of the mean", "Ratio to the first (corrected interval)", "Verdict on the ratio", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, c.varied(),
@@ -82,8 +80,8 @@ func (d *digest) rankTable(g *group) *table {
 	return t
 }
 
-// counted is the number of accepted trials, and of those in which the subject failed: "7, failed
-// 3".
+// counted formats the number of accepted trials and of those in which the subject failed: "7,
+// failed 3".
 func (c *cell) counted() string {
 	if len(c.failed) == 0 {
 		return fmt.Sprint(len(c.trials))
@@ -91,14 +89,14 @@ func (c *cell) counted() string {
 	return fmt.Sprintf("%d, failed %d", len(c.trials), len(c.failed))
 }
 
-// versusFirst is the ratio of the i-th cell to the cheapest, and the verdict on it.
+// versusFirst returns the ratio of the i-th cell to the first, and the verdict on it.
 func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
 	c, first := g.cells[i], g.cells[0]
 	switch {
 	case len(c.trials) == 0 && len(c.failed) > 0:
-		return absent, "it failed"
+		return absent, "failed"
 	case len(c.trials) == 0:
-		return absent, "all trials refused"
+		return absent, "all trials rejected"
 	case !c.perMessage.known():
 		return absent, "not measured"
 	case i == 0:

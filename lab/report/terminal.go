@@ -10,14 +10,14 @@ import (
 	"weir/lab/result"
 )
 
-// screen writes lines for a terminal of a width, with colours or without.
+// screen collects lines for a terminal.
 type screen struct {
 	strings.Builder
 	colour bool
-	width  int
+	width  int // in columns
 }
 
-// The escape sequences in use; the terminal's own palette decides what they look like.
+// Select Graphic Rendition codes (ECMA-48). The terminal's palette sets the colours.
 const (
 	bold  = "1"
 	faint = "2"
@@ -32,9 +32,9 @@ func (s *screen) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// Terminal writes the summary that ends a run: the answer, the order of the subjects in every cell
-// with intervals, what the lab said of the twin, refusals, and which file of the report shows what.
-// width is in columns; under 40 counts as 40.
+// Terminal writes the summary that is shown at the end of a run: the answer, a table of the
+// subjects in every cell, the A/A control, the rejected trials and the files of the report. width
+// is in columns; less than 40 is taken as 40.
 func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
 	d := digestOf(r)
 	s := &screen{colour: colour, width: max(width, 40)}
@@ -47,13 +47,13 @@ func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
 	}
 	s.tables(d)
 	s.corrections(d)
-	s.twin(d)
-	s.refusals(d)
+	s.control(d)
+	s.rejections(d)
 	s.files()
-	_, _ = io.WriteString(w, s.String()) // whoever reads a terminal that is gone reads nothing
+	_, _ = io.WriteString(w, s.String()) // the report is in files: a closed terminal is no error
 }
 
-// Text writes only the ranked tables, without colour, for pipes and mails.
+// Text writes only the tables, without colour, for pipes.
 func Text(w io.Writer, r *result.Results, width int) error {
 	s := &screen{width: max(width, 40)}
 	s.tables(digestOf(r))
@@ -61,8 +61,8 @@ func Text(w io.Writer, r *result.Results, width int) error {
 	return err
 }
 
-// para writes a paragraph broken at the width, its first line led by lead and the others indented
-// as far.
+// para writes a paragraph wrapped at the width. The first line begins with lead; the others are
+// indented by its width.
 func (s *screen) para(style, lead, text string) {
 	line := lead
 	indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
@@ -101,14 +101,14 @@ func (s *screen) tables(d *digest) {
 	}
 	for _, g := range d.groups {
 		s.WriteString("\n")
-		s.para(bold, "", upper(d.caption(g))+": CPU per "+d.unit()+", cheapest first")
+		s.para(bold, "", upper(d.caption(g))+": CPU per "+d.unit()+", lowest first")
 		s.table(d, g)
 	}
 }
 
-// table is a group's ranking.
+// table writes the subjects of a group by CPU.
 func (s *screen) table(d *digest, g *group) {
-	rows := [][]string{{"subject", "µs/" + d.unit(), "times first (interval)", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
+	rows := [][]string{{"subject", "µs/" + d.unit(), "ratio to first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), ratio, verdict,
@@ -117,11 +117,12 @@ func (s *screen) table(d *digest, g *group) {
 	s.grid(rows, "lrrlrrrr")
 }
 
-// requests is what a run of HTTP loads shows: one ranking, then what only such loads have.
+// requests writes the tables of a run of HTTP loads: the CPU, then the tables that only such loads
+// have.
 func (s *screen) requests(d *digest) {
 	for _, g := range d.telling() {
 		s.WriteString("\n")
-		s.para(bold, "", upper(d.caption(g))+": CPU per request, cheapest first")
+		s.para(bold, "", upper(d.caption(g))+": CPU per request, lowest first")
 		s.table(d, g)
 	}
 	tables := d.sweepTables(d.sweep())
@@ -138,7 +139,7 @@ func (s *screen) requests(d *digest) {
 	}
 }
 
-// operations is what a run on TCP/IP stacks shows.
+// operations writes the tables of a run on TCP/IP stacks.
 func (s *screen) operations(d *digest) {
 	for _, b := range d.operationsSection().Blocks {
 		s.WriteString("\n")
@@ -147,7 +148,7 @@ func (s *screen) operations(d *digest) {
 	}
 }
 
-// cleaned is the rows of a table under its heading, fit for a terminal.
+// cleaned returns the heading and the rows of a table without control characters.
 func cleaned(t *table) [][]string {
 	rows := append([][]string{t.Head}, t.Rows...)
 	for _, r := range rows {
@@ -156,9 +157,9 @@ func cleaned(t *table) [][]string {
 	return rows
 }
 
-// rows is the terminal's table of a field. What gave out stands where row sets words.
+// rows is the table of a field for the terminal.
 func (f *field) rows() [][]string {
-	rows := [][]string{{"subject", "capacity/s", "share", "σ/µ", "gave out", "echo p99, ms", "measured"}}
+	rows := [][]string{{"subject", "capacity/s", "share", "σ/µ", "limit", "echo p99, ms", "measured"}}
 	for _, r := range f.reaches {
 		limit := "server"
 		switch {
@@ -177,8 +178,8 @@ func (f *field) rows() [][]string {
 	return rows
 }
 
-// grid writes rows under the names in the first of them, numbers to the right as align says.
-// Columns are left out from the right when the terminal is narrow.
+// grid writes a table whose first row is the heading. align has l or r for each column. Columns
+// that do not fit the width are left out from the right.
 func (s *screen) grid(rows [][]string, align string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
@@ -196,7 +197,7 @@ func (s *screen) grid(rows [][]string, align string) {
 	}
 }
 
-// row sets names and verdicts to the left and numbers to the right.
+// row writes the n-th row of a grid.
 func (s *screen) row(cells []string, widths []int, n int, align string) {
 	line := ""
 	for i, c := range cells {
@@ -218,7 +219,7 @@ func (s *screen) row(cells []string, widths []int, n int, align string) {
 	s.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// corrections says what the verdicts in the tables are corrected for.
+// corrections writes over how many comparisons the verdicts are corrected.
 func (s *screen) corrections(d *digest) {
 	if len(d.Comparisons) > 0 {
 		s.WriteString("\n")
@@ -226,42 +227,40 @@ func (s *screen) corrections(d *digest) {
 	}
 }
 
-func (s *screen) twin(d *digest) {
-	var twins []result.Comparison
-	for _, c := range d.Comparisons {
-		if c.Twin {
-			twins = append(twins, c)
-		}
-	}
-	if len(twins) == 0 {
+// control writes whether the A/A control passed.
+func (s *screen) control(d *digest) {
+	controls := d.controlComparisons()
+	if len(controls) == 0 {
 		return
 	}
 	style := green
-	if d.twinsDiffering() > 0 {
+	if d.differingControls() > 0 {
 		style = amber
 	}
 	s.WriteString("\n")
-	s.para(style, "Twin: ", fmt.Sprintf("%s ran twice under two names. %s", twins[0].A, d.twinSaid(twins)))
+	s.para(style, "", d.controlSentence(controls))
 }
 
-func (s *screen) refusals(d *digest) {
-	refused := d.refused()
-	if refused == 0 {
+// rejections writes the causes of the rejected trials, each trial counted once.
+func (s *screen) rejections(d *digest) {
+	causes := d.rejectionCauses()
+	if len(causes) == 0 {
 		return
 	}
 	s.WriteString("\n")
-	s.para("", "", fmt.Sprintf("%d of %s refused:", refused, plural(len(d.Trials), "trial", "trials")))
-	for _, r := range d.refusalReasons() {
-		s.para(faint, "  ", fmt.Sprintf("%d × %s", r.trials, r.kind))
+	s.para("", "", d.rejectedOf()+":")
+	for _, c := range causes {
+		s.para(faint, "  ", fmt.Sprintf("%s × %s", count(c.trials), c.cause))
 	}
 }
 
+// files writes what each file of the report contains.
 func (s *screen) files() {
 	s.WriteString("\n")
 	for _, f := range [][2]string{
-		{htmlFile, "everything, with figures; open it in a browser"},
-		{markdownFile, "the same as text"},
-		{texFile, "the paper's table with these figures beside it"},
+		{htmlFile, "the whole report with figures; open it in a browser"},
+		{markdownFile, "the same as Markdown"},
+		{texFile, "the paper's table with these figures"},
 		{figuresDir + "/", "every figure as SVG and PDF"},
 		{csvFile, "every trial; results.json has all of it"},
 	} {

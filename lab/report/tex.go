@@ -10,9 +10,9 @@ import (
 	"weir/lab/result"
 )
 
-// tex is the paper's table with the measured figures beside the published ones, to be read by
-// \input where the paper's table stood: it needs the packages multirow and colortbl and keeps the
-// label tab_results. Runs of several loads give a table each.
+// tex returns the paper's table with the published and the measured figures, one for each load. It
+// can replace the paper's table by \input: it has the same label tab_results, and needs the
+// packages multirow and colortbl.
 func tex(r *result.Results) []byte {
 	d := digestOf(r)
 	if r.Plan.HTTP() && len(d.groups) > 0 {
@@ -59,8 +59,8 @@ func (d *digest) texTable(b *strings.Builder, load, label string) {
 	fmt.Fprintf(b, "\\end{tabular}\n\t\\caption{%s}\n\t\\label{%s}\n\\end{table}\n", d.texCaption(load), label)
 }
 
-// texCounts is the connection counts of the run, and those of the published table when it concerns
-// them.
+// texCounts returns the numbers of connections of the run, and those of the published table if the
+// run has corresponding subjects.
 func (d *digest) texCounts(load string) []int {
 	counts := d.connections(load)
 	if d.firstOf(publishedC) != "" || d.firstOf(publishedGo) != "" {
@@ -111,7 +111,7 @@ func texCell(c *cell) []string {
 	return out
 }
 
-// texRow is one line of the table, every other one shaded as in the paper.
+// texRow formats a line of the table, shaded or not.
 func texRow(cells []string, shaded bool) string {
 	if shaded {
 		for i := range cells {
@@ -122,12 +122,12 @@ func texRow(cells []string, shaded bool) string {
 }
 
 func (d *digest) texCaption(load string) string {
-	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms, those of all trials pooled (%s): "+
-		"as published, and as measured under %s with %s arrivals. Published figures stand beside the same paradigm in the same language; -- means not published, not measured, or too short to tell.",
+	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms, pooled over all trials (%s): "+
+		"as published, and as measured under %s with %s arrivals. Published figures are in the rows with the same concurrency model in the same language; -- means not published, not measured, or too short to tell.",
 		short(d.Plan.WindowMS), d.freedom(load), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
 }
 
-// freedom is what the variations of a table rest on: "12 to 24 degrees of freedom".
+// freedom formats the degrees of freedom of a table's variations: "12 to 24 degrees of freedom".
 func (d *digest) freedom(load string) string {
 	least, most := math.MaxInt, 0
 	for _, g := range d.groups {
@@ -154,7 +154,7 @@ func names(patterns []string) []string {
 var texSpecial = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "µ", `$\mu$`, "–", "--", "×", `$\times$`)
 
-// texEscape makes s ordinary text. Characters beyond ASCII, which an old installation may not know,
+// texEscape escapes s for LaTeX. Characters beyond ASCII, which old installations do not support,
 // become question marks.
 func texEscape(s string) string {
 	s = texSpecial.Replace(figure.Clean(s))

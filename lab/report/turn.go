@@ -8,8 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// turnBlocks says how the kernel events of each subject change with the arrival pattern, which is
-// what turns the order round; nothing when they were counted under one pattern only.
+// turnBlocks lists each subject's kernel events by arrival pattern, which explain a change of the
+// order. It is empty if they were counted under only one pattern.
 func (d *digest) turnBlocks() []block {
 	var items []string
 	for _, name := range d.subjects {
@@ -22,17 +22,17 @@ func (d *digest) turnBlocks() []block {
 		return nil
 	}
 	blocks := []block{
-		text("Why the order turns with the pattern: messages that come together can share a wake-up and what goes with it, and those that come apart cannot. A subject whose counts fall from one pattern to another shares more, and gains by it; one whose counts stay does the same for every message. Below: system calls per message, and wake-ups in brackets where they were seen."),
+		text("Why the order depends on the arrival pattern: messages that arrive together can share a wake-up and system calls, and messages that arrive apart cannot. A subject whose counts fall from one pattern to the other gains by that. The list shows system calls per message, with wake-ups in brackets if they were counted."),
 		{Items: items},
 	}
 	if d.firstOf(publishedGo) != "" {
-		blocks = append(blocks, text("Where a goroutine per connection spends its CPU, by function: docs/where-goroutines-go.md in the project."))
+		blocks = append(blocks, text("docs/where-goroutines-go.md in the project shows where a goroutine per connection spends its CPU, by function."))
 	}
 	return blocks
 }
 
-// turn is "a: staggered 7.40 (1.70), together 2.91 (0.30)" from the reasons of one subject with as
-// many connections as the first.
+// turn formats the counts of one subject at the first number of connections: "a: staggered 7.40
+// (1.70), together 2.91 (0.30)".
 func (d *digest) turn(all []result.Reasons) string {
 	var parts []string
 	for _, r := range all {

@@ -7,7 +7,7 @@ import (
 	"weir/lab/result"
 )
 
-func TestTheReportSaysWhyTheOrderTurnsWithThePattern(t *testing.T) {
+func TestTheReportListsEventsByArrivalPattern(t *testing.T) {
 	r := &result.Results{Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Reasons: []result.Reasons{
 		{Subject: "a", Connections: 64, Pattern: "staggered", Syscalls: 7.4, Wakeups: 1.7},
 		{Subject: "a", Connections: 64, Pattern: "together", Syscalls: 2.9, Wakeups: 0.3},
@@ -17,7 +17,7 @@ func TestTheReportSaysWhyTheOrderTurnsWithThePattern(t *testing.T) {
 	}}
 	blocks := digestOf(r).turnBlocks()
 	if len(blocks) != 2 {
-		t.Fatalf("%d blocks, want a text and a list", len(blocks))
+		t.Fatalf("got %d blocks, want a text and a list", len(blocks))
 	}
 	want := "a, 64 connections: staggered 7.40 (1.70), together 2.90 (0.30)\nb, 64 connections: staggered 4.00, together 3.00"
 	if got := strings.Join(blocks[1].Items, "\n"); got != want {
@@ -25,6 +25,6 @@ func TestTheReportSaysWhyTheOrderTurnsWithThePattern(t *testing.T) {
 	}
 	r.Reasons = r.Reasons[3:]
 	if blocks := digestOf(r).turnBlocks(); len(blocks) > 0 {
-		t.Errorf("from one pattern each, it says %+v", blocks)
+		t.Errorf("one pattern for each subject: got %+v, want nothing", blocks)
 	}
 }

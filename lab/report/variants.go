@@ -10,13 +10,12 @@ import (
 	"weir/lab/result"
 )
 
-// Loads that differ in one setting of the server are cells of their own, whose blocks lie apart in
-// a round: a difference between them is taken round by round, and carries what drifted within a
-// round.
-const variantsHow = "Loads that differ in this alone are not interleaved trial by trial: differences are taken between the blocks of a round, and their intervals hold what drifted meanwhile."
+// variantsHow explains differences between loads that differ in one setting of the server. They are
+// separate cells, so a difference is taken per round and includes drift within the round.
+const variantsHow = "Loads that differ only in this setting are not interleaved trial by trial. Differences are taken between the blocks of a round, and their intervals include the drift in between."
 
-// more is what a request costs in cell c beyond what it costs in base, in us, by the differences of
-// the rounds.
+// more returns the difference in CPU per request between the cells c and base, in us, paired by
+// round.
 func (c *cell) more(base *cell) estimate {
 	cost := func(t *result.Trial) float64 { return t.CPUUSPerMessage }
 	a, b := byBlock(c.trials, cost), byBlock(base.trials, cost)
@@ -26,7 +25,7 @@ func (c *cell) more(base *cell) estimate {
 			differences = append(differences, v-w)
 		}
 	}
-	slices.Sort(differences) // the order of a map must not be seen in the sums
+	slices.Sort(differences) // rounding depends on the order of the sum, and a map has none
 	return studentOf(differences)
 }
 
@@ -42,22 +41,23 @@ func byBlock(trials []*result.Trial, of func(*result.Trial) float64) map[int]flo
 	return means
 }
 
-// filtersSection is what components cost that pass everything through.
+// filtersSection shows the cost of pass-through components.
 func (d *digest) filtersSection() section {
-	s := section{ID: "filters", Title: "What a component costs that passes everything through", How: variantsHow}
+	s := section{ID: "filters", Title: "The cost of a pass-through component", How: variantsHow}
 	if t := d.filtersTable(); len(t.Rows) > 0 {
 		s.Blocks = []block{{Figures: []*figure.Figure{d.filtersFigure()}}, {Table: t}}
 	}
 	return s
 }
 
-// variant is a subject under a load with components, and under the same without.
+// variant is a subject under a load with n pass-through components, and under the same load
+// without.
 type variant struct {
 	n          int
 	with, none *cell
 }
 
-// filtered is the variants of a subject, in the order of their loads.
+// filtered returns the variants of a subject, in the order of their loads.
 func (d *digest) filtered(subject string) []variant {
 	var out []variant
 	for _, g := range d.groups {
@@ -74,7 +74,7 @@ func (d *digest) filtered(subject string) []variant {
 }
 
 func (d *digest) filtersTable() *table {
-	t := &table{Caption: "CPU per request with components that pass everything through", Align: "lrrrr",
+	t := &table{Caption: "CPU per request with pass-through components", Align: "lrrrr",
 		Head: []string{"Subject", "Components", "CPU, µs per request", "More than without, µs", "More for each, ns"}}
 	for _, subject := range d.subjects {
 		for i, v := range d.filtered(subject) {
@@ -115,9 +115,9 @@ func (d *digest) filtersFigure() *figure.Figure {
 	return c.Draw()
 }
 
-// gzipSection is what compressing each answer anew costs.
+// gzipSection shows the cost of compressing each response.
 func (d *digest) gzipSection() section {
-	s := section{ID: "gzip", Title: "What compressing costs", How: "Each answer was compressed anew, at the server's level nearest to 5 or 6, and compared with the file by the client. " + variantsHow}
+	s := section{ID: "gzip", Title: "The cost of compression", How: "Each response was compressed anew, at the server's level nearest to 5 or 6. The client decompressed it and compared it with the file. " + variantsHow}
 	for _, t := range d.gzipTables() {
 		s.Blocks = append(s.Blocks, block{Table: t})
 	}
@@ -135,7 +135,7 @@ func (d *digest) gzipTables() (tables []*table) {
 
 func (d *digest) gzipTable(g *group) *table {
 	base := d.without(g, func(q *result.Requests) { q.Gzip = false })
-	t := &table{Caption: "Compressed: " + d.caption(g), Align: "lrrrrrr", Head: []string{"Subject", "CPU, µs per request", "More than without, µs", "Bytes an answer", "Answered", "p50, ms", "p99, ms"}}
+	t := &table{Caption: "Compressed: " + d.caption(g), Align: "lrrrrrr", Head: []string{"Subject", "CPU, µs per request", "More than without, µs", "Bytes per response", "Answered", "p50, ms", "p99, ms"}}
 	for _, c := range g.cells {
 		if len(c.trials) == 0 {
 			continue

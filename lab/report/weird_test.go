@@ -14,7 +14,7 @@ import (
 	"weir/lab/result"
 )
 
-// names that a user could choose, to break out of every format that they are written into.
+// hostile names are meant to break out of the formats that they are written into.
 var hostile = []string{"c-fork", "go-goroutine", "published-c", "published-go", "", "<script>alert(1)</script>", `"'><img src=http://x>`, "a|b`c*_", "\x1b[31mred\x00\n\r\u2028",
 	"=cmd()", `\input{/etc/passwd}%$&#_^~{}`, "日本語 😀", "\xff\xfe", strings.Repeat("long", 60), "x+twin"}
 
@@ -23,7 +23,7 @@ var numbers = rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1000),
 
 var texts = rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[ -~\x00-\x1f]{0,20}`))
 
-// anyResults draws results that no run would write: absurd numbers, hostile names, parts missing.
+// anyResults draws results that no run would write: absurd numbers, hostile names, missing parts.
 func anyResults(t *rapid.T) *result.Results {
 	names := rapid.SliceOfN(rapid.SampledFrom(hostile), 1, 4).Draw(t, "names")
 	r := &result.Results{Version: result.Version, Experiment: texts.Draw(t, "experiment"), Question: texts.Draw(t, "question"), Command: texts.Draw(t, "command"),
@@ -73,7 +73,7 @@ func anyTrial(t *rapid.T, names []string) result.Trial {
 	return x
 }
 
-// others fills in what is not made of trials.
+// others adds the parts of results that are not trials.
 func others(t *rapid.T, r *result.Results, names []string) {
 	for _, n := range names {
 		v := numbers.Draw(t, "v")
@@ -89,8 +89,8 @@ func others(t *rapid.T, r *result.Results, names []string) {
 	r.SwitchCosts = []result.SwitchCost{{Between: "threads", NS: numbers.Draw(t, "switch")}, {Between: "processes", NS: numbers.Draw(t, "switch")}}
 }
 
-// TestAnyResultsGiveAReport: whatever stands in the results, every form is written, well-formed,
-// and without an element or an escape sequence that came out of a name.
+// TestAnyResultsGiveAReport checks that any results give a well-formed report in every format,
+// without an element or an escape sequence from a name.
 func TestAnyResultsGiveAReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyResults(t)
@@ -104,7 +104,7 @@ func TestAnyResultsGiveAReport(t *testing.T) {
 		}
 		for _, bad := range []string{"<script", "<img", "<b>", "<i>", "NaN", "+Inf", "-Inf"} {
 			if bytes.Contains(page, []byte(bad)) {
-				t.Fatalf("%s stands in the page", bad)
+				t.Fatalf("got %s in the page", bad)
 			}
 		}
 		for _, f := range doc.figures() {
@@ -112,7 +112,7 @@ func TestAnyResultsGiveAReport(t *testing.T) {
 				t.Fatalf("figure %s: %v", f.Name, err)
 			}
 			if f.Name != slug(f.Name) {
-				t.Fatalf("figure name %q is no file name", f.Name)
+				t.Fatalf("got the figure name %q, want a file name", f.Name)
 			}
 		}
 		doc.markdown()
@@ -121,12 +121,12 @@ func TestAnyResultsGiveAReport(t *testing.T) {
 		var out bytes.Buffer
 		Terminal(&out, r, false, rapid.IntRange(-5, 200).Draw(t, "width"))
 		if i := strings.IndexFunc(out.String(), func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
-			t.Fatalf("a control character reached the terminal at byte %d of %q", i, out.String())
+			t.Fatalf("got a control character at byte %d of %q", i, out.String())
 		}
 	})
 }
 
-// TestAnyFigureGivesAPDF: drawing is slower than writing, so it has fewer and smaller cases.
+// TestAnyFigureGivesAPDF draws one figure of each case, because PDFs are slow.
 func TestAnyFigureGivesAPDF(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		figures := documentOf(anyResults(t)).figures()
@@ -139,25 +139,25 @@ func TestAnyFigureGivesAPDF(t *testing.T) {
 	})
 }
 
-// TestPoorRunsSayWhatTheyLack: no trials, one trial and only refused trials are told plainly.
-func TestPoorRunsSayWhatTheyLack(t *testing.T) {
+// TestTheAnswerOfAPoorRun checks runs without trials, with one trial, and with only rejected ones.
+func TestTheAnswerOfAPoorRun(t *testing.T) {
 	one := full()
 	one.Trials, one.Comparisons = one.Trials[:1], nil
-	refused := quick()
-	for i := range refused.Trials {
-		refused.Trials[i].Accepted = false
+	rejected := quick()
+	for i := range rejected.Trials {
+		rejected.Trials[i].Accepted = false
 	}
-	refused.Comparisons = nil
+	rejected.Comparisons = nil
 	for name, c := range map[string]struct {
 		run  *result.Results
 		want string
 	}{
-		"no trials":   {&result.Results{}, "No trial was run"},
-		"one trial":   {one, "alone there"},
-		"all refused": {refused, "There is no answer"},
+		"no trials":    {&result.Results{}, "No trial was run"},
+		"one trial":    {one, "as the only subject"},
+		"all rejected": {rejected, "There is no answer"},
 	} {
 		if got := strings.Join(documentOf(c.run).Answer, " "); !strings.Contains(got, c.want) {
-			t.Errorf("%s: the answer is %q, and does not say %q", name, got, c.want)
+			t.Errorf("%s: got the answer %q, want %q", name, got, c.want)
 		}
 		Terminal(io.Discard, c.run, true, 80)
 	}

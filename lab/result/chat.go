@@ -1,16 +1,17 @@
 package result
 
-// Chat says whether the run was about chat servers. Its connections are members of a room, and a
-// message of such a run is a delivery: what one member says and one other is told. In a replay it
-// is a message of the history.
+// Chat reports whether the subjects of the run are chat servers. The connections of such a run are
+// members of a room. A message of the run is a delivery of one member's message to one other
+// member, or in a replay one message of the history.
 func (p Plan) Chat() bool { return IsChat(p.Workload) }
 
-// IsChat says whether a workload is served to the members of rooms.
+// IsChat reports whether the subjects of a workload are chat servers.
 func IsChat(workload string) bool { return workload == "chat" }
 
-// Rooms is what a load of members who talk has beside the others' settings.
+// Rooms holds the settings of a load that only chat servers have.
 type Rooms struct {
-	// instead of talking: messages of a history that newcomers read one after the other
-	Replay int    `json:"replay,omitempty"`
-	Caps   string `json:"caps,omitempty"` // capabilities that members ask for, by commas
+	// messages in the history that each new member reads; 0: members talk instead
+	Replay int `json:"replay,omitempty"`
+	// IRCv3 capabilities that members request, comma-separated
+	Caps string `json:"caps,omitempty"`
 }

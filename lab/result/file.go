@@ -14,13 +14,13 @@ import (
 // File is the name of the results in the directory of a run.
 const File = "results.json"
 
-// Read reads the results in dir, the directory of a run. An error says what is wrong with them and
-// what to do.
+// Read reads the results from dir, the directory of a run. The error says what is wrong with the
+// file and what to do.
 func Read(dir string) (*Results, error) {
 	file := filepath.Join(dir, File)
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no finished run (no %s in it): run weir lab run --out %s, or finish an interrupted one with --resume %s", dir, File, dir, dir)
+		return nil, fmt.Errorf("%s contains no finished run (no %s in it): start one with weir lab run --out %s, or finish an interrupted one with --resume %s", dir, File, dir, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the results: %w", err)
@@ -35,12 +35,12 @@ func Read(dir string) (*Results, error) {
 	return &r, nil
 }
 
-// Write writes r to dir, whole or not at all: a reader sees the old results or the new, never half.
+// Write writes r to dir atomically: a reader sees the old results or the new ones, never a part.
 func Write(dir string, r *Results) error {
 	return WriteJSON(filepath.Join(dir, File), r)
 }
 
-// WriteJSON replaces file by v's JSON in one step.
+// WriteJSON atomically replaces file with the JSON encoding of v.
 func WriteJSON(file string, v any) error {
 	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

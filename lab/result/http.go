@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// HTTP says whether the messages of the run were HTTP requests. A message of such a run is a
-// response that came whole and right.
+// HTTP reports whether the messages of the run are HTTP requests. A message of such a run is a
+// complete and correct response.
 func (p Plan) HTTP() bool { return IsHTTP(p.Workload) }
 
-// Unit is what a message of the run is called before people.
+// Unit returns the word that reports use for a message of the run.
 func (p Plan) Unit() string {
 	switch {
 	case p.HTTP():
@@ -22,7 +22,7 @@ func (p Plan) Unit() string {
 	return "message"
 }
 
-// Units is the plural of Unit.
+// Units returns the plural of Unit.
 func (p Plan) Units() string {
 	if p.Chat() {
 		return "deliveries"
@@ -30,44 +30,44 @@ func (p Plan) Units() string {
 	return p.Unit() + "s"
 }
 
-// IsHTTP says whether a workload is served to HTTP requests.
+// IsHTTP reports whether the messages of a workload are HTTP requests.
 func IsHTTP(workload string) bool { return workload == "page" || workload == "files" }
 
-// Requests is what a load of HTTP requests has beside the others' settings, for the generator and
-// for the subject.
+// Requests holds the settings of a load that only HTTP requests have, for the generator and for the
+// subject.
 type Requests struct {
 	Path        string `json:"path,omitempty"`
-	NoKeepAlive bool   `json:"no_keep_alive,omitempty"` // a connection for each request
-	// requests whose time is asked; windows end by time all the same
+	NoKeepAlive bool   `json:"no_keep_alive,omitempty"` // a new connection for each request
+	// requests for which the report computes the time; windows end by time nevertheless
 	Count int `json:"count,omitempty"`
 	// milliseconds that every SleepEvery-th request sleeps in the subject
 	SleepMS    int `json:"sleep_ms,omitempty"`
 	SleepEvery int `json:"sleep_every,omitempty"`
-	// components in the subject that pass everything through
+	// pass-through components in the subject
 	Filters int  `json:"filters,omitempty"`
-	Gzip    bool `json:"gzip,omitempty"` // compressed by the subject
-	// measured from the first request on, without a warm-up
+	Gzip    bool `json:"gzip,omitempty"` // the subject compresses the response
+	// no warm-up: the measured window starts with the first request
 	Cold bool `json:"cold,omitempty"`
-	// of the load's windows, where that is not the plan's
+	// length of the load's measured windows; 0: the plan's
 	DurationS float64 `json:"duration_s,omitempty"`
 }
 
-// HTTP is what became of the requests of the measured window.
+// HTTP holds the outcomes of the requests of the measured window.
 type HTTP struct {
-	// requests that were due in it; in a closed loop, begun
+	// requests that were due in the window; in a closed loop, requests started in it
 	Attempted int64 `json:"attempted"`
-	// of these, whole and right, be it after the window
+	// attempted requests with a complete and correct response, even one after the window
 	Answered int64 `json:"answered"`
-	Failed   int64 `json:"failed"` // of these
-	// of the trial's messages, as they were sent
+	Failed   int64 `json:"failed"` // attempted requests without such a response
+	// bytes of the bodies of the trial's messages, as transferred
 	BodyBytes int64 `json:"body_bytes"`
-	// mean of the times whose percentiles are Trial.LatencyUS; 0 in older results
+	// mean of the latencies whose percentiles are Trial.LatencyUS; 0 in older results
 	LatencyMeanUS float64 `json:"latency_mean_us,omitzero"`
-	// requests of the whole trial that failed, by kind
+	// failed requests of the whole trial, warm-up included, by kind
 	Errors map[string]int64 `json:"errors,omitempty"`
 }
 
-// Rate is the messages a second of the measured window.
+// Rate returns the messages per second of the measured window.
 func (t *Trial) Rate() float64 {
 	if t.WindowS <= 0 {
 		return 0
@@ -75,9 +75,9 @@ func (t *Trial) Rate() float64 {
 	return float64(t.Messages) / t.WindowS
 }
 
-// Ceiling is how many requests a second a closed loop over so many connections can make of a
-// subject at the very most, because of the sleeps alone: while a request sleeps its connection does
-// nothing else. Infinite where none sleeps.
+// Ceiling returns the highest rate, in requests per second, that a closed loop over the given
+// number of connections can reach. Only sleeps limit it: a connection whose request sleeps sends no
+// other. Without sleeps it is infinite.
 func (q Requests) Ceiling(connections int) float64 {
 	if q.SleepEvery < 1 || q.SleepMS < 1 {
 		return math.Inf(1)
@@ -85,9 +85,9 @@ func (q Requests) Ceiling(connections int) float64 {
 	return float64(connections) * float64(q.SleepEvery) * 1000 / float64(q.SleepMS)
 }
 
-// Floor is the shortest time in which a closed loop over so many connections can have Count
-// requests answered: their sleeps, laid end to end on each connection. It is 0 where none sleeps,
-// or no number of requests is set.
+// Floor returns the shortest time in which Count requests can be answered in a closed loop over the
+// given number of connections: the sleeps of one connection, end to end. It is 0 without sleeps or
+// without a Count.
 func (q Requests) Floor(connections int) time.Duration {
 	if q.SleepEvery < 1 || connections < 1 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSleepsAloneSetACeilingAndAFloor: whoever serves.
-func TestSleepsAloneSetACeilingAndAFloor(t *testing.T) {
+// TestSleepsLimitTheRateAndTheTime checks the limits that sleeps set for any server.
+func TestSleepsLimitTheRateAndTheTime(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		load        Requests
@@ -21,19 +21,19 @@ func TestSleepsAloneSetACeilingAndAFloor(t *testing.T) {
 		{"101 sleeps over 100 connections take two", Requests{Count: 1010, SleepMS: 2000, SleepEvery: 10}, 100, 500, 4 * time.Second},
 		{"fewer requests than sleep at all", Requests{Count: 9, SleepMS: 2000, SleepEvery: 10}, 100, 500, 0},
 		{"no number of requests", Requests{SleepMS: 2000, SleepEvery: 10}, 100, 500, 0},
-		{"nobody sleeps", Requests{Count: 10_000}, 100, math.Inf(1), 0},
+		{"no sleeps", Requests{Count: 10_000}, 100, math.Inf(1), 0},
 		{"no connections", Requests{Count: 10, SleepMS: 1, SleepEvery: 1}, 0, 0, 0},
 	} {
 		if ceiling, floor := test.load.Ceiling(test.connections), test.load.Floor(test.connections); ceiling != test.ceiling || floor != test.floor {
-			t.Errorf("%s: a ceiling of %v requests/s and a floor of %v, want %v and %v", test.name, ceiling, floor, test.ceiling, test.floor)
+			t.Errorf("%s: got a ceiling of %v requests/s and a floor of %v, want %v and %v", test.name, ceiling, floor, test.ceiling, test.floor)
 		}
 	}
 }
 
-func TestAMessageIsARequestWhereTheWorkloadIsServedByHTTP(t *testing.T) {
+func TestUnitOfAWorkload(t *testing.T) {
 	for workload, unit := range map[string]string{"sink": "message", "echo": "message", "page": "request", "files": "request", "": "message"} {
 		if got := (Plan{Workload: workload}).Unit(); got != unit {
-			t.Errorf("a message of %q is called %q, want %q", workload, got, unit)
+			t.Errorf("workload %q: got the unit %q, want %q", workload, got, unit)
 		}
 	}
 }

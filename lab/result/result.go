@@ -1,19 +1,21 @@
-// Package result holds what a run of the lab found, as data: the schema of results.json.
+// Package result defines the schema of results.json: the outcome of a run of the lab.
 //
-// Everything downstream of a measurement (statistics, reports, comparisons of two runs, resuming)
-// reads this one form and nothing else. Units stand in the field names: _us are microseconds, _ns
-// nanoseconds, _percent are percent of one core, _ratio are fractions of one. Times are offsets
-// from the start of the measured window unless the comment says otherwise.
+// Statistics, reports, comparisons of two runs and the resuming of a run read only this schema.
+// Field names contain the units: _us are microseconds, _ns nanoseconds, _percent percent of one
+// core, _ratio fractions of one. Times are offsets from the start of the measured window unless the
+// comment says otherwise.
 //
-// Limitations: a file is read whole into memory; a run of ten thousand trials is about 100 MB.
+// Limitations: a file is read into memory as a whole. A run of ten thousand trials takes about
+// 100 MB.
 package result
 
 import "time"
 
-// Version is the schema's version: it grows by one when a field changes its meaning or goes away.
+// Version is the schema's version. It increases by one when a field changes its meaning or is
+// removed.
 const Version = 1
 
-// TwinSuffix is added to a subject's name for its secret second appearance in a run.
+// TwinSuffix is appended to a subject's name to make the name of its A/A control.
 const TwinSuffix = "+twin"
 
 // Results is one run of one experiment.
@@ -21,10 +23,10 @@ type Results struct {
 	Version int `json:"version"`
 	// "im", "im-published", or the path of an experiment file
 	Experiment string `json:"experiment"`
-	Question   string `json:"question"` // what the experiment asks, in one sentence
+	Question   string `json:"question"` // the experiment's question, in one sentence
 	// the exact command that repeats the run, seed included
 	Command  string    `json:"command"`
-	Seed     uint64    `json:"seed"` // orders the blocks and places the twin
+	Seed     uint64    `json:"seed"` // determines the order of the blocks and the A/A control
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"` // zero while the run is incomplete
 	Plan     Plan      `json:"plan"`
@@ -33,28 +35,28 @@ type Results struct {
 	Subjects []Subject `json:"subjects"`
 	// subjects that could not take part, with the reason
 	Skipped []Skip `json:"skipped,omitempty"`
-	// what could not be found out beside the trials, with the reason
+	// explanations that were not available on this machine, with the reason
 	Notes []Note `json:"notes,omitempty"`
-	// in the order in which they ran, refused ones included
+	// in the order in which they ran, rejected ones included
 	Trials      []Trial      `json:"trials"`
 	Comparisons []Comparison `json:"comparisons"`
-	// the accounting in use first, then the others that were read beside it
+	// the CPU accounting method of the figures first, then the others that were read
 	Rulers []Ruler `json:"rulers"`
 
-	// why a subject costs what it costs, from trials of their own
+	// kernel events per message of each subject, from separate trials
 	Reasons []Reasons `json:"reasons,omitempty"`
-	// what one switch costs on this machine
+	// cost of one context switch on this machine, by kind
 	SwitchCosts []SwitchCost `json:"switch_costs,omitempty"`
-	// the C subjects under other compilers and machines
+	// the C subjects built by other compilers and for other machines
 	Portability []Portability `json:"portability,omitempty"`
-	// the search for each subject's capacity, in the order in which they ran
+	// trials of the search for each subject's capacity, in the order in which they ran
 	Probes []Probe `json:"probes,omitempty"`
-	// variation and tail near capacity, refused measurements included
+	// measurements at shares of the capacity, rejected ones included
 	Saturation []Saturation `json:"saturation,omitempty"`
 }
 
-// Plan is what was to be run. Every combination of a subject, a number of connections and a pattern
-// is a cell.
+// Plan holds the settings of a run. Every combination of a subject, a load, a number of connections
+// and an arrival pattern is a cell.
 type Plan struct {
 	Quick bool `json:"quick"`
 	// sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are
@@ -63,46 +65,47 @@ type Plan struct {
 	Loads       []Load   `json:"loads"` // usually one; im-published has two
 	Connections []int    `json:"connections"`
 	Patterns    []string `json:"patterns"` // staggered, together, poisson; closed
-	// palindromic blocks; each holds two trials of every subject
+	// palindromic blocks per cell; each has two trials of every subject
 	Blocks int `json:"blocks"`
-	// in the cells with the most connections, where that is more than Blocks
+	// blocks of the cells with the most connections; 0: Blocks
 	BusiestBlocks int     `json:"busiest_blocks,omitzero"`
-	DurationS     float64 `json:"duration_s"`
-	WindowMS      float64 `json:"window_ms"` // the window of cpu_cv, 500 in the paper
-	ServerCPUs    []int   `json:"server_cpus"`
-	LoadCPUs      []int   `json:"load_cpus"`
-	// the subject stood behind a veth pair instead of on loopback
+	DurationS     float64 `json:"duration_s"` // of the measured window
+	// window of the coefficient of variation, 500 in the paper
+	WindowMS   float64 `json:"window_ms"`
+	ServerCPUs []int   `json:"server_cpus"`
+	LoadCPUs   []int   `json:"load_cpus"`
+	// the subject ran behind a veth pair, not on loopback
 	Namespace bool `json:"namespace"`
-	// the subject that was secretly in the run twice; empty when none was
+	// the subject that took part a second time as the A/A control; empty: none
 	Twin string `json:"twin"`
-	// ratios within [1/(1+margin), 1+margin] count as equivalent
+	// equivalence margin: ratios within [1/(1+margin), 1+margin] count as equivalent
 	Margin float64 `json:"margin"`
 }
 
-// Load is what each connection was offered.
+// Load is the load that a subject was offered.
 type Load struct {
 	Name string `json:"name"` // "messages", "tcpkali"
-	// messages a second a connection; for tcpkali mode derived from Bits; 0 in a closed loop
+	// messages per second on each connection; in tcpkali mode derived from Bits; 0 in a closed loop
 	Rate float64 `json:"rate"`
-	Size int     `json:"size"` // bytes a message
-	// bits a second a connection in tcpkali's bandwidth mode; else 0
+	Size int     `json:"size"` // bytes per message
+	// bits per second on each connection in tcpkali's bandwidth mode; else 0
 	Bits float64 `json:"bits"`
-	// connections held open beside the others, on which nothing was sent
+	// additional connections that are held open without data
 	Idle int `json:"idle,omitempty"`
-	// short connections a second beside the others: connect, send one message, close
+	// additional short connections per second: connect, send one message, close
 	Churn  float64 `json:"churn,omitempty"`
-	WorkUS int     `json:"work_us"`
-	WaitMS int     `json:"wait_ms"`
+	WorkUS int     `json:"work_us"` // CPU work per message in the subject
+	WaitMS int     `json:"wait_ms"` // sleep per message in the subject
 
-	Requests Requests `json:"requests,omitzero"` // of loads of HTTP requests
-	// of loads of members of rooms, who say Rate messages a second each
+	Requests Requests `json:"requests,omitzero"` // settings of HTTP requests
+	// settings of chat; each member of a room sends Rate messages per second
 	Rooms Rooms `json:"rooms,omitzero"`
 
-	// on a TCP/IP stack; Rate is that of each flow of pings
+	// settings of a TCP/IP stack; Rate is the pings per second of each flow
 	Operation Operation `json:"operation,omitzero"`
 }
 
-// Machine is where the run took place.
+// Machine describes the machine of the run.
 type Machine struct {
 	Kernel     string   `json:"kernel"`
 	CPU        string   `json:"cpu"`
@@ -114,106 +117,106 @@ type Machine struct {
 	Weir       string   `json:"weir"`       // the version of the lab itself
 }
 
-// Subject is a server under test, as its subject.toml tells it.
+// Subject describes a server under test, from its subject.toml.
 type Subject struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
-	Version  string `json:"version,omitempty"` // of what it runs on, "OpenJDK 25.0.1"
-	Paradigm string `json:"paradigm"`
+	Version  string `json:"version,omitempty"` // of its runtime, "OpenJDK 25.0.1"
+	Paradigm string `json:"paradigm"`          // its concurrency model
 	About    string `json:"about"`
-	// where its work is not equal to the others', in a sentence
+	// differences between its work and that of the others, in a sentence
 	Differs string `json:"differs,omitempty"`
-	// of what a chat server has acknowledged, when it is killed
+	// a chat server's durability: the fate of acknowledged messages when it is killed
 	Durability   string `json:"durability,omitempty"`
-	Lines        int    `json:"lines"`
-	Dependencies int    `json:"dependencies"`
+	Lines        int    `json:"lines"`        // of code
+	Dependencies int    `json:"dependencies"` // third-party libraries
 	BinaryBytes  int64  `json:"binary_bytes"`
-	Elsewhere    bool   `json:"elsewhere"` // not started by the lab: its CPU was not measured
-	// elsewhere, but on this machine: no neighbour can be told from it
+	Elsewhere    bool   `json:"elsewhere"` // not started by the lab: its CPU is not measured
+	// Elsewhere, but on this machine: its CPU cannot be separated from that of other processes
 	Here bool `json:"here,omitempty"`
 }
 
-// Skip is a subject left out.
+// Skip is a subject that did not take part.
 type Skip struct {
 	Subject string `json:"subject"`
 	Reason  string `json:"reason"`
 }
 
-// Note says that something which explains the trials could not be found out on this machine.
+// Note is an explanation of the trials that was not available on this machine.
 type Note struct {
 	What    string `json:"what"`              // "system calls", "switch costs", "portability"
-	Subject string `json:"subject,omitempty"` // when it is one subject's
+	Subject string `json:"subject,omitempty"` // empty: all subjects
 	Why     string `json:"why"`
 }
 
 // Trial is one run of one subject under one load.
 type Trial struct {
 	ID          int    `json:"id"`      // 1 for the first
-	Subject     string `json:"subject"` // the twin appears as NAME+twin
+	Subject     string `json:"subject"` // with TwinSuffix for the A/A control
 	Load        string `json:"load"`    // the name of a Plan.Loads entry
 	Connections int    `json:"connections"`
 	Pattern     string `json:"pattern"`
 	// blocks are counted from 0 within a (load, connections, pattern) group
 	Block    int       `json:"block"`
-	Position int       `json:"position"` // 0 for the first place in the block
-	Attempt  int       `json:"attempt"`  // 1 for the first try at this place
+	Position int       `json:"position"` // in the block, from 0
+	Attempt  int       `json:"attempt"`  // 1 for the first attempt at this position
 	Started  time.Time `json:"started"`
 
 	// of one core, the subject's whole process tree
 	CPUPercentMean float64 `json:"cpu_percent_mean"`
-	// standard deviation / mean over windows of Plan.WindowMS; absent below two of them
+	// coefficient of variation over windows of Plan.WindowMS; 0 with fewer than two windows
 	CPUCV           float64 `json:"cpu_cv,omitzero"`
-	CPUUSPerMessage float64 `json:"cpu_us_per_message"` // subject
-	LoadUSPerMsg    float64 `json:"load_us_per_message"`
-	MachineUSPerMsg float64 `json:"machine_us_per_message"`
-	ColdUSPerMsg    float64 `json:"cold_us_per_message"` // during the warm-up
-	WarmMessages    int64   `json:"warm_messages"`       // messages before the measured window
-	// the warm-up came to its limit before CPU per message was seen to be steady
+	CPUUSPerMessage float64 `json:"cpu_us_per_message"`     // subject
+	LoadUSPerMsg    float64 `json:"load_us_per_message"`    // load generator
+	MachineUSPerMsg float64 `json:"machine_us_per_message"` // whole machine
+	ColdUSPerMsg    float64 `json:"cold_us_per_message"`    // subject, during the warm-up
+	WarmMessages    int64   `json:"warm_messages"`          // messages before the measured window
+	// the warm-up reached its time limit before CPU per message was steady
 	Unsteady bool `json:"unsteady,omitempty"`
 
 	// sent in the measured window, those of short connections included
 	Messages      int64   `json:"messages"`
 	Bytes         int64   `json:"bytes"`
-	OfferedRate   float64 `json:"offered_rate"` // messages a second, all connections
-	AchievedRatio float64 `json:"achieved_ratio"`
-	// messages that could not be sent at their time because the connection was full, or began late
+	OfferedRate   float64 `json:"offered_rate"`   // messages per second, all connections
+	AchievedRatio float64 `json:"achieved_ratio"` // sent / offered
+	// messages that were not sent on schedule because their connection was not writable
 	Behind     int64       `json:"behind"`
-	LatenessUS Percentiles `json:"lateness_us"`
-	GapUS      Percentiles `json:"gap_us"` // between messages of one connection
+	LatenessUS Percentiles `json:"lateness_us"` // actual minus intended send time
+	GapUS      Percentiles `json:"gap_us"`      // between messages of one connection
 	// echo only; from the intended send time
 	LatencyUS Percentiles `json:"latency_us,omitzero"`
-	// together only; from a burst's first message to its last
+	// arrival pattern together only; from a burst's first message to its last
 	SpreadUS     Percentiles `json:"spread_us,omitzero"`
 	Churn        *Churn      `json:"churn,omitempty"`      // loads with short connections
 	HTTP         *HTTP       `json:"http,omitempty"`       // loads of requests
 	Stack        *OnStack    `json:"stack,omitempty"`      // operations on TCP/IP stacks
 	LoadRunQueue float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
-	WindowS      float64     `json:"window_s"`             // the measured window's length
+	WindowS      float64     `json:"window_s"`             // length of the measured window
 
 	Memory   Memory             `json:"memory"`
 	Switches Switches           `json:"switches"`
 	GC       *GC                `json:"gc,omitempty"`     // Go subjects
-	Samples  []Sample           `json:"samples"`          // 20 a second over the measured window
-	Rulers   map[string]float64 `json:"rulers,omitempty"` // ruler name to mean CPU in % of a core
+	Samples  []Sample           `json:"samples"`          // 20 per second over the measured window
+	Rulers   map[string]float64 `json:"rulers,omitempty"` // mean CPU in % of a core by method name
 
-	// the figures count: neither refused nor failed
+	// the figures are used: the trial was neither rejected nor did the subject fail
 	Accepted bool `json:"accepted"`
-	// what spoiled the measurement; empty when accepted
+	// why the measurement is not valid; empty: not rejected
 	RefusedBecause []string `json:"refused_because"`
-	// what the subject did wrong; not run again, and its figures may be missing
+	// failures of the subject; such a trial is not repeated and may lack figures
 	FailedBecause []string `json:"failed_because,omitempty"`
-	// what was wrong with the subject's end, after the window
+	// failure of the subject to stop cleanly after the window
 	EndedBadly string `json:"ended_badly,omitempty"`
 }
 
-// Churn is what became of the short connections that were due in the measured window: connect, send
-// one message, close.
+// Churn holds the outcomes of the short connections that were due in the measured window: connect,
+// send one message, close.
 type Churn struct {
 	Offered int64 `json:"offered"`
-	Done    int64 `json:"done"` // closed by both sides, and without an error
-	// begun late, or never, because the server held up those before
+	Done    int64 `json:"done"` // closed by both sides without an error
+	// started late or not at all, because the server delayed earlier ones
 	Behind     int64       `json:"behind"`
-	DurationUS Percentiles `json:"duration_us"`
+	DurationUS Percentiles `json:"duration_us"` // from the intended start
 }
 
 // Percentiles summarises a distribution.
@@ -225,16 +228,16 @@ type Percentiles struct {
 	Max  float64 `json:"max"`
 }
 
-// Sample is the subject's cumulative CPU at an instant of the measured window.
+// Sample is the subject's cumulative CPU time at an instant of the measured window.
 type Sample struct {
 	AtMS  float64 `json:"at_ms"`
 	CPUNS int64   `json:"cpu_ns"`
 }
 
-// Memory is taken over the whole process tree.
+// Memory is the memory of the subject's whole process tree.
 type Memory struct {
 	PeakRSSKB int64 `json:"peak_rss_kb"` // shared pages counted once for each process
-	PSSKB     int64 `json:"pss_kb"`      // shared pages divided among their users
+	PSSKB     int64 `json:"pss_kb"`      // shared pages divided among the processes that map them
 	Processes int   `json:"processes"`
 	Threads   int   `json:"threads"`
 }
@@ -245,14 +248,14 @@ type Switches struct {
 	Involuntary int64 `json:"involuntary"`
 }
 
-// GC is what the Go collector did in the measured window.
+// GC holds the figures of the Go garbage collector in the measured window.
 type GC struct {
 	Cycles       int     `json:"cycles"`
 	SharePercent float64 `json:"share_percent"` // of the subject's CPU
 	MaxPauseUS   float64 `json:"max_pause_us"`
 }
 
-// Comparison says whether two subjects differ in one metric at one load.
+// Comparison is the paired comparison of two subjects in one metric and one cell.
 type Comparison struct {
 	A           string  `json:"a"`
 	B           string  `json:"b"`
@@ -261,30 +264,30 @@ type Comparison struct {
 	Connections int     `json:"connections"`
 	Pattern     string  `json:"pattern"`
 	Ratio       float64 `json:"ratio"` // A / B
-	// 95 % interval, not corrected; low and high are 0 when there is none
+	// 95 % confidence interval before correction; both are 0 without one
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// interval that the verdict rests on, corrected as p is; absent without one, and in older
-	// results
+	// confidence interval with the correction of p; 0 without one, and in older results
 	VerdictLow  float64 `json:"verdict_low,omitempty"`
 	VerdictHigh float64 `json:"verdict_high,omitempty"`
-	Pairs       int     `json:"pairs"`   // blocks in which both have accepted trials
-	P           float64 `json:"p"`       // corrected over all comparisons in this metric
-	Verdict     string  `json:"verdict"` // different, equivalent, undecided
-	// B is A's secret twin: an honest lab does not say "different"
+	Pairs       int     `json:"pairs"` // blocks in which both have accepted trials
+	// with Holm's correction over all comparisons in this metric
+	P       float64 `json:"p"`
+	Verdict string  `json:"verdict"` // different, equivalent, undecided
+	// B is the A/A control of A: "different" is an error of the measurement
 	Twin    bool   `json:"twin"`
 	Warning string `json:"warning,omitempty"`
 }
 
-// Ruler is one way to account for CPU.
+// Ruler is a CPU accounting method.
 type Ruler struct {
 	// "cgroup v1 cpuacct.usage", "sum of /proc/PID/stat", "top, first 18 rows"
 	Name  string `json:"name"`
 	About string `json:"about"` // what it counts and what it misses
-	Truth bool   `json:"truth"` // the one that the figures use
+	Truth bool   `json:"truth"` // the figures of the report use it
 }
 
-// Reasons counts kernel events per message for a subject, in a trial whose CPU figures are not
+// Reasons holds the kernel events per message of a subject, from a trial whose CPU figures are not
 // used.
 type Reasons struct {
 	Subject     string             `json:"subject"`
@@ -293,15 +296,15 @@ type Reasons struct {
 	Tool        string             `json:"tool"`     // "tracepoints", "strace"
 	Syscalls    float64            `json:"syscalls"` // per message
 	ByName      map[string]float64 `json:"by_name"`  // per message, by system call
-	// per message; -1 when the tool cannot see them
+	// per message; -1 if the tool does not count them
 	Wakeups float64 `json:"wakeups"`
-	// context switches per message; -1 when the tool cannot see them
+	// context switches per message; -1 if the tool does not count them
 	Switches float64 `json:"switches"`
-	Messages int64   `json:"messages"` // seen in the trial
+	Messages int64   `json:"messages"` // during the trial
 	Note     string  `json:"note,omitempty"`
 }
 
-// SwitchCost is what handing control over once costs.
+// SwitchCost is the cost of one switch from one flow of control to another.
 type SwitchCost struct {
 	// "processes", "threads", "goroutines", "channel", "coroutines"
 	Between string  `json:"between"`
@@ -311,42 +314,42 @@ type SwitchCost struct {
 	How     string  `json:"how"`  // how it was measured, in a phrase
 }
 
-// Portability is one C subject built one way and tried against the parts of the contract that move
-// bytes and end processes; the other parts were not tried.
+// Portability is a C subject built for one target and tested against the parts of the contract
+// that transfer data and stop processes. The other parts are not tested.
 type Portability struct {
 	Subject string `json:"subject"`
 	// "gcc x86-64", "clang x86-64", "musl x86-64", "gcc 32-bit", "gcc arm64 (qemu-user)"
 	Target string `json:"target"`
 	Built  bool   `json:"built"`
 	Passed bool   `json:"passed"`
-	// why not, or which check failed; "not tested: ..." when neither was tried
+	// why it was not built, or which check failed; "not tested: ..." if neither was tried
 	Note string `json:"note,omitempty"`
 }
 
-// Probe is one rate that was tried in the search for a subject's capacity.
+// Probe is one rate of the search for a subject's capacity.
 type Probe struct {
 	Subject        string  `json:"subject"`
 	Load           string  `json:"load"`
 	Connections    int     `json:"connections"`
 	Pattern        string  `json:"pattern"`
-	Rate           float64 `json:"rate"` // messages a second that were offered, all connections
+	Rate           float64 `json:"rate"` // offered messages per second, all connections
 	AchievedRatio  float64 `json:"achieved_ratio"`
-	Behind         int64   `json:"behind"`           // messages that found their connection full
-	LatenessP99US  float64 `json:"lateness_p99_us"`  // of the sends
+	Behind         int64   `json:"behind"`           // messages whose connection was not writable
+	LatenessP99US  float64 `json:"lateness_p99_us"`  // actual minus intended send time
 	LatencyP99US   float64 `json:"latency_p99_us"`   // from the intended send to the echo
 	CPUPercentMean float64 `json:"cpu_percent_mean"` // subject
-	// of a core: the generator's CPU and its wait for one
+	// the generator's CPU and its wait for a core, in percent of a core
 	LoadPercent float64 `json:"load_percent"`
 	KeptUp      bool    `json:"kept_up"`
-	// not kept up, and it was the generator that gave out
+	// not kept up because of the generator, not of the subject
 	GeneratorBound bool `json:"generator_bound"`
-	// trials; over 1 where one that was not kept up had been disturbed
+	// trials at this rate; over 1 if a trial was disturbed and did not keep up
 	Attempts    int      `json:"attempts"`
-	DisturbedBy []string `json:"disturbed_by,omitempty"`
+	DisturbedBy []string `json:"disturbed_by,omitempty"` // every attempt; empty: not disturbed
 }
 
-// Bracket is the two probes between which a subject's capacity lies: the highest rate that it kept
-// up with and the lowest that it did not. Either is zero where there is none.
+// Bracket returns the two probes that bound a subject's capacity: the highest rate that it kept up
+// with, and the lowest with which it did not. Either is zero if there is no such probe.
 func (r *Results) Bracket(subject, load string, connections int, pattern string) (kept, gaveOut Probe) {
 	for _, p := range r.Probes {
 		switch {
@@ -366,25 +369,25 @@ type Saturation struct {
 	Load        string `json:"load"`
 	Connections int    `json:"connections"`
 	Pattern     string `json:"pattern"`
-	// messages a second, all connections: the highest rate kept up with
+	// messages per second, all connections: the highest rate that the subject kept up with
 	CapacityRate float64 `json:"capacity_rate"`
-	// the generator gave out first: capacity is at least this
+	// the generator reached its limit first: the capacity is at least CapacityRate
 	GeneratorBound bool    `json:"generator_bound"`
-	SharePercent   float64 `json:"share_percent"` // 70, 85, 95
-	// palindromic, counted from 0; each holds two places for every subject and share
+	SharePercent   float64 `json:"share_percent"` // of the capacity: 70, 85, 95
+	// palindromic, counted from 0; each has two positions for every subject and share
 	Round          int         `json:"round"`
-	Position       int         `json:"position"` // place in the round, from 0
-	Attempt        int         `json:"attempt"`  // 1 for the first try at this place
+	Position       int         `json:"position"` // in the round, from 0
+	Attempt        int         `json:"attempt"`  // 1 for the first attempt at this position
 	Started        time.Time   `json:"started"`
 	CPUPercentMean float64     `json:"cpu_percent_mean"`
 	CPUCV          float64     `json:"cpu_cv"`
 	LatencyUS      Percentiles `json:"latency_us"`  // from the intended send to the echo
-	LatenessUS     Percentiles `json:"lateness_us"` // of the sends: a part of the latency
+	LatenessUS     Percentiles `json:"lateness_us"` // of the sends; part of the latency
 	AchievedRatio  float64     `json:"achieved_ratio"`
 	Behind         int64       `json:"behind"`
-	// of a core: the generator's CPU and its wait for one
+	// the generator's CPU and its wait for a core, in percent of a core
 	LoadPercent float64 `json:"load_percent"`
-	// what the subject did wrong at this share; that is a finding, and counts
+	// failures of the subject at this share; the measurement counts nevertheless
 	FailedBecause  []string `json:"failed_because,omitempty"`
 	Accepted       bool     `json:"accepted"`
 	RefusedBecause []string `json:"refused_because"`

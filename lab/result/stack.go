@@ -1,72 +1,74 @@
 package result
 
-// Stack says whether the run was about TCP/IP stacks. Its connections are clients, flows of pings
-// or connections of bulk, and a message of such a run is an operation that ended well: a ping, a
-// connection, a round trip, or 65,536 bytes of bulk.
+// Stack reports whether the subjects of the run are TCP/IP stacks. The connections of such a run
+// are clients, flows of pings or bulk connections. A message is a successful operation: a ping, a
+// connection, a round trip, or 65,536 bytes of bulk data.
 func (p Plan) Stack() bool { return IsStack(p.Workload) }
 
-// IsStack says whether a workload is that of TCP/IP stacks.
+// IsStack reports whether the subjects of a workload are TCP/IP stacks.
 func IsStack(workload string) bool { return workload == "stack" }
 
-// The operations on a stack by its peer; and bulk, which with connect and round trips is done
-// inside, between two ends on the stack itself.
+// The operations on a stack. Its peer performs them. Bulk, connect and rr are also run inside the
+// stack, between two endpoints on its own loopback.
 const (
-	OperationPing    = "ping"
-	OperationConnect = "connect"
-	OperationIn      = "in"
-	OperationOut     = "out"
-	OperationRR      = "rr"
-	OperationIdle    = "idle"
-	OperationBulk    = "bulk"
+	OperationPing    = "ping"    // ICMP echo requests
+	OperationConnect = "connect" // connect, transfer 4 kB, close
+	OperationIn      = "in"      // bulk data to the stack
+	OperationOut     = "out"     // bulk data from the stack
+	OperationRR      = "rr"      // a byte to the stack and back
+	OperationIdle    = "idle"    // open connections without data
+	OperationBulk    = "bulk"    // bulk data over the stack's own loopback
 )
 
-// BulkMessage is how many bytes of bulk count as a message.
+// BulkMessage is the number of bytes of bulk data that count as one message.
 const BulkMessage = 65536
 
 // Operation is what a load does with a stack.
 type Operation struct {
 	Name string `json:"name,omitempty"`
-	// both ends are on the stack, over its own loopback
+	// both endpoints are on the stack, over its own loopback
 	Inside    bool `json:"inside,omitempty"`
-	Processes bool `json:"processes,omitempty"` // pings by as many processes of the system's ping
-	// that the stack has; 0: all, and its peer the same
+	Processes bool `json:"processes,omitempty"` // one process of the system's ping for each flow
+	// cores of the stack; its peer has the others. 0: both use all cores
 	Cores int `json:"cores,omitempty"`
 }
 
-// Bulk says whether the load moves as much as it can, so that its bytes count and not its messages.
+// Bulk reports whether the load transfers as much as it can, so that throughput is measured.
 func (o Operation) Bulk() bool {
 	return o.Name == OperationIn || o.Name == OperationOut || o.Name == OperationBulk
 }
 
-// OnStack is what became of an operation in the measured window, beside what every trial tells.
+// OnStack holds the figures of a trial that only operations on a TCP/IP stack have.
 type OnStack struct {
 	Operation  string  `json:"operation"`
-	Congestion string  `json:"congestion,omitempty"` // control of the peer's sockets
-	MeanUS     float64 `json:"mean_us,omitempty"`    // of an operation; 0 of bulk
-	GbitS      float64 `json:"gbit_s"`
+	Congestion string  `json:"congestion,omitempty"` // congestion control of the peer's sockets
+	MeanUS     float64 `json:"mean_us,omitempty"`    // mean time of an operation; 0 for bulk data
+	GbitS      float64 `json:"gbit_s"`               // throughput
 
-	Due           int64 `json:"due,omitempty"`  // pings
-	Lost          int64 `json:"lost,omitempty"` // of these
-	SegmentsOut   int64 `json:"segments_out,omitempty"`
-	SegmentsIn    int64 `json:"segments_in,omitempty"`
+	Due           int64 `json:"due,omitempty"`           // pings due in the window
+	Lost          int64 `json:"lost,omitempty"`          // of these, without a reply in time
+	SegmentsOut   int64 `json:"segments_out,omitempty"`  // segments that the peer sent
+	SegmentsIn    int64 `json:"segments_in,omitempty"`   // segments that the peer received
 	Retransmitted int64 `json:"retransmitted,omitempty"` // of SegmentsOut
 
-	BarePSSKB int64      `json:"bare_pss_kb,omitempty"` // memory before there was any connection
-	Bare      *Collected `json:"bare,omitempty"`        // the same by the runtime's own account
-	Before    *Collected `json:"before,omitempty"`      // at the window's begin
-	After     *Collected `json:"after,omitempty"`       // at its end
+	BarePSSKB int64 `json:"bare_pss_kb,omitempty"` // PSS before the first connection
+	// runtime figures before the first connection
+	Bare *Collected `json:"bare,omitempty"`
+	// runtime figures at the start of the window
+	Before *Collected `json:"before,omitempty"`
+	After  *Collected `json:"after,omitempty"` // runtime figures at the end of the window
 }
 
-// Collected is what a program with a collector says of it, of its whole life so far.
+// Collected holds the figures of a garbage-collecting runtime since the start of its process.
 type Collected struct {
-	HeapBytes   int64    `json:"heap_bytes"`  // of objects
+	HeapBytes   int64    `json:"heap_bytes"`  // of live and dead objects
 	StackBytes  int64    `json:"stack_bytes"` // of goroutines
 	Collections int64    `json:"collections"`
 	Goroutines  int64    `json:"goroutines"`
 	PausesNS    PausesNS `json:"pauses_ns"`
 }
 
-// PausesNS are those of the whole program.
+// PausesNS holds the percentiles of the stop-the-world pauses in nanoseconds.
 type PausesNS struct {
 	P50 int64 `json:"p50"`
 	P99 int64 `json:"p99"`

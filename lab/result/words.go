@@ -2,30 +2,32 @@ package result
 
 // The verdicts of a comparison.
 const (
-	Different  = "different"  // the ratio is not 1
-	Equivalent = "equivalent" // the ratio lies within the plan's margin
-	Undecided  = "undecided"  // this run cannot tell
+	Different  = "different"  // the ratio is significantly different from 1
+	Equivalent = "equivalent" // the ratio lies within the plan's equivalence margin
+	Undecided  = "undecided"  // neither was shown
 )
 
-// The metrics that are compared, by the names that their fields have in a trial.
+// The metrics that are compared, by the JSON names of their fields in a trial.
 const (
 	MetricCPU = "cpu_us_per_message"
 	MetricCV  = "cpu_cv"
 )
 
-// MetricRate is compared where the answers themselves set the pace.
+// MetricRate is compared in closed loops, where the subject sets the rate.
 const MetricRate = "requests_per_s"
 
 // MetricLatency is compared on TCP/IP stacks: the mean time of an operation.
 const MetricLatency = "mean_us"
 
-// Closed is the pattern of loads in which a connection asks again when it has its answer.
+// Closed is the arrival pattern of a closed loop: a connection sends its next request when it has
+// the response to the last one.
 const Closed = "closed"
 
-// What the reasons in a trial's RefusedBecause and FailedBecause begin with, where something hangs
-// on the kind of reason.
+// Prefixes of the reasons in a trial's RefusedBecause and FailedBecause. Programs tell the kinds of
+// reasons apart by them.
 const (
-	LoadError        = "load error" // FailedBecause, or RefusedBecause beside a reason from outside
+	// in FailedBecause, or in RefusedBecause with an external reason
+	LoadError        = "load error"
 	LoadShort        = "load short"
 	GeneratorLate    = "generator late"
 	GeneratorGaveOut = "generator gave out first"

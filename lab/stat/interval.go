@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by
-// Student's t.
+// fromDifferences estimates a ratio from independent observations of its logarithm, by Student's
+// t. The field Dropped is left to the caller.
 func fromDifferences(diffs []float64) Estimate {
 	e := Estimate{Blocks: len(diffs), P: 1}
 	switch len(diffs) {
@@ -23,8 +23,8 @@ func fromDifferences(diffs []float64) Estimate {
 	return fromT(e, mean, stat.StdErr(sd, n), n-1)
 }
 
-// fromT completes an estimate whose logarithm has the given mean, standard error and degrees of
-// freedom.
+// fromT completes an estimate from the mean, the standard error and the degrees of freedom of its
+// logarithm.
 func fromT(e Estimate, mean, err, df float64) Estimate {
 	e.mean, e.err, e.df = mean, err, df
 	e.Ratio = exp(mean)
@@ -33,20 +33,21 @@ func fromT(e Estimate, mean, err, df float64) Estimate {
 	return e
 }
 
-// at is the two-sided interval that misses the truth at the given level.
+// at returns the two-sided confidence interval at the given level: it misses the true ratio with
+// that probability.
 func (e Estimate) at(level float64) (low, high float64) {
 	half := e.err * quantile(1-level/2, e.df)
 	return exp(e.mean - half), exp(e.mean + half)
 }
 
-// exp stays finite, since not every format of data has infinity, and over 0, so that its inverse
-// does too.
+// exp is math.Exp limited to finite values over 0: JSON has no infinity, and the inverse of a ratio
+// must be finite too.
 func exp(log float64) float64 {
 	return min(max(math.Exp(log), 1/math.MaxFloat64), math.MaxFloat64)
 }
 
-// tail is the chance that noise alone puts an estimate at distance or further to one side. Without
-// any noise it is a certainty: 1 at no distance, 0 at any other.
+// tail returns the one-sided p value of an estimate at distance from the hypothesis. With a
+// standard error of 0 it is 1 at no distance or a negative one, and 0 at any other.
 func tail(distance, err, df float64) float64 {
 	if err == 0 {
 		if distance > 0 {

@@ -7,42 +7,42 @@ import (
 	"slices"
 )
 
-// Confidence is the share of the intervals that hold the true ratio, and one minus the level of the
-// tests.
+// Confidence is the confidence level of the intervals: the share of them that contain the true
+// ratio. The significance level of the tests is 1-Confidence.
 const Confidence = 0.95
 
-// A Trial is one accepted trial of one subject: the place where it stood and what was measured
-// there.
+// A Trial is one accepted trial of one subject: its place in the run and the measured value.
 type Trial struct {
 	Block    int
 	Position int     // within the block
-	Value    float64 // any unit, over 0: ratios are made of logarithms
+	Value    float64 // any unit; must be over 0, since ratios are computed from logarithms
 }
 
-// An Estimate is what a set of blocks says about the ratio of two subjects.
+// An Estimate is the ratio of two subjects, estimated from a set of blocks.
 //
-// Below two blocks there is no interval: Low and High are 0 and P is 1. With no block at all Ratio
-// is 0 too.
+// With fewer than two blocks there is no interval: Low and High are 0 and P is 1. Without any block
+// Ratio is 0 too.
 type Estimate struct {
-	Ratio float64 // of the geometric means, first / second
-	// interval of Confidence, not corrected for other comparisons; Judge corrects it
+	Ratio float64 // first subject / second subject, of the geometric means
+	// confidence interval at level Confidence, before the correction that Judge makes
 	Low, High float64
-	P         float64 // two-sided, of a ratio of 1, not corrected
-	Blocks    int     // that count: both subjects have both their trials
-	Dropped   int     // that do not, though either subject has a trial in them
-	Warning   string  // what a reader must know before believing the rest; else empty
+	P         float64 // two-sided, for a ratio of 1, before the correction
+	Blocks    int     // blocks used: both subjects have both their trials
+	Dropped   int     // blocks not used, in which either subject has a trial
+	Warning   string  // limits of the estimate; empty: none
 
-	// of the logarithm of the ratio; its standard error; degrees of freedom, 0 without an interval
+	// The mean of the logarithm of the ratio, its standard error and its degrees of freedom. df is
+	// 0 without an interval.
 	mean, err, df float64
 }
 
-// Ratio compares two subjects whose trials ran in the same palindromic blocks. A block counts when
-// each subject has exactly two trials with values over 0 in it; any other block drops out of the
-// comparison.
+// Ratio estimates the ratio of two subjects whose trials ran in the same palindromic blocks. A
+// block is used if each subject has exactly two trials with values over 0 in it. Other blocks are
+// dropped.
 //
-// It is the paired t of the blocks' mean logarithms: every block weighs the same. A weight that is
-// made of a subject's own trials is biased where the subject is skewed: one that was dearer in one
-// of its two trials of a block looks like a block in which the machine's speed jumped.
+// It is a paired t test on the blocks' mean logarithms. All blocks have the same weight. Weights
+// computed from a subject's own trials would bias the ratio of a skewed subject: an expensive trial
+// in one of two positions looks like a jump of the machine's speed.
 func Ratio(a, b []Trial) Estimate {
 	diffs, dropped := differences(a, b)
 	e := fromDifferences(diffs)
@@ -51,9 +51,9 @@ func Ratio(a, b []Trial) Estimate {
 	return e
 }
 
-// differences is what each block that counts says about two subjects: the difference of their mean
-// logarithms, free of any drift that is a straight line over the block. The blocks are in their
-// order.
+// differences returns the paired difference of each block: the difference of two subjects' mean
+// logarithms, in which a linear drift over the block cancels. dropped counts the blocks in which
+// either has no pair of trials.
 func differences(a, b []Trial) (diffs []float64, dropped int) {
 	as, bs := byBlock(a), byBlock(b)
 	for _, number := range union(as, bs) {
@@ -76,15 +76,15 @@ func byBlock(trials []Trial) map[int][]Trial {
 	return m
 }
 
-// union is the sorted numbers of the blocks of either subject.
+// union returns the keys of either map, sorted and each once.
 func union[T any](a, b map[int]T) []int {
 	numbers := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(numbers)
 	return slices.Compact(numbers)
 }
 
-// mirror is the mean logarithm of a mirrored pair of trials. It is not ok for anything else: one
-// half of a pair would bring the drift back in.
+// mirror returns the mean logarithm of a mirrored pair of trials. It is not ok for any other number
+// of trials: in half a pair the drift would not cancel.
 func mirror(pair []Trial) (mean float64, ok bool) {
 	if len(pair) != 2 || !positive(pair[0].Value) || !positive(pair[1].Value) {
 		return 0, false
@@ -94,35 +94,35 @@ func mirror(pair []Trial) (mean float64, ok bool) {
 
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
-// warnBlocks says what to hold against an estimate for the number of its blocks.
+// warnBlocks returns the warning for the number of an estimate's blocks, or "".
 func warnBlocks(e Estimate) string {
 	switch {
 	case e.Blocks == 0 && e.Dropped == 0:
-		return "no trials to compare: run both in the same blocks"
+		return "no trials to compare: run both subjects in the same blocks"
 	case e.Blocks == 0:
-		return fmt.Sprintf("in none of %d blocks did both subjects have both their trials accepted: run more blocks on a quieter machine", e.Dropped)
+		return fmt.Sprintf("in none of %d blocks were both trials of both subjects accepted: run more blocks on a quieter machine", e.Dropped)
 	case e.Blocks == 1:
-		return "one block gives no interval: at least 2 are needed, 5 to be trusted"
+		return fmt.Sprintf("one block gives no interval: at least 2 are needed, and %d for a reliable one", fewBlocks)
 	case e.Blocks < fewBlocks:
-		return fmt.Sprintf("%d blocks: the interval rests on the noise being normal, %d are needed to be trusted", e.Blocks, fewBlocks)
+		return fmt.Sprintf("%d blocks: the interval assumes normal noise; %d are needed for a reliable one", e.Blocks, fewBlocks)
 	case e.Dropped > e.Blocks:
-		return fmt.Sprintf("%d of %d blocks dropped out: the rest may not be typical", e.Dropped, e.Blocks+e.Dropped)
+		return fmt.Sprintf("%d of %d blocks were dropped, because a trial was rejected: the others may not be typical", e.Dropped, e.Blocks+e.Dropped)
 	case e.Blocks < skewBlocks:
-		return fmt.Sprintf("%d blocks may not show what is dear in one trial of ten: %d are needed for that", e.Blocks, skewBlocks)
+		return fmt.Sprintf("%d blocks may miss a cost that occurs in one trial of ten: %d are needed for that", e.Blocks, skewBlocks)
 	}
 	return ""
 }
 
 const (
-	// fewBlocks is the number of blocks under which an interval rests on the noise being normal.
+	// fewBlocks is the number of blocks below which an interval assumes normal noise.
 	fewBlocks = 5
-	// skewBlocks is the number of blocks from which the interval of a skewed subject holds the
-	// truth in 92 of 100 cases. Of a subject that is 1.4 times dearer in a tenth of its trials it
-	// does so in 84 of 100 with 5 blocks, and in 88 with 10.
+	// skewBlocks is the number of blocks from which the interval of a skewed subject contains the
+	// true ratio in 92 of 100 cases. The subject of this figure uses 1.4 times as much CPU in a
+	// tenth of its trials. With 5 blocks the figure is 84 of 100, with 10 blocks 88.
 	skewBlocks = 14
 )
 
-// Mean is the geometric mean of the values over 0, and 0 when there is none.
+// Mean returns the geometric mean of the values over 0, or 0 if there are none.
 func Mean(values []float64) float64 {
 	var sum float64
 	n := 0

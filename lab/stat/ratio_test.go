@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// mirrored lays out subjects' values in palindromic blocks: value is asked for each place.
+// mirrored lays out subjects' trials in palindromic blocks. value returns the value at each
+// position.
 func mirrored(blocks, subjects int, value func(block, position, subject int) float64) [][]Trial {
 	trials := make([][]Trial, subjects)
 	for b := range blocks {
@@ -53,7 +54,7 @@ func TestRatioIgnoresTheUnit(t *testing.T) {
 		k := rapid.Float64Range(1e-6, 1e6).Draw(t, "unit")
 		e, f := Ratio(a, b), Ratio(scale(a, k), scale(b, k))
 		if !near(e.Ratio, f.Ratio) || !near(e.Low, f.Low) || !near(e.High, f.High) {
-			t.Fatalf("%+v in one unit, %+v in another", e, f)
+			t.Fatalf("got %+v in one unit and %+v in another, want the same", e, f)
 		}
 	})
 }
@@ -64,7 +65,7 @@ func TestRatioScalesWithItsFirstSubject(t *testing.T) {
 		k := rapid.Float64Range(0.1, 10).Draw(t, "factor")
 		e, f := Ratio(a, b), Ratio(scale(a, k), b)
 		if !near(k*e.Ratio, f.Ratio) || !near(k*e.Low, f.Low) || !near(k*e.High, f.High) {
-			t.Fatalf("%+v times %v is not %+v", e, k, f)
+			t.Fatalf("got %+v for values scaled by %v, want %+v scaled", f, k, e)
 		}
 	})
 }
@@ -74,7 +75,7 @@ func TestRatioIsSymmetric(t *testing.T) {
 		a, b := drawPair(t)
 		e, f := Ratio(a, b), Ratio(b, a)
 		if !near(e.Ratio, 1/f.Ratio) || !near(e.Low, 1/f.High) || !near(e.P, f.P) || !near(e.outside(0.05), f.outside(0.05)) {
-			t.Fatalf("a/b is %+v and b/a is %+v", e, f)
+			t.Fatalf("got a/b %+v and b/a %+v, want inverse ratios and equal p", e, f)
 		}
 	})
 }
@@ -95,13 +96,13 @@ func TestLinearDriftCancels(t *testing.T) {
 		for s := 1; s < subjects; s++ {
 			e := Ratio(trials[0], trials[s])
 			if !near(e.Ratio, math.Exp(effect)) || e.High-e.Low > 1e-9 {
-				t.Fatalf("subject %d: drift is left in %+v, want a ratio of %v", s, e, math.Exp(effect))
+				t.Fatalf("subject %d: got %+v, want a ratio of %v without drift", s, e, math.Exp(effect))
 			}
 		}
 	})
 }
 
-func TestBlocksThatDoNotCount(t *testing.T) {
+func TestIncompleteBlocksAreDropped(t *testing.T) {
 	whole := func() [][]Trial {
 		return mirrored(8, 2, func(b, _, s int) float64 { return 1 + float64(s) + 0.01*float64(b*(s+1)%5) })
 	}
@@ -109,8 +110,8 @@ func TestBlocksThatDoNotCount(t *testing.T) {
 		name  string
 		spoil func(a []Trial) []Trial
 	}{
-		{"both trials refused", func(a []Trial) []Trial { return a[2:] }},
-		{"one of its trials refused", func(a []Trial) []Trial { return a[1:] }},
+		{"both trials rejected", func(a []Trial) []Trial { return a[2:] }},
+		{"one of its trials rejected", func(a []Trial) []Trial { return a[1:] }},
 		{"a value of 0", func(a []Trial) []Trial { a[0].Value = 0; return a }},
 		{"a value under 0", func(a []Trial) []Trial { a[0].Value = -1; return a }},
 		{"no number", func(a []Trial) []Trial { a[1].Value = math.NaN(); return a }},
@@ -121,22 +122,22 @@ func TestBlocksThatDoNotCount(t *testing.T) {
 		pair = whole()
 		want := Ratio(pair[0][2:], pair[1][2:])
 		if got.Blocks != 7 || got.Dropped != 1 || got.Ratio != want.Ratio || got.Low != want.Low || got.High != want.High {
-			t.Errorf("%s: got %+v, want the other 7 blocks' %+v", c.name, got, want)
+			t.Errorf("%s: got %+v, want the estimate of the other 7 blocks, %+v", c.name, got, want)
 		}
 	}
 }
 
-func TestTooFewBlocksAreSaid(t *testing.T) {
+func TestTooFewBlocksGiveAWarning(t *testing.T) {
 	for _, c := range []struct {
 		blocks  int
 		warning string
 	}{
 		{0, "no trials to compare"},
 		{1, "one block gives no interval"},
-		{2, "2 blocks: the interval rests on the noise being normal, 5 are needed"},
-		{4, "4 blocks: the interval rests on the noise being normal, 5 are needed"},
-		{5, "5 blocks may not show what is dear in one trial of ten: 14 are needed"},
-		{13, "13 blocks may not show"},
+		{2, "2 blocks: the interval assumes normal noise; 5 are needed"},
+		{4, "4 blocks: the interval assumes normal noise; 5 are needed"},
+		{5, "5 blocks may miss a cost that occurs in one trial of ten: 14 are needed"},
+		{13, "13 blocks may miss"},
 		{14, ""},
 	} {
 		pair := mirrored(c.blocks, 2, func(b, p, s int) float64 { return float64(1 + b + p + s) })
@@ -145,12 +146,12 @@ func TestTooFewBlocksAreSaid(t *testing.T) {
 			t.Errorf("%d blocks: warning %q, want %q", c.blocks, e.Warning, c.warning)
 		}
 		if c.blocks < 2 && (e.Low != 0 || e.High != 0 || e.P != 1) {
-			t.Errorf("%d blocks: an interval or a p out of nothing: %+v", c.blocks, e)
+			t.Errorf("%d blocks: got %+v, want no interval and a p of 1", c.blocks, e)
 		}
 	}
 	pair := mirrored(3, 2, func(b, p, s int) float64 { return 1 })
 	if e := Ratio(pair[0][:1], pair[1]); !strings.HasPrefix(e.Warning, "in none of 3 blocks") {
-		t.Errorf("no block that counts: warning %q", e.Warning)
+		t.Errorf("no complete block: got warning %q", e.Warning)
 	}
 }
 

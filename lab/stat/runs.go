@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Apart compares trials of two runs that were not interleaved, by Welch's t on the block means of
-// each. Only the scatter between blocks of a run enters the interval. What the machine did between
-// the runs is in the ratio itself: no arithmetic can take it out, so the answer is as good as the
-// machine was steady.
+// Apart compares trials of two runs that were not interleaved, by Welch's t test on the block means
+// of each. The interval covers only the variance between the blocks of a run. A change of the
+// machine between the runs is part of the ratio, and no computation can remove it.
 func Apart(a, b []Trial) Estimate {
 	am, adropped := blockMeans(a)
 	bm, bdropped := blockMeans(b)
@@ -21,8 +20,8 @@ func Apart(a, b []Trial) Estimate {
 	return e
 }
 
-// ApartRelative is Apart of two runs' trials (a and b) each divided by a reference's in the same
-// block, so that a change of the machine's speed that meets both alike is taken out.
+// ApartRelative is Apart on the trials of two runs (a and b), each divided by those of a reference
+// subject in the same block. A change of the machine's speed that affects both alike cancels.
 func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 	am, adropped := differences(a, aReference)
 	bm, bdropped := differences(b, bReference)
@@ -34,7 +33,8 @@ func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 	return e
 }
 
-// blockMeans is the mean logarithm of each block that counts.
+// blockMeans returns the mean logarithm of each block with a pair of trials. dropped counts the
+// others.
 func blockMeans(trials []Trial) (means []float64, dropped int) {
 	blocks := byBlock(trials)
 	for _, block := range union(blocks, nil) {
@@ -47,7 +47,7 @@ func blockMeans(trials []Trial) (means []float64, dropped int) {
 	return means, dropped
 }
 
-// welch completes e from logarithms of a and of b.
+// welch completes e by Welch's t test: a and b are the logarithms of two runs' blocks.
 func welch(e Estimate, a, b []float64) Estimate {
 	am, bm := stat.Mean(a, nil), stat.Mean(b, nil)
 	if e.Blocks == 1 {

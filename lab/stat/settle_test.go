@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// The lab asks again with every window, and measures as it is what is not settled after 5 s.
+// mostWindows is the longest warm-up in windows (5 s). The lab calls Steady after each window and
+// then measures even a subject that is not steady.
 const mostWindows = 100
 
-// A decay is the level in window i of a subject that settles at 1.
+// A decay returns the level in window i of a subject that converges to 1.
 type decay func(i int) float64
 
 func exponential(excess, constant float64) decay {
@@ -24,27 +25,28 @@ func linear(excess, windows float64) decay {
 
 func steadyLevel(int) float64 { return 1 }
 
-// noiseOf is noise as a share of the level, and the correlation of neighbouring windows.
+// noiseOf is the noise of windows: its standard deviation as a share of the level, and its
+// autocorrelation at lag 1.
 type noiseOf struct{ share, correlation float64 }
 
-// warmed is the window with which a warm-up ends, and whether it was called steady.
+// warmed simulates a warm-up. It returns its length in windows and whether it was called steady.
 func warmed(r *rand.Rand, level decay, noise noiseOf) (windows int, steady bool) {
 	var v []float64
 	x := r.NormFloat64()
 	for i := range mostWindows {
 		v = append(v, max(0, level(i)*(1+noise.share*x)))
 		x = noise.correlation*x + math.Sqrt(1-noise.correlation*noise.correlation)*r.NormFloat64()
-		if len(v) < steadyTail {
+		if len(v) < minSteadyWindows {
 			continue
 		}
-		if _, settled := Steady(v); settled {
+		if _, ok := Steady(v); ok {
 			return len(v), true
 		}
 	}
 	return len(v), false
 }
 
-// measuredAt is the mean level of the second after a warm-up.
+// measuredAt returns the mean level in the second after a warm-up.
 func measuredAt(level decay, windows int) float64 {
 	sum := 0.0
 	for i := range measured {
@@ -53,11 +55,11 @@ func measuredAt(level decay, windows int) float64 {
 	return sum / measured
 }
 
-// warmUps is what many warm-ups of one kind came to.
+// warmUps summarizes simulated warm-ups of one kind.
 type warmUps struct {
 	median   int     // windows
 	unsteady float64 // percent
-	// percent that the steady ones are measured above the settled level, on average
+	// mean excess of the steady ones over the final level, in percent
 	high float64
 }
 
@@ -97,7 +99,7 @@ func TestAStationarySubjectIsSoonCalledSteady(t *testing.T) {
 	}
 }
 
-func TestADecayIsWaitedOut(t *testing.T) {
+func TestWarmUpLastsUntilADecayIsOver(t *testing.T) {
 	for _, c := range []struct {
 		excess, constant float64
 		noise            []float64
@@ -107,7 +109,7 @@ func TestADecayIsWaitedOut(t *testing.T) {
 		{0.12, 10, []float64{0.02, 0.05, 0.1, 0.2}, 1},
 		{0.12, 20, []float64{0.02, 0.05, 0.1, 0.2}, 2},
 		{0.12, 40, []float64{0.01, 0.02}, 2.5},
-		{0.12, 40, []float64{0.05, 0.1, 0.2}, 5}, // the noise of the trials hides it
+		{0.12, 40, []float64{0.05, 0.1, 0.2}, 5}, // hidden by the noise of the trials
 		{1, 5, []float64{0.05, 0.2}, 1},
 		{1, 20, []float64{0.05, 0.1}, 3},
 	} {
@@ -122,7 +124,7 @@ func TestADecayIsWaitedOut(t *testing.T) {
 	}
 }
 
-func TestALevelThatFallsEvenlyOrJumpsIsWaitedOut(t *testing.T) {
+func TestWarmUpLastsUntilAFallOrAStepIsOver(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		level decay

@@ -13,17 +13,17 @@ import (
 	"weir/lab/result"
 )
 
-// The simulations run the quick plan over and over, all of its cells in one family, with a speed
-// that drifts as a real machine's did: a block is a random stretch of a recorded series of trials
-// of one server (testdata/drift.txt: see there how it was recorded), dealt out to the subjects in
-// palindromic order. What the subjects really cost is put on top.
+// The simulations repeat the quick plan, with all its cells in one family, and with the drift of a
+// real machine. A block is a random section of a recorded series of trials of one server
+// (testdata/drift.txt, which says how it was recorded). Its values are assigned to the subjects in
+// palindromic order and multiplied by the subjects' true costs.
 const (
 	simulations   = 2000 // of two subjects
 	wholeRuns     = 1000 // each with three cells
 	quickSubjects = 4
 	quickCells    = 3 // one for each arrival pattern
 	doubled       = 2 * QuickBlocks
-	tenthBlocks   = 12 // with which a tenth is found in nine of ten
+	tenthBlocks   = 12 // blocks that detect a difference of 10 % with a power of 90 %
 )
 
 // A series is one server's trials in the order in which they ran.
@@ -68,8 +68,8 @@ func pattern(r *benchfmt.Result) string {
 	return ""
 }
 
-// run simulates one cell of a plan: the trials of each subject, whose cost is its factor times the
-// machine's.
+// run simulates one cell of a plan: the trials of each subject, whose cost is its factor times a
+// recorded value.
 func (s series) run(r *rand.Rand, blocks int, factor []float64) [][]Trial {
 	n := len(factor)
 	trials := make([][]Trial, n)
@@ -88,10 +88,11 @@ func palindrome(order []int) []int {
 	return append(order, mirror...)
 }
 
-// An estimator makes an estimate of two subjects' trials in a cell.
+// An estimator compares two subjects' trials in a cell.
 type estimator func(a, b []Trial) Estimate
 
-// spreads takes the values for the sigma/mu of three windows, which is what was recorded.
+// spreads is SpreadRatio on trials whose values are coefficients of variation of three windows, as
+// recorded.
 func spreads(a, b []Trial) Estimate {
 	of := func(trials []Trial) []scatter {
 		all := make([]scatter, len(trials))
@@ -103,16 +104,16 @@ func spreads(a, b []Trial) Estimate {
 	return spreadRatio(of(a), of(b))
 }
 
-// family is what the lab compares in a run: in every cell all pairs of the subjects, and the first
-// with the twin, which stands last in trials.
+// family returns the comparisons of a run: in every cell all pairs of the subjects, and the first
+// subject with its A/A control, which is last in trials.
 func (s series) family(r *rand.Rand, blocks int, factor []float64, estimate estimator) []Estimate {
 	var f []Estimate
 	for range quickCells {
 		trials := s.run(r, blocks, factor)
-		twin := len(trials) - 1
-		f = append(f, estimate(trials[0], trials[twin]))
-		for a := range twin {
-			for b := a + 1; b < twin; b++ {
+		control := len(trials) - 1
+		f = append(f, estimate(trials[0], trials[control]))
+		for a := range control {
+			for b := a + 1; b < control; b++ {
 				f = append(f, estimate(trials[a], trials[b]))
 			}
 		}
@@ -143,40 +144,41 @@ func TestASubjectIsNotDifferentFromItself(t *testing.T) {
 	} {
 		for name, s := range readSeries(t, c.file, c.unit) {
 			for _, blocks := range []int{QuickBlocks, doubled} {
-				twin, anyPair, missed := falseAlarms(s, blocks, c.estimate)
-				t.Logf("%s %s %s, %d blocks: the twin is called different somewhere in %.1f %% of runs, any pair in %.1f %%; an interval misses 1 in %.1f %%",
-					c.file, name, c.unit, blocks, twin.percent(), anyPair.percent(), missed.percent())
-				if twin.percent() > 5 || anyPair.percent() > 5 {
-					t.Errorf("a subject is called different from itself in more than 5 %% of runs")
+				control, anyPair, missed := falseAlarms(s, blocks, c.estimate)
+				t.Logf("%s %s %s, %d blocks: the A/A control is called different in %.1f %% of runs, any pair in %.1f %%; %.1f %% of the intervals exclude 1",
+					c.file, name, c.unit, blocks, control.percent(), anyPair.percent(), missed.percent())
+				if control.percent() > 5 || anyPair.percent() > 5 {
+					t.Errorf("got a false difference in %.1f %% of runs (A/A control) and %.1f %% (any pair), want at most 5 %%", control.percent(), anyPair.percent())
 				}
-				if missed.percent() > 6 { // 5 % and over twice the error of 3,000 cells
-					t.Errorf("the interval misses the truth in more than 5 %%")
+				if missed.percent() > 6 { // 5 % and over twice the standard error of 3,000 cells
+					t.Errorf("got %.1f %% of intervals that exclude the true ratio, want at most 6 %%", missed.percent())
 				}
 			}
 		}
 	}
 }
 
-// falseAlarms counts runs of subjects that all cost the same.
-func falseAlarms(s series, blocks int, estimate estimator) (twin, anyPair, missed rate) {
+// falseAlarms counts false differences in runs of subjects that all cost the same: those of the A/A
+// control, those of any pair, and the control's intervals that exclude 1.
+func falseAlarms(s series, blocks int, estimate estimator) (control, anyPair, missed rate) {
 	r := rand.New(rand.NewPCG(1, uint64(blocks)))
 	for range wholeRuns {
 		f := s.family(r, blocks, equalCosts(), estimate)
 		verdicts := Judge(f, 0.05)
-		twinFooled := false
+		controlDiffers := false
 		for at := 0; at < len(f); at += len(f) / quickCells {
-			twinFooled = twinFooled || verdicts[at].Word == result.Different
+			controlDiffers = controlDiffers || verdicts[at].Word == result.Different
 			missed.count(f[at].Low > 1 || f[at].High < 1)
 		}
-		twin.count(twinFooled)
+		control.count(controlDiffers)
 		anyPair.count(slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Word == result.Different }))
 	}
-	return twin, anyPair, missed
+	return control, anyPair, missed
 }
 
-// The power that docs/experiments.md states, in whole quick runs with the recorded drift: found in
-// percent.
-func TestTheStatedPowerIsThere(t *testing.T) {
+// TestTheStatedPowerIsReached checks the power that docs/experiments.md states, in whole quick runs
+// with the recorded drift.
+func TestTheStatedPowerIsReached(t *testing.T) {
 	for name, s := range readSeries(t, "testdata/drift.txt", "us/msg") {
 		for _, c := range []struct {
 			blocks        int
@@ -185,43 +187,44 @@ func TestTheStatedPowerIsThere(t *testing.T) {
 			{QuickBlocks, 1.1, 0}, {QuickBlocks, 1.2, 75}, {doubled, 1.1, 85}, {tenthBlocks, 1.1, 90},
 		} {
 			found := findings(s, c.blocks, c.factor)
-			t.Logf("%s, %d blocks: %.0f %% more is found in %.1f %%", name, c.blocks, 100*(c.factor-1), found.percent())
+			t.Logf("%s, %d blocks: a difference of %.0f %% is detected in %.1f %%", name, c.blocks, 100*(c.factor-1), found.percent())
 			if found.percent() < c.least {
-				t.Errorf("in less than %v %%", c.least)
+				t.Errorf("%s, %d blocks: got a power of %.1f %% for a difference of %.0f %%, want %v %%", name, c.blocks, found.percent(), 100*(c.factor-1), c.least)
 			}
 		}
 	}
 }
 
-// findings counts how often the first subject, which costs factor times each other, is called
-// different from the second in a cell, and rightly so.
+// findings counts how often the first subject, which costs factor times as much as the others, is
+// correctly called different from the second in a cell.
 func findings(s series, blocks int, factor float64) (found rate) {
 	r := rand.New(rand.NewPCG(2, uint64(blocks)))
 	costs := equalCosts()
-	costs[0], costs[quickSubjects] = factor, factor // its twin costs the same
+	costs[0], costs[quickSubjects] = factor, factor // the A/A control costs the same
 	for range wholeRuns {
 		f := s.family(r, blocks, costs, Ratio)
 		verdicts := Judge(f, 0.05)
-		for at := 1; at < len(f); at += len(f) / quickCells { // beside the twin
+		// the comparison after the A/A control's
+		for at := 1; at < len(f); at += len(f) / quickCells {
 			found.count(verdicts[at].Word == result.Different && f[at].Ratio > 1)
 		}
 	}
 	return found
 }
 
-// What a speed that jumps does where nobody refuses trials is told, but is no bar: the lab refuses
-// them.
-func TestATenthAmongNeighbours(t *testing.T) {
+// TestPowerOnADisturbedMachine logs the power without the rejection of disturbed trials. It sets no
+// limit, since the lab rejects them.
+func TestPowerOnADisturbedMachine(t *testing.T) {
 	for name, s := range readSeries(t, "testdata/disturbed.txt", "us/msg") {
 		for _, blocks := range []int{doubled, 20} {
-			t.Logf("%s, disturbed, %d blocks: 10 %% more is found in %.1f %%", name, blocks, findings(s, blocks, 1.1).percent())
+			t.Logf("%s, disturbed, %d blocks: a difference of 10 %% is detected in %.1f %%", name, blocks, findings(s, blocks, 1.1).percent())
 		}
 	}
 }
 
-// Noise of the textbook's kind is where few blocks can be honest: intervals must hold the truth as
-// often as they say, from 2 blocks on.
-func TestIntervalsHoldTheTruth(t *testing.T) {
+// TestIntervalsReachTheStatedCoverage checks that with normal noise the intervals contain the true
+// ratio at the stated confidence, from 2 blocks on.
+func TestIntervalsReachTheStatedCoverage(t *testing.T) {
 	for _, blocks := range []int{2, 3, 4, 5, 10, 20} {
 		r := rand.New(rand.NewPCG(3, uint64(blocks)))
 		var held rate
@@ -232,9 +235,9 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			e := Ratio(pair[1], pair[0])
 			held.count(e.Low <= math.Exp(0.1) && math.Exp(0.1) <= e.High)
 		}
-		t.Logf("%d blocks: %.1f %% of the intervals hold the true ratio", blocks, held.percent())
-		if held.percent() < 94 { // 95 % less twice the error of 2,000 simulations
-			t.Errorf("in less than 94 %%")
+		t.Logf("%d blocks: %.1f %% of the intervals contain the true ratio", blocks, held.percent())
+		if held.percent() < 94 { // 95 % minus twice the standard error of 2,000 simulations
+			t.Errorf("%d blocks: got a coverage of %.1f %%, want 94 %%", blocks, held.percent())
 		}
 	}
 }

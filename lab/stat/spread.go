@@ -9,79 +9,78 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A Record is one accepted trial of one subject: its block, and the subject's counter over the
-// measured window.
+// A Record is one accepted trial of one subject: its block, and the readings of the subject's
+// counter in the measured window.
 type Record struct {
 	Block    int
 	Readings []Reading
 }
 
-// A Spread is how much a subject's counter varies from window to window, in all of its trials
-// together.
+// A Spread is the pooled coefficient of variation of a subject's counter over the windows of all
+// its trials.
 //
-// It is pooled: each trial's windows are set against that trial's own mean, so that a machine that
-// was faster in one trial than in another adds nothing, and the squares of all trials are added up
-// and divided by their degrees of freedom, which are the windows of each trial less one:
+// Each window's deviation is taken from the mean of its own trial, so a machine that was faster in
+// one trial than in another adds nothing. The squared deviations of all trials are summed and
+// divided by their degrees of freedom, which are the number of windows of each trial minus one:
 //
 //	sigma/mu = sqrt( sum over trials of (n-1) CV^2 / sum over trials of (n-1) ) / c4
 //	c4       = sqrt(2/df) Gamma((df+1)/2) / Gamma(df/2)
 //
-// Pooling is the analysis of variance's "within" mean square (Fisher 1925). c4 (Holtzman 1950)
-// takes out that the square root of few squares comes out too small: by 20 % at one degree of
-// freedom, 3 % at eight. Windows are taken to be independent of each other; what varies more slowly
-// than a trial lasts is not in the figure.
+// Pooling computes the "within" mean square of an analysis of variance (Fisher 1925). The divisor
+// c4 (Holtzman 1950) removes the bias of a standard deviation of few values, which is too small by
+// 20 % at one degree of freedom and by 3 % at eight. Windows are taken as independent. Variation
+// that is slower than a trial is not included.
 //
-// CV is NaN without any degree of freedom. Low and High are its interval of Confidence, by the
-// jackknife over blocks of its logarithm (Miller 1968), and 0 where fewer than two blocks hold
-// anything. Of normal windows it holds the truth as often as it says; in trials of a real machine,
-// whose rare wild windows few blocks do not show, in 85 to 89 of 100. Verdicts do not rest on it,
-// but on SpreadRatio.
+// CV is NaN without any degree of freedom. Low and High are its confidence interval, by a jackknife
+// of its logarithm over blocks (Miller 1968). They are 0 if fewer than two blocks have windows. The
+// interval contains the true value at the stated confidence if windows are normal. On a real
+// machine, with rare outliers that few blocks contain, it does so in 85 to 89 of 100 cases.
+// Verdicts do not use this interval: see SpreadRatio.
 type Spread struct {
 	CV        float64
 	Low, High float64
-	DF        int
+	DF        int // degrees of freedom
 }
 
-// LeastDF is the degrees of freedom under which a Spread says too little to be shown or compared:
-// its standard error is then over a quarter.
+// LeastDF is the least number of degrees of freedom with which a Spread is shown or compared. Below
+// it the relative standard error is over a quarter.
 const LeastDF = 8
 
-// TooShort begins the warning of a comparison of spreads with fewer than LeastDF degrees of
-// freedom.
+// TooShort begins the warning of a comparison of coefficients of variation with fewer than LeastDF
+// degrees of freedom.
 const TooShort = "too short to tell"
 
-// Enough says whether the spread rests on enough windows to be believed.
+// Enough reports whether s has at least LeastDF degrees of freedom.
 func (s Spread) Enough() bool { return s.DF >= LeastDF }
 
-// Pool is the spread of a subject's trials in windows of the given length, in the unit of the
-// readings.
+// Pool returns the pooled coefficient of variation of a subject's trials in windows of the given
+// length, in the time unit of the readings.
 func Pool(trials []Record, window float64) Spread { return pool(scatters(trials, window)) }
 
-// SpreadRatio compares the spreads of two subjects whose trials ran in the same palindromic blocks.
-// A block counts as in Ratio, and is one observation: the logarithm of the ratio of the two spreads
-// pooled within it. So the interval rests on how these scatter, and on no assumption about the
-// windows. The ratio is the geometric mean over the blocks, which one wild window moves less than
-// it does Pool. Below LeastDF of either subject there is neither an interval nor a p, and the
-// warning begins with TooShort.
+// SpreadRatio estimates the ratio of two subjects' coefficients of variation. Their trials must
+// have run in the same palindromic blocks, and a block is used as in Ratio. It is one observation:
+// the logarithm of the ratio of the two coefficients pooled within it. The interval makes no
+// assumption about the windows. The ratio is the geometric mean over the blocks, which an outlier
+// changes less than it does Pool. Below LeastDF of either subject there is neither an interval nor
+// a p, and the warning begins with TooShort.
 func SpreadRatio(a, b []Record, window float64) Estimate {
 	return spreadRatio(scatters(a, window), scatters(b, window))
 }
 
-// SpreadApart is SpreadRatio of two runs that were not interleaved, as Apart is Ratio of them.
+// SpreadApart is SpreadRatio for two runs that were not interleaved, by Welch's t test as in Apart.
 func SpreadApart(a, b []Record, window float64) Estimate {
 	return spreadApart(scatters(a, window), scatters(b, window))
 }
 
-// A WindowSpread is the spread seen through windows of one length.
+// A WindowSpread is the coefficient of variation over windows of one length.
 type WindowSpread struct {
 	Length float64
 	Spread
 }
 
-// ByLength is the spread of a subject's trials in windows of the given length, of half of it, a
-// quarter and so on down to least, and of twice, four times and so on, as long as there are LeastDF
-// degrees of freedom. Shorter ones stand first. Least should be at least twice the distance of the
-// readings.
+// ByLength returns the coefficient of variation of a subject's trials by window length, shortest
+// first. The lengths are the given one, its halves down to least, and its doubles while LeastDF
+// degrees of freedom remain. least should be at least twice the sampling interval.
 func ByLength(trials []Record, window, least float64) []WindowSpread {
 	var curve []WindowSpread
 	if !(window > 0) || !(least > 0) || math.IsInf(window, 1) {
@@ -102,11 +101,11 @@ func ByLength(trials []Record, window, least float64) []WindowSpread {
 	}
 }
 
-// scatter is what the windows of one trial say.
+// scatter is the sum of squares of the windows of one trial, or of several.
 type scatter struct {
 	block   int
-	squares float64 // sum of the squared deviations from the mean, over the mean squared
-	df      int     // windows less one; 0: it says nothing
+	squares float64 // sum of the squared deviations from the mean, divided by the mean squared
+	df      int     // degrees of freedom: windows minus one for each trial; 0: too few windows
 }
 
 func scatters(trials []Record, window float64) []scatter {
@@ -122,8 +121,8 @@ func scatters(trials []Record, window float64) []scatter {
 	return all
 }
 
-// wholeWindows is Windows, but none where they are finer than the readings: those would show the
-// interpolation.
+// wholeWindows is Windows, but returns none if they are shorter than the sampling interval: those
+// would show the interpolation.
 func wholeWindows(readings []Reading, window float64) []float64 {
 	if n := len(readings); n < 2 || !((readings[n-1].At-readings[0].At)/window < float64(n)) {
 		return nil
@@ -131,19 +130,19 @@ func wholeWindows(readings []Reading, window float64) []float64 {
 	return Windows(readings, window)
 }
 
-// add joins what two trials, or two blocks, say.
+// add pools two trials, or two blocks.
 func (s scatter) add(t scatter) scatter {
 	s.squares += t.squares
 	s.df += t.df
 	return s
 }
 
-// log is the logarithm of the standard deviation, relative to the mean: minus infinity where
-// nothing varies.
+// log returns the logarithm of the coefficient of variation, without the correction for bias. It is
+// minus infinity if nothing varies.
 func (s scatter) log() float64 { return math.Log(s.squares/float64(s.df)) / 2 }
 
-// cv is the standard deviation over the mean, free of the bias of few windows; NaN where there is
-// none.
+// cv returns the coefficient of variation, corrected for the bias of few windows; NaN without
+// degrees of freedom.
 func (s scatter) cv() float64 {
 	if s.df == 0 {
 		return math.NaN()
@@ -151,13 +150,16 @@ func (s scatter) cv() float64 {
 	return math.Sqrt(s.squares/float64(s.df)) / c4(float64(s.df))
 }
 
-// c4 is the mean of a standard deviation with df degrees of freedom, as a share of the true one.
+// c4 returns the expected sample standard deviation with df degrees of freedom, as a share of the
+// true one.
 func c4(df float64) float64 {
 	upper, _ := math.Lgamma((df + 1) / 2)
 	lower, _ := math.Lgamma(df / 2)
 	return math.Sqrt(2/df) * math.Exp(upper-lower)
 }
 
+// pool is Pool on sums of squares. The interval is a jackknife over blocks: its pseudo-values leave
+// out one block each.
 func pool(trials []scatter) Spread {
 	blocks := inBlocks(trials)
 	all := sum(blocks)
@@ -178,7 +180,7 @@ func pool(trials []scatter) Spread {
 	return s
 }
 
-// inBlocks joins the trials of each block that say something.
+// inBlocks pools the trials of each block; trials without degrees of freedom are left out.
 func inBlocks(trials []scatter) []scatter {
 	var blocks []scatter
 	for _, t := range trials {
@@ -202,8 +204,8 @@ func sum(blocks []scatter) (all scatter) {
 	return all
 }
 
-// wholeBlocks is the blocks of a subject by their number: empty those in which it has not two
-// trials that say something.
+// wholeBlocks returns a subject's blocks by number. A block is empty (df 0) unless it has two
+// trials with degrees of freedom.
 func wholeBlocks(trials []scatter) map[int]scatter {
 	blocks, good := map[int]scatter{}, map[int]int{}
 	for _, t := range trials {
@@ -246,8 +248,8 @@ func spreadApart(a, b []scatter) Estimate {
 	return e.restingOn(aAll.df, bAll.df)
 }
 
-// logs is the logarithms of the blocks that are not empty, in their order, and what those hold
-// together.
+// logs returns the logarithms of the blocks that are not empty, in order, the pool of these blocks,
+// and the number of empty ones.
 func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
 	for _, number := range slices.Sorted(maps.Keys(blocks)) {
 		b := blocks[number]
@@ -260,13 +262,13 @@ func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
 	return values, all, empty
 }
 
-// restingOn completes the estimate of a ratio of spreads: it has no interval and no p where either
-// rests on too few degrees of freedom.
+// restingOn completes the estimate of a ratio of coefficients of variation whose pools have a and b
+// degrees of freedom. With too few it removes the interval and the p.
 func (e Estimate) restingOn(a, b int) Estimate {
 	e.Warning = warnBlocks(e)
 	if least := min(a, b); least < LeastDF && e.Blocks+e.Dropped > 0 {
 		e = Estimate{Ratio: e.Ratio, P: 1, Blocks: e.Blocks, Dropped: e.Dropped}
-		e.Warning = fmt.Sprintf("%s: the variation rests on %d degrees of freedom (each trial's windows less one, in the blocks that count), %d are needed: longer trials or more blocks give them", TooShort, least, LeastDF)
+		e.Warning = fmt.Sprintf("%s: the coefficient of variation has %d degrees of freedom (windows minus one for each trial), and %d are needed: use longer trials or more blocks", TooShort, least, LeastDF)
 	}
 	return e
 }

@@ -11,8 +11,8 @@ import (
 	"weir/lab/result"
 )
 
-// recorded is a trial whose counter grows by each value in a window of 500, read ten times within
-// it.
+// recorded returns a trial whose counter grows by one of the values in each window of 500, with ten
+// readings per window.
 func recorded(block int, values ...float64) Record {
 	r := Record{Block: block, Readings: []Reading{{}}}
 	for _, v := range values {
@@ -24,8 +24,8 @@ func recorded(block int, values ...float64) Record {
 	return r
 }
 
-// noisy is two trials a block whose windows scatter by cv around a mean that differs from trial to
-// trial.
+// noisy returns two trials per block. Their windows have the coefficient of variation cv; the mean
+// differs from trial to trial.
 func noisy(r *rand.Rand, blocks, windows int, cv float64) []Record {
 	var trials []Record
 	for t := range 2 * blocks {
@@ -40,9 +40,9 @@ func noisy(r *rand.Rand, blocks, windows int, cv float64) []Record {
 }
 
 func TestPoolOfKnownNumbers(t *testing.T) {
-	// Relative to its mean of 2 the first has deviations of -1/2, 0 and 1/2: 1/2 over two degrees
-	// of freedom. The second, at ten times the speed, has -1/4 and 1/4: 1/8 over one. The third has
-	// one window and says nothing.
+	// The first trial has a mean of 2 and relative deviations of -1/2, 0 and 1/2: a sum of squares
+	// of 1/2 with two degrees of freedom. The second, at ten times the speed, has -1/4 and 1/4: 1/8
+	// with one. The third has one window and no degree of freedom.
 	s := Pool([]Record{recorded(0, 1, 2, 3), recorded(1, 15, 25), recorded(2, 7)}, 500)
 	want := math.Sqrt((0.5+0.125)/3) / 0.9213177 // c4 of three degrees of freedom
 	if math.Abs(s.CV-want) > 1e-6 || s.DF != 3 {
@@ -68,17 +68,17 @@ func TestPoolOfNothing(t *testing.T) {
 		"finer than the reader": {{Readings: []Reading{{0, 0}, {100_000, 1}}}},
 	} {
 		if s := Pool(trials, 500); s.DF != 0 || !math.IsNaN(s.CV) || s.Low != 0 || s.High != 0 || s.Enough() {
-			t.Errorf("%s: %+v, want no spread", name, s)
+			t.Errorf("%s: got %+v, want no coefficient of variation", name, s)
 		}
 	}
 	if s := Pool([]Record{recorded(0, 1, 1, 1), recorded(1, 2, 2, 2)}, 500); s.CV > 1e-9 || s.High > 1e-6 || s.DF != 4 {
-		t.Errorf("nothing varies: %+v", s)
+		t.Errorf("constant windows: got %+v, want 0 with 4 degrees of freedom", s)
 	}
 }
 
-// TestTheSpreadOfShortTrialsIsTrue: means of the CV of single trials of two windows come out 20 %
-// too low.
-func TestTheSpreadOfShortTrialsIsTrue(t *testing.T) {
+// TestPoolIsUnbiasedForShortTrials checks the correction by c4: without it, the mean CV of trials
+// of two windows is 20 % too low.
+func TestPoolIsUnbiasedForShortTrials(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, windows := range []int{2, 3, 10} {
 		sum := 0.0
@@ -86,12 +86,12 @@ func TestTheSpreadOfShortTrialsIsTrue(t *testing.T) {
 			sum += Pool(noisy(r, 4, windows, 0.05), 500).CV
 		}
 		if mean := sum / simulations; math.Abs(mean/0.05-1) > 0.02 {
-			t.Errorf("%d windows a trial: the mean spread is %v, want 0.05", windows, mean)
+			t.Errorf("%d windows per trial: got a mean CV of %v, want 0.05", windows, mean)
 		}
 	}
 }
 
-func TestTheSpreadIgnoresUnitAndSpeed(t *testing.T) {
+func TestPoolIgnoresUnitAndSpeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		trials := noisy(r, rapid.IntRange(1, 5).Draw(t, "blocks"), rapid.IntRange(2, 5).Draw(t, "windows"), 0.1)
@@ -103,7 +103,7 @@ func TestTheSpreadIgnoresUnitAndSpeed(t *testing.T) {
 			}
 		}
 		if after := Pool(trials, 500); !near(before.CV, after.CV) || !near(before.High, after.High) || before.DF != after.DF {
-			t.Fatalf("%+v became %+v", before, after)
+			t.Fatalf("got %+v for trials of other speeds, want %+v", after, before)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestSpreadRatioIsSymmetric(t *testing.T) {
 		a, b := noisy(r, blocks, 3, 0.1), noisy(r, blocks, 3, 0.2)
 		e, f := SpreadRatio(a, b, 500), SpreadRatio(b, a, 500)
 		if !near(e.Ratio, 1/f.Ratio) || e.High != 0 && !near(e.Low, 1/f.High) || !near(e.P, f.P) {
-			t.Fatalf("a/b is %+v and b/a is %+v", e, f)
+			t.Fatalf("got a/b %+v and b/a %+v, want inverse ratios and equal p", e, f)
 		}
 	})
 }
@@ -136,24 +136,24 @@ func TestTooFewWindowsAreNotCompared(t *testing.T) {
 		a, b := noisy(r, c.blocks, c.windows, 0.01), noisy(r, c.blocks, c.windows, 0.5)
 		for name, e := range map[string]Estimate{"interleaved": SpreadRatio(a, b, 500), "apart": SpreadApart(a, b, 500)} {
 			if short := strings.HasPrefix(e.Warning, TooShort); short != c.short {
-				t.Errorf("%s, %s: warning %q", c.name, name, e.Warning)
+				t.Errorf("%s, %s: got warning %q, want too short: %v", c.name, name, e.Warning, c.short)
 			}
 			if v := Judge([]Estimate{e}, 0.05)[0]; c.short && (v.Word != result.Undecided || v.P != 1 || e.Low != 0 || e.High != 0) {
-				t.Errorf("%s, %s: %+v and %+v out of too little", c.name, name, e, v)
+				t.Errorf("%s, %s: got %+v and %+v, want undecided without interval", c.name, name, e, v)
 			}
 		}
 	}
 	if e := SpreadRatio(nil, nil, 500); e.Ratio != 0 || e.P != 1 || !strings.HasPrefix(e.Warning, "no trials") {
-		t.Errorf("nothing: %+v", e)
+		t.Errorf("no trials: got %+v, want no ratio and a warning", e)
 	}
 }
 
-func TestABlockWithoutAllItsTrialsHasNoSpread(t *testing.T) {
+func TestSpreadRatioDropsIncompleteBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	a, b := noisy(r, 6, 3, 0.1), noisy(r, 6, 3, 0.1)
 	got, want := SpreadRatio(a[1:], b, 500), SpreadRatio(a[2:], b[2:], 500)
 	if got.Blocks != 5 || got.Dropped != 1 || got.Ratio != want.Ratio || got.Low != want.Low {
-		t.Errorf("got %+v, want the other five blocks' %+v", got, want)
+		t.Errorf("got %+v, want the estimate of the other five blocks, %+v", got, want)
 	}
 }
 
@@ -177,16 +177,16 @@ func TestByLength(t *testing.T) {
 		t.Fatalf("got %+v, want lengths of 125, 250 and 500 with 56, 24 and 8 degrees of freedom", curve)
 	}
 	if own := Pool(trials, 500); curve[2].Spread != own {
-		t.Errorf("the curve has %+v at the window of the figures, which have %+v", curve[2].Spread, own)
+		t.Errorf("got %+v at the given window, want Pool's %+v", curve[2].Spread, own)
 	}
 	if curve := ByLength(trials[:2], 500, 100); len(curve) != 1 { // 14 and 6 degrees of freedom
-		t.Errorf("two trials: %+v, want one length", curve)
+		t.Errorf("two trials: got %+v, want one length", curve)
 	}
 }
 
-// TestSpreadsHoldTheTruth: intervals hold the true figure as often as they say, where windows are
-// normal.
-func TestSpreadsHoldTheTruth(t *testing.T) {
+// TestSpreadIntervalsReachTheStatedCoverage checks the coverage of the intervals for normal
+// windows.
+func TestSpreadIntervalsReachTheStatedCoverage(t *testing.T) {
 	for _, c := range []struct{ blocks, windows int }{{2, 3}, {4, 2}, {5, 2}, {6, 2}, {10, 3}} {
 		r := rand.New(rand.NewPCG(6, uint64(c.blocks)))
 		var one, ratio rate
@@ -196,9 +196,9 @@ func TestSpreadsHoldTheTruth(t *testing.T) {
 			one.count(s.Low <= 0.06 && 0.06 <= s.High)
 			ratio.count(e.Low <= 2 && 2 <= e.High)
 		}
-		t.Logf("%d blocks of two trials of %d windows: %.1f %% of the intervals hold the spread, %.1f %% the ratio", c.blocks, c.windows, one.percent(), ratio.percent())
+		t.Logf("%d blocks of two trials of %d windows: %.1f %% of the intervals contain the CV, %.1f %% the ratio", c.blocks, c.windows, one.percent(), ratio.percent())
 		if one.percent() < 93 || ratio.percent() < 94 {
-			t.Errorf("too seldom")
+			t.Errorf("%d blocks: got a coverage of %.1f %% (CV) and %.1f %% (ratio), want 93 %% and 94 %%", c.blocks, one.percent(), ratio.percent())
 		}
 	}
 }

@@ -8,62 +8,63 @@ import (
 )
 
 const (
-	// steadyTail is the least number of windows that can count as steady.
-	steadyTail = 5
-	// changeGain is how many times the noise variance and the logarithm of the number of windows a
-	// step must explain. In white noise it finds one in 8 % of series of 10 windows, 1 % of longer
-	// ones.
+	// minSteadyWindows is the least number of windows that can be called steady.
+	minSteadyWindows = 5
+	// changeGain is the factor by which a step must exceed the noise: the variance that it explains
+	// is compared with the noise variance times the logarithm of the number of windows. In white
+	// noise it finds a step in 8 % of series of 10 windows and in 1 % of longer ones.
 	changeGain = 4
-	// changeShare is the smallest step that matters, as a share of the level after it.
-	changeShare = 0.03
-	// noiseLag is the distance at which windows no longer resemble each other much. Recorded
-	// correlations of neighbours on shared machines are 0.2 to 0.7.
+	// minStepShare is the smallest step that matters, as a share of the level after it.
+	minStepShare = 0.03
+	// noiseLag is the distance in windows at which autocorrelation has mostly vanished. Recorded
+	// autocorrelations at lag 1 on shared machines are 0.2 to 0.7.
 	noiseLag = 5
-	// measured is the number of windows after the warm-up over which the excess counts: 1 s.
+	// measured is the number of windows after the warm-up over which the excess is averaged: 1 s.
 	measured = 20
-	// settledShare is the mean excess over the measured windows that is accepted in any case.
-	settledShare = 0.02
-	// settledChance is the confidence with which the excess is bounded.
-	settledChance = 0.9
+	// maxExcessShare is the mean excess over the measured windows that is always accepted, as a
+	// share of the level.
+	maxExcessShare = 0.02
+	// excessConfidence is the confidence level of the bound on the excess.
+	excessConfidence = 0.9
 )
 
-// decayConstants are the time constants that are ruled out, in windows of 50 ms: 0.25 to 2 s.
+// decayConstants are the time constants that are tested for, in windows of 50 ms: 0.25 to 2 s.
 var decayConstants = [...]float64{5, 10, 20, 40}
 
-// Steady finds where a warm-up ended: values are CPU per message (any unit, not negative) in equal
-// windows since the start. It cuts the series at its clearest step, then the rest at its clearest
-// step, and so on until no step stands out of the noise; from is the start of the last piece.
+// Steady finds the end of a warm-up. values are CPU per message (any unit, not negative) in equal
+// windows since the start. It cuts the series at its clearest step (change point), then cuts the
+// rest, until no step exceeds the noise. from is the start of the last piece.
 //
-// That no step stands out is not enough: a slow decay has none. So an exponential decay is fitted
-// to the last piece for each of decayConstants. The piece is settled when the excess that the fits
-// leave for the next second, at the upper end of its confidence interval, is at most 2 % of the
-// level, or at most the noise of one window: what is hidden by so much noise is smaller than the
-// spread of the trials that are measured. A call with more windows may find it settled later. In
-// the simulations a steady series takes 20 windows at noise of 1 %, and 30 at any other.
+// A slow decay has no clear step. An exponential decay is therefore fitted to the last piece for
+// each of decayConstants, and extrapolated over the next second. The piece is steady if the upper
+// confidence bound of this excess is at most 2 % of the level, or at most the noise of one window.
+// An excess below that noise is smaller than the variation between trials. With more windows the
+// piece may become steady. In simulations a constant level takes 20 windows at 1 % noise, and 30 at
+// other noise levels.
 //
-// Steps, rather than a fixed time, because compilers at work and filling caches show as falling
-// levels (Barrett et al. 2017, "Virtual Machine Warmup Blows Hot and Cold"). A series that keeps
-// changing is never settled: the caller needs a limit of its own.
-func Steady(values []float64) (from int, settled bool) {
+// Steps are used, not a fixed time, because just-in-time compilation and filling caches show as
+// falling levels (Barrett et al. 2017, "Virtual Machine Warmup Blows Hot and Cold"). A series that
+// keeps changing is never steady: the caller needs a limit of its own.
+func Steady(values []float64) (from int, steady bool) {
 	for {
 		k := clearestStep(values[from:])
 		if k == 0 {
-			return from, isSettled(values[from:])
+			return from, isSteady(values[from:])
 		}
 		from += k
 	}
 }
 
-// isSettled reports whether no decay of decayConstants leaves v an excess that matters.
-func isSettled(v []float64) bool {
-	if len(v) < steadyTail {
+// isSteady reports whether v has no decay, of the time constants tested for, whose excess matters.
+func isSteady(v []float64) bool {
+	if len(v) < minSteadyWindows {
 		return false
 	}
 	mean := stat.Mean(v, nil)
-	t := quantile(settledChance, float64(len(v)-2))
+	t := quantile(excessConfidence, float64(len(v)-2))
 	for _, constant := range decayConstants {
 		left, deviation, noise := excess(v, mean, constant)
-		if math.Abs(left)+t*deviation > max(settledShare*mean, noise) {
+		if math.Abs(left)+t*deviation > max(maxExcessShare*mean, noise) {
 			return false
 		}
 	}
@@ -71,8 +72,8 @@ func isSettled(v []float64) bool {
 }
 
 // excess fits a decay with the given time constant by least squares. It returns the mean excess
-// that the fit leaves for the measured windows after v, its standard deviation, and the noise of a
-// window. The noise includes the correlation of neighbours: with it, fewer windows are independent.
+// that remains in the measured windows after v, its standard error, and the noise of a window. The
+// noise is inflated for autocorrelation, which leaves fewer independent windows.
 func excess(v []float64, mean, constant float64) (left, deviation, noise float64) {
 	n := float64(len(v))
 	shape := make([]float64, len(v))
@@ -101,14 +102,15 @@ func excess(v []float64, mean, constant float64) (left, deviation, noise float64
 	return height * share, noise / math.Sqrt(xx) * share, noise
 }
 
-// inflation is the factor by which the error of a mean grows when neighbours correlate by r.
+// inflation returns the factor by which the standard error of a mean grows with an autocorrelation
+// of r at lag 1.
 func inflation(r float64) float64 {
 	r = min(max(r, 0), 0.8)
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// clearestStep is the index at which the level changes most convincingly, or 0 when none stands
-// out.
+// clearestStep returns the index of the change point that explains most variance, or 0 if none
+// exceeds the noise.
 func clearestStep(v []float64) int {
 	n := len(v)
 	if n < 3 {
@@ -123,7 +125,7 @@ func clearestStep(v []float64) int {
 		left += v[k-1]
 		before, after := left/float64(k), (total-left)/float64(n-k)
 		gain := float64(k) * float64(n-k) / float64(n) * (before - after) * (before - after)
-		if gain > best && math.Abs(before-after) > changeShare*math.Abs(after) {
+		if gain > best && math.Abs(before-after) > minStepShare*math.Abs(after) {
 			best, at = gain, k
 		}
 	}
@@ -134,9 +136,8 @@ func clearestStep(v []float64) int {
 	return at
 }
 
-// noise is the standard deviation of v around its level, steps left out, inflated by the
-// correlation of neighbours: their differences are then smaller than those of windows noiseLag
-// apart.
+// noise estimates the standard deviation of v around its level, without the steps, inflated for
+// autocorrelation. With autocorrelation, neighbours differ less than windows noiseLag apart.
 func noise(v []float64) float64 {
 	near := deviationAt(v, 1)
 	if len(v) < 3*noiseLag {
@@ -149,9 +150,9 @@ func noise(v []float64) float64 {
 	return far * inflation(1-near*near/(far*far))
 }
 
-// deviationAt is the standard deviation of v from the median difference of values lag apart, which
-// a few steps move little. (For normal noise the median absolute difference of two values is 0.9539
-// standard deviations.)
+// deviationAt estimates the standard deviation of v from the median absolute difference of values
+// lag apart. A few steps change a median little. For normal noise this median is 0.9539 standard
+// deviations.
 func deviationAt(v []float64, lag int) float64 {
 	steps := make([]float64, len(v)-lag)
 	for i := range steps {

@@ -20,7 +20,7 @@ func level(r *rand.Rand, n int, mean, sd float64) []float64 {
 func TestSteady(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var falling []float64
-	// a compiler at work: ten times the cost at first, settled after about 20 windows
+	// just-in-time compilation: ten times the cost at first, steady after about 20 windows
 	for i := range 80 {
 		falling = append(falling, 10+90*math.Exp(-float64(i)/4)+0.1*r.NormFloat64())
 	}
@@ -39,12 +39,12 @@ func TestSteady(t *testing.T) {
 		{"one cold window", append([]float64{40}, level(r, 20, 10, 0.1)...), 1, 3, true},
 		{"a step down", append(level(r, 8, 20, 0.5), level(r, 40, 10, 0.5)...), 8, 8, true},
 		{"a step just now", append(level(r, 12, 20, 0.5), level(r, 3, 10, 0.5)...), 12, 12, false},
-		{"a compiler at work", falling, 8, 30, true},
+		{"just-in-time compilation", falling, 8, 30, true},
 		{"still falling", falling[:10], 4, 9, false},
 	} {
 		from, ok := Steady(c.values)
 		if from < c.min || from > c.max || ok != c.ok {
-			t.Errorf("%s: steady from %d (%v), want from %d to %d (%v)", c.name, from, ok, c.min, c.max, c.ok)
+			t.Errorf("%s: got steady from %d (%v), want from %d to %d (%v)", c.name, from, ok, c.min, c.max, c.ok)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestSteadySeesFewStepsInNoise(t *testing.T) {
 		}
 		t.Logf("%d windows of pure noise: a step is seen in %.1f %%", n, float64(seen)/20)
 		if seen > 200 {
-			t.Errorf("%d windows of pure noise: a step is seen in %d of 2000", n, seen)
+			t.Errorf("%d windows of noise: got a step in %d of 2,000 series, want at most 200", n, seen)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestSteadyIgnoresTheUnit(t *testing.T) {
 		from, ok := Steady(v)
 		sfrom, sok := Steady(scaled)
 		if from != sfrom || ok != sok || from < 0 || from > len(v) {
-			t.Fatalf("steady from %d (%v) in one unit, %d (%v) in another", from, ok, sfrom, sok)
+			t.Fatalf("got steady from %d (%v) in one unit and from %d (%v) in another, want the same", from, ok, sfrom, sok)
 		}
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A Reading is a counter that only grows, read at an instant. Units are the caller's.
+// A Reading is the value of a monotonic counter at an instant. The caller chooses the units.
 type Reading struct {
-	At      float64
+	At      float64 // time
 	Counter float64
 }
 
-// CV is the coefficient of variation: the sample standard deviation over the mean. It is NaN for
-// fewer than two values and for a mean that is not over 0: there is none. Of a few values it is a
-// poor figure, see Pool.
+// CV returns the coefficient of variation: the sample standard deviation divided by the mean. It is
+// NaN for fewer than two values and for a mean that is not over 0. For a few values it is biased:
+// see PoolCV.
 func CV(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()
@@ -26,15 +26,16 @@ func CV(values []float64) float64 {
 	return sd / mean
 }
 
-// Windows is the growth of the counter in each of the whole windows of the given length, from the
-// first reading on. Between readings the counter is taken to grow evenly, so length should be
-// several times their distance. Readings are in order of At; a length of 0 or less gives none.
+// Windows returns the growth of the counter in consecutive windows of the given length, from the
+// first reading on. An incomplete last window is left out. Between readings the counter is
+// interpolated linearly, so length should be several times the sampling interval. Readings must be
+// in order of At. A length of 0 or less gives no windows.
 func Windows(readings []Reading, length float64) []float64 {
 	if len(readings) < 2 || !(length > 0) {
 		return nil
 	}
 	first, last := readings[0].At, readings[len(readings)-1].At
-	// A window that misses its end by a thousandth still counts: samplers are not exact.
+	// Samplers are not exact: a window that lacks up to a thousandth of its length still counts.
 	n := int((last-first)/length + 0.001)
 	var grown []float64
 	i, before := 0, readings[0].Counter
@@ -50,6 +51,7 @@ func Windows(readings []Reading, length float64) []float64 {
 	return grown
 }
 
+// between interpolates the counter linearly at a time between two readings.
 func between(a, b Reading, at float64) float64 {
 	if b.At <= a.At {
 		return b.Counter
@@ -57,8 +59,8 @@ func between(a, b Reading, at float64) float64 {
 	return a.Counter + (b.Counter-a.Counter)*(at-a.At)/(b.At-a.At)
 }
 
-// Variation is the coefficient of variation of the counter's growth over windows of the given
-// length. It depends on that length: CPU that comes in bursts looks steady through a long window.
+// Variation returns the coefficient of variation of the counter's growth over windows of the given
+// length. It depends on that length: bursts of CPU average out in long windows.
 func Variation(readings []Reading, length float64) float64 {
 	return CV(Windows(readings, length))
 }

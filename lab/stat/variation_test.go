@@ -11,10 +11,10 @@ func TestVariationOfKnownNumbers(t *testing.T) {
 	// The counter grows by 1, 3, 1, 3 in windows of 10: mean 2, standard deviation sqrt(4/3).
 	r := []Reading{{0, 5}, {10, 6}, {20, 9}, {30, 10}, {40, 13}}
 	if got, want := Variation(r, 10), math.Sqrt(4.0/3)/2; !near(got, want) {
-		t.Errorf("variation %v, want %v", got, want)
+		t.Errorf("got a variation of %v, want %v", got, want)
 	}
 	if got := Variation(r, 20); !near(got, 0) {
-		t.Errorf("variation %v in windows of a whole period, want 0", got)
+		t.Errorf("got a variation of %v in windows of a whole period, want 0", got)
 	}
 }
 
@@ -27,11 +27,11 @@ func TestVariationOfNothing(t *testing.T) {
 		"one instant":  {{5, 1}, {5, 2}},
 	} {
 		if got := Variation(r, 10); !math.IsNaN(got) {
-			t.Errorf("%s: variation %v, want none", name, got)
+			t.Errorf("%s: got a variation of %v, want NaN", name, got)
 		}
 	}
 	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || ByLength(nil, 0, 100) != nil || ByLength(nil, math.Inf(1), 100) != nil {
-		t.Error("windows of no length exist")
+		t.Error("got windows of length 0, want none")
 	}
 }
 
@@ -48,12 +48,12 @@ func TestWindowsLoseNothing(t *testing.T) {
 		sum := 0.0
 		for _, x := range w {
 			if x < -1e-9 {
-				t.Fatalf("the counter fell by %v in a window", x)
+				t.Fatalf("got a growth of %v in a window of a monotonic counter", x)
 			}
 			sum += x
 		}
 		if len(w) != n || !near(sum, r[len(r)-1].Counter) {
-			t.Fatalf("%d windows hold %v of %v, want %d", len(w), sum, r[len(r)-1].Counter, n)
+			t.Fatalf("got %d windows with a sum of %v, want %d with %v", len(w), sum, n, r[len(r)-1].Counter)
 		}
 	})
 }

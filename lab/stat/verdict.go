@@ -11,22 +11,22 @@ import (
 	"weir/lab/result"
 )
 
-// A Verdict is what is said of one comparison of a family.
+// A Verdict is the outcome of one comparison of a family.
 type Verdict struct {
 	Word    string  // result.Different, Equivalent or Undecided
-	P       float64 // two-sided, of a ratio of 1, corrected for the family
-	Warning string  // what a reader must know beside the word; else empty
+	P       float64 // two-sided, for a ratio of 1, with Holm's correction for the family
+	Warning string  // limits the verdict or says how many blocks would decide; empty: none
 
-	// Low and High are the interval that the word rests on, at the level at which Holm's procedure
-	// tested this comparison. It leaves out 1 where the word is Different, lies within the margin
-	// where it is Equivalent, and else does neither. Both are 0 without an interval.
+	// Low and High are the confidence interval at the level at which Holm's procedure tested this
+	// comparison. It excludes 1 if the word is Different, lies within the margin if it is
+	// Equivalent, and does neither if it is Undecided. Both are 0 without an interval.
 	Low, High float64
 }
 
-// Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may
-// have even one false "different". Equivalence within margin (ratios from 1/(1+margin) to 1+margin)
-// is corrected over the family in the same way. An estimate without an interval is undecided
-// whatever it says, so it tests nothing and does not count in the family.
+// Judge returns the verdicts on a family of comparisons. The family-wise error rate is 5 %: at most
+// that share of runs has one or more false "different". The equivalence margin covers ratios from
+// 1/(1+margin) to 1+margin; equivalence is corrected over the family in the same way. An estimate
+// without an interval is undecided. It tests nothing and does not count in the family.
 func Judge(family []Estimate, margin float64) []Verdict {
 	verdicts := make([]Verdict, len(family))
 	var tested []int
@@ -47,9 +47,9 @@ func Judge(family []Estimate, margin float64) []Verdict {
 	return verdicts
 }
 
-// interval is the interval of a verdict: two-sided at the level of the test for a difference, at
-// twice the level of the one-sided tests for equivalence (Schuirmann 1987), and the wider of the
-// two where neither decided.
+// interval returns the interval of a verdict: two-sided at the level of the test for a difference,
+// or at twice the level of the one-sided tests for equivalence (Schuirmann 1987). If neither
+// decided, it is the wider of the two.
 func (e Estimate) interval(word string, apart, within float64) (low, high float64) {
 	switch word {
 	case result.Different:
@@ -66,7 +66,7 @@ func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
 	case differ < 1-Confidence:
 		v.Word = result.Different
 		if same < 1-Confidence {
-			v.Warning = join(v.Warning, fmt.Sprintf("different, but by less than the margin of %.3g %%", 100*margin))
+			v.Warning = join(v.Warning, fmt.Sprintf("different, but by less than the equivalence margin of %.3g %%", 100*margin))
 		}
 	case same < 1-Confidence:
 		v.Word = result.Equivalent
@@ -76,37 +76,40 @@ func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
 	return v
 }
 
-// outside is the p of the hypothesis that the ratio lies outside the margin: the larger of the two
-// one-sided tests. The estimate has an interval.
+// outside returns the p value of the hypothesis that the ratio lies outside the margin: the larger
+// of the two one-sided tests. The estimate must have an interval.
 func (e Estimate) outside(margin float64) float64 {
 	return tail(math.Log1p(margin)-math.Abs(e.mean), e.err, e.df)
 }
 
-// advise says how many blocks would decide.
+// advise returns a warning with the number of blocks that would decide.
 func (e Estimate) advise(margin float64, family int) string {
 	n := BlocksNeeded(e.err*math.Sqrt(float64(e.Blocks)), margin, family)
 	if n > maxAdvised {
-		return fmt.Sprintf("too noisy here to tell differences of %.3g %%: more than %d blocks would be needed", 100*margin, maxAdvised)
+		return fmt.Sprintf("too noisy to detect a difference of %.3g %%: more than 1,000 blocks would be needed", 100*margin)
 	}
 	if n <= e.Blocks {
-		return fmt.Sprintf("close to the margin of %.3g %%: more blocks than these %d are needed", 100*margin, e.Blocks)
+		return fmt.Sprintf("close to the equivalence margin of %.3g %%: more than these %d blocks are needed", 100*margin, e.Blocks)
 	}
-	return fmt.Sprintf("%d blocks are too few for this noise: about %d would tell a difference of %.3g %%", e.Blocks, n, 100*margin)
+	return fmt.Sprintf("%d blocks are too few for this noise: about %d would detect a difference of %.3g %%", e.Blocks, n, 100*margin)
 }
 
+// maxAdvised is the largest number of blocks that a warning advises.
 const maxAdvised = 1000
 
-// QuickBlocks is the number of blocks a cell in the smallest plan that is worth running. The
-// simulations in the tests of this package vouch for it, and for twice as many.
+// QuickBlocks is the number of blocks per cell in the smallest plan that is worth running. The
+// simulations in the tests of this package check the error rates and the power at this number and
+// at twice as many.
 const QuickBlocks = 5
 
-// Power is the chance with which the advised number of blocks finds what it is advised for.
+// Power is the statistical power of the advised number of blocks: the probability that a difference
+// of the stated size is detected.
 const Power = 0.9
 
-// BlocksNeeded is the number of blocks with which a true ratio of 1+difference is called different
-// with the chance Power, when single block differences scatter by sd (natural logarithm) and the
-// family holds so many comparisons: the normal approximation with Guenther's correction for t
-// (1981), at most maxAdvised+1, which means more.
+// BlocksNeeded returns the number of blocks with which a true ratio of 1+difference is called
+// different with probability Power. sd is the standard deviation of one paired difference (natural
+// logarithm), family the number of comparisons. It uses the normal approximation with Guenther's
+// correction for t (1981). A result of maxAdvised+1 means that or more.
 func BlocksNeeded(sd, difference float64, family int) int {
 	alpha := (1 - Confidence) / float64(max(family, 1))
 	z := distuv.UnitNormal.Quantile(1 - alpha/2)
@@ -114,9 +117,9 @@ func BlocksNeeded(sd, difference float64, family int) int {
 	return int(min(math.Ceil(max(d*d+z*z/2, 2)), maxAdvised+1))
 }
 
-// holmLevels is the level at which Holm's procedure tests each p: the whole level divided by the
-// number of the tests that are left when its turn comes. The procedure ends with the first that is
-// not rejected; its level is that of all after it.
+// holmLevels returns the level at which Holm's procedure tests each p: the family's level divided
+// by the number of tests not yet done. The procedure stops at the first hypothesis that is not
+// rejected; all later ones keep its level.
 func holmLevels(p []float64) []float64 {
 	levels := make([]float64, len(p))
 	level, ended := 0.0, false
@@ -130,7 +133,7 @@ func holmLevels(p []float64) []float64 {
 	return levels
 }
 
-// ascending is the indices of p in the order of its values.
+// ascending returns the indices of p in ascending order of its values.
 func ascending(p []float64) []int {
 	rank := make([]int, len(p))
 	for i := range rank {
@@ -140,9 +143,9 @@ func ascending(p []float64) []int {
 	return rank
 }
 
-// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level
-// rejects its hypothesis, and the chance of one or more false rejections is at most that level,
-// whatever the dependence between the tests.
+// Holm returns the p values of a family of tests after Holm's correction (Holm 1979). A corrected
+// value under a level rejects its hypothesis. The probability of one or more false rejections is
+// then at most that level, for any dependence between the tests.
 func Holm(p []float64) []float64 {
 	corrected := make([]float64, len(p))
 	highest := 0.0
@@ -153,7 +156,7 @@ func Holm(p []float64) []float64 {
 	return corrected
 }
 
-// join puts two warnings into one line.
+// join concatenates two warnings, either of which may be empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

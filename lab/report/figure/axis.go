@@ -3,33 +3,34 @@ package figure
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Axis is one axis of a chart.
 type Axis struct {
 	Label string // what it shows, with its unit
 	Log   bool   // logarithmic; values at or below 0 are left out
-	Zero  bool   // a linear axis starts at 0
-	// ticks to show instead of chosen ones, e.g. the connection counts that were run
+	Zero  bool   // a linear axis includes 0
+	// ticks, such as the numbers of connections of a run; empty: chosen from the values
 	At    []float64
-	Names []string // their names; the numbers themselves when empty
+	Names []string // names of the ticks At; empty: their values
 }
 
-// scale maps values of an axis to [from, to] on the figure.
+// scale maps values from min to max of an axis to places from from to to on the figure.
 type scale struct {
 	axis     Axis
 	min, max float64
 	from, to float64
 	ticks    []float64
-	names    []string // of the axis's own ticks
+	names    []string // of the ticks At of the axis
 }
 
-// usable says whether v can be placed on the axis.
+// usable reports whether v can be placed on the axis.
 func (a Axis) usable(v float64) bool {
 	return !math.IsNaN(v) && math.Abs(v) < 1e15 && (!a.Log || v > 1e-12)
 }
 
-// scaleOf spans the usable ones of values with about n ticks.
+// scaleOf returns a scale that includes the usable values, with about n ticks.
 func scaleOf(a Axis, values []float64, n int, from, to float64) scale {
 	s := scale{axis: a, min: math.Inf(1), max: math.Inf(-1), from: from, to: to}
 	for _, v := range append(values, a.At...) {
@@ -56,7 +57,7 @@ func scaleOf(a Axis, values []float64, n int, from, to float64) scale {
 	return s
 }
 
-// widen gives a scale of one value some room.
+// widen makes the range of a scale with one value larger than 0.
 func (s *scale) widen() {
 	switch {
 	case s.max > s.min:
@@ -70,6 +71,7 @@ func (s *scale) widen() {
 	}
 }
 
+// chooseTicks sets about n ticks at round values, and widens a linear scale to its outer ticks.
 func (s *scale) chooseTicks(n int) {
 	if s.axis.Log && s.max/s.min >= 3 {
 		s.logTicks(n)
@@ -88,7 +90,7 @@ func (s *scale) chooseTicks(n int) {
 	}
 }
 
-// logTicks takes 1, 2 and 5 of each decade, or fewer where there are many decades.
+// logTicks sets ticks at 1, 2 and 5 times powers of ten, or fewer if there are many decades.
 func (s *scale) logTicks(n int) {
 	steps := []float64{1, 2, 5}
 	if math.Log10(s.max/s.min)*3 > 1.7*float64(n) {
@@ -104,7 +106,7 @@ func (s *scale) logTicks(n int) {
 	}
 }
 
-// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least v.
+// niceStep returns the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least v.
 func niceStep(v float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, k := range []float64{1, 2, 2.5, 5} {
@@ -115,6 +117,7 @@ func niceStep(v float64) float64 {
 	return 10 * p
 }
 
+// place returns the place of v on the figure.
 func (s *scale) place(v float64) float64 {
 	lo, hi := s.min, s.max
 	if s.axis.Log {
@@ -123,9 +126,10 @@ func (s *scale) place(v float64) float64 {
 	return s.from + (v-lo)/(hi-lo)*(s.to-s.from)
 }
 
-// inside is place, but never outside the axis.
+// inside is place with v limited to the range of the scale.
 func (s *scale) inside(v float64) float64 { return s.place(min(max(v, s.min), s.max)) }
 
+// name returns the label of the i-th tick.
 func (s *scale) name(i int) string {
 	if i < len(s.names) {
 		return s.names[i]
@@ -133,7 +137,7 @@ func (s *scale) name(i int) string {
 	return tickName(s.ticks[i])
 }
 
-// nameOf is the name of the i-th of an axis's own ticks.
+// nameOf returns the label of the i-th of the ticks At.
 func (a Axis) nameOf(i int) string {
 	if i < len(a.Names) {
 		return a.Names[i]
@@ -141,9 +145,22 @@ func (a Axis) nameOf(i int) string {
 	return tickName(a.At[i])
 }
 
+// tickName formats the value of a tick, with thousands separated.
 func tickName(v float64) string {
-	if a := math.Abs(v); a != 0 && (a >= 1e6 || a < 1e-4) {
+	if a := math.Abs(v); a != 0 && (a >= 1e7 || a < 1e-4) {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
+	return thousands(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64))
+}
+
+// thousands separates the thousands of a decimal number: "12,345.6".
+func thousands(s string) string {
+	whole, fraction, hasPoint := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if hasPoint {
+		return whole + "." + fraction
+	}
+	return whole
 }

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Data is what a chart shows, as a table, for those who cannot see its marks or point at them.
+// Data is the content of a chart as a table, for readers who cannot see the marks or point at them.
 type Data struct {
-	Head []string // empty for a chart without numbers to tell, such as one of dense curves
+	Head []string // empty: a chart without single values, such as one of dense curves
 	Rows [][]string
 }
 
 func (d *Data) add(cells ...string) { d.Rows = append(d.Rows, cells) }
 
-// trim drops the last column when no row says anything in it, and the heading when there is no row.
+// trim drops the last column if it is empty in all rows, and the heading if there are no rows.
 func (d Data) trim() Data {
 	if len(d.Rows) == 0 {
 		return Data{}
@@ -31,7 +31,7 @@ func (d Data) trim() Data {
 	return d
 }
 
-// data tells every point of the curves, save of dense ones.
+// data lists every point of the curves, except those of dense ones.
 func (c Lines) data(curves []Curve) Data {
 	d := Data{Head: []string{"Curve", c.X.Label, c.Y.Label, "Interval"}}
 	for _, cv := range curves {
@@ -49,7 +49,7 @@ func (c Lines) data(curves []Curve) Data {
 	return d.trim()
 }
 
-// data tells every dot: a column for each key where there are keys, else a line for each dot.
+// data lists every dot: a column for each key, or without keys a row for each dot.
 func (c Rows) data() Data {
 	if len(c.Keys) > 0 {
 		return c.keyed()
@@ -70,6 +70,7 @@ func (c Rows) data() Data {
 	return d.trim()
 }
 
+// keyed is data for rows with keys.
 func (c Rows) keyed() Data {
 	d := Data{Head: []string{"Row"}}
 	for _, k := range c.Keys {
@@ -90,7 +91,7 @@ func (c Rows) keyed() Data {
 	return d
 }
 
-// nameAt is the name of the axis's tick at v, else its number.
+// nameAt returns the label of the axis's tick at v, or the number if there is no tick.
 func (a Axis) nameAt(v float64) string {
 	for i, at := range a.At {
 		if at == v {
@@ -100,10 +101,11 @@ func (a Axis) nameAt(v float64) string {
 	return number(v)
 }
 
-// number writes v with three significant digits, whole numbers in full.
+// number formats v with three significant digits, and from 1,000 on as a whole number with
+// thousands separated.
 func number(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e9 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }

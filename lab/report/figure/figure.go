@@ -1,27 +1,27 @@
 // Package figure describes a figure once and draws it as SVG and as PDF.
 //
-// A Figure is a list of marks (lines, shapes, words) on a plane whose origin is the top left corner
-// and whose unit is the point. Marks name a Role instead of a colour, so that one description
-// serves a light page, a dark page and paper. Charts (Lines, Rows) turn data into marks; everything
-// that is drawn carries a shape or a dash beside its colour. A title, a description and the numbers
-// as a table are for those who do not see it.
+// A Figure is a list of marks (lines, shapes, text). The origin is the top left corner and the unit
+// is the point. Marks have a Role, not a colour, so that one figure serves a light page, a dark
+// page and paper. Charts (Lines, Rows) convert data to marks. Series differ in shape or dash as
+// well as in colour. The title, the description and the data as a table serve readers who cannot
+// see the figure.
 //
-// Limitations: text is measured with the metrics of Liberation Sans, which are Arial's and
-// Helvetica's; another font may run a little wider. Right-to-left text is not laid out.
+// Limitations: text is measured with the metrics of Liberation Sans, which equal those of Arial and
+// Helvetica; another font may be a little wider. Right-to-left text is not supported.
 package figure
 
 // Figure is a drawing of Width by Height points.
 type Figure struct {
 	Name   string // file name without extension: [a-z0-9-]+
-	Title  string // what is shown, a phrase
-	Desc   string // what is to be seen in it, for those who cannot
+	Title  string // a phrase
+	Desc   string // text alternative
 	Width  float64
 	Height float64
 	Marks  []Mark // painted in this order
-	Data   Data   // the same as a table
+	Data   Data   // the content as a table
 }
 
-// Mark is one thing that is drawn.
+// Mark is an element of a figure.
 type Mark interface {
 	svg(*svgWriter)
 	pdf(*pdfWriter)
@@ -30,12 +30,12 @@ type Mark interface {
 // Point is a place on the figure, in points from its top left corner.
 type Point struct{ X, Y float64 }
 
-// Role is what a mark is for; a theme gives it a colour.
+// Role is the purpose of a mark. A theme maps it to a colour.
 type Role int
 
 // Roles beside those of the series.
 const (
-	Ink   Role = iota // text and what matters
+	Ink   Role = iota // main text
 	Muted             // axes, secondary text
 	Grid              // lines behind the data
 	Paper             // the background
@@ -43,10 +43,10 @@ const (
 	series
 )
 
-// seriesRoles is how many colours tell series apart; shapes and dashes tell apart the rest.
+// seriesRoles is the number of colours for series. With more series, shapes and dashes differ.
 const seriesRoles = 8
 
-// Series is the colour role of the i-th series, i from 0.
+// Series returns the colour role of the i-th series, i from 0.
 func Series(i int) Role { return series + Role(mod(i, seriesRoles)) }
 
 // Shape is the form of a marker.
@@ -63,14 +63,14 @@ const (
 	shapes
 )
 
-// ShapeOf is the marker of the i-th series. After eight series, when colours come again, shapes
-// have moved on by one, so that colour and shape together stay unique for 48.
+// ShapeOf returns the marker of the i-th series. Colours repeat after eight series; shapes are then
+// shifted by one, so that colour and shape together are unique for 48 series.
 func ShapeOf(i int) Shape { return Shape(mod(i+5*(i/seriesRoles), int(shapes))) }
 
 // dashes are stroke patterns in points, solid first.
 var dashes = [][]float64{nil, {6, 3}, {2, 2.5}, {8, 3, 2, 3}, {4, 2}}
 
-// DashOf is the stroke pattern of the i-th series.
+// DashOf returns the stroke pattern of the i-th series.
 func DashOf(i int) []float64 { return dashes[mod(i+i/seriesRoles, len(dashes))] }
 
 func mod(i, n int) int { return ((i % n) + n) % n }
@@ -83,7 +83,7 @@ type Line struct {
 	Dash   []float64
 }
 
-// Marker is a small shape with an optional text that appears when it is pointed at.
+// Marker is a small shape with an optional tooltip.
 type Marker struct {
 	At     Point
 	Shape  Shape
@@ -93,7 +93,7 @@ type Marker struct {
 	Hover  string
 }
 
-// Anchor says which part of a label stands at its point.
+// Anchor is the part of a label that is at its point.
 type Anchor int
 
 // Anchors of a label.

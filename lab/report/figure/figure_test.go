@@ -100,14 +100,46 @@ func TestScaleHoldsItsValues(t *testing.T) {
 	})
 }
 
-// TestFitShortensToWidth: long names end in an ellipsis and fit; short ones stay.
-func TestFitShortensToWidth(t *testing.T) {
-	if got := fit("c-fork", 11, 100); got != "c-fork" {
-		t.Errorf("got %q", got)
+// TestWrapKeepsAllText checks that lines fit the width and together have all words.
+func TestWrapKeepsAllText(t *testing.T) {
+	if got := wrap("c-fork", 11, 100); !slices.Equal(got, []string{"c-fork"}) {
+		t.Errorf("got %q, want one line", got)
 	}
-	if got := fit(strings.Repeat("m", 50), 11, 100); textWidth(got, 11) > 100 || !strings.HasSuffix(got, "…") {
-		t.Errorf("got %q, %v points wide", got, textWidth(got, 11))
-	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a-zA-Z0-9 ,-]{0,120}`).Draw(t, "text")
+		lines := wrap(text, 11, 100)
+		for _, l := range lines {
+			if textWidth(l, 11) > 100 {
+				t.Fatalf("got the line %q of %v points, want at most 100", l, textWidth(l, 11))
+			}
+		}
+		if got, want := strings.ReplaceAll(strings.Join(lines, ""), " ", ""), strings.ReplaceAll(text, " ", ""); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestTheLastTickIsLabelled checks that labels of an x axis do not overlap and include the last
+// one.
+func TestTheLastTickIsLabelled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := rapid.SliceOfNDistinct(rapid.IntRange(1, 100_000), 1, 12, rapid.ID).Draw(t, "ticks")
+		slices.Sort(at)
+		a := Axis{Log: rapid.Bool().Draw(t, "log")}
+		for _, v := range at {
+			a.At = append(a.At, float64(v))
+		}
+		f := Lines{X: a, Curves: []Curve{{Name: "a", Points: []XY{{X: a.At[0], Y: 1}}}}}.Draw()
+		var names []string
+		for _, l := range texts(f) {
+			if l.Anchor == Middle && l.Size == tickSize {
+				names = append(names, l.Text)
+			}
+		}
+		if want := tickName(a.At[len(a.At)-1]); len(names) == 0 || names[len(names)-1] != want {
+			t.Fatalf("got the labels %q, want %s as the last", names, want)
+		}
+	})
 }
 
 // TestCleanKeepsTextOnOneLine: neither control characters nor broken UTF-8 nor bidirectional
@@ -145,8 +177,8 @@ func texts(f *Figure) []Label {
 	return out
 }
 
-// TestTextStaysInsideTheFigure: whatever curves are called and wherever they end, no label is cut
-// off at the sides.
+// TestTextStaysInsideTheFigure checks that no label is cut off, for any names and ends of curves
+// and of rows.
 func TestTextStaysInsideTheFigure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Lines{X: Axis{Label: "seconds since the measured window began"}, Y: Axis{Label: "standard deviation / mean of CPU"}}
@@ -154,12 +186,16 @@ func TestTextStaysInsideTheFigure(t *testing.T) {
 			c.Curves = append(c.Curves, Curve{Name: rapid.StringMatching(`[a-z0-9, -]{1,60}`).Draw(t, "name"),
 				Points: []XY{{X: 1, Y: rapid.Float64Range(0, 1e5).Draw(t, "y")}, {X: 64, Y: 2}}})
 		}
-		f := c.Draw()
+		r := Rows{X: c.X, Keys: legendOf(c.Curves)}
+		for _, curve := range c.Curves {
+			r.Rows = append(r.Rows, Row{Name: curve.Name, Note: rapid.StringMatching(`[a-z0-9, -]{0,80}`).Draw(t, "note"), Dots: []Dot{{X: curve.Points[0].Y}}})
+		}
+		f := rapid.SampledFrom([]*Figure{c.Draw(), r.Draw()}).Draw(t, "figure")
 		for _, l := range texts(f) {
 			width := textWidth(l.Text, l.Size)
 			left := l.At.X - []float64{0, 0.5, 1}[l.Anchor]*width
 			if left < -1 || left+width > f.Width+1 || l.At.Y > f.Height {
-				t.Fatalf("%q stands from %.0f to %.0f, %.0f high, in a figure of %.0f by %.0f", l.Text, left, left+width, l.At.Y, f.Width, f.Height)
+				t.Fatalf("got %q from %.0f to %.0f at the height %.0f, want it inside a figure of %.0f by %.0f", l.Text, left, left+width, l.At.Y, f.Width, f.Height)
 			}
 		}
 	})
@@ -179,7 +215,7 @@ func TestDataTellsWhatIsDrawn(t *testing.T) {
 		got  Data
 		want [][]string
 	}{
-		{lines.Draw().Data, [][]string{{"Curve", "arrivals", "CPU", "Interval"}, {"a", "staggered", "10.5", "9 to 12"}, {"a", "together", "123456", ""}}},
+		{lines.Draw().Data, [][]string{{"Curve", "arrivals", "CPU", "Interval"}, {"a", "staggered", "10.5", "9 to 12"}, {"a", "together", "123,456", ""}}},
 		{rows.Draw().Data, [][]string{{"Row", "first", "second"}, {"b", "", "1.5"}}},
 		{plain.Draw().Data, [][]string{{"Row", "times"}, {"c", "2"}}},
 		{Lines{Curves: lines.Curves[1:]}.Draw().Data, [][]string{nil}},

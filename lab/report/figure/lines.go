@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// XY is a point of a curve. Low and High are the ends of its interval; equal ends draw none.
+// XY is a point of a curve. Its interval is drawn only if Low < High.
 type XY struct {
 	X, Y, Low, High float64
-	Hover           string // empty draws no marker's text
+	Hover           string // tooltip of the marker; empty: none
 }
 
-// Curve is a line of a chart with the name that stands at its end.
+// Curve is a line of a chart.
 type Curve struct {
 	Name   string
-	Style  int // colour, shape and dash: the i-th series
+	Style  int // number of the series, for colour, shape and dash
 	Points []XY
 	Plain  bool // a dense curve: only its last point has a marker
-	Quiet  bool // grey and dashed: a reference, such as published figures
-	Hollow bool // markers are rings: it says less than the others
+	Quiet  bool // a reference, such as published figures: grey and dashed
+	Hollow bool // less reliable than the others: markers are rings
 
-	shift float64 // of its points to the right
+	shift float64 // of its points to the right, in points
 }
 
-// Lines is a chart of curves over a common x axis, each labelled at its end, or in a legend below
-// where a name is too long for that.
+// Lines is a chart of curves over a common x axis. Each is labelled at its end, or in a legend
+// below if a name is too long for that.
 type Lines struct {
 	Name, Title, Desc string
 	X, Y              Axis
@@ -32,13 +32,13 @@ type Lines struct {
 	Height            float64 // 0 means 280
 }
 
-// The measures of a chart in points. A phone of 360 points shows it at its own size, a desk three
-// abreast.
+// Measures of a chart in points. A phone of 360 points shows it at its own size, a wide screen
+// three side by side.
 const (
 	chartWidth = 328.0
 	textSize   = 12.0
 	tickSize   = 11.0
-	nameRoom   = 104.0 // of a name at the end of its curve
+	nameRoom   = 104.0 // for a name at the end of its curve
 	leftSpace  = 46.0
 	topSpace   = 26.0
 	footSpace  = 40.0
@@ -77,8 +77,8 @@ func (c Lines) Draw() *Figure {
 	return f
 }
 
-// apart shifts curves against one another where their intervals would cover each other, and returns
-// how far at most.
+// apart shifts curves horizontally so that their intervals do not overlap, and returns the largest
+// shift.
 func apart(curves []Curve, y Axis) float64 {
 	ranged := func(c Curve) bool {
 		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.ranged(y) })
@@ -93,17 +93,18 @@ func apart(curves []Curve, y Axis) float64 {
 	return step * float64(len(curves)-1) / 2
 }
 
-// shifted is the scale for a curve.
+// shifted returns the scale moved by a curve's shift.
 func (s scale) shifted(c Curve) scale {
 	s.from, s.to = s.from+c.shift, s.to+c.shift
 	return s
 }
 
-// tooLong says whether a name does not fit at the end of its curve.
+// tooLong reports whether a name does not fit at the end of its curve.
 func tooLong(curves []Curve) bool {
 	return slices.ContainsFunc(curves, func(c Curve) bool { return textWidth(c.Name, textSize) > nameRoom })
 }
 
+// legendOf returns the legend of curves.
 func legendOf(curves []Curve) []Key {
 	keys := make([]Key, len(curves))
 	for i, c := range curves {
@@ -119,8 +120,8 @@ func (c Curve) role() Role {
 	return Series(c.Style)
 }
 
-// drawable leaves out what has no place on the axes: no number, or not above 0 on a logarithmic
-// one.
+// drawable returns the curves with only the points that can be placed on the axes, in order of X,
+// and without empty curves.
 func (c Lines) drawable() []Curve {
 	var out []Curve
 	for _, cv := range c.Curves {
@@ -143,10 +144,11 @@ func compare(a, b float64) int {
 	return 0
 }
 
+// ranged reports whether p has an interval that can be placed on the axis.
 func (p XY) ranged(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
-// frame draws the axes, with room beyond the ends of x, their ticks and their names. The y axis is
-// named above its end, upright.
+// frame draws the axes with ticks and labels, and room beyond both ends of x. The label of the y
+// axis is above it.
 func (f *Figure) frame(x, y scale, room float64) {
 	left, right := x.from-room, x.to+room
 	for i, t := range y.ticks {
@@ -163,18 +165,23 @@ func (f *Figure) frame(x, y scale, room float64) {
 		Label{At: Point{4, 13}, Text: y.axis.Label, Size: textSize, Role: Ink})
 }
 
-// below names the ticks of an x axis at a height, but none that would touch the one before it, and
-// the axis itself.
+// below labels an x axis and its ticks at the height y. It leaves out tick labels that would touch
+// the one before or the last one, which is always drawn.
 func (f *Figure) below(x scale, y float64) {
-	free := math.Inf(-1)
-	for i, t := range x.ticks {
-		name := x.name(i)
-		at, half := x.place(t), textWidth(name, tickSize)/2
-		if at-half < free {
+	const gap = 6
+	free := math.Inf(-1) // where the next label may start
+	last := len(x.ticks) - 1
+	place := func(i int) (at, half float64) {
+		half = textWidth(x.name(i), tickSize) / 2
+		return min(max(x.place(x.ticks[i]), half+1), chartWidth-half-1), half
+	}
+	for i := range x.ticks {
+		at, half := place(i)
+		if end, endHalf := place(last); i < last && (at-half < free || at+half+gap > end-endHalf) {
 			continue
 		}
-		free = at + half + 6
-		f.add(Label{At: Point{at, y + 16}, Text: name, Size: tickSize, Role: Muted, Anchor: Middle})
+		free = at + half + gap
+		f.add(Label{At: Point{at, y + 16}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
 	}
 	half := textWidth(x.axis.Label, textSize)/2 + 4
 	middle := max(half, min((x.from+x.to)/2, chartWidth-half))
@@ -183,6 +190,7 @@ func (f *Figure) below(x scale, y float64) {
 
 func (f *Figure) add(m ...Mark) { f.Marks = append(f.Marks, m...) }
 
+// curve draws a curve with its intervals and markers.
 func (f *Figure) curve(c Curve, x, y scale) {
 	x = x.shifted(c)
 	line := Line{Role: c.role(), Width: 1.8, Dash: DashOf(c.Style)}
@@ -202,13 +210,13 @@ func (f *Figure) curve(c Curve, x, y scale) {
 	}
 	f.add(line)
 	for i, p := range c.Points {
-		if !c.Plain || i == len(c.Points)-1 { // a dense curve has its shape at its end
+		if !c.Plain || i == len(c.Points)-1 {
 			f.add(Marker{At: line.Points[i], Shape: ShapeOf(c.Style), Size: 3.6, Role: line.Role, Hollow: c.Quiet || c.Hollow, Hover: p.Hover})
 		}
 	}
 }
 
-// whisker is an interval with caps, upright or lying.
+// whisker draws an interval with caps, vertical or horizontal.
 func (f *Figure) whisker(r Role, a, b Point) {
 	cap := Point{X: 3}
 	if math.Abs(a.Y-b.Y) < 1e-9 {
@@ -220,7 +228,8 @@ func (f *Figure) whisker(r Role, a, b Point) {
 	}
 }
 
-// endLabels names each curve to the right of its last point, moved apart where names would overlap.
+// endLabels labels each curve to the right of its last point. Labels that would overlap are moved
+// apart.
 func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	type end struct {
 		c  Curve
@@ -249,8 +258,8 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	}
 }
 
-// spread moves sorted places at least gap apart, within [low, high] as far as they fit, as little
-// as it can.
+// spread moves sorted places so that they are at least gap apart, and within [low, high] if they
+// fit.
 func spread(at []float64, gap, low, high float64) {
 	for i := range at {
 		floor := low

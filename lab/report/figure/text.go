@@ -19,7 +19,7 @@ var regular = sync.OnceValue(func() *sfnt.Font {
 	return f
 })
 
-// textWidth is the width of s set at size, in points.
+// textWidth returns the width of s in points at a font size.
 func textWidth(s string, size float64) float64 {
 	const scale = 1000
 	var buf sfnt.Buffer
@@ -36,20 +36,40 @@ func textWidth(s string, size float64) float64 {
 	return float64(units) / 64 / scale * size
 }
 
-// fit shortens s with an ellipsis until it is at most width points wide at size.
-func fit(s string, size, width float64) string {
-	if textWidth(s, size) <= width {
-		return s
+// wrap breaks s into lines of at most width points at size: at spaces, and within a word only if
+// the word alone is too wide. There is at least one line.
+func wrap(s string, size, width float64) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(s) {
+		last := &lines[len(lines)-1]
+		switch joined := strings.TrimSpace(*last + " " + word); {
+		case textWidth(joined, size) <= width:
+			*last = joined
+			continue
+		case *last != "":
+			lines = append(lines, "")
+		}
+		lines = append(lines[:len(lines)-1], breakWord(word, size, width)...)
 	}
-	r := []rune(s)
-	for len(r) > 1 && textWidth(string(r)+"…", size) > width {
-		r = r[:len(r)-1]
-	}
-	return string(r) + "…"
+	return lines
 }
 
-// Clean replaces what may not stand in a text on one line (control characters, line breaks, broken
-// UTF-8) by spaces. It makes any string safe for XML, once escaped, and for terminals.
+// breakWord cuts a word into pieces of at most width points at size, of at least one character.
+func breakWord(word string, size, width float64) []string {
+	var pieces []string
+	piece, wide := "", 0.0
+	for _, r := range word {
+		advance := textWidth(string(r), size)
+		if piece != "" && wide+advance > width {
+			pieces, piece, wide = append(pieces, piece), "", 0
+		}
+		piece, wide = piece+string(r), wide+advance
+	}
+	return append(pieces, piece)
+}
+
+// Clean replaces characters that a line of text may not contain (control characters, line breaks,
+// invalid UTF-8) with spaces. Its result is safe for terminals and, once escaped, for XML.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar || r == 0xFFFE || r == 0xFFFF || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) {
