@@ -61,7 +61,7 @@ func judgeProbe(t *result.Trial, l Load, cores int) result.Probe {
 	p.KeptUp = !short && !late && !blocked && !slow && !failedEchoes(t)
 	p.GeneratorBound = !p.KeptUp && t.Messages > 0 && ((short || late) && !blocked || slow && generatorBusy(t) && !subjectBusy(t, l, cores))
 	if !p.KeptUp {
-		p.DisturbedBy = externalReasons(t.RefusedBecause)
+		p.DisturbedBy = externalReasons(t.RejectedBecause)
 	}
 	return p
 }
@@ -103,7 +103,7 @@ func subjectBusy(t *result.Trial, l Load, cores int) bool {
 
 // failedEchoes reports whether the generator missed an echo or received a wrong one.
 func failedEchoes(t *result.Trial) bool {
-	return len(withPrefix(result.LoadError, t.RefusedBecause))+len(withPrefix(result.LoadError, t.FailedBecause)) > 0
+	return len(withPrefix(result.LoadError, t.RejectedBecause))+len(withPrefix(result.LoadError, t.FailedBecause)) > 0
 }
 
 // externalReasons returns the reasons for rejecting a trial that neither the generator nor the
@@ -125,5 +125,5 @@ func shareRejections(t *result.Trial) []string {
 	if t.Messages == 0 {
 		return t.FailedBecause // the subject failed, and there are no figures
 	}
-	return slices.Concat(externalReasons(t.RefusedBecause), withPrefix(result.LoadShort, t.RefusedBecause), withPrefix(result.GeneratorLate+": 99th", t.RefusedBecause))
+	return slices.Concat(externalReasons(t.RejectedBecause), withPrefix(result.LoadShort, t.RejectedBecause), withPrefix(result.GeneratorLate+": 99th", t.RejectedBecause))
 }

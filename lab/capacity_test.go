@@ -72,7 +72,7 @@ func TestJudgeProbe(t *testing.T) {
 		generator bool
 	}{
 		{"a subject that echoes all in time keeps up", func(*result.Trial) {}, true, false},
-		{"even if a neighbour was there", func(t *result.Trial) { t.RefusedBecause = []string{"another process took 9.0 % of a core: cc1"} }, true, false},
+		{"even if a neighbour was there", func(t *result.Trial) { t.RejectedBecause = []string{"another process took 9.0 % of a core: cc1"} }, true, false},
 		{"a generator whose own sends are late is the bound", func(t *result.Trial) { t.LatenessUS.P99 = 300_000 }, false, true},
 		{"and so is one that sends too little", func(t *result.Trial) { t.AchievedRatio = 0.9 }, false, true},
 		{"unless full connections held it up", func(t *result.Trial) {
@@ -94,7 +94,7 @@ func TestJudgeProbe(t *testing.T) {
 			*t = result.Trial{Pattern: load.Poisson, Connections: 64, FailedBecause: []string{"stalled in the warm-up: no message was taken for 10s"}}
 		}, false, false},
 		{"on a disturbed machine too, for now", func(t *result.Trial) {
-			t.RefusedBecause = []string{"hypervisor took 3.0 % of a core", "load error: echo missing, 12 times"}
+			t.RejectedBecause = []string{"hypervisor took 3.0 % of a core", "load error: echo missing, 12 times"}
 		}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -155,9 +155,9 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	own, all := trial, trial
 	judgeTrial(&own, Evidence{Window: time.Second})
 	judgeTrial(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
-	got := externalReasons(all.RefusedBecause)
-	if len(own.RefusedBecause) == 0 || len(got) != 3 || len(all.RefusedBecause) != len(own.RefusedBecause)+3 {
-		t.Errorf("got external reasons %q of %q", got, all.RefusedBecause)
+	got := externalReasons(all.RejectedBecause)
+	if len(own.RejectedBecause) == 0 || len(got) != 3 || len(all.RejectedBecause) != len(own.RejectedBecause)+3 {
+		t.Errorf("got external reasons %q of %q", got, all.RejectedBecause)
 	}
 }
 

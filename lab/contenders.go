@@ -47,7 +47,7 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 	for _, target := range r.options.Targets {
 		name, here := "target "+target, isLocalAddress(ctx, target)
 		r.addSubject(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Target: target, OnThisMachine: here},
-			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, Here: here})
+			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
 	}
 	switch {
 	case len(r.subjects) > 0:
@@ -189,4 +189,4 @@ func subjectNames(all []result.Subject) []string {
 	return names
 }
 
-func baseName(name string) string { return strings.TrimSuffix(name, result.TwinSuffix) }
+func baseName(name string) string { return strings.TrimSuffix(name, result.ControlSuffix) }

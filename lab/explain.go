@@ -94,7 +94,7 @@ func (r *Runner) countReasons(ctx context.Context, p Place) (result.Reasons, err
 		}, err
 	})
 	// tracing slows the subject down: the counts are valid even if the trial is not
-	wrong := slices.Concat(t.FailedBecause, t.RefusedBecause)
+	wrong := slices.Concat(t.FailedBecause, t.RejectedBecause)
 	if err == nil && t.Messages == 0 {
 		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
 	}
@@ -146,7 +146,7 @@ func (r *Runner) checkPortability(ctx context.Context) {
 // leaveOut adds a note that the results lack something, for one subject or (if empty) for all.
 func (r *Runner) leaveOut(what, subject string, why error) {
 	reason := strings.ReplaceAll(fmt.Sprint(why), "\n", "; ")
-	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Why: reason})
+	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Reason: reason})
 }
 
 // forget removes the note of an interrupted run about something that is tried again.

@@ -75,7 +75,7 @@ func TestFailedTrialForReasonsDoesNotFailTheRun(t *testing.T) {
 	var said string
 	for _, n := range found.Notes {
 		if n.What == "system calls" && n.Subject == "server-0" {
-			said = n.Why
+			said = n.Reason
 		}
 	}
 	if !strings.Contains(said, "exit status 4") || strings.Contains(said, "\n") {

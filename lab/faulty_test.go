@@ -153,7 +153,7 @@ func TestServersThatFail(t *testing.T) {
 		fatal  string // part of the run's error
 		failed string // part of a reason in the faulty server's trials
 		slow   bool   // a disturbed machine may be the reason instead
-		ended  string // part of EndedBadly in its trials
+		ended  string // part of StopFailure in its trials
 	}{
 		{kind: "never ready", fatal: "was not ready within"},
 		{kind: "listens at " + taken.Addr().String(), fatal: "is in use by another program"},
@@ -229,16 +229,16 @@ func checkFault(t *testing.T, trial result.Trial, failed string, slow bool, ende
 	}
 	why := trial.FailedBecause
 	if slow {
-		why = slices.Concat(why, trial.RefusedBecause)
+		why = slices.Concat(why, trial.RejectedBecause)
 	}
 	said := func(want string) bool {
 		return slices.ContainsFunc(why, func(s string) bool { return strings.Contains(s, want) })
 	}
 	if failed == "" && len(trial.FailedBecause) > 0 || failed != "" && (!said(failed) || trial.Accepted) {
-		t.Errorf("%s: got accepted %v, failures %q, reasons for rejection %q, want %q", trial.Subject, trial.Accepted, trial.FailedBecause, trial.RefusedBecause, failed)
+		t.Errorf("%s: got accepted %v, failures %q, reasons for rejection %q, want %q", trial.Subject, trial.Accepted, trial.FailedBecause, trial.RejectedBecause, failed)
 	}
-	if (ended == "") != (trial.EndedBadly == "") || !strings.Contains(trial.EndedBadly, ended) {
-		t.Errorf("%s: got EndedBadly %q, want %q", trial.Subject, trial.EndedBadly, ended)
+	if (ended == "") != (trial.StopFailure == "") || !strings.Contains(trial.StopFailure, ended) {
+		t.Errorf("%s: got EndedBadly %q, want %q", trial.Subject, trial.StopFailure, ended)
 	}
 }
 
@@ -283,11 +283,11 @@ func TestTargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 	must(t, err)
 	found, err := r.Run(t.Context())
 	must(t, errors.Join(err, r.Close()))
-	if s := found.Subjects[0]; !s.Elsewhere || !s.Here || found.Plan.Twin != "" {
-		t.Errorf("got target %+v and A/A control %q", s, found.Plan.Twin)
+	if s := found.Subjects[0]; !s.Elsewhere || !s.SameMachine || found.Plan.AAControl != "" {
+		t.Errorf("got target %+v and A/A control %q", s, found.Plan.AAControl)
 	}
 	for _, trial := range found.Trials {
-		if why := strings.Join(trial.RefusedBecause, "; "); strings.Contains(why, "another process") || trial.Messages == 0 {
+		if why := strings.Join(trial.RejectedBecause, "; "); strings.Contains(why, "another process") || trial.Messages == 0 {
 			t.Errorf("trial %d: got %d messages, reasons for rejection %q", trial.ID, trial.Messages, why)
 		}
 	}

@@ -18,16 +18,16 @@ import (
 
 // insideReport is the report of a stack that measured its own loopback.
 type insideReport struct {
-	Messages     int64              `json:"messages"`
-	Bytes        int64              `json:"bytes"`
-	GbitS        float64            `json:"gbit_s"`
-	LatencyUS    result.Percentiles `json:"latency_us"`
-	MeanUS       float64            `json:"mean_us"`
-	Errors       map[string]int64   `json:"errors"`
-	CPUNS        int64              `json:"cpu_ns"`
-	WindowNS     int64              `json:"window_ns"`
-	WarmMessages int64              `json:"warm_messages"`
-	Collector    *result.Collected  `json:"collector"`
+	Messages     int64                `json:"messages"`
+	Bytes        int64                `json:"bytes"`
+	GbitS        float64              `json:"gbit_s"`
+	LatencyUS    result.Percentiles   `json:"latency_us"`
+	MeanUS       float64              `json:"mean_us"`
+	Errors       map[string]int64     `json:"errors"`
+	CPUNS        int64                `json:"cpu_ns"`
+	WindowNS     int64                `json:"window_ns"`
+	WarmMessages int64                `json:"warm_messages"`
+	Collector    *result.RuntimeStats `json:"collector"`
 }
 
 // insideMargin is how much longer than twice its window a measurement inside a stack may take.

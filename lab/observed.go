@@ -44,10 +44,10 @@ func (o observation) fillAccounting(t *result.Trial) {
 	if len(o.accounting) == 0 {
 		return
 	}
-	t.Rulers = map[string]float64{}
+	t.CPUByMethod = map[string]float64{}
 	for _, r := range o.accounting {
 		if len(r.Percents) > 0 {
-			t.Rulers[r.Name] = r.Mean()
+			t.CPUByMethod[r.Name] = r.Mean()
 		}
 	}
 }

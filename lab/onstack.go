@@ -27,7 +27,7 @@ type onStack struct {
 	network *network.Network
 	output  *jsonLines
 	barePSS int64 // PSS in bytes before any connection existed
-	bareGC  *result.Collected
+	bareGC  *result.RuntimeStats
 }
 
 // networks counts the networks that this process has created, because each needs a unique name.
@@ -179,7 +179,7 @@ func (s *running) abandon() error {
 
 // collectorReport requests a stack's report of its garbage collector by SIGUSR1. It is nil if the
 // stack has no collector or does not answer within a second.
-func (s *running) collectorReport(ctx context.Context) *result.Collected {
+func (s *running) collectorReport(ctx context.Context) *result.RuntimeStats {
 	if s.output == nil || s.process == nil || !handlesSignal(s.process.PID(), syscall.SIGUSR1) {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (s *running) collectorReport(ctx context.Context) *result.Collected {
 	defer timeout.Stop()
 	select {
 	case line := <-s.output.lines:
-		var c result.Collected
+		var c result.RuntimeStats
 		if json.Unmarshal([]byte(line), &c) == nil {
 			return &c
 		}

@@ -119,7 +119,7 @@ func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load
 
 // fillOperation adds the generator's report of its operations, and the stack's report of itself, to
 // a trial. Unanswered operations count as lost, not as a fault of the generator.
-func (s *running) fillOperation(t *result.Trial, g loadReport, before, after *result.Collected) {
+func (s *running) fillOperation(t *result.Trial, g loadReport, before, after *result.RuntimeStats) {
 	t.Stack = &result.OnStack{Operation: g.Operation, Congestion: g.Congestion, MeanUS: g.MeanUS, GbitS: g.GbitS, Lost: g.Lost,
 		SegmentsOut: g.SegmentsOut, SegmentsIn: g.SegmentsIn, Retransmitted: g.Retransmitted,
 		BarePSSKB: s.barePSS >> 10, Bare: s.bareGC, Before: before, After: after}

@@ -20,7 +20,7 @@ type Place struct {
 	Cell
 	Block    int
 	Position int
-	Subject  string // with result.TwinSuffix for the A/A control
+	Subject  string // with result.ControlSuffix for the A/A control
 }
 
 // A Plan is the order in which the trials of a run take place. It depends on its fields alone, so
@@ -131,7 +131,7 @@ func (p Plan) subjectsFor(c Cell) []string {
 func (p Plan) participants(c Cell) []string {
 	all := slices.Clone(p.subjectsFor(c))
 	if p.AAControl != "" && slices.Contains(all, p.AAControl) {
-		all = append(all, p.AAControl+result.TwinSuffix)
+		all = append(all, p.AAControl+result.ControlSuffix)
 	}
 	return all
 }

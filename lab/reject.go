@@ -76,8 +76,8 @@ func judgeTrial(t *result.Trial, ev Evidence) {
 	} else {
 		wrong = append(wrong, slow...)
 	}
-	t.RefusedBecause, t.FailedBecause = append(t.RefusedBecause, spoiled...), append(t.FailedBecause, wrong...)
-	t.Accepted = len(t.RefusedBecause)+len(t.FailedBecause) == 0
+	t.RejectedBecause, t.FailedBecause = append(t.RejectedBecause, spoiled...), append(t.FailedBecause, wrong...)
+	t.Accepted = len(t.RejectedBecause)+len(t.FailedBecause) == 0
 }
 
 // findings is a list of sentences.

@@ -56,7 +56,7 @@ func TestDisturbancesRejectATrial(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
 			judgeTrial(trial, ev)
-			got := strings.Join(trial.RefusedBecause, "; ")
+			got := strings.Join(trial.RejectedBecause, "; ")
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || len(trial.FailedBecause) > 0 || trial.Accepted != (got == "") {
 				t.Errorf("got accepted %v, failures %q, reasons for rejection %q, want a reason with %q", trial.Accepted, trial.FailedBecause, got, test.want)
 			}
@@ -88,8 +88,8 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
 			judgeTrial(trial, ev)
-			if got := strings.Join(trial.FailedBecause, "; "); trial.Accepted || len(trial.RefusedBecause) > 0 || !strings.Contains(got, test.want) {
-				t.Errorf("got accepted %v, reasons for rejection %q, failures %q, want %q", trial.Accepted, trial.RefusedBecause, got, test.want)
+			if got := strings.Join(trial.FailedBecause, "; "); trial.Accepted || len(trial.RejectedBecause) > 0 || !strings.Contains(got, test.want) {
+				t.Errorf("got accepted %v, reasons for rejection %q, failures %q, want %q", trial.Accepted, trial.RejectedBecause, got, test.want)
 			}
 			if !isFinal(trial) {
 				t.Error("got a retry, want the trial to be final")

@@ -107,7 +107,7 @@ func checkPalindrome(t *testing.T, p Plan, block []Place) {
 		want = []string{"a", "c"}
 	}
 	if slices.Contains(want, p.AAControl) {
-		want = append(want, p.AAControl+result.TwinSuffix)
+		want = append(want, p.AAControl+result.ControlSuffix)
 	}
 	var got []string
 	for i, place := range block {
@@ -257,7 +257,7 @@ func TestRequestFailures(t *testing.T) {
 		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
 		test.change(trial, &ev)
 		judgeTrial(trial, ev)
-		rejected, failed := strings.Join(trial.RefusedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
+		rejected, failed := strings.Join(trial.RejectedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
 		if (rejected == "") != (test.rejected == "") || (failed == "") != (test.failed == "") || !strings.Contains(rejected, test.rejected) || !strings.Contains(failed, test.failed) {
 			t.Errorf("%s: got reasons for rejection %q and failures %q, want %q and %q", test.name, rejected, failed, test.rejected, test.failed)
 		}

@@ -81,10 +81,10 @@ func machineChanges(then, now *result.Results) (changed []string) {
 
 // accountingName returns the name of the CPU accounting method that the figures use.
 func accountingName(r *result.Results) string {
-	if len(r.Rulers) == 0 {
+	if len(r.AccountingMethods) == 0 {
 		return ""
 	}
-	return r.Rulers[0].Name
+	return r.AccountingMethods[0].Name
 }
 
 // programChanges lists the programs that have changed.

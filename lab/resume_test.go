@@ -12,9 +12,9 @@ import (
 
 func TestChangedMachineIsNamed(t *testing.T) {
 	then := result.Results{
-		Machine: result.Machine{Kernel: "6.1", CPU: "fast", Cores: 2, Congestion: "cubic", MemoryMB: 8000, Versions: []string{"go1", "gcc 12"}},
-		Plan:    result.Plan{ServerCPUs: []int{1}, LoadCPUs: []int{0}},
-		Rulers:  []result.Ruler{{Name: "cgroup v2 cpu.stat"}, {Name: "top"}},
+		Machine:           result.Machine{Kernel: "6.1", CPU: "fast", Cores: 2, Congestion: "cubic", MemoryMB: 8000, Versions: []string{"go1", "gcc 12"}},
+		Plan:              result.Plan{ServerCPUs: []int{1}, LoadCPUs: []int{0}},
+		AccountingMethods: []result.AccountingMethod{{Name: "cgroup v2 cpu.stat"}, {Name: "top"}},
 	}
 	for _, c := range []struct {
 		name   string
@@ -31,7 +31,7 @@ func TestChangedMachineIsNamed(t *testing.T) {
 		{"another compiler", func(r *result.Results) { r.Machine.Versions = []string{"go1", "gcc 13"} }, `"gcc 12" is gone`},
 		{"another core", func(r *result.Results) { r.Plan.ServerCPUs = []int{0} }, `the subject's cores was "[1]"`},
 		{"another core for the load", func(r *result.Results) { r.Plan.LoadCPUs = []int{1} }, `the generator's cores was "[0]"`},
-		{"another accounting method", func(r *result.Results) { r.Rulers = []result.Ruler{{Name: "schedstat"}} }, `the accounting was "cgroup v2 cpu.stat"`},
+		{"another accounting method", func(r *result.Results) { r.AccountingMethods = []result.AccountingMethod{{Name: "schedstat"}} }, `the accounting was "cgroup v2 cpu.stat"`},
 	} {
 		now := then
 		c.change(&now)

@@ -107,7 +107,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.results.Rulers = []result.Ruler{accounting}
+	r.results.AccountingMethods = []result.AccountingMethod{accounting}
 	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
-	p.Twin = r.plan.AAControl
+	p.AAControl = r.plan.AAControl
 	r.reportUnmetLoads()
 	return nil
 }
@@ -152,13 +152,13 @@ func (r *Runner) reportUnmetLoads() {
 }
 
 // currentAccounting returns the most accurate CPU accounting method that works on this machine.
-func currentAccounting() (result.Ruler, error) {
+func currentAccounting() (result.AccountingMethod, error) {
 	g, err := sample.NewGroup("accounting")
 	if err != nil {
-		return result.Ruler{}, fmt.Errorf("lab: %w", err)
+		return result.AccountingMethod{}, fmt.Errorf("lab: %w", err)
 	}
 	method := g.Method()
-	method.Truth = true
+	method.Primary = true
 	return method, g.Close()
 }
 

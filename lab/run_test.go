@@ -107,8 +107,8 @@ func TestRunCompletesEveryPlaceAndStoresItsResults(t *testing.T) {
 	for _, trial := range kept.Trials {
 		checkTrial(t, trial)
 	}
-	if kept.Plan.Twin == "" || len(kept.Rulers) == 0 || !kept.Rulers[0].Truth {
-		t.Errorf("got A/A control %q, accounting methods %v", kept.Plan.Twin, kept.Rulers)
+	if kept.Plan.AAControl == "" || len(kept.AccountingMethods) == 0 || !kept.AccountingMethods[0].Primary {
+		t.Errorf("got A/A control %q, accounting methods %v", kept.Plan.AAControl, kept.AccountingMethods)
 	}
 }
 
@@ -120,8 +120,8 @@ func checkTrial(t *testing.T, trial result.Trial) {
 	if trial.WarmMessages < 10 || len(trial.Samples) < 4 || trial.Memory.Processes != 1 || trial.WindowS < 0.3 {
 		t.Errorf("trial %d: got %d warm messages, %d samples, %d processes, window of %v s", trial.ID, trial.WarmMessages, len(trial.Samples), trial.Memory.Processes, trial.WindowS)
 	}
-	if trial.Accepted != (len(trial.RefusedBecause) == 0) {
-		t.Errorf("trial %d: got accepted %v, reasons for rejection %v", trial.ID, trial.Accepted, trial.RefusedBecause)
+	if trial.Accepted != (len(trial.RejectedBecause) == 0) {
+		t.Errorf("trial %d: got accepted %v, reasons for rejection %v", trial.ID, trial.Accepted, trial.RejectedBecause)
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *running) stop(t *result.Trial, err error) error {
 		err = s.exitError()
 	}
 	if bad := s.process.Stop(); bad != nil && err == nil {
-		t.EndedBadly = bad.Error()
+		t.StopFailure = bad.Error()
 	}
 	return errors.Join(err, s.group.Close(), s.onStack.close())
 }

@@ -208,7 +208,7 @@ func measurementOf(t *result.Trial, p sharePlace) result.Saturation {
 		Round: p.Block, Position: p.Position, Started: t.Started,
 		CPUPercentMean: t.CPUPercentMean, CPUCV: t.CPUCV, LatencyUS: t.LatencyUS, LatenessUS: t.LatenessUS,
 		AchievedRatio: t.AchievedRatio, Behind: t.Behind, LoadPercent: loadPercent(t),
-		FailedBecause: t.FailedBecause, Accepted: len(why) == 0, RefusedBecause: why,
+		FailedBecause: t.FailedBecause, Accepted: len(why) == 0, RejectedBecause: why,
 	}
 }
 

@@ -122,7 +122,7 @@ func checkCapacity(t *testing.T, r *result.Results) {
 		}
 	}
 	for _, m := range r.Saturation {
-		if m.CapacityRate != low.Rate || m.GeneratorBound != high.GeneratorBound || m.Accepted != (len(m.RefusedBecause) == 0) {
+		if m.CapacityRate != low.Rate || m.GeneratorBound != high.GeneratorBound || m.Accepted != (len(m.RejectedBecause) == 0) {
 			t.Errorf("got a measurement that contradicts its probes: %+v", m)
 		}
 		if !slices.Contains([]float64{50, 70}, m.SharePercent) || m.LatencyUS.P50 <= 0 || m.CPUPercentMean <= 0 {

@@ -57,18 +57,18 @@ func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
 func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 	s, dir := newTestStore(t)
 	found := result.Results{Version: result.Version,
-		Rulers:      []result.Ruler{{Name: "cgroup"}, {Name: "top"}},
-		Reasons:     []result.Reasons{{Subject: "a", Syscalls: 3}},
-		SwitchCosts: []result.SwitchCost{{Between: "threads", NS: 1200}},
-		Skipped:     []result.Skip{{Subject: "b", Reason: "not installed"}},
-		Notes:       []result.Note{{What: "system calls", Subject: "b", Why: "no strace"}},
-		Portability: []result.Portability{{Subject: "a", Built: true}},
+		AccountingMethods: []result.AccountingMethod{{Name: "cgroup"}, {Name: "top"}},
+		Reasons:           []result.Reasons{{Subject: "a", Syscalls: 3}},
+		SwitchCosts:       []result.SwitchCost{{Between: "threads", NS: 1200}},
+		Skipped:           []result.Skip{{Subject: "b", Reason: "not installed"}},
+		Notes:             []result.Note{{What: "system calls", Subject: "b", Reason: "no strace"}},
+		Portability:       []result.Portability{{Subject: "a", Built: true}},
 	}
 	must(t, s.save(&found))
 	again, h, err := openStore(dir)
 	must(t, err)
 	defer again.close()
-	kept := result.Results{Version: result.Version, Rulers: h.Results.Rulers, Reasons: h.Results.Reasons,
+	kept := result.Results{Version: result.Version, AccountingMethods: h.Results.AccountingMethods, Reasons: h.Results.Reasons,
 		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability}
 	if !reflect.DeepEqual(kept, found) {
 		t.Errorf("got %+v, want %+v", kept, found)

@@ -43,7 +43,7 @@ func (f failure) Error() string { return string(f) }
 // reverse. In every case both process trees and their groups are gone when it returns.
 func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
-		Block: p.Block, Position: p.Position, Started: time.Now(), RefusedBecause: []string{}}
+		Block: p.Block, Position: p.Position, Started: time.Now(), RejectedBecause: []string{}}
 	if l.Inside {
 		return t, r.inside(ctx, p, l, &t)
 	}
@@ -95,11 +95,11 @@ func (r *Runner) accountingWindow() time.Duration {
 
 // recordAccountingMethods stores the descriptions of the other accounting methods, once.
 func (r *Runner) recordAccountingMethods(others []sample.Reading) {
-	if len(r.results.Rulers) > 1 {
+	if len(r.results.AccountingMethods) > 1 {
 		return
 	}
 	for _, method := range others {
-		r.results.Rulers = append(r.results.Rulers, result.Ruler{Name: method.Name, About: method.About})
+		r.results.AccountingMethods = append(r.results.AccountingMethods, result.AccountingMethod{Name: method.Name, About: method.About})
 	}
 }
 

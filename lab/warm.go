@@ -84,7 +84,7 @@ func (w *warming) addProgress(now time.Duration, sent int64, cpu time.Duration) 
 			w.leastSteps = len(w.values)
 		}
 		if w.leastSteps > 0 {
-			_, w.steady = stat.Steady(w.values)
+			_, w.steady = stat.FindSteadyStart(w.values)
 		}
 	}
 	late := now-w.startedAt > w.timeLimit

@@ -117,9 +117,9 @@ func TestAnInterruptedCommandDoesNotSpeakOfContexts(t *testing.T) {
 }
 
 func TestARunWithoutAnAcceptedTrialExitsWith3(t *testing.T) {
-	busy := result.Trial{RefusedBecause: []string{"another process took 12.0 % of a core: chromium (process 7)"}}
-	late := result.Trial{RefusedBecause: []string{"generator late: median 300 us, limit 100 us"}}
-	busier := result.Trial{RefusedBecause: []string{"another process took 40.5 % of a core: chromium (process 7)"}}
+	busy := result.Trial{RejectedBecause: []string{"another process took 12.0 % of a core: chromium (process 7)"}}
+	late := result.Trial{RejectedBecause: []string{"generator late: median 300 us, limit 100 us"}}
+	busier := result.Trial{RejectedBecause: []string{"another process took 40.5 % of a core: chromium (process 7)"}}
 	err := answersNothing(&result.Results{Trials: []result.Trial{busy, late, busier}})
 	var out bytes.Buffer
 	if code := reportExit(t.Context(), &out, err); code != exitNothing || !strings.Contains(out.String(), "another process took CPU of a core: chromium") && !strings.Contains(out.String(), "another process took CPU: chromium") {

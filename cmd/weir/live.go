@@ -201,8 +201,8 @@ func (m liveModel) at(p lab.Progress, now time.Time) liveModel {
 		m.cpu = append(m.cpu, p.CPU)
 		m.cpu = m.cpu[max(0, len(m.cpu)-32):]
 	}
-	if t := p.Last; t != nil && len(t.RefusedBecause) > 0 {
-		m.rejected = fmt.Sprintf("%s: %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), strings.Join(t.RefusedBecause, "; "))
+	if t := p.Last; t != nil && len(t.RejectedBecause) > 0 {
+		m.rejected = fmt.Sprintf("%s: %s", strings.TrimSuffix(t.Subject, result.ControlSuffix), strings.Join(t.RejectedBecause, "; "))
 	}
 	m.progress, m.shownAt = p, now
 	return m
@@ -270,7 +270,7 @@ func (m liveModel) View() tea.View {
 		"  " + sparkline(m.cpu),
 	}
 	if t := p.Last; t != nil {
-		lines = append(lines, fmt.Sprintf("  last trial: %s, %.1f us of CPU per %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage, p.Unit))
+		lines = append(lines, fmt.Sprintf("  last trial: %s, %.1f us of CPU per %s", strings.TrimSuffix(t.Subject, result.ControlSuffix), t.CPUUSPerMessage, p.Unit))
 	}
 	if m.rejected != "" {
 		lines = append(lines, "  last rejected: "+m.rejected)

@@ -44,7 +44,7 @@ func TestTheBarShowsTimeRatherThanTrials(t *testing.T) {
 func TestTheViewGivesTheReasonOfTheLastRejection(t *testing.T) {
 	p := trialProgress(3, 10, time.Minute)
 	p.Rejected = 1
-	p.Last = &result.Trial{Subject: "c-epoll", RefusedBecause: []string{"another process took 12.0 % of a core: chromium (process 7)"}}
+	p.Last = &result.Trial{Subject: "c-epoll", RejectedBecause: []string{"another process took 12.0 % of a core: chromium (process 7)"}}
 	m := liveModel{}.at(p, time.Now())
 	m = m.at(trialProgress(4, 10, time.Minute), time.Now())
 	m.progress.Rejected, m.now = 1, time.Now()

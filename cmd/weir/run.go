@@ -137,7 +137,7 @@ func answersNothing(r *result.Results) error {
 		if t.Accepted || len(t.FailedBecause) > 0 {
 			return nil
 		}
-		for _, reason := range t.RefusedBecause {
+		for _, reason := range t.RejectedBecause {
 			reasons[rejectionCause(reason)]++
 		}
 	}

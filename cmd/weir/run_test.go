@@ -236,7 +236,7 @@ func TestARunThatWasKilledIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantWhole(found, kept)
-	if left := p.servers(); len(left) > 0 && strings.HasPrefix(found.Rulers[0].Name, "cgroup") {
+	if left := p.servers(); len(left) > 0 && strings.HasPrefix(found.AccountingMethods[0].Name, "cgroup") {
 		t.Errorf("servers of the killed run are left: %v", left)
 	}
 	for _, name := range []string{"report.html", "bench.txt", "trials.csv"} {

@@ -30,8 +30,7 @@ var unedited = []string{
 	"docs/where-goroutines-go.md",
 	"web/components/basic/", "web/components/cache/", "web/components/cgi/",
 	"web/components/files/", "web/components/proxy/", "web/internal/conn/",
-	"lab/compare/", "lab/experiments/", "lab/internal/", "lab/load/http/", "lab/load/stack/",
-	"lab/report/", "lab/result/", "lab/stat/",
+	"lab/experiments/", "lab/internal/", "lab/load/http/", "lab/load/stack/",
 }
 
 // edited reports whether the language rules apply to a file.

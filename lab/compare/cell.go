@@ -43,16 +43,16 @@ func cells(r *result.Results) []cell {
 	}
 	slices.SortStableFunc(found, func(a, b cell) int {
 		return cmp.Or(
-			cmp.Compare(place(loads, a.load), place(loads, b.load)),
+			cmp.Compare(indexOrEnd(loads, a.load), indexOrEnd(loads, b.load)),
 			cmp.Compare(a.connections, b.connections),
-			cmp.Compare(place(r.Plan.Patterns, a.pattern), place(r.Plan.Patterns, b.pattern)),
+			cmp.Compare(indexOrEnd(r.Plan.Patterns, a.pattern), indexOrEnd(r.Plan.Patterns, b.pattern)),
 			cmp.Compare(a.load, b.load), cmp.Compare(a.pattern, b.pattern))
 	})
 	return found
 }
 
-// place returns the index of name in the list, or the list's length if it is not in it.
-func place(list []string, name string) int {
+// indexOrEnd returns the index of name in the list, or the list's length if it is not in it.
+func indexOrEnd(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
 	}
@@ -98,10 +98,10 @@ func valuesOf(trials []*result.Trial, of func(*result.Trial) float64) []stat.Tri
 // not exhaust the memory.
 const longestTrial = 24 * 3600 * 1000
 
-// Records converts the samples of trials for lab/stat, in ms and ns. It drops samples that are not
-// in order or lie outside any trial.
-func Records(trials []*result.Trial) []stat.Record {
-	records := make([]stat.Record, len(trials))
+// SampledTrials converts the samples of trials for lab/stat, in ms and ns. It drops samples that
+// are not in order or lie outside any trial.
+func SampledTrials(trials []*result.Trial) []stat.SampledTrial {
+	records := make([]stat.SampledTrial, len(trials))
 	for i, t := range trials {
 		r := &records[i]
 		r.Block = t.Block
@@ -120,6 +120,6 @@ func Records(trials []*result.Trial) []stat.Record {
 func (c cell) comparison(a, b, metric string) result.Comparison {
 	return result.Comparison{
 		A: a, B: b, Metric: metric, Load: c.load, Connections: c.connections, Pattern: c.pattern,
-		Twin: b == a+result.TwinSuffix,
+		AAControl: b == a+result.ControlSuffix,
 	}
 }

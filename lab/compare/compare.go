@@ -19,14 +19,14 @@
 //
 // # Variation
 //
-// The coefficient of variation of CPU is pooled over the windows of all trials (lab/stat, Spread).
-// The windows are cut from the trials' samples. A subject with too few windows is "too short to
-// tell".
+// The coefficient of variation of CPU is pooled over the windows of all trials (lab/stat,
+// PooledCV). The windows are cut from the trials' samples. A subject with too few windows is "too
+// short to tell".
 //
 // # A/A control
 //
-// One subject may take part twice, under the names NAME and NAME+twin. This A/A control is compared
-// only with its original, and the comparison is marked. It is not listed as a subject.
+// One subject may take part twice: as NAME and as NAME+result.ControlSuffix. This A/A control is
+// compared only with its original, and the comparison is marked. It is not listed as a subject.
 //
 // # Limitations
 //
@@ -65,25 +65,25 @@ func All(r *result.Results) []result.Comparison {
 		for _, metric := range metricsOf(c, trials) {
 			for _, p := range pairs(subjects(r)) {
 				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
-					all.add(c.comparison(p.a, p.b, metric), within(metric, a, b, r.Plan.WindowMS))
+					all.add(c.comparison(p.a, p.b, metric), pairedEstimate(metric, a, b, r.Plan.WindowMS))
 				}
 			}
 		}
 	}
-	return all.judged(margin(r))
+	return all.withVerdicts(margin(r))
 }
 
-// within compares two subjects in one metric by paired differences of the same blocks.
-func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
+// pairedEstimate compares two subjects in one metric by paired differences of the same blocks.
+func pairedEstimate(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
 	switch metric {
 	case result.MetricCV:
-		return stat.SpreadRatio(Records(a), Records(b), windowMS)
+		return stat.CVRatio(SampledTrials(a), SampledTrials(b), windowMS)
 	case result.MetricRate:
-		return stat.Ratio(rates(a), rates(b))
+		return stat.PairedRatio(rates(a), rates(b))
 	case result.MetricLatency:
-		return stat.Ratio(latencies(a), latencies(b))
+		return stat.PairedRatio(latencies(a), latencies(b))
 	}
-	return stat.Ratio(costs(a), costs(b))
+	return stat.PairedRatio(costs(a), costs(b))
 }
 
 // families collects comparisons without verdicts. Those in one metric are a family.
@@ -96,9 +96,9 @@ func (f *families) add(c result.Comparison, e stat.Estimate) {
 	f.found, f.estimates = append(f.found, c), append(f.estimates, e)
 }
 
-// judged returns the comparisons with figures and verdicts, in the order in which they were added.
-// A comparison's own warning is kept, after that of its estimate.
-func (f *families) judged(margin float64) []result.Comparison {
+// withVerdicts returns the comparisons with figures and verdicts, in the order in which they were
+// added. A comparison's own warning is kept, after that of its estimate.
+func (f *families) withVerdicts(margin float64) []result.Comparison {
 	members := map[string][]int{}
 	for i, c := range f.found {
 		members[c.Metric] = append(members[c.Metric], i)
@@ -137,7 +137,7 @@ func pairs(names []string) []pair {
 		}
 	}
 	for _, a := range names {
-		ps = append(ps, pair{a, a + result.TwinSuffix})
+		ps = append(ps, pair{a, a + result.ControlSuffix})
 	}
 	return ps
 }
@@ -162,4 +162,4 @@ func subjects(r *result.Results) []string {
 	return names
 }
 
-func isControl(name string) bool { return strings.HasSuffix(name, result.TwinSuffix) }
+func isControl(name string) bool { return strings.HasSuffix(name, result.ControlSuffix) }

@@ -20,7 +20,7 @@ func made(seed uint64, blocks int) *result.Results {
 		Version: result.Version, Experiment: "im", Seed: seed,
 		Plan: result.Plan{
 			Workload: "sink", Connections: []int{1, 64}, Patterns: []string{"staggered", "poisson"}, Blocks: blocks,
-			Loads: []result.Load{{Name: "messages", Rate: 125, Size: 1000}}, Margin: 0.1, Twin: "a", WindowMS: 500,
+			Loads: []result.Load{{Name: "messages", Rate: 125, Size: 1000}}, Margin: 0.1, AAControl: "a", WindowMS: 500,
 		},
 		Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}},
 	}
@@ -94,7 +94,7 @@ func TestAllFindsTheTrueRatios(t *testing.T) {
 		{"a", "a+twin", 1, result.Equivalent, true},
 	} {
 		got := find(t, all, c.a, c.b, result.MetricCPU)
-		if got.Verdict != c.verdict || got.Twin != c.control || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 {
+		if got.Verdict != c.verdict || got.AAControl != c.control || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 {
 			t.Errorf("%s / %s: got %+v, want a ratio near %v, %s, A/A control %v, 8 pairs", c.a, c.b, got, c.ratio, c.verdict, c.control)
 		}
 		if got.Low >= got.Ratio || got.High <= got.Ratio {
@@ -159,7 +159,7 @@ func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
 		if c.A == "c" || c.B == "c" || c.A == "never ran" || c.B == "never ran" {
 			t.Errorf("got %+v, want no comparison with c and never ran", c)
 		}
-		if isControl(c.A) || isControl(c.B) && !c.Twin {
+		if isControl(c.A) || isControl(c.B) && !c.AAControl {
 			t.Errorf("got %+v, want the A/A control only with its original", c)
 		}
 	}
@@ -191,7 +191,7 @@ func TestTheWholeRunIsOneFamily(t *testing.T) {
 		trials := c.trials(r)
 		for _, p := range pairs(subjects(r)) {
 			if len(trials[p.a]) > 0 && len(trials[p.b]) > 0 {
-				alone = min(alone, stat.Ratio(costs(trials[p.a]), costs(trials[p.b])).P)
+				alone = min(alone, stat.PairedRatio(costs(trials[p.a]), costs(trials[p.b])).P)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func Order(r *result.Results, load string, connections int, pattern string) []Ra
 	for _, v := range All(r) {
 		switch {
 		case v.Metric != result.MetricCPU || v.Load != load || v.Connections != connections || v.Pattern != pattern:
-		case v.Twin || v.Verdict != result.Different:
+		case v.AAControl || v.Verdict != result.Different:
 		case v.Ratio < 1:
 			cheaper[v.B]++
 		default:
@@ -54,5 +54,5 @@ func meanOf(trials []stat.Trial) float64 {
 	for _, t := range trials {
 		v = append(v, t.Value)
 	}
-	return stat.Mean(v)
+	return stat.GeometricMean(v)
 }

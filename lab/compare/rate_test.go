@@ -41,7 +41,7 @@ func loops() *result.Results {
 func TestClosedLoopsAreComparedByRate(t *testing.T) {
 	verdicts := map[string]result.Comparison{}
 	for _, c := range All(loops()) {
-		if c.Metric == result.MetricRate && !c.Twin {
+		if c.Metric == result.MetricRate && !c.AAControl {
 			verdicts[c.Load] = c
 		}
 	}

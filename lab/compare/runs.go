@@ -43,11 +43,11 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	} else if !slices.Contains(names, reference) {
 		return nil, fmt.Errorf("the reference %q is not in both runs: choose among %s", reference, list(names))
 	}
-	t := twoRuns{a: a, b: b, names: names, reference: reference, warning: caution(a, b)}
+	t := twoRuns{a: a, b: b, names: names, reference: reference, warning: runWarning(a, b)}
 	for _, c := range shared {
 		t.cell(c)
 	}
-	all := t.judged(margin(a))
+	all := t.withVerdicts(margin(a))
 	if len(all) == 0 {
 		return nil, errors.New("no subject has accepted trials under the same load in both runs: see the rejected trials in their reports, and run again on a quieter machine")
 	}
@@ -131,36 +131,36 @@ func (t *twoRuns) cell(c cell) {
 		t.add(found, e)
 	}
 	for _, name := range names {
-		add(name, result.MetricCPU, t.warning, stat.Apart(costs(at[name]), costs(bt[name])))
+		add(name, result.MetricCPU, t.warning, stat.UnpairedRatio(costs(at[name]), costs(bt[name])))
 	}
 	if slices.Contains(names, t.reference) {
 		aRef, bRef := costs(at[t.reference]), costs(bt[t.reference])
 		for _, name := range names {
 			if name != t.reference {
-				add(name, result.MetricCPU+"/"+t.reference, "", stat.ApartRelative(costs(at[name]), aRef, costs(bt[name]), bRef))
+				add(name, result.MetricCPU+"/"+t.reference, "", stat.UnpairedRelativeRatio(costs(at[name]), aRef, costs(bt[name]), bRef))
 			}
 		}
 	}
 	if c.pattern == result.Closed {
 		for _, name := range names {
-			add(name, result.MetricRate, t.warning, stat.Apart(rates(at[name]), rates(bt[name])))
+			add(name, result.MetricRate, t.warning, stat.UnpairedRatio(rates(at[name]), rates(bt[name])))
 		}
 	}
 	if s := onStack(at); s != nil {
 		for _, name := range names {
 			if s.MeanUS > 0 {
-				add(name, result.MetricLatency, t.warning, stat.Apart(latencies(at[name]), latencies(bt[name])))
+				add(name, result.MetricLatency, t.warning, stat.UnpairedRatio(latencies(at[name]), latencies(bt[name])))
 			}
 		}
 		return
 	}
 	for _, name := range names {
-		add(name, result.MetricCV, t.warning, stat.SpreadApart(Records(at[name]), Records(bt[name]), t.a.Plan.WindowMS))
+		add(name, result.MetricCV, t.warning, stat.UnpairedCVRatio(SampledTrials(at[name]), SampledTrials(bt[name]), t.a.Plan.WindowMS))
 	}
 }
 
-// caution returns the warning on every plain comparison of the two runs.
-func caution(a, b *result.Results) string {
+// runWarning returns the warning on every plain comparison of the two runs.
+func runWarning(a, b *result.Results) string {
 	am, bm := a.Machine, b.Machine
 	if am.CPU == bm.CPU && am.Cores == bm.Cores && am.Kernel == bm.Kernel && slices.Equal(a.Plan.ServerCPUs, b.Plan.ServerCPUs) {
 		return notInterleaved

@@ -35,7 +35,7 @@ func TestRunsFindWhatChanged(t *testing.T) {
 		{"c", result.MetricCPU + "/a", 1, result.Equivalent},
 	} {
 		got := find(t, all, c.name, c.name, c.metric)
-		if got.Verdict != c.verdict || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 || got.Twin {
+		if got.Verdict != c.verdict || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 || got.AAControl {
 			t.Errorf("%s, %s: got %+v, want %s near %v", c.name, c.metric, got, c.verdict, c.ratio)
 		}
 	}

@@ -35,7 +35,7 @@ func stacks() *result.Results {
 func TestStacksAreComparedByTheMetricsOfTheOperation(t *testing.T) {
 	got := map[string]string{}
 	for _, c := range All(stacks()) {
-		if c.Twin {
+		if c.AAControl {
 			continue
 		}
 		got[c.Load] += c.Metric + " "

@@ -20,7 +20,7 @@ func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []r
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n", aName, summary(a), bName, summary(b))
 	t.summarize(found)
 	fmt.Fprintf(t.w, "\nA / B over 1: A used more%s. 95 %% confidence intervals and p have Holm's correction over all comparisons in their metric.\n", orAnswered(a))
-	fmt.Fprintf(t.w, "Caution: %s.\n", caution(a, b))
+	fmt.Fprintf(t.w, "Caution: %s.\n", runWarning(a, b))
 	for _, c := range found {
 		t.line(c)
 	}
@@ -184,8 +184,8 @@ func (t *runsTable) heading(metric string) string {
 func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
 	trials := t.cell.trials(r)
 	if c.Metric == result.MetricCV {
-		s := stat.Pool(Records(trials[c.A]), t.a.Plan.WindowMS)
-		if !s.Enough() {
+		s := stat.PoolCV(SampledTrials(trials[c.A]), t.a.Plan.WindowMS)
+		if !s.HasMinDF() {
 			return "none"
 		}
 		return fixed3(s.CV)
@@ -243,7 +243,7 @@ func (t *runsTable) verdict(c result.Comparison) string {
 	if s == result.Equivalent {
 		s = t.equivalent()
 	}
-	warning := strings.TrimSuffix(strings.TrimSuffix(c.Warning, caution(t.a, t.b)), "; ")
+	warning := strings.TrimSuffix(strings.TrimSuffix(c.Warning, runWarning(t.a, t.b)), "; ")
 	if warning == "" {
 		return s
 	}

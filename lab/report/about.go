@@ -56,7 +56,7 @@ func (d *digest) coldSection() section {
 			for _, x := range c.trials {
 				warm = append(warm, float64(x.WarmMessages))
 			}
-			t.add(c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean/c.perMessage.mean), sig(middle(warm)))
+			t.add(c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean/c.perMessage.mean), sig(medianOf(warm)))
 		}
 		if len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, block{Table: t})
@@ -133,7 +133,7 @@ func (d *digest) blocksRun() string {
 	least, most := math.MaxInt, 0
 	for _, g := range d.groups {
 		seen := map[int]bool{}
-		for _, c := range g.all() {
+		for _, c := range g.allCells() {
 			for _, t := range slices.Concat(c.trials, c.rejected, c.failed) {
 				seen[t.Block] = true
 			}

@@ -10,12 +10,12 @@ import (
 )
 
 // cpuBy returns a cell's mean CPU in % of a core as measured by an accounting method.
-func (c *cell) cpuBy(m result.Ruler) estimate {
-	if m.Truth {
+func (c *cell) cpuBy(m result.AccountingMethod) estimate {
+	if m.Primary {
 		return c.percent
 	}
 	return estimateOf(c.trials, func(t *result.Trial) float64 {
-		if v, ok := t.Rulers[m.Name]; ok {
+		if v, ok := t.CPUByMethod[m.Name]; ok {
 			return v
 		}
 		return math.NaN()
@@ -24,12 +24,12 @@ func (c *cell) cpuBy(m result.Ruler) estimate {
 
 // methods returns the CPU accounting methods: first the one that the figures use, then those with a
 // reading of at least one trial.
-func (d *digest) methods() []result.Ruler {
-	out := []result.Ruler{{Name: "the accounting of this run", Truth: true}}
-	for _, m := range d.Rulers {
-		read := func(t result.Trial) bool { _, ok := t.Rulers[m.Name]; return ok }
+func (d *digest) methods() []result.AccountingMethod {
+	out := []result.AccountingMethod{{Name: "the accounting of this run", Primary: true}}
+	for _, m := range d.AccountingMethods {
+		read := func(t result.Trial) bool { _, ok := t.CPUByMethod[m.Name]; return ok }
 		switch {
-		case m.Truth:
+		case m.Primary:
 			out[0] = m
 		case slices.ContainsFunc(d.Trials, read):
 			out = append(out, m)
@@ -53,11 +53,11 @@ func (d *digest) accountingSection() section {
 }
 
 // methodList describes the accounting methods.
-func methodList(methods []result.Ruler) []string {
+func methodList(methods []result.AccountingMethod) []string {
 	var out []string
 	for _, m := range methods {
 		s := m.Name
-		if m.Truth {
+		if m.Primary {
 			s += " (used for the figures of this report)"
 		}
 		if m.About != "" {

@@ -36,7 +36,7 @@ func (d *digest) verdict() []string {
 func (d *digest) family(metric string, g *group) []result.Comparison {
 	var out []result.Comparison
 	for _, c := range d.Comparisons {
-		if c.Metric == metric && !c.Twin && c.Load == g.load && c.Connections == g.connections && c.Pattern == g.pattern {
+		if c.Metric == metric && !c.AAControl && c.Load == g.load && c.Connections == g.connections && c.Pattern == g.pattern {
 			out = append(out, c)
 		}
 	}
@@ -66,8 +66,8 @@ func (d *digest) caveats() []string {
 		add(true, "%s did not take part: %s", s.Subject, s.Reason)
 	}
 	for _, s := range d.Subjects {
-		add(s.Elsewhere && !s.Here, "%s ran on another machine: its CPU was not measured.", s.Name)
-		add(s.Here, "%s was not started by the lab: its CPU was not measured. Its trials were not rejected for the CPU of other processes, which cannot be separated from its own.", s.Name)
+		add(s.Elsewhere && !s.SameMachine, "%s ran on another machine: its CPU was not measured.", s.Name)
+		add(s.SameMachine, "%s was not started by the lab: its CPU was not measured. Its trials were not rejected for the CPU of other processes, which cannot be separated from its own.", s.Name)
 	}
 	return out
 }

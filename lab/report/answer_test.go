@@ -87,8 +87,8 @@ func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	if got := d.stabilitySentence(); !strings.Contains(got, "too short to tell: there are at most 2 degrees of freedom, and 8 are needed") {
 		t.Errorf("got the sentence %q, want one that the run is too short", got)
 	}
-	if c := d.groups[0].cells[0]; c.varied() != "too short (2)" || c.cv.known() {
-		t.Errorf("got %q in a cell, want too short (2)", c.varied())
+	if c := d.groups[0].cells[0]; c.formatCV() != "too short (2)" || c.cv.known() {
+		t.Errorf("got %q in a cell, want too short (2)", c.formatCV())
 	}
 	if v, _ := d.versus(result.MetricCV, d.groups[0], "go-goroutine", "c-fork"); pairVerdict(v, "varied") != "too short to tell" || ratioOf(v) != absent {
 		t.Errorf("got %q and %q for the pair, want too short to tell and no ratio", pairVerdict(v, "varied"), ratioOf(v))
@@ -179,7 +179,7 @@ func TestOlderComparisonsAreComputedAgain(t *testing.T) {
 // TestAFailedControlIsTheFirstCaveat checks the caveat of an A/A control that is called different.
 func TestAFailedControlIsTheFirstCaveat(t *testing.T) {
 	r := twoSubjects(result.Different)
-	r.Comparisons = append(r.Comparisons, result.Comparison{A: "a", B: "a+twin", Twin: true, Verdict: result.Different, Metric: result.MetricCPU, Ratio: 1.2, Pairs: 3})
+	r.Comparisons = append(r.Comparisons, result.Comparison{A: "a", B: "a+twin", AAControl: true, Verdict: result.Different, Metric: result.MetricCPU, Ratio: 1.2, Pairs: 3})
 	if got := digestOf(r).caveats()[0]; !strings.HasPrefix(got, "The A/A control failed") {
 		t.Errorf("got the first caveat %q, want that the A/A control failed", got)
 	}
@@ -198,7 +198,7 @@ func TestTheFloorIsNotTheLowest(t *testing.T) {
 // TestRejectedTrialsChangeNoMean checks that the figures of a rejected trial are not used.
 func TestRejectedTrialsChangeNoMean(t *testing.T) {
 	r := twoSubjects(result.Different)
-	r.Trials = append(r.Trials, result.Trial{Subject: "a", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 1000, RefusedBecause: []string{"late"}})
+	r.Trials = append(r.Trials, result.Trial{Subject: "a", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 1000, RejectedBecause: []string{"late"}})
 	if got := digestOf(r).groups[0].cell("a").perMessage.mean; got != 5 {
 		t.Errorf("three accepted trials of 5 and a rejected one of 1,000: got a mean of %v, want 5", got)
 	}

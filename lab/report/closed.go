@@ -26,7 +26,7 @@ func (d *digest) closedSection() section {
 	s := section{ID: "closed", Title: "Requests per second in a closed loop, and the limit of the load",
 		How: "A connection sends its next request when it has the response, so the server and its waits set the rate. If requests sleep, the sleeps set a ceiling. The ceiling is computed, and so is the time for a number of requests. " + d.correction(result.MetricRate)}
 	for _, g := range d.loops() {
-		s.Blocks = append(s.Blocks, block{Head: upper(d.caption(g))}, text("%s", d.ceilingSaid(g)))
+		s.Blocks = append(s.Blocks, block{Head: upper(d.caption(g))}, text("%s", d.ceilingSentence(g)))
 		if f := d.loopFigure(g); f != nil {
 			s.Blocks = append(s.Blocks, block{Figures: []*figure.Figure{f}})
 		}
@@ -53,9 +53,9 @@ func (d *digest) floored(g *group) bool {
 	return low >= atCeiling*d.loadOf(g.load).Requests.Ceiling(g.connections)
 }
 
-// ceilingSaid states the ceiling of a closed loop, the rates, and whether the load can rank
+// ceilingSentence states the ceiling of a closed loop, the rates, and whether the load can rank
 // servers.
-func (d *digest) ceilingSaid(g *group) string {
+func (d *digest) ceilingSentence(g *group) string {
 	l := d.loadOf(g.load)
 	low, high := g.rates()
 	ceiling := l.Requests.Ceiling(g.connections)
@@ -127,7 +127,7 @@ func (d *digest) loopTable(g *group) *table {
 		if i > 0 {
 			of, verdict = d.versusFastest(g, c, cells[0])
 		}
-		row := []string{c.subject, perSecond(c.rate().mean), absent, c.rate().finer(), of, verdict, absent, absent, absent, absent,
+		row := []string{c.subject, perSecond(c.rate().mean), absent, c.rate().rateInterval(), of, verdict, absent, absent, absent, absent,
 			sig(c.ms(p50)), sig(c.ms(p99)), orElse(c.errorKinds(), absent)}
 		if ceiling := l.Requests.Ceiling(g.connections); !math.IsInf(ceiling, 1) {
 			row[2] = percent(c.rate().mean / ceiling)
@@ -151,9 +151,9 @@ func perSecond(v float64) string {
 	return short(v)
 }
 
-// finer formats the interval of a rate with the decimals of perSecond.
-func (e estimate) finer() string {
-	if !e.ranged() {
+// rateInterval formats the interval of a rate with the decimals of perSecond.
+func (e estimate) rateInterval() string {
+	if !e.hasInterval() {
 		return absent
 	}
 	return perSecond(e.low) + " to " + perSecond(e.high)

@@ -9,7 +9,7 @@ import (
 
 // controlComparisons returns the comparisons of a subject with its A/A control.
 func (d *digest) controlComparisons() []result.Comparison {
-	return slices.DeleteFunc(slices.Clone(d.Comparisons), func(c result.Comparison) bool { return !c.Twin })
+	return slices.DeleteFunc(slices.Clone(d.Comparisons), func(c result.Comparison) bool { return !c.AAControl })
 }
 
 // differingControls counts the comparisons in which an A/A control is called different.
@@ -30,8 +30,8 @@ func (d *digest) controlSection() section {
 		How: "One subject took part twice under two names and was treated as two. There is no difference to find between the two: a significant one is an error of the measurement."}
 	controls := d.controlComparisons()
 	if len(controls) == 0 {
-		if d.Plan.Twin != "" && len(d.Trials) > 0 {
-			s.Blocks = []block{text("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.Twin)}
+		if d.Plan.AAControl != "" && len(d.Trials) > 0 {
+			s.Blocks = []block{text("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.AAControl)}
 		}
 		return s
 	}

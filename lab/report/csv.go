@@ -86,9 +86,9 @@ var columns = []column{
 	integer("voluntary_switches", func(t *result.Trial) int64 { return t.Switches.Voluntary }),
 	integer("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
 	word("accepted", func(t *result.Trial) string { return strconv.FormatBool(t.Accepted) }),
-	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RefusedBecause, "; ")) }),
+	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RejectedBecause, "; ")) }),
 	word("failed_because", func(t *result.Trial) string { return harmless(strings.Join(t.FailedBecause, "; ")) }),
-	word("ended_badly", func(t *result.Trial) string { return harmless(t.EndedBadly) }),
+	word("ended_badly", func(t *result.Trial) string { return harmless(t.StopFailure) }),
 }
 
 // harmless quotes a text that a spreadsheet would take as a formula.

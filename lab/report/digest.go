@@ -42,8 +42,8 @@ type cell struct {
 	failed     []*result.Trial // the subject failed
 	percent    estimate        // CPU in % of a core
 	perMessage estimate        // CPU in us
-	cv         estimate        // coefficient of variation; unknown below stat.LeastDF
-	spread     stat.Spread     // cv with its degrees of freedom
+	cv         estimate        // coefficient of variation; unknown below stat.MinDF
+	spread     stat.PooledCV   // cv with its degrees of freedom
 	load       estimate        // CPU of the generator per message in us
 	machine    estimate        // CPU of the whole machine per message in us
 	cold       estimate        // CPU per message during the warm-up in us
@@ -64,10 +64,10 @@ type pairKey struct {
 func digestOf(r *result.Results) *digest {
 	d := &digest{Results: *r, pairs: map[pairKey]result.Comparison{}}
 	for _, s := range r.Subjects {
-		d.name(s.Name)
+		d.subjectIndex(s.Name)
 	}
 	for i := range r.Trials {
-		d.place(&r.Trials[i])
+		d.addTrial(&r.Trials[i])
 	}
 	d.sortGroups()
 	d.Comparisons = comparisons(r)
@@ -96,7 +96,7 @@ func keyOf(metric, load string, connections int, pattern, a, b string) pairKey {
 	return pairKey{metric, load, pattern, a, b, connections}
 }
 
-func (d *digest) name(subject string) int {
+func (d *digest) subjectIndex(subject string) int {
 	i := slices.Index(d.subjects, subject)
 	if i < 0 {
 		i = len(d.subjects)
@@ -105,15 +105,15 @@ func (d *digest) name(subject string) int {
 	return i
 }
 
-// place adds a trial to its cell, which it creates if necessary.
-func (d *digest) place(t *result.Trial) {
+// addTrial adds a trial to its cell, which it creates if necessary.
+func (d *digest) addTrial(t *result.Trial) {
 	g := d.group(t.Load, t.Connections, t.Pattern)
 	if g == nil {
 		g = &group{load: t.Load, connections: t.Connections, pattern: t.Pattern}
 		d.groups = append(d.groups, g)
 	}
-	subject, isControl := strings.CutSuffix(t.Subject, result.TwinSuffix)
-	index := d.name(subject)
+	subject, isControl := strings.CutSuffix(t.Subject, result.ControlSuffix)
+	index := d.subjectIndex(subject)
 	c := g.cell(subject)
 	switch {
 	case isControl && g.control == nil:
@@ -160,37 +160,37 @@ func (d *digest) sortGroups() {
 		loads[i] = l.Name
 	}
 	slices.SortStableFunc(d.groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(rank(loads, a.load), rank(loads, b.load)), cmp.Compare(a.connections, b.connections),
-			cmp.Compare(rank(d.Plan.Patterns, a.pattern), rank(d.Plan.Patterns, b.pattern)))
+		return cmp.Or(cmp.Compare(indexOrEnd(loads, a.load), indexOrEnd(loads, b.load)), cmp.Compare(a.connections, b.connections),
+			cmp.Compare(indexOrEnd(d.Plan.Patterns, a.pattern), indexOrEnd(d.Plan.Patterns, b.pattern)))
 	})
 	for _, g := range d.groups {
-		for _, c := range g.all() {
+		for _, c := range g.allCells() {
 			c.estimate(d.elsewhere(c.subject), d.Plan.WindowMS)
 		}
 		slices.SortStableFunc(g.cells, func(a, b *cell) int {
-			return cmp.Or(cmp.Compare(last(a.perMessage.mean), last(b.perMessage.mean)), cmp.Compare(a.index, b.index))
+			return cmp.Or(cmp.Compare(nanLast(a.perMessage.mean), nanLast(b.perMessage.mean)), cmp.Compare(a.index, b.index))
 		})
 	}
 }
 
-// rank returns the index of v in order, or its length if v is not in it.
-func rank(order []string, v string) int {
+// indexOrEnd returns the index of v in order, or its length if v is not in it.
+func indexOrEnd(order []string, v string) int {
 	if i := slices.Index(order, v); i >= 0 {
 		return i
 	}
 	return len(order)
 }
 
-// last returns v as a sort key that puts NaN after all numbers.
-func last(v float64) float64 {
+// nanLast returns v as a sort key that puts NaN after all numbers.
+func nanLast(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)
 	}
 	return v
 }
 
-// all returns the cells of the group and that of the A/A control.
-func (g *group) all() []*cell {
+// allCells returns the cells of the group and that of the A/A control.
+func (g *group) allCells() []*cell {
 	if g.control == nil {
 		return g.cells
 	}
@@ -208,9 +208,9 @@ func (c *cell) estimate(elsewhere bool, windowMS float64) {
 		}
 		return t.ColdUSPerMsg
 	}
-	c.spread = stat.Pool(compare.Records(c.trials), windowMS)
+	c.spread = stat.PoolCV(compare.SampledTrials(c.trials), windowMS)
 	if elsewhere {
-		percent, perMessage, cold, c.spread = none, none, none, stat.Pool(nil, windowMS)
+		percent, perMessage, cold, c.spread = none, none, none, stat.PoolCV(nil, windowMS)
 	}
 	c.percent, c.perMessage, c.cold = of(percent), of(perMessage), of(cold)
 	c.cv = estimateSpread(c.spread, len(c.trials))
@@ -220,20 +220,20 @@ func (c *cell) estimate(elsewhere bool, windowMS float64) {
 
 // estimateSpread converts a coefficient of variation to an estimate; one with too few degrees of
 // freedom is unknown.
-func estimateSpread(s stat.Spread, trials int) estimate {
+func estimateSpread(s stat.PooledCV, trials int) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), trials}
-	if s.Enough() {
+	if s.HasMinDF() {
 		e.mean = s.CV
 	}
-	if s.Enough() && s.High > 0 {
+	if s.HasMinDF() && s.High > 0 {
 		e.low, e.high = s.Low, s.High
 	}
 	return e
 }
 
-// varied formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
+// formatCV formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
 // short (4)" if those are too few.
-func (c *cell) varied() string {
+func (c *cell) formatCV() string {
 	switch {
 	case !c.perMessage.known():
 		return absent
@@ -273,7 +273,7 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 // limited to 0: with few values it could include impossible ones.
 func intervalOf(v []float64) estimate {
 	e := studentOf(v)
-	if e.ranged() && slices.Min(v) >= 0 {
+	if e.hasInterval() && slices.Min(v) >= 0 {
 		e.low = max(e.low, 0)
 	}
 	return e
@@ -295,7 +295,7 @@ func studentOf(v []float64) estimate {
 
 func (e estimate) known() bool { return !math.IsNaN(e.mean) && !math.IsInf(e.mean, 0) }
 
-func (e estimate) ranged() bool { return e.low < e.high && !math.IsInf(e.high-e.low, 0) }
+func (e estimate) hasInterval() bool { return e.low < e.high && !math.IsInf(e.high-e.low, 0) }
 
 // unit returns the word for a message of the run.
 func (d *digest) unit() string { return d.Plan.Unit() }
@@ -324,7 +324,7 @@ func (d *digest) subject(name string) result.Subject {
 }
 
 func (d *digest) elsewhere(name string) bool {
-	return d.subject(strings.TrimSuffix(name, result.TwinSuffix)).Elsewhere
+	return d.subject(strings.TrimSuffix(name, result.ControlSuffix)).Elsewhere
 }
 
 // versus returns the comparison of a with b, with a ratio of a's value over b's. ok is false if
@@ -362,8 +362,8 @@ func (d *digest) loads() []string {
 	return out
 }
 
-// at returns the groups of a load with a number of connections, one for each arrival pattern.
-func (d *digest) at(load string, connections int) []*group {
+// groupsAt returns the groups of a load with a number of connections, one for each arrival pattern.
+func (d *digest) groupsAt(load string, connections int) []*group {
 	var out []*group
 	for _, g := range d.groups {
 		if g.load == load && g.connections == connections {
@@ -391,8 +391,8 @@ func (d *digest) busiest() []*group {
 		return nil
 	}
 	if d.Plan.HTTP() {
-		return d.telling()
+		return d.representative()
 	}
 	load := d.groups[0].load
-	return d.at(load, slices.Max(d.connections(load)))
+	return d.groupsAt(load, slices.Max(d.connections(load)))
 }

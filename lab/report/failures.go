@@ -22,22 +22,23 @@ func (d *digest) failed() int {
 // rejected counts the trials that were disturbed.
 func (d *digest) rejected() int { return len(d.Trials) - d.accepted() - d.failed() }
 
-// failing is a subject that failed in some of its trials, those of its A/A control included.
-type failing struct {
+// subjectFailures is a subject that failed in some of its trials, those of its A/A control
+// included.
+type subjectFailures struct {
 	subject string
 	judged  int // trials that were not rejected
 	failed  []*result.Trial
 }
 
-// failings returns the subjects that failed, in the run's order.
-func (d *digest) failings() []failing {
-	var out []failing
+// allFailures returns the subjects that failed, in the run's order.
+func (d *digest) allFailures() []subjectFailures {
+	var out []subjectFailures
 	for _, s := range d.subjects {
-		f := failing{subject: s}
+		f := subjectFailures{subject: s}
 		for i := range d.Trials {
 			t := &d.Trials[i]
 			switch {
-			case strings.TrimSuffix(t.Subject, result.TwinSuffix) != s:
+			case strings.TrimSuffix(t.Subject, result.ControlSuffix) != s:
 			case len(t.FailedBecause) > 0:
 				f.failed = append(f.failed, t)
 				f.judged++
@@ -56,7 +57,7 @@ func (d *digest) failings() []failing {
 // that fails say little.
 func (d *digest) failureSentences() []string {
 	var said []string
-	for _, f := range d.failings() {
+	for _, f := range d.allFailures() {
 		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), plural(f.judged, "trial", "trials"), list(f.kinds()))
 		if len(f.failed) < f.judged {
 			s += "; its figures are from the other trials"
@@ -67,7 +68,7 @@ func (d *digest) failureSentences() []string {
 }
 
 // kinds returns the kinds of failure with their numbers of trials: "wrong byte (2)".
-func (f failing) kinds() []string {
+func (f subjectFailures) kinds() []string {
 	var kinds []string
 	trials := map[string]int{}
 	for _, t := range f.failed {
@@ -101,7 +102,7 @@ func kindsOf(t *result.Trial) []string {
 func (d *digest) failuresTable() *table {
 	t := &table{Caption: "Failures of the subjects", Align: "llrrl", Head: []string{"Subject", "Where", "Failed", "Of trials", "For example"}}
 	for _, g := range d.groups {
-		for _, c := range g.all() {
+		for _, c := range g.allCells() {
 			if n := len(c.failed); n > 0 {
 				t.add(c.subject, d.caption(g), count(n), count(n+len(c.trials)), fmt.Sprintf("trial %d: %s", c.failed[0].ID, strings.Join(c.failed[0].FailedBecause, "; ")))
 			}
@@ -121,9 +122,9 @@ func (d *digest) conditionCaveats() []string {
 	add("the warm-up reached its time limit before CPU per "+d.unit()+" was steady", func(t *result.Trial) bool { return t.Unsteady })
 	add("half or more of the "+d.units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", crowded)
 	for i, t := range d.Trials {
-		same := func(x result.Trial) bool { return x.EndedBadly == t.EndedBadly }
-		if t.EndedBadly != "" && slices.IndexFunc(d.Trials, same) == i {
-			out = append(out, fmt.Sprintf("After the measurement %s (first in trial %d). The figures are valid.", t.EndedBadly, t.ID))
+		same := func(x result.Trial) bool { return x.StopFailure == t.StopFailure }
+		if t.StopFailure != "" && slices.IndexFunc(d.Trials, same) == i {
+			out = append(out, fmt.Sprintf("After the measurement %s (first in trial %d). The figures are valid.", t.StopFailure, t.ID))
 		}
 	}
 	return out
@@ -143,7 +144,7 @@ func (d *digest) countWhere(is func(*result.Trial) bool) (bySubject string, n in
 		if !t.Accepted || !is(t) {
 			continue
 		}
-		s := strings.TrimSuffix(t.Subject, result.TwinSuffix)
+		s := strings.TrimSuffix(t.Subject, result.ControlSuffix)
 		if by[s] == 0 {
 			names = append(names, s)
 		}

@@ -64,7 +64,7 @@ func TestRejectionsAreCountedByTrial(t *testing.T) {
 		{"another process took 7.0 % of a core: processes that have ended since"},
 		nil,
 	} {
-		r.Trials = append(r.Trials, result.Trial{Subject: "a", RefusedBecause: reasons})
+		r.Trials = append(r.Trials, result.Trial{Subject: "a", RejectedBecause: reasons})
 	}
 	var got []string
 	for _, c := range digestOf(r).rejectionCauses() {
@@ -82,7 +82,7 @@ func TestConditionsOfAcceptedTrialsAreCounted(t *testing.T) {
 	r.Trials[0].Unsteady, r.Trials[2].Unsteady = true, true
 	r.Trials[1].LatenessUS.P50, r.Trials[1].OfferedRate = 130, 8000
 	r.Trials[3].LatenessUS.P50, r.Trials[3].OfferedRate = 120, 8000
-	r.Trials[5].EndedBadly = "b did not end within 4s of SIGTERM and was killed"
+	r.Trials[5].StopFailure = "b did not end within 4s of SIGTERM and was killed"
 	said := strings.Join(digestOf(r).caveats(), "\n")
 	for _, want := range []string{
 		"In 2 of 6 accepted trials the warm-up reached its time limit", "(a: 2)",
@@ -98,7 +98,7 @@ func TestConditionsOfAcceptedTrialsAreCounted(t *testing.T) {
 func TestCaveatOfASubjectThatTheLabDidNotStart(t *testing.T) {
 	for here, want := range map[bool]string{false: "ran on another machine", true: "was not started by the lab"} {
 		r := twoSubjects(result.Different)
-		r.Subjects = []result.Subject{{Name: "b", Elsewhere: true, Here: here}}
+		r.Subjects = []result.Subject{{Name: "b", Elsewhere: true, SameMachine: here}}
 		said := strings.Join(digestOf(r).caveats(), "\n")
 		if !strings.Contains(said, "b "+want) || here && strings.Contains(said, "another machine") {
 			t.Errorf("on this machine %v: got the caveats %q, want %q", here, said, want)

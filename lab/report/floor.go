@@ -37,12 +37,12 @@ func (d *digest) floorSection() section {
 		return s
 	}
 	if f := d.floorFigure(top); f != nil {
-		s.Blocks = append(s.Blocks, text("%s", d.floorSaid(top)), block{Figures: []*figure.Figure{f}})
+		s.Blocks = append(s.Blocks, text("%s", d.floorSentence(top)), block{Figures: []*figure.Figure{f}})
 	}
 	if len(d.Reasons) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
 		if !d.Plan.HTTP() {
-			s.Blocks = append(s.Blocks, d.turnBlocks()...)
+			s.Blocks = append(s.Blocks, d.eventBlocks()...)
 		}
 		s.Blocks = append(s.Blocks, d.callsBlock())
 	}
@@ -78,7 +78,7 @@ func (d *digest) hasFloor() bool {
 	return slices.ContainsFunc(d.busiest(), func(g *group) bool { _, declared := d.floor(g); return declared })
 }
 
-func (d *digest) floorSaid(groups []*group) string {
+func (d *digest) floorSentence(groups []*group) string {
 	c, declared := d.floor(groups[0])
 	if c != nil && declared {
 		return fmt.Sprintf("The floor is %s: %s.", c.subject, orElse(strings.TrimSuffix(d.subject(c.subject).About, "."), "the least that a server can do"))
@@ -118,8 +118,8 @@ func (d *digest) floorFigure(groups []*group) *figure.Figure {
 	return c.Draw()
 }
 
-// seenCount formats events per message; -1 means that the tool does not count them.
-func seenCount(v float64) string {
+// eventCount formats events per message; -1 means that the tool does not count them.
+func eventCount(v float64) string {
 	if v < 0 {
 		return "not counted"
 	}
@@ -129,7 +129,7 @@ func seenCount(v float64) string {
 func (d *digest) reasonsTable() *table {
 	t := &table{Caption: "Kernel events per " + d.unit(), Align: "lrlrrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Switching, µs of CPU per " + d.unit(), "Counted by", "Note"}}
 	for _, r := range d.Reasons {
-		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), seenCount(r.Syscalls), seenCount(r.Wakeups), seenCount(r.Switches), d.switching(r), r.Tool, r.Note})
+		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), eventCount(r.Syscalls), eventCount(r.Wakeups), eventCount(r.Switches), d.switching(r), r.Tool, r.Note})
 	}
 	return t.trim()
 }

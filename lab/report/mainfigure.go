@@ -38,7 +38,7 @@ func (d *digest) mainFigure() *figure.Figure {
 func (d *digest) mainOperation() *figure.Figure {
 	for _, g := range d.groups {
 		o := d.loadOf(g.load).Operation
-		if o.Inside || o.Cores > 0 || o.Name == result.OperationIdle || d.operationSaid(g, o) == "" {
+		if o.Inside || o.Cores > 0 || o.Name == result.OperationIdle || d.operationSentence(g, o) == "" {
 			continue
 		}
 		f, _ := mainOf(o)
@@ -46,7 +46,7 @@ func (d *digest) mainOperation() *figure.Figure {
 			Desc: "One row for each stack, with its 95 % confidence interval.", X: figure.Axis{Label: f.head, Zero: true}}
 		for _, cell := range d.inOrder(g) {
 			if e := estimateOf(cell.trials, f.of); e.known() {
-				c.Rows = append(c.Rows, mainRow(brief(cell.subject), "", e, cell.subject != d.reference()))
+				c.Rows = append(c.Rows, mainRow(shortName(cell.subject), "", e, cell.subject != d.reference()))
 			}
 		}
 		return c.Draw()

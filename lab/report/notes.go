@@ -9,7 +9,7 @@ func (d *digest) notesBlock() []block {
 		var subjects []string
 		first := true
 		for k, other := range d.Notes {
-			if other.What != n.What || other.Why != n.Why {
+			if other.What != n.What || other.Reason != n.Reason {
 				continue
 			}
 			first = first && k >= i
@@ -32,5 +32,5 @@ func noteText(n result.Note, subjects []string) string {
 	if len(subjects) > 0 {
 		s += " for " + list(subjects)
 	}
-	return s + ". " + upper(n.Why)
+	return s + ". " + upper(n.Reason)
 }

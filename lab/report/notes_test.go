@@ -13,9 +13,9 @@ func TestANoteForSeveralSubjectsIsOneLine(t *testing.T) {
 	r := quick()
 	r.Skipped = nil
 	for _, s := range []string{"c-fork", "c-epoll"} {
-		r.Notes = append(r.Notes, result.Note{What: "system calls", Subject: s, Why: "strace is not installed (apt-get install strace)"})
+		r.Notes = append(r.Notes, result.Note{What: "system calls", Subject: s, Reason: "strace is not installed (apt-get install strace)"})
 	}
-	r.Notes = append(r.Notes, result.Note{What: "switch costs", Why: "no clock"})
+	r.Notes = append(r.Notes, result.Note{What: "switch costs", Reason: "no clock"})
 	text := string(documentOf(r).markdown())
 	for _, want := range []string{"Not available on this machine: system calls for c-fork and c-epoll. Strace is not installed (apt-get install strace)", "Not available on this machine: switch costs. No clock"} {
 		if strings.Count(text, want) != 1 {

@@ -71,7 +71,7 @@ func (e estimate) String() string {
 	if !e.known() {
 		return absent
 	}
-	if !e.ranged() {
+	if !e.hasInterval() {
 		return sig(e.mean)
 	}
 	return sig(e.mean) + " (" + e.interval() + ")"
@@ -79,7 +79,7 @@ func (e estimate) String() string {
 
 // interval formats the interval with the decimals of the mean: "8.10 to 8.52".
 func (e estimate) interval() string {
-	if !e.ranged() {
+	if !e.hasInterval() {
 		return absent
 	}
 	n := decimals(e.mean)

@@ -17,7 +17,7 @@ func (d *digest) orderSection() section {
 	var orders []block
 	for _, load := range d.loads() {
 		for _, n := range d.connections(load) {
-			if groups := d.at(load, n); len(groups) > 1 {
+			if groups := d.groupsAt(load, n); len(groups) > 1 {
 				figs = append(figs, d.slope(load, n, groups))
 				said = append(said, d.reversals(groups)...)
 				orders = append(orders, block{Table: d.orderTable(groups)})

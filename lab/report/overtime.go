@@ -62,7 +62,7 @@ func overTime(t *result.Trial) []figure.XY {
 
 func (d *digest) windowsSection() section {
 	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the paper and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.LeastDF)}
+		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the paper and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.MinDF)}
 	s.Blocks = d.perGroup("Variation", d.windowFigure)
 	return s
 }
@@ -101,8 +101,8 @@ func longer(ticks []float64, points []figure.XY) []float64 {
 
 func (c *cell) byWindow(windowMS float64) []figure.XY {
 	var out []figure.XY
-	for _, w := range stat.ByLength(compare.Records(c.trials), windowMS, windowStep) {
-		e := estimateSpread(w.Spread, len(c.trials))
+	for _, w := range stat.CVByWindow(compare.SampledTrials(c.trials), windowMS, windowStep) {
+		e := estimateSpread(w.PooledCV, len(c.trials))
 		out = append(out, figure.XY{X: w.Length, Y: e.mean, Low: e.low, High: e.high,
 			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.subject, sig(w.Length), e, plural(w.DF, "degree of freedom", "degrees of freedom"))})
 	}

@@ -23,7 +23,7 @@ func publishedRatio(connections int) float64 {
 
 // publishedPrograms returns the mean CPU of the two published programs in a group by an accounting
 // method, and the ratio of Go over C.
-func publishedPrograms(g *group, m result.Ruler) (c, goLang, ratio float64) {
+func publishedPrograms(g *group, m result.AccountingMethod) (c, goLang, ratio float64) {
 	c, goLang = math.NaN(), math.NaN()
 	if x := g.cell(publishedC[0]); x != nil {
 		c = x.cpuBy(m).mean
@@ -53,7 +53,7 @@ func (d *digest) publishedAnswer() []string {
 }
 
 // furthest returns the accounting method whose ratio differs most from that of the first method.
-func furthest(g *group, methods []result.Ruler) (m result.Ruler, ratio float64, ok bool) {
+func furthest(g *group, methods []result.AccountingMethod) (m result.AccountingMethod, ratio float64, ok bool) {
 	_, _, truth := publishedPrograms(g, methods[0])
 	far := 0.0
 	for _, other := range methods[1:] {
@@ -134,7 +134,7 @@ func (d *digest) plateaus() []string {
 
 // plateau returns a sentence if an accounting method shows less than half of the growth between two
 // groups.
-func (d *digest) plateau(from, to *group, m result.Ruler) []string {
+func (d *digest) plateau(from, to *group, m result.AccountingMethod) []string {
 	a, _, _ := publishedPrograms(from, d.methods()[0])
 	b, _, _ := publishedPrograms(to, d.methods()[0])
 	ma, _, _ := publishedPrograms(from, m)
@@ -169,7 +169,7 @@ func (d *digest) plateauFigure(load, subject string, isC bool) *figure.Figure {
 func (d *digest) alongConnections(load string) []*group {
 	var out []*group
 	for _, n := range d.connections(load) {
-		out = append(out, d.at(load, n)[0])
+		out = append(out, d.groupsAt(load, n)[0])
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func (d *digest) pointsFigure(g *group) *figure.Figure {
 	c := figure.Rows{Name: "trials-" + d.tag(g), Title: "Every trial: " + d.caption(g),
 		Desc: "One row for each subject, one point for each trial.", X: figure.Axis{Label: "CPU, µs per " + d.unit()}}
 	numbers := figure.Data{Head: d.trialHead()}
-	for _, cell := range g.all() {
+	for _, cell := range g.allCells() {
 		if d.elsewhere(cell.subject) {
 			continue
 		}
@@ -51,7 +51,7 @@ func (d *digest) trialHead() []string {
 
 func trialRow(t *result.Trial) []string {
 	return []string{fmt.Sprint(t.ID), t.Subject, count(t.Block + 1), count(t.Position + 1), sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), variationOf(t),
-		percent(t.AchievedRatio), sig(t.LatenessUS.P99), strings.Join(t.RefusedBecause, "; ")}
+		percent(t.AchievedRatio), sig(t.LatenessUS.P99), strings.Join(t.RejectedBecause, "; ")}
 }
 
 func pointsNote(c *cell) string {
@@ -77,7 +77,7 @@ func (d *digest) pointHover(t *result.Trial) string {
 	s := fmt.Sprintf("trial %d, %s, block %d place %d: %s µs per %s, %s %% of a core, σ/µ %s, %s of the load sent, lateness p99 %s µs",
 		t.ID, t.Subject, t.Block+1, t.Position+1, sig(t.CPUUSPerMessage), d.unit(), sig(t.CPUPercentMean), variationOf(t), percent(t.AchievedRatio), sig(t.LatenessUS.P99))
 	if !t.Accepted {
-		s += "; rejected: " + strings.Join(t.RefusedBecause, "; ")
+		s += "; rejected: " + strings.Join(t.RejectedBecause, "; ")
 	}
 	return s
 }

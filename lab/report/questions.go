@@ -19,8 +19,8 @@ func (d *digest) questionsSection() section {
 	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCPU, "used", "CPU per message")...)
 	s.Blocks = append(s.Blocks, block{Head: "2. Stability: how steady is that CPU under a constant load?"})
 	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCV, "varied", "variation of CPU")...)
-	for _, f := range d.fields() {
-		s.Blocks = append(s.Blocks, text("Near capacity, with %s: %s", d.fieldName(f), d.flatSentence(f)))
+	for _, f := range d.capacityGroups() {
+		s.Blocks = append(s.Blocks, text("Near capacity, with %s: %s", d.capacityGroupName(f), d.flatSentence(f)))
 	}
 	s.Blocks = append(s.Blocks, block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
 	s.Blocks = append(s.Blocks, d.portability()...)

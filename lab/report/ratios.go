@@ -96,7 +96,7 @@ func (d *digest) comparisonTable() *table {
 		Head: []string{"First / second", "Metric", "Load", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "p", "Pairs and warnings"}}
 	for _, c := range d.Comparisons {
 		note := plural(c.Pairs, "pair", "pairs")
-		if c.Twin {
+		if c.AAControl {
 			note += "; the A/A control"
 		}
 		if c.Warning != "" && !tooShort(c) {

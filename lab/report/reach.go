@@ -10,16 +10,16 @@ import (
 	"weir/lab/result"
 )
 
-// field holds the capacities for one load, number of connections and arrival pattern.
-type field struct {
+// capacityGroup holds the capacities for one load, number of connections and arrival pattern.
+type capacityGroup struct {
 	load        string
 	connections int
 	pattern     string
-	reaches     []*reach // highest capacity first
+	capacities  []*subjectCapacity // highest capacity first
 }
 
-// reach holds a subject's capacity and the measurements at shares of it.
-type reach struct {
+// subjectCapacity holds a subject's capacity and the measurements at shares of it.
+type subjectCapacity struct {
 	subject       string
 	index         int          // of the subject, for its colour
 	kept, gaveOut result.Probe // highest rate kept up with, lowest not kept up with
@@ -33,24 +33,26 @@ type share struct {
 	rejected []result.Saturation
 }
 
-// fields groups the probes and measurements, in the order of the search.
-func (d *digest) fields() []*field {
-	var out []*field
-	reachOf := func(subject, load string, connections int, pattern string) *reach {
-		i := slices.IndexFunc(out, func(f *field) bool { return f.load == load && f.connections == connections && f.pattern == pattern })
+// capacityGroups groups the probes and measurements, in the order of the search.
+func (d *digest) capacityGroups() []*capacityGroup {
+	var out []*capacityGroup
+	reachOf := func(subject, load string, connections int, pattern string) *subjectCapacity {
+		i := slices.IndexFunc(out, func(f *capacityGroup) bool {
+			return f.load == load && f.connections == connections && f.pattern == pattern
+		})
 		if i < 0 {
 			i = len(out)
-			out = append(out, &field{load: load, connections: connections, pattern: pattern})
+			out = append(out, &capacityGroup{load: load, connections: connections, pattern: pattern})
 		}
 		f := out[i]
-		for _, r := range f.reaches {
+		for _, r := range f.capacities {
 			if r.subject == subject {
 				return r
 			}
 		}
-		r := &reach{subject: subject, index: max(0, slices.Index(d.subjects, subject))}
+		r := &subjectCapacity{subject: subject, index: max(0, slices.Index(d.subjects, subject))}
 		r.kept, r.gaveOut = d.Bracket(subject, load, connections, pattern)
-		f.reaches = append(f.reaches, r)
+		f.capacities = append(f.capacities, r)
 		return r
 	}
 	for _, p := range d.Probes {
@@ -60,13 +62,13 @@ func (d *digest) fields() []*field {
 		reachOf(m.Subject, m.Load, m.Connections, m.Pattern).add(m, d.elsewhere(m.Subject))
 	}
 	for _, f := range out {
-		slices.SortStableFunc(f.reaches, func(a, b *reach) int { return cmp.Compare(b.kept.Rate, a.kept.Rate) })
+		slices.SortStableFunc(f.capacities, func(a, b *subjectCapacity) int { return cmp.Compare(b.kept.Rate, a.kept.Rate) })
 	}
 	return out
 }
 
 // add adds a measurement to its share. The CPU of a subject elsewhere is unknown.
-func (r *reach) add(m result.Saturation, elsewhere bool) {
+func (r *subjectCapacity) add(m result.Saturation, elsewhere bool) {
 	if elsewhere {
 		m.CPUCV, m.CPUPercentMean = math.NaN(), math.NaN()
 	}
@@ -82,7 +84,7 @@ func (r *reach) add(m result.Saturation, elsewhere bool) {
 }
 
 // capacity formats the range of a subject's capacity: "84,000 to 88,000", "at least 120,000".
-func (r *reach) capacity() string {
+func (r *subjectCapacity) capacity() string {
 	switch {
 	case r.kept.Rate == 0 && (r.gaveOut.Rate == 0 || r.gaveOut.GeneratorBound):
 		return "not found"
@@ -103,9 +105,9 @@ func rough(rate float64) string {
 	return sig(math.Round(rate/unit) * unit)
 }
 
-// spot returns the median of a share's repetitions as the mean, with the range of all as the
+// medianOf returns the median of a share's repetitions as the mean, with the range of all as the
 // interval. It is NaN without any.
-func (s *share) spot(of func(result.Saturation) float64) estimate {
+func (s *share) medianOf(of func(result.Saturation) float64) estimate {
 	var v []float64
 	for _, m := range s.accepted {
 		if x := of(m); !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -115,7 +117,7 @@ func (s *share) spot(of func(result.Saturation) float64) estimate {
 	if len(v) == 0 {
 		return estimate{mean: math.NaN(), low: math.NaN(), high: math.NaN()}
 	}
-	return estimate{mean: middle(v), low: slices.Min(v), high: slices.Max(v), n: len(v)}
+	return estimate{mean: medianOf(v), low: slices.Min(v), high: slices.Max(v), n: len(v)}
 }
 
 // variation is the coefficient of variation of a measurement's CPU.
@@ -139,11 +141,11 @@ const (
 )
 
 // growth compares a figure at the lowest and the highest share.
-func (r *reach) growth(of func(result.Saturation) float64) (g growth, from, to estimate) {
+func (r *subjectCapacity) growth(of func(result.Saturation) float64) (g growth, from, to estimate) {
 	if len(r.shares) < 2 {
 		return unknown, from, to
 	}
-	from, to = r.shares[0].spot(of), r.shares[len(r.shares)-1].spot(of)
+	from, to = r.shares[0].medianOf(of), r.shares[len(r.shares)-1].medianOf(of)
 	switch {
 	case from.n < 3 || to.n < 3:
 		return unknown, from, to
@@ -153,11 +155,11 @@ func (r *reach) growth(of func(result.Saturation) float64) (g growth, from, to e
 	return flat, from, to
 }
 
-// saturationAnswer is the answer of a run with shares of capacity, for the field with the most
-// connections.
+// saturationAnswer is the answer of a run with shares of capacity, for the capacity group with the
+// most connections.
 func (d *digest) saturationAnswer() []string {
-	all := d.fields()
-	f := slices.MaxFunc(all, func(a, b *field) int { return cmp.Compare(a.connections, b.connections) })
+	all := d.capacityGroups()
+	f := slices.MaxFunc(all, func(a, b *capacityGroup) int { return cmp.Compare(a.connections, b.connections) })
 	out := []string{d.capacitySentence(f), d.flatSentence(f)}
 	if n := len(all) - 1; n > 0 {
 		out[1] += fmt.Sprintf(" The section Near saturation has %s.", plural(n, "more cell", "more cells"))
@@ -173,10 +175,10 @@ func (d *digest) answerHow() string {
 	return "Figures are means over accepted trials; brackets contain 95 % confidence intervals. \"Significantly different\" includes a correction for the number of comparisons."
 }
 
-// capacitySentence states the capacity of each subject in a field.
-func (d *digest) capacitySentence(f *field) string {
+// capacitySentence states the capacity of each subject in a capacity group.
+func (d *digest) capacitySentence(f *capacityGroup) string {
 	var said []string
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		s := r.subject + " " + r.capacity()
 		switch {
 		case r.gaveOut.GeneratorBound:
@@ -187,11 +189,11 @@ func (d *digest) capacitySentence(f *field) string {
 		said = append(said, s)
 	}
 	return fmt.Sprintf("With %s, on %s, the capacity in messages/s echoed in time was: %s.",
-		d.fieldName(f), plural(len(d.Plan.ServerCPUs), "core", "cores"), list(said))
+		d.capacityGroupName(f), plural(len(d.Plan.ServerCPUs), "core", "cores"), list(said))
 }
 
-// fieldName identifies a field for readers: "64 connections, Poisson".
-func (d *digest) fieldName(f *field) string {
+// capacityGroupName identifies a capacity group for readers: "64 connections, Poisson".
+func (d *digest) capacityGroupName(f *capacityGroup) string {
 	s := conns(f.connections) + ", " + patternName(f.pattern)
 	if len(d.Plan.Loads) > 1 {
 		s += ", load " + f.load
@@ -200,9 +202,9 @@ func (d *digest) fieldName(f *field) string {
 }
 
 // flatSentence says for which subjects variation and tail latency grow towards the capacity.
-func (d *digest) flatSentence(f *field) string {
+func (d *digest) flatSentence(f *capacityGroup) string {
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		for _, s := range r.shares {
 			low, high = min(low, s.percent), max(high, s.percent)
 		}
@@ -215,9 +217,9 @@ func (d *digest) flatSentence(f *field) string {
 }
 
 // growthPhrase is "did not measurably grow for a and grew for b (0.020 to 0.051)".
-func (f *field) growthPhrase(of func(result.Saturation) float64, unit string) string {
+func (f *capacityGroup) growthPhrase(of func(result.Saturation) float64, unit string) string {
 	by := map[growth][]string{}
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		g, from, to := r.growth(of)
 		s := r.subject
 		if g == grew {
@@ -251,9 +253,9 @@ func (d *digest) rejectedShares() (n int) {
 // and the number of rejected measurements.
 func (d *digest) capacityCaveats() []string {
 	var out []string
-	for _, f := range d.fields() {
+	for _, f := range d.capacityGroups() {
 		var names, disturbed []string
-		for _, r := range f.reaches {
+		for _, r := range f.capacities {
 			if r.kept.Rate > 0 && r.gaveOut.GeneratorBound {
 				names = append(names, r.subject)
 			}
@@ -262,10 +264,10 @@ func (d *digest) capacityCaveats() []string {
 			}
 		}
 		if len(names) > 0 {
-			out = append(out, fmt.Sprintf("%s: the load generator reached its limit before %s did. The capacity is at least the stated one, and the shares are of the generator's limit.", upper(d.fieldName(f)), list(names)))
+			out = append(out, fmt.Sprintf("%s: the load generator reached its limit before %s did. The capacity is at least the stated one, and the shares are of the generator's limit.", upper(d.capacityGroupName(f)), list(names)))
 		}
 		if len(disturbed) > 0 {
-			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed in every attempt for %s. It may be higher than stated.", upper(d.fieldName(f)), list(disturbed)))
+			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed in every attempt for %s. It may be higher than stated.", upper(d.capacityGroupName(f)), list(disturbed)))
 		}
 	}
 	if n := d.rejectedShares(); n > 0 {

@@ -37,9 +37,9 @@ func TestASaturationRunHasAnAnswer(t *testing.T) {
 // TestRejectedMeasurementsAreNotUsed checks this with rejected measurements that vary by nine times
 // their mean.
 func TestRejectedMeasurementsAreNotUsed(t *testing.T) {
-	for _, r := range digestOf(saturated()).fields()[0].reaches {
+	for _, r := range digestOf(saturated()).capacityGroups()[0].capacities {
 		top := r.shares[len(r.shares)-1]
-		if e := top.spot(variation); e.n != 4 || len(top.rejected) != 1 || e.high >= 9 {
+		if e := top.medianOf(variation); e.n != 4 || len(top.rejected) != 1 || e.high >= 9 {
 			t.Errorf("%s: got %+v and %d rejected, want 4 measurements and 1 rejected", r.subject, e, len(top.rejected))
 		}
 	}
@@ -59,7 +59,7 @@ func TestGrowthNeedsSeparateRanges(t *testing.T) {
 		{"two repetitions", []float64{1, 2}, []float64{4, 5, 6}, unknown},
 		{"only one share", nil, []float64{4, 5, 6}, unknown},
 	} {
-		r := &reach{}
+		r := &subjectCapacity{}
 		for percent, values := range map[float64][]float64{70: c.low, 95: c.high} {
 			for _, v := range values {
 				r.add(result.Saturation{SharePercent: percent, CPUCV: v, Accepted: true}, false)
@@ -84,7 +84,7 @@ func TestFormatOfACapacity(t *testing.T) {
 		{0, 31.25, true, "not found"},
 		{0, 0, false, "not found"},
 	} {
-		r := &reach{kept: result.Probe{Rate: c.kept}, gaveOut: result.Probe{Rate: c.gaveOut, GeneratorBound: c.generatorBound}}
+		r := &subjectCapacity{kept: result.Probe{Rate: c.kept}, gaveOut: result.Probe{Rate: c.gaveOut, GeneratorBound: c.generatorBound}}
 		if got := r.capacity(); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c, got, c.want)
 		}
@@ -98,8 +98,8 @@ func TestFieldsAreSeparate(t *testing.T) {
 		m.Connections = 8
 		r.Saturation = append(r.Saturation, m)
 	}
-	fields := digestOf(r).fields()
-	if len(fields) != 2 || len(fields[0].reaches) != 3 || len(fields[1].reaches) != 1 {
+	fields := digestOf(r).capacityGroups()
+	if len(fields) != 2 || len(fields[0].capacities) != 3 || len(fields[1].capacities) != 1 {
 		t.Fatalf("got %d fields, want 2 with 3 subjects and 1", len(fields))
 	}
 	for _, figure := range digestOf(r).saturationFigures(fields[1]) {

@@ -67,12 +67,12 @@ func (d *digest) rejectionCauses() []rejection {
 		if t.Accepted || len(t.FailedBecause) > 0 {
 			continue
 		}
-		reason := mainReason(t.RefusedBecause)
+		reason := mainReason(t.RejectedBecause)
 		cause := causeOf(reason)
 		at := slices.IndexFunc(out, func(r rejection) bool { return r.cause == cause })
 		if at < 0 {
 			at = len(out)
-			out = append(out, rejection{cause: cause, example: fmt.Sprintf("trial %d (%s): %s", t.ID, t.Subject, strings.Join(t.RefusedBecause, "; "))})
+			out = append(out, rejection{cause: cause, example: fmt.Sprintf("trial %d (%s): %s", t.ID, t.Subject, strings.Join(t.RejectedBecause, "; "))})
 		}
 		out[at].trials++
 	}

@@ -111,8 +111,8 @@ func (c *cell) errorKinds() string {
 	return strings.Join(words, ", ")
 }
 
-// wrong returns the share of failed requests.
-func (c *cell) wrong() float64 {
+// failedShare returns the share of failed requests.
+func (c *cell) failedShare() float64 {
 	failed, of := 0.0, 0.0
 	for _, t := range c.trials {
 		q := requestsOf(t)
@@ -121,9 +121,9 @@ func (c *cell) wrong() float64 {
 	return failed / of
 }
 
-// telling returns the group that figures and sentences use if they cover only one load: the highest
-// rate that every subject answered, or the first group.
-func (d *digest) telling() []*group {
+// representative returns the group that figures and sentences use if they cover only one load: the
+// highest rate that every subject answered, or the first group.
+func (d *digest) representative() []*group {
 	if len(d.groups) == 0 {
 		return nil
 	}

@@ -20,7 +20,7 @@ var requestPairs = [][2]string{
 // requestsAnswer is the answer of a run of HTTP loads: the server with the least CPU, the cost of
 // composition, the rates that the servers kept up with, and the loads that cannot rank servers.
 func (d *digest) requestsAnswer() []string {
-	g := d.telling()[0]
+	g := d.representative()[0]
 	said := []string{d.leastSentence(g)}
 	if pairs := d.requestPairs(g); len(pairs) > 0 {
 		said = append(said, strings.Join(pairs, "; ")+".")
@@ -50,7 +50,7 @@ func (d *digest) requestPairs(g *group) []string {
 	var said []string
 	for _, p := range requestPairs {
 		if v, ok := d.versus(result.MetricCPU, g, p[0], p[1]); ok && len(said) < 3 {
-			said = append(said, d.pairSaid(v, result.MetricCPU))
+			said = append(said, d.comparePair(v, result.MetricCPU))
 		}
 	}
 	return said

@@ -47,7 +47,7 @@ func collector(trials []*result.Trial) string {
 	if len(share) == 0 {
 		return absent
 	}
-	return short(middle(share)) + " %, " + short(slices.Max(pause)) + " µs"
+	return short(medianOf(share)) + " %, " + short(slices.Max(pause)) + " µs"
 }
 
 func median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
@@ -55,11 +55,11 @@ func median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	for _, t := range trials {
 		v = append(v, of(t))
 	}
-	return middle(v)
+	return medianOf(v)
 }
 
-// middle returns the median of v, which must not be empty.
-func middle(v []float64) float64 {
+// medianOf returns the median of v, which must not be empty.
+func medianOf(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

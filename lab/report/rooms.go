@@ -135,7 +135,7 @@ func (d *digest) loopsSection() section {
 			if i > 0 {
 				of, verdict = d.versusFastest(g, c, cells[0])
 			}
-			t.add(c.subject, perSecond(c.rate().mean), c.rate().finer(), of, verdict, sig(c.ms(p50)), sig(c.ms(p99)))
+			t.add(c.subject, perSecond(c.rate().mean), c.rate().rateInterval(), of, verdict, sig(c.ms(p50)), sig(c.ms(p99)))
 		}
 		if len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, block{Table: t})

@@ -22,8 +22,8 @@ func (d *digest) saturationSection() section {
 		How: "The capacity lies between the highest rate that a subject kept up with and the lowest with which it did not. Two subjects with overlapping ranges cannot be ranked. " +
 			"Each subject was then measured at shares of its capacity: points are medians, whiskers the range of all repetitions. " +
 			"A server is easy to provision if its variation and its tail latency stay flat up to the right edge."}
-	for _, f := range d.fields() {
-		s.Blocks = append(s.Blocks, block{Head: upper(d.fieldName(f))})
+	for _, f := range d.capacityGroups() {
+		s.Blocks = append(s.Blocks, block{Head: upper(d.capacityGroupName(f))})
 		s.Blocks = append(s.Blocks, text("%s", d.capacitySentence(f)), text("%s", d.flatSentence(f)))
 		if figures := d.saturationFigures(f); len(figures) > 0 {
 			s.Blocks = append(s.Blocks, block{Figures: figures})
@@ -39,20 +39,20 @@ func (d *digest) saturationSection() section {
 }
 
 // bound reports whether the generator limited the capacity of a subject.
-func (f *field) bound() bool {
-	return slices.ContainsFunc(f.reaches, func(r *reach) bool { return r.gaveOut.GeneratorBound })
+func (f *capacityGroup) bound() bool {
+	return slices.ContainsFunc(f.capacities, func(r *subjectCapacity) bool { return r.gaveOut.GeneratorBound })
 }
 
 // mark returns a subject's name, with boundMark if the generator reached its limit first.
-func (r *reach) mark() string {
+func (r *subjectCapacity) mark() string {
 	if r.gaveOut.GeneratorBound {
 		return r.subject + boundMark
 	}
 	return r.subject
 }
 
-// saturationFigures draws the variation and the tail latency of a field.
-func (d *digest) saturationFigures(f *field) []*figure.Figure {
+// saturationFigures draws the variation and the tail latency of a capacity group.
+func (d *digest) saturationFigures(f *capacityGroup) []*figure.Figure {
 	tag := fmt.Sprintf("%s-%d-%s", f.load, f.connections, f.pattern)
 	var out []*figure.Figure
 	for _, c := range []struct {
@@ -64,9 +64,9 @@ func (d *digest) saturationFigures(f *field) []*figure.Figure {
 		{"saturation-variation-" + tag, "Variation of CPU near capacity: ", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, variation, ""},
 		{"saturation-tail-" + tag, "99th percentile near capacity: ", figure.Axis{Label: "echo p99, ms", Log: true}, tailMS, " ms"},
 	} {
-		lines := figure.Lines{Name: c.name, Title: c.title + d.fieldName(f), Desc: "One curve for each subject; rings if the load generator reached its limit first.",
+		lines := figure.Lines{Name: c.name, Title: c.title + d.capacityGroupName(f), Desc: "One curve for each subject; rings if the load generator reached its limit first.",
 			X: figure.Axis{Label: "% of the subject's capacity"}, Y: c.axis}
-		for _, r := range f.reaches {
+		for _, r := range f.capacities {
 			lines.Curves = append(lines.Curves, r.curve(&lines.X, c.of, c.unit))
 		}
 		if slices.ContainsFunc(lines.Curves, func(c figure.Curve) bool { return len(c.Points) > 0 }) {
@@ -77,10 +77,10 @@ func (d *digest) saturationFigures(f *field) []*figure.Figure {
 }
 
 // curve returns a subject's medians and ranges, and adds a tick for each share to x.
-func (r *reach) curve(x *figure.Axis, of func(result.Saturation) float64, unit string) figure.Curve {
+func (r *subjectCapacity) curve(x *figure.Axis, of func(result.Saturation) float64, unit string) figure.Curve {
 	c := figure.Curve{Name: r.mark(), Style: r.index, Hollow: r.gaveOut.GeneratorBound}
 	for _, s := range r.shares {
-		e := s.spot(of)
+		e := s.medianOf(of)
 		if !e.known() {
 			continue
 		}
@@ -93,29 +93,29 @@ func (r *reach) curve(x *figure.Axis, of func(result.Saturation) float64, unit s
 	return c
 }
 
-func (d *digest) saturationTable(f *field) *table {
-	t := &table{Caption: upper(d.fieldName(f)) + ": at shares of each subject's capacity, medians with the range of all repetitions", Align: "lrrrrrrr",
+func (d *digest) saturationTable(f *capacityGroup) *table {
+	t := &table{Caption: upper(d.capacityGroupName(f)) + ": at shares of each subject's capacity, medians with the range of all repetitions", Align: "lrrrrrrr",
 		Head: []string{"Subject", "Capacity, messages/s", "Share, %", "Repetitions", "CPU, % of a core", "σ/µ", "Echo p50, ms", "Echo p99, ms"}}
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		for i, s := range r.shares {
 			if i == 0 && len(t.Rows) > 0 {
 				t.Groups = append(t.Groups, len(t.Rows))
 			}
-			percent, median := s.spot(func(m result.Saturation) float64 { return m.CPUPercentMean }), s.spot(func(m result.Saturation) float64 { return m.LatencyUS.P50 / 1000 })
-			t.add(r.mark(), r.capacity(), short(s.percent), count(len(s.accepted)), sig(percent.mean), s.spot(variation).String(), sig(median.mean), s.spot(tailMS).String())
+			percent, median := s.medianOf(func(m result.Saturation) float64 { return m.CPUPercentMean }), s.medianOf(func(m result.Saturation) float64 { return m.LatencyUS.P50 / 1000 })
+			t.add(r.mark(), r.capacity(), short(s.percent), count(len(s.accepted)), sig(percent.mean), s.medianOf(variation).String(), sig(median.mean), s.medianOf(tailMS).String())
 		}
 	}
 	return t
 }
 
 // shareNotes says how many measurements were rejected, and which subjects failed in the others.
-func (f *field) shareNotes() block {
+func (f *capacityGroup) shareNotes() block {
 	all, rejected := 0, 0
 	why, wrong := map[string]int{}, map[string]int{}
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		for _, s := range r.shares {
 			all, rejected = all+len(s.accepted)+len(s.rejected), rejected+len(s.rejected)
-			tallyReasons(why, s.rejected, func(m result.Saturation) []string { return m.RefusedBecause }, "")
+			tallyReasons(why, s.rejected, func(m result.Saturation) []string { return m.RejectedBecause }, "")
 			tallyReasons(wrong, s.accepted, func(m result.Saturation) []string { return m.FailedBecause }, r.subject+" at "+short(s.percent)+" %: ")
 		}
 	}
@@ -151,8 +151,8 @@ func counted(why map[string]int) string {
 }
 
 // probesTable lists every rate of the search by subject, in the order in which they were tried.
-func (d *digest) probesTable(f *field) *table {
-	t := &table{Caption: upper(d.fieldName(f)) + ": every rate that was tried", Align: "lrlrrrrr",
+func (d *digest) probesTable(f *capacityGroup) *table {
+	t := &table{Caption: upper(d.capacityGroupName(f)) + ": every rate that was tried", Align: "lrlrrrrr",
 		Head: []string{"Subject", "Messages/s", "Limited by", "Sent", "Lateness p99, ms", "Echo p99, ms", "Server, % of a core", "Generator, % of a core"}}
 	for _, p := range d.Probes {
 		if p.Load != f.load || p.Connections != f.connections || p.Pattern != f.pattern {

@@ -48,7 +48,7 @@ func (d *digest) tooShortSentence(groups []*group) string {
 		}
 	}
 	return fmt.Sprintf("For the steadiness of the CPU this run is %s: there are at most %s, and %d are needed. Use longer trials or more blocks.",
-		stat.TooShort, plural(most, "degree of freedom", "degrees of freedom"), stat.LeastDF)
+		stat.TooShort, plural(most, "degree of freedom", "degrees of freedom"), stat.MinDF)
 }
 
 // arrivals names an arrival pattern within a sentence: "with staggered arrivals".
@@ -167,7 +167,7 @@ func (d *digest) pairClause(metric string, g *group, groups []*group) string {
 	if !ok {
 		return ""
 	}
-	said := d.pairSaid(v, metric)
+	said := d.comparePair(v, metric)
 	var others, reversed []string
 	for _, other := range groups {
 		w, ok := d.publishedPair(metric, other)
@@ -190,9 +190,9 @@ func (d *digest) pairClause(metric string, g *group, groups []*group) string {
 	return said
 }
 
-// pairSaid states a comparison and no more than its verdict: "b used 1.62 times as much CPU as a
+// comparePair states a comparison and no more than its verdict: "b used 1.62 times as much CPU as a
 // (1.50 to 1.74)".
-func (d *digest) pairSaid(v result.Comparison, metric string) string {
+func (d *digest) comparePair(v result.Comparison, metric string) string {
 	as, same := "used %s times as much CPU as", "used the same CPU"
 	if metric == result.MetricCV {
 		as, same = "varied %s times as much as", "varied the same"

@@ -30,7 +30,7 @@ func (d *digest) coresSection() section {
 				continue
 			}
 			one, all := estimateOf(c.trials, f.of).mean, estimateOf(o.trials, f.of).mean
-			t.add(whole.load, brief(c.subject), count(g.connections), f.head, sig(one), sig(all), times(all/one), times(o.perMessage.mean/c.perMessage.mean))
+			t.add(whole.load, shortName(c.subject), count(g.connections), f.head, sig(one), sig(all), times(all/one), times(o.perMessage.mean/c.perMessage.mean))
 		}
 	}
 	if len(t.Rows) > 0 {
@@ -63,7 +63,7 @@ func (d *digest) collectorSection() section {
 		}
 		for _, c := range d.inOrder(g) {
 			if row := c.collections(); row != nil {
-				t.add(append([]string{g.load, brief(c.subject), count(g.connections)}, row...)...)
+				t.add(append([]string{g.load, shortName(c.subject), count(g.connections)}, row...)...)
 			}
 		}
 	}
@@ -95,12 +95,12 @@ func (c *cell) collections() []string {
 	if len(p99) == 0 {
 		return nil
 	}
-	row := []string{absent, absent, absent, sig(most), sig(middle(p99))}
+	row := []string{absent, absent, absent, sig(most), sig(medianOf(p99))}
 	if len(grown) > 0 {
-		row[0], row[1] = fixed(middle(grown), 0), sig(cycles/seconds)
+		row[0], row[1] = fixed(medianOf(grown), 0), sig(cycles/seconds)
 	}
 	if len(share) > 0 {
-		row[2] = fixed(middle(share), 1)
+		row[2] = fixed(medianOf(share), 1)
 	}
 	return row
 }
@@ -129,7 +129,7 @@ func (d *digest) paperSection() section {
 		How: "The published figures come from another machine and another test. Its pings came from up to 1,000 processes, whose scheduling is part of the mean; its connections used each stack's own loopback. GoNet did not verify checksums, had no congestion control and ignored its peer's window; tapip did not retransmit. The figures cannot rank those stacks against the ones here. Pings here come from one paced sender, except in the rows by processes, which repeat the paper's method."}
 	t := &table{Caption: "As published, and here", Align: "lrr", Head: []string{"Measure", "tapip, published", "GoNet, published"}}
 	for _, name := range d.subjects {
-		t.Head, t.Align = append(t.Head, brief(name)), t.Align+"r"
+		t.Head, t.Align = append(t.Head, shortName(name)), t.Align+"r"
 	}
 	for _, p := range paperRows {
 		row, said := []string{p.what, p.tapip, p.goNet}, false
@@ -148,9 +148,9 @@ func (d *digest) paperSection() section {
 	return s
 }
 
-// on returns a subject's cell under the first load with the operation and the number of clients;
-// nil if there is none.
-func (d *digest) on(subject string, clients int, is func(result.Operation) bool) *cell {
+// cellFor returns a subject's cell under the first load with the operation and the number of
+// clients; nil if there is none.
+func (d *digest) cellFor(subject string, clients int, is func(result.Operation) bool) *cell {
 	for _, g := range d.groups {
 		if c := g.cell(subject); g.connections == clients && is(d.loadOf(g.load).Operation) && c != nil && len(c.trials) > 0 {
 			return c
@@ -161,7 +161,7 @@ func (d *digest) on(subject string, clients int, is func(result.Operation) bool)
 
 // pingMS is the mean time of pings in ms, with n flows of one sender or n processes.
 func (d *digest) pingMS(subject string, n int, processes bool) string {
-	c := d.on(subject, n, func(o result.Operation) bool {
+	c := d.cellFor(subject, n, func(o result.Operation) bool {
 		return o.Name == result.OperationPing && o.Processes == processes && o.Cores == 0
 	})
 	if c == nil {
@@ -171,7 +171,7 @@ func (d *digest) pingMS(subject string, n int, processes bool) string {
 }
 
 func (d *digest) insideMbit(subject string, clients int) string {
-	c := d.on(subject, clients, func(o result.Operation) bool { return o.Name == result.OperationConnect && o.Inside })
+	c := d.cellFor(subject, clients, func(o result.Operation) bool { return o.Name == result.OperationConnect && o.Inside })
 	if c == nil {
 		return absent
 	}
@@ -210,7 +210,7 @@ func (d *digest) stacksAnswer() []string {
 		if o.Inside || o.Cores > 0 || o.Name == result.OperationIdle || seen[o.Name] {
 			continue
 		}
-		if s := d.operationSaid(g, o); s != "" {
+		if s := d.operationSentence(g, o); s != "" {
 			said, seen[o.Name] = append(said, s), true
 		}
 	}
@@ -220,9 +220,9 @@ func (d *digest) stacksAnswer() []string {
 	return said
 }
 
-// operationSaid compares the stacks in one operation: "Bulk in, 1 connection: weir-chain 36 Gbit/s,
-// 1.7 times gvisor (different), with 0.5 times its CPU (different)."
-func (d *digest) operationSaid(g *group, o result.Operation) string {
+// operationSentence compares the stacks in one operation: "Bulk in, 1 connection: weir-chain 36
+// Gbit/s, 1.7 times gvisor (different), with 0.5 times its CPU (different)."
+func (d *digest) operationSentence(g *group, o result.Operation) string {
 	var parts []string
 	f, metric := mainOf(o)
 	for _, c := range d.inOrder(g) {
@@ -231,7 +231,7 @@ func (d *digest) operationSaid(g *group, o result.Operation) string {
 		if len(c.trials) == 0 || c.subject == d.reference() || !ok || !measured || len(parts) == 3 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), with %s times its CPU (%s)", brief(c.subject), f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), brief(d.reference()), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
+		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), with %s times its CPU (%s)", shortName(c.subject), f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), shortName(d.reference()), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -91,8 +91,8 @@ func (d *digest) operationsSection() section {
 	return s
 }
 
-// brief returns a subject's name without the common prefix.
-func brief(subject string) string { return strings.TrimPrefix(subject, "stack-") }
+// shortName returns a subject's name without the common prefix.
+func shortName(subject string) string { return strings.TrimPrefix(subject, "stack-") }
 
 // reference returns the stack that the others are compared with: stack-gvisor, or else the first.
 func (d *digest) reference() string {
@@ -111,8 +111,8 @@ func (d *digest) operationTable(load string, o result.Operation) *table {
 	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
 	column(first.head)
 	column("95 % interval of the mean")
-	column("Ratio to " + brief(d.reference()))
-	column("CPU, ratio to " + brief(d.reference()))
+	column("Ratio to " + shortName(d.reference()))
+	column("CPU, ratio to " + shortName(d.reference()))
 	for _, f := range cpu {
 		column(f.head + ", " + unit)
 	}
@@ -143,7 +143,7 @@ func (d *digest) inOrder(g *group) []*cell {
 
 func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric string, cpu []stackFigure) []string {
 	e := estimateOf(c.trials, first.of)
-	row := []string{brief(c.subject), count(g.connections), sig(e.mean), e.interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
+	row := []string{shortName(c.subject), count(g.connections), sig(e.mean), e.interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
 	for _, f := range cpu {
 		row = append(row, sig(estimateOf(c.trials, f.of).mean))
 	}
@@ -212,7 +212,7 @@ func (d *digest) idleTable(load string) *table {
 			each := func(of func(*result.Trial) float64) string {
 				return sig(median(c.trials, of) / float64(g.connections))
 			}
-			grown := func(of func(result.Collected) int64) func(*result.Trial) float64 {
+			grown := func(of func(result.RuntimeStats) int64) func(*result.Trial) float64 {
 				return func(t *result.Trial) float64 {
 					s := stackOf(t)
 					if s.Bare == nil || s.After == nil {
@@ -221,8 +221,8 @@ func (d *digest) idleTable(load string) *table {
 					return float64(of(*s.After)-of(*s.Bare)) / 1024
 				}
 			}
-			t.add(brief(c.subject), count(g.connections), each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
-				each(grown(func(c result.Collected) int64 { return c.HeapBytes })), each(grown(func(c result.Collected) int64 { return c.StackBytes })), c.counted())
+			t.add(shortName(c.subject), count(g.connections), each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
+				each(grown(func(c result.RuntimeStats) int64 { return c.HeapBytes })), each(grown(func(c result.RuntimeStats) int64 { return c.StackBytes })), c.counted())
 		}
 	}
 	return t
@@ -284,7 +284,7 @@ func (d *digest) growth(load string, o result.Operation, counts []int) *figure.F
 	x.Label = strings.ToLower(clientsHead(o))
 	c := figure.Lines{Name: "growth-" + load, Title: upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % confidence intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
 	for i, subject := range d.subjects {
-		curve := figure.Curve{Name: brief(subject), Style: i}
+		curve := figure.Curve{Name: shortName(subject), Style: i}
 		for _, g := range d.groups {
 			if x := g.cell(subject); g.load == load && x != nil && len(x.trials) > 0 {
 				e := estimateOf(x.trials, f.of)

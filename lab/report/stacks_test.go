@@ -47,7 +47,7 @@ func stackBlock(r *result.Results, l result.Load, n, block int, random *rand.Ran
 			Messages: int64(100_000 / slower * noise), CPUUSPerMessage: 10 * slower * noise, LoadUSPerMsg: 5, MachineUSPerMsg: 20,
 			Memory: result.Memory{PSSKB: 1000 + int64(4000*slower)}}
 		t.Stack = &result.OnStack{Operation: l.Operation.Name, GbitS: 20 / slower * noise, Congestion: "cubic", SegmentsOut: 1e6, Retransmitted: 3, BarePSSKB: 1000,
-			Bare: &result.Collected{HeapBytes: 1 << 20}, Before: &result.Collected{HeapBytes: 1 << 20, Collections: 1}, After: &result.Collected{HeapBytes: 3 << 20, StackBytes: 1 << 20, Collections: 5, PausesNS: result.PausesNS{P99: 50_000, Max: 70_000}}}
+			Bare: &result.RuntimeStats{HeapBytes: 1 << 20}, Before: &result.RuntimeStats{HeapBytes: 1 << 20, Collections: 1}, After: &result.RuntimeStats{HeapBytes: 3 << 20, StackBytes: 1 << 20, Collections: 5, PausesNS: result.PausesNS{P99: 50_000, Max: 70_000}}}
 		if !l.Operation.Bulk() && l.Name != "idle" {
 			t.Stack.MeanUS, t.LatencyUS = 40*slower*noise, result.Percentiles{P50: 30 * slower, P99: 90}
 		}

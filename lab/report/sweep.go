@@ -45,7 +45,9 @@ func (d *digest) sweepSection() section {
 			s.Blocks = append(s.Blocks, block{Table: t})
 		}
 	}
-	if !slices.ContainsFunc(groups, func(g *group) bool { return slices.ContainsFunc(g.cells, func(c *cell) bool { return c.wrong() > 0 }) }) {
+	if !slices.ContainsFunc(groups, func(g *group) bool {
+		return slices.ContainsFunc(g.cells, func(c *cell) bool { return c.failedShare() > 0 })
+	}) {
 		s.Blocks = append(s.Blocks, text("No request failed at any of these rates."))
 	}
 	return s
@@ -83,9 +85,9 @@ func (d *digest) acrossRates(groups []*group, caption string, say func(*cell) st
 	return t
 }
 
-// held returns the highest rate up to which a subject answered nearly all requests (0: none), and
-// whether it failed at a higher one.
-func (d *digest) held(groups []*group, subject string) (rate float64, gaveOut bool) {
+// highestRateHeld returns the highest rate up to which a subject answered nearly all requests (0:
+// none), and whether it failed at a higher one.
+func (d *digest) highestRateHeld(groups []*group, subject string) (rate float64, gaveOut bool) {
 	for _, g := range groups {
 		c := g.cell(subject)
 		if c == nil || len(c.trials) == 0 {
@@ -109,7 +111,7 @@ func (d *digest) heldSentence(groups []*group) string {
 		}
 		all++
 		into := rest
-		rate, gaveOut := d.held(groups, subject)
+		rate, gaveOut := d.highestRateHeld(groups, subject)
 		if gaveOut {
 			into = gave
 		}
@@ -163,7 +165,7 @@ func (d *digest) sweepFigures(groups []*group) []*figure.Figure {
 	single := func(v float64) estimate { return estimate{v, math.NaN(), math.NaN(), 1} }
 	figures := []*figure.Figure{
 		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*cell).rate, rates),
-		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *cell) estimate { return single(100 * c.wrong()) }, nil),
+		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *cell) estimate { return single(100 * c.failedShare()) }, nil),
 		d.overRates(groups, "attempted-p99", "99th percentile of the time to the answer", x, figure.Axis{Label: "p99, ms", Log: true}, func(c *cell) estimate { return single(c.ms(p99)) }, nil),
 		d.overRates(groups, "attempted-cpu", "CPU per answered request", x, figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *cell) estimate { return c.perMessage }, nil),
 	}

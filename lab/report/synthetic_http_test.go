@@ -42,7 +42,7 @@ func servers(names ...string) (all []webServer) {
 func httpRun(experiment, question, workload string, who []webServer, loads []result.Load, patterns ...string) *result.Results {
 	s := newSynthetic([]int{100}, 5)
 	s.Experiment, s.Question, s.Command = experiment, question, "weir lab run "+experiment+" --seed 7"
-	s.Plan.Workload, s.Plan.Loads, s.Plan.Patterns, s.Plan.Twin = workload, loads, patterns, who[0].subject.Name
+	s.Plan.Workload, s.Plan.Loads, s.Plan.Patterns, s.Plan.AAControl = workload, loads, patterns, who[0].subject.Name
 	s.Subjects = nil
 	for _, w := range who {
 		s.Subjects = append(s.Subjects, w.subject)
@@ -54,7 +54,7 @@ func httpRun(experiment, question, workload string, who []webServer, loads []res
 				for i, w := range who {
 					s.requests(l, w, block, 2*i+turn, drift, "")
 				}
-				s.requests(l, who[0], block, 40+turn, drift, result.TwinSuffix)
+				s.requests(l, who[0], block, 40+turn, drift, result.ControlSuffix)
 			}
 		}
 	}

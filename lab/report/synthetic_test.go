@@ -40,9 +40,9 @@ func newSynthetic(connections []int, blocks int) *synthetic {
 		Question: "What does a chat server pay, in CPU and in stability, for handling its connections as processes, threads, an event loop or goroutines, under a constant load?",
 		Command:  "weir lab run im --seed 7 --out runs/im", Seed: 7, Started: at, Finished: at.Add(20 * time.Minute),
 		Plan: result.Plan{Workload: "sink", Loads: []result.Load{{Name: "messages", Rate: 125, Size: 1000}}, Connections: connections, Patterns: patterns,
-			Blocks: blocks, DurationS: 1.5, WindowMS: 500, ServerCPUs: []int{1}, LoadCPUs: []int{0}, Twin: "c-epoll", Margin: 0.05},
-		Machine: result.Machine{Kernel: "Linux 6.18.0", CPU: "Example CPU 2.6 GHz", Cores: 2, MemoryMB: 8000, Hypervisor: true, Congestion: "cubic", Versions: []string{"go1.26.8", "gcc 12.2.0"}},
-		Rulers:  []result.Ruler{{Name: "cgroup v2 cpu.stat", About: "the whole process tree to the microsecond, exited children included", Truth: true}},
+			Blocks: blocks, DurationS: 1.5, WindowMS: 500, ServerCPUs: []int{1}, LoadCPUs: []int{0}, AAControl: "c-epoll", Margin: 0.05},
+		Machine:           result.Machine{Kernel: "Linux 6.18.0", CPU: "Example CPU 2.6 GHz", Cores: 2, MemoryMB: 8000, Hypervisor: true, Congestion: "cubic", Versions: []string{"go1.26.8", "gcc 12.2.0"}},
+		AccountingMethods: []result.AccountingMethod{{Name: "cgroup v2 cpu.stat", About: "the whole process tree to the microsecond, exited children included", Primary: true}},
 	}, rand.New(rand.NewPCG(1, 2)), at}
 	for _, c := range costs {
 		s.Subjects = append(s.Subjects, c.subject)
@@ -50,7 +50,7 @@ func newSynthetic(connections []int, blocks int) *synthetic {
 	return s
 }
 
-// run fills in palindromic blocks of every subject and the twin in every cell.
+// run adds palindromic blocks of every subject and the A/A control in every cell.
 func (s *synthetic) run() *synthetic {
 	for _, load := range s.Plan.Loads {
 		for _, n := range s.Plan.Connections {
@@ -73,7 +73,7 @@ func (s *synthetic) half(load result.Load, n, p int, pattern string, block, turn
 		c := costs[i]
 		us := c.us[p] * drift * (1 + c.rough*s.rng.NormFloat64()) * (1 + 1.2/float64(n))
 		s.add(load, n, pattern, block, 2*i+turn, subject.Name, us)
-		if subject.Name == s.Plan.Twin {
+		if subject.Name == s.Plan.AAControl {
 			s.add(load, n, pattern, block, 20+turn, subject.Name+"+twin", us*(1+c.rough*s.rng.NormFloat64()))
 		}
 	}
@@ -101,7 +101,7 @@ func (s *synthetic) add(load result.Load, n int, pattern string, block, position
 	s.sample(&t)
 	if len(s.Trials)%40 == 39 {
 		t.Accepted, t.AchievedRatio = false, 0.981
-		t.RefusedBecause = []string{"load short: 98.10 % of the offered messages were sent", fmt.Sprintf("another process took %.1f %% of a core: cc1 (pid 4711)", 20+s.rng.Float64())}
+		t.RejectedBecause = []string{"load short: 98.10 % of the offered messages were sent", fmt.Sprintf("another process took %.1f %% of a core: cc1 (pid 4711)", 20+s.rng.Float64())}
 	}
 	s.Trials = append(s.Trials, t)
 }
@@ -160,14 +160,14 @@ func (s *synthetic) nearCapacity(subject string, capacity float64, generatorBoun
 		}
 	}
 	refused := s.Saturation[len(s.Saturation)-1]
-	refused.Accepted, refused.CPUCV, refused.RefusedBecause = false, 9, []string{"hypervisor took 4.0 % of a core"}
+	refused.Accepted, refused.CPUCV, refused.RejectedBecause = false, 9, []string{"hypervisor took 4.0 % of a core"}
 	s.Saturation = append(s.Saturation, refused)
 }
 
 // saturated is a run with shares of capacity and nothing else.
 func saturated() *result.Results {
 	s := newSynthetic([]int{64}, 2)
-	s.Subjects, s.Plan.Twin, s.Plan.Workload, s.Plan.Patterns = s.Subjects[:4], "", "echo", []string{"poisson"}
+	s.Subjects, s.Plan.AAControl, s.Plan.Workload, s.Plan.Patterns = s.Subjects[:4], "", "echo", []string{"poisson"}
 	s.nearCapacity("c-fork", 61_000, false, 0)
 	s.nearCapacity("c-epoll", 90_000, true, 0)
 	s.nearCapacity("go-goroutine", 60_000, false, 1)
@@ -190,10 +190,10 @@ func asPublished() *result.Results {
 	s := newSynthetic([]int{1, 8, 16, 32, 64}, 1)
 	s.Experiment = "im-published"
 	s.Question = "How much of the published 14-fold difference between C processes and goroutines is made by the programs, by the load, and by the CPU accounting method?"
-	s.Plan.Patterns, s.Plan.Twin = []string{"staggered"}, ""
+	s.Plan.Patterns, s.Plan.AAControl = []string{"staggered"}, ""
 	s.Plan.Loads = []result.Load{{Name: "tcpkali", Rate: 1000, Size: 125, Bits: 1e6}, {Name: "messages", Rate: 125, Size: 1000}}
 	s.Subjects = []result.Subject{{Name: "published-c", Language: "C", Paradigm: "process per connection"}, {Name: "published-go", Language: "Go", Paradigm: "goroutine per connection"}}
-	s.Rulers = append(s.Rulers, result.Ruler{Name: "sum of /proc/PID/stat", About: "ticks of 10 ms, of living processes"}, result.Ruler{Name: "top, first 18 rows", About: "what fits on top's first page"})
+	s.AccountingMethods = append(s.AccountingMethods, result.AccountingMethod{Name: "sum of /proc/PID/stat", About: "ticks of 10 ms, of living processes"}, result.AccountingMethod{Name: "top, first 18 rows", About: "what fits on top's first page"})
 	s.run()
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -205,7 +205,7 @@ func asPublished() *result.Results {
 		} else if n := t.Connections + 1; n > 18 {
 			shown *= 18 / float64(n)
 		}
-		t.Rulers = map[string]float64{"sum of /proc/PID/stat": t.CPUPercentMean * 0.9, "top, first 18 rows": shown}
+		t.CPUByMethod = map[string]float64{"sum of /proc/PID/stat": t.CPUPercentMean * 0.9, "top, first 18 rows": shown}
 	}
 	s.Comparisons = compare.All(s.Results)
 	return s.Results

@@ -12,7 +12,7 @@ import (
 func (d *digest) tableSection() section {
 	s := section{ID: "table", Title: "The published table, and what was measured here",
 		How: "CPU is the mean of the whole process tree in % of one core. σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
-			" ms, pooled over all trials, with the degrees of freedom in brackets; with fewer than " + fmt.Sprint(stat.LeastDF) + " the trials are too short. Published figures are in the rows with the same concurrency model in the same language. They come from another machine and from programs that do unequal work: compare their shape, not their size."}
+			" ms, pooled over all trials, with the degrees of freedom in brackets; with fewer than " + fmt.Sprint(stat.MinDF) + " the trials are too short. Published figures are in the rows with the same concurrency model in the same language. They come from another machine and from programs that do unequal work: compare their shape, not their size."}
 	for _, load := range d.loads() {
 		s.Blocks = append(s.Blocks, block{Table: d.publishedTable(load)})
 	}
@@ -43,7 +43,7 @@ func (d *digest) publishedTable(load string) *table {
 func (d *digest) across(load string, connections int, subject string) []*cell {
 	patterns := d.patterns(load)
 	out := make([]*cell, len(patterns))
-	for _, g := range d.at(load, connections) {
+	for _, g := range d.groupsAt(load, connections) {
 		out[slices.Index(patterns, g.pattern)] = g.cell(subject)
 	}
 	return out
@@ -63,7 +63,7 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 			row = append(row, absent, absent)
 			continue
 		}
-		row = append(row, c.percent.String(), c.varied())
+		row = append(row, c.percent.String(), c.formatCV())
 	}
 	return row
 }
@@ -74,7 +74,7 @@ func (d *digest) rankTable(g *group) *table {
 		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval of the mean", "Ratio to the first (corrected interval)", "Verdict on the ratio", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
-		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, c.varied(),
+		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, c.formatCV(),
 			sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
 	return t

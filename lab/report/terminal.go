@@ -81,14 +81,14 @@ func (s *screen) para(style, lead, text string) {
 }
 
 func (s *screen) tables(d *digest) {
-	fields := d.fields()
+	fields := d.capacityGroups()
 	if len(d.groups)+len(fields) == 0 {
 		s.para("", "", "No trial was run.")
 		return
 	}
 	for _, f := range fields {
 		s.WriteString("\n")
-		s.para(bold, "", upper(d.fieldName(f))+": at shares of each subject's capacity")
+		s.para(bold, "", upper(d.capacityGroupName(f))+": at shares of each subject's capacity")
 		s.grid(f.rows(), "lrrrlrr")
 	}
 	if d.Plan.HTTP() {
@@ -112,7 +112,7 @@ func (s *screen) table(d *digest, g *group) {
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), ratio, verdict,
-			c.varied(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
+			c.formatCV(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
 	s.grid(rows, "lrrlrrrr")
 }
@@ -120,7 +120,7 @@ func (s *screen) table(d *digest, g *group) {
 // requests writes the tables of a run of HTTP loads: the CPU, then the tables that only such loads
 // have.
 func (s *screen) requests(d *digest) {
-	for _, g := range d.telling() {
+	for _, g := range d.representative() {
 		s.WriteString("\n")
 		s.para(bold, "", upper(d.caption(g))+": CPU per request, lowest first")
 		s.table(d, g)
@@ -157,10 +157,10 @@ func cleaned(t *table) [][]string {
 	return rows
 }
 
-// rows is the table of a field for the terminal.
-func (f *field) rows() [][]string {
+// rows is the table of a capacity group for the terminal.
+func (f *capacityGroup) rows() [][]string {
 	rows := [][]string{{"subject", "capacity/s", "share", "σ/µ", "limit", "echo p99, ms", "measured"}}
-	for _, r := range f.reaches {
+	for _, r := range f.capacities {
 		limit := "server"
 		switch {
 		case r.gaveOut.GeneratorBound:
@@ -172,7 +172,7 @@ func (f *field) rows() [][]string {
 			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), absent, absent, limit, absent, "0"})
 		}
 		for _, s := range r.shares {
-			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), short(s.percent) + " %", fixed(s.spot(variation).mean, 3), limit, s.spot(tailMS).String(), fmt.Sprint(len(s.accepted))})
+			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), short(s.percent) + " %", fixed(s.medianOf(variation).mean, 3), limit, s.medianOf(tailMS).String(), fmt.Sprint(len(s.accepted))})
 		}
 	}
 	return rows

@@ -8,13 +8,13 @@ import (
 	"weir/lab/result"
 )
 
-// turnBlocks lists each subject's kernel events by arrival pattern, which explain a change of the
+// eventBlocks lists each subject's kernel events by arrival pattern, which explain a change of the
 // order. It is empty if they were counted under only one pattern.
-func (d *digest) turnBlocks() []block {
+func (d *digest) eventBlocks() []block {
 	var items []string
 	for _, name := range d.subjects {
 		same := slices.DeleteFunc(slices.Clone(d.Reasons), func(r result.Reasons) bool { return r.Subject != name })
-		if item := d.turn(same); item != "" {
+		if item := d.eventsByPattern(same); item != "" {
 			items = append(items, item)
 		}
 	}
@@ -31,17 +31,17 @@ func (d *digest) turnBlocks() []block {
 	return blocks
 }
 
-// turn formats the counts of one subject at the first number of connections: "a: staggered 7.40
-// (1.70), together 2.91 (0.30)".
-func (d *digest) turn(all []result.Reasons) string {
+// eventsByPattern formats the counts of one subject at the first number of connections: "a:
+// staggered 7.40 (1.70), together 2.91 (0.30)".
+func (d *digest) eventsByPattern(all []result.Reasons) string {
 	var parts []string
 	for _, r := range all {
 		if r.Connections != all[0].Connections {
 			continue
 		}
-		part := patternName(r.Pattern) + " " + seenCount(r.Syscalls)
+		part := patternName(r.Pattern) + " " + eventCount(r.Syscalls)
 		if r.Wakeups >= 0 {
-			part += " (" + seenCount(r.Wakeups) + ")"
+			part += " (" + eventCount(r.Wakeups) + ")"
 		}
 		parts = append(parts, part)
 	}

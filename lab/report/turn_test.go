@@ -15,7 +15,7 @@ func TestTheReportListsEventsByArrivalPattern(t *testing.T) {
 		{Subject: "b", Connections: 64, Pattern: "together", Syscalls: 3, Wakeups: -1},
 		{Subject: "c", Connections: 64, Pattern: "together", Syscalls: 3, Wakeups: -1},
 	}}
-	blocks := digestOf(r).turnBlocks()
+	blocks := digestOf(r).eventBlocks()
 	if len(blocks) != 2 {
 		t.Fatalf("got %d blocks, want a text and a list", len(blocks))
 	}
@@ -24,7 +24,7 @@ func TestTheReportListsEventsByArrivalPattern(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	r.Reasons = r.Reasons[3:]
-	if blocks := digestOf(r).turnBlocks(); len(blocks) > 0 {
+	if blocks := digestOf(r).eventBlocks(); len(blocks) > 0 {
 		t.Errorf("one pattern for each subject: got %+v, want nothing", blocks)
 	}
 }

@@ -14,9 +14,9 @@ import (
 // separate cells, so a difference is taken per round and includes drift within the round.
 const variantsHow = "Loads that differ only in this setting are not interleaved trial by trial. Differences are taken between the blocks of a round, and their intervals include the drift in between."
 
-// more returns the difference in CPU per request between the cells c and base, in us, paired by
-// round.
-func (c *cell) more(base *cell) estimate {
+// extraCost returns the difference in CPU per request between the cells c and base, in us, paired
+// by round.
+func (c *cell) extraCost(base *cell) estimate {
 	cost := func(t *result.Trial) float64 { return t.CPUUSPerMessage }
 	a, b := byBlock(c.trials, cost), byBlock(base.trials, cost)
 	var differences []float64
@@ -84,7 +84,7 @@ func (d *digest) filtersTable() *table {
 				}
 				t.add(subject, "0", v.none.perMessage.String(), absent, absent)
 			}
-			more, n := v.with.more(v.none), float64(v.n)
+			more, n := v.with.extraCost(v.none), float64(v.n)
 			each := estimate{more.mean * 1000 / n, more.low * 1000 / n, more.high * 1000 / n, more.n}
 			t.add(subject, count(v.n), v.with.perMessage.String(), more.String(), each.String())
 		}
@@ -142,7 +142,7 @@ func (d *digest) gzipTable(g *group) *table {
 		}
 		more := absent
 		if base != nil && base.cell(c.subject) != nil {
-			more = c.more(base.cell(c.subject)).String()
+			more = c.extraCost(base.cell(c.subject)).String()
 		}
 		size := median(c.trials, func(t *result.Trial) float64 { return float64(requestsOf(t).BodyBytes) / float64(max(t.Messages, 1)) })
 		t.add(c.subject, c.perMessage.String(), more, count(int(size+0.5)), percent(c.answered()), sig(c.ms(p50)), sig(c.ms(p99)))

@@ -29,7 +29,7 @@ func anyResults(t *rapid.T) *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: texts.Draw(t, "experiment"), Question: texts.Draw(t, "question"), Command: texts.Draw(t, "command"),
 		Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: numbers.Draw(t, "window"), Margin: numbers.Draw(t, "margin"),
 			Loads: []result.Load{{Name: "messages", Rate: numbers.Draw(t, "rate"), Size: rapid.Int().Draw(t, "size"), Bits: numbers.Draw(t, "bits")}}},
-		Rulers: []result.Ruler{{Name: "true", Truth: rapid.Bool().Draw(t, "truth")}, {Name: names[0]}}}
+		AccountingMethods: []result.AccountingMethod{{Name: "true", Primary: rapid.Bool().Draw(t, "truth")}, {Name: names[0]}}}
 	if rapid.Bool().Draw(t, "requests") {
 		r.Plan.Workload = "files"
 		r.Plan.Loads = append(anyRequests(t, "messages"), anyRequests(t, "tcpkali")...)
@@ -58,14 +58,14 @@ func anyTrial(t *rapid.T, names []string) result.Trial {
 		Block: rapid.IntRange(0, 2).Draw(t, "block"), Accepted: rapid.Bool().Draw(t, "accepted"),
 		CPUPercentMean: numbers.Draw(t, "percent"), CPUCV: numbers.Draw(t, "cv"), CPUUSPerMessage: numbers.Draw(t, "us"), LoadUSPerMsg: numbers.Draw(t, "load us"),
 		MachineUSPerMsg: numbers.Draw(t, "machine us"), ColdUSPerMsg: numbers.Draw(t, "cold"), AchievedRatio: numbers.Draw(t, "achieved"),
-		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, Rulers: map[string]float64{names[0]: numbers.Draw(t, "ruler")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
+		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, CPUByMethod: map[string]float64{names[0]: numbers.Draw(t, "ruler")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
 	if rapid.Bool().Draw(t, "has requests") {
 		x.Messages, x.WindowS = rapid.Int64().Draw(t, "messages"), numbers.Draw(t, "window s")
 		x.LatencyUS = result.Percentiles{P50: numbers.Draw(t, "p50"), P99: numbers.Draw(t, "p99")}
 		x.HTTP = &result.HTTP{Attempted: rapid.Int64().Draw(t, "attempted"), Failed: rapid.Int64().Draw(t, "failed"), Errors: map[string]int64{names[0]: rapid.Int64().Draw(t, "errors")}}
 	}
 	if !x.Accepted {
-		x.RefusedBecause = []string{texts.Draw(t, "reason")}
+		x.RejectedBecause = []string{texts.Draw(t, "reason")}
 	}
 	for range rapid.IntRange(0, 20).Draw(t, "samples") {
 		x.Samples = append(x.Samples, result.Sample{AtMS: numbers.Draw(t, "at"), CPUNS: rapid.Int64().Draw(t, "ns")})
@@ -78,13 +78,13 @@ func others(t *rapid.T, r *result.Results, names []string) {
 	for _, n := range names {
 		v := numbers.Draw(t, "v")
 		r.Comparisons = append(r.Comparisons, result.Comparison{A: n, B: names[0], Metric: "cpu_us_per_message", Load: "messages", Connections: 64, Pattern: "together", Pairs: rapid.IntRange(-1, 3).Draw(t, "pairs"),
-			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), VerdictLow: numbers.Draw(t, "verdict's low"), VerdictHigh: numbers.Draw(t, "verdict's high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), Twin: rapid.Bool().Draw(t, "twin"), Warning: n})
+			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), VerdictLow: numbers.Draw(t, "verdict's low"), VerdictHigh: numbers.Draw(t, "verdict's high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), AAControl: rapid.Bool().Draw(t, "twin"), Warning: n})
 		r.Reasons = append(r.Reasons, result.Reasons{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
 		r.Portability = append(r.Portability, result.Portability{Subject: n, Target: n, Built: rapid.Bool().Draw(t, "built"), Note: n})
-		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "counts"), RefusedBecause: []string{n}, FailedBecause: []string{n}})
+		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "counts"), RejectedBecause: []string{n}, FailedBecause: []string{n}})
 		r.Probes = append(r.Probes, result.Probe{Subject: n, Load: n, Pattern: n, Connections: 8, Rate: numbers.Draw(t, "rate"), KeptUp: rapid.Bool().Draw(t, "kept"), GeneratorBound: rapid.Bool().Draw(t, "bound"), LatencyP99US: v, DisturbedBy: []string{n}})
 		r.Skipped = append(r.Skipped, result.Skip{Subject: n, Reason: n})
-		r.Notes = append(r.Notes, result.Note{What: n, Subject: n, Why: n})
+		r.Notes = append(r.Notes, result.Note{What: n, Subject: n, Reason: n})
 	}
 	r.SwitchCosts = []result.SwitchCost{{Between: "threads", NS: numbers.Draw(t, "switch")}, {Between: "processes", NS: numbers.Draw(t, "switch")}}
 }

@@ -15,8 +15,8 @@ import "time"
 // removed.
 const Version = 1
 
-// TwinSuffix is appended to a subject's name to make the name of its A/A control.
-const TwinSuffix = "+twin"
+// ControlSuffix is appended to a subject's name to make the name of its A/A control.
+const ControlSuffix = "+twin"
 
 // Results is one run of one experiment.
 type Results struct {
@@ -41,7 +41,7 @@ type Results struct {
 	Trials      []Trial      `json:"trials"`
 	Comparisons []Comparison `json:"comparisons"`
 	// the CPU accounting method of the figures first, then the others that were read
-	Rulers []Ruler `json:"rulers"`
+	AccountingMethods []AccountingMethod `json:"rulers"`
 
 	// kernel events per message of each subject, from separate trials
 	Reasons []Reasons `json:"reasons,omitempty"`
@@ -77,7 +77,7 @@ type Plan struct {
 	// the subject ran behind a veth pair, not on loopback
 	Namespace bool `json:"namespace"`
 	// the subject that took part a second time as the A/A control; empty: none
-	Twin string `json:"twin"`
+	AAControl string `json:"twin"`
 	// equivalence margin: ratios within [1/(1+margin), 1+margin] count as equivalent
 	Margin float64 `json:"margin"`
 }
@@ -133,7 +133,7 @@ type Subject struct {
 	BinaryBytes  int64  `json:"binary_bytes"`
 	Elsewhere    bool   `json:"elsewhere"` // not started by the lab: its CPU is not measured
 	// Elsewhere, but on this machine: its CPU cannot be separated from that of other processes
-	Here bool `json:"here,omitempty"`
+	SameMachine bool `json:"here,omitempty"`
 }
 
 // Skip is a subject that did not take part.
@@ -146,13 +146,13 @@ type Skip struct {
 type Note struct {
 	What    string `json:"what"`              // "system calls", "switch costs", "portability"
 	Subject string `json:"subject,omitempty"` // empty: all subjects
-	Why     string `json:"why"`
+	Reason  string `json:"why"`
 }
 
 // Trial is one run of one subject under one load.
 type Trial struct {
 	ID          int    `json:"id"`      // 1 for the first
-	Subject     string `json:"subject"` // with TwinSuffix for the A/A control
+	Subject     string `json:"subject"` // with ControlSuffix for the A/A control
 	Load        string `json:"load"`    // the name of a Plan.Loads entry
 	Connections int    `json:"connections"`
 	Pattern     string `json:"pattern"`
@@ -193,20 +193,22 @@ type Trial struct {
 	LoadRunQueue float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
 	WindowS      float64     `json:"window_s"`             // length of the measured window
 
-	Memory   Memory             `json:"memory"`
-	Switches Switches           `json:"switches"`
-	GC       *GC                `json:"gc,omitempty"`     // Go subjects
-	Samples  []Sample           `json:"samples"`          // 20 per second over the measured window
-	Rulers   map[string]float64 `json:"rulers,omitempty"` // mean CPU in % of a core by method name
+	Memory   Memory   `json:"memory"`
+	Switches Switches `json:"switches"`
+	GC       *GC      `json:"gc,omitempty"` // Go subjects
+	// 20 per second over the measured window
+	Samples []Sample `json:"samples"`
+	// mean CPU in % of a core by method name
+	CPUByMethod map[string]float64 `json:"rulers,omitempty"`
 
 	// the figures are used: the trial was neither rejected nor did the subject fail
 	Accepted bool `json:"accepted"`
 	// why the measurement is not valid; empty: not rejected
-	RefusedBecause []string `json:"refused_because"`
+	RejectedBecause []string `json:"refused_because"`
 	// failures of the subject; such a trial is not repeated and may lack figures
 	FailedBecause []string `json:"failed_because,omitempty"`
 	// failure of the subject to stop cleanly after the window
-	EndedBadly string `json:"ended_badly,omitempty"`
+	StopFailure string `json:"ended_badly,omitempty"`
 }
 
 // Churn holds the outcomes of the short connections that were due in the measured window: connect,
@@ -275,16 +277,16 @@ type Comparison struct {
 	P       float64 `json:"p"`
 	Verdict string  `json:"verdict"` // different, equivalent, undecided
 	// B is the A/A control of A: "different" is an error of the measurement
-	Twin    bool   `json:"twin"`
-	Warning string `json:"warning,omitempty"`
+	AAControl bool   `json:"twin"`
+	Warning   string `json:"warning,omitempty"`
 }
 
-// Ruler is a CPU accounting method.
-type Ruler struct {
+// AccountingMethod describes a method of CPU accounting.
+type AccountingMethod struct {
 	// "cgroup v1 cpuacct.usage", "sum of /proc/PID/stat", "top, first 18 rows"
-	Name  string `json:"name"`
-	About string `json:"about"` // what it counts and what it misses
-	Truth bool   `json:"truth"` // the figures of the report use it
+	Name    string `json:"name"`
+	About   string `json:"about"` // what it counts and what it misses
+	Primary bool   `json:"truth"` // the figures of the report use it
 }
 
 // Reasons holds the kernel events per message of a subject, from a trial whose CPU figures are not
@@ -388,7 +390,7 @@ type Saturation struct {
 	// the generator's CPU and its wait for a core, in percent of a core
 	LoadPercent float64 `json:"load_percent"`
 	// failures of the subject at this share; the measurement counts nevertheless
-	FailedBecause  []string `json:"failed_because,omitempty"`
-	Accepted       bool     `json:"accepted"`
-	RefusedBecause []string `json:"refused_because"`
+	FailedBecause   []string `json:"failed_because,omitempty"`
+	Accepted        bool     `json:"accepted"`
+	RejectedBecause []string `json:"refused_because"`
 }

@@ -53,14 +53,14 @@ type OnStack struct {
 
 	BarePSSKB int64 `json:"bare_pss_kb,omitempty"` // PSS before the first connection
 	// runtime figures before the first connection
-	Bare *Collected `json:"bare,omitempty"`
+	Bare *RuntimeStats `json:"bare,omitempty"`
 	// runtime figures at the start of the window
-	Before *Collected `json:"before,omitempty"`
-	After  *Collected `json:"after,omitempty"` // runtime figures at the end of the window
+	Before *RuntimeStats `json:"before,omitempty"`
+	After  *RuntimeStats `json:"after,omitempty"` // runtime figures at the end of the window
 }
 
-// Collected holds the figures of a garbage-collecting runtime since the start of its process.
-type Collected struct {
+// RuntimeStats holds the figures of a garbage-collecting runtime since the start of its process.
+type RuntimeStats struct {
 	HeapBytes   int64    `json:"heap_bytes"`  // of live and dead objects
 	StackBytes  int64    `json:"stack_bytes"` // of goroutines
 	Collections int64    `json:"collections"`

@@ -23,10 +23,10 @@ const MetricLatency = "mean_us"
 // the response to the last one.
 const Closed = "closed"
 
-// Prefixes of the reasons in a trial's RefusedBecause and FailedBecause. Programs tell the kinds of
-// reasons apart by them.
+// Prefixes of the reasons in a trial's RejectedBecause and FailedBecause. Programs tell the kinds
+// of reasons apart by them.
 const (
-	// in FailedBecause, or in RefusedBecause with an external reason
+	// in FailedBecause, or in RejectedBecause with an external reason
 	LoadError        = "load error"
 	LoadShort        = "load short"
 	GeneratorLate    = "generator late"

@@ -88,8 +88,8 @@ func upwards(h hierarchy) (dirs []string) {
 	return dirs
 }
 
-func (c *cgroup) method() result.Ruler {
-	r := result.Ruler{Name: "cgroup v1 cpuacct.usage", Truth: true,
+func (c *cgroup) method() result.AccountingMethod {
+	r := result.AccountingMethod{Name: "cgroup v1 cpuacct.usage", Primary: true,
 		About: "the scheduler's nanosecond run times of the whole process tree, however its members exit"}
 	if c.v2 {
 		r.Name = "cgroup v2 cpu.stat"

@@ -18,7 +18,7 @@ import (
 
 // account is one CPU accounting method, applied to one group.
 type account interface {
-	method() result.Ruler
+	method() result.AccountingMethod
 	// attach is called on the locked thread that starts cmd next; detach is called on the same
 	// thread afterwards
 	attach(cmd *exec.Cmd) (detach func() error, err error)
@@ -103,7 +103,7 @@ func newGroup(name string, open func(string) (account, error)) (*Group, error) {
 }
 
 // Method describes how the group's CPU is counted.
-func (g *Group) Method() result.Ruler { return g.account.method() }
+func (g *Group) Method() result.AccountingMethod { return g.account.method() }
 
 // CPU returns the CPU time of all processes that ever ran in the group.
 func (g *Group) CPU() (time.Duration, error) { return g.account.cpu() }

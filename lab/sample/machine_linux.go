@@ -39,16 +39,16 @@ func ReadMachine() (Machine, error) {
 }
 
 // MachineMethod describes how ReadMachine counts CPU on this machine.
-func MachineMethod() result.Ruler {
+func MachineMethod() result.AccountingMethod {
 	if _, err := os.Stat(rootUsageFile()); err == nil {
-		return result.Ruler{Name: "cgroup v1 cpuacct.usage of the root", Truth: true,
+		return result.AccountingMethod{Name: "cgroup v1 cpuacct.usage of the root", Primary: true,
 			About: "the scheduler's nanosecond run times of everything on the machine"}
 	}
 	if _, ok := topCgroups(); ok {
-		return result.Ruler{Name: "cgroup v2 cpu.stat of the top cgroups, and the clocks of the root's processes", Truth: true,
+		return result.AccountingMethod{Name: "cgroup v2 cpu.stat of the top cgroups, and the clocks of the root's processes", Primary: true,
 			About: "the scheduler's run times of everything on the machine; the root's own cpu.stat counts ticks and is not used"}
 	}
-	return result.Ruler{Name: "/proc/stat", About: "ticks of the whole machine: inaccurate for work that is shorter than a tick"}
+	return result.AccountingMethod{Name: "/proc/stat", About: "ticks of the whole machine: inaccurate for work that is shorter than a tick"}
 }
 
 func rootUsageFile() string {

@@ -18,7 +18,7 @@ var errLinux = errors.New("accounting for process trees needs Linux: run the lab
 type Group struct{}
 
 func NewGroup(name string) (*Group, error)               { return nil, errLinux }
-func (g *Group) Method() result.Ruler                    { return result.Ruler{} }
+func (g *Group) Method() result.AccountingMethod         { return result.AccountingMethod{} }
 func (g *Group) CPU() (time.Duration, error)             { return 0, errLinux }
 func (g *Group) Uncounted() string                       { return "" }
 func (g *Group) PIDs() ([]int, error)                    { return nil, errLinux }
@@ -29,5 +29,5 @@ func (g *Group) Census() (Census, error)                 { return Census{}, errL
 
 func RecordMethods(ctx context.Context, g *Group, window time.Duration) []Reading { return nil }
 func ReadMachine() (Machine, error)                                               { return Machine{}, errLinux }
-func MachineMethod() result.Ruler                                                 { return result.Ruler{} }
+func MachineMethod() result.AccountingMethod                                      { return result.AccountingMethod{} }
 func Neighbours(before, after Machine, ours func(pid int) bool) []Neighbour       { return nil }

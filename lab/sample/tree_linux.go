@@ -63,12 +63,12 @@ func newTree(name string) *tree {
 // delegate is the advice on getting a more accurate method.
 const delegate = "for an exact count run as root, or under: systemd-run --user --scope -p Delegate=yes"
 
-func (t *tree) method() result.Ruler {
+func (t *tree) method() result.AccountingMethod {
 	if t.countsExited {
-		return result.Ruler{Name: "subreaper and wait", Truth: true,
+		return result.AccountingMethod{Name: "subreaper and wait", Primary: true,
 			About: "the CPU clock of each living process, plus the times that wait returned for the exited (to 10 ms where another process waited); children whose parent ignores SIGCHLD count as far as they were seen alive; " + delegate}
 	}
-	return result.Ruler{Name: "process CPU clocks", Truth: true,
+	return result.AccountingMethod{Name: "process CPU clocks", Primary: true,
 		About: "the CPU clock of each process when it was last seen alive; misses processes that lived between two readings; " + delegate}
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 // Usage is the cost of a command and all its descendants, from its start until its exit or the
 // request to stop it.
 type Usage struct {
-	Method result.Ruler
+	Method result.AccountingMethod
 	CPU    time.Duration
 	// what CPU misses of processes that ended unseen, with a remedy; empty if nothing
 	UncountedCPU string

@@ -83,13 +83,13 @@ func plainT(a, b []Trial) bool {
 	return math.Abs(gonum.Mean(d, nil)) <= quantile(0.975, n-1)*gonum.StdDev(d, nil)/math.Sqrt(n)
 }
 
-// coverage counts how often the interval of Ratio, and that of a textbook paired t test, contain
-// the true ratio.
+// coverage counts how often the interval of PairedRatio, and that of a textbook paired t test,
+// contain the true ratio.
 func coverage(blocks int, machine speed, subject log, mean float64) (held, plain rate) {
 	r := rand.New(rand.NewPCG(5, uint64(blocks)))
 	for range simulations {
 		a, b := meet(r, blocks, machine, subject, mean)
-		e := Ratio(a, b)
+		e := PairedRatio(a, b)
 		held.count(e.Low <= 1 && 1 <= e.High)
 		plain.count(plainT(a, b))
 	}
@@ -135,7 +135,7 @@ func TestIntervalsOfSkewedSubjectsCoverAsOftenAsAPlainT(t *testing.T) {
 func TestFewBlocksWarnOfRareCosts(t *testing.T) {
 	for blocks, warned := range map[int]bool{QuickBlocks: true, skewBlocks - 1: true, skewBlocks: false} {
 		pair := mirrored(blocks, 2, func(b, p, s int) float64 { return float64(1 + b + p + s) })
-		if e := Ratio(pair[0], pair[1]); strings.Contains(e.Warning, "one trial of ten") != warned {
+		if e := PairedRatio(pair[0], pair[1]); strings.Contains(e.Warning, "one trial of ten") != warned {
 			t.Errorf("%d blocks: warning %q, want one of rare trials: %v", blocks, e.Warning, warned)
 		}
 	}
@@ -146,10 +146,10 @@ func TestFewBlocksWarnOfRareCosts(t *testing.T) {
 func TestAllBlocksHaveTheSameWeight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPair(t)
-		before := Ratio(a, b)
+		before := PairedRatio(a, b)
 		k := rapid.Float64Range(0.1, 10).Draw(t, "factor")
 		a[rapid.IntRange(0, len(a)-1).Draw(t, "trial")].Value *= k
-		if want, got := before.Ratio*math.Pow(k, 1/float64(len(a))), Ratio(a, b).Ratio; !near(got, want) {
+		if want, got := before.Ratio*math.Pow(k, 1/float64(len(a))), PairedRatio(a, b).Ratio; !near(got, want) {
 			t.Fatalf("one of %d trials costs %v times as much: the ratio changes from %v to %v, want %v", len(a), k, before.Ratio, got, want)
 		}
 	})

@@ -20,7 +20,7 @@ func Example() {
 			stat.Trial{Block: block, Position: 1, Value: 10 * slower},
 			stat.Trial{Block: block, Position: 2, Value: 10 * slower * wobble})
 	}
-	ratio := stat.Ratio(a, b)
+	ratio := stat.PairedRatio(a, b)
 	verdict := stat.Judge([]stat.Estimate{ratio}, 0.05)[0]
 	fmt.Printf("%s: a costs %.2f times what b costs (95 %% interval %.2f to %.2f)\n",
 		verdict.Word, ratio.Ratio, verdict.Low, verdict.High)

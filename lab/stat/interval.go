@@ -7,37 +7,37 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// fromDifferences estimates a ratio from independent observations of its logarithm, by Student's
+// pairedEstimate estimates a ratio from independent observations of its logarithm, by Student's
 // t. The field Dropped is left to the caller.
-func fromDifferences(diffs []float64) Estimate {
+func pairedEstimate(diffs []float64) Estimate {
 	e := Estimate{Blocks: len(diffs), P: 1}
 	switch len(diffs) {
 	case 0:
 		return e
 	case 1:
-		e.mean, e.Ratio = diffs[0], exp(diffs[0])
+		e.logMean, e.Ratio = diffs[0], exp(diffs[0])
 		return e
 	}
 	n := float64(len(diffs))
 	mean, sd := stat.MeanStdDev(diffs, nil)
-	return fromT(e, mean, stat.StdErr(sd, n), n-1)
+	return tEstimate(e, mean, stat.StdErr(sd, n), n-1)
 }
 
-// fromT completes an estimate from the mean, the standard error and the degrees of freedom of its
-// logarithm.
-func fromT(e Estimate, mean, err, df float64) Estimate {
-	e.mean, e.err, e.df = mean, err, df
+// tEstimate completes an estimate from the mean, the standard error and the degrees of freedom of
+// its logarithm.
+func tEstimate(e Estimate, mean, err, df float64) Estimate {
+	e.logMean, e.stdErr, e.df = mean, err, df
 	e.Ratio = exp(mean)
-	e.Low, e.High = e.at(1 - Confidence)
-	e.P = min(1, 2*tail(math.Abs(mean), err, df))
+	e.Low, e.High = e.intervalAt(1 - Confidence)
+	e.P = min(1, 2*tailP(math.Abs(mean), err, df))
 	return e
 }
 
-// at returns the two-sided confidence interval at the given level: it misses the true ratio with
-// that probability.
-func (e Estimate) at(level float64) (low, high float64) {
-	half := e.err * quantile(1-level/2, e.df)
-	return exp(e.mean - half), exp(e.mean + half)
+// intervalAt returns the two-sided confidence interval at the given level: it misses the true ratio
+// with that probability.
+func (e Estimate) intervalAt(level float64) (low, high float64) {
+	half := e.stdErr * quantile(1-level/2, e.df)
+	return exp(e.logMean - half), exp(e.logMean + half)
 }
 
 // exp is math.Exp limited to finite values over 0: JSON has no infinity, and the inverse of a ratio
@@ -46,9 +46,9 @@ func exp(log float64) float64 {
 	return min(max(math.Exp(log), 1/math.MaxFloat64), math.MaxFloat64)
 }
 
-// tail returns the one-sided p value of an estimate at distance from the hypothesis. With a
+// tailP returns the one-sided p value of an estimate at distance from the hypothesis. With a
 // standard error of 0 it is 1 at no distance or a negative one, and 0 at any other.
-func tail(distance, err, df float64) float64 {
+func tailP(distance, err, df float64) float64 {
 	if err == 0 {
 		if distance > 0 {
 			return 0

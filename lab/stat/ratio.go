@@ -33,32 +33,32 @@ type Estimate struct {
 
 	// The mean of the logarithm of the ratio, its standard error and its degrees of freedom. df is
 	// 0 without an interval.
-	mean, err, df float64
+	logMean, stdErr, df float64
 }
 
-// Ratio estimates the ratio of two subjects whose trials ran in the same palindromic blocks. A
-// block is used if each subject has exactly two trials with values over 0 in it. Other blocks are
+// PairedRatio estimates the ratio of two subjects whose trials ran in the same palindromic blocks.
+// A block is used if each subject has exactly two trials with values over 0 in it. Other blocks are
 // dropped.
 //
 // It is a paired t test on the blocks' mean logarithms. All blocks have the same weight. Weights
 // computed from a subject's own trials would bias the ratio of a skewed subject: an expensive trial
 // in one of two positions looks like a jump of the machine's speed.
-func Ratio(a, b []Trial) Estimate {
-	diffs, dropped := differences(a, b)
-	e := fromDifferences(diffs)
+func PairedRatio(a, b []Trial) Estimate {
+	diffs, dropped := pairedDifferences(a, b)
+	e := pairedEstimate(diffs)
 	e.Dropped = dropped
 	e.Warning = warnBlocks(e)
 	return e
 }
 
-// differences returns the paired difference of each block: the difference of two subjects' mean
-// logarithms, in which a linear drift over the block cancels. dropped counts the blocks in which
-// either has no pair of trials.
-func differences(a, b []Trial) (diffs []float64, dropped int) {
+// pairedDifferences returns the paired difference of each block: the difference of two subjects'
+// mean logarithms, in which a linear drift over the block cancels. dropped counts the blocks in
+// which either has no pair of trials.
+func pairedDifferences(a, b []Trial) (diffs []float64, dropped int) {
 	as, bs := byBlock(a), byBlock(b)
 	for _, number := range union(as, bs) {
-		am, aok := mirror(as[number])
-		bm, bok := mirror(bs[number])
+		am, aok := pairMean(as[number])
+		bm, bok := pairMean(bs[number])
 		if !aok || !bok {
 			dropped++
 			continue
@@ -83,9 +83,9 @@ func union[T any](a, b map[int]T) []int {
 	return slices.Compact(numbers)
 }
 
-// mirror returns the mean logarithm of a mirrored pair of trials. It is not ok for any other number
-// of trials: in half a pair the drift would not cancel.
-func mirror(pair []Trial) (mean float64, ok bool) {
+// pairMean returns the mean logarithm of a mirrored pair of trials. It is not ok for any other
+// number of trials: in half a pair the drift would not cancel.
+func pairMean(pair []Trial) (mean float64, ok bool) {
 	if len(pair) != 2 || !positive(pair[0].Value) || !positive(pair[1].Value) {
 		return 0, false
 	}
@@ -122,8 +122,8 @@ const (
 	skewBlocks = 14
 )
 
-// Mean returns the geometric mean of the values over 0, or 0 if there are none.
-func Mean(values []float64) float64 {
+// GeometricMean returns the geometric mean of the values over 0, or 0 if there are none.
+func GeometricMean(values []float64) float64 {
 	var sum float64
 	n := 0
 	for _, v := range values {

@@ -38,7 +38,7 @@ func TestRatioOfKnownNumbers(t *testing.T) {
 		}
 		return 1
 	})
-	e := Ratio(pair[0], pair[1])
+	e := PairedRatio(pair[0], pair[1])
 	half := 4.302652729911275 * 0.1 / math.Sqrt(3)
 	if !near(e.Ratio, math.Exp(0.2)) || !near(e.Low, math.Exp(0.2-half)) || !near(e.High, math.Exp(0.2+half)) {
 		t.Errorf("ratio %v from %v to %v, want %v from %v to %v", e.Ratio, e.Low, e.High, math.Exp(0.2), math.Exp(0.2-half), math.Exp(0.2+half))
@@ -52,7 +52,7 @@ func TestRatioIgnoresTheUnit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPair(t)
 		k := rapid.Float64Range(1e-6, 1e6).Draw(t, "unit")
-		e, f := Ratio(a, b), Ratio(scale(a, k), scale(b, k))
+		e, f := PairedRatio(a, b), PairedRatio(scale(a, k), scale(b, k))
 		if !near(e.Ratio, f.Ratio) || !near(e.Low, f.Low) || !near(e.High, f.High) {
 			t.Fatalf("got %+v in one unit and %+v in another, want the same", e, f)
 		}
@@ -63,7 +63,7 @@ func TestRatioScalesWithItsFirstSubject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPair(t)
 		k := rapid.Float64Range(0.1, 10).Draw(t, "factor")
-		e, f := Ratio(a, b), Ratio(scale(a, k), b)
+		e, f := PairedRatio(a, b), PairedRatio(scale(a, k), b)
 		if !near(k*e.Ratio, f.Ratio) || !near(k*e.Low, f.Low) || !near(k*e.High, f.High) {
 			t.Fatalf("got %+v for values scaled by %v, want %+v scaled", f, k, e)
 		}
@@ -73,8 +73,8 @@ func TestRatioScalesWithItsFirstSubject(t *testing.T) {
 func TestRatioIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPair(t)
-		e, f := Ratio(a, b), Ratio(b, a)
-		if !near(e.Ratio, 1/f.Ratio) || !near(e.Low, 1/f.High) || !near(e.P, f.P) || !near(e.outside(0.05), f.outside(0.05)) {
+		e, f := PairedRatio(a, b), PairedRatio(b, a)
+		if !near(e.Ratio, 1/f.Ratio) || !near(e.Low, 1/f.High) || !near(e.P, f.P) || !near(e.equivalenceP(0.05), f.equivalenceP(0.05)) {
 			t.Fatalf("got a/b %+v and b/a %+v, want inverse ratios and equal p", e, f)
 		}
 	})
@@ -94,7 +94,7 @@ func TestLinearDriftCancels(t *testing.T) {
 			return math.Exp(log)
 		})
 		for s := 1; s < subjects; s++ {
-			e := Ratio(trials[0], trials[s])
+			e := PairedRatio(trials[0], trials[s])
 			if !near(e.Ratio, math.Exp(effect)) || e.High-e.Low > 1e-9 {
 				t.Fatalf("subject %d: got %+v, want a ratio of %v without drift", s, e, math.Exp(effect))
 			}
@@ -118,9 +118,9 @@ func TestIncompleteBlocksAreDropped(t *testing.T) {
 		{"infinity", func(a []Trial) []Trial { a[1].Value = math.Inf(1); return a }},
 	} {
 		pair := whole()
-		got := Ratio(c.spoil(pair[0]), pair[1])
+		got := PairedRatio(c.spoil(pair[0]), pair[1])
 		pair = whole()
-		want := Ratio(pair[0][2:], pair[1][2:])
+		want := PairedRatio(pair[0][2:], pair[1][2:])
 		if got.Blocks != 7 || got.Dropped != 1 || got.Ratio != want.Ratio || got.Low != want.Low || got.High != want.High {
 			t.Errorf("%s: got %+v, want the estimate of the other 7 blocks, %+v", c.name, got, want)
 		}
@@ -141,7 +141,7 @@ func TestTooFewBlocksGiveAWarning(t *testing.T) {
 		{14, ""},
 	} {
 		pair := mirrored(c.blocks, 2, func(b, p, s int) float64 { return float64(1 + b + p + s) })
-		e := Ratio(pair[0], pair[1])
+		e := PairedRatio(pair[0], pair[1])
 		if e.Blocks != c.blocks || !strings.HasPrefix(e.Warning, c.warning) || (c.warning == "") != (e.Warning == "") {
 			t.Errorf("%d blocks: warning %q, want %q", c.blocks, e.Warning, c.warning)
 		}
@@ -150,7 +150,7 @@ func TestTooFewBlocksGiveAWarning(t *testing.T) {
 		}
 	}
 	pair := mirrored(3, 2, func(b, p, s int) float64 { return 1 })
-	if e := Ratio(pair[0][:1], pair[1]); !strings.HasPrefix(e.Warning, "in none of 3 blocks") {
+	if e := PairedRatio(pair[0][:1], pair[1]); !strings.HasPrefix(e.Warning, "in none of 3 blocks") {
 		t.Errorf("no complete block: got warning %q", e.Warning)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Apart compares trials of two runs that were not interleaved, by Welch's t test on the block means
-// of each. The interval covers only the variance between the blocks of a run. A change of the
-// machine between the runs is part of the ratio, and no computation can remove it.
-func Apart(a, b []Trial) Estimate {
+// UnpairedRatio compares trials of two runs that were not interleaved, by Welch's t test on the
+// block means of each. The interval covers only the variance between the blocks of a run. A change
+// of the machine between the runs is part of the ratio, and no computation can remove it.
+func UnpairedRatio(a, b []Trial) Estimate {
 	am, adropped := blockMeans(a)
 	bm, bdropped := blockMeans(b)
 	e := Estimate{Blocks: min(len(am), len(bm)), Dropped: adropped + bdropped, P: 1}
@@ -20,11 +20,12 @@ func Apart(a, b []Trial) Estimate {
 	return e
 }
 
-// ApartRelative is Apart on the trials of two runs (a and b), each divided by those of a reference
-// subject in the same block. A change of the machine's speed that affects both alike cancels.
-func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
-	am, adropped := differences(a, aReference)
-	bm, bdropped := differences(b, bReference)
+// UnpairedRelativeRatio is UnpairedRatio on the trials of two runs (a and b), each divided by those
+// of a reference subject in the same block. A change of the machine's speed that affects both alike
+// cancels.
+func UnpairedRelativeRatio(a, aReference, b, bReference []Trial) Estimate {
+	am, adropped := pairedDifferences(a, aReference)
+	bm, bdropped := pairedDifferences(b, bReference)
 	e := Estimate{Blocks: min(len(am), len(bm)), Dropped: adropped + bdropped, P: 1}
 	if e.Blocks > 0 {
 		e = welch(e, am, bm)
@@ -38,7 +39,7 @@ func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 func blockMeans(trials []Trial) (means []float64, dropped int) {
 	blocks := byBlock(trials)
 	for _, block := range union(blocks, nil) {
-		if m, ok := mirror(blocks[block]); ok {
+		if m, ok := pairMean(blocks[block]); ok {
 			means = append(means, m)
 		} else {
 			dropped++
@@ -51,7 +52,7 @@ func blockMeans(trials []Trial) (means []float64, dropped int) {
 func welch(e Estimate, a, b []float64) Estimate {
 	am, bm := stat.Mean(a, nil), stat.Mean(b, nil)
 	if e.Blocks == 1 {
-		e.mean, e.Ratio = am-bm, exp(am-bm)
+		e.logMean, e.Ratio = am-bm, exp(am-bm)
 		return e
 	}
 	na, nb := float64(len(a)), float64(len(b))
@@ -60,5 +61,5 @@ func welch(e Estimate, a, b []float64) Estimate {
 	if v := av + bv; v > 0 {
 		df = v * v / (av*av/(na-1) + bv*bv/(nb-1))
 	}
-	return fromT(e, am-bm, math.Sqrt(av+bv), df)
+	return tEstimate(e, am-bm, math.Sqrt(av+bv), df)
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// mostWindows is the longest warm-up in windows (5 s). The lab calls Steady after each window and
-// then measures even a subject that is not steady.
+// mostWindows is the longest warm-up in windows (5 s). The lab calls FindSteadyStart after each
+// window and then measures even a subject that is not steady.
 const mostWindows = 100
 
 // A decay returns the level in window i of a subject that converges to 1.
@@ -39,7 +39,7 @@ func warmed(r *rand.Rand, level decay, noise noiseOf) (windows int, steady bool)
 		if len(v) < minSteadyWindows {
 			continue
 		}
-		if _, ok := Steady(v); ok {
+		if _, ok := FindSteadyStart(v); ok {
 			return len(v), true
 		}
 	}

@@ -91,17 +91,17 @@ func palindrome(order []int) []int {
 // An estimator compares two subjects' trials in a cell.
 type estimator func(a, b []Trial) Estimate
 
-// spreads is SpreadRatio on trials whose values are coefficients of variation of three windows, as
+// spreads is CVRatio on trials whose values are coefficients of variation of three windows, as
 // recorded.
 func spreads(a, b []Trial) Estimate {
-	of := func(trials []Trial) []scatter {
-		all := make([]scatter, len(trials))
+	of := func(trials []Trial) []sumOfSquares {
+		all := make([]sumOfSquares, len(trials))
 		for i, t := range trials {
-			all[i] = scatter{t.Block, 2 * t.Value * t.Value, 2}
+			all[i] = sumOfSquares{t.Block, 2 * t.Value * t.Value, 2}
 		}
 		return all
 	}
-	return spreadRatio(of(a), of(b))
+	return cvRatio(of(a), of(b))
 }
 
 // family returns the comparisons of a run: in every cell all pairs of the subjects, and the first
@@ -140,7 +140,7 @@ func TestASubjectIsNotDifferentFromItself(t *testing.T) {
 		file, unit string
 		estimate   estimator
 	}{
-		{"testdata/drift.txt", "us/msg", Ratio}, {"testdata/drift.txt", "cpu-cv", spreads}, {"testdata/disturbed.txt", "us/msg", Ratio},
+		{"testdata/drift.txt", "us/msg", PairedRatio}, {"testdata/drift.txt", "cpu-cv", spreads}, {"testdata/disturbed.txt", "us/msg", PairedRatio},
 	} {
 		for name, s := range readSeries(t, c.file, c.unit) {
 			for _, blocks := range []int{QuickBlocks, doubled} {
@@ -202,7 +202,7 @@ func findings(s series, blocks int, factor float64) (found rate) {
 	costs := equalCosts()
 	costs[0], costs[quickSubjects] = factor, factor // the A/A control costs the same
 	for range wholeRuns {
-		f := s.family(r, blocks, costs, Ratio)
+		f := s.family(r, blocks, costs, PairedRatio)
 		verdicts := Judge(f, 0.05)
 		// the comparison after the A/A control's
 		for at := 1; at < len(f); at += len(f) / quickCells {
@@ -232,7 +232,7 @@ func TestIntervalsReachTheStatedCoverage(t *testing.T) {
 			pair := mirrored(blocks, 2, func(_, _, s int) float64 {
 				return math.Exp(0.05*r.NormFloat64() + 0.1*float64(s))
 			})
-			e := Ratio(pair[1], pair[0])
+			e := PairedRatio(pair[1], pair[0])
 			held.count(e.Low <= math.Exp(0.1) && math.Exp(0.1) <= e.High)
 		}
 		t.Logf("%d blocks: %.1f %% of the intervals contain the true ratio", blocks, held.percent())

@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A Record is one accepted trial of one subject: its block, and the readings of the subject's
+// A SampledTrial is one accepted trial of one subject: its block, and the readings of the subject's
 // counter in the measured window.
-type Record struct {
+type SampledTrial struct {
 	Block    int
 	Readings []Reading
 }
 
-// A Spread is the pooled coefficient of variation of a subject's counter over the windows of all
+// A PooledCV is the pooled coefficient of variation of a subject's counter over the windows of all
 // its trials.
 //
 // Each window's deviation is taken from the mean of its own trial, so a machine that was faster in
@@ -35,54 +35,57 @@ type Record struct {
 // of its logarithm over blocks (Miller 1968). They are 0 if fewer than two blocks have windows. The
 // interval contains the true value at the stated confidence if windows are normal. On a real
 // machine, with rare outliers that few blocks contain, it does so in 85 to 89 of 100 cases.
-// Verdicts do not use this interval: see SpreadRatio.
-type Spread struct {
+// Verdicts do not use this interval: see CVRatio.
+type PooledCV struct {
 	CV        float64
 	Low, High float64
 	DF        int // degrees of freedom
 }
 
-// LeastDF is the least number of degrees of freedom with which a Spread is shown or compared. Below
+// MinDF is the least number of degrees of freedom with which a PooledCV is shown or compared. Below
 // it the relative standard error is over a quarter.
-const LeastDF = 8
+const MinDF = 8
 
-// TooShort begins the warning of a comparison of coefficients of variation with fewer than LeastDF
+// TooShort begins the warning of a comparison of coefficients of variation with fewer than MinDF
 // degrees of freedom.
 const TooShort = "too short to tell"
 
-// Enough reports whether s has at least LeastDF degrees of freedom.
-func (s Spread) Enough() bool { return s.DF >= LeastDF }
+// HasMinDF reports whether s has at least MinDF degrees of freedom.
+func (s PooledCV) HasMinDF() bool { return s.DF >= MinDF }
 
-// Pool returns the pooled coefficient of variation of a subject's trials in windows of the given
+// PoolCV returns the pooled coefficient of variation of a subject's trials in windows of the given
 // length, in the time unit of the readings.
-func Pool(trials []Record, window float64) Spread { return pool(scatters(trials, window)) }
+func PoolCV(trials []SampledTrial, window float64) PooledCV {
+	return poolCV(sumsOfSquares(trials, window))
+}
 
-// SpreadRatio estimates the ratio of two subjects' coefficients of variation. Their trials must
-// have run in the same palindromic blocks, and a block is used as in Ratio. It is one observation:
+// CVRatio estimates the ratio of two subjects' coefficients of variation. Their trials must have
+// run in the same palindromic blocks, and a block is used as in PairedRatio. It is one observation:
 // the logarithm of the ratio of the two coefficients pooled within it. The interval makes no
 // assumption about the windows. The ratio is the geometric mean over the blocks, which an outlier
-// changes less than it does Pool. Below LeastDF of either subject there is neither an interval nor
+// changes less than it does PoolCV. Below MinDF of either subject there is neither an interval nor
 // a p, and the warning begins with TooShort.
-func SpreadRatio(a, b []Record, window float64) Estimate {
-	return spreadRatio(scatters(a, window), scatters(b, window))
+func CVRatio(a, b []SampledTrial, window float64) Estimate {
+	return cvRatio(sumsOfSquares(a, window), sumsOfSquares(b, window))
 }
 
-// SpreadApart is SpreadRatio for two runs that were not interleaved, by Welch's t test as in Apart.
-func SpreadApart(a, b []Record, window float64) Estimate {
-	return spreadApart(scatters(a, window), scatters(b, window))
+// UnpairedCVRatio is CVRatio for two runs that were not interleaved, by Welch's t test as in
+// UnpairedRatio.
+func UnpairedCVRatio(a, b []SampledTrial, window float64) Estimate {
+	return unpairedCVRatio(sumsOfSquares(a, window), sumsOfSquares(b, window))
 }
 
-// A WindowSpread is the coefficient of variation over windows of one length.
-type WindowSpread struct {
+// A WindowCV is the coefficient of variation over windows of one length.
+type WindowCV struct {
 	Length float64
-	Spread
+	PooledCV
 }
 
-// ByLength returns the coefficient of variation of a subject's trials by window length, shortest
-// first. The lengths are the given one, its halves down to least, and its doubles while LeastDF
+// CVByWindow returns the coefficient of variation of a subject's trials by window length, shortest
+// first. The lengths are the given one, its halves down to least, and its doubles while MinDF
 // degrees of freedom remain. least should be at least twice the sampling interval.
-func ByLength(trials []Record, window, least float64) []WindowSpread {
-	var curve []WindowSpread
+func CVByWindow(trials []SampledTrial, window, least float64) []WindowCV {
+	var curve []WindowCV
 	if !(window > 0) || !(least > 0) || math.IsInf(window, 1) {
 		return nil
 	}
@@ -93,29 +96,29 @@ func ByLength(trials []Record, window, least float64) []WindowSpread {
 		window *= 2
 	}
 	for ; ; window *= 2 {
-		s := Pool(trials, window)
-		if !s.Enough() {
+		s := PoolCV(trials, window)
+		if !s.HasMinDF() {
 			return curve
 		}
-		curve = append(curve, WindowSpread{window, s})
+		curve = append(curve, WindowCV{window, s})
 	}
 }
 
-// scatter is the sum of squares of the windows of one trial, or of several.
-type scatter struct {
-	block   int
-	squares float64 // sum of the squared deviations from the mean, divided by the mean squared
-	df      int     // degrees of freedom: windows minus one for each trial; 0: too few windows
+// sumOfSquares is the sum of squares of the windows of one trial, or of several.
+type sumOfSquares struct {
+	block int
+	sum   float64 // sum of the squared deviations from the mean, divided by the mean squared
+	df    int     // degrees of freedom: windows minus one for each trial; 0: too few windows
 }
 
-func scatters(trials []Record, window float64) []scatter {
-	all := make([]scatter, len(trials))
+func sumsOfSquares(trials []SampledTrial, window float64) []sumOfSquares {
+	all := make([]sumOfSquares, len(trials))
 	for i, t := range trials {
 		all[i].block = t.Block
 		w := wholeWindows(t.Readings, window)
 		if cv := CV(w); !math.IsNaN(cv) && !math.IsInf(cv, 0) {
 			all[i].df = len(w) - 1
-			all[i].squares = cv * cv * float64(all[i].df)
+			all[i].sum = cv * cv * float64(all[i].df)
 		}
 	}
 	return all
@@ -131,23 +134,23 @@ func wholeWindows(readings []Reading, window float64) []float64 {
 }
 
 // add pools two trials, or two blocks.
-func (s scatter) add(t scatter) scatter {
-	s.squares += t.squares
+func (s sumOfSquares) add(t sumOfSquares) sumOfSquares {
+	s.sum += t.sum
 	s.df += t.df
 	return s
 }
 
 // log returns the logarithm of the coefficient of variation, without the correction for bias. It is
 // minus infinity if nothing varies.
-func (s scatter) log() float64 { return math.Log(s.squares/float64(s.df)) / 2 }
+func (s sumOfSquares) log() float64 { return math.Log(s.sum/float64(s.df)) / 2 }
 
 // cv returns the coefficient of variation, corrected for the bias of few windows; NaN without
 // degrees of freedom.
-func (s scatter) cv() float64 {
+func (s sumOfSquares) cv() float64 {
 	if s.df == 0 {
 		return math.NaN()
 	}
-	return math.Sqrt(s.squares/float64(s.df)) / c4(float64(s.df))
+	return math.Sqrt(s.sum/float64(s.df)) / c4(float64(s.df))
 }
 
 // c4 returns the expected sample standard deviation with df degrees of freedom, as a share of the
@@ -158,13 +161,13 @@ func c4(df float64) float64 {
 	return math.Sqrt(2/df) * math.Exp(upper-lower)
 }
 
-// pool is Pool on sums of squares. The interval is a jackknife over blocks: its pseudo-values leave
-// out one block each.
-func pool(trials []scatter) Spread {
+// poolCV is PoolCV on sums of squares. The interval is a jackknife over blocks: its pseudo-values
+// leave out one block each.
+func poolCV(trials []sumOfSquares) PooledCV {
 	blocks := inBlocks(trials)
 	all := sum(blocks)
-	s := Spread{CV: all.cv(), DF: all.df}
-	if len(blocks) < 2 || !(all.squares > 0) {
+	s := PooledCV{CV: all.cv(), DF: all.df}
+	if len(blocks) < 2 || !(all.sum > 0) {
 		return s
 	}
 	pseudo := make([]float64, len(blocks))
@@ -181,13 +184,13 @@ func pool(trials []scatter) Spread {
 }
 
 // inBlocks pools the trials of each block; trials without degrees of freedom are left out.
-func inBlocks(trials []scatter) []scatter {
-	var blocks []scatter
+func inBlocks(trials []sumOfSquares) []sumOfSquares {
+	var blocks []sumOfSquares
 	for _, t := range trials {
 		if t.df == 0 {
 			continue
 		}
-		i := slices.IndexFunc(blocks, func(b scatter) bool { return b.block == t.block })
+		i := slices.IndexFunc(blocks, func(b sumOfSquares) bool { return b.block == t.block })
 		if i < 0 {
 			blocks = append(blocks, t)
 		} else {
@@ -197,17 +200,17 @@ func inBlocks(trials []scatter) []scatter {
 	return blocks
 }
 
-func sum(blocks []scatter) (all scatter) {
+func sum(blocks []sumOfSquares) (all sumOfSquares) {
 	for _, b := range blocks {
 		all = all.add(b)
 	}
 	return all
 }
 
-// wholeBlocks returns a subject's blocks by number. A block is empty (df 0) unless it has two
+// completeBlocks returns a subject's blocks by number. A block is empty (df 0) unless it has two
 // trials with degrees of freedom.
-func wholeBlocks(trials []scatter) map[int]scatter {
-	blocks, good := map[int]scatter{}, map[int]int{}
+func completeBlocks(trials []sumOfSquares) map[int]sumOfSquares {
+	blocks, good := map[int]sumOfSquares{}, map[int]int{}
 	for _, t := range trials {
 		blocks[t.block] = blocks[t.block].add(t)
 		if t.df > 0 {
@@ -215,17 +218,17 @@ func wholeBlocks(trials []scatter) map[int]scatter {
 		}
 	}
 	for number, b := range blocks {
-		if good[number] != 2 || !(b.squares > 0) {
-			blocks[number] = scatter{}
+		if good[number] != 2 || !(b.sum > 0) {
+			blocks[number] = sumOfSquares{}
 		}
 	}
 	return blocks
 }
 
-func spreadRatio(a, b []scatter) Estimate {
-	as, bs := wholeBlocks(a), wholeBlocks(b)
+func cvRatio(a, b []sumOfSquares) Estimate {
+	as, bs := completeBlocks(a), completeBlocks(b)
 	var diffs []float64
-	var aAll, bAll scatter
+	var aAll, bAll sumOfSquares
 	numbers := union(as, bs)
 	for _, number := range numbers {
 		if x, y := as[number], bs[number]; x.df > 0 && y.df > 0 {
@@ -233,24 +236,24 @@ func spreadRatio(a, b []scatter) Estimate {
 			aAll, bAll = aAll.add(x), bAll.add(y)
 		}
 	}
-	e := fromDifferences(diffs)
+	e := pairedEstimate(diffs)
 	e.Dropped = len(numbers) - len(diffs)
-	return e.restingOn(aAll.df, bAll.df)
+	return e.requireDF(aAll.df, bAll.df)
 }
 
-func spreadApart(a, b []scatter) Estimate {
-	as, aAll, aDropped := logs(wholeBlocks(a))
-	bs, bAll, bDropped := logs(wholeBlocks(b))
+func unpairedCVRatio(a, b []sumOfSquares) Estimate {
+	as, aAll, aDropped := blockLogs(completeBlocks(a))
+	bs, bAll, bDropped := blockLogs(completeBlocks(b))
 	e := Estimate{Blocks: min(len(as), len(bs)), Dropped: aDropped + bDropped, P: 1}
 	if e.Blocks > 0 {
 		e = welch(e, as, bs)
 	}
-	return e.restingOn(aAll.df, bAll.df)
+	return e.requireDF(aAll.df, bAll.df)
 }
 
-// logs returns the logarithms of the blocks that are not empty, in order, the pool of these blocks,
-// and the number of empty ones.
-func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
+// blockLogs returns the logarithms of the blocks that are not empty, in order, the pool of these
+// blocks, and the number of empty ones.
+func blockLogs(blocks map[int]sumOfSquares) (values []float64, all sumOfSquares, empty int) {
 	for _, number := range slices.Sorted(maps.Keys(blocks)) {
 		b := blocks[number]
 		if b.df == 0 {
@@ -262,13 +265,13 @@ func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
 	return values, all, empty
 }
 
-// restingOn completes the estimate of a ratio of coefficients of variation whose pools have a and b
+// requireDF completes the estimate of a ratio of coefficients of variation whose pools have a and b
 // degrees of freedom. With too few it removes the interval and the p.
-func (e Estimate) restingOn(a, b int) Estimate {
+func (e Estimate) requireDF(a, b int) Estimate {
 	e.Warning = warnBlocks(e)
-	if least := min(a, b); least < LeastDF && e.Blocks+e.Dropped > 0 {
+	if least := min(a, b); least < MinDF && e.Blocks+e.Dropped > 0 {
 		e = Estimate{Ratio: e.Ratio, P: 1, Blocks: e.Blocks, Dropped: e.Dropped}
-		e.Warning = fmt.Sprintf("%s: the coefficient of variation has %d degrees of freedom (windows minus one for each trial), and %d are needed: use longer trials or more blocks", TooShort, least, LeastDF)
+		e.Warning = fmt.Sprintf("%s: the coefficient of variation has %d degrees of freedom (windows minus one for each trial), and %d are needed: use longer trials or more blocks", TooShort, least, MinDF)
 	}
 	return e
 }

@@ -13,8 +13,8 @@ import (
 
 // recorded returns a trial whose counter grows by one of the values in each window of 500, with ten
 // readings per window.
-func recorded(block int, values ...float64) Record {
-	r := Record{Block: block, Readings: []Reading{{}}}
+func recorded(block int, values ...float64) SampledTrial {
+	r := SampledTrial{Block: block, Readings: []Reading{{}}}
 	for _, v := range values {
 		last := r.Readings[len(r.Readings)-1]
 		for k := 1; k <= 10; k++ {
@@ -26,8 +26,8 @@ func recorded(block int, values ...float64) Record {
 
 // noisy returns two trials per block. Their windows have the coefficient of variation cv; the mean
 // differs from trial to trial.
-func noisy(r *rand.Rand, blocks, windows int, cv float64) []Record {
-	var trials []Record
+func noisy(r *rand.Rand, blocks, windows int, cv float64) []SampledTrial {
+	var trials []SampledTrial
 	for t := range 2 * blocks {
 		level := math.Exp(0.2 * r.NormFloat64())
 		values := make([]float64, windows)
@@ -43,7 +43,7 @@ func TestPoolOfKnownNumbers(t *testing.T) {
 	// The first trial has a mean of 2 and relative deviations of -1/2, 0 and 1/2: a sum of squares
 	// of 1/2 with two degrees of freedom. The second, at ten times the speed, has -1/4 and 1/4: 1/8
 	// with one. The third has one window and no degree of freedom.
-	s := Pool([]Record{recorded(0, 1, 2, 3), recorded(1, 15, 25), recorded(2, 7)}, 500)
+	s := PoolCV([]SampledTrial{recorded(0, 1, 2, 3), recorded(1, 15, 25), recorded(2, 7)}, 500)
 	want := math.Sqrt((0.5+0.125)/3) / 0.9213177 // c4 of three degrees of freedom
 	if math.Abs(s.CV-want) > 1e-6 || s.DF != 3 {
 		t.Errorf("got %+v, want %v on 3 degrees of freedom", s, want)
@@ -60,18 +60,18 @@ func TestC4(t *testing.T) {
 }
 
 func TestPoolOfNothing(t *testing.T) {
-	for name, trials := range map[string][]Record{
+	for name, trials := range map[string][]SampledTrial{
 		"no trials":             nil,
 		"one window each":       {recorded(0, 1), recorded(0, 2), recorded(1, 3)},
 		"nothing used":          {recorded(0, 0, 0, 0)},
 		"no readings":           {{Block: 1}},
 		"finer than the reader": {{Readings: []Reading{{0, 0}, {100_000, 1}}}},
 	} {
-		if s := Pool(trials, 500); s.DF != 0 || !math.IsNaN(s.CV) || s.Low != 0 || s.High != 0 || s.Enough() {
+		if s := PoolCV(trials, 500); s.DF != 0 || !math.IsNaN(s.CV) || s.Low != 0 || s.High != 0 || s.HasMinDF() {
 			t.Errorf("%s: got %+v, want no coefficient of variation", name, s)
 		}
 	}
-	if s := Pool([]Record{recorded(0, 1, 1, 1), recorded(1, 2, 2, 2)}, 500); s.CV > 1e-9 || s.High > 1e-6 || s.DF != 4 {
+	if s := PoolCV([]SampledTrial{recorded(0, 1, 1, 1), recorded(1, 2, 2, 2)}, 500); s.CV > 1e-9 || s.High > 1e-6 || s.DF != 4 {
 		t.Errorf("constant windows: got %+v, want 0 with 4 degrees of freedom", s)
 	}
 }
@@ -83,7 +83,7 @@ func TestPoolIsUnbiasedForShortTrials(t *testing.T) {
 	for _, windows := range []int{2, 3, 10} {
 		sum := 0.0
 		for range simulations {
-			sum += Pool(noisy(r, 4, windows, 0.05), 500).CV
+			sum += PoolCV(noisy(r, 4, windows, 0.05), 500).CV
 		}
 		if mean := sum / simulations; math.Abs(mean/0.05-1) > 0.02 {
 			t.Errorf("%d windows per trial: got a mean CV of %v, want 0.05", windows, mean)
@@ -95,14 +95,14 @@ func TestPoolIgnoresUnitAndSpeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		trials := noisy(r, rapid.IntRange(1, 5).Draw(t, "blocks"), rapid.IntRange(2, 5).Draw(t, "windows"), 0.1)
-		before := Pool(trials, 500)
+		before := PoolCV(trials, 500)
 		for i := range trials {
 			speed := rapid.Float64Range(0.1, 10).Draw(t, "speed of a trial")
 			for k := range trials[i].Readings {
 				trials[i].Readings[k].Counter *= speed
 			}
 		}
-		if after := Pool(trials, 500); !near(before.CV, after.CV) || !near(before.High, after.High) || before.DF != after.DF {
+		if after := PoolCV(trials, 500); !near(before.CV, after.CV) || !near(before.High, after.High) || before.DF != after.DF {
 			t.Fatalf("got %+v for trials of other speeds, want %+v", after, before)
 		}
 	})
@@ -113,7 +113,7 @@ func TestSpreadRatioIsSymmetric(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		blocks := rapid.IntRange(2, 8).Draw(t, "blocks")
 		a, b := noisy(r, blocks, 3, 0.1), noisy(r, blocks, 3, 0.2)
-		e, f := SpreadRatio(a, b, 500), SpreadRatio(b, a, 500)
+		e, f := CVRatio(a, b, 500), CVRatio(b, a, 500)
 		if !near(e.Ratio, 1/f.Ratio) || e.High != 0 && !near(e.Low, 1/f.High) || !near(e.P, f.P) {
 			t.Fatalf("got a/b %+v and b/a %+v, want inverse ratios and equal p", e, f)
 		}
@@ -134,7 +134,7 @@ func TestTooFewWindowsAreNotCompared(t *testing.T) {
 		{"many of one", 9, 1, true},
 	} {
 		a, b := noisy(r, c.blocks, c.windows, 0.01), noisy(r, c.blocks, c.windows, 0.5)
-		for name, e := range map[string]Estimate{"interleaved": SpreadRatio(a, b, 500), "apart": SpreadApart(a, b, 500)} {
+		for name, e := range map[string]Estimate{"interleaved": CVRatio(a, b, 500), "apart": UnpairedCVRatio(a, b, 500)} {
 			if short := strings.HasPrefix(e.Warning, TooShort); short != c.short {
 				t.Errorf("%s, %s: got warning %q, want too short: %v", c.name, name, e.Warning, c.short)
 			}
@@ -143,7 +143,7 @@ func TestTooFewWindowsAreNotCompared(t *testing.T) {
 			}
 		}
 	}
-	if e := SpreadRatio(nil, nil, 500); e.Ratio != 0 || e.P != 1 || !strings.HasPrefix(e.Warning, "no trials") {
+	if e := CVRatio(nil, nil, 500); e.Ratio != 0 || e.P != 1 || !strings.HasPrefix(e.Warning, "no trials") {
 		t.Errorf("no trials: got %+v, want no ratio and a warning", e)
 	}
 }
@@ -151,7 +151,7 @@ func TestTooFewWindowsAreNotCompared(t *testing.T) {
 func TestSpreadRatioDropsIncompleteBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	a, b := noisy(r, 6, 3, 0.1), noisy(r, 6, 3, 0.1)
-	got, want := SpreadRatio(a[1:], b, 500), SpreadRatio(a[2:], b[2:], 500)
+	got, want := CVRatio(a[1:], b, 500), CVRatio(a[2:], b[2:], 500)
 	if got.Blocks != 5 || got.Dropped != 1 || got.Ratio != want.Ratio || got.Low != want.Low {
 		t.Errorf("got %+v, want the estimate of the other five blocks, %+v", got, want)
 	}
@@ -159,7 +159,7 @@ func TestSpreadRatioDropsIncompleteBlocks(t *testing.T) {
 
 func TestSpreadApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	e := SpreadApart(noisy(r, 20, 5, 0.3), noisy(r, 10, 5, 0.1), 500)
+	e := UnpairedCVRatio(noisy(r, 20, 5, 0.3), noisy(r, 10, 5, 0.1), 500)
 	if e.Low > 3 || e.High < 3 || e.Low < 1.5 || e.Blocks != 10 {
 		t.Errorf("got %+v, want about 3", e)
 	}
@@ -167,19 +167,19 @@ func TestSpreadApart(t *testing.T) {
 
 func TestByLength(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	var trials []Record
+	var trials []SampledTrial
 	for block := range 4 { // two trials of 1 s a block
 		trials = append(trials, noisy(r, 1, 2, 0.1)...)
 		trials[2*block].Block, trials[2*block+1].Block = block, block
 	}
-	curve := ByLength(trials, 500, 100)
+	curve := CVByWindow(trials, 500, 100)
 	if len(curve) != 3 || curve[0].Length != 125 || curve[0].DF != 8*7 || curve[2].Length != 500 || curve[2].DF != 8 {
 		t.Fatalf("got %+v, want lengths of 125, 250 and 500 with 56, 24 and 8 degrees of freedom", curve)
 	}
-	if own := Pool(trials, 500); curve[2].Spread != own {
-		t.Errorf("got %+v at the given window, want Pool's %+v", curve[2].Spread, own)
+	if own := PoolCV(trials, 500); curve[2].PooledCV != own {
+		t.Errorf("got %+v at the given window, want Pool's %+v", curve[2].PooledCV, own)
 	}
-	if curve := ByLength(trials[:2], 500, 100); len(curve) != 1 { // 14 and 6 degrees of freedom
+	if curve := CVByWindow(trials[:2], 500, 100); len(curve) != 1 { // 14 and 6 degrees of freedom
 		t.Errorf("two trials: got %+v, want one length", curve)
 	}
 }
@@ -192,7 +192,7 @@ func TestSpreadIntervalsReachTheStatedCoverage(t *testing.T) {
 		var one, ratio rate
 		for range simulations {
 			a, b := noisy(r, c.blocks, c.windows, 0.06), noisy(r, c.blocks, c.windows, 0.03)
-			s, e := Pool(a, 500), SpreadRatio(a, b, 500)
+			s, e := PoolCV(a, 500), CVRatio(a, b, 500)
 			one.count(s.Low <= 0.06 && 0.06 <= s.High)
 			ratio.count(e.Low <= 2 && 2 <= e.High)
 		}

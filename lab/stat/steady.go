@@ -31,9 +31,9 @@ const (
 // decayConstants are the time constants that are tested for, in windows of 50 ms: 0.25 to 2 s.
 var decayConstants = [...]float64{5, 10, 20, 40}
 
-// Steady finds the end of a warm-up. values are CPU per message (any unit, not negative) in equal
-// windows since the start. It cuts the series at its clearest step (change point), then cuts the
-// rest, until no step exceeds the noise. from is the start of the last piece.
+// FindSteadyStart finds the end of a warm-up. values are CPU per message (any unit, not negative)
+// in equal windows since the start. It cuts the series at its clearest step (change point), then
+// cuts the rest, until no step exceeds the noise. from is the start of the last piece.
 //
 // A slow decay has no clear step. An exponential decay is therefore fitted to the last piece for
 // each of decayConstants, and extrapolated over the next second. The piece is steady if the upper
@@ -45,7 +45,7 @@ var decayConstants = [...]float64{5, 10, 20, 40}
 // Steps are used, not a fixed time, because just-in-time compilation and filling caches show as
 // falling levels (Barrett et al. 2017, "Virtual Machine Warmup Blows Hot and Cold"). A series that
 // keeps changing is never steady: the caller needs a limit of its own.
-func Steady(values []float64) (from int, steady bool) {
+func FindSteadyStart(values []float64) (from int, steady bool) {
 	for {
 		k := clearestStep(values[from:])
 		if k == 0 {
@@ -96,15 +96,15 @@ func excess(v []float64, mean, constant float64) (left, deviation, noise float64
 	}
 	noise = math.Sqrt(squares / (n - 2))
 	if squares > 0 {
-		noise *= inflation(neighbours / squares)
+		noise *= autocorrelationFactor(neighbours / squares)
 	}
 	share := math.Exp(-n/constant) * constant / measured * (1 - math.Exp(-measured/constant))
 	return height * share, noise / math.Sqrt(xx) * share, noise
 }
 
-// inflation returns the factor by which the standard error of a mean grows with an autocorrelation
-// of r at lag 1.
-func inflation(r float64) float64 {
+// autocorrelationFactor returns the factor by which the standard error of a mean grows with an
+// autocorrelation of r at lag 1.
+func autocorrelationFactor(r float64) float64 {
 	r = min(max(r, 0), 0.8)
 	return math.Sqrt((1 + r) / (1 - r))
 }
@@ -147,7 +147,7 @@ func noise(v []float64) float64 {
 	if far <= near {
 		return near
 	}
-	return far * inflation(1-near*near/(far*far))
+	return far * autocorrelationFactor(1-near*near/(far*far))
 }
 
 // deviationAt estimates the standard deviation of v from the median absolute difference of values

@@ -42,7 +42,7 @@ func TestSteady(t *testing.T) {
 		{"just-in-time compilation", falling, 8, 30, true},
 		{"still falling", falling[:10], 4, 9, false},
 	} {
-		from, ok := Steady(c.values)
+		from, ok := FindSteadyStart(c.values)
 		if from < c.min || from > c.max || ok != c.ok {
 			t.Errorf("%s: got steady from %d (%v), want from %d to %d (%v)", c.name, from, ok, c.min, c.max, c.ok)
 		}
@@ -54,7 +54,7 @@ func TestSteadySeesFewStepsInNoise(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, uint64(n)))
 		seen := 0
 		for range 2000 {
-			if from, _ := Steady(level(r, n, 10, 1)); from != 0 {
+			if from, _ := FindSteadyStart(level(r, n, 10, 1)); from != 0 {
 				seen++
 			}
 		}
@@ -72,8 +72,8 @@ func TestSteadyIgnoresTheUnit(t *testing.T) {
 		for i, x := range v {
 			scaled[i] = 1024 * x // a power of two: nothing is rounded
 		}
-		from, ok := Steady(v)
-		sfrom, sok := Steady(scaled)
+		from, ok := FindSteadyStart(v)
+		sfrom, sok := FindSteadyStart(scaled)
 		if from != sfrom || ok != sok || from < 0 || from > len(v) {
 			t.Fatalf("got steady from %d (%v) in one unit and from %d (%v) in another, want the same", from, ok, sfrom, sok)
 		}

@@ -44,15 +44,15 @@ func Windows(readings []Reading, length float64) []float64 {
 		for readings[i+1].At < at {
 			i++
 		}
-		now := between(readings[i], readings[i+1], at)
+		now := interpolate(readings[i], readings[i+1], at)
 		grown = append(grown, now-before)
 		before = now
 	}
 	return grown
 }
 
-// between interpolates the counter linearly at a time between two readings.
-func between(a, b Reading, at float64) float64 {
+// interpolate interpolates the counter linearly at a time between two readings.
+func interpolate(a, b Reading, at float64) float64 {
 	if b.At <= a.At {
 		return b.Counter
 	}

@@ -30,7 +30,7 @@ func TestVariationOfNothing(t *testing.T) {
 			t.Errorf("%s: got a variation of %v, want NaN", name, got)
 		}
 	}
-	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || ByLength(nil, 0, 100) != nil || ByLength(nil, math.Inf(1), 100) != nil {
+	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || CVByWindow(nil, 0, 100) != nil || CVByWindow(nil, math.Inf(1), 100) != nil {
 		t.Error("got windows of length 0, want none")
 	}
 }

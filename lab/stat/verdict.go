@@ -35,29 +35,29 @@ func Judge(family []Estimate, margin float64) []Verdict {
 		verdicts[i] = Verdict{Word: result.Undecided, P: 1, Warning: e.Warning}
 		if e.df > 0 {
 			tested = append(tested, i)
-			differ, same = append(differ, e.P), append(same, e.outside(margin))
+			differ, same = append(differ, e.P), append(same, e.equivalenceP(margin))
 		}
 	}
 	apart, within := holmLevels(differ), holmLevels(same)
 	differ, same = Holm(differ), Holm(same)
 	for k, i := range tested {
 		verdicts[i] = family[i].judge(differ[k], same[k], margin, len(tested))
-		verdicts[i].Low, verdicts[i].High = family[i].interval(verdicts[i].Word, apart[k], within[k])
+		verdicts[i].Low, verdicts[i].High = family[i].verdictInterval(verdicts[i].Word, apart[k], within[k])
 	}
 	return verdicts
 }
 
-// interval returns the interval of a verdict: two-sided at the level of the test for a difference,
-// or at twice the level of the one-sided tests for equivalence (Schuirmann 1987). If neither
-// decided, it is the wider of the two.
-func (e Estimate) interval(word string, apart, within float64) (low, high float64) {
+// verdictInterval returns the interval of a verdict: two-sided at the level of the test for a
+// difference, or at twice the level of the one-sided tests for equivalence (Schuirmann 1987). If
+// neither decided, it is the wider of the two.
+func (e Estimate) verdictInterval(word string, apart, within float64) (low, high float64) {
 	switch word {
 	case result.Different:
-		return e.at(apart)
+		return e.intervalAt(apart)
 	case result.Equivalent:
-		return e.at(2 * within)
+		return e.intervalAt(2 * within)
 	}
-	return e.at(min(apart, 2*within))
+	return e.intervalAt(min(apart, 2*within))
 }
 
 func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
@@ -70,21 +70,21 @@ func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
 		}
 	case same < 1-Confidence:
 		v.Word = result.Equivalent
-	case e.err > 0:
-		v.Warning = join(v.Warning, e.advise(margin, family))
+	case e.stdErr > 0:
+		v.Warning = join(v.Warning, e.adviseBlocks(margin, family))
 	}
 	return v
 }
 
-// outside returns the p value of the hypothesis that the ratio lies outside the margin: the larger
-// of the two one-sided tests. The estimate must have an interval.
-func (e Estimate) outside(margin float64) float64 {
-	return tail(math.Log1p(margin)-math.Abs(e.mean), e.err, e.df)
+// equivalenceP returns the p value of the hypothesis that the ratio lies outside the margin: the
+// larger of the two one-sided tests. The estimate must have an interval.
+func (e Estimate) equivalenceP(margin float64) float64 {
+	return tailP(math.Log1p(margin)-math.Abs(e.logMean), e.stdErr, e.df)
 }
 
-// advise returns a warning with the number of blocks that would decide.
-func (e Estimate) advise(margin float64, family int) string {
-	n := BlocksNeeded(e.err*math.Sqrt(float64(e.Blocks)), margin, family)
+// adviseBlocks returns a warning with the number of blocks that would decide.
+func (e Estimate) adviseBlocks(margin float64, family int) string {
+	n := BlocksNeeded(e.stdErr*math.Sqrt(float64(e.Blocks)), margin, family)
 	if n > maxAdvised {
 		return fmt.Sprintf("too noisy to detect a difference of %.3g %%: more than 1,000 blocks would be needed", 100*margin)
 	}

@@ -59,7 +59,7 @@ func exact(ratio, sd float64, blocks int) Estimate {
 	for i := range diffs {
 		diffs[i] = math.Log(ratio) + sd*float64(1-2*(i%2))
 	}
-	return fromDifferences(diffs)
+	return pairedEstimate(diffs)
 }
 
 func TestVerdicts(t *testing.T) {

@@ -40,7 +40,7 @@ func (c Lines) data(curves []Curve) Data {
 		}
 		for _, p := range cv.Points {
 			interval := ""
-			if p.ranged(c.Y) {
+			if p.hasInterval(c.Y) {
 				interval = number(p.Low) + " to " + number(p.High)
 			}
 			d.add(cv.Name, c.X.nameAt(p.X), number(p.Y), interval)

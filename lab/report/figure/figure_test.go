@@ -70,7 +70,7 @@ func TestSpreadKeepsLabelsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.SliceOfN(rapid.Float64Range(0, 200), 1, 15).Draw(t, "at")
 		slices.Sort(at)
-		spread(at, 13, 0, 200)
+		spreadApart(at, 13, 0, 200)
 		for i := range at {
 			if at[i] < -1e-9 || at[i] > 200+1e-9 {
 				t.Fatalf("label %d at %v lies outside", i, at[i])

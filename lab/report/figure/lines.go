@@ -57,12 +57,12 @@ func (c Lines) Draw() *Figure {
 		}
 		for _, p := range cv.Points {
 			xs, ys = append(xs, p.X), append(ys, p.Y)
-			if p.ranged(c.Y) {
+			if p.hasInterval(c.Y) {
 				ys = append(ys, p.Low, p.High)
 			}
 		}
 	}
-	room := apart(curves, c.Y)
+	room := shiftApart(curves, c.Y)
 	x := scaleOf(c.X, xs, 5, leftSpace+room, chartWidth-right-room)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
 	f.frame(x, y, room)
@@ -77,11 +77,11 @@ func (c Lines) Draw() *Figure {
 	return f
 }
 
-// apart shifts curves horizontally so that their intervals do not overlap, and returns the largest
-// shift.
-func apart(curves []Curve, y Axis) float64 {
+// shiftApart shifts curves horizontally so that their intervals do not overlap, and returns the
+// largest shift.
+func shiftApart(curves []Curve, y Axis) float64 {
 	ranged := func(c Curve) bool {
-		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.ranged(y) })
+		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.hasInterval(y) })
 	}
 	if !slices.ContainsFunc(curves, ranged) {
 		return 0
@@ -144,8 +144,8 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// ranged reports whether p has an interval that can be placed on the axis.
-func (p XY) ranged(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
+// hasInterval reports whether p has an interval that can be placed on the axis.
+func (p XY) hasInterval(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
 // frame draws the axes with ticks and labels, and room beyond both ends of x. The label of the y
 // axis is above it.
@@ -204,7 +204,7 @@ func (f *Figure) curve(c Curve, x, y scale) {
 		line.Points = append(line.Points, Point{x.place(p.X), y.place(p.Y)})
 	}
 	for _, p := range c.Points {
-		if p.ranged(y.axis) {
+		if p.hasInterval(y.axis) {
 			f.whisker(line.Role, Point{x.place(p.X), y.place(p.Low)}, Point{x.place(p.X), y.place(p.High)})
 		}
 	}
@@ -247,7 +247,7 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	for i, e := range ends {
 		spots[i] = e.y
 	}
-	spread(spots, 13, y.to-8, y.from)
+	spreadApart(spots, 13, y.to-8, y.from)
 	for i, e := range ends {
 		role := e.c.role()
 		edge := x.to + room
@@ -258,9 +258,9 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	}
 }
 
-// spread moves sorted places so that they are at least gap apart, and within [low, high] if they
-// fit.
-func spread(at []float64, gap, low, high float64) {
+// spreadApart moves sorted places so that they are at least gap apart, and within [low, high] if
+// they fit.
+func spreadApart(at []float64, gap, low, high float64) {
 	for i := range at {
 		floor := low
 		if i > 0 {
