@@ -136,7 +136,7 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 			defer in.Close()
 		}
 	}
-	password, err := readPassword(t, in)
+	password, err := readPassword(t, in, "Password: ")
 	if err != nil {
 		return config, fmt.Errorf("reading the password: %w", err)
 	}

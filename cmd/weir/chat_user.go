@@ -106,15 +106,14 @@ func (c *userAddCmd) Run(t *terminal, u *chatUserCmd) error {
 
 // newPassword reads a new password, on a terminal twice.
 func newPassword(t *terminal) (string, error) {
-	first, err := readPassword(t, os.Stdin)
+	first, err := readPassword(t, os.Stdin, "Password: ")
 	if err != nil {
 		return "", err
 	}
 	if err := account.CheckPassword(string(first)); err != nil || !isTerminal(os.Stdin) {
 		return string(first), err
 	}
-	fmt.Fprint(t.err, "Repeat. ")
-	second, err := readPassword(t, os.Stdin)
+	second, err := readPassword(t, os.Stdin, "Repeat the password: ")
 	if err == nil && string(second) != string(first) {
 		err = errors.New("the passwords differ: nothing was changed")
 	}

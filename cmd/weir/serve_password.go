@@ -35,7 +35,7 @@ func (c *passwordCmd) Run(t *terminal) error {
 	if c.Cost < bcrypt.MinCost || c.Cost > bcrypt.MaxCost {
 		return usageError{fmt.Errorf("--cost must be %d to %d", bcrypt.MinCost, bcrypt.MaxCost)}
 	}
-	password, err := readPassword(t, os.Stdin)
+	password, err := readPassword(t, os.Stdin, "Password: ")
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ func (c *passwordCmd) Run(t *terminal) error {
 	return nil
 }
 
-// readPassword reads a line, from a terminal without echo.
-func readPassword(t *terminal, in *os.File) ([]byte, error) {
+// readPassword reads a line; from a terminal with a prompt and without echo.
+func readPassword(t *terminal, in *os.File, prompt string) ([]byte, error) {
 	if !isTerminal(in) {
 		line, err := bufio.NewReader(io.LimitReader(in, 1024)).ReadString('\n')
 		if err != nil && err != io.EOF {
@@ -59,7 +59,7 @@ func readPassword(t *terminal, in *os.File) ([]byte, error) {
 		}
 		return []byte(line), nil
 	}
-	fmt.Fprint(t.err, "Password: ")
+	fmt.Fprint(t.err, prompt)
 	typed, err := term.ReadPassword(int(in.Fd()))
 	fmt.Fprintln(t.err)
 	if err == nil && len(typed) == 0 {

@@ -24,7 +24,7 @@ var unedited = []string{
 	"chat/export/", "chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/",
 	"chat/page/", "chat/search/", "chat/tui/", "chat/upgrade/", "chat/upload/", "c/",
 	"docs/adr/0003-trials.md", "docs/adr/0007-chat-log.md", "docs/adr/0009-handing-over.md",
-	"docs/chat-config.md", "docs/chat-for-real.md", "docs/chat-in-a-minute.md",
+	"docs/chat-config.md", "docs/chat-for-real.md",
 	"docs/compare-your-own-server.md", "docs/compose-a-site.md", "docs/experiments.md",
 	"docs/protocol.md", "docs/results.md", "docs/web-bars.md",
 	"docs/where-goroutines-go.md",
