@@ -149,16 +149,16 @@ func (s *session) findMessages(r searchRequest, allowed map[string]bool) ([]sear
 	if err != nil {
 		return nil, err
 	}
-	o := search.Options{Rooms: []string{}, Limit: r.limit, Oldest: !r.query.After.IsZero() && r.query.Before.IsZero(), Messages: true, Behind: s.svc.conversationsToScan(allowed)}
+	o := search.Options{RoomPaths: []string{}, Limit: r.limit, OldestFirst: !r.query.After.IsZero() && r.query.Before.IsZero(), MessagesOnly: true, Lagging: s.svc.conversationsToScan(allowed)}
 	for path := range allowed {
-		o.Rooms = append(o.Rooms, path)
+		o.RoomPaths = append(o.RoomPaths, path)
 	}
 	found, err := x.Find(ctx, r.query, o)
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // the database wraps the error differently
 	}
 	found = dropExcessResults(found)
-	if !o.Oldest {
+	if !o.OldestFirst {
 		slices.Reverse(found)
 	}
 	return found, err

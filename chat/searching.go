@@ -42,7 +42,7 @@ func (s *Service) searchIndex() (*search.Index, error) {
 		if err != nil {
 			return nil, errors.Join(errNoIndex, err)
 		}
-		x.Rest = s.indexPauses()
+		x.Pause = s.indexPauses()
 		s.index = x
 	}
 	return s.index, nil
@@ -107,7 +107,7 @@ func (s *Service) reportIndexError(err error) {
 
 // reviewIndex checks the index against all rooms.
 func (s *Service) reviewIndex(ctx context.Context, x *search.Index) error {
-	late, err := x.Review(ctx)
+	late, err := x.IndexAll(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setIndexBehindLocked(late)
@@ -131,7 +131,7 @@ func (s *Service) followIndex(ctx context.Context, x *search.Index) error {
 	if len(rooms) == 0 {
 		return nil
 	}
-	late, err := x.Follow(ctx, rooms)
+	late, err := x.IndexRooms(ctx, rooms)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

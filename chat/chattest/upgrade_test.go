@@ -150,7 +150,7 @@ func (u *upgraded) mustUpgrade(t *testing.T, kept int) {
 // serving is the process that has the data directory.
 func (u *upgraded) serving(t *testing.T) int {
 	t.Helper()
-	pid, err := upgrade.Server(u.data)
+	pid, err := upgrade.ServerPID(u.data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func (u *upgraded) serving(t *testing.T) int {
 // end stops whichever process serves. The first one's exit status has to be good.
 func (u *upgraded) end(t *testing.T) {
 	t.Helper()
-	if pid, err := upgrade.Server(u.data); err == nil {
+	if pid, err := upgrade.ServerPID(u.data); err == nil {
 		syscall.Kill(pid, syscall.SIGTERM)
 	}
 	if err := u.gone(); err != nil {

@@ -10,135 +10,135 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// Config says who connects. It is not changed after New.
+// Config says who connects. It must not be changed after New.
 type Config struct {
-	Nick string // that is asked for
-	Real string // what others read about its owner; default Nick
+	Nick     string // preferred nick
+	RealName string // real name (RFC 2812, section 3.1.3); default Nick
 
-	Account  string // to log in to, NAME or NAME@DEVICE; "" for none
-	Password string // of Account
-	// PLAIN may be used where there is no SCRAM: the server sees the password. Set it over TLS or
-	// loopback alone
-	Plain bool
-	// the certificate that the connection shows to the server logs in to Account, and no password
+	Account  string // account to log in to, NAME or NAME@DEVICE; "" for none
+	Password string // password of Account
+	// Allow SASL PLAIN if the server does not offer SCRAM. The server then sees the password: set
+	// it only for TLS or loopback connections.
+	AllowPlain bool
+	// Log in with SASL EXTERNAL: the TLS client certificate identifies Account, without a password.
 	External bool
 
-	Rooms []string // to join at first; "#room" or "#room key"
+	Rooms []string // rooms to join at first: "#room" or "#room key"
 
-	// random, another for every New: makes this client's messages tell apart. 1 to 16 of a-z and
-	// 0-9
-	Nonce string
-	Scram func() string // nonces of SCRAM; nil: random ones
+	// A random string of 1 to 16 characters a-z and 0-9, different for every New. It identifies
+	// this client's messages.
+	Nonce      string
+	ScramNonce func() string // generates SCRAM nonces, for tests; nil means random
 }
 
-// State is how far a connection is.
+// State is the state of the connection.
 type State int
 
-// The states.
+// States of the connection.
 const (
-	Offline     State = iota // no connection
-	Registering              // connected, and not welcomed yet
-	Online
-	Failed // connecting again would fail in the same way; see Client.Why
+	Offline     State = iota // not connected
+	Registering              // connected, but not welcomed (001) yet
+	Online                   // registered
+	Failed                   // connecting again would fail in the same way; see Client.Reason
 )
 
 func (s State) String() string { return [...]string{"offline", "registering", "online", "failed"}[s] }
 
-// Times of a silent connection.
+// Timeouts of a silent connection.
 const (
-	askAfter  = 60 * time.Second // of silence, the server is asked
-	deadAfter = 30 * time.Second // later, the connection is given up
+	pingInterval = 60 * time.Second // a PING is sent after this much silence
+	pongTimeout  = 30 * time.Second // the connection is closed if no PONG follows within this time
 )
 
-// Client is the state. Its methods are called by one goroutine.
+// Client is the state machine of one client. It is not safe for concurrent use.
 type Client struct {
 	config Config
 
-	state   State
-	why     string
-	nick    string
-	account string // logged in as; "" if not
-	network string
-	files   string // where files are taken, "" for nowhere
-	fold    func(string) string
+	state    State
+	reason   string
+	nick     string
+	account  string // account that the client is logged in to; "" if none
+	network  string
+	fileHost string // upload URL (FILEHOST); "" if the server accepts no files
+	fold     func(string) string
 
-	caps    map[string]bool   // that the server granted
-	offered map[string]string // by the server, with values
-	ending  bool              // CAP END was sent
-	sasl    *login
-	tries   int // nicks that were taken
+	grantedCaps  map[string]bool   // capabilities that the server acknowledged
+	offeredCaps  map[string]string // capabilities that the server offers, with their values
+	capEndSent   bool              // CAP END was sent
+	saslState    *saslExchange
+	nickAttempts int // number of nicks that were refused
 
-	heard time.Time
-	asked time.Time // zero: no PING is under way
-	drop  bool
+	lastReceived time.Time
+	pingSentAt   time.Time // zero if no PING is outstanding
+	mustClose    bool
 
-	conversations []*Conversation
-	byName        map[string]*Conversation
-	batches       map[string]*batch
-	page          int // lines of one CHATHISTORY
-	counter       int // of own messages
-	quit          bool
-	wish          string // the password of an account that was asked for
+	conversations   []*Conversation
+	byName          map[string]*Conversation
+	batches         map[string]*batch
+	pageSize        int // messages per CHATHISTORY request
+	lastSeq         int // number of own messages and of Message.Seq
+	quit            bool
+	pendingPassword string // password of an account that REGISTER has requested
 
-	out    []byte
+	output []byte
 	events []Event
 }
 
-// New is a client that is not connected.
+// New returns a client that is not connected.
 func New(c Config) *Client {
-	if c.Real == "" {
-		c.Real = c.Nick
+	if c.RealName == "" {
+		c.RealName = c.Nick
 	}
 	cl := &Client{config: c, nick: c.Nick, byName: map[string]*Conversation{}}
-	cl.reset()
+	cl.resetConnection()
 	for _, room := range c.Rooms {
 		name, key, _ := strings.Cut(room, " ")
 		if cl.isRoom(name) {
 			conv := cl.conversation(name)
-			conv.wanted, conv.key = true, key
+			conv.joinWanted, conv.key = true, key
 		}
 	}
 	return cl
 }
 
-// reset forgets what belongs to one connection.
-func (c *Client) reset() {
-	c.caps, c.offered, c.batches = map[string]bool{}, map[string]string{}, map[string]*batch{}
-	c.sasl, c.ending, c.tries, c.drop, c.out = nil, false, 0, false, nil
-	c.asked, c.fold, c.page, c.account = time.Time{}, foldRFC, defaultPage, ""
+// resetConnection discards the state of the last connection.
+func (c *Client) resetConnection() {
+	c.grantedCaps, c.offeredCaps, c.batches = map[string]bool{}, map[string]string{}, map[string]*batch{}
+	c.saslState, c.capEndSent, c.nickAttempts, c.mustClose, c.output = nil, false, 0, false, nil
+	c.pingSentAt, c.fold, c.pageSize, c.account = time.Time{}, foldRFC, defaultPage, ""
 }
 
-// Connected says that a connection is up.
+// Connected reports that a connection is established.
 func (c *Client) Connected(now time.Time) {
-	c.reset()
-	c.state, c.heard, c.why = Registering, now, ""
+	c.resetConnection()
+	c.state, c.lastReceived, c.reason = Registering, now, ""
 	c.nick = c.config.Nick
-	c.register()
+	c.startRegistration()
 	c.emit(Event{Kind: StateChanged})
 }
 
-// Lost says that the connection ended.
-func (c *Client) Lost(err error) {
-	c.reset()
+// Disconnected reports that the connection ended, with its error or nil.
+func (c *Client) Disconnected(err error) {
+	c.resetConnection()
 	for _, conv := range c.conversations {
-		conv.lost()
+		conv.disconnected()
 	}
 	if c.state != Failed {
 		c.state = Offline
-		if c.why == "" && err != nil {
-			c.why = err.Error()
+		if c.reason == "" && err != nil {
+			c.reason = err.Error()
 			if errors.Is(err, io.EOF) {
-				c.why = "the server closed the connection"
+				c.reason = "the server closed the connection"
 			}
 		}
 	}
-	c.emit(Event{Kind: StateChanged, Text: c.why})
+	c.emit(Event{Kind: StateChanged, Text: c.reason})
 }
 
-// Line takes one line of the server's, with or without its end. Lines that can't be read are passed
-// over.
-func (c *Client) Line(line string, now time.Time) {
-	c.heard, c.asked = now, time.Time{}
+// HandleLine processes one line from the server, with or without its CR LF. Invalid lines are
+// ignored.
+func (c *Client) HandleLine(line string, now time.Time) {
+	c.lastReceived, c.pingSentAt = now, time.Time{}
 	if c.state == Offline || c.state == Failed {
 		return
 	}
@@ -153,93 +153,95 @@ func (c *Client) Line(line string, now time.Time) {
 		handle(c, &m, now)
 		return
 	}
-	c.other(&m)
+	c.showUnhandled(&m)
 }
 
-// Tick is called about once a second.
+// Tick must be called about once a second.
 func (c *Client) Tick(now time.Time) {
 	switch {
 	case c.state == Offline || c.state == Failed:
 		return
-	case !c.asked.IsZero() && now.Sub(c.asked) >= deadAfter:
-		c.drop, c.why = true, "the server does not answer"
-	case c.asked.IsZero() && now.Sub(c.heard) >= askAfter:
-		c.asked = now
+	case !c.pingSentAt.IsZero() && now.Sub(c.pingSentAt) >= pongTimeout:
+		c.mustClose, c.reason = true, "the server does not answer"
+	case c.pingSentAt.IsZero() && now.Sub(c.lastReceived) >= pingInterval:
+		c.pingSentAt = now
 		c.send("PING", strconv.FormatInt(now.Unix(), 10))
 	}
-	c.sendMarks()
+	c.sendReadMarkers()
 }
 
-// Output is what has to be sent, in order. It is the caller's, and asked for once.
+// Output returns the bytes to send since the last call. The caller owns them.
 func (c *Client) Output() []byte {
-	out := c.out
-	c.out = nil
+	out := c.output
+	c.output = nil
 	return out
 }
 
-// Events is what has happened since the last call.
+// Events returns the events since the last call.
 func (c *Client) Events() []Event {
 	events := c.events
 	c.events = nil
 	return events
 }
 
-// Drop says that the connection is to be closed: it is dead, or the server must not be trusted.
-func (c *Client) Drop() bool { return c.drop }
+// MustClose reports whether the connection must be closed: it is dead, or the server cannot be
+// trusted.
+func (c *Client) MustClose() bool { return c.mustClose }
 
-// State is how far the connection is.
+// State returns the state of the connection.
 func (c *Client) State() State { return c.state }
 
-// Why says in a sentence's end why the client is offline or failed; "" if that is not known.
-func (c *Client) Why() string { return c.why }
+// Reason returns why the client is offline or failed, in lower case without a period; "" if
+// unknown.
+func (c *Client) Reason() string { return c.reason }
 
-// Nick is the client's name now.
+// Nick returns the client's current nick.
 func (c *Client) Nick() string { return c.nick }
 
-// Account is what the client is logged in as, "" if it is not.
+// Account returns the account that the client is logged in to, or "".
 func (c *Client) Account() string { return c.account }
 
-// Network is the network's name, "" while it is not known.
+// Network returns the name of the network, "" while it is unknown.
 func (c *Client) Network() string { return c.network }
 
-// FileHost is the URL to which files are sent, "" where the server takes none.
-func (c *Client) FileHost() string { return c.files }
+// FileHost returns the URL for uploads, "" if the server accepts none.
+func (c *Client) FileHost() string { return c.fileHost }
 
-// AskToken asks for a token with which one file may be sent. An event of kind Token answers, or of
-// Trouble with Command "FILEHOST".
-func (c *Client) AskToken() {
+// RequestUploadToken requests a token for the upload of one file. The answer is an event of kind
+// UploadToken, or of CommandFailed with the Command "FILEHOST".
+func (c *Client) RequestUploadToken() {
 	if c.state != Online {
-		c.emit(Event{Kind: Trouble, Text: "there is no connection", Command: "FILEHOST"})
+		c.emit(Event{Kind: CommandFailed, Text: "not connected", Command: "FILEHOST"})
 		return
 	}
 	c.send("FILEHOST", "TOKEN")
 }
 
-// onFileHost is FILEHOST TOKEN TEXT.
+// onFileHost handles FILEHOST TOKEN TEXT.
 func (c *Client) onFileHost(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) == 2 && m.Params[0] == "TOKEN" {
-		c.emit(Event{Kind: Token, Text: m.Params[1]})
+		c.emit(Event{Kind: UploadToken, Text: m.Params[1]})
 	}
 }
 
-// Has says whether the server granted a capability.
-func (c *Client) Has(capability string) bool { return c.caps[capability] }
+// Has reports whether the server granted a capability.
+func (c *Client) Has(capability string) bool { return c.grantedCaps[capability] }
 
-// Own says whether a nick is the client's own.
-func (c *Client) Own(nick string) bool { return c.same(nick, c.nick) }
+// IsOwn reports whether nick is the client's own.
+func (c *Client) IsOwn(nick string) bool { return c.sameName(nick, c.nick) }
 
-func (c *Client) same(a, b string) bool { return c.fold(a) == c.fold(b) }
+func (c *Client) sameName(a, b string) bool { return c.fold(a) == c.fold(b) }
 
 func (c *Client) isRoom(name string) bool { return name != "" && strings.IndexByte("#&", name[0]) >= 0 }
 
-// fail ends all attempts.
+// fail stops the client: it does not connect again.
 func (c *Client) fail(why string) {
-	c.state, c.why, c.drop = Failed, why, true
+	c.state, c.reason, c.mustClose = Failed, why, true
 	c.emit(Event{Kind: StateChanged, Text: why})
 }
 
-// send adds a line to what has to be sent. Parameters are cut at a line's end: nothing that a user
-// types is two commands.
+// send queues a line. Parameters are cut at a line break, so user input cannot contain a second
+// command.
 func (c *Client) send(command string, params ...string) { c.sendTagged(nil, command, params...) }
 
 func (c *Client) sendTagged(tags map[string]string, command string, params ...string) {
@@ -251,13 +253,14 @@ func (c *Client) sendTagged(tags map[string]string, command string, params ...st
 	m := ircmsg.MakeMessage(tags, "", command, params...)
 	line, err := m.LineBytes()
 	if err != nil {
-		c.emit(Event{Kind: Trouble, Text: command + " was not sent: a name in it has a space or is empty"})
+		c.emit(Event{Kind: CommandFailed, Text: command + " was not sent: a parameter is empty or contains a space"})
 		return
 	}
-	c.out = append(c.out, line...)
+	c.output = append(c.output, line...)
 }
 
-// foldASCII and foldRFC map a name to what identifies it, by the server's CASEMAPPING.
+// foldASCII and foldRFC fold names by the server's CASEMAPPING (RFC 2812, section 2.2): names with
+// equal folds are the same.
 func foldASCII(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

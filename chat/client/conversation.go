@@ -6,112 +6,126 @@ import (
 	"time"
 )
 
-// maxMessages is how many messages a conversation keeps, of at most maxConversations.
+// Limits of what the client stores: messages per conversation, conversations, and unsent messages
+// per conversation.
 const (
 	maxMessages      = 20_000
 	maxConversations = 1000
 	maxUnsent        = 100
 )
 
-// Conversation is a room, or what is said with one person.
+// Conversation is a room or a direct conversation with one user.
 type Conversation struct {
-	Name     string // in the server's spelling
-	Room     bool
-	Joined   bool // the client is in the room now; of a person: always
-	Topic    string
-	Members  []Member  // of a room, by rank and name
-	Messages []Message // in the server's order; contiguous, but where one says otherwise
-	Complete bool      // there is nothing older than the first message
-	Loading  bool      // older messages were asked for
-	Read     time.Time // messages up to this time were read
-	Unread   int       // messages of others after Read
-	Mentions int       // of these, that name the client; all, of a person
+	Name      string // as the server spells it
+	Room      bool
+	Joined    bool // the client is in the room now; always true for a direct conversation
+	Topic     string
+	Members   []Member  // members of a room, sorted by rank and name
+	Messages  []Message // in the server's order, without gaps unless an EventMessage marks one
+	AtStart   bool      // no message is older than the first one
+	Loading   bool      // older messages have been requested
+	ReadUntil time.Time // time up to which messages were read
+	Unread    int       // number of other users' messages after ReadUntil
+	// number of unread messages that mention the client; all of a direct conversation
+	Mentions int
 
-	wanted bool // to be joined when there is a connection
-	key    string
-	mine   bool // this client asked for it, and is told so when it is there
+	joinWanted    bool // to be joined on the next connection
+	key           string
+	joinRequested bool // the user requested the join; reported in Event.Requested
 
-	first, last string          // msgids of the ends of what is stored of Messages
-	begun       bool            // the first page was there
-	known       map[string]bool // msgids and tags of Messages
-	asked       request
-	later       []Message // came live while asked is After or Latest
-	unsent      []unsent
-	reactions   map[string][]reaction // by the id of their message
-	names       []Member              // of a list that is coming in
-	marked      bool                  // the server said how far it was read
-	moved       bool                  // Read is to be told the server
+	firstID, lastID string          // msgids of the first and last stored message
+	firstPageLoaded bool            // the first page of history has arrived
+	knownIDs        map[string]bool // msgids and nonces of Messages
+	pending         historyRequest
+	held            []Message // live messages received while a gap is being filled
+	unsent          []unsent
+	reactions       map[string][]reaction // by msgid of the message
+	incomingMembers []Member              // of a NAMES reply in progress
+	markerKnown     bool                  // the server has sent a read marker
+	markerChanged   bool                  // ReadUntil must be sent to the server
 }
 
-// Member is somebody in a room.
+// Member is a user in a room.
 type Member struct {
 	Nick   string
-	Prefix string // of his ranks, the highest first: "@", "+", "@+", ""
+	Prefix string // prefixes of the member's ranks, highest first: "@", "+", "@+", ""
 }
 
-// unsent is an own message that was not echoed yet.
+// delivery is the state of an own message that the server has not echoed yet.
+type delivery int
+
+const (
+	queued   delivery = iota // not sent
+	inFlight                 // sent on this connection
+	// sent on an earlier connection: only the history shows whether it arrived
+	uncertain
+)
+
+// unsent is an own message that the server has not echoed yet.
 type unsent struct {
 	nonce, text string
-	reply       string // msgid that it answers
+	replyTo     string // msgid of the message that it replies to
 	kind        MessageKind
-	sent        bool // on this connection
-	before      bool // on an earlier one
+	state       delivery
 }
 
-// Conversations are all, in the order in which they were opened. The slice is the client's.
+// Conversations returns all conversations in the order in which they were opened. The client owns
+// the slice.
 func (c *Client) Conversations() []*Conversation { return c.conversations }
 
-// Find is the conversation of a name, nil if there is none.
+// Find returns the conversation with a name, or nil.
 func (c *Client) Find(name string) *Conversation { return c.byName[c.fold(name)] }
 
-// named is Find for handlers: names come from the network.
-func (c *Client) named(name string) *Conversation { return c.byName[c.fold(name)] }
+// lookup is Find for names from the network.
+func (c *Client) lookup(name string) *Conversation { return c.byName[c.fold(name)] }
 
-// conversation is the one of a name, opened if there is none; nil when there are too many.
+// conversation returns the conversation with a name and creates it if needed. It returns nil if
+// there are too many.
 func (c *Client) conversation(name string) *Conversation {
-	if conv := c.named(name); conv != nil {
+	if conv := c.lookup(name); conv != nil {
 		return conv
 	}
 	if name == "" || len(c.conversations) >= maxConversations {
 		return nil
 	}
-	conv := &Conversation{Name: name, Room: c.isRoom(name), known: map[string]bool{}}
+	conv := &Conversation{Name: name, Room: c.isRoom(name), knownIDs: map[string]bool{}}
 	conv.Joined = !conv.Room
 	c.conversations = append(c.conversations, conv)
 	c.byName[c.fold(name)] = conv
 	return conv
 }
 
-// Open is the conversation with a person, begun if there is none.
-func (c *Client) Open(nick string) *Conversation {
-	conv := c.named(nick)
+// OpenDirect returns the direct conversation with a user and creates it if needed.
+func (c *Client) OpenDirect(nick string) *Conversation {
+	conv := c.lookup(nick)
 	if conv == nil {
 		if conv = c.conversation(nick); conv != nil {
-			c.emit(Event{Kind: Opened, Conversation: conv, Mine: true})
+			c.emit(Event{Kind: Opened, Conversation: conv, Requested: true})
 			c.catchUp(conv)
 		}
 	}
 	return conv
 }
 
-func (c *Client) forget(conv *Conversation) {
+func (c *Client) closeConversation(conv *Conversation) {
 	c.conversations = slices.DeleteFunc(c.conversations, func(o *Conversation) bool { return o == conv })
 	delete(c.byName, c.fold(conv.Name))
 	c.emit(Event{Kind: Closed, Conversation: conv})
 }
 
-// lost forgets what belongs to a connection. What came live behind a gap is dropped: it will be in
-// the history.
-func (v *Conversation) lost() {
-	v.Joined, v.Members, v.names = !v.Room, nil, nil
-	v.asked, v.later, v.Loading = none, nil, false
+// disconnected discards the state of the last connection. Live messages behind a gap are dropped:
+// the history will contain them.
+func (v *Conversation) disconnected() {
+	v.Joined, v.Members, v.incomingMembers = !v.Room, nil, nil
+	v.pending, v.held, v.Loading = noRequest, nil, false
 	for i := range v.unsent {
-		v.unsent[i].before = v.unsent[i].before || v.unsent[i].sent
-		v.unsent[i].sent = false
+		if v.unsent[i].state == inFlight {
+			v.unsent[i].state = uncertain
+		}
 	}
 }
 
-// Unsent are the texts that were said and not acknowledged yet.
+// Unsent returns the texts that were sent but not acknowledged yet.
 func (v *Conversation) Unsent() []string {
 	var texts []string
 	for _, u := range v.unsent {
@@ -120,9 +134,9 @@ func (v *Conversation) Unsent() []string {
 	return texts
 }
 
-// Member finds a member; -1 if there is none.
-func (c *Client) member(v *Conversation, nick string) int {
-	return slices.IndexFunc(v.Members, func(m Member) bool { return c.same(m.Nick, nick) })
+// memberIndex returns the index of a member, -1 if there is none.
+func (c *Client) memberIndex(v *Conversation, nick string) int {
+	return slices.IndexFunc(v.Members, func(m Member) bool { return c.sameName(m.Nick, nick) })
 }
 
 const ranks = "~&@%+"
@@ -143,37 +157,37 @@ func rank(m Member) int {
 	return strings.IndexByte(ranks, m.Prefix[0])
 }
 
-// MarkRead says that a conversation was read to its end.
+// MarkRead marks all messages of a conversation as read.
 func (c *Client) MarkRead(v *Conversation) {
 	v.Unread, v.Mentions = 0, 0
-	if n := len(v.Messages); n > 0 && v.Messages[n-1].Time.After(v.Read) {
-		v.Read, v.moved = v.Messages[n-1].Time, true
+	if n := len(v.Messages); n > 0 && v.Messages[n-1].Time.After(v.ReadUntil) {
+		v.ReadUntil, v.markerChanged = v.Messages[n-1].Time, true
 	}
 }
 
-// sendMarks tells the server how far was read, at most once a tick.
-func (c *Client) sendMarks() {
-	if c.state != Online || c.account == "" || !c.caps["draft/read-marker"] {
+// sendReadMarkers sends the changed read markers to the server.
+func (c *Client) sendReadMarkers() {
+	if c.state != Online || c.account == "" || !c.grantedCaps["draft/read-marker"] {
 		return
 	}
 	for _, v := range c.conversations {
-		if v.moved && v.Joined {
-			v.moved = false
-			c.send("MARKREAD", v.Name, "timestamp="+stamp(v.Read))
+		if v.markerChanged && v.Joined {
+			v.markerChanged = false
+			c.send("MARKREAD", v.Name, "timestamp="+formatTime(v.ReadUntil))
 		}
 	}
 }
 
-// count counts what was not read.
-func (v *Conversation) count() {
+// recountUnread counts the unread messages.
+func (v *Conversation) recountUnread() {
 	v.Unread, v.Mentions = 0, 0
-	for i := len(v.Messages) - 1; i >= 0 && v.Messages[i].Time.After(v.Read); i-- {
-		v.countOne(&v.Messages[i])
+	for i := len(v.Messages) - 1; i >= 0 && v.Messages[i].Time.After(v.ReadUntil); i-- {
+		v.countUnread(&v.Messages[i])
 	}
 }
 
-func (v *Conversation) countOne(m *Message) {
-	if !m.Own && m.Kind != Happened && m.Time.After(v.Read) {
+func (v *Conversation) countUnread(m *Message) {
+	if !m.Own && m.Kind != EventMessage && m.Time.After(v.ReadUntil) {
 		v.Unread++
 		if m.Mention || !v.Room {
 			v.Mentions++

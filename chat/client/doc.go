@@ -1,27 +1,30 @@
-// Package client is one end of a conversation with an IRC server, as a pure state machine: lines
-// and times go in, bytes to send and events come out. It holds no goroutine, clock or socket, so
-// that a day of talk, losses and returns is tested in microseconds; package link connects it.
+// Package client implements an IRC client as a pure state machine: lines and times go in, bytes to
+// send and events come out. It uses no goroutine, clock or socket, so a test runs a day of messages
+// and reconnects in microseconds. Package link connects it to a server.
 //
-// # What it keeps
+// # State
 //
-// A [Conversation] for each room and each person talked to: its messages in the server's order,
-// each once, its members, topic, and how far it was read. Who draws them reads them between two
-// calls; nothing else may change them.
+// The client keeps a [Conversation] for each room and each direct conversation: its messages in the
+// server's order, each once, its members, its topic and its read marker. The caller reads them
+// between two calls and must not change them.
 //
-// # Nothing lost, nothing doubled
+// # No message is lost or duplicated
 //
-// A conversation's messages are contiguous: whatever comes live while older ones may be missing
-// waits in Conversation.later. On (re)joining, the client asks for CHATHISTORY AFTER the last msgid
-// that it has, page by page, and appends what waited then; messages are known by their msgid. What
-// was said and not echoed when the connection went is looked for in that history, by the tag +weir/n
-// that it was sent with (or by its text, where a server drops such tags), and said again only when
-// it is not there.
+// The messages of a conversation have no gaps: while older messages may be missing, live ones are
+// held in Conversation.held. After a (re)join the client requests CHATHISTORY AFTER the last msgid
+// that it has, page by page, and then appends the held messages. Messages are identified by their
+// msgid.
+//
+// An own message may have been sent without an echo when the connection ended. The client searches
+// the history for it, by the tag +weir/n that it was sent with, or by its text if the server drops
+// such tags. It sends the message again only if it is not in the history.
 //
 // # Limitations
 //
-// Servers without chathistory, message-tags or echo-message can be used, but what was missed is
-// then what they replay, and what was said while the connection broke may be lost. A message whose
-// commit takes longer than the reconnection is said twice; this client shows it once. SASL is
-// SCRAM-SHA-256, and PLAIN where Config allows it. There is no multiline: a long text is sent in
-// parts. A conversation keeps its newest 20,000 messages. What others type right now is not shown.
+// The client works with servers without chathistory, message-tags or echo-message. It then shows
+// only the history that the server replays, and messages in flight when the connection ended may be
+// lost. If committing a message takes longer than the reconnect, the message is sent twice; this
+// client shows it once. SASL mechanisms are SCRAM-SHA-256, EXTERNAL, and PLAIN if Config allows it.
+// There is no multiline: a long text is split into several messages. A conversation keeps its
+// newest 20,000 messages. Typing notifications are ignored.
 package client

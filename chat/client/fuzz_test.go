@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzLines: whatever a server says, the client stays whole, shows each msgid once, and sends whole
-// lines.
+// FuzzLines: for any input from a server, the client stays consistent, shows each msgid once, and
+// sends only complete lines.
 func FuzzLines(f *testing.F) {
 	f.Add(strings.Join(page("#g", line(1, "bob", "one"), line(2, "bob", "two")), "\n"))
 	f.Add(":ann!u@h JOIN #g\n:srv.x 353 ann = #g :@bob ann\n:srv.x 366 ann #g :End\n:bob!u@h KICK #g ann :x\n:ann!u@h JOIN #g")
@@ -17,21 +17,21 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c := New(Config{Nick: "ann", Nonce: "n", Rooms: []string{"#g"}})
 		c.Connected(start)
-		c.Line(":srv.x CAP * ACK :message-tags server-time batch echo-message draft/chathistory", start)
-		c.Line(":srv.x 001 ann :Welcome", start)
-		c.Line(":ann!u@h JOIN #g", start)
+		c.HandleLine(":srv.x CAP * ACK :message-tags server-time batch echo-message draft/chathistory", start)
+		c.HandleLine(":srv.x 001 ann :Welcome", start)
+		c.HandleLine(":ann!u@h JOIN #g", start)
 		for l := range strings.SplitSeq(text, "\n") {
-			c.Line(l, start)
+			c.HandleLine(l, start)
 			for _, v := range c.Conversations() {
-				c.Older(v)
+				c.LoadOlder(v)
 				c.MarkRead(v)
 			}
 			c.Tick(start)
 		}
 		if v := c.Find("#g"); v != nil {
-			c.Say(v, Said, text)
+			c.Send(v, TextMessage, text)
 		}
-		c.Lost(nil)
+		c.Disconnected(nil)
 		checkWhole(t, c)
 	})
 }
@@ -40,18 +40,18 @@ func checkWhole(t *testing.T, c *Client) {
 	t.Helper()
 	for _, v := range c.Conversations() {
 		if c.Find(v.Name) != v {
-			t.Fatalf("%q is not found by its name", v.Name)
+			t.Fatalf("Find(%q) does not return the conversation with this name", v.Name)
 		}
 		seen := map[string]bool{}
 		for _, m := range v.Messages {
 			if m.ID != "" && seen[m.ID] {
-				t.Fatalf("%q is shown twice in %q", m.ID, v.Name)
+				t.Fatalf("msgid %q is shown twice in %q", m.ID, v.Name)
 			}
 			seen[m.ID] = true
 		}
 	}
 	out := c.Output()
 	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\r\n")) || bytes.ContainsRune(out, 0) {
-		t.Fatalf("the client sends %q", out)
+		t.Fatalf("the client sends %q, want complete lines without NUL", out)
 	}
 }

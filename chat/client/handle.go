@@ -8,8 +8,8 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// handlers is what is done about each command of the server's. Filled in init, because handlers
-// look into it.
+// handlers maps the commands of the server to their handlers. It is initialized in init because
+// handlers refer to it.
 var handlers map[string]func(*Client, *ircmsg.Message, time.Time)
 
 func init() {
@@ -42,46 +42,49 @@ func init() {
 
 func ignore(*Client, *ircmsg.Message, time.Time) {}
 
-// other shows what has no handler: replies to what the user asked for, and errors.
-func (c *Client) other(m *ircmsg.Message) {
+// showUnhandled emits an event for a message without a handler: a reply to a command of the user,
+// or an error numeric.
+func (c *Client) showUnhandled(m *ircmsg.Message) {
 	if n, err := strconv.Atoi(m.Command); err != nil || len(m.Params) < 2 {
 		return
 	} else if text := strings.Join(m.Params[1:], " "); n >= 400 && n < 600 {
-		c.emit(Event{Kind: Trouble, Text: text, Conversation: c.named(m.Params[1])})
+		c.emit(Event{Kind: CommandFailed, Text: text, Conversation: c.lookup(m.Params[1])})
 	} else {
-		c.emit(Event{Kind: Told, Text: text})
+		c.emit(Event{Kind: ServerText, Text: text})
 	}
 }
 
-// onMessageRefused is CODE NICK TARGET :TEXT.
+// onMessageRefused handles CODE NICK TARGET :TEXT.
 func (c *Client) onMessageRefused(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) >= 2 {
-		if v := c.named(m.Params[1]); v != nil {
-			c.refused(v)
+		if v := c.lookup(m.Params[1]); v != nil {
+			c.dropRefused(v)
 		}
 	}
-	c.other(m)
+	c.showUnhandled(m)
 }
 
-// onFail is a standard reply: FAIL COMMAND CODE [CONTEXT...] :TEXT.
+// onFail handles a standard reply: FAIL COMMAND CODE [CONTEXT...] :TEXT.
 func (c *Client) onFail(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) < 3 {
 		return
 	}
 	if m.Params[0] == "CHATHISTORY" {
-		c.historyRefused(m)
+		c.onHistoryFailed(m)
 		return
 	}
 	if m.Params[0] == "MARKREAD" {
 		return
 	}
 	if m.Params[0] == "REGISTER" {
-		c.wish = ""
+		c.pendingPassword = ""
 	}
-	c.emit(Event{Kind: Trouble, Text: last(m), Command: m.Params[0]})
+	c.emit(Event{Kind: CommandFailed, Text: lastParam(m), Command: m.Params[0]})
 }
 
-func (c *Client) onNote(m *ircmsg.Message, _ time.Time) { c.emit(Event{Kind: Told, Text: last(m)}) }
+func (c *Client) onNote(m *ircmsg.Message, _ time.Time) {
+	c.emit(Event{Kind: ServerText, Text: lastParam(m)})
+}
 
 func atoi(s string) int {
 	n, _ := strconv.Atoi(s)

@@ -9,63 +9,63 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// defaultPage is how many messages are asked for at once.
+// defaultPage is the default number of messages per request.
 const defaultPage = 100
 
-// request is what was asked of the history of a conversation: one thing at a time.
-type request int
+// historyRequest is the outstanding CHATHISTORY request of a conversation. There is at most one.
+type historyRequest int
 
 const (
-	none   request = iota
-	latest         // the newest
-	after          // what is newer than the last
-	before         // what is older than the first
+	noRequest     historyRequest = iota
+	latestRequest                // the newest messages
+	afterRequest                 // the messages after the last stored one
+	beforeRequest                // the messages before the first stored one
 )
 
-func (c *Client) canHistory() bool {
-	return c.caps["draft/chathistory"] && c.caps["batch"] && c.caps["message-tags"]
+func (c *Client) hasHistory() bool {
+	return c.grantedCaps["draft/chathistory"] && c.grantedCaps["batch"] && c.grantedCaps["message-tags"]
 }
 
-// catchUp fills the gap between what is there and what will come live. Until that is done, what
-// comes live waits.
+// catchUp requests the messages that are missing between the stored ones and the live ones. Live
+// messages are held until they have arrived.
 func (c *Client) catchUp(v *Conversation) {
 	switch {
 	case c.state != Online:
-	case !c.canHistory() || !v.Room && c.account == "":
-		c.flush(v, false)
-	case v.last == "" && v.begun: // there was nothing: all that there is came later
-		c.ask(v, after, "timestamp="+stamp(time.Unix(0, 0)))
-	case v.last == "":
-		c.ask(v, latest, "*")
+	case !c.hasHistory() || !v.Room && c.account == "":
+		c.sendUnsent(v, false)
+	case v.lastID == "" && v.firstPageLoaded: // the history was empty before: request everything
+		c.requestHistory(v, afterRequest, "timestamp="+formatTime(time.Unix(0, 0)))
+	case v.lastID == "":
+		c.requestHistory(v, latestRequest, "*")
 	default:
-		c.ask(v, after, "msgid="+v.last)
+		c.requestHistory(v, afterRequest, "msgid="+v.lastID)
 	}
 }
 
-// Older asks for what was said before the first message that is there. It does nothing where that
-// can't be had.
-func (c *Client) Older(v *Conversation) {
-	if c.state == Online && v.Joined && v.asked == none && !v.Complete && v.first != "" && c.canHistory() {
-		c.ask(v, before, "msgid="+v.first)
+// LoadOlder requests the messages before the first stored one. It does nothing if there are none or
+// the server has no history.
+func (c *Client) LoadOlder(v *Conversation) {
+	if c.state == Online && v.Joined && v.pending == noRequest && !v.AtStart && v.firstID != "" && c.hasHistory() {
+		c.requestHistory(v, beforeRequest, "msgid="+v.firstID)
 		v.Loading = true
 	}
 }
 
-func (c *Client) ask(v *Conversation, what request, point string) {
-	v.asked = what
-	c.send("CHATHISTORY", [...]string{latest: "LATEST", after: "AFTER", before: "BEFORE"}[what], v.Name, point, strconv.Itoa(c.page))
+func (c *Client) requestHistory(v *Conversation, what historyRequest, point string) {
+	v.pending = what
+	c.send("CHATHISTORY", [...]string{latestRequest: "LATEST", afterRequest: "AFTER", beforeRequest: "BEFORE"}[what], v.Name, point, strconv.Itoa(c.pageSize))
 }
 
-// batch is a batch that is coming in.
+// batch is an incomplete batch.
 type batch struct {
 	kind, target string
 	lines        []ircmsg.Message
 }
 
-// maxBatch is how many lines of a batch are kept, and how many batches.
+// maxBatch is the maximum number of open batches, and of lines that are kept of each.
 const maxBatch = 10_000
 
-// collect keeps a line of a batch for its end.
+// collect adds a line to its batch. It reports whether the line belongs to one.
 func (c *Client) collect(m *ircmsg.Message) bool {
 	has, name := m.GetTag("batch")
 	b := c.batches[name]
@@ -98,10 +98,10 @@ func (c *Client) onBatch(m *ircmsg.Message, now time.Time) {
 	switch {
 	case b == nil:
 	case b.kind == "chathistory":
-		c.history(b, now)
+		c.onHistoryBatch(b, now)
 	case b.kind == "search":
-		c.searched(b, now)
-	default: // of which we make no use: its lines as if there were none
+		c.onSearchBatch(b, now)
+	default: // a batch without a special meaning: handle its lines normally
 		for i := range b.lines {
 			if handle := handlers[b.lines[i].Command]; handle != nil && b.lines[i].Command != "BATCH" {
 				handle(c, &b.lines[i], now)
@@ -110,9 +110,9 @@ func (c *Client) onBatch(m *ircmsg.Message, now time.Time) {
 	}
 }
 
-// history takes what was asked for.
-func (c *Client) history(b *batch, now time.Time) {
-	v := c.named(b.target)
+// onHistoryBatch processes the answer to a CHATHISTORY request.
+func (c *Client) onHistoryBatch(b *batch, now time.Time) {
+	v := c.lookup(b.target)
 	if v == nil {
 		return
 	}
@@ -126,124 +126,124 @@ func (c *Client) history(b *batch, now time.Time) {
 		if id != "" {
 			last = id
 		}
-		if msg, ok := c.read(&b.lines[i], now); ok {
+		if msg, ok := c.parseMessage(&b.lines[i], now); ok {
 			page = append(page, msg)
 		} else {
-			c.reacted(v, &b.lines[i])
+			c.addReaction(v, &b.lines[i])
 		}
 	}
-	switch v.asked {
-	case before:
-		c.prepend(v, page, first)
-	case after:
-		asked := v.last
-		c.append(v, page)
-		if last != "" && last != asked { // there may be more: only an empty page is the end
-			v.last = last
-			c.ask(v, after, "msgid="+last)
+	switch v.pending {
+	case beforeRequest:
+		c.prependOlder(v, page, first)
+	case afterRequest:
+		asked := v.lastID
+		c.appendMessages(v, page)
+		if last != "" && last != asked { // only an empty page means that there are no more
+			v.lastID = last
+			c.requestHistory(v, afterRequest, "msgid="+last)
 			return
 		}
-		c.caughtUp(v)
-	case latest:
-		c.begin(v, page, last)
-	default: // a replay that nobody asked for
-		c.append(v, page)
+		c.finishCatchUp(v)
+	case latestRequest:
+		c.loadFirstPage(v, page, last)
+	default: // an unrequested replay
+		c.appendMessages(v, page)
 	}
 }
 
-func (c *Client) append(v *Conversation, page []Message) {
+func (c *Client) appendMessages(v *Conversation, page []Message) {
 	for _, msg := range page {
-		c.add(v, msg)
+		c.addMessage(v, msg)
 	}
 }
 
-// begin takes the first page of a conversation: it is not new to its reader, unless the server says
-// how far he has read.
-func (c *Client) begin(v *Conversation, page []Message, last string) {
-	// more came live than a page holds
-	if at := slices.IndexFunc(v.later, func(m Message) bool { return m.ID != "" && within(page, m.ID) }); at > 0 {
-		c.append(v, v.later[:at])
-		v.later = v.later[at:]
+// loadFirstPage processes the first page of a conversation. Its messages count as read, unless the
+// server has sent a read marker.
+func (c *Client) loadFirstPage(v *Conversation, page []Message, last string) {
+	// If more live messages were held than a page has, the oldest of them precede the page.
+	if at := slices.IndexFunc(v.held, func(m Message) bool { return m.ID != "" && containsID(page, m.ID) }); at > 0 {
+		c.appendMessages(v, v.held[:at])
+		v.held = v.held[at:]
 	}
-	c.append(v, page)
-	v.begun = true
+	c.appendMessages(v, page)
+	v.firstPageLoaded = true
 	if last != "" {
-		v.last = last
+		v.lastID = last
 	} else if len(v.Messages) == 0 {
-		v.Complete = true
+		v.AtStart = true
 	}
-	if n := len(page); n > 0 && !v.marked {
-		v.Read = page[n-1].Time
-		v.count()
+	if n := len(page); n > 0 && !v.markerKnown {
+		v.ReadUntil = page[n-1].Time
+		v.recountUnread()
 	}
-	c.caughtUp(v)
+	c.finishCatchUp(v)
 }
 
-func within(page []Message, id string) bool {
+func containsID(page []Message, id string) bool {
 	return slices.ContainsFunc(page, func(m Message) bool { return m.ID == id })
 }
 
-// prepend takes a page of older messages.
-func (c *Client) prepend(v *Conversation, page []Message, first string) {
-	v.asked, v.Loading = none, false
-	page = slices.DeleteFunc(page, func(m Message) bool { return !v.learn(&m) })
+// prependOlder adds a page of older messages.
+func (c *Client) prependOlder(v *Conversation, page []Message, first string) {
+	v.pending, v.Loading = noRequest, false
+	page = slices.DeleteFunc(page, func(m Message) bool { return !v.remember(&m) })
 	v.Messages = append(page, v.Messages...)
-	if first == "" || first == v.first {
-		v.Complete = true
+	if first == "" || first == v.firstID {
+		v.AtStart = true
 	} else {
-		v.first = first
+		v.firstID = first
 	}
-	v.count()
+	v.recountUnread()
 	c.emit(Event{Kind: Changed, Conversation: v})
 }
 
-// caughtUp ends a gap: what waited follows, and what was said and is not in the history is said
-// again.
-func (c *Client) caughtUp(v *Conversation) {
-	waited := v.later
-	v.asked, v.later = none, nil
-	c.append(v, waited)
-	c.flush(v, true)
+// finishCatchUp ends the filling of a gap. It appends the held messages and resends own messages
+// that are not in the history.
+func (c *Client) finishCatchUp(v *Conversation) {
+	waited := v.held
+	v.pending, v.held = noRequest, nil
+	c.appendMessages(v, waited)
+	c.sendUnsent(v, true)
 	c.emit(Event{Kind: Changed, Conversation: v})
 }
 
-// historyRefused is FAIL CHATHISTORY CODE KIND TARGET :TEXT.
-func (c *Client) historyRefused(m *ircmsg.Message) {
+// onHistoryFailed handles FAIL CHATHISTORY CODE KIND TARGET :TEXT.
+func (c *Client) onHistoryFailed(m *ircmsg.Message) {
 	if len(m.Params) < 5 {
 		return
 	}
-	v := c.named(m.Params[3])
+	v := c.lookup(m.Params[3])
 	if v == nil {
 		return
 	}
-	switch v.asked {
-	case after:
-		// the message is gone, or the room is another
+	switch v.pending {
+	case afterRequest:
+		// The message was removed, or another room has taken this name.
 		if m.Params[1] == "INVALID_MSGREFTYPE" || m.Params[1] == "INVALID_PARAMS" {
-			c.add(v, Message{Seq: c.seq(), Time: v.lastTime(), Kind: Happened, Text: "messages may be missing here"})
-			v.last, v.begun = "", false
-			c.ask(v, latest, "*")
+			c.addMessage(v, Message{Seq: c.nextSeq(), Time: v.lastMessageTime(), Kind: EventMessage, Text: "messages may be missing here"})
+			v.lastID, v.firstPageLoaded = "", false
+			c.requestHistory(v, latestRequest, "*")
 			return
 		}
-		c.caughtUp(v)
-	case latest:
-		c.caughtUp(v)
-	case before:
-		v.asked, v.Loading, v.Complete = none, false, true
+		c.finishCatchUp(v)
+	case latestRequest:
+		c.finishCatchUp(v)
+	case beforeRequest:
+		v.pending, v.Loading, v.AtStart = noRequest, false, true
 		c.emit(Event{Kind: Changed, Conversation: v})
 	}
 }
 
-func (v *Conversation) lastTime() time.Time {
+func (v *Conversation) lastMessageTime() time.Time {
 	if n := len(v.Messages); n > 0 {
 		return v.Messages[n-1].Time
 	}
 	return time.Time{}
 }
 
-// onHistoryTarget is CHATHISTORY TARGETS NAME TIME: a conversation with something in it.
+// onHistoryTarget handles CHATHISTORY TARGETS NAME TIME: a conversation that has messages.
 func (c *Client) onHistoryTarget(m *ircmsg.Message, _ time.Time) {
-	if len(m.Params) < 2 || m.Params[0] != "TARGETS" || c.isRoom(m.Params[1]) || c.named(m.Params[1]) != nil {
+	if len(m.Params) < 2 || m.Params[0] != "TARGETS" || c.isRoom(m.Params[1]) || c.lookup(m.Params[1]) != nil {
 		return
 	}
 	if v := c.conversation(m.Params[1]); v != nil {
@@ -252,20 +252,20 @@ func (c *Client) onHistoryTarget(m *ircmsg.Message, _ time.Time) {
 	}
 }
 
-// onMarkRead is MARKREAD TARGET timestamp=TIME, or * when nothing was read.
+// onMarkRead handles MARKREAD TARGET timestamp=TIME; the timestamp is * if nothing was read.
 func (c *Client) onMarkRead(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) < 2 {
 		return
 	}
-	v := c.named(m.Params[0])
+	v := c.lookup(m.Params[0])
 	stamp, is := strings.CutPrefix(m.Params[1], "timestamp=")
 	t, err := time.Parse(time.RFC3339Nano, stamp)
 	if v == nil || !is || err != nil {
 		return
 	}
-	if v.marked = true; t.After(v.Read) {
-		v.Read, v.moved = t, false
-		v.count()
+	if v.markerKnown = true; t.After(v.ReadUntil) {
+		v.ReadUntil, v.markerChanged = t, false
+		v.recountUnread()
 	}
 	c.emit(Event{Kind: Changed, Conversation: v})
 }

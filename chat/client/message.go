@@ -10,45 +10,45 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// MessageKind is what a message is.
+// MessageKind is the kind of a message.
 type MessageKind int
 
-// The kinds of messages.
+// Kinds of messages.
 const (
-	Said    MessageKind = iota
-	Action              // CTCP ACTION: "/me waves"
-	Noticed             // NOTICE
-	// somebody came, left, or changed something; Text is a sentence without its subject
-	Happened
+	TextMessage   MessageKind = iota
+	ActionMessage             // CTCP ACTION: "/me waves"
+	NoticeMessage             // NOTICE
+	// a member joined, left or changed something; Text is a sentence without its subject
+	EventMessage
 )
 
-// Message is a line of a conversation. Its texts are as they came from the network: clean them
-// before they are shown.
+// Message is an entry of a conversation. Its texts are unsanitized: clean them before display.
 type Message struct {
-	Seq      uint64 // tells messages of this client apart; not an order
-	ID       string // msgid, "" if it has none
+	Seq      uint64 // unique within this client; not an order
+	ID       string // msgid, "" if unknown
 	Time     time.Time
 	From     string // nick
 	Kind     MessageKind
 	Text     string
-	Own      bool   // said by this user
-	Mention  bool   // names this user
-	Redacted bool   // its text is gone
-	Reply    string // msgid of the message that it answers, "" for none
+	Own      bool   // sent by this user
+	Mention  bool   // mentions this user
+	Redacted bool   // the text was deleted
+	ReplyTo  string // msgid of the message that it replies to, "" if none
 
-	nonce string // of the sender's client, with who it was
+	nonce string // folded nick and nonce of the sender's client
 }
 
-// nonceTag is the tag by which a client knows its own messages again.
+// nonceTag is the client-only tag by which a client recognizes its own messages.
 const nonceTag = "+weir/n"
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
+func formatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// read makes a message of PRIVMSG, NOTICE or TOPIC; ok is false when it is nothing to show.
-func (c *Client) read(m *ircmsg.Message, now time.Time) (msg Message, ok bool) {
-	msg = Message{From: nickOf(m), Time: now, Text: last(m), Seq: c.seq()}
+// parseMessage makes a message of PRIVMSG, NOTICE or TOPIC. ok is false if there is nothing to
+// show.
+func (c *Client) parseMessage(m *ircmsg.Message, now time.Time) (msg Message, ok bool) {
+	msg = Message{From: nickOf(m), Time: now, Text: lastParam(m), Seq: c.nextSeq()}
 	_, msg.ID = m.GetTag("msgid")
 	if has, value := m.GetTag("time"); has {
 		if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
@@ -59,30 +59,30 @@ func (c *Client) read(m *ircmsg.Message, now time.Time) (msg Message, ok bool) {
 		msg.nonce = c.fold(msg.From) + " " + nonce
 	}
 	msg.Redacted, _ = m.GetTag("weir/redacted")
-	_, msg.Reply = m.GetTag("+draft/reply")
-	msg.Own = c.Own(msg.From)
+	_, msg.ReplyTo = m.GetTag("+draft/reply")
+	msg.Own = c.IsOwn(msg.From)
 	switch m.Command {
 	case "TOPIC":
-		msg.Kind, msg.Text = Happened, "changed the topic: "+msg.Text
+		msg.Kind, msg.Text = EventMessage, "changed the topic: "+msg.Text
 	case "NOTICE":
-		msg.Kind = Noticed
+		msg.Kind = NoticeMessage
 	case "PRIVMSG":
 		if ctcp, is := strings.CutPrefix(msg.Text, "\x01"); is {
 			text, action := strings.CutPrefix(strings.TrimSuffix(ctcp, "\x01"), "ACTION ")
-			msg.Kind, msg.Text = Action, text
+			msg.Kind, msg.Text = ActionMessage, text
 			ok = !action
 		}
 	default:
 		return msg, false
 	}
-	msg.Mention = !msg.Own && msg.Kind != Happened && mentions(msg.Text, c.nick)
+	msg.Mention = !msg.Own && msg.Kind != EventMessage && mentions(msg.Text, c.nick)
 	return msg, !ok && len(m.Params) >= 2
 }
 
-// seq is a number that no other message of this client has.
-func (c *Client) seq() uint64 {
-	c.counter++
-	return uint64(c.counter)
+// nextSeq returns a number that is unique among the messages of this client.
+func (c *Client) nextSeq() uint64 {
+	c.lastSeq++
+	return uint64(c.lastSeq)
 }
 
 func nickOf(m *ircmsg.Message) string {
@@ -90,7 +90,7 @@ func nickOf(m *ircmsg.Message) string {
 	return nick
 }
 
-// mentions says whether a text has a nick as a word of its own.
+// mentions reports whether text contains nick as a separate word.
 func mentions(text, nick string) bool {
 	if nick == "" {
 		return false
@@ -104,42 +104,42 @@ func mentions(text, nick string) bool {
 		at += from
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		behind, _ := utf8.DecodeRuneInString(text[at+len(nick):])
-		if !inWord(before) && !inWord(behind) {
+		if !isNickRune(before) && !isNickRune(behind) {
 			return true
 		}
 		from = at + len(nick)
 	}
 }
 
-func inWord(r rune) bool {
+func isNickRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-[]{}\\|`^", r))
 }
 
-// onMessage is PRIVMSG and NOTICE, live.
+// onMessage handles a live PRIVMSG or NOTICE.
 func (c *Client) onMessage(m *ircmsg.Message, now time.Time) {
-	// the server, to us
+	// a message from the server itself
 	if !strings.Contains(m.Source, "!") || c.state != Online || len(m.Params) < 2 {
 		if m.Command == "NOTICE" {
-			c.emit(Event{Kind: Told, Text: last(m)})
+			c.emit(Event{Kind: ServerText, Text: lastParam(m)})
 		}
 		return
 	}
-	msg, ok := c.read(m, now)
+	msg, ok := c.parseMessage(m, now)
 	if !ok {
 		return
 	}
-	c.arrived(c.place(m.Params[0], msg.From, msg.Own), msg)
+	c.receive(c.conversationFor(m.Params[0], msg.From, msg.Own), msg)
 }
 
-// place is the conversation that a message for a target belongs to.
-func (c *Client) place(target, from string, own bool) *Conversation {
+// conversationFor returns the conversation of a message to target.
+func (c *Client) conversationFor(target, from string, own bool) *Conversation {
 	if room := strings.TrimLeft(target, ranks); c.isRoom(room) {
 		target = room
 	}
 	if !c.isRoom(target) && !own {
 		target = from
 	}
-	conv := c.named(target)
+	conv := c.lookup(target)
 	if conv == nil && !c.isRoom(target) {
 		if conv = c.conversation(target); conv != nil {
 			c.emit(Event{Kind: Opened, Conversation: conv})
@@ -149,114 +149,114 @@ func (c *Client) place(target, from string, own bool) *Conversation {
 	return conv
 }
 
-// arrived takes a live message. Behind a gap it waits until the gap is filled.
-func (c *Client) arrived(v *Conversation, msg Message) {
+// receive adds a live message. While a gap is being filled, the message is held.
+func (c *Client) receive(v *Conversation, msg Message) {
 	switch {
 	case v == nil:
-	case v.asked == after || v.asked == latest:
-		if len(v.later) < maxMessages {
-			v.later = append(v.later, msg)
+	case v.pending == afterRequest || v.pending == latestRequest:
+		if len(v.held) < maxMessages {
+			v.held = append(v.held, msg)
 		}
 	default:
-		c.add(v, msg)
+		c.addMessage(v, msg)
 	}
 }
 
-// add appends a message, unless it is there already.
-func (c *Client) add(v *Conversation, msg Message) {
-	if !v.learn(&msg) {
+// addMessage appends a message, unless it is already stored.
+func (c *Client) addMessage(v *Conversation, msg Message) {
+	if !v.remember(&msg) {
 		return
 	}
 	if msg.Own {
 		v.acknowledge(&msg)
 	}
 	if msg.ID != "" {
-		v.last = msg.ID
-		if v.first == "" {
-			v.first = msg.ID
+		v.lastID = msg.ID
+		if v.firstID == "" {
+			v.firstID = msg.ID
 		}
 	}
 	v.Messages = append(v.Messages, msg)
 	if len(v.Messages) > maxMessages {
-		v.shorten()
+		v.dropOldest()
 	}
 	at := &v.Messages[len(v.Messages)-1]
-	v.countOne(at)
+	v.countUnread(at)
 	c.emit(Event{Kind: NewMessage, Conversation: v, Message: at})
 }
 
-// learn notes what a message is known by, and says whether it is new.
-func (v *Conversation) learn(msg *Message) bool {
-	if msg.ID != "" && v.known[msg.ID] || msg.nonce != "" && v.known[msg.nonce] {
+// remember stores the identifiers of a message. It reports whether the message is new.
+func (v *Conversation) remember(msg *Message) bool {
+	if msg.ID != "" && v.knownIDs[msg.ID] || msg.nonce != "" && v.knownIDs[msg.nonce] {
 		return false
 	}
 	for _, name := range []string{msg.ID, msg.nonce} {
 		if name != "" {
-			v.known[name] = true
+			v.knownIDs[name] = true
 		}
 	}
 	return true
 }
 
-// shorten drops the oldest tenth, which can be loaded again.
-func (v *Conversation) shorten() {
+// dropOldest drops the oldest tenth of the messages, which can be loaded again.
+func (v *Conversation) dropOldest() {
 	cut := maxMessages / 10
 	for _, m := range v.Messages[:cut] {
-		delete(v.known, m.ID)
-		delete(v.known, m.nonce)
+		delete(v.knownIDs, m.ID)
+		delete(v.knownIDs, m.nonce)
 	}
 	v.Messages = slices.Clone(v.Messages[cut:])
-	v.Complete, v.first = false, ""
+	v.AtStart, v.firstID = false, ""
 	for _, m := range v.Messages {
 		if m.ID != "" {
-			v.first = m.ID
+			v.firstID = m.ID
 			break
 		}
 	}
 }
 
-// acknowledge takes an own message that is in the log off what is unsent: by its tag, or its text
-// where it came without.
+// acknowledge removes an own message from the unsent ones. It is matched by its nonce, or by its
+// text if the server dropped the tag.
 func (v *Conversation) acknowledge(msg *Message) {
 	_, nonce, _ := strings.Cut(msg.nonce, " ")
 	at := slices.IndexFunc(v.unsent, func(u unsent) bool {
 		if nonce != "" {
 			return u.nonce == nonce
 		}
-		return u.kind == msg.Kind && u.text == msg.Text && (u.sent || u.before)
+		return u.kind == msg.Kind && u.text == msg.Text && u.state != queued
 	})
 	if at >= 0 {
 		v.unsent = slices.Delete(v.unsent, at, at+1)
 	}
 }
 
-// happened adds a line that the server does not keep.
-func (c *Client) happened(v *Conversation, who, what string, m *ircmsg.Message, now time.Time) {
-	msg := Message{Seq: c.seq(), Time: now, From: who, Kind: Happened, Text: what, Own: c.Own(who)}
+// addEvent adds an entry that the server does not store.
+func (c *Client) addEvent(v *Conversation, who, what string, m *ircmsg.Message, now time.Time) {
+	msg := Message{Seq: c.nextSeq(), Time: now, From: who, Kind: EventMessage, Text: what, Own: c.IsOwn(who)}
 	if has, value := m.GetTag("time"); has {
 		if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
 			msg.Time = t
 		}
 	}
-	c.arrived(v, msg)
+	c.receive(v, msg)
 }
 
-// onRedact is REDACT TARGET MSGID [:REASON].
+// onRedact handles REDACT TARGET MSGID [:REASON].
 func (c *Client) onRedact(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) < 2 {
 		return
 	}
 	from := nickOf(m)
 	target := m.Params[0]
-	if !c.isRoom(target) && !c.Own(from) {
+	if !c.isRoom(target) && !c.IsOwn(from) {
 		target = from
 	}
-	v := c.named(target)
+	v := c.lookup(target)
 	if v == nil {
 		return
 	}
-	v.unreact(m.Params[1])
-	for _, list := range [][]Message{v.Messages, v.later} {
+	v.removeReaction(m.Params[1])
+	for _, list := range [][]Message{v.Messages, v.held} {
 		for i := range list {
 			if list[i].ID == m.Params[1] {
 				list[i].Text, list[i].Redacted = "", true

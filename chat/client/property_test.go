@@ -11,20 +11,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a room on a server, its client, and a connection that carries as many lines as the test
-// lets it.
+// world is a room on a server, its client, and a connection on which the test delivers single
+// lines.
 type world struct {
 	c       *Client
-	log     []string // stored lines, from the msgid on
-	texts   []string // of log
+	log     []string // stored lines without the @ in front
+	texts   []string // the texts of log
 	joined  bool
-	up      []string // client -> server, on their way
-	down    []string // server -> client, on their way
-	said    []string // by the client's user
+	up      []string // client to server, in flight
+	down    []string // server to client, in flight
+	said    []string // texts sent by the client's user
 	batches int
 }
 
-// takes the client's output onto the wire.
+// pump moves the client's output to the connection.
 func (w *world) pump() {
 	for l := range strings.SplitSeq(string(w.c.Output()), "\r\n") {
 		if l != "" {
@@ -37,16 +37,16 @@ func (w *world) connect() {
 	w.c.Connected(start)
 	w.c.Output()
 	for _, l := range []string{":s CAP * ACK :message-tags server-time batch echo-message draft/chathistory", ":s 001 ann :Welcome", ":s 005 ann CASEMAPPING=ascii CHATHISTORY=3 :are", ":s 422 ann :No"} {
-		w.c.Line(l, start)
+		w.c.HandleLine(l, start)
 	}
 	w.pump()
 	w.up = slices.DeleteFunc(w.up, func(l string) bool { return strings.HasPrefix(l, "CAP") })
 }
 
-// store appends a message to the log, and sends it to the client if it is there.
+// store appends a message to the log, and sends it to the client if it has joined.
 func (w *world) store(from, nonce, text string) {
 	id := len(w.log)
-	tags := "time=" + stamp(start.Add(time.Duration(id)*time.Second)) + fmt.Sprintf(";msgid=g-%d", id)
+	tags := "time=" + formatTime(start.Add(time.Duration(id)*time.Second)) + fmt.Sprintf(";msgid=g-%d", id)
 	if nonce != "" {
 		tags += ";" + nonceTag + "=" + nonce
 	}
@@ -57,7 +57,7 @@ func (w *world) store(from, nonce, text string) {
 	}
 }
 
-// serve has the server take one line of the client's.
+// serve lets the server process one line of the client.
 func (w *world) serve() {
 	if len(w.up) == 0 {
 		return
@@ -99,16 +99,16 @@ func (w *world) history(kind, point string, n int) {
 	w.down = append(w.down, ":s BATCH -"+id)
 }
 
-// deliver has the client take one line of the server's.
+// deliver lets the client process one line of the server.
 func (w *world) deliver() {
 	if len(w.down) > 0 {
-		w.c.Line(w.down[0], start)
+		w.c.HandleLine(w.down[0], start)
 		w.down = w.down[1:]
 		w.pump()
 	}
 }
 
-// lose breaks the connection: of what was on its way to the server, keep lines arrive.
+// lose breaks the connection. Of the lines in flight to the server, the first keep arrive.
 func (w *world) lose(keep int) {
 	w.joined = false
 	for range min(keep, len(w.up)) {
@@ -116,7 +116,7 @@ func (w *world) lose(keep int) {
 	}
 	w.joined = false
 	w.up, w.down = nil, nil
-	w.c.Lost(nil)
+	w.c.Disconnected(nil)
 }
 
 func (w *world) quiet() {
@@ -128,12 +128,12 @@ func (w *world) quiet() {
 
 func (w *world) say(text string) {
 	w.said = append(w.said, text)
-	w.c.Say(w.c.Find("#g"), Said, text)
+	w.c.Send(w.c.Find("#g"), TextMessage, text)
 	w.pump()
 }
 
-// TestEveryMessageIsShownOnceInOrder: whatever breaks when, the client shows the room as the server
-// has it, and what its user said is in it once.
+// TestEveryMessageIsShownOnceInOrder: wherever connections break, the client shows the room's log
+// in order, and every message of its user is in it once.
 func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{c: New(Config{Nick: "ann", Nonce: "n", Rooms: []string{"#g"}})}
@@ -149,7 +149,7 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 					w.deliver()
 				}
 			},
-			"older": func(*rapid.T) { w.c.Older(w.c.Find("#g")); w.pump() },
+			"older": func(*rapid.T) { w.c.LoadOlder(w.c.Find("#g")); w.pump() },
 			"lose": func(t *rapid.T) {
 				w.lose(rapid.IntRange(0, 3).Draw(t, "arrive"))
 				w.connect()
@@ -157,11 +157,11 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 		})
 		w.quiet()
 		v := w.c.Find("#g")
-		for !v.Complete && len(w.log) > 0 {
-			w.c.Older(v)
+		for !v.AtStart && len(w.log) > 0 {
+			w.c.LoadOlder(v)
 			w.pump()
 			if len(w.up) == 0 {
-				t.Fatal("the client does not ask for what is older")
+				t.Fatal("the client does not request older messages, although the history has more")
 			}
 			w.quiet()
 		}
@@ -173,10 +173,10 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			}
 		}
 		if !slices.Equal(shown, w.texts) {
-			t.Fatalf("shown  %q\nstored %q", shown, w.texts)
+			t.Fatalf("the client shows %q, want the log %q", shown, w.texts)
 		}
 		if !slices.Equal(own, w.said) || len(v.Unsent()) > 0 {
-			t.Fatalf("in the room %q\nsaid        %q", own, w.said)
+			t.Fatalf("own messages in the room: %q, want %q", own, w.said)
 		}
 	})
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// Reaction is what some think of a message: a sign, mostly, and who.
+// Reaction is a reaction (draft/react) to a message, usually an emoji, with the users who made it.
 type Reaction struct {
-	Text string // as it came: clean it before it is shown
-	By   []string
+	Text  string // unsanitized
+	Nicks []string
 }
 
-// reaction is one person's.
+// reaction is the reaction of one user.
 type reaction struct{ text, nick, id string }
 
-// Limits of what others can have us keep.
+// Limits of what other users can make the client store.
 const (
-	maxReaction  = 64   // bytes of a reaction's text
-	maxReactions = 1000 // of a message
-	maxReactedTo = 20_000
+	maxReaction  = 64     // bytes of text
+	maxReactions = 1000   // reactions to one message
+	maxReactedTo = 20_000 // messages with reactions, per conversation
 )
 
-// Reactions are those to a message, in the order in which they were first made.
+// Reactions returns the reactions to a message, in the order in which they were first made.
 func (v *Conversation) Reactions(m *Message) []Reaction {
 	var all []Reaction
 	for _, r := range v.reactions[m.ID] {
@@ -34,27 +34,28 @@ func (v *Conversation) Reactions(m *Message) []Reaction {
 			all = append(all, Reaction{Text: r.text})
 			at = len(all) - 1
 		}
-		all[at].By = append(all[at].By, r.nick)
+		all[at].Nicks = append(all[at].Nicks, r.nick)
 	}
 	return all
 }
 
-// onTagMessage is TAGMSG: reactions are kept, all else is passed over.
+// onTagMessage handles TAGMSG: it stores reactions and ignores all else.
 func (c *Client) onTagMessage(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) == 0 {
 		return
 	}
 	from, target := nickOf(m), m.Params[0]
-	if !c.isRoom(target) && !c.Own(from) {
+	if !c.isRoom(target) && !c.IsOwn(from) {
 		target = from
 	}
-	if v := c.named(target); v != nil && c.reacted(v, m) {
+	if v := c.lookup(target); v != nil && c.addReaction(v, m) {
 		c.emit(Event{Kind: Changed, Conversation: v})
 	}
 }
 
-// reacted takes a line that may be a reaction, live or from the history.
-func (c *Client) reacted(v *Conversation, m *ircmsg.Message) bool {
+// addReaction stores a reaction, live or from the history. It reports whether the line is a new
+// reaction.
+func (c *Client) addReaction(v *Conversation, m *ircmsg.Message) bool {
 	_, text := m.GetTag("+draft/react")
 	_, to := m.GetTag("+draft/reply")
 	_, id := m.GetTag("msgid")
@@ -64,7 +65,7 @@ func (c *Client) reacted(v *Conversation, m *ircmsg.Message) bool {
 	nick := nickOf(m)
 	list := v.reactions[to]
 	if len(list) >= maxReactions || len(v.reactions) >= maxReactedTo && list == nil ||
-		slices.ContainsFunc(list, func(r reaction) bool { return r.text == text && c.same(r.nick, nick) }) {
+		slices.ContainsFunc(list, func(r reaction) bool { return r.text == text && c.sameName(r.nick, nick) }) {
 		return false
 	}
 	if v.reactions == nil {
@@ -74,18 +75,18 @@ func (c *Client) reacted(v *Conversation, m *ircmsg.Message) bool {
 	return true
 }
 
-// unreact forgets a reaction that was taken back.
-func (v *Conversation) unreact(id string) {
+// removeReaction removes a reaction that was redacted.
+func (v *Conversation) removeReaction(id string) {
 	for to, list := range v.reactions {
 		v.reactions[to] = slices.DeleteFunc(list, func(r reaction) bool { return r.id == id })
 	}
 }
 
-// React says what the user thinks of a message, or takes it back if it was said before.
+// React sends a reaction to a message, or redacts it if the user has already made it.
 func (c *Client) React(v *Conversation, m *Message, text string) {
-	switch at := slices.IndexFunc(v.reactions[m.ID], func(r reaction) bool { return r.text == text && c.Own(r.nick) }); {
-	case m.ID == "" || !c.caps["message-tags"] || c.state != Online:
-		c.emit(Event{Kind: Trouble, Text: "the server does not pass on what is thought of this", Conversation: v})
+	switch at := slices.IndexFunc(v.reactions[m.ID], func(r reaction) bool { return r.text == text && c.IsOwn(r.nick) }); {
+	case m.ID == "" || !c.grantedCaps["message-tags"] || c.state != Online:
+		c.emit(Event{Kind: CommandFailed, Text: "reactions are not supported here", Conversation: v})
 	case at >= 0:
 		c.send("REDACT", v.Name, v.reactions[m.ID][at].id)
 	default:
@@ -93,10 +94,10 @@ func (c *Client) React(v *Conversation, m *Message, text string) {
 	}
 }
 
-// Redact takes a message away, for everybody. The server knows who may.
+// Redact deletes a message for all users. The server checks the permission.
 func (c *Client) Redact(v *Conversation, m *Message) {
-	if m.ID == "" || !c.caps["draft/message-redaction"] || c.state != Online {
-		c.emit(Event{Kind: Trouble, Text: "this can't be taken back here", Conversation: v})
+	if m.ID == "" || !c.grantedCaps["draft/message-redaction"] || c.state != Online {
+		c.emit(Event{Kind: CommandFailed, Text: "messages cannot be deleted here", Conversation: v})
 		return
 	}
 	c.send("REDACT", v.Name, m.ID)

@@ -7,18 +7,19 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// wanted are the capabilities that are asked for where they are on offer.
-var wanted = []string{
+// wantedCaps are the capabilities that the client requests if the server offers them.
+var wantedCaps = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "multi-prefix", "cap-notify", "sasl", "setname",
 	"draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/message-redaction",
 	"draft/account-registration", "draft/search",
 }
 
-// register begins a registration: capabilities first, so that the server waits for the login.
-func (c *Client) register() {
+// startRegistration starts the registration (RFC 2812, section 3.1). CAP LS comes first, so that
+// the server waits for the login.
+func (c *Client) startRegistration() {
 	c.send("CAP", "LS", "302")
 	c.send("NICK", c.nick)
-	c.send("USER", userName(c.config.Nick), "0", "*", c.config.Real)
+	c.send("USER", userName(c.config.Nick), "0", "*", c.config.RealName)
 }
 
 func userName(nick string) string {
@@ -43,32 +44,32 @@ func (c *Client) onCap(m *ircmsg.Message, _ time.Time) {
 	case "LS", "NEW":
 		for word := range strings.FieldsSeq(list) {
 			name, value, _ := strings.Cut(word, "=")
-			c.offered[name] = value
+			c.offeredCaps[name] = value
 		}
-		if len(m.Params) == 3 { // else "*", and another line follows
-			c.request()
+		if len(m.Params) == 3 { // otherwise the third parameter is "*": more lines follow
+			c.requestCaps()
 		}
 	case "ACK":
 		for word := range strings.FieldsSeq(list) {
 			name, off := strings.CutPrefix(word, "-")
-			c.caps[name] = !off
+			c.grantedCaps[name] = !off
 		}
-		c.negotiated()
+		c.afterCaps()
 	case "NAK":
-		c.negotiated()
+		c.afterCaps()
 	case "DEL":
 		for name := range strings.FieldsSeq(list) {
-			delete(c.caps, name)
-			delete(c.offered, name)
+			delete(c.grantedCaps, name)
+			delete(c.offeredCaps, name)
 		}
 	}
 }
 
-// request asks for what is wanted, on offer and not there.
-func (c *Client) request() {
+// requestCaps requests the capabilities that are wanted, offered and not yet granted.
+func (c *Client) requestCaps() {
 	var names []string
-	for _, name := range wanted {
-		if _, ok := c.offered[name]; ok && !c.caps[name] {
+	for _, name := range wantedCaps {
+		if _, ok := c.offeredCaps[name]; ok && !c.grantedCaps[name] {
 			names = append(names, name)
 		}
 	}
@@ -76,25 +77,26 @@ func (c *Client) request() {
 		c.send("CAP", "REQ", strings.Join(names, " "))
 		return
 	}
-	c.negotiated()
+	c.afterCaps()
 }
 
-// negotiated goes on behind the capabilities: with the login, if there is one to do.
-func (c *Client) negotiated() {
+// afterCaps continues the registration after capability negotiation, with the login if there is
+// one.
+func (c *Client) afterCaps() {
 	switch {
-	case c.state != Registering || c.sasl != nil || c.ending:
+	case c.state != Registering || c.saslState != nil || c.capEndSent:
 	case c.config.Account == "":
-		c.endCap()
-	case !c.caps["sasl"]:
-		c.fail("the server has no SASL: it can't be logged in to")
+		c.sendCapEnd()
+	case !c.grantedCaps["sasl"]:
+		c.fail("the server does not support SASL, so the account cannot log in")
 	default:
-		c.logIn()
+		c.startLogin()
 	}
 }
 
-func (c *Client) endCap() {
-	if !c.ending {
-		c.ending = true
+func (c *Client) sendCapEnd() {
+	if !c.capEndSent {
+		c.capEndSent = true
 		c.send("CAP", "END")
 	}
 }
@@ -104,28 +106,29 @@ func (c *Client) onWelcome(m *ircmsg.Message, _ time.Time) {
 		return
 	}
 	if c.config.Account != "" && c.account == "" {
-		c.fail("the server let us in without the login that was asked for")
+		c.fail("the server completed the registration without the requested login")
 		return
 	}
 	c.state, c.nick = Online, m.Params[0]
 	c.emit(Event{Kind: StateChanged})
 }
 
-// onReady is the end of the welcome, and of 005: the rooms are joined.
+// onReady handles the end of the MOTD, after which all ISUPPORT (005) lines have arrived: it joins
+// the rooms.
 func (c *Client) onReady(_ *ircmsg.Message, now time.Time) {
 	if c.state != Online {
 		return
 	}
 	for _, conv := range c.conversations {
-		if conv.wanted && !conv.Joined {
+		if conv.joinWanted && !conv.Joined {
 			c.sendJoin(conv)
 		}
 		if !conv.Room && c.account != "" {
 			c.catchUp(conv)
 		}
 	}
-	if c.account != "" && c.caps["draft/chathistory"] {
-		c.send("CHATHISTORY", "TARGETS", stamp(now.AddDate(0, -1, 0)), stamp(now.AddDate(0, 0, 1)), "100")
+	if c.account != "" && c.grantedCaps["draft/chathistory"] {
+		c.send("CHATHISTORY", "TARGETS", formatTime(now.AddDate(0, -1, 0)), formatTime(now.AddDate(0, 0, 1)), "100")
 	}
 }
 
@@ -144,20 +147,20 @@ func (c *Client) onISupport(m *ircmsg.Message, _ time.Time) {
 		case "NETWORK":
 			c.network = value
 		case "draft/FILEHOST", "soju.im/FILEHOST":
-			c.files = value
+			c.fileHost = value
 		case "CASEMAPPING":
 			if value == "ascii" {
 				c.refold(foldASCII)
 			}
 		case "CHATHISTORY", "draft/CHATHISTORY":
 			if n := atoi(value); n > 0 {
-				c.page = min(n, defaultPage)
+				c.pageSize = min(n, defaultPage)
 			}
 		}
 	}
 }
 
-// refold names the conversations anew, when the server says how its names are compared.
+// refold changes the case mapping and rebuilds the index of conversations.
 func (c *Client) refold(fold func(string) string) {
 	c.fold = fold
 	clear(c.byName)
@@ -166,27 +169,27 @@ func (c *Client) refold(fold func(string) string) {
 	}
 }
 
-// maxTries is how many nicks are tried when they are taken.
-const maxTries = 5
+// maxNickAttempts is the number of nicks that are tried if they are in use.
+const maxNickAttempts = 5
 
 func (c *Client) onNickRefused(m *ircmsg.Message, _ time.Time) {
 	if c.state != Registering {
-		c.other(m)
+		c.showUnhandled(m)
 		return
 	}
-	if c.tries++; c.tries > maxTries || m.Command == "432" {
-		c.fail("the nick " + c.nick + " can't be had: " + last(m))
+	if c.nickAttempts++; c.nickAttempts > maxNickAttempts || m.Command == "432" {
+		c.fail("the nick " + c.nick + " was refused: " + lastParam(m))
 		return
 	}
 	c.nick += "_"
 	c.send("NICK", c.nick)
 }
 
-func (c *Client) onError(m *ircmsg.Message, _ time.Time) { c.why = last(m) }
+func (c *Client) onError(m *ircmsg.Message, _ time.Time) { c.reason = lastParam(m) }
 
-func (c *Client) onPing(m *ircmsg.Message, _ time.Time) { c.send("PONG", last(m)) }
+func (c *Client) onPing(m *ircmsg.Message, _ time.Time) { c.send("PONG", lastParam(m)) }
 
-func last(m *ircmsg.Message) string {
+func lastParam(m *ircmsg.Message) string {
 	if len(m.Params) == 0 {
 		return ""
 	}

@@ -11,105 +11,106 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// login is a SASL exchange under way.
-type login struct {
+// saslExchange is a SASL exchange in progress.
+type saslExchange struct {
 	mechanism string
 	scram     *scram.ClientConversation
-	text      string // of the server's message, as far as it came
-	proven    bool   // SCRAM: the server knows the password's verifier
+	buffer    string // base64 of the server's message, received so far
+	// SCRAM: the server has proven that it knows the password's verifier (RFC 5802)
+	serverVerified bool
 }
 
 const (
-	saslChunk     = 400       // of base64 in one AUTHENTICATE; a shorter one is the last
-	maxIterations = 1_000_000 // a server must not keep us computing
+	saslChunk     = 400       // base64 characters per AUTHENTICATE; a shorter one is the last
+	maxIterations = 1_000_000 // limits the CPU time that a server can demand
 	maxChallenge  = 8192
 )
 
-// logIn begins with the best mechanism that both sides have.
-func (c *Client) logIn() {
-	offered := strings.Split(strings.ToUpper(c.offered["sasl"]), ",")
+// startLogin starts the best mechanism that client and server support.
+func (c *Client) startLogin() {
+	offered := strings.Split(strings.ToUpper(c.offeredCaps["sasl"]), ",")
 	if offered[0] == "" {
-		offered = []string{"SCRAM-SHA-256", "PLAIN", "EXTERNAL"} // the server does not say
+		offered = []string{"SCRAM-SHA-256", "PLAIN", "EXTERNAL"} // the server lists no mechanisms
 	}
 	switch {
 	case c.config.External && slices.Contains(offered, "EXTERNAL"):
-		c.sasl = &login{mechanism: "EXTERNAL"}
+		c.saslState = &saslExchange{mechanism: "EXTERNAL"}
 	case c.config.External:
-		c.fail("the server lets nobody in by a certificate: give a password")
+		c.fail("the server does not offer SASL EXTERNAL for certificates: give a password")
 	case slices.Contains(offered, "SCRAM-SHA-256"):
-		c.beginScram()
-	case slices.Contains(offered, "PLAIN") && c.config.Plain:
-		c.sasl = &login{mechanism: "PLAIN"}
+		c.startScram()
+	case slices.Contains(offered, "PLAIN") && c.config.AllowPlain:
+		c.saslState = &saslExchange{mechanism: "PLAIN"}
 	case slices.Contains(offered, "PLAIN"):
-		c.fail("the server takes passwords in clear text alone, and the connection is not safe: use TLS")
+		c.fail("the server offers only SASL PLAIN, and the connection is not encrypted: use TLS")
 	default:
-		c.fail("the server has no way to log in that we have: it has " + strings.Join(offered, ", "))
+		c.fail("the server offers no supported SASL mechanism, only " + strings.Join(offered, ", "))
 	}
-	if c.sasl != nil {
-		c.send("AUTHENTICATE", c.sasl.mechanism)
+	if c.saslState != nil {
+		c.send("AUTHENTICATE", c.saslState.mechanism)
 	}
 }
 
-func (c *Client) beginScram() {
+func (c *Client) startScram() {
 	s, err := scram.SHA256.NewClient(c.config.Account, c.config.Password, "")
 	if err != nil {
-		c.fail("the name or the password has characters that can't be used")
+		c.fail("the name or the password has characters that SASLprep forbids")
 		return
 	}
-	if c.config.Scram != nil {
-		s = s.WithNonceGenerator(c.config.Scram)
+	if c.config.ScramNonce != nil {
+		s = s.WithNonceGenerator(c.config.ScramNonce)
 	}
-	c.sasl = &login{mechanism: "SCRAM-SHA-256", scram: s.WithMinIterations(4096).NewConversation()}
+	c.saslState = &saslExchange{mechanism: "SCRAM-SHA-256", scram: s.WithMinIterations(4096).NewConversation()}
 }
 
 func (c *Client) onAuthenticate(m *ircmsg.Message, _ time.Time) {
-	if c.sasl == nil || len(m.Params) == 0 {
+	if c.saslState == nil || len(m.Params) == 0 {
 		return
 	}
 	part := m.Params[0]
 	if part != "+" {
-		c.sasl.text += part
+		c.saslState.buffer += part
 	}
-	if len(c.sasl.text) > maxChallenge {
-		c.fail("the server's login exchange is too long")
+	if len(c.saslState.buffer) > maxChallenge {
+		c.fail("the server's SASL challenge is too long")
 		return
 	}
 	if len(part) == saslChunk {
 		return
 	}
-	challenge, err := base64.StdEncoding.DecodeString(c.sasl.text)
-	c.sasl.text = ""
+	challenge, err := base64.StdEncoding.DecodeString(c.saslState.buffer)
+	c.saslState.buffer = ""
 	if err != nil {
-		c.fail("the server's login exchange can't be read")
+		c.fail("the server's SASL challenge is not valid base64")
 		return
 	}
-	c.answer(string(challenge))
+	c.answerChallenge(string(challenge))
 }
 
-func (c *Client) answer(challenge string) {
+func (c *Client) answerChallenge(challenge string) {
 	if c.config.External {
-		c.authenticate(c.config.Account)
+		c.sendAuthenticate(c.config.Account)
 		return
 	}
-	if c.sasl.scram == nil {
+	if c.saslState.scram == nil {
 		name := c.config.Account
-		c.authenticate("\x00" + name + "\x00" + c.config.Password)
+		c.sendAuthenticate("\x00" + name + "\x00" + c.config.Password)
 		return
 	}
 	if iterations(challenge) > maxIterations {
-		c.fail("the server wants the password hashed more often than any server needs")
+		c.fail("the server requests more than " + strconv.Itoa(maxIterations) + " SCRAM iterations")
 		return
 	}
-	answer, err := c.sasl.scram.Step(challenge)
+	answer, err := c.saslState.scram.Step(challenge)
 	if err != nil {
 		c.fail("the login failed: " + err.Error())
 		return
 	}
-	c.sasl.proven = c.sasl.scram.Done() && c.sasl.scram.Valid()
-	c.authenticate(answer)
+	c.saslState.serverVerified = c.saslState.scram.Done() && c.saslState.scram.Valid()
+	c.sendAuthenticate(answer)
 }
 
-// iterations is the number that a server's first message of SCRAM asks for.
+// iterations returns the iteration count in a server's first SCRAM message.
 func iterations(challenge string) int {
 	for attribute := range strings.SplitSeq(challenge, ",") {
 		if n, ok := strings.CutPrefix(attribute, "i="); ok {
@@ -123,8 +124,8 @@ func iterations(challenge string) int {
 	return 0
 }
 
-// authenticate sends an answer in as many parts as it needs.
-func (c *Client) authenticate(answer string) {
+// sendAuthenticate sends a response, split into chunks.
+func (c *Client) sendAuthenticate(answer string) {
 	text := base64.StdEncoding.EncodeToString([]byte(answer))
 	for len(text) >= saslChunk {
 		c.send("AUTHENTICATE", text[:saslChunk])
@@ -143,22 +144,22 @@ func (c *Client) onLoggedIn(m *ircmsg.Message, _ time.Time) {
 }
 
 func (c *Client) onLoginDone(_ *ircmsg.Message, _ time.Time) {
-	if c.sasl == nil {
+	if c.saslState == nil {
 		return
 	}
-	if c.sasl.scram != nil && !c.sasl.proven {
-		c.fail("the server did not prove that it knows the password: it may be another's")
+	if c.saslState.scram != nil && !c.saslState.serverVerified {
+		c.fail("the server did not prove that it knows the password: it may be an impostor")
 		return
 	}
 	if c.account == "" {
 		c.account, _, _ = strings.Cut(c.config.Account, "@")
 	}
-	c.sasl = nil
-	c.endCap()
+	c.saslState = nil
+	c.sendCapEnd()
 }
 
 func (c *Client) onLoginFailed(m *ircmsg.Message, _ time.Time) {
 	if c.state == Registering {
-		c.fail("the login failed: " + last(m))
+		c.fail("the login failed: " + lastParam(m))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// loggingIn brings the client to its login.
+// loggingIn connects a client up to its login.
 func loggingIn(t *testing.T, c Config, mechanisms string) *script {
 	t.Helper()
 	c.Account = "ann"
@@ -19,8 +19,8 @@ func loggingIn(t *testing.T, c Config, mechanisms string) *script {
 	return s
 }
 
-func TestPlainIsForSafeConnections(t *testing.T) {
-	s := loggingIn(t, Config{Password: "pw", Plain: true}, "=PLAIN")
+func TestPlainIsSentOnlyIfAllowed(t *testing.T) {
+	s := loggingIn(t, Config{Password: "pw", AllowPlain: true}, "=PLAIN")
 	s.sends("CAP REQ sasl", "AUTHENTICATE PLAIN")
 	s.says("AUTHENTICATE +")
 	s.sends("AUTHENTICATE " + base64.StdEncoding.EncodeToString([]byte("\x00ann\x00pw")))
@@ -30,11 +30,11 @@ func TestPlainIsForSafeConnections(t *testing.T) {
 	s = loggingIn(t, Config{Password: "pw"}, "=PLAIN")
 	s.sends("CAP REQ sasl")
 	if s.c.State() != Failed {
-		t.Errorf("the password goes over an unsafe connection: %v", s.c.State())
+		t.Errorf("PLAIN on an unencrypted connection: got state %v, want failed", s.c.State())
 	}
 }
 
-func TestACertificateLogsInWithoutAPassword(t *testing.T) {
+func TestCertificateLogsInWithoutAPassword(t *testing.T) {
 	s := loggingIn(t, Config{External: true}, "=PLAIN,EXTERNAL,SCRAM-SHA-256")
 	s.sends("CAP REQ sasl", "AUTHENTICATE EXTERNAL")
 	s.says("AUTHENTICATE +")
@@ -45,11 +45,11 @@ func TestACertificateLogsInWithoutAPassword(t *testing.T) {
 	s = loggingIn(t, Config{External: true}, "=PLAIN")
 	s.sends("CAP REQ sasl")
 	if s.c.State() != Failed {
-		t.Errorf("without EXTERNAL the client is %v", s.c.State())
+		t.Errorf("server without EXTERNAL: got state %v, want failed", s.c.State())
 	}
 }
 
-// scramServer is the other end of SCRAM, by the library that package account uses.
+// scramServer is the server's side of SCRAM.
 func scramServer(t *testing.T, password string) *scram.ServerConversation {
 	t.Helper()
 	client, err := scram.SHA256.NewClient("ann", password, "")
@@ -67,13 +67,13 @@ func scramServer(t *testing.T, password string) *scram.ServerConversation {
 	return server.NewConversation()
 }
 
-// answer is what the client says in AUTHENTICATE.
+// answer returns the decoded response in the client's AUTHENTICATE.
 func (s *script) answer() string {
 	s.t.Helper()
 	text, ok := strings.CutPrefix(strings.TrimSpace(string(s.c.Output())), "AUTHENTICATE ")
 	b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "+"))
 	if !ok || err != nil {
-		s.t.Fatalf("the client says %q", text)
+		s.t.Fatalf("got %q, want an AUTHENTICATE with base64", text)
 	}
 	return string(b)
 }
@@ -82,7 +82,7 @@ func (s *script) challenge(text string) {
 	s.says("AUTHENTICATE " + base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-func TestScramProvesBothSides(t *testing.T) {
+func TestScramAuthenticatesBothSides(t *testing.T) {
 	s := loggingIn(t, Config{Password: "pw"}, "=PLAIN,SCRAM-SHA-256")
 	s.sends("CAP REQ sasl", "AUTHENTICATE SCRAM-SHA-256")
 	server := scramServer(t, "pw")
@@ -129,8 +129,8 @@ func TestScramRefusesServersThat(t *testing.T) {
 		s := loggingIn(t, Config{Password: "pw"}, "=SCRAM-SHA-256")
 		s.c.Output()
 		s.says("AUTHENTICATE +")
-		if c.play(s); s.c.State() != Failed || !s.c.Drop() || s.c.Why() == "" {
-			t.Errorf("servers that %s: the client is %v", c.do, s.c.State())
+		if c.play(s); s.c.State() != Failed || !s.c.MustClose() || s.c.Reason() == "" {
+			t.Errorf("servers that %s: got state %v, want failed", c.do, s.c.State())
 		}
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// start is when every test begins.
+// start is the time at which every test starts.
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is a conversation in virtual time: what the server says, and what the client then sends.
+// script is a conversation in virtual time: lines of the server and the lines that the client then
+// sends.
 type script struct {
 	t   *testing.T
 	c   *Client
@@ -26,14 +27,14 @@ func newScript(t *testing.T, c Config) *script {
 	return &script{t: t, c: New(c), now: start}
 }
 
-// says gives the client lines of the server's.
+// says passes lines of the server to the client.
 func (s *script) says(lines ...string) {
 	for _, line := range lines {
-		s.c.Line(line, s.now)
+		s.c.HandleLine(line, s.now)
 	}
 }
 
-// sends checks what the client has sent since it was last asked.
+// sends checks the lines that the client has sent since the last call.
 func (s *script) sends(want ...string) {
 	s.t.Helper()
 	got := strings.Split(strings.TrimSuffix(string(s.c.Output()), "\r\n"), "\r\n")
@@ -41,16 +42,16 @@ func (s *script) sends(want ...string) {
 		got = nil
 	}
 	if !slices.Equal(got, want) {
-		s.t.Fatalf("the client sends\n  %q, want\n  %q", got, want)
+		s.t.Fatalf("the client sent\n  %q, want\n  %q", got, want)
 	}
 }
 
-// texts checks what a conversation shows.
+// texts checks the messages of a conversation.
 func (s *script) texts(name string, want ...string) {
 	s.t.Helper()
 	v := s.c.Find(name)
 	if v == nil {
-		s.t.Fatalf("there is no %s", name)
+		s.t.Fatalf("conversation %s does not exist", name)
 	}
 	var got []string
 	for _, m := range v.Messages {
@@ -63,7 +64,7 @@ func (s *script) texts(name string, want ...string) {
 
 const allCaps = "message-tags server-time batch echo-message draft/chathistory draft/read-marker sasl=PLAIN,SCRAM-SHA-256 draft/event-playback"
 
-// online brings the client through its registration, without a login, and forgets what it sent.
+// online takes the client through its registration, without a login, and discards what it sent.
 func (s *script) online() {
 	s.t.Helper()
 	s.c.Connected(s.now)
@@ -72,11 +73,11 @@ func (s *script) online() {
 	s.c.Output()
 	s.c.Events()
 	if s.c.State() != Online {
-		s.t.Fatalf("the client is %v: %s", s.c.State(), s.c.Why())
+		s.t.Fatalf("state after registration: got %v (%s), want online", s.c.State(), s.c.Reason())
 	}
 }
 
-// page is a batch of history.
+// page returns a batch of history.
 func page(target string, lines ...string) []string {
 	all := []string{":srv.x BATCH +h chathistory " + target}
 	for _, l := range lines {
@@ -85,13 +86,13 @@ func page(target string, lines ...string) []string {
 	return append(all, ":srv.x BATCH -h")
 }
 
-// line is a stored message for #g, n minutes after the start.
+// line returns a stored message for #g, n minutes after the start.
 func line(n int, from, text string) string {
 	at := start.Add(time.Duration(n) * time.Minute)
-	return "time=" + stamp(at) + ";msgid=g-" + string(rune('0'+n)) + " :" + from + "!u@h PRIVMSG #g :" + text
+	return "time=" + formatTime(at) + ";msgid=g-" + string(rune('0'+n)) + " :" + from + "!u@h PRIVMSG #g :" + text
 }
 
-// inRoom brings the client into #g, whose history has one message.
+// inRoom takes the client into #g, whose history has one message.
 func inRoom(t *testing.T) *script {
 	t.Helper()
 	s := newScript(t, Config{Rooms: []string{"#g"}})
@@ -104,8 +105,8 @@ func inRoom(t *testing.T) *script {
 	return s
 }
 
-func TestRegistrationAsksForWhatIsOnOffer(t *testing.T) {
-	s := newScript(t, Config{Nick: "ann", Real: "Ann A", Rooms: []string{"#g key"}})
+func TestRegistrationRequestsOfferedCapabilities(t *testing.T) {
+	s := newScript(t, Config{Nick: "ann", RealName: "Ann A", Rooms: []string{"#g key"}})
 	s.c.Connected(s.now)
 	s.sends("CAP LS 302", "NICK ann", "USER ann 0 * :Ann A")
 	s.says(":srv.x CAP * LS * :message-tags away-notify")
@@ -120,21 +121,21 @@ func TestRegistrationAsksForWhatIsOnOffer(t *testing.T) {
 	s.sends("JOIN #g key")
 }
 
-func TestTakenNicksAreMadeLonger(t *testing.T) {
+func TestRefusedNicksAreExtended(t *testing.T) {
 	s := newScript(t, Config{})
 	s.c.Connected(s.now)
 	s.c.Output()
 	s.says(":srv.x 433 * ann :in use")
 	s.sends("NICK ann_")
-	for range maxTries {
+	for range maxNickAttempts {
 		s.says(":srv.x 433 * ann_ :in use")
 	}
-	if s.c.State() != Failed || !s.c.Drop() {
-		t.Errorf("the client is %v after %d nicks", s.c.State(), maxTries+1)
+	if s.c.State() != Failed || !s.c.MustClose() {
+		t.Errorf("state after %[2]d refused nicks: got %[1]v, want failed", s.c.State(), maxNickAttempts+1)
 	}
 }
 
-func TestSilenceIsAskedAboutAndThenEnds(t *testing.T) {
+func TestSilentConnectionIsPingedAndThenClosed(t *testing.T) {
 	s := newScript(t, Config{})
 	s.online()
 	s.c.Tick(start.Add(59 * time.Second))
@@ -142,18 +143,18 @@ func TestSilenceIsAskedAboutAndThenEnds(t *testing.T) {
 	s.c.Tick(start.Add(60 * time.Second))
 	s.sends("PING 1795262460")
 	s.c.Tick(start.Add(89 * time.Second))
-	if s.c.Drop() {
-		t.Error("dropped before its time")
+	if s.c.MustClose() {
+		t.Error("MustClose 29 s after the PING: got true, want false")
 	}
 	s.c.Tick(start.Add(90 * time.Second))
-	if !s.c.Drop() {
-		t.Error("a dead connection is kept")
+	if !s.c.MustClose() {
+		t.Error("MustClose 30 s after the PING: got false, want true")
 	}
 }
 
-func TestWhatIsMissedComesOnceAndBeforeWhatIsLive(t *testing.T) {
+func TestMissedMessagesPrecedeLiveOnes(t *testing.T) {
 	s := inRoom(t)
-	s.c.Lost(errors.New("gone"))
+	s.c.Disconnected(errors.New("gone"))
 	s.online()
 	s.says(":ann!u@h JOIN #g")
 	s.sends("CHATHISTORY AFTER #g msgid=g-1 100")
@@ -168,12 +169,12 @@ func TestWhatIsMissedComesOnceAndBeforeWhatIsLive(t *testing.T) {
 	s.texts("#g", "bob: one", "bob: two", "cid: three", "bob: four", "bob: five")
 }
 
-func TestASecondLossBeforeTheGapIsFilledLosesNothing(t *testing.T) {
+func TestSecondDisconnectDuringCatchUpLosesNothing(t *testing.T) {
 	s := inRoom(t)
-	s.c.Lost(nil)
+	s.c.Disconnected(nil)
 	s.online()
 	s.says(":ann!u@h JOIN #g", "@"+line(4, "bob", "four"))
-	s.c.Lost(nil)
+	s.c.Disconnected(nil)
 	s.online()
 	s.says(":ann!u@h JOIN #g")
 	s.sends("CHATHISTORY AFTER #g msgid=g-1 100")
@@ -182,15 +183,15 @@ func TestASecondLossBeforeTheGapIsFilledLosesNothing(t *testing.T) {
 	s.texts("#g", "bob: one", "bob: two", "bob: four")
 }
 
-func TestWhatWasNotEchoedIsSaidAgainOnlyIfItIsNotThere(t *testing.T) {
+func TestUnechoedMessagesAreResentOnlyIfNotStored(t *testing.T) {
 	s := inRoom(t)
 	v := s.c.Find("#g")
-	s.c.Say(v, Said, "stored")
-	s.c.Say(v, Said, "lost")
+	s.c.Send(v, TextMessage, "stored")
+	s.c.Send(v, TextMessage, "lost")
 	out := strings.Split(string(s.c.Output()), "\r\n")
 	nonce := strings.TrimPrefix(strings.Fields(out[0])[0], "@")
-	s.c.Lost(nil)
-	s.c.Say(v, Said, "later")
+	s.c.Disconnected(nil)
+	s.c.Send(v, TextMessage, "later")
 	s.online()
 	s.says(":ann!u@h JOIN #g")
 	s.c.Output()
@@ -199,16 +200,16 @@ func TestWhatWasNotEchoedIsSaidAgainOnlyIfItIsNotThere(t *testing.T) {
 	s.says(page("#g")...)
 	again := string(s.c.Output())
 	if strings.Contains(again, ":stored") || strings.Count(again, ":lost") != 1 || strings.Count(again, ":later") != 1 {
-		t.Errorf("said again: %q", again)
+		t.Errorf("resent %q, want only the lost and the later message", again)
 	}
 	if got := v.Unsent(); !slices.Equal(got, []string{"lost", "later"}) {
-		t.Errorf("unsent: %q", got)
+		t.Errorf("unsent: got %q, want lost and later", got)
 	}
 }
 
-func TestAMessageThatIsGoneFromTheServerLeavesAMark(t *testing.T) {
+func TestRemovedLastMessageMarksAGap(t *testing.T) {
 	s := inRoom(t)
-	s.c.Lost(nil)
+	s.c.Disconnected(nil)
 	s.online()
 	s.says(":ann!u@h JOIN #g", ":srv.x FAIL CHATHISTORY INVALID_MSGREFTYPE AFTER #g :No message here has this id")
 	s.sends("CHATHISTORY AFTER #g msgid=g-1 100", "CHATHISTORY LATEST #g * 100")
@@ -216,32 +217,32 @@ func TestAMessageThatIsGoneFromTheServerLeavesAMark(t *testing.T) {
 	s.texts("#g", "bob: one", ": messages may be missing here", "bob: seven")
 }
 
-func TestOlderPagesComeBeforeUntilThereIsNone(t *testing.T) {
+func TestOlderPagesArePrependedUntilTheStart(t *testing.T) {
 	s := inRoom(t)
 	v := s.c.Find("#g")
-	s.c.Older(v)
-	s.c.Older(v) // once is enough
+	s.c.LoadOlder(v)
+	s.c.LoadOlder(v) // must not request it twice
 	s.sends("CHATHISTORY BEFORE #g msgid=g-1 100")
 	s.says(page("#g", line(0, "bob", "zero"))...)
 	s.texts("#g", "bob: zero", "bob: one")
-	s.c.Older(v)
+	s.c.LoadOlder(v)
 	s.sends("CHATHISTORY BEFORE #g msgid=g-0 100")
 	s.says(page("#g")...)
-	if !v.Complete {
-		t.Error("an empty page is not the end")
+	if !v.AtStart {
+		t.Error("AtStart after an empty page: got false, want true")
 	}
-	s.c.Older(v)
+	s.c.LoadOlder(v)
 	s.sends()
 }
 
-func TestNothingTypedIsTwoCommands(t *testing.T) {
+func TestInputCannotInjectCommands(t *testing.T) {
 	s := inRoom(t)
 	v := s.c.Find("#g")
 	s.c.SetTopic(v, "a\r\nQUIT")
 	s.sends("TOPIC #g a")
 	s.c.Part(v, "b\nQUIT")
 	s.sends("PART #g b")
-	s.c.Say(v, Said, "c\r\nQUIT")
+	s.c.Send(v, TextMessage, "c\r\nQUIT")
 	s.sends("@+weir/n=n2 PRIVMSG #g :c", "@+weir/n=n3 PRIVMSG #g :QUIT")
 	s.c.SetNick("d e")
 	s.sends("NICK :d e")
@@ -255,55 +256,55 @@ func TestMembers(t *testing.T) {
 		":eve!u@h QUIT :was never here", ":cid!u@h KICK #g dan :enough")
 	v := s.c.Find("#g")
 	if want := []Member{{Nick: "ann"}, {Nick: "bea"}}; !slices.Equal(v.Members, want) {
-		t.Errorf("members are %v, want %v", v.Members, want)
+		t.Errorf("members: got %v, want %v", v.Members, want)
 	}
 	s.texts("#g", "bob: one", "dan: joined", "bob: is now called bea", "cid: quit (bye)", "dan: was removed by cid (enough)")
 }
 
-func TestUnreadCountsWhatOthersSaidBehindTheMark(t *testing.T) {
+func TestUnreadCountsOthersMessagesAfterTheReadMarker(t *testing.T) {
 	s := inRoom(t)
 	v := s.c.Find("#g")
 	s.says("@"+line(2, "bob", "hello ann, all"), "@"+line(3, "bob", "annette"), "@"+line(4, "ann", "mine"))
 	if v.Unread != 2 || v.Mentions != 1 {
-		t.Errorf("%d unread, %d mentions", v.Unread, v.Mentions)
+		t.Errorf("got %d unread and %d mentions, want 2 and 1", v.Unread, v.Mentions)
 	}
-	s.says(":srv.x MARKREAD #g timestamp=" + stamp(start.Add(2*time.Minute)))
+	s.says(":srv.x MARKREAD #g timestamp=" + formatTime(start.Add(2*time.Minute)))
 	if v.Unread != 1 || v.Mentions != 0 {
-		t.Errorf("%d unread, %d mentions behind the mark", v.Unread, v.Mentions)
+		t.Errorf("after the read marker: got %d unread and %d mentions, want 1 and 0", v.Unread, v.Mentions)
 	}
 	s.c.MarkRead(v)
 	if v.Unread != 0 {
-		t.Errorf("%d unread when read", v.Unread)
+		t.Errorf("after MarkRead: got %d unread, want 0", v.Unread)
 	}
 }
 
-func TestPeopleAreConversations(t *testing.T) {
+func TestDirectMessagesMakeConversations(t *testing.T) {
 	s := inRoom(t)
 	s.says("@msgid=d-1 :bob!u@h PRIVMSG ann :psst", ":bob!u@h PRIVMSG ann :\x01ACTION grins\x01", ":bob!u@h PRIVMSG ann :\x01VERSION\x01", ":srv.x NOTICE ann :from the server")
 	s.texts("bob", "bob: psst", "bob: grins")
-	s.c.Say(s.c.Find("bob"), Said, "what?")
+	s.c.Send(s.c.Find("bob"), TextMessage, "what?")
 	s.sends("@+weir/n=n5 PRIVMSG bob :what?")
 	s.says("@+weir/n=n5 :ann!u@h PRIVMSG bob :what?")
 	s.texts("bob", "bob: psst", "bob: grins", "ann: what?")
 	if left := s.c.Find("bob").Unsent(); left != nil {
-		t.Errorf("unsent: %q", left)
+		t.Errorf("unsent after the echo: got %q, want none", left)
 	}
 }
 
 func TestRefusedMessagesAreNoLongerUnsent(t *testing.T) {
 	s := inRoom(t)
 	v := s.c.Find("#g")
-	s.c.Say(v, Said, "x")
+	s.c.Send(v, TextMessage, "x")
 	s.says(":srv.x 404 ann #g :Your message was not stored")
 	if len(v.Unsent()) != 0 {
-		t.Error("a refused message is still unsent")
+		t.Error("unsent after a refusal: got the message, want none")
 	}
-	if e := s.c.Events(); len(e) != 1 || e[0].Kind != Trouble {
-		t.Errorf("events: %v", e)
+	if e := s.c.Events(); len(e) != 1 || e[0].Kind != CommandFailed {
+		t.Errorf("events after a refusal: got %v, want one CommandFailed", e)
 	}
 }
 
-func TestSplit(t *testing.T) {
+func TestSplitText(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want []string
@@ -311,8 +312,8 @@ func TestSplit(t *testing.T) {
 		{"", nil}, {"abc", []string{"abc"}}, {"abcdef ghi", []string{"abcdef", "ghi"}}, {"abcdefghijk", []string{"abcdefgh", "ijk"}},
 		{"a\nb\r\n\nc", []string{"a", "b", "c"}}, {"ääääää", []string{"ääää", "ää"}}, {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", []string{"\x80\x80\x80\x80\x80\x80\x80\x80", "\x80\x80"}},
 	} {
-		if got := Split(c.text, 8); !slices.Equal(got, c.want) {
-			t.Errorf("Split(%q) = %q, want %q", c.text, got, c.want)
+		if got := SplitText(c.text, 8); !slices.Equal(got, c.want) {
+			t.Errorf("SplitText(%q): got %q, want %q", c.text, got, c.want)
 		}
 	}
 }

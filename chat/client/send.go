@@ -9,90 +9,91 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// maxText is how many bytes of text a message has, so that its line is within 512 bytes with what
-// the server adds.
+// maxText is the maximum number of bytes of text in a message. A line of 512 bytes (RFC 2812,
+// section 2.3) then has space for the prefix that the server adds.
 const maxText = 360
 
-// Say says a text in a conversation: see Answer.
-func (c *Client) Say(v *Conversation, kind MessageKind, text string) { c.Answer(v, kind, text, nil) }
+// Send sends a text to a conversation: see Reply.
+func (c *Client) Send(v *Conversation, kind MessageKind, text string) { c.Reply(v, kind, text, nil) }
 
-// Answer says a text in a conversation, as an answer to a message if that is not nil, in parts if
-// it is long. Without a connection it waits for one. It is shown as unsent until the server has it.
-func (c *Client) Answer(v *Conversation, kind MessageKind, text string, to *Message) {
+// Reply sends a text to a conversation, as a reply to a message if that is not nil. A long text is
+// split. Without a connection it is queued. It is listed in Unsent until the server echoes it.
+func (c *Client) Reply(v *Conversation, kind MessageKind, text string, to *Message) {
 	reply := ""
-	if to != nil && c.caps["message-tags"] {
+	if to != nil && c.grantedCaps["message-tags"] {
 		reply = to.ID
 	}
-	for _, part := range Split(text, maxText) {
+	for _, part := range SplitText(text, maxText) {
 		if len(v.unsent) >= maxUnsent {
-			c.emit(Event{Kind: Trouble, Text: "too much waits to be sent", Conversation: v})
+			c.emit(Event{Kind: CommandFailed, Text: "too many unsent messages", Conversation: v})
 			return
 		}
-		c.counter++
-		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.counter), text: part, kind: kind, reply: reply})
+		c.lastSeq++
+		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
 	}
-	if c.state == Online && v.Joined && (v.asked == none || v.asked == before) {
-		c.flush(v, true)
+	if c.state == Online && v.Joined && (v.pending == noRequest || v.pending == beforeRequest) {
+		c.sendUnsent(v, true)
 	}
 }
 
-// flush sends what was not sent yet. Complete says that what is in the server's log is known: then
-// what an earlier connection took along can be said again, and otherwise it can only be reported.
-func (c *Client) flush(v *Conversation, complete bool) {
+// sendUnsent sends the queued messages. complete means that the history is known. A message from an
+// earlier connection can then be sent again; otherwise the client can only report that it may be
+// lost.
+func (c *Client) sendUnsent(v *Conversation, complete bool) {
 	if !v.Joined || c.state != Online {
 		return
 	}
 	kept := v.unsent[:0]
 	for _, u := range v.unsent {
 		switch {
-		case u.before && (!complete || !c.canHistory()):
-			c.emit(Event{Kind: Trouble, Text: "perhaps lost with the connection: " + u.text, Conversation: v})
-		case u.sent:
+		case u.state == uncertain && (!complete || !c.hasHistory()):
+			c.emit(Event{Kind: CommandFailed, Text: "possibly lost with the connection: " + u.text, Conversation: v})
+		case u.state == inFlight:
 			kept = append(kept, u)
-		case c.caps["echo-message"]:
-			c.transmit(v, u)
-			u.sent = true
+		case c.grantedCaps["echo-message"]:
+			c.sendMessage(v, u)
+			u.state = inFlight
 			kept = append(kept, u)
 		default:
-			c.transmit(v, u)
-			c.add(v, Message{Seq: c.seq(), Time: c.heard, From: c.nick, Kind: u.kind, Text: u.text, Own: true, Reply: u.reply})
+			c.sendMessage(v, u)
+			c.addMessage(v, Message{Seq: c.nextSeq(), Time: c.lastReceived, From: c.nick, Kind: u.kind, Text: u.text, Own: true, ReplyTo: u.replyTo})
 		}
 	}
 	v.unsent = slices.Clip(kept)
 }
 
-func (c *Client) transmit(v *Conversation, u unsent) {
+func (c *Client) sendMessage(v *Conversation, u unsent) {
 	tags := map[string]string{}
-	if c.caps["message-tags"] && c.config.Nonce != "" {
+	if c.grantedCaps["message-tags"] && c.config.Nonce != "" {
 		tags[nonceTag] = u.nonce
 	}
-	if c.caps["message-tags"] && u.reply != "" {
-		tags["+draft/reply"] = u.reply
+	if c.grantedCaps["message-tags"] && u.replyTo != "" {
+		tags["+draft/reply"] = u.replyTo
 	}
 	command, text := "PRIVMSG", u.text
 	switch u.kind {
-	case Action:
+	case ActionMessage:
 		text = "\x01ACTION " + text + "\x01"
-	case Noticed:
+	case NoticeMessage:
 		command = "NOTICE"
 	}
 	m := ircmsg.MakeMessage(tags, "", command, v.Name, text)
 	m.ForceTrailing()
 	if line, err := m.LineBytes(); err == nil {
-		c.out = append(c.out, line...)
+		c.output = append(c.output, line...)
 	}
 }
 
-// refused takes a message off what is unsent: the first that waits will not be echoed.
-func (c *Client) refused(v *Conversation) {
-	if at := slices.IndexFunc(v.unsent, func(u unsent) bool { return u.sent }); at >= 0 {
+// dropRefused removes the first unacknowledged message after the server refused it.
+func (c *Client) dropRefused(v *Conversation) {
+	if at := slices.IndexFunc(v.unsent, func(u unsent) bool { return u.state == inFlight }); at >= 0 {
 		v.unsent = slices.Delete(v.unsent, at, at+1)
 	}
 }
 
-// Split cuts a text into parts of at most size bytes: at line ends, then at spaces, then between
-// characters.
-func Split(text string, size int) []string {
+// SplitText splits a text into parts of at most size bytes: at line breaks, then at spaces, then
+// between characters.
+func SplitText(text string, size int) []string {
 	var parts []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' || r == 0 }) {
 		for len(line) > size {
@@ -116,36 +117,36 @@ func Split(text string, size int) []string {
 	return parts
 }
 
-// Join joins a room, now or when there is a connection.
+// Join joins a room, now or on the next connection.
 func (c *Client) Join(room, key string) {
 	if !c.isRoom(room) {
 		room = "#" + room
 	}
 	if strings.ContainsAny(room, " ,\r\n\x00") {
-		c.emit(Event{Kind: Trouble, Text: "a room's name has no space or comma"})
+		c.emit(Event{Kind: CommandFailed, Text: "the name of a room cannot contain a space or comma"})
 		return
 	}
 	v := c.conversation(room)
 	if v == nil {
-		c.emit(Event{Kind: Trouble, Text: "there are too many conversations: /part one first"})
+		c.emit(Event{Kind: CommandFailed, Text: "there are too many conversations: /part one first"})
 		return
 	}
 	if v.Joined {
-		c.emit(Event{Kind: Opened, Conversation: v, Mine: true})
+		c.emit(Event{Kind: Opened, Conversation: v, Requested: true})
 		return
 	}
-	v.wanted, v.key, v.mine = true, key, true
+	v.joinWanted, v.key, v.joinRequested = true, key, true
 	if c.state == Online {
 		c.sendJoin(v)
 	}
 }
 
-// Part leaves a room, or closes what is said with a person.
+// Part leaves a room or closes a direct conversation.
 func (c *Client) Part(v *Conversation, why string) {
-	v.wanted = false
+	v.joinWanted = false
 	switch {
 	case !v.Joined || !v.Room || c.state != Online:
-		c.forget(v)
+		c.closeConversation(v)
 	case why == "":
 		c.send("PART", v.Name)
 	default:
@@ -153,7 +154,7 @@ func (c *Client) Part(v *Conversation, why string) {
 	}
 }
 
-// SetNick asks for another nick.
+// SetNick requests another nick.
 func (c *Client) SetNick(nick string) {
 	if c.state == Online {
 		c.send("NICK", nick)
@@ -161,24 +162,24 @@ func (c *Client) SetNick(nick string) {
 	c.config.Nick = nick
 }
 
-// SetTopic changes a room's topic.
+// SetTopic changes the topic of a room.
 func (c *Client) SetTopic(v *Conversation, topic string) { c.send("TOPIC", v.Name, topic) }
 
-// Command sends a command of the user's own, such as "WHOIS ann".
+// Command sends a command that the user typed, such as "WHOIS ann".
 func (c *Client) Command(line string) {
 	m, err := ircmsg.ParseLine(line)
 	if err != nil || c.state != Online {
-		c.emit(Event{Kind: Trouble, Text: "this can't be sent now"})
+		c.emit(Event{Kind: CommandFailed, Text: "not connected, or not a valid command"})
 		return
 	}
 	c.send(m.Command, m.Params...)
 }
 
-// Quit says goodbye. The server closes the connection.
+// Quit sends QUIT. The server then closes the connection.
 func (c *Client) Quit(why string) {
 	c.quit = true
 	if c.state == Registering || c.state == Online {
-		c.sendMarks()
+		c.sendReadMarkers()
 		c.send("QUIT", why)
 	}
 }

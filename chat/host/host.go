@@ -69,10 +69,10 @@ type Host struct {
 
 // Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open
 // calls Run, or Close.
-func Open(c Config, e Events) (*Host, error) { return open(c, e, upgrade.Handed{}) }
+func Open(c Config, e Events) (*Host, error) { return open(c, e, upgrade.Handover{}) }
 
 // open is Open, for a host that takes over from another too.
-func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
+func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 	if err := c.Check(); err != nil {
 		return nil, errors.Join(err, from.Close())
 	}

@@ -19,20 +19,20 @@ import (
 // succession is a host's part in an upgrade: what it has from the host before it, and what it gives
 // to the next.
 type succession struct {
-	from upgrade.Handed // what nobody has taken yet
+	from upgrade.Handover // what nobody has taken yet
 
 	kept    []upgrade.Listener // duplicates of all listeners; until Run stops
 	leaving context.Context    // its end has Run hand over
 	leave   func()             // ends it
 	end     func()             // closes gone; may be called more than once
 	gone    chan struct{}      // closed by Run when the chat is closed, or it has ended
-	given   upgrade.Handed     // written before gone is closed
+	given   upgrade.Handover   // written before gone is closed
 
 	mu    sync.Mutex
 	moved []serve.MovedConn // from their owners -> the end of Run
 }
 
-func (s *succession) begin(from upgrade.Handed) {
+func (s *succession) begin(from upgrade.Handover) {
 	s.from, s.gone = from, make(chan struct{})
 	s.end = sync.OnceFunc(func() { close(s.gone) })
 	s.leaving, s.leave = context.WithCancel(context.Background())
@@ -48,11 +48,11 @@ func (s *succession) ready() {
 
 // Resume is Open for a host that goes on where another has ended, of which it takes over
 // everything, also when it fails. No connection is read from or written to before Run.
-func Resume(c Config, e Events, from upgrade.Handed) (*Host, error) { return open(c, e, from) }
+func Resume(c Config, e Events, from upgrade.Handover) (*Host, error) { return open(c, e, from) }
 
 // inherited is the listener that the host before this one had at an address, nil if there was none.
 func (h *Host) inherited(what, address string) (net.Listener, error) {
-	return h.succession.from.Take(what + " " + address)
+	return h.succession.from.TakeListener(what + " " + address)
 }
 
 // keep keeps a duplicate of a listener for the host after this one.
@@ -60,7 +60,7 @@ func (h *Host) keep(what, address string, l net.Listener) error {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
-	kept, err := upgrade.Keep(what+" "+address, l)
+	kept, err := upgrade.DuplicateListener(what+" "+address, l)
 	if err == nil {
 		h.succession.kept = append(h.succession.kept, kept)
 	}
@@ -150,7 +150,7 @@ func (h *Host) give() error {
 	if err != nil {
 		return err
 	}
-	s.given = upgrade.Handed{Lock: lock, Listeners: s.kept, State: h.chat.HandoverState(), Connections: s.moved}
+	s.given = upgrade.Handover{Lock: lock, Listeners: s.kept, State: h.chat.HandoverState(), Connections: s.moved}
 	s.kept, s.moved = nil, nil
 	defer s.end()
 	if h.asked != nil {
@@ -181,7 +181,7 @@ const freezeWithin = 5 * time.Second
 // in clear text, those behind a proxy too, keep their connections; all others, and with afresh
 // everybody, are told to connect again: closed is how many. An error means that the host runs on,
 // or that it was stopped.
-func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handed, closed int, err error) {
+func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handover, closed int, err error) {
 	frozen, cancel := context.WithTimeout(ctx, freezeWithin)
 	defer cancel()
 	if err := h.chat.Freeze(frozen); err != nil {
@@ -281,8 +281,8 @@ func (k *Keeper) start(ctx context.Context) (*upgrade.Successor, error) {
 }
 
 // hand gives everything to the new process, and lets it go on.
-func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrade.Handed) error {
-	if err := heir.Give(ctx, given); err != nil {
+func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrade.Handover) error {
+	if err := heir.Transfer(ctx, given); err != nil {
 		return err
 	}
 	if ctx.Err() != nil { // a stop that came meanwhile is meant for whoever serves
@@ -291,7 +291,7 @@ func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrad
 	if k.Notify != nil {
 		k.Notify(fmt.Sprintf("MAINPID=%d", heir.PID()))
 	}
-	return heir.Go()
+	return heir.Commit()
 }
 
 // isOver says whether Run has ended.

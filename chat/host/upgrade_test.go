@@ -160,7 +160,7 @@ func (r *running) keep(command func() (*exec.Cmd, error)) (ask chan<- os.Signal,
 	return asked, func() upgrade.Outcome {
 		r.t.Helper()
 		waitFor(r.t, "an outcome", func() bool {
-			o, err := upgrade.Last(r.Config().Data)
+			o, err := upgrade.ReadOutcome(r.Config().Data)
 			if err != nil || o.At.Equal(last.At) {
 				return false
 			}

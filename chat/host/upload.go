@@ -50,7 +50,7 @@ func (u *Upload) check(k *checker) {
 }
 
 func (u *Upload) options() upload.Options {
-	return upload.Options{MaxBytes: int64(u.MaxBytes), DayBytes: int64(u.PerDay), DayFiles: u.FilesPerDay, Total: int64(u.Total), Keep: u.Keep.Long()}
+	return upload.Options{MaxBytes: int64(u.MaxBytes), DayBytes: int64(u.PerDay), DayFiles: u.FilesPerDay, MaxTotal: int64(u.Total), MaxAge: u.Keep.Long()}
 }
 
 // openUploads opens what is uploaded.

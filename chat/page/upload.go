@@ -228,7 +228,7 @@ func (p *Page) file(w http.ResponseWriter, r *http.Request) {
 	c, err := p.cfg.Uploads.Open(r.PathValue("hash"), r.PathValue("name"))
 	if err != nil {
 		status := http.StatusInternalServerError
-		if errors.Is(err, upload.ErrNone) {
+		if errors.Is(err, upload.ErrNotFound) {
 			status = http.StatusNotFound
 		}
 		http.Error(w, "There is no such file", status)

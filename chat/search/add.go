@@ -14,37 +14,38 @@ import (
 	"weir/chat/log"
 )
 
-// rowsAtOnce is how many rows one statement takes into messages. One into texts takes a single row:
-// a statement of several has a savepoint, before which FTS5 writes out all that it holds in memory.
-const rowsAtOnce = 50
+// rowsPerInsert is the number of rows that one INSERT adds to messages. An INSERT into texts adds a
+// single row: one with several rows opens a savepoint, and FTS5 flushes its memory before each
+// savepoint.
+const rowsPerInsert = 50
 
-// The statements that take messages in.
+// SQL statements that add messages.
 var (
 	addMessage  = "INSERT INTO messages (n, room, place, nick, account) VALUES (?, ?, ?, ?, ?)"
-	addMessages = addMessage + strings.Repeat(", (?, ?, ?, ?, ?)", rowsAtOnce-1)
+	addMessages = addMessage + strings.Repeat(", (?, ?, ?, ?, ?)", rowsPerInsert-1)
 	addText     = "INSERT INTO texts (rowid, text) VALUES (?, ?)"
 )
 
-// row is a message as it goes into the index.
+// row is a message as it is stored in the index.
 type row struct {
-	n, place            int64
+	number, offset      int64
 	nick, account, text string
 }
 
-// adder takes messages of a room in, within a transaction.
+// adder adds messages of one room to the index within one transaction.
 type adder struct {
-	*state
-	tx       *sql.Tx
-	prepared map[string]*sql.Stmt // by their text; closed with the transaction
-	rows     []row                // that are not written yet
-	last     int64                // the largest number that was given; 0: none
+	*roomState
+	tx          *sql.Tx
+	statements  map[string]*sql.Stmt // by SQL text; closed with the transaction
+	pendingRows []row                // not yet written
+	lastNumber  int64                // the largest number assigned in this transaction; 0 if none
 }
 
-// addLines indexes up to step lines of a log from s.next on. More means that there are further
-// ones.
-func (s *state) addLines(tx *sql.Tx, l *log.Log) (more bool, err error) {
-	a := &adder{state: s, tx: tx, prepared: map[string]*sql.Stmt{}}
-	lines := l.Stream(max(s.next, l.First()))
+// addLines indexes up to batchLines lines of a log, starting at s.nextOffset. It reports in more
+// whether lines remain.
+func (s *roomState) addLines(tx *sql.Tx, l *log.Log) (more bool, err error) {
+	a := &adder{roomState: s, tx: tx, statements: map[string]*sql.Stmt{}}
+	lines := l.Stream(max(s.nextOffset, l.First()))
 	defer lines.Close()
 	for i := 0; ; i++ {
 		line, err := lines.Next()
@@ -54,13 +55,13 @@ func (s *state) addLines(tx *sql.Tx, l *log.Log) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if i == step {
+		if i == batchLines {
 			return true, a.flush()
 		}
 		if err := a.add(l, line); err != nil {
 			return false, err
 		}
-		s.next = line.Offset() + int64(len(line))
+		s.nextOffset = line.Offset() + int64(len(line))
 	}
 }
 
@@ -70,47 +71,47 @@ func (a *adder) add(l *log.Log, line log.Line) error {
 	if !ok {
 		return nil
 	}
-	if m.redacts != "" {
-		if err := a.flush(); err != nil { // it may be among these
+	if m.redactedID != "" {
+		if err := a.flush(); err != nil { // the redacted message may be among the pending rows
 			return err
 		}
-		return a.redacted(a.tx, l, m.redacts)
+		return a.applyRedaction(a.tx, l, m.redactedID)
 	}
-	n, err := a.number(line.Time())
+	n, err := a.nextNumber(line.Time())
 	if err != nil {
 		return err
 	}
-	a.rows = append(a.rows, row{n: n, place: line.Offset(), nick: irc.Fold(m.nick), account: irc.Fold(m.account), text: m.text})
+	a.pendingRows = append(a.pendingRows, row{number: n, offset: line.Offset(), nick: irc.Fold(m.nick), account: irc.Fold(m.account), text: m.text})
 	return nil
 }
 
-// number is a number for one more message of a time.
-func (a *adder) number(t time.Time) (n int64, err error) {
-	// nobody else writes meanwhile
-	if last := a.last; last >= firstAt(t) && last+1 < firstAt(t)+1<<12 {
+// nextNumber assigns a number to the next message with time t.
+func (a *adder) nextNumber(t time.Time) (n int64, err error) {
+	// No other writer can assign numbers while this transaction is open.
+	if last := a.lastNumber; last >= firstNumberAt(t) && last+1 < firstNumberAt(t)+1<<12 {
 		n = last + 1
-	} else if n, err = a.numberAt(t); err != nil {
+	} else if n, err = a.firstFreeNumber(t); err != nil {
 		return 0, err
 	}
-	a.last = n
+	a.lastNumber = n
 	return n, nil
 }
 
-// numberAt is number for the first message of a time in this transaction.
-func (a *adder) numberAt(t time.Time) (int64, error) {
-	if a.last >= firstAt(t) { // what is not written yet may have numbers of this time
+// firstFreeNumber looks up the number of the first message with time t in this transaction.
+func (a *adder) firstFreeNumber(t time.Time) (int64, error) {
+	if a.lastNumber >= firstNumberAt(t) { // pending rows may have numbers of this time
 		if err := a.flush(); err != nil {
 			return 0, err
 		}
 	}
-	max, err := a.statement("SELECT max(n) FROM messages WHERE n >= ? AND n < ?")
+	largest, err := a.statement("SELECT max(n) FROM messages WHERE n >= ? AND n < ?")
 	if err != nil {
 		return 0, err
 	}
-	for first := firstAt(t); ; first += 1 << 12 { // all numbers of a time are hardly ever taken
+	for first := firstNumberAt(t); ; first += 1 << 12 { // 4096 messages in one millisecond are rare
 		next := first + 1<<12
 		var last sql.NullInt64
-		if err := max.QueryRow(first, next).Scan(&last); err != nil {
+		if err := largest.QueryRow(first, next).Scan(&last); err != nil {
 			return 0, err
 		}
 		if !last.Valid {
@@ -122,22 +123,22 @@ func (a *adder) numberAt(t time.Time) (int64, error) {
 	}
 }
 
-// statement prepares a text once.
+// statement prepares an SQL text, once per transaction.
 func (a *adder) statement(text string) (s *sql.Stmt, err error) {
-	if s = a.prepared[text]; s == nil {
+	if s = a.statements[text]; s == nil {
 		s, err = a.tx.Prepare(text)
-		a.prepared[text] = s
+		a.statements[text] = s
 	}
 	return s, err
 }
 
-// flush writes the rows, first all into messages and then all into texts.
+// flush writes the pending rows, first all of them to messages, then all of them to texts.
 func (a *adder) flush() error {
 	var values []any
-	for _, r := range a.rows {
-		values = append(values, r.n, a.n, r.place, r.nick, r.account)
+	for _, r := range a.pendingRows {
+		values = append(values, r.number, a.rowID, r.offset, r.nick, r.account)
 	}
-	const each, many = 5, 5 * rowsAtOnce
+	const each, many = 5, 5 * rowsPerInsert
 	for len(values) > 0 {
 		text, n := addMessages, many
 		if len(values) < many {
@@ -148,12 +149,12 @@ func (a *adder) flush() error {
 		}
 		values = values[n:]
 	}
-	for _, r := range a.rows {
-		if err := a.exec(addText, r.n, r.text); err != nil {
+	for _, r := range a.pendingRows {
+		if err := a.exec(addText, r.number, r.text); err != nil {
 			return err
 		}
 	}
-	a.rows = a.rows[:0]
+	a.pendingRows = a.pendingRows[:0]
 	return nil
 }
 
@@ -165,16 +166,16 @@ func (a *adder) exec(text string, values ...any) error {
 	return err
 }
 
-// firstAt is the first number of messages of a time.
-func firstAt(t time.Time) int64 { return t.UnixMilli() << 12 }
+// firstNumberAt returns the lowest number of a message with time t.
+func firstNumberAt(t time.Time) int64 { return t.UnixMilli() << 12 }
 
-// message is what of a line can be searched.
+// message is the searchable part of a log line.
 type message struct {
 	nick, account, text string
-	redacts             string // the id of another one, which this line redacts; "" none
+	redactedID          string // id of the message that this line redacts; "" if none
 }
 
-// readMessage reads a line of a log. It is false for one in which there is nothing to be found.
+// readMessage parses a log line. It returns false for a line without searchable text.
 func readMessage(line log.Line) (message, bool) {
 	m, err := ircmsg.ParseLine(string(line.Plain()))
 	if err != nil || len(m.Params) < 2 {
@@ -184,14 +185,14 @@ func readMessage(line log.Line) (message, bool) {
 	switch m.Command {
 	case "PRIVMSG", "NOTICE", "TOPIC":
 	case "REDACT":
-		return message{redacts: text}, text != ""
+		return message{redactedID: text}, text != ""
 	default:
 		return message{}, false
 	}
 	if line.Redacted() {
 		return message{}, false
 	}
-	text = strings.TrimSpace(strings.Map(visible, strings.ToValidUTF8(strings.TrimPrefix(text, "\x01ACTION"), " ")))
+	text = strings.TrimSpace(strings.Map(replaceControl, strings.ToValidUTF8(strings.TrimPrefix(text, "\x01ACTION"), " ")))
 	if text == "" {
 		return message{}, false
 	}
@@ -200,8 +201,8 @@ func readMessage(line log.Line) (message, bool) {
 	return message{nick: nick, account: account, text: text}, true
 }
 
-// visible takes out controls, among them the marks of a snippet.
-func visible(r rune) rune {
+// replaceControl replaces control characters, among them the highlight marks of a snippet.
+func replaceControl(r rune) rune {
 	if unicode.IsControl(r) {
 		return ' '
 	}

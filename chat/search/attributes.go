@@ -11,10 +11,10 @@ import (
 	"weir/chat/irc"
 )
 
-// AttributeError is what is wrong with the attributes of a SEARCH.
+// AttributeError reports an invalid attribute of a SEARCH.
 type AttributeError struct {
-	Key  string // of the attribute; "" for all of them together
-	Text string // a sentence
+	Key  string // name of the attribute; "" if the error concerns all of them
+	Text string // the reason, as a sentence
 }
 
 // Error implements error.
@@ -25,13 +25,14 @@ func (e *AttributeError) Error() string {
 	return e.Key + "= " + e.Text
 }
 
-// ParseAttributes reads the attributes of IRC's SEARCH: KEY=VALUE with ; between them, values
-// escaped as those of tags are. It knows in, from, after, before (times as in the tag time, both
-// included, or days as in Parse), text (a query as in Parse, which what the other attributes say
-// takes the place of) and limit; 0 is none. Others are passed over. Errors are of *AttributeError.
+// ParseAttributes parses the attributes of IRC's SEARCH command: KEY=VALUE separated by semicolons,
+// with values escaped as in message tags. The attributes are in, from, after, before, text and
+// limit; unknown ones are ignored. Times are in the format of the server-time tag, both inclusive,
+// or days as in Parse. The text is a query as in Parse; the other attributes override the filters
+// in it. A limit of 0 means none was given. Errors are of type *AttributeError.
 func ParseAttributes(s string) (q Query, limit int, err error) {
 	if len(s) > maxQuery || !utf8.ValidString(s) {
-		return q, 0, &AttributeError{"", "there are more than " + strconv.Itoa(maxQuery) + " bytes, or they are not UTF-8"}
+		return q, 0, &AttributeError{"", "the attributes are longer than " + strconv.Itoa(maxQuery) + " bytes or not UTF-8"}
 	}
 	all := map[string]string{}
 	for attribute := range strings.SplitSeq(s, ";") {
@@ -40,7 +41,7 @@ func ParseAttributes(s string) (q Query, limit int, err error) {
 	}
 	if text := all["text"]; strings.TrimSpace(text) != "" {
 		if q, err = parse(text); err == nil {
-			err = q.count()
+			err = q.checkTermCount()
 		}
 		if err != nil {
 			return q, 0, &AttributeError{"text", strings.TrimPrefix(err.Error(), ErrQuery.Error()+": ")}
@@ -53,36 +54,36 @@ func ParseAttributes(s string) (q Query, limit int, err error) {
 	}
 	for _, key := range []string{"after", "before", "limit"} {
 		if value, given := all[key]; given {
-			if err := q.bound(key, value, &limit); err != nil {
+			if err := q.parseBound(key, value, &limit); err != nil {
 				return q, 0, err
 			}
 		}
 	}
-	if err := q.check(); err != nil {
-		return q, 0, &AttributeError{"", "nothing is asked for: text=, from=, in=, after= or before= is needed"}
+	if err := q.validate(); err != nil {
+		return q, 0, &AttributeError{"", "the search is empty: give text=, from=, in=, after= or before="}
 	}
 	return q, limit, nil
 }
 
-// bound takes an attribute that is a time or a number.
-func (q *Query) bound(key, value string, limit *int) error {
+// parseBound parses an attribute that is a time or a number.
+func (q *Query) parseBound(key, value string, limit *int) error {
 	if key == "limit" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
-			return &AttributeError{key, "is no number"}
+			return &AttributeError{key, "is not a number"}
 		}
 		*limit = n
 		return nil
 	}
 	at, err := time.Parse(irc.TimeFormat, value)
 	if err == nil && key == "before" {
-		at = at.Add(time.Millisecond) // the time itself is in
+		at = at.Add(time.Millisecond) // the bound is inclusive
 	}
 	if err != nil {
-		at, err = day(key, value)
+		at, err = parseDay(key, value)
 	}
 	if err != nil {
-		return &AttributeError{key, "is no time: want " + irc.TimeFormat}
+		return &AttributeError{key, "is not a time: want " + irc.TimeFormat}
 	}
 	if key == "after" {
 		q.After = at

@@ -29,9 +29,9 @@ func TestAttributes(t *testing.T) {
 		{in: `text=-engine;from=ann`, from: "ann"},
 	} {
 		q, limit, err := ParseAttributes(c.in)
-		wants, _ := q.match()
+		wants, _ := q.matchExpressions()
 		if err != nil || q.From != c.from || q.In != c.in2 || wants != c.wants || !q.After.Equal(c.after) || !q.Before.Equal(c.before) || limit != c.limit {
-			t.Errorf("%s is %+v, %d, %v", c.in, q, limit, err)
+			t.Errorf("ParseAttributes(%q): got %+v, limit %d, error %v; want %+v", c.in, q, limit, err, c)
 		}
 	}
 	for in, key := range map[string]string{
@@ -41,12 +41,13 @@ func TestAttributes(t *testing.T) {
 		_, _, err := ParseAttributes(in)
 		var bad *AttributeError
 		if !errors.As(err, &bad) || bad.Key != key || bad.Text == "" {
-			t.Errorf("%q: %v, want an error about %q", in, err, key)
+			t.Errorf("ParseAttributes(%q): got error %v, want an error about %q", in, err, key)
 		}
 	}
 }
 
-// FuzzParseAttributes: what is taken can be looked for, and an error is one of ours.
+// FuzzParseAttributes: a query that is accepted can be searched, and every error is an
+// AttributeError.
 func FuzzParseAttributes(f *testing.F) {
 	f.Add(`text=blue\sboat\:;in=#family;from=ann;after=2026-11-21T11:30:00.123Z;before=2026-11-22;limit=5`)
 	f.Add(`text=\\\r\n"\s*;;=;limit=+1`)
@@ -60,12 +61,12 @@ func FuzzParseAttributes(f *testing.F) {
 		if err != nil {
 			var bad *AttributeError
 			if !errors.As(err, &bad) || strings.ContainsAny(bad.Key, " \r\n") || strings.ContainsAny(bad.Text, "\r\n\x00") {
-				t.Fatalf("%q: %q", s, err)
+				t.Fatalf("ParseAttributes(%q): got error %q, want an *AttributeError on one line", s, err)
 			}
 			return
 		}
-		if _, err := x.Find(t.Context(), q, Options{Limit: limit, Rooms: []string{"rooms/#a"}, Oldest: true}); err != nil {
-			t.Fatalf("%q is no SQL: %v", s, err)
+		if _, err := x.Find(t.Context(), q, Options{Limit: limit, RoomPaths: []string{"rooms/#a"}, OldestFirst: true}); err != nil {
+			t.Fatalf("%q does not compile to valid SQL: %v", s, err)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"weir/chat/log"
 )
 
-// words are what people say in a benchmark: a few hundred, so that some are common and some are
-// rare.
+// words returns the text of message i of a benchmark. It draws from a few hundred words, some of
+// them common and some rare.
 func words(i int) string {
 	var b strings.Builder
 	for n := range 8 + i%5 {
@@ -21,7 +21,7 @@ func words(i int) string {
 	return b.String()
 }
 
-// fill says n messages in a room, 30 in each millisecond.
+// fill appends n messages to the log of a room, 30 in each millisecond.
 func fill(b testing.TB, dir string, n int) {
 	l, err := log.Open(dir+"/rooms/#busy", log.Options{})
 	if err != nil {
@@ -53,7 +53,7 @@ func BenchmarkUpdate(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		if err := x.remove(); err != nil {
+		if err := x.removeFiles(); err != nil {
 			b.Fatal(err)
 		}
 		x.Close()
@@ -62,8 +62,8 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/message")
 }
 
-// BenchmarkTail searches messages of which none is indexed: what a search costs while the index is
-// behind.
+// BenchmarkTail searches messages of which none is indexed: the cost of a search while the index
+// lags.
 func BenchmarkTail(b *testing.B) {
 	const n = 100_000
 	dir := b.TempDir()
@@ -80,7 +80,7 @@ func BenchmarkTail(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, err := x.Find(b.Context(), q, Options{Limit: 100, Behind: []data.Room{{Name: "#busy", Path: "rooms/#busy"}}}); err != nil {
+				if _, err := x.Find(b.Context(), q, Options{Limit: 100, Lagging: []data.Room{{Name: "#busy", Path: "rooms/#busy"}}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,29 +1,32 @@
-// Package search finds messages by their words. It keeps an index beside the logs,
-// DATA/index/search.db (SQLite with FTS5), which says nothing that the logs don't: it may be
-// deleted at any time and is made anew.
+// Package search finds messages by their words. It keeps a full-text index beside the logs,
+// DATA/index/search.db (SQLite with FTS5). The index holds nothing that the logs do not: it can be
+// deleted at any time and is rebuilt.
 //
-// Update brings the index up to what is committed, from where it stopped; Follow takes a batch of
-// some rooms, Review one of all, and Run updates again and again. With Rest, the index rests after
-// each batch. None takes a lock of a room. Several processes may update and search at the same
-// time: each step is one transaction that begins where the last one ended. Text that was redacted,
-// and messages that retention removed, leave the index and the file's pages (secure_delete) at the
-// next Update. Find looks up every hit in its log before it returns it, so what is not in the log
-// any more is not shown, whatever the index holds. What a room's log has behind the place where the
-// index is, Find reads line by line, if Options.Behind names the room: a filter passes over lines
-// that lack a word, and an index of its own, in memory, says which of the others match, so that
-// both ways find the same.
+// Update indexes all committed messages, starting where the last update stopped. IndexRooms indexes
+// one batch of each given room, IndexAll one batch of every room, and Run updates periodically.
+// With Pause set, the index pauses after each batch. Indexing takes no lock of a room. Several
+// processes may update and search concurrently: each batch is one transaction that starts where the
+// last one ended. Redacted text and messages that retention removed are deleted from the index, and
+// from the pages of its file (secure_delete), by the next Update.
 //
-// A query is what people type:
+// Find reads every match again from its log before it returns it, so a message that is no longer in
+// the log is never shown. If Options.Lagging names a room, Find also reads the end of its log that
+// is not indexed yet. A filter skips lines that lack a word. A temporary index in memory then
+// decides which of the remaining lines match, so indexed and unindexed messages match by the same
+// rules.
 //
-//	harbour boat                both words, in any order, whatever their case and accents
-//	"blue boat"                 these words one after the other
-//	sail*                       words that begin so
+// A query in a client's search box:
+//
+//	harbour boat                both words, in any order, ignoring case and accents
+//	"blue boat"                 a phrase: these words in this order
+//	sail*                       words that start with sail
 //	-engine                     not this word
 //	from:ann in:#family after:2026-11-01 before:2026-11-21
 //
-// or what their clients send of it with IRC's SEARCH, attributes: see ParseAttributes.
+// A client sends the same as attributes of IRC's SEARCH command: see ParseAttributes.
 //
-// Limitations: words are what Unicode's letters and digits make, so languages without blanks
-// between words are found by whole runs of letters. There is no stemming and no ranking: the newest
-// come first. An index that is being made finds what it has so far.
+// Limitations: a word is a sequence of Unicode letters and digits, so a language without blanks
+// between words is matched only by whole runs of letters. There is no stemming and no ranking:
+// results are ordered by time, newest first. While an index is being rebuilt, a search returns the
+// messages indexed so far.
 package search

@@ -9,32 +9,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// filter tells quickly that a line cannot fit a query: it lacks one of the words, whatever their
-// case and accents. What it lets through may fit or not.
-type filter struct {
-	words   [][]byte // folded
-	scratch []byte
+// lineFilter quickly rejects lines that cannot match a query because they lack one of its words,
+// ignoring case and accents. A line that it accepts may still not match.
+type lineFilter struct {
+	foldedWords [][]byte // folded
+	scratch     []byte
 }
 
-func newFilter(q Query) filter {
-	var f filter
+func newLineFilter(q Query) lineFilter {
+	var f lineFilter
 	for _, t := range q.terms {
-		if !t.not {
+		if !t.excluded {
 			for word := range strings.FieldsSeq(t.text) {
-				f.words = append(f.words, appendFolded(nil, []byte(word)))
+				f.foldedWords = append(f.foldedWords, appendFolded(nil, []byte(word)))
 			}
 		}
 	}
 	return f
 }
 
-// mayFit reports whether a line without its tags has all the words, at least as parts of others.
-func (f *filter) mayFit(line []byte) bool {
-	if len(f.words) == 0 {
+// mayMatch reports whether a line without its tags contains all the words, at least as parts of
+// longer words.
+func (f *lineFilter) mayMatch(line []byte) bool {
+	if len(f.foldedWords) == 0 {
 		return true
 	}
 	f.scratch = appendFolded(f.scratch[:0], line)
-	for _, word := range f.words {
+	for _, word := range f.foldedWords {
 		if !bytes.Contains(f.scratch, word) {
 			return false
 		}
@@ -42,8 +43,8 @@ func (f *filter) mayFit(line []byte) bool {
 	return true
 }
 
-// appendFolded appends a text in a form in which two words are the same if the index takes them for
-// the same: in lower case, and without accents.
+// appendFolded appends text in lower case and without accents. Two words that the index treats as
+// equal are equal in this form.
 func appendFolded(dst, text []byte) []byte {
 	for i, c := range text {
 		if c >= utf8.RuneSelf {
@@ -66,7 +67,7 @@ func appendFoldedUnicode(dst, text []byte) []byte {
 	return dst
 }
 
-// foldRune is the same for all runes that differ in case alone: a lower-case one where that is
+// foldRune maps all runes that differ only in case to the same rune, to the lower-case one for
 // ASCII.
 func foldRune(r rune) rune {
 	least := r

@@ -14,53 +14,57 @@ import (
 	"weir/chat/log"
 )
 
-// Marks around what was found, in a snippet.
+// HighlightStart and HighlightEnd enclose a matched word in a snippet.
 const (
-	MarkOn  = '\x02'
-	MarkOff = '\x03'
+	HighlightStart = '\x02'
+	HighlightEnd   = '\x03'
 )
 
-// MaxLimit is the most results of one call.
+// MaxLimit is the maximum number of results of one call.
 const MaxLimit = 500
 
-// Options of Find.
+// Options are the options of Find.
 type Options struct {
-	// paths (data.Room.Path) of the rooms that the asker may read; nil: all, empty: none
-	Rooms    []string
-	Limit    int  // 1 to MaxLimit; 0: 20
-	Oldest   bool // the oldest, and first, instead of the newest
-	Messages bool // PRIVMSG and NOTICE only, no topics
+	// Paths (data.Room.Path) of the rooms that the caller may read. Nil means all rooms; empty
+	// means none.
+	RoomPaths    []string
+	Limit        int  // 1 to MaxLimit; 0 means 20
+	OldestFirst  bool // the oldest results, in ascending order, instead of the newest
+	MessagesOnly bool // only PRIVMSG and NOTICE, no topics
 
-	// rooms of which the index may not have all: the ends of their logs are searched too
-	Behind []data.Room
+	// Rooms whose index may lag behind their log. The unindexed ends of their logs are searched
+	// too.
+	Lagging []data.Room
 }
 
-// Result is a message that was found.
+// Result is a matching message.
 type Result struct {
 	Room   string    `json:"room"`    // "#Family", or "ann,bob"
 	RoomID string    `json:"room_id"` // 8 characters
 	MsgID  string    `json:"msgid"`
 	Time   time.Time `json:"time"`
 	Nick   string    `json:"nick"`
-	// some words of the text, MarkOn and MarkOff around those that were found
+	// An excerpt of the text. HighlightStart and HighlightEnd enclose the matched words.
 	Snippet string   `json:"snippet"`
-	Path    string   `json:"-"` // of the room: data.Room.Path
-	Line    log.Line `json:"-"` // as it is in the log; the caller's
+	Path    string   `json:"-"` // data.Room.Path
+	Line    log.Line `json:"-"` // as it is in the log; owned by the caller
 }
 
-// Find returns the messages that fit, the newest first unless o says otherwise. It reads each in
-// its log again: what was redacted or removed is not returned, even if the index still has it.
+// Find returns the matching messages, newest first unless o says otherwise. It reads each match
+// again from its log, so a message that was redacted or removed is not returned, even if the index
+// still has it.
 func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) {
-	x.life.RLock()
-	defer x.life.RUnlock()
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
 	limit := min(max(o.Limit, 0), MaxLimit)
 	if limit == 0 {
 		limit = 20
 	}
 	f := &finder{x: x, logs: map[string]*log.Log{}, limit: limit}
 	defer f.close()
-	// before the index is asked: what it gets meanwhile is found twice
-	next, err := x.tails(ctx, o.Behind)
+	// Read these offsets before the index is queried. A message that is indexed in between is then
+	// found twice, not missed; merge removes duplicates.
+	next, err := x.indexedOffsets(ctx, o.Lagging)
 	if err != nil {
 		return nil, err
 	}
@@ -68,24 +72,24 @@ func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) 
 		return nil, err
 	}
 	for {
-		n, err := f.page(ctx, q, o)
+		n, err := f.readPage(ctx, q, o)
 		if err != nil {
 			return nil, err
 		}
-		if n < limit || len(f.found) == limit {
-			return f.merge(!o.Oldest), nil
+		if n < limit || len(f.indexed) == limit {
+			return f.merge(!o.OldestFirst), nil
 		}
 		f.skip += n
 	}
 }
 
-// finder is a search under way.
+// finder is the state of one call of Find.
 type finder struct {
 	x           *Index
 	logs        map[string]*log.Log // by path
 	limit, skip int
-	found       []Result // in the index
-	tail        []Result // in what is not indexed yet
+	indexed     []Result // results from the index
+	unindexed   []Result // results from the unindexed ends of the logs
 }
 
 func (f *finder) close() {
@@ -96,8 +100,8 @@ func (f *finder) close() {
 	}
 }
 
-// page looks at the next hits of the index, and says how many there were.
-func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error) {
+// readPage reads the next page of matches from the index and returns how many there were.
+func (f *finder) readPage(ctx context.Context, q Query, o Options) (n int, err error) {
 	text, values := statement(q, o)
 	rows, err := f.x.db.QueryContext(ctx, text, append(values, f.limit, f.skip)...)
 	if err != nil {
@@ -111,20 +115,20 @@ func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error
 			return n, err
 		}
 		n++
-		line, err := f.line(r.Path, r.RoomID, place)
+		line, err := f.readLine(r.Path, r.RoomID, place)
 		if err != nil {
 			return n, err
 		}
-		if line == nil || len(f.found) == f.limit || o.Messages && !isMessage(line) {
+		if line == nil || len(f.indexed) == f.limit || o.MessagesOnly && !isMessage(line) {
 			continue
 		}
 		r = resultOf(r, line)
-		f.found = append(f.found, r)
+		f.indexed = append(f.indexed, r)
 	}
 	return n, rows.Err()
 }
 
-// resultOf is a result with what its line says.
+// resultOf returns r completed from its log line.
 func resultOf(r Result, line log.Line) Result {
 	r.MsgID, r.Time, r.Line = line.MsgID(), line.Time(), line
 	r.Nick, _, _ = strings.Cut(strings.TrimPrefix(string(line.Plain()), ":"), "!")
@@ -132,15 +136,15 @@ func resultOf(r Result, line log.Line) Result {
 	return r
 }
 
-// isMessage says whether a line is what somebody said.
+// isMessage reports whether a line is a PRIVMSG or NOTICE.
 func isMessage(line log.Line) bool {
 	_, rest, _ := bytes.Cut(line.Plain(), []byte{' '})
 	return bytes.HasPrefix(rest, []byte("PRIVMSG ")) || bytes.HasPrefix(rest, []byte("NOTICE "))
 }
 
-// line is a hit in its log, nil if it is not there any more.
-func (f *finder) line(path, id string, place int64) (log.Line, error) {
-	l := f.open(path)
+// readLine returns the log line of a match, or nil if it is no longer in the log.
+func (f *finder) readLine(path, id string, place int64) (log.Line, error) {
+	l := f.openLog(path)
 	if l == nil || l.ID() != id {
 		return nil, nil
 	}
@@ -151,10 +155,10 @@ func (f *finder) line(path, id string, place int64) (log.Line, error) {
 	return line, err
 }
 
-// snippet is a Result's Snippet, in SQL.
-var snippet = "snippet(texts, 0, char(" + strconv.Itoa(MarkOn) + "), char(" + strconv.Itoa(MarkOff) + "), '…', 24)"
+// snippet is the SQL expression of Result.Snippet.
+var snippet = "snippet(texts, 0, char(" + strconv.Itoa(HighlightStart) + "), char(" + strconv.Itoa(HighlightEnd) + "), '…', 24)"
 
-// foldedName is what a query calls a room or conversation, folded.
+// foldedName returns the folded name of the room or conversation that a query names.
 func foldedName(in string) string {
 	if r, err := data.Named(in); err == nil {
 		return irc.Fold(r.Name)
@@ -162,10 +166,10 @@ func foldedName(in string) string {
 	return irc.Fold(in)
 }
 
-// statement is a query in SQL, without the limit. What has to match is looked up first, in the
-// order in which it is wanted, so that the limit ends it.
+// statement returns the SQL for a query, without the limit. The matching table is the outer loop of
+// the join and delivers rows in result order, so that the limit ends the query early.
 func statement(q Query, o Options) (text string, values []any) {
-	wants, not := q.match()
+	wants, not := q.matchExpressions()
 	var b strings.Builder
 	from, shown := "messages CROSS JOIN texts ON texts.rowid = messages.n", "substr(texts.text, 1, 100)"
 	order := "messages.n"
@@ -193,16 +197,18 @@ func statement(q Query, o Options) (text string, values []any) {
 		where("rooms.folded = ?", foldedName(q.In))
 	}
 	if !q.After.IsZero() {
-		where(order+" >= ?", firstAt(q.After.Add(time.Millisecond-1))) // not before it
+		// the first number not before After
+		where(order+" >= ?", firstNumberAt(q.After.Add(time.Millisecond-1)))
 	}
 	if !q.Before.IsZero() {
-		where(order+" < ?", firstAt(q.Before.Add(time.Millisecond-1)))
+		where(order+" < ?", firstNumberAt(q.Before.Add(time.Millisecond-1)))
 	}
-	if o.Rooms != nil {
-		list, _ := json.Marshal(o.Rooms) // strings always are JSON
+	if o.RoomPaths != nil {
+		// Strings always encode as JSON.
+		list, _ := json.Marshal(o.RoomPaths)
 		where("rooms.path IN (SELECT value FROM json_each(?))", string(list))
 	}
-	if b.WriteString(" ORDER BY " + order); !o.Oldest {
+	if b.WriteString(" ORDER BY " + order); !o.OldestFirst {
 		b.WriteString(" DESC")
 	}
 	b.WriteString(" LIMIT ? OFFSET ?")

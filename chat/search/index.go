@@ -14,92 +14,93 @@ import (
 	"modernc.org/sqlite" // and the driver of this name
 )
 
-// version is that of the tables; an index of another one is made anew.
-const version = 2
+// schemaVersion is stored in the database; an index with another version is rebuilt.
+const schemaVersion = 2
 
-// A message's number n is its time in milliseconds times 4096, and more for others of that time:
-// what is newest comes first without being sorted, however many there are.
-const tables = `
+// schema creates the tables. The number n of a message is its time in milliseconds times 4096, plus
+// a counter for messages of the same millisecond. Ordering by n needs no sort.
+const schema = `
 CREATE TABLE rooms (n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, next INTEGER NOT NULL, first INTEGER NOT NULL);
 CREATE TABLE segments (room INTEGER NOT NULL, base INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (room, base)) WITHOUT ROWID;
 CREATE TABLE messages (n INTEGER PRIMARY KEY, room INTEGER NOT NULL, place INTEGER NOT NULL, nick TEXT NOT NULL, account TEXT NOT NULL, UNIQUE (room, place));
-` + textsTable + `
+` + createTexts + `
 INSERT INTO texts (texts, rank) VALUES ('secure-delete', 1);
 `
 
-const textsTable = "CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');"
+const createTexts = "CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');"
 
-// Index is the index of one data directory. Any number of goroutines may use it.
+// Index is the search index of one data directory. It is safe for concurrent use.
 type Index struct {
 	dir, file string
 
-	// Rest says how long to rest after a batch that took so long, so that others have the processor
-	// too. Nil: not at all. It is not changed once anybody uses the Index.
-	Rest func(took time.Duration) time.Duration
+	// Pause returns how long to pause after a batch that took the given time, which leaves CPU time
+	// to other work. Nil means no pause. It must not change once the Index is in use.
+	Pause func(took time.Duration) time.Duration
 
-	life sync.RWMutex // held to replace what follows
-	db   *sql.DB
-	info os.FileInfo // of the file that db has open
+	dbMu   sync.RWMutex // guards db and dbFile; held for writing to reopen the database
+	db     *sql.DB
+	dbFile os.FileInfo // the file that db has open
 
-	// full while somebody updates, who owns seen; taken before life. Capacity 1, never closed
-	updating chan struct{}
-	seen     map[string]look
+	// A semaphore of capacity 1 that the updating goroutine holds; never closed. It is acquired
+	// before dbMu. The holder owns indexed.
+	updateSlot chan struct{}
+	indexed    map[string]indexedRoom
 }
 
-// look is how a room was when this Index last was through with it.
-type look struct {
-	folder time.Time // when a name in it last changed, as a redaction or retention does
-	next   int64
+// indexedRoom is the state of a room after this Index last indexed it.
+type indexedRoom struct {
+	folderModTime time.Time // modification time of the folder; redaction and retention change it
+	nextOffset    int64     // offset of the first line that is not indexed
 }
 
-// Open opens the index of a data directory, and begins a new one if there is none or it can't be
-// used.
+// Open opens the index of a data directory. It creates a new one if there is none or if it is
+// unusable.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	x := &Index{dir: dir, file: filepath.Join(dir, "index", "search.db"), updating: make(chan struct{}, 1)}
+	x := &Index{dir: dir, file: filepath.Join(dir, "index", "search.db"), updateSlot: make(chan struct{}, 1)}
 	return x, x.open(ctx)
 }
 
-// open connects to the file, and begins anew if that can't be used.
+// open connects to the database file, and creates a new one if the file is unusable.
 func (x *Index) open(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(x.file), 0o700); err != nil {
 		return err
 	}
-	db, err := connect(ctx, x.file)
+	db, err := openDatabase(ctx, x.file)
 	if unusable(err) {
-		if err := x.remove(); err != nil {
+		if err := x.removeFiles(); err != nil {
 			return err
 		}
-		db, err = connect(ctx, x.file)
+		db, err = openDatabase(ctx, x.file)
 	}
 	if err != nil {
 		return fmt.Errorf("search: %s: %w", x.file, err)
 	}
-	x.db, x.seen = db, map[string]look{}
-	x.info, err = os.Stat(x.file)
+	x.db, x.indexed = db, map[string]indexedRoom{}
+	x.dbFile, err = os.Stat(x.file)
 	return err
 }
 
-// again opens the index again if its file was deleted or damaged.
-func (x *Index) again(ctx context.Context, because error) error {
+// reopen opens the index again if its file was deleted or cause says that it is unusable.
+func (x *Index) reopen(ctx context.Context, cause error) error {
 	info, err := os.Stat(x.file)
-	if err == nil && os.SameFile(info, x.info) && !unusable(because) {
+	if err == nil && os.SameFile(info, x.dbFile) && !unusable(cause) {
 		return nil
 	}
-	x.life.Lock()
-	defer x.life.Unlock()
+	x.dbMu.Lock()
+	defer x.dbMu.Unlock()
 	_ = x.db.Close()
-	if unusable(because) {
-		if err := x.remove(); err != nil {
+	if unusable(cause) {
+		if err := x.removeFiles(); err != nil {
 			return err
 		}
 	}
 	return x.open(ctx)
 }
 
-func (x *Index) remove() error {
+func (x *Index) removeFiles() error {
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(x.file + end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -108,18 +109,18 @@ func (x *Index) remove() error {
 	return nil
 }
 
-var errVersion = errors.New("it is no index of this version")
+var errVersion = errors.New("the file is not an index of this version")
 
-// unusable says whether an error means that an index has to be made anew.
+// unusable reports whether err means that the index must be rebuilt.
 func unusable(err error) bool {
 	const corrupt, notADatabase = 11, 26 // https://sqlite.org/rescode.html
 	var e *sqlite.Error
 	return errors.Is(err, errVersion) || errors.As(err, &e) && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
 }
 
-// connect opens the database, and makes its tables if it is empty.
-func connect(ctx context.Context, file string) (*sql.DB, error) {
-	// SQLite's own mode is for everybody to read
+// openDatabase opens the database and creates its tables if it is empty.
+func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
+	// SQLite would create the file readable by all users.
 	if f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	} else if err := f.Close(); err != nil {
@@ -131,7 +132,7 @@ func connect(ctx context.Context, file string) (*sql.DB, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
-	if err = prepare(ctx, db); err != nil {
+	if err = createSchema(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -144,8 +145,8 @@ func absolute(file string) string {
 	return file
 }
 
-// prepare makes the tables.
-func prepare(ctx context.Context, db *sql.DB) error {
+// createSchema creates the tables, unless they exist.
+func createSchema(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -159,22 +160,22 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	switch {
-	case has == version:
+	case has == schemaVersion:
 		return nil
 	case has != 0 || objects > 0:
 		return errVersion
 	}
-	if _, err := tx.Exec(tables + fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// Close gives back the database. Run has to have returned.
+// Close closes the database. Run must have returned.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Run updates the index at once and then every so often until ctx ends. report is told of errors;
-// the next round tries again.
+// Run updates the index at once and then at the given interval until ctx ends. It calls report for
+// each error and tries again at the next interval.
 func (x *Index) Run(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// room opens a room's log to be written.
+// room opens a room's log for writing.
 func room(t *testing.T, dir, path string) *log.Log {
 	t.Helper()
 	l, err := log.Open(filepath.Join(dir, path), log.Options{Segment: 1 << 10})
@@ -28,12 +28,12 @@ func room(t *testing.T, dir, path string) *log.Log {
 	return l
 }
 
-var said time.Duration // every message is a second later
+var sinceNoon time.Duration // time of the last message after noon; every message is a second later
 
 func say(t *testing.T, l *log.Log, nick, text string) string {
 	t.Helper()
-	said += time.Second
-	b, err := l.Append([]log.Entry{{Time: noon.Add(said), Tags: "account=" + nick, Body: ":" + nick + "!u@h PRIVMSG #r :" + text}})
+	sinceNoon += time.Second
+	b, err := l.Append([]log.Entry{{Time: noon.Add(sinceNoon), Tags: "account=" + nick, Body: ":" + nick + "!u@h PRIVMSG #r :" + text}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func index(t *testing.T, dir string) *Index {
 	return x
 }
 
-// find updates the index and returns the snippets that are found, newest first.
+// find updates the index and returns the snippets of the results, newest first.
 func find(t *testing.T, x *Index, query string, o Options) []string {
 	t.Helper()
 	if err := x.Update(t.Context()); err != nil {
@@ -66,7 +66,7 @@ func find(t *testing.T, x *Index, query string, o Options) []string {
 	}
 	var all []string
 	for _, r := range found {
-		all = append(all, strings.NewReplacer(string(MarkOn), "<", string(MarkOff), ">").Replace(r.Snippet))
+		all = append(all, strings.NewReplacer(string(HighlightStart), "<", string(HighlightEnd), ">").Replace(r.Snippet))
 	}
 	return all
 }
@@ -102,20 +102,20 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.query, got, c.want)
 		}
 	}
-	if got := find(t, x, "boat", Options{Rooms: []string{"direct/ann,bob"}}); len(got) != 1 || got[0] != "the <boat> is a secret" {
-		t.Errorf("who may read one room finds %q", got)
+	if got := find(t, x, "boat", Options{RoomPaths: []string{"direct/ann,bob"}}); len(got) != 1 || got[0] != "the <boat> is a secret" {
+		t.Errorf("results for a caller that may read one room: got %q, want the one message of that room", got)
 	}
-	if got := find(t, x, "boat", Options{Rooms: []string{}}); len(got) != 0 {
-		t.Errorf("who may read nothing finds %q", got)
+	if got := find(t, x, "boat", Options{RoomPaths: []string{}}); len(got) != 0 {
+		t.Errorf("results for a caller that may read no room: got %q, want none", got)
 	}
 	if got := find(t, x, "boat", Options{Limit: 2}); len(got) != 2 {
-		t.Errorf("two were wanted, found %q", got)
+		t.Errorf("results with a limit of 2: got %q, want 2", got)
 	}
 }
 
-// TestOrder: the newest come first, or the oldest, whatever the order in which rooms were indexed
-// and however many messages are of one time.
-func TestOrder(t *testing.T) {
+// TestResultsAreOrderedByTime: the order does not depend on the order in which rooms were indexed
+// or on how many messages share a time.
+func TestResultsAreOrderedByTime(t *testing.T) {
 	dir := t.TempDir()
 	a, b := room(t, dir, "rooms/#a"), room(t, dir, "rooms/#b")
 	for i := range 12 {
@@ -144,32 +144,32 @@ func TestOrder(t *testing.T) {
 	}
 	for _, query := range []string{"word", "from:ann", "word -nothing", "from:ann -nothing"} {
 		if got := second(Options{}, query); !slices.Equal(got, []int{2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0}) {
-			t.Errorf("%s: %v", query, got)
+			t.Errorf("%s: got seconds %v, want the newest first", query, got)
 		}
-		if got := second(Options{Oldest: true, Limit: 6}, query); !slices.Equal(got, []int{0, 0, 0, 0, 1, 1}) {
-			t.Errorf("%s, the oldest: %v", query, got)
+		if got := second(Options{OldestFirst: true, Limit: 6}, query); !slices.Equal(got, []int{0, 0, 0, 0, 1, 1}) {
+			t.Errorf("%s: got seconds %v, want the six oldest, oldest first", query, got)
 		}
 		if got := second(Options{}, query+" after:2026-11-21T12:00:01Z before:2026-11-21T12:00:02Z"); !slices.Equal(got, []int{1, 1, 1, 1}) {
-			t.Errorf("%s between: %v", query, got)
+			t.Errorf("%s between two times: got seconds %v, want those of second 1", query, got)
 		}
 	}
 }
 
-func TestAChatInWhichNobodySpoke(t *testing.T) {
+func TestSearchInAnEmptyChatFindsNothing(t *testing.T) {
 	if got := find(t, index(t, t.TempDir()), "hello", Options{}); len(got) != 0 {
-		t.Errorf("found %q", got)
+		t.Errorf("got %q, want no results", got)
 	}
 }
 
-func TestBadQueries(t *testing.T) {
+func TestInvalidQueriesAreRejected(t *testing.T) {
 	for _, query := range []string{"", "  ", "-boat", "before:yesterday", "from:", "after:2026-13-01", strings.Repeat("x ", 33), "\xff", `"`} {
 		if q, err := Parse(query); !errors.Is(err, ErrQuery) {
-			t.Errorf("%q is taken for %+v", query, q)
+			t.Errorf("Parse(%q): got %+v and error %v, want ErrQuery", query, q, err)
 		}
 	}
 }
 
-// inFile says whether the index's files hold a text.
+// inFile reports whether a file of the index contains text.
 func inFile(t *testing.T, dir, text string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "index", "*"))
@@ -188,8 +188,8 @@ func inFile(t *testing.T, dir, text string) bool {
 	return false
 }
 
-// TestWhatWasRedactedIsForgotten, whether the redaction left a line in the log or not.
-func TestWhatWasRedactedIsForgotten(t *testing.T) {
+// TestRedactedMessagesLeaveTheIndex covers redactions with and without a REDACT line in the log.
+func TestRedactedMessagesLeaveTheIndex(t *testing.T) {
 	for _, marked := range []bool{true, false} {
 		dir := t.TempDir()
 		l := room(t, dir, "rooms/#family")
@@ -198,7 +198,7 @@ func TestWhatWasRedactedIsForgotten(t *testing.T) {
 		say(t, l, "ann", "behind")
 		x := index(t, dir)
 		if got := find(t, x, "unspeakable", Options{}); len(got) != 1 || !inFile(t, dir, "unspeakable") {
-			t.Fatalf("found %q", got)
+			t.Fatalf("before the redaction: got %q, want one result", got)
 		}
 		var offset int64
 		if _, err := fmt.Sscanf(id[9:], "%d", &offset); err != nil {
@@ -209,23 +209,23 @@ func TestWhatWasRedactedIsForgotten(t *testing.T) {
 		}
 		q, _ := Parse("unspeakable")
 		if got, err := x.Find(t.Context(), q, Options{}); err != nil || len(got) != 0 {
-			t.Errorf("before the index knows: %v, %v", got, err)
+			t.Errorf("redacted but still indexed: got %v and error %v, want no results", got, err)
 		}
 		if marked {
-			if _, err := l.Append([]log.Entry{{Time: noon.Add(said), Body: ":ann!u@h REDACT #r " + id}}); err != nil {
+			if _, err := l.Append([]log.Entry{{Time: noon.Add(sinceNoon), Body: ":ann!u@h REDACT #r " + id}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := find(t, x, "unspeakable", Options{}); len(got) != 0 || inFile(t, dir, "unspeakable") {
-			t.Errorf("found %q; in the file: %v", got, inFile(t, dir, "unspeakable"))
+			t.Errorf("after the redaction: got results %q, text in the index file %v; want neither", got, inFile(t, dir, "unspeakable"))
 		}
 		if got := find(t, x, "before", Options{}); len(got) != 1 {
-			t.Errorf("found %q", got)
+			t.Errorf("another message: got %q, want one result", got)
 		}
 	}
 }
 
-func TestWhatRetentionRemovedIsForgotten(t *testing.T) {
+func TestExpiredMessagesLeaveTheIndex(t *testing.T) {
 	dir := t.TempDir()
 	l := room(t, dir, "rooms/#family")
 	for i := range 30 {
@@ -233,9 +233,9 @@ func TestWhatRetentionRemovedIsForgotten(t *testing.T) {
 	}
 	x := index(t, dir)
 	if got := find(t, x, "number", Options{Limit: MaxLimit}); len(got) != 30 {
-		t.Fatalf("found %d", len(got))
+		t.Fatalf("before retention: got %d results, want 30", len(got))
 	}
-	if removed, err := l.Retain(time.Nanosecond, 0, noon.Add(said+time.Hour)); err != nil || removed == 0 {
+	if removed, err := l.Retain(time.Nanosecond, 0, noon.Add(sinceNoon+time.Hour)); err != nil || removed == 0 {
 		t.Fatal(removed, err)
 	}
 	rest, err := l.After(0, 100)
@@ -243,48 +243,48 @@ func TestWhatRetentionRemovedIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := find(t, x, "number", Options{Limit: MaxLimit}); len(got) != len(rest) || inFile(t, dir, "all0") {
-		t.Errorf("found %d, want %d", len(got), len(rest))
+		t.Errorf("after retention: got %d results, want %d and no expired text in the file", len(got), len(rest))
 	}
 	if err := errors.Join(l.Close(), os.RemoveAll(filepath.Join(dir, "rooms/#family"))); err != nil {
 		t.Fatal(err)
 	}
 	if got := find(t, x, "number", Options{}); len(got) != 0 || inFile(t, dir, "number") {
-		t.Errorf("of a room that is gone: %q", got)
+		t.Errorf("results from a deleted room: got %q, want none and no text in the file", got)
 	}
 }
 
-// TestAnIndexMayBeDeleted, or damaged, at any time.
-func TestAnIndexMayBeDeleted(t *testing.T) {
+// TestDeletedOrDamagedIndexIsRebuilt damages the index while it is open.
+func TestDeletedOrDamagedIndexIsRebuilt(t *testing.T) {
 	dir := t.TempDir()
 	l := room(t, dir, "rooms/#family")
 	say(t, l, "ann", "hello")
 	x := index(t, dir)
 	file := filepath.Join(dir, "index", "search.db")
-	for i, harm := range []func() error{
+	for i, damage := range []func() error{
 		func() error { return nil },
 		func() error { return os.RemoveAll(filepath.Dir(file)) },
 		func() error {
 			return errors.Join(os.Remove(file), os.WriteFile(file, bytes.Repeat([]byte("rubbish "), 2000), 0o600))
 		},
 	} {
-		if err := harm(); err != nil {
+		if err := damage(); err != nil {
 			t.Fatal(err)
 		}
 		if got := find(t, x, "hello", Options{}); len(got) != 1 {
-			t.Errorf("harm %d: found %q", i, got)
+			t.Errorf("damage %d: got %q, want one result", i, got)
 		}
 		if got := find(t, index(t, dir), "hello", Options{}); len(got) != 1 {
-			t.Errorf("harm %d, opened again: found %q", i, got)
+			t.Errorf("damage %d, opened again: got %q, want one result", i, got)
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("index file: got %v and error %v, want mode 0600", info, err)
 	}
 }
 
-// TestInTheBackground: two indexes of one file follow a room while it is written, and take each
-// message once.
-func TestInTheBackground(t *testing.T) {
+// TestConcurrentUpdatesIndexEachMessageOnce: two indexes of one file follow a room while messages
+// are appended.
+func TestConcurrentUpdatesIndexEachMessageOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := room(t, dir, "rooms/#family")
 	ctx, stop := context.WithCancel(t.Context())
@@ -307,7 +307,7 @@ func TestInTheBackground(t *testing.T) {
 		}
 		if len(found) >= 200 || time.Now().After(deadline) {
 			if len(found) != 200 {
-				t.Errorf("%d messages are found, want 200", len(found))
+				t.Errorf("got %d results, want 200", len(found))
 			}
 			break
 		}
@@ -338,7 +338,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if _, err := x.Find(t.Context(), q, Options{}); err != nil {
-			t.Fatalf("%q is no SQL: %v", s, err)
+			t.Fatalf("%q does not compile to valid SQL: %v", s, err)
 		}
 	})
 }

@@ -16,15 +16,15 @@ import (
 	"weir/chat/log"
 )
 
-// A tail is the end of a room's log that is not indexed yet. A search reads it line by line, so
-// that it finds all that is committed however far the index is behind.
+// The tail of a room is the end of its log that is not indexed yet. A search reads it line by line,
+// so that it finds every committed message however far the index lags.
 
-// pageLines is how many lines of a tail are looked at before a search asks whether it is to end.
+// pageLines is the number of lines of a tail that are read between two checks of the context.
 const pageLines = 1000
 
-// tails returns, by path, the offsets from which rooms are not indexed. One of which nothing is
-// indexed has 0.
-func (x *Index) tails(ctx context.Context, rooms []data.Room) (map[string]int64, error) {
+// indexedOffsets returns, by path, the offset up to which each room is indexed: 0 if nothing of it
+// is.
+func (x *Index) indexedOffsets(ctx context.Context, rooms []data.Room) (map[string]int64, error) {
 	next := make(map[string]int64, len(rooms))
 	for _, room := range rooms {
 		next[room.Path] = 0
@@ -33,7 +33,7 @@ func (x *Index) tails(ctx context.Context, rooms []data.Room) (map[string]int64,
 	for path := range next {
 		paths = append(paths, path)
 	}
-	list, _ := json.Marshal(paths) // strings always are JSON
+	list, _ := json.Marshal(paths) // strings always encode as JSON
 	rows, err := x.db.QueryContext(ctx, "SELECT path, next FROM rooms WHERE path IN (SELECT value FROM json_each(?))", string(list))
 	if err != nil {
 		return nil, err
@@ -50,53 +50,53 @@ func (x *Index) tails(ctx context.Context, rooms []data.Room) (map[string]int64,
 	return next, rows.Err()
 }
 
-// searchTails looks for what fits in the tails of rooms, up to limit messages of each.
+// searchTails searches the tails of the rooms and collects up to limit messages of each.
 func (f *finder) searchTails(ctx context.Context, q Query, o Options, next map[string]int64) error {
-	s := &scan{q: q, o: o, limit: f.limit, filter: newFilter(q)}
+	s := &tailScan{q: q, o: o, limit: f.limit, filter: newLineFilter(q)}
 	defer s.close()
-	for _, room := range o.Behind {
-		if o.Rooms != nil && !slices.Contains(o.Rooms, room.Path) || q.In != "" && irc.Fold(room.Name) != foldedName(q.In) {
+	for _, room := range o.Lagging {
+		if o.RoomPaths != nil && !slices.Contains(o.RoomPaths, room.Path) || q.In != "" && irc.Fold(room.Name) != foldedName(q.In) {
 			continue
 		}
-		l := f.open(room.Path)
+		l := f.openLog(room.Path)
 		if l == nil {
 			continue
 		}
-		found, err := s.room(ctx, room, l, next[room.Path])
+		found, err := s.searchRoom(ctx, room, l, next[room.Path])
 		if err != nil {
 			return err
 		}
-		f.tail = append(f.tail, found...)
+		f.unindexed = append(f.unindexed, found...)
 	}
 	return nil
 }
 
-// scan is a search in tails.
-type scan struct {
-	q      Query
-	o      Options
-	limit  int
-	filter filter
-	words  *matcher // says which candidates fit; nil: none was needed yet
+// tailScan is one search of the tails.
+type tailScan struct {
+	q       Query
+	o       Options
+	limit   int
+	filter  lineFilter
+	matcher *matcher // decides which candidates match; nil until the first candidate
 }
 
-func (s *scan) close() {
-	if s.words != nil {
-		s.words.close()
+func (s *tailScan) close() {
+	if s.matcher != nil {
+		s.matcher.close()
 	}
 }
 
-// room returns what fits in the tail of a room's log from an offset on, in the order that is asked
-// for.
-func (s *scan) room(ctx context.Context, room data.Room, l *log.Log, from int64) (found []Result, err error) {
-	if from > l.Committed() { // an older copy was brought back, and is not indexed yet
+// searchRoom returns the matching messages in the tail of a room's log from an offset on, in result
+// order.
+func (s *tailScan) searchRoom(ctx context.Context, searchRoom data.Room, l *log.Log, from int64) (found []Result, err error) {
+	if from > l.Committed() { // a backup was restored and is not indexed yet
 		from = 0
 	}
-	next := s.newest(l, from)
-	if s.o.Oldest {
+	next := s.newestFirst(l, from)
+	if s.o.OldestFirst {
 		lines := l.Stream(max(from, l.First()))
 		defer lines.Close()
-		next = oldest(lines)
+		next = oldestFirst(lines)
 	}
 	for len(found) < s.limit {
 		if err := ctx.Err(); err != nil {
@@ -106,7 +106,7 @@ func (s *scan) room(ctx context.Context, room data.Room, l *log.Log, from int64)
 		if err != nil || len(lines) == 0 {
 			return found, err
 		}
-		fits, past, err := s.page(ctx, room, l, lines)
+		fits, past, err := s.matchLines(ctx, searchRoom, l, lines)
 		if err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func (s *scan) room(ctx context.Context, room data.Room, l *log.Log, from int64)
 	return found[:min(len(found), s.limit)], nil
 }
 
-// newest returns a function that returns the next lines of a tail, the newest first, none at its
-// begin.
-func (s *scan) newest(l *log.Log, from int64) func() ([]log.Line, error) {
+// newestFirst returns a function that returns the next page of a tail, newest line first, and nil
+// at the start of the tail.
+func (s *tailScan) newestFirst(l *log.Log, from int64) func() ([]log.Line, error) {
 	before := l.Committed()
 	return func() ([]log.Line, error) {
 		if before <= from {
@@ -138,8 +138,9 @@ func (s *scan) newest(l *log.Log, from int64) func() ([]log.Line, error) {
 	}
 }
 
-// oldest is newest the other way round.
-func oldest(r *log.Reader) func() ([]log.Line, error) {
+// oldestFirst returns a function that returns the next page of a tail, oldest line first, and nil
+// at its end.
+func oldestFirst(r *log.Reader) func() ([]log.Line, error) {
 	return func() (lines []log.Line, err error) {
 		for len(lines) < pageLines {
 			line, err := r.Next()
@@ -155,24 +156,24 @@ func oldest(r *log.Reader) func() ([]log.Line, error) {
 	}
 }
 
-// page returns which of some lines fit. Past means that all further ones are outside of the times
-// that are asked for.
-func (s *scan) page(ctx context.Context, room data.Room, l *log.Log, lines []log.Line) (fits []Result, past bool, err error) {
+// matchLines returns which of the lines match. past means that all further lines are outside the
+// requested times.
+func (s *tailScan) matchLines(ctx context.Context, room data.Room, l *log.Log, lines []log.Line) (fits []Result, past bool, err error) {
 	var candidates []candidate
 	for _, line := range lines {
 		at := line.Time()
 		if early, late := at.Before(s.q.After), !s.q.Before.IsZero() && !at.Before(s.q.Before); early || late {
-			past = past || early && !s.o.Oldest || late && s.o.Oldest
+			past = past || early && !s.o.OldestFirst || late && s.o.OldestFirst
 			continue
 		}
-		if !s.filter.mayFit(line.Plain()) || s.o.Messages && !isMessage(line) {
+		if !s.filter.mayMatch(line.Plain()) || s.o.MessagesOnly && !isMessage(line) {
 			continue
 		}
-		if m, ok := readMessage(line); ok && m.redacts == "" && (s.q.From == "" || irc.Fold(s.q.From) == irc.Fold(m.nick) || irc.Fold(s.q.From) == irc.Fold(m.account)) {
+		if m, ok := readMessage(line); ok && m.redactedID == "" && (s.q.From == "" || irc.Fold(s.q.From) == irc.Fold(m.nick) || irc.Fold(s.q.From) == irc.Fold(m.account)) {
 			candidates = append(candidates, candidate{line: line, text: m.text})
 		}
 	}
-	if candidates, err = s.matching(ctx, candidates); err != nil {
+	if candidates, err = s.filterCandidates(ctx, candidates); err != nil {
 		return nil, false, err
 	}
 	for _, c := range candidates {
@@ -181,15 +182,15 @@ func (s *scan) page(ctx context.Context, room data.Room, l *log.Log, lines []log
 	return fits, past, nil
 }
 
-// candidate is a message that may fit.
+// candidate is a message that may match.
 type candidate struct {
 	line          log.Line
 	text, snippet string
 }
 
-// matching returns the candidates of which the words fit, as the index would say, with their
+// filterCandidates returns the candidates whose words match by the rules of the index, with their
 // snippets.
-func (s *scan) matching(ctx context.Context, all []candidate) (_ []candidate, err error) {
+func (s *tailScan) filterCandidates(ctx context.Context, all []candidate) (_ []candidate, err error) {
 	if len(s.q.terms) == 0 {
 		for i := range all {
 			all[i].snippet = firstRunes(all[i].text, 100)
@@ -199,12 +200,12 @@ func (s *scan) matching(ctx context.Context, all []candidate) (_ []candidate, er
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if s.words == nil {
-		if s.words, err = newMatcher(ctx, s.q); err != nil {
+	if s.matcher == nil {
+		if s.matcher, err = newMatcher(ctx, s.q); err != nil {
 			return nil, err
 		}
 	}
-	return s.words.matching(ctx, all)
+	return s.matcher.filterCandidates(ctx, all)
 }
 
 func firstRunes(s string, n int) string {
@@ -216,12 +217,12 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// matcher has SQLite say which texts match a query: in an index of its own, in memory, so that a
-// message is found in a tail if and only if it is once it is indexed.
+// matcher matches texts with an SQLite index in memory. A message thus matches in a tail if and
+// only if it matches once it is indexed.
 type matcher struct {
-	db   *sql.DB
-	text string // the statement
-	args []any
+	db        *sql.DB
+	statement string // SQL
+	args      []any
 }
 
 func newMatcher(ctx context.Context, q Query) (*matcher, error) {
@@ -229,32 +230,32 @@ func newMatcher(ctx context.Context, q Query) (*matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // each has a memory of its own
-	if _, err := db.ExecContext(ctx, textsTable); err != nil {
+	db.SetMaxOpenConns(1) // each connection would have its own database in memory
+	if _, err := db.ExecContext(ctx, createTexts); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	m := &matcher{db: db}
-	wants, not := q.match()
+	wants, not := q.matchExpressions()
 	switch {
 	case wants == "":
-		m.text, m.args = "SELECT rowid, substr(text, 1, 100) FROM texts WHERE rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", []any{not}
+		m.statement, m.args = "SELECT rowid, substr(text, 1, 100) FROM texts WHERE rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", []any{not}
 	case not == "":
-		m.text, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{wants}
+		m.statement, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{wants}
 	default:
-		m.text, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{"(" + wants + ") NOT (" + not + ")"}
+		m.statement, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{"(" + wants + ") NOT (" + not + ")"}
 	}
-	m.text += " ORDER BY rowid"
+	m.statement += " ORDER BY rowid"
 	return m, nil
 }
 
 func (m *matcher) close() { _ = m.db.Close() }
 
-func (m *matcher) matching(ctx context.Context, all []candidate) (fits []candidate, err error) {
+func (m *matcher) filterCandidates(ctx context.Context, all []candidate) (fits []candidate, err error) {
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Rollback() // and so it is empty again
+	defer tx.Rollback() // leaves the table empty
 	add, err := tx.Prepare(addText)
 	if err != nil {
 		return nil, err
@@ -264,7 +265,7 @@ func (m *matcher) matching(ctx context.Context, all []candidate) (fits []candida
 			return nil, err
 		}
 	}
-	rows, err := tx.QueryContext(ctx, m.text, m.args...)
+	rows, err := tx.QueryContext(ctx, m.statement, m.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -281,12 +282,12 @@ func (m *matcher) matching(ctx context.Context, all []candidate) (fits []candida
 	return fits, rows.Err()
 }
 
-// merge puts what was found in the index and in tails together, each message once.
+// merge combines the results from the index and from the tails, each message once.
 func (f *finder) merge(newestFirst bool) []Result {
-	if len(f.tail) == 0 {
-		return f.found
+	if len(f.unindexed) == 0 {
+		return f.indexed
 	}
-	all := append(f.tail, f.found...)
+	all := append(f.unindexed, f.indexed...)
 	slices.SortFunc(all, func(a, b Result) int {
 		order := cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line.Offset(), b.Line.Offset()))
 		if newestFirst {
@@ -303,9 +304,9 @@ func (f *finder) merge(newestFirst bool) []Result {
 	return all[:min(len(all), f.limit)]
 }
 
-// open opens a room's log for reading, once; nil: it is gone, or can't be read, and neither can its
-// messages.
-func (f *finder) open(path string) *log.Log {
+// openLog opens a room's log for reading, once per search. It returns nil if the log is deleted or
+// unreadable.
+func (f *finder) openLog(path string) *log.Log {
 	l, known := f.logs[path]
 	if !known {
 		var err error

@@ -14,9 +14,9 @@ import (
 	"weir/internal/testsize"
 )
 
-// TestWhatIsNotIndexedYetIsFoundAsWhatIs: a search whose index is behind answers as one whose index
-// has all.
-func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
+// TestUnindexedMessagesAreFoundLikeIndexedOnes compares the results of each query before and after
+// the messages are indexed.
+func TestUnindexedMessagesAreFoundLikeIndexedOnes(t *testing.T) {
 	dir := t.TempDir()
 	rooms := []data.Room{{Name: "#a", Path: "rooms/#a"}, {Name: "#b", Path: "rooms/#b"}, {Name: "ann,bob", Path: "direct/ann,bob", Direct: true}}
 	var logs []*log.Log
@@ -27,8 +27,8 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 	x := index(t, dir)
 	queries := []string{"boat", "boat*", "uber", "über", "BLUE boat", `"blue boat"`, "boat -blue", "лодка", "zurich*", "don't", "k", "from:ann", "from:BOB fish", "日本語", "cafe -a -from",
 		"in:#A boat", "in:bob,ann a", "from:ann -boat", "2", "x2", "after:2026-11-21T12:00:00Z before:2026-11-21T12:00:00.2Z boat", "nothing"}
-	options := []Options{{}, {Limit: 500}, {Limit: 7, Oldest: true, Messages: true}, {Limit: 500, Oldest: true, Rooms: []string{rooms[0].Path, rooms[2].Path}}}
-	// of the options with which each query is asked in a round, at most 4
+	options := []Options{{}, {Limit: 500}, {Limit: 7, OldestFirst: true, MessagesOnly: true}, {Limit: 500, OldestFirst: true, RoomPaths: []string{rooms[0].Path, rooms[2].Path}}}
+	// Number of options per query and round, at most 4.
 	asked := testsize.Of(t, "WEIR_SEARCH_OPTIONS", 1)
 	for round := range 3 {
 		talk(t, random, logs, 60)
@@ -42,12 +42,12 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					o.Behind = rooms
+					o.Lagging = rooms
 					found, err := x.Find(t.Context(), q, o)
 					if err != nil {
 						t.Fatal(err)
 					}
-					key := fmt.Sprintf("%s, limit %d, oldest %v", text, o.Limit, o.Oldest)
+					key := fmt.Sprintf("%s, limit %d, oldest %v", text, o.Limit, o.OldestFirst)
 					if answers[key] == nil {
 						answers[key] = &answer{}
 					}
@@ -55,7 +55,7 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 					for _, r := range found {
 						*list = append(*list, fmt.Sprintf("%d %s %s %s %s", r.Time.UnixMilli(), r.Room, r.Nick, r.Snippet, r.MsgID))
 					}
-					*list = sameTime(*list, o.Limit)
+					*list = sortSameTime(*list, o.Limit)
 				}
 			}
 		}
@@ -66,18 +66,18 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 		ask(func(a *answer) *[]string { return &a.is })
 		for key, a := range answers {
 			if !slices.Equal(a.was, a.is) {
-				t.Fatalf("round %d, %s: before it is indexed %q, then %q", round, key, a.was, a.is)
+				t.Fatalf("round %d, %s: results before indexing %q, after indexing %q; want the same", round, key, a.was, a.is)
 			}
 		}
 	}
 }
 
-// talk says n things in some rooms, some of which are redacted at once.
+// talk appends n random messages to the rooms and redacts some of them.
 func talk(t *testing.T, random *rand.Rand, logs []*log.Log, n int) {
 	t.Helper()
 	vocabulary := []string{"boat", "Boats", "BLUE", "über", "ÜBER", "uber", "Zürich", "café", "лодка", "Лодка", "don't", "a", "日本語", "\x01ACTION", "naïve", "K", "\u212a", "ﬁsh", "fish", "x2", "²"}
 	for range n {
-		said += time.Duration(random.IntN(3)) * 700 * time.Microsecond
+		sinceNoon += time.Duration(random.IntN(3)) * 700 * time.Microsecond
 		var text []string
 		for range 1 + random.IntN(6) {
 			text = append(text, vocabulary[random.IntN(len(vocabulary))])
@@ -85,7 +85,7 @@ func talk(t *testing.T, random *rand.Rand, logs []*log.Log, n int) {
 		nick := []string{"ann", "Bob", "eve"}[random.IntN(3)]
 		body := fmt.Sprintf(":%s!u@h %s #r :%s", nick, []string{"PRIVMSG", "NOTICE", "TOPIC", "TAGMSG"}[random.IntN(4)], strings.Join(text, []string{" ", ", ", "-"}[random.IntN(3)]))
 		l := logs[random.IntN(len(logs))]
-		b, err := l.Append([]log.Entry{{Time: noon.Add(said), Tags: "account=" + nick, Body: body}})
+		b, err := l.Append([]log.Entry{{Time: noon.Add(sinceNoon), Tags: "account=" + nick, Body: body}})
 		if err == nil && random.IntN(10) == 0 {
 			err = l.Redact(b.Lines[0].Offset())
 		}
@@ -95,9 +95,9 @@ func talk(t *testing.T, random *rand.Rand, logs []*log.Log, n int) {
 	}
 }
 
-// sameTime makes the order of what is of one time that of its text, and leaves out the last time
-// where a limit may have cut through it: which messages of one time come first is nobody's promise.
-func sameTime(all []string, limit int) []string {
+// sortSameTime sorts results of the same time by their text, because their order is not specified.
+// It drops results of the last time where the limit may have cut through them.
+func sortSameTime(all []string, limit int) []string {
 	if limit > 0 && len(all) == limit || limit == 0 && len(all) == 20 {
 		last := strings.Fields(all[len(all)-1])[0]
 		all = slices.DeleteFunc(all, func(s string) bool { return strings.Fields(s)[0] == last })
@@ -113,12 +113,12 @@ func sameTime(all []string, limit int) []string {
 	return all
 }
 
-// TestTheFilterPassesWhatTheIndexFinds: a letter is found by its small form, its capital and
-// without its accents, wherever the index does so.
-func TestTheFilterPassesWhatTheIndexFinds(t *testing.T) {
+// TestFilterNeverRejectsAnIndexMatch: the filter accepts a letter in each case, and without
+// accents, wherever the index matches it.
+func TestFilterNeverRejectsAnIndexMatch(t *testing.T) {
 	var all []candidate
 	var letters []rune
-	for r := rune(0x80); r < 0x2000; r++ { // the scripts that have cases and accents
+	for r := rune(0x80); r < 0x2000; r++ { // the scripts that have case and accents
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			letters = append(letters, r)
 			all = append(all, candidate{text: "x" + string(r) + "x"})
@@ -135,15 +135,15 @@ func TestTheFilterPassesWhatTheIndexFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fits, err := m.matching(t.Context(), all)
+		fits, err := m.filterCandidates(t.Context(), all)
 		m.close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newFilter(q)
+		f := newLineFilter(q)
 		for _, c := range fits {
-			if !f.mayFit([]byte(":ann!u@h PRIVMSG #r :" + c.text)) {
-				t.Errorf("the index finds %q by %q, the filter keeps it back", c.text, "x"+string(r)+"x")
+			if !f.mayMatch([]byte(":ann!u@h PRIVMSG #r :" + c.text)) {
+				t.Errorf("the filter rejects %q for the query %q, which matches in the index", c.text, "x"+string(r)+"x")
 			}
 		}
 	}
@@ -153,41 +153,41 @@ func TestTheFilterPassesWhatTheIndexFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f := newFilter(q); !f.mayFit([]byte(string(r))) {
-				t.Errorf("%q is not found by %q", r, other)
+			if f := newLineFilter(q); !f.mayMatch([]byte(string(r))) {
+				t.Errorf("the filter rejects %q for the query %q, which differs only in case", r, other)
 			}
 		}
 	}
 }
 
-func TestAnIndexRestsAfterEachBatch(t *testing.T) {
+func TestPauseIsCalledAfterEachBatch(t *testing.T) {
 	dir := t.TempDir()
 	l := room(t, dir, "rooms/#r")
-	if _, err := l.Append(slices.Repeat([]log.Entry{{Time: noon, Body: ":ann!u@h PRIVMSG #r :word"}}, step*2+1)); err != nil {
+	if _, err := l.Append(slices.Repeat([]log.Entry{{Time: noon, Body: ":ann!u@h PRIVMSG #r :word"}}, batchLines*2+1)); err != nil {
 		t.Fatal(err)
 	}
 	x := index(t, dir)
 	rests := 0
-	x.Rest = func(took time.Duration) time.Duration {
+	x.Pause = func(took time.Duration) time.Duration {
 		if rests++; took <= 0 {
-			t.Errorf("a batch took %v", took)
+			t.Errorf("duration of a batch: got %v, want more than 0", took)
 		}
 		return 0
 	}
 	rooms := []data.Room{{Name: "#r", Path: "rooms/#r"}}
 	for want := 1; ; want++ {
-		behind, err := x.Follow(t.Context(), rooms)
+		behind, err := x.IndexRooms(t.Context(), rooms)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if rests != want {
-			t.Errorf("%d rests, want %d", rests, want)
+			t.Errorf("pauses: got %d, want %d", rests, want)
 		}
 		if len(behind) == 0 {
 			break
 		}
 	}
 	if rests != 3 {
-		t.Errorf("%d messages were indexed in %d batches, want 3", step*2+1, rests)
+		t.Errorf("batches for %d messages: got %d, want 3", batchLines*2+1, rests)
 	}
 }

@@ -19,87 +19,87 @@ import (
 	"weir/chat/log"
 )
 
-// step is how many lines are indexed in one transaction.
-const step = 1000
+// batchLines is the number of lines that are indexed in one transaction.
+const batchLines = 1000
 
-// Update brings the index up to what is committed now, in all rooms. It waits for another update
-// that is under way, until ctx ends.
+// Update indexes everything that is committed in all rooms. If another update is running, it waits
+// until that one is done or ctx ends.
 func (x *Index) Update(ctx context.Context) error {
-	behind, err := x.Review(ctx)
+	behind, err := x.IndexAll(ctx)
 	for len(behind) > 0 && err == nil {
-		behind, err = x.Follow(ctx, behind)
+		behind, err = x.IndexRooms(ctx, behind)
 	}
 	return err
 }
 
-// Review indexes one batch of each room that has something new, forgets rooms that are gone, and
-// returns those that are behind still.
-func (x *Index) Review(ctx context.Context) (behind []data.Room, err error) {
-	err = x.alone(ctx, func(ctx context.Context) error {
-		behind, err = x.all(ctx)
+// IndexAll indexes one batch of each room that has unindexed messages, deletes rooms whose folders
+// are gone, and returns the rooms that still lag.
+func (x *Index) IndexAll(ctx context.Context) (behind []data.Room, err error) {
+	err = x.exclusively(ctx, func(ctx context.Context) error {
+		behind, err = x.indexAndPrune(ctx)
 		return err
 	})
 	return behind, err
 }
 
-// Follow indexes one batch of each of some rooms, and returns those that are behind still. One that
-// is not there is passed over.
-func (x *Index) Follow(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
-	err = x.alone(ctx, func(ctx context.Context) error {
-		behind, err = x.some(ctx, rooms)
+// IndexRooms indexes one batch of each of the rooms and returns those that still lag. It skips
+// rooms that do not exist.
+func (x *Index) IndexRooms(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
+	err = x.exclusively(ctx, func(ctx context.Context) error {
+		behind, err = x.indexEach(ctx, rooms)
 		return err
 	})
 	return behind, err
 }
 
-// alone calls update while nobody else updates, and again in a new index if this one turns out to
-// be unusable.
-func (x *Index) alone(ctx context.Context, update func(context.Context) error) error {
+// exclusively calls update while no other goroutine updates. If the index turns out to be unusable,
+// it calls update again on a new index.
+func (x *Index) exclusively(ctx context.Context, update func(context.Context) error) error {
 	select {
-	case x.updating <- struct{}{}:
+	case x.updateSlot <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-x.updating }()
-	if err := x.again(ctx, nil); err != nil {
+	defer func() { <-x.updateSlot }()
+	if err := x.reopen(ctx, nil); err != nil {
 		return err
 	}
 	err := update(ctx)
 	if !unusable(err) {
 		return err
 	}
-	if err := x.again(ctx, err); err != nil {
+	if err := x.reopen(ctx, err); err != nil {
 		return err
 	}
 	return update(ctx)
 }
 
-// all indexes a batch of all rooms, and forgets those that are gone.
-func (x *Index) all(ctx context.Context) (behind []data.Room, err error) {
+// indexAndPrune indexes a batch of every room and deletes those whose folders are gone.
+func (x *Index) indexAndPrune(ctx context.Context) (behind []data.Room, err error) {
 	rooms, err := data.List(x.dir)
 	if err != nil && !errors.Is(err, data.ErrNone) {
 		return nil, err
 	}
-	if behind, err = x.some(ctx, rooms); ctx.Err() != nil {
+	if behind, err = x.indexEach(ctx, rooms); ctx.Err() != nil {
 		return behind, err
 	}
 	there := map[string]bool{}
 	for _, room := range rooms {
 		there[room.Path] = true
 	}
-	x.life.RLock()
-	defer x.life.RUnlock()
-	return behind, errors.Join(err, x.forgetRooms(ctx, there))
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
+	return behind, errors.Join(err, x.deleteMissingRooms(ctx, there))
 }
 
-// some indexes a batch of some rooms, and rests after each.
-func (x *Index) some(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
-	x.life.RLock()
-	defer x.life.RUnlock()
+// indexEach indexes a batch of each of the rooms and pauses after each batch.
+func (x *Index) indexEach(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
 	var all []error
 	for _, room := range rooms {
 		began := time.Now()
-		worked, more, err := x.room(ctx, room)
+		worked, more, err := x.indexRoom(ctx, room)
 		failed := err != nil && !errors.Is(err, os.ErrNotExist)
 		if failed {
 			all = append(all, fmt.Errorf("search: %s: %w", room.Name, err))
@@ -108,7 +108,7 @@ func (x *Index) some(ctx context.Context, rooms []data.Room) (behind []data.Room
 			behind = append(behind, room)
 		}
 		if worked {
-			x.rest(ctx, time.Since(began))
+			x.pauseAfter(ctx, time.Since(began))
 		}
 		if ctx.Err() != nil {
 			return behind, ctx.Err()
@@ -117,12 +117,12 @@ func (x *Index) some(ctx context.Context, rooms []data.Room) (behind []data.Room
 	return behind, errors.Join(all...)
 }
 
-// rest waits as long as Rest says after work that took so long, or until ctx ends.
-func (x *Index) rest(ctx context.Context, took time.Duration) {
-	if x.Rest == nil {
+// pauseAfter waits for the time that Pause returns, or until ctx ends.
+func (x *Index) pauseAfter(ctx context.Context, took time.Duration) {
+	if x.Pause == nil {
 		return
 	}
-	timer := time.NewTimer(x.Rest(took))
+	timer := time.NewTimer(x.Pause(took))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -130,44 +130,47 @@ func (x *Index) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// state is a room in the index.
-type state struct {
-	n, next, first int64
-	forgot         bool // something left the index
+// roomState is a row of the table rooms.
+type roomState struct {
+	rowID       int64 // primary key
+	nextOffset  int64 // offset of the first line that is not indexed
+	firstOffset int64 // offset of the first line of the log, when last indexed
+	deletedAny  bool  // messages were deleted from the index
 }
 
-// room indexes a batch of a room from where it stopped. Worked means that there was something to
-// do, more that the room is behind still.
-func (x *Index) room(ctx context.Context, room data.Room) (worked, more bool, err error) {
-	dir := filepath.Join(x.dir, room.Path)
+// indexRoom indexes a batch of a room, starting where it stopped. worked reports whether there was
+// anything to do, more whether the room still lags.
+func (x *Index) indexRoom(ctx context.Context, indexRoom data.Room) (worked, more bool, err error) {
+	dir := filepath.Join(x.dir, indexRoom.Path)
 	folder, err := os.Lstat(dir)
 	if err != nil {
 		return false, false, err
 	}
 	if !folder.IsDir() {
-		return false, false, nil // a room of another name, which that is indexed by
+		// a link to a room's folder under an old name; indexed under its current name
+		return false, false, nil
 	}
 	l, err := log.Open(dir, log.Options{ReadOnly: true})
 	if err != nil {
-		if all, e := segments(dir); e == nil && len(all) == 0 {
-			return false, false, nil // being made
+		if all, e := listSegments(dir); e == nil && len(all) == 0 {
+			return false, false, nil // the room is being created
 		}
 		return false, false, err
 	}
 	defer l.Close()
-	last, known := x.seen[room.Path]
-	unchanged := known && last.folder.Equal(folder.ModTime())
-	if unchanged && last.next == l.Committed() {
+	last, known := x.indexed[indexRoom.Path]
+	unchanged := known && last.folderModTime.Equal(folder.ModTime())
+	if unchanged && last.nextOffset == l.Committed() {
 		return false, false, nil
 	}
-	if last.next, more, err = x.step(ctx, room, l, unchanged); err == nil {
-		x.seen[room.Path] = look{folder.ModTime(), last.next}
+	if last.nextOffset, more, err = x.indexBatch(ctx, indexRoom, l, unchanged); err == nil {
+		x.indexed[indexRoom.Path] = indexedRoom{folder.ModTime(), last.nextOffset}
 	}
 	return true, more, err
 }
 
-// segments are the bases of a room's segments, in order, and how to tell each file from another.
-func segments(dir string) (all []segment, err error) {
+// listSegments returns the segments of a room's log in order.
+func listSegments(dir string) (all []segment, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -178,7 +181,7 @@ func segments(dir string) (all []segment, err error) {
 		if !ok || err != nil {
 			continue
 		}
-		s, err := signOf(filepath.Join(dir, e.Name()))
+		s, err := fileSignature(filepath.Join(dir, e.Name()))
 		if err == nil {
 			all = append(all, segment{base, s})
 		} else if !errors.Is(err, os.ErrNotExist) {
@@ -190,10 +193,11 @@ func segments(dir string) (all []segment, err error) {
 
 type segment struct {
 	base int64
-	sign string // its inode, and when it was last changed
+	// Inode and modification time: differs if another file took its place.
+	signature string
 }
 
-func signOf(file string) (string, error) {
+func fileSignature(file string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil {
 		return "", &os.PathError{Op: "stat", Path: file, Err: err}
@@ -201,16 +205,16 @@ func signOf(file string) (string, error) {
 	return fmt.Sprintf("%d %d", st.Ino, st.Mtim.Nano()), nil
 }
 
-// step indexes some lines in one transaction.
-func (x *Index) step(ctx context.Context, room data.Room, l *log.Log, unchanged bool) (next int64, more bool, err error) {
+// indexBatch indexes up to batchLines lines in one transaction.
+func (x *Index) indexBatch(ctx context.Context, room data.Room, l *log.Log, unchanged bool) (next int64, more bool, err error) {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, false, err
 	}
 	defer tx.Rollback()
-	s, err := x.begin(tx, room, l)
+	s, err := x.loadRoom(tx, room, l)
 	if err == nil && !unchanged {
-		err = x.compare(tx, s, room, l)
+		err = x.reconcileSegments(tx, s, room, l)
 	}
 	if err != nil {
 		return 0, false, err
@@ -218,27 +222,27 @@ func (x *Index) step(ctx context.Context, room data.Room, l *log.Log, unchanged 
 	if more, err = s.addLines(tx, l); err != nil {
 		return 0, false, err
 	}
-	if _, err := tx.Exec("UPDATE rooms SET next = ?, first = ? WHERE n = ?", s.next, s.first, s.n); err != nil {
+	if _, err := tx.Exec("UPDATE rooms SET next = ?, first = ? WHERE n = ?", s.nextOffset, s.firstOffset, s.rowID); err != nil {
 		return 0, false, err
 	}
 	if err := tx.Commit(); err != nil {
 		return 0, false, err
 	}
-	if s.forgot { // what the write-ahead file still has of it goes too
+	if s.deletedAny { // also remove the text from the write-ahead log
 		_, err = x.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-	return s.next, more, err
+	return s.nextOffset, more, err
 }
 
-// begin finds a room, or takes it in.
-func (x *Index) begin(tx *sql.Tx, room data.Room, l *log.Log) (*state, error) {
-	s := &state{}
+// loadRoom reads the state of a room, and adds the room if it is new.
+func (x *Index) loadRoom(tx *sql.Tx, room data.Room, l *log.Log) (*roomState, error) {
+	s := &roomState{}
 	id, name := "", ""
-	err := tx.QueryRow("SELECT n, next, first, id, name FROM rooms WHERE path = ?", room.Path).Scan(&s.n, &s.next, &s.first, &id, &name)
-	// another room of this name, or an older copy was brought back
-	if err == nil && (id != l.ID() || s.next > l.Committed()) {
-		if err = forgetRoom(tx, s.n); err == nil {
-			s.forgot, err = true, sql.ErrNoRows
+	err := tx.QueryRow("SELECT n, next, first, id, name FROM rooms WHERE path = ?", room.Path).Scan(&s.rowID, &s.nextOffset, &s.firstOffset, &id, &name)
+	// Another room has taken this name, or an older backup was restored.
+	if err == nil && (id != l.ID() || s.nextOffset > l.Committed()) {
+		if err = deleteRoom(tx, s.rowID); err == nil {
+			s.deletedAny, err = true, sql.ErrNoRows
 		}
 	}
 	switch {
@@ -247,46 +251,46 @@ func (x *Index) begin(tx *sql.Tx, room data.Room, l *log.Log) (*state, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.next, s.first = 0, 0
-		s.n, err = r.LastInsertId()
+		s.nextOffset, s.firstOffset = 0, 0
+		s.rowID, err = r.LastInsertId()
 		return s, err
 	case err == nil && name != room.Name:
-		_, err = tx.Exec("UPDATE rooms SET name = ? WHERE n = ?", room.Name, s.n)
+		_, err = tx.Exec("UPDATE rooms SET name = ? WHERE n = ?", room.Name, s.rowID)
 	}
 	return s, err
 }
 
-// redacted follows the line that a redaction leaves in the log.
-func (s *state) redacted(tx *sql.Tx, l *log.Log, msgid string) error {
+// applyRedaction deletes the message that a REDACT line names, if it is redacted.
+func (s *roomState) applyRedaction(tx *sql.Tx, l *log.Log, msgid string) error {
 	digits, ok := strings.CutPrefix(msgid, l.ID()+"-")
 	offset, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil {
 		return nil
 	}
 	if line, err := l.At(offset); err == nil && !line.Redacted() {
-		return nil // anybody may have said so
+		return nil // the REDACT line alone proves nothing: a client can send one without permission
 	} else if err != nil && !errors.Is(err, log.ErrNotFound) {
 		return err
 	}
-	return s.forget(tx, "place = ?", offset)
+	return s.deleteMessages(tx, "place = ?", offset)
 }
 
-// forget takes messages of a room out.
-func (s *state) forget(tx *sql.Tx, which string, values ...any) error {
-	values = append([]any{s.n}, values...)
-	if _, err := tx.Exec("DELETE FROM texts WHERE rowid IN (SELECT n FROM messages WHERE room = ? AND "+which+")", values...); err != nil {
+// deleteMessages deletes the messages of a room for which the SQL condition holds.
+func (s *roomState) deleteMessages(tx *sql.Tx, condition string, values ...any) error {
+	values = append([]any{s.rowID}, values...)
+	if _, err := tx.Exec("DELETE FROM texts WHERE rowid IN (SELECT n FROM messages WHERE room = ? AND "+condition+")", values...); err != nil {
 		return err
 	}
-	r, err := tx.Exec("DELETE FROM messages WHERE room = ? AND "+which, values...)
+	r, err := tx.Exec("DELETE FROM messages WHERE room = ? AND "+condition, values...)
 	if err != nil {
 		return err
 	}
 	n, err := r.RowsAffected()
-	s.forgot = s.forgot || n > 0
+	s.deletedAny = s.deletedAny || n > 0
 	return err
 }
 
-func forgetRoom(tx *sql.Tx, n int64) error {
+func deleteRoom(tx *sql.Tx, n int64) error {
 	for _, change := range []string{"DELETE FROM texts WHERE rowid IN (SELECT n FROM messages WHERE room = ?)", "DELETE FROM messages WHERE room = ?",
 		"DELETE FROM segments WHERE room = ?", "DELETE FROM rooms WHERE n = ?"} {
 		if _, err := tx.Exec(change, n); err != nil {
@@ -296,46 +300,47 @@ func forgetRoom(tx *sql.Tx, n int64) error {
 	return nil
 }
 
-// compare looks for what became of segments since: removed, or another file in their place because
-// a line was redacted.
-func (x *Index) compare(tx *sql.Tx, s *state, room data.Room, l *log.Log) error {
-	if first := l.First(); first > s.first {
-		if err := s.forget(tx, "place < ?", first); err != nil {
+// reconcileSegments deletes messages whose segment was removed by retention or rewritten by a
+// redaction since the last batch.
+func (x *Index) reconcileSegments(tx *sql.Tx, s *roomState, room data.Room, l *log.Log) error {
+	if first := l.First(); first > s.firstOffset {
+		if err := s.deleteMessages(tx, "place < ?", first); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("DELETE FROM segments WHERE room = ? AND base < ?", s.n, first); err != nil {
+		if _, err := tx.Exec("DELETE FROM segments WHERE room = ? AND base < ?", s.rowID, first); err != nil {
 			return err
 		}
-		s.first = first
+		s.firstOffset = first
 	}
-	known, err := signs(tx, s.n)
+	known, err := loadSignatures(tx, s.rowID)
 	if err != nil {
 		return err
 	}
-	now, err := segments(filepath.Join(x.dir, room.Path))
+	now, err := listSegments(filepath.Join(x.dir, room.Path))
 	if err != nil {
 		return err
 	}
 	for i, g := range now {
-		end := s.next
+		end := s.nextOffset
 		if i+1 < len(now) {
 			end = min(end, now[i+1].base)
 		}
-		if known[g.base] == g.sign {
+		if known[g.base] == g.signature {
 			continue
 		}
-		if err := s.look(tx, l, g.base, end); err != nil {
+		if err := s.reconcileRange(tx, l, g.base, end); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("INSERT OR REPLACE INTO segments (room, base, sign) VALUES (?, ?, ?)", s.n, g.base, g.sign); err != nil {
+		if _, err := tx.Exec("INSERT OR REPLACE INTO segments (room, base, sign) VALUES (?, ?, ?)", s.rowID, g.base, g.signature); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// look forgets what of a part of a log was redacted or is gone.
-func (s *state) look(tx *sql.Tx, l *log.Log, from, to int64) error {
+// reconcileRange deletes the messages between two offsets that are redacted or no longer in the
+// log.
+func (s *roomState) reconcileRange(tx *sql.Tx, l *log.Log, from, to int64) error {
 	if from >= to {
 		return nil
 	}
@@ -345,7 +350,7 @@ func (s *state) look(tx *sql.Tx, l *log.Log, from, to int64) error {
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) || err == nil && line.Offset() >= to {
-			return s.forget(tx, "place >= ? AND place < ?", at, to)
+			return s.deleteMessages(tx, "place >= ? AND place < ?", at, to)
 		}
 		if err != nil {
 			return err
@@ -355,7 +360,7 @@ func (s *state) look(tx *sql.Tx, l *log.Log, from, to int64) error {
 			if line.Redacted() {
 				last++
 			}
-			if err := s.forget(tx, "place >= ? AND place < ?", at, last); err != nil {
+			if err := s.deleteMessages(tx, "place >= ? AND place < ?", at, last); err != nil {
 				return err
 			}
 		}
@@ -363,7 +368,7 @@ func (s *state) look(tx *sql.Tx, l *log.Log, from, to int64) error {
 	}
 }
 
-func signs(tx *sql.Tx, room int64) (map[int64]string, error) {
+func loadSignatures(tx *sql.Tx, room int64) (map[int64]string, error) {
 	rows, err := tx.Query("SELECT base, sign FROM segments WHERE room = ?", room)
 	if err != nil {
 		return nil, err
@@ -381,8 +386,8 @@ func signs(tx *sql.Tx, room int64) (map[int64]string, error) {
 	return known, rows.Err()
 }
 
-// forgetRooms takes out rooms whose folders are gone.
-func (x *Index) forgetRooms(ctx context.Context, there map[string]bool) error {
+// deleteMissingRooms deletes rooms whose folders are gone.
+func (x *Index) deleteMissingRooms(ctx context.Context, there map[string]bool) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -408,7 +413,7 @@ func (x *Index) forgetRooms(ctx context.Context, there map[string]bool) error {
 		return err
 	}
 	for _, n := range gone {
-		if err := forgetRoom(tx, n); err != nil {
+		if err := deleteRoom(tx, n); err != nil {
 			return err
 		}
 	}

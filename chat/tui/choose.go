@@ -22,7 +22,7 @@ func (m *Model) choose(by int) {
 		at, _ = m.place()
 		at++
 	}
-	for at += by; at >= 0 && at < len(all) && all[at].Kind == client.Happened; {
+	for at += by; at >= 0 && at < len(all) && all[at].Kind == client.EventMessage; {
 		at += by
 	}
 	switch {
@@ -65,7 +65,7 @@ func (m *Model) meant(own bool) *client.Message {
 		return &m.current.Messages[at]
 	}
 	for i := len(m.current.Messages) - 1; i >= 0; i-- {
-		if msg := &m.current.Messages[i]; msg.Own == own && msg.Kind != client.Happened && !msg.Redacted && msg.ID != "" {
+		if msg := &m.current.Messages[i]; msg.Own == own && msg.Kind != client.EventMessage && !msg.Redacted && msg.ID != "" {
 			return msg
 		}
 	}
@@ -79,7 +79,7 @@ func (m *Model) reply(args string) {
 		return
 	}
 	if msg := m.meant(false); msg != nil {
-		m.client.Answer(m.current, client.Said, args, msg)
+		m.client.Reply(m.current, client.TextMessage, args, msg)
 		m.chosen = 0
 		m.bottom()
 	}
@@ -120,10 +120,10 @@ func (m *Model) mention() {
 		if v.Mentions == 0 {
 			continue
 		}
-		read := v.Read
+		read := v.ReadUntil
 		m.show(v)
 		for i := range v.Messages {
-			if msg := &v.Messages[i]; msg.Time.After(read) && !msg.Own && msg.Kind != client.Happened && (msg.Mention || !v.Room) {
+			if msg := &v.Messages[i]; msg.Time.After(read) && !msg.Own && msg.Kind != client.EventMessage && (msg.Mention || !v.Room) {
 				m.point(i)
 				return
 			}

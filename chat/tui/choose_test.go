@@ -77,7 +77,7 @@ func TestChoosing(t *testing.T) {
 func TestSearchOnTheServer(t *testing.T) {
 	s := talk(t, 40, 14)
 	s.client.Output()
-	s.current.Complete = false
+	s.current.AtStart = false
 	s.typed("/search apple pie")
 	s.press(tea.KeyEnter)
 	s.says(":srv.x BATCH +s search", "@batch=s;"+message(-90, "bob", "an apple pie is an apple pie"), "@batch=s;"+message(-80, "cid", "no apple pie here"), ":srv.x BATCH -s")

@@ -22,7 +22,7 @@ func init() {
 		{"delete", "", "take the chosen message back, or your last one", (*Model).remove},
 		{"help", "", "this list", (*Model).help},
 		{"join", "ROOM [KEY]", "go to a room, new or not", (*Model).join},
-		{"me", "TEXT", "say what you do: /me waves", func(m *Model, a string) { m.say(client.Action, a) }},
+		{"me", "TEXT", "say what you do: /me waves", func(m *Model, a string) { m.say(client.ActionMessage, a) }},
 		{"msg", "NICK [TEXT]", "talk to one person", (*Model).msg},
 		{"names", "", "who is here", (*Model).names},
 		{"nick", "NAME", "be called otherwise", (*Model).nick},
@@ -51,11 +51,11 @@ func (m *Model) enter() {
 	switch {
 	case strings.TrimSpace(line) == "":
 	case strings.HasPrefix(line, "//"):
-		m.say(client.Said, line[1:])
+		m.say(client.TextMessage, line[1:])
 	case line[0] == '/':
 		m.run(line[1:])
 	default:
-		m.say(client.Said, line)
+		m.say(client.TextMessage, line)
 	}
 }
 
@@ -80,7 +80,7 @@ func (m *Model) say(kind client.MessageKind, text string) {
 	default:
 		m.chosen = 0
 		m.bottom()
-		m.client.Say(m.current, kind, text)
+		m.client.Send(m.current, kind, text)
 	}
 }
 
@@ -106,9 +106,9 @@ func (m *Model) msg(args string) {
 		m.note("/msg needs a person's name: /msg ann hello")
 		return
 	}
-	if v := m.client.Open(nick); v != nil {
+	if v := m.client.OpenDirect(nick); v != nil {
 		m.show(v)
-		m.say(client.Said, strings.TrimSpace(text))
+		m.say(client.TextMessage, strings.TrimSpace(text))
 	}
 }
 

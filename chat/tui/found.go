@@ -8,7 +8,7 @@ import (
 
 // found is what a search has found, in place of the messages until one is gone to.
 type found struct {
-	list []client.Found // the newest first
+	list []client.SearchResult // the newest first
 	at   int
 }
 
@@ -24,7 +24,7 @@ func (m *Model) look(words string) {
 }
 
 // results takes what the server has found.
-func (m *Model) results(all []client.Found) {
+func (m *Model) results(all []client.SearchResult) {
 	m.notes = nil
 	if len(all) == 0 {
 		m.note("nothing was found with “" + m.search + "”")
@@ -60,7 +60,7 @@ func (m *Model) foundKey(name string) bool {
 }
 
 // reach goes to a message, for which older ones may have to be loaded.
-func (m *Model) reach(f client.Found) {
+func (m *Model) reach(f client.SearchResult) {
 	v := m.client.Find(f.Target)
 	if v == nil {
 		m.note("you are not in " + f.Target + " any more")
@@ -86,12 +86,12 @@ func (m *Model) approach() {
 			return
 		}
 	}
-	if v.Complete {
+	if v.AtStart {
 		m.goal = ""
 		m.note("that message is not there any more")
 		return
 	}
-	m.client.Older(v)
+	m.client.LoadOlder(v)
 }
 
 // foundRows are the results, with the one that Enter goes to.

@@ -57,8 +57,8 @@ func (m *Model) ownRows(msg *client.Message, at time.Time) []row {
 	m.name(&head, msg)
 	indent := head.width
 	var rows []row
-	if msg.Reply != "" {
-		rows = append(rows, m.quotedRow(msg.Reply, indent))
+	if msg.ReplyTo != "" {
+		rows = append(rows, m.quotedRow(msg.ReplyTo, indent))
 	}
 	for i, text := range wrap(m.textOf(msg), m.columns()-indent) {
 		var r row
@@ -93,7 +93,7 @@ func (m *Model) quotedRow(id string, indent int) row {
 func (m *Model) reactionRows(msg *client.Message, indent int) []row {
 	var words []string
 	for _, r := range m.current.Reactions(msg) {
-		words = append(words, Clean(r.Text)+" "+Clean(strings.Join(r.By, ", ")))
+		words = append(words, Clean(r.Text)+" "+Clean(strings.Join(r.Nicks, ", ")))
 	}
 	if len(words) == 0 || msg.Redacted {
 		return nil
@@ -112,9 +112,9 @@ func (m *Model) name(r *row, msg *client.Message) {
 	columns := m.nickColumns()
 	name, s := clip(Clean(msg.From), columns), m.theme.nick(msg.From)
 	switch {
-	case msg.Kind == client.Happened:
+	case msg.Kind == client.EventMessage:
 		name, s = "·", m.theme.dim
-	case msg.Kind == client.Action:
+	case msg.Kind == client.ActionMessage:
 		name = "*"
 	case msg.Own:
 		s = m.theme.own
@@ -127,17 +127,17 @@ func (m *Model) textOf(msg *client.Message) []span {
 	switch {
 	case msg.Redacted:
 		return []span{{"(removed)", m.theme.dim}}
-	case msg.Kind == client.Happened && msg.From == "":
+	case msg.Kind == client.EventMessage && msg.From == "":
 		return []span{{text, m.theme.trouble}}
-	case msg.Kind == client.Happened:
+	case msg.Kind == client.EventMessage:
 		return []span{{Clean(msg.From) + " " + text, m.theme.dim}}
 	}
 	var spans []span
 	base := style("")
 	switch msg.Kind {
-	case client.Action:
+	case client.ActionMessage:
 		spans = append(spans, span{Clean(msg.From) + " ", m.theme.nick(msg.From)})
-	case client.Noticed:
+	case client.NoticeMessage:
 		base = m.theme.dim
 	}
 	return append(spans, m.highlight(text, base, msg.Own)...)

@@ -145,12 +145,12 @@ func (m *Model) signal(msg any) {
 		m.client.Connected(m.o.Now())
 	case link.Lines:
 		for _, line := range msg {
-			m.client.Line(line, m.o.Now())
+			m.client.HandleLine(line, m.o.Now())
 		}
 	case link.Down:
 		m.conn, m.next = nil, m.o.Now().Add(msg.Next)
 		m.refusedFile(client.Event{Command: "FILEHOST"})
-		m.client.Lost(msg.Err)
+		m.client.Disconnected(msg.Err)
 	}
 }
 
@@ -174,13 +174,13 @@ func (m *Model) settle() {
 		}
 		m.approach()
 		if m.atTop() {
-			m.client.Older(v)
+			m.client.LoadOlder(v)
 		}
 	}
 	if out := m.client.Output(); len(out) > 0 && m.conn != nil {
 		m.conn.Send(out)
 	}
-	if m.client.Drop() && m.conn != nil {
+	if m.client.MustClose() && m.conn != nil {
 		m.conn.Close()
 	}
 	if m.client.State() == client.Failed {
@@ -194,11 +194,11 @@ func (m *Model) happened(e client.Event) {
 		if m.client.State() == client.Online {
 			m.online = true
 			if m.conn != nil {
-				m.conn.Good()
+				m.conn.MarkHealthy()
 			}
 		}
 	case client.Opened:
-		if e.Mine || m.current == nil {
+		if e.Requested || m.current == nil {
 			m.show(e.Conversation)
 		}
 	case client.Closed:
@@ -209,11 +209,11 @@ func (m *Model) happened(e client.Event) {
 		if e.Conversation == m.current && m.away && m.since.IsZero() && !e.Message.Own {
 			m.since = e.Message.Time.Add(-time.Nanosecond)
 		}
-	case client.Searched:
-		m.results(e.Found)
-	case client.Token:
+	case client.SearchResults:
+		m.results(e.Results)
+	case client.UploadToken:
 		m.token(e.Text)
-	case client.Trouble, client.Told:
+	case client.CommandFailed, client.ServerText:
 		m.refusedFile(e)
 		m.note(e.Text)
 	}
@@ -236,7 +236,7 @@ func (m *Model) show(v *client.Conversation) {
 	m.current, m.anchor, m.search, m.since = v, anchor{}, "", time.Time{}
 	m.chosen, m.goal, m.found = 0, "", nil
 	if v.Unread > 0 {
-		m.since = v.Read
+		m.since = v.ReadUntil
 	}
 }
 
@@ -334,7 +334,7 @@ func (m *Model) quit(why string) {
 
 // state says how the connection is.
 func (m *Model) state() string {
-	why := m.client.Why()
+	why := m.client.Reason()
 	switch m.client.State() {
 	case client.Online:
 		return "online"

@@ -63,7 +63,7 @@ func Run(ctx context.Context, c Config) error {
 	stop()
 	running.Wait()
 	if err == nil && m.refused() {
-		return errors.New(m.client.Why())
+		return errors.New(m.client.Reason())
 	}
 	return err
 }

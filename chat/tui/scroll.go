@@ -91,7 +91,7 @@ func (m *Model) find(words string) {
 			return
 		}
 	}
-	if m.current.Complete {
+	if m.current.AtStart {
 		m.note("nothing older with “" + m.search + "”")
 	} else {
 		m.note("nothing with “" + m.search + "” in what is loaded: PgUp loads more")

@@ -30,7 +30,7 @@ func (m *Model) upload(file string) {
 		}
 		m.sending, m.sendingTo = file, m.current
 		m.note("sending " + filepath.Base(file) + " …")
-		m.client.AskToken()
+		m.client.RequestUploadToken()
 	}
 }
 

@@ -249,7 +249,7 @@ func toBottom(rows []row, height int) []row {
 func (m *Model) nothing() []row {
 	text := ""
 	switch v := m.current; {
-	case v.Complete:
+	case v.AtStart:
 		text = "Nothing has been said here yet. Type a message and press Enter, or /help."
 	case m.client.State() == client.Online && !v.Joined:
 		text = "You are not in this room."

@@ -1,23 +1,25 @@
-// Package upgrade has a running program followed by another process, mostly a newer program on the
-// same path, without a connection being dropped. It starts the new process and carries descriptors
-// and state to it; what these mean is up to the caller.
+// Package upgrade replaces a running server by another process, usually a newer version of the same
+// program, without dropping connections. It starts the new process and passes file descriptors and
+// state to it. The caller defines the meaning of both.
 //
-// The two are joined by a Unix socket, the new one's descriptor 3, and say this to each other:
+// The processes exchange these messages over a Unix socket, which is descriptor 3 of the new
+// process:
 //
-//	new -> old   ready     it runs, its configuration is good, and this is the version of the state that it knows
-//	old -> new   handed    the lock, the listeners, the state, and all connections, some in a message, each message answered
-//	new -> old   taken     all of it is open, and nothing of it was read from or written to; or why not
-//	old -> new   go        the end of what the old process has to say: it ends
+//	new -> old   ready     configuration is valid; the version of the state that it understands
+//	old -> new   handover  lock, listeners, state; then connections in batches, each acknowledged
+//	new -> old   taken     everything is open, nothing has been read or written; or an error
+//	old -> new   go        the old process exits
 //
-// Until it says go the old process can take everything back: it has kept its own descriptors. It
-// kills the new process and waits for its end first, so that nothing is ever served by two. That is
-// why the end of the socket means go as well: an old process that dies before it said so has not
-// taken anything back. The point of no return is the word go, after which nothing can fail but the
-// new process itself.
+// Until it sends go, the old process can cancel: it has kept its own descriptors. To cancel, it
+// kills the new process and waits for its exit, so that the two never serve a connection at the
+// same time. For this reason the end of the socket also means go: an old process that dies without
+// a go has not cancelled. After go, only a failure of the new process itself can interrupt the
+// service.
 //
 // # Limitations
 //
-// Linux; other systems refuse. The new process is a child of the old one until that ends: process 1
-// of a container, whose end is the container's, refuses. So many connections are on their way at a
-// time that the kernel's limit on descriptors in flight is not met.
+// Upgrades work on Linux only; other systems return an error. The new process is a child of the old
+// one until the old one exits. Process 1 of a container therefore refuses to upgrade: the container
+// ends with it. Connections are passed in batches that stay below the kernel's limit on descriptors
+// in flight (unix(7)).
 package upgrade

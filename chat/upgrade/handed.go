@@ -8,32 +8,33 @@ import (
 	"weir/serve"
 )
 
-// Handed is what one process gives to the next. Who has it owns the descriptors.
-type Handed struct {
-	Lock        *os.File          // of the data directory
-	Listeners   []Listener        // that the old process listens on
-	State       []byte            // of the service
-	Connections []serve.MovedConn // and what belongs to each
+// Handover is everything that one process passes to the next. The holder owns the descriptors.
+type Handover struct {
+	Lock        *os.File          // lock of the data directory; nil if none
+	Listeners   []Listener        // listening sockets of the old process
+	State       []byte            // state of the service
+	Connections []serve.MovedConn // connections with their state
 }
 
 // Listener is a listening socket.
 type Listener struct {
-	Name string // what the old process calls it
+	Name string // the name by which both processes know it
 	File *os.File
 }
 
-// Keep is a duplicate of a listener that is handed over once that is closed.
-func Keep(name string, l net.Listener) (Listener, error) {
+// DuplicateListener returns a duplicate of l for a handover. It stays open when l is closed.
+func DuplicateListener(name string, l net.Listener) (Listener, error) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
-		return Listener{}, errors.New("upgrade: a listener that is no TCP socket cannot be handed over")
+		return Listener{}, errors.New("upgrade: only a TCP listener can be handed over")
 	}
 	file, err := tcp.File()
 	return Listener{Name: name, File: file}, err
 }
 
-// Take makes a listener of the first of that name, which is no longer h's; nil if there is none.
-func (h *Handed) Take(name string) (net.Listener, error) {
+// TakeListener removes the first listener with this name from h and returns it, or nil if there is
+// none.
+func (h *Handover) TakeListener(name string) (net.Listener, error) {
 	for i, l := range h.Listeners {
 		if l.Name == name {
 			h.Listeners = append(h.Listeners[:i:i], h.Listeners[i+1:]...)
@@ -44,8 +45,8 @@ func (h *Handed) Take(name string) (net.Listener, error) {
 	return nil, nil
 }
 
-// Close gives up all that is left.
-func (h *Handed) Close() error {
+// Close closes everything that was not taken.
+func (h *Handover) Close() error {
 	var errs []error
 	if h.Lock != nil {
 		errs = append(errs, h.Lock.Close())
@@ -56,6 +57,6 @@ func (h *Handed) Close() error {
 	for _, c := range h.Connections {
 		errs = append(errs, c.Close())
 	}
-	*h = Handed{}
+	*h = Handover{}
 	return errors.Join(errs...)
 }

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFlag starts the test binary as a new process that does what is told: -upgrade.child=WHAT.
+// childFlag starts the test binary as a new process with a behaviour: -upgrade.child=BEHAVIOUR.
 const childFlag = "-upgrade.child="
 
 func TestMain(m *testing.M) {

@@ -12,29 +12,29 @@ import (
 	"weir/serve"
 )
 
-// How long the other process may take.
+// Timeouts for the other process.
 const (
-	readyWithin = 30 * time.Second // from its start until it is ready
-	takenWithin = 60 * time.Second // from the first descriptor until it has taken everything
+	readyTimeout    = 30 * time.Second // from its start until it is ready
+	transferTimeout = 60 * time.Second // for each step of the handover
 )
 
-// Successor is the process that is to follow this one. One goroutine uses it. It ends with Go or
-// with Kill.
+// Successor is the process that replaces this one. Only one goroutine may use it. It is released by
+// Commit or Kill.
 type Successor struct {
-	Version int // of the state that it knows
+	Version int // version of the state that it understands
 
-	wire wire
-	cmd  *exec.Cmd
-	pid  int
+	socket socket
+	cmd    *exec.Cmd
+	pid    int
 }
 
-// Start starts cmd, whose descriptor 3 will be the socket, and returns once it is ready. When ctx
-// ends, or it takes too long, it is killed.
+// Start starts cmd with the socket as descriptor 3, and returns when it is ready. If ctx ends or it
+// is not ready in time, it is killed.
 func Start(ctx context.Context, cmd *exec.Cmd) (*Successor, error) {
 	if os.Getpid() == 1 {
-		return nil, errors.New("upgrade: this is process 1, with which all others end: restart the container instead")
+		return nil, errors.New("upgrade: this is process 1 of a container and cannot be replaced: restart the container instead")
 	}
-	ours, theirs, err := pair()
+	ours, theirs, err := newSocketPair()
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +45,10 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Successor, error) {
 		ours.Close()
 		return nil, fmt.Errorf("upgrade: the new server cannot be started: %w", err)
 	}
-	s := &Successor{wire: ours, cmd: cmd, pid: cmd.Process.Pid}
-	m, err := s.answer(ctx, readyWithin)
+	s := &Successor{socket: ours, cmd: cmd, pid: cmd.Process.Pid}
+	m, err := s.awaitReply(ctx, readyTimeout)
 	if err == nil && !m.Ready {
-		err = errors.New("upgrade: the new server does not know how to take over")
+		err = errors.New("upgrade: the new server did not report that it is ready")
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Kill())
@@ -57,43 +57,44 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Successor, error) {
 	return s, nil
 }
 
-// PID is its process id.
+// PID returns its process id.
 func (s *Successor) PID() int { return s.pid }
 
-// answer waits for the new process to say something. What it says instead of it, and its end, are
-// errors.
-func (s *Successor) answer(ctx context.Context, within time.Duration) (message, error) {
-	s.wire.SetReadDeadline(time.Now().Add(within))
-	defer context.AfterFunc(ctx, func() { s.wire.SetReadDeadline(time.Now()) })()
-	m, fds, err := s.wire.receive()
+// awaitReply waits for the next message of the new process. A message with an error, and the exit
+// of the process, are returned as errors.
+func (s *Successor) awaitReply(ctx context.Context, timeout time.Duration) (message, error) {
+	s.socket.SetReadDeadline(time.Now().Add(timeout))
+	defer context.AfterFunc(ctx, func() { s.socket.SetReadDeadline(time.Now()) })()
+	m, fds, err := s.socket.receive()
 	closeAll(fds)
 	switch {
 	case ctx.Err() != nil:
 		return m, context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return m, fmt.Errorf("upgrade: the new server says nothing for %v", within)
+		return m, fmt.Errorf("upgrade: the new server sent nothing for %v", timeout)
 	case errors.Is(err, io.EOF):
-		return m, fmt.Errorf("upgrade: the new server ended, with %s", s.end())
+		return m, fmt.Errorf("upgrade: the new server exited: %s", s.exitStatus())
 	case err != nil:
 		return m, fmt.Errorf("upgrade: the new server: %w", err)
 	case m.Error != "":
-		return m, errors.New("upgrade: the new server says: " + m.Error)
+		return m, errors.New("upgrade: the new server reports: " + m.Error)
 	}
 	return m, nil
 }
 
-// end is how the process ended, which has closed its end of the socket.
-func (s *Successor) end() string {
+// exitStatus returns how the process exited. It is called after the process has closed its socket,
+// and kills it if it does not exit within a second.
+func (s *Successor) exitStatus() string {
 	gone := time.AfterFunc(time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer gone.Stop()
 	_ = s.cmd.Wait()
 	return s.cmd.ProcessState.String()
 }
 
-// Give gives everything to the new process, and returns once that has taken it. The descriptors
-// stay this process's too. After an error Kill it before any of them is used.
-func (s *Successor) Give(ctx context.Context, h Handed) error {
-	s.wire.SetWriteDeadline(time.Now().Add(takenWithin))
+// Transfer sends the handover to the new process and returns when that has opened it. This process
+// keeps its own descriptors. After an error, call Kill before using any of them.
+func (s *Successor) Transfer(ctx context.Context, h Handover) error {
+	s.socket.SetWriteDeadline(time.Now().Add(transferTimeout))
 	head := message{Lock: h.Lock != nil, State: h.State, Count: len(h.Connections)}
 	var files []*os.File
 	if h.Lock != nil {
@@ -103,32 +104,32 @@ func (s *Successor) Give(ctx context.Context, h Handed) error {
 		head.Listeners = append(head.Listeners, l.Name)
 		files = append(files, l.File)
 	}
-	err := withDescriptors(files, nil, func(fds []int) error { return s.exchange(ctx, head, fds) })
+	err := withDescriptors(files, nil, func(fds []int) error { return s.sendAndAwait(ctx, head, fds) })
 	for rest := h.Connections; len(rest) > 0 && err == nil; {
 		n := batch(rest)
-		err = s.exchange(ctx, some(rest[:n]), fdsOf(rest[:n]))
+		err = s.sendAndAwait(ctx, batchMessage(rest[:n]), fdsOf(rest[:n]))
 		rest = rest[n:]
 	}
 	if err != nil {
 		return err
 	}
-	m, err := s.answer(ctx, takenWithin)
+	m, err := s.awaitReply(ctx, transferTimeout)
 	if err == nil && !m.OK {
-		err = errors.New("upgrade: the new server does not say that it has taken over")
+		err = errors.New("upgrade: the new server did not confirm the handover")
 	}
 	return err
 }
 
-// exchange sends a message and waits until it has arrived.
-func (s *Successor) exchange(ctx context.Context, m message, fds []int) error {
-	if err := s.wire.send(m, fds...); err != nil {
-		return fmt.Errorf("upgrade: the new server takes nothing: %w", err)
+// sendAndAwait sends a message and waits for its acknowledgment.
+func (s *Successor) sendAndAwait(ctx context.Context, m message, fds []int) error {
+	if err := s.socket.send(m, fds...); err != nil {
+		return fmt.Errorf("upgrade: sending to the new server: %w", err)
 	}
-	_, err := s.answer(ctx, takenWithin)
+	_, err := s.awaitReply(ctx, transferTimeout)
 	return err
 }
 
-// batch is how many of the connections go in one message.
+// batch returns how many of the connections fit in one message.
 func batch(all []serve.MovedConn) (n int) {
 	for size := 0; n < len(all) && n < maxFDs && size < batchBytes; n++ {
 		size += len(all[n].Unsent) + len(all[n].State)
@@ -136,7 +137,7 @@ func batch(all []serve.MovedConn) (n int) {
 	return n
 }
 
-func some(all []serve.MovedConn) (m message) {
+func batchMessage(all []serve.MovedConn) (m message) {
 	for _, c := range all {
 		m.Some = append(m.Some, connection{c.Unsent, c.State})
 	}
@@ -150,8 +151,8 @@ func fdsOf(all []serve.MovedConn) (fds []int) {
 	return fds
 }
 
-// withDescriptors calls f with the descriptors of files, which it keeps open meanwhile and does not
-// change, as File.Fd would.
+// withDescriptors calls f with the descriptors of files. It keeps them open during the call and
+// leaves their blocking mode unchanged, which File.Fd does not.
 func withDescriptors(files []*os.File, fds []int, f func([]int) error) error {
 	if len(files) == 0 {
 		return f(fds)
@@ -165,22 +166,22 @@ func withDescriptors(files []*os.File, fds []int, f func([]int) error) error {
 	return errors.Join(err, inner)
 }
 
-// Go is the last word: the new process serves from now on, and this one must touch nothing that it
-// has given. The process goes on by itself. After an error it does not, and is to be killed.
-func (s *Successor) Go() error {
-	if err := s.wire.send(message{Go: true}); err != nil {
+// Commit ends the handover: from now on the new process serves, and this one must not use anything
+// that it has passed. After an error the new process does not serve: call Kill.
+func (s *Successor) Commit() error {
+	if err := s.socket.send(message{Go: true}); err != nil {
 		return fmt.Errorf("upgrade: the new server: %w", err)
 	}
-	s.wire.Close()
+	s.socket.Close()
 	return s.cmd.Process.Release()
 }
 
-// Kill ends the new process, and returns when it has ended.
+// Kill kills the new process and waits for its exit.
 func (s *Successor) Kill() error {
-	defer s.wire.Close() // and not before: it would go on at the end of the socket
+	defer s.socket.Close() // deferred to the end: a closed socket means go
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = s.cmd.Wait() // that it was killed, or was waited for before, is no error
+	_ = s.cmd.Wait() // an exit by a signal is expected
 	return nil
 }

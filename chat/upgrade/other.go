@@ -8,39 +8,39 @@ import (
 	"os/exec"
 )
 
-var errLinux = errors.New("upgrade: a server is followed by another on Linux only: restart it")
+var errUnsupported = errors.New("upgrade: upgrading a running server is supported on Linux only: restart it")
 
-// Successor is the process that is to follow this one.
+// Successor is the process that replaces this one.
 type Successor struct {
-	Version int // of the state that it knows
+	Version int // version of the state that it understands
 }
 
-// Start refuses.
-func Start(context.Context, *exec.Cmd) (*Successor, error) { return nil, errLinux }
+// Start returns an error: upgrades are supported on Linux only.
+func Start(context.Context, *exec.Cmd) (*Successor, error) { return nil, errUnsupported }
 
 // PID is never called.
 func (*Successor) PID() int { return 0 }
 
 // Give is never called.
-func (*Successor) Give(context.Context, Handed) error { return errLinux }
+func (*Successor) Transfer(context.Context, Handover) error { return errUnsupported }
 
 // Go is never called.
-func (*Successor) Go() error { return errLinux }
+func (*Successor) Commit() error { return errUnsupported }
 
 // Kill is never called.
 func (*Successor) Kill() error { return nil }
 
-// Predecessor is the process that this one is to follow.
+// Predecessor is the process that this one replaces.
 type Predecessor struct{}
 
-// Inherited refuses.
-func Inherited() (*Predecessor, error) { return nil, errLinux }
+// Inherited returns an error: upgrades are supported on Linux only.
+func Inherited() (*Predecessor, error) { return nil, errUnsupported }
 
 // Receive is never called.
-func (*Predecessor) Receive(int) (Handed, error) { return Handed{}, errLinux }
+func (*Predecessor) Receive(int) (Handover, error) { return Handover{}, errUnsupported }
 
 // Taken is never called.
-func (*Predecessor) Taken() error { return errLinux }
+func (*Predecessor) Confirm() error { return errUnsupported }
 
 // Refuse is never called.
-func (*Predecessor) Refuse(error) error { return errLinux }
+func (*Predecessor) Refuse(error) error { return errUnsupported }

@@ -14,19 +14,19 @@ import (
 	"weir/internal/durable"
 )
 
-// Outcome is how an upgrade went. It is kept in the data directory, for who has asked for the
-// upgrade.
+// Outcome is the result of an upgrade. It is stored in the data directory for the command that
+// requested the upgrade.
 type Outcome struct {
 	At     time.Time
-	PID    int    // of the process that serves now
-	Kept   int    // connections that were handed over
-	Closed int    // connections that were closed, and told to connect again
-	Error  string `json:",omitempty"` // why there was none; "" if there was
+	PID    int    // process that serves now
+	Kept   int    // number of connections that were handed over
+	Closed int    // number of connections that were closed and must reconnect
+	Error  string `json:",omitempty"` // reason of the failure; "" for success
 }
 
-const outcomeFile = ".upgrade" // a name that no backup copies
+const outcomeFile = ".upgrade" // backups do not copy a file with this name
 
-// Write puts an outcome in the place of the last one.
+// Write stores the outcome in a data directory. It replaces the previous one.
 func (o Outcome) Write(dir string) error {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -39,8 +39,8 @@ func (o Outcome) Write(dir string) error {
 	return nil
 }
 
-// Last is the last outcome, the zero value if there is none.
-func Last(dir string) (o Outcome, err error) {
+// ReadOutcome returns the last outcome, the zero value if there is none.
+func ReadOutcome(dir string) (o Outcome, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, outcomeFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return o, nil
@@ -49,30 +49,30 @@ func Last(dir string) (o Outcome, err error) {
 		err = json.Unmarshal(data, &o)
 	}
 	if err != nil {
-		return o, fmt.Errorf("upgrade: how the last one went: %w", err)
+		return o, fmt.Errorf("upgrade: reading the last outcome: %w", err)
 	}
 	return o, nil
 }
 
-// Server is the process that has a data directory, 0 for none.
-func Server(dir string) (pid int, err error) {
+// ServerPID returns the id of the process that serves a data directory.
+func ServerPID(dir string) (pid int, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "lock"))
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, fmt.Errorf("%s is no data directory of a chat that runs: it has no lock", dir)
+		return 0, fmt.Errorf("%s is not the data directory of a running chat: it has no lock", dir)
 	}
 	if err != nil {
 		return 0, err
 	}
 	pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil || pid <= 1 {
-		return 0, fmt.Errorf("the lock of %s names no process: start the server", dir)
+		return 0, fmt.Errorf("the lock of %s contains no process id: start the server", dir)
 	}
 	return pid, nil
 }
 
-// Notify tells a service manager something, as sd_notify(3) does. Socket is what it has set in
-// NOTIFY_SOCKET; "": there is none.
-func Notify(socket, state string) error {
+// NotifyServiceManager sends a state to the service manager, as sd_notify(3) does. socket is the
+// value of NOTIFY_SOCKET; if it is "", nothing is sent.
+func NotifyServiceManager(socket, state string) error {
 	if socket == "" {
 		return nil
 	}

@@ -18,37 +18,37 @@ import (
 	"weir/serve"
 )
 
-// beNew is the new process. Where it takes over it says on each connection what it was given, and
-// the peers' own words.
-func beNew(what string) error {
-	if what == "exits" {
+// beNew runs the new process of a test. If it takes over, it writes to each connection what it was
+// passed and echoes what the peer sends.
+func beNew(behaviour string) error {
+	if behaviour == "exits" {
 		os.Exit(7)
 	}
 	old, err := Inherited()
 	if err != nil {
 		return err
 	}
-	if what == "hangs" {
+	if behaviour == "hangs" {
 		time.Sleep(time.Hour)
 	}
 	h, err := old.Receive(5)
 	if err != nil {
 		return err
 	}
-	switch what {
+	switch behaviour {
 	case "dies":
 		os.Exit(8)
 	case "refuses":
 		return old.Refuse(errors.New("the moon is full"))
 	}
-	if err := old.Taken(); err != nil {
+	if err := old.Confirm(); err != nil {
 		return err
 	}
 	return serveAll(h)
 }
 
-// serveAll answers each connection once, and then one that comes by the listener.
-func serveAll(h Handed) error {
+// serveAll answers each connection once, then one from the listener.
+func serveAll(h Handover) error {
 	for _, c := range h.Connections {
 		f := os.NewFile(uintptr(c.FD), "")
 		conn, err := net.FileConn(f)
@@ -64,7 +64,7 @@ func serveAll(h Handed) error {
 			return err
 		}
 	}
-	l, err := h.Take("irc")
+	l, err := h.TakeListener("irc")
 	if err != nil || l == nil {
 		return fmt.Errorf("no listener: %v", err)
 	}
@@ -78,28 +78,28 @@ func serveAll(h Handed) error {
 	return err
 }
 
-// given is what the old process has, and the clients' ends.
-type given struct {
-	t       *testing.T
-	l       *net.TCPListener
-	h       Handed
-	clients []net.Conn
+// oldServer is everything that the old process passes on, with the clients' ends.
+type oldServer struct {
+	t        *testing.T
+	listener *net.TCPListener
+	handover Handover
+	clients  []net.Conn
 }
 
-// old makes a listener, a lock and so many connections, each with something unsent.
-func old(t *testing.T, connections, unsent int) *given {
+// newOldServer makes a listener, a lock and connections, each with unsent output.
+func newOldServer(t *testing.T, connections, unsent int) *oldServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &given{t: t, l: l.(*net.TCPListener), h: Handed{State: []byte(".all")}}
-	kept, err := Keep("irc", l)
+	g := &oldServer{t: t, listener: l.(*net.TCPListener), handover: Handover{State: []byte(".all")}}
+	kept, err := DuplicateListener("irc", l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.h.Listeners = []Listener{kept}
-	if g.h.Lock, err = os.Create(filepath.Join(t.TempDir(), "lock")); err != nil {
+	g.handover.Listeners = []Listener{kept}
+	if g.handover.Lock, err = os.Create(filepath.Join(t.TempDir(), "lock")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range connections {
@@ -113,11 +113,11 @@ func old(t *testing.T, connections, unsent int) *given {
 			t.Fatal(err)
 		}
 		g.clients = append(g.clients, c)
-		g.h.Connections = append(g.h.Connections, serve.MovedConn{FD: duplicate(t, accepted), Unsent: bytes.Repeat([]byte{byte(i)}, unsent), State: fmt.Appendf(nil, "state %d", i)})
+		g.handover.Connections = append(g.handover.Connections, serve.MovedConn{FD: duplicate(t, accepted), Unsent: bytes.Repeat([]byte{byte(i)}, unsent), State: fmt.Appendf(nil, "state %d", i)})
 		accepted.Close()
 	}
 	t.Cleanup(func() {
-		g.h.Close()
+		g.handover.Close()
 		l.Close()
 		for _, c := range g.clients {
 			c.Close()
@@ -153,116 +153,115 @@ func start(t *testing.T, what string) *Successor {
 		t.Fatal(err)
 	}
 	if s.Version != 5 {
-		t.Errorf("it knows version %d, want 5", s.Version)
+		t.Errorf("version of the new process: got %d, want 5", s.Version)
 	}
 	return s
 }
 
-// served checks what clients see when the new process serves.
-func (g *given) served() {
+// checkServed checks that the new process serves all clients.
+func (g *oldServer) checkServed() {
 	g.t.Helper()
 	for i, c := range g.clients {
 		io.WriteString(c, "own")
-		want := string(g.h.Connections[i].Unsent) + fmt.Sprintf("state %d", i) + ".all" + "own"
+		want := string(g.handover.Connections[i].Unsent) + fmt.Sprintf("state %d", i) + ".all" + "own"
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
-			g.t.Fatalf("client %d: %d bytes that are not what was handed over, %v", i, len(got), err)
+			g.t.Fatalf("client %d: got %d bytes that differ from the handover, error %v", i, len(got), err)
 		}
 	}
-	c, err := net.Dial("tcp", g.l.Addr().String())
+	c, err := net.Dial("tcp", g.listener.Addr().String())
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	defer c.Close()
 	if got, err := io.ReadAll(c); string(got) != "accepted" || err != nil {
-		g.t.Errorf("a new client is told %q, %v", got, err)
+		g.t.Errorf("a new client: got %q and error %v, want accepted", got, err)
 	}
 }
 
-// Connections, what waits for them, and the listener are the new process's after the word go,
-// hundreds of them.
-func TestEverythingIsHandedOver(t *testing.T) {
+// The new process owns all connections, their unsent output and the listener after go.
+func TestConnectionsAndListenersAreHandedOver(t *testing.T) {
 	for _, c := range []struct{ connections, unsent int }{{0, 0}, {1, 0}, {350, 10}, {5, 900_000}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			g := old(t, c.connections, c.unsent)
+			g := newOldServer(t, c.connections, c.unsent)
 			s := start(t, "takes")
-			if err := s.Give(t.Context(), g.h); err != nil {
+			if err := s.Transfer(t.Context(), g.handover); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Go(); err != nil {
+			if err := s.Commit(); err != nil {
 				t.Fatal(err)
 			}
-			g.served()
+			g.checkServed()
 		})
 	}
 }
 
-// An old process that dies has not taken anything back: the new one goes on.
-func TestTheEndOfTheOldProcessMeansGo(t *testing.T) {
-	g := old(t, 3, 10)
+// An old process that exits has not cancelled: the new one serves.
+func TestExitOfTheOldProcessMeansGo(t *testing.T) {
+	g := newOldServer(t, 3, 10)
 	s := start(t, "takes")
-	if err := s.Give(t.Context(), g.h); err != nil {
+	if err := s.Transfer(t.Context(), g.handover); err != nil {
 		t.Fatal(err)
 	}
-	s.wire.Close()
-	g.served()
+	s.socket.Close()
+	g.checkServed()
 	if err := s.cmd.Wait(); err != nil {
 		t.Error("the new process:", err)
 	}
 }
 
-// A new process that fails before it is ready is nothing but an error, which says why.
-func TestANewProcessThatFailsEarly(t *testing.T) {
+// A new process that fails before it is ready leaves only an error with the reason.
+func TestNewProcessFailsBeforeItIsReady(t *testing.T) {
 	if _, err := Start(t.Context(), command("exits")); err == nil || !strings.Contains(err.Error(), "exit status 7") {
-		t.Errorf("it exits: %v, want its status", err)
+		t.Errorf("the new process exits: got %v, want its exit status", err)
 	}
 	if _, err := Start(t.Context(), exec.Command(filepath.Join(t.TempDir(), "nothing"))); err == nil || !strings.Contains(err.Error(), "cannot be started") {
-		t.Errorf("it is not there: %v", err)
+		t.Errorf("the program does not exist: got %v, want that it cannot be started", err)
 	}
-	if _, err := Start(t.Context(), exec.Command("cat")); err == nil || !strings.Contains(err.Error(), "new server ended") {
-		t.Errorf("it is another program: %v", err)
+	if _, err := Start(t.Context(), exec.Command("cat")); err == nil || !strings.Contains(err.Error(), "new server exited") {
+		t.Errorf("another program: got %v, want that it exited", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := Start(ctx, command("hangs")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it hangs: %v", err)
+		t.Errorf("the new process hangs: got %v, want context.DeadlineExceeded", err)
 	}
 }
 
-// A new process that fails before the word go leaves everything as it was.
-func TestEverythingIsTakenBack(t *testing.T) {
+// A new process that fails before go leaves all connections untouched.
+func TestCancelledUpgradeLeavesConnectionsUntouched(t *testing.T) {
 	for what, want := range map[string]string{"dies": "exit status 8", "refuses": "the moon is full"} {
 		t.Run(what, func(t *testing.T) {
-			g := old(t, 3, 10)
+			g := newOldServer(t, 3, 10)
 			s := start(t, what)
-			if err := s.Give(t.Context(), g.h); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q", err, want)
+			if err := s.Transfer(t.Context(), g.handover); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Transfer: got error %v, want %q", err, want)
 			}
 			if err := s.Kill(); err != nil {
 				t.Error(err)
 			}
-			untouched(t, g)
+			checkUntouched(t, g)
 		})
 	}
-	t.Run("changes its mind", func(t *testing.T) {
-		g := old(t, 3, 10)
+	t.Run("cancelled", func(t *testing.T) {
+		g := newOldServer(t, 3, 10)
 		s := start(t, "takes")
-		if err := s.Give(t.Context(), g.h); err != nil {
+		if err := s.Transfer(t.Context(), g.handover); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Kill(); err != nil {
 			t.Error(err)
 		}
-		untouched(t, g)
+		checkUntouched(t, g)
 	})
 }
 
-// untouched wants that nobody has read from or written to the connections.
-func untouched(t *testing.T, g *given) {
+// checkUntouched checks that the new process has neither read from nor written to the connections.
+func checkUntouched(t *testing.T, g *oldServer) {
 	t.Helper()
 	for i, c := range g.clients {
 		io.WriteString(c, "hello")
-		f := os.NewFile(uintptr(g.h.Connections[i].FD), "")
+		f := os.NewFile(uintptr(g.handover.Connections[i].FD), "")
 		conn, err := net.FileConn(f)
 		if err != nil {
 			t.Fatal(err)
@@ -270,25 +269,25 @@ func untouched(t *testing.T, g *given) {
 		io.WriteString(conn, "back")
 		got := make([]byte, 4)
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != "back" {
-			t.Errorf("client %d got %q, %v", i, got, err)
+			t.Errorf("client %d: got %q and error %v, want back", i, got, err)
 		}
 		heard := make([]byte, 5)
 		if _, err := io.ReadFull(conn, heard); err != nil || string(heard) != "hello" {
-			t.Errorf("client %d was heard as %q, %v", i, heard, err)
+			t.Errorf("from client %d: got %q and error %v, want hello", i, heard, err)
 		}
 		conn.Close()
 		f.Close()
 	}
-	g.h.Connections = nil
+	g.handover.Connections = nil
 }
 
-// A process that was not started to take over says so.
-func TestNothingIsInherited(t *testing.T) {
+// A process that was not started for an upgrade gets an error.
+func TestOpeningAFileAsTheSocketFails(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wireOf(f); err == nil {
-		t.Error("a file was taken for the socket of an old process")
+	if _, err := openSocket(f); err == nil {
+		t.Error("opening a file as the socket of an old process: got no error, want one")
 	}
 }

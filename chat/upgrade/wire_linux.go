@@ -16,58 +16,61 @@ import (
 // Limits of one message.
 const (
 	maxBody    = 64 << 20
-	maxFDs     = 100     // the kernel takes 253
-	batchBytes = 1 << 20 // of unsent bytes and states, more or less
+	maxFDs     = 100     // the kernel's limit is 253 (SCM_MAX_FD)
+	batchBytes = 1 << 20 // approximate bytes of unsent output and state per message
 )
 
-// message is what goes through the socket: a length of four bytes, with the descriptors, and JSON.
+// message is one message on the socket: a length of four bytes, which carries the descriptors, and
+// JSON. The field names are the wire format between two versions.
 type message struct {
-	Ready     bool         `json:",omitempty"`
-	Version   int          `json:",omitempty"` // of the state
-	Error     string       `json:",omitempty"`
-	Lock      bool         `json:",omitempty"` // the first descriptor is the lock
-	Listeners []string     `json:",omitempty"` // names of those that follow
-	State     []byte       `json:",omitempty"`
-	Count     int          `json:",omitempty"` // of connections in all
-	Some      []connection `json:",omitempty"` // one for each descriptor
-	OK, Go    bool         `json:",omitempty"`
+	Ready     bool     `json:",omitempty"`
+	Version   int      `json:",omitempty"` // version of the state
+	Error     string   `json:",omitempty"`
+	Lock      bool     `json:",omitempty"` // the first descriptor is the lock
+	Listeners []string `json:",omitempty"` // names of the listeners; their descriptors follow
+	State     []byte   `json:",omitempty"`
+	Count     int      `json:",omitempty"` // number of connections in all messages
+	// connections of this message, one for each descriptor
+	Some   []connection `json:",omitempty"`
+	OK, Go bool         `json:",omitempty"`
 }
 
 type connection struct{ Unsent, State []byte }
 
-// wire is one end of the socket.
-type wire struct{ *net.UnixConn }
+// socket is one end of the Unix socket.
+type socket struct{ *net.UnixConn }
 
-// pair makes a socket: one end, and a file of the other for the process that is to be started.
-func pair() (wire, *os.File, error) {
+// newSocketPair returns one end of a new socket, and the other end as a file for the process to be
+// started.
+func newSocketPair() (socket, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return wire{}, nil, fmt.Errorf("upgrade: a socket for the new process: %w", err)
+		return socket{}, nil, fmt.Errorf("upgrade: creating a socket for the new process: %w", err)
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "upgrade")
-	ours, err := wireOf(os.NewFile(uintptr(fds[0]), "upgrade"))
+	ours, err := openSocket(os.NewFile(uintptr(fds[0]), "upgrade"))
 	if err != nil {
 		theirs.Close()
 	}
 	return ours, theirs, err
 }
 
-// wireOf is the end in a file, which it closes.
-func wireOf(f *os.File) (wire, error) {
+// openSocket makes a socket of a file, which it closes.
+func openSocket(f *os.File) (socket, error) {
 	defer f.Close()
 	c, err := net.FileConn(f)
 	if err != nil {
-		return wire{}, fmt.Errorf("upgrade: the socket of the old process: %w", err)
+		return socket{}, fmt.Errorf("upgrade: opening the socket of the old process: %w", err)
 	}
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		c.Close()
-		return wire{}, errors.New("upgrade: what was inherited is no socket of an old process: do not set the variable yourself")
+		return socket{}, errors.New("upgrade: descriptor 3 is not a socket of an old process: the environment variable is only for upgrades")
 	}
-	return wire{u}, nil
+	return socket{u}, nil
 }
 
-func (w wire) send(m message, fds ...int) error {
+func (w socket) send(m message, fds ...int) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -86,9 +89,9 @@ func (w wire) send(m message, fds ...int) error {
 	return err
 }
 
-// receive returns the next message and its descriptors, which are the caller's. io.EOF: the other
-// has ended.
-func (w wire) receive() (m message, fds []int, err error) {
+// receive returns the next message and its descriptors, which the caller owns. The error is io.EOF
+// if the other process has exited.
+func (w socket) receive() (m message, fds []int, err error) {
 	var head [4]byte
 	rights := make([]byte, unix.CmsgSpace(4*(maxFDs+1)))
 	n, oobn, flags, _, err := w.ReadMsgUnix(head[:], rights)
@@ -99,7 +102,7 @@ func (w wire) receive() (m message, fds []int, err error) {
 		return m, nil, err
 	}
 	if fds, err = descriptors(rights[:oobn]); err == nil && flags&unix.MSG_CTRUNC != 0 {
-		err = errors.New("upgrade: there are not enough descriptors free: raise the limit on open files")
+		err = errors.New("upgrade: not enough free file descriptors: raise the limit on open files")
 	}
 	if err == nil {
 		_, err = io.ReadFull(w, head[n:])
@@ -121,7 +124,7 @@ func (w wire) receive() (m message, fds []int, err error) {
 	return m, fds, nil
 }
 
-// descriptors are those in a control message. They are not inherited by programs that are started.
+// descriptors returns the descriptors in a control message.
 func descriptors(rights []byte) (fds []int, err error) {
 	if len(rights) == 0 {
 		return nil, nil

@@ -1,32 +1,31 @@
-// Package upload keeps the files that people share in a chat, each once, under the SHA-256 of its
-// content: DATA/uploads/HH/HASH, where HH are the first two digits of HASH, and beside it
-// HASH.info, which says who uploaded it when and by which name (docs/protocol.md, "Files").
+// Package upload stores the files that users share in a chat. Each content is stored once, under
+// its SHA-256: DATA/uploads/HH/HASH, where HH are the first two digits of HASH. HASH.info beside it
+// lists the uploads of this content: time, account and name (docs/protocol.md, "Files").
 //
-// [Store.Begin] begins an upload, to which bytes are written as they come; [Upload.Commit] has it
-// on the disk when it returns: the content is written aside, synced, and renamed. [Store.Open] is
-// for who has a link. [Store.Run] removes what is too old.
+// [Store.Begin] starts an upload, which is written as data arrives. When [Upload.Commit] returns,
+// the file is durable: it is written under a temporary name, synced and renamed. [Store.Open] opens
+// the file of a link. [Store.Run] removes files older than Options.MaxAge.
 //
 // # Limits
 //
-// A file has at most Options.MaxBytes. An account may begin Options.DayFiles uploads of
-// Options.DayBytes together in any 24 hours; what was begun counts, whether it came to an end or
-// not, and whether it was there already or not. All files together have at most Options.Total
-// bytes, each rounded up to whole blocks: when that is reached uploads are refused until something
-// is removed. Nothing that somebody shared is removed for somebody else's: old files go by age
-// (Options.Keep, counted from the last upload of the content), or by [Remove].
+// A file has at most Options.MaxBytes. In any 24 hours an account may start Options.DayFiles
+// uploads with Options.DayBytes in total. Aborted uploads and uploads of content that is already
+// stored count too. All files together use at most Options.MaxTotal bytes, each rounded up to whole
+// blocks; then uploads are refused until a file is removed. No file is evicted for another: a file
+// is removed when its last upload is older than Options.MaxAge, or by [Remove].
 //
-// # What a link gives away
+// # What a link reveals
 //
-// A link holds the hash and a name that the file was uploaded by; without both there is nothing to
-// be seen, and a hash can't be guessed. But who has a link needs nothing else: neither an account,
-// nor to be in the room it was said in, now or later. And who has a file himself can compute its
-// hash, and ask whether it was uploaded here, if he guesses the name too. A file of which
-// everything but a few digits is known can be guessed so.
+// A link contains the hash and a name under which the file was uploaded. Both are needed to read
+// the file, and a hash cannot be guessed. A person with the link needs nothing else: no account and
+// no membership of the room. A person who has a copy of a file can compute its hash and, by
+// guessing the name, test whether it was uploaded here. A file that is known except for a few
+// digits can be guessed this way.
 //
 // # Limitations
 //
-// Content is kept as it came: a photograph still says where it was taken. Redacting the message
-// with a link leaves the file. Two servers that have a Store open at the same time, as when one
-// takes the other's place, each keep the limits by what they know; [List] and [Remove] may be
-// called by anybody meanwhile.
+// Content is stored unchanged: a photograph keeps its location data. Redacting the message with a
+// link does not remove the file. If two servers have a Store open at the same time, as during an
+// upgrade, each enforces the limits by the uploads that it knows. [List] and [Remove] may be called
+// by any process at any time.
 package upload

@@ -13,23 +13,24 @@ import (
 	"weir/internal/durable"
 )
 
-// File is a file as an administrator sees it.
+// File describes a stored or removed file for administrators.
 type File struct {
 	Hash     string    `json:"hash"`
 	Size     int64     `json:"size"` // bytes
 	Sharings []Sharing `json:"sharings"`
-	// when it was removed, and is not taken again since
+	// When an administrator removed the file; its content is refused since then. Nil if not
+	// removed.
 	Removed *time.Time `json:"removed,omitempty"`
 }
 
-// List returns the files of a data directory, the last shared first, and at the end those that were
-// removed. A server may be at work.
+// List returns the files of a data directory, the most recently shared first and removed ones last.
+// A server may be running.
 func List(dir string) ([]File, error) {
 	var all []File
-	err := scan(filepath.Join(dir, "uploads"), func(hash string, size int64, r record) {
+	err := scanFiles(filepath.Join(dir, "uploads"), func(hash string, size int64, r record) {
 		f := File{Hash: hash, Size: max(size, 0), Sharings: append([]Sharing{}, r.sharings...)}
-		if !r.removed.IsZero() {
-			f.Removed = &r.removed
+		if !r.removedAt.IsZero() {
+			f.Removed = &r.removedAt
 		}
 		if size >= 0 || f.Removed != nil {
 			all = append(all, f)
@@ -39,7 +40,7 @@ func List(dir string) ([]File, error) {
 		if removed := b2i(a.Removed != nil) - b2i(b.Removed != nil); removed != 0 {
 			return removed
 		}
-		return b.last().Compare(a.last())
+		return b.lastUpload().Compare(a.lastUpload())
 	})
 	return all, err
 }
@@ -51,14 +52,13 @@ func b2i(b bool) int {
 	return 0
 }
 
-func (f *File) last() time.Time { return record{sharings: f.Sharings}.last() }
+func (f *File) lastUpload() time.Time { return record{sharings: f.Sharings}.lastUpload() }
 
-// Remove removes a file of a data directory: its links lead nowhere from now on, and its content is
-// not taken again. hash may be its first digits, eight or more, or a link to it. A server may be at
-// work.
+// Remove removes a file of a data directory: its links stop working and its content is refused from
+// then on. hash is the hash, its first eight digits or more, or a link. A server may be running.
 func Remove(dir, hash string, now time.Time) (File, error) {
 	root := filepath.Join(dir, "uploads")
-	f, err := find(dir, hash)
+	f, err := findByPrefix(dir, hash)
 	if err != nil {
 		return f, err
 	}
@@ -71,24 +71,24 @@ func Remove(dir, hash string, now time.Time) (File, error) {
 	if err != nil {
 		return f, err
 	}
-	r.removed = now
+	r.removedAt = now
 	if err := writeRecord(root, f.Hash, r); err != nil {
 		return f, err
 	}
-	folder, path := place(root, f.Hash)
+	folder, path := contentPath(root, f.Hash)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
 	return f, durable.SyncDir(folder)
 }
 
-// find is the one file that is meant.
-func find(dir, hash string) (File, error) {
+// findByPrefix returns the one file that a hash, a prefix of a hash or a link names.
+func findByPrefix(dir, hash string) (File, error) {
 	if _, path, ok := strings.Cut(hash, "/file/"); ok {
 		hash, _, _ = strings.Cut(path, "/")
 	}
 	if len(hash) < 8 {
-		return File{}, fmt.Errorf("%q is too short: write eight digits of the hash or more, or a link", hash)
+		return File{}, fmt.Errorf("%q is too short: give at least eight digits of the hash, or a link", hash)
 	}
 	all, err := List(dir)
 	if err != nil {
@@ -102,9 +102,9 @@ func find(dir, hash string) (File, error) {
 	}
 	switch len(found) {
 	case 0:
-		return File{}, fmt.Errorf("%w: %s", ErrNone, hash)
+		return File{}, fmt.Errorf("%w: %s", ErrNotFound, hash)
 	case 1:
 		return found[0], nil
 	}
-	return File{}, fmt.Errorf("%q are the first digits of %d files: write more", hash, len(found))
+	return File{}, fmt.Errorf("%q is a prefix of %d files: give more digits", hash, len(found))
 }

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the longest name of a file, in bytes.
+// maxName is the maximum length of a file name in bytes.
 const maxName = 120
 
-// CleanName is a name as one that can be shown, stored and saved on any system: without folders,
-// controls, marks that turn the direction of writing, and characters that some system does not
-// allow; not beginning with a dot; at most 120 bytes, of which the ending stays. It is "file" if
-// nothing is left.
+// CleanName returns name as a file name that is safe to display, store and save on any system. It
+// removes folders, control characters, characters that change the direction of text, leading dots,
+// and characters that some system forbids. It shortens the name to 120 bytes and keeps the
+// extension. If nothing is left, the result is "file".
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
-	name = strings.Map(plain, strings.ToValidUTF8(name, "_"))
+	name = strings.Map(replaceUnsafe, strings.ToValidUTF8(name, "_"))
 	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
 	ending := path.Ext(name)
 	if len(ending) > 16 {
@@ -38,8 +38,8 @@ func CleanName(name string) string {
 	return name
 }
 
-// plain takes a character out, or puts another for it.
-func plain(r rune) rune {
+// replaceUnsafe replaces or removes (-1) one unsafe character of a name.
+func replaceUnsafe(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
 		return ' '
@@ -51,8 +51,8 @@ func plain(r rune) rune {
 	return r
 }
 
-// NameFrom is the name that a Content-Disposition says (RFC 6266, and RFC 8187 for names that are
-// not ASCII), cleaned; "file" if it says none.
+// NameFrom returns the file name of a Content-Disposition header (RFC 6266, and RFC 8187 for names
+// that are not ASCII), cleaned. It returns "file" if there is none.
 func NameFrom(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {
@@ -61,23 +61,23 @@ func NameFrom(disposition string) string {
 	return CleanName(params["filename"])
 }
 
-// disposition is the value of a Content-Disposition: how is inline or attachment.
-func disposition(how, name string) string {
+// disposition returns a Content-Disposition value: kind is inline or attachment.
+func disposition(kind, name string) string {
 	ascii := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '"' || r == '\\' {
 			return '_'
 		}
 		return r
 	}, name)
-	value := how + `; filename="` + ascii + `"`
+	value := kind + `; filename="` + ascii + `"`
 	if ascii != name {
-		value += "; filename*=UTF-8''" + percent(name)
+		value += "; filename*=UTF-8''" + percentEncode(name)
 	}
 	return value
 }
 
-// percent escapes all but RFC 8187's attr-char.
-func percent(s string) string {
+// percentEncode escapes every byte except RFC 8187's attr-char.
+func percentEncode(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestNames(t *testing.T) {
+func TestCleanName(t *testing.T) {
 	for name, want := range map[string]string{
 		"boat.jpg":                        "boat.jpg",
 		"Boot im Hafen.jpeg":              "Boot im Hafen.jpeg",
@@ -30,12 +30,12 @@ func TestNames(t *testing.T) {
 		strings.Repeat("ä", 100) + ".png": strings.Repeat("ä", 58) + ".png",
 	} {
 		if got := CleanName(name); got != want {
-			t.Errorf("%q becomes %q, want %q", name, got, want)
+			t.Errorf("CleanName(%q): got %q, want %q", name, got, want)
 		}
 	}
 }
 
-func TestNamesInContentDisposition(t *testing.T) {
+func TestNameFromContentDisposition(t *testing.T) {
 	for header, want := range map[string]string{
 		`attachment; filename="boat.jpg"`:                    "boat.jpg",
 		`inline; filename=boat.jpg`:                          "boat.jpg",
@@ -48,16 +48,15 @@ func TestNamesInContentDisposition(t *testing.T) {
 		`attachment; filename="a\"b.txt"`:  "a_b.txt",
 	} {
 		if header == `attachment; filename*=UTF-8''%ff` {
-			want = NameFrom(header) // whatever it is, it is clean: below
+			want = NameFrom(header) // the result must be clean: see below
 		}
 		if got := NameFrom(header); got != want || got != CleanName(got) {
-			t.Errorf("%s says %q, want %q", header, got, want)
+			t.Errorf("NameFrom(%q): got %q, want the clean name %q", header, got, want)
 		}
 	}
 }
 
-// FuzzNames: what a stranger calls a file is a clean name, and stays the same on its way through a
-// header.
+// FuzzNames: every name that a client sends becomes a clean name, which a header preserves.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{`attachment; filename="boat.jpg"`, `attachment; filename*=UTF-8''%e2%82%ac%20rates`, "../\x00\r\n\u202e", `";x="`, strings.Repeat("é", 200) + ".tar.gz", ". .a", "a.b\xf0"} {
 		f.Add(s)
@@ -65,15 +64,15 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, name := range []string{CleanName(s), NameFrom(s)} {
 			if name == "" || len(name) > maxName || !utf8.ValidString(name) || name[0] == '.' || strings.ContainsAny(name, `/\"`) || strings.ContainsFunc(name, unicode.IsControl) {
-				t.Fatalf("%q becomes %q", s, name)
+				t.Fatalf("cleaning %q: got %q, which is not a clean name", s, name)
 			}
 			if again := CleanName(name); again != name {
-				t.Fatalf("%q becomes %q and then %q", s, name, again)
+				t.Fatalf("cleaning %q: got %q, cleaned again %q; want no change", s, name, again)
 			}
 			header := disposition("inline", name)
 			how, params, err := mime.ParseMediaType(header)
 			if err != nil || how != "inline" || params["filename"] != name {
-				t.Fatalf("%q is read from %s as %q, %v", name, header, params["filename"], err)
+				t.Fatalf("name %q in the header %s: parsed as %q, error %v", name, header, params["filename"], err)
 			}
 		}
 	})

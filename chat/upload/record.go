@@ -13,29 +13,30 @@ import (
 	"weir/internal/durable"
 )
 
-// Sharing is an upload of a file by somebody.
+// Sharing is one upload of a file.
 type Sharing struct {
 	At      time.Time `json:"at"`      // UTC, whole seconds
-	Account string    `json:"account"` // who
-	Name    string    `json:"name"`    // as CleanName has it
+	Account string    `json:"account"` // the uploader
+	Name    string    `json:"name"`    // as returned by CleanName
 }
 
-// record is a file HASH.info.
+// record is the content of a file HASH.info.
 type record struct {
-	sharings []Sharing // the oldest first
-	// an administrator removed the file then, and it is not taken again; zero: no
-	removed time.Time
+	sharings []Sharing // oldest first
+	// When an administrator removed the file; its content is refused since then. Zero if not
+	// removed.
+	removedAt time.Time
 }
 
-// maxSharings is how many uploads of the same content are remembered, the newest.
+// maxSharings is the number of uploads of one content that a record keeps, the newest.
 const maxSharings = 64
 
-// parse reads the text of an info file. Lines that can't be read are left out.
+// parseRecord parses an info file. Invalid lines are skipped.
 func parseRecord(text []byte) (r record) {
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		if len(words) == 2 && words[0] == "removed" {
-			r.removed, _ = parseTime(words[1])
+			r.removedAt, _ = parseTime(words[1])
 		}
 		if len(words) != 3 {
 			continue
@@ -49,12 +50,12 @@ func parseRecord(text []byte) (r record) {
 	return r
 }
 
-// parseTime reads a time, to the second.
+// parseTime parses a time and truncates it to seconds.
 func parseTime(s string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, s)
 	at = at.UTC().Truncate(time.Second)
 	if err == nil && (at.Year() < 1970 || at.Year() > 9999) {
-		err = errors.New("no time of this server")
+		err = errors.New("the year is not between 1970 and 9999")
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -62,11 +63,11 @@ func parseTime(s string) (time.Time, error) {
 	return at, nil
 }
 
-// text is what parseRecord reads.
-func (r record) text() []byte {
+// encode returns the record in the format that parseRecord parses.
+func (r record) encode() []byte {
 	var b bytes.Buffer
-	if !r.removed.IsZero() {
-		b.WriteString("removed " + r.removed.UTC().Format(time.RFC3339) + "\n")
+	if !r.removedAt.IsZero() {
+		b.WriteString("removed " + r.removedAt.UTC().Format(time.RFC3339) + "\n")
 	}
 	for _, s := range r.sharings {
 		b.WriteString(s.At.UTC().Format(time.RFC3339) + " " + s.Account + " " + url.PathEscape(s.Name) + "\n")
@@ -74,7 +75,7 @@ func (r record) text() []byte {
 	return b.Bytes()
 }
 
-// add notes one more upload. One by the same account and name takes the place of the one before.
+// add adds an upload. It replaces an earlier upload with the same account and name.
 func (r *record) add(s Sharing) {
 	kept := r.sharings[:0:0]
 	for _, other := range r.sharings {
@@ -88,8 +89,8 @@ func (r *record) add(s Sharing) {
 	}
 }
 
-// named says whether the file was uploaded by a name.
-func (r record) named(name string) bool {
+// hasName reports whether the file was uploaded under a name.
+func (r record) hasName(name string) bool {
 	for _, s := range r.sharings {
 		if s.Name == name {
 			return true
@@ -98,8 +99,8 @@ func (r record) named(name string) bool {
 	return false
 }
 
-// last is when the file was last uploaded.
-func (r record) last() (at time.Time) {
+// lastUpload returns the time of the last upload.
+func (r record) lastUpload() (at time.Time) {
 	for _, s := range r.sharings {
 		if s.At.After(at) {
 			at = s.At
@@ -108,31 +109,31 @@ func (r record) last() (at time.Time) {
 	return at
 }
 
-const infoEnding = ".info"
+const infoSuffix = ".info"
 
-// place is where a file is: its folder, and its path.
-func place(root, hash string) (folder, path string) {
+// contentPath returns the folder and the path of a file's content.
+func contentPath(root, hash string) (folder, path string) {
 	folder = filepath.Join(root, hash[:2])
 	return folder, filepath.Join(folder, hash)
 }
 
-// validHash says whether a text is a hash, and so nothing that leads elsewhere.
+// validHash reports whether s is a SHA-256 in hex, and so a safe file name.
 func validHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// readRecord reads a file's record; none is an empty one.
+// readRecord reads a file's record. A missing record is empty.
 func readRecord(root, hash string) (record, error) {
-	_, path := place(root, hash)
-	text, err := os.ReadFile(path + infoEnding)
+	_, path := contentPath(root, hash)
+	text, err := os.ReadFile(path + infoSuffix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return record{}, err
 	}
 	return parseRecord(text), nil
 }
 
-// writeRecord writes a file's record, durably.
+// writeRecord writes a file's record durably.
 func writeRecord(root, hash string, r record) error {
-	_, path := place(root, hash)
-	return durable.ReplaceFile(path+infoEnding, r.text(), 0o600)
+	_, path := contentPath(root, hash)
+	return durable.ReplaceFile(path+infoSuffix, r.encode(), 0o600)
 }

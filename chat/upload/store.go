@@ -17,25 +17,25 @@ import (
 	"weir/internal/durable"
 )
 
-// Errors of uploads; those around them say more, to whoever uploads.
+// Errors of uploads. The errors that wrap them add details for the uploader.
 var (
 	ErrTooLarge = errors.New("the file is too large")
-	ErrQuota    = errors.New("the account has uploaded as much as it may today")
-	ErrBusy     = errors.New("too many uploads are under way")
-	ErrFull     = errors.New("there is no room for more files")
-	ErrRemoved  = errors.New("an administrator has removed this file")
-	ErrNone     = errors.New("there is no such file")
+	ErrQuota    = errors.New("the account has reached its upload limit for 24 hours")
+	ErrBusy     = errors.New("too many uploads are in progress")
+	ErrFull     = errors.New("the storage for uploads is full")
+	ErrRemoved  = errors.New("this file was removed by an administrator")
+	ErrNotFound = errors.New("there is no such file")
 )
 
-// Options of a store. The zero value of a field gives its default.
+// Options are the limits of a store. A zero field means its default.
 type Options struct {
-	MaxBytes int64         // of a file. Default 25 MiB
-	DayBytes int64         // an account may upload in 24 hours. Default 250 MiB
-	DayFiles int           // likewise. Default 200
-	Total    int64         // bytes of all files together. Default 10 GiB
-	Keep     time.Duration // files go when they are so old. Default 0: never
+	MaxBytes int64         // maximum size of a file; default 25 MiB
+	DayBytes int64         // maximum bytes that an account uploads in 24 hours; default 250 MiB
+	DayFiles int           // maximum uploads that an account starts in 24 hours; default 200
+	MaxTotal int64         // maximum bytes of all files together; default 10 GiB
+	MaxAge   time.Duration // files are removed this long after their last upload; 0 means never
 
-	Now func() time.Time // the clock. Default time.Now
+	Now func() time.Time // the clock; default time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 	}
 	or(&o.MaxBytes, 25<<20)
 	or(&o.DayBytes, 250<<20)
-	or(&o.Total, 10<<30)
+	or(&o.MaxTotal, 10<<30)
 	if o.DayFiles == 0 {
 		o.DayFiles = 200
 	}
@@ -56,77 +56,79 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store are the files of one data directory. Any number of goroutines may use it.
+// Store holds the files of one data directory. It is safe for concurrent use.
 type Store struct {
 	root string // DATA/uploads
 
-	mu      sync.Mutex // guards what follows
-	o       Options
-	files   map[string]*file
-	total   int64 // of files and of what is coming in
-	members map[string]*member
-	coming  int // uploads under way
+	mu         sync.Mutex // guards the fields below
+	options    Options
+	files      map[string]*file
+	totalBytes int64 // bytes on disk, including uploads in progress
+	accounts   map[string]*accountUsage
+	inProgress int // number of uploads in progress
 }
 
-// file is a file that is there.
+// file is a stored file.
 type file struct {
 	size int64
 	record
 }
 
-// member is what an account has done in the last day.
-type member struct {
-	coming int // uploads under way
-	uses   []use
+// accountUsage counts the uploads of one account in the last 24 hours.
+type accountUsage struct {
+	inProgress int // number of uploads in progress
+	recent     []quotaUse
 }
 
-type use struct {
+type quotaUse struct {
 	at    time.Time
 	bytes int64
 }
 
 const day = 24 * time.Hour
 
-// Open opens the store of a data directory, and makes it if it is not there.
+// Open opens the store of a data directory and creates it if it does not exist.
 func Open(dir string, o Options) (*Store, error) {
-	s := &Store{root: filepath.Join(dir, "uploads"), o: o.withDefaults(), files: map[string]*file{}, members: map[string]*member{}}
+	s := &Store{root: filepath.Join(dir, "uploads"), options: o.withDefaults(), files: map[string]*file{}, accounts: map[string]*accountUsage{}}
 	if err := durable.MkdirAll(s.root, 0o700); err != nil {
 		return nil, err
 	}
-	if err := removeLeft(s.root); err != nil {
+	if err := removePartialUploads(s.root); err != nil {
 		return nil, err
 	}
 	var removed []string
-	err := scan(s.root, func(hash string, size int64, r record) {
+	err := scanFiles(s.root, func(hash string, size int64, r record) {
 		if size < 0 {
 			return
 		}
-		// by who died before its content was gone, or in a copy that was made meanwhile
-		if !r.removed.IsZero() {
-			_, path := place(s.root, hash)
+		// The server that removed the file crashed before it deleted the content, or the directory
+		// was restored from a backup made at that moment.
+		if !r.removedAt.IsZero() {
+			_, path := contentPath(s.root, hash)
 			removed = append(removed, path)
 			return
 		}
 		s.files[hash] = &file{size, r}
-		s.total += cost(size)
+		s.totalBytes += diskUsage(size)
 		for _, sharing := range r.sharings {
-			if s.o.Now().Sub(sharing.At) < day {
-				m := s.member(sharing.Account)
-				m.uses = append(m.uses, use{sharing.At, size})
+			if s.options.Now().Sub(sharing.At) < day {
+				m := s.usageLocked(sharing.Account)
+				m.recent = append(m.recent, quotaUse{sharing.At, size})
 			}
 		}
 	})
 	for _, path := range removed {
 		err = errors.Join(err, os.Remove(path))
 	}
-	for _, m := range s.members {
-		slices.SortFunc(m.uses, func(a, b use) int { return a.at.Compare(b.at) })
+	for _, m := range s.accounts {
+		slices.SortFunc(m.recent, func(a, b quotaUse) int { return a.at.Compare(b.at) })
 	}
 	return s, err
 }
 
-// removeLeft removes what a server that was killed was writing, and no other writes now.
-func removeLeft(root string) error {
+// removePartialUploads removes the uploads of a killed server. A partial upload that is locked
+// belongs to another running server and stays.
+func removePartialUploads(root string) error {
 	names, err := filepath.Glob(filepath.Join(root, ".new-*"))
 	if err != nil {
 		return err
@@ -146,11 +148,12 @@ func removeLeft(root string) error {
 			return err
 		}
 	}
-	return removeRecords(root)
+	return removeTemporaryRecords(root)
 }
 
-// removeRecords removes records that a server that was killed was writing.
-func removeRecords(root string) error {
+// removeTemporaryRecords removes the temporary files of a server that was killed while it wrote
+// records.
+func removeTemporaryRecords(root string) error {
 	unlock, err := lockFolder(root)
 	if err != nil {
 		return err
@@ -159,38 +162,38 @@ func removeRecords(root string) error {
 	folders, err := os.ReadDir(root)
 	for _, folder := range folders {
 		if folder.IsDir() {
-			// older versions' names
+			// names used by older versions
 			err = errors.Join(err, durable.RemoveTemps(filepath.Join(root, folder.Name()), ".info-*"))
 		}
 	}
 	return err
 }
 
-// Configure has other limits hold from now on.
+// Configure changes the limits for all further uploads.
 func (s *Store) Configure(o Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.Now = s.o.Now
-	s.o = o.withDefaults()
+	o.Now = s.options.Now
+	s.options = o.withDefaults()
 }
 
-// Usage is how many files there are, and what they count against Options.Total, with what is coming
-// in.
+// Usage returns the number of files and the bytes that count against Options.MaxTotal, including
+// uploads in progress.
 func (s *Store) Usage() (files int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.files), s.total
+	return len(s.files), s.totalBytes
 }
 
-// cost is what a file takes on a disk, and its info file.
-func cost(size int64) int64 {
+// diskUsage returns the disk space of a file with its info file, in whole blocks.
+func diskUsage(size int64) int64 {
 	const block = 4096
 	return (size+block-1)/block*block + block
 }
 
-// scan calls f for every file of which something is known. size is below zero when there is only an
-// info file.
-func scan(root string, f func(hash string, size int64, r record)) error {
+// scanFiles calls f for each file with content or an info file. size is negative if there is only
+// an info file.
+func scanFiles(root string, f func(hash string, size int64, r record)) error {
 	folders, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -205,7 +208,7 @@ func scan(root string, f func(hash string, size int64, r record)) error {
 		}
 		seen := map[string]bool{}
 		for _, e := range entries {
-			hash := strings.TrimSuffix(e.Name(), infoEnding)
+			hash := strings.TrimSuffix(e.Name(), infoSuffix)
 			if !validHash(hash) || hash[:2] != folder.Name() || seen[hash] {
 				continue
 			}
@@ -224,7 +227,7 @@ func scan(root string, f func(hash string, size int64, r record)) error {
 	return nil
 }
 
-// lockFolder keeps other processes from changing files until unlock is called.
+// lockFolder prevents other processes from changing files until unlock is called.
 func lockFolder(root string) (unlock func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(root, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -236,17 +239,17 @@ func lockFolder(root string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-func (s *Store) member(account string) *member {
-	m := s.members[account]
+func (s *Store) usageLocked(account string) *accountUsage {
+	m := s.accounts[account]
 	if m == nil {
-		m = &member{}
-		s.members[account] = m
+		m = &accountUsage{}
+		s.accounts[account] = m
 	}
 	return m
 }
 
-// Run removes what is too old, at once and then every so often until ctx ends. report is told of
-// errors; the next round tries again.
+// Run removes expired files at once and then at the given interval until ctx ends. It calls report
+// for each error and tries again at the next interval.
 func (s *Store) Run(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -262,20 +265,20 @@ func (s *Store) Run(ctx context.Context, every time.Duration, report func(error)
 	}
 }
 
-// Sweep removes what is too old, and forgets what others have removed and what accounts did longer
-// than a day ago.
+// Sweep removes expired files. It also drops files that another process removed and account usage
+// older than 24 hours.
 func (s *Store) Sweep() error {
-	now := s.o.Now()
+	now := s.options.Now()
 	s.mu.Lock()
-	for account, m := range s.members {
-		if m.trim(now); m.coming == 0 && len(m.uses) == 0 {
-			delete(s.members, account)
+	for account, m := range s.accounts {
+		if m.dropOldUses(now); m.inProgress == 0 && len(m.recent) == 0 {
+			delete(s.accounts, account)
 		}
 	}
 	var old, all []string
 	for hash, f := range s.files {
 		all = append(all, hash)
-		if s.o.Keep > 0 && now.Sub(f.last()) > s.o.Keep {
+		if s.options.MaxAge > 0 && now.Sub(f.lastUpload()) > s.options.MaxAge {
 			old = append(old, hash)
 		}
 	}
@@ -285,12 +288,12 @@ func (s *Store) Sweep() error {
 		errs = append(errs, s.expire(hash, now))
 	}
 	for _, hash := range all {
-		s.missing(hash)
+		s.dropMissing(hash)
 	}
 	return errors.Join(errs...)
 }
 
-// expire removes a file, unless it was uploaded again meanwhile.
+// expire removes a file, unless it was uploaded again in the meantime.
 func (s *Store) expire(hash string, now time.Time) error {
 	unlock, err := lockFolder(s.root)
 	if err != nil {
@@ -299,13 +302,13 @@ func (s *Store) expire(hash string, now time.Time) error {
 	defer unlock()
 	s.mu.Lock()
 	f := s.files[hash]
-	still := f != nil && now.Sub(f.last()) > s.o.Keep
+	still := f != nil && now.Sub(f.lastUpload()) > s.options.MaxAge
 	s.mu.Unlock()
 	if !still {
 		return nil
 	}
-	folder, path := place(s.root, hash)
-	for _, name := range []string{path, path + infoEnding} {
+	folder, path := contentPath(s.root, hash)
+	for _, name := range []string{path, path + infoSuffix} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -313,23 +316,23 @@ func (s *Store) expire(hash string, now time.Time) error {
 	return durable.SyncDir(folder)
 }
 
-// missing forgets a file if it is not there any more.
-func (s *Store) missing(hash string) {
-	_, path := place(s.root, hash)
+// dropMissing drops a file from the store if it is no longer on the disk.
+func (s *Store) dropMissing(hash string) {
+	_, path := contentPath(s.root, hash)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.files[hash]; f != nil {
-		s.total -= cost(f.size)
+		s.totalBytes -= diskUsage(f.size)
 		delete(s.files, hash)
 	}
 }
 
-// trim forgets what was longer than a day ago.
-func (m *member) trim(now time.Time) {
-	for len(m.uses) > 0 && now.Sub(m.uses[0].at) >= day {
-		m.uses = m.uses[1:]
+// dropOldUses drops uploads older than 24 hours.
+func (m *accountUsage) dropOldUses(now time.Time) {
+	for len(m.recent) > 0 && now.Sub(m.recent[0].at) >= day {
+		m.recent = m.recent[1:]
 	}
 }

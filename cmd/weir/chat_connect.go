@@ -109,7 +109,7 @@ func isAddress(host string) bool {
 func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error) {
 	ip := net.ParseIP(host)
 	config := client.Config{Nick: c.Nick, Account: c.Account, Rooms: c.Rooms, Nonce: strings.ToLower(rand.Text()[:8]),
-		Plain: c.secure() && !c.Insecure || host == "localhost" || ip != nil && ip.IsLoopback()}
+		AllowPlain: c.secure() && !c.Insecure || host == "localhost" || ip != nil && ip.IsLoopback()}
 	for _, room := range c.Rooms {
 		if !strings.HasPrefix(room, "#") && !strings.HasPrefix(room, "&") {
 			return config, usageError{fmt.Errorf("--room %q: a room's name starts with #; quote it for the shell", room)}

@@ -59,7 +59,7 @@ func (c *chatSearchCmd) Run(ctx context.Context, t *terminal) error {
 	if t.colour() {
 		on, off = "\x1b[1m", "\x1b[0m"
 	}
-	marks := strings.NewReplacer(string(search.MarkOn), on, string(search.MarkOff), off)
+	marks := strings.NewReplacer(string(search.HighlightStart), on, string(search.HighlightEnd), off)
 	for i := len(found) - 1; i >= 0; i-- {
 		r := found[i]
 		fmt.Fprintf(t.out, "%s %s <%s> %s\n", r.Time.Format("2006-01-02 15:04"), r.Room, r.Nick, marks.Replace(r.Snippet))

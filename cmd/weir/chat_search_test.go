@@ -35,7 +35,7 @@ func TestChatSearch(t *testing.T) {
 		}
 	}
 	cmd := chatSearchCmd{chatData: chatData{data}, Query: []string{"-boat"}, Limit: 20}
-	if _, err := printed(t, func(out *terminal) error { return cmd.Run(t.Context(), out) }); err == nil || !strings.Contains(err.Error(), "not a query") {
+	if _, err := printed(t, func(out *terminal) error { return cmd.Run(t.Context(), out) }); err == nil || !strings.Contains(err.Error(), "invalid query") {
 		t.Errorf("%v", err)
 	}
 }

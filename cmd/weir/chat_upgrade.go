@@ -39,11 +39,11 @@ const lookEvery = 20 * time.Millisecond
 
 // Run implements the command.
 func (c *chatUpgradeCmd) Run(ctx context.Context, t *terminal) error {
-	pid, err := upgrade.Server(c.Data)
+	pid, err := upgrade.ServerPID(c.Data)
 	if err != nil {
 		return err
 	}
-	before, _ := upgrade.Last(c.Data) // an unreadable outcome counts as none
+	before, _ := upgrade.ReadOutcome(c.Data) // an unreadable outcome counts as none
 	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
 		return fmt.Errorf("cannot signal the server of %s, process %d: %w: start the server, or run this command as its user", c.Data, pid, err)
 	}
@@ -71,7 +71,7 @@ func (c *chatUpgradeCmd) outcome(ctx context.Context, pid int, before upgrade.Ou
 	for {
 		// before the outcome is read: a server writes it before it exits
 		alive := syscall.Kill(pid, 0) != syscall.ESRCH
-		o, err := upgrade.Last(c.Data)
+		o, err := upgrade.ReadOutcome(c.Data)
 		if err != nil || !o.At.Equal(before.At) {
 			return o, err
 		}
@@ -128,7 +128,7 @@ func openChat(c host.Config, e host.Events) (*host.Host, error) {
 	if old == nil {
 		h, err := host.Open(c, e)
 		if err == nil {
-			err = upgrade.Notify(os.Getenv("NOTIFY_SOCKET"), "READY=1")
+			err = upgrade.NotifyServiceManager(os.Getenv("NOTIFY_SOCKET"), "READY=1")
 		}
 		return h, err
 	}
@@ -140,7 +140,7 @@ func openChat(c host.Config, e host.Events) (*host.Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, old.Refuse(err))
 	}
-	if err := old.Taken(); err != nil {
+	if err := old.Confirm(); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
@@ -154,6 +154,6 @@ func keeper(source host.Source, e host.Events) (k *host.Keeper, stop func()) {
 	signal.Notify(hangup, syscall.SIGHUP)
 	signal.Notify(usr2, syscall.SIGUSR2)
 	k = &host.Keeper{Source: source, Events: e, Hangup: hangup, Upgrade: usr2, Command: heir,
-		Notify: func(state string) { _ = upgrade.Notify(os.Getenv("NOTIFY_SOCKET"), state) }}
+		Notify: func(state string) { _ = upgrade.NotifyServiceManager(os.Getenv("NOTIFY_SOCKET"), state) }}
 	return k, func() { signal.Stop(hangup); signal.Stop(usr2) }
 }

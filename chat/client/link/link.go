@@ -1,9 +1,9 @@
-// Package link connects a client to a server, again and again: it dials, passes lines on, and dials
-// again when the connection ends. What lines mean is package client's.
+// Package link connects a client to a server: it dials, delivers lines, and reconnects after the
+// connection ends. Package client interprets the lines.
 //
 // # Limitations
 //
-// A line of more than 64 KiB ends the connection. There is no proxy.
+// A line longer than 64 KiB ends the connection. Proxies are not supported.
 package link
 
 import (
@@ -17,26 +17,27 @@ import (
 )
 
 const (
-	maxLine     = 64 << 10
-	maxUnsent   = 4 << 20 // bytes that the server does not take; then the connection is ended
-	maxLines    = 200     // passed on at once
+	maxLine = 64 << 10
+	// bytes that the server has not accepted; beyond it the connection is closed
+	maxUnsent   = 4 << 20
+	maxLines    = 200 // maximum lines per delivery
 	dialTimeout = 15 * time.Second
 )
 
-// Up says that a connection is there.
+// Up reports that a connection is established.
 type Up struct{ Conn *Conn }
 
-// Lines are lines of the server's, without their ends.
+// Lines are lines from the server, without their line ends.
 type Lines []string
 
-// Down says that the connection ended, or could not be made, and when the next is tried.
+// Down reports that the connection ended or failed, and the delay until the next attempt.
 type Down struct {
 	Err  error
 	Next time.Duration
 }
 
-// Run connects until ctx is done, and returns when all is closed. Deliver gets Up, Lines and Down,
-// from this goroutine alone; it may wait, and the server then waits too.
+// Run connects until ctx is done, and returns when everything is closed. It calls deliver with Up,
+// Lines and Down from its own goroutine. While deliver blocks, no input is read (backpressure).
 func Run(ctx context.Context, dial func(context.Context) (net.Conn, error), deliver func(signal any)) {
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		good, err := connect(ctx, dial, deliver)
@@ -55,13 +56,13 @@ func Run(ctx context.Context, dial func(context.Context) (net.Conn, error), deli
 	}
 }
 
-// Backoff is how long to wait before a further attempt: half a second, doubled each time, 30
-// seconds at most.
+// Backoff returns the delay before the next attempt: half a second, doubled with each attempt, at
+// most 30 seconds.
 func Backoff(attempt int) time.Duration {
 	return min(30*time.Second, 500*time.Millisecond<<min(attempt, 10))
 }
 
-// connect serves one connection to its end. Good says that its user called it so.
+// connect runs one connection until it ends. healthy reports whether it was marked as healthy.
 func connect(ctx context.Context, dial func(context.Context) (net.Conn, error), deliver func(any)) (good bool, err error) {
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	conn, err := dial(dialing)
@@ -69,7 +70,7 @@ func connect(ctx context.Context, dial func(context.Context) (net.Conn, error), 
 	if err != nil {
 		return false, err
 	}
-	c := &Conn{conn: conn, more: make(chan struct{}, 1), done: make(chan struct{})}
+	c := &Conn{conn: conn, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	stop := context.AfterFunc(ctx, c.Close)
 	defer stop()
 	var writer sync.WaitGroup
@@ -78,10 +79,10 @@ func connect(ctx context.Context, dial func(context.Context) (net.Conn, error), 
 	err = read(conn, deliver)
 	c.Close()
 	writer.Wait()
-	return c.good.Load(), err
+	return c.healthy.Load(), err
 }
 
-// read passes on lines, as many at once as have come.
+// read delivers lines, as many at once as have arrived.
 func read(conn net.Conn, deliver func(any)) error {
 	r := bufio.NewReaderSize(conn, maxLine)
 	var lines Lines
@@ -101,19 +102,19 @@ func read(conn net.Conn, deliver func(any)) error {
 	}
 }
 
-// Conn is one connection. Its methods may be called by any goroutine, also after its end.
+// Conn is one connection. It is safe for concurrent use, also after it ended.
 type Conn struct {
-	conn net.Conn
-	good atomic.Bool
-	more chan struct{} // Send -> write; capacity 1: a token says that there is something
-	done chan struct{} // closed by Close
-	once sync.Once
+	conn    net.Conn
+	healthy atomic.Bool
+	wake    chan struct{} // wakes write when out has data; capacity 1, never closed
+	done    chan struct{} // closed by Close
+	once    sync.Once
 
 	mu  sync.Mutex
 	out []byte
 }
 
-// Send has bytes written, in order. It does not wait. Behind the connection's end they are dropped.
+// Send queues bytes in order and does not block. After the end of the connection they are dropped.
 func (c *Conn) Send(b []byte) {
 	select {
 	case <-c.done:
@@ -129,15 +130,15 @@ func (c *Conn) Send(b []byte) {
 		return
 	}
 	select {
-	case c.more <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Good says that the connection is of use: the next one is tried soon.
-func (c *Conn) Good() { c.good.Store(true) }
+// MarkHealthy marks the connection as working: the backoff starts again from its minimum.
+func (c *Conn) MarkHealthy() { c.healthy.Store(true) }
 
-// Close ends the connection. Down follows.
+// Close closes the connection. Down follows.
 func (c *Conn) Close() {
 	c.once.Do(func() {
 		close(c.done)
@@ -145,13 +146,13 @@ func (c *Conn) Close() {
 	})
 }
 
-// write writes until the connection ends.
+// write writes queued bytes until the connection ends.
 func (c *Conn) write() {
 	for {
 		select {
 		case <-c.done:
 			return
-		case <-c.more:
+		case <-c.wake:
 		}
 		c.mu.Lock()
 		out := c.out

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-const patience = 30 * time.Second
+const eventTimeout = 30 * time.Second
 
-// listen runs a link to a listener of its own, and passes on what it delivers.
+// listen runs a link to a new listener and returns the signals that it delivers.
 func listen(t *testing.T) (net.Listener, <-chan any) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,16 +47,16 @@ func next[T any](t *testing.T, signals <-chan any) T {
 	case s := <-signals:
 		v, ok := s.(T)
 		if !ok {
-			t.Fatalf("%T comes: %v", s, s)
+			t.Fatalf("got signal %T (%v), want %T", s, s, v)
 		}
 		return v
-	case <-time.After(patience):
-		t.Fatal("nothing comes")
+	case <-time.After(eventTimeout):
+		t.Fatal("no signal within the timeout")
 	}
 	panic("unreachable")
 }
 
-func TestLinesComeInOrderAndTheLinkComesBack(t *testing.T) {
+func TestLinesArriveInOrderAndTheLinkReconnects(t *testing.T) {
 	l, signals := listen(t)
 	for range 2 {
 		server, err := l.Accept()
@@ -64,31 +64,31 @@ func TestLinesComeInOrderAndTheLinkComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		up := next[Up](t, signals)
-		up.Conn.Good()
+		up.Conn.MarkHealthy()
 		up.Conn.Send([]byte("hello\r\n"))
 		up.Conn.Send([]byte("server\r\n"))
 		got := make([]byte, 15)
 		if _, err := io.ReadFull(server, got); err != nil || string(got) != "hello\r\nserver\r\n" {
-			t.Fatalf("%q, %v", got, err)
+			t.Fatalf("server received %q and error %v, want both lines in order", got, err)
 		}
 		io.WriteString(server, "one\r\ntwo\nthr")
 		var lines []string
-		for len(lines) < 2 { // the third is not whole, and does not hold up the others
+		for len(lines) < 2 { // the incomplete third line must not delay the others
 			lines = append(lines, next[Lines](t, signals)...)
 		}
 		io.WriteString(server, "ee\r\n")
 		if lines = append(lines, next[Lines](t, signals)...); !slices.Equal(lines, []string{"one", "two", "three"}) {
-			t.Errorf("lines are %q", lines)
+			t.Errorf("lines: got %q, want one, two, three", lines)
 		}
 		server.Close()
 		if down := next[Down](t, signals); !errors.Is(down.Err, io.EOF) || down.Next != Backoff(0) {
-			t.Errorf("%+v", down)
+			t.Errorf("got %+v, want io.EOF and the shortest backoff", down)
 		}
-		up.Conn.Send([]byte("too late\r\n")) // does not reach the next connection
+		up.Conn.Send([]byte("too late\r\n")) // must not reach the next connection
 	}
 }
 
-func TestALineWithoutEndEndsTheConnection(t *testing.T) {
+func TestTooLongLineEndsTheConnection(t *testing.T) {
 	l, signals := listen(t)
 	server, err := l.Accept()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestALineWithoutEndEndsTheConnection(t *testing.T) {
 	next[Down](t, signals)
 }
 
-func TestAServerThatTakesNothingIsLeft(t *testing.T) {
+func TestServerThatDoesNotReadIsDisconnected(t *testing.T) {
 	l, signals := listen(t)
 	server, err := l.Accept()
 	if err != nil {
@@ -108,14 +108,14 @@ func TestAServerThatTakesNothingIsLeft(t *testing.T) {
 	}
 	defer server.Close()
 	up := next[Up](t, signals)
-	for range 8 * maxUnsent >> 16 { // more than the system keeps
+	for range 8 * maxUnsent >> 16 { // more than the socket buffers hold
 		up.Conn.Send(make([]byte, 64<<10))
 	}
 	next[Down](t, signals)
 }
 
-func TestBackoffGrowsToHalfAMinute(t *testing.T) {
+func TestBackoffGrowsTo30Seconds(t *testing.T) {
 	if Backoff(0) != 500*time.Millisecond || Backoff(1) != time.Second || Backoff(7) != 30*time.Second || Backoff(1000) != 30*time.Second {
-		t.Error("the waits are wrong")
+		t.Error("backoff: want 0.5 s, doubled with each attempt, at most 30 s")
 	}
 }

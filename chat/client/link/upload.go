@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// maxAnswer is how much of a server's answer is read.
+// maxAnswer is the number of bytes that are read of a response.
 const maxAnswer = 4096
 
-// Upload sends a file to where a server takes such, with a token that it gave, and returns the
-// file's link. Errors are sentences for people.
+// Upload sends a file to a server's upload URL with a token and returns the file's link. Its errors
+// are for display to users.
 func Upload(ctx context.Context, c *http.Client, to, token, file string) (string, error) {
 	where, err := url.Parse(to)
 	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
-		return "", fmt.Errorf("the server wants files at %q, which is no address", to)
+		return "", fmt.Errorf("the server's upload URL %q is invalid", to)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func Upload(ctx context.Context, c *http.Client, to, token, file string) (string
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file", file)
+		return "", fmt.Errorf("%s is not a regular file", file)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, where.String(), f)
 	if err != nil {
@@ -43,11 +43,11 @@ func Upload(ctx context.Context, c *http.Client, to, token, file string) (string
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/octet-stream")
 	r.Header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(file)}))
-	return answered(c, r)
+	return upload(c, r)
 }
 
-// answered makes a request, and reads the link that the answer has.
-func answered(c *http.Client, r *http.Request) (string, error) {
+// upload sends a request and returns the link in the response.
+func upload(c *http.Client, r *http.Request) (string, error) {
 	answer, err := c.Do(r)
 	if err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func answered(c *http.Client, r *http.Request) (string, error) {
 	}
 	where, err := answer.Location()
 	if err != nil {
-		return "", errors.New("the server took the file, and did not say where it is")
+		return "", errors.New("the server stored the file, but sent no link to it")
 	}
 	return where.String(), nil
 }

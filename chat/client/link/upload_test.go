@@ -39,16 +39,16 @@ func TestUpload(t *testing.T) {
 	for _, v := range []struct{ to, token, file, link, err string }{
 		{s.URL + "/upload", "T", file, s.URL + "/file/x/a%20b.txt", ""},
 		{s.URL + "/upload", "U", file, "", "The token was used."},
-		{s.URL + "/nowhere", "T", file, "", "did not say where"},
+		{s.URL + "/nowhere", "T", file, "", "sent no link"},
 		{s.URL + "/broken", "T", file, "", "507"},
-		{s.URL + "/upload", "T", dir, "", "is no file"},
+		{s.URL + "/upload", "T", dir, "", "is not a regular file"},
 		{s.URL + "/upload", "T", file + "x", "", "no such file"},
-		{"ftp://x/", "T", file, "", "no address"},
-		{"upload", "T", file, "", "no address"},
+		{"ftp://x/", "T", file, "", "is invalid"},
+		{"upload", "T", file, "", "is invalid"},
 	} {
 		link, err := Upload(context.Background(), c, v.to, v.token, v.file)
 		if link != v.link || (err == nil) != (v.err == "") || err != nil && !strings.Contains(err.Error(), v.err) {
-			t.Errorf("%s to %s with %s: %q, %v, want %q, %q", v.file, v.to, v.token, link, err, v.link, v.err)
+			t.Errorf("uploading %s to %s with token %s: got link %q and error %v, want %q and %q", v.file, v.to, v.token, link, err, v.link, v.err)
 		}
 	}
 }
