@@ -26,9 +26,8 @@ var unedited = []string{
 	"docs/adr/0009-handing-over.md", "docs/chat-config.md", "docs/chat-for-real.md",
 	"docs/compare-your-own-server.md", "docs/compose-a-site.md", "docs/experiments.md",
 	"docs/protocol.md", "docs/results.md", "docs/web-bars.md", "docs/where-goroutines-go.md",
-	"web/components/basic/", "web/components/cache/", "web/components/cgi/",
-	"web/components/files/", "web/components/proxy/", "web/internal/conn/", "lab/experiments/",
-	"lab/internal/", "lab/load/http/", "lab/load/stack/",
+	"web/internal/conn/", "lab/experiments/", "lab/internal/", "lab/load/http/",
+	"lab/load/stack/",
 }
 
 // edited reports whether the language rules apply to a file.

@@ -23,7 +23,7 @@ func makeLimitRate(b *block, c basic.LimitRateConfig) (web.Component, error) {
 		return nil, fmt.Errorf("limit_rate: header is %q, which every client can forge to evade the limit: list the proxies that set it in the "+
 			"block server, as trusted = [\"10.0.0.0/8\"], or remove header to limit by address", c.Header)
 	}
-	c.Fronts = true
+	c.HeaderFromProxyOnly = true
 	return basic.LimitRate(c)
 }
 

@@ -49,7 +49,7 @@ func (l *Live) Upstreams() []metrics.Upstream {
 			name = fmt.Sprintf("%s-%d", p.name, named[p.name])
 		}
 		for _, u := range p.read() {
-			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Last: u.Last})
+			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Last: u.LastError})
 		}
 	}
 	return all

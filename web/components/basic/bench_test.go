@@ -7,7 +7,7 @@ import (
 	"weir/web"
 )
 
-// nowhere is a response that nobody reads.
+// nowhere discards a response.
 type nowhere struct{ header http.Header }
 
 func (n nowhere) Header() http.Header         { return n.header }

@@ -1,25 +1,26 @@
-// Package basic has the small components that most sites need: answers that are the same for
-// everybody, pages for statuses, changes of heads and paths, redirects, limits, names of exchanges,
-// and changes of text on its way.
+// Package basic has the small components that most sites need: fixed responses, error pages,
+// changes of header fields and paths, redirects, limits, request IDs, and text filters.
 //
 // Sources: [Text], [Static], [Status], [Template]. Pipes: [ErrorPages], [Headers], [Security],
 // [Redirect], [Rewrite], [LimitRate], [LimitConcurrency], [LimitBody], [RequestID], [Recover],
-// [Pass]. Filters: [Rot13], [Inject], [Replace]; and, in the reader and writer style of the paper,
-// [Rot13Piped] and [PassPiped], which are there to be compared.
+// [Pass]. Filters: [Rot13], [Inject], [Replace]. [Rot13Piped] and [PassPiped] are filters in the
+// reader and writer style of the paper, for comparison.
 //
-// # Where they stand
+// # Order
 //
-// A pipe does its work at its place in the composition: what it does to the request is seen by the
-// components behind it, what it does to the head of the response replaces what those before have
-// set, and may be replaced by those behind. Limits, names, rewrites and redirects therefore belong
-// before the source; [Headers] stands before it for defaults that the source may replace, and
-// behind it to have the last word. [ErrorPages] and [Recover] stand first: they have a look at what
-// everybody behind has made of it.
+// A pipe does its work at its place in the composition. The components behind it see its changes of
+// the request. Its changes of the response's header replace those of components before it, and
+// components behind may replace them again.
+//
+// Limits, request IDs, rewrites and redirects therefore belong before the source. [Headers] before
+// the source sets defaults that the source may replace; behind the source it has the last word.
+// [ErrorPages] and [Recover] stand first: they see the response that all components behind them
+// have made.
 //
 // # Limitations
 //
-// Texts and files of [Static], [Status], [ErrorPages], [Recover] and [Inject] are read when the
-// component is made, and not again; those of [Template] are looked at again. [Inject] and [Replace]
-// change text as bytes: they know nothing of character sets, and leave bodies that are encoded or
-// are parts alone. Limits hold for one process.
+// [Static], [Status], [ErrorPages], [Recover] and [Inject] read their texts and files once, when
+// the component is made. [Template] reads its files again when they change. [Inject] and [Replace]
+// change text as bytes and ignore its character set. They leave bodies alone that have a content
+// coding or are ranges. Limits hold for one process.
 package basic

@@ -9,32 +9,33 @@ import (
 	"weir/web"
 )
 
-// ErrorPagesConfig says which pages [ErrorPages] puts in. The keys of Pages and Files are statuses,
-// such as "404", or classes, such as "5xx" or "4xx", which hold for those statuses that have no
+// ErrorPagesConfig sets the pages of [ErrorPages]. A key of Pages or Files is a status, such as
+// "404", or a class, such as "4xx" or "5xx". The page of a class serves those statuses that have no
 // page of their own.
 type ErrorPagesConfig struct {
-	// pages as texts, with {status} and {reason} in them for the code and what it means
+	// Pages are texts. {status} and {reason} in them stand for the status and its reason phrase.
 	Pages map[string]string `hcl:"pages,optional"`
-	// files that have pages, read when the component is made
+	// Files are paths of files that contain pages. They are read when the component is made.
 	Files map[string]string `hcl:"files,optional"`
-	// Content-Type of the pages; empty: text/plain in UTF-8 for texts; what a file's name or first
-	// bytes tell
+	// Type is the Content-Type of the pages. Empty: text/plain in UTF-8 for Pages, and for Files
+	// the type of the file's extension or of its first bytes.
 	Type string `hcl:"type,optional"`
-	// replace what components have written about a status too, not only the few canned words
+	// All also replaces bodies that components have written for a status. False: only the default
+	// body of a status is replaced.
 	All bool `hcl:"all,optional"`
 }
 
-// ErrorPages is a pipe that puts pages in place of the few canned words that say a status: those of
-// [Status] and [web.Conn.Reply], those of a composition in which nobody answers, and those of
-// exchanges that were lost (500 after a panic, 503 without room).
+// ErrorPages is a pipe that replaces the default body of a status by a page. Default bodies come
+// from [Status], from [web.Conn.Reply], from a composition in which no source answers, and from
+// exchanges that failed (500 after a panic, 503 without capacity).
 //
-// It looks at the answer where it stands, so that filters behind it see the page, and once more
-// before the head is sent. First in a composition, it catches everything.
+// It replaces the body twice: at its place, so that filters behind it see the page, and again
+// before the header is sent. At the start of a composition it therefore covers every component.
 func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 	pages := map[int]*page{}
 	for key, text := range cfg.Pages {
 		if _, twice := cfg.Files[key]; twice {
-			return nil, fmt.Errorf("error_pages: pages and files both have %s: leave one out", key)
+			return nil, fmt.Errorf("error_pages: pages and files both have %s: remove one", key)
 		}
 		if err := addPage(pages, key, text, "", cfg.Type); err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 		}
 	}
 	if len(pages) == 0 {
-		return nil, errors.New("error_pages: pages and files are empty: name the page of a status at least")
+		return nil, errors.New("error_pages: pages and files are empty: add at least one page, such as \"404\"")
 	}
 	replace := func(c *web.Conn) { replacePage(c, pages, cfg.All) }
 	return named("error_pages", web.Pipe(func(c *web.Conn) {
@@ -55,7 +56,7 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 	})), nil
 }
 
-// addPage adds the page of a status, under its number, or of a class, under its first digit.
+// addPage adds a page under its status, or under the first digit of its class.
 func addPage(pages map[int]*page, key, text, file, contentType string) error {
 	number, err := strconv.Atoi(key)
 	if len(key) == 3 && key[1:] == "xx" && key[0] >= '2' && key[0] <= '5' {
@@ -64,27 +65,27 @@ func addPage(pages map[int]*page, key, text, file, contentType string) error {
 		err = checkStatus("error_pages", "a key", number)
 	}
 	if err != nil {
-		return fmt.Errorf("error_pages: %q is no status such as \"404\", and no class such as \"5xx\"", key)
+		return fmt.Errorf("error_pages: %q is neither a status such as \"404\" nor a class such as \"5xx\"", key)
 	}
 	pages[number], err = newPage("error_pages: "+key, text, file, contentType)
 	return err
 }
 
-// replacePage puts in the page of the answer's status, if there is one.
+// replacePage answers with the page of the response's status, if there is one.
 func replacePage(c *web.Conn, pages map[int]*page, all bool) {
 	status := c.Status()
 	p := pages[status]
 	if p == nil {
 		p = pages[status/100]
 	}
-	if p == nil || !c.Answered() || c.Body().IsHijack() || !all && !canned(c) {
+	if p == nil || !c.Answered() || c.Body().IsHijack() || !all && !isStatusBody(c) {
 		return
 	}
 	c.Answer(p.body(c, status))
 }
 
-// canned says whether the answer is the few words that the core has for its status.
-func canned(c *web.Conn) bool {
-	words, ok := c.Body().Bytes()
-	return ok && string(words) == strconv.Itoa(c.Status())+" "+http.StatusText(c.Status())+"\n"
+// isStatusBody reports whether the response's body is the default one of its status.
+func isStatusBody(c *web.Conn) bool {
+	body, ok := c.Body().Bytes()
+	return ok && string(body) == strconv.Itoa(c.Status())+" "+http.StatusText(c.Status())+"\n"
 }

@@ -96,12 +96,12 @@ func TestErrorPages(t *testing.T) {
 	}
 }
 
-func TestErrorPagesRefuses(t *testing.T) {
+func TestErrorPagesRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.ErrorPagesConfig{
 		"pages and files are empty":        {},
-		`"teapot" is no status`:            {Pages: map[string]string{"teapot": ""}},
-		`"6xx" is no status`:               {Pages: map[string]string{"6xx": ""}},
-		`"4" is no status`:                 {Pages: map[string]string{"4": ""}},
+		`"teapot" is neither a status`:     {Pages: map[string]string{"teapot": ""}},
+		`"6xx" is neither a status`:        {Pages: map[string]string{"6xx": ""}},
+		`"4" is neither a status`:          {Pages: map[string]string{"4": ""}},
 		"pages and files both have 404":    {Pages: map[string]string{"404": ""}, Files: map[string]string{"404": ""}},
 		"error_pages: 500: file: open no-": {Files: map[string]string{"500": "no-such-file"}},
 	} {

@@ -16,15 +16,15 @@ import (
 	"weir/web"
 )
 
-// fixed is an answer that is made once and given many times.
-type fixed struct {
+// fixedResponse is a response that is made once and sent many times.
+type fixedResponse struct {
 	status int
 	fields []web.Field
 	body   web.Body
 }
 
-// give sets the head of the answer, and is its body.
-func (f *fixed) give(c *web.Conn) web.Body {
+// answer sets status and header fields, and returns the body.
+func (f *fixedResponse) answer(c *web.Conn) web.Body {
 	c.SetStatus(f.status)
 	for _, field := range f.fields {
 		c.SetField(field)
@@ -32,44 +32,45 @@ func (f *fixed) give(c *web.Conn) web.Body {
 	return f.body
 }
 
-// newFixed makes an answer of content. One with status 200 gets a strong entity tag, from a hash of
-// the content.
-func newFixed(status int, content []byte, contentType string) *fixed {
-	f := &fixed{status: status, body: web.Bytes(content)}
+// newFixed makes a response from content. With status 200 it has a strong entity tag, a hash of the
+// content.
+func newFixedResponse(status int, content []byte, contentType string) *fixedResponse {
+	f := &fixedResponse{status: status, body: web.Bytes(content)}
 	if bodyless(status) {
 		return f
 	}
 	f.fields = append(f.fields, web.NewField("Content-Type", contentType))
 	if status == http.StatusOK {
-		f.fields = append(f.fields, web.NewField("ETag", strongTag(content)))
+		f.fields = append(f.fields, web.NewField("ETag", strongETag(content)))
 	}
 	return f
 }
 
-// bodyless says whether a response with this status has no body (RFC 9110 section 6.4.1).
+// bodyless reports whether a response with this status has no body (RFC 9110, section 6.4.1).
 func bodyless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
-// strongTag is the entity tag of content: 128 bits of its SHA-256.
-func strongTag(content []byte) string {
+// strongETag returns the entity tag of content: 128 bits of its SHA-256.
+func strongETag(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// content is the text, or what the file has, with its media type: the one given, or the one that
-// the file's name or its first bytes tell. Component is whose Config it is, for the error.
-func content(component, text, file, contentType string) ([]byte, string, error) {
+// readContent returns the text, or the content of the file, with its media type. Without a
+// contentType, the type is that of the file's extension or of its first bytes. Errors name the
+// component.
+func readContent(component, text, file, contentType string) ([]byte, string, error) {
 	switch {
 	case !httpguts.ValidHeaderFieldValue(contentType):
-		return nil, "", fmt.Errorf("%s: type is %q, which can't stand in a head", component, contentType)
+		return nil, "", fmt.Errorf("%s: type is %q, which is not valid in a header", component, contentType)
 	case file == "":
 		if contentType == "" {
 			contentType = "text/plain; charset=utf-8"
 		}
 		return []byte(text), contentType, nil
 	case text != "":
-		return nil, "", fmt.Errorf("%s: text and file are both set: leave one out", component)
+		return nil, "", fmt.Errorf("%s: text and file are both set: remove one", component)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -84,9 +85,9 @@ func content(component, text, file, contentType string) ([]byte, string, error) 
 	return data, contentType, nil
 }
 
-// fieldsOf are the fields of a Config's map, sorted by name. The error names the map and the field
-// that can't be set.
-func fieldsOf(component, setting string, m map[string]string) ([]web.Field, error) {
+// newFields returns the header fields of a Config's map, sorted by name. Errors name the component,
+// the setting and the field that cannot be set.
+func newFields(component, setting string, m map[string]string) ([]web.Field, error) {
 	var fields []web.Field
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if err := checkField(component, setting, name, m[name]); err != nil {
@@ -97,25 +98,25 @@ func fieldsOf(component, setting string, m map[string]string) ([]web.Field, erro
 	return fields, nil
 }
 
-// checkField says whether a field may stand in a head. Those that say how a message is cut belong
-// to the server.
+// checkField returns an error for a field that must not be set in a header. Fields that frame a
+// message belong to the server.
 func checkField(component, setting, name, value string) error {
 	switch {
 	case !httpguts.ValidHeaderFieldName(name):
-		return fmt.Errorf("%s: %s has %q, which is no name of a field", component, setting, name)
+		return fmt.Errorf("%s: %s has %q, which is not a valid field name", component, setting, name)
 	case !httpguts.ValidHeaderFieldValue(value):
-		return fmt.Errorf("%s: %s has a value for %s that can't stand in a head: %q", component, setting, name, value)
+		return fmt.Errorf("%s: %s has an invalid value for %s: %q", component, setting, name, value)
 	}
 	switch http.CanonicalHeaderKey(name) {
 	case "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Upgrade":
-		return fmt.Errorf("%s: %s has %s, which is the server's to set: take it out", component, setting, name)
+		return fmt.Errorf("%s: %s has %s, which only the server sets: remove it", component, setting, name)
 	case "Host":
-		return fmt.Errorf("%s: %s has Host, which is no field but part of the request's target: take it out", component, setting)
+		return fmt.Errorf("%s: %s has Host, which is part of the request's target: remove it", component, setting)
 	}
 	return nil
 }
 
-// checkStatus says whether a status may be a final one.
+// checkStatus returns an error for a status that is not a final one.
 func checkStatus(component, setting string, status int) error {
 	if status < 200 || status > 599 {
 		return fmt.Errorf("%s: %s is %d: write a final status, 200 to 599", component, setting, status)

@@ -6,33 +6,36 @@ import (
 	"weir/web"
 )
 
-// HeadersConfig says what [Headers] does to the two heads. Names are in any case.
+// HeadersConfig sets what [Headers] changes. Field names are in any case.
 type HeadersConfig struct {
-	// fields of the response, in place of those of that name
+	// Set replaces fields of the response by these values.
 	Set map[string]string `hcl:"set,optional"`
-	// fields of the response, beside those of that name
+	// Add adds values to fields of the response.
 	Add    map[string]string `hcl:"add,optional"`
-	Delete []string          `hcl:"delete,optional"` // names of fields taken out of the response
+	Delete []string          `hcl:"delete,optional"` // Delete removes fields from the response.
 
-	RequestSet    map[string]string `hcl:"request_set,optional"`    // the same of the request
-	RequestAdd    map[string]string `hcl:"request_add,optional"`    // the same of the request
-	RequestDelete []string          `hcl:"request_delete,optional"` // the same of the request
+	// RequestSet replaces fields of the request by these values.
+	RequestSet map[string]string `hcl:"request_set,optional"`
+	// RequestAdd adds values to fields of the request.
+	RequestAdd map[string]string `hcl:"request_add,optional"`
+	// RequestDelete removes fields from the request.
+	RequestDelete []string `hcl:"request_delete,optional"`
 
-	// Last has the response's fields changed before the head is sent, whatever components behind
-	// do, for lost exchanges too.
+	// Last applies the changes of the response just before its header is sent, after all other
+	// components. It holds for failed exchanges too.
 	Last bool `hcl:"last,optional"`
 }
 
-// Headers is a pipe that changes the heads: first it deletes, then it sets, then it adds. Changes
-// of the request are seen by the components behind it. Changes of the response are made where it
-// stands: before the source they are defaults, which the source may replace; behind the source they
-// have the last word; with Last they have it from anywhere.
+// Headers is a pipe that changes header fields: it deletes, then sets, then adds. Components behind
+// it see the changes of the request. The response is changed at the component's place: before the
+// source the fields are defaults, which the source may replace. Behind the source, or with Last
+// from anywhere, they have the last word.
 func Headers(cfg HeadersConfig) (web.Component, error) {
-	response, err := newHeadChange("", cfg.Set, cfg.Add, cfg.Delete)
+	response, err := newHeaderChange("", cfg.Set, cfg.Add, cfg.Delete)
 	if err != nil {
 		return nil, err
 	}
-	request, err := newHeadChange("request_", cfg.RequestSet, cfg.RequestAdd, cfg.RequestDelete)
+	request, err := newHeaderChange("request_", cfg.RequestSet, cfg.RequestAdd, cfg.RequestDelete)
 	if err != nil {
 		return nil, err
 	}
@@ -46,20 +49,20 @@ func Headers(cfg HeadersConfig) (web.Component, error) {
 	})), nil
 }
 
-// headChange is what is done to one head.
-type headChange struct {
-	del    []string
-	fields []web.Field       // to set in the response
-	set    map[string]string // the same, to set in a request
-	add    map[string]string
+// headerChange is what is done to one header: of requests or of responses.
+type headerChange struct {
+	deleted   []string
+	setFields []web.Field       // of set, for a response
+	setValues map[string]string // for a request
+	addValues map[string]string
 }
 
-func newHeadChange(prefix string, set, add map[string]string, del []string) (*headChange, error) {
-	fields, err := fieldsOf("headers", prefix+"set", set)
+func newHeaderChange(prefix string, set, add map[string]string, del []string) (*headerChange, error) {
+	fields, err := newFields("headers", prefix+"set", set)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fieldsOf("headers", prefix+"add", add); err != nil {
+	if _, err := newFields("headers", prefix+"add", add); err != nil {
 		return nil, err
 	}
 	for _, name := range del {
@@ -67,29 +70,29 @@ func newHeadChange(prefix string, set, add map[string]string, del []string) (*he
 			return nil, err
 		}
 	}
-	return &headChange{del: del, fields: fields, set: maps.Clone(set), add: maps.Clone(add)}, nil
+	return &headerChange{deleted: del, setFields: fields, setValues: maps.Clone(set), addValues: maps.Clone(add)}, nil
 }
 
-func (h *headChange) changeResponse(c *web.Conn) {
-	for _, name := range h.del {
+func (h *headerChange) changeResponse(c *web.Conn) {
+	for _, name := range h.deleted {
 		c.DelHeader(name)
 	}
-	for _, f := range h.fields {
+	for _, f := range h.setFields {
 		c.SetField(f)
 	}
-	for name, value := range h.add {
+	for name, value := range h.addValues {
 		c.AddHeader(name, value)
 	}
 }
 
-func (h *headChange) changeRequest(c *web.Conn) {
-	for _, name := range h.del {
+func (h *headerChange) changeRequest(c *web.Conn) {
+	for _, name := range h.deleted {
 		c.DelRequestHeader(name)
 	}
-	for name, value := range h.set {
+	for name, value := range h.setValues {
 		c.SetRequestHeader(name, value)
 	}
-	for name, value := range h.add {
+	for name, value := range h.addValues {
 		c.AddRequestHeader(name, value)
 	}
 }

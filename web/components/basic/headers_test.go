@@ -21,7 +21,7 @@ func ExampleHeaders() {
 	// hello
 }
 
-func TestHeadersChangeTheResponseWhereTheyStand(t *testing.T) {
+func TestHeadersChangeTheResponseAtTheirPlace(t *testing.T) {
 	source := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("X-Kind", "source")
 		c.AddHeader("X-List", "source")
@@ -59,7 +59,7 @@ func TestHeadersChangeTheResponseWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestHeadersChangeTheRequestForThoseBehind(t *testing.T) {
+func TestHeadersChangeTheRequestForLaterComponents(t *testing.T) {
 	headers := must(basic.Headers(basic.HeadersConfig{
 		RequestSet:    map[string]string{"X-From": "headers"},
 		RequestAdd:    map[string]string{"X-List": "headers"},
@@ -75,14 +75,14 @@ func TestHeadersChangeTheRequestForThoseBehind(t *testing.T) {
 	})
 }
 
-func TestHeadersRefuse(t *testing.T) {
+func TestHeadersRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.HeadersConfig{
-		"headers: set has":                   {Set: map[string]string{"": "x"}},
-		"headers: add has Connection, which": {Add: map[string]string{"Connection": "close"}},
-		"headers: delete has \"a:\"":         {Delete: []string{"a:"}},
-		"headers: request_set has Host":      {RequestSet: map[string]string{"host": "x"}},
-		"headers: request_add has a value":   {RequestAdd: map[string]string{"X": "\x00"}},
-		"headers: request_delete has":        {RequestDelete: []string{" "}},
+		"headers: set has":                          {Set: map[string]string{"": "x"}},
+		"headers: add has Connection, which":        {Add: map[string]string{"Connection": "close"}},
+		"headers: delete has \"a:\"":                {Delete: []string{"a:"}},
+		"headers: request_set has Host":             {RequestSet: map[string]string{"host": "x"}},
+		"headers: request_add has an invalid value": {RequestAdd: map[string]string{"X": "\x00"}},
+		"headers: request_delete has":               {RequestDelete: []string{" "}},
 	} {
 		c, err := basic.Headers(cfg)
 		wantError(t, c, err, part)

@@ -8,20 +8,22 @@ import (
 	"weir/web"
 )
 
-// InjectConfig says what [Inject] puts into pages, and where.
+// InjectConfig sets what [Inject] adds to pages, and where.
 type InjectConfig struct {
-	Text string `hcl:"text,optional"` // what is put in
-	// a file that has it, read when the component is made; instead of Text
-	File   string `hcl:"file,optional"`
-	Before string `hcl:"before,optional"` // "head" or "body": the end of that element; empty: body
+	Text string `hcl:"text,optional"` // Text is added to each page.
+	// File is the path of a file with the text, instead of Text. It is read when the component is
+	// made.
+	File string `hcl:"file,optional"`
+	// Before is the element at whose end the text is added: "head" or "body". Empty: "body".
+	Before string `hcl:"before,optional"`
 }
 
-// Inject is a filter that puts a text before the first </head> or </body> of HTML pages, as they
-// pass: it holds back no more than the bytes that may be the beginning of that tag. A page without
-// the tag stays as it is; tags in comments and scripts count, for it does not parse. Put it before
-// a filter that compresses.
+// Inject is a filter that adds a text before the first </head> or </body> of HTML pages, while they
+// are streamed. It buffers only bytes that may be the beginning of that tag. A page without the tag
+// is unchanged. It does not parse HTML: tags in comments and scripts count. Put it before a filter
+// that compresses.
 func Inject(cfg InjectConfig) (web.Component, error) {
-	text, _, err := content("inject", cfg.Text, cfg.File, "")
+	text, _, err := readContent("inject", cfg.Text, cfg.File, "")
 	if err != nil {
 		return nil, err
 	}
@@ -30,36 +32,36 @@ func Inject(cfg InjectConfig) (web.Component, error) {
 	case tag == "":
 		return nil, fmt.Errorf("inject: before is %q: write \"head\" or \"body\"", cfg.Before)
 	case len(text) == 0:
-		return nil, fmt.Errorf("inject: text is empty: write what is to be put in, or name a file that has it")
+		return nil, fmt.Errorf("inject: text is empty: write the text to add, or the path of a file that contains it")
 	}
 	transform := func(next io.Writer) io.WriteCloser { return &injector{next: next, text: text, tag: tag} }
 	return named("inject", web.Filter(func(c *web.Conn) web.Transform {
-		if plainMedia(c) != "text/html" {
+		if textMediaType(c) != "text/html" {
 			return nil
 		}
 		return transform
 	})), nil
 }
 
-// injector passes a page on, looking for a tag.
+// injector streams a page and looks for a tag.
 type injector struct {
-	next io.Writer
-	text []byte
-	tag  string // without the > that ends it; the '<' it begins with is its only one
-	held []byte // what was written and may be the tag: shorter than the tag and a byte
-	done bool   // the text is in
+	next     io.Writer
+	text     []byte
+	tag      string // without the final >; contains no '<' except the first
+	held     []byte // end of the input that may begin the tag: at most len(tag) bytes
+	injected bool   // the text has been written
 }
 
 // Write implements [io.Writer].
 func (w *injector) Write(p []byte) (int, error) {
 	if len(w.held) > 0 {
-		if taken, err := w.goOn(p); taken || err != nil {
+		if taken, err := w.writeHeld(p); taken || err != nil {
 			return len(p), err
 		}
 	}
 	at, whole := len(p), false
-	if !w.done {
-		at, whole = w.find(p)
+	if !w.injected {
+		at, whole = w.findTag(p)
 	}
 	if whole {
 		return len(p), writeAll(w.next, p[:at], w.text, p[at:])
@@ -71,15 +73,15 @@ func (w *injector) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// goOn looks at what is held together with what follows. It reports true when p is taken with that,
-// and otherwise lets go of what was held.
-func (w *injector) goOn(p []byte) (taken bool, err error) {
+// writeHeld looks for the tag in the held bytes together with p. It reports whether it has
+// processed p; otherwise it has written the held bytes and p is still to be searched.
+func (w *injector) writeHeld(p []byte) (taken bool, err error) {
 	was := len(w.held)
 	joined := append(w.held, p[:min(len(p), len(w.tag)+1-was)]...)
-	at, whole := w.find(joined)
+	at, whole := w.findTag(joined)
 	switch {
 	case at > 0:
-		return false, w.release()
+		return false, w.flushHeld()
 	case whole:
 		w.held = w.held[:0]
 		return true, writeAll(w.next, w.text, joined[:was], p)
@@ -88,9 +90,9 @@ func (w *injector) goOn(p []byte) (taken bool, err error) {
 	return true, nil
 }
 
-// find looks for the tag: where it is and true, or where its beginning is at the end of p, or the
-// length of p.
-func (w *injector) find(p []byte) (at int, whole bool) {
+// findTag returns the index of the tag and true, or the index at which p ends with a beginning of
+// the tag, or len(p).
+func (w *injector) findTag(p []byte) (at int, whole bool) {
 	for at < len(p) {
 		start := bytes.IndexByte(p[at:], '<')
 		if start < 0 {
@@ -98,14 +100,14 @@ func (w *injector) find(p []byte) (at int, whole bool) {
 		}
 		at += start
 		n := 1
-		for n < len(w.tag) && at+n < len(p) && lower(p[at+n]) == w.tag[n] {
+		for n < len(w.tag) && at+n < len(p) && toLower(p[at+n]) == w.tag[n] {
 			n++
 		}
 		switch {
 		case at+n == len(p):
 			return at, false
-		case n == len(w.tag) && endsName(p[at+n]):
-			w.done = true
+		case n == len(w.tag) && endsTagName(p[at+n]):
+			w.injected = true
 			return at, true
 		}
 		at += n
@@ -113,24 +115,24 @@ func (w *injector) find(p []byte) (at int, whole bool) {
 	return len(p), false
 }
 
-func (w *injector) release() error {
+func (w *injector) flushHeld() error {
 	err := writeAll(w.next, w.held)
 	w.held = w.held[:0]
 	return err
 }
 
-// Close implements [io.Closer]: a tag that was not ended is none.
-func (w *injector) Close() error { return w.release() }
+// Close implements [io.Closer]. It writes a beginning of a tag that was not completed.
+func (w *injector) Close() error { return w.flushHeld() }
 
-func lower(b byte) byte {
+func toLower(b byte) byte {
 	if b >= 'A' && b <= 'Z' {
 		return b + 'a' - 'A'
 	}
 	return b
 }
 
-// endsName says whether the name of a tag ends before this byte.
-func endsName(b byte) bool {
+// endsTagName reports whether the byte after the name of a tag ends that name.
+func endsTagName(b byte) bool {
 	switch b {
 	case '>', '/', ' ', '\t', '\n', '\r', '\f':
 		return true

@@ -45,7 +45,7 @@ func TestInject(t *testing.T) {
 	}
 }
 
-func TestInjectTakesPagesAlone(t *testing.T) {
+func TestInjectChangesOnlyHTMLPages(t *testing.T) {
 	inject := must(basic.Inject(basic.InjectConfig{File: file(t, "x.txt", "X")}))
 	set := func(name, value string, status int) web.Component {
 		return web.Source(func(c *web.Conn) web.Body {
@@ -79,8 +79,8 @@ func TestInjectTakesPagesAlone(t *testing.T) {
 	}
 }
 
-// What has been flushed arrives, while the page goes on.
-func TestInjectLetsStreamsPass(t *testing.T) {
+// A flush reaches the client while the page continues.
+func TestInjectFlushesStreams(t *testing.T) {
 	gate := make(chan struct{}) // the client has seen the beginning
 	source := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Content-Type", "text/html")
@@ -108,7 +108,7 @@ func TestInjectLetsStreamsPass(t *testing.T) {
 	}
 }
 
-func TestInjectRefuses(t *testing.T) {
+func TestInjectRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.InjectConfig{
 		"inject: text is empty":            {},
 		"inject: before is \"html\"":       {Text: "x", Before: "html"},

@@ -7,26 +7,27 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// LimitBodyConfig says how large the body of a request may be.
+// LimitBodyConfig sets how large the body of a request may be.
 type LimitBodyConfig struct {
-	Max string `hcl:"max,optional"` // in bytes, or such as "10MB"; empty: 1 MB
+	// Max is the largest size, in bytes or such as "10MB". Empty: 1 MB.
+	Max string `hcl:"max,optional"`
 }
 
-// LimitBody is a pipe that answers by 413 when the request says that its body is larger. When it
-// does not say, reading beyond the limit is an [http.MaxBytesError], which whoever reads the body
-// has to answer. Answers that are there are left alone.
+// LimitBody is a pipe that answers 413 when a request declares a larger body. Without a declared
+// size, reading beyond the limit fails with [http.MaxBytesError], which the component that reads
+// the body has to answer. It does not change an exchange that has an answer.
 func LimitBody(cfg LimitBodyConfig) (web.Component, error) {
-	most, err := unit.Size("limit_body: max", cfg.Max, 1<<20)
+	maxSize, err := unit.Size("limit_body: max", cfg.Max, 1<<20)
 	if err != nil {
 		return nil, err
 	}
 	return named("limit_body", web.Pipe(func(c *web.Conn) {
 		switch size := c.RequestBodySize(); {
 		case c.Answered() || size == 0:
-		case size > most:
+		case size > maxSize:
 			c.Reply(http.StatusRequestEntityTooLarge)
 		default:
-			c.LimitRequestBody(most)
+			c.LimitRequestBody(maxSize)
 		}
 	})), nil
 }

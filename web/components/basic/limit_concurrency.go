@@ -8,11 +8,11 @@ import (
 	"weir/web/components/internal/share"
 )
 
-// LimitConcurrencyConfig says how many exchanges may be behind [LimitConcurrency] at once.
+// LimitConcurrencyConfig sets how many exchanges may be in progress behind [LimitConcurrency].
 type LimitConcurrencyConfig struct {
-	// Max is how many, 1 or more. Half of these may be of one client's address, but for loopback.
-	// Behind a load balancer, name its address in the server's trusted: otherwise all users are
-	// that one client.
+	// Max is the number of exchanges, 1 or more. One client's address may have half of them, except
+	// loopback. Behind a load balancer, put its address into the server's trusted: otherwise all
+	// users count as one client.
 	Max int `hcl:"max"`
 
 	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
@@ -20,11 +20,13 @@ type LimitConcurrencyConfig struct {
 	OnOverLimit func(line string)
 }
 
-// LimitConcurrency is a pipe behind which there are at most so many exchanges at once: others are
-// answered by 503 with Retry-After. An exchange counts until its response is sent, or the client is
-// gone. It is for what is dear while a response is sent (memory, upstreams); a component that
-// blocks while it sets one up says so by its Traits. One client's address may have half of them,
-// but for loopback. Answers that are there are left alone.
+// LimitConcurrency is a pipe that limits the exchanges behind it. Further ones are answered by 503
+// with Retry-After. An exchange counts until its response is sent or its client has disconnected.
+//
+// Use it for resources that are needed while a response is sent, such as memory or upstreams. A
+// component that blocks while it sets up a response is limited by its [web.Traits] instead. One
+// client's address may have half of the places, except loopback. Exchanges that have an answer are
+// not limited.
 func LimitConcurrency(cfg LimitConcurrencyConfig) (web.Component, error) {
 	if cfg.Max < 1 {
 		return nil, fmt.Errorf("limit_concurrency: max is %d: write how many exchanges may be under way, 1 or more", cfg.Max)

@@ -77,7 +77,7 @@ func TestLimitConcurrency(t *testing.T) {
 	wantError(t, c, err, "limit_concurrency: max is 0")
 }
 
-func TestOneClientTakesHalfOfTheConcurrency(t *testing.T) {
+func TestOneClientGetsAtMostHalfOfThePlaces(t *testing.T) {
 	// from the source; closed by the test
 	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	slow := web.Source(func(*web.Conn) web.Body {

@@ -16,78 +16,82 @@ import (
 	"weir/web/internal/client"
 )
 
-// LimitRateConfig says how often a client may come to [LimitRate].
+// LimitRateConfig sets how often a client may send requests through [LimitRate].
 type LimitRateConfig struct {
-	Rate float64 `hcl:"rate"`         // requests in each Per, more than 0
-	Per  string  `hcl:"per,optional"` // the time that Rate is for; empty: "1s"
-	// requests at once, after a pause; 0: as many as Rate, at least 1
+	Rate float64 `hcl:"rate"`         // Rate is the number of requests in each Per, more than 0.
+	Per  string  `hcl:"per,optional"` // Per is the duration that Rate is for. Empty: "1s".
+	// Burst is the number of requests that may come at once after a pause. 0: as many as Rate, at
+	// least 1.
 	Burst int `hcl:"burst,optional"`
-	// clients are told apart by this field of the request where it is there; empty: by their
-	// addresses
+	// Header is a request field that identifies the client, where the request has it. Empty: the
+	// client's address identifies it.
 	Header string `hcl:"header,optional"`
-	// Header counts only in requests that one of the server's trusted fronts has passed on
-	Fronts bool
-	// so many are told apart; 0: 65,536. Beyond, those are forgotten that have not come for longest
+	// HeaderFromProxyOnly ignores Header in requests that no trusted proxy has passed on.
+	HeaderFromProxyOnly bool
+	// Clients is the number of clients that are tracked; the least recently seen are forgotten
+	// first. 0: 65,536.
 	Clients int `hcl:"clients,optional"`
 }
 
-// LimitRate is a pipe that answers clients which come too often by 429 with Retry-After, by a token
-// bucket for each. All learn where they stand from RateLimit-Policy and RateLimit, as in the draft
-// of those fields (draft-ietf-httpapi-ratelimit-headers). Addresses of version 6 count by their
-// first 64 bits, which is what a customer has. Put it before the source, and tell clients apart by
-// a field only behind something that has authenticated it: else whoever invents a value for it
-// starts anew. Answers that are there are left alone.
+// LimitRate is a pipe with a token bucket for each client. It answers 429 with Retry-After when the
+// client's bucket is empty. Responses carry RateLimit-Policy and RateLimit
+// (draft-ietf-httpapi-ratelimit-headers). IPv6 addresses count by their /64 prefix, which one
+// customer has.
+//
+// Put it before the source. Use Header only behind a component that has authenticated the field: a
+// client that invents values would get a new bucket for each. Exchanges that have an answer are not
+// limited.
 func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 	per, err := unit.Duration("limit_rate: per", cfg.Per, time.Second)
 	switch {
 	case err != nil:
 		return nil, err
 	case !(cfg.Rate > 0) || math.IsInf(cfg.Rate, 0):
-		return nil, fmt.Errorf("limit_rate: rate is %v: write how many requests a client may make, more than 0", cfg.Rate)
+		return nil, fmt.Errorf("limit_rate: rate is %v: write the number of requests that a client may send, more than 0", cfg.Rate)
 	case cfg.Burst < 0 || cfg.Clients < 0:
-		return nil, fmt.Errorf("limit_rate: burst is %d and clients is %d: neither can be less than 0", cfg.Burst, cfg.Clients)
+		return nil, fmt.Errorf("limit_rate: burst is %d and clients is %d: neither may be negative", cfg.Burst, cfg.Clients)
 	case cfg.Header != "" && !httpguts.ValidHeaderFieldName(cfg.Header):
-		return nil, fmt.Errorf("limit_rate: header is %q, which is no name of a field", cfg.Header)
+		return nil, fmt.Errorf("limit_rate: header is %q, which is not a valid field name", cfg.Header)
 	}
 	burst := cmp.Or(cfg.Burst, max(1, int(min(cfg.Rate, 1<<20))))
 	interval := float64(per) / cfg.Rate
 	if interval < 1 || interval*float64(burst) > float64(maxRefill) {
-		return nil, fmt.Errorf("limit_rate: %v requests in %v with a burst of %d: a request must take a nanosecond at least, and a burst a year at most", cfg.Rate, per, burst)
+		return nil, fmt.Errorf("limit_rate: %v requests in %v with a burst of %d: write at most one request a nanosecond, and a burst that refills within a year", cfg.Rate, per, burst)
 	}
-	l := &rateLimit{
-		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, fronts: cfg.Fronts, start: time.Now(),
-		policy: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
+	l := &rateLimiter{
+		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, headerFromProxyOnly: cfg.HeaderFromProxyOnly, epoch: time.Now(),
+		policyField: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
 	}
 	return named("limit_rate", web.Pipe(l.handle)), nil
 }
 
-// maxRefill is the longest that a bucket may take to fill.
+// maxRefill is the longest time that a bucket may take to fill.
 const maxRefill = 365 * 24 * time.Hour
 
-type rateLimit struct {
-	buckets *bucket.Buckets
-	header  string
-	fronts  bool      // header counts only from there
-	start   time.Time // of the clock that the buckets have
-	policy  web.Field
+type rateLimiter struct {
+	buckets             *bucket.Buckets
+	header              string
+	headerFromProxyOnly bool      // ignore header in requests that no trusted proxy has passed on
+	epoch               time.Time // the epoch of the buckets' clock
+	policyField         web.Field
 }
 
-func (l *rateLimit) handle(c *web.Conn) {
+func (l *rateLimiter) handle(c *web.Conn) {
 	if c.Answered() {
 		return
 	}
-	s := l.buckets.Take(l.client(c), time.Since(l.start))
+	s := l.buckets.Take(l.client(c), time.Since(l.epoch))
 	if !s.OK {
 		c.Reply(http.StatusTooManyRequests)
 		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.UntilToken)))
 	}
-	c.SetField(l.policy)
+	c.SetField(l.policyField)
 	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.Remaining)+";t="+strconv.Itoa(seconds(s.UntilFull)))
 }
 
-// client is who has sent the request.
-func (l *rateLimit) client(c *web.Conn) bucket.Client {
-	if l.header != "" && !(l.fronts && client.ProxyAddr(c.Context()) == "") {
+// client identifies the client of a request.
+func (l *rateLimiter) client(c *web.Conn) bucket.Client {
+	if l.header != "" && !(l.headerFromProxyOnly && client.ProxyAddr(c.Context()) == "") {
 		if key := c.RequestHeader(l.header); key != "" {
 			return bucket.Client{Key: key}
 		}
@@ -95,5 +99,5 @@ func (l *rateLimit) client(c *web.Conn) bucket.Client {
 	return bucket.Client{Addr: client.Network(c.RemoteAddr())}
 }
 
-// seconds are whole ones, rounded up.
+// seconds returns d in whole seconds, rounded up.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -42,17 +42,17 @@ func TestLimitRate(t *testing.T) {
 	}
 }
 
-func TestLimitRateRefuses(t *testing.T) {
+func TestLimitRateRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.LimitRateConfig{
-		"rate is 0":              {},
-		"rate is NaN":            {Rate: math.NaN()},
-		"rate is +Inf":           {Rate: math.Inf(1)},
-		"per is \"often\"":       {Rate: 1, Per: "often"},
-		"burst is -1":            {Rate: 1, Burst: -1},
-		"header is \"a b\"":      {Rate: 1, Header: "a b"},
-		"a nanosecond at least":  {Rate: 1e10},
-		"and a burst a year at":  {Rate: 1e-9},
-		"10 requests in 0s with": {Rate: 10, Per: "0s"},
+		"rate is 0":                              {},
+		"rate is NaN":                            {Rate: math.NaN()},
+		"rate is +Inf":                           {Rate: math.Inf(1)},
+		"per is \"often\"":                       {Rate: 1, Per: "often"},
+		"burst is -1":                            {Rate: 1, Burst: -1},
+		"header is \"a b\"":                      {Rate: 1, Header: "a b"},
+		"one request a nanosecond":               {Rate: 1e10},
+		"and a burst that refills within a year": {Rate: 1e-9},
+		"10 requests in 0s with":                 {Rate: 10, Per: "0s"},
 	} {
 		c, err := basic.LimitRate(cfg)
 		wantError(t, c, err, part)

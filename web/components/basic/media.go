@@ -8,10 +8,10 @@ import (
 	"weir/web"
 )
 
-// plainMedia is the media type of an answer whose body is text as it was written, in lower case and
-// without parameters; "" when there is no answer, or its body is encoded, a part, or a connection
-// that was taken over.
-func plainMedia(c *web.Conn) string {
+// textMediaType returns the media type of the response in lower case, without parameters. It
+// returns "" when there is no answer, or the body has a content coding, is a range, or is a
+// hijacked connection.
+func textMediaType(c *web.Conn) string {
 	encoding := c.Header("Content-Encoding")
 	if !c.Answered() || c.Body().IsHijack() || c.Status() == http.StatusPartialContent || encoding != "" && encoding != "identity" {
 		return ""
@@ -19,7 +19,7 @@ func plainMedia(c *web.Conn) string {
 	kind := c.Header("Content-Type")
 	if data, ok := c.Body().Bytes(); kind == "" && ok {
 		kind = http.DetectContentType(data)
-		c.SetHeader("Content-Type", kind) // nobody can tell any more when it is changed
+		c.SetHeader("Content-Type", kind) // it cannot be detected any more once the body is changed
 	}
 	kind, _, _ = strings.Cut(kind, ";")
 	return strings.ToLower(strings.TrimSpace(kind))

@@ -9,17 +9,17 @@ import (
 	"weir/web"
 )
 
-// page is what a client reads about a status.
+// page is the body of a response with an error or another status.
 type page struct {
-	text   []byte
-	varies bool // it has placeholders
-	kind   web.Field
+	text            []byte
+	hasPlaceholders bool // text has placeholders
+	contentType     web.Field
 }
 
-// newPage makes a page of a text or a file, in which {status} and {reason} stand for the code and
-// for what it means.
+// newPage makes a page from a text or a file. {status} and {reason} in it stand for the status and
+// its reason phrase.
 func newPage(component, text, file, contentType string) (*page, error) {
-	data, contentType, err := content(component, text, file, contentType)
+	data, contentType, err := readContent(component, text, file, contentType)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +27,14 @@ func newPage(component, text, file, contentType string) (*page, error) {
 	return &page{data, varies, web.NewField("Content-Type", contentType)}, nil
 }
 
-// body sets the status and the fields that describe the page, and is its body.
+// body sets the status and the page's header fields, and returns the page.
 func (p *page) body(c *web.Conn, status int) web.Body {
-	c.StatusBody(status) // what described an earlier body is taken back
+	c.StatusBody(status) // also removes the fields that described an earlier body
 	if bodyless(status) {
 		return web.Body{}
 	}
-	c.SetField(p.kind)
-	if !p.varies {
+	c.SetField(p.contentType)
+	if !p.hasPlaceholders {
 		return web.Bytes(p.text)
 	}
 	fill := strings.NewReplacer("{status}", strconv.Itoa(status), "{reason}", http.StatusText(status))

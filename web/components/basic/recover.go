@@ -8,43 +8,47 @@ import (
 	"weir/web"
 )
 
-// RecoverConfig says what becomes of a panic.
+// RecoverConfig sets what follows a panic.
 type RecoverConfig struct {
-	// what the client reads, with {status} and {reason}; without Text and File: these two
+	// Text is the body that the client gets, with {status} and {reason} as placeholders. Without
+	// Text and File: the status and its reason phrase.
 	Text string `hcl:"text,optional"`
-	// a file that has it, read when the component is made; instead of Text
+	// File is the path of a file with the body, instead of Text. It is read when the component is
+	// made.
 	File string `hcl:"file,optional"`
-	Type string `hcl:"type,optional"` // its Content-Type; empty: as for [Static]
+	// Type is the Content-Type of the body. Empty: as for [Static].
+	Type string `hcl:"type,optional"`
 
-	// Panicked is told of it before the client is answered, by the goroutine of the request. It
-	// must not keep the Conn. Nil: nobody is.
-	Panicked func(*web.Conn, *flow.PanicError)
+	// OnPanic receives the panic before the client is answered. The request's goroutine calls it.
+	// It must not keep the Conn. Nil: not reported.
+	OnPanic func(*web.Conn, *flow.PanicError)
 }
 
-// Recover is a pipe that decides what the client reads when a component behind it has panicked, and
-// has somebody told: which stage it was, the value, the stack. Put it first. That the panic costs
-// no more than its exchange, which is answered by 500, is the doing of every composition, without
-// this; handlers of [web.FromHTTP] included. A panic while a body is being written (in a
-// [web.Stream] or a [web.Transform]) cuts the connection, for the head has gone, and is told to the
-// log of the server instead.
+// Recover is a pipe that sets the response after a panic of a component behind it, and reports the
+// panic with its stage, value and stack. Put it first.
+//
+// Every composition, with or without Recover, limits a panic to its exchange and answers 500. That
+// includes handlers of [web.FromHTTP]. A panic while a body is written (in a [web.Stream] or a
+// [web.Transform]) comes after the header. It closes the connection, and the server's log reports
+// it.
 func Recover(cfg RecoverConfig) (web.Component, error) {
-	var words *page
+	var errorPage *page
 	if cfg.Text != "" || cfg.File != "" {
 		var err error
-		if words, err = newPage("recover", cfg.Text, cfg.File, cfg.Type); err != nil {
+		if errorPage, err = newPage("recover", cfg.Text, cfg.File, cfg.Type); err != nil {
 			return nil, err
 		}
 	}
 	recovered := func(c *web.Conn) {
-		why, ok := errors.AsType[*flow.PanicError](c.Err())
+		panicErr, ok := errors.AsType[*flow.PanicError](c.Err())
 		if !ok {
 			return
 		}
-		if cfg.Panicked != nil {
-			cfg.Panicked(c, why)
+		if cfg.OnPanic != nil {
+			cfg.OnPanic(c, panicErr)
 		}
-		if words != nil {
-			c.Answer(words.body(c, http.StatusInternalServerError))
+		if errorPage != nil {
+			c.Answer(errorPage.body(c, http.StatusInternalServerError))
 		}
 	}
 	return named("recover", web.Pipe(func(c *web.Conn) { c.Before(recovered) })), nil

@@ -16,8 +16,8 @@ import (
 func ExampleRecover() {
 	sorry := must(basic.Recover(basic.RecoverConfig{
 		Text: "Something is broken here, and we know it.",
-		Panicked: func(c *web.Conn, why *flow.PanicError) {
-			fmt.Printf("%s %s: stage %s: %v, with its stack: %v\n", c.Method(), c.Target(), why.Stage, why.Value, len(why.Stack) > 0)
+		OnPanic: func(c *web.Conn, panicErr *flow.PanicError) {
+			fmt.Printf("%s %s: stage %s: %v, with its stack: %v\n", c.Method(), c.Target(), panicErr.Stage, panicErr.Value, len(panicErr.Stack) > 0)
 		},
 	}))
 	fragile := web.Named("fragile", web.Source(func(*web.Conn) web.Body { panic("out of cheese") }))
@@ -29,8 +29,8 @@ func ExampleRecover() {
 }
 
 func TestRecover(t *testing.T) {
-	told := make(chan string, 100) // from the callback -> to the test
-	cfg := basic.RecoverConfig{Panicked: func(c *web.Conn, why *flow.PanicError) { told <- c.Path() + fmt.Sprint(why.Value) }}
+	reports := make(chan string, 100) // from the callback -> to the test
+	cfg := basic.RecoverConfig{OnPanic: func(c *web.Conn, panicErr *flow.PanicError) { reports <- c.Path() + fmt.Sprint(panicErr.Value) }}
 	fragile := web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/panic":
@@ -48,14 +48,14 @@ func TestRecover(t *testing.T) {
 			if resp, body := webtest.Get(t, url+"/panic"); resp.StatusCode != 500 || body != want {
 				t.Errorf("got %d %q, want %q", resp.StatusCode, body, want)
 			}
-			if got := <-told; got != "/panicno" {
-				t.Errorf("told %q", got)
+			if got := <-reports; got != "/panicno" {
+				t.Errorf("got report %q, want %q", got, "/panicno")
 			}
 			if resp, body := webtest.Get(t, url+"/missing"); resp.StatusCode != 404 || !strings.HasPrefix(body, "404") {
 				t.Errorf("got %d %q", resp.StatusCode, body)
 			}
-			if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "fine" || len(told) != 0 {
-				t.Errorf("got %d %q, told %d more", resp.StatusCode, body, len(told))
+			if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "fine" || len(reports) != 0 {
+				t.Errorf("got %d %q and %d more reports, want 200 \"fine\" and none", resp.StatusCode, body, len(reports))
 			}
 		})
 	}

@@ -10,70 +10,74 @@ import (
 	"weir/web"
 )
 
-// RedirectConfig says what [Redirect] sends away, and where to.
+// RedirectConfig sets which requests [Redirect] redirects, and where to.
 type RedirectConfig struct {
-	// "/old" is that path, "/old/*" the paths below it; empty: all paths
+	// From is the path to redirect: "/old" is that path, "/old/*" all paths below it. Empty: all
+	// paths.
 	From string `hcl:"from,optional"`
 
-	// To is the target: an address with http:// or https://, or a path of the same host. In it
-	// stand {path} for the path that was asked for, {rest} for what the * of From stood for, {host}
-	// for the host without its port, {query} for the query. A ? or & before an empty query is left
-	// out. Empty with HTTPS: https://{host}{path}?{query}.
-	To     string `hcl:"to,optional"`
-	Status int    `hcl:"status,optional"` // 301, 302, 303, 307 or 308; 0: 302, or 308 with HTTPS
-	HTTPS  bool   `hcl:"https,optional"`  // only exchanges that did not come over TLS
+	// To is the target: an address with http:// or https://, or a path of the same host.
+	// Placeholders are {path} for the request's path, {rest} for the part that the * of From
+	// matched, {host} for the host without its port, and {query} for the query. A ? or & before an
+	// empty query is removed. Empty with HTTPS: https://{host}{path}?{query}.
+	To string `hcl:"to,optional"`
+	// Status is 301, 302, 303, 307 or 308. 0: 302, or 308 with HTTPS.
+	Status int `hcl:"status,optional"`
+	// HTTPS redirects only requests that did not come over TLS.
+	HTTPS bool `hcl:"https,optional"`
 }
 
-// Redirect answers by sending the client elsewhere. With a From, or with HTTPS, it is a pipe, which
-// lets the others pass and leaves answers that are there alone; otherwise it is a source. What the
-// client wrote never decides on the host it is sent to, but for the {host} that it has asked for: a
-// path such as //example.org/ stays a path. A {host} that is no name or address is answered by 400.
+// Redirect answers with a redirect. With From or HTTPS it is a pipe: it passes other requests on
+// and keeps existing answers. Otherwise it is a source.
+//
+// Apart from {host}, the request never decides the target's host: a path such as //example.org/
+// stays a path. A {host} that is neither a name nor an address is answered by 400.
 func Redirect(cfg RedirectConfig) (web.Component, error) {
-	usual := http.StatusFound
+	defaultStatus := http.StatusFound
 	if cfg.HTTPS {
-		usual = http.StatusPermanentRedirect
+		defaultStatus = http.StatusPermanentRedirect
 		cfg.To = cmp.Or(cfg.To, "https://{host}{path}?{query}")
 	}
-	way := &redirect{from: cfg.From, below: strings.HasSuffix(cfg.From, "/*"), https: cfg.HTTPS, status: cmp.Or(cfg.Status, usual)}
-	if way.below {
-		way.from = strings.TrimSuffix(way.from, "*")
+	r := &redirect{from: cfg.From, prefixMatch: strings.HasSuffix(cfg.From, "/*"), https: cfg.HTTPS, status: cmp.Or(cfg.Status, defaultStatus)}
+	if r.prefixMatch {
+		r.from = strings.TrimSuffix(r.from, "*")
 	}
 	switch {
-	case !slices.Contains([]int{301, 302, 303, 307, 308}, way.status):
-		return nil, fmt.Errorf("redirect: status is %d: write 301, 302, 303, 307 or 308", way.status)
-	case cfg.From != "" && cfg.From[0] != '/' || strings.Contains(way.from, "*"):
+	case !slices.Contains([]int{301, 302, 303, 307, 308}, r.status):
+		return nil, fmt.Errorf("redirect: status is %d: write 301, 302, 303, 307 or 308", r.status)
+	case cfg.From != "" && cfg.From[0] != '/' || strings.Contains(r.from, "*"):
 		return nil, fmt.Errorf("redirect: from is %q: write a path such as \"/old\", or \"/old/*\" for those below it", cfg.From)
 	case cfg.From == cfg.To:
-		return nil, fmt.Errorf("redirect: to is %q, as is from: the client would come back for ever", cfg.To)
+		return nil, fmt.Errorf("redirect: to is %q, as is from: that is a redirect loop", cfg.To)
 	}
 	var err error
-	if way.to, err = newTarget(cfg.To, way.below); err != nil {
+	if r.to, err = newTarget(cfg.To, r.prefixMatch); err != nil {
 		return nil, err
 	}
 	if cfg.From == "" && !cfg.HTTPS {
-		return named("redirect", web.Source(way.answer)), nil
+		return named("redirect", web.Source(r.answer)), nil
 	}
 	return named("redirect", web.Pipe(func(c *web.Conn) {
-		if !c.Answered() && way.takes(c) {
-			c.Answer(way.answer(c))
+		if !c.Answered() && r.matches(c) {
+			c.Answer(r.answer(c))
 		}
 	})), nil
 }
 
-// redirect is one way elsewhere.
+// redirect is one rule: which requests, and where to.
 type redirect struct {
-	from   string // a path; "": all
-	below  bool   // from ends in /, and what is below it is meant
-	https  bool
-	status int
-	to     *target
+	from        string // a path; "": all paths
+	prefixMatch bool   // from ends in a slash, and all paths below it match
+	https       bool
+	status      int
+	to          *target
 }
 
-func (r *redirect) takes(c *web.Conn) bool {
+func (r *redirect) matches(c *web.Conn) bool {
 	if r.https && c.Secure() {
 		return false
 	}
-	if r.below {
+	if r.prefixMatch {
 		return strings.HasPrefix(c.Path(), r.from)
 	}
 	return r.from == "" || c.Path() == r.from

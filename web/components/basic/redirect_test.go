@@ -84,23 +84,23 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-func TestRedirectRefuses(t *testing.T) {
+func TestRedirectRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.RedirectConfig{
-		`to is "", as is from`:                  {},
-		`begin with / or {path}`:                {From: "/a", To: "evil.example"},
-		`"javascript:alert(1)": begin with`:     {To: "javascript:alert(1)"},
-		`"{query}": begin with`:                 {To: "{query}"},
-		`write https: before the //`:            {To: "//example.org{path}"},
-		`"https://{rest}", which leaves`:        {From: "/a/*", To: "https://{rest}"},
-		`"https://example.org{rest}", which`:    {From: "/a/*", To: "https://example.org{rest}"},
-		`"https://{path}", which leaves`:        {To: "https://{path}"},
-		`{rest}, and from has no *`:             {From: "/a", To: "/b/{rest}"},
-		`{uri}: there are {path}`:               {To: "/b{uri}"},
-		`in which a { is not closed`:            {To: "/b{path"},
-		`status is 200`:                         {To: "/b", Status: 200},
-		`from is "a": write a path`:             {From: "a", To: "/b"},
-		`from is "/a*": write a path`:           {From: "/a*", To: "/b"},
-		`to is "/a", as is from: the client wo`: {From: "/a", To: "/a"},
+		`to is "", as is from`:                            {},
+		`begin with / or {path}`:                          {From: "/a", To: "evil.example"},
+		`"javascript:alert(1)": begin with`:               {To: "javascript:alert(1)"},
+		`"{query}": begin with`:                           {To: "{query}"},
+		`write https: before the //`:                      {To: "//example.org{path}"},
+		`"https://{rest}", which lets`:                    {From: "/a/*", To: "https://{rest}"},
+		`"https://example.org{rest}", which`:              {From: "/a/*", To: "https://example.org{rest}"},
+		`"https://{path}", which lets`:                    {To: "https://{path}"},
+		`{rest}, but from does not end in *`:              {From: "/a", To: "/b/{rest}"},
+		`{uri}: write {path}`:                             {To: "/b{uri}"},
+		`which has a { without a }`:                       {To: "/b{path"},
+		`status is 200`:                                   {To: "/b", Status: 200},
+		`from is "a": write a path`:                       {From: "a", To: "/b"},
+		`from is "/a*": write a path`:                     {From: "/a*", To: "/b"},
+		`to is "/a", as is from: that is a redirect loop`: {From: "/a", To: "/a"},
 	} {
 		c, err := basic.Redirect(cfg)
 		wantError(t, c, err, part)

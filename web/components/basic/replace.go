@@ -10,29 +10,31 @@ import (
 	"weir/web"
 )
 
-// ReplaceConfig says what [Replace] puts in place of what.
+// ReplaceConfig sets which text [Replace] replaces.
 type ReplaceConfig struct {
-	Old string `hcl:"old"`          // what is replaced, wherever it is: 1 to 256 bytes
-	New string `hcl:"new,optional"` // what stands there then
-	// media types of the bodies that are changed, such as "text/css"; empty: all of text/
+	// Old is the text to replace, wherever it occurs: 1 to 256 bytes.
+	Old string `hcl:"old"`
+	New string `hcl:"new,optional"` // New is the text that replaces Old.
+	// Types are the media types of the bodies that are changed, such as "text/css". Empty: all of
+	// text/.
 	Types []string `hcl:"types,optional"`
 }
 
-// Replace is a filter that replaces a text in bodies as they pass, also where the parts that are
-// written cut it in two: it holds back what may be its beginning. Put it before a filter that
-// compresses.
+// Replace is a filter that replaces a text in bodies while they are streamed. It also finds a text
+// that two writes split, because it buffers bytes that may be the beginning of Old. Put it before a
+// filter that compresses.
 func Replace(cfg ReplaceConfig) (web.Component, error) {
 	if cfg.Old == "" || len(cfg.Old) > 256 {
-		return nil, errors.New("replace: old must have 1 to 256 bytes: write what is to be replaced")
+		return nil, errors.New("replace: old must have 1 to 256 bytes: write the text to replace")
 	}
 	if cfg.New == cfg.Old {
-		return nil, errors.New("replace: new is what old is: there is nothing to do")
+		return nil, errors.New("replace: new equals old: there is nothing to replace")
 	}
 	old, with := []byte(cfg.Old), []byte(cfg.New)
 	types := slices.Clone(cfg.Types)
-	transform := func(next io.Writer) io.WriteCloser { return &replacer{next: next, old: old, with: with} }
+	transform := func(next io.Writer) io.WriteCloser { return &replacer{next: next, old: old, replacement: with} }
 	return named("replace", web.Filter(func(c *web.Conn) web.Transform {
-		kind := plainMedia(c)
+		kind := textMediaType(c)
 		if len(types) == 0 && strings.HasPrefix(kind, "text/") || slices.Contains(types, kind) && kind != "" {
 			return transform
 		}
@@ -40,21 +42,22 @@ func Replace(cfg ReplaceConfig) (web.Component, error) {
 	})), nil
 }
 
-// replacer passes a body on, with one text in place of another.
+// replacer streams a body and replaces a text in it.
 type replacer struct {
-	next      io.Writer
-	old, with []byte
-	// the end of what was written, which may be the beginning of old: shorter than that
+	next             io.Writer
+	old, replacement []byte
+	// the end of the input that may be the beginning of old: shorter than old
 	held []byte
 }
 
-// atOnce is how much is looked at at once: with what was held, it may be copied.
-const atOnce = 32 << 10
+// maxPiece limits how much input is searched at a time, and so how much may be copied to join it
+// with held.
+const maxPiece = 32 << 10
 
 // Write implements [io.Writer].
 func (w *replacer) Write(p []byte) (int, error) {
-	for from := 0; from < len(p); from += atOnce {
-		if err := w.write(p[from:min(len(p), from+atOnce)]); err != nil {
+	for from := 0; from < len(p); from += maxPiece {
+		if err := w.write(p[from:min(len(p), from+maxPiece)]); err != nil {
 			return from, err
 		}
 	}
@@ -70,7 +73,7 @@ func (w *replacer) write(rest []byte) error {
 		if at < 0 {
 			break
 		}
-		if err := writeAll(w.next, rest[:at], w.with); err != nil {
+		if err := writeAll(w.next, rest[:at], w.replacement); err != nil {
 			return err
 		}
 		rest = rest[at+len(w.old):]
@@ -83,7 +86,7 @@ func (w *replacer) write(rest []byte) error {
 	return nil
 }
 
-// overlap is how many bytes at the end of text are the beginning of old, but not all of it.
+// overlap returns how many bytes at the end of text are the beginning of old, but not all of it.
 func overlap(text, old []byte) int {
 	for n := min(len(text), len(old)-1); n > 0; n-- {
 		if bytes.HasSuffix(text, old[:n]) {

@@ -39,7 +39,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-func TestReplaceHasTypes(t *testing.T) {
+func TestReplaceChangesOnlyItsMediaTypes(t *testing.T) {
 	for _, c := range []struct {
 		kind  string
 		types []string
@@ -59,11 +59,11 @@ func TestReplaceHasTypes(t *testing.T) {
 	}
 }
 
-func TestReplaceRefuses(t *testing.T) {
+func TestReplaceRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.ReplaceConfig{
 		"replace: old must have 1 to 256": {},
 		"replace: old must have 1":        {Old: strings.Repeat("a", 257)},
-		"replace: new is what old is":     {Old: "a", New: "a"},
+		"replace: new equals old":         {Old: "a", New: "a"},
 	} {
 		c, err := basic.Replace(cfg)
 		wantError(t, c, err, part)

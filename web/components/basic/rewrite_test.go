@@ -44,7 +44,7 @@ func TestRewrite(t *testing.T) {
 		{"strip no way around", cfg{StripPrefix: "/app"}, "/app/%2e%2e/private", "/private?"},
 		{"strip nothing into //", cfg{StripPrefix: "/app"}, "/app//host/x", "/host/x?"},
 		{"add", cfg{AddPrefix: "/v1"}, "/x", "/v1/x?"},
-		{"add, and nobody climbs out", cfg{AddPrefix: "/v1"}, "/../../x", "/v1/x?"},
+		{"add, and dot segments cannot leave it", cfg{AddPrefix: "/v1"}, "/../../x", "/v1/x?"},
 		{"both", cfg{StripPrefix: "/a", AddPrefix: "/b"}, "/a/x", "/b/x?"},
 		{"both, another", cfg{StripPrefix: "/a", AddPrefix: "/b"}, "/c/x", "/c/x?"},
 	} {
@@ -59,7 +59,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-func TestRewriteRefuses(t *testing.T) {
+func TestRewriteRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.RewriteConfig{
 		"set from or pattern with to":      {},
 		"two changes are two components":   {From: "/a", To: "/b", AddPrefix: "/c"},

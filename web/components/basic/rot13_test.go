@@ -28,7 +28,7 @@ func ExampleRot13Piped() {
 	// Uryyb, Jbeyq!
 }
 
-func TestRot13TwiceIsNothing(t *testing.T) {
+func TestRot13TwiceIsTheIdentity(t *testing.T) {
 	text := strings.Repeat("Aa Mm Nn Zz @[`{ äß 日本 0\x00\xff\n", 5000)
 	for name, c := range map[string]web.Component{
 		"writers": web.Chain(page("text/plain", text), basic.Rot13(), basic.Rot13()),
@@ -46,7 +46,7 @@ func TestRot13TwiceIsNothing(t *testing.T) {
 }
 
 // A body is the source's, which gives it again.
-func TestRot13LeavesTheSourceAlone(t *testing.T) {
+func TestRot13DoesNotChangeItsInput(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
 			if _, body := webtest.Get(t, url); body != "grkg" {
@@ -56,7 +56,7 @@ func TestRot13LeavesTheSourceAlone(t *testing.T) {
 	})
 }
 
-func TestRot13MovesLettersAlone(t *testing.T) {
+func TestRot13RotatesOnlyLetters(t *testing.T) {
 	rotated := through(t, "text/plain", basic.Rot13())
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.Byte()).Draw(t, "text")

@@ -10,24 +10,27 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// SecurityConfig says which of the fields of [Security] differ from what they usually are. "off"
-// leaves a field out.
+// SecurityConfig changes the default values of the fields of [Security]. "off" omits a field.
 type SecurityConfig struct {
-	// who may show pages in a frame, as in Content-Security-Policy; empty: 'self'
+	// FrameAncestors lists the origins that may embed pages in a frame, as in
+	// Content-Security-Policy. Empty: 'self'.
 	FrameAncestors string `hcl:"frame_ancestors,optional"`
-	// Referrer-Policy; empty: strict-origin-when-cross-origin
+	// Referrer is the value of Referrer-Policy. Empty: strict-origin-when-cross-origin.
 	Referrer string `hcl:"referrer,optional"`
-	// how long browsers are to come by TLS only; empty: "8760h", a year. Sent over TLS only
+	// HSTS is how long browsers must use TLS only. It is sent over TLS only. Empty: "8760h", a
+	// year.
 	HSTS string `hcl:"hsts,optional"`
-	// that holds for the host's subdomains too
+	// Subdomains extends HSTS to the host's subdomains.
 	Subdomains bool `hcl:"subdomains,optional"`
 }
 
-// Security is a pipe that sets the fields which tell a browser to be careful: no guessing of types
-// (X-Content-Type-Options), no frames on foreign pages, no full addresses in foreign logs, and over
-// TLS, to come back by TLS (RFC 6797: a browser must not believe that without TLS). Before the
-// source, these are defaults: a source with a Content-Security-Policy of its own replaces the one
-// here.
+// Security is a pipe that sets the fields that restrict browsers: no content sniffing
+// (X-Content-Type-Options), no frames on other origins' pages, no full addresses in Referer to
+// other origins. Over TLS it also sets Strict-Transport-Security, which browsers ignore without TLS
+// (RFC 6797).
+//
+// Before the source, the fields are defaults: a source with a Content-Security-Policy of its own
+// replaces the one set here.
 func Security(cfg SecurityConfig) (web.Component, error) {
 	fields := []web.Field{web.NewField("X-Content-Type-Options", "nosniff")}
 	for _, f := range []struct{ setting, value, otherwise, name, prefix string }{
@@ -40,11 +43,11 @@ func Security(cfg SecurityConfig) (web.Component, error) {
 		case f.value == "":
 			f.value = f.otherwise
 		case !httpguts.ValidHeaderFieldValue(f.value):
-			return nil, fmt.Errorf("security: %s is %q, which can't stand in a head", f.setting, f.value)
+			return nil, fmt.Errorf("security: %s is %q, which is not valid in a header", f.setting, f.value)
 		}
 		fields = append(fields, web.NewField(f.name, f.prefix+f.value))
 	}
-	strict, err := strictTransport(cfg)
+	strict, err := strictTransportField(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +61,8 @@ func Security(cfg SecurityConfig) (web.Component, error) {
 	})), nil
 }
 
-// strictTransport is the field Strict-Transport-Security, nil when it is off.
-func strictTransport(cfg SecurityConfig) (*web.Field, error) {
+// strictTransportField returns the field Strict-Transport-Security, or nil when it is off.
+func strictTransportField(cfg SecurityConfig) (*web.Field, error) {
 	if cfg.HSTS == "off" {
 		return nil, nil
 	}

@@ -63,7 +63,7 @@ func TestSecurity(t *testing.T) {
 }
 
 // A lost exchange keeps what was set before it was lost.
-func TestSecurityHoldsForFailures(t *testing.T) {
+func TestSecurityFieldsAreSetOnFailures(t *testing.T) {
 	site := web.Chain(must(basic.Security(basic.SecurityConfig{})), web.Pipe(func(*web.Conn) { panic("no") }))
 	webtest.BothWays(t, site, func(t *testing.T, url string) {
 		if resp, _ := webtest.Get(t, url); resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Content-Type-Options") != "nosniff" {

@@ -8,38 +8,41 @@ import (
 	"weir/web"
 )
 
-// StaticConfig says what [Static] answers.
+// StaticConfig sets the response of [Static].
 type StaticConfig struct {
-	Status int `hcl:"status,optional"` // 200 to 599; 0: 200
-	// the body; empty, without a File: an empty body
+	Status int `hcl:"status,optional"` // Status is 200 to 599. 0: 200.
+	// Text is the body. Empty, without File: an empty body.
 	Text string `hcl:"text,optional"`
-	// a file that has the body, read when the component is made; instead of Text
+	// File is the path of a file with the body, instead of Text. It is read when the component is
+	// made.
 	File string `hcl:"file,optional"`
-	// Content-Type; empty: text/plain in UTF-8 for Text; what its name or first bytes tell for File
-	Type    string            `hcl:"type,optional"`
-	Headers map[string]string `hcl:"headers,optional"` // further fields of the head
+	// Type is the Content-Type. Empty: text/plain in UTF-8 for Text; for File the type of its
+	// extension or of its first bytes.
+	Type string `hcl:"type,optional"`
+	// Headers are further fields of the response.
+	Headers map[string]string `hcl:"headers,optional"`
 }
 
-// Static is a source of an answer that is the same for everybody: a status, fields, a body. One
-// with status 200 has a strong entity tag, unless the fields have one, so that ranges and
-// conditions work.
+// Static is a source that sends every client the same response: a status, header fields, a body.
+// With status 200 it has a strong entity tag, unless Headers has one, so that ranges and conditions
+// work.
 func Static(cfg StaticConfig) (web.Component, error) {
 	status := cmp.Or(cfg.Status, http.StatusOK)
 	if err := checkStatus("static", "status", status); err != nil {
 		return nil, err
 	}
 	if bodyless(status) && (cfg.Text != "" || cfg.File != "") {
-		return nil, fmt.Errorf("static: status is %d, which has no body: take text and file out", status)
+		return nil, fmt.Errorf("static: status is %d, which has no body: remove text and file", status)
 	}
-	data, contentType, err := content("static", cfg.Text, cfg.File, cfg.Type)
+	data, contentType, err := readContent("static", cfg.Text, cfg.File, cfg.Type)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := fieldsOf("static", "headers", cfg.Headers)
+	fields, err := newFields("static", "headers", cfg.Headers)
 	if err != nil {
 		return nil, err
 	}
-	answer := newFixed(status, data, contentType)
+	answer := newFixedResponse(status, data, contentType)
 	answer.fields = append(answer.fields, fields...)
-	return named("static", web.Source(answer.give)), nil
+	return named("static", web.Source(answer.answer)), nil
 }

@@ -54,18 +54,18 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-func TestStaticRefuses(t *testing.T) {
+func TestStaticRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.StaticConfig{
-		"static: status is 100":                {Status: 100},
-		"static: status is 304, which has no":  {Status: 304, Text: "x"},
-		"static: text and file are both set":   {Text: "x", File: "y"},
-		"static: file: open no-such-file":      {File: "no-such-file"},
-		"static: type is":                      {Type: "a\nb"},
-		"static: headers has \"a b\"":          {Headers: map[string]string{"a b": ""}},
-		"static: headers has a value for X":    {Headers: map[string]string{"X": "a\r\nb"}},
-		"static: headers has content-length":   {Headers: map[string]string{"content-length": "3"}},
-		"static: headers has Host, which is":   {Headers: map[string]string{"Host": "h"}},
-		"static: headers has Transfer-Encodin": {Headers: map[string]string{"Transfer-Encoding": "chunked"}},
+		"static: status is 100":                      {Status: 100},
+		"static: status is 304, which has no":        {Status: 304, Text: "x"},
+		"static: text and file are both set":         {Text: "x", File: "y"},
+		"static: file: open no-such-file":            {File: "no-such-file"},
+		"static: type is":                            {Type: "a\nb"},
+		"static: headers has \"a b\"":                {Headers: map[string]string{"a b": ""}},
+		"static: headers has an invalid value for X": {Headers: map[string]string{"X": "a\r\nb"}},
+		"static: headers has content-length":         {Headers: map[string]string{"content-length": "3"}},
+		"static: headers has Host, which is":         {Headers: map[string]string{"Host": "h"}},
+		"static: headers has Transfer-Encodin":       {Headers: map[string]string{"Transfer-Encoding": "chunked"}},
 	} {
 		c, err := basic.Static(cfg)
 		wantError(t, c, err, part)

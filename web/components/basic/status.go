@@ -2,18 +2,20 @@ package basic
 
 import "weir/web"
 
-// StatusConfig says what [Status] answers.
+// StatusConfig sets the response of [Status].
 type StatusConfig struct {
-	Code int `hcl:"code"` // 200 to 599
-	// the page, with {status} and {reason} in it for the code and what it means; without Text and
-	// File: these two
+	Code int `hcl:"code"` // Code is the status, 200 to 599.
+	// Text is the body, with {status} and {reason} for the status and its reason phrase. Without
+	// Text and File, these two are the body.
 	Text string `hcl:"text,optional"`
-	// a file that has the page, read when the component is made; instead of Text
+	// File is the path of a file with the body, instead of Text. It is read when the component is
+	// made.
 	File string `hcl:"file,optional"`
-	Type string `hcl:"type,optional"` // Content-Type of the page; empty: as for [Static]
+	// Type is the Content-Type of the body. Empty: as for [Static].
+	Type string `hcl:"type,optional"`
 }
 
-// Status is a source that answers with a status, and a page that says so. It is the paper's
+// Status is a source that answers with a status, and a body that names it. It is the paper's
 // HTTPStatusResponse as a component.
 func Status(cfg StatusConfig) (web.Component, error) {
 	if err := checkStatus("status", "code", cfg.Code); err != nil {

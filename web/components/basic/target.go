@@ -8,17 +8,17 @@ import (
 	"weir/web"
 )
 
-// target is where a redirect leads: a text with placeholders.
+// target is the address of a redirect: a text with placeholders.
 type target struct {
-	parts []string // text and placeholders in turn: the odd ones are names
-	local bool     // a path of the same host
+	parts  []string // text and names of placeholders in turn: those at odd indices are names
+	isPath bool     // a path of the same host
 }
 
-// newTarget reads a target. It refuses those in which something that a client writes could become
-// the host.
+// newTarget parses a target. It rejects targets in which the client's input could become the host.
+// hasRest says whether {rest} is allowed.
 func newTarget(s string, rest bool) (*target, error) {
-	t := &target{local: strings.HasPrefix(s, "/") || strings.HasPrefix(s, "{path}")}
-	if err := checkHost(s, t.local); err != nil {
+	t := &target{isPath: strings.HasPrefix(s, "/") || strings.HasPrefix(s, "{path}")}
+	if err := checkHost(s, t.isPath); err != nil {
 		return nil, err
 	}
 	for tail := s; ; {
@@ -30,18 +30,18 @@ func newTarget(s string, rest bool) (*target, error) {
 		name, after, closed := strings.Cut(more, "}")
 		switch {
 		case !closed:
-			return nil, fmt.Errorf("redirect: to is %q, in which a { is not closed", s)
+			return nil, fmt.Errorf("redirect: to is %q, which has a { without a }", s)
 		case name == "rest" && !rest:
-			return nil, fmt.Errorf("redirect: to has {rest}, and from has no * at its end that it could stand for")
+			return nil, fmt.Errorf("redirect: to has {rest}, but from does not end in *: end from with /*, or remove {rest}")
 		case name != "path" && name != "rest" && name != "host" && name != "query":
-			return nil, fmt.Errorf("redirect: to has {%s}: there are {path}, {rest}, {host} and {query}", name)
+			return nil, fmt.Errorf("redirect: to has {%s}: write {path}, {rest}, {host} or {query}", name)
 		}
 		t.parts = append(t.parts, name)
 		tail = after
 	}
 }
 
-// checkHost says whether the target's host is one that the configuration has written.
+// checkHost returns an error unless the configuration alone decides the target's host.
 func checkHost(s string, local bool) error {
 	if local {
 		if strings.HasPrefix(s, "//") || strings.HasPrefix(s, `/\`) {
@@ -58,13 +58,13 @@ func checkHost(s string, local bool) error {
 		host = host[:end]
 	}
 	if host == "" || strings.Contains(strings.ReplaceAll(host, "{host}", ""), "{") {
-		return fmt.Errorf("redirect: to is %q, which leaves the host to the client: write a host, and a / behind it", s)
+		return fmt.Errorf("redirect: to is %q, which lets the client choose the host: write a host with a / after it", s)
 	}
 	return nil
 }
 
-// expand fills in what was asked for; from is what is before the rest. It reports false when the
-// request has no proper host, and one is needed.
+// expand fills in the placeholders; prefix is the part of the path before {rest}. It reports false
+// when {host} is needed and the request has no valid host.
 func (t *target) expand(c *web.Conn, from string) (string, bool) {
 	var b strings.Builder
 	b.WriteString(t.parts[0])
@@ -91,23 +91,24 @@ func (t *target) expand(c *web.Conn, from string) (string, bool) {
 	if n := len(t.parts); n > 2 && t.parts[n-2] == "query" && t.parts[n-1] == "" && c.RawQuery() == "" {
 		address = strings.TrimRight(address, "?&")
 	}
-	if t.local {
+	if t.isPath {
 		address = "/" + strings.TrimLeft(address, "/")
 	}
 	return address, true
 }
 
-// escapePath writes a path as it stands in an address, backslashes and control characters included.
+// escapePath escapes a path for an address, backslashes and control characters included.
 func escapePath(p string) string {
 	return strings.ReplaceAll((&url.URL{Path: "/" + p}).EscapedPath()[1:], `\`, "%5C")
 }
 
-// escapeQuery makes sure that a query ends nowhere before its end, and that it is one.
+// escapeQuery escapes the bytes of a query that could end it, and percent signs that begin no
+// escape.
 func escapeQuery(q string) string {
 	var b strings.Builder
 	for i := range len(q) {
 		ch := q[i]
-		if ch <= ' ' || ch >= 0x7f || strings.IndexByte(`"<>\#`, ch) >= 0 || ch == '%' && !escaped(q[i:]) {
+		if ch <= ' ' || ch >= 0x7f || strings.IndexByte(`"<>\#`, ch) >= 0 || ch == '%' && !isEscape(q[i:]) {
 			fmt.Fprintf(&b, "%%%02X", ch)
 		} else {
 			b.WriteByte(ch)
@@ -116,13 +117,13 @@ func escapeQuery(q string) string {
 	return b.String()
 }
 
-// escaped says whether s begins with a byte that is escaped.
-func escaped(s string) bool {
+// isEscape reports whether s begins with a percent-encoded byte.
+func isEscape(s string) bool {
 	hex := func(ch byte) bool { return ch >= '0' && ch <= '9' || ch|0x20 >= 'a' && ch|0x20 <= 'f' }
 	return len(s) > 2 && hex(s[1]) && hex(s[2])
 }
 
-// hostName is a host without its port, and whether it is a name or an address at all.
+// hostName returns a host without its port, and whether it has the form of a name or an address.
 func hostName(host string) (string, bool) {
 	name := host
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {

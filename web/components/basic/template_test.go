@@ -45,7 +45,7 @@ func TestTemplate(t *testing.T) {
 }
 
 // A page is whole or it is not sent.
-func TestTemplateThatFails(t *testing.T) {
+func TestFailingTemplateIsAnsweredBy500(t *testing.T) {
 	for name, cfg := range map[string]basic.TemplateConfig{
 		"at work":  {Files: []string{file(t, "a.txt", `begun {{index "x" 9}}`)}},
 		"too long": {Files: []string{file(t, "b.html", `{{range "12345678901"}}{{.}}{{end}}`+strings.Repeat("x", 10))}, Max: "10"},
@@ -65,10 +65,10 @@ func TestTemplateThatFails(t *testing.T) {
 	}
 }
 
-func TestTemplateIsReadAgain(t *testing.T) {
+func TestChangedTemplateIsParsedAgain(t *testing.T) {
 	failed := make(chan error, 100) // from the component -> to the test
 	name := file(t, "a.txt", "one")
-	page := must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1ns", Failed: func(err error) { failed <- err }}))
+	page := must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1ns", OnFailure: func(err error) { failed <- err }}))
 	url := webtest.Serve(t, "chain", page)
 	until := func(want string) {
 		t.Helper()
@@ -93,7 +93,7 @@ func TestTemplateIsReadAgain(t *testing.T) {
 	until("three, at last")
 }
 
-func TestTemplateIsNotReadAgainSoon(t *testing.T) {
+func TestTemplateIsNotCheckedBeforeItsInterval(t *testing.T) {
 	name := file(t, "a.txt", "one")
 	url := webtest.Serve(t, "chain", must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1h"})))
 	write(t, name, "two and more")
@@ -102,7 +102,7 @@ func TestTemplateIsNotReadAgainSoon(t *testing.T) {
 	}
 }
 
-func TestTemplateRefuses(t *testing.T) {
+func TestTemplateRejectsInvalidConfigs(t *testing.T) {
 	broken := file(t, "broken.txt", "one\n{{end}}")
 	unquotable := file(t, "x.html", "<p>\n<a href={{.Path}} title='>")
 	missing := file(t, "y.html", `{{template "z"}}`)

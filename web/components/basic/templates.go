@@ -15,94 +15,95 @@ import (
 	"time"
 )
 
-// executor is a template of either kind.
+// executor is a template of html/template or text/template.
 type executor interface {
 	Execute(w io.Writer, data any) error
 }
 
-// templates are parsed files, parsed again when they have changed.
+// templates are parsed files, which are parsed again when they change.
 type templates struct {
-	files  []string
-	html   bool
-	every  time.Duration
-	failed func(error)
-	parsed atomic.Pointer[executor]
+	files         []string
+	isHTML        bool
+	checkInterval time.Duration
+	onFailure     func(error)
+	parsed        atomic.Pointer[executor]
 
-	mu   sync.Mutex // guards what follows; who does not get it goes on with what is parsed
-	next time.Time  // when the files are looked at again
-	seen []stamp    // what they were when they were last parsed, with or without success
+	// Guards the fields below. A goroutine that does not get it uses the parsed templates.
+	mu        sync.Mutex
+	nextCheck time.Time   // when files are checked for changes next
+	states    []fileState // at the latest parse, whether that succeeded or failed
 }
 
-// stamp tells one state of a file from another.
-type stamp struct {
-	changed time.Time
-	size    int64
+// fileState identifies one state of a file.
+type fileState struct {
+	modifiedAt time.Time
+	size       int64
 }
 
 func newTemplates(files []string, every time.Duration, failed func(error)) (*templates, error) {
-	t := &templates{files: slices.Clone(files), every: every, failed: failed}
-	t.html = slices.Contains([]string{".html", ".htm", ".gohtml"}, strings.ToLower(filepath.Ext(files[0])))
+	t := &templates{files: slices.Clone(files), checkInterval: every, onFailure: failed}
+	t.isHTML = slices.Contains([]string{".html", ".htm", ".gohtml"}, strings.ToLower(filepath.Ext(files[0])))
 	var err error
-	if t.seen, err = t.stamps(); err != nil {
+	if t.states, err = t.readStates(); err != nil {
 		return nil, err
 	}
 	if err := t.parse(); err != nil {
 		return nil, err
 	}
-	t.next = time.Now().Add(every)
+	t.nextCheck = time.Now().Add(every)
 	return t, nil
 }
 
 func (t *templates) mediaType() string {
-	if t.html {
+	if t.isHTML {
 		return "text/html; charset=utf-8"
 	}
 	return "text/plain; charset=utf-8"
 }
 
-// current is the template as its files have it, or had it less than every ago.
+// current returns the template of the files' content, at most checkInterval old.
 func (t *templates) current() executor {
 	if t.mu.TryLock() {
-		if now := time.Now(); !now.Before(t.next) {
-			t.next = now.Add(t.every)
-			t.refresh()
+		if now := time.Now(); !now.Before(t.nextCheck) {
+			t.nextCheck = now.Add(t.checkInterval)
+			t.refreshLocked()
 		}
 		t.mu.Unlock()
 	}
 	return *t.parsed.Load()
 }
 
-// refresh parses files that have changed.
-func (t *templates) refresh() {
-	seen, err := t.stamps()
-	if err == nil && slices.Equal(seen, t.seen) || err != nil && t.seen == nil {
+// refreshLocked parses files that have changed. The caller holds mu.
+func (t *templates) refreshLocked() {
+	seen, err := t.readStates()
+	if err == nil && slices.Equal(seen, t.states) || err != nil && t.states == nil {
 		return
 	}
-	t.seen = seen
+	t.states = seen
 	if err == nil {
 		err = t.parse()
 	}
-	if err != nil && t.failed != nil {
-		t.failed(fmt.Errorf("template: %w", err))
+	if err != nil && t.onFailure != nil {
+		t.onFailure(fmt.Errorf("template: %w", err))
 	}
 }
 
-func (t *templates) stamps() ([]stamp, error) {
-	var all []stamp
+func (t *templates) readStates() ([]fileState, error) {
+	var all []fileState
 	for _, name := range t.files {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, stamp{info.ModTime(), info.Size()})
+		all = append(all, fileState{info.ModTime(), info.Size()})
 	}
 	return all, nil
 }
 
-// parse reads the files.
+// parse reads and parses the files.
 func (t *templates) parse() error {
 	parse := parseText
-	if t.html {
+	if t.isHTML {
 		parse = parseHTML
 	}
 	e, err := parse(t.files)
@@ -115,18 +116,18 @@ func (t *templates) parse() error {
 
 func parseText(files []string) (executor, error) {
 	all := texttemplate.New("")
-	err := eachFile(files, func(name, text string) error {
+	err := parseFiles(files, func(name, text string) error {
 		_, err := all.New(name).Parse(text)
 		return err
 	})
 	return all.Lookup(filepath.Base(files[0])), err
 }
 
-// parseHTML also finds the mistakes that html/template finds when it first executes a template:
-// text that it can't quote where it stands.
+// parseHTML also executes the template once. html/template then reports text that it cannot escape
+// in its context.
 func parseHTML(files []string) (executor, error) {
 	all := htmltemplate.New("")
-	err := eachFile(files, func(name, text string) error {
+	err := parseFiles(files, func(name, text string) error {
 		_, err := all.New(name).Parse(text)
 		return err
 	})
@@ -135,29 +136,29 @@ func parseHTML(files []string) (executor, error) {
 	}
 	first := all.Lookup(filepath.Base(files[0]))
 	none := func(string) string { return "" }
-	err = first.Execute(&limited{}, Request{query: none, header: none})
+	err = first.Execute(&limitedBuffer{}, Request{query: none, header: none})
 	if mistake, ok := errors.AsType[*htmltemplate.Error](err); ok {
-		return nil, placed(files, mistake)
+		return nil, withPath(files, mistake)
 	}
 	return first, nil
 }
 
-// eachFile parses the files under the last parts of their names.
-func eachFile(files []string, parse func(name, text string) error) error {
+// parseFiles parses each file under the last element of its path.
+func parseFiles(files []string, parse func(name, text string) error) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		if err := parse(filepath.Base(file), string(text)); err != nil {
-			return placed(files, err)
+			return withPath(files, err)
 		}
 	}
 	return nil
 }
 
-// placed is a mistake in a template with the whole name of its file: "site/page.html:3: …".
-func placed(files []string, err error) error {
+// withPath returns an error of a template with the file's full path: "site/page.html:3: …".
+func withPath(files []string, err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "html/template:"), "template: ")
 	for _, file := range files {
 		if rest, ok := strings.CutPrefix(text, filepath.Base(file)+":"); ok {

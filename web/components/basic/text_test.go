@@ -17,7 +17,7 @@ func ExampleText() {
 	// hello
 }
 
-func TestTextIsValidatedAndCutByTheCore(t *testing.T) {
+func TestTextSupportsConditionsAndRanges(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
 		resp, body := webtest.Get(t, url)
 		if body != "hello" || resp.ContentLength != 5 {

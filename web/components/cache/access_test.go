@@ -9,9 +9,9 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// What a component inside the cache has let one client see is not shown to others, whatever the
-// answer says of itself.
-func TestAnAnswerThatAClientWasLetInForIsNotKept(t *testing.T) {
+// A response that depends on an access decision inside the cache is not sent to other clients, even
+// if its Cache-Control is public.
+func TestResponseBehindAnInnerLoginIsNotStored(t *testing.T) {
 	open := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Cache-Control", "public, max-age=100")
 		return web.String("secret")
@@ -42,8 +42,8 @@ func TestAnAnswerThatAClientWasLetInForIsNotKept(t *testing.T) {
 	}
 }
 
-// What was decided before the cache is the same for all that come so far.
-func TestAnAnswerBehindALoginIsKeptForAllWhoHaveOne(t *testing.T) {
+// A decision before the cache holds for every request that reaches the cache.
+func TestResponseBehindAnOuterLoginIsStored(t *testing.T) {
 	source, n := counted("x")
 	user := web.Pipe(func(c *web.Conn) { c.SetValue(web.User, c.RequestHeader("X-User")) })
 	url := webtest.Serve(t, flow.Chain, web.Chain(user, cached(t, Config{}, source)))
@@ -56,7 +56,7 @@ func TestAnAnswerBehindALoginIsKeptForAllWhoHaveOne(t *testing.T) {
 }
 
 // All spellings of a name are one key.
-func TestSpellingsOfAPathShareAnAnswer(t *testing.T) {
+func TestSpellingsOfAPathShareAResponse(t *testing.T) {
 	source, n := counted("x")
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, source))
 	for _, target := range []string{"/a/b", "//a/./%62", "/x/../a/b", "http://TEST.:80/a/b"} {

@@ -7,7 +7,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-func TestAnAnswerToAGETWithABodyIsNeitherStoredNorServedFromTheCache(t *testing.T) {
+func TestGETWithABodyBypassesTheCache(t *testing.T) {
 	source, n := counted("answer")
 	url := webtest.Serve(t, "chain", cached(t, Config{}, source))
 	for i, body := range []string{"a", "b", "a"} {

@@ -13,47 +13,48 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// Config says how much is kept. Its zero value is a good one.
+// Config limits a cache. The zero value is usable.
 type Config struct {
-	// Memory is how much memory what is kept takes at most, such as "256MB". Empty: "64MB".
+	// Memory is the most memory that stored responses use, such as "256MB". Empty: "64MB".
 	Memory string `hcl:"memory,optional"`
 
-	// Largest is the size of the largest body that is kept. Empty: "1MB".
+	// Largest is the size of the largest body that is stored. Empty: "1MB".
 	Largest string `hcl:"largest,optional"`
 
-	// Heuristic keeps responses that do not say how long they are fresh, but when they were
-	// modified, for a tenth of their age, a day at most.
+	// Heuristic also stores responses that have a Last-Modified but no lifetime. Their lifetime is
+	// a tenth of their age, at most a day (RFC 9111, section 4.2.2).
 	Heuristic bool `hcl:"heuristic,optional"`
 }
 
-// cache is what the two ends of the part have in common.
+// cache is the state that the stages before and behind the inner component share.
 type cache struct {
-	largest   int64
+	maxBody   int64
 	heuristic bool
 	now       func() time.Time
-	store     *memory.Store[key, resource]
-	put       sync.Mutex // held from reading what is under a key to changing it
+	store     *memory.Store[cacheKey, variants]
+	storeMu   sync.Mutex // held from reading a key's responses to changing them
 	seed      maphash.Seed
 
-	// let counts, for a part of the keys each, how often something was let go of because it may
-	// have changed: what was asked for before that is not kept after it.
-	let [64]atomic.Uint32
+	// invalidations counts, for each hash of a key, how often a key was invalidated. A response is
+	// not stored when the count has changed since its request was forwarded: it may be outdated.
+	invalidations [64]atomic.Uint32
 }
 
-// Cache is what is kept, with the rules for it.
+// Cache is a cache that several compositions can use in turn, such as those of a site that is
+// reloaded.
 type Cache struct{ cache *cache }
 
-// New makes an empty cache.
+// New returns an empty cache.
 func New(cfg Config) (*Cache, error) {
 	k, err := newCache(cfg)
 	return &Cache{k}, err
 }
 
-// Around is inner with the cache around it. What was kept of another inner is an answer of this one
-// too: so it must be one that answers alike.
+// Around returns inner with the cache around it. Responses of a former inner component answer
+// requests for this one too, so both must answer alike.
 func (c *Cache) Around(inner web.Component) web.Component { return c.cache.around(inner) }
 
-// Around is inner with an empty cache around it.
+// Around returns inner with an empty cache around it.
 func Around(cfg Config, inner web.Component) (web.Component, error) {
 	k, err := newCache(cfg)
 	if err != nil {
@@ -66,89 +67,111 @@ func newCache(cfg Config) (*cache, error) {
 	k := &cache{heuristic: cfg.Heuristic, now: time.Now, seed: maphash.MakeSeed()}
 	limit, err := unit.Size("memory", cfg.Memory, 64<<20)
 	if err == nil {
-		k.largest, err = unit.Size("largest", cfg.Largest, 1<<20)
+		k.maxBody, err = unit.Size("largest", cfg.Largest, 1<<20)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
-	k.store = memory.New[key, resource](limit)
+	k.store = memory.New[cacheKey, variants](limit)
 	return k, nil
 }
 
 func (k *cache) around(inner web.Component) web.Component {
-	return web.Branch("cache", k.choose, web.Chain(inner, web.Named("cache-keep", web.Pipe(k.keep))))
+	return web.Branch("cache", k.lookUp, web.Chain(inner, web.Named("cache-keep", web.Pipe(k.handleResponse))))
 }
 
-// The ways on from the cache.
+// The arms of the branch before the inner component.
 const (
-	through = iota // the part
-	around         // it: the exchange has its answer
+	innerArm = iota // to the inner component
+	doneArm         // past it: the exchange has its answer
 )
 
-// asked is what the cache leaves with an exchange that goes through the part, for itself.
-type asked struct {
-	key     key
-	method  string
-	at      time.Time
-	let     uint32
-	header  http.Header         // of the request, as it was
-	before  map[string][]string // fields of the response that earlier components set
-	control control             // of the request
-	keeps   bool                // the response may be kept, as far as the request goes
-	user    string              // whom a component before the cache has let in
+// requestMode says what the cache does with the response to a request that it forwards.
+type requestMode uint8
 
-	personal string  // what a component before the cache has decided on
-	stale    *stored // what the request asks again for
+const (
+	// passOnly: nothing; the request does not allow the response to be stored.
+	passOnly requestMode = iota
+	// unsafe: a response that is no error invalidates the target (RFC 9111, section 4.4).
+	unsafe
+	// storing: the response is stored if it allows that (section 3).
+	storing
+	// revalidating: as storing; and 304 freshens the stale response (section 4.3.3).
+	revalidating
+)
+
+// forwardedRequest is what the cache remembers of a request that it forwards.
+type forwardedRequest struct {
+	key               cacheKey
+	mode              requestMode
+	forwardedAt       time.Time           // when the request was forwarded
+	invalidationCount uint32              // the count of invalidations at that time
+	header            http.Header         // of the request; nil unless storing or revalidating
+	fieldsBefore      map[string][]string // response fields of components before the cache
+	control           cacheControl        // Cache-Control of the request
+
+	// The user whom components before the cache have logged in, and their other decisions on the
+	// client: see [web.User] and [web.Personal].
+	user, personal string
+
+	stale *storedResponse // the response to freshen; nil unless revalidating
 }
 
-// choose looks for a response.
-func (k *cache) choose(c *web.Conn) int {
+// lookUp answers from the cache or prepares the request to be forwarded. It returns the arm.
+func (k *cache) lookUp(c *web.Conn) int {
 	if c.Answered() {
-		return around
+		return doneArm
 	}
 	m := c.Method()
 	if m != http.MethodGet && m != http.MethodHead {
-		return k.pass(c, "method", false, nil)
+		return k.forward(c, "method", modeOf(m), nil)
 	}
-	// the answer may be to what is in the body (RFC 9110 section 9.3.1 gives it no meaning,
-	// programs do)
+	// A program may use the body of a GET, although RFC 9110, section 9.3.1, gives it none.
 	if c.RequestBodySize() != 0 {
-		return k.pass(c, "bypass", false, nil)
+		return k.forward(c, "bypass", passOnly, nil)
 	}
 	if c.RequestHeader("If-Match") != "" || c.RequestHeader("If-Unmodified-Since") != "" || c.RequestHeader("Upgrade") != "" {
-		return k.pass(c, "bypass", false, nil)
+		return k.forward(c, "bypass", passOnly, nil)
 	}
 	request := requestControl(c)
 	r, ok := k.store.Get(keyOf(c))
 	s := r.match(c.RequestHeaders)
 	now := k.now()
-	if s != nil && s.serves(request, now) {
+	if s != nil && s.usability(request, now) != needsValidation {
 		s.answer(c, now)
-		c.SetField(hit)
-		return around
+		c.SetField(hitStatus)
+		return doneArm
 	}
 	if request.onlyIfCached { // "a 504 (Gateway Timeout) response" (section 5.2.1.7)
 		c.Reply(http.StatusGatewayTimeout)
-		return around
+		return doneArm
 	}
 	if c.RequestHeader("Range") != "" {
-		return k.pass(c, "bypass", false, nil)
+		return k.forward(c, "bypass", passOnly, nil)
 	}
 	switch {
 	case s != nil && request.noCache:
-		return k.pass(c, "request", true, s)
+		return k.forward(c, "request", storing, s)
 	case s != nil:
-		return k.pass(c, "stale", true, s)
+		return k.forward(c, "stale", storing, s)
 	case ok:
-		return k.pass(c, "vary-miss", true, nil)
+		return k.forward(c, "vary-miss", storing, nil)
 	}
-	return k.pass(c, "uri-miss", true, nil)
+	return k.forward(c, "uri-miss", storing, nil)
 }
 
-var hit = web.NewField("Cache-Status", "weir; hit")
+// modeOf returns the mode for a method other than GET and HEAD (RFC 9110, section 9.2.1).
+func modeOf(method string) requestMode {
+	if method == http.MethodOptions || method == http.MethodTrace {
+		return passOnly
+	}
+	return unsafe
+}
 
-// requestControl is the request's Cache-Control, or what Pragma says in its place (section 5.4).
-func requestControl(c *web.Conn) control {
+var hitStatus = web.NewField("Cache-Status", "weir; hit")
+
+// requestControl returns the request's Cache-Control, or Pragma if there is none (section 5.4).
+func requestControl(c *web.Conn) cacheControl {
 	lines := c.RequestHeaders("Cache-Control")
 	if lines == nil {
 		lines = c.RequestHeaders("Pragma")
@@ -156,68 +179,85 @@ func requestControl(c *web.Conn) control {
 	return parseControl(lines)
 }
 
-// serves says whether the response may be used for a request without asking (section 4).
-func (s *stored) serves(request control, now time.Time) bool {
-	age := s.ageAt(now)
+// usability is what a stored response may be used for (RFC 9111, section 4).
+type usability uint8
+
+const (
+	// needsValidation: the response must be revalidated before it is used (section 4.3).
+	needsValidation usability = iota
+	// fresh: the response's age is less than its lifetime (section 4.2).
+	fresh
+	// acceptedStale: the request accepts a response this stale: max-stale (section 5.2.1.2).
+	acceptedStale
+	// staleWhileRevalidate: another request revalidates the response (RFC 5861, section 3).
+	staleWhileRevalidate
+)
+
+// usability returns the state of the response at this time, for a request with these directives.
+func (s *storedResponse) usability(request cacheControl, now time.Time) usability {
+	age := s.currentAge(now)
 	switch {
 	case request.noCache, s.control.noCache:
-		return false
+		return needsValidation
 	case request.maxAge >= 0 && age > request.maxAge:
-		return false
-	case request.minFresh >= 0 && s.life-age < request.minFresh:
-		return false
-	case age < s.life: // "response_is_fresh = (freshness_lifetime > current_age)" (section 4.2)
-		return true
+		return needsValidation
+	case request.minFresh >= 0 && s.lifetime-age < request.minFresh:
+		return needsValidation
+	case age < s.lifetime: // "response_is_fresh = (freshness_lifetime > current_age)" (section 4.2)
+		return fresh
 	case s.control.mustRevalidate, s.control.sMaxAge >= 0:
 		// s-maxage "incorporates the semantics of proxy-revalidate" (section 5.2.2.10)
-		return false
-	case request.maxStale >= 0 && age-s.life <= request.maxStale:
-		return true
+		return needsValidation
+	case request.maxStale >= 0 && age-s.lifetime <= request.maxStale:
+		return acceptedStale
+	case s.control.staleWhileRevalidate >= 0 && age-s.lifetime <= s.control.staleWhileRevalidate && s.isRevalidating(now):
+		return staleWhileRevalidate
 	}
-	return s.control.staleWhileRevalidating >= 0 && age-s.life <= s.control.staleWhileRevalidating && s.awaited(now)
+	return needsValidation
 }
 
-// patience is how long an answer to a question about a stale response is waited for before another
-// request asks.
-const patience = 10 * time.Second
+// revalidationTimeout is how long a revalidation may take before another request starts one.
+const revalidationTimeout = 10 * time.Second
 
-// awaited says whether another request is asking for the response again.
-func (s *stored) awaited(now time.Time) bool {
-	return now.UnixNano()-s.updating.Load() < int64(patience)
+// isRevalidating reports whether another request is revalidating the response.
+func (s *storedResponse) isRevalidating(now time.Time) bool {
+	return now.UnixNano()-s.revalidationStart.Load() < int64(revalidationTimeout)
 }
 
-// pass sends an exchange through the part. With a stale response it asks for that by its
-// validators, otherwise, if what comes may be kept, for the whole: the core holds it against the
-// client's own conditions.
-func (k *cache) pass(c *web.Conn, why string, keeps bool, stale *stored) int {
-	a := &asked{key: keyOf(c), method: c.Method(), at: k.now(), control: requestControl(c), before: map[string][]string{}}
-	a.let = k.counter(a.key).Load()
+// pass forwards an exchange to the inner component. With a stale response in mode storing, the
+// request becomes a revalidation if that has a validator. Otherwise a request whose response may be
+// stored asks for the whole resource: the core evaluates the client's own conditions.
+func (k *cache) forward(c *web.Conn, reason string, mode requestMode, stale *storedResponse) int {
+	a := &forwardedRequest{key: keyOf(c), mode: mode, forwardedAt: k.now(), control: requestControl(c), fieldsBefore: map[string][]string{}}
+	a.invalidationCount = k.invalidationCount(a.key).Load()
 	a.user, a.personal = c.StringValue(web.User), c.StringValue(web.Personal)
-	c.SetHeader("Cache-Status", "weir; fwd="+why)
+	c.SetHeader("Cache-Status", "weir; fwd="+reason)
 	for name, values := range c.Fields() {
-		a.before[name] = values
+		a.fieldsBefore[name] = values
 	}
-	a.keeps = keeps && a.method == http.MethodGet && !a.control.noStore
-	if a.keeps {
+	if mode == storing && (c.Method() != http.MethodGet || a.control.noStore) {
+		a.mode = passOnly
+	}
+	if a.mode == storing {
 		a.header = c.HTTPRequest().Header.Clone()
-		k.ask(c, a, stale)
+		k.setConditions(c, a, stale)
 	}
 	c.SetValue(k, a)
-	return through
+	return innerArm
 }
 
-// ask changes the conditions of the request to the cache's own.
-func (k *cache) ask(c *web.Conn, a *asked, stale *stored) {
+// setConditions replaces the client's conditions by those of a revalidation, if there are any.
+func (k *cache) setConditions(c *web.Conn, a *forwardedRequest, stale *storedResponse) {
 	for _, name := range [...]string{"If-None-Match", "If-Modified-Since"} {
 		if c.RequestHeader(name) != "" {
 			c.DelRequestHeader(name)
 		}
 	}
-	if stale == nil || !stale.validator() {
+	if stale == nil || !stale.hasValidator() {
 		return
 	}
-	a.stale = stale
-	stale.updating.Store(a.at.UnixNano())
+	a.mode, a.stale = revalidating, stale
+	stale.revalidationStart.Store(a.forwardedAt.UnixNano())
 	if tag := stale.header.Get("Etag"); tag != "" {
 		c.SetRequestHeader("If-None-Match", tag)
 	}
@@ -226,6 +266,7 @@ func (k *cache) ask(c *web.Conn, a *asked, stale *stored) {
 	}
 }
 
-func (k *cache) counter(of key) *atomic.Uint32 {
-	return &k.let[maphash.Comparable(k.seed, of)%uint64(len(k.let))]
+// invalidationCount returns the count of invalidations of a key.
+func (k *cache) invalidationCount(of cacheKey) *atomic.Uint32 {
+	return &k.invalidations[maphash.Comparable(k.seed, of)%uint64(len(k.invalidations))]
 }

@@ -85,9 +85,9 @@ func TestCompressionOutside(t *testing.T) {
 	}
 }
 
-// TestOnlyThePartIsKept wants fields of components before and behind to be of the exchange, not of
-// what is kept.
-func TestOnlyThePartIsKept(t *testing.T) {
+// TestOnlyFieldsOfTheInnerComponentAreStored wants fields of components before and behind to be of
+// the exchange, not of what is kept.
+func TestOnlyFieldsOfTheInnerComponentAreStored(t *testing.T) {
 	source, _ := counted("body")
 	id := 0
 	number := func(name string) web.Component {
@@ -103,7 +103,7 @@ func TestOnlyThePartIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKept(t *testing.T) {
+func TestResponsesThatAreNotStored(t *testing.T) {
 	may := func(f web.Source) web.Component {
 		return web.Source(func(c *web.Conn) web.Body { c.SetHeader("Cache-Control", "max-age=100"); return f(c) })
 	}
@@ -146,8 +146,8 @@ func TestWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// TestAHandlerThatStreams keeps what a handler of net/http wrote with flushes.
-func TestAHandlerThatStreams(t *testing.T) {
+// TestStreamedResponseIsStored keeps what a handler of net/http wrote with flushes.
+func TestStreamedResponseIsStored(t *testing.T) {
 	n := 0
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n++
@@ -168,9 +168,9 @@ func TestAHandlerThatStreams(t *testing.T) {
 	}
 }
 
-// TestAChangeWhileItWasAskedFor posts while a response is under way: what was made before is not
-// kept.
-func TestAChangeWhileItWasAskedFor(t *testing.T) {
+// TestInvalidationDuringARequestPreventsStoring posts while a response is under way: what was made
+// before is not kept.
+func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
 	// from the source -> the test, and back; one each
 	asked, go_ := make(chan struct{}), make(chan struct{})
 	first := true
@@ -208,16 +208,19 @@ func TestAChangeWhileItWasAskedFor(t *testing.T) {
 
 func TestStaleWhileRevalidating(t *testing.T) {
 	now := time.Unix(1000, 0)
-	s := &stored{life: 10 * time.Second, came: now, control: parseControl([]string{"max-age=10, stale-while-revalidate=5"})}
+	s := &storedResponse{lifetime: 10 * time.Second, receivedAt: now, control: parseControl([]string{"max-age=10, stale-while-revalidate=5"})}
 	plain := parseControl(nil)
-	if s.serves(plain, now.Add(12*time.Second)) {
-		t.Error("it is served stale though nobody asks for it again")
+	if got := s.usability(plain, now.Add(12*time.Second)); got != needsValidation {
+		t.Errorf("stale, and no request revalidates: got usability %d, want needsValidation", got)
 	}
-	s.updating.Store(now.Add(11 * time.Second).UnixNano())
-	for after, want := range map[time.Duration]bool{12: true, 15: true, 16: false, 22: false} {
-		if s.serves(plain, now.Add(after*time.Second)) != want {
-			t.Errorf("got %d s old: served %v, want %v", after, !want, want)
+	s.revalidationStart.Store(now.Add(11 * time.Second).UnixNano())
+	for after, want := range map[time.Duration]usability{9: fresh, 12: staleWhileRevalidate, 15: staleWhileRevalidate, 16: needsValidation, 22: needsValidation} {
+		if got := s.usability(plain, now.Add(after*time.Second)); got != want {
+			t.Errorf("%d s old: got usability %d, want %d", after, got, want)
 		}
+	}
+	if got := s.usability(parseControl([]string{"max-stale=20"}), now.Add(22*time.Second)); got != acceptedStale {
+		t.Errorf("22 s old, max-stale=20: got usability %d, want acceptedStale", got)
 	}
 }
 
@@ -241,8 +244,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	for i := range 50 {
 		resp, _ := webtest.Get(t, url, "X-Any", fmt.Sprint(i), "Cache-Control", "only-if-cached")
-		if kept := resp.StatusCode == 200; kept && i < 50-mostVariants {
-			t.Errorf("variant %d of 50 is kept: more than %d", i, mostVariants)
+		if kept := resp.StatusCode == 200; kept && i < 50-maxVariants {
+			t.Errorf("variant %d of 50 is kept: more than %d", i, maxVariants)
 		}
 	}
 }
@@ -264,7 +267,7 @@ func TestHeuristic(t *testing.T) {
 	}
 }
 
-func TestCachesInsideOneAnother(t *testing.T) {
+func TestNestedCaches(t *testing.T) {
 	source, n := counted("body")
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
 	for range 3 {

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// control is what the fields Cache-Control say (RFC 9111 section 5.2). Times are -1 where they are
-// not said.
-type control struct {
-	noStore, noCache, onlyIfCached                              bool
-	private, public, mustRevalidate, mustUnderstand             bool
-	maxAge, sMaxAge, minFresh, maxStale, staleWhileRevalidating time.Duration
+// cacheControl holds the directives of Cache-Control (RFC 9111, section 5.2). Durations are -1
+// where the directive is absent.
+type cacheControl struct {
+	noStore, noCache, onlyIfCached                            bool
+	private, public, mustRevalidate, mustUnderstand           bool
+	maxAge, sMaxAge, minFresh, maxStale, staleWhileRevalidate time.Duration
 }
 
-// parseControl reads the lines of Cache-Control. "Cache directives are identified by a token, to be
-// compared case-insensitively"; of one that comes twice the first counts (section 4.2.1).
-func parseControl(lines []string) control {
-	c := control{maxAge: -1, sMaxAge: -1, minFresh: -1, maxStale: -1, staleWhileRevalidating: -1}
+// parseControl parses the lines of Cache-Control. "Cache directives are identified by a token, to
+// be compared case-insensitively"; the first of duplicates counts (section 4.2.1).
+func parseControl(lines []string) cacheControl {
+	c := cacheControl{maxAge: -1, sMaxAge: -1, minFresh: -1, maxStale: -1, staleWhileRevalidate: -1}
 	for _, line := range lines {
 		for line != "" {
 			var name, value string
-			name, value, line = directive(line)
+			name, value, line = nextDirective(line)
 			c.set(strings.ToLower(name), value)
 		}
 	}
 	return c
 }
 
-func (c *control) set(name, value string) {
+func (c *cacheControl) set(name, value string) {
 	switch name {
 	case "no-store":
 		c.noStore = true
@@ -47,46 +47,46 @@ func (c *control) set(name, value string) {
 	case "must-understand":
 		c.mustUnderstand = true
 	case "max-age":
-		first(&c.maxAge, value)
+		setFirst(&c.maxAge, value)
 	case "s-maxage":
-		first(&c.sMaxAge, value)
+		setFirst(&c.sMaxAge, value)
 	case "min-fresh":
-		first(&c.minFresh, value)
+		setFirst(&c.minFresh, value)
 	case "stale-while-revalidate":
-		first(&c.staleWhileRevalidating, value)
+		setFirst(&c.staleWhileRevalidate, value)
 	case "max-stale":
 		if value == "" {
-			value = strconv.Itoa(most)
+			value = strconv.Itoa(maxDeltaSeconds)
 		}
-		first(&c.maxStale, value)
+		setFirst(&c.maxStale, value)
 	}
 }
 
-func first(d *time.Duration, value string) {
+func setFirst(d *time.Duration, value string) {
 	if *d < 0 {
-		*d = seconds(value)
+		*d = deltaSeconds(value)
 	}
 }
 
-// most is what a number too large to be represented stands for (section 1.2.2).
-const most = math.MaxInt32
+// maxDeltaSeconds replaces a number too large to be represented (section 1.2.2).
+const maxDeltaSeconds = math.MaxInt32
 
-// seconds reads delta-seconds. What is none is 0: "caches are encouraged to consider responses that
-// have invalid freshness information to be stale" (section 4.2.1).
-func seconds(s string) time.Duration {
+// deltaSeconds parses delta-seconds. An invalid value is 0: "caches are encouraged to consider
+// responses that have invalid freshness information to be stale" (section 4.2.1).
+func deltaSeconds(s string) time.Duration {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > most {
-		n = most
+	if err != nil || n > maxDeltaSeconds {
+		n = maxDeltaSeconds
 	}
 	return time.Duration(n) * time.Second
 }
 
-// directive cuts the first directive off a list: a token, and what stands behind "=", as a token or
-// quoted.
-func directive(s string) (name, value, rest string) {
+// nextDirective cuts the first directive off a list: a token, and the token or quoted string after
+// "=".
+func nextDirective(s string) (name, value, rest string) {
 	s = strings.TrimLeft(s, ", \t")
 	end := strings.IndexAny(s, "=,")
 	if end < 0 || s[end] == ',' {

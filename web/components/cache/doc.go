@@ -1,37 +1,39 @@
-// Package cache is a shared cache of RFC 9111 around a part of a composition.
+// Package cache puts a shared HTTP cache (RFC 9111) around a component.
 //
-// # What it does
+// # Function
 //
-// A request for which a response is kept goes around the part; another goes through it, and what
-// comes out is kept if it may be. What may be kept, for how long, and for which requests, say the
+// A request with a usable stored response is answered from memory. Other requests are forwarded to
+// the inner component, and the response is stored if the rules allow it. The rules use the
 // response's Cache-Control, Expires, Vary and Age, and the request's Cache-Control and
-// Authorization. What is kept and no longer fresh is asked for again with its validator, and kept
-// on if the part answers
-//  304. A request with an unsafe method lets go of what is kept for its target. Ranges and
-//     conditions of clients are answered from what is kept:
+// Authorization.
 //
-// by the core. The field Cache-Status (RFC 9211) says what happened.
+// A stale response is revalidated with its validator, and freshened when the inner component
+// answers 304. A request with an unsafe method invalidates its target. The core answers ranges and
+// conditions of clients from the stored response. Cache-Status (RFC 9211) reports what the cache
+// did.
 //
-// While one request asks again for what has become stale, others get it as it is, if its
-// stale-while-revalidate (RFC 5861) allows that.
+// While one request revalidates a response, others get the stale one if stale-while-revalidate
+// allows it (RFC 5861).
 //
-// # What it keeps
+// # What is stored
 //
-// Bytes, and streams of limited size once they have been written to their end. Of what the part's
-// own filters change it keeps what comes out of them: a cache around compression keeps compressed
-// bodies, one for each value of Accept-Encoding.
+// The cache stores bodies of bytes, and streams of limited size once they are complete. It stores
+// the output of the inner component's filters: around compression it stores compressed bodies, one
+// for each value of Accept-Encoding.
 //
-// What a component inside the part has let a client see ([web.User], [web.Personal]: a login, a
-// condition on the client's address) is never kept, even if it is public by its Cache-Control. A
-// condition on a field of the request adds that field to Vary. Put a login before the cache if all
-// who have one may see the same.
+// It never stores a response that depends on an access decision made inside it ([web.User],
+// [web.Personal]: a login, a condition on the client's address), even with Cache-Control: public. A
+// condition on a request field adds that field to Vary. Put a login before the cache if all users
+// who have one may see the same responses.
 //
 // # Limitations
 //
-// Only responses to GET are kept, and none with a cookie, with trailers, or in parts (206). Bodies
-// that are files are not: the kernel has them in memory. Requests for ranges that nothing is kept
-// for pass through and leave nothing. Several requests for what is not kept all go through.
-// Freshness is not guessed unless asked for. Stale responses are not used for errors. Private and
-// no-cache with names of fields mean the whole response. What an unsafe request's Location names is
-// not let go of.
+// The cache stores only responses to GET, and none with a cookie, with trailers, or with a part of
+// a resource (206). It does not store bodies that are files: the kernel caches them. A range
+// request without a stored response is forwarded, and its response is not stored. Concurrent
+// requests for a resource that is not stored are all forwarded.
+//
+// The lifetime is not guessed unless [Config.Heuristic] is set. Stale responses are not used after
+// errors. Private and no-cache with field names apply to the whole response. An unsafe request does
+// not invalidate the target of its response's Location.
 package cache

@@ -15,15 +15,15 @@ import (
 	"weir/web"
 )
 
-// rules are what RFC 9111 says, in its words but shortened, with a conversation each. A line is one
-// of
+// rules are requirements of RFC 9111, in its words but shortened, each with a script. A line of a
+// script is one of
 //
-//	origin STATUS FIELD: VALUE; ...   what the part answers from now on, with the body v1, v2, ... for each such line
-//	wait DURATION                     the clock goes on
+//	origin STATUS FIELD: VALUE; ... the origin answers this from now on, with the body v1, v2, ...
+//	wait DURATION                     advances the clock
 //	METHOD [/PATH] FIELD: VALUE; ... = OUTCOME BODY
 //
-// with the outcomes miss (the part answered), hit (it was not asked), kept (it was asked whether
-// what is kept still is right, and said so) and a status.
+// with the outcomes miss (the origin answered), hit (it was not asked), kept (it has confirmed the
+// stored response by 304), or a status.
 var rules = []struct{ section, says, script string }{
 	{"2", "a cache's key is the method and target URI", `
 		origin 200 Cache-Control: max-age=10

@@ -10,48 +10,51 @@ import (
 	"weir/web"
 )
 
-// key is what a request asks for, in canonical form, so that all spellings of a name are one key.
-// Both what the client asked for and what earlier components made of it are part of it, since both
-// can decide what is answered, and so is the raw path where an upstream may be given it.
-type key struct {
+// cacheKey identifies the target of a request in canonical form, so that all spellings of a path
+// have one key. It contains the target as the client sent it and as earlier components rewrote it,
+// because both may decide the response. It contains the raw path where an upstream may receive
+// that.
+type cacheKey struct {
 	secure                      bool
 	host, uri, raw, path, query string
 }
 
-func keyOf(c *web.Conn) key {
+func keyOf(c *web.Conn) cacheKey {
 	raw, _ := c.RawPath()
-	return key{c.Secure(), c.Host(), c.RequestURI(), raw, c.Path(), c.RawQuery()}
+	return cacheKey{c.Secure(), c.Host(), c.RequestURI(), raw, c.Path(), c.RawQuery()}
 }
 
-// resource is what is kept under a key: the last first. It does not change.
-type resource []*stored
+// variants are the responses stored under one key, the latest first. It is immutable.
+type variants []*storedResponse
 
-// mostVariants is how many responses are kept for a key.
-const mostVariants = 16
+// maxVariants is the largest number of responses that are stored under a key.
+const maxVariants = 16
 
-// stored is a response that is kept. It does not change, but for updating.
-type stored struct {
-	vary, values []string // names of fields, and what the request had in them
-	status       int
-	header       http.Header
-	fields       []web.Field // of header
-	body         []byte
-	control      control
-	came         time.Time
-	age, life    time.Duration // when it came, and until which age it is fresh
-	// when somebody last set out to ask for it again, Unix time in nanoseconds
-	updating atomic.Int64
+// storedResponse is a stored response. It is immutable except for revalidationStart.
+type storedResponse struct {
+	varyNames, varyValues []string // field names of Vary, and their values in the request
+	status                int
+	header                http.Header
+	fields                []web.Field // of header, ready to be sent
+	body                  []byte
+	control               cacheControl
+	receivedAt            time.Time
+	initialAge, lifetime  time.Duration // the age when it was received; the freshness lifetime
+	// when the latest revalidation started, Unix time in nanoseconds; 0: never
+	revalidationStart atomic.Int64
 }
 
-func (s *stored) finish() {
+func (s *storedResponse) makeFields() {
 	for name, values := range s.header {
 		s.fields = append(s.fields, web.NewField(name, strings.Join(values, ", ")))
 	}
 }
 
-func (s *stored) ageAt(now time.Time) time.Duration { return s.age + max(0, now.Sub(s.came)) }
+func (s *storedResponse) currentAge(now time.Time) time.Duration {
+	return s.initialAge + max(0, now.Sub(s.receivedAt))
+}
 
-func (s *stored) cost() int64 {
+func (s *storedResponse) memoryCost() int64 {
 	n := 1024 + len(s.body)
 	for name, values := range s.header {
 		n += 64 + len(name)
@@ -62,32 +65,32 @@ func (s *stored) cost() int64 {
 	return int64(n)
 }
 
-// validator says whether it can be asked for again by what it has.
-func (s *stored) validator() bool {
+// hasValidator reports whether the response can be revalidated.
+func (s *storedResponse) hasValidator() bool {
 	return s.header.Get("Etag") != "" || s.header.Get("Last-Modified") != ""
 }
 
-// answer answers an exchange with it.
-func (s *stored) answer(c *web.Conn, now time.Time) {
+// answer answers an exchange with the response.
+func (s *storedResponse) answer(c *web.Conn, now time.Time) {
 	for _, f := range s.fields {
 		c.SetField(f)
 	}
-	c.SetHeader("Age", strconv.FormatInt(int64(s.ageAt(now)/time.Second), 10))
+	c.SetHeader("Age", strconv.FormatInt(int64(s.currentAge(now)/time.Second), 10))
 	c.SetStatus(s.status)
 	c.Answer(web.Bytes(s.body))
 }
 
-// valuesOf is what a request has in the fields of these names, in a form in which what means the
-// same is the same (section 4.1).
-func valuesOf(names []string, header func(string) []string) []string {
+// selectingValues returns the values of these request fields, normalized so that equivalent values
+// are equal (section 4.1).
+func selectingValues(names []string, header func(string) []string) []string {
 	values := make([]string, len(names))
 	for i, name := range names {
-		values[i] = normal(header(name))
+		values[i] = normalizeField(header(name))
 	}
 	return values
 }
 
-func normal(lines []string) string {
+func normalizeField(lines []string) string {
 	if len(lines) == 1 && !strings.ContainsAny(lines[0], ", \t") {
 		return lines[0]
 	}
@@ -102,12 +105,12 @@ func normal(lines []string) string {
 	return strings.Join(parts, ",")
 }
 
-// match is the response for a request with these fields, nil when there is none.
-func (r resource) match(header func(string) []string) *stored {
+// match returns the response that a request with these fields selects, or nil.
+func (r variants) match(header func(string) []string) *storedResponse {
 	for _, s := range r {
 		matches := true
-		for i, name := range s.vary {
-			if normal(header(name)) != s.values[i] {
+		for i, name := range s.varyNames {
+			if normalizeField(header(name)) != s.varyValues[i] {
 				matches = false
 				break
 			}
@@ -119,27 +122,27 @@ func (r resource) match(header func(string) []string) *stored {
 	return nil
 }
 
-// with is the resource with one more response, without those that are for the same requests.
-func (r resource) with(s *stored) resource {
-	next := resource{s}
+// with returns the variants with one more response, without those that the same requests select.
+func (r variants) with(s *storedResponse) variants {
+	next := variants{s}
 	same := func(name string) []string {
-		for i, n := range s.vary {
+		for i, n := range s.varyNames {
 			if n == name {
-				return []string{s.values[i]}
+				return []string{s.varyValues[i]}
 			}
 		}
-		return []string{"\x00"} // what no request has: the older one is about other fields
+		return []string{"\x00"} // matches no request: the older response varies by other fields
 	}
 	for _, old := range r {
-		if len(next) < mostVariants && (resource{old}).match(same) == nil {
+		if len(next) < maxVariants && (variants{old}).match(same) == nil {
 			next = append(next, old)
 		}
 	}
 	return next
 }
 
-// varyOf are the names in Vary, canonical. All is false where no request is like another ("*").
-func varyOf(h http.Header) (names []string, all bool) {
+// parseVary returns the canonical field names of Vary. ok is false for "*": no request matches.
+func parseVary(h http.Header) (names []string, all bool) {
 	for _, line := range h["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
 			switch name = strings.Trim(name, " \t"); name {

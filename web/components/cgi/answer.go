@@ -16,62 +16,62 @@ import (
 	"weir/web/components/cgi/fcgi"
 )
 
-// run is a program at work on an exchange: Read gives what it writes, Close ends it.
+// run is a program that answers an exchange: Read returns its output, Close ends it.
 type run struct {
 	io.ReadCloser
-	name string // in errors
-	said *tail
-	exit func() error // how it ended, if not well, as far as is known
-	// called when the head has come, unless events follow; nil: there is nothing to do
-	headed func()
-	// waits a little for the end of a program whose body is whole; nil: there is nothing to wait
-	// for
-	settle func()
+	name string // for errors
+	// the end of its standard error
+	stderrTail *tail
+	exitError  func() error // the error of its exit, nil if unknown or successful
+	// called after the header, except for event streams; nil: not called
+	afterHeader func()
+	// awaitExit waits briefly for the exit of a program whose body is complete; nil: no wait
+	awaitExit func()
 }
 
-// answer makes what the program says the answer. It returns when its head has come.
+// answer answers the exchange with the program's output. It returns after the header.
 func (r *run) answer(c *web.Conn, maxHead int64) {
 	ctx := c.Context()
-	in, limit := limited(r, maxHead)
-	h, err := readHead(in, limit)
+	in, limit := limitHeader(r, maxHead)
+	h, err := readHeader(in, limit)
 	if err != nil {
-		c.Answer(c.Fail(status(ctx, err), r.because(err)))
+		c.Answer(c.Fail(errorStatus(ctx, err), r.explain(err)))
 		_ = r.Close()
 		return
 	}
 	h.set(c)
-	if kind, _, _ := mime.ParseMediaType(h.fields.Get("Content-Type")); r.headed != nil && kind != "text/event-stream" {
-		r.headed()
+	if kind, _, _ := mime.ParseMediaType(h.fields.Get("Content-Type")); r.afterHeader != nil && kind != "text/event-stream" {
+		r.afterHeader()
 	}
 	c.Answer(web.Stream(h.length, func(w io.Writer) error {
 		if err := copyBody(w, in, h.length); err != nil {
-			return r.because(err)
+			return r.explain(err)
 		}
-		if r.settle != nil {
-			r.settle()
+		if r.awaitExit != nil {
+			r.awaitExit()
 		}
 		return nil
 	}).OnClose(func() { _ = r.Close() }))
 	c.After(func(c *web.Conn) {
-		if err := r.exit(); err != nil && c.Err() == nil {
-			c.SetErr(r.because(err))
+		if err := r.exitError(); err != nil && c.Err() == nil {
+			c.SetErr(r.explain(err))
 		}
 	})
 }
 
-// because is an error with what the program has said of it.
-func (r *run) because(err error) error {
-	if exit := r.exit(); exit != nil && !errors.Is(err, exit) {
+// explain adds the exit and the end of the standard error to an error.
+func (r *run) explain(err error) error {
+	if exit := r.exitError(); exit != nil && !errors.Is(err, exit) {
 		err = fmt.Errorf("%w (%w)", err, exit)
 	}
-	if said := r.said.String(); said != "" {
-		return fmt.Errorf("%s: %w; it said %q", r.name, err, said)
+	if said := r.stderrTail.String(); said != "" {
+		return fmt.Errorf("%s: %w; its standard error ends in %q", r.name, err, said)
 	}
 	return fmt.Errorf("%s: %w", r.name, err)
 }
 
-// status is what the client is told of a failure.
-func status(ctx context.Context, err error) int {
+// errorStatus returns the status of a failure.
+func errorStatus(ctx context.Context, err error) int {
 	late, ok := errors.AsType[net.Error](err)
 	refused, _ := errors.AsType[fcgi.Refused](err)
 	switch {
@@ -85,12 +85,13 @@ func status(ctx context.Context, err error) int {
 	return http.StatusBadGateway
 }
 
-var pooled = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+var bufferPool = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// copyBody copies a body of a stated length, or to its end, flushing at each read.
+// copyBody copies a body of a stated length, or, for size -1, to its end with a flush after each
+// read.
 func copyBody(w io.Writer, r *bufio.Reader, size int64) error {
-	buf := pooled.Get().(*[32 << 10]byte)
-	defer pooled.Put(buf)
+	buf := bufferPool.Get().(*[32 << 10]byte)
+	defer bufferPool.Put(buf)
 	left := size
 	for size < 0 || left > 0 {
 		part := buf[:]
@@ -111,7 +112,7 @@ func copyBody(w io.Writer, r *bufio.Reader, size int64) error {
 		}
 		switch {
 		case err == io.EOF && left > 0 && size >= 0:
-			return fmt.Errorf("its body is %d bytes shorter than it said: %w", left, io.ErrUnexpectedEOF)
+			return fmt.Errorf("its body is %d bytes shorter than its Content-Length: %w", left, io.ErrUnexpectedEOF)
 		case err == io.EOF:
 			return nil
 		case err != nil:
@@ -121,27 +122,26 @@ func copyBody(w io.Writer, r *bufio.Reader, size int64) error {
 	return web.Flush(w)
 }
 
-// tail keeps the end of what is written to it, from any goroutine.
+// tail keeps the end of what is written to it. Any goroutine may write.
 type tail struct {
-	mu   sync.Mutex
-	b    []byte
-	copy io.Writer // nil: nobody else wants it
+	mu     sync.Mutex
+	kept   []byte
+	copyTo io.Writer // receives all that is written; nil: no copy
 }
 
 // tailSize is how much of a program's standard error is kept, in bytes.
 const tailSize = 1 << 10
 
-// Write implements [io.Writer]; it does not fail, so that no program waits for who reads its
-// errors.
+// Write implements [io.Writer]. It never fails, so that no program blocks on its standard error.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.copy != nil {
-		_, _ = t.copy.Write(p)
+	if t.copyTo != nil {
+		_, _ = t.copyTo.Write(p)
 	}
-	t.b = append(t.b, p...)
-	if over := len(t.b) - tailSize; over > 0 {
-		t.b = append(t.b[:0], t.b[over:]...)
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - tailSize; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(p), nil
 }
@@ -149,5 +149,5 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD"))
 }

@@ -26,10 +26,10 @@ func bin(cfg Config) func() (web.Component, error) {
 	return func() (web.Component, error) { return New(cfg) }
 }
 
-// TestAClientCannotSayWhereItComesFromOrWhatItAsksFor: programs read these fields without asking
+// TestClientCannotSetForwardingOrConfiguredVariables: programs read these fields without asking
 // who wrote them.
-func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
-	at := place{name: "/p", info: "/x"}
+func TestClientCannotSetForwardingOrConfiguredVariables(t *testing.T) {
+	at := location{name: "/p", info: "/x"}
 	fields := []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Original-Url", "X-Rewrite-Url", "Client-Ip", "Mine"}
 	for _, peer := range []string{"", "10.0.0.1:1"} {
 		variable := map[string]string{}
@@ -61,7 +61,7 @@ func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
 	}
 }
 
-func TestProgramsAreNotAskedForTunnels(t *testing.T) {
+func TestConnectIsRejected(t *testing.T) {
 	component := func() (web.Component, error) { return New(Config{Program: "testdata/bin/hello"}) }
 	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		if resp, body := webtest.Raw(t, url, "CONNECT a.org:443 HTTP/1.1"); resp.StatusCode != 501 || strings.Contains(body, "hello") {
@@ -136,24 +136,24 @@ func TestFieldsOfAProgram(t *testing.T) {
 	})
 }
 
-// What programs must not do.
-func TestHostilePrograms(t *testing.T) {
+// Output that violates RFC 3875 is answered by an error, with the reason in the log.
+func TestInvalidOutputOfPrograms(t *testing.T) {
 	for _, c := range []struct {
 		program string
 		status  int
 		says    string
 	}{
-		{"no-head", 502, "ended before its head did; it said \"a word aside\""},
-		{"exits", 502, "(it ended with exit status 1); it said \"no such luck\""},
-		{"endless-head", 502, "head is too long"},
-		{"endless-line", 502, "head is too long"},
+		{"no-head", 502, "ended before its header was complete; its standard error ends in \"a word aside\""},
+		{"exits", 502, "(it ended with exit status 1); its standard error ends in \"no such luck\""},
+		{"endless-head", 502, "header is longer than max_head"},
+		{"endless-line", 502, "header is longer than max_head"},
 		{"nph", 502, "status line"},
 		{"nothing-said", 502, "neither Content-Type"},
 		{"bad-field", 502, "malformed"},
-		{"bad-name", 502, "can't be sent"},
-		{"bad-status", 502, "none from 200 to 599"},
-		{"bad-length", 502, "its length"},
-		{"no-interpreter", 500, "can't be started"},
+		{"bad-name", 502, "invalid field"},
+		{"bad-status", 502, "not a status from 200 to 599"},
+		{"bad-length", 502, "its Content-Length"},
+		{"no-interpreter", 500, "cannot be started"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.ExchangeEnd) {
@@ -183,7 +183,7 @@ func TestHostilePrograms(t *testing.T) {
 	}
 }
 
-func TestAnExitStatusIsNoted(t *testing.T) {
+func TestExitStatusIsReported(t *testing.T) {
 	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 		webtest.Get(t, url+"/cgi-bin/fails")
 		if e := <-end; e.Status != 200 || e.Err == nil || !strings.Contains(e.Err.Error(), "exit status 3") {
@@ -192,16 +192,16 @@ func TestAnExitStatusIsNoted(t *testing.T) {
 	})
 }
 
-func TestTimeIsUp(t *testing.T) {
+func TestTimeoutKillsTheProgram(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	cfg := Config{Timeout: "300ms", Env: map[string]string{"PIDS": pids}}
 	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		resp, _ := webtest.Get(t, url+"/cgi-bin/silent")
-		if e := <-end; resp.StatusCode != 504 || e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
+		if e := <-end; resp.StatusCode != 504 || e.Err == nil || !strings.Contains(e.Err.Error(), "longer than its timeout") {
 			t.Errorf("got %d %+v", resp.StatusCode, e)
 		}
 		broken(t, url+"/cgi-bin/endless")
-		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
+		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "longer than its timeout") {
 			t.Errorf("got %+v", e)
 		}
 		webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
@@ -212,7 +212,7 @@ func TestTimeIsUp(t *testing.T) {
 }
 
 // When the client goes, so does the program, with its children, before and behind the head.
-func TestTheClientGoes(t *testing.T) {
+func TestDisconnectedClientEndsTheProgram(t *testing.T) {
 	for _, program := range []string{"silent", "endless"} {
 		pids := filepath.Join(t.TempDir(), "pids")
 		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
@@ -246,7 +246,7 @@ func TestTheClientGoes(t *testing.T) {
 
 // A child that keeps the output open is killed with its group; one that has left the group is not
 // waited for.
-func TestChildren(t *testing.T) {
+func TestChildrenAreKilled(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		if _, body := webtest.Get(t, url+"/cgi-bin/children"); body != "hello\n" {
@@ -278,8 +278,8 @@ func TestChildren(t *testing.T) {
 	})
 }
 
-// What a program has left in its pipe is the client's, however late it is read.
-func TestTheRestOfTheOutput(t *testing.T) {
+// Output that a program has left in its pipe is sent, however late it is read.
+func TestOutputLeftInThePipeIsSent(t *testing.T) {
 	for _, keep := range []string{"", "setsid sleep 1000 & echo $! > \"$PIDS\"; "} {
 		pids := filepath.Join(t.TempDir(), "pids")
 		cmd := exec.Command("sh", "-c", keep+"head -c 60000 /dev/zero")
@@ -301,7 +301,7 @@ func TestTheRestOfTheOutput(t *testing.T) {
 	}
 }
 
-func TestOutputPassesAtOnce(t *testing.T) {
+func TestOutputIsFlushedAtOnce(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
 	}, func(t *testing.T, url string, c web.Component, _ <-chan webtest.ExchangeEnd) {
@@ -407,7 +407,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 // The standard library's view of the environment is the request that was sent.
-func TestTheEnvironmentByAnother(t *testing.T) {
+func TestEnvironmentAsAnotherProgramPrintsIt(t *testing.T) {
 	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		_, body := webtest.Do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")
 		r, err := cgi.RequestFromMap(environment(body))
@@ -443,8 +443,8 @@ func TestConfigs(t *testing.T) {
 		cfg  Config
 		says string
 	}{
-		{Config{}, "give either dir"},
-		{Config{Dir: "testdata/bin", Program: "sh"}, "give either dir"},
+		{Config{}, "set either dir"},
+		{Config{Dir: "testdata/bin", Program: "sh"}, "set either dir"},
 		{Config{Dir: "testdata/none"}, "dir"},
 		{Config{Program: "no-such-program"}, "program"},
 		{Config{Dir: "testdata/bin", Args: []string{"a"}}, "args"},

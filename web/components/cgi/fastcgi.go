@@ -18,54 +18,52 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// FastCGIConfig says which application answers. The zero value of every field but Address is a good
-// one.
+// FastCGIConfig sets which application answers. All fields but Address may be zero.
 type FastCGIConfig struct {
 	// Address is where the application listens: "HOST:PORT" or "unix:/PATH".
 	Address string `hcl:"address"`
 
-	// Dir is the folder of its scripts, which must be here as it is there: it becomes
-	// DOCUMENT_ROOT. Needed with Split.
+	// Dir is the directory of the application's scripts, under the same path here and there. It
+	// becomes DOCUMENT_ROOT. Required with Split.
 	Dir string `hcl:"dir,optional"`
 
-	// Split is the ending of scripts' names, such as ".php": of the path /page.php/info, page.php
-	// is asked for with the rest in PATH_INFO, if Dir has that file, and what means no script is
-	// not found. Empty: the application answers for every path, with all of it in PATH_INFO.
+	// Split is the extension of scripts, such as ".php". For the path /page.php/info, the script is
+	// page.php, if Dir has that file, and PATH_INFO is the rest. Paths without a script are not
+	// found. Empty: the application answers every path, with the whole path in PATH_INFO.
 	Split string `hcl:"split,optional"`
 
-	// Index is the script that answers for a folder. Empty: "index" and Split.
+	// Index is the script that answers for a directory. Empty: "index" followed by Split.
 	Index string `hcl:"index,optional"`
 
-	// Prefix is the front of the path that means the application. What does not begin with it is
-	// not found.
+	// Prefix is the part of the path before the application's. Paths without it are not found.
 	Prefix string `hcl:"prefix,optional"`
 
-	// Env are variables that the application is given beside the request's.
+	// Env are variables that the application gets in addition to the request's.
 	Env map[string]string `hcl:"env,optional"`
 
-	// DialTimeout is how long making a connection may take. Empty: "5s".
+	// Timeout limits how long no data may pass in either direction. Empty: "60s".
 	DialTimeout string `hcl:"dial_timeout,optional"`
 
 	// Timeout is how long nothing may pass in either direction. Empty: "60s".
 	Timeout string `hcl:"timeout,optional"`
 
-	// MaxHead is the size of the largest head that the application may send. Empty: "32KB".
+	// MaxHead is the size of the largest header that the application may send. Empty: "32KB".
 	MaxHead string `hcl:"max_head,optional"`
 
-	// MaxInput is the size of the largest body of a request, which waits in a file of the system's
-	// folder for such until it was read; a larger one is answered by 413. Empty: "100MB".
+	// MaxInput is the size of the largest request body; a larger one is answered by 413. The body
+	// is stored in a temporary file before the request is sent. Empty: "100MB".
 	MaxInput string `hcl:"max_input,optional"`
 
-	// Width is how many exchanges wait for the application's head at once, those included whose
-	// requests have bodies that are still read; half of them for one client, as web.Traits says.
-	// 0: 64.
+	// Width is the number of exchanges that may wait for the application's header, including those
+	// whose request bodies are still being read. One client may have half of them, as web.Traits
+	// says. 0: 64.
 	Width int `hcl:"width,optional"`
 
-	// Queue is how many may wait for that. 0: four times Width.
+	// Queue is the number of exchanges that may wait for one of these places. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// Stderr gets what the application says to its standard error, a piece at a time, one after the
-	// other. Nil: only the end of it is kept, for errors.
+	// Stderr receives what the application writes to its standard error; writes are serialized.
+	// Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
 }
 
@@ -73,20 +71,20 @@ type FastCGIConfig struct {
 type FastCGI struct {
 	FastCGIConfig
 	network, address string
-	folder           *folder // nil: no script is looked for
+	folder           *folder // nil: scripts are not looked up
 	env              []fcgi.Param
-	dial             time.Duration
+	dialTimeout      time.Duration
 	limits
 	stderr io.Writer
 }
 
-// NewFastCGI makes the component, which is a *[FastCGI]: who calls it calls its Close.
+// NewFastCGI returns the component, a *[FastCGI]. The caller closes it.
 func NewFastCGI(cfg FastCGIConfig) (web.Component, error) {
-	g := &FastCGI{FastCGIConfig: cfg, network: "tcp", address: cfg.Address, stderr: oneByOne(cfg.Stderr)}
+	g := &FastCGI{FastCGIConfig: cfg, network: "tcp", address: cfg.Address, stderr: serialize(cfg.Stderr)}
 	if path, ok := strings.CutPrefix(cfg.Address, "unix:"); ok {
 		g.network, g.address = "unix", path
 	} else if _, _, err := net.SplitHostPort(cfg.Address); err != nil {
-		return nil, fmt.Errorf("fastcgi: address is %q, which is none: write \"HOST:PORT\" or \"unix:/PATH\"", cfg.Address)
+		return nil, fmt.Errorf("fastcgi: address is %q, which is not an address: write \"HOST:PORT\" or \"unix:/PATH\"", cfg.Address)
 	}
 	if cfg.Width < 0 || cfg.Queue < 0 {
 		return nil, fmt.Errorf("fastcgi: width and queue are %d and %d: neither may be negative", cfg.Width, cfg.Queue)
@@ -96,7 +94,7 @@ func NewFastCGI(cfg FastCGIConfig) (web.Component, error) {
 	if g.limits, err = readLimits("fastcgi: ", cfg.Timeout, cfg.MaxHead, cfg.MaxInput); err != nil {
 		return nil, err
 	}
-	if g.dial, err = unit.Duration("fastcgi: dial_timeout", cfg.DialTimeout, 5*time.Second); err != nil {
+	if g.dialTimeout, err = unit.Duration("fastcgi: dial_timeout", cfg.DialTimeout, 5*time.Second); err != nil {
 		return nil, err
 	}
 	if g.Prefix, err = readPrefix("fastcgi: ", cfg.Prefix); err != nil {
@@ -108,33 +106,33 @@ func NewFastCGI(cfg FastCGIConfig) (web.Component, error) {
 	return g.open()
 }
 
-// open opens the folder of scripts.
+// open opens the directory of scripts.
 func (g *FastCGI) open() (web.Component, error) {
 	if g.Dir == "" && g.Split != "" {
-		return nil, fmt.Errorf("fastcgi: split is %q, but there is no dir: say in which folder the scripts are", g.Split)
+		return nil, fmt.Errorf("fastcgi: split is %q, but dir is empty: set dir to the directory of the scripts", g.Split)
 	}
 	if g.Split != "" && g.Split[0] != '.' {
-		return nil, fmt.Errorf("fastcgi: split is %q, which is no ending: write one such as \".php\"", g.Split)
+		return nil, fmt.Errorf("fastcgi: split is %q, which does not begin with a dot: write an extension such as \".php\"", g.Split)
 	}
 	if g.Dir == "" {
 		return g, nil
 	}
 	folder, err := openFolder(g.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("fastcgi: dir is %q, which can't be opened: %w", g.Dir, err)
+		return nil, fmt.Errorf("fastcgi: dir is %q, which cannot be opened: %w", g.Dir, err)
 	}
 	g.folder, g.Index = folder, cmp.Or(g.Index, "index"+g.Split)
 	return g, nil
 }
 
-// Traits says how the component is composed.
+// Traits implements the optional part of [web.Component].
 func (g *FastCGI) Traits() web.Traits {
 	return web.Traits{Name: "fastcgi", Role: web.RoleSource, Width: g.Width, Queue: g.Queue}
 }
 
 // Handle implements [web.Component].
 func (g *FastCGI) Handle(c *web.Conn) {
-	if c.Answered() || noTunnel(c) {
+	if c.Answered() || rejectConnect(c) {
 		return
 	}
 	at, ok := g.find(c.Path())
@@ -142,23 +140,23 @@ func (g *FastCGI) Handle(c *web.Conn) {
 		c.Reply(http.StatusNotFound)
 		return
 	}
-	in, ok := takeInput(c, g.maxInput)
+	in, ok := readInput(c, g.maxInput)
 	if !ok {
 		return
 	}
-	said := &tail{copy: g.stderr}
-	r := &run{name: "fastcgi: " + g.Address, said: said, exit: func() error { return nil }}
+	said := &tail{copyTo: g.stderr}
+	r := &run{name: "fastcgi: " + g.Address, stderrTail: said, exitError: func() error { return nil }}
 	ctx := c.Context()
 	request, err := g.begin(ctx, append(slices.Clone(g.env), variables(c, at, in.size, g.Env)...), in, said)
 	if err != nil {
 		in.close()
-		c.Answer(c.Fail(status(ctx, err), r.because(err)))
+		c.Answer(c.Fail(errorStatus(ctx, err), r.explain(err)))
 		return
 	}
-	r.ReadCloser = asked{request, in}
-	r.exit = func() error {
+	r.ReadCloser = requestWithInput{request, in}
+	r.exitError = func() error {
 		if code := request.Exit(); code != 0 {
-			return fmt.Errorf("it ended with exit status %d", code)
+			return fmt.Errorf("the application ended with exit status %d", code)
 		}
 		return nil
 	}
@@ -168,9 +166,9 @@ func (g *FastCGI) Handle(c *web.Conn) {
 	}
 }
 
-// begin sends the request.
+// begin connects and sends the request.
 func (g *FastCGI) begin(ctx context.Context, params []fcgi.Param, in input, said *tail) (*fcgi.Request, error) {
-	dialer := net.Dialer{Timeout: g.dial}
+	dialer := net.Dialer{Timeout: g.dialTimeout}
 	conn, err := dialer.DialContext(ctx, g.network, g.address)
 	if err != nil {
 		return nil, err
@@ -178,25 +176,25 @@ func (g *FastCGI) begin(ctx context.Context, params []fcgi.Param, in input, said
 	return fcgi.Begin(ctx, conn, params, in.reader(), said, g.timeout)
 }
 
-// asked is a request with its input.
-type asked struct {
+// requestWithInput is a request with the file of its body.
+type requestWithInput struct {
 	*fcgi.Request
 	in input
 }
 
 // Close implements [io.Closer].
-func (a asked) Close() error {
+func (a requestWithInput) Close() error {
 	defer a.in.close()
 	return a.Request.Close()
 }
 
-// find says which script a path means.
-func (g *FastCGI) find(urlPath string) (place, bool) {
+// find returns the script of a path.
+func (g *FastCGI) find(urlPath string) (location, bool) {
 	rest, ok := within(g.Prefix, urlPath)
 	if !ok || strings.Contains(rest, "\x00") {
-		return place{}, false
+		return location{}, false
 	}
-	at := place{name: g.Prefix, info: rest}
+	at := location{name: g.Prefix, info: rest}
 	if g.folder == nil {
 		return at, true
 	}
@@ -211,10 +209,10 @@ func (g *FastCGI) find(urlPath string) (place, bool) {
 		rest += g.Index
 	}
 	name, info, ok := g.folder.script(rest, g.Split)
-	return place{name: g.Prefix + "/" + name, info: info, file: filepath.Join(g.folder.path, filepath.FromSlash(name)), root: g.folder.path}, ok
+	return location{name: g.Prefix + "/" + name, info: info, file: filepath.Join(g.folder.path, filepath.FromSlash(name)), root: g.folder.path}, ok
 }
 
-// Close lets go of the folder. Requests under way go on. It may be called several times.
+// Close closes the directory. Requests in progress continue. It may be called several times.
 func (g *FastCGI) Close() error {
 	if g.folder == nil {
 		return nil

@@ -147,7 +147,7 @@ func saying(t *testing.T, records []byte) string {
 	return l.Addr().String()
 }
 
-func TestHostileApplications(t *testing.T) {
+func TestInvalidOutputOfApplications(t *testing.T) {
 	out := func(text string) []byte { return fcgi.AppendStream(nil, fcgi.Stdout, 1, []byte(text)) }
 	end := func(exit, status byte) []byte {
 		return fcgi.AppendRecord(nil, fcgi.EndRequest, 1, []byte{0, 0, 0, exit, status, 0, 0, 0})
@@ -164,12 +164,12 @@ func TestHostileApplications(t *testing.T) {
 		why    string
 	}{
 		{"nobody there", nil, 502, "refused"},
-		{"nothing", nil, 502, "ended before its head did"},
-		{"other words", []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), 502, "no FastCGI"},
+		{"nothing", nil, 502, "ended before its header was complete"},
+		{"other words", []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), 502, "FastCGI version 1"},
 		{"that it is overloaded", end(0, 2), 503, "overloaded"},
-		{"that it is something else", end(0, 3), 502, "no responder"},
-		{"an error alone", append(fcgi.AppendRecord(nil, fcgi.Stderr, 1, []byte("oh no")), end(1, 0)...), 502, `it said "oh no"`},
-		{"an endless head", out(strings.Repeat("X-A: b\r\n", 10_000)), 502, "too long"},
+		{"that it is something else", end(0, 3), 502, "role of a Responder"},
+		{"an error alone", append(fcgi.AppendRecord(nil, fcgi.Stderr, 1, []byte("oh no")), end(1, 0)...), 502, `its standard error ends in "oh no"`},
+		{"an endless head", out(strings.Repeat("X-A: b\r\n", 10_000)), 502, "longer than max_head"},
 		{"half a body", out(head + "hello"), 0, "unexpected EOF"},
 		{"an exit status", append(out(head+"hello"), end(3, 0)...), 200, "exit status 3"},
 	} {
@@ -193,7 +193,7 @@ func TestHostileApplications(t *testing.T) {
 	}
 }
 
-func TestASilentApplication(t *testing.T) {
+func TestSilentApplicationTimesOut(t *testing.T) {
 	hold := make(chan struct{})
 	address := application(t, "tcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-hold }))
 	component := func() (web.Component, error) {
@@ -208,7 +208,7 @@ func TestASilentApplication(t *testing.T) {
 	close(hold)
 }
 
-func TestAnApplicationThatIsSilentAfterItsHead(t *testing.T) {
+func TestApplicationThatIsSilentAfterItsHeaderTimesOut(t *testing.T) {
 	hold := make(chan struct{}) // closed by the test: applications end
 	address := application(t, "tcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "9")

@@ -15,7 +15,7 @@ import (
 
 // A program that stops writing behind its head is killed with its children, long before its time is
 // up; events may be silent.
-func TestABodyThatStopsComing(t *testing.T) {
+func TestIdleBodyIsAborted(t *testing.T) {
 	for kind, stops := range map[string]bool{"text/plain": true, "text/event-stream; charset=utf-8": false} {
 		dir := t.TempDir()
 		pids, on := filepath.Join(dir, "pids"), filepath.Join(dir, "go")
@@ -43,8 +43,8 @@ func TestABodyThatStopsComing(t *testing.T) {
 			if got := broken(t, url+"/cgi-bin/half"); !strings.HasPrefix("half", got) {
 				t.Errorf("%s: got %q, want the first half", kind, got)
 			}
-			if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "nothing came for 20ms") {
-				t.Errorf("%s: it ended with %+v, want the silence", kind, e)
+			if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "the program wrote no data for 20ms") {
+				t.Errorf("%s: it ended with %+v, want an idle timeout", kind, e)
 			}
 			webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 			webtest.Until(t, "the group is gone", func() bool { return members(pidIn(pids)) == 0 })
@@ -53,16 +53,16 @@ func TestABodyThatStopsComing(t *testing.T) {
 }
 
 // The limit is on silence: a client that takes its time between two reads does not use it up.
-func TestASlowClientIsNotAProgramsSilence(t *testing.T) {
+func TestSlowClientDoesNotTimeOutTheProgram(t *testing.T) {
 	p, err := start(t.Context(), webtest.WaitTimeout, exec.Command("sh", "-c", "head -c 9000 /dev/zero"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.limitSilence(webtest.WaitTimeout)
+	p.limitIdle(webtest.WaitTimeout)
 	if _, err := io.ReadFull(p, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	if p.silence.Stop() {
+	if p.idleTimer.Stop() {
 		t.Error("the limit counts while nothing is read")
 	}
 	if rest, err := io.ReadAll(p); len(rest) != 8990 || err != nil {

@@ -10,15 +10,15 @@ import (
 	"weir/web"
 )
 
-// input is the body of a request, which was read before the program was started: it is told the
-// length then, waits for no slow client, and sees no half of a body. The file has no name any more.
+// input is a request's body in an unlinked file. It is read before the program starts: the program
+// gets its length, does not wait for a slow client, and never gets an incomplete body.
 type input struct {
-	file *os.File // nil: there is none
-	size int64    // -1: there is none
+	file *os.File // nil: no body
+	size int64    // -1: no body
 }
 
-// takeInput reads the body, of max bytes at most, or answers the exchange.
-func takeInput(c *web.Conn, maxInput int64) (in input, ok bool) {
+// readInput reads the body, at most maxInput bytes, or answers the exchange with an error.
+func readInput(c *web.Conn, maxInput int64) (in input, ok bool) {
 	if c.RequestBodySize() == 0 {
 		return input{size: -1}, true
 	}
@@ -28,7 +28,7 @@ func takeInput(c *web.Conn, maxInput int64) (in input, ok bool) {
 	}
 	file, err := os.CreateTemp("", "weir-cgi-*")
 	if err != nil {
-		c.Answer(c.Fail(http.StatusInternalServerError, fmt.Errorf("cgi: no place for the request's body: %w", err)))
+		c.Answer(c.Fail(http.StatusInternalServerError, fmt.Errorf("cgi: the request's body cannot be stored: %w", err)))
 		return in, false
 	}
 	_ = os.Remove(file.Name())
@@ -47,12 +47,12 @@ func takeInput(c *web.Conn, maxInput int64) (in input, ok bool) {
 	return in, true
 }
 
-// tooLarge is the error of a body that is larger than that.
+// tooLarge returns the error of a body that is larger than maxInput.
 func tooLarge(maxInput int64) error {
 	return fmt.Errorf("cgi: the request's body is larger than max_input: %w", &http.MaxBytesError{Limit: maxInput})
 }
 
-// inputStatus is what the client is told when its body can't be taken.
+// inputStatus returns the status for a body that cannot be read or stored.
 func inputStatus(c *web.Conn, err error) int {
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	_, ours := errors.AsType[*os.PathError](err)
@@ -67,7 +67,7 @@ func inputStatus(c *web.Conn, err error) int {
 	return http.StatusBadRequest
 }
 
-// reader is the body to be read, nil when there is none.
+// reader returns a reader of the body, or nil if there is none.
 func (in input) reader() io.Reader {
 	if in.file == nil {
 		return nil
@@ -75,7 +75,7 @@ func (in input) reader() io.Reader {
 	return in.file
 }
 
-// close lets go of the body.
+// close removes the body.
 func (in input) close() {
 	if in.file != nil {
 		_ = in.file.Close()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// folder is where programs are. Nothing outside of it is found, by whatever spelling or link.
+// folder is a directory of programs. No spelling and no link leads out of it.
 type folder struct {
 	root *os.Root
 	path string // absolute
@@ -25,8 +25,8 @@ func openFolder(name string) (*folder, error) {
 	return &folder{root, abs}, nil
 }
 
-// file says what a name in the folder is; a name with a part that is empty, or begins with a dot,
-// is nothing.
+// file returns what a name in the folder is. Names with an element that is empty or begins with a
+// dot are not found.
 func (f *folder) file(name string) (fs.FileInfo, bool) {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part[0] == '.' || strings.ContainsAny(part, "\x00\\") {
@@ -37,12 +37,12 @@ func (f *folder) file(name string) (fs.FileInfo, bool) {
 	return info, err == nil
 }
 
-// program finds the file that is the front of a path, as /dir/program/info: an executable one.
+// program finds the executable file at the front of a path such as /dir/program/info.
 func (f *folder) program(urlPath string) (name, info string, ok bool) {
 	rest := strings.TrimPrefix(urlPath, "/")
 	for {
 		part, after, more := strings.Cut(rest, "/")
-		name += part // not joined as paths are: that would take /dir/../program for /program
+		name += part // not path.Join: that would resolve /dir/../program to /program
 		found, ok := f.file(name)
 		switch {
 		case !ok:
@@ -59,7 +59,7 @@ func (f *folder) program(urlPath string) (name, info string, ok bool) {
 	}
 }
 
-// script finds the file that is the front of a path up to an ending, as /dir/page.php/info.
+// script finds the file at the front of a path such as /dir/page.php/info, up to an extension.
 func (f *folder) script(urlPath, ending string) (name, info string, ok bool) {
 	name = strings.TrimPrefix(urlPath, "/")
 	if i := strings.Index(name, ending+"/"); i >= 0 {
@@ -72,7 +72,8 @@ func (f *folder) script(urlPath, ending string) (name, info string, ok bool) {
 	return name, info, ok && found.Mode().IsRegular()
 }
 
-// within takes a prefix off a path: /cgi-bin of /cgi-bin/a is /a, and of /cgi-binary nothing.
+// within removes a prefix from a path. With the prefix /cgi-bin, /cgi-bin/a becomes /a, and
+// /cgi-binary has no such prefix.
 func within(prefix, urlPath string) (string, bool) {
 	rest, ok := strings.CutPrefix(urlPath, prefix)
 	return rest, ok && (rest == "" || rest[0] == '/')

@@ -79,7 +79,7 @@ func FuzzLocate(f *testing.F) {
 	})
 }
 
-func TestWhatIsFound(t *testing.T) {
+func TestPathsThatNameAProgram(t *testing.T) {
 	dir, _ := programs(t)
 	in, err := openFolder(dir)
 	if err != nil {

@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// errTime is that a program has used up its time.
-var errTime = errors.New("its time was up")
+// errTime reports that a program has run longer than its timeout.
+var errTime = errors.New("it ran longer than its timeout")
 
-// grace is how long a program that has closed its output may take to exit.
-const grace = time.Second
+// exitGrace is how long a program that has closed its output may take to exit.
+const exitGrace = time.Second
 
-// process is a program that runs, with a process group of its own.
+// process is a running program, in a process group of its own.
 type process struct {
-	cmd    *exec.Cmd
-	out    *os.File
-	ctx    context.Context // its end kills the group
-	cancel context.CancelFunc
-	forget func() bool
-	exited chan struct{} // closed by reap
-	state  error         // of Wait, once exited
+	cmd          *exec.Cmd
+	out          *os.File
+	ctx          context.Context // its end kills the group
+	cancel       context.CancelFunc
+	stopWatching func() bool
+	exited       chan struct{} // closed by reap
+	waitErr      error         // the result of Wait, valid once exited is closed
 
-	idle    time.Duration // the limit on silence; 0: there is none
-	silence *time.Timer   // runs while the program is waited for; nil: there is no limit
-	stalled atomic.Bool   // it ran out, and the group is killed
+	idleTimeout time.Duration // the limit on how long a read may wait; 0: none
+	idleTimer   *time.Timer   // runs while a read waits; nil: no limit
+	stalled     atomic.Bool   // the timer expired, and the group was killed
 
 	mu     sync.Mutex
-	reaped bool // the group's number may be another's
+	reaped bool // the group's ID may be in use by another
 }
 
-// start starts a program with this much time. Who calls start calls Close.
+// start starts a program and limits its time. The caller closes the process.
 func start(ctx context.Context, limit time.Duration, cmd *exec.Cmd) (*process, error) {
 	out, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer theirs.Close()
-	cmd.Stdout, cmd.WaitDelay = theirs, grace
+	cmd.Stdout, cmd.WaitDelay = theirs, exitGrace
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		out.Close()
@@ -52,12 +52,12 @@ func start(ctx context.Context, limit time.Duration, cmd *exec.Cmd) (*process, e
 	}
 	p := &process{cmd: cmd, out: out, exited: make(chan struct{})}
 	p.ctx, p.cancel = context.WithTimeout(ctx, limit)
-	p.forget = context.AfterFunc(p.ctx, p.kill)
-	go p.reap() // until the program has exited, which Close sees to
+	p.stopWatching = context.AfterFunc(p.ctx, p.kill)
+	go p.reap() // until the program has exited, which Close ensures
 	return p, nil
 }
 
-// kill kills what is left of the group.
+// kill kills the rest of the group.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,45 +66,45 @@ func (p *process) kill() {
 	}
 }
 
-// limitSilence limits from now on how long nothing may come while it is waited for. It is called
-// before Read is called again.
-func (p *process) limitSilence(idle time.Duration) {
-	p.idle = idle
-	p.silence = time.AfterFunc(idle, func() {
+// limitIdle limits how long reads may wait from now on. It is called before the next Read.
+func (p *process) limitIdle(idle time.Duration) {
+	p.idleTimeout = idle
+	p.idleTimer = time.AfterFunc(idle, func() {
 		p.stalled.Store(true)
 		p.kill()
 	})
-	p.silence.Stop() // until Read is called
+	p.idleTimer.Stop() // until the next Read
 }
 
-// readPipe reads from the pipe, for as long as the program may be silent.
+// readPipe reads from the pipe, with the limit on how long it may wait.
 func (p *process) readPipe(b []byte) (int, error) {
-	if p.silence == nil {
+	if p.idleTimer == nil {
 		return p.out.Read(b)
 	}
-	p.silence.Reset(p.idle)
-	defer p.silence.Stop()
+	p.idleTimer.Reset(p.idleTimeout)
+	defer p.idleTimer.Stop()
 	return p.out.Read(b)
 }
 
-// reap waits for the program, and kills what it leaves behind.
+// reap waits for the program's exit, and kills the rest of its group.
 func (p *process) reap() {
-	p.state = p.wait()
-	_ = p.out.SetReadDeadline(time.Now()) // who has left the group may hold the pipe open: see rest
+	p.waitErr = p.wait()
+	// a process that has left the group may keep the pipe open: see readRest
+	_ = p.out.SetReadDeadline(time.Now())
 	close(p.exited)
 }
 
-// Read gives what the program writes. The end is io.EOF only if it has exited by itself, with
-// whatever status.
+// Read returns the program's output. It returns io.EOF only if the program has exited by itself,
+// with any status.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.readPipe(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		n, err = p.rest(b)
+		n, err = p.readRest(b)
 	}
 	if n > 0 || err == nil {
 		return n, nil
 	}
-	late := time.NewTimer(grace)
+	late := time.NewTimer(exitGrace)
 	defer late.Stop()
 	select {
 	case <-p.exited:
@@ -115,21 +115,21 @@ func (p *process) Read(b []byte) (int, error) {
 	}
 	switch why := p.ctx.Err(); {
 	case p.stalled.Load():
-		return 0, fmt.Errorf("nothing came for %v", p.idle)
+		return 0, fmt.Errorf("the program wrote no data for %v", p.idleTimeout)
 	case why == context.DeadlineExceeded:
 		return 0, errTime
 	case why != nil:
 		return 0, why
 	}
 	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 0, p.exit()
+		return 0, p.exitError()
 	}
 	return 0, io.EOF
 }
 
-// rest reads what a program that has exited has left in the pipe, and waits for nobody else who
-// holds it.
-func (p *process) rest(b []byte) (n int, err error) {
+// readRest reads what an exited program has left in the pipe. It does not wait for other processes
+// that have the pipe open.
+func (p *process) readRest(b []byte) (n int, err error) {
 	raw, err := p.out.SyscallConn()
 	if err != nil {
 		return 0, err
@@ -142,44 +142,45 @@ func (p *process) rest(b []byte) (n int, err error) {
 	if failed := raw.Control(read); failed != nil {
 		return 0, failed
 	}
-	if n <= 0 { // its end, or nothing to be read
+	if n <= 0 { // the end of the file, or no data
 		return 0, io.EOF
 	}
 	return n, nil
 }
 
-// exit is how the program ended: nil while it runs, and when it did with status 0.
-func (p *process) exit() error {
+// exitError returns how the program failed: nil while it runs, and after status 0.
+func (p *process) exitError() error {
 	select {
 	case <-p.exited:
 	default:
 		return nil
 	}
-	if _, ok := errors.AsType[*exec.ExitError](p.state); ok {
-		return exited{p.cmd.ProcessState}
+	if _, ok := errors.AsType[*exec.ExitError](p.waitErr); ok {
+		return exitFailure{p.cmd.ProcessState}
 	}
 	return nil
 }
 
-// exited is that a program has ended otherwise than with status 0.
-type exited struct{ *os.ProcessState }
+// exitFailure is a program's exit with another status than 0.
+type exitFailure struct{ *os.ProcessState }
 
-func (e exited) Error() string { return fmt.Sprintf("it ended with %s", e.ProcessState) }
+func (e exitFailure) Error() string { return fmt.Sprintf("it ended with %s", e.ProcessState) }
 
-// settle gives the program time to exit.
-func (p *process) settle() {
-	late := time.NewTimer(grace)
+// awaitExit gives the program time to exit.
+func (p *process) awaitExit() {
+	late := time.NewTimer(exitGrace)
 	defer late.Stop()
 	select {
+	// by itself
 	case <-p.exited:
 	case <-p.ctx.Done():
 	case <-late.C:
 	}
 }
 
-// Close ends the program, if it runs, with all of its group, and waits for that.
+// Close kills the program and its group if it still runs, and waits for its exit.
 func (p *process) Close() error {
-	p.forget()
+	p.stopWatching()
 	select {
 	case <-p.exited: // of its own
 	default:

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wait waits for the program. It kills the group before the program's number is given back, so that
-// the number is still the group's.
+// wait waits for the program's exit. It kills the group before the process is reaped, because the
+// group's ID cannot be reused until then.
 func (p *process) wait() error {
 	for unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

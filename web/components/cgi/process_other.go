@@ -4,8 +4,8 @@ package cgi
 
 import "syscall"
 
-// wait waits for the program, and kills its group then: as long as there is one, its number is not
-// given to another (POSIX, fork).
+// wait waits for the program's exit, and then kills its group. The ID is not reused while the group
+// exists (POSIX, fork).
 func (p *process) wait() error {
 	err := p.cmd.Wait()
 	p.mu.Lock()

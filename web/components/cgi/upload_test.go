@@ -12,7 +12,7 @@ import (
 
 // An upload that takes long holds a place while its body comes. One client leaves half of the
 // places to others, however slowly it uploads.
-func TestSlowUploadsOfOneClientLeavePlacesToOthers(t *testing.T) {
+func TestSlowUploadsOfOneClientLeavePlacesForOthers(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		c, err := New(Config{Dir: "testdata/bin", Prefix: "/cgi-bin", Width: 4})
 		if err != nil {

@@ -12,17 +12,17 @@ import (
 	"weir/web/internal/client"
 )
 
-// place is where in its folder, and in its URL, a program is.
-type place struct {
-	name string // SCRIPT_NAME: the part of the path that means the program
-	info string // PATH_INFO: what follows it, "" or with a slash at its front
+// location is a program's place in the URL and in the file system.
+type location struct {
+	name string // SCRIPT_NAME: the part of the path that names the program
+	info string // PATH_INFO: the rest of the path, "" or with a leading slash
 	file string // SCRIPT_FILENAME
 	root string // DOCUMENT_ROOT
 }
 
-// variables are the request as programs see it (RFC 3875 section 4.1). Size is that of the body, -1
-// for none. What the configuration says, env, is left out.
-func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.Param {
+// variables returns the request's variables (RFC 3875, section 4.1). Size is that of the body, -1
+// for none. Names in env, the configuration's variables, are left out.
+func variables(c *web.Conn, at location, size int64, env map[string]string) []fcgi.Param {
 	port, https := "80", ""
 	if c.Secure() {
 		port, https = "443", "on"
@@ -66,11 +66,12 @@ func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.
 			vars = append(vars, v)
 		}
 	}
-	vars = append(vars, fields(c.HTTPRequest().Header, client.ProxyAddr(c.Context()) != "")...)
+	vars = append(vars, fieldVariables(c.HTTPRequest().Header, client.ProxyAddr(c.Context()) != "")...)
 	return slices.DeleteFunc(vars, func(v fcgi.Param) bool { _, ok := env[v.Name]; return ok })
 }
 
-// serverName is the name that the request was sent to; of one without a host, the address.
+// serverName returns the host of the request without its port, or the server's address if the
+// request has none.
 func serverName(c *web.Conn, host string) string {
 	if host != "" {
 		return strings.Trim(host, "[]")
@@ -83,8 +84,8 @@ func serverName(c *web.Conn, host string) string {
 	return "localhost"
 }
 
-// translated is where the path behind the program would be, where it can be nowhere else.
-func translated(at place) string {
+// translated returns the file system path of PATH_INFO, or "" if it could lead out of the root.
+func translated(at location) string {
 	if at.info == "" || at.root == "" || strings.Contains(at.info, "/.") {
 		return ""
 	}
@@ -99,19 +100,19 @@ func authType(c *web.Conn) string {
 	return scheme
 }
 
-// hidden are fields that are between the client and the server, stand elsewhere, or could be taken
-// for a setting (HTTP_PROXY).
-var hidden = map[string]bool{
+// omittedFields are about the connection, have a variable of their own, or are mistaken for a
+// setting (HTTP_PROXY).
+var omittedFields = map[string]bool{
 	"Connection": true, "Content-Length": true, "Content-Type": true, "Host": true, "Keep-Alive": true, "Proxy": true,
 	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// fields are the request's as variables (section 4.1.18). Those by which a front says where it came
-// from count when a trusted one has passed it on.
-func fields(h http.Header, fronted bool) []fcgi.Param {
+// fieldVariables returns the request's fields as variables (section 4.1.18). Forwarding fields
+// count only if a trusted proxy has passed the request on.
+func fieldVariables(h http.Header, fronted bool) []fcgi.Param {
 	var vars []fcgi.Param
 	for name, values := range h {
-		if hidden[name] || !plain(name) || client.IsForwardingField(name) && !fronted {
+		if omittedFields[name] || !isUnambiguous(name) || client.IsForwardingField(name) && !fronted {
 			continue
 		}
 		between := ", "
@@ -123,8 +124,8 @@ func fields(h http.Header, fronted bool) []fcgi.Param {
 	return vars
 }
 
-// plain says whether no other name becomes the same variable.
-func plain(name string) bool {
+// isUnambiguous reports whether no other field name becomes the same variable.
+func isUnambiguous(name string) bool {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {
 			return false

@@ -56,8 +56,8 @@ func TestPrecompressed(t *testing.T) {
 	}
 }
 
-// TestSiblingsComeAndGo wants the store to see siblings that appear, change and go.
-func TestSiblingsComeAndGo(t *testing.T) {
+// TestSiblingsThatAppearAndDisappear wants the store to see siblings that appear, change and go.
+func TestSiblingsThatAppearAndDisappear(t *testing.T) {
 	dir := tree(t, map[string]string{"a.html": "plain"})
 	s := serve(t, Config{Dir: dir})
 	is := func(want string) func() bool {

@@ -1,50 +1,56 @@
-// Package files is the source that answers with the files of a directory.
+// Package files is a source that serves the files of a directory.
 //
 // # What is served
 //
-// The path of a request names a file below the directory, and nothing else: no spelling (../,
-// backslash, NUL) and no symbolic link leads out of it, which [os.Root] sees to at each opening.
-// Names that begin with a dot are not there unless asked for, but for /.well-known/ (RFC 8615). A
-// directory is answered by its index file or, if so configured, by a list of what is in it; without
-// a slash at its end it redirects to that. Only regular files are served. The core answers
+// The request path names a file below the directory. No spelling (../, backslash, NUL) and no
+// symbolic link leads out of it: [os.Root] checks that each time it opens a file. Names that begin
+// with a dot are hidden unless [Config.Dotfiles] is set, except /.well-known/ (RFC 8615).
+//
+// A directory is answered by its index file or, with [Config.List], by a listing. Without a final
+// slash, it redirects to the path with one. Only regular files are served. The core answers
 // conditions and ranges.
 //
 // # Small files: the cache
 //
-// A small file is kept in memory with its fields ready, and looked at again (by stat) once a
-// second: a file that has changed is answered as it is now a second later at the latest. It is read
-// whole between two equal stats, and twice where it has changed in the last two seconds, since the
-// clock of file systems is too coarse to tell then: what is answered is what the file held at one
-// moment, never a mix of two. A file that changes all the time it is read is answered by 503.
+// Small files are kept in memory with their header fields. A stat once a second finds changes, so a
+// changed file is served at most a second later.
+//
+// A file is read as a whole between two equal stats, and twice if it changed in the last three
+// seconds, because file system clocks are coarse. So a response contains what the file contained at
+// one moment, never a mix. A file that changes during every read is answered by 503.
 //
 // # Entity tags
 //
-// They are strong. That of a small file is made of its content. That of a large one is made of
-// size, times of last modification and change, inode and device: it does not survive a move to
-// another machine. Because two changes can fall between two ticks of the file system's clock, a
-// large file that was changed in the last two seconds gets a tag of its own with each response,
-// which no later one has.
+// Entity tags are strong. The tag of a small file is a hash of its content. That of a large file is
+// a hash of its size, times of modification and change, inode and device; it changes when the file
+// moves to another machine.
+//
+// Two changes can fall into one tick of the file system's clock. A large file that changed in the
+// last three seconds therefore gets a new tag with each response.
 //
 // # Large files
 //
-// They are sent by the kernel from a descriptor opened for the request. A file that is replaced by
-// another (rename) is sent as it was opened. One that becomes shorter, or whose size or time of
-// modification has changed when all but its last piece is sent, breaks the connection: the client
-// sees that it has not got the whole. So replace files, do not write into them.
+// The kernel sends large files (sendfile) from a descriptor that is opened for the request. A file
+// that is replaced by rename is sent as it was opened.
+//
+// A file that was truncated, or whose size or modification time changed before its last piece is
+// sent, closes the connection, so that the client sees an incomplete response. Replace files by
+// rename instead of writing into them.
 //
 // # Precompressed siblings
 //
-// Beside page.html, page.html.br, .zst and .gz are answered to clients that accept the coding, if
-// they are not older than page.html itself.
+// page.html.br, page.html.zst and page.html.gz are served in place of page.html to clients that
+// accept the coding, if they are not older than page.html.
 //
 // # Limitations
 //
-// A folder can be protected by its path, a single file cannot, as it has other names: an index file
-// that of its folder, a precompressed sibling its own. A file system that ignores case has more.
-// Serve what is private from a folder of its own.
+// A rule on a path can protect a directory, but not a single file, because a file has other names.
+// An index file has that of its directory, and a precompressed sibling has its own. A file system
+// that ignores case has more. Put private files into a directory of their own.
 //
-// What is written through a shared mapping is seen when the kernel dates it, which may take half a
-// minute. What the kernel has queued of a large file but not yet put on the wire is the file's own
-// pages: one that is overwritten in place during its last moments can still give a mix. A
-// compressed sibling is not checked against its original. Content types are those of names.
+// Writes through a shared mapping are found when the kernel updates the file's times, which may
+// take half a minute. Data of a large file that the kernel has queued but not sent are the file's
+// own pages: overwriting it in place during its last moments can still mix content.
+//
+// A precompressed sibling is not compared with its original. Content types are derived from names.
 package files

@@ -12,7 +12,7 @@ import (
 	"weir/web/components/internal/tag"
 )
 
-// sibling is a coding, and how the names of files in it end.
+// sibling is a content coding, and the extension of files in that coding.
 type sibling struct {
 	coding, extension string
 	field             web.Field
@@ -24,31 +24,31 @@ var siblings = []sibling{
 	{"gzip", ".gz", web.NewField("Content-Encoding", "gzip")},
 }
 
-// entry is what is answered for a path: a file, and its siblings. It does not change, but for when
-// it was looked at.
+// entry is the response for a path: a file and its precompressed siblings. It is immutable except
+// for checked.
 type entry struct {
-	key     string
-	kind    web.Field
-	plain   variant
-	absent  []string  // names of siblings that there were not
-	coded   []variant // those that there were
-	codings []string  // of coded
-	settled bool      // its stamps tell whether it has changed: see stamp
+	key      string
+	kind     web.Field
+	plain    variant
+	absent   []string  // names of siblings that do not exist
+	coded    []variant // siblings that exist
+	codings  []string  // content codings of coded
+	reliable bool      // stamps of all files read are reliable: see stamp.isReliable
 
-	checked atomic.Int64 // since the component's epoch, when it last was as it is
+	checkedAt atomic.Int64 // when the files were last seen unchanged, since the component's epoch
 }
 
-// variant is a file with the fields that go with it.
+// variant is a file with its header fields.
 type variant struct {
 	name          string // below the root
 	stamp         stamp
 	data          []byte
-	large         *os.File // open, in place of data; nil: to be opened
-	coding        *sibling // nil: none
+	openFile      *os.File // open file, instead of data; nil: opened for each response
+	coding        *sibling // nil: identity
 	tag, modified web.Field
 }
 
-// body answers with an entry.
+// body answers with an entry: with the best coding that the client accepts.
 func (f *files) body(c *web.Conn, e *entry) web.Body {
 	v := &e.plain
 	if len(e.coded) > 0 {
@@ -58,13 +58,13 @@ func (f *files) body(c *web.Conn, e *entry) web.Body {
 		}
 	}
 	if v.data == nil {
-		return f.large(c, e, v)
+		return f.largeBody(c, e, v)
 	}
-	v.describe(c, e.kind)
+	v.writeHeader(c, e.kind)
 	return web.Bytes(v.data)
 }
 
-func (v *variant) describe(c *web.Conn, kind web.Field) {
+func (v *variant) writeHeader(c *web.Conn, kind web.Field) {
 	c.SetField(kind)
 	c.SetField(v.tag)
 	c.SetField(v.modified)
@@ -73,43 +73,43 @@ func (v *variant) describe(c *web.Conn, kind web.Field) {
 	}
 }
 
-// large answers with a file that is not in memory.
-func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
-	one, file := *v, v.large
+// largeBody answers with a file that is not in memory.
+func (f *files) largeBody(c *web.Conn, e *entry, v *variant) web.Body {
+	one, file := *v, v.openFile
 	if file == nil {
-		if e.plain.large != nil {
-			_ = e.plain.large.Close()
+		if e.plain.openFile != nil {
+			_ = e.plain.openFile.Close()
 		}
 		var err error
 		if file, one.stamp, err = f.root.open(v.name); err != nil {
 			return f.failed(c, err)
 		}
-		if one.stamp != v.stamp || !one.stamp.settled(time.Now()) {
-			one.fields(f.stampTag(one.stamp))
+		if one.stamp != v.stamp || !one.stamp.isReliable(time.Now()) {
+			one.setFields(f.stampTag(one.stamp))
 		}
 	}
-	one.describe(c, e.kind)
+	one.writeHeader(c, e.kind)
 	return web.File(file, 0, one.stamp.size).Checked(func() error {
 		if now, err := stampOf(file); err != nil || now.size != one.stamp.size || now.modified != one.stamp.modified {
-			// the time of change is another too when its name went to another file
+			// The change time is not compared: renaming another file onto this name changes it.
 			return errChanged
 		}
 		return nil
 	})
 }
 
-// fields makes the fields of a variant with a tag.
-func (v *variant) fields(etag string) {
+// setFields makes the header fields of a variant with this tag.
+func (v *variant) setFields(etag string) {
 	v.tag = web.NewField("Etag", etag)
 	v.modified = web.NewField("Last-Modified", time.Unix(0, v.stamp.modified).UTC().Format(http.TimeFormat))
 }
 
-// stampTag is the entity tag of a file by its stamp, which it keeps from clients: inodes are
-// nobody's business.
+// stampTag returns the entity tag of a file by its stamp, hashed: clients must not learn inodes. A
+// stamp that is not reliable gets a tag that no other response has.
 func (f *files) stampTag(s stamp) string {
 	words := []int64{s.size, s.modified, s.changed, int64(s.inode), int64(s.device)}
-	if now := time.Now(); !s.settled(now) {
-		words = append(words, now.UnixNano(), f.odd.Add(1))
+	if now := time.Now(); !s.isReliable(now) {
+		words = append(words, now.UnixNano(), f.uniqueTags.Add(1))
 	}
 	var b []byte
 	for _, w := range words {

@@ -23,7 +23,7 @@ func age(t *testing.T, name string, by time.Duration) {
 	}
 }
 
-func TestAChangeIsSeen(t *testing.T) {
+func TestChangedFileIsServedWithinASecond(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "one", "sub/index.html": "<p>one"})
 	s := serve(t, Config{Dir: dir})
 	var tags []string
@@ -66,7 +66,7 @@ func TestAChangeIsSeen(t *testing.T) {
 }
 
 // TestATickOfTheClockHidesNothing changes a file and puts the time of modification back.
-func TestTimesSetBackHideNothing(t *testing.T) {
+func TestChangeWithOldModificationTimeIsSeen(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "one"})
 	name := filepath.Join(dir, "f.txt")
 	age(t, name, time.Hour)
@@ -83,7 +83,7 @@ func TestTimesSetBackHideNothing(t *testing.T) {
 	webtest.Until(t, "a change with the old time is seen", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
 }
 
-func TestAStampSettles(t *testing.T) {
+func TestStampIsReliableAfterATick(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	for _, c := range []struct {
 		modified, changed time.Duration // before now
@@ -92,8 +92,8 @@ func TestAStampSettles(t *testing.T) {
 		{time.Hour, time.Hour, true}, {3 * time.Second, 3 * time.Second, true}, {2999 * time.Millisecond, time.Hour, false}, {time.Hour, time.Second, false}, {-time.Hour, time.Hour, false},
 	} {
 		s := stamp{modified: now.Add(-c.modified).UnixNano(), changed: now.Add(-c.changed).UnixNano()}
-		if s.settled(now) != c.want {
-			t.Errorf("modified %v and changed %v ago: settled %v", c.modified, c.changed, !c.want)
+		if s.isReliable(now) != c.want {
+			t.Errorf("modified %v and changed %v ago: got reliable %v, want %v", c.modified, c.changed, !c.want, c.want)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestEqualContentHasEqualTags(t *testing.T) {
 	}
 }
 
-// meddled is a file into which somebody writes before it is read for the nth time.
+// meddled is a file that is changed before each read, by the function of that index.
 type meddled struct {
 	*os.File
 	before []func()
@@ -172,8 +172,8 @@ func (m *meddled) ReadAt(p []byte, at int64) (int, error) {
 	return m.File.ReadAt(p, at)
 }
 
-// TestNeverAMixedBody writes into a file while it is read.
-func TestNeverAMixedBody(t *testing.T) {
+// TestBodyNeverMixesVersions writes into a file while it is read.
+func TestBodyNeverMixesVersions(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "old old"})
 	full := filepath.Join(dir, "f.txt")
 	info, err := os.Stat(full)
@@ -219,7 +219,7 @@ func TestNeverAMixedBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _, err := whole(&meddled{f, c.before})
+		data, _, err := readStable(&meddled{f, c.before})
 		if err != nil || string(data) != c.want {
 			t.Errorf("%s: got %q, %v, want %q", what, data, err, c.want)
 		}
@@ -227,7 +227,7 @@ func TestNeverAMixedBody(t *testing.T) {
 	}
 }
 
-func TestARestlessFileIsRefused(t *testing.T) {
+func TestFileThatKeepsChangingIsAnsweredBy503(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "0"})
 	full := filepath.Join(dir, "f.txt")
 	f, err := os.Open(full)
@@ -239,12 +239,12 @@ func TestARestlessFileIsRefused(t *testing.T) {
 	for i := range 100 {
 		m.before = append(m.before, func() { write(t, dir, "f.txt", fmt.Sprint(i)) })
 	}
-	if data, _, err := whole(m); !errors.Is(err, errRestless) {
-		t.Errorf("got %q, %v, want %v", data, err, errRestless)
+	if data, _, err := readStable(m); !errors.Is(err, errUnstable) {
+		t.Errorf("got %q, %v, want %v", data, err, errUnstable)
 	}
 }
 
-func TestAnotherDirectoryAtThePath(t *testing.T) {
+func TestDirectoryReplacedAtItsPath(t *testing.T) {
 	dir := tree(t, map[string]string{"v1/f.txt": "one", "v2/f.txt": "two"})
 	link := filepath.Join(dir, "current")
 	point := func(to string) {
@@ -269,7 +269,7 @@ func TestAnotherDirectoryAtThePath(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsBounded(t *testing.T) {
+func TestCacheMemoryIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {
 		write(t, dir, fmt.Sprintf("%d.bin", i), strings.Repeat("x", 10_000))
@@ -281,7 +281,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	defer c.(io.Closer).Close()
 	f := c.(*files)
 	for i := range 50 {
-		if _, err := f.page(fmt.Sprintf("/%d.bin", i)); err != nil {
+		if _, err := f.load(fmt.Sprintf("/%d.bin", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -291,17 +291,17 @@ func TestTheCacheIsBounded(t *testing.T) {
 }
 
 // TestWhatIsInMemoryIsAnsweredWithoutAllocating measures the component alone.
-func TestWhatIsInMemoryIsFoundWithoutAllocating(t *testing.T) {
+func TestCacheHitDoesNotAllocate(t *testing.T) {
 	c, err := New(Config{Dir: tree(t, site)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.(io.Closer).Close()
 	f := c.(*files)
-	if _, err := f.page("/page.html"); err != nil {
+	if _, err := f.load("/page.html"); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, func() { f.kept("/page.html") }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { f.cached("/page.html") }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }

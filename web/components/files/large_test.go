@@ -16,9 +16,9 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// TestALargeFileThatChangesWhileItIsSent has a client that stops reading after the head, until
+// TestLargeFileThatChangesWhileSentIsAborted has a client that stops reading after the head, until
 // something has been done to the file. The file is larger than what the kernel buffers on the way.
-func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
+func TestLargeFileThatChangesWhileSentIsAborted(t *testing.T) {
 	const size = 48 << 20
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f.bin")
@@ -66,9 +66,9 @@ func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownOfALargeFile waits until its stamp has settled, so that it is kept, and then
+// TestLargeFileEntryIsCached waits until its stamp is reliable, so that it is cached, and then
 // changes the file and what is beside it.
-func TestWhatIsKnownOfALargeFile(t *testing.T) {
+func TestLargeFileEntryIsCached(t *testing.T) {
 	text := strings.Repeat("old ", 1000)
 	dir := tree(t, map[string]string{"f.txt": text})
 	c, err := New(Config{Dir: dir, CacheFile: "1KB"})
@@ -77,13 +77,13 @@ func TestWhatIsKnownOfALargeFile(t *testing.T) {
 	}
 	defer c.(io.Closer).Close()
 	f := c.(*files)
-	webtest.Until(t, "the stamp settles", func() bool {
-		e, err := f.page("/f.txt")
+	webtest.Until(t, "the stamp is reliable", func() bool {
+		e, err := f.load("/f.txt")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.plain.large != nil {
-			e.plain.large.Close()
+		if e.plain.openFile != nil {
+			e.plain.openFile.Close()
 		}
 		_, kept := f.store.Get("/f.txt")
 		return kept

@@ -84,7 +84,7 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 	var entries []fs.DirEntry
 	var lines []line
 	err := f.root.use(func(dir *os.Root) (err error) {
-		if entries, err = fs.ReadDir(dir.FS(), strings.ReplaceAll(name(clean), string(os.PathSeparator), "/")); err != nil {
+		if entries, err = fs.ReadDir(dir.FS(), strings.ReplaceAll(rootName(clean), string(os.PathSeparator), "/")); err != nil {
 			return err
 		}
 		lines = f.lines(dir, clean, entries[:min(len(entries), mostListed)])
@@ -107,10 +107,10 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 func (f *files) lines(dir *os.Root, clean string, entries []fs.DirEntry) []line {
 	var lines []line
 	for _, e := range entries {
-		if _, ok := f.clean(clean + e.Name()); !ok {
+		if _, ok := f.cleanPath(clean + e.Name()); !ok {
 			continue
 		}
-		info, err := dir.Stat(name(clean + e.Name())) // through links: what leads out is not listed
+		info, err := dir.Stat(rootName(clean + e.Name())) // follows links, but not out of dir
 		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}

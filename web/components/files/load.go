@@ -13,47 +13,47 @@ import (
 )
 
 var (
-	errDirectory = errors.New("files: it is a directory")
-	errIrregular = errors.New("files: it is no regular file")
-	errChanged   = errors.New("files: the file changed while it was sent: replace files by renaming others onto them")
-	errRestless  = errors.New("files: the file changed each time it was read: replace files by renaming others onto them")
+	errDirectory = errors.New("files: the path is a directory")
+	errIrregular = errors.New("files: the path is not a regular file")
+	errChanged   = errors.New("files: the file changed while it was sent: replace files by rename instead of writing into them")
+	errUnstable  = errors.New("files: the file changed during each read: replace files by rename instead of writing into them")
 )
 
-// load makes the entry of a file, and keeps it under key when it fits into the store.
-func (f *files) load(key, clean string) (*entry, error) {
-	e := &entry{key: strings.Clone(key), kind: contentType(clean), settled: true}
+// read makes the entry of a file from disk, and caches it under key.
+func (f *files) read(key, clean string) (*entry, error) {
+	e := &entry{key: strings.Clone(key), kind: contentType(clean), reliable: true}
 	now := time.Since(f.epoch)
-	e.checked.Store(int64(now))
-	e.plain.name = name(clean)
-	if err := f.read(e, &e.plain); err != nil {
+	e.checkedAt.Store(int64(now))
+	e.plain.name = rootName(clean)
+	if err := f.readVariant(e, &e.plain); err != nil {
 		return nil, err
 	}
 	for i := range f.codings {
 		f.addSibling(e, &f.codings[i])
 	}
 	if f.store != nil {
-		f.keep(e)
+		f.cache(e)
 	}
 	return e, nil
 }
 
-// keep keeps an entry. Of a large file that is what is known of it: the file itself is opened again
-// each time.
-func (f *files) keep(e *entry) {
+// cache caches an entry. For a large file it caches the header fields and opens the file for each
+// response.
+func (f *files) cache(e *entry) {
 	if e.plain.data != nil {
 		f.store.Put(e.key, e, e.size())
 		return
 	}
-	if !e.plain.stamp.settled(time.Now()) {
-		return // its tag is for one response
+	if !e.plain.stamp.isReliable(time.Now()) {
+		return // the tag is for one response
 	}
-	known := &entry{key: e.key, kind: e.kind, plain: e.plain, absent: e.absent, coded: e.coded, codings: e.codings, settled: true}
-	known.plain.large = nil
-	known.checked.Store(e.checked.Load())
+	known := &entry{key: e.key, kind: e.kind, plain: e.plain, absent: e.absent, coded: e.coded, codings: e.codings, reliable: true}
+	known.plain.openFile = nil
+	known.checkedAt.Store(e.checkedAt.Load())
 	f.store.Put(e.key, known, known.size())
 }
 
-// size is what an entry takes in memory, in bytes, about.
+// size returns about how many bytes of memory an entry uses.
 func (e *entry) size() int64 {
 	n := 1024 + len(e.key) + len(e.plain.data)
 	for i := range e.coded {
@@ -62,7 +62,7 @@ func (e *entry) size() int64 {
 	return int64(n)
 }
 
-// addSibling adds a compressed file to an entry, if there is one that is not older than the
+// addSibling adds a precompressed file to an entry, if it exists and is not older than the
 // original.
 func (f *files) addSibling(e *entry, s *sibling) {
 	v := variant{name: e.plain.name + s.extension, coding: s}
@@ -72,9 +72,9 @@ func (f *files) addSibling(e *entry, s *sibling) {
 			e.absent = append(e.absent, v.name)
 			return
 		}
-		v.fields(f.stampTag(v.stamp))
-	} else if f.read(e, &v) != nil || v.data == nil || v.stamp.modified < e.plain.stamp.modified {
-		v.letGo()
+		v.setFields(f.stampTag(v.stamp))
+	} else if f.readVariant(e, &v) != nil || v.data == nil || v.stamp.modified < e.plain.stamp.modified {
+		v.close()
 		e.absent = append(e.absent, v.name)
 		return
 	}
@@ -82,56 +82,57 @@ func (f *files) addSibling(e *entry, s *sibling) {
 	e.codings = append(e.codings, s.coding)
 }
 
-func (v *variant) letGo() {
-	if v.large != nil {
-		_ = v.large.Close()
+func (v *variant) close() {
+	if v.openFile != nil {
+		_ = v.openFile.Close()
 	}
 }
 
-// read opens the file of a variant and reads it, if it is small.
-func (f *files) read(e *entry, v *variant) error {
+// readVariant opens the file of a variant, and reads it if it is small.
+func (f *files) readVariant(e *entry, v *variant) error {
 	file, s, err := f.root.open(v.name)
 	if err != nil {
 		return err
 	}
-	if f.store == nil || s.size > f.largest {
-		v.large, v.stamp = file, s
-		v.fields(f.stampTag(s))
+	if f.store == nil || s.size > f.maxCachedFile {
+		v.openFile, v.stamp = file, s
+		v.setFields(f.stampTag(s))
 		return nil
 	}
 	defer file.Close()
-	if v.data, v.stamp, err = whole(file); err != nil {
+	if v.data, v.stamp, err = readStable(file); err != nil {
 		return err
 	}
-	e.settled = e.settled && v.stamp.settled(time.Now())
-	v.fields(tag.Of(v.data))
+	e.reliable = e.reliable && v.stamp.isReliable(time.Now())
+	v.setFields(tag.Of(v.data))
 	return nil
 }
 
-// regular is what is needed of a file to read it.
-type regular interface {
+// regularFile is the part of [os.File] that reading needs.
+type regularFile interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)
 }
 
-// breath is how long a file that was changed of late is left alone between two readings: who writes
-// it in several pieces is seen doing so, unless it stops for that long between two.
-const breath = 3 * time.Millisecond
+// rereadDelay is the time between two reads of a file that changed recently. It detects a program
+// that writes the file in several pieces, unless that pauses longer between two.
+const rereadDelay = 3 * time.Millisecond
 
-// whole reads what the file held at one moment, and its stamp then. See the package comment.
-func whole(file regular) ([]byte, stamp, error) {
+// readStable returns the content of the file at one moment, and its stamp then. See the package
+// comment.
+func readStable(file regularFile) ([]byte, stamp, error) {
 	for range 6 {
-		data, s, err := attempt(file)
-		if err != errRestless {
+		data, s, err := tryRead(file)
+		if err != errUnstable {
 			return data, s, err
 		}
-		time.Sleep(breath) // who writes it may be through then
+		time.Sleep(rereadDelay)
 	}
-	return nil, stamp{}, errRestless
+	return nil, stamp{}, errUnstable
 }
 
-// attempt is one try of whole.
-func attempt(file regular) ([]byte, stamp, error) {
+// tryRead is one attempt of readStable.
+func tryRead(file regularFile) ([]byte, stamp, error) {
 	before, err := stampOf(file)
 	if err != nil {
 		return nil, before, err
@@ -140,19 +141,19 @@ func attempt(file regular) ([]byte, stamp, error) {
 	if err != nil {
 		return nil, before, err
 	}
-	if !before.settled(time.Now()) {
-		time.Sleep(breath)
+	if !before.isReliable(time.Now()) {
+		time.Sleep(rereadDelay)
 		again, err := readAll(file, before.size)
 		if err != nil {
 			return nil, before, err
 		}
 		if !bytes.Equal(data, again) {
-			return nil, before, errRestless
+			return nil, before, errUnstable
 		}
 	}
 	after, err := stampOf(file)
 	if err == nil && (before != after || int64(len(data)) != before.size) {
-		err = errRestless
+		err = errUnstable
 	}
 	return data, before, err
 }
@@ -167,42 +168,42 @@ func readAll(file io.ReaderAt, size int64) ([]byte, error) {
 	return data[:n:n], nil
 }
 
-// fresh says whether an entry still is what is on disk, which it asks the file system about if it
-// last did so some time ago.
-func (f *files) fresh(e *entry) bool {
+// isCurrent reports whether an entry still matches the files. It checks the file system unless the
+// last check was recent.
+func (f *files) isCurrent(e *entry) bool {
 	now := time.Since(f.epoch)
-	if now-time.Duration(e.checked.Load()) < recheck {
+	if now-time.Duration(e.checkedAt.Load()) < recheckInterval {
 		return true
 	}
-	if !e.settled || !f.same(&e.plain) {
+	if !e.reliable || !f.isUnchanged(&e.plain) {
 		return false
 	}
 	for i := range e.coded {
-		if !f.same(&e.coded[i]) {
+		if !f.isUnchanged(&e.coded[i]) {
 			return false
 		}
 	}
 	for _, name := range e.absent {
-		if s, err := f.root.stat(name); err == nil && s.modified >= e.plain.stamp.modified && (e.plain.data == nil || s.size <= f.largest) {
+		if s, err := f.root.stat(name); err == nil && s.modified >= e.plain.stamp.modified && (e.plain.data == nil || s.size <= f.maxCachedFile) {
 			return false
 		}
 	}
-	e.checked.Store(int64(now))
+	e.checkedAt.Store(int64(now))
 	return true
 }
 
-func (f *files) same(v *variant) bool {
+func (f *files) isUnchanged(v *variant) bool {
 	s, err := f.root.stat(v.name)
 	return err == nil && s == v.stamp
 }
 
-// transient says whether a failure is this server's for now, and not about the name.
-func transient(err error) bool {
+// isTransient reports whether an error is a temporary condition of this server.
+func isTransient(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EIO)
 }
 
-// kindOf says what is wrong with serving a file.
-func kindOf(info fs.FileInfo) error {
+// checkRegular returns an error unless the file is a regular one.
+func checkRegular(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return errDirectory

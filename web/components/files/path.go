@@ -11,10 +11,10 @@ import (
 	"weir/web"
 )
 
-// clean is the path with each slash once, and whether it may name something: a client that means
-// well has resolved ".." itself (RFC 3986 section 5.2.4), and no file's name has a NUL or, for some
-// systems, a backslash.
-func (f *files) clean(p string) (string, bool) {
+// cleanPath returns the path without empty and "." segments, and whether it may name a file. It
+// rejects ".." segments, which clients resolve before they send a request (RFC 3986, section
+// 5.2.4), NUL and backslashes.
+func (f *files) cleanPath(p string) (string, bool) {
 	if p[0] != '/' || strings.ContainsAny(p, "\\\x00") {
 		return "", false
 	}
@@ -35,20 +35,20 @@ func (f *files) clean(p string) (string, bool) {
 	return clean, true
 }
 
-// local says whether a path with a slash before it stays below the root.
-func local(p string) bool { return p != "/" && filepath.IsLocal(filepath.FromSlash(p[1:])) }
+// isLocal reports whether a path that begins with a slash stays below the root.
+func isLocal(p string) bool { return p != "/" && filepath.IsLocal(filepath.FromSlash(p[1:])) }
 
-// name is the path as os.Root wants it.
-func name(clean string) string {
+// rootName returns the path in the form that os.Root expects.
+func rootName(clean string) string {
 	if n := strings.Trim(clean, "/"); n != "" {
 		return filepath.FromSlash(n)
 	}
 	return "."
 }
 
-// directory answers for a directory; clean has a slash at its end.
+// directory answers for a directory; clean ends in a slash.
 func (f *files) directory(c *web.Conn, clean string) web.Body {
-	e, err := f.load(clean, clean+f.Index)
+	e, err := f.read(clean, clean+f.Index)
 	switch {
 	case err == nil:
 		return f.body(c, e)
@@ -58,12 +58,12 @@ func (f *files) directory(c *web.Conn, clean string) web.Body {
 	return f.failed(c, err)
 }
 
-// slash answers for a directory that was asked for without the slash at its end: relative
-// references in its page would lead elsewhere, so the client is sent to the same name with one. The
-// reference to there is relative too, so that it holds whatever stands before this server, and
-// can't be taken for one to another host. Where the path that was asked for has a slash, an earlier
-// component took it off.
-func (f *files) slash(c *web.Conn, clean string) web.Body {
+// redirectToSlash answers for a directory that was requested without a final slash. Relative links
+// of its page would lead elsewhere, so the client is redirected to the name with a slash.
+//
+// Location is relative: it works behind any proxy prefix, and cannot name another host. If the
+// request's path had the slash, an earlier component has removed it, and no redirect is needed.
+func (f *files) redirectToSlash(c *web.Conn, clean string) web.Body {
 	target, query, asked := strings.Cut(c.RequestURI(), "?")
 	if strings.HasSuffix(target, "/") {
 		return f.directory(c, clean)

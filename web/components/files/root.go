@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// root is the directory that is served. When its path comes to name another directory (a release is
-// switched by a symbolic link), that one is served.
+// root is the directory that is served. When its path comes to name another directory, as when a
+// release is switched by a symbolic link, root opens that one.
 type root struct {
 	path string
-	now  atomic.Pointer[opened]
-	mu   sync.Mutex // held by who switches, or closes
+	dir  atomic.Pointer[openedRoot]
+	mu   sync.Mutex // held while the directory is switched or closed
 }
 
-// opened is a directory as it was found at the path.
-type opened struct {
+// openedRoot is a directory that was opened at root's path.
+type openedRoot struct {
 	*os.Root
-	info    fs.FileInfo
-	at      time.Time    // when it was opened
-	checked atomic.Int64 // since then, when it was last seen at the path
+	info         fs.FileInfo
+	openedAt     time.Time    // when it was opened
+	checkedAfter atomic.Int64 // nanoseconds from openedAt to the last check
 }
 
 func openRoot(path string) (*root, error) {
 	if path == "" {
-		return nil, errors.New("it is empty: write the path of a directory")
+		return nil, errors.New("the path is empty: write the path of a directory")
 	}
-	o, err := newOpened(path)
+	o, err := openRootAt(path)
 	if err != nil {
 		return nil, err
 	}
 	r := &root{path: path}
-	r.now.Store(o)
+	r.dir.Store(o)
 	return r, nil
 }
 
-func newOpened(path string) (*opened, error) {
+func openRootAt(path string) (*openedRoot, error) {
 	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
@@ -49,47 +49,49 @@ func newOpened(path string) (*opened, error) {
 		_ = dir.Close()
 		return nil, err
 	}
-	return &opened{Root: dir, info: info, at: time.Now()}, nil
+	return &openedRoot{Root: dir, info: info, openedAt: time.Now()}, nil
 }
 
-// current is the directory at the path. While there is none, it is the one that was there.
-func (r *root) current() *opened {
-	o := r.now.Load()
-	since := time.Since(o.at)
-	if since-time.Duration(o.checked.Load()) < recheckRoot {
+// current returns the directory at the path. While the path does not exist, it returns the former
+// directory.
+func (r *root) current() *openedRoot {
+	o := r.dir.Load()
+	since := time.Since(o.openedAt)
+	if since-time.Duration(o.checkedAfter.Load()) < rootRecheckInterval {
 		return o
 	}
 	info, err := os.Stat(r.path)
 	if err != nil || os.SameFile(info, o.info) {
-		o.checked.Store(int64(since))
+		o.checkedAfter.Store(int64(since))
 		return o
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.now.Load() != o {
-		return r.now.Load()
+	if r.dir.Load() != o {
+		return r.dir.Load()
 	}
-	next, err := newOpened(r.path)
+	next, err := openRootAt(r.path)
 	if err != nil {
 		return o
 	}
-	r.now.Store(next)
-	_ = o.Close() // who is using it comes back for the next: see use
+	r.dir.Store(next)
+	_ = o.Close() // goroutines that use it call use again for the next
 	return next
 }
 
-// use calls f with the directory.
+// use calls f with the directory. It calls f again if the directory was switched and closed in the
+// meantime.
 func (r *root) use(f func(*os.Root) error) error {
 	for {
 		o := r.current()
 		err := f(o.Root)
-		if !errors.Is(err, os.ErrClosed) || r.now.Load() == o {
+		if !errors.Is(err, os.ErrClosed) || r.dir.Load() == o {
 			return err
 		}
 	}
 }
 
-// open opens a regular file. A pipe is not waited for.
+// open opens a regular file, without blocking on a named pipe.
 func (r *root) open(name string) (file *os.File, s stamp, err error) {
 	err = r.use(func(dir *os.Root) error {
 		file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -100,7 +102,7 @@ func (r *root) open(name string) (file *os.File, s stamp, err error) {
 	}
 	info, err := file.Stat()
 	if err == nil {
-		err = kindOf(info)
+		err = checkRegular(info)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -109,7 +111,7 @@ func (r *root) open(name string) (file *os.File, s stamp, err error) {
 	return file, newStamp(info), nil
 }
 
-// stat is the stamp of a regular file.
+// stat returns the stamp of a regular file.
 func (r *root) stat(name string) (s stamp, err error) {
 	var info fs.FileInfo
 	err = r.use(func(dir *os.Root) error {
@@ -119,11 +121,11 @@ func (r *root) stat(name string) (s stamp, err error) {
 	if err != nil {
 		return s, err
 	}
-	return newStamp(info), kindOf(info)
+	return newStamp(info), checkRegular(info)
 }
 
 func (r *root) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now.Load().Close()
+	return r.dir.Load().Close()
 }

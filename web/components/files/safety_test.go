@@ -53,8 +53,8 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestNothingOutside tries the ways out of the directory.
-func TestNothingOutside(t *testing.T) {
+// TestFilesOutsideTheRootAreNotServed tries the ways out of the directory.
+func TestFilesOutsideTheRootAreNotServed(t *testing.T) {
 	outside := tree(t, map[string]string{"secret.txt": "secret", "www/page.html": "page", "www/sub/deep/x.txt": "x", "www-2/secret.txt": "secret"})
 	www := filepath.Join(outside, "www")
 	for link, to := range map[string]string{
@@ -152,15 +152,15 @@ func TestNotFoundPage(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	dir := tree(t, site)
 	for want, cfg := range map[string]Config{
-		`files: dir is "", which can't be served: it is empty: write the path of a directory`: {},
-		`files: index is "a/b", which is a path`:                                              {Dir: dir, Index: "a/b"},
-		`files: strip is "static", which begins no path`:                                      {Dir: dir, Strip: "static"},
-		`files: not_found is "/../x", which is no file below dir`:                             {Dir: dir, NotFound: "../x"},
-		`files: precompressed has "lzma", which is not looked for`:                            {Dir: dir, Precompressed: []string{"lzma"}},
-		`files: cache is "much", which is not a size`:                                         {Dir: dir, Cache: "much"},
-		`files: cache_file is "-1", which is not a size`:                                      {Dir: dir, CacheFile: "-1"},
-		`files: dir is "/no/such/dir", which can't be served: open /no/such/dir`:              {Dir: "/no/such/dir"},
-		`files: dir is "` + dir + `/page.html", which can't be served`:                        {Dir: dir + "/page.html"},
+		`files: dir is "", which cannot be opened: the path is empty: write the path of a directory`: {},
+		`files: index is "a/b", which is a path`:                                                     {Dir: dir, Index: "a/b"},
+		`files: strip is "static", which does not begin with a slash`:                                {Dir: dir, Strip: "static"},
+		`files: not_found is "/../x", which does not name a file below dir`:                          {Dir: dir, NotFound: "../x"},
+		`files: precompressed has "lzma", which is not supported`:                                    {Dir: dir, Precompressed: []string{"lzma"}},
+		`files: cache is "much", which is not a size`:                                                {Dir: dir, Cache: "much"},
+		`files: cache_file is "-1", which is not a size`:                                             {Dir: dir, CacheFile: "-1"},
+		`files: dir is "/no/such/dir", which cannot be opened: open /no/such/dir`:                    {Dir: "/no/such/dir"},
+		`files: dir is "` + dir + `/page.html", which cannot be opened`:                              {Dir: dir + "/page.html"},
 	} {
 		if c, err := New(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)
@@ -180,14 +180,14 @@ func FuzzPath(f *testing.F) {
 		if p == "" {
 			return
 		}
-		clean, ok := new(files).clean(p)
+		clean, ok := new(files).cleanPath(p)
 		if !ok {
 			return
 		}
-		if clean[0] != '/' || strings.Contains(clean, "//") || clean != "/" && !local(strings.TrimSuffix(clean, "/")) {
+		if clean[0] != '/' || strings.Contains(clean, "//") || clean != "/" && !isLocal(strings.TrimSuffix(clean, "/")) {
 			t.Fatalf("%q becomes %q", p, clean)
 		}
-		if again, ok := new(files).clean(clean); !ok || again != clean {
+		if again, ok := new(files).cleanPath(clean); !ok || again != clean {
 			t.Fatalf("%q becomes %q, which becomes %q, %v", p, clean, again, ok)
 		}
 		for part := range strings.SplitSeq(clean, "/") {
@@ -195,7 +195,7 @@ func FuzzPath(f *testing.F) {
 				t.Fatalf("%q becomes %q", p, clean)
 			}
 		}
-		if n := name(clean); !filepath.IsLocal(n) {
+		if n := rootName(clean); !filepath.IsLocal(n) {
 			t.Fatalf("got %q names %q", p, n)
 		}
 	})

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// stamp is what the file system says of a file. A file that has changed has another stamp, if the
-// clock of the file system has gone on between: see settled.
+// stamp identifies one state of a file. A changed file has another stamp, unless both changes fall
+// into one tick of the file system's clock: see isReliable.
 type stamp struct {
-	// bytes; Unix time in nanoseconds; changed is 0 where that is not known
+	// bytes; Unix times in nanoseconds; changed (ctime) is 0 where the system does not report it
 	size, modified, changed int64
 	inode, device           uint64
 }
 
-// settling is after how long a change must have another time than one before: the coarsest clock,
-// that of FAT, has ticks of 2 s.
-const settling = 3 * time.Second
+// clockTick is longer than a tick of any file system's clock. The coarsest, FAT's, ticks every 2 s.
+const clockTick = 3 * time.Second
 
-// settled says whether each later change shows in the stamp. A time in the future never settles.
-func (s stamp) settled(now time.Time) bool {
-	return now.UnixNano()-max(s.modified, s.changed) >= int64(settling)
+// isReliable reports whether every later change will change the stamp. A stamp from the future is
+// never reliable.
+func (s stamp) isReliable(now time.Time) bool {
+	return now.UnixNano()-max(s.modified, s.changed) >= int64(clockTick)
 }
 
 func stampOf(file interface{ Stat() (fs.FileInfo, error) }) (stamp, error) {

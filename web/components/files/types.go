@@ -8,9 +8,8 @@ import (
 	"weir/web"
 )
 
-// types are content types that do not depend on the machine. What is not here is asked of package
-// mime.
-var types = map[string]web.Field{}
+// types are content types by extension, the same on every machine. Package mime has the others.
+var contentTypes = map[string]web.Field{}
 
 func init() {
 	for kind, extensions := range map[string]string{
@@ -63,20 +62,20 @@ func init() {
 	} {
 		field := web.NewField("Content-Type", kind)
 		for extension := range strings.FieldsSeq(extensions) {
-			types[extension] = field
+			contentTypes[extension] = field
 		}
 	}
 }
 
-// contentType is the field for a file of this name. What nothing is known of is bytes: guessing
-// from the content would make a page of what somebody uploaded.
+// contentType returns the Content-Type of a file by its name. An unknown extension is
+// application/octet-stream: detection by content could turn an uploaded file into a page.
 func contentType(name string) web.Field {
 	extension := strings.ToLower(path.Ext(name))
-	if field, ok := types[extension]; ok {
+	if field, ok := contentTypes[extension]; ok {
 		return field
 	}
 	if kind := mime.TypeByExtension(extension); kind != "" {
 		return web.NewField("Content-Type", kind)
 	}
-	return types[".bin"]
+	return contentTypes[".bin"]
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsRefused(t *testing.T) {
+func TestInvalidConfigs(t *testing.T) {
 	up := []string{"http://127.0.0.1:1"}
 	for _, c := range []struct {
 		cfg  Config
@@ -34,7 +34,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-func TestGoodConfigs(t *testing.T) {
+func TestValidConfigs(t *testing.T) {
 	for _, c := range []Config{
 		{Upstreams: []string{"http://127.0.0.1:1", "https://example.org/base", "unix:/run/app.sock", "http://[::1]:8080"}},
 		{Upstreams: []string{"http://a"}, Policy: "hash", HashBy: "cookie session", Trusted: []string{"127.0.0.1", "fd00::/8"}},

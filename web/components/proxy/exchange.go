@@ -19,41 +19,41 @@ import (
 	"weir/web"
 )
 
-// kept is how long a request's body may be, in bytes, to be kept for another try.
-const kept = 64 << 10
+// maxBuffered is the size of the largest request body, in bytes, that is buffered for a retry.
+const maxBuffered = 64 << 10
 
-// Why there is no response.
+// The reasons why an exchange has no response.
 var (
-	errNone    = errors.New("proxy: no upstream is well")
-	errConnect = errors.New("proxy: CONNECT asks for a tunnel, which this is not")
-	errNoHost  = errors.New("proxy: the request names no host that upstreams could be asked for: set host if they do not need the client's")
-	errRawPath = errors.New("proxy: the path has segments to resolve, or slashes in a part that was rewritten: upstreams that need raw_path may read it in another way")
+	errNone    = errors.New("proxy: no upstream is available")
+	errConnect = errors.New("proxy: CONNECT is not supported")
+	errNoHost  = errors.New("proxy: the request has no host: set host in the configuration if upstreams do not need the client's")
+	errRawPath = errors.New("proxy: the path has empty or dot segments, or was rewritten with slashes: with raw_path, upstreams may resolve it differently")
 )
 
-// exchange is one request on its way to an upstream. It is owned by the goroutine that runs the
-// handler.
+// exchange is one request on its way to an upstream. The goroutine that runs the handler owns it.
 type exchange struct {
-	p        *Proxy
-	user     string
-	key      string
-	rawPath  string // what upstreams are asked for in place of the canonical path; "": that
-	tried    []*upstream
-	upstream *upstream // whose response it is; taken from the pool
-	body     io.ReadCloser
-	input    *input
-	gone     bool // the client, before there was a response
-	raw      bool // the client's connection was taken over
-	unwanted bool // the body
-	// the try whose response it is; nil: there is nothing to release
-	release context.CancelCauseFunc
-	broken  error
-	err     error // why there is no response, or no whole one
+	p            *Proxy
+	user         string
+	hashKey      string
+	rawPath      string // sent instead of the canonical path; "": the canonical path is sent
+	tried        []*upstream
+	upstream     *upstream // the upstream that responded, taken from the pool; nil: none
+	responseBody io.ReadCloser
+	requestBody  *requestBody
+	clientGone   bool // the client disconnected before there was a response
+	hijacked     bool // the client's connection was hijacked
+	bodyUnwanted bool // the response's body is not sent
+	// releases the context of the try that succeeded; nil: nothing to release
+	releaseTry context.CancelCauseFunc
+	// the upstream's failure after its header; nil: none
+	upstreamErr error
+	err         error // why there is no response, or no complete one
 }
 
-// address finds out what upstreams are asked for, and why they cannot be asked.
-func (x *exchange) address(c *web.Conn) error {
+// setTarget sets the path for upstreams, or returns why the request cannot be sent on.
+func (x *exchange) setTarget(c *web.Conn) error {
 	if c.Host() == "" && x.p.Host == "" {
-		return errNoHost // or net/http would send the upstream's own
+		return errNoHost // net/http would send the upstream's own name
 	}
 	if !x.p.RawPath {
 		return nil
@@ -66,53 +66,54 @@ func (x *exchange) address(c *web.Conn) error {
 	return nil
 }
 
-// serve is the handler: the set-up up to the head, and the body.
+// serve is the handler: the set-up until the response's header, then the body.
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	defer x.end()
-	// or net/http would drop, for the head of an early response, what the upstream is to read
-	if alone(r) {
+	// Without full duplex, net/http would discard the rest of the request's body when an early
+	// response's header is written.
+	if mustClose(r) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 	}
 	proxy := httputil.ReverseProxy{
-		Rewrite: x.rewrite, Transport: x, ModifyResponse: x.watchBody, BufferPool: buffers{}, ErrorLog: silent,
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, why error) { x.failed(why) },
+		Rewrite: x.rewrite, Transport: x, ModifyResponse: x.watchBody, BufferPool: bufferPool{}, ErrorLog: discardLog,
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, why error) { x.fail(why) },
 	}
-	proxy.ServeHTTP(&writer{web: w, own: http.Header{}, x: x}, r)
+	proxy.ServeHTTP(&writer{web: w, upstreamHeader: http.Header{}, x: x}, r)
 }
 
-// failed is told why there is no response. Behind a head, it is one that can't be understood.
-func (x *exchange) failed(why error) {
+// fail records why there is no response. After the header, the response cannot be parsed.
+func (x *exchange) fail(why error) {
 	x.err = why
-	if x.upstream != nil && !x.raw {
-		x.broken = why
+	if x.upstream != nil && !x.hijacked {
+		x.upstreamErr = why
 	}
 }
 
-// end gives the upstream back, and swallows the panic by which ReverseProxy ends a copy that was
-// ended on purpose.
+// end returns the upstream to the pool. It recovers the panic with which ReverseProxy ends a copy
+// that was ended on purpose.
 func (x *exchange) end() {
-	if x.release != nil {
-		x.release(nil)
+	if x.releaseTry != nil {
+		x.releaseTry(nil)
 	}
 	if u := x.upstream; u != nil {
-		x.p.pool.give(u, x.broken)
+		x.p.pool.give(u, x.upstreamErr)
 	}
-	if x.unwanted {
+	if x.bodyUnwanted {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			panic(p)
 		}
 	}
 }
 
-// RoundTrip implements [http.RoundTripper]: it tries upstreams until one responds.
+// RoundTrip implements [http.RoundTripper]. It tries upstreams until one responds.
 func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
-	replay, err := x.keep(r)
+	replay, err := x.bufferBody(r)
 	if err != nil {
 		return nil, err
 	}
 	var last error
 	for len(x.tried) <= x.p.retries {
-		u := x.p.pool.take(x.key, x.tried)
+		u := x.p.pool.take(x.hashKey, x.tried)
 		if u == nil {
 			break
 		}
@@ -120,11 +121,11 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 		began := false
 		resp, err := x.try(r, u, replay, &began)
 		if err == nil {
-			x.upstream, x.body = u, resp.Body
+			x.upstream, x.responseBody = u, resp.Body
 			return resp, nil
 		}
 		last = fmt.Errorf("proxy: %s: %w", u.reading.Name, err)
-		if x.blame(r.Context(), u, err) && !began && (unsent(err) || replay != nil && idempotent(r.Method)) {
+		if x.giveBack(r.Context(), u, err) && !began && (isUnsent(err) || replay != nil && isIdempotent(r.Method)) {
 			continue
 		}
 		return nil, last
@@ -135,25 +136,24 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, last
 }
 
-// keep reads a body that is small enough to be sent again. It gives nil where there is one that is
-// not.
-func (x *exchange) keep(r *http.Request) (func() io.ReadCloser, error) {
+// bufferBody reads a body that is small enough to be sent again. It returns nil for a larger one.
+func (x *exchange) bufferBody(r *http.Request) (func() io.ReadCloser, error) {
 	if r.Body == nil || r.ContentLength == 0 {
 		return func() io.ReadCloser { return http.NoBody }, nil
 	}
-	x.input = &input{r: r.Body}
-	if r.ContentLength < 0 || r.ContentLength > kept {
+	x.requestBody = &requestBody{r: r.Body}
+	if r.ContentLength < 0 || r.ContentLength > maxBuffered {
 		return nil, nil
 	}
 	data := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(x.input, data); err != nil {
+	if _, err := io.ReadFull(x.requestBody, data); err != nil {
 		return nil, err
 	}
-	r.Header.Del("Expect") // the client has sent what upstreams would be asked about
+	r.Header.Del("Expect") // the client has sent the body already
 	return func() io.ReadCloser { return io.NopCloser(bytes.NewReader(data)) }, nil
 }
 
-// try asks one upstream. Began is set when a byte of its response has come.
+// try sends the request to one upstream. It sets began when a byte of the response has arrived.
 func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser, began *bool) (*http.Response, error) {
 	var first atomic.Bool // set by the goroutine that reads from the upstream
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { first.Store(true) }})
@@ -162,7 +162,7 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	out.URL = &at
 	(&httputil.ProxyRequest{In: r, Out: out}).SetURL(u.target)
 	if x.rawPath != "" {
-		at.Opaque = strings.TrimSuffix(u.target.EscapedPath(), "/") + x.rawPath // sent as it is
+		at.Opaque = strings.TrimSuffix(u.target.EscapedPath(), "/") + x.rawPath // sent unchanged
 	}
 	switch x.p.Host {
 	case "":
@@ -175,25 +175,25 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 		out.Body = replay()
 		out.GetBody = func() (io.ReadCloser, error) { return replay(), nil }
 	} else {
-		out.Body = x.input
+		out.Body = x.requestBody
 	}
 	resp, err := x.send(out, u)
 	*began = first.Load()
 	return resp, err
 }
 
-// send sends a request, whose body must be taken without a pause of IdleTimeout until the response
-// has a head.
+// send sends a request. Until the response's header arrives, the upstream must accept data of the
+// body at least every IdleTimeout.
 func (x *exchange) send(r *http.Request, u *upstream) (*http.Response, error) {
-	if x.input == nil || x.p.idle == 0 { // there is no body, or no limit
+	if x.requestBody == nil || x.p.idleTimeout == 0 { // there is no body, or no limit
 		return u.transport.RoundTrip(r)
 	}
-	r, limit := limitSend(r, x.p.idle)
-	r.Body = sent{r.Body, limit}
+	r, limit := limitSend(r, x.p.idleTimeout)
+	r.Body = limitedBody{r.Body, limit}
 	if again := r.GetBody; again != nil {
 		r.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
-			return sent{body, limit}, err
+			return limitedBody{body, limit}, err
 		}
 	}
 	resp, err := u.transport.RoundTrip(r)
@@ -201,20 +201,21 @@ func (x *exchange) send(r *http.Request, u *upstream) (*http.Response, error) {
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		resp, err = nil, idleError(x.p.idle)
+		resp, err = nil, idleError(x.p.idleTimeout)
 	}
 	if err != nil {
 		limit.cancel(nil)
 		return nil, err
 	}
-	x.release = limit.cancel
+	x.releaseTry = limit.cancel
 	return resp, nil
 }
 
-// blame gives a failed upstream back, and says whether it was its fault.
-func (x *exchange) blame(ctx context.Context, u *upstream, why error) bool {
-	x.gone = ctx.Err() != nil
-	if x.gone || x.input.failed() != nil {
+// giveBack returns an upstream to the pool after a failure. It reports whether the failure was the
+// upstream's, rather than the client's.
+func (x *exchange) giveBack(ctx context.Context, u *upstream, why error) bool {
+	x.clientGone = ctx.Err() != nil
+	if x.clientGone || x.requestBody.readError() != nil {
 		x.p.pool.drop(u)
 		return false
 	}
@@ -222,31 +223,31 @@ func (x *exchange) blame(ctx context.Context, u *upstream, why error) bool {
 	return true
 }
 
-// unsent says whether a request that failed was not begun.
-func unsent(err error) bool {
+// isUnsent reports whether a failed request was not sent at all.
+func isUnsent(err error) bool {
 	_, ok := errors.AsType[dialError](err)
 	return ok
 }
 
-// idempotent says whether doing a request twice is doing it once (RFC 9110 section 9.2.2).
-func idempotent(method string) bool {
+// isIdempotent reports whether a method is idempotent (RFC 9110, section 9.2.2).
+func isIdempotent(method string) bool {
 	return slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, method)
 }
 
-// status is what the client is told of a failure.
+// status returns the status of a failure.
 func (x *exchange) status() int {
-	_, tooLarge := errors.AsType[*http.MaxBytesError](x.input.failed())
+	_, tooLarge := errors.AsType[*http.MaxBytesError](x.requestBody.readError())
 	timeout, ok := errors.AsType[net.Error](x.err)
 	switch {
-	case x.gone:
+	case x.clientGone:
 		return web.StatusClientClosedRequest
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge
-	case x.input.failed() != nil:
+	case x.requestBody.readError() != nil:
 		return http.StatusBadRequest
 	case errors.Is(x.err, errNone):
 		return http.StatusServiceUnavailable
-	case len(x.tried) == 0: // the request made no sense to ReverseProxy
+	case len(x.tried) == 0: // ReverseProxy rejected the request
 		return http.StatusBadRequest
 	case ok && timeout.Timeout():
 		return http.StatusGatewayTimeout
@@ -254,15 +255,15 @@ func (x *exchange) status() int {
 	return http.StatusBadGateway
 }
 
-// input is the body of a request. It is read by a goroutine of the upstream's connection; its
-// closing is the server's, which made it.
-type input struct {
+// requestBody is the body of a request. A goroutine of the upstream's connection reads it. Close
+// does nothing, because the server closes the body.
+type requestBody struct {
 	r   io.Reader
 	err atomic.Pointer[error]
 }
 
 // Read implements [io.Reader].
-func (i *input) Read(p []byte) (int, error) {
+func (i *requestBody) Read(p []byte) (int, error) {
 	n, err := i.r.Read(p)
 	if err != nil && err != io.EOF {
 		i.err.Store(&err)
@@ -271,26 +272,26 @@ func (i *input) Read(p []byte) (int, error) {
 }
 
 // Close implements [io.Closer].
-func (i *input) Close() error { return nil }
+func (i *requestBody) Close() error { return nil }
 
-// failed is why the client's body could not be read, nil when it could.
-func (i *input) failed() error {
+// readError returns why the client's body could not be read, or nil.
+func (i *requestBody) readError() error {
 	if i == nil || i.err.Load() == nil {
 		return nil
 	}
 	return *i.err.Load()
 }
 
-// buffers are what bodies are copied by.
-type buffers struct{}
+// bufferPool provides the buffers that bodies are copied with.
+type bufferPool struct{}
 
-var pooled = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+var bufferMemory = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // Get implements [httputil.BufferPool].
-func (buffers) Get() []byte { return pooled.Get().(*[32 << 10]byte)[:] }
+func (bufferPool) Get() []byte { return bufferMemory.Get().(*[32 << 10]byte)[:] }
 
 // Put implements [httputil.BufferPool].
-func (buffers) Put(b []byte) { pooled.Put((*[32 << 10]byte)(b)) }
+func (bufferPool) Put(b []byte) { bufferMemory.Put((*[32 << 10]byte)(b)) }
 
-// silent is the log of ReverseProxy: what it would say is in the exchange's error.
-var silent = log.New(io.Discard, "", 0)
+// discardLog is the log of ReverseProxy: the exchange's error has the same information.
+var discardLog = log.New(io.Discard, "", 0)

@@ -45,7 +45,7 @@ func TestRetries(t *testing.T) {
 		{"what was not begun is", dead(t), "POST", strings.Repeat("a", 100_000), 200, "POST" + strings.Repeat("a", 100_000)},
 		{"an idempotent request is", silent, "GET", "", 200, "GET"},
 		{"with a small body too", silent, "PUT", "text", 200, "PUTtext"},
-		{"not with a large one", silent, "PUT", strings.Repeat("a", kept+1), 502, "502 Bad Gateway\n"},
+		{"not with a large one", silent, "PUT", strings.Repeat("a", maxBuffered+1), 502, "502 Bad Gateway\n"},
 		{"another one is not", silent, "POST", "text", 502, "502 Bad Gateway\n"},
 		{"not behind a byte", breaking(t, &failed, "H"), "GET", "", 502, "502 Bad Gateway\n"},
 		{"not behind an informational response", breaking(t, &failed, "HTTP/1.1 103 Early Hints\r\n\r\n"), "GET", "", 502, "502 Bad Gateway\n"},
@@ -62,7 +62,7 @@ func TestRetries(t *testing.T) {
 				if ok := c.status == 200; ok && (end.Upstream != works.URL || end.Err != nil) || !ok && (end.Upstream != "" || end.Err == nil || asked.Load() != 0) {
 					t.Errorf("got %+v, and the other was asked %d times", end, asked.Load())
 				}
-				if u := p.Upstreams()[0]; u.Failures != 1 || u.Requests != 1 || u.Active != 0 || u.Last == "" {
+				if u := p.Upstreams()[0]; u.Failures != 1 || u.Requests != 1 || u.Active != 0 || u.LastError == "" {
 					t.Errorf("got %+v", u)
 				}
 			})
@@ -70,7 +70,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestRetriesEnd(t *testing.T) {
+func TestRetriesAreLimited(t *testing.T) {
 	to := make(chan webtest.ExchangeEnd, 1)
 	cfg := Config{Upstreams: []string{dead(t), dead(t), dead(t), named(t, "last").URL}, Retries: 2}
 	bothWays(t, cfg, noting(to), func(t *testing.T, url string, _ *Proxy) {
@@ -83,7 +83,7 @@ func TestRetriesEnd(t *testing.T) {
 	})
 }
 
-func TestWhatAnUpstreamDoesWrong(t *testing.T) {
+func TestUpstreamFailures(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 	}
 }
 
-func TestABodyThatBreaksOffCutsTheConnection(t *testing.T) {
+func TestIncompleteBodyClosesTheConnection(t *testing.T) {
 	for _, head := range []string{"Content-Length: 10\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
 		up := raw(t, func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head) })
 		to := make(chan webtest.ExchangeEnd, 1)
@@ -148,7 +148,7 @@ func TestABodyThatBreaksOffCutsTheConnection(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
+func TestDisconnectedClientIsNotAnUpstreamFailure(t *testing.T) {
 	in, out := make(chan struct{}, 1), make(chan struct{}, 1)
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		in <- struct{}{}
@@ -175,7 +175,7 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 	})
 }
 
-func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
+func TestInvalidRequestBodyIsNotAnUpstreamFailure(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	limited := func(p web.Component) web.Component {
 		return web.Chain(web.Pipe(func(c *web.Conn) { c.LimitRequestBody(100_000) }), p)
@@ -200,7 +200,7 @@ func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
 	})
 }
 
-func TestConnectIsRefused(t *testing.T) {
+func TestConnectIsRejected(t *testing.T) {
 	bothWays(t, Config{Upstreams: []string{dead(t)}}, nil, func(t *testing.T, url string, p *Proxy) {
 		if resp, _ := do(t, "CONNECT", url, ""); resp.StatusCode != 501 || p.Upstreams()[0].Requests != 0 {
 			t.Errorf("got %d %+v", resp.StatusCode, p.Upstreams())

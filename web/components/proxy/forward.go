@@ -8,9 +8,9 @@ import (
 	"weir/web/internal/client"
 )
 
-// front is the address of the trusted front that passed a request on, "" when none did: the server
-// has seen it, or it is one of the component's own.
-func (p *Proxy) front(r *http.Request) string {
+// trustedProxy returns the address of the trusted proxy that passed a request on, or "". The server
+// or the component's own configuration trusts it.
+func (p *Proxy) trustedProxy(r *http.Request) string {
 	if peer := client.ProxyAddr(r.Context()); peer != "" {
 		return peer
 	}
@@ -20,22 +20,22 @@ func (p *Proxy) front(r *http.Request) string {
 	return ""
 }
 
-// client is the address of the client: of the connection, or as a front of the component's own
-// names it.
-func (p *Proxy) client(remote string, forwardedFor []string) string {
+// clientAddr returns the address of the client: of the connection, or as a proxy that the component
+// trusts reports it.
+func (p *Proxy) clientAddr(remote string, forwardedFor []string) string {
 	if a, ok := client.Parse(remote); ok {
 		return p.trusted.Client(a, forwardedFor).String()
 	}
 	return remote
 }
 
-// hyphens is how some upstreams read a field's name.
+// hyphens returns a field name as those upstreams read it that treat _ and - alike.
 func hyphens(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// rewrite makes the request that upstreams get, apart from where it goes to.
+// rewrite sets the fields of the request for upstreams; try sets its address.
 func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	in, out := r.In.Header, r.Out.Header
-	front := x.p.front(r.In)
+	front := x.p.trustedProxy(r.In)
 	believed := front != ""
 	field := x.p.UserField
 	for name := range out {
@@ -50,7 +50,7 @@ func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 			}
 		}
 	}
-	if believed { // it is the front that passed the request on
+	if believed { // the remote address becomes that of the proxy
 		from := *r.In
 		from.RemoteAddr, r.In = front, &from
 	}
@@ -65,15 +65,15 @@ func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	if field != "" && x.user != "" {
 		out.Set(field, x.user)
 	}
-	if !webSocket(r.In) {
+	if !isWebSocket(r.In) {
 		out.Del("Connection")
 		out.Del("Upgrade")
 	}
 	out.Add("Via", strings.TrimPrefix(r.In.Proto, "HTTP/")+" weir")
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // as it came, though it be no form
+	r.Out.URL.RawQuery = r.In.URL.RawQuery // unchanged, even if it is not a valid form
 }
 
-// webSocket says whether a request wants to become a WebSocket (RFC 6455 section 4.1).
-func webSocket(r *http.Request) bool {
+// isWebSocket reports whether a request is a WebSocket handshake (RFC 6455, section 4.1).
+func isWebSocket(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.ContentLength == 0 && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }

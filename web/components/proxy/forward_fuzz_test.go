@@ -13,8 +13,8 @@ import (
 // came from.
 var tells = regexp.MustCompile(`(?i)^(forwarded|x[-_]real[-_]ip|x[-_]forwarded[-_].*)$`)
 
-// FuzzRewrite holds that an upstream is told what this proxy has seen, and nothing that a client
-// wrote there.
+// FuzzRewrite checks that forwarding fields contain what this proxy has seen, and nothing that a
+// client wrote there.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"X-Forwarded-For", "1.2.3.4"}, {"x_forwarded_for", "1.2.3.4"}, {"Forwarded", "for=1.2.3.4"}, {"X-Real_IP", "1.2.3.4"}, {"X-Forwarded-Port", "1"},
@@ -22,7 +22,7 @@ func FuzzRewrite(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	s, err := read(Config{UserField: "X-Remote-User", Trusted: []string{"10.0.0.0/8"}})
+	s, err := parseConfig(Config{UserField: "X-Remote-User", Trusted: []string{"10.0.0.0/8"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func FuzzRewrite(f *testing.F) {
 				t.Fatalf("%q: %q passes", name, values)
 			}
 		}
-		if out.Header["Upgrade"] != nil && !webSocket(r) {
+		if out.Header["Upgrade"] != nil && !isWebSocket(r) {
 			t.Fatalf("an upgrade to %q passes", out.Header["Upgrade"])
 		}
 	})

@@ -24,7 +24,7 @@ func mirror(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestWhatAnUpstreamSees(t *testing.T) {
+func TestRequestAsUpstreamsReceiveIt(t *testing.T) {
 	s := upstreamOf(t, mirror)
 	own := strings.TrimPrefix(s.URL, "http://")
 	for _, c := range []struct {
@@ -91,7 +91,7 @@ func TestWhatAnUpstreamSees(t *testing.T) {
 	}
 }
 
-func TestTheClientBehindFrontsOfItsOwn(t *testing.T) {
+func TestClientAddressBehindTheProxysTrustedProxies(t *testing.T) {
 	p, err := prepare(Config{Upstreams: []string{"http://a"}, Trusted: []string{"10.0.0.0/8"}})
 	if err != nil {
 		t.Fatal(err)
@@ -101,13 +101,13 @@ func TestTheClientBehindFrontsOfItsOwn(t *testing.T) {
 		{"10.0.0.1:1", "6.6.6.6, 1.1.1.1, 10.2.3.4", "1.1.1.1"},
 		{"@", "1.1.1.1", "@"},
 	} {
-		if got := p.client(c.remote, []string{c.says}); got != c.want {
+		if got := p.clientAddr(c.remote, []string{c.says}); got != c.want {
 			t.Errorf("%s says %q: got %s, want %s", c.remote, c.says, got, c.want)
 		}
 	}
 }
 
-func TestAFrontThatTheServerTrustsIsBelieved(t *testing.T) {
+func TestFieldsOfTheServersTrustedProxyArePassedOn(t *testing.T) {
 	p, err := prepare(Config{Upstreams: []string{"http://a"}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func TestAFrontThatTheServerTrustsIsBelieved(t *testing.T) {
 	}
 }
 
-// What a component before the proxy says to upstreams, no client takes back or says in its place.
-func TestAFieldThatAComponentSetsIsNotTheClients(t *testing.T) {
+// A client can neither remove nor replace a field that an earlier component sets for upstreams.
+func TestClientCannotSetOrRemoveAComponentsField(t *testing.T) {
 	s := upstreamOf(t, mirror)
 	says := web.Pipe(func(c *web.Conn) {
 		c.SetRequestHeader("X-Role", "guest")
@@ -143,7 +143,7 @@ func TestAFieldThatAComponentSetsIsNotTheClients(t *testing.T) {
 	})
 }
 
-func TestARequestWithoutAHostIsSentOnUnderNoOther(t *testing.T) {
+func TestRequestWithoutAHostIsRejected(t *testing.T) {
 	s := upstreamOf(t, mirror)
 	for _, c := range []struct {
 		host, want string

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// watch checks an upstream's health until ctx ends.
-func (p *Proxy) watch(ctx context.Context, u *upstream) {
-	tick := time.NewTicker(p.interval)
+// runChecks checks an upstream's health until ctx ends.
+func (p *Proxy) runChecks(ctx context.Context, u *upstream) {
+	tick := time.NewTicker(p.checkInterval)
 	defer tick.Stop()
 	for {
 		why := p.check(ctx, u)
 		if ctx.Err() != nil {
 			return
 		}
-		p.pool.checked(u, why)
+		p.pool.recordCheck(u, why)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -26,9 +26,9 @@ func (p *Proxy) watch(ctx context.Context, u *upstream) {
 	}
 }
 
-// check asks an upstream for the health path.
+// check requests the health path from an upstream.
 func (p *Proxy) check(ctx context.Context, u *upstream) error {
-	ctx, cancel := context.WithTimeout(ctx, p.interval)
+	ctx, cancel := context.WithTimeout(ctx, p.checkInterval)
 	defer cancel()
 	at := *u.target
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath(p.HealthPath).String(), nil)
@@ -46,7 +46,7 @@ func (p *Proxy) check(ctx context.Context, u *upstream) error {
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	if resp.StatusCode < 200 || resp.StatusCode > 399 {
-		return fmt.Errorf("health check: the answer was %s", resp.Status)
+		return fmt.Errorf("health check: got status %s, want 200 to 399", resp.Status)
 	}
 	return nil
 }

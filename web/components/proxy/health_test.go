@@ -11,7 +11,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-func TestFailuresInARowPutAside(t *testing.T) {
+func TestConsecutiveFailuresSuspendAnUpstream(t *testing.T) {
 	p := poolOf("", 2)
 	now := time.Unix(1000, 0)
 	p.now = func() time.Time { return now }
@@ -51,14 +51,14 @@ func TestFailuresInARowPutAside(t *testing.T) {
 	}
 }
 
-func TestChecksInARowDecide(t *testing.T) {
+func TestConsecutiveChecksChangeTheState(t *testing.T) {
 	p := poolOf("", 2)
 	u, no := p.upstreams[0], errors.New("no")
 	for i, step := range []struct {
 		why  error
 		down bool
 	}{{no, false}, {nil, false}, {no, false}, {no, true}, {nil, true}, {no, true}, {nil, true}, {nil, false}} {
-		if p.checked(u, step.why); u.reading.Down != step.down {
+		if p.recordCheck(u, step.why); u.reading.Down != step.down {
 			t.Errorf("step %d: down is %v, want %v", i, u.reading.Down, step.down)
 		}
 	}

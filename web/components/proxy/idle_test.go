@@ -18,7 +18,7 @@ import (
 
 // A body that stops coming is given up: the connection to the upstream is closed, and the client
 // sees that its response is not whole.
-func TestABodyThatStopsComing(t *testing.T) {
+func TestIdleBodyIsAborted(t *testing.T) {
 	for name, begins := range map[string]string{
 		"of a stated length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
 		"in chunks":          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
@@ -45,7 +45,7 @@ func TestABodyThatStopsComing(t *testing.T) {
 						t.Errorf("got %q, %v, want what there was, and that it broke off", body, err)
 					}
 				}
-				if end := <-to; end.Err == nil || !strings.Contains(end.Err.Error(), "nothing came for 20ms") {
+				if end := <-to; end.Err == nil || !strings.Contains(end.Err.Error(), "the upstream sent no data for 20ms") {
 					t.Errorf("got %+v", end)
 				}
 				if !<-closed {
@@ -70,7 +70,7 @@ func bodyOf(x *exchange, kind string, r io.ReadCloser) io.ReadCloser {
 
 // The limit is on silence, not on how long a body takes, nor on how long the client takes; events
 // may be silent.
-func TestOnlySilenceCounts(t *testing.T) {
+func TestSlowBodyIsNotIdle(t *testing.T) {
 	for _, c := range []struct {
 		kind, limit string
 		pause, late time.Duration // of the upstream, and of the client
@@ -85,7 +85,7 @@ func TestOnlySilenceCounts(t *testing.T) {
 		{"text/event-stream; charset=utf-8", "1s", time.Hour, 0, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := read(Config{IdleTimeout: c.limit})
+			s, err := parseConfig(Config{IdleTimeout: c.limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,8 +108,8 @@ func TestOnlySilenceCounts(t *testing.T) {
 			for n := 0; ; n++ {
 				_, err := lines.ReadString('\n')
 				if err != nil {
-					if whole := n == 5 && err == io.EOF; whole != c.whole || (x.broken == nil) != c.whole {
-						t.Errorf("%+v: %d lines and %v, blamed for %v", c, n, err, x.broken)
+					if whole := n == 5 && err == io.EOF; whole != c.whole || (x.upstreamErr == nil) != c.whole {
+						t.Errorf("%+v: %d lines and %v, blamed for %v", c, n, err, x.upstreamErr)
 					}
 					return
 				}

@@ -9,7 +9,7 @@ import (
 	"weir/web"
 )
 
-// The policies choose one of some candidates, at least one, holding the pool's lock.
+// policies select one of some candidates, at least one. They are called with the pool's lock held.
 var policies = map[string]func(*pool, []*upstream, string) *upstream{
 	"":                  roundRobin,
 	"round robin":       roundRobin,
@@ -17,11 +17,11 @@ var policies = map[string]func(*pool, []*upstream, string) *upstream{
 	"hash":              rendezvous,
 }
 
-func readPolicy(name string) (func(*pool, []*upstream, string) *upstream, error) {
+func parsePolicy(name string) (func(*pool, []*upstream, string) *upstream, error) {
 	if choose := policies[name]; choose != nil {
 		return choose, nil
 	}
-	return nil, fmt.Errorf("proxy: policy is %q, which is none: write \"round robin\", \"least connections\" or \"hash\"", name)
+	return nil, fmt.Errorf("proxy: policy is %q, which is unknown: write \"round robin\", \"least connections\" or \"hash\"", name)
 }
 
 func roundRobin(p *pool, among []*upstream, _ string) *upstream {
@@ -30,7 +30,7 @@ func roundRobin(p *pool, among []*upstream, _ string) *upstream {
 	return u
 }
 
-// leastConnections takes those with equally few in turn.
+// leastConnections takes turns among upstreams with equally few exchanges.
 func leastConnections(p *pool, among []*upstream, _ string) *upstream {
 	var least *upstream
 	for i := range among {
@@ -43,8 +43,8 @@ func leastConnections(p *pool, among []*upstream, _ string) *upstream {
 	return least
 }
 
-// rendezvous gives each pair of key and upstream a weight, and takes the heaviest (Thaler and
-// Ravishankar, 1998).
+// rendezvous gives each pair of key and upstream a weight, and takes the upstream with the largest
+// (Thaler and Ravishankar, 1998).
 func rendezvous(_ *pool, among []*upstream, key string) *upstream {
 	var best *upstream
 	var heaviest uint64
@@ -56,8 +56,8 @@ func rendezvous(_ *pool, among []*upstream, key string) *upstream {
 	return best
 }
 
-// weight is the same in every process: FNV-1a, whose last bits are then spread over all of the
-// number.
+// weight is the same in every process: FNV-1a with a finalizer that mixes its last bits into all
+// others.
 func weight(name, key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -71,14 +71,14 @@ func weight(name, key string) uint64 {
 	return x ^ x>>33
 }
 
-// keyOf gives what the hash is of, "" when the exchange has none.
-type keyOf func(*web.Conn) string
+// keyFunc returns the input of the hash for an exchange, or "" if it has none.
+type keyFunc func(*web.Conn) string
 
-// readHashBy gives nil where there is no hash.
-func readHashBy(policy, by string) (keyOf, error) {
+// parseHashBy returns nil for other policies than hash.
+func parseHashBy(policy, by string) (keyFunc, error) {
 	if policy != "hash" {
 		if by != "" {
-			return nil, fmt.Errorf("proxy: hash_by is %q, but the policy is not \"hash\": take one out", by)
+			return nil, fmt.Errorf("proxy: hash_by is %q, but the policy is not \"hash\": remove hash_by or set policy to \"hash\"", by)
 		}
 		return nil, nil
 	}
@@ -90,12 +90,12 @@ func readHashBy(policy, by string) (keyOf, error) {
 	case kind == "header" && name != "":
 		return func(c *web.Conn) string { return c.RequestHeader(name) }, nil
 	case kind == "cookie" && name != "":
-		return func(c *web.Conn) string { return cookie(c.HTTPRequest(), name) }, nil
+		return func(c *web.Conn) string { return cookieValue(c.HTTPRequest(), name) }, nil
 	}
 	return nil, fmt.Errorf("proxy: hash_by is %q: write \"address\", \"header NAME\" or \"cookie NAME\"", by)
 }
 
-func cookie(r *http.Request, name string) string {
+func cookieValue(r *http.Request, name string) string {
 	c, err := r.Cookie(name)
 	if err != nil {
 		return ""

@@ -15,7 +15,7 @@ import (
 
 // poolOf is a pool by a policy, with a clock that stands still.
 func poolOf(policy string, n int) *pool {
-	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: 3, aside: 10 * time.Second, checks: 2}
+	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: 3, suspendTime: 10 * time.Second, checkThreshold: 2}
 	for i := range n {
 		p.upstreams = append(p.upstreams, &upstream{reading: UpstreamReading{Name: strconv.Itoa(i)}})
 	}
@@ -53,7 +53,7 @@ func TestLeastConnections(t *testing.T) {
 	}
 }
 
-func TestTheHashIsEven(t *testing.T) {
+func TestHashIsUniform(t *testing.T) {
 	p, count := poolOf("hash", 4), map[string]int{}
 	for i := range 8000 {
 		count[p.take(fmt.Sprint("10.0.", i/256, ".", i%256), nil).reading.Name]++
@@ -66,7 +66,7 @@ func TestTheHashIsEven(t *testing.T) {
 }
 
 // When an upstream goes, its keys alone go to others, and they come back with it.
-func TestTheHashIsConsistent(t *testing.T) {
+func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := poolOf("hash", rapid.IntRange(2, 9).Draw(t, "upstreams"))
 		key := rapid.String().Draw(t, "key")
@@ -83,7 +83,7 @@ func TestTheHashIsConsistent(t *testing.T) {
 	})
 }
 
-func TestWhatIsHashed(t *testing.T) {
+func TestHashInput(t *testing.T) {
 	a, b := named(t, "a"), named(t, "b")
 	for by, vary := range map[string]func(i int) []string{
 		"address":        func(i int) []string { return []string{"X-Tenant", strconv.Itoa(i)} },
@@ -104,7 +104,7 @@ func TestWhatIsHashed(t *testing.T) {
 	}
 }
 
-func TestPoliciesByRequests(t *testing.T) {
+func TestPoliciesWithRequests(t *testing.T) {
 	hold, in := make(chan struct{}), make(chan struct{}, 10)
 	slow := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { in <- struct{}{}; <-hold })
 	quick := named(t, "quick")

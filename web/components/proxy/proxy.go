@@ -13,12 +13,12 @@ import (
 // Proxy is the component.
 type Proxy struct {
 	settings
-	pool *pool
-	stop context.CancelFunc
-	runs sync.WaitGroup // health checks
+	pool     *pool
+	stop     context.CancelFunc
+	checkers sync.WaitGroup // goroutines of health checks
 }
 
-// New makes the component, which is a *[Proxy]: who calls New calls its Close.
+// New returns the component, a *[Proxy], and starts its health checks. The caller closes it.
 func New(cfg Config) (web.Component, error) {
 	p, err := prepare(cfg)
 	if err != nil {
@@ -28,14 +28,13 @@ func New(cfg Config) (web.Component, error) {
 	ctx, p.stop = context.WithCancel(context.Background())
 	if p.HealthPath != "" {
 		for _, u := range p.pool.upstreams {
-			p.runs.Go(func() { p.watch(ctx, u) }) // until Close
+			p.checkers.Go(func() { p.runChecks(ctx, u) }) // until Close
 		}
 	}
 	return p, nil
 }
 
-// Check is [New] for who only looks: no upstream is asked how it is. Who calls Check calls its
-// Close.
+// Check returns the component without health checks, to test a configuration. The caller closes it.
 func Check(cfg Config) (web.Component, error) {
 	p, err := prepare(cfg)
 	if err != nil {
@@ -45,13 +44,13 @@ func Check(cfg Config) (web.Component, error) {
 	return p, nil
 }
 
-// prepare makes a proxy that checks nothing yet.
+// prepare makes a proxy without health checks.
 func prepare(cfg Config) (*Proxy, error) {
-	s, err := read(cfg)
+	s, err := parseConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, aside: s.aside, checks: s.HealthThreshold}}
+	p := &Proxy{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, suspendTime: s.suspendTime, checkThreshold: s.HealthThreshold}}
 	for _, text := range cfg.Upstreams {
 		u, err := newUpstream(text, s)
 		if err != nil {
@@ -65,7 +64,7 @@ func prepare(cfg Config) (*Proxy, error) {
 	return p, nil
 }
 
-// Traits says how the component is composed.
+// Traits implements the optional part of [web.Component].
 func (p *Proxy) Traits() web.Traits {
 	return web.Traits{Name: "proxy", Role: web.RoleSource, Width: p.Width, Queue: p.Queue, RawPath: p.RawPath}
 }
@@ -80,13 +79,13 @@ func (p *Proxy) Handle(c *web.Conn) {
 		return
 	}
 	x := &exchange{p: p, user: c.StringValue(web.User)}
-	if why := x.address(c); why != nil {
+	if why := x.setTarget(c); why != nil {
 		c.Answer(c.Fail(http.StatusBadRequest, why))
 		return
 	}
-	if p.key != nil {
-		if x.key = p.key(c); x.key == "" {
-			x.key = p.client(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))
+	if p.hashKey != nil {
+		if x.hashKey = p.hashKey(c); x.hashKey == "" {
+			x.hashKey = p.clientAddr(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))
 		}
 	}
 	web.FromHTTP(http.HandlerFunc(x.serve)).Handle(c)
@@ -103,8 +102,8 @@ func (p *Proxy) Handle(c *web.Conn) {
 	case c.Body().IsHijack():
 		c.SetStatus(http.StatusSwitchingProtocols)
 	}
-	if alone(c.HTTPRequest()) && !c.Body().IsHijack() {
-		c.SetField(closing)
+	if mustClose(c.HTTPRequest()) && !c.Body().IsHijack() {
+		c.SetField(closeField)
 	}
 	c.After(func(c *web.Conn) {
 		if c.Err() == nil {
@@ -113,24 +112,24 @@ func (p *Proxy) Handle(c *web.Conn) {
 	})
 }
 
-var closing = web.NewField("Connection", "close")
+var closeField = web.NewField("Connection", "close")
 
-// alone says whether no other request may follow on the connection: an upstream may answer a
-// request whose body was not kept before all of it was read, and what is left of it is not to be
-// looked for the next request.
-func alone(r *http.Request) bool {
-	return r.ProtoMajor < 2 && (r.ContentLength < 0 || r.ContentLength > kept)
+// mustClose reports whether the client's connection must close after the exchange. An upstream may
+// answer a request whose body was not buffered before the body was read to its end. The next
+// request must not be searched for in the rest.
+func mustClose(r *http.Request) bool {
+	return r.ProtoMajor < 2 && (r.ContentLength < 0 || r.ContentLength > maxBuffered)
 }
 
-// Upstreams says how the upstreams fare, in their order in the [Config]. It may be called from any
-// goroutine.
+// Upstreams returns the state of the upstreams, in their order in the [Config]. Any goroutine may
+// call it.
 func (p *Proxy) Upstreams() []UpstreamReading { return p.pool.read() }
 
-// Close ends the health checks, waits for them, and closes connections to upstreams that are not in
-// use. Exchanges under way go on. It may be called several times.
+// Close stops the health checks, waits for them, and closes idle connections to upstreams.
+// Exchanges in progress continue. It may be called several times.
 func (p *Proxy) Close() error {
 	p.stop()
-	p.runs.Wait()
+	p.checkers.Wait()
 	for _, u := range p.pool.upstreams {
 		u.transport.CloseIdleConnections()
 	}

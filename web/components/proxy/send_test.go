@@ -43,7 +43,7 @@ func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtes
 			t.Errorf("got %d, want 504", resp.StatusCode)
 		}
 	}
-	if end := <-ended; end.Status != 504 || end.Err == nil || !strings.Contains(end.Err.Error(), "took nothing of the request's body for 20ms") {
+	if end := <-ended; end.Status != 504 || end.Err == nil || !strings.Contains(end.Err.Error(), "accepted no data of the request's body for 20ms") {
 		t.Errorf("the exchange ended with %+v, want 504 and its reason", end)
 	}
 	if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 1 {
@@ -52,7 +52,7 @@ func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtes
 }
 
 // A proxy closes the connection of an upstream that takes the head and never reads the body.
-func TestAnUpstreamThatNeverReadsTheBodyIsGivenUp(t *testing.T) {
+func TestUpstreamThatNeverReadsTheBodyTimesOut(t *testing.T) {
 	for name, stated := range map[string]bool{"of a stated length": true, "in chunks": false} {
 		t.Run(name, func(t *testing.T) {
 			answered, closed := make(chan bool, 1), make(chan bool, 1) // one value each
@@ -76,7 +76,7 @@ func TestAnUpstreamThatNeverReadsTheBodyIsGivenUp(t *testing.T) {
 }
 
 // By HTTP/2 the stream ends, and the connection serves on.
-func TestAnUpstreamThatNeverReadsTheBodyByHTTP2IsGivenUp(t *testing.T) {
+func TestUpstreamThatNeverReadsTheBodyOverHTTP2TimesOut(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "PUT" {
 			<-r.Context().Done()
@@ -84,7 +84,7 @@ func TestAnUpstreamThatNeverReadsTheBodyByHTTP2IsGivenUp(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.Proto+" "+r.RemoteAddr)
 	}))
-	s.EnableHTTP2, s.Config.ErrorLog = true, silent
+	s.EnableHTTP2, s.Config.ErrorLog = true, discardLog
 	s.StartTLS()
 	defer s.Close()
 	cfg := Config{Upstreams: []string{s.URL}, IdleTimeout: "20ms", TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
@@ -162,7 +162,7 @@ func sends(t *testing.T, limit, expect string, client, upstream time.Duration, e
 
 // The limit is on how long an upstream takes nothing, not on how long a body takes, nor on how long
 // the client takes.
-func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
+func TestUpstreamThatReadsSlowlyDoesNotTimeOut(t *testing.T) {
 	for _, c := range []struct {
 		limit, expect    string
 		client, upstream time.Duration // how long each pauses before a piece
@@ -191,7 +191,7 @@ func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
 
 // From the head of the response on, the limit of its body holds: an upstream may answer without
 // haste to read.
-func TestAnUpstreamThatAnswersFirstMayReadLater(t *testing.T) {
+func TestUpstreamThatRespondsEarlyMayReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := sends(t, "", "", 0, 10*time.Minute, true); err != nil {
 			t.Errorf("got %v, want the whole response", err)

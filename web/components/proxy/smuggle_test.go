@@ -141,8 +141,8 @@ func strictBody(r *bufio.Reader, lengths, codings []string) (string, error) {
 
 const chunked = "Transfer-Encoding: chunked\r\n"
 
-// What is ambiguous is refused, or reaches the upstream in one meaning only: never is the hidden
-// request asked there.
+// An ambiguous request is rejected, or reaches the upstream with one meaning. The upstream never
+// receives the hidden request.
 func TestSmuggling(t *testing.T) {
 	const post = "POST /outer HTTP/1.1\r\nHost: a\r\n"
 	const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n" // 33 bytes
@@ -231,7 +231,7 @@ func TestSmuggling(t *testing.T) {
 
 // The upstream has answered before the body turned out to be malformed: what is behind it is no
 // request either.
-func TestSmugglingBehindAnEarlyAnswer(t *testing.T) {
+func TestSmugglingAfterAnEarlyResponse(t *testing.T) {
 	var hidden atomic.Bool
 	up := raw(t, func(c net.Conn) {
 		if r, ok := request(c); ok && r.URL.Path == "/hidden" {

@@ -30,7 +30,7 @@ var zip = web.Filter(func(c *web.Conn) web.Transform {
 })
 
 // Each event arrives before the next one is made, also through a filter that compresses.
-func TestEventsPassAtOnce(t *testing.T) {
+func TestEventsArePassedOnAtOnce(t *testing.T) {
 	next := make(chan string)
 	for kind, filters := range map[string][]web.Component{"plain": nil, "compressed": {zip}} {
 		for _, head := range []string{"text/event-stream", "application/octet-stream"} {
@@ -114,7 +114,7 @@ func TestEventsEndWhenTheServerStops(t *testing.T) {
 	}
 }
 
-func TestWebSocketsPass(t *testing.T) {
+func TestWebSocketsArePassedOn(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -163,7 +163,7 @@ func TestWebSocketsPass(t *testing.T) {
 	})
 }
 
-func TestTrailersAndInformationalResponsesPass(t *testing.T) {
+func TestTrailersAndInformationalResponsesArePassedOn(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</a.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)
@@ -199,7 +199,7 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 
 // The client has the page already, or a later component has another one: the upstream's body is let
 // go.
-func TestABodyThatNobodyWants(t *testing.T) {
+func TestBodyThatIsNotSentIsClosed(t *testing.T) {
 	gone := make(chan bool, 1)
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"a"`)
@@ -319,7 +319,7 @@ func TestUnixSocket(t *testing.T) {
 func TestOverTLS(t *testing.T) {
 	var proto string
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proto = r.Proto; mirror(w, r) }))
-	s.EnableHTTP2, s.Config.ErrorLog = true, silent
+	s.EnableHTTP2, s.Config.ErrorLog = true, discardLog
 	s.StartTLS()
 	defer s.Close()
 	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
@@ -328,6 +328,6 @@ func TestOverTLS(t *testing.T) {
 	}
 	strange := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
 	if resp, _ := do(t, "GET", strange, ""); resp.StatusCode != 502 {
-		t.Errorf("a certificate that nobody has signed: %d, want 502", resp.StatusCode)
+		t.Errorf("an unsigned certificate: got %d, want 502", resp.StatusCode)
 	}
 }

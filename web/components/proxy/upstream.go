@@ -12,45 +12,45 @@ import (
 	"time"
 )
 
-// UpstreamReading is how an upstream fares.
+// UpstreamReading is the state and the counts of an upstream.
 type UpstreamReading struct {
-	Name     string    // as in [Config.Upstreams]
-	Down     bool      // it fails its health checks
-	Aside    time.Time // until when it is put aside; zero or past: it is not
-	Active   int       // exchanges under way
-	Requests int64     // so far, tries included
-	Failures int64     // so far, of requests, not of checks
-	Last     string    // the latest failure of a request or check; "" when there was none
+	Name           string    // as in [Config.Upstreams]
+	Down           bool      // it fails its health checks
+	SuspendedUntil time.Time // it is suspended until then; zero or past: it is not
+	Active         int       // exchanges in progress
+	Requests       int64     // requests so far, retries included
+	Failures       int64     // failed requests so far; health checks are not counted
+	LastError      string    // the latest failure of a request or health check; "": none
 }
 
-// State is "down" when the upstream fails its health checks, "aside" when it is put aside, and
-// otherwise "up".
+// State returns "down" for an upstream that fails its health checks, "aside" for one that is
+// suspended, and otherwise "up".
 func (u UpstreamReading) State() string {
 	switch {
 	case u.Down:
 		return "down"
-	case time.Now().Before(u.Aside):
+	case time.Now().Before(u.SuspendedUntil):
 		return "aside"
 	}
 	return "up"
 }
 
-// upstream is one server. What its reading and counters hold is guarded by the pool's lock.
+// upstream is one server. The pool's lock guards its reading and counts.
 type upstream struct {
-	target    *url.URL
-	transport *http.Transport
-	reading   UpstreamReading
-	fails     int // of requests, in a row
-	against   int // checks in a row that speak against what is thought of it
+	target           *url.URL
+	transport        *http.Transport
+	reading          UpstreamReading
+	consecutiveFails int // consecutive failed requests
+	contraryChecks   int // consecutive checks that contradict the current state
 }
 
-// pool is the upstreams of a proxy.
+// pool is the set of a proxy's upstreams.
 type pool struct {
-	now      func() time.Time
-	choose   func(*pool, []*upstream, string) *upstream
-	maxFails int
-	aside    time.Duration
-	checks   int // in a row that change what is thought of an upstream
+	now            func() time.Time
+	choose         func(*pool, []*upstream, string) *upstream
+	maxFails       int
+	suspendTime    time.Duration
+	checkThreshold int // consecutive checks that change an upstream's state
 
 	upstreams []*upstream
 
@@ -58,12 +58,12 @@ type pool struct {
 	turn uint64
 }
 
-// dialError is that no connection was made: nothing was asked.
+// dialError reports that no connection was made, so that the request was not sent.
 type dialError struct{ error }
 
 func (e dialError) Unwrap() error { return e.error }
 
-// newUpstream reads one of [Config.Upstreams].
+// newUpstream parses one of [Config.Upstreams].
 func newUpstream(text string, s settings) (*upstream, error) {
 	network, address := "tcp", ""
 	target, err := url.Parse(text)
@@ -72,9 +72,9 @@ func newUpstream(text string, s settings) (*upstream, error) {
 		target, err = &url.URL{Scheme: "http", Host: "localhost"}, nil
 	}
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" || target.User != nil || target.RawQuery != "" || target.Fragment != "" {
-		return nil, fmt.Errorf("proxy: upstreams has %q, which is no server: write \"http://HOST:PORT\", \"https://HOST:PORT\" or \"unix:/PATH\"", text)
+		return nil, fmt.Errorf("proxy: upstreams has %q, which is not an upstream: write \"http://HOST:PORT\", \"https://HOST:PORT\" or \"unix:/PATH\"", text)
 	}
-	dialer := &net.Dialer{Timeout: s.dial}
+	dialer := &net.Dialer{Timeout: s.dialTimeout}
 	dial := func(ctx context.Context, _, wanted string) (net.Conn, error) {
 		if address != "" {
 			wanted = address
@@ -88,19 +88,19 @@ func newUpstream(text string, s settings) (*upstream, error) {
 	return &upstream{reading: UpstreamReading{Name: text}, target: target, transport: &http.Transport{
 		DialContext:            dial,
 		TLSClientConfig:        s.TLS,
-		TLSHandshakeTimeout:    s.dial,
+		TLSHandshakeTimeout:    s.dialTimeout,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // what the client accepts is between it and the upstream
+		DisableCompression:     true, // the client and the upstream negotiate codings
 		MaxIdleConnsPerHost:    s.Width,
 		IdleConnTimeout:        time.Minute,
-		ResponseHeaderTimeout:  s.head,
+		ResponseHeaderTimeout:  s.headTimeout,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 	}}, nil
 }
 
-// take chooses an upstream that is none of tried, and counts an exchange of it; nil when there is
-// none.
+// take selects an upstream that has not been tried, and counts the exchange. It returns nil if
+// there is none.
 func (p *pool) take(key string, tried []*upstream) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *pool) take(key string, tried []*upstream) *upstream {
 	for _, u := range p.upstreams {
 		switch {
 		case u.reading.Down || slices.Contains(tried, u):
-		case now.Before(u.reading.Aside):
+		case now.Before(u.reading.SuspendedUntil):
 			aside = append(aside, u)
 		default:
 			well = append(well, u)
@@ -127,42 +127,42 @@ func (p *pool) take(key string, tried []*upstream) *upstream {
 	return u
 }
 
-// give ends what take began; why is the upstream's failure, nil when it did well.
+// give ends an exchange that take counted. why is the upstream's failure, nil for a success.
 func (p *pool) give(u *upstream, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u.reading.Active--
 	if why == nil {
-		u.fails, u.reading.Aside = 0, time.Time{}
+		u.consecutiveFails, u.reading.SuspendedUntil = 0, time.Time{}
 		return
 	}
 	u.reading.Failures++
-	u.reading.Last = why.Error()
-	if u.fails++; p.maxFails > 0 && u.fails >= p.maxFails {
-		u.reading.Aside = p.now().Add(p.aside)
+	u.reading.LastError = why.Error()
+	if u.consecutiveFails++; p.maxFails > 0 && u.consecutiveFails >= p.maxFails {
+		u.reading.SuspendedUntil = p.now().Add(p.suspendTime)
 	}
 }
 
-// drop ends what take began, when nothing can be said of the upstream.
+// drop ends an exchange that take counted, without a result for the upstream.
 func (p *pool) drop(u *upstream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u.reading.Active--
 }
 
-// checked takes the result of a health check.
-func (p *pool) checked(u *upstream, why error) {
+// recordCheck records the result of a health check.
+func (p *pool) recordCheck(u *upstream, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if why != nil {
-		u.reading.Last = why.Error()
+		u.reading.LastError = why.Error()
 	}
 	if (why != nil) == u.reading.Down {
-		u.against = 0
+		u.contraryChecks = 0
 		return
 	}
-	if u.against++; u.against >= p.checks {
-		u.reading.Down, u.against = why != nil, 0
+	if u.contraryChecks++; u.contraryChecks >= p.checkThreshold {
+		u.reading.Down, u.contraryChecks = why != nil, 0
 	}
 }
 

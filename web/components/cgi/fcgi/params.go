@@ -2,7 +2,7 @@ package fcgi
 
 import "encoding/binary"
 
-// AppendParam appends a name and a value as a pair of section 3.4; each is shorter than 2 GB.
+// AppendParam appends a name-value pair (section 3.4). Name and value are shorter than 2 GB.
 func AppendParam(b []byte, name, value string) []byte {
 	b = appendLength(b, len(name))
 	b = appendLength(b, len(value))
@@ -10,7 +10,7 @@ func AppendParam(b []byte, name, value string) []byte {
 	return append(b, value...)
 }
 
-// appendLength takes one byte up to 127, and four with the highest bit set beyond.
+// appendLength appends a length: one byte up to 127, otherwise four bytes with the highest bit set.
 func appendLength(b []byte, n int) []byte {
 	if n < 1<<7 {
 		return append(b, byte(n))
@@ -18,11 +18,11 @@ func appendLength(b []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(n)|1<<31)
 }
 
-// ParseParams reads pairs until b ends, and gives each to f.
+// ParseParams calls f for each pair in b.
 func ParseParams(b []byte, f func(name, value string)) error {
 	for len(b) > 0 {
-		name, rest, ok := length(b)
-		value, rest, ok2 := length(rest)
+		name, rest, ok := cutLength(b)
+		value, rest, ok2 := cutLength(rest)
 		if !ok || !ok2 || uint64(len(rest)) < uint64(name)+uint64(value) {
 			return errShort
 		}
@@ -32,8 +32,8 @@ func ParseParams(b []byte, f func(name, value string)) error {
 	return nil
 }
 
-// length reads a length off the front of b.
-func length(b []byte) (n int, rest []byte, ok bool) {
+// cutLength cuts a length off the front of b.
+func cutLength(b []byte) (n int, rest []byte, ok bool) {
 	switch {
 	case len(b) == 0:
 		return 0, nil, false

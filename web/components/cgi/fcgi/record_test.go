@@ -32,7 +32,7 @@ func TestBeginAndEnd(t *testing.T) {
 	if _, _, err := ParseEnd([]byte{0, 0, 0, 7}); err == nil {
 		t.Error("a short one: want an error")
 	}
-	for s, want := range map[ProtocolStatus]string{RequestComplete: "complete", UnknownRole: "no responder", 77: "77"} {
+	for s, want := range map[ProtocolStatus]string{RequestComplete: "complete", UnknownRole: "role of a Responder", 77: "77"} {
 		if !strings.Contains(s.String(), want) {
 			t.Errorf("got %d: %s", s, s)
 		}
@@ -54,7 +54,7 @@ func records(t interface{ Fatalf(string, ...any) }, b []byte, f func(Header, []b
 
 func TestStreams(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		content := bytes.Repeat([]byte("a"), rapid.SampledFrom([]int{0, 1, 7, 8, 1000, aligned - 1, aligned, aligned + 1, MaxContent, 200_000}).Draw(t, "size"))
+		content := bytes.Repeat([]byte("a"), rapid.SampledFrom([]int{0, 1, 7, 8, 1000, streamContent - 1, streamContent, streamContent + 1, MaxContent, 200_000}).Draw(t, "size"))
 		var got []byte
 		records(t, AppendStream(nil, Stdin, 5, content), func(h Header, part []byte) {
 			if h.Type != Stdin || h.ID != 5 || len(part) == 0 {

@@ -9,100 +9,102 @@ import (
 	"time"
 )
 
-// id is the request's on its connection, where it is the only one.
-const id = 1
+// requestID is the ID of the only request on a connection.
+const requestID = 1
 
 // Param is a variable of a request.
 type Param struct{ Name, Value string }
 
-// Refused is that the application has not taken, or not finished, a request.
+// Refused is an application's error in place of a complete response.
 type Refused struct{ Status ProtocolStatus }
 
 func (e Refused) Error() string { return "fcgi: " + e.Status.String() }
 
-// Request is one request over a connection. Read gives what the application writes to its standard
-// output. Its methods are for one goroutine.
+// Request is one request over a connection. Read returns the application's standard output. One
+// goroutine may call its methods.
 type Request struct {
-	conn    net.Conn
-	in      *bufio.Reader
-	stderr  io.Writer
-	silence time.Duration
-	forget  func() bool // the context
+	conn         net.Conn
+	in           *bufio.Reader
+	stderr       io.Writer
+	idleTimeout  time.Duration
+	stopWatching func() bool // stops watching the context
 
-	content int // bytes of standard output that are left of the record
+	content int // bytes of standard output that are left in the record
+	// bytes of padding after the record
 	padding int
-	ended   error  // what Read gives from now on
-	exit    uint32 // the application's, once it has ended
+	ended   error  // the result of further Reads; nil: the response continues
+	exit    uint32 // the application's exit status, once it has ended
 }
 
-// Begin sends a request over a connection that it then owns. Input is read by a goroutine, which
-// ends when input does, or when reading it or the connection fails; nil: there is none. What the
-// application says to its standard error goes to stderr, as long as Read is called. When nothing
-// has passed in either direction for silence, while Read waits or input is sent, that fails with a
-// timeout; when ctx ends, at once.
+// Begin sends a request over a connection, which the Request then owns.
+//
+// A goroutine reads input. It ends with input, or when reading or the connection fails; a nil input
+// is empty. While Read is called, stderr receives the application's standard error. The request
+// fails with a timeout when no data pass for idle while it reads or writes, and at once when ctx
+// ends.
 func Begin(ctx context.Context, conn net.Conn, params []Param, input io.Reader, stderr io.Writer, silence time.Duration) (*Request, error) {
-	r := &Request{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), stderr: stderr, silence: silence}
-	r.forget = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	r := &Request{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), stderr: stderr, idleTimeout: silence}
+	r.stopWatching = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	var vars []byte
 	for _, p := range params {
 		vars = AppendParam(vars, p.Name, p.Value)
 	}
-	b := AppendStream(AppendBegin(nil, id), Params, id, vars)
-	b = AppendRecord(b, Params, id, nil)
+	b := AppendStream(AppendBegin(nil, requestID), Params, requestID, vars)
+	b = AppendRecord(b, Params, requestID, nil)
 	if input == nil {
-		b = AppendRecord(b, Stdin, id, nil)
+		b = AppendRecord(b, Stdin, requestID, nil)
 	}
-	r.passed()
+	r.extendDeadline()
 	if _, err := conn.Write(b); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
 	if input != nil {
-		// its owner is the request: Close has its writes fail, and the server its reads
+		// Close ends it: its writes fail. The server makes its reads fail.
 		go r.send(input)
 	}
 	return r, nil
 }
 
-// passed is that something has.
-func (r *Request) passed() { _ = r.conn.SetDeadline(time.Now().Add(r.silence)) }
+// extendDeadline restarts the idle timeout after data have passed.
+func (r *Request) extendDeadline() { _ = r.conn.SetDeadline(time.Now().Add(r.idleTimeout)) }
 
 // send sends the input.
 func (r *Request) send(input io.Reader) {
-	data := make([]byte, aligned)
+	data := make([]byte, streamContent)
 	var b []byte
 	for {
 		n, err := input.Read(data)
-		b = AppendStream(b[:0], Stdin, id, data[:n])
+		b = AppendStream(b[:0], Stdin, requestID, data[:n])
 		if err == io.EOF {
-			b = AppendRecord(b, Stdin, id, nil)
+			b = AppendRecord(b, Stdin, requestID, nil)
 		}
-		r.passed()
+		r.extendDeadline()
 		if len(b) > 0 {
 			if _, failed := r.conn.Write(b); failed != nil {
-				return // the application may answer all the same
+				return // the application may respond nevertheless
 			}
 		}
 		if err == io.EOF {
 			return
 		}
-		if err != nil { // half an input is none
+		if err != nil { // the input is incomplete
 			_ = r.conn.Close()
 			return
 		}
 	}
 }
 
-// Read implements [io.Reader]. The end is io.EOF only when the application has said that it is.
+// Read implements [io.Reader]. It returns io.EOF only after the record that ends the request.
 func (r *Request) Read(p []byte) (int, error) {
 	if r.ended == nil {
-		// what counts is how long the application is waited for, not how long the client took for
-		// what came before
-		r.passed()
+		// The timeout covers the wait for the application, not the time that the client took
+		// before.
+		r.extendDeadline()
 	}
 	for r.ended == nil && r.content == 0 {
 		if r.ended = r.next(); r.ended == io.EOF {
-			r.ended = io.ErrUnexpectedEOF // the connection's end is not the request's
+			r.ended = io.ErrUnexpectedEOF // the connection ended before the request
 		}
 		if r.ended == errEnd {
 			r.ended = io.EOF
@@ -113,7 +115,7 @@ func (r *Request) Read(p []byte) (int, error) {
 	}
 	n, err := r.in.Read(p[:min(len(p), r.content)])
 	if n > 0 {
-		r.passed()
+		r.extendDeadline()
 	}
 	r.content -= n
 	if err == io.EOF {
@@ -123,7 +125,7 @@ func (r *Request) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errEnd is that the request has ended as it should.
+// errEnd reports the regular end of the request.
 var errEnd = fmt.Errorf("fcgi: %w", io.EOF)
 
 // next reads up to the content of the next record of standard output.
@@ -141,10 +143,10 @@ func (r *Request) next() error {
 		return err
 	}
 	_, _ = r.in.Discard(headerSize)
-	r.passed()
+	r.extendDeadline()
 	r.padding = int(h.Padding)
 	switch {
-	case h.ID != id: // of no request that we know
+	case h.ID != requestID: // of an unknown request
 	case h.Type == Stdout:
 		r.content = int(h.Content)
 		return nil
@@ -175,11 +177,11 @@ func (r *Request) end(n int) error {
 	return errEnd
 }
 
-// Exit is the application's exit status, once Read has given io.EOF.
+// Exit returns the application's exit status, after Read has returned io.EOF.
 func (r *Request) Exit() int { return int(int32(r.exit)) }
 
-// Close ends the request, answered or not: the application sees that nobody listens.
+// Close closes the connection, which also aborts the request.
 func (r *Request) Close() error {
-	r.forget()
+	r.stopWatching()
 	return r.conn.Close()
 }

@@ -18,7 +18,7 @@ func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 		b = b[headerSize:]
 		content := b[:min(size, len(b))]
 		switch {
-		case of != id:
+		case of != requestID:
 		case kind == Stdout:
 			stdout = append(stdout, content...)
 		case kind == Stderr:
@@ -37,12 +37,12 @@ func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 // FuzzRecords holds the reader of records against that: what it gives, and that it takes nothing
 // for whole that is not.
 func FuzzRecords(f *testing.F) {
-	end := AppendRecord(nil, EndRequest, id, []byte{0, 0, 0, 3, 0, 0, 0, 0})
-	page := AppendRecord(AppendStream(nil, Stdout, id, []byte("Content-Type: text/plain\n\nhello")), Stderr, id, []byte("a warning"))
+	end := AppendRecord(nil, EndRequest, requestID, []byte{0, 0, 0, 3, 0, 0, 0, 0})
+	page := AppendRecord(AppendStream(nil, Stdout, requestID, []byte("Content-Type: text/plain\n\nhello")), Stderr, requestID, []byte("a warning"))
 	for _, seed := range [][]byte{
 		append(bytes.Clone(page), end...), page, end, end[:12], append(AppendRecord(nil, Stdout, 2, []byte("of another")), end...),
-		AppendRecord(nil, EndRequest, id, []byte{0, 0, 0, 0, 2}), AppendRecord(nil, EndRequest, id, nil), []byte("HTTP/1.1 500\r\n\r\n"),
-		append(Header{Type: Stdout, ID: id, Content: 3, Padding: 255}.Append(nil), "abc"...), AppendRecord(nil, Type(77), 0, make([]byte, 20_000)),
+		AppendRecord(nil, EndRequest, requestID, []byte{0, 0, 0, 0, 2}), AppendRecord(nil, EndRequest, requestID, nil), []byte("HTTP/1.1 500\r\n\r\n"),
+		append(Header{Type: Stdout, ID: requestID, Content: 3, Padding: 255}.Append(nil), "abc"...), AppendRecord(nil, Type(77), 0, make([]byte, 20_000)),
 	} {
 		f.Add(seed)
 	}
@@ -51,7 +51,7 @@ func FuzzRecords(f *testing.F) {
 		defer conn.Close()
 		defer other.Close()
 		var stderr bytes.Buffer
-		r := &Request{conn: conn, in: bufio.NewReaderSize(bytes.NewReader(b), 16), stderr: &stderr, silence: time.Hour}
+		r := &Request{conn: conn, in: bufio.NewReaderSize(bytes.NewReader(b), 16), stderr: &stderr, idleTimeout: time.Hour}
 		got, err := io.ReadAll(r)
 		stdout, warned, exit, whole := said(b)
 		if !bytes.Equal(got, stdout) || !bytes.Equal(stderr.Bytes(), warned) || (err == nil) != whole || err == nil && uint32(r.Exit()) != exit {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-const patience = 30 * time.Second
+const testTimeout = 30 * time.Second
 
 // listen serves each connection by f, and gives a dialler.
 func listen(t *testing.T, f func(net.Conn)) func() net.Conn {
@@ -71,7 +71,7 @@ func TestAgainstNetHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			params := append([]Param{{"MINE", strings.Repeat("m", 1000)}, {"REQUEST_METHOD", "POST"}, {"CONTENT_LENGTH", fmt.Sprint(size)}}, get[1:]...)
-			r, err := Begin(t.Context(), conn, params, bytes.NewReader(make([]byte, size)), io.Discard, patience)
+			r, err := Begin(t.Context(), conn, params, bytes.NewReader(make([]byte, size)), io.Discard, testTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestAgainstNetHTTP(t *testing.T) {
 
 // drain reads a request without input to its end.
 func drain(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(testTimeout))
 	for {
 		head := make([]byte, headerSize)
 		if _, err := io.ReadFull(c, head); err != nil {
@@ -108,10 +108,10 @@ func drain(c net.Conn) {
 	}
 }
 
-func TestWhatAnApplicationSays(t *testing.T) {
-	out := func(s string) []byte { return AppendRecord(nil, Stdout, id, []byte(s)) }
+func TestOutputOfAnApplication(t *testing.T) {
+	out := func(s string) []byte { return AppendRecord(nil, Stdout, requestID, []byte(s)) }
 	end := func(exit, status byte) []byte {
-		return AppendRecord(nil, EndRequest, id, []byte{0, 0, 0, exit, status, 0, 0, 0})
+		return AppendRecord(nil, EndRequest, requestID, []byte{0, 0, 0, exit, status, 0, 0, 0})
 	}
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	for _, c := range []struct {
@@ -124,21 +124,21 @@ func TestWhatAnApplicationSays(t *testing.T) {
 		{name: "an answer in parts", says: join(out("a"), out("bc"), out(""), end(0, 0)), want: "abc"},
 		{name: "without an end of the stream", says: join(out("a"), end(0, 0)), want: "a"},
 		{name: "an exit status", says: join(out("a"), end(3, 0)), want: "a", exit: 3},
-		{name: "words aside", says: join(AppendRecord(nil, Stderr, id, []byte("oh ")), out("a"), AppendRecord(nil, Stderr, id, []byte("no")), end(0, 0)), want: "a", stderr: "oh no"},
-		{name: "of another request, and unknown", says: join(AppendRecord(nil, Stdout, 9, []byte("x")), AppendRecord(nil, 11, 0, []byte("x")), AppendRecord(nil, 99, id, nil), out("a"), end(0, 0)), want: "a"},
+		{name: "words aside", says: join(AppendRecord(nil, Stderr, requestID, []byte("oh ")), out("a"), AppendRecord(nil, Stderr, requestID, []byte("no")), end(0, 0)), want: "a", stderr: "oh no"},
+		{name: "of another request, and unknown", says: join(AppendRecord(nil, Stdout, 9, []byte("x")), AppendRecord(nil, 11, 0, []byte("x")), AppendRecord(nil, 99, requestID, nil), out("a"), end(0, 0)), want: "a"},
 		{name: "padding", says: join([]byte{1, 6, 0, 1, 0, 1, 255, 0, 'a'}, make([]byte, 255), end(0, 0)), want: "a"},
 		{name: "that it is overloaded", says: end(0, 2), err: Refused{Overloaded}},
 		{name: "nothing", err: io.ErrUnexpectedEOF},
 		{name: "half a header", says: out("a")[:5], err: io.ErrUnexpectedEOF},
 		{name: "half a record", says: out("abcdef")[:10], want: "ab", err: io.ErrUnexpectedEOF},
 		{name: "no end", says: out("a"), want: "a", err: io.ErrUnexpectedEOF},
-		{name: "an end that is short", says: AppendRecord(nil, EndRequest, id, []byte{0}), err: errShort},
+		{name: "an end that is short", says: AppendRecord(nil, EndRequest, requestID, []byte{0}), err: errShort},
 		{name: "something else", says: []byte("HTTP/1.1 200 OK\r\n\r\n"), err: errVersion},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dial := listen(t, func(conn net.Conn) { drain(conn); _, _ = conn.Write(c.says) })
 			var aside strings.Builder
-			r, err := Begin(t.Context(), dial(), get, nil, &aside, patience)
+			r, err := Begin(t.Context(), dial(), get, nil, &aside, testTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestWhatAnApplicationSays(t *testing.T) {
 	}
 }
 
-func TestSilence(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	hold := make(chan struct{})
 	dial := listen(t, func(c net.Conn) { <-hold })
 	r, err := Begin(t.Context(), dial(), get, nil, io.Discard, 20*time.Millisecond)
@@ -169,14 +169,14 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSilenceOfTheApplicationCounts(t *testing.T) {
+func TestSlowReaderDoesNotTimeOutTheApplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		ended := make(chan error, 1) // from the application -> to the test, one
 		go func() {
 			drain(there)
 			_ = there.SetDeadline(time.Time{})
-			_, err := there.Write(AppendStream(nil, Stdout, id, make([]byte, 1<<20)))
+			_, err := there.Write(AppendStream(nil, Stdout, requestID, make([]byte, 1<<20)))
 			ended <- err
 			there.Close()
 		}()
@@ -199,11 +199,11 @@ func TestOnlyTheSilenceOfTheApplicationCounts(t *testing.T) {
 	})
 }
 
-func TestTheContextEndsARequest(t *testing.T) {
+func TestContextEndsARequest(t *testing.T) {
 	gone := make(chan struct{})
 	dial := listen(t, func(c net.Conn) { drain(c); _, _ = c.Read(make([]byte, 1)); close(gone) })
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := Begin(ctx, dial(), get, nil, io.Discard, patience)
+	r, err := Begin(ctx, dial(), get, nil, io.Discard, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,15 +216,15 @@ func TestTheContextEndsARequest(t *testing.T) {
 }
 
 // An input that breaks off must not look whole.
-func TestAnInputThatBreaksOff(t *testing.T) {
+func TestIncompleteInputClosesTheConnection(t *testing.T) {
 	whole := make(chan bool, 1)
 	dial := listen(t, func(c net.Conn) {
-		_ = c.SetDeadline(time.Now().Add(patience))
+		_ = c.SetDeadline(time.Now().Add(testTimeout))
 		all, _ := io.ReadAll(c)
-		whole <- bytes.HasSuffix(all, AppendRecord(nil, Stdin, id, nil))
+		whole <- bytes.HasSuffix(all, AppendRecord(nil, Stdin, requestID, nil))
 	})
 	input, broken := io.Pipe()
-	r, err := Begin(t.Context(), dial(), get, input, io.Discard, patience)
+	r, err := Begin(t.Context(), dial(), get, input, io.Discard, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is taken for a head can be sent as one, and no more is read of it than may be.
-func FuzzHead(f *testing.F) {
+// An accepted header is valid to send, and no more than the limit is read of it.
+func FuzzProgramHeader(f *testing.F) {
 	for _, seed := range []string{
 		"Content-Type: text/plain\n\nbody", "Status: 404 None\r\n\r\n", "Location: /a\n\n", "HTTP/1.1 200 OK\r\n\r\n", "Content-Type: a\n folded\n\n",
 		"Content-Type: a\nContent-Length: 5\n\nabc", "Content-Length: -1\n\n", "\n", ": b\n\n", "A B: c\n\n", "Content-Type: a\nTransfer-Encoding: chunked\n\n", strings.Repeat("A: b\n", 100),
@@ -15,8 +15,8 @@ func FuzzHead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		source := strings.NewReader(text)
-		in, limit := limited(source, 256)
-		h, err := readHead(in, limit)
+		in, limit := limitHeader(source, 256)
+		h, err := readHeader(in, limit)
 		if read := len(text) - source.Len(); err != nil && read > 256 {
 			t.Errorf("%d bytes were read of a head that is no good", read)
 		}
