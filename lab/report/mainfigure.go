@@ -28,7 +28,11 @@ func (d *digest) mainFigure() *figure.Figure {
 	for _, cell := range g.cells {
 		if e := cell.perMessage; e.known() {
 			best := cell == l.first || slices.Contains(l.tied, cell.subject)
-			c.Rows = append(c.Rows, mainRow(cell.subject, "µs", e, best))
+			name := cell.subject
+			if d.subject(name).Paradigm == floorParadigm {
+				name += " (floor)"
+			}
+			c.Rows = append(c.Rows, mainRow(name, "µs", e, best))
 		}
 	}
 	return c.Draw()

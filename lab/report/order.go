@@ -27,9 +27,12 @@ func (d *digest) orderSection() section {
 	if len(figs) > 0 {
 		s.Title = "How the order changes with the arrival pattern"
 		s.How = "If two lines cross, the order of two subjects depends on the arrival pattern; sizes and rates of the messages are the same. " + s.How
-		s.Blocks = append([]block{{Figures: figs}, d.reversalBlock(said)}, orders...)
+		s.Blocks = []block{{Figures: figs}, d.reversalBlock(said)}
 	}
 	s.Blocks = append(s.Blocks, d.perGroupTable(d.rankTable)...)
+	if len(orders) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "The order in brief", Inside: orders})
+	}
 	return s
 }
 

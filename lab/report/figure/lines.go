@@ -38,8 +38,8 @@ const (
 	chartWidth = 328.0
 	textSize   = 12.0
 	tickSize   = 11.0
-	nameRoom   = 104.0 // for a name at the end of its curve
-	leftSpace  = 46.0
+	nameRoom   = 120.0 // for a name at the end of its curve
+	leftSpace  = 46.0  // at least; wide tick labels need more
 	topSpace   = 26.0
 	footSpace  = 40.0
 )
@@ -53,7 +53,7 @@ func (c Lines) Draw() *Figure {
 	legend, right := tooLong(curves), sideSpace
 	for _, cv := range curves {
 		if !legend {
-			right = max(right, textWidth(cv.Name, textSize)+20)
+			right = max(right, roomFor(cv.Name, textSize)+18)
 		}
 		for _, p := range cv.Points {
 			xs, ys = append(xs, p.X), append(ys, p.Y)
@@ -63,8 +63,12 @@ func (c Lines) Draw() *Figure {
 		}
 	}
 	room := shiftApart(curves, c.Y)
-	x := scaleOf(c.X, xs, 5, leftSpace+room, chartWidth-right-room)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
+	left := leftSpace
+	for i := range y.ticks {
+		left = max(left, roomFor(y.name(i), tickSize)+8)
+	}
+	x := scaleOf(c.X, xs, 5, left+room, chartWidth-right-room)
 	f.frame(x, y, room)
 	for _, cv := range curves {
 		f.curve(cv, x, y)
@@ -101,7 +105,7 @@ func (s scale) shifted(c Curve) scale {
 
 // tooLong reports whether a name does not fit at the end of its curve.
 func tooLong(curves []Curve) bool {
-	return slices.ContainsFunc(curves, func(c Curve) bool { return textWidth(c.Name, textSize) > nameRoom })
+	return slices.ContainsFunc(curves, func(c Curve) bool { return roomFor(c.Name, textSize) > nameRoom })
 }
 
 // legendOf returns the legend of curves.
@@ -172,7 +176,7 @@ func (f *Figure) below(x scale, y float64) {
 	free := math.Inf(-1) // where the next label may start
 	last := len(x.ticks) - 1
 	place := func(i int) (at, half float64) {
-		half = textWidth(x.name(i), tickSize) / 2
+		half = roomFor(x.name(i), tickSize) / 2
 		return min(max(x.place(x.ticks[i]), half+1), chartWidth-half-1), half
 	}
 	for i := range x.ticks {
@@ -183,7 +187,7 @@ func (f *Figure) below(x scale, y float64) {
 		free = at + half + gap
 		f.add(Label{At: Point{at, y + 16}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
 	}
-	half := textWidth(x.axis.Label, textSize)/2 + 4
+	half := roomFor(x.axis.Label, textSize)/2 + 4
 	middle := max(half, min((x.from+x.to)/2, chartWidth-half))
 	f.add(Label{At: Point{middle, y + 33}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle})
 }

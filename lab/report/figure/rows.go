@@ -87,7 +87,7 @@ type box struct {
 func boxesOf(rows []Row, top float64) (boxes []box, bottom float64) {
 	for _, r := range rows {
 		b := box{lines: wrap(r.Name, textSize, chartWidth-2*sideSpace), note: r.Note, top: top}
-		if last := b.lines[len(b.lines)-1]; textWidth(last, textSize)+textWidth(r.Note, textSize)+12 > chartWidth-2*sideSpace {
+		if last := b.lines[len(b.lines)-1]; roomFor(last, textSize)+roomFor(r.Note, textSize)+12 > chartWidth-2*sideSpace {
 			notes := wrap(r.Note, textSize, chartWidth-2*sideSpace)
 			b.lines, b.note = append(b.lines, notes[:len(notes)-1]...), notes[len(notes)-1]
 			b.lines = append(b.lines, "")
@@ -109,7 +109,7 @@ func (f *Figure) keys(keys []Key, top float64) float64 {
 	}
 	at := Point{sideSpace, top + 12}
 	for _, k := range keys {
-		w := textWidth(k.Text, textSize) + 30
+		w := roomFor(k.Text, textSize) + 30
 		if at.X+w > chartWidth && at.X > sideSpace {
 			at = Point{sideSpace, at.Y + keyHeight}
 		}

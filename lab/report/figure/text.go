@@ -36,14 +36,21 @@ func textWidth(s string, size float64) float64 {
 	return float64(units) / 64 / scale * size
 }
 
-// wrap breaks s into lines of at most width points at size: at spaces, and within a word only if
-// the word alone is too wide. There is at least one line.
+// fontSlack is how much wider than Liberation Sans the font of a page can be: DejaVu Sans, for
+// example.
+const fontSlack = 1.18
+
+// roomFor returns the width to leave for s, in points at a font size, in any usual font.
+func roomFor(s string, size float64) float64 { return fontSlack * textWidth(s, size) }
+
+// wrap breaks s into lines that fit width points at size: at spaces, and within a word only if the
+// word alone is too wide. There is at least one line.
 func wrap(s string, size, width float64) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(s) {
 		last := &lines[len(lines)-1]
 		switch joined := strings.TrimSpace(*last + " " + word); {
-		case textWidth(joined, size) <= width:
+		case roomFor(joined, size) <= width:
 			*last = joined
 			continue
 		case *last != "":
@@ -59,7 +66,7 @@ func breakWord(word string, size, width float64) []string {
 	var pieces []string
 	piece, wide := "", 0.0
 	for _, r := range word {
-		advance := textWidth(string(r), size)
+		advance := roomFor(string(r), size)
 		if piece != "" && wide+advance > width {
 			pieces, piece, wide = append(pieces, piece), "", 0
 		}
