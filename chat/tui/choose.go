@@ -7,19 +7,19 @@ import (
 	"weir/chat/client"
 )
 
-// A message is chosen by Alt-K and Alt-J, which go up and down, and what /reply, /react and /delete
-// then do is done with it. Without one these mean the newest message of somebody else, and /delete
-// the newest of one's own.
+// Alt-K and Alt-J choose the message above and below. /reply, /react and /delete act on the chosen
+// message. Without one, they act on the newest message of another user, and /delete on the user's
+// own newest.
 
-// choose goes to the next message above, or below.
+// choose moves the choice up (-1) or down (1).
 func (m *Model) choose(by int) {
 	if m.current == nil {
 		return
 	}
 	all := m.current.Messages
-	at := m.chosenAt()
+	at := m.chosenIndex()
 	if at < 0 {
-		at, _ = m.place()
+		at, _ = m.bottomPosition()
 		at++
 	}
 	for at += by; at >= 0 && at < len(all) && all[at].Kind == client.EventMessage; {
@@ -30,38 +30,39 @@ func (m *Model) choose(by int) {
 		m.chosen = 0
 		m.bottom()
 	case at >= 0:
-		m.point(at)
+		m.chooseAt(at)
 	}
 }
 
-// point chooses a message and has it be seen.
-func (m *Model) point(at int) {
+// chooseAt chooses the message at an index and scrolls it into view.
+func (m *Model) chooseAt(at int) {
 	m.chosen = m.current.Messages[at].Seq
-	bottom, hidden := m.place()
+	bottom, hidden := m.bottomPosition()
 	rows := -hidden
-	for i := bottom; i >= at && rows <= m.body(); i-- {
+	for i := bottom; i >= at && rows <= m.bodyRows(); i-- {
 		rows += len(m.messageRows(i))
 	}
-	if at > bottom || at == bottom && hidden > 0 || rows > m.body() {
+	if at > bottom || at == bottom && hidden > 0 || rows > m.bodyRows() {
 		m.anchor = anchor{m.chosen, 0}
 	}
 }
 
-// chosenAt is the place of the chosen message, -1 if there is none.
-func (m *Model) chosenAt() int {
+// chosenIndex returns the index of the chosen message, -1 if there is none.
+func (m *Model) chosenIndex() int {
 	if m.current == nil || m.chosen == 0 {
 		return -1
 	}
 	return slices.IndexFunc(m.current.Messages, func(msg client.Message) bool { return msg.Seq == m.chosen })
 }
 
-// meant is the message that a command is about; nil, with a note, if there is none.
-func (m *Model) meant(own bool) *client.Message {
+// targetMessage returns the message that a command acts on. If there is none, it adds a note and
+// returns nil.
+func (m *Model) targetMessage(own bool) *client.Message {
 	if m.current == nil {
 		m.note("you are in no room: /join #room")
 		return nil
 	}
-	if at := m.chosenAt(); at >= 0 {
+	if at := m.chosenIndex(); at >= 0 {
 		return &m.current.Messages[at]
 	}
 	for i := len(m.current.Messages) - 1; i >= 0; i-- {
@@ -69,53 +70,53 @@ func (m *Model) meant(own bool) *client.Message {
 			return msg
 		}
 	}
-	m.note("there is no such message here: Alt-K chooses one")
+	m.note("no message to act on: Alt-K chooses one")
 	return nil
 }
 
 func (m *Model) reply(args string) {
 	if args == "" {
-		m.note("/reply needs what you answer: /reply of course")
+		m.note("/reply needs a text: /reply of course")
 		return
 	}
-	if msg := m.meant(false); msg != nil {
+	if msg := m.targetMessage(false); msg != nil {
 		m.client.Reply(m.current, client.TextMessage, args, msg)
 		m.chosen = 0
 		m.bottom()
 	}
 }
 
-// signs are names for what is hard to type.
-var signs = map[string]string{"+1": "👍", "-1": "👎", "heart": "❤️", "laugh": "😂", "hooray": "🎉", "wow": "😮", "sad": "😢", "eyes": "👀"}
+// emojiNames are names of reactions that are hard to type.
+var emojiNames = map[string]string{"+1": "👍", "-1": "👎", "heart": "❤️", "laugh": "😂", "hooray": "🎉", "wow": "😮", "sad": "😢", "eyes": "👀"}
 
 func (m *Model) react(args string) {
-	if sign, ok := signs[args]; ok {
+	if sign, ok := emojiNames[args]; ok {
 		args = sign
 	}
 	if args == "" || strings.Contains(args, " ") {
-		m.note("/react needs a sign, or one of +1 -1 heart laugh hooray wow sad eyes; again takes it back")
+		m.note("/react needs an emoji, or one of +1 -1 heart laugh hooray wow sad eyes; repeat it to remove it")
 		return
 	}
-	if msg := m.meant(false); msg != nil {
+	if msg := m.targetMessage(false); msg != nil {
 		m.client.React(m.current, msg, args)
 	}
 }
 
-func (m *Model) remove(string) {
-	if msg := m.meant(true); msg != nil {
+func (m *Model) deleteMessage(string) {
+	if msg := m.targetMessage(true); msg != nil {
 		m.client.Redact(m.current, msg)
 		m.chosen = 0
 	}
 }
 
-// register asks for a password, which is not shown, and makes an account.
+// register reads a password, which is not echoed, and creates an account.
 func (m *Model) register(invite string) {
-	m.secret = func(password string) { m.client.Register(invite, password) }
-	m.note("choose a password for the account " + m.client.Nick() + ", 8 characters or more; Esc: rather not")
+	m.passwordInput = func(password string) { m.client.Register(invite, password) }
+	m.note("choose a password for the account " + m.client.Nick() + ", 8 characters or more; Esc: cancel")
 }
 
-// mention goes to the oldest message that names the user and was not read, here or elsewhere.
-func (m *Model) mention() {
+// showMention shows the oldest unread message that mentions the user, in any conversation.
+func (m *Model) showMention() {
 	for _, v := range m.client.Conversations() {
 		if v.Mentions == 0 {
 			continue
@@ -124,10 +125,10 @@ func (m *Model) mention() {
 		m.show(v)
 		for i := range v.Messages {
 			if msg := &v.Messages[i]; msg.Time.After(read) && !msg.Own && msg.Kind != client.EventMessage && (msg.Mention || !v.Room) {
-				m.point(i)
+				m.chooseAt(i)
 				return
 			}
 		}
 	}
-	m.note("nobody named you in what you have not read")
+	m.note("no unread message mentions you")
 }

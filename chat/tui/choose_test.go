@@ -12,10 +12,10 @@ import (
 
 func (s *screen) alt(key rune) { s.Update(tea.KeyPressMsg{Code: key, Mod: tea.ModAlt}) }
 
-// sent is what the client would send, without its own tags.
+// output returns what the client would send.
 func (s *screen) output() string { return string(s.client.Output()) }
 
-// talk is a village in which one has answered another, and some think something of it.
+// talk is a village in which a message has a reply and reactions.
 func talk(t *testing.T, width, height int) *screen {
 	s := village(t, width, height)
 	s.says(":srv.x CAP * ACK :draft/message-redaction draft/search", "@+draft/reply=g-000;"+message(20, "cid", "it is behind the shed, as always"),
@@ -25,7 +25,7 @@ func talk(t *testing.T, width, height int) *screen {
 	return s
 }
 
-func TestRepliesReactionsAndWhatIsGone(t *testing.T) {
+func TestRepliesReactionsAndRedactionsAreDrawn(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {40, 14}} {
 		s := talk(t, size[0], size[1])
 		s.alt('k')
@@ -33,8 +33,8 @@ func TestRepliesReactionsAndWhatIsGone(t *testing.T) {
 	}
 }
 
-// A message is chosen, and what follows is about it.
-func TestChoosing(t *testing.T) {
+// A message is chosen, and the commands act on it.
+func TestCommandsActOnTheChosenMessage(t *testing.T) {
 	for _, c := range []struct {
 		up    int
 		typed string
@@ -53,13 +53,13 @@ func TestChoosing(t *testing.T) {
 			s.alt('k')
 		}
 		s.input.set(c.typed)
-		s.enter()
+		s.submit()
 		got := s.output()
 		if a, b, ok := strings.Cut(c.sent, ";"); ok && got == "@"+strings.TrimSuffix(strings.Fields(b)[0], " ")+";"+a[1:]+" TAGMSG #garden\r\n" {
-			continue // tags have no order
+			continue // the order of tags is not specified
 		}
 		if got != c.sent {
-			t.Errorf("%d up, %q sends %q, want %q", c.up, c.typed, got, c.sent)
+			t.Errorf("chosen %d up, %q: sent %q, want %q", c.up, c.typed, got, c.sent)
 		}
 	}
 	s := talk(t, 80, 24)
@@ -67,18 +67,18 @@ func TestChoosing(t *testing.T) {
 	s.alt('k')
 	s.alt('j')
 	s.input.set("/reply on my way")
-	s.enter()
+	s.submit()
 	if got := s.output(); !strings.Contains(got, "+draft/reply=g-020") || !strings.HasSuffix(got, "PRIVMSG #garden :on my way\r\n") {
-		t.Errorf("an answer is %q", got)
+		t.Errorf("/reply: sent %q, want a PRIVMSG with draft/reply", got)
 	}
 }
 
-// What the server found is listed, and gone to, though it is older than what is loaded.
-func TestSearchOnTheServer(t *testing.T) {
+// The server's results are listed. One that is older than the loaded messages is loaded and shown.
+func TestServerSearchOpensOldMessages(t *testing.T) {
 	s := talk(t, 40, 14)
 	s.client.Output()
 	s.current.AtStart = false
-	s.typed("/search apple pie")
+	s.types("/search apple pie")
 	s.press(tea.KeyEnter)
 	s.says(":srv.x BATCH +s search", "@batch=s;"+message(-90, "bob", "an apple pie is an apple pie"), "@batch=s;"+message(-80, "cid", "no apple pie here"), ":srv.x BATCH -s")
 	s.golden("found-40x14.txt")
@@ -89,23 +89,23 @@ func TestSearchOnTheServer(t *testing.T) {
 	}
 	old[10] = message(-90, "bob", "an apple pie is an apple pie")
 	s.history("#garden", old...)
-	if text := s.text(); !strings.Contains(text, "an apple pie is an apple ") || strings.Contains(text, "no apple pie here") || m0(s) != "g--90" {
-		t.Errorf("what was gone to is not chosen\n%s", text)
+	if text := s.text(); !strings.Contains(text, "an apple pie is an apple ") || strings.Contains(text, "no apple pie here") || chosenID(s) != "g--90" {
+		t.Errorf("the opened result is not shown and chosen:\n%s", text)
 	}
 	s.press(tea.KeyEscape)
 	if !strings.Contains(s.text(), "as always") {
-		t.Error("Escape does not lead to the end")
+		t.Error("Escape does not scroll to the end")
 	}
 }
 
-func m0(s *screen) string {
-	if at := s.chosenAt(); at >= 0 {
+func chosenID(s *screen) string {
+	if at := s.chosenIndex(); at >= 0 {
 		return s.current.Messages[at].ID
 	}
 	return ""
 }
 
-func TestMentionsAreGoneTo(t *testing.T) {
+func TestAltMShowsMentions(t *testing.T) {
 	s := village(t, 80, 24)
 	s.says(":ann!u@h JOIN #bees")
 	s.history("#bees", strings.ReplaceAll(message(1, "bob", "hm"), "#garden", "#bees"))
@@ -117,38 +117,38 @@ func TestMentionsAreGoneTo(t *testing.T) {
 		}
 		s.says("@" + strings.ReplaceAll(message(30+i, "bob", text), "#garden", "#bees"))
 	}
-	s.alt('m') // bob has said something to her alone
+	s.alt('m') // bob has sent her a direct message
 	s.alt('m')
 	if !strings.Contains(s.text(), "ann: the bees!") || s.current.Name != "#bees" {
-		t.Errorf("%s is shown\n%s", s.current.Name, s.text())
+		t.Errorf("after Alt-M: got %s, want the mention in #bees\n%s", s.current.Name, s.text())
 	}
 }
 
-func TestAPasswordIsNotShownOrRemembered(t *testing.T) {
+func TestPasswordIsNeitherShownNorInHistory(t *testing.T) {
 	s := village(t, 80, 24)
 	s.client.Output()
-	s.typed("/register CODE")
+	s.types("/register CODE")
 	s.press(tea.KeyEnter)
-	s.typed("secret words")
+	s.types("secret words")
 	if text := s.text(); strings.Contains(text, "secret") || !strings.Contains(text, "••••") {
-		t.Errorf("the screen shows\n%s", text)
+		t.Errorf("a password is being typed: the screen shows it\n%s", text)
 	}
 	s.input.key("up")
 	s.press(tea.KeyEscape)
-	s.typed("/register CODE")
+	s.types("/register CODE")
 	s.press(tea.KeyEnter)
-	s.typed("secret words")
+	s.types("secret words")
 	s.press(tea.KeyEnter)
 	for s.press(tea.KeyUp); s.input.String() != ""; s.press(tea.KeyUp) {
 		if before := s.input.String(); strings.Contains(before, "secret") {
-			t.Fatalf("the history has %q", before)
+			t.Fatalf("the input history contains the password: %q", before)
 		} else if s.press(tea.KeyUp); s.input.String() == before {
 			break
 		}
 	}
 }
 
-// Every colour is legible on the backgrounds that terminals have: WCAG 2.2, 1.4.3 (AA).
+// Every colour is legible on common terminal backgrounds (WCAG 2.2, section 1.4.3, AA).
 func TestThemesAreLegible(t *testing.T) {
 	for _, c := range []struct {
 		theme   Theme
@@ -163,14 +163,14 @@ func TestThemesAreLegible(t *testing.T) {
 			}
 			for _, g := range grounds {
 				if r := contrast(*ink, g); r < 4.5 {
-					t.Errorf("%s: %s has a contrast of %.2f on %v", th.Name, s, r, g)
+					t.Errorf("%s: %s has a contrast of %.2f on %v, want 4.5", th.Name, s, r, g)
 				}
 			}
 		}
 	}
 }
 
-// colours are those of a style.
+// colours returns the foreground and background of a style; nil if it sets none.
 func colours(s string) (ink, ground *[3]float64) {
 	words := strings.Split(s, ";")
 	for i := 0; i+2 < len(words); i++ {
@@ -186,7 +186,7 @@ func colours(s string) (ink, ground *[3]float64) {
 	return ink, ground
 }
 
-// xterm is a colour of the cube and the greys of 256.
+// xterm returns the RGB values of a colour of the 256-colour palette: of its cube or its greys.
 func xterm(n int) [3]float64 {
 	if n >= 232 {
 		v := float64(8 + 10*(n-232))

@@ -8,42 +8,42 @@ import (
 	"weir/chat/client"
 )
 
-// command is something that a line beginning with / does.
+// command is a command of a line that starts with /.
 type command struct {
-	name, use, about string
-	do               func(m *Model, args string)
+	name, usage, summary string
+	run                  func(m *Model, args string)
 }
 
-// commands are sorted by name. Filled in init, because help lists them.
+// commands are sorted by name. They are initialized in init because help lists them.
 var commands []command
 
 func init() {
 	commands = []command{
-		{"delete", "", "take the chosen message back, or your last one", (*Model).remove},
-		{"help", "", "this list", (*Model).help},
-		{"join", "ROOM [KEY]", "go to a room, new or not", (*Model).join},
-		{"me", "TEXT", "say what you do: /me waves", func(m *Model, a string) { m.say(client.ActionMessage, a) }},
-		{"msg", "NICK [TEXT]", "talk to one person", (*Model).msg},
-		{"names", "", "who is here", (*Model).names},
-		{"nick", "NAME", "be called otherwise", (*Model).nick},
-		{"part", "[WHY]", "leave this room, or close this conversation", (*Model).part},
-		{"quit", "[WHY]", "end", (*Model).quit},
-		{"react", "SIGN", "say what you think of the chosen message, or the last one", (*Model).react},
-		{"register", "[INVITE]", "make an account of your name", (*Model).register},
-		{"reply", "TEXT", "answer the chosen message, or the last one", (*Model).reply},
-		{"search", "WORDS", "find what was said, in all your rooms", (*Model).look},
-		{"theme", "dark|light|none", "how it looks", (*Model).setTheme},
-		{"topic", "[TEXT]", "what this room is about", (*Model).topic},
-		{"upload", "FILE", "send a file: its link is put where you write", (*Model).upload},
-		{"whois", "NICK", "who somebody is", (*Model).whois},
+		{"delete", "", "delete the chosen message, or your last one", (*Model).deleteMessage},
+		{"help", "", "show this list", (*Model).help},
+		{"join", "ROOM [KEY]", "join a room, or create it", (*Model).join},
+		{"me", "TEXT", "send an action: /me waves", func(m *Model, a string) { m.say(client.ActionMessage, a) }},
+		{"msg", "NICK [TEXT]", "send a direct message", (*Model).msg},
+		{"names", "", "list the members of this room", (*Model).names},
+		{"nick", "NAME", "change your nick", (*Model).nick},
+		{"part", "[REASON]", "leave this room, or close this conversation", (*Model).part},
+		{"quit", "[REASON]", "quit weir", (*Model).quit},
+		{"react", "EMOJI", "react to the chosen message, or the last one", (*Model).react},
+		{"register", "[INVITE]", "create an account with your nick", (*Model).register},
+		{"reply", "TEXT", "reply to the chosen message, or the last one", (*Model).reply},
+		{"search", "WORDS", "search the messages of all your rooms", (*Model).startSearch},
+		{"theme", "dark|light|none", "change the colours", (*Model).setTheme},
+		{"topic", "[TEXT]", "show or set the room's topic", (*Model).topic},
+		{"upload", "FILE", "upload a file and insert its link", (*Model).upload},
+		{"whois", "NICK", "show who a user is", (*Model).whois},
 	}
 }
 
-// enter takes the typed line.
-func (m *Model) enter() {
-	if tell := m.secret; tell != nil {
-		m.secret, m.notes = nil, nil
-		tell(m.input.hidden())
+// submit processes the typed line.
+func (m *Model) submit() {
+	if register := m.passwordInput; register != nil {
+		m.passwordInput, m.notes = nil, nil
+		register(m.input.takeHidden())
 		return
 	}
 	line := m.input.take()
@@ -53,21 +53,21 @@ func (m *Model) enter() {
 	case strings.HasPrefix(line, "//"):
 		m.say(client.TextMessage, line[1:])
 	case line[0] == '/':
-		m.run(line[1:])
+		m.runCommand(line[1:])
 	default:
 		m.say(client.TextMessage, line)
 	}
 }
 
-func (m *Model) run(line string) {
+func (m *Model) runCommand(line string) {
 	name, args, _ := strings.Cut(line, " ")
 	name = strings.ToLower(name)
 	at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
 	if at < 0 {
-		m.note("there is no command /" + name + ": /help lists them, and // begins a text with /")
+		m.note("unknown command /" + name + ": /help lists the commands; // sends a text that starts with /")
 		return
 	}
-	commands[at].do(m, strings.TrimSpace(args))
+	commands[at].run(m, strings.TrimSpace(args))
 }
 
 func (m *Model) say(kind client.MessageKind, text string) {
@@ -86,9 +86,9 @@ func (m *Model) say(kind client.MessageKind, text string) {
 
 func (m *Model) help(string) {
 	for _, c := range commands {
-		m.note(fmt.Sprintf("/%-22s %s", c.name+" "+c.use, c.about))
+		m.note(fmt.Sprintf("/%-22s %s", c.name+" "+c.usage, c.summary))
 	}
-	m.note("Tab completes · Alt-↑ Alt-↓ or Ctrl-P Ctrl-N: rooms · Alt-A: unread · Alt-M: who named you · Alt-K Alt-J: choose a message · PgUp PgDn: scroll · Esc: to the end · Ctrl-C: quit")
+	m.note("Tab completes · Alt-↑ Alt-↓ or Ctrl-P Ctrl-N: rooms · Alt-A: unread · Alt-M: mentions · Alt-K Alt-J: choose a message · PgUp PgDn: scroll · Esc: to the end · Ctrl-C: quit")
 }
 
 func (m *Model) join(args string) {
@@ -103,7 +103,7 @@ func (m *Model) join(args string) {
 func (m *Model) msg(args string) {
 	nick, text, _ := strings.Cut(args, " ")
 	if nick == "" || strings.ContainsAny(nick[:1], "#:") || strings.Contains(nick, ",") {
-		m.note("/msg needs a person's name: /msg ann hello")
+		m.note("/msg needs a nick: /msg ann hello")
 		return
 	}
 	if v := m.client.OpenDirect(nick); v != nil {
@@ -134,7 +134,7 @@ func (m *Model) nick(args string) {
 
 func (m *Model) part(args string) {
 	if m.current == nil {
-		m.note("there is nothing to leave")
+		m.note("you are in no room")
 		return
 	}
 	m.client.Part(m.current, args)
@@ -155,7 +155,7 @@ func (m *Model) topic(args string) {
 
 func (m *Model) whois(args string) {
 	if args == "" || strings.Contains(args, " ") {
-		m.note("/whois needs one name")
+		m.note("/whois needs one nick")
 		return
 	}
 	m.client.Command("WHOIS " + args)

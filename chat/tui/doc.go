@@ -1,19 +1,19 @@
-// Package tui is the chat's terminal client: rooms, what is said in them, and a line to say
-// something.
+// Package tui is the chat's terminal client: a list of rooms, the messages of the current one, and
+// an input line.
 //
-// The [Model] is a pure function of messages and of the time that it is given: it owns a
-// client.Client, which says what there is, and draws it. [Run] gives it a terminal and a connection
-// (package client/link); its one goroutine is the link's, which it ends and waits for.
+// The [Model] is a pure function of messages and the time: it owns a client.Client, which holds the
+// state, and draws it. [Run] connects it to a terminal and a server (package client/link). Run's
+// only goroutines are the link and uploads, and it waits for them.
 //
-// What comes from the network is never written to the terminal as it came: a row takes text through
-// Clean alone, which leaves no control character, no escape sequence and nothing that turns the
-// direction of writing. Links are underlined text, and never more than that.
+// Text from the network is never written to the terminal unchanged. Every row passes its text
+// through Clean, which removes control characters, escape sequences and characters that change the
+// direction of text. Links are underlined text without an escape sequence for hyperlinks.
 //
 // # Limitations
 //
-// There is no mouse and no picture. Text that is written from right to left is shown as the
-// terminal shows it. Emoji of several characters are as wide as the terminal's wcwidth says, and
-// where it says otherwise a line may be a column off. /search asks the server; one that cannot
-// search has it look at what is loaded. An old result is gone to by loading all that was said
-// since. Bold, colours and the like in IRC messages are dropped.
+// There is no mouse and no picture. Right-to-left text is displayed as the terminal displays it.
+// The width of a multi-character emoji is taken from wcwidth; if the terminal differs, a row may be
+// misaligned by a column. /search asks the server; if the server does not support search, it
+// searches the loaded messages. Opening an old result loads all messages since then. Bold, colours
+// and other IRC formatting is removed.
 package tui

@@ -6,33 +6,34 @@ import (
 	"unicode"
 )
 
-// editor is the line that is typed, and those that were.
+// editor is the input line with its history.
 type editor struct {
-	text    []rune
-	at      int // the cursor, in runes
-	history []string
-	past    int    // of history that is shown; len(history): none
-	draft   string // what was typed before history was looked at
+	text         []rune
+	cursor       int // cursor position in runes
+	history      []string
+	historyIndex int    // index in history of the line shown; len(history) for none
+	draft        string // the input before the history was browsed
 }
 
-// maxHistory is how many lines are remembered.
+// maxHistory is the number of lines that the history keeps.
 const maxHistory = 500
 
 func (e *editor) String() string { return string(e.text) }
 
 func (e *editor) set(text string) {
 	e.text = []rune(text)
-	e.at = len(e.text)
+	e.cursor = len(e.text)
 }
 
-// insert adds text at the cursor. Line ends become blanks: what is pasted is sent by its reader.
+// insert inserts text at the cursor. Line breaks become blanks, so pasted text is never sent
+// unread.
 func (e *editor) insert(text string) {
 	r := []rune(Clean(text))
-	e.text = slices.Insert(e.text, e.at, r...)
-	e.at += len(r)
+	e.text = slices.Insert(e.text, e.cursor, r...)
+	e.cursor += len(r)
 }
 
-// take is the line, which is then empty and remembered.
+// take returns the line, clears it and adds it to the history.
 func (e *editor) take() string {
 	text := e.String()
 	if n := len(e.history); text != "" && (n == 0 || e.history[n-1] != text) {
@@ -40,58 +41,58 @@ func (e *editor) take() string {
 		e.history = e.history[max(0, len(e.history)-maxHistory):]
 	}
 	e.set("")
-	e.past = len(e.history)
+	e.historyIndex = len(e.history)
 	return text
 }
 
-// hidden is the line, which is then empty and forgotten.
-func (e *editor) hidden() string {
+// takeHidden returns the line and clears it without adding it to the history.
+func (e *editor) takeHidden() string {
 	text := e.String()
 	e.set("")
 	return text
 }
 
-// recall shows the line by steps older or newer.
+// recall shows the line that is step lines newer in the history.
 func (e *editor) recall(step int) {
-	to := e.past + step
+	to := e.historyIndex + step
 	if to < 0 || to > len(e.history) {
 		return
 	}
-	if e.past == len(e.history) {
+	if e.historyIndex == len(e.history) {
 		e.draft = e.String()
 	}
-	if e.past = to; to == len(e.history) {
+	if e.historyIndex = to; to == len(e.history) {
 		e.set(e.draft)
 		return
 	}
 	e.set(e.history[to])
 }
 
-// key does what a key does to the line; false if it does nothing.
+// key handles an editing key. It reports whether the key is one.
 func (e *editor) key(name string) bool {
 	switch name {
 	case "left", "ctrl+b":
-		e.at = e.before()
+		e.cursor = e.prevCluster()
 	case "right", "ctrl+f":
-		e.at = e.behind()
+		e.cursor = e.nextCluster()
 	case "home", "ctrl+a":
-		e.at = 0
+		e.cursor = 0
 	case "end", "ctrl+e":
-		e.at = len(e.text)
+		e.cursor = len(e.text)
 	case "backspace", "ctrl+h":
-		e.cut(e.before(), e.at)
+		e.cut(e.prevCluster(), e.cursor)
 	case "delete", "ctrl+d":
-		e.cut(e.at, e.behind())
+		e.cut(e.cursor, e.nextCluster())
 	case "ctrl+u":
-		e.cut(0, e.at)
+		e.cut(0, e.cursor)
 	case "ctrl+k":
-		e.cut(e.at, len(e.text))
+		e.cut(e.cursor, len(e.text))
 	case "ctrl+w", "alt+backspace":
-		e.cut(e.wordBefore(), e.at)
+		e.cut(e.wordStart(), e.cursor)
 	case "alt+b", "ctrl+left":
-		e.at = e.wordBefore()
+		e.cursor = e.wordStart()
 	case "alt+f", "ctrl+right":
-		e.at = e.wordBehind()
+		e.cursor = e.wordEnd()
 	case "up":
 		e.recall(-1)
 	case "down":
@@ -104,12 +105,12 @@ func (e *editor) key(name string) bool {
 
 func (e *editor) cut(from, to int) {
 	e.text = slices.Delete(e.text, from, to)
-	e.at = from
+	e.cursor = from
 }
 
-// before is the place before the character at the cursor's left, which may be of several runes.
-func (e *editor) before() int {
-	text, last := string(e.text[:e.at]), 0
+// prevCluster returns the position before the grapheme cluster left of the cursor.
+func (e *editor) prevCluster() int {
+	text, last := string(e.text[:e.cursor]), 0
 	for at := 0; at < len(text); {
 		last = at
 		c, _ := cluster(text[at:])
@@ -118,16 +119,16 @@ func (e *editor) before() int {
 	return len([]rune(text[:last]))
 }
 
-func (e *editor) behind() int {
-	if e.at == len(e.text) {
-		return e.at
+func (e *editor) nextCluster() int {
+	if e.cursor == len(e.text) {
+		return e.cursor
 	}
-	c, _ := cluster(string(e.text[e.at:]))
-	return e.at + len([]rune(c))
+	c, _ := cluster(string(e.text[e.cursor:]))
+	return e.cursor + len([]rune(c))
 }
 
-func (e *editor) wordBefore() int {
-	at := e.at
+func (e *editor) wordStart() int {
+	at := e.cursor
 	for at > 0 && unicode.IsSpace(e.text[at-1]) {
 		at--
 	}
@@ -137,8 +138,8 @@ func (e *editor) wordBefore() int {
 	return at
 }
 
-func (e *editor) wordBehind() int {
-	at := e.at
+func (e *editor) wordEnd() int {
+	at := e.cursor
 	for at < len(e.text) && unicode.IsSpace(e.text[at]) {
 		at++
 	}
@@ -148,11 +149,11 @@ func (e *editor) wordBehind() int {
 	return at
 }
 
-// visible is the part of the line that fits into columns with the cursor in it, and the cursor's
-// column.
+// visible returns the part of the line that fits in the columns and contains the cursor, and the
+// cursor's column.
 func (e *editor) visible(columns int) (text string, cursor int) {
-	left := clipLeft(string(e.text[:e.at]), max(0, columns-1))
-	rest := string(e.text[e.at:])
+	left := clipLeft(string(e.text[:e.cursor]), max(0, columns-1))
+	rest := string(e.text[e.cursor:])
 	cursor = width(left)
 	for n := cursor; rest != ""; {
 		c, w := cluster(rest)
@@ -165,24 +166,24 @@ func (e *editor) visible(columns int) (text string, cursor int) {
 	return left, cursor
 }
 
-// word is what the cursor stands behind, and where it begins.
+// word returns the word before the cursor and its position.
 func (e *editor) word() (string, int) {
-	from := e.at
+	from := e.cursor
 	for from > 0 && e.text[from-1] != ' ' {
 		from--
 	}
-	return string(e.text[from:e.at]), from
+	return string(e.text[from:e.cursor]), from
 }
 
-// completion is a completion that goes on while Tab is pressed.
+// completion is the state while Tab is pressed repeatedly.
 type completion struct {
 	from  int
 	words []string
 	next  int
-	line  string // what it left; anything else ends it
+	line  string // the line after the last completion; a different line ends it
 }
 
-// complete puts the next word of those that may be meant at the cursor.
+// complete replaces the word before the cursor by the next candidate.
 func (m *Model) complete() {
 	e, c := &m.input, &m.completion
 	if len(c.words) == 0 || c.line != e.String() {
@@ -194,12 +195,13 @@ func (m *Model) complete() {
 	}
 	word := []rune(c.words[c.next%len(c.words)])
 	c.next++
-	e.text = slices.Concat(e.text[:c.from], word, e.text[e.at:])
-	e.at = c.from + len(word)
+	e.text = slices.Concat(e.text[:c.from], word, e.text[e.cursor:])
+	e.cursor = c.from + len(word)
 	c.line = e.String()
 }
 
-// candidates are the words that begin so: commands, rooms, or nicks, those who spoke last first.
+// candidates returns the completions of prefix: commands, rooms, or nicks, those of recent speakers
+// first.
 func (m *Model) candidates(prefix string, first bool) []string {
 	var words []string
 	add := func(word, end string) {
@@ -221,13 +223,13 @@ func (m *Model) candidates(prefix string, first bool) []string {
 		if first {
 			end = ": "
 		}
-		m.nicks(func(nick string) { add(nick, end) })
+		m.eachNick(func(nick string) { add(nick, end) })
 	}
 	return words
 }
 
-// nicks tells of everybody who may be meant in the current conversation.
-func (m *Model) nicks(tell func(string)) {
+// eachNick calls add for every nick that the user may address in the current conversation.
+func (m *Model) eachNick(add func(string)) {
 	v := m.current
 	here := map[string]bool{}
 	for _, member := range v.Members {
@@ -235,10 +237,10 @@ func (m *Model) nicks(tell func(string)) {
 	}
 	for i := len(v.Messages) - 1; i >= max(0, len(v.Messages)-500); i-- {
 		if msg := &v.Messages[i]; !msg.Own && (here[msg.From] || !v.Room) {
-			tell(msg.From)
+			add(msg.From)
 		}
 	}
 	for _, member := range v.Members {
-		tell(member.Nick)
+		add(member.Nick)
 	}
 }

@@ -6,16 +6,16 @@ import (
 	"weir/chat/client"
 )
 
-// found is what a search has found, in place of the messages until one is gone to.
-type found struct {
-	list []client.SearchResult // the newest first
-	at   int
+// resultList is the list of search results, shown instead of the messages until one is opened.
+type resultList struct {
+	list     []client.SearchResult // newest first
+	selected int
 }
 
-// look searches: on the server if it can, and otherwise what is loaded.
-func (m *Model) look(words string) {
+// startSearch searches on the server if it supports that, otherwise in the loaded messages.
+func (m *Model) startSearch(words string) {
 	if words == "" || !m.client.CanSearch() {
-		m.find(words)
+		m.findLoaded(words)
 		return
 	}
 	m.search = words
@@ -23,44 +23,44 @@ func (m *Model) look(words string) {
 	m.note("searching …")
 }
 
-// results takes what the server has found.
-func (m *Model) results(all []client.SearchResult) {
+// showResults shows the results that the server has sent.
+func (m *Model) showResults(all []client.SearchResult) {
 	m.notes = nil
 	if len(all) == 0 {
-		m.note("nothing was found with “" + m.search + "”")
+		m.note("no messages with “" + m.search + "”")
 		return
 	}
-	m.found = &found{}
+	m.results = &resultList{}
 	for i := len(all) - 1; i >= 0; i-- {
-		m.found.list = append(m.found.list, all[i])
+		m.results.list = append(m.results.list, all[i])
 	}
 }
 
-// foundKey does what a key does while results are shown; false if it does nothing.
-func (m *Model) foundKey(name string) bool {
-	f := m.found
+// resultsKey handles a key while results are shown. It reports whether the key has a meaning there.
+func (m *Model) resultsKey(name string) bool {
+	f := m.results
 	switch name {
 	case "up", "ctrl+p":
-		f.at = max(0, f.at-1)
+		f.selected = max(0, f.selected-1)
 	case "down", "ctrl+n":
-		f.at = min(len(f.list)-1, f.at+1)
+		f.selected = min(len(f.list)-1, f.selected+1)
 	case "pgup":
-		f.at = max(0, f.at-m.body()/2)
+		f.selected = max(0, f.selected-m.bodyRows()/2)
 	case "pgdown":
-		f.at = min(len(f.list)-1, f.at+m.body()/2)
+		f.selected = min(len(f.list)-1, f.selected+m.bodyRows()/2)
 	case "enter":
-		m.found = nil
-		m.reach(f.list[f.at])
+		m.results = nil
+		m.openResult(f.list[f.selected])
 	case "esc":
-		m.found = nil
+		m.results = nil
 	default:
 		return false
 	}
 	return true
 }
 
-// reach goes to a message, for which older ones may have to be loaded.
-func (m *Model) reach(f client.SearchResult) {
+// openResult shows the message of a result. Older messages are loaded if necessary.
+func (m *Model) openResult(f client.SearchResult) {
 	v := m.client.Find(f.Target)
 	if v == nil {
 		m.note("you are not in " + f.Target + " any more")
@@ -68,52 +68,52 @@ func (m *Model) reach(f client.SearchResult) {
 	}
 	words := m.search
 	m.show(v)
-	m.search, m.goal = words, f.Message.ID
+	m.search, m.goalID = words, f.Message.ID
 }
 
-// approach loads older messages until the one that is gone to is there.
-func (m *Model) approach() {
+// loadGoal loads older messages until the message of the opened result is loaded.
+func (m *Model) loadGoal() {
 	v := m.current
-	if m.goal == "" || v == nil {
+	if m.goalID == "" || v == nil {
 		return
 	}
 	for i := range v.Messages {
-		if v.Messages[i].ID == m.goal {
-			m.goal = ""
+		if v.Messages[i].ID == m.goalID {
+			m.goalID = ""
 			m.chosen = v.Messages[i].Seq
-			m.anchor = anchor{v.Messages[min(i+m.body()/3, len(v.Messages)-1)].Seq, 0}
-			m.point(i)
+			m.anchor = anchor{v.Messages[min(i+m.bodyRows()/3, len(v.Messages)-1)].Seq, 0}
+			m.chooseAt(i)
 			return
 		}
 	}
 	if v.AtStart {
-		m.goal = ""
-		m.note("that message is not there any more")
+		m.goalID = ""
+		m.note("that message no longer exists")
 		return
 	}
 	m.client.LoadOlder(v)
 }
 
-// foundRows are the results, with the one that Enter goes to.
-func (m *Model) foundRows() []row {
-	f := m.found
+// resultRows renders the results and highlights the one that Enter opens.
+func (m *Model) resultRows() []row {
+	f := m.results
 	var head row
-	head.add(m.theme.unread, fmt.Sprintf("%d found", len(f.list))).add(m.theme.dim, " · ↑ ↓ choose, Enter goes there, Esc back")
+	head.add(m.theme.unread, fmt.Sprintf("%d found", len(f.list))).add(m.theme.dim, " · ↑ ↓ choose · Enter: open · Esc: back")
 	rows := []row{head}
-	each := max(1, m.body()-1)
-	first := max(0, f.at-each+1)
-	for i := first; i < len(f.list) && len(rows) < m.body(); i++ {
+	each := max(1, m.bodyRows()-1)
+	first := max(0, f.selected-each+1)
+	for i := first; i < len(f.list) && len(rows) < m.bodyRows(); i++ {
 		msg := &f.list[i].Message
 		s := style("")
-		if i == f.at {
+		if i == f.selected {
 			s = m.theme.current
 		}
 		var r row
-		at := msg.Time.In(m.o.Zone)
+		at := msg.Time.In(m.options.Zone)
 		r.add(s, at.Format(pick(m.columns() < 90, "2 Jan ", "2 Jan 2006 15:04 ")))
 		r.add(s, clip(Clean(f.list[i].Target), m.nickColumns()+2)+" ")
-		r.add(pick(i == f.at, s, m.theme.nick(msg.From)), msg.From+"  ")
-		if i == f.at {
+		r.add(pick(i == f.selected, s, m.theme.nick(msg.From)), msg.From+"  ")
+		if i == f.selected {
 			r.add(s, msg.Text)
 			r.fit(s, m.columns())
 		} else {

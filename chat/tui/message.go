@@ -8,7 +8,7 @@ import (
 	"weir/chat/client"
 )
 
-// nickColumns is how wide the column of names is.
+// nickColumns returns the width of the column of nicks.
 func (m *Model) nickColumns() int {
 	switch {
 	case m.columns() < 40:
@@ -19,27 +19,27 @@ func (m *Model) nickColumns() int {
 	return 14
 }
 
-// messageRows is a message of the current conversation, with the line before it that says that a
-// day or what is new begins.
+// messageRows renders a message of the current conversation, after a separator if a day or the
+// unread messages start here.
 func (m *Model) messageRows(i int) []row {
 	msg := &m.current.Messages[i]
-	at := msg.Time.In(m.o.Zone)
+	at := msg.Time.In(m.options.Zone)
 	var rows []row
-	if i == 0 || day(m.current.Messages[i-1].Time.In(m.o.Zone)) != day(at) {
+	if i == 0 || day(m.current.Messages[i-1].Time.In(m.options.Zone)) != day(at) {
 		rows = append(rows, m.separator(at.Format("Monday, 2 January 2006"), m.theme.dim))
 	}
-	if m.beginsNew(i) {
+	if m.isFirstUnread(i) {
 		rows = append(rows, m.separator("new", m.theme.unread))
 	}
-	return append(rows, m.ownRows(msg, at)...)
+	return append(rows, m.textRows(msg, at)...)
 }
 
 func day(t time.Time) string { return t.Format("2006-01-02") }
 
-// beginsNew says whether a message is the first that was not read when the conversation was shown.
-func (m *Model) beginsNew(i int) bool {
+// isFirstUnread reports whether a message was the first unread one when the conversation was shown.
+func (m *Model) isFirstUnread(i int) bool {
 	all := m.current.Messages
-	return !m.since.IsZero() && all[i].Time.After(m.since) && !all[i].Own && i > 0 && !all[i-1].Time.After(m.since)
+	return !m.readUntil.IsZero() && all[i].Time.After(m.readUntil) && !all[i].Own && i > 0 && !all[i-1].Time.After(m.readUntil)
 }
 
 func (m *Model) separator(text string, s style) row {
@@ -50,11 +50,11 @@ func (m *Model) separator(text string, s style) row {
 	return r
 }
 
-// ownRows is a message's own rows: time, name, and its text with a hanging indent.
-func (m *Model) ownRows(msg *client.Message, at time.Time) []row {
+// textRows renders a message without separators: time, nick, and the text with a hanging indent.
+func (m *Model) textRows(msg *client.Message, at time.Time) []row {
 	var head row
 	head.add(pick(msg.Seq == m.chosen, m.theme.current, m.theme.dim), at.Format("15:04")).add("", " ")
-	m.name(&head, msg)
+	m.addName(&head, msg)
 	indent := head.width
 	var rows []row
 	if msg.ReplyTo != "" {
@@ -71,7 +71,7 @@ func (m *Model) ownRows(msg *client.Message, at time.Time) []row {
 	return append(rows, m.reactionRows(msg, indent)...)
 }
 
-// quotedRow is the begin of what a message answers.
+// quotedRow renders the start of the message that a reply refers to.
 func (m *Model) quotedRow(id string, indent int) row {
 	words := "an earlier message"
 	for i := len(m.current.Messages) - 1; i >= 0; i-- {
@@ -89,7 +89,7 @@ func (m *Model) quotedRow(id string, indent int) row {
 	return r
 }
 
-// reactionRows are what others think of a message.
+// reactionRows renders the reactions to a message.
 func (m *Model) reactionRows(msg *client.Message, indent int) []row {
 	var words []string
 	for _, r := range m.current.Reactions(msg) {
@@ -107,8 +107,8 @@ func (m *Model) reactionRows(msg *client.Message, indent int) []row {
 	return rows
 }
 
-// name is who said it, to the right of its column; what happened has a mark there instead.
-func (m *Model) name(r *row, msg *client.Message) {
+// addName adds the sender's nick, right-aligned in its column. An event has a dot instead.
+func (m *Model) addName(r *row, msg *client.Message) {
 	columns := m.nickColumns()
 	name, s := clip(Clean(msg.From), columns), m.theme.nick(msg.From)
 	switch {
@@ -143,7 +143,7 @@ func (m *Model) textOf(msg *client.Message) []span {
 	return append(spans, m.highlight(text, base, msg.Own)...)
 }
 
-// highlight marks what is searched for, links, and the reader's own nick.
+// highlight marks search matches, links, and the user's own nick.
 func (m *Model) highlight(text string, base style, own bool) []span {
 	var spans []span
 	plain := 0
@@ -155,13 +155,13 @@ func (m *Model) highlight(text string, base style, own bool) []span {
 		plain = to
 	}
 	for i := 0; i < len(text); {
-		switch n := m.searched(text[i:]); {
+		switch n := m.searchMatchLen(text[i:]); {
 		case n > 0:
 			mark(i, i+n, m.theme.found)
 			i += n
 			continue
 		}
-		if wordBegins(text, i) {
+		if atWordStart(text, i) {
 			if n := linkLen(text[i:]); n > 0 {
 				mark(i, i+n, m.theme.link)
 				i += n
@@ -182,20 +182,20 @@ func (m *Model) highlight(text string, base style, own bool) []span {
 	return spans
 }
 
-// searched is how many bytes at the begin of text are what is searched for.
-func (m *Model) searched(text string) int {
+// searchMatchLen returns the length of the search match at the start of text, 0 if there is none.
+func (m *Model) searchMatchLen(text string) int {
 	if n := len(m.search); n > 0 && n <= len(text) && strings.EqualFold(text[:n], m.search) {
 		return n
 	}
 	return 0
 }
 
-func wordBegins(text string, at int) bool {
+func atWordStart(text string, at int) bool {
 	return at == 0 || strings.IndexByte(" (<\"'*_,;:@+[", text[at-1]) >= 0
 }
 
-// linkLen is how many bytes at the begin of text are a link; what a sentence puts behind it is not
-// of it.
+// linkLen returns the length of the link at the start of text, without punctuation that follows it;
+// 0 if there is none.
 func linkLen(text string) int {
 	for _, scheme := range []string{"https://", "http://", "ircs://", "irc://"} {
 		if len(text) > len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {
@@ -215,7 +215,7 @@ func linkLen(text string) int {
 	return 0
 }
 
-// nickLen is how many bytes at the begin of text are a nick, as a word of its own.
+// nickLen returns the length of nick if text starts with it as a separate word, otherwise 0.
 func nickLen(text, nick string) int {
 	n := len(nick)
 	if n == 0 || len(text) < n || !strings.EqualFold(text[:n], nick) {

@@ -10,64 +10,64 @@ import (
 	"weir/chat/client/link"
 )
 
-// Options are what a Model is made with.
+// Options are the parameters of NewModel.
 type Options struct {
 	Client *client.Client
-	Server string           // the address, as it is shown
+	Server string           // the server's address, for display
 	Theme  string           // "auto", "dark", "light" or "none"; "" is auto
-	Zone   *time.Location   // of the times that are shown; default local
+	Zone   *time.Location   // time zone of displayed times; default local
 	Now    func() time.Time // the clock; default time.Now
-	// has a file sent, and does not wait; an uploaded follows. Nil: there is no way
+	// Uploads a file in the background; an uploadResult follows. Nil disables uploads.
 	Upload func(to, token, file string)
-	Home   string // what ~ stands for in /upload; "" for itself
-	// ends the link, when connecting again is of no use; default nothing
+	Home   string // replaces ~ in /upload; "" leaves it
+	// Stops the link when reconnecting is useless; default no-op.
 	Stop func()
 }
 
-// Model is the state of the screen. Its methods are called by one goroutine: bubbletea's.
+// Model is the state of the screen. Only bubbletea's goroutine may call its methods.
 type Model struct {
-	client *client.Client
-	o      Options
-	theme  Theme
-	auto   bool // the theme is to follow the terminal's background
+	client  *client.Client
+	options Options
+	theme   Theme
+	auto    bool // follow the terminal's background
 
 	width, height int
-	away          bool // the terminal is not looked at
+	unfocused     bool // the terminal has lost the focus
 
-	conn    *link.Conn // nil: none
-	next    time.Time  // of the next attempt to connect
-	leaving bool
-	online  bool // was, once
+	conn        *link.Conn // nil if not connected
+	nextAttempt time.Time  // time of the next attempt to connect
+	quitting    bool
+	wasOnline   bool // the client was online at least once
 
-	current   *client.Conversation // nil: none
-	since     time.Time            // what is newer was not read when current was shown
-	anchor    anchor
-	notes     []string
-	search    string
-	chosen    uint64               // Seq of a message of current's; 0: none
-	goal      string               // msgid of the message of current's that is gone to; "": none
-	found     *found               // nil: none
-	sending   string               // the file that is being sent, "" if none is
-	sendingTo *client.Conversation // for which it was asked
-	// takes the line that is typed, which is not shown; nil: there is none
-	secret     func(string)
-	input      editor
-	completion completion
+	current      *client.Conversation // nil if there is none
+	readUntil    time.Time            // read marker when current was shown; later messages are new
+	anchor       anchor
+	notes        []string
+	search       string
+	chosen       uint64               // Message.Seq in current; 0 if none
+	goalID       string               // msgid of the search result that is being loaded; "" if none
+	results      *resultList          // nil if no results are shown
+	uploadFile   string               // file that is being uploaded, "" if none
+	uploadTarget *client.Conversation // conversation in which the upload was started
+	// Receives the next line, which is not echoed; nil for normal input.
+	passwordInput func(string)
+	input         editor
+	completion    completion
 }
 
-// anchor is the row at the bottom of a conversation that is scrolled. The zero value is its end.
+// anchor is the bottom row of a scrolled conversation. The zero value means the end.
 type anchor struct {
-	seq    uint64 // of its message
-	hidden int    // rows of the message below it
+	seq    uint64 // Message.Seq
+	hidden int    // rows of this message below the bottom
 }
 
-// tick is the clock's, once a second.
+// tick is sent once a second.
 type tick time.Time
 
-// leave ends the program, whether the server closed the connection or not.
-type leave struct{}
+// quitTimeout ends the program if the server has not closed the connection.
+type quitTimeout struct{}
 
-// NewModel is the screen of a client.
+// NewModel returns the screen of a client.
 func NewModel(o Options) *Model {
 	if o.Zone == nil {
 		o.Zone = time.Local
@@ -78,11 +78,11 @@ func NewModel(o Options) *Model {
 	if o.Stop == nil {
 		o.Stop = func() {}
 	}
-	m := &Model{client: o.Client, o: o, width: 80, height: 24, theme: Dark, auto: true}
+	m := &Model{client: o.Client, options: o, width: 80, height: 24, theme: Dark, auto: true}
 	if theme, ok := themes[o.Theme]; ok {
 		m.theme, m.auto = theme, false
 	}
-	m.settle()
+	m.applyChanges()
 	return m
 }
 
@@ -107,59 +107,59 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.theme = Light
 		}
 	case tea.FocusMsg:
-		m.away = false
+		m.unfocused = false
 	case tea.BlurMsg:
-		m.away = true
+		m.unfocused = true
 	case tea.PasteMsg:
 		m.input.insert(msg.Content)
 	case tea.KeyPressMsg:
 		m.key(msg)
 	case tick:
-		m.client.Tick(m.o.Now())
+		m.client.Tick(m.options.Now())
 		cmd = nextTick()
-	case uploaded:
-		m.sent(msg)
-	case leave:
+	case uploadResult:
+		m.finishUpload(msg)
+	case quitTimeout:
 		return m, tea.Quit
 	default:
-		m.signal(msg)
+		m.handleSignal(msg)
 	}
-	m.settle()
+	m.applyChanges()
 	switch {
-	case m.leaving && m.conn == nil, m.refused():
+	case m.quitting && m.conn == nil, m.neverOnline():
 		cmd = tea.Quit
-	case m.leaving:
-		cmd = tea.Batch(cmd, tea.Tick(2*time.Second, func(time.Time) tea.Msg { return leave{} }))
+	case m.quitting:
+		cmd = tea.Batch(cmd, tea.Tick(2*time.Second, func(time.Time) tea.Msg { return quitTimeout{} }))
 	}
 	return m, cmd
 }
 
-// refused says that the client never was of use, and will not be.
-func (m *Model) refused() bool { return m.client.State() == client.Failed && !m.online }
+// neverOnline reports whether the client failed before it was ever online.
+func (m *Model) neverOnline() bool { return m.client.State() == client.Failed && !m.wasOnline }
 
-// signal takes what the link says.
-func (m *Model) signal(msg any) {
+// handleSignal processes a signal of the link.
+func (m *Model) handleSignal(msg any) {
 	switch msg := msg.(type) {
 	case link.Up:
 		m.conn = msg.Conn
-		m.client.Connected(m.o.Now())
+		m.client.Connected(m.options.Now())
 	case link.Lines:
 		for _, line := range msg {
-			m.client.HandleLine(line, m.o.Now())
+			m.client.HandleLine(line, m.options.Now())
 		}
 	case link.Down:
-		m.conn, m.next = nil, m.o.Now().Add(msg.Next)
-		m.refusedFile(client.Event{Command: "FILEHOST"})
+		m.conn, m.nextAttempt = nil, m.options.Now().Add(msg.Next)
+		m.cancelUpload(client.Event{Command: "FILEHOST"})
 		m.client.Disconnected(msg.Err)
 	}
 }
 
-// settle does what follows from a change: it shows what happened, and sends what is to be sent.
-func (m *Model) settle() {
+// applyChanges processes events, sends the client's output and requests missing history.
+func (m *Model) applyChanges() {
 	for more := true; more; {
 		more = false
 		for _, e := range m.client.Events() {
-			m.happened(e)
+			m.handleEvent(e)
 			more = true
 		}
 	}
@@ -169,11 +169,11 @@ func (m *Model) settle() {
 		}
 	}
 	if v := m.current; v != nil {
-		if m.anchor == (anchor{}) && !m.away && (v.Unread > 0 || !v.Room) {
+		if m.anchor == (anchor{}) && !m.unfocused && (v.Unread > 0 || !v.Room) {
 			m.client.MarkRead(v)
 		}
-		m.approach()
-		if m.atTop() {
+		m.loadGoal()
+		if m.nearTop() {
 			m.client.LoadOlder(v)
 		}
 	}
@@ -184,15 +184,15 @@ func (m *Model) settle() {
 		m.conn.Close()
 	}
 	if m.client.State() == client.Failed {
-		m.o.Stop()
+		m.options.Stop()
 	}
 }
 
-func (m *Model) happened(e client.Event) {
+func (m *Model) handleEvent(e client.Event) {
 	switch e.Kind {
 	case client.StateChanged:
 		if m.client.State() == client.Online {
-			m.online = true
+			m.wasOnline = true
 			if m.conn != nil {
 				m.conn.MarkHealthy()
 			}
@@ -206,81 +206,81 @@ func (m *Model) happened(e client.Event) {
 			m.current = nil
 		}
 	case client.NewMessage:
-		if e.Conversation == m.current && m.away && m.since.IsZero() && !e.Message.Own {
-			m.since = e.Message.Time.Add(-time.Nanosecond)
+		if e.Conversation == m.current && m.unfocused && m.readUntil.IsZero() && !e.Message.Own {
+			m.readUntil = e.Message.Time.Add(-time.Nanosecond)
 		}
 	case client.SearchResults:
-		m.results(e.Results)
+		m.showResults(e.Results)
 	case client.UploadToken:
-		m.token(e.Text)
+		m.sendFile(e.Text)
 	case client.CommandFailed, client.ServerText:
-		m.refusedFile(e)
+		m.cancelUpload(e)
 		m.note(e.Text)
 	}
 }
 
-// maxNotes is how many notes are kept.
+// maxNotes is the maximum number of notes that are kept.
 const maxNotes = 100
 
-// note shows a line until the next thing is typed.
+// note shows a note until the next input.
 func (m *Model) note(text string) {
 	m.notes = append(m.notes, Clean(text))
 	m.notes = m.notes[max(0, len(m.notes)-maxNotes):]
 }
 
-// show makes a conversation the one on the screen.
+// show makes v the current conversation.
 func (m *Model) show(v *client.Conversation) {
 	if v == m.current {
 		return
 	}
-	m.current, m.anchor, m.search, m.since = v, anchor{}, "", time.Time{}
-	m.chosen, m.goal, m.found = 0, "", nil
+	m.current, m.anchor, m.search, m.readUntil = v, anchor{}, "", time.Time{}
+	m.chosen, m.goalID, m.results = 0, "", nil
 	if v.Unread > 0 {
-		m.since = v.ReadUntil
+		m.readUntil = v.ReadUntil
 	}
 }
 
 func (m *Model) key(k tea.KeyPressMsg) {
 	name := k.String()
-	if m.found != nil && m.foundKey(name) {
+	if m.results != nil && m.resultsKey(name) {
 		return
 	}
 	switch name {
 	case "enter":
-		m.enter()
+		m.submit()
 	case "tab":
 		m.complete()
 	case "esc":
-		if m.notes, m.search, m.chosen, m.goal = nil, "", 0, ""; m.secret != nil {
-			m.secret = nil
+		if m.notes, m.search, m.chosen, m.goalID = nil, "", 0, ""; m.passwordInput != nil {
+			m.passwordInput = nil
 			m.input.set("")
 		}
 		m.bottom()
 	case "ctrl+c":
 		m.quit("")
 	case "pgup":
-		m.scroll(m.body() / 2)
+		m.scroll(m.bodyRows() / 2)
 	case "pgdown":
-		m.scroll(-(m.body() / 2))
+		m.scroll(-(m.bodyRows() / 2))
 	case "shift+up", "ctrl+up":
 		m.scroll(1)
 	case "shift+down", "ctrl+down":
 		m.scroll(-1)
 	case "ctrl+n", "alt+down":
-		m.step(1)
+		m.showNext(1)
 	case "ctrl+p", "alt+up":
-		m.step(-1)
+		m.showNext(-1)
 	case "alt+a":
-		m.unread()
+		m.showUnread()
 	case "alt+m":
-		m.mention()
+		m.showMention()
 	case "alt+k":
 		m.choose(-1)
 	case "alt+j":
 		m.choose(1)
 	default:
 		if len(name) == 5 && name[:4] == "alt+" && name[4] >= '1' && name[4] <= '9' {
-			m.number(int(name[4] - '1'))
+			m.showNumber(int(name[4] - '1'))
 			return
 		}
 		if !m.input.key(name) && k.Text != "" {
@@ -289,14 +289,14 @@ func (m *Model) key(k tea.KeyPressMsg) {
 	}
 }
 
-func (m *Model) number(i int) {
+func (m *Model) showNumber(i int) {
 	if all := m.client.Conversations(); i < len(all) {
 		m.show(all[i])
 	}
 }
 
-// step shows the next conversation, or the one before.
-func (m *Model) step(by int) {
+// showNext shows the next conversation (1) or the previous one (-1).
+func (m *Model) showNext(by int) {
 	all := m.client.Conversations()
 	for i, v := range all {
 		if v == m.current {
@@ -306,8 +306,8 @@ func (m *Model) step(by int) {
 	}
 }
 
-// unread shows the conversation that most wants to be read.
-func (m *Model) unread() {
+// showUnread shows an unread conversation, the one with the most mentions first.
+func (m *Model) showUnread() {
 	var best *client.Conversation
 	for _, v := range m.client.Conversations() {
 		if v.Unread > 0 && v != m.current && (best == nil || v.Mentions > best.Mentions) {
@@ -319,21 +319,21 @@ func (m *Model) unread() {
 	}
 }
 
-// quit says goodbye and ends, at the latest when the server has had its time.
+// quit sends QUIT and ends the program when the connection is closed, or after a timeout.
 func (m *Model) quit(why string) {
-	if m.leaving { // asked for twice
+	if m.quitting { // the second request closes the connection
 		if m.conn != nil {
 			m.conn.Close()
 		}
 		m.conn = nil
 	}
-	m.leaving = true
+	m.quitting = true
 	m.client.Quit(why)
-	m.o.Stop()
+	m.options.Stop()
 }
 
-// state says how the connection is.
-func (m *Model) state() string {
+// statusText describes the state of the connection.
+func (m *Model) statusText() string {
 	why := m.client.Reason()
 	switch m.client.State() {
 	case client.Online:
@@ -343,15 +343,15 @@ func (m *Model) state() string {
 	case client.Failed:
 		return "not connected: " + why
 	}
-	if m.next.IsZero() {
-		return "connecting to " + m.o.Server
+	if m.nextAttempt.IsZero() {
+		return "connecting to " + m.options.Server
 	}
 	text := "offline"
 	if why != "" {
 		text += ": " + why
 	}
-	if left := m.next.Sub(m.o.Now()); left > time.Second {
-		return fmt.Sprintf("%s; again in %d s", text, int(left.Seconds()))
+	if left := m.nextAttempt.Sub(m.options.Now()); left > time.Second {
+		return fmt.Sprintf("%s; reconnecting in %d s", text, int(left.Seconds()))
 	}
-	return text + "; connecting again"
+	return text + "; reconnecting"
 }

@@ -16,11 +16,11 @@ import (
 	"weir/chat/client/link"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var start = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-// screen is a model whose client says what it would send to nobody.
+// screen is a model whose client is not connected to a link.
 type screen struct {
 	*Model
 	t *testing.T
@@ -41,7 +41,7 @@ func (s *screen) online() {
 		":srv.x 001 ann :Welcome", ":srv.x 005 ann CASEMAPPING=ascii NETWORK=Village :are", ":srv.x 422 ann :No MOTD")
 }
 
-// message is a message in #garden, minutes after the start.
+// message returns a stored message in #garden, id*47 minutes after the start.
 func message(id int, from, text string) string {
 	at := start.Add(time.Duration(id) * 47 * time.Minute)
 	return fmt.Sprintf("time=%s;msgid=g-%03d :%s!u@h PRIVMSG #garden :%s", at.Format("2006-01-02T15:04:05.000Z"), id, from, text)
@@ -55,7 +55,7 @@ func (s *screen) history(target string, lines ...string) {
 	s.says(":srv.x BATCH -h")
 }
 
-// village is a screen with something on it.
+// village is a screen with a room, members and messages.
 func village(t *testing.T, width, height int) *screen {
 	s := newScreen(t, width, height)
 	s.online()
@@ -68,7 +68,7 @@ func village(t *testing.T, width, height int) *screen {
 	return s
 }
 
-func (s *screen) typed(text string) {
+func (s *screen) types(text string) {
 	for _, r := range text {
 		s.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
@@ -82,7 +82,7 @@ func (s *screen) press(keys ...rune) {
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// text is the screen without colours.
+// text returns the screen without colours.
 func (s *screen) text() string { return sgr.ReplaceAllString(s.View().Content, "") }
 
 func (s *screen) golden(name string) {
@@ -90,7 +90,7 @@ func (s *screen) golden(name string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s.text(), "\n") {
 		if w := width(line); w != s.Model.width {
-			s.t.Errorf("a row has %d columns: %q", w, line)
+			s.t.Errorf("a row has %d columns, want %d: %q", w, s.Model.width, line)
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -102,22 +102,22 @@ func (s *screen) golden(name string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || string(want) != b.String() {
-		s.t.Errorf("%s (-update writes it anew): %v; the screen is\n%s", name, err, b.String())
+		s.t.Errorf("%s differs (-update rewrites it), error %v; the screen is\n%s", name, err, b.String())
 	}
-	if bad := harmless(s.View().Content); bad != "" {
-		s.t.Errorf("%q reaches the terminal", bad)
+	if bad := unsafeText(s.View().Content); bad != "" {
+		s.t.Errorf("unsanitized text reaches the terminal: %q", bad)
 	}
 }
 
-func TestScreens(t *testing.T) {
+func TestScreensMatchGoldenFiles(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 12}} {
 		name := fmt.Sprintf("%dx%d", size[0], size[1])
 		s := village(t, size[0], size[1])
-		s.typed("bob: on my way")
+		s.types("bob: on my way")
 		s.golden("room-" + name + ".txt")
-		s.typed("!")
+		s.types("!")
 		s.press(tea.KeyEnter)
-		s.typed("/help")
+		s.types("/help")
 		s.press(tea.KeyEnter)
 		s.golden("help-" + name + ".txt")
 		s.press(tea.KeyEscape)
@@ -126,41 +126,41 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-func TestThemesColourWhatTheyShould(t *testing.T) {
+func TestThemesColourMentionsLinksAndTheCurrentRoom(t *testing.T) {
 	for _, theme := range themes {
 		s := village(t, 80, 24)
 		s.theme = theme
 		content := s.View().Content
 		for _, want := range []string{string(theme.mention) + "mann", string(theme.link) + "mhttps://example.org/hose\x1b[m", string(theme.current) + "m #garden"} {
 			if !strings.Contains(content, want) {
-				t.Errorf("%s has no %q", theme.Name, want)
+				t.Errorf("theme %s: the screen does not contain %q", theme.Name, want)
 			}
 		}
 		if theme.Name == "none" && strings.Contains(content, "38;") {
-			t.Error("the theme without colours has one")
+			t.Error("theme none: the screen contains a colour")
 		}
 	}
 }
 
-func TestAnySizeIsDrawnWhole(t *testing.T) {
+func TestScreenFitsAnySize(t *testing.T) {
 	s := village(t, 80, 24)
 	for w := 1; w < 130; w += 3 {
 		for h := 1; h < 45; h += 4 {
 			s.Update(tea.WindowSizeMsg{Width: w, Height: h})
 			lines := strings.Split(s.text(), "\n")
 			if len(lines) > h {
-				t.Fatalf("%dx%d: %d rows", w, h, len(lines))
+				t.Fatalf("%dx%d: got %d rows", w, h, len(lines))
 			}
 			for _, l := range lines {
 				if width(l) > w {
-					t.Fatalf("%dx%d: a row of %d columns", w, h, width(l))
+					t.Fatalf("%dx%d: got a row of %d columns", w, h, width(l))
 				}
 			}
 		}
 	}
 }
 
-func TestScrollbackLoadsHistoryAndComesBack(t *testing.T) {
+func TestScrollbackLoadsHistory(t *testing.T) {
 	s := newScreen(t, 80, 24)
 	s.online()
 	s.says(":ann!u@h JOIN #garden")
@@ -176,25 +176,25 @@ func TestScrollbackLoadsHistoryAndComesBack(t *testing.T) {
 		s.press(tea.KeyPgUp)
 	}
 	if v := s.current; !strings.Contains(s.text(), "message 100 ") || !v.Loading {
-		t.Fatalf("at the top, loading: %v\n%s", v.Loading, s.text())
+		t.Fatalf("at the top: got Loading %v, want true and the first message shown\n%s", v.Loading, s.text())
 	}
 	s.history("#garden", message(98, "bob", "message 98"), message(99, "bob", "message 99"))
 	if strings.Contains(s.text(), "message 98 ") || !strings.Contains(s.text(), "message 100 ") {
-		t.Error("what is read moves when older messages come")
+		t.Error("the visible rows moved when older messages were loaded")
 	}
 	s.says("@" + message(200, "bob", "message 200"))
 	if strings.Contains(s.text(), "message 200") || !strings.Contains(s.text(), "1 new below") {
-		t.Errorf("a new message moves what is read\n%s", s.text())
+		t.Errorf("the visible rows moved when a new message arrived\n%s", s.text())
 	}
 	s.press(tea.KeyPgUp)
 	if !strings.Contains(s.text(), "message 98 ") {
-		t.Error("older messages can't be reached")
+		t.Error("scrolling up does not show the loaded messages")
 	}
 	for range 30 {
 		s.press(tea.KeyPgDown)
 	}
 	if !strings.Contains(s.text(), "message 200") || s.current.Unread != 0 {
-		t.Errorf("the end is not read: %d unread", s.current.Unread)
+		t.Errorf("at the end: got %d unread, want 0", s.current.Unread)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestCommands(t *testing.T) {
 		{"/whois bob", "WHOIS bob\r\n", ""},
 		{"/names", "", "4 in #garden: @bob +cid ann dora"},
 		{"//slash", "PRIVMSG #garden :/slash\r\n", ""},
-		{"/nonsense", "", "there is no command /nonsense"},
+		{"/nonsense", "", "unknown command /nonsense"},
 		{"/search apple", "", "1 messages with “apple”"},
 		{"/search zzz", "", "nothing"},
 		{"/theme pink", "", "/theme is"},
@@ -223,15 +223,15 @@ func TestCommands(t *testing.T) {
 		s := village(t, 80, 24)
 		s.client.Output()
 		s.input.set(c.typed)
-		s.enter()
+		s.submit()
 		got := regexp.MustCompile(`@\+weir/n=\w+ `).ReplaceAllString(string(s.client.Output()), "")
 		if got != c.sent || !strings.Contains(strings.Join(s.notes, "\n"), c.note) {
-			t.Errorf("%q sends %q and notes %q, want %q and %q", c.typed, got, s.notes, c.sent, c.note)
+			t.Errorf("%q: sent %q and noted %q, want %q and %q", c.typed, got, s.notes, c.sent, c.note)
 		}
 	}
 }
 
-func TestCompletionGoesRound(t *testing.T) {
+func TestCompletionCyclesThroughCandidates(t *testing.T) {
 	s := village(t, 80, 24)
 	for _, c := range []struct {
 		typed string
@@ -243,39 +243,39 @@ func TestCompletionGoesRound(t *testing.T) {
 			s.press(tea.KeyTab)
 		}
 		if got := s.input.String(); got != c.want {
-			t.Errorf("%q and %d tabs is %q, want %q", c.typed, c.tabs, got, c.want)
+			t.Errorf("%q and %d tabs: got %q, want %q", c.typed, c.tabs, got, c.want)
 		}
 	}
 }
 
-func TestTheLineIsEditedByCharacters(t *testing.T) {
+func TestEditorMovesByGraphemeClusters(t *testing.T) {
 	s := newScreen(t, 80, 24)
-	s.typed("a日e\u0301b")
+	s.types("a日e\u0301b")
 	for _, step := range []struct {
 		key  string
 		want string
 	}{{"backspace", "a日e\u0301"}, {"backspace", "a日"}, {"left", "a日"}, {"backspace", "日"}, {"end", "日"}, {"ctrl+w", ""}} {
 		s.input.key(step.key)
 		if got := s.input.String(); got != step.want {
-			t.Errorf("%s leaves %q, want %q", step.key, got, step.want)
+			t.Errorf("after %s: got %q, want %q", step.key, got, step.want)
 		}
 	}
 	s.Update(tea.PasteMsg{Content: "two\nlines\x1b[2J"})
 	if got := s.input.String(); got != "two lines�[2J" {
-		t.Errorf("pasted: %q", got)
+		t.Errorf("pasted text: got %q, want one clean line", got)
 	}
 	s.input.take()
-	s.typed("draft")
+	s.types("draft")
 	s.press(tea.KeyUp)
 	if got := s.input.String(); got != "two lines�[2J" {
-		t.Errorf("history: %q", got)
+		t.Errorf("after Up: got %q, want the previous line", got)
 	}
 	if s.press(tea.KeyDown); s.input.String() != "draft" {
-		t.Errorf("the draft is %q", s.input.String())
+		t.Errorf("after Down: got %q, want draft", s.input.String())
 	}
 }
 
-// FuzzNetwork: whatever a server says, nothing but our own colours reaches the terminal.
+// FuzzNetwork: for any input from a server, only our own colour sequences reach the terminal.
 func FuzzNetwork(f *testing.F) {
 	f.Add("@" + message(9, "\x1b[2Jbob", "\x1b]52;c;x\x07"))
 	f.Add(":ann!u@h JOIN #\x1b[2J\n:bob!u@h PRIVMSG ann :\u202e\x9b2J\n:srv.x 433 ann \x1b[31m :no\n:srv.x 332 ann #garden :\x07\nERROR :\x1b[2J")
@@ -289,11 +289,11 @@ func FuzzNetwork(f *testing.F) {
 		}
 		s.search = text
 		v := s.View()
-		if bad := harmless(v.Content); bad != "" {
-			t.Fatalf("%q reaches the terminal", bad)
+		if bad := unsafeText(v.Content); bad != "" {
+			t.Fatalf("unsanitized text reaches the terminal: %q", bad)
 		}
 		if strings.IndexFunc(v.WindowTitle, func(r rune) bool { return r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 }) >= 0 {
-			t.Fatalf("the title is %q", v.WindowTitle)
+			t.Fatalf("the window title has a control character: %q", v.WindowTitle)
 		}
 	})
 }

@@ -14,30 +14,31 @@ import (
 	"weir/chat/client/link"
 )
 
-// Config is what Run needs.
+// Config are the parameters of Run.
 type Config struct {
 	Client client.Config
-	Server string // as it is shown
+	Server string // the server's address, for display
 	Theme  string // see Options
 	Dial   func(context.Context) (net.Conn, error)
-	HTTP   *http.Client // sends files; nil: none are sent. It should keep no connection open
-	Home   string       // what ~ stands for where a file is named; "" for itself
+	HTTP   *http.Client // uploads files; nil disables uploads. It should keep no idle connections
+	Home   string       // replaces ~ in names of files; "" leaves it
 	In     *os.File     // a terminal
 	Out    *os.File     // a terminal
 }
 
-// Run shows the client on a terminal until its user quits or ctx is done. It returns why the client
-// could not be used, if it could not.
+// Run shows the client on a terminal until the user quits or ctx is done. If the client failed
+// before it was online, Run returns the reason.
 func Run(ctx context.Context, c Config) error {
 	linked, stop := context.WithCancel(ctx)
 	defer stop()
 	m := NewModel(Options{Client: client.New(c.Client), Server: c.Server, Theme: c.Theme, Home: c.Home})
 	var program *tea.Program
-	// closed when the program has ended: then nobody takes what the link delivers
+	// Closed when the program has ended: it then no longer receives signals.
 	over := make(chan struct{})
 	var running sync.WaitGroup
-	m.o.Stop = func() {
-		if !m.leaving { // the link ends with the connection, which the server closes after QUIT
+	m.options.Stop = func() {
+		// while quitting, the link ends when the server closes the connection after QUIT
+		if !m.quitting {
 			stop()
 		}
 	}
@@ -49,10 +50,10 @@ func Run(ctx context.Context, c Config) error {
 		}
 	}
 	if c.HTTP != nil {
-		m.o.Upload = func(to, token, file string) {
+		m.options.Upload = func(to, token, file string) {
 			running.Go(func() {
 				where, err := link.Upload(linked, c.HTTP, to, token, file)
-				deliver(uploaded{file, where, err})
+				deliver(uploadResult{file, where, err})
 			})
 		}
 	}
@@ -62,7 +63,7 @@ func Run(ctx context.Context, c Config) error {
 	close(over)
 	stop()
 	running.Wait()
-	if err == nil && m.refused() {
+	if err == nil && m.neverOnline() {
 		return errors.New(m.client.Reason())
 	}
 	return err

@@ -7,9 +7,9 @@ import (
 	"weir/chat/client"
 )
 
-// place is where the bottom row of the body is: a message of the current conversation, and how many
-// of its rows are below.
-func (m *Model) place() (index, hidden int) {
+// bottomPosition returns the message at the bottom of the body and how many of its rows are below
+// the body.
+func (m *Model) bottomPosition() (index, hidden int) {
 	messages := m.current.Messages
 	if m.anchor.seq != 0 {
 		for i := len(messages) - 1; i >= 0; i-- {
@@ -21,8 +21,8 @@ func (m *Model) place() (index, hidden int) {
 	return len(messages) - 1, 0
 }
 
-// above is how many rows there are above and with a place, counted up to most.
-func (m *Model) above(index, hidden, most int) int {
+// rowsAbove returns the number of rows up to and including a position, counted up to limit.
+func (m *Model) rowsAbove(index, hidden, most int) int {
 	n := -hidden
 	for i := index; i >= 0 && n < most; i-- {
 		n += len(m.messageRows(i))
@@ -30,23 +30,23 @@ func (m *Model) above(index, hidden, most int) int {
 	return min(n, most)
 }
 
-// atTop says whether the first message that is loaded can be seen, or nearly so.
-func (m *Model) atTop() bool {
+// nearTop reports whether the first loaded message is visible or almost visible.
+func (m *Model) nearTop() bool {
 	if len(m.current.Messages) == 0 {
 		return true
 	}
-	index, hidden := m.place()
-	most := m.body() + 1
-	return m.above(index, hidden, most) < most
+	index, hidden := m.bottomPosition()
+	most := m.bodyRows() + 1
+	return m.rowsAbove(index, hidden, most) < most
 }
 
-// scroll moves by rows: up, or down if it is below zero.
+// scroll scrolls up by rows, or down if rows is negative.
 func (m *Model) scroll(rows int) {
 	if m.current == nil || len(m.current.Messages) == 0 {
 		return
 	}
-	index, hidden := m.place()
-	for ; rows > 0 && m.above(index, hidden, m.body()+1) > m.body(); rows-- {
+	index, hidden := m.bottomPosition()
+	for ; rows > 0 && m.rowsAbove(index, hidden, m.bodyRows()+1) > m.bodyRows(); rows-- {
 		if hidden++; hidden >= len(m.messageRows(index)) {
 			index, hidden = index-1, 0
 		}
@@ -65,11 +65,11 @@ func (m *Model) scroll(rows int) {
 	}
 }
 
-// bottom goes to the end.
+// bottom scrolls to the end.
 func (m *Model) bottom() { m.anchor = anchor{} }
 
-// find goes to the next older message with the words that are searched for.
-func (m *Model) find(words string) {
+// findLoaded scrolls to the next older loaded message that contains the words.
+func (m *Model) findLoaded(words string) {
 	again := words == "" && m.search != ""
 	if words != "" {
 		again = strings.EqualFold(words, m.search) && m.anchor.seq != 0
@@ -81,20 +81,20 @@ func (m *Model) find(words string) {
 	}
 	from := len(m.current.Messages) - 1
 	if again {
-		index, _ := m.place()
+		index, _ := m.bottomPosition()
 		from = index - 1
 	}
 	for i := from; i >= 0; i-- {
 		if m.matches(&m.current.Messages[i]) {
 			m.anchor = anchor{m.current.Messages[i].Seq, 0}
-			m.note(fmt.Sprintf("%d messages with “%s”; /search: further back; Esc: to the end", m.count(), m.search))
+			m.note(fmt.Sprintf("%d messages with “%s”; /search: next older; Esc: to the end", m.countMatches(), m.search))
 			return
 		}
 	}
 	if m.current.AtStart {
 		m.note("nothing older with “" + m.search + "”")
 	} else {
-		m.note("nothing with “" + m.search + "” in what is loaded: PgUp loads more")
+		m.note("nothing with “" + m.search + "” in the loaded messages: PgUp loads more")
 	}
 }
 
@@ -102,7 +102,7 @@ func (m *Model) matches(msg *client.Message) bool {
 	return strings.Contains(strings.ToLower(Clean(msg.Text)), strings.ToLower(m.search))
 }
 
-func (m *Model) count() int {
+func (m *Model) countMatches() int {
 	n := 0
 	for i := range m.current.Messages {
 		if m.matches(&m.current.Messages[i]) {

@@ -8,8 +8,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Clean makes text from the network fit for a terminal: one line without control characters, escape
-// sequences, IRC's formatting and marks that change the direction of writing. It is idempotent.
+// Clean makes text from the network safe for a terminal. The result is one line without control
+// characters, escape sequences, IRC formatting, and characters that change the direction of text.
+// Clean is idempotent.
 func Clean(text string) string {
 	if isClean(text) {
 		return text
@@ -23,7 +24,7 @@ func Clean(text string) string {
 			i += colourLen(text[i:])
 		case r == '\t' || r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
 			b.WriteByte(' ')
-		case formatting(r) || turns(r):
+		case isFormatting(r) || isBidiControl(r):
 		case r == utf8.RuneError && size <= 1 || unicode.IsControl(r):
 			b.WriteRune(utf8.RuneError)
 		default:
@@ -35,7 +36,7 @@ func Clean(text string) string {
 
 func isClean(text string) bool {
 	for i, r := range text {
-		if unicode.IsControl(r) || turns(r) || r == '\u2028' || r == '\u2029' {
+		if unicode.IsControl(r) || isBidiControl(r) || r == '\u2028' || r == '\u2029' {
 			return false
 		}
 		if r == utf8.RuneError {
@@ -47,18 +48,20 @@ func isClean(text string) bool {
 	return true
 }
 
-// formatting says whether r is one of IRC's: bold, colour, reset, monospace, reverse, italic,
-// strike, underline.
-func formatting(r rune) bool { return strings.ContainsRune("\x02\x03\x04\x0f\x11\x16\x1d\x1e\x1f", r) }
+// isFormatting reports whether r is an IRC formatting character: bold, colour, reset, monospace,
+// reverse, italic, strikethrough, underline.
+func isFormatting(r rune) bool {
+	return strings.ContainsRune("\x02\x03\x04\x0f\x11\x16\x1d\x1e\x1f", r)
+}
 
-// turns says whether r changes the direction or order of what is written: with it a text can look
-// like another.
-func turns(r rune) bool {
+// isBidiControl reports whether r is invisible or changes the direction or order of text. Such
+// characters can make a text look like another one.
+func isBidiControl(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' || r == '\ufeff' ||
 		0xe0000 <= r && r <= 0xe007f || 0xfff9 <= r && r <= 0xfffb
 }
 
-// colourLen is how many bytes of a colour follow its mark: "4", "04", "4,12".
+// colourLen returns the length of the parameters after a colour code: "4", "04", "4,12".
 func colourLen(text string) int {
 	digits := func(from int) int {
 		n := from
@@ -76,10 +79,10 @@ func colourLen(text string) int {
 	return n
 }
 
-// cluster is the first character of text that a reader sees as one, and its width in columns.
+// cluster returns the first grapheme cluster of text and its width in columns.
 func cluster(text string) (string, int) { return ansi.FirstGraphemeCluster(text, ansi.WcWidth) }
 
-// width is the columns of clean text.
+// width returns the number of columns of clean text.
 func width(text string) int {
 	n := 0
 	for text != "" {
@@ -90,7 +93,7 @@ func width(text string) int {
 	return n
 }
 
-// clip shortens clean text to columns, with an ellipsis where something is gone.
+// clip shortens clean text to columns and ends it with an ellipsis if it is cut.
 func clip(text string, columns int) string {
 	if width(text) <= columns {
 		return text
@@ -110,7 +113,7 @@ func clip(text string, columns int) string {
 	return text[:end] + "…"
 }
 
-// clipLeft keeps the end of clean text.
+// clipLeft shortens clean text to columns at its start.
 func clipLeft(text string, columns int) string {
 	for width(text) > columns {
 		c, _ := cluster(text)
@@ -119,7 +122,7 @@ func clipLeft(text string, columns int) string {
 	return text
 }
 
-// row is one line of the screen in the making.
+// row is one line of the screen under construction.
 type row struct {
 	spans []span
 	width int
@@ -130,7 +133,7 @@ type span struct {
 	style style
 }
 
-// add appends text, cleaned: nothing reaches the screen past this.
+// add appends text after cleaning it. All text on the screen passes through here.
 func (r *row) add(s style, text string) *row {
 	if text = Clean(text); text != "" {
 		r.spans = append(r.spans, span{text, s})
@@ -139,7 +142,7 @@ func (r *row) add(s style, text string) *row {
 	return r
 }
 
-// fill appends blanks up to columns.
+// fill appends blanks up to a column.
 func (r *row) fill(s style, columns int) *row {
 	if n := columns - r.width; n > 0 {
 		r.add(s, strings.Repeat(" ", n))
@@ -147,7 +150,7 @@ func (r *row) fill(s style, columns int) *row {
 	return r
 }
 
-// fit cuts the row to columns and fills it.
+// fit cuts or fills the row to a number of columns.
 func (r *row) fit(s style, columns int) *row {
 	if r.width <= columns {
 		return r.fill(s, columns)
@@ -168,7 +171,7 @@ func (r *row) join(other row) *row {
 	return r
 }
 
-// write renders the row.
+// write renders the row with its styles.
 func (r *row) write(b *strings.Builder) {
 	for _, sp := range r.spans {
 		if sp.style == "" {
@@ -179,8 +182,8 @@ func (r *row) write(b *strings.Builder) {
 	}
 }
 
-// wrap breaks spans to rows of at most columns: at blanks, and within words that are too long.
-// There is at least one row.
+// wrap breaks spans into rows of at most columns, at blanks and inside words that are too long. It
+// returns at least one row.
 func wrap(spans []span, columns int) []row {
 	columns = max(columns, 1)
 	rows := []row{{}}
@@ -190,7 +193,7 @@ func wrap(spans []span, columns int) []row {
 			text = text[len(word):]
 			last := &rows[len(rows)-1]
 			if w := width(word); last.width > 0 && last.width+w > columns {
-				if space { // a line's end needs no blank
+				if space { // drop the blank at a line break
 					continue
 				}
 				rows = append(rows, row{})
@@ -201,7 +204,7 @@ func wrap(spans []span, columns int) []row {
 	return rows
 }
 
-// addWord appends a word to the last row, and to further ones if it is too long for one.
+// addWord appends a word to the last row, and to new rows if it is too long.
 func addWord(rows []row, s style, word string, columns int) []row {
 	for word != "" {
 		last := &rows[len(rows)-1]
@@ -222,7 +225,7 @@ func addWord(rows []row, s style, word string, columns int) []row {
 	return rows
 }
 
-// nextWord is the first word of text, or the blanks before it.
+// nextWord returns the first word of text, or the blanks before it.
 func nextWord(text string) (word string, space bool) {
 	space = text[0] == ' '
 	for i := 0; i < len(text); i++ {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestCleanLeavesNothingThatATerminalObeys(t *testing.T) {
+func TestCleanRemovesTerminalControls(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                            "plain",
 		"日本語 ünï 👍🏽":                       "日本語 ünï 👍🏽",
@@ -31,16 +31,16 @@ func TestCleanLeavesNothingThatATerminalObeys(t *testing.T) {
 		"hidden\U000e0041\U000e0042 words": "hidden words",
 	} {
 		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+			t.Errorf("Clean(%q): got %q, want %q", in, got, want)
 		}
 	}
 }
 
-// harmless says what is wrong with a screen: it may hold our own colours, and no other control
-// character.
-func harmless(screen string) string {
+// unsafeText returns the first control character with its context that is not a line break or one
+// of our colour sequences; "" if there is none.
+func unsafeText(screen string) string {
 	for rest := screen; ; {
-		at := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsControl(r) && r != '\n' || turns(r) })
+		at := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsControl(r) && r != '\n' || isBidiControl(r) })
 		if at < 0 {
 			return ""
 		}
@@ -52,33 +52,33 @@ func harmless(screen string) string {
 	}
 }
 
-func TestCleanProperties(t *testing.T) {
+func TestCleanIsIdempotentAndSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		got := Clean(in)
 		if Clean(got) != got {
-			t.Errorf("not idempotent: %q, %q", got, Clean(got))
+			t.Errorf("Clean is not idempotent: got %q, cleaned again %q", got, Clean(got))
 		}
-		if bad := harmless(got); bad != "" || strings.ContainsAny(got, "\n\x1b") {
-			t.Errorf("%q is left", bad)
+		if bad := unsafeText(got); bad != "" || strings.ContainsAny(got, "\n\x1b") {
+			t.Errorf("Clean left %q", bad)
 		}
 	})
 }
 
-func TestWrapKeepsAllAndFits(t *testing.T) {
+func TestWrapKeepsTextAndFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := Clean(rapid.StringOf(rapid.RuneFrom([]rune("ab  日é👍"))).Draw(t, "text"))
 		columns := rapid.IntRange(2, 20).Draw(t, "columns")
 		var all strings.Builder
 		for _, r := range wrap([]span{{text, ""}}, columns) {
 			if r.width > columns {
-				t.Fatalf("a row of %d columns in %d", r.width, columns)
+				t.Fatalf("wrap: got a row of %d columns, want at most %d", r.width, columns)
 			}
 			r.write(&all)
 		}
 		strip := func(s string) string { return strings.ReplaceAll(s, " ", "") }
 		if strip(all.String()) != strip(text) {
-			t.Fatalf("%q became %q", text, all.String())
+			t.Fatalf("wrap of %q: got %q, want the same characters", text, all.String())
 		}
 	})
 }
@@ -90,18 +90,18 @@ func TestClip(t *testing.T) {
 		want    string
 	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"abc", 1, "…"}, {"abc", 0, ""}} {
 		if got := clip(c.text, c.columns); got != c.want {
-			t.Errorf("clip(%q, %d) = %q, want %q", c.text, c.columns, got, c.want)
+			t.Errorf("clip(%q, %d): got %q, want %q", c.text, c.columns, got, c.want)
 		}
 	}
 }
 
-func TestLinksEndBeforeASentenceDoes(t *testing.T) {
+func TestLinksEndBeforePunctuation(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://a.b/c.": "https://a.b/c", "http://x) and": "http://x", "https://en.org/A_(b), yes": "https://en.org/A_(b)", "https://": "", "ftp://x": "",
 		"HTTPS://X?y=1&z": "HTTPS://X?y=1&z", "https://ü.example/日本": "https://ü.example/日本",
 	} {
 		if got := text[:linkLen(text)]; got != want {
-			t.Errorf("the link in %q is %q, want %q", text, got, want)
+			t.Errorf("link in %q: got %q, want %q", text, got, want)
 		}
 	}
 }

@@ -2,18 +2,18 @@ package tui
 
 import "hash/fnv"
 
-// style is the parameters of an SGR sequence, "" for none. Only constants of this file are styles.
+// style is the parameters of an SGR sequence, "" for none. All styles are constants of this file.
 type style string
 
-// Theme is how the parts of the screen look.
+// Theme is the styles of the parts of the screen.
 type Theme struct {
 	Name                                                          string
 	bar, dim, own, mention, link, unread, current, trouble, found style
 	nicks                                                         []style
 }
 
-// The themes, legible on the usual backgrounds. Colours are of the 256 that every terminal of today
-// has; None has attributes alone.
+// Themes that are legible on common backgrounds. They use the 256-colour palette; None uses only
+// attributes.
 var (
 	Dark = Theme{Name: "dark", bar: "38;5;252;48;5;237", dim: "38;5;246", own: "38;5;250", mention: "1;38;5;222", link: "4;38;5;117",
 		unread: "1;38;5;222", current: "1;38;5;231;48;5;24", trouble: "38;5;210", found: "38;5;16;48;5;221",
@@ -25,10 +25,10 @@ var (
 		nicks: []style{"1"}}
 )
 
-// themes are those that /theme takes.
+// themes are the arguments of /theme.
 var themes = map[string]Theme{"dark": Dark, "light": Light, "none": None}
 
-// nick is the style of a name: always the same one.
+// nick returns the style of a nick, always the same for one nick.
 func (t Theme) nick(name string) style {
 	h := fnv.New32a()
 	h.Write([]byte(name))

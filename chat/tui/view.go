@@ -10,52 +10,52 @@ import (
 	"weir/chat/client"
 )
 
-// The screen, from the top: a bar with the room and its topic; rooms | messages | members; notes; a
-// bar with who we are and how the connection is; the input. Rooms are left out where there are few
-// columns, members below 100.
+// The screen, from the top: a bar with the room and its topic; rooms, messages and members side by
+// side; notes; a bar with the nick and the state of the connection; the input line. Narrow screens
+// omit the lists of rooms and members.
 
 const (
-	narrow = 50 // columns below which there is no list of rooms
-	wide   = 100
+	minRoomsWidth   = 50  // minimum width for the list of rooms
+	minMembersWidth = 100 // minimum width for the list of members
 )
 
-// side is how many columns the list of rooms has, its border included.
-func (m *Model) side() int {
+// roomColumns returns the width of the list of rooms with its border.
+func (m *Model) roomColumns() int {
 	switch {
-	case m.width < narrow:
+	case m.width < minRoomsWidth:
 		return 0
-	case m.width < wide:
+	case m.width < minMembersWidth:
 		return 17
 	}
 	return 22
 }
 
-// members is how many columns the list of members has, its border included.
-func (m *Model) members() int {
-	if m.width < wide || m.current == nil || !m.current.Room {
+// memberColumns returns the width of the list of members with its border.
+func (m *Model) memberColumns() int {
+	if m.width < minMembersWidth || m.current == nil || !m.current.Room {
 		return 0
 	}
 	return 20
 }
 
-// columns is how wide messages are: a blank on both sides.
-func (m *Model) columns() int { return max(1, m.width-m.side()-m.members()-2) }
+// columns returns the width of messages, without a blank on both sides.
+func (m *Model) columns() int { return max(1, m.width-m.roomColumns()-m.memberColumns()-2) }
 
-// body is how many rows messages have.
-func (m *Model) body() int { return max(1, m.height-3-len(m.noteRows())) }
+// bodyRows returns the number of rows for messages.
+func (m *Model) bodyRows() int { return max(1, m.height-3-len(m.noteRows())) }
 
 // View implements tea.Model.
 func (m *Model) View() tea.View {
 	rows := []row{m.topBar()}
 	left, middle, right := m.roomRows(), m.middle(), m.memberRows()
-	for i := range m.body() {
+	for i := range m.bodyRows() {
 		var r row
-		if m.side() > 0 {
-			r.join(at(left, i)).fit("", m.side()-1).add(m.theme.dim, "│")
+		if m.roomColumns() > 0 {
+			r.join(rowAt(left, i)).fit("", m.roomColumns()-1).add(m.theme.dim, "│")
 		}
-		r.add("", " ").join(at(middle, i)).fit("", m.width-m.members())
-		if m.members() > 0 {
-			r.add(m.theme.dim, "│ ").join(at(right, i))
+		r.add("", " ").join(rowAt(middle, i)).fit("", m.width-m.memberColumns())
+		if m.memberColumns() > 0 {
+			r.add(m.theme.dim, "│ ").join(rowAt(right, i))
 		}
 		rows = append(rows, r)
 	}
@@ -79,7 +79,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-func at(rows []row, i int) row {
+func rowAt(rows []row, i int) row {
 	if i < len(rows) {
 		return rows[i]
 	}
@@ -117,7 +117,7 @@ func (m *Model) topBar() row {
 
 func (m *Model) bottomBar() row {
 	var left, right row
-	left.add(m.theme.bar, " "+m.client.Nick()+" · "+m.state())
+	left.add(m.theme.bar, " "+m.client.Nick()+" · "+m.statusText())
 	if m.client.State() == client.Online && m.client.Network() != "" {
 		left.add(m.theme.bar, " · "+m.client.Network())
 	}
@@ -131,7 +131,7 @@ func (m *Model) bottomBar() row {
 		right.add(m.theme.bar, pick(m.width < 60, " Esc: end ", " "+text+", Esc: to the end "))
 	case m.current.Loading:
 		right.add(m.theme.bar, "loading ")
-	case m.current.Room && m.members() == 0 && m.current.Joined:
+	case m.current.Room && m.memberColumns() == 0 && m.current.Joined:
 		right.add(m.theme.bar, strconv.Itoa(len(m.current.Members))+" here ")
 	}
 	left.fit(m.theme.bar, max(0, m.width-right.width)).join(right)
@@ -140,7 +140,7 @@ func (m *Model) bottomBar() row {
 
 func (m *Model) inputRow() (row, int) {
 	var r row
-	if m.secret != nil {
+	if m.passwordInput != nil {
 		r.add(m.theme.dim, "password › ").add("", strings.Repeat("•", len(m.input.text)))
 		return r, r.width
 	}
@@ -151,7 +151,7 @@ func (m *Model) inputRow() (row, int) {
 	return r, cursor
 }
 
-// roomRows is the list of conversations, so that the current one can be seen.
+// roomRows renders the list of conversations, scrolled to the current one.
 func (m *Model) roomRows() []row {
 	var rows []row
 	here := 0
@@ -167,19 +167,19 @@ func (m *Model) roomRows() []row {
 			s = m.theme.dim
 		}
 		if v.Unread > 0 && v != m.current {
-			count.add(m.theme.unread, " "+number(v.Unread))
+			count.add(m.theme.unread, " "+formatCount(v.Unread))
 		}
 		count.add(s, " ")
-		name.add(s, " "+v.Name).fit(s, max(0, m.side()-1-count.width)).join(count)
+		name.add(s, " "+v.Name).fit(s, max(0, m.roomColumns()-1-count.width)).join(count)
 		rows = append(rows, name)
 	}
-	if extra := here + 1 - m.body(); extra > 0 {
+	if extra := here + 1 - m.bodyRows(); extra > 0 {
 		rows = rows[extra:]
 	}
 	return rows
 }
 
-func number(n int) string {
+func formatCount(n int) string {
 	if n > 999 {
 		return "999+"
 	}
@@ -187,34 +187,34 @@ func number(n int) string {
 }
 
 func (m *Model) memberRows() []row {
-	if m.members() == 0 {
+	if m.memberColumns() == 0 {
 		return nil
 	}
 	var rows []row
 	members := m.current.Members
 	for i, member := range members {
 		var r row
-		if i == m.body()-1 && len(members) > m.body() {
+		if i == m.bodyRows()-1 && len(members) > m.bodyRows() {
 			r.add(m.theme.dim, fmt.Sprintf("and %d more", len(members)-i))
 			return append(rows, r)
 		}
-		r.add(m.theme.dim, clip(member.Prefix, 1)).add(m.theme.nick(member.Nick), clip(Clean(member.Nick), m.members()-4))
+		r.add(m.theme.dim, clip(member.Prefix, 1)).add(m.theme.nick(member.Nick), clip(Clean(member.Nick), m.memberColumns()-4))
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// middle is what the body shows.
+// middle renders the body: search results or messages.
 func (m *Model) middle() []row {
-	if m.found != nil {
-		return m.foundRows()
+	if m.results != nil {
+		return m.resultRows()
 	}
 	return m.messages()
 }
 
-// messages is the body: the newest message at the bottom, followed by those that are not sent yet.
+// messages renders the newest messages above the bottom, followed by unsent ones.
 func (m *Model) messages() []row {
-	v, height := m.current, m.body()
+	v, height := m.current, m.bodyRows()
 	if v == nil {
 		return nil
 	}
@@ -224,9 +224,9 @@ func (m *Model) messages() []row {
 		tail = tail[max(0, len(tail)-height/2):]
 	}
 	if len(v.Messages) == 0 {
-		return toBottom(append(m.nothing(), tail...), height)
+		return alignBottom(append(m.emptyRows(), tail...), height)
 	}
-	index, hidden := m.place()
+	index, hidden := m.bottomPosition()
 	parts := [][]row{tail}
 	for n := len(tail) - hidden; index >= 0 && n < height; index-- {
 		rows := m.messageRows(index)
@@ -238,15 +238,15 @@ func (m *Model) messages() []row {
 		rows = append(rows, parts[i]...)
 	}
 	rows = append(rows[:len(rows)-hidden], tail...)
-	return toBottom(rows[max(0, len(rows)-height):], height)
+	return alignBottom(rows[max(0, len(rows)-height):], height)
 }
 
-// toBottom puts empty rows before rows, so that the last stands at the bottom of the body.
-func toBottom(rows []row, height int) []row {
+// alignBottom pads rows with empty ones at the top.
+func alignBottom(rows []row, height int) []row {
 	return append(make([]row, max(0, height-len(rows))), rows...)
 }
 
-func (m *Model) nothing() []row {
+func (m *Model) emptyRows() []row {
 	text := ""
 	switch v := m.current; {
 	case v.AtStart:
@@ -274,7 +274,7 @@ func (m *Model) unsentRows() []row {
 	return rows
 }
 
-// noteRows are notes over the status, at most half of the screen.
+// noteRows renders the notes, at most half of the screen.
 func (m *Model) noteRows() []row {
 	var rows []row
 	for _, note := range m.notes {

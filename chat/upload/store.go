@@ -23,7 +23,7 @@ var (
 	ErrQuota    = errors.New("the account has reached its upload limit for 24 hours")
 	ErrBusy     = errors.New("too many uploads are in progress")
 	ErrFull     = errors.New("the storage for uploads is full")
-	ErrRemoved  = errors.New("this file was removed by an administrator")
+	ErrRemoved  = errors.New("an administrator has removed this file")
 	ErrNotFound = errors.New("there is no such file")
 )
 

@@ -22,7 +22,7 @@ const proseWidth = 100
 var unedited = []string{
 	"chat/account/", "chat/backup/", "chat/chattest/", "chat/data/", "chat/export/",
 	"chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/", "chat/page/",
-	"chat/tui/", "c/", "docs/adr/0003-trials.md", "docs/adr/0007-chat-log.md",
+	"c/", "docs/adr/0003-trials.md", "docs/adr/0007-chat-log.md",
 	"docs/adr/0009-handing-over.md", "docs/chat-config.md", "docs/chat-for-real.md",
 	"docs/compare-your-own-server.md", "docs/compose-a-site.md", "docs/experiments.md",
 	"docs/protocol.md", "docs/results.md", "docs/web-bars.md", "docs/where-goroutines-go.md",
