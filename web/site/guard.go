@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"reflect"
 
 	"weir/web"
 )
@@ -9,7 +10,7 @@ import (
 // guardKind returns a kind with two pipelines inside, the blocks allowed and refused. Without them
 // it is a plain component of its pipeline.
 func guardKind[C any](about string, make func(b *block, config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
-	return Kind{About: about, build: func(b *block) web.Component {
+	return Kind{About: about, Config: reflect.TypeFor[C](), build: func(b *block) web.Component {
 		var config C
 		var allowed web.Component
 		var refused []web.Component

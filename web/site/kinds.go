@@ -2,6 +2,7 @@ package site
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"weir/web"
@@ -9,9 +10,10 @@ import (
 
 // Kind is a component that site files can name.
 type Kind struct {
-	Name  string
-	About string // a description in one line
-	build func(b *block) web.Component
+	Name   string
+	About  string       // a description in one line
+	Config reflect.Type // a struct: the fields with the tag hcl are the attributes
+	build  func(b *block) web.Component
 }
 
 // Kinds lists the components that a site file can name, sorted by name.
@@ -33,7 +35,7 @@ func simpleKind[C any, P web.Component](about string, make func(C) (P, error)) K
 
 // blockKind is simpleKind for a constructor that needs the block, too.
 func blockKind[C any, P web.Component](about string, make func(*block, C) (P, error)) Kind {
-	return Kind{About: about, build: func(b *block) web.Component {
+	return Kind{About: about, Config: reflect.TypeFor[C](), build: func(b *block) web.Component {
 		var config C
 		if !b.decode(&config) || !b.hasNoBlocks() {
 			return nil
@@ -51,7 +53,7 @@ func blockKind[C any, P web.Component](about string, make func(*block, C) (P, er
 // block has the same content in the same place, it is the same component. dir returns the folder
 // that the config names; a nil dir means that it names none.
 func statefulKind[C any, P web.Component](about string, make func(*block, C) (P, error), dir func(C) string) Kind {
-	return Kind{About: about, build: func(b *block) web.Component {
+	return Kind{About: about, Config: reflect.TypeFor[C](), build: func(b *block) web.Component {
 		var config C
 		if !b.decode(&config) || !b.hasNoBlocks() {
 			return nil

@@ -14,25 +14,37 @@ import (
 
 // Server is the block server: how a site is served. Empty attributes have good defaults.
 type Server struct {
-	Listen string `hcl:"listen,optional"` // HOST:PORT; empty: the command decides
-	Admin  string `hcl:"admin,optional"`  // HOST:PORT of the admin page; empty: none
-	Run    string `hcl:"run,optional"`    // chain or network; empty: chain
+	// Listen is the address to listen on, as HOST:PORT, or :PORT for every address of the machine.
+	// The flag --listen overrides it. Empty: "127.0.0.1:8080".
+	Listen string `hcl:"listen,optional"`
+	// Admin is the address of the admin page, as HOST:PORT. Empty: none.
+	Admin string `hcl:"admin,optional"`
+	// Run is the concurrency model of the components: "chain" calls one after the other, "network"
+	// runs a goroutine for each. Empty: "chain".
+	Run string `hcl:"run,optional"`
 
-	ReadHeaderTimeout string `hcl:"read_header_timeout,optional"` // such as "10s"
-	IdleTimeout       string `hcl:"idle_timeout,optional"`        // such as "2m"
-	// how long graceful shutdown waits for exchanges in progress
-	DrainTimeout   string `hcl:"drain_timeout,optional"`
-	MaxConnections int    `hcl:"max_connections,optional"`
-	MaxHeaderBytes int    `hcl:"max_header_bytes,optional"`
+	// ReadHeaderTimeout limits the time for a request's header, and for a TLS handshake. Empty:
+	// "10s".
+	ReadHeaderTimeout string `hcl:"read_header_timeout,optional"`
+	// IdleTimeout is how long a connection stays open between two requests. Empty: "2m".
+	IdleTimeout string `hcl:"idle_timeout,optional"`
+	// DrainTimeout is how long a graceful shutdown waits for exchanges in progress. Empty: "10s".
+	DrainTimeout string `hcl:"drain_timeout,optional"`
+	// MaxConnections limits the open connections. At the limit, a new connection replaces the
+	// longest idle one. 0: three quarters of the file descriptor limit, at most 50,000.
+	MaxConnections int `hcl:"max_connections,optional"`
+	// MaxHeaderBytes limits the size of a request's header in bytes. 0: 65,536 (64 KiB).
+	MaxHeaderBytes int `hcl:"max_header_bytes,optional"`
 
 	// AdminUsers is a file of users who may see the admin page, as for authenticate. It is required
-	// unless Admin is a loopback address.
+	// unless Admin is a loopback address. Empty: the page has no login.
 	AdminUsers string `hcl:"admin_users,optional"`
-	// MaxConnectionsPerClient limits the connections of one client's address; 0: an eighth of
-	// MaxConnections.
+	// MaxConnectionsPerClient limits the connections of one client's address, except loopback and
+	// Trusted addresses. An IPv6 /64 counts as one address. 0: an eighth of MaxConnections, at
+	// least 16.
 	MaxConnectionsPerClient int `hcl:"max_connections_per_client,optional"`
 	// Trusted are the addresses of proxies and load balancers whose X-Forwarded-For and
-	// X-Forwarded-Proto the server believes.
+	// X-Forwarded-Proto the server believes. Empty: none.
 	Trusted []string `hcl:"trusted,optional"`
 
 	TLS *TLS `hcl:"tls,block"`
@@ -44,14 +56,23 @@ type Server struct {
 // TLS is the block tls of a server: a certificate from files, or by ACME (RFC 8555) from a
 // certificate authority.
 type TLS struct {
-	Cert   string   `hcl:"cert,optional"`   // a PEM file, the server's certificate first
-	Key    string   `hcl:"key,optional"`    // a PEM file
-	ACME   []string `hcl:"acme,optional"`   // the names to get certificates for, instead of files
-	Agreed bool     `hcl:"agreed,optional"` // to the authority's terms of service; ACME requires it
-	Email  string   `hcl:"email,optional"`
-	Store  string   `hcl:"store,optional"` // the folder to keep certificates in
-	CA     string   `hcl:"ca,optional"`    // the URL of the ACME directory; empty: Let's Encrypt
-	HTTP3  bool     `hcl:"http3,optional"` // on the same port number, over UDP
+	// Cert is a PEM file of certificates, the server's own first. Empty: ACME is used.
+	Cert string `hcl:"cert,optional"`
+	// Key is a PEM file with the private key of Cert. Empty: ACME is used.
+	Key string `hcl:"key,optional"`
+	// ACME are the host names to get certificates for, instead of files. Empty: none.
+	ACME []string `hcl:"acme,optional"`
+	// Agreed states that you agree to the certificate authority's terms of service. ACME requires
+	// it.
+	Agreed bool `hcl:"agreed,optional"`
+	// Email is the address to which the certificate authority reports problems. Empty: none.
+	Email string `hcl:"email,optional"`
+	// Store is the folder that keeps certificates and keys of ACME. Empty: "certificates".
+	Store string `hcl:"store,optional"`
+	// CA is the URL of the certificate authority's ACME directory. Empty: that of Let's Encrypt.
+	CA string `hcl:"ca,optional"`
+	// HTTP3 also serves HTTP/3, on the same port number over UDP.
+	HTTP3 bool `hcl:"http3,optional"`
 }
 
 // Way returns the concurrency model of the composition.

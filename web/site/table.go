@@ -1,8 +1,11 @@
 package site
 
 import (
+	"reflect"
+
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/components/cache"
 	"weir/web/components/cgi"
 	"weir/web/components/compress"
 	"weir/web/components/files"
@@ -16,8 +19,8 @@ func init() { // not an initializer: kinds with components inside refer to the t
 	kinds = map[string]Kind{
 		"authenticate":      guardKind("admits users of a password file (HTTP Basic)", makeAuthenticate),
 		"bearer":            guardKind("admits clients with a signed token (JWT)", makeBearer),
-		"echo":              blockKind("a WebSocket that echoes messages", makeEcho),
-		"cache":             {About: "caches the responses of its components (RFC 9111)", build: makeCache},
+		"echo":              blockKind("echoes messages over a WebSocket", makeEcho),
+		"cache":             {About: "caches the responses of the components inside (RFC 9111)", Config: reflect.TypeFor[cache.Config](), build: makeCache},
 		"cgi":               statefulKind("answers with the output of programs of a folder (CGI)", makeCGI, func(c cgi.Config) string { return c.Dir }),
 		"compress":          statefulKind("compresses bodies with a coding that the client accepts", configOnly(compress.New), nil),
 		"error_pages":       simpleKind("sends a page of your own with some statuses", basic.ErrorPages),
@@ -30,7 +33,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"limit_rate":        statefulKind("rejects requests above a rate per client", makeLimitRate, nil),
 		"log":               statefulKind("writes a line for each exchange", makeLog, nil),
 		"lower_quality":     simpleKind("makes pictures smaller for clients with Save-Data", images.LowerQuality),
-		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: makeMetrics},
+		"metrics":           {About: "counts exchanges for the admin address's /metrics", Config: reflect.TypeFor[struct{}](), build: makeMetrics},
 		"pass":              plainKind("changes nothing", basic.Pass),
 		"pass_piped":        plainKind("passes the body through a goroutine, as the paper does", basic.PassPiped),
 		"proxy":             statefulKind("forwards requests to upstream servers", makeProxy, nil),
@@ -54,6 +57,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 
 // textConfig is the attributes of text.
 type textConfig struct {
+	// Text is the body of the response, as text/plain in UTF-8.
 	Text string `hcl:"text"`
 }
 

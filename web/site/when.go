@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,21 +16,28 @@ import (
 
 // condition is the attributes of a when. It holds if all attributes that are set hold.
 type condition struct {
-	// a pattern of path.Match for the whole path, or FOLDER/** for a folder and everything below
-	Path   string   `hcl:"path,optional"`
-	Method []string `hcl:"method,optional"` // one of these
-	Host   string   `hcl:"host,optional"`   // without port
-	// NAME: the field is present; NAME: VALUE: the field contains VALUE, in any case
+	// Path is a pattern for the whole path, in which * matches a part without a slash. FOLDER/**
+	// matches a folder and everything below it. Empty: every path.
+	Path string `hcl:"path,optional"`
+	// Method are the methods that match. Empty: every method.
+	Method []string `hcl:"method,optional"`
+	// Host is the host that matches, without a port. Empty: every host.
+	Host string `hcl:"host,optional"`
+	// Header is NAME for requests that have this field, or NAME: VALUE for those in which the field
+	// contains the value, in any case. Empty: every request.
 	Header string `hcl:"header,optional"`
-	// the client's address is in one of these prefixes, such as 10.0.0.0/8
-	From   []string `hcl:"from,optional"`
-	Secure *bool    `hcl:"secure,optional"` // true: over TLS; false: without TLS
-	Not    bool     `hcl:"not,optional"`    // negates the result
+	// From are prefixes, such as "10.0.0.0/8"; the client's address must be in one of them. Empty:
+	// every address.
+	From []string `hcl:"from,optional"`
+	// Secure is true for requests over TLS, and false for those without. Nil: both.
+	Secure *bool `hcl:"secure,optional"`
+	// Not negates the result: the components inside get the exchanges that do not match.
+	Not bool `hcl:"not,optional"`
 }
 
 // whenKind returns the kind of a branch with one arm.
 func whenKind() Kind {
-	return Kind{About: "its components, for exchanges of which its conditions hold", build: func(b *block) web.Component {
+	return Kind{About: "runs the components inside if its conditions hold", Config: reflect.TypeFor[condition](), build: func(b *block) web.Component {
 		var c condition
 		inner := b.pipeline(b.Body, true)
 		if !b.decode(&c) || inner == nil {

@@ -34,12 +34,12 @@ import (
 
 // Config configures a Log.
 type Config struct {
-	// File is appended to, and created if it does not exist. Either File or Writer must be set.
+	// File is appended to, and created if it does not exist. It must be set unless Writer is.
 	File string `hcl:"file,optional"`
-	// Format is "common", "combined" or "json". Empty: combined.
+	// Format is "common", "combined" or "json". Empty: "combined".
 	Format string `hcl:"format,optional"`
 	// Buffer is the size of the buffer for lines that wait for the disk, in bytes, at least 4096.
-	// 0: 1 MiB.
+	// 0: 1,048,576 (1 MiB).
 	Buffer int `hcl:"buffer,optional"`
 	// Flush is how long a line waits for others to be written with it, such as "100ms", at most
 	// "1m". Empty: "1s".

@@ -28,7 +28,7 @@ type BearerConfig struct {
 	// Audience is the required audience of tokens (aud). Empty: tokens with an audience are
 	// rejected.
 	Audience string `hcl:"audience,optional"`
-	// User is the claim that names the user, a string. Empty: sub.
+	// User is the claim that names the user, a string. Empty: "sub".
 	User string `hcl:"user,optional"`
 	// Leeway is the tolerated clock difference, such as "10s", at most "5m". Empty: none.
 	Leeway string `hcl:"leeway,optional"`

@@ -21,7 +21,7 @@ type Config struct {
 	// and types that compress as well as text.
 	Types []string `hcl:"types,optional"`
 
-	// MinSize is the minimum size of a body to compress, such as "1KB". Empty: 512 bytes.
+	// MinSize is the minimum size of a body to compress, such as "1KB". Empty: "512B".
 	MinSize string `hcl:"min_size,optional"`
 
 	// Effort is "fast", "normal" or "best": better makes bodies smaller and costs more CPU. Empty:

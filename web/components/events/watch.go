@@ -26,7 +26,7 @@ type WatchConfig struct {
 
 	// MaxOpen limits the connected clients; half of them may have one address, except loopback.
 	// Further ones are answered by 503. Add the address of a load balancer to the server's trusted
-	// proxies: otherwise all users share one address. 0: sixteen.
+	// proxies: otherwise all users share one address. 0: 16.
 	MaxOpen int `hcl:"max_open,optional"`
 
 	// OnOverLimit receives a line for the operator when a client is rejected because it has half of

@@ -14,7 +14,7 @@ import (
 // LowerQualityConfig configures [LowerQuality].
 type LowerQualityConfig struct {
 	// When is "save-data", for clients that request it (the field Save-Data: on), or "always".
-	// Empty: save-data.
+	// Empty: "save-data".
 	When string `hcl:"when,optional"`
 	// Quality is the JPEG quality, 1 to 100. 0: 40.
 	Quality int `hcl:"quality,optional"`
@@ -22,10 +22,14 @@ type LowerQualityConfig struct {
 	// negative: no scaling.
 	MaxSide int `hcl:"max_side,optional"`
 
-	MaxBytes  int `hcl:"max_bytes,optional"`  // of a file; 0: 8 MiB
-	MaxPixels int `hcl:"max_pixels,optional"` // of a picture; 0: 16 Mi
-	Workers   int `hcl:"workers,optional"`    // pictures processed at once; 0: number of CPUs
-	Queue     int `hcl:"queue,optional"`      // pictures that may wait; 0: 4 times Workers
+	// MaxBytes is the size in bytes above which a file stays unchanged. 0: 8,388,608 (8 MiB).
+	MaxBytes int `hcl:"max_bytes,optional"`
+	// MaxPixels is the number of pixels above which a picture stays unchanged. 0: 16,777,216.
+	MaxPixels int `hcl:"max_pixels,optional"`
+	// Workers is the number of pictures that are processed at once. 0: the number of CPUs.
+	Workers int `hcl:"workers,optional"`
+	// Queue is the number of pictures that may wait. 0: 4 times Workers.
+	Queue int `hcl:"queue,optional"`
 }
 
 // LowerQuality is a filter that reduces the size of pictures in bytes. A picture that would not

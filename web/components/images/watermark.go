@@ -23,7 +23,7 @@ type WatermarkConfig struct {
 	// once. It must be set.
 	Image string `hcl:"image"`
 	// Place is top-left, top, top-right, left, center, right, bottom-left, bottom or bottom-right.
-	// Empty: bottom-right.
+	// Empty: "bottom-right".
 	Place string `hcl:"place,optional"`
 	// Margin is the distance from the edge in pixels. 0: 16; negative: none.
 	Margin int `hcl:"margin,optional"`
@@ -34,10 +34,14 @@ type WatermarkConfig struct {
 	// Quality is the JPEG quality, 1 to 100. 0: 85.
 	Quality int `hcl:"quality,optional"`
 
-	MaxBytes  int `hcl:"max_bytes,optional"`  // of a file; 0: 8 MiB
-	MaxPixels int `hcl:"max_pixels,optional"` // of a picture; 0: 16 Mi
-	Workers   int `hcl:"workers,optional"`    // pictures processed at once; 0: number of CPUs
-	Queue     int `hcl:"queue,optional"`      // pictures that may wait; 0: 4 times Workers
+	// MaxBytes is the size in bytes above which a file stays unchanged. 0: 8,388,608 (8 MiB).
+	MaxBytes int `hcl:"max_bytes,optional"`
+	// MaxPixels is the number of pixels above which a picture stays unchanged. 0: 16,777,216.
+	MaxPixels int `hcl:"max_pixels,optional"`
+	// Workers is the number of pictures that are processed at once. 0: the number of CPUs.
+	Workers int `hcl:"workers,optional"`
+	// Queue is the number of pictures that may wait. 0: 4 times Workers.
+	Queue int `hcl:"queue,optional"`
 }
 
 var places = []string{"top-left", "top", "top-right", "left", "center", "right", "bottom-left", "bottom", "bottom-right"}
