@@ -11,7 +11,7 @@ import (
 	"weir/lab"
 	"weir/lab/contract"
 	"weir/lab/subject"
-	"weir/web/site"
+	"weir/web/site/reference"
 )
 
 // completionCmd prints the code by which a shell completes weir's commands and flags. For a
@@ -46,16 +46,11 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"checks":     lists(contract.Names),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
 		"workload":   complete.PredictSet("sink", "echo", "page", "files", "chat", "stack"),
-		"component": complete.PredictFunc(func(complete.Args) (names []string) {
-			for _, k := range site.Kinds() {
-				names = append(names, k.Name)
-			}
-			return names
-		}),
-		"model":     complete.PredictSet("chain", "network"),
-		"chatmodel": complete.PredictSet("loop", "goroutine", "pool", "coroutine"),
-		"file":      complete.PredictFiles("*"),
-		"folder":    complete.PredictDirs("*"),
+		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
+		"model":      complete.PredictSet("chain", "network"),
+		"chatmodel":  complete.PredictSet("loop", "goroutine", "pool", "coroutine"),
+		"file":       complete.PredictFiles("*"),
+		"folder":     complete.PredictDirs("*"),
 	}
 }
 

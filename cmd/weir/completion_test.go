@@ -32,6 +32,8 @@ func TestCompletion(t *testing.T) {
 		{"weir lab check go-loop c-ep", []string{"c-epoll"}},
 		{"weir serve --run n", []string{"network"}},
 		{"weir serve run --run n", []string{"network"}},
+		{"weir serve components limit_r", []string{"limit_rate"}},
+		{"weir serve components serv", []string{"server"}},
 		{"weir chat serve --run cor", []string{"coroutine"}},
 		{"weir completion ", []string{"bash", "fish", "zsh"}},
 	} {

@@ -18,7 +18,7 @@ type serveCmd struct {
 	Check      serveCheckCmd `cmd:"" help:"Check a site file; example: weir serve check site.hcl"`
 	Draw       serveDrawCmd  `cmd:"" help:"Draw the components of a site file as a network; example: weir serve draw site.hcl > site.svg"`
 	Password   passwordCmd   `cmd:"" help:"Create a line of a users file, for the component authenticate; example: weir serve password ann >> users"`
-	Components componentsCmd `cmd:"" help:"List the components of site files."`
+	Components componentsCmd `cmd:"" help:"List or explain the components of site files; example: weir serve components limit_rate"`
 }
 
 // Help is the long part of the command's help.
@@ -95,22 +95,6 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 		}
 	}
 	fmt.Fprintf(t.out, "%s is valid\n", c.Site)
-	return nil
-}
-
-type componentsCmd struct {
-	JSON bool `name:"json" help:"Write the list as JSON."`
-}
-
-// Run implements the command.
-func (c *componentsCmd) Run(t *terminal) error {
-	kinds := site.Kinds()
-	if c.JSON {
-		return t.json(kinds)
-	}
-	for _, k := range kinds {
-		fmt.Fprintf(t.out, "%-14s %s\n", k.Name, k.About)
-	}
 	return nil
 }
 

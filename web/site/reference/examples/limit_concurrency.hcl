@@ -1,0 +1,2 @@
+limit_concurrency { max = 100 }
+files { dir = "www" }

@@ -1,0 +1,4 @@
+server { admin = "127.0.0.1:9393" }
+
+metrics {}
+files { dir = "www" }

@@ -1,0 +1,2 @@
+pass {}
+files { dir = "www" }

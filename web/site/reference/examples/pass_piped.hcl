@@ -1,0 +1,2 @@
+files { dir = "www" }
+pass_piped {}

@@ -1,0 +1,5 @@
+request_id {
+  header = "X-Correlation-ID"
+  trust  = true
+}
+files { dir = "www" }

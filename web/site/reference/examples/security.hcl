@@ -1,0 +1,7 @@
+security {
+  frame_ancestors = "https://example.org"
+  referrer        = "no-referrer"
+  hsts            = "720h"
+  subdomains      = true
+}
+files { dir = "www" }

@@ -1,0 +1,22 @@
+server {
+  listen      = ":443"
+  admin       = ":9393"
+  admin_users = "users"
+  run         = "network"
+  trusted     = ["10.0.0.0/8"]
+
+  max_connections            = 20000
+  max_connections_per_client = 500
+  max_header_bytes           = 32768
+  read_header_timeout        = "10s"
+  idle_timeout               = "2m"
+  drain_timeout              = "30s"
+
+  tls {
+    cert  = "example.org.crt"
+    key   = "example.org.key"
+    http3 = true
+  }
+}
+
+files { dir = "www" }

@@ -1,0 +1,1 @@
+text { text = "hello\n" }
