@@ -79,6 +79,8 @@ type Edge struct {
 	To       string `json:"to"`
 	Cap      int    `json:"cap"`  // batches that may wait, 1 to 65,536; 0 means 16
 	WhenFull Policy `json:"full"` // what happens to a batch beyond Cap
+	// Label says which items take the edge, for drawings. It may be empty.
+	Label string `json:"label,omitempty"`
 }
 
 // Way is the concurrency model of a net.

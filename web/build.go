@@ -40,8 +40,9 @@ type builder struct {
 // stage is a component, or a branch, as a stage of the net.
 type stage struct {
 	flow.Stage[*Conn]
-	traits Traits
-	ports  int // number of ports
+	traits     Traits
+	ports      int      // number of ports
+	portLabels []string // by port: which exchanges take it, for drawings; may be shorter than ports
 	// Bit i is set if port i leads to another stage. An exchange leaves the net by the others.
 	connectedPorts uint64
 	exit           func(*Conn) // called when an exchange leaves the net here
@@ -189,7 +190,7 @@ func (b *builder) addBranch(c *branch, t Traits, at pathState, path string) (pat
 	}
 	straight := len(c.arms)
 	s := b.newStage(t, at)
-	s.ports = straight + 1
+	s.ports, s.portLabels = straight+1, c.armLabels
 	s.Do = func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, conn := range in {
 			port := c.choose(conn)
@@ -281,14 +282,22 @@ func (b *builder) newStage(t Traits, at pathState) *stage {
 	b.stages = append(b.stages, s)
 	b.byName[s.Name] = s
 	for _, e := range at.outlets {
-		from := flow.Entry
+		edge := flow.Edge{From: flow.Entry, Port: e.port, To: s.Name}
 		if e.from != nil {
-			from = e.from.Name
+			edge.From, edge.Label = e.from.Name, e.from.portLabel(e.port)
 			e.from.connectedPorts |= 1 << e.port
 		}
-		b.edges = append(b.edges, flow.Edge{From: from, Port: e.port, To: s.Name})
+		b.edges = append(b.edges, edge)
 	}
 	return s
+}
+
+// portLabel returns which exchanges take a port, or "" if that has no name.
+func (s *stage) portLabel(port int) string {
+	if port >= len(s.portLabels) {
+		return ""
+	}
+	return s.portLabels[port]
 }
 
 // uniqueName returns the name, with the first free number appended if the name is in use.

@@ -30,9 +30,10 @@ func When(name string, is func(*Conn) bool, then Component) Component {
 }
 
 type branch struct {
-	traits Traits
-	choose func(*Conn) int
-	arms   []Component
+	traits    Traits
+	choose    func(*Conn) int
+	arms      []Component
+	armLabels []string // by arm: which exchanges take it, for drawings; may be nil
 }
 
 func (b *branch) Handle(c *Conn) {

@@ -285,6 +285,7 @@ func mergeParallelEdges(edges []flow.EdgeStats) (all []flow.EdgeStats) {
 			all = append(all, e)
 			continue
 		}
+		all[i].Label = joinEdgeLabels(all[i].Label, e.Label)
 		all[i].Cap += e.Cap
 		all[i].Items += e.Items
 		all[i].Depth += e.Depth
@@ -292,6 +293,14 @@ func mergeParallelEdges(edges []flow.EdgeStats) (all []flow.EdgeStats) {
 		all[i].Refused += e.Refused
 	}
 	return all
+}
+
+// joinEdgeLabels returns the label of two edges that are merged.
+func joinEdgeLabels(a, b string) string {
+	if a == "" && b == "" {
+		return ""
+	}
+	return cmp.Or(a, "others") + ", " + cmp.Or(b, "others")
 }
 
 // Active returns the number of exchanges in progress, set up or not.

@@ -34,7 +34,7 @@ func Routes(arms ...Arm) (Component, error) {
 		if err := registerRoute(mux, a.Pattern, arm(i)); err != nil {
 			return nil, err
 		}
-		b.arms = append(b.arms, a.Component)
+		b.arms, b.armLabels = append(b.arms, a.Component), append(b.armLabels, a.Pattern)
 		patterns[i] = a.Pattern
 	}
 	if len(arms) == 1 && arms[0].Pattern == "/" {

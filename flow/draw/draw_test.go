@@ -27,13 +27,13 @@ var topology = flow.Topology{
 	Way: flow.Network,
 	Stages: []flow.StageStats{
 		{Name: "route", Width: 1, Items: 120, Calls: 12, ServiceNS: 1234},
-		{Name: `say "hi" #1`, Width: 8},
+		{Name: `say "hi" #1`, Width: 8, ServiceNS: 56789},
 		{Name: "end", Left: 3},
 	},
 	Edges: []flow.EdgeStats{
 		{Edge: flow.Edge{To: "route", Cap: 16}, Items: 120},
 		{Edge: flow.Edge{From: "route", To: `say "hi" #1`, Cap: 4, WhenFull: flow.Drop}, Items: 40, Depth: 2, Dropped: 7},
-		{Edge: flow.Edge{From: "route", Port: 1, To: "end", Cap: 16, WhenFull: flow.Refuse}, Items: 70, Refused: 3},
+		{Edge: flow.Edge{From: "route", Port: 1, To: "end", Cap: 16, WhenFull: flow.Refuse, Label: "GET /<a>|b"}, Items: 70000, Refused: 3},
 		{Edge: flow.Edge{From: `say "hi" #1`, To: "end", Cap: 16}},
 	},
 }

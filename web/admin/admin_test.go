@@ -70,7 +70,7 @@ func TestReportContents(t *testing.T) {
 				Name, Way string
 				Active    *int
 				Stages    []flow.StageStats
-				Edges     []struct{ From, To, Full string }
+				Edges     []struct{ From, To, Full, Label string }
 				Layout    draw.Layout
 			}
 		}
@@ -83,6 +83,13 @@ func TestReportContents(t *testing.T) {
 		}
 		if len(s.Layout.Nodes) != len(s.Stages)+1 || s.Layout.Exit != len(s.Stages) || len(s.Edges) == 0 || s.Edges[0].Full != "wait" {
 			t.Errorf("%s", body)
+		}
+		patterns := map[string]string{}
+		for _, e := range s.Edges {
+			patterns[e.To] = e.Label
+		}
+		if patterns["files"] != "/js/" || patterns["pages"] != "/" || patterns["compress"] != "" {
+			t.Errorf("got the labels %q of edges, want the patterns of the routes", patterns)
 		}
 	})
 }

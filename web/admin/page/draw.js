@@ -62,6 +62,7 @@ function drawStage(stage, { x, y, w, h }, choose) {
   const width = stage.width > 1 ? ` ×${stage.width}` : "";
   const name = el("text", { x: middle, y: y + 22, class: "name" }, stage.name + width);
   const figures = el("text", { x: middle, y: y + 40, class: "figures" });
+  const mark = el("text", { x: x + w - 8, y: y - 4, class: "mark" }, "slowest");
   const busy = el("rect", { x: x + 8, y: y + h - 7, width: 0, height: 3, rx: 1.5, class: "busy" });
   const group = el("g", { class: "stage", tabindex: 0, role: "button", "aria-pressed": "false", "data-stage": stage.name },
     el("title", {}, stage.name + width), el("rect", { x, y, width: w, height: h, rx: 8, class: "box" }), name, figures, busy);
@@ -71,7 +72,7 @@ function drawStage(stage, { x, y, w, h }, choose) {
     e.preventDefault();
     choose();
   });
-  return { group, figures, busy, name, parts: [stage.name, width], w };
+  return { group, figures, busy, mark, name, parts: [stage.name, width], w };
 }
 
 // fit shortens the names that are wider than their stage. The drawing must be in the page.
@@ -101,11 +102,24 @@ function stacked(text, { x, y }, lines) {
   text.replaceChildren(...lines.map((line, i) => el("tspan", { x, y: y - 5 + (i && 4) + 13 * i }, line)));
 }
 
+// slowest returns the stage with the longest service time, or null if fewer than two have one.
+function slowest(stages) {
+  const timed = stages.filter((s) => s.service_ns > 0);
+  return timed.length < 2 ? null : timed.reduce((a, b) => (b.service_ns > a.service_ns ? b : a));
+}
+
+// labelOf returns which exchanges take a link: the patterns of its routes.
+function labelOf(edges) {
+  const text = edges.map((e) => e.label).filter(Boolean).join(", ");
+  return text.length > 16 ? [`${text.slice(0, 15)}…`] : text ? [text] : [];
+}
+
 // show writes into a drawing what is known now.
 export function show(drawing, site, rates, chosen) {
+  const slow = slowest(site.stages);
   site.stages.forEach((s, i) => {
     const stage = drawing.stages[i];
-    if (stage) showStage(stage, s, site, { rate: rates?.stages[i] ?? 0, busy: rates?.busy[i] ?? 0, chosen: chosen === i, labelled: !!drawing.links[0]?.text });
+    if (stage) showStage(stage, s, site, { rate: rates?.stages[i] ?? 0, busy: rates?.busy[i] ?? 0, chosen: chosen === i, slow: s === slow, labelled: !!drawing.links[0]?.text });
   });
   site.layout.links.forEach((link, i) => {
     const { line, text, label } = drawing.links[i];
@@ -113,13 +127,14 @@ export function show(drawing, site, rates, chosen) {
     line.classList.toggle("idle", rate === 0);
     line.style.strokeWidth = 1.25 + Math.min(4, Math.log10(1 + rate));
     if (!text) return;
-    const { said, lost } = queued(link.edges.map((e) => site.edges[e]), rate);
-    stacked(text, label, [...(rate > 0 ? [`${count(rate)}/s`] : []), ...said]);
+    const edges = link.edges.map((e) => site.edges[e]);
+    const { said, lost } = queued(edges, rate);
+    stacked(text, label, [...labelOf(edges), ...(rate > 0 ? [`${count(rate)}/s`] : []), ...said]);
     text.classList.toggle("bad", lost > 0);
   });
 }
 
-function showStage({ group, figures, busy, w }, s, site, { rate, busy: share, chosen, labelled }) {
+function showStage({ group, figures, busy, mark, w }, s, site, { rate, busy: share, chosen, slow, labelled }) {
   // Where links have no labels, what waits before a stage is written on it; there is no room for
   // how long.
   const { said, lost } = queued(site.edges.filter((e) => e.to === s.name), labelled ? rate : 0);
@@ -127,7 +142,10 @@ function showStage({ group, figures, busy, w }, s, site, { rate, busy: share, ch
   figures.textContent = [`${count(rate)}/s`, ...each, ...(labelled ? [] : said)].join(" · ");
   busy.setAttribute("width", Math.min(1, share) * (w - 16));
   group.classList.toggle("bad", s.failed > 0 || lost > 0);
+  group.classList.toggle("slowest", slow);
+  if (slow) group.append(mark);
+  else mark.remove();
   group.setAttribute("aria-pressed", String(chosen));
   const failed = s.failed ? [`${s.failed} failed`] : [];
-  group.setAttribute("aria-label", `${s.name}: ${[`${count(rate)} a second`, ...each.map((t) => `${t} each`), ...said, ...failed].join(", ")}`);
+  group.setAttribute("aria-label", `${s.name}: ${[`${count(rate)} a second`, ...each.map((t) => `${t} each`), ...(slow ? ["the slowest"] : []), ...said, ...failed].join(", ")}`);
 }

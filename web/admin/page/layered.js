@@ -4,6 +4,7 @@
 const box = { w: 150, h: 58 };
 const step = { along: box.w + 106, across: box.h + 22 }; // from layer to layer, and from row to row
 const margin = 24;
+const above = 18; // room above the first row, for the mark of a stage
 
 // layered gives where everything stands: boxes of stages, points of ends, paths of links and places
 // of their labels.
@@ -16,7 +17,7 @@ export function layered(layout) {
     if (layer === 0) return margin;
     return margin + step.along * layer - box.w / 2 - (hasExit && layer === last ? box.w / 2 : 0);
   };
-  const at = (spot) => ({ x: centre(spot.layer), y: (spot.row - low) * step.across + box.h / 2 + 8 });
+  const at = (spot) => ({ x: centre(spot.layer), y: (spot.row - low) * step.across + box.h / 2 + above });
   const node = (n) => {
     const { x, y } = at(layout.nodes[n]);
     return n === 0 || n === layout.exit ? { x, y, end: true } : { x: x - box.w / 2, y: y - box.h / 2, ...box };
@@ -24,7 +25,7 @@ export function layered(layout) {
   const points = (link) => sides(link, layout, at);
   return {
     width: centre(last) + margin + (hasExit ? 0 : box.w / 2),
-    height: (high - low) * step.across + box.h + 16,
+    height: (high - low) * step.across + box.h + above + 8,
     node,
     path: (link) => curve(points(link)),
     // A label stands on the first part of the way: of the arms of a branch where they are apart
