@@ -9,7 +9,7 @@ import (
 
 // LimitBodyConfig sets how large the body of a request may be.
 type LimitBodyConfig struct {
-	// Max is the largest size, in bytes or such as "10MB". Empty: 1 MB.
+	// Max is the largest size, in bytes or such as "10MB". Empty: "1MB".
 	Max string `hcl:"max,optional"`
 }
 

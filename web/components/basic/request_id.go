@@ -13,7 +13,7 @@ import (
 
 // RequestIDConfig sets how [RequestID] names exchanges.
 type RequestIDConfig struct {
-	// Header is the field that carries the ID. Empty: X-Request-ID.
+	// Header is the field that carries the ID. Empty: "X-Request-ID".
 	Header string `hcl:"header,optional"`
 	// Trust keeps the ID of the request if it is valid. Use it only behind a proxy of your own.
 	Trust bool `hcl:"trust,optional"`

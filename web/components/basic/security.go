@@ -13,12 +13,12 @@ import (
 // SecurityConfig changes the default values of the fields of [Security]. "off" omits a field.
 type SecurityConfig struct {
 	// FrameAncestors lists the origins that may embed pages in a frame, as in
-	// Content-Security-Policy. Empty: 'self'.
+	// Content-Security-Policy. Empty: "'self'".
 	FrameAncestors string `hcl:"frame_ancestors,optional"`
-	// Referrer is the value of Referrer-Policy. Empty: strict-origin-when-cross-origin.
+	// Referrer is the value of Referrer-Policy. Empty: "strict-origin-when-cross-origin".
 	Referrer string `hcl:"referrer,optional"`
-	// HSTS is how long browsers must use TLS only. It is sent over TLS only. Empty: "8760h", a
-	// year.
+	// HSTS is how long browsers must use TLS only. It is sent over TLS only. Empty: "8760h" (a
+	// year).
 	HSTS string `hcl:"hsts,optional"`
 	// Subdomains extends HSTS to the host's subdomains.
 	Subdomains bool `hcl:"subdomains,optional"`

@@ -24,7 +24,7 @@ type TemplateConfig struct {
 	// Type is the Content-Type. Empty: text/html or text/plain, in UTF-8.
 	Type string `hcl:"type,optional"`
 	// Max is the size of the largest page, in bytes or such as "10MB"; a larger one is answered by
-	// 500. Empty: 1 MB.
+	// 500. Empty: "1MB".
 	Max string `hcl:"max,optional"`
 	// Check is how long files are used before a request looks for changes. Empty: "1s".
 	Check string `hcl:"check,optional"`

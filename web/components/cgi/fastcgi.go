@@ -41,10 +41,10 @@ type FastCGIConfig struct {
 	// Env are variables that the application gets in addition to the request's.
 	Env map[string]string `hcl:"env,optional"`
 
-	// Timeout limits how long no data may pass in either direction. Empty: "60s".
+	// DialTimeout limits the time to connect to the application. Empty: "5s".
 	DialTimeout string `hcl:"dial_timeout,optional"`
 
-	// Timeout is how long nothing may pass in either direction. Empty: "60s".
+	// Timeout limits how long no data may pass in either direction. Empty: "60s".
 	Timeout string `hcl:"timeout,optional"`
 
 	// MaxHead is the size of the largest header that the application may send. Empty: "32KB".

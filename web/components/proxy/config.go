@@ -25,7 +25,7 @@ type Config struct {
 	// NAME". Requests without that field or cookie use the address. Empty: "address".
 	HashBy string `hcl:"hash_by,optional"`
 
-	// Host is the Host field that upstreams receive. Empty: the client's. "upstream": the
+	// Host is the host name that upstreams receive. Empty: the client's. "upstream": the
 	// upstream's own.
 	Host string `hcl:"host,optional"`
 
@@ -56,12 +56,12 @@ type Config struct {
 	// latter does not apply to WebSockets and event streams. Empty: "60s". "0s": no limit.
 	IdleTimeout string `hcl:"idle_timeout,optional"`
 
-	// Retries is the number of further upstreams that are tried when a request fails. 0: two.
+	// Retries is the number of further upstreams that are tried when a request fails. 0: 2.
 	// Negative: none.
 	Retries int `hcl:"retries,optional"`
 
 	// MaxFails is the number of consecutive failures after which an upstream is suspended. 0:
-	// three. Negative: it is never suspended.
+	// 3. Negative: it is never suspended.
 	MaxFails int `hcl:"max_fails,optional"`
 
 	// Aside is how long an upstream is suspended. Empty: "10s".
@@ -75,7 +75,7 @@ type Config struct {
 	HealthInterval string `hcl:"health_interval,optional"`
 
 	// HealthThreshold is the number of consecutive checks that must fail, or pass, to change an
-	// upstream's state. 0: two.
+	// upstream's state. 0: 2.
 	HealthThreshold int `hcl:"health_threshold,optional"`
 
 	// Width is the number of exchanges that may wait for the header of a response, including those

@@ -72,9 +72,10 @@ var (
 	goLink    = regexp.MustCompile(`\[([A-Za-z.]+)\]`)
 	startOfGo = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*\b`)
 	wordsOfGo = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
-	// as Web before Key in JSON Web Key Set
-	partOfName = regexp.MustCompile(`(?:[A-Z][A-Za-z]* |[-.])$`)
-	endsInStop = regexp.MustCompile(`[.:]$`)
+	// as Web and Set around Key, in JSON Web Key Set
+	nameBefore, nameBehind = regexp.MustCompile(`[A-Z][A-Za-z]* $`), regexp.MustCompile(`^ [A-Z]`)
+	joinedBefore           = regexp.MustCompile(`[-.]$`)
+	endsInStop             = regexp.MustCompile(`[.:]$`)
 )
 
 // parseComment parts a comment into explanation and default. attributes has the names of the
@@ -134,7 +135,8 @@ func inSiteFile(text string, attributes map[string]string) string {
 	for _, at := range wordsOfGo.FindAllStringIndex(text, -1) {
 		word, before := text[at[0]:at[1]], text[:at[0]]
 		name, ok := attributes[word]
-		if !ok || word == strings.ToUpper(word) || partOfName.MatchString(before) {
+		inName := nameBefore.MatchString(before) && nameBehind.MatchString(text[at[1]:])
+		if !ok || word == strings.ToUpper(word) || inName || joinedBefore.MatchString(before) || strings.HasPrefix(text[at[1]:], "-") {
 			continue
 		}
 		b.WriteString(text[end:at[0]] + "`" + name + "`")
@@ -147,11 +149,12 @@ func inSiteFile(text string, attributes map[string]string) string {
 func TestCommentsArePartedIntoExplanationAndDefault(t *testing.T) {
 	names := map[string]string{"MaxSize": "max_size", "Type": "type"}
 	for text, want := range map[string]comment{
-		`MaxSize is the limit, with a Type. Empty: "1KB".`:                   {"`max_size` is the limit, with a `type`.", `"1KB"`},
-		`Margin is the distance. 0: 16; negative: none.`:                     {"Margin is the distance. Negative: none.", "16"},
-		`such as [Static] or [path.Match]; empty: 4 times MaxSize`:           {"Such as `static` or path.Match.", "4 times `max_size`"},
-		`Codings are looked for. Nil: all three in this order. Empty: none.`: {"Codings are looked for. Empty: none.", "all three in this order"},
-		`Ping is the interval. Empty: "30s"; "0s": none.`:                    {`Ping is the interval. "0s": none.`, `"30s"`},
+		`MaxSize is the limit, with a Type. Empty: "1KB".`:                     {"`max_size` is the limit, with a `type`.", `"1KB"`},
+		`MaxSize is that of a JSON Type Set. Without Type, of a Content-Type.`: {"`max_size` is that of a JSON Type Set. Without `type`, of a Content-Type.", ""},
+		`Margin is the distance. 0: 16; negative: none.`:                       {"Margin is the distance. Negative: none.", "16"},
+		`such as [Static] or [path.Match]; empty: 4 times MaxSize`:             {"Such as `static` or path.Match.", "4 times `max_size`"},
+		`Codings are looked for. Nil: all three in this order. Empty: none.`:   {"Codings are looked for. Empty: none.", "all three in this order"},
+		`Ping is the interval. Empty: "30s"; "0s": none.`:                      {`Ping is the interval. "0s": none.`, `"30s"`},
 		``: {},
 	} {
 		if got := parseComment(text, names); got != want {

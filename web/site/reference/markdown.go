@@ -43,7 +43,7 @@ func Markdown(blocks []Block) string {
 		if i == 0 || block.Group != blocks[i-1].Group {
 			fmt.Fprintf(&b, "\n**%s:**\n\n", block.Group)
 		}
-		fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", block.Name, block.Name, block.About)
+		writeParagraph(&b, "  ", fmt.Sprintf("- [`%s`](#%s): %s", block.Name, block.Name, block.About))
 	}
 	for _, block := range blocks {
 		block.markdown(&b)
@@ -65,11 +65,7 @@ func (block Block) markdown(b *strings.Builder) {
 		writeTable(b, block.Attributes)
 		b.WriteByte('\n')
 		for _, a := range block.Attributes {
-			text := a.Text
-			if !strings.HasPrefix(text, code(a.Name)) {
-				text = code(a.Name) + ": " + text
-			}
-			writeParagraph(b, "  ", "- "+text)
+			writeParagraph(b, "  ", "- "+a.Text)
 		}
 	}
 	fmt.Fprintf(b, "\n```hcl\n%s```\n", block.Example)

@@ -55,6 +55,8 @@ func TestEveryAttributeIsExplained(t *testing.T) {
 			switch {
 			case a.Text == "" || a.Example == "" || a.Type == "":
 				t.Errorf("%s.%s: got %+v, want a text in the field's comment, and a value in examples/%s.hcl", b.Name, a.Name, a, b.Name)
+			case !strings.HasPrefix(a.Text, "`"+a.Name+"` "):
+				t.Errorf("%s.%s: the comment does not start with the field's name: %s", b.Name, a.Name, a.Text)
 			case a.Required && a.Default != "":
 				t.Errorf("%s.%s is required and has the default %q", b.Name, a.Name, a.Default)
 			case !a.Required && a.Default == "" && !isText:
