@@ -18,6 +18,7 @@ import (
 	"weir/web/admin"
 	"weir/web/components/accesslog"
 	"weir/web/components/auth"
+	"weir/web/components/basic"
 	"weir/web/components/compress"
 	"weir/web/components/files"
 	"weir/web/components/metrics"
@@ -59,7 +60,11 @@ func (c *serveRunCmd) folder(faults *lograte.Limiter) (web.Component, func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	parts := []web.Component{source, zip}
+	pages, err := basic.ErrorPages(basic.ErrorPagesConfig{})
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := []web.Component{pages, source, zip}
 	if c.Log == "" {
 		return web.Chain(parts...), closer(source), nil
 	}

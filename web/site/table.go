@@ -23,7 +23,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"cache":             {About: "caches the responses of the components inside (RFC 9111)", Config: reflect.TypeFor[cache.Config](), build: makeCache},
 		"cgi":               statefulKind("answers with the output of programs of a folder (CGI)", makeCGI, func(c cgi.Config) string { return c.Dir }),
 		"compress":          statefulKind("compresses bodies with a coding that the client accepts", configOnly(compress.New), nil),
-		"error_pages":       simpleKind("sends a page of your own with some statuses", basic.ErrorPages),
+		"error_pages":       simpleKind("replaces the bodies of error statuses by pages", basic.ErrorPages),
 		"fastcgi":           statefulKind("answers with the output of an application (FastCGI)", makeFastCGI, func(c cgi.FastCGIConfig) string { return c.Dir }),
 		"files":             statefulKind("answers with files of a folder", configOnly(files.New), func(c files.Config) string { return c.Dir }),
 		"headers":           simpleKind("sets and removes request and response fields", basic.Headers),

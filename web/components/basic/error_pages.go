@@ -5,11 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 
 	"weir/web"
+	"weir/web/components/internal/page"
 )
 
-// ErrorPagesConfig sets the pages of [ErrorPages]. A key of Pages or Files is a status, such as
+// ErrorPagesConfig sets the pages of [ErrorPages]. Without Pages and Files, built-in HTML pages
+// replace the bodies of statuses from 400 on, for clients that accept text/html.
+//
+// A key of Pages or Files is a status, such as
 // "404", or a class, such as "4xx" or "5xx". The page of a class serves those statuses that have no
 // page of their own.
 type ErrorPagesConfig struct {
@@ -32,7 +38,7 @@ type ErrorPagesConfig struct {
 // It replaces the body twice: at its place, so that filters behind it see the page, and again
 // before the header is sent. At the start of a composition it therefore covers every component.
 func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
-	pages := map[int]*page{}
+	pages := map[int]*errorBody{}
 	for key, text := range cfg.Pages {
 		if _, twice := cfg.Files[key]; twice {
 			return nil, fmt.Errorf("error_pages: pages and files both have %s: remove one", key)
@@ -46,10 +52,14 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 			return nil, err
 		}
 	}
-	if len(pages) == 0 {
-		return nil, errors.New("error_pages: pages and files are empty: add at least one page, such as \"404\"")
+	if len(pages) == 0 && cfg.Type != "" {
+		return nil, errors.New("error_pages: type is set, but pages and files are empty: add a page, or remove type")
 	}
 	replace := func(c *web.Conn) { replacePage(c, pages, cfg.All) }
+	if len(pages) == 0 {
+		builtin := builtinPages()
+		replace = func(c *web.Conn) { replaceByBuiltin(c, builtin, cfg.All) }
+	}
 	return named("error_pages", web.Pipe(func(c *web.Conn) {
 		replace(c)
 		c.Before(replace)
@@ -57,7 +67,7 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 }
 
 // addPage adds a page under its status, or under the first digit of its class.
-func addPage(pages map[int]*page, key, text, file, contentType string) error {
+func addPage(pages map[int]*errorBody, key, text, file, contentType string) error {
 	number, err := strconv.Atoi(key)
 	if len(key) == 3 && key[1:] == "xx" && key[0] >= '2' && key[0] <= '5' {
 		number, err = int(key[0]-'0'), nil
@@ -67,12 +77,38 @@ func addPage(pages map[int]*page, key, text, file, contentType string) error {
 	if err != nil {
 		return fmt.Errorf("error_pages: %q is neither a status such as \"404\" nor a class such as \"5xx\"", key)
 	}
-	pages[number], err = newPage("error_pages: "+key, text, file, contentType)
+	pages[number], err = newErrorBody("error_pages: "+key, text, file, contentType)
 	return err
 }
 
+// builtinPages are the HTML pages of all error statuses that have a reason phrase.
+var builtinPages = sync.OnceValue(func() map[int]*errorBody {
+	html := web.NewField("Content-Type", "text/html; charset=utf-8")
+	pages := map[int]*errorBody{}
+	for status := http.StatusBadRequest; status < 600; status++ {
+		if http.StatusText(status) != "" {
+			pages[status] = &errorBody{text: page.Error(status), contentType: html}
+		}
+	}
+	return pages
+})
+
+// replaceByBuiltin replaces the body of an error by its built-in page if the client accepts HTML.
+func replaceByBuiltin(c *web.Conn, pages map[int]*errorBody, all bool) {
+	if c.Status() < http.StatusBadRequest || !c.Answered() || !all && !isStatusBody(c) {
+		return
+	}
+	c.Vary("Accept")
+	for _, accept := range c.RequestHeaders("Accept") {
+		if strings.Contains(accept, "text/html") {
+			replacePage(c, pages, all)
+			return
+		}
+	}
+}
+
 // replacePage answers with the page of the response's status, if there is one.
-func replacePage(c *web.Conn, pages map[int]*page, all bool) {
+func replacePage(c *web.Conn, pages map[int]*errorBody, all bool) {
 	status := c.Status()
 	p := pages[status]
 	if p == nil {

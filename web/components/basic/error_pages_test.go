@@ -3,6 +3,9 @@ package basic_test
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"weir/web"
@@ -96,9 +99,38 @@ func TestErrorPages(t *testing.T) {
 	}
 }
 
+func TestErrorPagesWithoutPagesSendsBuiltinHTML(t *testing.T) {
+	site := web.Chain(must(basic.ErrorPages(basic.ErrorPagesConfig{})), web.Source(func(c *web.Conn) web.Body {
+		if c.Path() == "/own" {
+			c.SetStatus(http.StatusNotFound)
+			return web.String("own words")
+		}
+		status, _ := strconv.Atoi(c.Path()[1:])
+		return c.StatusBody(status)
+	}))
+	webtest.BothWays(t, site, func(t *testing.T, url string) {
+		for _, test := range []struct{ path, accept, contentType, part string }{
+			{"/404", "text/html,application/xhtml+xml,*/*;q=0.8", "text/html; charset=utf-8", "<title>404 Not Found</title>"},
+			{"/503", "text/html", "text/html; charset=utf-8", "<title>503 Service Unavailable</title>"},
+			{"/404", "*/*", "text/plain; charset=utf-8", "404 Not Found\n"},
+			{"/404", "", "text/plain; charset=utf-8", "404 Not Found\n"},
+			{"/own", "text/html", "", "own words"},
+			{"/200", "text/html", "text/plain; charset=utf-8", "200 OK\n"},
+		} {
+			resp, body := webtest.Get(t, url+test.path, "Accept", test.accept)
+			if !strings.Contains(body, test.part) || test.contentType != "" && resp.Header.Get("Content-Type") != test.contentType {
+				t.Errorf("%s with Accept %q: got %q %q, want %q with %q", test.path, test.accept, resp.Header.Get("Content-Type"), body, test.contentType, test.part)
+			}
+			if negotiated := test.path == "/404" || test.path == "/503"; negotiated != (resp.Header.Get("Vary") == "Accept") {
+				t.Errorf("%s with Accept %q: got Vary %q, want Accept: %v", test.path, test.accept, resp.Header.Get("Vary"), negotiated)
+			}
+		}
+	})
+}
+
 func TestErrorPagesRejectsInvalidConfigs(t *testing.T) {
 	for part, cfg := range map[string]basic.ErrorPagesConfig{
-		"pages and files are empty":        {},
+		"pages and files are empty":        {Type: "text/html"},
 		`"teapot" is neither a status`:     {Pages: map[string]string{"teapot": ""}},
 		`"6xx" is neither a status`:        {Pages: map[string]string{"6xx": ""}},
 		`"4" is neither a status`:          {Pages: map[string]string{"4": ""}},

@@ -32,10 +32,10 @@ type RecoverConfig struct {
 // [web.Transform]) comes after the header. It closes the connection, and the server's log reports
 // it.
 func Recover(cfg RecoverConfig) (web.Component, error) {
-	var errorPage *page
+	var errorPage *errorBody
 	if cfg.Text != "" || cfg.File != "" {
 		var err error
-		if errorPage, err = newPage("recover", cfg.Text, cfg.File, cfg.Type); err != nil {
+		if errorPage, err = newErrorBody("recover", cfg.Text, cfg.File, cfg.Type); err != nil {
 			return nil, err
 		}
 	}

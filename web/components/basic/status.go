@@ -24,7 +24,7 @@ func Status(cfg StatusConfig) (web.Component, error) {
 	if cfg.Text == "" && cfg.File == "" {
 		return named("status", web.Source(func(c *web.Conn) web.Body { return c.StatusBody(cfg.Code) })), nil
 	}
-	page, err := newPage("status", cfg.Text, cfg.File, cfg.Type)
+	page, err := newErrorBody("status", cfg.Text, cfg.File, cfg.Type)
 	if err != nil {
 		return nil, err
 	}

@@ -2,75 +2,92 @@ package files
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/page"
 	"weir/web/components/internal/tag"
 )
 
-// mostListed is how many names a list has at most; it says when there are more.
-const mostListed = 10_000
+// maxListed is the largest number of names in a listing. The page states how many are missing.
+const maxListed = 10_000
 
-// line is an entry of a list.
-type line struct {
-	Name, Link string // a directory's name ends in a slash
-	Size       string
+// row is one name of a listing.
+type row struct {
+	Name, Link string // the name of a directory ends in a slash
+	Size       string // "" for a directory
 	Time       time.Time
-	dir        bool
+
+	bytes int64
+	isDir bool
 }
 
-// listing is what the page is made of.
+// listing is the content of a page. It needs no script: columns are sorted by links.
 type listing struct {
-	Path  string
-	Up    bool
-	Lines []line
-	More  int // names that are not shown
+	Path        string
+	Breadcrumbs []breadcrumb
+	Columns     []column
+	Rows        []row
+	Missing     int // names that are not shown
+	Style       template.CSS
 }
 
-var page = template.Must(template.New("list").Parse(`<!DOCTYPE html>
+// breadcrumb is a directory on the way from the root to the listed one.
+type breadcrumb struct {
+	Name string
+	Link string // relative; "": the listed directory itself
+}
+
+var listingPage = template.Must(template.New("listing").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <title>Index of {{.Path}}</title>
-<style>
-:root { color-scheme: light dark }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 60rem }
-h1 { font-size: 1.25rem; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .35rem .5rem; border-bottom: 1px solid #8886; font-variant-numeric: tabular-nums }
+<style>{{.Style}}nav ol { display: flex; flex-wrap: wrap; gap: .15rem .5rem; list-style: none; margin: 0; padding: 0 }
+nav li { overflow-wrap: anywhere }
+nav li + li::before { color: var(--soft); content: "/"; margin-right: .5rem }
+table { background: var(--paper); border: 1px solid var(--edge); border-collapse: collapse; width: 100% }
+th, td { border-bottom: 1px solid var(--edge); padding: .4rem .6rem; text-align: left; vertical-align: top }
+thead th { color: var(--soft); font-size: .875rem; white-space: nowrap }
 th[scope=row] { font-weight: normal; overflow-wrap: anywhere }
+th a { display: inline-block }
 .size { text-align: right; white-space: nowrap }
-time { white-space: nowrap }
-a:focus-visible { outline: 2px solid; outline-offset: 2px }
-@media (max-width: 32rem) { .time { display: none } }
+time { color: var(--soft); white-space: nowrap }
+@media (hover: hover) { tbody tr:hover { background: var(--ground) } }
+@media (max-width: 36rem) { th, td { padding: .4rem .35rem } time span, .note { display: none } }
 </style>
 </head>
 <body>
-<main>
-<h1>Index of {{.Path}}</h1>
-<table>
-<thead><tr><th scope="col">Name</th><th scope="col" class="size">Size</th><th scope="col" class="time">Changed (UTC)</th></tr></thead>
-<tbody>
-{{- if .Up}}
-<tr><th scope="row"><a href="../">../<span> (up)</span></a></th><td class="size"></td><td class="time"></td></tr>
+<header>
+<nav aria-label="Breadcrumb"><ol>
+{{- range .Breadcrumbs}}
+<li>{{if .Link}}<a href="{{.Link}}">{{.Name}}</a>{{else}}<span aria-current="page">{{.Name}}</span>{{end}}</li>
 {{- end}}
-{{- range .Lines}}
-<tr><th scope="row"><a href="{{.Link}}">{{.Name}}</a></th><td class="size">{{.Size}}</td><td class="time"><time datetime="{{.Time.Format "2006-01-02T15:04:05Z"}}">{{.Time.Format "2006-01-02 15:04"}}</time></td></tr>
+</ol></nav>
+<h1>Index of {{.Path}}</h1>
+</header>
+<main>
+<table>
+<thead><tr>
+{{- range .Columns}}<th scope="col"{{if .Class}} class="{{.Class}}"{{end}}{{if .Sorted}} aria-sort="{{.Sorted}}"{{end}}><a href="{{.Link}}">{{.Title}}{{if .Note}}<span class="note"> {{.Note}}</span>{{end}}</a>{{if .Arrow}} <span aria-hidden="true">{{.Arrow}}</span>{{end}}</th>
+{{- end}}</tr></thead>
+<tbody>
+{{- range .Rows}}
+<tr><th scope="row"><a href="{{.Link}}">{{.Name}}</a></th><td class="size">{{.Size}}</td><td><time datetime="{{.Time.Format "2006-01-02T15:04:05Z"}}">{{.Time.Format "2006-01-02"}}<span> {{.Time.Format "15:04"}}</span></time></td></tr>
+{{- else}}
+<tr><td colspan="3">This folder is empty.</td></tr>
 {{- end}}
 </tbody>
 </table>
-{{- if .More}}
-<p>{{.More}} more are not shown.</p>
+{{- if .Missing}}
+<p>{{.Missing}} more are not shown.</p>
 {{- end}}
 </main>
 </body>
@@ -79,23 +96,28 @@ a:focus-visible { outline: 2px solid; outline-offset: 2px }
 
 var htmlType = web.NewField("Content-Type", "text/html; charset=utf-8")
 
-// list answers with a page of what is in a directory.
+// list answers with the listing of a directory.
 func (f *files) list(c *web.Conn, clean string) web.Body {
 	var entries []fs.DirEntry
-	var lines []line
+	var rows []row
 	err := f.root.use(func(dir *os.Root) (err error) {
 		if entries, err = fs.ReadDir(dir.FS(), strings.ReplaceAll(rootName(clean), string(os.PathSeparator), "/")); err != nil {
 			return err
 		}
-		lines = f.lines(dir, clean, entries[:min(len(entries), mostListed)])
+		rows = f.rows(dir, clean, entries[:min(len(entries), maxListed)])
 		return nil
 	})
 	if err != nil {
 		return f.failed(c, err)
 	}
-	l := listing{Path: clean, Up: clean != "/", Lines: lines, More: max(0, len(entries)-mostListed)}
+	order := parseOrder(c.Query("sort"), c.Query("order"))
+	order.sort(rows)
+	l := listing{
+		Path: clean, Breadcrumbs: breadcrumbs(clean), Columns: order.columns(), Rows: rows,
+		Missing: max(0, len(entries)-maxListed), Style: page.Style,
+	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, l); err != nil {
+	if err := listingPage.Execute(&b, l); err != nil {
 		return c.Fail(500, err)
 	}
 	c.SetField(htmlType)
@@ -103,9 +125,9 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 	return web.Bytes(b.Bytes())
 }
 
-// lines are the entries that would be served, directories first, by name.
-func (f *files) lines(dir *os.Root, clean string, entries []fs.DirEntry) []line {
-	var lines []line
+// rows returns the entries that would be served.
+func (f *files) rows(dir *os.Root, clean string, entries []fs.DirEntry) []row {
+	var rows []row
 	for _, e := range entries {
 		if _, ok := f.cleanPath(clean + e.Name()); !ok {
 			continue
@@ -114,29 +136,38 @@ func (f *files) lines(dir *os.Root, clean string, entries []fs.DirEntry) []line 
 		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		l := line{Name: e.Name(), Time: info.ModTime().UTC(), dir: info.IsDir()}
-		if l.dir {
-			l.Name += "/"
+		r := row{Name: e.Name(), Time: info.ModTime().UTC(), isDir: info.IsDir()}
+		if r.isDir {
+			r.Name += "/"
 		} else {
-			l.Size = size(info.Size())
+			r.bytes, r.Size = info.Size(), formatSize(info.Size())
 		}
-		l.Link = (&url.URL{Path: "./" + l.Name}).String()
-		lines = append(lines, l)
+		r.Link = (&url.URL{Path: "./" + r.Name}).String()
+		rows = append(rows, r)
 	}
-	slices.SortFunc(lines, func(a, b line) int {
-		if a.dir != b.dir {
-			if a.dir {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
-	return lines
+	return rows
 }
 
-// size writes a number of bytes for people.
-func size(n int64) string {
+// breadcrumbs returns the directories from the root to the one of this path, which ends in a slash.
+// The links are relative, so that they work behind any prefix.
+func breadcrumbs(clean string) []breadcrumb {
+	names := strings.Split(strings.Trim(clean, "/"), "/")
+	if clean == "/" {
+		names = nil
+	}
+	crumbs := make([]breadcrumb, 0, len(names)+1)
+	for i, name := range append([]string{"Start"}, names...) {
+		crumb := breadcrumb{Name: name}
+		if up := len(names) - i; up > 0 {
+			crumb.Link = strings.Repeat("../", up)
+		}
+		crumbs = append(crumbs, crumb)
+	}
+	return crumbs
+}
+
+// formatSize formats a number of bytes with a binary unit.
+func formatSize(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
 	}

@@ -210,35 +210,35 @@ func TestListing(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		`<html lang="en">`, `name="viewport"`, `content="light dark"`, `<h1>Index of /d/</h1>`, `href="../"`, `href="./sub/">sub/<`, `href="./a%3Ci%3E.html">a&lt;i&gt;.html<`,
+		`<html lang="en">`, `name="viewport"`, `light dark`, `href="../">Start<`, `aria-current="page">d<`, `<h1>Index of /d/</h1>`, `href="./sub/">sub/<`, `href="./a%3Ci%3E.html">a&lt;i&gt;.html<`,
 		`1.5 KiB`, `href="./c:d.txt"`, `href="./e%3Ff%23g.txt">e?f#g.txt<`,
 	} {
 		i := strings.Index(body[at:], want)
 		if i < 0 {
-			t.Fatalf("no %q behind byte %d of:\n%s", want, at, body)
+			t.Fatalf("got no %q after byte %d of\n%s", want, at, body)
 		}
 		at += i
 	}
-	if strings.Contains(body, "hidden") || strings.Contains(body, "http:") || strings.Contains(body, "https:") {
-		t.Errorf("the list shows dotfiles, or leads to other hosts:\n%s", body)
+	if strings.Contains(body, ".hidden") || strings.Contains(body, "http:") || strings.Contains(body, "https:") {
+		t.Errorf("got dotfiles or links to other hosts, want neither in\n%s", body)
 	}
 	if _, home := get(t, s, "/"); strings.Contains(home, `href="../"`) {
-		t.Error("the list of the root leads up")
+		t.Error("got a link to the parent of the root, want none")
 	}
 	if resp, _ := get(t, s, "/d"); resp.StatusCode != http.StatusMovedPermanently {
-		t.Errorf("without the slash: %d", resp.StatusCode)
+		t.Errorf("without the slash: got %d, want 301", resp.StatusCode)
 	}
 	if _, body := get(t, s, "/d/e%3Ff%23g.txt"); body != "q" {
-		t.Errorf("a listed name: %q", body)
+		t.Errorf("the file of a listed name: got %q, want %q", body, "q")
 	}
 	if again, _ := get(t, s, "/d/", "If-None-Match", resp.Header.Get("Etag")); again.StatusCode != 304 {
-		t.Errorf("the same list again: %d, want 304", again.StatusCode)
+		t.Errorf("the same listing again: got %d, want 304", again.StatusCode)
 	}
 }
 
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1.0 MiB", 5 << 30: "5.0 GiB", 1<<63 - 1: "8.0 EiB"} {
-		if got := size(n); got != want {
+		if got := formatSize(n); got != want {
 			t.Errorf("got %d: %q, want %q", n, got, want)
 		}
 	}

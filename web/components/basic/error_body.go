@@ -9,26 +9,26 @@ import (
 	"weir/web"
 )
 
-// page is the body of a response with an error or another status.
-type page struct {
+// errorBody is the body of a response with an error or another status.
+type errorBody struct {
 	text            []byte
 	hasPlaceholders bool // text has placeholders
 	contentType     web.Field
 }
 
-// newPage makes a page from a text or a file. {status} and {reason} in it stand for the status and
-// its reason phrase.
-func newPage(component, text, file, contentType string) (*page, error) {
+// newErrorBody makes a page from a text or a file. {status} and {reason} in it stand for the status
+// and its reason phrase.
+func newErrorBody(component, text, file, contentType string) (*errorBody, error) {
 	data, contentType, err := readContent(component, text, file, contentType)
 	if err != nil {
 		return nil, err
 	}
 	varies := bytes.Contains(data, []byte("{status}")) || bytes.Contains(data, []byte("{reason}"))
-	return &page{data, varies, web.NewField("Content-Type", contentType)}, nil
+	return &errorBody{data, varies, web.NewField("Content-Type", contentType)}, nil
 }
 
 // body sets the status and the page's header fields, and returns the page.
-func (p *page) body(c *web.Conn, status int) web.Body {
+func (p *errorBody) body(c *web.Conn, status int) web.Body {
 	c.StatusBody(status) // also removes the fields that described an earlier body
 	if bodyless(status) {
 		return web.Body{}
