@@ -30,11 +30,12 @@ const (
 	usualLabelPlace = 0.5
 )
 
-// style adapts the drawing to a light page and a dark one. The drawing has its own background, so
-// that it can be read in a page with another colour scheme than the reader's system.
-const style = `<style>text{font:14px system-ui,sans-serif;fill:#1d2021;text-anchor:middle}.small{font-size:12px;fill:#4f5661}.page{fill:#fff;stroke:none}.label{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}` +
+// style adapts the drawing to a light and a dark colour scheme. The drawing has its own background,
+// so that it can be read in a page with another scheme than the reader's system. Opened by itself,
+// it colours the whole window.
+const style = `<style>svg:root{background:#fff}text{font:14px system-ui,sans-serif;fill:#1d2021;text-anchor:middle}.small{font-size:12px;fill:#4f5661}.page{fill:#fff;stroke:none}.label{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}` +
 	`rect{fill:#fafaf7;stroke:#7c8594}path{fill:none;stroke:#7c8594;stroke-width:1.5}circle,marker path{fill:#7c8594;stroke:none}rect.slowest{stroke:` + slowColour + `;stroke-width:3}.small.slowest{fill:#9a3f00;font-weight:600}` +
-	`@media(prefers-color-scheme:dark){text{fill:#e8e8e3}.small{fill:#b4bcc8}.page{fill:#14181c}.label{stroke:#14181c}rect{fill:#24282e}.small.slowest{fill:#ff9a57}}</style>`
+	`@media(prefers-color-scheme:dark){svg:root{background:#14181c}text{fill:#e8e8e3}.small{fill:#b4bcc8}.page{fill:#14181c}.label{stroke:#14181c}rect{fill:#24282e}.small.slowest{fill:#ff9a57}}</style>`
 
 // SVG draws a net as a self-contained picture, from left to right, with the labels and counters of
 // each edge. A tooltip gives the capacity of an edge. The picture shrinks to the width of its

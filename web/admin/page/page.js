@@ -24,7 +24,7 @@ function ratesBetween(before, now, seconds) {
 }
 
 // shapeOf is what makes a network another one.
-const shapeOf = (s) => JSON.stringify([s.way, s.stages.map((x) => [x.name, x.width]), s.edges.map((e) => [e.from, e.port, e.to])]);
+const shapeOf = (s) => JSON.stringify([s.way, s.stages.map((x) => [x.name, x.width]), s.edges.map((e) => [e.from, e.port, e.to, e.label])]);
 
 function take(report) {
   for (const site of report.sites) {
@@ -129,7 +129,7 @@ const wait = (e) => (e.depth > 0 && e.rate > 0 ? `≈ ${time(delay(e.depth, e.ra
 const edgeHead = ["from", "to", "rate", "waiting", "how long", "when full", "lost"];
 const edgeRow = (e) => {
   const queue = e.port < 0 ? ["–", "–", "–", "–"] : [`${count(e.depth)} (room ${e.cap})`, wait(e), e.full, count(e.dropped + e.refused)];
-  return [e.from || "in", e.to, `${count(e.rate)}/s`, ...queue];
+  return [e.label ? `${e.from}: ${e.label}` : e.from || "in", e.to, `${count(e.rate)}/s`, ...queue];
 };
 
 function tables(site, rates) {
