@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -66,5 +67,34 @@ func TestAnotherModuleUsesServe(t *testing.T) {
 	}
 	if err := shout.Wait(); err != nil {
 		t.Errorf("after an interrupt the program exits with %v, want status 0", err)
+	}
+}
+
+var (
+	examplePackage  = regexp.MustCompile(`(?m)^package \w+_test$`)
+	exampleFunction = regexp.MustCompile(`(?m)^func Example\(\)`)
+)
+
+// TestTheProgramsOfTheLibrariesAreTheirExamples compares the programs of use-the-libraries.md with
+// the package examples, which internal/outside runs in another module.
+func TestTheProgramsOfTheLibrariesAreTheirExamples(t *testing.T) {
+	programs := 0
+	for _, b := range blocks(t, "use-the-libraries.md") {
+		if b.kind != "go" {
+			continue
+		}
+		programs++
+		example, err := os.ReadFile(filepath.Join("..", b.file, "example_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := examplePackage.ReplaceAllString(string(example), "package main")
+		want = exampleFunction.ReplaceAllString(want, "func main()")
+		if b.text != want {
+			t.Errorf("use-the-libraries.md has another program for %s than its example_test.go, want\n%s", b.file, want)
+		}
+	}
+	if programs != 4 {
+		t.Errorf("got %d programs in use-the-libraries.md, want 4", programs)
 	}
 }
