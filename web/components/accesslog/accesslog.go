@@ -34,7 +34,7 @@ import (
 
 // Config configures a Log.
 type Config struct {
-	// File is appended to, and created if it does not exist. It must be set unless Writer is.
+	// File is appended to, and created if it does not exist.
 	File string `hcl:"file,optional"`
 	// Format is "common", "combined" or "json". Empty: "combined".
 	Format string `hcl:"format,optional"`
@@ -45,6 +45,7 @@ type Config struct {
 	// "1m". Empty: "1s".
 	Flush string `hcl:"flush,optional"`
 	// Writer is written to instead of a file, whole lines at a time, by one goroutine at a time.
+	// Exactly one of File and Writer must be set.
 	Writer io.Writer
 	// OnError is called with an error for lines that could not be written, or for which the buffer
 	// had no room. It must not call the log's methods. Nil: such errors are dropped.

@@ -61,9 +61,10 @@ const (
 
 // fact is what the type and the comment of an attribute do not say.
 type fact struct {
-	unit   string
-	limits string   // in words
-	values []string // all possible values, or elements of a list
+	unit     string
+	limits   string   // in words
+	values   []string // all possible values, or elements of a list
+	required bool     // a site file must set it, although a program need not
 }
 
 var count = fact{limits: notNegative}
@@ -122,6 +123,7 @@ var facts = map[string]fact{
 	"limit_rate.per":        {unit: duration},
 	"limit_rate.burst":      count,
 	"limit_rate.clients":    count,
+	"log.file":              {required: true},
 	"log.format":            {values: []string{"common", "combined", "json"}},
 	"log.buffer":            {unit: "bytes", limits: "4,096 or more"},
 	"log.flush":             {unit: duration, limits: "1m at most"},

@@ -125,6 +125,15 @@ func TestValuesAreAllThatLoad(t *testing.T) {
 	}
 }
 
+func TestRequiredAttributesAreEnforced(t *testing.T) {
+	inFolderOfExamples(t)
+	for key, f := range facts {
+		if block, attribute, _ := strings.Cut(key, "."); f.required && loadsWith(t, block, attribute, `""`) {
+			t.Errorf("%s is listed as required, but a site loads without it", key)
+		}
+	}
+}
+
 // limitProofs has values inside and outside of each range.
 var limitProofs = map[string]struct{ inside, outside []string }{
 	notNegative:          {[]string{"0", "1"}, []string{"-1"}},

@@ -161,7 +161,7 @@ func attributesOf(b config, said map[string]comment, examples map[string]string)
 			continue
 		}
 		fact := facts[key]
-		a := Attribute{Name: name, Type: typeName(f.Type), Unit: fact.unit, Required: kind != "optional", Default: said[name].Default, Range: fact.limits,
+		a := Attribute{Name: name, Type: typeName(f.Type), Unit: fact.unit, Required: kind != "optional" || fact.required, Default: said[name].Default, Range: fact.limits,
 			Values: fact.values, Example: examples[key], Text: said[name].Text}
 		if a.Default == "" && a.Type == boolType {
 			a.Default = "false"
