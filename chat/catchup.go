@@ -107,7 +107,7 @@ func (s *session) replay(sub *subscription, upTo int64) {
 		extra = "batch=" + id
 		s.reply("BATCH", "+"+id, "chathistory", f.nameFor(s))
 	}
-	renameLine, show, before := f.renamer(), lineFormatter{view: caps.View()}, len(s.replies)
+	renameLine, show, before := f.renamer(), lineFormatter{view: caps.View(), replayTime: s.svc.fixed.Now()}, len(s.replies)
 	for _, line := range lines {
 		s.replies = show.appendLine(s.replies, extra, renameLine(line))
 	}

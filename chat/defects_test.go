@@ -138,7 +138,7 @@ func TestAJoinDuringMessagesHasNoGap(t *testing.T) {
 		for next := -1; next < messages; {
 			var n int
 			line := c.until("PRIVMSG #room :")
-			fmt.Sscan(line[strings.LastIndexByte(line, ':')+1:], &n)
+			fmt.Sscan(line[strings.LastIndexAny(line, ": ")+1:], &n)
 			if next >= 0 && n != next {
 				t.Fatalf("late%d received %d after %d, want the next number", i, n, next-1)
 			}

@@ -190,6 +190,9 @@ var (
 // lineFormatter formats consecutive lines of a log for one view.
 type lineFormatter struct {
 	view irc.View
+	// time of a replay: a client without server-time receives each message with its time in the
+	// text; zero in a live delivery
+	replayTime time.Time
 	// tags of the first line of a multiline message, if that line was empty and hidden; nil
 	// otherwise
 	hiddenFirstTags []byte
@@ -211,7 +214,16 @@ func (sh *lineFormatter) appendLine(dst []byte, extra string, line log.Line) []b
 			return sh.appendPart(dst, extra, line, p, tags, body)
 		}
 	}
-	return irc.AppendView(dst, v, extra, tags, body)
+	return irc.AppendView(dst, v, extra, tags, sh.stamped(line, body))
+}
+
+// stamped returns the body of a line, with the message's time in its text if the client of a replay
+// would not learn the time otherwise.
+func (sh *lineFormatter) stamped(line log.Line, body []byte) []byte {
+	if sh.replayTime.IsZero() || sh.view&irc.ViewTime != 0 {
+		return body
+	}
+	return irc.StampText(body, line.Time(), sh.replayTime)
 }
 
 // isCommand reports whether a line ":source COMMAND ..." has the command. Command ends in a space.
@@ -239,11 +251,12 @@ func (sh *lineFormatter) appendPart(dst []byte, extra string, line log.Line, p m
 		case p.n > 0:
 			v &^= irc.ViewTags
 		}
-		return irc.AppendView(dst, v, extra, tags, body)
+		return irc.AppendView(dst, v, extra, tags, sh.stamped(line, body))
 	}
 	if p.n == 0 {
 		start := []byte(string(words[0]) + " BATCH +" + p.message + " draft/multiline " + string(words[2]) + "\r\n")
 		dst = irc.AppendView(dst, v, extra, tags, start)
+		body = sh.stamped(line, body)
 	}
 	inner := "batch=" + p.message
 	if _, concat := line.Tag("draft/multiline-concat"); concat {

@@ -46,7 +46,7 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	s.sendBatch("chathistory", req.Target, func(extra string) {
-		show, renameLine := lineFormatter{view: s.capSet().View()}, f.renamer()
+		show, renameLine := lineFormatter{view: s.capSet().View(), replayTime: s.svc.fixed.Now()}, f.renamer()
 		// a line that completeMessages added may be hidden
 		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isVisible(l) }) {
 			s.replies = show.appendLine(s.replies, extra, renameLine(line))

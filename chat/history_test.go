@@ -90,7 +90,7 @@ func TestHistoryEndsWhereLiveMessagesBegin(t *testing.T) {
 // requested point.
 func TestAnAnswerFromHistoryIsBoundedInBytes(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
-	c := s.user("alice", "batch", "message-tags", "draft/chathistory", "echo-message")
+	c := s.user("alice", "batch", "message-tags", "server-time", "draft/chathistory", "echo-message")
 	c.send("JOIN #room")
 	c.until(" 366 ")
 	const lines = 200

@@ -42,7 +42,7 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 
 		back := s.client("ann")
 		back.logIn("#r")
-		back.until(fmt.Sprintf("PRIVMSG #r :%d ", lost-1))
+		back.until(fmt.Sprintf("] %d ", lost-1))
 		back.until(" 366 ")
 	})
 }

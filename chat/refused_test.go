@@ -11,7 +11,7 @@ import (
 // "A full or failing disk refuses messages with a clear reply and keeps serving reads."
 func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
-		alice, bob := s.user("alice", "echo-message", "labeled-response", "batch", "message-tags"), s.user("bob")
+		alice, bob := s.user("alice", "echo-message", "labeled-response", "batch", "message-tags", "server-time"), s.user("bob")
 		for _, c := range []*client{alice, bob} {
 			c.send("JOIN #room")
 			c.until(" 366 ")

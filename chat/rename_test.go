@@ -102,7 +102,7 @@ func TestAStateFileWithTheOldNameIsRead(t *testing.T) {
 	bob := s.user("bob")
 	bob.send("JOIN #b")
 	bob.until(" 332 bob #b :this")
-	bob.until(" PRIVMSG #b :one")
+	bob.until("] one")
 }
 
 // A copy has no links; the old name redirects again once the room was opened.

@@ -1,13 +1,16 @@
 /*
- * SEND: one process a client. It alone writes to the connection: what it is told by mail, and what is new in the
- * logs of the client's rooms. It sleeps on its session's semaphore, on which many wakes count as one, so after
- * each it looks at everything: mail first, then every log up to what was committed before the mail was looked
- * at. All that is found goes out with one write.
+ * SEND: one process for each client, the only one that writes to the connection. It sends its mail
+ * and the new lines in the logs of the client's rooms. It sleeps on its session's semaphore, where
+ * many wake-ups may merge into one. So after each wake-up it checks everything: first the mail,
+ * then every log up to COMMITTED as it was before the mail was read. Everything found is sent by
+ * one write.
  *
- * A client that reads slowly holds up nobody: the log is its queue, and what it has of it is one offset.
+ * A client that reads slowly delays no other client: the log is its queue, and its state is one
+ * offset.
  */
 #include "send.h"
 
+#include "clock.h"
 #include "feed.h"
 #include "outbox.h"
 #include "report.h"
@@ -32,15 +35,15 @@ struct sender {
 	struct box *box;
 	unsigned caps;
 	int data;
-	bool done; /* RECV said so */
-	bool again; /* look once more before sleeping */
-	bool cut;  /* somebody else did, or it cannot go on */
-	unsigned long batches; /* that were begun, which names them */
-	int top; /* feeds from here on were never used */
+	bool done; /* RECV has asked to close */
+	bool again; /* check again before sleeping */
+	bool cut;  /* another process has asked to close, or SEND cannot continue */
+	unsigned long batches; /* replay batches so far, which number their ids */
+	int top; /* index behind the last feed ever used */
 	struct feed feeds[MY_FEEDS_MAX];
 };
 
-static struct outbox out; /* 64 KiB, of which as much is in memory as was ever used */
+static struct outbox out; /* 64 KiB; uses memory only as far as it is written */
 
 static struct feed *
 feed_of(struct sender *s, unsigned room)
@@ -51,14 +54,15 @@ feed_of(struct sender *s, unsigned room)
 	return NULL;
 }
 
-/* What is to be done with lines that were read to the end of the outbox. */
+/* How to send the lines that were read to the end of the outbox. */
 struct lines {
 	uint64_t first;   /* offset of the first byte */
 	size_t length;
-	struct feed *own; /* lines that are its own are left out; NULL: none are */
-	const char *batch;/* tag of a batch, NULL: they are new */
-	uint64_t after;   /* lines that begin before are left out, */
-	uint64_t since;   /* and those that are not later than this time */
+	struct feed *own; /* the client's own lines are left out; NULL: none are */
+	const char *batch;/* tag of a replay's batch, NULL: none */
+	uint64_t after;   /* lines before this offset are left out */
+	uint64_t since;   /* lines not later than this time are left out, in milliseconds; 0: none */
+	uint64_t replay_ms; /* time of a replay in milliseconds, 0 if the lines are new */
 };
 
 static bool
@@ -70,27 +74,41 @@ wanted(const struct lines *l, struct slice line, uint64_t offset)
 		return false;
 	if (l->own != NULL)
 		return !feed_is_own(l->own, offset);
-	/* old lines may be damaged; new ones we wrote ourselves */
+	/* old lines may be damaged; new ones were written by this server */
 	if (offset < l->after || !stored_whole(line, offset))
 		return false;
 	return l->since == 0 || (stored_time(line, &ms) && ms > l->since);
 }
 
-/* Turns the stored lines at the end of the outbox, in place, into what the client gets of them:
- * never more. */
+/* Writes the stamp of a replayed line for a client without server-time, and returns it; NULL if the
+ * line needs none. */
+static const char *
+stamp_of(const struct sender *s, const struct lines *l, struct slice line, char stamp[VIEW_STAMP_MAX + 1])
+{
+	uint64_t ms;
+
+	if (l->replay_ms == 0 || (s->caps & CAP_SERVER_TIME) || !stored_time(line, &ms))
+		return NULL;
+	view_stamp(stamp, ms, l->replay_ms);
+	return stamp;
+}
+
+/* Converts the stored lines at the end of the outbox, in place, to what the client receives, which
+ * is never longer. */
 static void
 show_lines(struct sender *s, const struct lines *l)
 {
 	char *to = out.bytes + out.length;
 	struct slice rest = { to, l->length };
 	uint64_t offset = l->first;
+	char stamp[VIEW_STAMP_MAX + 1];
 
 	while (rest.length > 0) {
 		const char *begin = rest.at;
 		struct slice line = { begin, slice_cut(&rest, '\n').length + 1 };
 
 		if (wanted(l, line, offset))
-			to += view_write(to, stored_tags(line), stored_plain(line), s->caps, l->batch);
+			to += view_write(to, stored_tags(line), stored_plain(line), s->caps, l->batch, stamp_of(s, l, line, stamp));
 		offset += line.length;
 	}
 	out.length = (size_t)(to - out.bytes);
@@ -105,7 +123,7 @@ deliver(struct sender *s, struct reader *r, uint64_t until, struct lines l)
 		long n = reader_read(r, room, OUTBOX_BYTES - out.length, until, &l.first);
 
 		if (n < 0)
-			report("a log cannot be read: %s", strerror(errno));
+			report("cannot read a log: %s", strerror(errno));
 		if (n <= 0 || out.failed)
 			return;
 		l.length = (size_t)n;
@@ -121,19 +139,19 @@ deliver_feed(struct sender *s, struct feed *f, uint64_t until)
 	deliver(s, &f->reader, until, (struct lines){ .own = f });
 }
 
-/* Writes what there is; then it counts as sent. */
+/* Sends the outbox, and records how far each room was sent. */
 static void
 flush(struct sender *s)
 {
 	outbox_flush(&out);
 	if (out.failed)
-		atomic_store(&s->me->closing, true); /* before RECV takes for sent what was not */
+		atomic_store(&s->me->closing, true); /* set before RECV could count unsent lines as sent */
 	for (int i = 0; i < s->top && !out.failed; i++)
 		if (s->feeds[i].used)
 			atomic_store(&s->box->sent[s->feeds[i].room], s->feeds[i].reader.position);
 }
 
-/* What the mail's item says has to be sent before it. */
+/* Sends the lines that must precede the item. */
 static void
 deliver_before(struct sender *s, const struct mail_item *item)
 {
@@ -154,14 +172,14 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 
 	for (i = 0; i < MY_FEEDS_MAX - 1 && s->feeds[i].used; i++)
 		continue;
-	/* it will find what it misses when it comes back */
+	/* the client is replayed the rest when it reconnects */
 	if (s->feeds[i].used || !slice_copy(folder, path, sizeof path)) {
 		outbox_add(&out, slice_of("ERROR :Closing link: too many conversations at once\r\n"));
 		s->cut = true;
 		return;
 	}
 	if (!reader_open(&s->feeds[i].reader, s->data, path, item->end)) {
-		report("%s cannot be followed: %s", path, strerror(errno));
+		report("cannot follow %s: %s", path, strerror(errno));
 		s->cut = true;
 		return;
 	}
@@ -170,7 +188,7 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
 	s->feeds[i].seen = item->end;
-	s->again = true; /* something may have come since, and its wake is over */
+	s->again = true; /* a commit meanwhile would not wake SEND again */
 }
 
 static void
@@ -180,7 +198,7 @@ leave(struct sender *s, const struct mail_item *item)
 
 	if (f == NULL)
 		return;
-	flush(s); /* RECV asks how far this was sent */
+	flush(s); /* RECV reads how far this was sent */
 	reader_close(&f->reader);
 	f->used = false;
 }
@@ -192,12 +210,12 @@ note_own(struct sender *s, const struct mail_item *item)
 
 	if (f == NULL || feed_own(f, item->first, item->end))
 		return;
-	/* all but the newest own ones are committed: RECV waits for each */
+	/* all but the newest own lines are committed, because RECV waits for each batch */
 	deliver_feed(s, f, reader_committed(&f->reader));
 	(void)feed_own(f, item->first, item->end);
 }
 
-/* Sends old lines, in a batch where the client knows what that is. text: FOLDER ROOM MS. */
+/* Replays lines, in a batch if the client supports that. text: FOLDER ROOM MS. */
 static void
 replay(struct sender *s, const struct mail_item *item, struct slice text)
 {
@@ -215,11 +233,11 @@ replay(struct sender *s, const struct mail_item *item, struct slice text)
 	if (batch && n > 0 && (n = snprintf(line, sizeof line, "BATCH +%s chathistory %.*s\r\n", tag + 6, (int)room.length, room.at)) > 0)
 		outbox_add(&out, (struct slice){ line, (size_t)n });
 	if (reader_back(&r, item->end, item->count))
-		deliver(s, &r, item->end, (struct lines){ .batch = batch ? tag : NULL, .after = item->first, .since = since });
+		deliver(s, &r, item->end, (struct lines){ .batch = batch ? tag : NULL, .after = item->first, .since = since, .replay_ms = clock_now() });
 	if (batch && (n = snprintf(line, sizeof line, "BATCH -%s\r\n", tag + 6)) > 0)
 		outbox_add(&out, (struct slice){ line, (size_t)n });
 	reader_close(&r);
-	flush(s); /* when RECV is told that this is done, it is sent */
+	flush(s); /* when RECV sees this item as done, it was sent */
 }
 
 static void
@@ -228,7 +246,7 @@ show_line(struct sender *s, struct slice text)
 	struct slice tags = slice_cut(&text, ' ');
 	char *to = outbox_room(&out, MAIL_TEXT_MAX + VIEW_EXTRA_MAX);
 
-	out.length += view_write(to, tags, text, s->caps, NULL);
+	out.length += view_write(to, tags, text, s->caps, NULL, NULL);
 }
 
 static void
@@ -260,8 +278,8 @@ handle(struct sender *s, const struct mail_item *item, struct slice text)
 	}
 }
 
-/* One look at everything. What is committed is read first: what must come before it is in the mail
- * then. */
+/* Checks everything once. COMMITTED is read before the mail, so the mail has all items that must
+ * precede it. */
 static void
 look(struct sender *s)
 {
@@ -294,14 +312,15 @@ static bool
 should_end(struct sender *s)
 {
 	if (atomic_load(&s->me->slow)) {
-		outbox_add(&out, slice_of("ERROR :Closing link: too slow; what was said meanwhile is in the history\r\n"));
+		outbox_add(&out, slice_of("ERROR :Closing link: too slow; the history has what you missed\r\n"));
 		outbox_flush(&out);
 		return true;
 	}
 	return s->done || s->cut || out.failed || atomic_load(&s->me->closing);
 }
 
-/* Tells RECV that all is sent, and waits until it has written that down, or is gone. */
+/* Notifies RECV that everything was sent, and waits until it has stored the read markers or has
+ * ended. */
 static void
 wait_for_marks(struct sender *s)
 {
@@ -321,7 +340,8 @@ wait_for_marks(struct sender *s)
 void
 send_run(struct table *t, unsigned number, int fd, int data)
 {
-	/* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	/* static memory is zero and used only as far as it is written, which an assignment would not
+	 * be */
 	static struct sender s;
 	struct sigaction act = { .sa_handler = hurry };
 
@@ -339,6 +359,7 @@ send_run(struct table *t, unsigned number, int fd, int data)
 	if (s.done && !out.failed)
 		wait_for_marks(&s);
 	atomic_store(&s.me->closing, true);
-	shutdown(fd, out.failed ? SHUT_RDWR : SHUT_WR); /* RECV reads the end, and ends too */
+	/* RECV then reads the end of the connection, and ends, too */
+	shutdown(fd, out.failed ? SHUT_RDWR : SHUT_WR);
 	_exit(0);
 }

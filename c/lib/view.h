@@ -1,10 +1,13 @@
-/* What a client gets of a stored line: only the tags that it said it knows. Pure. */
+/* How a stored line is sent to a client: with those of its tags that the client asked for.
+ * Pure: no input or output. */
 #ifndef VIEW_H
 #define VIEW_H
 
 #include "slice.h"
 
-/* Capabilities of a client, a bit each. */
+#include <stdint.h>
+
+/* The capabilities of a client (IRCv3), a bit each. */
 enum {
 	CAP_MESSAGE_TAGS = 1,
 	CAP_SERVER_TIME = 2,
@@ -15,14 +18,29 @@ enum {
 	CAP_ACCOUNT_TAG = 64,
 };
 
-/* bytes of an extra tag: with '@' and ';' it stands where the sum stood */
-enum { VIEW_EXTRA_MAX = 17 };
+enum {
+	/* bytes of an extra tag: with its '@' and ';' it fits into the place of the checksum's tag */
+	VIEW_EXTRA_MAX = 17,
+	/* bytes of a stamp: fewer than the time tag has, which a client that needs a stamp is not sent */
+	VIEW_STAMP_MAX = 22,
+};
 
 /*
- * Writes line (tags from "time=" on to before the space; plain from ':' on, line end included) for a client with
- * caps, after the extra tag where one is given. to may be up to VIEW_EXTRA_MAX + 2 bytes before tags.at. Bytes
- * written: 0 when the client is to get nothing of it.
+ * Writes a line for a client with these capabilities and returns the bytes written, 0 if the client
+ * cannot be sent the line.
+ *
+ * tags are those from "time=" on, without the space behind them. plain is the line from ':' on, its
+ * CR and LF included. extra is a tag that is written first, NULL for none. stamp is inserted before
+ * the text of a PRIVMSG or NOTICE, NULL for none: see view_stamp.
+ *
+ * The line may be written over its stored form: to may be up to VIEW_EXTRA_MAX + 2 bytes before
+ * tags.at. A stamp is then allowed only for a client without CAP_SERVER_TIME.
  */
-size_t view_write(char *to, struct slice tags, struct slice plain, unsigned caps, const char *extra);
+size_t view_write(char *to, struct slice tags, struct slice plain, unsigned caps, const char *extra, const char *stamp);
+
+/* Writes the stamp of an old message of this time for a client without server-time, and a NUL:
+ * "[14:05:12] ", or "[2006-01-02 14:05:12] " if the message is not of the day of now_ms. Both times
+ * are milliseconds since 1970, UTC. */
+void view_stamp(char to[VIEW_STAMP_MAX + 1], uint64_t ms, uint64_t now_ms);
 
 #endif

@@ -135,7 +135,7 @@ test_marks_of_the_killed(void)
 	log_in(&ann, "ann@phone", "ann");
 	peer_expect(&ann, " 001 ");
 	peer_say(&ann, "JOIN #room");
-	peer_expect_without(&ann, ":after", ":then");
+	peer_expect_without(&ann, "] after", "then");
 	peer_close(&ann);
 	peer_close(&bob);
 	check(server_stop(&s) == 0, "the server ends well");

@@ -86,7 +86,7 @@ test_marks(void)
 	peer_sync(&bob);
 	log_in(&ann, "ann@phone", "ann");
 	peer_say(&ann, "JOIN #room");
-	peer_expect(&ann, "PRIVMSG #room :one");
+	peer_expect(&ann, "] one");
 	peer_expect(&ann, " 366 ");
 	peer_say(&bob, "PRIVMSG #room :two");
 	peer_expect(&ann, "PRIVMSG #room :two");
@@ -99,13 +99,13 @@ test_marks(void)
 
 	log_in(&ann, "ann@phone", "ann");
 	peer_say(&ann, "JOIN #room");
-	peer_expect_without(&ann, "PRIVMSG #room :three", "two");
+	peer_expect_without(&ann, "] three", "two");
 	peer_expect(&ann, " 366 ");
 	peer_close(&ann);
 	log_in(&ann, "ann@desk", "ann");
 	peer_say(&ann, "JOIN #room");
-	peer_expect(&ann, "PRIVMSG #room :one");
-	peer_expect(&ann, "PRIVMSG #room :three");
+	peer_expect(&ann, "] one");
+	peer_expect(&ann, "] three");
 	peer_close(&ann);
 	peer_close(&bob);
 	check(server_stop(&s) == 0, "the server ends well");
@@ -254,7 +254,7 @@ missed_direct(void)
 	peer_sync(&ann);
 	comes_back(&bob, "bob", "batch"); /* while ann's session follows the conversation */
 	peer_expect(&bob, "BATCH +h1 chathistory ann");
-	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :are you there?") != NULL, "what was missed: %s", bob.line);
+	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :[") != NULL && strstr(bob.line, "] are you there?") != NULL, "what was missed: %s", bob.line);
 	peer_expect(&bob, "BATCH -h1");
 	peer_say(&ann, "PRIVMSG bob :there you are");
 	peer_expect(&bob, ":there you are");
@@ -266,7 +266,7 @@ missed_direct(void)
 	check(server_stop(&s) == 0, "the server ends well");
 	server_start(&s, arguments);
 	comes_back(&bob, "bob", "batch"); /* nobody follows it now */
-	peer_expect_without(&bob, ":gone again", ":there you are");
+	peer_expect_without(&bob, "] gone again", "there you are");
 	peer_sync(&bob);
 	peer_say(&bob, "QUIT");
 	peer_expect_end(&bob);
@@ -276,13 +276,13 @@ missed_direct(void)
 	peer_expect_without(&bob, "PONG", "PRIVMSG");
 	peer_close(&bob);
 	comes_back(&bob, "bob@new", "batch");
-	peer_expect(&bob, ":psst");
-	peer_expect(&bob, ":gone again");
+	peer_expect(&bob, "] psst");
+	peer_expect(&bob, "] gone again");
 	peer_close(&bob);
 	comes_back(&bob, "bob", "batch draft/chathistory message-tags");
 	peer_say(&bob, "CHATHISTORY LATEST Ann * 2");
 	peer_expect_without(&bob, "BATCH +h1 chathistory Ann", "PRIVMSG");
-	peer_expect_without(&bob, ":there you are", ":are you there?");
+	peer_expect_without(&bob, "] there you are", "are you there?");
 	peer_expect(&bob, "BATCH -h1");
 	peer_say(&bob, "CHATHISTORY LATEST carl * 2");
 	peer_expect(&bob, "FAIL CHATHISTORY INVALID_TARGET");

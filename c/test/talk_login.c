@@ -252,7 +252,7 @@ test_client(void)
 	peer_say(&bob, "PRIVMSG ann :\033[2Jboo\007");
 	client_shows(&p, "ann <bob> ?[2Jboo?");
 	peer_say(&bob, "QUIT :good night");
-	client_shows(&p, "* bob is gone: Quit: good night");
+	client_shows(&p, "* bob has quit: Quit: good night");
 	type(&p, "/quit bye\n");
 	client_ends(&p, 0);
 	peer_close(&bob);

@@ -113,7 +113,7 @@ test_stop(void)
 	peer_register(&ann, &s, "ann", "");
 	peer_say(&ann, "JOIN #room");
 	for (int i = 0; i < LINES; i++) {
-		snprintf(want, sizeof want, "#room :%03d", i);
+		snprintf(want, sizeof want, "] %03d", i);
 		peer_expect(&ann, want);
 	}
 	peer_close(&ann);
@@ -163,7 +163,7 @@ test_crash(void)
 		peer_register(&bob, &s, "bob", "");
 		peer_say(&bob, "JOIN #room");
 		for (int i = 0; i < echoed; i++) {
-			snprintf(want, sizeof want, "#room :%d", i);
+			snprintf(want, sizeof want, "] %d", i);
 			peer_expect(&bob, "PRIVMSG");
 			check(strlen(bob.line) > strlen(want) && strcmp(bob.line + strlen(bob.line) - strlen(want), want) == 0, "message %d of %d that were echoed is there next: %s", i, echoed, bob.line);
 		}

@@ -133,26 +133,54 @@ static void
 test_view(void)
 {
 	static const char tags[] = "time=T;msgid=a-0;account=ann;weir/pad=xx;+draft/reply=m", plain[] = ":ann PRIVMSG #r :x\r\n";
-	static const struct { unsigned caps; const char *extra, *want; } views[] = {
-		{ 0, NULL, ":ann PRIVMSG #r :x\r\n" },
-		{ CAP_SERVER_TIME, NULL, "@time=T :ann PRIVMSG #r :x\r\n" },
-		{ CAP_MESSAGE_TAGS, NULL, "@msgid=a-0;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
-		{ CAP_ACCOUNT_TAG, "batch=h1", "@batch=h1;account=ann :ann PRIVMSG #r :x\r\n" },
-		{ CAP_MESSAGE_TAGS | CAP_SERVER_TIME | CAP_ACCOUNT_TAG, NULL, "@time=T;msgid=a-0;account=ann;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
+	static const struct { unsigned caps; const char *extra, *stamp, *want; } views[] = {
+		{ 0, NULL, NULL, ":ann PRIVMSG #r :x\r\n" },
+		{ 0, NULL, "[14:05:12] ", ":ann PRIVMSG #r :[14:05:12] x\r\n" },
+		{ CAP_SERVER_TIME, NULL, NULL, "@time=T :ann PRIVMSG #r :x\r\n" },
+		{ CAP_MESSAGE_TAGS, NULL, NULL, "@msgid=a-0;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
+		{ CAP_ACCOUNT_TAG, "batch=h1", "[14:05:12] ", "@batch=h1;account=ann :ann PRIVMSG #r :[14:05:12] x\r\n" },
+		{ CAP_MESSAGE_TAGS | CAP_SERVER_TIME | CAP_ACCOUNT_TAG, NULL, NULL, "@time=T;msgid=a-0;account=ann;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
 	};
 	char to[256], stored[512];
 	struct entry e = { slice_of("account=ann"), slice_of(":a TAGMSG #r") };
 	size_t n;
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-		n = view_write(to, slice_of(tags), slice_of(plain), views[i].caps, views[i].extra);
+		n = view_write(to, slice_of(tags), slice_of(plain), views[i].caps, views[i].extra, views[i].stamp);
 		same((struct slice){ to, n }, views[i].want, "what a client sees");
 	}
 	n = stored_write(stored, sizeof stored, "abcdefgh", 0, 0, &e);
 	check(n > 0 && stored_whole((struct slice){ stored, n }, 0), "a line without a text is stored");
-	check(view_write(to, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), CAP_SERVER_TIME, NULL) == 0, "who knows no tags is not sent TAGMSG");
-	n = view_write(stored, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), ~0u, "batch=12345678901");
+	check(view_write(to, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), CAP_SERVER_TIME, NULL, NULL) == 0, "who knows no tags is not sent TAGMSG");
+	n = view_write(stored, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), ~0u, "batch=12345678901", NULL);
 	check(n > 0, "a line can be turned into what a client sees where it stands");
+}
+
+/* A message that is replayed to a client without server-time has its time in the text. */
+static void
+test_stamp(void)
+{
+	static const uint64_t noon = 1795262400000; /* 2026-11-21T12:00:00.000Z */
+	static const struct { const char *plain, *want; } lines[] = {
+		{ ":a NOTICE #r :one two\r\n", ":a NOTICE #r :[12:00:00] one two\r\n" },
+		{ ":a PRIVMSG #r :\1ACTION waves\1\r\n", ":a PRIVMSG #r :\1ACTION [12:00:00] waves\1\r\n" },
+		{ ":a PRIVMSG #r :\1DCC SEND\1\r\n", ":a PRIVMSG #r :\1DCC SEND\1\r\n" },
+		{ ":a TOPIC #r :x\r\n", ":a TOPIC #r :x\r\n" },
+	};
+	static const char want[] = "@batch=12345678901;msgid=abcdefgh-0;weird=1 :a PRIVMSG #r :[2026-11-20 12:00:00] 12345678901\r\n";
+	struct entry e = { slice_of("weird=1"), slice_of(":a PRIVMSG #r :12345678901") };
+	char to[256], stored[512], stamp[VIEW_STAMP_MAX + 1];
+	struct slice line;
+
+	view_stamp(stamp, noon, noon + 1000);
+	same(slice_of(stamp), "[12:00:00] ", "the stamp of today");
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		same((struct slice){ to, view_write(to, slice_of(""), slice_of(lines[i].plain), 0, NULL, stamp) }, lines[i].want, "a stamped line");
+	view_stamp(stamp, noon - 86400000, noon);
+	same(slice_of(stamp), "[2026-11-20 12:00:00] ", "the stamp of yesterday");
+	line = (struct slice){ stored, stored_write(stored, sizeof stored, "abcdefgh", 0, noon - 86400000, &e) };
+	line.length = view_write(stored, stored_tags(line), stored_plain(line), CAP_MESSAGE_TAGS, "batch=12345678901", stamp);
+	same(line, want, "a line that is stamped over its stored form");
 }
 
 static void
@@ -189,5 +217,6 @@ test_text(void)
 	test_base64();
 	test_clock();
 	test_view();
+	test_stamp();
 	test_addresses();
 }

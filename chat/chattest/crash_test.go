@@ -5,6 +5,7 @@ package chattest
 import (
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,5 +202,8 @@ func readRoom(t *testing.T, s *server) (texts []string) {
 // said is the text of a PRIVMSG to the room.
 func said(line string) (string, bool) {
 	_, text, is := strings.Cut(strings.TrimRight(line, "\r\n"), " PRIVMSG "+crashRoom+" :")
-	return text, is
+	return stamp.ReplaceAllString(text, ""), is
 }
+
+// stamp is the time in a message that is replayed to a client without server-time.
+var stamp = regexp.MustCompile(`^\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\] `)

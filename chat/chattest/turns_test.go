@@ -31,7 +31,7 @@ func TestTurns(t *testing.T) {
 	x.next(inC)
 	ann := x.in("ann@desk")
 	ann.must(t, ann.say("JOIN #village"))
-	x.told(ann, "PRIVMSG #Village", ":four")
+	x.told(ann, "PRIVMSG #Village", "] four")
 	if texts := roomTexts(t, s, "#Village"); fmt.Sprint(texts) != "[one two three four]" {
 		t.Errorf("the room's log holds %q", texts)
 	}
@@ -53,11 +53,11 @@ func (x *turns) goOn() {
 	x.told(ann, " 332 ", ":what is new")
 	x.told(ann, " 353 ", "@ann")
 	bob := x.in("bob@desk")
-	if text := x.while; !strings.Contains(text, "PRIVMSG bob :psst") {
+	if text := x.while; !strings.Contains(text, "] psst") {
 		t.Errorf("bob is not told what was said to him while another server ran, but:\n%s", text)
 	}
 	bob.must(t, bob.say("JOIN #village"))
-	x.told(bob, "PRIVMSG #Village", ":one")
+	x.told(bob, "PRIVMSG #Village", "] one")
 	bob.until(t, " 366 ")
 	ann.until(t, "JOIN #Village")
 	bob.must(t, bob.say("PRIVMSG #village :two"))
@@ -78,7 +78,7 @@ func (x *turns) comeBack() {
 	t := x.t
 	x.keptOut("eve")
 	bob := x.in("bob@desk")
-	if text := x.while; !strings.Contains(text, "PRIVMSG bob :and again") || strings.Contains(text, "psst") {
+	if text := x.while; !strings.Contains(text, "] and again") || strings.Contains(text, "psst") {
 		t.Errorf("bob is told what he missed in his conversations, once:\n%s", text)
 	}
 	bob.must(t, bob.say("JOIN #village"))
@@ -86,10 +86,10 @@ func (x *turns) comeBack() {
 	seen := 0
 	for line := ""; !strings.Contains(line, " 366 "); {
 		line = x.line(bob)
-		if text, is := strings.CutPrefix(line, ":ann!"); is && strings.Contains(text, "PRIVMSG") && !strings.HasSuffix(text, ":three") {
+		if text, is := strings.CutPrefix(line, ":ann!"); is && strings.Contains(text, "PRIVMSG") && !strings.HasSuffix(text, "] three") {
 			t.Errorf("bob is shown %q, which his device was sent before", line)
 		}
-		if strings.Contains(line, "PRIVMSG #Village :three") {
+		if strings.Contains(line, "] three") {
 			seen++
 		}
 	}
