@@ -12,50 +12,50 @@ import (
 	"weir/chat/irc"
 )
 
-// Role is what an account may do beyond what its rooms let it.
+// Role says what an account may do on the whole server, beyond the ranks that it has in rooms.
 type Role string
 
-// The roles, each with all that the one before it may.
+// The roles in rising order. Each has all permissions of the one before it.
 const (
-	Member   Role = "member"   // nothing more; what an account without a role= is
-	Operator Role = "operator" // ban, kick and redact anywhere
-	Admin    Role = "admin"    // change accounts, make invites
+	Member   Role = "member"   // ordinary user; the default
+	Operator Role = "operator" // may ban, kick and redact anywhere
+	Admin    Role = "admin"    // may change accounts and create invites
 )
 
-// ErrRole means that there is no such role.
+// ErrRole is the error of an unknown role.
 var ErrRole = errors.New("account: no such role: want member, operator or admin")
 
 func (r Role) rank() int { return slices.Index([]Role{Member, Operator, Admin}, r) }
 
-// AtLeast says whether r may do what other may.
+// AtLeast reports whether r has all permissions of other.
 func (r Role) AtLeast(other Role) bool { return r.rank() >= other.rank() }
 
-// Account is one account as the file had it when it was asked for; it never changes.
+// Account is one account as its file was when it was looked up. It is immutable.
 type Account struct {
-	Name string `json:"name"` // in its own spelling
+	Name string `json:"name"` // as registered; compared by irc.Fold
 	Role Role   `json:"role"`
 	// fingerprints of client certificates, see Fingerprint
 	Certs   []string  `json:"certs,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 
-	Removed bool `json:"-"` // nobody's now: the name is kept from being registered again
+	Removed bool `json:"-"` // the account no longer exists; its name stays reserved
 
-	verifier *verifier // nil: no password opens it
-	invite   string    // hash of the code it was registered with
+	verifier *verifier // nil: there is no password login
+	invite   string    // hash of the invite code used to register, "" if none
 	record   *record
 }
 
-// Password says whether the account has one.
+// Password reports whether the account has a password.
 func (a *Account) Password() bool { return a.verifier != nil }
 
-// Fingerprint is how a client's certificate is told: SHA-256 of its DER form in 64 lower-case hex
-// digits.
+// Fingerprint returns the fingerprint of a client certificate: the SHA-256 of its DER form, in 64
+// lower-case hex digits.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrFingerprint means that a text is no SHA-256 fingerprint.
+// ErrFingerprint is the error of a text that is not a SHA-256 fingerprint.
 var ErrFingerprint = errors.New("account: a certificate's fingerprint is its SHA-256 sum, 64 hex digits, with colons or without")
 
 func cleanFingerprint(text string) (string, error) {
@@ -66,8 +66,8 @@ func cleanFingerprint(text string) (string, error) {
 	return clean, nil
 }
 
-// parseAccount reads NAME VERIFIER KEY=VALUE... Without an account the one error says why the line
-// can't be used; with one, the errors are of keys that are passed over.
+// parseAccount reads a line NAME VERIFIER KEY=VALUE... If the line is invalid, the account is nil
+// and the one error says why. Otherwise the errors are of keys that were ignored.
 func parseAccount(r *record) (*Account, []error) {
 	if r.err != nil {
 		return nil, []error{r.err}
@@ -89,7 +89,8 @@ func parseAccount(r *record) (*Account, []error) {
 	return a, a.parseKeys()
 }
 
-// parseKeys passes over what it can't read: that gives an account less than was meant, never more.
+// parseKeys reads the optional keys and ignores invalid ones. An ignored key only takes permissions
+// away.
 func (a *Account) parseKeys() (odd []error) {
 	if role := Role(a.record.get("role")); role != "" {
 		if role.rank() >= 0 {
@@ -114,18 +115,18 @@ func (a *Account) parseKeys() (odd []error) {
 	return odd
 }
 
-// book is what a file of accounts says.
+// accountIndex holds the parsed file of accounts.
 type book struct {
 	table *table
 	names map[string]*Account // by folded name
 	certs map[string]*Account // by fingerprint
-	// by folded name, the line that counts for it, whether it can be read or not
+	// line number of each folded name, also of a line that cannot be read
 	lines    map[string]int
-	problems []error // one for each damaged line and each key that was passed over
+	problems []error // one for each damaged line and each ignored key
 }
 
-// parseBook gives every account whose line can be read. Of two lines that begin with the same name,
-// and of two for a certificate, the first counts. path is for the problems.
+// parseBook parses the file of accounts. Of two lines with the same name, and of two accounts with
+// the same certificate, the first counts. path is used in problems.
 func parseBook(path string, data []byte) *book {
 	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
 	for _, r := range b.table.lines {
@@ -135,13 +136,13 @@ func parseBook(path string, data []byte) *book {
 		a, odd := parseAccount(r)
 		name := irc.Fold(r.first())
 		if first := b.lines[name]; first > 0 {
-			a, odd = nil, []error{fmt.Errorf("line %d is for %q already", first, r.first())}
+			a, odd = nil, []error{fmt.Errorf("line %d already has the account %q", first, r.first())}
 		} else {
 			b.lines[name] = r.number
 		}
-		consequence := "this account can't be used until the line is mended or taken out"
+		consequence := "this account cannot be used until the line is corrected or removed"
 		if a != nil {
-			consequence = "this key of the account is passed over"
+			consequence = "this key of the account is ignored"
 			b.add(a)
 		}
 		for _, err := range odd {
@@ -160,7 +161,7 @@ func (b *book) add(a *Account) {
 	}
 }
 
-// find is the account in use under name, nil if there is none.
+// find returns the account of a name, nil if there is none or it was removed.
 func (b *book) find(name string) *Account {
 	if a := b.names[irc.Fold(name)]; a != nil && !a.Removed {
 		return a

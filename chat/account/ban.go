@@ -14,36 +14,36 @@ import (
 )
 
 const (
-	maxPattern = 200 // bytes of a ban's pattern
-	maxReason  = 300 // bytes of a ban's reason, so that it fits into a reply
+	maxPattern = 200 // length limit of a pattern, in bytes
+	maxReason  = 300 // length limit of a reason with its author, in bytes; it fits into a reply
 )
 
-// ErrBan means that there can't be such a ban; the error around it says why.
+// ErrBan is wrapped by the errors of an invalid ban.
 var ErrBan = errors.New("account: not a ban")
 
-// Ban keeps somebody out.
+// Ban excludes clients from the server.
 type Ban struct {
-	// Pattern is an account's name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24),
-	// or a mask of NICK!USER@HOST with * for any bytes and ? for one.
+	// Pattern is an account name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24), or
+	// a mask NICK!USER@HOST, in which * stands for any bytes and ? for one.
 	Pattern string    `json:"pattern"`
-	Reason  string    `json:"reason,omitempty"` // shown to who is kept out
+	Reason  string    `json:"reason,omitempty"` // shown to the banned client
 	By      string    `json:"by,omitempty"`
 	Created time.Time `json:"created,omitzero"`
-	Until   time.Time `json:"until,omitzero"` // zero: for ever
+	Until   time.Time `json:"until,omitzero"` // zero: does not expire
 
-	network netip.Prefix // valid: a ban of addresses
+	network netip.Prefix // valid if the pattern is an address or a network
 	mask    bool
 }
 
-// Client is who may be banned. What is not known is left empty.
+// Client describes a client to be compared with bans. Unknown fields are empty.
 type Client struct {
-	Account string     // the account's name
-	Addr    netip.Addr // where from
+	Account string     // account name
+	Addr    netip.Addr // remote address
 	Mask    string     // nick!user@host
 }
 
-// parsePattern says what kind of ban a pattern is; the kinds can't be mistaken for one another,
-// because no name of an account begins with a digit or holds a colon.
+// parsePattern determines the kind of a pattern. The kinds are unambiguous, because no account name
+// starts with a digit or contains a colon.
 func parsePattern(pattern string) (b Ban, err error) {
 	b.Pattern = pattern
 	if pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, notInPattern) || !utf8.ValidString(pattern) {
@@ -61,12 +61,12 @@ func parsePattern(pattern string) (b Ban, err error) {
 	if strings.ContainsAny(pattern, "*?!@") {
 		b.mask = true
 		if strings.Trim(pattern, "*?!@") == "" {
-			return b, fmt.Errorf("%w: %s is everybody", ErrBan, pattern)
+			return b, fmt.Errorf("%w: %s matches every client", ErrBan, pattern)
 		}
 		return b, nil
 	}
 	if err := CheckName(pattern); err != nil {
-		return b, fmt.Errorf("%w: %q is no account's name, no address, no network and no mask", ErrBan, pattern)
+		return b, fmt.Errorf("%w: %q is not an account name, an address, a network or a mask", ErrBan, pattern)
 	}
 	return b, nil
 }
@@ -76,7 +76,7 @@ func networkBan(network netip.Prefix) (Ban, error) {
 		network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
 	}
 	if network.Bits() == 0 {
-		return Ban{}, fmt.Errorf("%w: %s is everybody", ErrBan, network)
+		return Ban{}, fmt.Errorf("%w: %s matches every client", ErrBan, network)
 	}
 	network = network.Masked()
 	return Ban{Pattern: network.String(), network: network}, nil
@@ -84,7 +84,7 @@ func networkBan(network netip.Prefix) (Ban, error) {
 
 func notInPattern(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }
 
-// banBook is what the file of bans says. A line is PATTERN KEY=VALUE...
+// banIndex holds the parsed file of bans. A line is PATTERN KEY=VALUE...
 type banBook struct {
 	table    *table
 	accounts map[string]Ban // by folded name
@@ -101,7 +101,7 @@ func parseBans(path string, data []byte) *banBook {
 		ban, err := parseBan(r)
 		switch {
 		case err != nil:
-			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this ban doesn't hold until the line is mended", path, r.number, err))
+			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this ban has no effect until the line is corrected", path, r.number, err))
 		case ban.mask || ban.network.IsValid():
 			b.others = append(b.others, ban)
 		default:
@@ -129,9 +129,10 @@ func parseBan(r *record) (Ban, error) {
 	return b, err
 }
 
+// over reports whether the ban has expired.
 func (b Ban) over(now time.Time) bool { return !b.Until.IsZero() && !now.Before(b.Until) }
 
-// bans says whether b keeps c out; its time is looked at by the caller.
+// bans reports whether the pattern matches the client. It ignores the expiry.
 func (b Ban) bans(c Client) bool {
 	switch {
 	case b.mask:
@@ -142,8 +143,8 @@ func (b Ban) bans(c Client) bool {
 	return irc.Fold(b.Pattern) == irc.Fold(c.Account)
 }
 
-// matches says whether text is what the pattern says, * for any bytes and ? for one. It takes at
-// most len(pattern) x len(text) steps.
+// matches reports whether text matches a pattern in which * stands for any bytes and ? for one. It
+// takes at most len(pattern) x len(text) steps.
 func matches(pattern, text string) bool {
 	star, from, p := -1, 0, 0
 	for t := 0; t < len(text); {
@@ -163,9 +164,9 @@ func matches(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Banned is the ban that keeps c out at the time now, if there is one. Ask when a client connects
-// (address), when it is logged in (account) and when its mask is known; and for all who are there
-// when Generation grew.
+// Banned returns the ban that matches a client at the time now, if there is one. A server calls it
+// when a client connects (address), logs in (account) and registers (mask). When Generation has
+// grown it calls it for every client.
 func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 	banned := s.nowBans()
 	if b, ok := banned.accounts[irc.Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
@@ -179,7 +180,8 @@ func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 	return Ban{}, false
 }
 
-// Bans are all bans that are not over, in the order of the file, those of accounts first.
+// Bans returns all bans that have not expired: those of accounts by name, then the others in the
+// order of the file.
 func (s *Store) Bans() []Ban {
 	banned := s.nowBans()
 	var all []Ban
@@ -191,19 +193,18 @@ func (s *Store) Bans() []Ban {
 	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.over(now) })
 }
 
-// Ban keeps out whom b.Pattern says, in the place of an older ban of the same pattern. Created is
-// set here.
+// Ban adds a ban, or replaces the ban of the same pattern. It sets Created.
 func (s *Store) Ban(b Ban) (Ban, error) {
 	clean, err := parsePattern(b.Pattern)
 	if err != nil {
 		return Ban{}, err
 	}
 	if text := b.Reason + b.By; len(text) > maxReason || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		return Ban{}, fmt.Errorf("%w: a reason, with the name of who gives it, has at most %d bytes and no line end", ErrBan, maxReason)
+		return Ban{}, fmt.Errorf("%w: reason and author have at most %d bytes together, and no control characters", ErrBan, maxReason)
 	}
 	now := s.o.Now()
 	if b.over(now) {
-		return Ban{}, fmt.Errorf("%w: it would be over before it begins", ErrBan)
+		return Ban{}, fmt.Errorf("%w: its end is in the past", ErrBan)
 	}
 	clean.Reason, clean.By = b.Reason, b.By
 	clean.Until, clean.Created = b.Until.UTC().Truncate(time.Second), now.UTC().Truncate(time.Second)
@@ -220,7 +221,7 @@ func (s *Store) Ban(b Ban) (Ban, error) {
 	})
 }
 
-// Unban ends a ban.
+// Unban removes the ban of a pattern.
 func (s *Store) Unban(pattern string) error {
 	if clean, err := parsePattern(pattern); err == nil {
 		pattern = clean.Pattern

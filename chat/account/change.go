@@ -12,24 +12,24 @@ import (
 )
 
 var (
-	// ErrExists means that somebody has, or had, this name.
+	// ErrExists is the error of a name that an account has or had.
 	ErrExists = errors.New("account: the name is taken")
-	// ErrUnknown means that there is no such account, ban or invite.
+	// ErrUnknown is wrapped by the error for an account, ban or invite that does not exist.
 	ErrUnknown = errors.New("account: there is no such")
-	// ErrClosed means that only the administrator makes accounts.
-	ErrClosed = errors.New("account: registration is off: ask the administrator for an account")
+	// ErrClosed is the error of Register when only administrators create accounts.
+	ErrClosed = errors.New("account: registration is closed: ask an administrator for an account")
 )
 
-// files are the contents of the files while they are changed, read under the lock.
+// files holds the contents of the files during a change. They are read under the lock file.
 type files struct {
 	book    *book
 	bans    *banBook
 	invites *inviteBook
-	dirty   map[string]*table // by name of the file
+	dirty   map[string]*table // tables to be written, by file name
 }
 
-// change runs f on what the files say now and writes what it made dirty, one process at a time. It
-// is slow: it waits for other processes and for the disk.
+// change reads the files, calls f, and writes the tables that f marked as dirty. One process at a
+// time does this. It is slow: it waits for other processes and for the disk.
 func (s *Store) change(f func(*files) error) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -46,15 +46,15 @@ func (s *Store) change(f func(*files) error) error {
 	if err := f(now); err != nil {
 		return err
 	}
-	// an account before its invite goes
+	// the account is written first: see spend
 	for _, name := range []string{"accounts", "bans", "invites"} {
 		if t := now.dirty[name]; t != nil {
 			if err := s.o.replace(s.path(name), t.bytes()); err != nil {
-				return fmt.Errorf("account: %s can't be written: %w", s.path(name), err)
+				return fmt.Errorf("account: write %s: %w", s.path(name), err)
 			}
 		}
 	}
-	s.Generation() // sees the new files
+	s.Generation() // reads the new files
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (s *Store) readAll() (*files, error) {
 	}, nil
 }
 
-// account changes the line of one account.
+// account changes the line of one account. The rules are those of change.
 func (s *Store) account(name string, f func(*Account) error) error {
 	return s.change(func(now *files) error {
 		a := now.book.find(name)
@@ -84,10 +84,10 @@ func (s *Store) account(name string, f func(*Account) error) error {
 	})
 }
 
-// Register makes an account for a person who asks for one, as Options.Registration has it. invite
-// is the code, "" for none. It is slow: a PBKDF2 and the disk. Errors are ErrClosed, ErrInvite,
-// ErrName, ErrPassword and ErrExists (in this order, so that names can't be asked for without a
-// code), or the disk's.
+// Register creates an account for a user that asks for one, as the registration policy allows.
+// invite is the code, "" for none. It is slow: PBKDF2 and an fsync. The errors are ErrClosed,
+// ErrInvite, ErrName, ErrPassword and ErrExists, checked in this order, or an error of the disk.
+// The code is checked before the name, so that names cannot be probed without a code.
 func (s *Store) Register(name, password, invite string) (*Account, error) {
 	policy := *s.registration.Load()
 	if policy == ByNobody {
@@ -103,8 +103,8 @@ func (s *Store) Register(name, password, invite string) (*Account, error) {
 	return s.add(name, password, Member, hash, false)
 }
 
-// Add makes an account, whatever the policy. reuse lets it have the name of an account that was
-// removed, and with it that account's direct messages. It is slow.
+// Add creates an account whatever the policy. reuse permits the name of a removed account; the new
+// account then also has its direct messages. It is slow.
 func (s *Store) Add(name, password string, role Role, reuse bool) (*Account, error) {
 	if role.rank() < 0 {
 		return nil, ErrRole
@@ -137,7 +137,7 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	if a := s.Lookup(name); a != nil {
 		return a, nil
 	}
-	return nil, fmt.Errorf("%w account: %q was removed at once", ErrUnknown, name)
+	return nil, fmt.Errorf("%w account: %q was removed right after it was created", ErrUnknown, name)
 }
 
 func (b *book) taken(name string) error {
@@ -155,7 +155,7 @@ func (now *files) addAccount(name string, v verifier, role Role, invite string, 
 		now.book.table.keep(func(r *record) bool { return r != old.record })
 	}
 	if now.book.damaged(name) {
-		return fmt.Errorf("%w: the line of %s in the file of accounts is damaged: mend it or take it out", ErrExists, name)
+		return fmt.Errorf("%w: the line of %s in the file of accounts is damaged: correct or remove it", ErrExists, name)
 	}
 	r := now.book.table.add(name, v.String())
 	r.set("role", string(role))
@@ -165,12 +165,12 @@ func (now *files) addAccount(name string, v verifier, role Role, invite string, 
 	return nil
 }
 
-// damaged says whether the line for name can't be read.
+// damaged reports whether the name's line cannot be read.
 func (b *book) damaged(name string) bool {
 	return b.lines[irc.Fold(name)] > 0 && b.names[irc.Fold(name)] == nil
 }
 
-// SetPassword gives an account another password. It is slow. Sessions that are logged in stay.
+// SetPassword replaces the password of an account. It is slow. Sessions that are logged in stay.
 func (s *Store) SetPassword(name, password string) error {
 	if s.Lookup(name) == nil {
 		return fmt.Errorf("%w account: %q", ErrUnknown, name)
@@ -185,7 +185,7 @@ func (s *Store) SetPassword(name, password string) error {
 	})
 }
 
-// SetRole gives an account another role.
+// SetRole changes the role of an account.
 func (s *Store) SetRole(name string, role Role) error {
 	if role.rank() < 0 {
 		return ErrRole
@@ -196,7 +196,8 @@ func (s *Store) SetRole(name string, role Role) error {
 	})
 }
 
-// AddCert lets who holds the certificate log in as the account. A certificate opens one account.
+// AddCert lets the holder of a certificate log in to the account. A certificate belongs to one
+// account at most.
 func (s *Store) AddCert(name, fingerprint string) error {
 	cert, err := cleanFingerprint(fingerprint)
 	if err != nil {
@@ -208,7 +209,7 @@ func (s *Store) AddCert(name, fingerprint string) error {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
 		}
 		if other := now.book.certs[cert]; other != nil && other != a {
-			return fmt.Errorf("%w: this certificate opens the account %s: take it from there first", ErrExists, other.Name)
+			return fmt.Errorf("%w: the certificate belongs to the account %s: remove it there first", ErrExists, other.Name)
 		}
 		if !slices.Contains(a.Certs, cert) {
 			a.record.set("certfp", strings.TrimPrefix(a.record.get("certfp")+","+cert, ","))
@@ -218,7 +219,7 @@ func (s *Store) AddCert(name, fingerprint string) error {
 	})
 }
 
-// RemoveCert ends what AddCert began.
+// RemoveCert removes a certificate from an account.
 func (s *Store) RemoveCert(name, fingerprint string) error {
 	cert, err := cleanFingerprint(fingerprint)
 	if err != nil {
@@ -237,12 +238,12 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 	})
 }
 
-// Remove ends an account and forgets its marks and what it said of itself. Its name stays taken,
-// because direct messages are found by the names of those who wrote them; free lets anybody
-// register it again. Sessions notice by Generation.
+// Remove deletes an account with its read markers and metadata. Its name stays reserved, because
+// direct messages are stored under the names of both accounts. With free set, the name can be
+// registered again. Servers notice the removal by Generation.
 func (s *Store) Remove(name string, free bool) error {
-	// What shows that its invite was used may go with the line: first the invite, as a change of
-	// its own.
+	// Removing the line may remove the evidence that the account's invite was used. So the invite
+	// is dropped first, in a change of its own.
 	err := s.change(func(now *files) error { now.dropSpent(); return nil })
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func TestOthersSurvive(t *testing.T) {
 		t.Errorf("the bans are\n%s", got)
 	}
 	if all := errors.Join(s.Problems()...).Error(); strings.Count(all, "\n") != 2 || !strings.Contains(all, "accounts:4: the verifier is damaged") ||
-		!strings.Contains(all, "accounts:5: line 1 is for \"ANN\" already") || !strings.Contains(all, "bans:2: ") || strings.Contains(all, "nonsense") {
+		!strings.Contains(all, "accounts:5: line 1 already has the account \"ANN\"") || !strings.Contains(all, "bans:2: ") || strings.Contains(all, "nonsense") {
 		t.Errorf("problems:\n%s", all)
 	}
 	for _, name := range []string{"accounts", "bans", "secret", "accounts.lock"} {

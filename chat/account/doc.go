@@ -1,33 +1,41 @@
-// Package account keeps who may use a chat server: accounts, the proof of their passwords, their
-// roles, the invites that let people register, the bans, and how far each device has read each
-// room.
+// Package account stores the accounts of a chat server: SCRAM verifiers of their passwords, roles,
+// invites, bans and the read markers of their devices.
 //
-// All of it is text in the data directory, which a person can read and mend with an editor:
-// accounts, bans, invites (a line for each), marks/ACCOUNT (a line for each device and room).
-// docs/protocol.md has the formats. A file is changed by writing it anew beside the old one and
-// renaming, under the lock of accounts.lock (marks: marks/.lock), so a reader sees one version or
-// the other, never half of one, and needs no lock. Comments and keys that this package does not
-// know stay. A damaged line is reported with its file and number, holds nobody else up, and is left
-// for a person to mend.
+// # Files
 //
-// A running server and a command may both change the files. A Store looks whether its files were
-// changed by others whenever it is asked (one stat each), so a new account can log in and a banned
-// one can't at once, without a signal. Who is logged in already is the server's matter: see
-// Store.Generation.
+// All of it is text in the data directory, which can be read and corrected with an editor:
+// accounts, bans and invites (a line each), and marks/ACCOUNT (a line for each device and room).
+// docs/protocol.md specifies the formats.
 //
-// Passwords are stored as SCRAM-SHA-256 verifiers only: what is stolen with the file lets nobody
-// in, but can be tried against guesses at the price of Options.Iterations each. All comparisons of
-// secrets take constant time, and a name that nobody has costs and answers what a wrong password
-// does.
+// A file is changed by writing a new version beside it and renaming that. The writer holds the lock
+// accounts.lock (for read markers, marks/.lock). A reader needs no lock: it sees one version or the
+// other. Comments and unknown keys are preserved. A damaged line is reported with its file and
+// number and stays for an administrator to correct. It does not affect other lines.
 //
-// Slow, to be kept off event loops and bounded in number: Plain, Register, Add, SetPassword (one
-// PBKDF2 each), and whatever changes a file (fsync). Quick: Scram's steps, External, Lookup,
-// Banned, Mark, SetMark. Counting the attempts is the caller's, by address and by Key.
+// A running server and a command may both change the files. Every call of a Store checks with one
+// stat for each file whether another process has changed it. So a new account can log in, and a
+// banned one cannot, at once and without a signal. Clients that are logged in already are the
+// server's task: see Store.Generation.
 //
-// Limitations: names are ASCII. Passwords are what SASLprep (RFC 4013) takes, which has no emoji.
-// There is no channel binding (SCRAM-SHA-256-PLUS). A verifier with other iterations than
-// Options.Iterations (brought along, or made before the setting changed) tells by them, and by its
-// time, that its name is known, until its password is set again. Who holds an account can have 32
-// devices. Marks that SetMark moves are not synced to disk: a power cut loses some, and messages
-// since are shown again.
+// # Secrets
+//
+// Passwords are stored as SCRAM-SHA-256 verifiers only (RFC 5802). A stolen file does not permit a
+// login, but passwords can be guessed from it, at the cost of Options.Iterations for each guess.
+// Secrets are compared in constant time. An unknown name costs as much time as a wrong password and
+// gets the same answer.
+//
+// # Slow and fast calls
+//
+// Slow calls must not run on an event loop, and their number must be bounded: Plain, Register, Add
+// and SetPassword (one PBKDF2 each), and all calls that change a file (fsync). Fast calls are the
+// steps of Scram, External, Lookup, Banned, Mark and SetMark. The caller counts failed logins, by
+// address and by Key.
+//
+// # Limitations
+//
+// Names are ASCII. Passwords are limited to SASLprep (RFC 4013), which excludes emoji. There is no
+// channel binding (SCRAM-SHA-256-PLUS). A verifier whose iterations differ from Options.Iterations
+// reveals by their number, and by its time, that its name is known, until its password is set
+// again. An account has at most 32 devices. SetMark does not sync to disk: a power failure loses
+// some read markers, and messages since then are replayed again.
 package account

@@ -13,20 +13,20 @@ import (
 	"weir/internal/durable"
 )
 
-// maxFile bounds what is read of a file, in bytes.
+// maxFile is the size limit of a file, in bytes.
 const maxFile = 64 << 20
 
-// watched is a file that others replace by renaming, or edit in place. The version that was read is
-// kept open: its inode can't be used again meanwhile, so a replaced file is always seen.
+// watched is a file that other processes replace by renaming, or edit in place. The version that
+// was read stays open, so its inode is not reused, and a replaced file is always noticed.
 type watched struct {
 	path string
-	open *os.File    // nil: there was no file
-	info fs.FileInfo // of open when it was read
+	open *os.File    // nil: the file did not exist
+	info fs.FileInfo // state of the open file when it was read
 
-	complaint string // what was last reported of a file that can't be read
+	complaint string // text of the last error that was reported, "" if the last read succeeded
 }
 
-// changed costs one stat.
+// changed reports whether the file differs from the version that was read. It costs one stat.
 func (w *watched) changed() bool {
 	now, err := os.Stat(w.path)
 	if err != nil {
@@ -35,8 +35,7 @@ func (w *watched) changed() bool {
 	return w.open == nil || !os.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
-// read reads the file and makes it the version that changed compares with. A file that is not there
-// is empty.
+// read reads the file and makes it the version that changed compares with. A missing file is empty.
 func (w *watched) read() ([]byte, error) {
 	f, err := os.Open(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +51,7 @@ func (w *watched) read() ([]byte, error) {
 		data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	}
 	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes: it is no file of accounts", w.path, maxFile)
+		err = fmt.Errorf("%s has more than %d bytes: it is not a file of accounts", w.path, maxFile)
 	}
 	if err != nil {
 		f.Close()
@@ -70,8 +69,8 @@ func (w *watched) close() {
 	w.open, w.info = nil, nil
 }
 
-// lock waits for the exclusive lock of path, which it makes if need be, until the returned file is
-// closed.
+// lock creates the file at path if it does not exist, waits for its exclusive lock, and returns the
+// open file. Closing it releases the lock.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -88,12 +87,12 @@ func lock(path string) (*os.File, error) {
 		}
 		if err != unix.EINTR {
 			f.Close()
-			return nil, fmt.Errorf("%s can't be locked: %w", path, err)
+			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 	}
 }
 
-// stepLocked is the step before those of durable.
+// stepLocked is the test step after the lock is taken, before the steps of package durable.
 const stepLocked durable.Step = "locked"
 
 func (o Options) reached(step durable.Step) {
@@ -102,8 +101,8 @@ func (o Options) reached(step durable.Step) {
 	}
 }
 
-// replace replaces a file durably. The caller holds the lock, so nobody else writes the temporary
-// file.
+// replace replaces a file durably. The caller has the lock file, so no other process writes the
+// temporary file.
 func (o Options) replace(path string, data []byte) error {
 	return durable.Replacer{Step: o.step}.ReplaceFile(path, data, 0o600)
 }

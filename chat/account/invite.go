@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// ErrInvite means that a code is not, or no longer, good for an account.
+// ErrInvite is the error of a code that is unknown, used or expired.
 var ErrInvite = errors.New("account: the invite is unknown, used or too old: ask for another")
 
-// Invite is a code that is good for one account, told by its hash.
+// Invite is a code that permits the registration of one account. It is identified by its hash.
 type Invite struct {
-	ID      string    `json:"id"` // the first 12 digits of the hash
+	ID      string    `json:"id"` // first 12 digits of the hash
 	By      string    `json:"by,omitempty"`
 	Created time.Time `json:"created,omitzero"`
-	Until   time.Time `json:"until,omitzero"` // zero: for ever
+	Until   time.Time `json:"until,omitzero"` // zero: does not expire
 
 	hash string
 }
 
-// inviteBook is what the file of invites says. A line is HASH KEY=VALUE...
+// inviteIndex holds the parsed file of invites. A line is HASH KEY=VALUE...
 type inviteBook struct {
 	table   *table
 	invites []Invite
 }
 
-// parseInvites passes over damaged lines: their codes are not good.
+// parseInvites parses the file of invites. It ignores damaged lines, so their codes are invalid.
 func parseInvites(data []byte) *inviteBook {
 	b := &inviteBook{table: parseTable(data)}
 	for _, r := range b.table.lines {
@@ -48,7 +48,7 @@ func parseInvites(data []byte) *inviteBook {
 	return b
 }
 
-// parseTime reads what formatTime wrote; "" is the zero time.
+// parseTime parses the output of formatTime. "" is the zero time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -63,15 +63,16 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// hashCode is a plain hash: a code has 130 random bits, there is nothing to guess.
+// hashCode returns the SHA-256 of a code in upper case without separators. A code has 130 random
+// bits, so a plain hash cannot be reversed by guessing.
 func hashCode(code string) string {
 	clean := strings.ToUpper(strings.Join(strings.FieldsFunc(code, func(r rune) bool { return r == '-' || r == ' ' }), ""))
 	sum := sha256.Sum256([]byte(clean))
 	return hex.EncodeToString(sum[:])
 }
 
-// NewInvite makes a code that is good for one account until the given time (zero: for ever). The
-// code is shown here once: only its hash is stored. by says who asked for it.
+// NewInvite creates a code that permits one account until the given time (zero: for ever). Only the
+// hash of the code is stored, so it cannot be shown again. by names the author.
 func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invite, err error) {
 	text := rand.Text()
 	code = strings.Join(slices.Collect(chunks(text, 5)), "-")
@@ -99,7 +100,7 @@ func chunks(text string, n int) func(func(string) bool) {
 	}
 }
 
-// Invites are the codes that are still good, oldest first.
+// Invites returns the invites that are still valid, oldest first.
 func (s *Store) Invites() ([]Invite, error) {
 	now, err := s.readAll()
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Store) Invites() ([]Invite, error) {
 	return now.invites.invites, nil
 }
 
-// RevokeInvite makes the code whose hash begins with id (at least 8 digits) good for nothing.
+// RevokeInvite removes the invite whose hash starts with id, which has at least 8 digits.
 func (s *Store) RevokeInvite(id string) error {
 	return s.change(func(now *files) error {
 		for _, i := range now.invites.invites {
@@ -123,7 +124,7 @@ func (s *Store) RevokeInvite(id string) error {
 	})
 }
 
-// checkInvite refuses a code before a password is hashed for it.
+// checkInvite checks a code, so that no password is hashed for an invalid one.
 func (s *Store) checkInvite(hash string) error {
 	now, err := s.readAll()
 	if err != nil {
@@ -132,8 +133,9 @@ func (s *Store) checkInvite(hash string) error {
 	return now.spend(hash, s.o.Now())
 }
 
-// spend takes the invite out. The account that it is for carries its hash and is written first, so
-// a crash between the two files leaves an invite that dropSpent knows to be used.
+// spend removes an invite that is being used. The account carries the hash of its invite and is
+// written first. So a crash between the two files leaves an invite that dropSpent recognizes as
+// used.
 func (now *files) spend(hash string, at time.Time) error {
 	now.dropSpent()
 	for _, i := range now.invites.invites {
@@ -145,6 +147,7 @@ func (now *files) spend(hash string, at time.Time) error {
 	return ErrInvite
 }
 
+// dropSpent removes the invites that accounts have used.
 func (now *files) dropSpent() {
 	for _, a := range now.book.names {
 		if a.invite != "" {
@@ -163,7 +166,7 @@ func (b *inviteBook) dropOld(at time.Time) {
 	b.drop(func(i Invite) bool { return !i.Until.IsZero() && !at.Before(i.Until) })
 }
 
-// drop says whether there was one to drop.
+// drop removes the invites for which f is true and reports whether there was one.
 func (b *inviteBook) drop(f func(Invite) bool) bool {
 	gone := map[string]bool{}
 	b.invites = slices.DeleteFunc(b.invites, func(i Invite) bool {

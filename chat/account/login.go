@@ -10,25 +10,24 @@ import (
 	"weir/chat/irc"
 )
 
-// ErrRefused is the only answer to a login that failed: it doesn't tell a name that nobody has from
-// a password that is wrong. Count it against the client's address and against Key of what it called
-// itself.
+// ErrRefused is the only error of a failed login: it does not distinguish an unknown name from a
+// wrong password. The caller counts it under the client's address and under Key of its authcid.
 var ErrRefused = errors.New("account: the name or the password is wrong")
 
-// ErrMalformed means that a client's SASL message is no message of the mechanism.
+// ErrMalformed is the error of a message that does not belong to the SASL mechanism.
 var ErrMalformed = errors.New("account: not a message of this SASL mechanism")
 
-// maxMessage bounds a client's message of SCRAM, in bytes.
+// maxMessage is the size limit of a client's SASL message, in bytes.
 const maxMessage = 1024
 
-// Login is who has proven to be whom.
+// Login is the result of a successful login.
 type Login struct {
 	*Account
-	Device string // folded, "" if the client named none
+	Device string // device name, folded; "" if the client gave none
 }
 
-// Key is what attempts are to be counted under for a client that calls itself authcid: the folded
-// name of the account, whether there is one or not, "" if there can't be one.
+// Key returns the key under which the caller counts login attempts for an authcid: the folded
+// account name, whether the account exists or not. "" if it is not a valid name.
 func Key(authcid string) string {
 	name, _, err := Split(authcid)
 	if err != nil {
@@ -37,8 +36,8 @@ func Key(authcid string) string {
 	return irc.Fold(name)
 }
 
-// SplitPlain reads a message of SASL PLAIN (RFC 4616): [authzid] NUL authcid NUL password. Who acts
-// for another account is refused.
+// SplitPlain parses a SASL PLAIN message (RFC 4616, section 2): [authzid] NUL authcid NUL password.
+// An authzid of another account is rejected.
 func SplitPlain(message []byte) (authcid, password string, err error) {
 	parts := bytes.Split(message, []byte{0})
 	if len(parts) != 3 || !utf8.Valid(message) || len(message) > maxMessage {
@@ -51,21 +50,22 @@ func SplitPlain(message []byte) (authcid, password string, err error) {
 	return authcid, string(parts[2]), nil
 }
 
-// acts says whether who is authcid may act as authzid: only as himself.
+// acts reports whether authcid may act as authzid. Only the same account may.
 func acts(authzid, authcid string) bool {
 	return authzid == "" || irc.Fold(authzid) == irc.Fold(authcid) || Key(authzid) != "" && Key(authzid) == Key(authcid)
 }
 
-// Plain checks a password. authcid is NAME or NAME@DEVICE. It is slow (one PBKDF2, see
-// DefaultIterations) whoever asks and whatever the answer, so never call it on an event loop, and
-// bound how many run at once.
+// Plain checks a password. authcid is NAME or NAME@DEVICE. It always costs one PBKDF2 (see
+// DefaultIterations), whatever the name and the result. So the caller runs it outside of event
+// loops and bounds how many run at once.
 func (s *Store) Plain(authcid, password string) (Login, error) {
 	if len(password) > MaxPassword {
-		return Login{}, ErrRefused // no account has it: says nothing about the name
+		// no account has such a password, so this reveals nothing about the name
+		return Login{}, ErrRefused
 	}
 	client, err := prepared(password)
 	if err != nil {
-		return Login{}, ErrRefused // the same
+		return Login{}, ErrRefused // for the same reason
 	}
 	name, device, bad := Split(authcid)
 	_, v, known := s.verifierOf(name)
@@ -75,7 +75,7 @@ func (s *Store) Plain(authcid, password string) (Login, error) {
 	return s.login(name, device)
 }
 
-// verifierOf is a verifier for every name; known is false if it is one that no password can prove.
+// verifierOf returns a verifier for any name. known is false if no password can match it.
 func (s *Store) verifierOf(name string) (a *Account, v verifier, known bool) {
 	if a = s.Lookup(name); a != nil && a.verifier != nil {
 		return a, *a.verifier, true
@@ -83,7 +83,7 @@ func (s *Store) verifierOf(name string) (a *Account, v verifier, known bool) {
 	return a, decoy(s.secret, name, s.o.Iterations), false
 }
 
-// login ends a proof: the account may have been removed while it went on.
+// login completes a successful proof, during which the account may have been removed.
 func (s *Store) login(name, device string) (Login, error) {
 	if a := s.Lookup(name); a != nil {
 		return Login{a, device}, nil
@@ -91,8 +91,8 @@ func (s *Store) login(name, device string) (Login, error) {
 	return Login{}, ErrRefused
 }
 
-// External checks SASL EXTERNAL: fingerprint is that of the certificate that TLS has verified the
-// client to hold, authzid the client's message: "", NAME or NAME@DEVICE.
+// External checks SASL EXTERNAL (RFC 4422, appendix A). fingerprint is that of the client
+// certificate that TLS has verified. authzid is the client's message: "", NAME or NAME@DEVICE.
 func (s *Store) External(authzid, fingerprint string) (Login, error) {
 	cert, err := cleanFingerprint(fingerprint)
 	if err != nil {
@@ -112,22 +112,23 @@ func (s *Store) External(authzid, fingerprint string) (Login, error) {
 	return Login{a, device}, nil
 }
 
-// Scram is the server's side of one SCRAM-SHA-256 conversation. It belongs to one caller.
+// Scram is the server's side of one SCRAM-SHA-256 exchange (RFC 5802). It is not safe for
+// concurrent use.
 type Scram struct {
 	store   *Store
 	talk    *scram.ServerConversation
-	name    string // of the account that the client wants to be
+	name    string // account that the client claims to be
 	device  string
 	known   bool
 	authcid string
-	steps   int  // how many messages came
-	over    bool // no more is taken
+	steps   int  // messages received
+	over    bool // the exchange has ended; further messages are malformed
 }
 
-// Scram begins a conversation. Its steps are quick: the client does the work.
+// Scram starts an exchange. Its steps are fast, because the client does the hashing.
 func (s *Store) Scram() *Scram {
 	c := &Scram{store: s}
-	server, _ := scram.SHA256.NewServer(c.lookup) // can't fail
+	server, _ := scram.SHA256.NewServer(c.lookup) // cannot fail
 	if s.o.nonce != nil {
 		server.WithNonceGenerator(s.o.nonce)
 	}
@@ -139,20 +140,21 @@ func (c *Scram) lookup(authcid string) (scram.StoredCredentials, error) {
 	c.authcid = authcid
 	name, device, err := Split(authcid)
 	if err != nil {
-		name = authcid // a decoy answers, as for any name that nobody has
+		name = authcid // the decoy verifier answers, as for any unknown name
 	}
 	_, v, known := c.store.verifierOf(name)
 	c.name, c.device, c.known = name, device, known && err == nil
 	return v.StoredCredentials, nil
 }
 
-// Key is what attempts are to be counted under, see the function Key; "" before the first message.
+// Key returns the key under which login attempts are counted: see the function Key. "" before the
+// first message.
 func (c *Scram) Key() string { return Key(c.authcid) }
 
-// Step takes the client's next message, decoded from base64, and gives the server's. With done the
-// client is logged in: server is the last message, with the proof that the server knows the
-// verifier, and is to be sent before the numerics that say so. With an error the conversation is
-// over: ErrRefused after a wrong name or password, ErrMalformed after rubbish.
+// Step processes the client's next message, decoded from base64, and returns the server's. After
+// done the client is logged in, and server is the server-final-message, to be sent before
+// RPL_SASLSUCCESS. After an error the exchange has ended: ErrRefused for a wrong name or password,
+// ErrMalformed for an invalid message.
 func (c *Scram) Step(client string) (server string, done bool, login Login, err error) {
 	c.steps++
 	if c.over || len(client) > maxMessage || !utf8.ValidString(client) {

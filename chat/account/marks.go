@@ -15,31 +15,31 @@ import (
 	"weir/internal/durable"
 )
 
-// MaxDevices is how many devices of an account have marks: one more, and the marks of the device
-// that was not seen for longest are forgotten.
+// MaxDevices limits the devices of an account that have read markers. Beyond it, the markers of the
+// device that was not seen for longest are removed.
 const MaxDevices = 32
 
-// ReadMarker is the device under which the mark that a person's clients share (MARKREAD) is kept.
-// No client can name a device so.
+// ReadMarker is the device name of the read marker that all clients of an account share (MARKREAD,
+// https://ircv3.net/specs/extensions/read-marker). No client can choose this name.
 const ReadMarker = "*"
 
-// maxRoom bounds the name of a room in a mark, in bytes.
+// maxRoom is the length limit of a room id, in bytes.
 const maxRoom = 200
 
-// noDevice stands for the device without a name in the file.
+// noDevice is written in the file for the device without a name.
 const noDevice = "-"
 
-// place is one mark: how far a device has read a room.
+// place identifies one read marker: how far a device has read a room.
 type place struct{ device, room string }
 
-// marks are the read marks of all accounts that were asked for. A file of an account has a line
-// ROOM DEVICE OFFSET seen=TIME for each.
+// marks holds the read markers of the accounts that were used so far. An account's file has a line
+// ROOM DEVICE OFFSET seen=TIME for each marker.
 type marks struct {
 	store *Store
 
-	writing sync.Mutex // one flush at a time; taken before mu
+	writing sync.Mutex // serializes writing; taken before mu
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	accounts map[string]*accountMarks
 	timer    *time.Timer // runs flush; nil: nothing is dirty
 	closed   bool
@@ -52,9 +52,9 @@ type accountMarks struct {
 
 func newMarks(s *Store) *marks { return &marks{store: s, accounts: map[string]*accountMarks{}} }
 
-// Mark is the offset up to which a device (folded, "" for none, or ReadMarker) has read a room of
-// the account; ok is false if it never did. room is the room's id, which outlives its name. The
-// first call for an account reads a file.
+// Mark returns the offset up to which a device (folded, "" for none, or ReadMarker) has read a
+// room. ok is false if it has no marker. room is the room's id, which does not change with its
+// name. The first call for an account reads a file.
 func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
 	m := s.marks
 	m.mu.Lock()
@@ -63,10 +63,10 @@ func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
 	return offset, ok
 }
 
-// SetMark moves a mark forward, never back. It is quick but for the first call for an account,
-// which reads a file. The mark is written within Options.MarkEvery, or on Close; one that a crash
-// loses only repeats messages. A room or device that can't be written into the file, and an offset
-// below 0, are not marked.
+// SetMark moves a read marker forward, never back. It is fast, except for the first call for an
+// account, which reads a file. The marker is written within Options.MarkEvery, or by Close. A crash
+// may lose it, and messages are then replayed twice. Invalid room ids, invalid devices and negative
+// offsets are ignored.
 func (s *Store) SetMark(account, device, room string, offset int64) {
 	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
 		return
@@ -84,9 +84,9 @@ func (s *Store) SetMark(account, device, room string, offset int64) {
 	}
 }
 
-// SaveMark is SetMark for a mark that somebody is told of: it is on the disk when SaveMark returns,
-// and after an error it is where it was. It waits for other processes and for the disk, unless the
-// mark is there already.
+// SaveMark is SetMark for a marker that is then reported to clients: it is on disk when SaveMark
+// returns. After an error it is unchanged. It waits for other processes and for the disk, unless
+// the marker is already stored.
 func (s *Store) SaveMark(account, device, room string, offset int64) error {
 	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
 		return nil
@@ -120,12 +120,13 @@ func (s *Store) SaveMark(account, device, room string, offset int64) error {
 	return nil
 }
 
-// goodRoom says whether a room can be a word of the file.
+// goodRoom reports whether a room id can be a word of the file.
 func goodRoom(room string) bool {
 	return room != "" && len(room) <= maxRoom && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// of reads the account's file if it was not read yet. A line that can't be read is passed over.
+// of returns the markers of an account. It reads their file at the first call, and reports and
+// ignores lines that cannot be read. The caller holds mu.
 func (m *marks) of(account string) *accountMarks {
 	name := irc.Fold(account)
 	if a := m.accounts[name]; a != nil {
@@ -135,13 +136,13 @@ func (m *marks) of(account string) *accountMarks {
 	m.accounts[name] = a
 	data, err := os.ReadFile(m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		m.store.o.Report(fmt.Errorf("account: the marks of %s can't be read: %w", account, err))
+		m.store.o.Report(fmt.Errorf("account: read markers of %s: %w", account, err))
 	}
 	for _, r := range parseTable(data).lines {
 		if p, offset, err := parseMark(r); err == nil {
 			a.offsets[p] = max(a.offsets[p], offset)
 		} else if err != errNoMark {
-			m.store.o.Report(fmt.Errorf("%s:%d: %w: messages since this mark are shown again", m.path(name), r.number, err))
+			m.store.o.Report(fmt.Errorf("%s:%d: %w: messages since this read marker are replayed again", m.path(name), r.number, err))
 		}
 	}
 	return a
@@ -149,7 +150,7 @@ func (m *marks) of(account string) *accountMarks {
 
 func (m *marks) path(name string) string { return m.store.path("marks/" + fileName(name)) }
 
-// errNoMark is what parseMark says of comments and empty lines.
+// errNoMark is the result of parseMark for comments and empty lines.
 var errNoMark = errors.New("no mark")
 
 func parseMark(r *record) (p place, offset int64, err error) {
@@ -178,11 +179,11 @@ func (p place) words(offset int64) []string {
 	return []string{p.room, device, strconv.FormatInt(offset, 10)}
 }
 
-// flushInBackground is run by the timer. What can't be written is tried again.
+// flushInBackground runs on the timer. After an error it is scheduled again.
 func (m *marks) flushInBackground() {
 	err := m.flush()
 	if err != nil {
-		m.store.o.Report(fmt.Errorf("account: marks can't be written: %w", err))
+		m.store.o.Report(fmt.Errorf("account: write read markers: %w", err))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +192,7 @@ func (m *marks) flushInBackground() {
 	}
 }
 
-// flush writes what is dirty.
+// flush writes the dirty markers.
 func (m *marks) flush() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -221,11 +222,11 @@ func (m *marks) flush() error {
 	return err
 }
 
-// tidy removes what a process that was killed was writing.
+// tidy removes the temporary files of a killed process.
 func (m *marks) tidy() error {
 	folder := m.store.path("marks")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return nil // nobody has marks, or they can't be written, of which who writes them tells
+		return nil // there are no markers, or they cannot be written, which the writer reports
 	}
 	held, err := m.lock()
 	if err != nil {
@@ -235,7 +236,7 @@ func (m *marks) tidy() error {
 	return durable.RemoveTemps(folder)
 }
 
-// written says that places are on file, whatever was marked since.
+// written clears the dirty state of markers that are on file, unless they have moved since.
 func (m *marks) written(name string, places map[place]int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -253,7 +254,7 @@ func (m *marks) written(name string, places map[place]int64) {
 func (m *marks) lock() (*os.File, error) {
 	folder := m.store.path("marks")
 	held, err := lock(folder + "/.lock")
-	if errors.Is(err, fs.ErrNotExist) { // the first of all
+	if errors.Is(err, fs.ErrNotExist) { // the first marker of this data directory
 		if err := durable.MkdirAll(folder, 0o700); err != nil {
 			return nil, err
 		}
@@ -262,8 +263,8 @@ func (m *marks) lock() (*os.File, error) {
 	return held, err
 }
 
-// writeOne merges places into the account's file: other processes may have moved marks of their
-// own. Those of an account that was removed meanwhile are dropped.
+// writeOne merges markers into an account's file, because other processes may have moved other
+// markers. Markers of an account that was removed meanwhile are dropped.
 func (m *marks) writeOne(name string, places map[place]int64, by durable.Replacer) error {
 	if m.store.Lookup(name) == nil {
 		m.written(name, places)
@@ -283,7 +284,7 @@ func (m *marks) writeOne(name string, places map[place]int64, by durable.Replace
 	return nil
 }
 
-// merge moves the marks of the table forward to places.
+// merge moves the markers of a table forward to the given offsets.
 func (t *table) merge(places map[place]int64, seen string) {
 	found := map[place]bool{}
 	for _, r := range t.lines {
@@ -303,7 +304,7 @@ func (t *table) merge(places map[place]int64, seen string) {
 	}
 }
 
-// dropDevices forgets the devices beyond MaxDevices that were not seen for longest.
+// dropDevices removes the markers of devices beyond MaxDevices, those not seen for longest.
 func (m *marks) dropDevices(name string, t *table) {
 	seen := map[string]string{}
 	for _, r := range t.lines {
@@ -336,7 +337,7 @@ func (m *marks) dropDevices(name string, t *table) {
 	}
 }
 
-// forget removes the marks of an account.
+// forget removes the read markers of an account.
 func (m *marks) forget(account string) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -354,7 +355,7 @@ func (m *marks) forget(account string) error {
 	return nil
 }
 
-// close writes what is dirty and waits for a flush that runs.
+// close writes the dirty markers and waits for a running flush.
 func (m *marks) close() error {
 	m.mu.Lock()
 	m.closed = true

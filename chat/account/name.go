@@ -8,30 +8,30 @@ import (
 	"weir/chat/irc"
 )
 
-// Limits in bytes.
+// Length limits, in bytes unless stated otherwise.
 const (
-	MaxName     = irc.MaxNick // of an account's name
-	MaxDevice   = 32          // of a device's name
-	MinPassword = 8           // of a new password, in characters
-	MaxPassword = 256         // of a password; an IRC line has room for no more than about 400
+	MaxName     = irc.MaxNick // account name
+	MaxDevice   = 32          // device name
+	MinPassword = 8           // new password, in characters
+	MaxPassword = 256         // password; an IRC line has room for about 400 at most
 )
 
 var (
-	// ErrName means that an account can't have this name; the error around it says why.
-	ErrName = errors.New("account: not a name for an account")
-	// ErrDevice means that a device can't have this name.
-	ErrDevice = errors.New("account: not a name for a device")
+	// ErrName is wrapped by the errors of an invalid account name.
+	ErrName = errors.New("account: invalid account name")
+	// ErrDevice is wrapped by the errors of an invalid device name.
+	ErrDevice = errors.New("account: invalid device name")
 )
 
-// CheckName says why an account can't be called name. An account's name is a nickname (RFC 2812,
-// section 2.3.1) of at most MaxName bytes, so no name holds a comma, a slash, a dot, a space, an @
-// or a wildcard. It is found by its folded form, irc.Fold.
+// CheckName returns an error if name is not a valid account name. A valid name is a nickname (RFC
+// 2812, section 2.3.1) of at most MaxName bytes. So it contains no comma, slash, dot, space, @ or
+// wildcard. Names are compared by irc.Fold.
 func CheckName(name string) error {
 	if name == "" {
 		return fmt.Errorf("%w: it is empty", ErrName)
 	}
 	if len(name) > MaxName {
-		return fmt.Errorf("%w: it has %d bytes, at most %d", ErrName, len(name), MaxName)
+		return fmt.Errorf("%w: it has %d bytes, want at most %d", ErrName, len(name), MaxName)
 	}
 	if !irc.ValidNick(name) {
 		return fmt.Errorf("%w: %q: use letters, digits (not first) and - (not first) [ ] \\ ` _ ^ { | }", ErrName, name)
@@ -39,13 +39,13 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckDevice says why a device can't be called name. "" is the device that was not named.
+// CheckDevice returns an error if name is not a valid device name. "" is the device without a name.
 func CheckDevice(name string) error {
 	if name == "" {
 		return nil
 	}
 	if len(name) > MaxDevice {
-		return fmt.Errorf("%w: it has %d bytes, at most %d", ErrDevice, len(name), MaxDevice)
+		return fmt.Errorf("%w: it has %d bytes, want at most %d", ErrDevice, len(name), MaxDevice)
 	}
 	for i := 0; i < len(name); i++ {
 		c := name[i] | 0x20
@@ -56,8 +56,7 @@ func CheckDevice(name string) error {
 	return nil
 }
 
-// Split parts what a client calls itself, NAME or NAME@DEVICE, and folds the device. It checks both
-// parts.
+// Split splits an authcid, NAME or NAME@DEVICE, folds the device name and checks both.
 func Split(authcid string) (name, device string, err error) {
 	name, device, named := strings.Cut(authcid, "@")
 	if err := CheckName(name); err != nil {
@@ -69,8 +68,8 @@ func Split(authcid string) (name, device string, err error) {
 	return name, irc.Fold(device), CheckDevice(device)
 }
 
-// fileName is what the file of the account is called in a folder of the data directory: the folded
-// name with every byte outside a-z 0-9 _ - as %XX.
+// fileName returns the name of an account's file in a folder of the data directory: the folded name
+// with every byte outside a-z 0-9 _ - as %XX.
 func fileName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(irc.Fold(name)) {

@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds a line of a file, in bytes; a longer one is damaged.
+// maxLine is the length limit of a line, in bytes. A longer line is damaged.
 const maxLine = 4096
 
-// table is a text file: records, comments and empty lines in their order. What is not changed is
+// table is a text file: records, comments and empty lines in their order. Unchanged lines are
 // written back byte for byte.
 type table struct{ lines []*record }
 
-// record is one line: words parted by spaces, the first positional, the rest KEY=VALUE.
+// record is one line: words separated by spaces, the first positional, the rest KEY=VALUE.
 type record struct {
-	text   string   // the line without its end
-	fields []string // its words; nil for a comment, an empty line and one that can't be read
-	number int      // of the line, from 1
-	err    error    // why it can't be read
+	text   string   // line without its end
+	fields []string // words; nil for a comment, an empty line and a damaged line
+	number int      // line number, from 1
+	err    error    // why the line is damaged; nil if it is not
 }
 
-// parseTable never fails: what can't be read keeps its place and says why.
+// parseTable parses a file. It never fails: a damaged line keeps its place and has its error.
 func parseTable(data []byte) *table {
 	t := &table{}
 	text := string(data)
@@ -44,7 +44,7 @@ func parseTable(data []byte) *table {
 
 func checkLine(line string) error {
 	if len(line) > maxLine {
-		return fmt.Errorf("the line has %d bytes, at most %d", len(line), maxLine)
+		return fmt.Errorf("the line has %d bytes, want at most %d", len(line), maxLine)
 	}
 	if !utf8.ValidString(line) {
 		return errors.New("the line is not UTF-8")
@@ -57,7 +57,7 @@ func checkLine(line string) error {
 	return nil
 }
 
-// bytes is the file: every line with its end.
+// bytes returns the content of the file.
 func (t *table) bytes() []byte {
 	var b strings.Builder
 	for _, r := range t.lines {
@@ -84,7 +84,7 @@ func (t *table) keep(f func(*record) bool) {
 	t.lines = kept
 }
 
-// word is the i-th word, "" if there are fewer.
+// word returns the i-th word, "" if there are fewer.
 func (r *record) word(i int) string {
 	if i < len(r.fields) {
 		return r.fields[i]
@@ -92,7 +92,7 @@ func (r *record) word(i int) string {
 	return ""
 }
 
-// first is the first word, also of a line that can't be read.
+// first returns the first word, also of a damaged line.
 func (r *record) first() string {
 	text := strings.TrimLeft(r.text, " \t\r")
 	if i := strings.IndexAny(text, " \t\r"); i >= 0 {
@@ -106,7 +106,7 @@ func (r *record) setWord(i int, word string) {
 	r.text = strings.Join(r.fields, " ")
 }
 
-// get is the value of a key, unescaped, "" if it is not there.
+// get returns the value of a key, unescaped, "" if the key is missing.
 func (r *record) get(key string) string {
 	for _, f := range r.fields[1:] {
 		if value, ok := strings.CutPrefix(f, key+"="); ok {
@@ -116,7 +116,7 @@ func (r *record) get(key string) string {
 	return ""
 }
 
-// set gives a key a value; "" removes the key. Keys that are not ours stay where they are.
+// set sets the value of a key; "" removes the key. Unknown keys keep their places.
 func (r *record) set(key, value string) {
 	kept := r.fields[:1:1]
 	done := value == ""
@@ -134,7 +134,7 @@ func (r *record) set(key, value string) {
 	r.text = strings.Join(kept, " ")
 }
 
-// escape writes spaces, control characters and % of a value as %XX.
+// escape encodes spaces, control characters and % of a value as %XX.
 func escape(value string) string {
 	var b strings.Builder
 	for _, c := range []byte(value) {
@@ -147,7 +147,7 @@ func escape(value string) string {
 	return b.String()
 }
 
-// unescape leaves a % that begins no %XX as it is.
+// unescape decodes %XX. A % that starts no valid %XX stays as it is.
 func unescape(value string) string {
 	if !strings.Contains(value, "%") {
 		return value

@@ -17,14 +17,14 @@ import (
 	"weir/internal/durable"
 )
 
-// Registration says who may make an account for himself.
+// Registration is the policy of who may create an account by Register.
 type Registration string
 
-// The policies of registration.
+// The registration policies.
 const (
-	ByInvite  Registration = ""     // who has a code; the default
-	ByAnybody Registration = "open" // everybody
-	ByNobody  Registration = "off"  // only the administrator makes accounts
+	ByInvite  Registration = ""     // users with an invite code; the default
+	ByAnybody Registration = "open" // every user
+	ByNobody  Registration = "off"  // only administrators, by Add
 )
 
 func (r Registration) check() error {
@@ -34,19 +34,19 @@ func (r Registration) check() error {
 	return nil
 }
 
-// Options of a Store. The zero value is a good one. Never changed after Open.
+// Options configure a Store. The zero value is valid. Options are never changed after Open.
 type Options struct {
 	Registration Registration
-	// of PBKDF2 for new passwords, 4,096 to 1,000,000; 0: DefaultIterations
+	// PBKDF2 iterations for new passwords, 4,096 to 1,000,000; 0: DefaultIterations
 	Iterations int
-	MarkEvery  time.Duration // read marks are written no more often; 0: a second
-	// told of damaged lines and files that can't be read, from any goroutine; must not call the
-	// Store; nil: nobody
+	MarkEvery  time.Duration // minimum time between two writes of read markers; 0: a second
+	// receives the errors of damaged lines and unreadable files, on any goroutine; must not call
+	// the Store; nil: none
 	Report func(error)
 	Now    func() time.Time // nil: time.Now
 
-	step  func(durable.Step) // tests stop the process at a step of a change
-	nonce func() string      // tests know the server's nonce
+	step  func(durable.Step) // test hook: called at each step of a change
+	nonce func() string      // test hook: replaces the random server nonce of SCRAM
 }
 
 func (o Options) validate() (Options, error) {
@@ -71,11 +71,11 @@ func (o Options) validate() (Options, error) {
 	return o, nil
 }
 
-// Store is the accounts, bans, invites and marks of one data directory. All methods may be called
-// from any goroutine, until Close.
+// Store holds the accounts, bans, invites and read markers of one data directory. It is safe for
+// concurrent use until Close.
 //
-// Locks are taken in this order: changing, the lock file, mu. mu is never held while a password is
-// hashed or a file is synced.
+// The lock order is: changing, the lock file, mu. mu is never held while a password is hashed or a
+// file is synced.
 type Store struct {
 	dir    string
 	o      Options
@@ -84,9 +84,9 @@ type Store struct {
 
 	registration atomic.Pointer[Registration] // never nil
 
-	changing sync.Mutex // one change at a time in this process
+	changing sync.Mutex // serializes changes of this process
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	accounts   watched
 	bans       watched
 	book       *book
@@ -94,8 +94,8 @@ type Store struct {
 	generation uint64
 }
 
-// Open opens the accounts of a data directory, which must be there; files that are not there are
-// empty. Damaged lines are no error: Problems and Options.Report tell of them.
+// Open opens the accounts of an existing data directory. A missing file is empty. Damaged lines are
+// not an error: Problems and Options.Report return them.
 func Open(dir string, o Options) (*Store, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -118,7 +118,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// SetRegistration has another policy hold from now on.
+// SetRegistration changes the registration policy.
 func (s *Store) SetRegistration(r Registration) error {
 	if err := r.check(); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Store) SetRegistration(r Registration) error {
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// Close writes the marks that are not yet written. The Store is not used after it.
+// Close writes the read markers that are not yet written. The Store must not be used after it.
 func (s *Store) Close() error {
 	err := s.marks.close()
 	s.mu.Lock()
@@ -141,8 +141,8 @@ func (s *Store) Close() error {
 
 const secretBytes = 32
 
-// readSecret is what the salts of unknown names are made from; it stays the same for a data
-// directory, or a restart would tell which names are known.
+// readSecret reads the key from which the salts of unknown names are derived, or creates it. It
+// never changes for a data directory: otherwise a restart would reveal which names are known.
 func (s *Store) readSecret() ([]byte, error) {
 	held, err := lock(s.path("accounts.lock"))
 	if err != nil {
@@ -164,13 +164,13 @@ func (s *Store) readSecret() ([]byte, error) {
 	}
 	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(secret) != secretBytes {
-		return nil, fmt.Errorf("%s is damaged, want %d hex digits: remove it, and a new one is made", path, 2*secretBytes)
+		return nil, fmt.Errorf("%s is damaged, want %d hex digits: remove it, and the server creates a new one", path, 2*secretBytes)
 	}
 	return secret, nil
 }
 
-// refreshLocked reads a file again if somebody changed it. While it can't be read what is known
-// goes on to hold, and that is told once.
+// refreshLocked reads a file again if it has changed. If it cannot be read, the former content
+// stays in effect, and the error is reported once.
 func (s *Store) refreshLocked(w *watched, read func() error) {
 	if !w.changed() {
 		return
@@ -178,7 +178,7 @@ func (s *Store) refreshLocked(w *watched, read func() error) {
 	err := read()
 	if err != nil && err.Error() != w.complaint {
 		w.complaint = err.Error()
-		s.o.Report(fmt.Errorf("account: what was known before goes on to hold: %w", err))
+		s.o.Report(fmt.Errorf("account: the former content stays in effect: %w", err))
 	}
 	if err == nil {
 		w.complaint = ""
@@ -193,7 +193,7 @@ func (s *Store) readAccounts() error {
 	s.book = parseBook(s.accounts.path, data)
 	s.generation++
 	if info := s.accounts.info; info != nil && info.Mode().Perm()&0o007 != 0 {
-		s.o.Report(fmt.Errorf("%s can be read by everybody on this machine, who can then try passwords on it: chmod 600 it", s.accounts.path))
+		s.o.Report(fmt.Errorf("%s is readable by all users of this machine, who can guess passwords from it: run chmod 600 on it", s.accounts.path))
 	}
 	for _, problem := range s.book.problems {
 		s.o.Report(problem)
@@ -214,7 +214,7 @@ func (s *Store) readBans() error {
 	return nil
 }
 
-// nowAccounts is what the file of accounts says.
+// nowAccounts returns the current accounts.
 func (s *Store) nowAccounts() *book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Store) nowAccounts() *book {
 	return s.book
 }
 
-// nowBans is what the file of bans says.
+// nowBans returns the current bans.
 func (s *Store) nowBans() *banBook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,9 +230,9 @@ func (s *Store) nowBans() *banBook {
 	return s.banned
 }
 
-// Generation is a number that grows when an account or a ban was changed, by whatever process. It
-// costs two stats: a server asks once a second, and when it grew asks Lookup and Banned for
-// everybody who is there.
+// Generation returns a number that grows when any process changes an account or a ban. It costs two
+// stats. A server calls it once a second, and when it has grown calls Lookup and Banned for every
+// client.
 func (s *Store) Generation() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,17 +241,17 @@ func (s *Store) Generation() uint64 {
 	return s.generation
 }
 
-// Problems are the damaged lines, one error each, with file and line.
+// Problems returns an error for each damaged line, with file and line number.
 func (s *Store) Problems() []error {
 	return slices.Concat(s.nowAccounts().problems, s.nowBans().problems)
 }
 
-// Lookup is the account of this name in any spelling, nil if there is none.
+// Lookup returns the account of a name in any spelling, nil if there is none.
 func (s *Store) Lookup(name string) *Account {
 	return s.nowAccounts().find(name)
 }
 
-// Accounts are all accounts, by name.
+// Accounts returns all accounts, by name.
 func (s *Store) Accounts() []*Account {
 	var all []*Account
 	for _, a := range s.nowAccounts().names {
@@ -263,8 +263,8 @@ func (s *Store) Accounts() []*Account {
 	return all
 }
 
-// MetadataPath is the file that holds what an account says of itself. The server that runs writes
-// it; Remove takes it away.
+// MetadataPath returns the path of the file with an account's metadata (draft/metadata-2). The
+// running server writes it, and Remove deletes it.
 func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
 
 func (s *Store) forgetMetadata(name string) error {

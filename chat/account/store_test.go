@@ -76,7 +76,7 @@ func TestUnreadableFile(t *testing.T) {
 			t.Error("ann is not known any more")
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "goes on to hold") {
+	if len(told) != 1 || !strings.Contains(told[0], "stays in effect") {
 		t.Errorf("told %q", told)
 	}
 	if _, err := s.Add("bob", "correct horse", Member, false); err == nil || !strings.Contains(err.Error(), "nothing was changed") {

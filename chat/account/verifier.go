@@ -16,15 +16,15 @@ import (
 	"weir/chat/irc"
 )
 
-// DefaultIterations is how often PBKDF2 hashes a new password. RFC 7677 asks for at least 4,096,
-// NIST SP 800-63B (2017) for typically at least 10,000. These cost 1.4 ms of a server's core
-// (BenchmarkCalls), and each PLAIN login makes the server pay them: a thousand clients that come
-// back at once are 1.4 s of work, and more on small boards. A client of SCRAM pays on its own
-// machine.
+// DefaultIterations is the number of PBKDF2 iterations for a new password. RFC 7677, section 4,
+// requires at least 4,096; NIST SP 800-63B (2017) recommends at least 10,000. They cost 1.4 ms of a
+// server's core (BenchmarkCalls). Each PLAIN login costs the server this time: 1,000 clients that
+// reconnect at once cost 1.4 s, and more on small boards. With SCRAM the client's machine does this
+// work.
 const DefaultIterations = 10_000
 
-// Iterations of a verifier outside of these are damage: fewer are unsafe, more would hold up the
-// server.
+// A verifier with iterations outside of these limits is damaged. Fewer are unsafe, and more would
+// block the server for too long.
 const (
 	minIterations = 4096
 	maxIterations = 1_000_000
@@ -35,14 +35,14 @@ const (
 	mechanism = "SCRAM-SHA-256"
 )
 
-// ErrPassword means that a new password can't be taken; the error around it says why.
-var ErrPassword = errors.New("account: not fit to be a password")
+// ErrPassword is wrapped by the errors of an invalid new password.
+var ErrPassword = errors.New("account: invalid password")
 
-// verifier proves a password without holding it (RFC 5802, section 3; the text form is that of RFC
-// 5803, as PostgreSQL has it).
+// verifier checks a password without containing it (RFC 5802, section 3). The text form is that of
+// RFC 5803 as PostgreSQL writes it.
 type verifier struct{ scram.StoredCredentials }
 
-// noVerifier is in the place of a verifier when no password opens the account.
+// noVerifier replaces the verifier of an account without a password.
 const noVerifier = "-"
 
 var errVerifier = errors.New("the verifier is damaged, want SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY")
@@ -70,21 +70,22 @@ func (v verifier) String() string {
 	return fmt.Sprintf("%s$%d:%s$%s:%s", mechanism, v.Iters, b([]byte(v.Salt)), b(v.StoredKey), b(v.ServerKey))
 }
 
-// CheckPassword says why a new password can't be taken. It is quick.
+// CheckPassword returns an error if a new password is not acceptable. It is fast.
 func CheckPassword(password string) error {
 	if len(password) > MaxPassword {
 		return fmt.Errorf("%w: it has more than %d bytes", ErrPassword, MaxPassword)
 	}
 	if n := utf8.RuneCountInString(password); n < MinPassword {
-		return fmt.Errorf("%w: it has %d characters, at least %d", ErrPassword, n, MinPassword)
+		return fmt.Errorf("%w: it has %d characters, want at least %d", ErrPassword, n, MinPassword)
 	}
 	if _, err := prepared(password); err != nil {
-		return fmt.Errorf("%w: it holds a character that clients can't agree on (SASLprep), such as an emoji or a control character", ErrPassword)
+		return fmt.Errorf("%w: it contains a character that SASLprep prohibits, such as an emoji or a control character", ErrPassword)
 	}
 	return nil
 }
 
-// prepared is who knows password, after SASLprep. Its error holds nothing of the password.
+// prepared returns a SCRAM client that has the password after SASLprep. Its error does not contain
+// the password.
 func prepared(password string) (*scram.Client, error) {
 	if !utf8.ValidString(password) {
 		return nil, errors.New("not UTF-8")
@@ -92,7 +93,7 @@ func prepared(password string) (*scram.Client, error) {
 	return scram.SHA256.NewClient("", password, "")
 }
 
-// newVerifier is slow: one PBKDF2.
+// newVerifier creates the verifier of a new password with a random salt. It is slow: one PBKDF2.
 func newVerifier(password string, iterations int) (verifier, error) {
 	if err := CheckPassword(password); err != nil {
 		return verifier{}, err
@@ -107,14 +108,15 @@ func newVerifier(password string, iterations int) (verifier, error) {
 	return verifier{c}, err
 }
 
-// proves says whether client knows the password of v. It is slow, one PBKDF2, whatever the answer.
+// proves reports whether the client has the verifier's password. It always costs one PBKDF2.
 func (v verifier) proves(client *scram.Client) bool {
 	c, err := client.GetStoredCredentialsWithError(v.KeyFactors)
 	return err == nil && hmac.Equal(c.StoredKey, v.StoredKey)
 }
 
-// decoy is the verifier of a name that nobody has: always the same for the name, so that asking
-// twice tells nothing, and of no password. Servers that share a data directory agree on the salt.
+// decoy returns the verifier of an unknown name. It matches no password. It is always the same for
+// a name, so that a second request reveals nothing. Servers that share a data directory derive the
+// same salt.
 func decoy(secret []byte, name string, iterations int) verifier {
 	of := func(text string) []byte {
 		h := hmac.New(sha256.New, secret)

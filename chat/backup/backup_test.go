@@ -192,7 +192,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 			t.Errorf("a copy to %s was made", to)
 		}
 	}
-	if _, err := Create(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "nothing of a chat") {
+	if _, err := Create(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "contains no chat") {
 		t.Errorf("%v", err)
 	}
 	file := filepath.Join(t.TempDir(), "copy.tar")

@@ -18,20 +18,20 @@ import (
 	"weir/internal/durable"
 )
 
-// Sums is the file with the sums of all others.
+// Sums is the name of the file with the checksums of all others.
 const Sums = "SHA256SUMS"
 
-// Result counts what a copy holds.
+// Result counts what a copy contains.
 type Result struct {
-	Rooms    int   `json:"rooms"` // conversations included
+	Rooms    int   `json:"rooms"` // including conversations
 	Messages int64 `json:"messages"`
 	Files    int   `json:"files"`
 	Bytes    int64 `json:"bytes"`
-	Bad      int64 `json:"bad"` // bytes of logs that belong to no whole message and were left out
+	Bad      int64 `json:"bad"` // bytes of logs that belong to no valid message and were left out
 }
 
-// Create copies a data directory to a folder, or to a tar file if its name ends in .tar, .tar.gz or
-// .tgz. There must be nothing of that name. A server may be at work.
+// Create copies a data directory to a folder, or to a tar file if the name ends in .tar, .tar.gz or
+// .tgz. The name must not exist. Servers may use the directory meanwhile.
 func Create(ctx context.Context, dir, to string) (Result, error) {
 	if err := outside(dir, to); err != nil {
 		return Result{}, err
@@ -57,15 +57,16 @@ func Create(ctx context.Context, dir, to string) (Result, error) {
 	return c.done, durable.SyncDir(filepath.Dir(to))
 }
 
-// outside refuses a copy that would be in the way or hold itself.
+// checkTarget returns an error if the copy cannot be made: its name exists, or is inside the data
+// directory.
 func outside(dir, to string) error {
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is no folder: name the data directory of a chat", dir)
+		return fmt.Errorf("%s is not a folder: name the data directory of a chat", dir)
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("%s is there already: a copy takes a new name", to)
+		return fmt.Errorf("%s exists: choose a new name for the copy", to)
 	}
 	from, err1 := filepath.Abs(dir)
 	target, err2 := filepath.Abs(to)
@@ -73,12 +74,12 @@ func outside(dir, to string) error {
 		return err
 	}
 	if rel, err := filepath.Rel(from, target); err == nil && filepath.IsLocal(rel) {
-		return fmt.Errorf("%s is in the data directory %s: put the copy elsewhere", to, dir)
+		return fmt.Errorf("%s is inside the data directory %s: choose another place for the copy", to, dir)
 	}
 	return nil
 }
 
-// copier is a copy being made.
+// copier is a running copy.
 type copier struct {
 	ctx  context.Context
 	dir  string
@@ -87,8 +88,7 @@ type copier struct {
 	done Result
 }
 
-// order is when the parts of a data directory have their turn; what is not named here is in
-// between.
+// order is the order in which the parts of a data directory are copied. Other parts are 0.
 var order = map[string]int{"marks": -2, "invites": -1, "rooms": 1, "direct": 2, "uploads": 3}
 
 func (c *copier) all() error {
@@ -113,18 +113,18 @@ func (c *copier) all() error {
 		}
 	}
 	if !logs && c.done.Files == 0 {
-		return fmt.Errorf("%s holds nothing of a chat: name its data directory", c.dir)
+		return fmt.Errorf("%s contains no chat: name the data directory of a chat", c.dir)
 	}
 	return nil
 }
 
-// left says whether a file is none for a copy.
+// isExcluded reports whether a file is not copied.
 func left(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "lock" || name == Sums ||
 		slices.Contains([]string{".lock", ".tmp", ".damaged"}, path.Ext(name))
 }
 
-// tree copies a file, or a folder and what is in it.
+// tree copies a file, or a folder with its content.
 func (c *copier) tree(name string, e fs.DirEntry) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (c *copier) tree(name string, e fs.DirEntry) error {
 	return nil
 }
 
-// file copies a file that is replaced and never written in place. One that is gone meanwhile is
-// passed over.
+// file copies a file that is only replaced as a whole, never written in place. A file that was
+// removed meanwhile is skipped.
 func (c *copier) file(name string) error {
 	f, err := os.Open(filepath.Join(c.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,15 +172,15 @@ func (c *copier) put(name string, mode fs.FileMode, content []byte) error {
 	return c.stream(name, mode, int64(len(content)), bytes.NewReader(content))
 }
 
-// stream writes a file of a size, and notes its sum.
+// stream writes a file of a known size, and records its checksum.
 func (c *copier) stream(name string, mode fs.FileMode, size int64, r io.Reader) error {
 	if strings.ContainsAny(name, "\n\r\\") {
-		return fmt.Errorf("the name %q can't stand in %s", name, Sums)
+		return fmt.Errorf("the name %q cannot be listed in %s", name, Sums)
 	}
 	sum := sha256.New()
 	n, err := c.out.put(name, mode, size, io.TeeReader(io.LimitReader(r, size), sum))
 	if err == nil && n != size {
-		err = fmt.Errorf("it was cut while it was copied: try again")
+		err = fmt.Errorf("the file shrank while it was copied: try again")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

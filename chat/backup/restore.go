@@ -20,19 +20,19 @@ import (
 	"weir/internal/durable"
 )
 
-// ErrDamaged means that a copy is not what was written.
+// ErrDamaged is wrapped by the errors of a copy that differs from what Create wrote.
 var ErrDamaged = errors.New("the copy is damaged")
 
-const maxSums = 64 << 20 // bytes of SHA256SUMS
+const maxSums = 64 << 20 // size limit of SHA256SUMS, in bytes
 
-// Verify reads all of a copy and compares its sums.
+// Verify reads a whole copy and compares its checksums.
 func Verify(ctx context.Context, from string) (Result, error) { return verify(ctx, from, nil) }
 
-// Restore makes a data directory of a copy, after comparing all its sums. There must be nothing at
-// dir, or an empty folder.
+// Restore creates a data directory from a copy, after it has compared all checksums. dir must not
+// exist, or be an empty folder.
 func Restore(ctx context.Context, from, dir string) (Result, error) {
 	if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
-		return Result{}, fmt.Errorf("%s is not empty: a copy is restored to a new directory, or move this one away", dir)
+		return Result{}, fmt.Errorf("%s is not empty: restore to a new directory, or move this one away", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Result{}, err
 	}
@@ -48,7 +48,7 @@ func Restore(ctx context.Context, from, dir string) (Result, error) {
 		err = inspect(temp, &done)
 	}
 	if err == nil {
-		_ = os.Remove(dir) // an empty one; if it is not, the rename says so
+		_ = os.Remove(dir) // removes an empty folder; otherwise the rename fails
 		err = os.Rename(temp, dir)
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func Restore(ctx context.Context, from, dir string) (Result, error) {
 func inspect(dir string, done *Result) error {
 	rooms, err := data.List(dir)
 	if err != nil {
-		return nil // a chat in which nobody ever spoke
+		return nil // a chat without any message
 	}
 	for _, room := range rooms {
 		r, err := log.Inspect(filepath.Join(dir, room.Path))
@@ -77,13 +77,13 @@ func inspect(dir string, done *Result) error {
 	return nil
 }
 
-// verify reads a copy, compares all sums, and passes the files on to out if that is not nil.
+// verify reads a copy, compares all checksums, and also writes the files to out if that is not nil.
 func verify(ctx context.Context, from string, out *folder) (Result, error) {
 	var done Result
 	found, want := map[string]string{}, map[string]string(nil)
 	err := each(ctx, from, func(name string, mode fs.FileMode, r io.Reader) error {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return fmt.Errorf("%w: it has a file named %q", ErrDamaged, name)
+			return fmt.Errorf("%w: it contains a file named %q", ErrDamaged, name)
 		}
 		if name == Sums {
 			text, err := io.ReadAll(io.LimitReader(r, maxSums))
@@ -113,41 +113,41 @@ func verify(ctx context.Context, from string, out *folder) (Result, error) {
 	return done, compare(from, found, want)
 }
 
-// compare says how what was found is not what was written.
+// compare returns an error for the first difference between a copy and its checksums.
 func compare(from string, found, want map[string]string) error {
 	if want == nil {
-		return fmt.Errorf("%s: %w: it has no %s: is it a backup of a chat?", from, ErrDamaged, Sums)
+		return fmt.Errorf("%s: %w: it has no file %s: is it a backup of a chat?", from, ErrDamaged, Sums)
 	}
 	for name, sum := range want {
 		if found[name] == "" {
 			return fmt.Errorf("%s: %w: %s is missing", from, ErrDamaged, name)
 		}
 		if found[name] != sum {
-			return fmt.Errorf("%s: %w: the sum of %s is another", from, ErrDamaged, name)
+			return fmt.Errorf("%s: %w: the checksum of %s differs", from, ErrDamaged, name)
 		}
 	}
 	for name := range found {
 		if want[name] == "" {
-			return fmt.Errorf("%s: %w: %s does not belong to it", from, ErrDamaged, name)
+			return fmt.Errorf("%s: %w: the file %s is not listed", from, ErrDamaged, name)
 		}
 	}
 	return nil
 }
 
-// parseSums reads what sha256sum writes.
+// parseSums parses the output of sha256sum.
 func parseSums(text []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range bytes.Lines(text) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), "  ")
 		if b, err := hex.DecodeString(sum); !ok || err != nil || len(b) != sha256.Size || sums[name] != "" {
-			return nil, fmt.Errorf("%w: %s has the line %q", ErrDamaged, Sums, line)
+			return nil, fmt.Errorf("%w: %s has the invalid line %q", ErrDamaged, Sums, line)
 		}
 		sums[name] = strings.ToLower(sum)
 	}
 	return sums, nil
 }
 
-// each calls do with every file of a copy.
+// each calls do for every file of a copy.
 func each(ctx context.Context, from string, do func(name string, mode fs.FileMode, r io.Reader) error) error {
 	f, err := os.Open(from)
 	if err != nil {
@@ -168,7 +168,7 @@ func each(ctx context.Context, from string, do func(name string, mode fs.FileMod
 	for t := tar.NewReader(r); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, r) // gzip's own sum is at the end
+			_, err = io.Copy(io.Discard, r) // the checksum of gzip is at the end
 			return err
 		}
 		if err == nil && h.Typeflag == tar.TypeReg {

@@ -12,16 +12,17 @@ import (
 	"weir/chat/log"
 )
 
-const segmentSize = 8 << 20 // as the log's own
+const segmentSize = 8 << 20 // as the default of package log
 
-// rooms copies the logs below rooms or direct.
+// rooms copies the logs in rooms or direct.
 func (c *copier) rooms(kind string) error {
 	entries, err := os.ReadDir(filepath.Join(c.dir, kind))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || left(e.Name()) { // links of renamed rooms are made again from their state
+		// a server creates the links of renamed rooms again from their state
+		if !e.IsDir() || left(e.Name()) {
 			continue
 		}
 		if err := c.room(path.Join(kind, e.Name())); err != nil {
@@ -31,7 +32,7 @@ func (c *copier) rooms(kind string) error {
 	return nil
 }
 
-// room copies a log, then what is beside it.
+// room copies a log, then the other files of its folder.
 func (c *copier) room(name string) error {
 	l, err := log.Open(filepath.Join(c.dir, name), log.Options{ReadOnly: true})
 	if err != nil {
@@ -42,7 +43,7 @@ func (c *copier) room(name string) error {
 	}
 	defer l.Close()
 	if l.ID() == "" {
-		return nil // being made: it has no message
+		return nil // still being created, without messages
 	}
 	if err := c.log(name, l); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (c *copier) room(name string) error {
 	return c.put(path.Join(name, "id"), 0o600, []byte(l.ID()+"\n"))
 }
 
-// unmade says whether a room's folder has no segment yet, or is gone.
+// isIncomplete reports whether a room's folder has no segment yet, or was removed.
 func (c *copier) unmade(name string) (bool, error) {
 	entries, err := os.ReadDir(filepath.Join(c.dir, name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -77,8 +78,8 @@ func (c *copier) unmade(name string) (bool, error) {
 	return true, nil
 }
 
-// log copies a room's lines up to what is committed now, in segments that begin where lines do. The
-// last one ends there too, so that no offset is used again in the copy.
+// log copies a room's lines up to COMMITTED, in segments that start at lines. The last segment ends
+// at COMMITTED, so no offset is used again in the copy.
 func (c *copier) log(name string, l *log.Log) error {
 	end := l.Committed()
 	lines := l.Stream(0)

@@ -13,14 +13,14 @@ import (
 	"weir/internal/durable"
 )
 
-// sink is where a copy goes, under a name of its own until it is whole.
+// sink is the destination of a copy. It has a temporary name until the copy is complete.
 type sink interface {
 	put(name string, mode fs.FileMode, size int64, r io.Reader) (int64, error)
-	close() error // all is on the disk
+	close() error // syncs everything to disk
 	name() string
 }
 
-// isTar and isGzip tell by a name what a copy is.
+// isTar and isGzip determine the format of a copy by its name.
 func isTar(name string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tar") || strings.HasSuffix(name, ".tgz")
 }
@@ -36,7 +36,8 @@ func newSink(to string) (sink, error) {
 		name, err := os.MkdirTemp(dir, "."+base+".partial-*")
 		return &folder{root: name}, err
 	}
-	f, err := os.CreateTemp(dir, ".partial-*-"+base) // the ending says what it is
+	// keeps the file extension, which determines the format
+	f, err := os.CreateTemp(dir, ".partial-*-"+base)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func newSink(to string) (sink, error) {
 	return a, nil
 }
 
-// archive is a tar file.
+// archive is a sink that writes a tar file.
 type archive struct {
 	f *os.File
 	z *gzip.Writer // nil: not compressed
@@ -72,7 +73,7 @@ func (a *archive) close() error {
 	return errors.Join(err, a.f.Sync(), a.f.Close())
 }
 
-// folder is a plain copy.
+// folder is a sink that writes a folder.
 type folder struct {
 	root string
 	dirs []string

@@ -1,9 +1,8 @@
-// Package data finds the rooms and conversations in a chat's data directory: what their folders are
-// called, and what a folder's room is called. docs/protocol.md says what is in such a folder;
-// package chat/log reads it.
+// Package data maps rooms and conversations to their folders in a chat's data directory, and
+// folders to names. docs/protocol.md specifies the content of such a folder; package chat/log reads
+// it.
 //
-// Limitations: a room whose file "state" is lost is called by the name of its folder, in small
-// letters.
+// Limitations: a room whose file "state" is lost has the name of its folder, in lower case.
 package data
 
 import (
@@ -21,31 +20,31 @@ import (
 	"weir/chat/irc"
 )
 
-// Folders of the data directory, each of which has a folder for every log.
+// Folders of the data directory. Each has a folder for every log.
 const (
 	Rooms  = "rooms"
 	Direct = "direct"
 )
 
-// maxFolder is the longest name of a log's folder, in bytes.
+// maxFolder is the length limit of a log's folder name, in bytes.
 const maxFolder = 200
 
 // Room is a room, or a conversation of two accounts.
 type Room struct {
-	Name   string // "#Family" as it is written, or "ann,bob": two accounts, folded and in order
-	Path   string // below the data directory: "rooms/#family", "direct/ann,bob"
-	Direct bool   // a conversation
+	Name   string // "#Family" in its spelling, or "ann,bob": two account names, folded and in order
+	Path   string // relative to the data directory: "rooms/#family", "direct/ann,bob"
+	Direct bool   // it is a conversation
 }
 
-// ErrName means that nothing can be called so.
-var ErrName = errors.New("not a name of a room")
+// ErrName is wrapped by the error for an invalid name.
+var ErrName = errors.New("not a room name")
 
-// ErrNone means that a directory has neither rooms nor conversations: it is no chat's, or nobody
-// ever spoke there.
-var ErrNone = errors.New("it has neither rooms nor conversations: name the data directory of a chat")
+// ErrNone is wrapped by the error for a directory without rooms and conversations: it is not of a
+// chat, or the chat has no message yet.
+var ErrNone = errors.New("no rooms and no conversations: name the data directory of a chat")
 
 // List returns the rooms of a data directory, then the conversations, each in the order of their
-// folders. A directory with neither is ErrNone.
+// folders. If it has neither, the error is ErrNone.
 func List(dir string) ([]Room, error) {
 	var all []Room
 	found := false
@@ -70,7 +69,7 @@ func List(dir string) ([]Room, error) {
 	return all, nil
 }
 
-// open says what a folder's room is called.
+// open returns the room of a folder.
 func open(dir, kind, folder string) Room {
 	r := Room{Name: NameOf(folder), Path: kind + "/" + folder, Direct: kind == Direct}
 	if r.Direct {
@@ -87,8 +86,8 @@ func open(dir, kind, folder string) Room {
 	return r
 }
 
-// Named returns the room or conversation with a name, whether it is there or not. For a
-// conversation the two accounts may be in any order and spelling.
+// Named returns the room or conversation with a name, whether it exists or not. The two accounts of
+// a conversation may be in any order and spelling.
 func Named(name string) (Room, error) {
 	r := Room{Name: name}
 	switch a, b, pair := strings.Cut(name, ","); {
@@ -102,13 +101,13 @@ func Named(name string) (Room, error) {
 		return Room{}, fmt.Errorf("%q is %w: want #room, or two accounts as ann,bob", name, ErrName)
 	}
 	if len(filepath.Base(r.Path)) > maxFolder {
-		return Room{}, fmt.Errorf("%q is %w: it is too long for the name of a folder", name, ErrName)
+		return Room{}, fmt.Errorf("%q is %w: it is too long for a folder name", name, ErrName)
 	}
 	return r, nil
 }
 
-// Folder is what the folder of a room or conversation is called: its name folded, with what is not
-// plain as %XX.
+// Folder returns the folder name of a room or conversation: its name folded, with other characters
+// than letters, digits and _-#,. as %XX.
 func Folder(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(irc.Fold(name)) {
@@ -121,7 +120,7 @@ func Folder(name string) string {
 	return b.String()
 }
 
-// NameOf undoes Folder. The name is folded.
+// NameOf returns the folded name of a folder: the inverse of Folder.
 func NameOf(folder string) string {
 	var b strings.Builder
 	for i := 0; i < len(folder); i++ {

@@ -8,17 +8,16 @@ import (
 	"weir/internal/durable"
 )
 
-// ErrTaken means that a room has a name already, or had it and leads those who look for it to its
-// new one.
+// ErrTaken is the error of a name that a room has, or that is the former name of another room.
 var ErrTaken = errors.New("the name is taken")
 
-// newLink is a link that is being made.
+// newLink is the temporary name of a new link.
 const newLink = ".renamed"
 
-// Rename gives the folder of a room another name, and leaves a link of the old name that leads to
-// it. A crash at any moment leaves the folder whole under one of the two names; where the system
-// can exchange two names (Linux), also the link. The room's log may be open: it goes on finding its
-// files through the link. One caller at a time, and nobody who opens or closes the room.
+// Rename renames the folder of a room and leaves a link with the old name. A crash at any moment
+// leaves the folder complete under one of the two names; where the system can exchange two names
+// (Linux), it also leaves the link. The room's log may be open: it finds its files through the
+// link. Only one call may run at a time, while no caller opens or closes the room.
 func Rename(dir, from, to string) error {
 	rooms, old, name := filepath.Join(dir, Rooms), Folder(from), Folder(to)
 	if len(name) > maxFolder {
@@ -27,7 +26,7 @@ func Rename(dir, from, to string) error {
 	if err := free(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
 		return err
 	}
-	// to itself, until it changes places with the folder
+	// points to itself until the exchange
 	if err := link(rooms, name, name); err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func Rename(dir, from, to string) error {
 	return durable.SyncDir(rooms)
 }
 
-// Undo gives a folder that was renamed its old name back, and no link leads to it by the new one.
+// Undo reverses Rename and removes the link.
 func Undo(dir, from, to string) error {
 	if err := Rename(dir, to, from); err != nil {
 		return err
@@ -49,8 +48,8 @@ func Undo(dir, from, to string) error {
 	return durable.SyncDir(rooms)
 }
 
-// free says why a folder cannot be called so. A link to that folder is none of another room's, and
-// one that leads nowhere says nothing.
+// checkFree returns ErrTaken if a folder cannot get a name. A link to the folder itself and a
+// dangling link are no obstacle.
 func free(folder, name string) error {
 	there, err := os.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -69,7 +68,7 @@ func free(folder, name string) error {
 	return nil
 }
 
-// link makes a link, or has the one that is there lead elsewhere.
+// link creates a link, or changes where it points.
 func link(rooms, name, to string) error {
 	made := filepath.Join(rooms, newLink)
 	if err := os.Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -81,8 +80,8 @@ func link(rooms, name, to string) error {
 	return os.Rename(made, filepath.Join(rooms, name))
 }
 
-// moveAndLink is for systems that cannot exchange names. A crash between its steps loses the link
-// and nothing else.
+// moveAndLink replaces exchange on systems without it. A crash between its steps loses only the
+// link.
 func moveAndLink(rooms, old, name string) error {
 	if err := os.Remove(filepath.Join(rooms, name)); err != nil {
 		return err
@@ -93,8 +92,8 @@ func moveAndLink(rooms, old, name string) error {
 	return link(rooms, old, name)
 }
 
-// Renamed says what a room is called now that had this name. A link that leads nowhere, as a crash
-// or the end of a room leaves behind, is removed: the name is free. Not while Rename is called.
+// Renamed returns the present name of a room by a former name. It removes a dangling link, which a
+// crash or a deleted room has left: the name is free again. It must not run during Rename.
 func Renamed(dir, name string) (now string, ok bool) {
 	path := filepath.Join(dir, Rooms, Folder(name))
 	info, err := os.Lstat(path)
@@ -109,8 +108,8 @@ func Renamed(dir, name string) (now string, ok bool) {
 	return open(dir, Rooms, filepath.Base(to)).Name, true
 }
 
-// Relink has an old name of a room lead to it again, if nothing has that name: a copy of a data
-// directory has no links.
+// Relink creates the link of a former name again if the name is free: a copy of a data directory
+// has no links.
 func Relink(dir, old, now string) error {
 	rooms := filepath.Join(dir, Rooms)
 	if _, err := os.Lstat(filepath.Join(rooms, Folder(old))); !errors.Is(err, os.ErrNotExist) {

@@ -15,19 +15,19 @@ import (
 	"weir/chat/log"
 )
 
-// Format is how messages are written.
+// Format is the format of an export.
 type Format string
 
 // The formats.
 const (
-	JSONL Format = "jsonl" // a Message a line; Import takes it
-	Text  Format = "text"  // for people: a title for each room, then a line a message
+	JSONL Format = "jsonl" // one Message a line; Import reads it
+	Text  Format = "text"  // for people: a heading for each room, then one message a line
 )
 
-// Options say what is exported. The zero value: everything, as JSON lines.
+// Options select what is exported. The zero value exports everything as JSON lines.
 type Options struct {
-	Room   string    // only this room or conversation ("" all)
-	Since  time.Time // only messages from then on (zero: all)
+	Room   string    // only this room or conversation; "": all
+	Since  time.Time // only messages from this time on; zero: all
 	Format Format    // "": JSONL
 }
 
@@ -35,11 +35,11 @@ type Options struct {
 type Result struct {
 	Rooms    int
 	Messages int64
-	Bad      int64 // bytes that were passed over, because they belong to no whole message
+	Bad      int64 // skipped bytes that belong to no valid message
 }
 
-// Export writes the messages of a chat's data directory to w, room by room, each in its order. A
-// server may be at work.
+// Export writes the messages of a data directory to w, room by room, each in order. Servers may use
+// the directory meanwhile.
 func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, error) {
 	rooms, err := choose(dir, o.Room)
 	if err != nil {
@@ -59,7 +59,7 @@ func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, er
 	return r, out.Flush()
 }
 
-// choose returns the rooms that are meant.
+// choose returns the rooms to export.
 func choose(dir, name string) ([]data.Room, error) {
 	all, err := data.List(dir)
 	if err != nil || name == "" {
@@ -76,10 +76,10 @@ func choose(dir, name string) ([]data.Room, error) {
 		}
 		known = append(known, room.Name)
 	}
-	return nil, fmt.Errorf("there is no %s in %s, which has: %s", name, dir, strings.Join(known, " "))
+	return nil, fmt.Errorf("no room %s in %s, which has: %s", name, dir, strings.Join(known, " "))
 }
 
-// room writes one room up to what is committed now.
+// room exports one room up to COMMITTED.
 func (r *Result) room(ctx context.Context, out *bufio.Writer, dir string, room data.Room, o Options) (err error) {
 	l, err := log.Open(filepath.Join(dir, room.Path), log.Options{ReadOnly: true})
 	if err != nil {

@@ -151,20 +151,20 @@ func TestBadLinesAreRefusedWithTheirNumber(t *testing.T) {
 	for _, c := range []struct{ bad, why string }{
 		{"\n", "EOF"},
 		{"[]\n", "cannot unmarshal"},
-		{strings.TrimSuffix(line(1, noon, "x"), "\n") + "{}\n", "behind its end"},
+		{strings.TrimSuffix(line(1, noon, "x"), "\n") + "{}\n", "followed by other bytes"},
 		{`{"room":"#f","text":"hi"}`, "unknown field"},
-		{strings.Replace(line(1, noon, "x"), "#Family", "family", 1), "not a name of a room"},
-		{strings.Replace(line(1, noon, "x"), "#Family", "..,.", 1), "not a name of a room"},
+		{strings.Replace(line(1, noon, "x"), "#Family", "family", 1), "not a room name"},
+		{strings.Replace(line(1, noon, "x"), "#Family", "..,.", 1), "not a room name"},
 		{strings.Replace(line(1, noon, "x"), "12:00:00.000Z", "12:00:00", 1), "time"},
 		{strings.Replace(line(1, noon, "x"), "abcdefgh", "ABCDEFGH", 1), "msgid"},
-		{strings.Replace(line(1, noon, "x"), ":ann", "ann", 1), "begin with ':'"},
+		{strings.Replace(line(1, noon, "x"), ":ann", "ann", 1), "start with ':'"},
 		{line(1, noon, `x\r\ny`), "CR, LF"},
 		{line(1, noon, "\xff"), "UTF-8"},
 		{line(1, noon, strings.Repeat("x", log.MaxLine)), "longer than"},
 		{line(1, noon, strings.Repeat("x", maxLine)), "longer than"},
 		{line(1, noon.Add(-time.Second), "x"), "earlier than the message before"},
 		{strings.Replace(line(1, noon, "x"), `"line"`, `"tags":"a b","line"`, 1), "tags"},
-		{strings.Replace(line(1, noon, "x"), `"line"`, `"tags":"time=1","line"`, 1), "log's own"},
+		{strings.Replace(line(1, noon, "x"), `"line"`, `"tags":"time=1","line"`, 1), "reserved for the log"},
 	} {
 		dir := t.TempDir()
 		_, err := Import(t.Context(), "file", strings.NewReader(good+c.bad), dir, false)
@@ -181,7 +181,7 @@ func TestOlderThanTheRoom(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir, "#family", said("new"))
 	old := line(7, noon.Add(-time.Hour), "old")
-	if _, err := Import(t.Context(), "file", strings.NewReader(old), dir, false); err == nil || !strings.Contains(err.Error(), "file:1: #Family already has messages of 2026-11-21T12:00:00.000Z") {
+	if _, err := Import(t.Context(), "file", strings.NewReader(old), dir, false); err == nil || !strings.Contains(err.Error(), "file:1: #Family has messages up to 2026-11-21T12:00:00.000Z") {
 		t.Errorf("%v", err)
 	}
 	for want := range int64(2) {

@@ -17,22 +17,22 @@ import (
 
 // Imported counts what an import did.
 type Imported struct {
-	Rooms    int   `json:"rooms"`    // that the file has messages of
-	Messages int64 `json:"messages"` // appended
-	Known    int64 `json:"known"`    // passed over, because they were there
-	Late     int64 `json:"late"`     // of the appended: they are older than what the room had
+	Rooms    int   `json:"rooms"`    // rooms with messages in the file
+	Messages int64 `json:"messages"` // appended messages
+	Known    int64 `json:"known"`    // messages skipped because the room has them
+	Late     int64 `json:"late"`     // appended messages that are older than the room's newest
 }
 
-// batch is how many messages are appended at once: one sync for all of them.
+// batchSize is the number of messages appended at once, with one sync.
 const batch = 512
 
-// Import appends the messages of a file of JSON lines to the rooms of a chat's data directory,
-// which a server may be at work on. Nothing is appended if a line is bad; the error says which one,
-// as name:number. Messages that are older than the newest one of their room are bad unless late is
-// set. When an import was interrupted, do it again.
+// Import appends the messages of a file of JSON lines to the rooms of a data directory. Servers may
+// use the directory meanwhile. If a line is invalid, nothing is appended, and the error has its
+// position as name:line. A message older than the newest one of its room is invalid unless late is
+// set. An interrupted import can be repeated.
 func Import(ctx context.Context, name string, file io.ReadSeeker, dir string, late bool) (Imported, error) {
 	if _, err := os.Stat(dir); err != nil {
-		return Imported{}, fmt.Errorf("%w: the data directory of the chat has to be there", err)
+		return Imported{}, fmt.Errorf("%w: name an existing data directory of a chat", err)
 	}
 	x := &importer{ctx: ctx, name: name, dir: dir, late: late, rooms: map[string]*target{}}
 	if err := x.each(file, x.examine); err != nil {
@@ -49,7 +49,7 @@ func Import(ctx context.Context, name string, file io.ReadSeeker, dir string, la
 	return x.done, errors.Join(err, x.close())
 }
 
-// importer is an import under way.
+// importer is a running import.
 type importer struct {
 	ctx       context.Context
 	name, dir string
@@ -57,12 +57,12 @@ type importer struct {
 	rooms     map[string]*target // by path
 	done      Imported
 
-	at      *target // where pending goes
+	at      *target // room of log and pending
 	log     *log.Log
 	pending []log.Entry
 }
 
-// each calls do with every line of the file.
+// each calls do for every line of the file.
 func (x *importer) each(file io.Reader, do func(m Message, at time.Time, room data.Room) error) error {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
@@ -87,7 +87,7 @@ func (x *importer) each(file io.Reader, do func(m Message, at time.Time, room da
 	return nil
 }
 
-// examine is the first look at a message: is it in its place?
+// examine checks one message in the first pass: its order and its time.
 func (x *importer) examine(m Message, at time.Time, room data.Room) error {
 	r := x.rooms[room.Path]
 	if r == nil {
@@ -102,17 +102,17 @@ func (x *importer) examine(m Message, at time.Time, room data.Room) error {
 	}
 	r.before = at
 	if !x.late && at.Before(r.newest) && !r.has(&m, at) {
-		return fmt.Errorf("%s already has messages of %s, and this one is of %s: nothing was imported; import it as late to put it behind them",
+		return fmt.Errorf("%s has messages up to %s, and this one is of %s: nothing was imported; import with late to append it behind them",
 			m.Room, r.newest.Format(timeForm), m.Time)
 	}
 	return nil
 }
 
-// add appends a message, soon.
+// add queues a message to be appended, in the second pass.
 func (x *importer) add(m Message, at time.Time, room data.Room) error {
 	r := x.rooms[room.Path]
 	if r == nil {
-		return errors.New("the file was changed while it was read")
+		return errors.New("the file changed during the import")
 	}
 	if r.has(&m, at) {
 		r.use(&m, at)
@@ -141,7 +141,7 @@ func (x *importer) add(m Message, at time.Time, room data.Room) error {
 	return nil
 }
 
-// open goes on to another room.
+// open opens another room.
 func (x *importer) open(r *target, room data.Room, first time.Time) (err error) {
 	if err := x.close(); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (x *importer) open(r *target, room data.Room, first time.Time) (err error) 
 	return nameRoom(dir, room.Name, first)
 }
 
-// flush appends what is pending.
+// flush appends the pending messages.
 func (x *importer) flush() error {
 	if len(x.pending) == 0 {
 		return nil
@@ -170,7 +170,7 @@ func (x *importer) flush() error {
 	return nil
 }
 
-// close gives back the open room.
+// close closes the open room.
 func (x *importer) close() error {
 	if x.log == nil {
 		return nil

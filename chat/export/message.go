@@ -15,36 +15,38 @@ import (
 	"weir/chat/log"
 )
 
-// Tags by which an imported message is known.
+// Tags of an imported message.
 const (
-	importTag   = "weir/import"   // the id it had where it was first stored
-	sentTag     = "weir/sent"     // the time it had, if it was imported late
-	redactedTag = "weir/redacted" // the log's: its text was taken away
-	padTag      = "weir/pad"      // the log's: room for a redaction
+	importTag   = "weir/import"   // its id where it was first stored
+	sentTag     = "weir/sent"     // its time, if it was imported late
+	redactedTag = "weir/redacted" // of the log: its text was removed
+	padTag      = "weir/pad"      // of the log: space for a redaction
 )
 
 const (
 	timeForm = "2006-01-02T15:04:05.000Z"
-	// bytes of a line of JSON: a stored line has at most 16 KiB, of which each byte may become six
+	// length limit of a line of JSON, in bytes: a stored line has at most 16 KiB, and each byte may
+	// take six
 	maxLine = 256 << 10
 )
 
-// ErrMessage means that a line is no message of an export; the error around it says why.
+// ErrMessage is wrapped by the error for a line that is not an exported message.
 var ErrMessage = errors.New("not an exported message")
 
-// Message is a stored message as a line of JSON has it.
+// Message is a stored message as a line of JSON.
 type Message struct {
 	Room string `json:"room"` // "#Family", or "ann,bob" for a conversation
-	// the room's id where it was first stored, '-', and the offset there
+	// id of the room where it was first stored, '-', and its offset there
 	MsgID string `json:"msgid"`
-	Time  string `json:"time"`           // UTC, to the millisecond: 2026-11-21T11:30:00.123Z
-	Tags  string `json:"tags,omitempty"` // escaped as in IRC, without those the log makes itself
-	Line  string `json:"line,omitempty"` // ":ann!u@h PRIVMSG #family :hello"
-	// base64, instead of Tags and Line where they are not UTF-8: tags, a blank, line
+	Time  string `json:"time"` // UTC, to the millisecond: 2026-11-21T11:30:00.123Z
+	// escaped as IRCv3 message tags, without those of the log itself
+	Tags string `json:"tags,omitempty"`
+	Line string `json:"line,omitempty"` // ":ann!u@h PRIVMSG #family :hello"
+	// replaces Tags and Line if they are not UTF-8: base64 of tags, a space, line
 	Raw []byte `json:"raw,omitempty"`
 }
 
-// toMessage makes a stored line one for export. The copy is its own.
+// toMessage converts a stored line. The result does not share its memory.
 func toMessage(room string, line log.Line) Message {
 	tagged, plain := line.Tagged(), line.Plain()
 	tags := bytes.SplitN(tagged[:len(tagged)-len(plain)-1], []byte(";"), 3)
@@ -55,7 +57,7 @@ func toMessage(room string, line log.Line) Message {
 			switch name, value, _ := strings.Cut(tag, "="); name {
 			case importTag:
 				m.MsgID = value
-			case padTag, "time", "msgid": // the last two are not in TAGS by right
+			case padTag, "time", "msgid": // the log does not store these two in TAGS
 			case redactedTag:
 				kept = append(kept, redactedTag)
 			default:
@@ -67,7 +69,7 @@ func toMessage(room string, line log.Line) Message {
 	return m
 }
 
-// appendJSON adds m as a line of JSON to b.
+// appendJSON appends m to b as a line of JSON.
 func (m Message) appendJSON(b *bytes.Buffer) error {
 	if !utf8.ValidString(m.Line) || !utf8.ValidString(m.Tags) {
 		m.Raw = []byte(m.Tags + " " + m.Line)
@@ -78,7 +80,7 @@ func (m Message) appendJSON(b *bytes.Buffer) error {
 	return e.Encode(m)
 }
 
-// parse reads a line of JSON, and says what is wrong with it.
+// parse parses and validates a line of JSON.
 func parse(line []byte) (m Message, at time.Time, room data.Room, err error) {
 	if !utf8.Valid(line) {
 		return m, at, room, fmt.Errorf("%w: it is not UTF-8", ErrMessage)
@@ -87,7 +89,7 @@ func parse(line []byte) (m Message, at time.Time, room data.Room, err error) {
 	d.DisallowUnknownFields()
 	if err = d.Decode(&m); err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something behind its end")
+			err = errors.New("it is followed by other bytes")
 		}
 	}
 	if err != nil {
@@ -95,13 +97,13 @@ func parse(line []byte) (m Message, at time.Time, room data.Room, err error) {
 	}
 	if len(m.Raw) > 0 {
 		if m.Tags != "" || m.Line != "" {
-			return m, at, room, fmt.Errorf("%w: it has raw beside tags or line", ErrMessage)
+			return m, at, room, fmt.Errorf("%w: it has raw and also tags or line", ErrMessage)
 		}
 		m.Tags, m.Line, _ = strings.Cut(string(m.Raw), " ")
 		m.Raw = nil
 	}
 	if at, err = time.Parse(timeForm, m.Time); err != nil || at.Year() < 1970 {
-		return m, at, room, fmt.Errorf("%w: its time %q is not as 2026-11-21T11:30:00.123Z", ErrMessage, m.Time)
+		return m, at, room, fmt.Errorf("%w: its time %q is not of the form 2026-11-21T11:30:00.123Z", ErrMessage, m.Time)
 	}
 	if room, err = data.Named(m.Room); err != nil {
 		return m, at, room, fmt.Errorf("%w: %w", ErrMessage, err)
@@ -109,7 +111,7 @@ func parse(line []byte) (m Message, at time.Time, room data.Room, err error) {
 	return m, at, room, m.check()
 }
 
-// check says why the log would not take a message, or would not give it back as it is.
+// check returns an error if the log would reject the message or would not return it unchanged.
 func (m *Message) check() error {
 	wrong := ""
 	source, command, _ := strings.Cut(m.Line, " ")
@@ -117,18 +119,18 @@ func (m *Message) check() error {
 	case !isID(m.MsgID):
 		wrong = "its msgid is not 8 letters of a-z2-7, '-' and an offset"
 	case len(source) < 2 || source[0] != ':' || command == "" || command[0] == ' ':
-		wrong = "its line does not begin with ':' and a source, then have a command"
+		wrong = "its line does not start with ':', a source and a command"
 	case strings.ContainsAny(m.Line, "\r\n\x00"):
-		wrong = "its line has a CR, LF or NUL"
+		wrong = "its line contains CR, LF or NUL"
 	case strings.ContainsAny(m.Tags, " \r\n\x00") || strings.HasPrefix(m.Tags, ";"):
-		wrong = "its tags have a blank, a CR, LF or NUL, or begin with ';'"
+		wrong = "its tags contain a space, CR, LF or NUL, or start with ';'"
 	case m.size() > log.MaxLine:
 		wrong = fmt.Sprintf("it is longer than the %d bytes of a stored line", log.MaxLine)
 	case m.Tags != "":
 		for tag := range strings.SplitSeq(m.Tags, ";") {
 			switch name, _, _ := strings.Cut(tag, "="); name {
 			case "time", "msgid", padTag, importTag:
-				wrong = "the tag " + strconv.Quote(tag) + " is the log's own"
+				wrong = "the tag " + strconv.Quote(tag) + " is reserved for the log"
 			}
 		}
 	}
@@ -138,13 +140,13 @@ func (m *Message) check() error {
 	return nil
 }
 
-// size is the most bytes that the stored line has.
+// size returns the largest length of the stored line.
 func (m *Message) size() int {
 	const most = len("@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.000Z;msgid=abcdefgh-1234567890123456789;weir/sent=2026-11-21T11:30:00.000Z \r\n")
 	return most + len(m.importTags()) + len(m.Line)
 }
 
-// importTags are the tags with which m is stored.
+// importTags returns the tags with which m is stored.
 func (m *Message) importTags() string {
 	tags := importTag + "=" + m.MsgID
 	if m.Tags != "" {
@@ -153,7 +155,7 @@ func (m *Message) importTags() string {
 	return tags
 }
 
-// isID says whether s is a msgid.
+// isID reports whether s is a msgid.
 func isID(s string) bool {
 	id, offset, _ := strings.Cut(s, "-")
 	if len(id) != 8 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" {

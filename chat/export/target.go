@@ -15,16 +15,16 @@ import (
 	"weir/internal/durable"
 )
 
-// target is what a room, into which messages are imported, has already.
+// target is the existing content of a room that messages are imported into.
 type target struct {
-	known map[string]bool // the ids of its messages, and those that they had before
-	// by likeness: what may be an imported message whose id went with its text
+	known map[string]bool // ids of its messages, and their former ids
+	// number of redacted lines by likeness; redaction has removed their former ids
 	redacted map[string]int
-	newest   time.Time // of its last message
-	before   time.Time // of the message before, in the file
+	newest   time.Time // time of its last message
+	before   time.Time // time of the previous message of the file
 }
 
-// readTarget reads a room that may not be there.
+// readTarget reads a room, which may not exist.
 func readTarget(dir string) (*target, error) {
 	r := &target{known: map[string]bool{}, redacted: map[string]int{}}
 	l, err := log.Open(dir, log.Options{ReadOnly: true})
@@ -61,12 +61,12 @@ func (r *target) note(line log.Line) {
 	}
 }
 
-// has says whether the room has a message.
+// has reports whether the room has a message.
 func (r *target) has(m *Message, at time.Time) bool {
 	return r.known[m.MsgID] || r.redacted[m.likeness(at)] > 0
 }
 
-// use notes which message a redacted line is, so that it stands for one only.
+// use assigns a redacted line to the message, so that the line stands for one message only.
 func (r *target) use(m *Message, at time.Time) {
 	if like := m.likeness(at); !r.known[m.MsgID] && r.redacted[like] > 0 {
 		r.redacted[like]--
@@ -74,30 +74,30 @@ func (r *target) use(m *Message, at time.Time) {
 	}
 }
 
-// likeness is what redaction leaves of a message: its time, its length without the digits of its
-// offset, its command.
+// likeness returns what redaction leaves of a message: its time, its length without the digits of
+// the offset, and its command.
 func likeness(at time.Time, length int, command string) string {
 	command, _, _ = strings.Cut(command, " ")
 	return strconv.FormatInt(at.UnixMilli(), 10) + " " + strconv.Itoa(length) + " " + command
 }
 
-// likeness is that of m if it is imported as it stands.
+// likeness returns the likeness of m as it would be imported.
 func (m *Message) likeness(at time.Time) string {
 	const fixed = len("@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.000Z;msgid=abcdefgh-; \r\n")
 	_, command, _ := strings.Cut(m.Line, " ")
 	return likeness(at, fixed+len(m.importTags())+len(m.Line), command)
 }
 
-// nameRoom makes the state file of a room that has none, so that its name keeps its capital
-// letters.
+// nameRoom creates the state file of a room without one, which preserves the upper case of its
+// name.
 func nameRoom(dir, name string, made time.Time) error {
 	state := filepath.Join(dir, "state")
 	if _, err := os.Stat(state); err == nil {
 		return nil
 	}
 	err := durable.CreateFile(state, irc.AppendLine(nil, "weir", "CREATED", name, strconv.FormatInt(made.Unix(), 10)), 0o600)
-	if err != nil && !errors.Is(err, os.ErrExist) { // a server made it meanwhile
-		return fmt.Errorf("a room can't be given its name: %w", err)
+	if err != nil && !errors.Is(err, os.ErrExist) { // a server created it meanwhile
+		return fmt.Errorf("create the state of a room: %w", err)
 	}
 	return nil
 }

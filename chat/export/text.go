@@ -11,15 +11,15 @@ import (
 	"weir/chat/log"
 )
 
-// title begins a room.
+// title writes the heading of a room.
 func title(w io.Writer, name string, further bool) {
 	if further {
-		_, _ = io.WriteString(w, "\n") // a bufio.Writer's error comes again at Flush
+		_, _ = io.WriteString(w, "\n") // Flush returns the error of a bufio.Writer
 	}
 	_, _ = io.WriteString(w, "== "+printable(name)+" ==\n")
 }
 
-// appendText adds a message as people read it. Reactions and the like add nothing.
+// appendText appends a message as text for people. Other lines, such as reactions, append nothing.
 func appendText(b *bytes.Buffer, line log.Line) {
 	m, err := ircmsg.ParseLine(string(line.Plain()))
 	if err != nil || len(m.Params) == 0 {
@@ -48,7 +48,7 @@ func appendText(b *bytes.Buffer, line log.Line) {
 	b.WriteString(line.Time().Format("2006-01-02 15:04:05 ") + printable(text) + "\n")
 }
 
-// printable takes out what would move a terminal's cursor or change its colours.
+// printable removes control characters, which could move a terminal's cursor or change its colours.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

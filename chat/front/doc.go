@@ -1,30 +1,30 @@
-// Package front is what stands in front of a chat's sessions: TLS, and the header by which a proxy
-// says who its client is.
+// Package front handles what comes before a chat session: TLS, and the PROXY header with which a
+// proxy states its client's address.
 //
-// A [Listener] gives connections whose TLS handshake is over, with the fingerprint of the client's
-// certificate, by which SASL EXTERNAL lets people in. A [Door] opens the sessions of all listeners,
-// those in clear text and those of Listener: beside one chat.Service they run in one process, each
-// in its own way. Connections by TLS have no file descriptor to wait on, so they run under
-// serve.Goroutine or serve.Pool; serve.Run says so to who tries another way.
+// A [Listener] returns connections after their TLS handshake, with the fingerprint of the client's
+// certificate for SASL EXTERNAL. A [Door] opens the sessions of all listeners, in clear text and
+// TLS. They share one chat.Service in one process, each under its own concurrency model. TLS
+// connections have no file descriptor to poll, so they need serve.Goroutine or serve.Pool;
+// serve.Run rejects the others.
 //
 // # Proxies
 //
-// Connections from trusted addresses begin by a header of the PROXY protocol, version 1 or 2
-// (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt), which is binding: without it they
-// are ended, because whoever guesses can be lied to. What a header says of the client's address is
-// then true for everything: limits, bans and logs; and a proxy that says that its client came by
-// TLS makes a session a secure one. Headers from elsewhere are not understood. In clear text the
-// header is read by the session itself, as its first input, so that these connections can be run in
-// every way, and be handed over.
+// Connections from trusted addresses must start with a header of the PROXY protocol, version 1 or 2
+// (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Without it they are closed,
+// because an optional header could be forged. The client address of the header then holds for
+// everything: limits, bans and logs. If the header says that the client uses TLS, the session
+// counts as secure. Headers from other addresses are not accepted. In clear text the session itself
+// reads the header as its first input. So these connections can use every concurrency model and can
+// be handed over.
 //
 // # Limits
 //
-// A handshake may take 10 seconds, and 128 may be under way at once, 16 of one address; further
-// connections wait in the kernel's queue, for which the oldest handshake has to go once it has
-// taken a quarter of its time. Who has shaken hands is counted by chat.Service, as everybody.
+// A handshake may take 10 seconds. At most 128 run at once, 16 of one address. Further connections
+// wait in the kernel's queue, and for them the oldest handshake is aborted once it has taken a
+// quarter of its time. After the handshake chat.Service counts a connection as any other.
 //
 // # Limitations
 //
-// A client's certificate is not verified, only that the client holds its key: accounts name
-// fingerprints. Certificates that a proxy has seen are not taken over.
+// A client certificate is not verified, only that the client has its key: accounts list
+// fingerprints. Certificates that a proxy has seen are not used.
 package front

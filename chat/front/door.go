@@ -10,21 +10,21 @@ import (
 	"weir/serve"
 )
 
-// caller is the address of a connection by TLS, with what is known of the client.
+// peerAddr is the remote address of a TLS connection, with what is known of its client.
 type caller struct {
 	net.Addr
 	peer chat.Peer
 }
 
-// Door opens the sessions of a chat's connections. Its fields are not changed once Open was called;
-// the zero value of a field but Chat gives its default.
+// Door opens the sessions of a chat's connections. Its fields are immutable after the first Open.
+// The zero value of a field other than Chat selects its default.
 type Door struct {
 	Chat    *chat.Service
-	Proxies Proxies       // whose connections begin by a header. Default none
-	Wait    time.Duration // how long a header may take. Default 5 s
+	Proxies Proxies       // proxies whose connections start with a header. Default none
+	Wait    time.Duration // time limit of a header. Default 5 s
 }
 
-// Open is serve.Service's, for connections of any listener.
+// Open implements the function Open of serve.Service, for connections of any listener.
 func (d *Door) Open(c serve.Conn) serve.Session {
 	if k, ok := c.RemoteAddr().(*caller); ok {
 		return d.Chat.Session(c, k.peer)
@@ -36,24 +36,25 @@ func (d *Door) Open(c serve.Conn) serve.Session {
 	if wait == 0 {
 		wait = 5 * time.Second
 	}
-	c.Post() // so that it is woken, and says when next
+	c.Post() // so that serve calls Wake, which sets the deadline
 	return &announced{conn: c, chat: d.Chat, until: time.Now().Add(wait)}
 }
 
-// announced is a session that a proxy announces: the chat's, from the header on. Its owner is who
-// serve calls it by.
+// proxiedSession is a session behind a proxy: it reads the header and then passes everything to the
+// chat's session.
 type announced struct {
 	conn  serve.Conn
 	chat  *chat.Service
-	until time.Time // when the header has to be there
+	until time.Time // deadline of the header
 
-	in      []byte        // of the header
-	session serve.Session // nil before it
+	in      []byte        // received part of the header
+	session serve.Session // nil before the header
 }
 
 var (
 	errNoHeaderInTime = fmt.Errorf("%w in time", ErrNoHeader)
-	errRefused        = errors.New("front: the chat has refused the connection") // and said why
+	// the chat has sent the reason
+	errRefused = errors.New("front: the chat has refused the connection")
 )
 
 // Input implements serve.Session.
@@ -65,7 +66,7 @@ func (a *announced) Input(in []byte, w *serve.Writer) error {
 	a.in = append(a.in, in...)
 	c, n, err := parseHeader(a.in)
 	if err != nil {
-		w.WriteString("ERROR :Closing link (this address has to begin by a PROXY header)\r\n")
+		w.WriteString("ERROR :Closing link (connections from this address must start with a PROXY header)\r\n")
 		return err
 	}
 	if n == 0 {
@@ -90,7 +91,7 @@ func (a *announced) Wake(now time.Time, w *serve.Writer) error {
 		w.WakeAt(a.until)
 		return nil
 	}
-	w.WriteString("ERROR :Closing link (no PROXY header came)\r\n")
+	w.WriteString("ERROR :Closing link (no PROXY header arrived in time)\r\n")
 	return errNoHeaderInTime
 }
 

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// OwnHosts serves a request only if its Host is a name that own reports to be the server's,
-// localhost, or an IP address; others are answered 421. So a page whose own name was made to lead
-// to this server (DNS rebinding) reaches nothing: a browser sends that name as the Host. Key is the
-// configuration's key that has the names, for the refusal. A nil own knows no name.
+// OwnHosts serves a request only if its Host is an IP address, localhost, or a name for which own
+// returns true. Other requests get 421 (Misdirected Request). This prevents DNS rebinding: a page
+// whose own name resolves to this server's address is rejected, because the browser sends that name
+// as the Host. The response names key, the configuration key of the names. A nil own accepts no
+// name.
 //
-// Own is called with the name in its canonical form, by several goroutines at once.
+// OwnHosts calls own with the name in canonical form, from several goroutines at once.
 func OwnHosts(own func(name string) bool, key string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if answersTo(r, own) {
@@ -30,7 +31,7 @@ func OwnHosts(own func(name string) bool, key string, next http.Handler) http.Ha
 
 func answersTo(r *http.Request, own func(name string) bool) bool {
 	if r.Host == "" {
-		// no browser: those of today name the host always
+		// not a browser: HTTP/1.1 requires the header
 		return r.ProtoMajor == 1 && r.ProtoMinor == 0
 	}
 	host, ok := withoutPort(r.Host)
@@ -52,8 +53,8 @@ func answersTo(r *http.Request, own func(name string) bool) bool {
 	return name == "localhost" || own != nil && own(name)
 }
 
-// withoutPort is a Host header's value without its port. It is false if what follows the colon is
-// no number.
+// withoutPort returns a Host header's value without its port. ok is false if the part behind the
+// colon is not a number.
 func withoutPort(host string) (string, bool) {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || strings.HasSuffix(host, "]") {
@@ -62,10 +63,10 @@ func withoutPort(host string) (string, bool) {
 	return host[:i], strings.Trim(host[i+1:], "0123456789") == ""
 }
 
-// CanonicalHost returns the form of a host name that names are compared in: in lower case, without
-// a dot at the end. It is false for what cannot be a host name: other characters than letters,
-// digits, hyphens, underscores and dots, or an empty label. An international name is written as
-// browsers send it, in the form that begins with xn--.
+// CanonicalHost returns a host name in the form for comparison: lower case, without a final dot. ok
+// is false if it cannot be a host name: it contains other characters than letters, digits, hyphens,
+// underscores and dots, or has an empty label. An international name is in the form that browsers
+// send (xn--…).
 func CanonicalHost(name string) (string, bool) {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" || len(name) > 253 || strings.Contains("."+name+".", "..") {

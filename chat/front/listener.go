@@ -14,52 +14,52 @@ import (
 	"weir/internal/certificate"
 )
 
-// Config is how a Listener secures connections. It is not changed once Listen has it. The zero
-// value of a field but Certificate gives its default.
+// Config configures a Listener. It is immutable after Listen. The zero value of a field other than
+// Certificate selects its default.
 type Config struct {
 	Certificate *certificate.Source
-	Proxies     Proxies // whose connections begin by a header, in clear text. Default none
+	// proxies whose connections start with a header, in clear text. Default none
+	Proxies Proxies
 
-	Wait time.Duration // how long a header and a handshake may take together. Default 10 s
-	Most int           // handshakes at once. Default 128
-	// of these, those of one address that is not this machine's nor a proxy's. Default 16
+	Wait time.Duration // time limit of header and handshake together. Default 10 s
+	Most int           // limit on running handshakes. Default 128
+	// limit on running handshakes of one address; loopback and proxies have none. Default 16
 	Each int
 
-	// a handshake that failed; called by several goroutines at once, must not block. Nil: nobody
-	// hears
+	// called for each failed handshake, by several goroutines at once; must not block. nil: no call
 	Failed func(from net.Addr, err error)
 }
 
-// Listener gives connections by TLS. Its RemoteAddr is for a Door, which every connection needs to
-// know who it is.
+// Listener accepts connections by TLS. Their RemoteAddr identifies the client to a Door, which
+// opens their sessions.
 //
-// The goroutine that the first Accept starts accepts, and starts one for each handshake; Close ends
-// them all, and returns when they have ended.
+// The first Accept starts a goroutine that accepts connections and starts a goroutine for each
+// handshake. Close ends them all and waits for them.
 type Listener struct {
 	inner  net.Listener
 	config Config
 	tls    *tls.Config
-	// a value for each connection from its begin until it was taken; the capacity is Config.Most
+	// one value for each connection before Accept returns it; capacity Config.Most
 	slots chan struct{}
 
 	begin  sync.Once
 	group  sync.WaitGroup
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	// from who accepts, and who shakes hands -> Accept; no capacity, never closed
+	// accept and handshake goroutines -> Accept; unbuffered, never closed
 	readyc chan accepted
 
 	mu      sync.Mutex
 	shaking *lobby.Lobby[*handshake]
 }
 
-// accepted is what Accept returns.
+// accepted is a result of Accept.
 type accepted struct {
 	conn net.Conn
 	err  error
 }
 
-// handshake is one that is under way.
+// handshake is a running handshake.
 type handshake struct {
 	conn  net.Conn
 	since time.Time
@@ -68,10 +68,10 @@ type handshake struct {
 
 var (
 	errTooMany = errors.New("front: too many handshakes from this address")
-	errCrowded = errors.New("front: the handshake was slow, and others wait")
+	errCrowded = errors.New("front: the handshake was slow and others waited")
 )
 
-// Listen makes a listener of one that gives connections in clear text, which it takes over.
+// Listen returns a TLS listener on a clear-text listener, which it owns from now on.
 func Listen(inner net.Listener, c Config) *Listener {
 	setDefault(&c.Wait, 10*time.Second)
 	setDefault(&c.Most, 128)
@@ -92,7 +92,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// settings ask clients for a certificate, which they need not have, and answer ACME's challenges.
+// tlsConfig returns a configuration that requests, but does not require, a client certificate, and
+// answers ACME's TLS-ALPN-01 challenges (RFC 8737).
 func settings(source *certificate.Source) *tls.Config {
 	usual := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: source.Get, ClientAuth: tls.RequestClientCert}
 	if !source.Challenged() {
@@ -122,7 +123,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close implements net.Listener. Handshakes that are under way are given up.
+// Close implements net.Listener. It aborts running handshakes.
 func (l *Listener) Close() error {
 	l.begin.Do(func() {})
 	l.cancel()
@@ -131,13 +132,13 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// accept takes connections until Close.
+// accept accepts connections until Close.
 func (l *Listener) accept() {
 	for l.room() {
 		conn, err := l.inner.Accept()
 		if err != nil {
 			<-l.slots
-			if !l.give(accepted{err: err}) { // who accepts pauses, or gives up
+			if !l.give(accepted{err: err}) { // the caller of Accept pauses or stops
 				return
 			}
 			continue
@@ -156,14 +157,14 @@ func (l *Listener) accept() {
 	}
 }
 
-// free says whether there may be as many handshakes as there like from an address.
+// isUnlimited reports whether handshakes of an address have no limit of their own.
 func (l *Listener) free(a net.Addr) bool {
 	from := addrOf(a)
 	return !from.IsValid() || from.IsLoopback() || l.config.Proxies.Trust(a)
 }
 
-// room waits until one more handshake may be, and takes a slot for it. It reports false when the
-// listener is closed.
+// takeSlot waits until another handshake may start, and takes a slot for it. It reports false after
+// Close.
 func (l *Listener) room() bool {
 	for {
 		wait := l.hurry()
@@ -180,8 +181,8 @@ func (l *Listener) room() bool {
 	}
 }
 
-// hurry ends the oldest handshake, if there is no slot, and it has taken its time. It returns after
-// how long to look again.
+// abortOldest aborts the oldest handshake if there is no free slot and it has taken a quarter of
+// its time. It returns when to check again.
 func (l *Listener) hurry() time.Duration {
 	enough := l.config.Wait / 4
 	if len(l.slots) < cap(l.slots) {
@@ -201,12 +202,12 @@ func (l *Listener) hurry() time.Duration {
 	return enough
 }
 
-// shake is a handshake's goroutine. It ends when the connection was given to Accept, or is closed.
+// shake is the goroutine of a handshake. It ends when Accept has the connection, or it is closed.
 func (l *Listener) shake(h *handshake) {
 	defer func() { <-l.slots }()
 	stop := context.AfterFunc(l.ctx, func() { h.conn.Close() })
 	conn, err := l.secure(h)
-	stop() // what Accept has had is not ours to end
+	stop() // a connection that Accept returned stays open
 	l.mu.Lock()
 	crowded := !l.shaking.Leave(h.place)
 	l.mu.Unlock()
@@ -225,7 +226,7 @@ func (l *Listener) shake(h *handshake) {
 	}
 }
 
-// give hands something to Accept. It reports false when the listener is closed.
+// give passes a result to Accept. It reports false after Close.
 func (l *Listener) give(a accepted) bool {
 	select {
 	case l.readyc <- a:
@@ -235,8 +236,8 @@ func (l *Listener) give(a accepted) bool {
 	}
 }
 
-// secure reads a proxy's header, if there has to be one, and shakes hands. It returns nil for a
-// connection that has served its purpose.
+// secure reads a proxy's header, if one is required, and runs the handshake. It returns nil for a
+// connection of an ACME challenge.
 func (l *Listener) secure(h *handshake) (net.Conn, error) {
 	h.conn.SetDeadline(h.since.Add(l.config.Wait))
 	raw, who, err := l.announced(h.conn)
@@ -250,7 +251,7 @@ func (l *Listener) secure(h *handshake) (net.Conn, error) {
 	}
 	state := t.ConnectionState()
 	if state.NegotiatedProtocol == certificate.Challenge {
-		return nil, nil // the certificate was the answer
+		return nil, nil // the certificate was the answer to the challenge
 	}
 	peer := chat.Peer{Addr: who.addr, Secure: true}
 	if len(state.PeerCertificates) > 0 {
@@ -260,7 +261,8 @@ func (l *Listener) secure(h *handshake) (net.Conn, error) {
 	return &secured{t, &caller{h.conn.RemoteAddr(), peer}}, nil
 }
 
-// announced reads the header of a proxy's connection. It returns the connection behind it.
+// readHeader reads the PROXY header of a connection from a proxy. It returns the connection behind
+// the header.
 func (l *Listener) announced(conn net.Conn) (net.Conn, origin, error) {
 	own := origin{addr: addrOf(conn.RemoteAddr())}
 	if !l.config.Proxies.Trust(conn.RemoteAddr()) {
@@ -286,14 +288,14 @@ func (l *Listener) announced(conn net.Conn) (net.Conn, origin, error) {
 	}
 }
 
-// explain tells a client that speaks without TLS what is wrong.
+// explain sends an error in clear text to a client that does not use TLS.
 func explain(err error) {
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && record.Conn != nil {
-		io.WriteString(record.Conn, "ERROR :Closing link (this port is for TLS: have your client use it)\r\n")
+		io.WriteString(record.Conn, "ERROR :Closing link (this port requires TLS: enable it in your client)\r\n")
 	}
 }
 
-// ahead is a connection of which some was read already.
+// prefixedConn is a connection whose first bytes were read already.
 type ahead struct {
 	net.Conn
 	rest []byte
@@ -309,7 +311,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// secured is a connection by TLS.
+// securedConn is a connection by TLS.
 type secured struct {
 	*tls.Conn
 	from *caller

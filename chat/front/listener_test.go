@@ -137,7 +137,7 @@ func TestWhoSpeaksWithoutTLSIsTold(t *testing.T) {
 	s := start(t, setup{})
 	c := talk(t, dial(t, s.tls))
 	c.send("NICK alice", "USER a 0 * :A")
-	c.until("this port is for TLS")
+	c.until("this port requires TLS")
 }
 
 func TestOldVersionsOfTLSAreRefused(t *testing.T) {

@@ -13,31 +13,29 @@ import (
 	"github.com/pires/go-proxyproto/tlvparse"
 )
 
-// maxHeader is the length of the longest header that is read, in bytes. Version 1 has 107 at most;
-// version 2 a certificate, say, besides.
+// maxHeader is the length limit of a header of version 2, in bytes; it may contain a certificate.
 const maxHeader = 4096
 
-// maxText is the length of the longest header of version 1, in bytes.
+// maxText is the length limit of a header of version 1, in bytes (PROXY protocol, section 2.1).
 const maxText = 107
 
-// ErrNoHeader means that a trusted proxy's connection does not begin by a header that could be
-// read; the error around it says why.
+// ErrNoHeader is wrapped by the error for a proxy's connection that does not start with a valid
+// header.
 var ErrNoHeader = errors.New("front: no PROXY header")
 
-// origin is what a header says of who is behind the proxy. The zero value: the proxy speaks for
-// itself.
+// origin is the client that a header states. The zero value: the connection is of the proxy itself.
 type origin struct {
 	addr   netip.Addr
-	secure bool // came to the proxy by TLS
+	secure bool // the client uses TLS to the proxy
 }
 
-// parseHeader reads the header at the beginning of b, which is n bytes long; 0: more has to come.
+// parseHeader parses the header at the start of b. n is its length, 0 if it is incomplete.
 func parseHeader(b []byte) (c origin, n int, err error) {
 	n, err = headerLength(b)
 	if n == 0 || err != nil {
 		return c, 0, err
 	}
-	// has to be there at once
+	// the header is complete, so this does not wait
 	h, err := proxyproto.Read(bufio.NewReaderSize(bytes.NewReader(b[:n]), n))
 	if err != nil {
 		return c, 0, fmt.Errorf("%w: %w", ErrNoHeader, err)
@@ -58,8 +56,7 @@ func parseHeader(b []byte) (c origin, n int, err error) {
 	return c, n, nil
 }
 
-// headerLength is the length of the header that b begins with, 0 as long as that is not known, or
-// not all of it is there.
+// headerLength returns the length of the header at the start of b, 0 if it is incomplete.
 func headerLength(b []byte) (int, error) {
 	switch {
 	case begins(b, proxyproto.SIGV1):
@@ -76,26 +73,26 @@ func headerLength(b []byte) (int, error) {
 		}
 		n := 16 + int(binary.BigEndian.Uint16(b[14:]))
 		if n > maxHeader {
-			return 0, fmt.Errorf("%w: %d bytes, at most %d", ErrNoHeader, n, maxHeader)
+			return 0, fmt.Errorf("%w: got %d bytes, want at most %d", ErrNoHeader, n, maxHeader)
 		}
 		if len(b) < n {
 			return 0, nil
 		}
 		return n, nil
 	}
-	return 0, fmt.Errorf("%w: something else came", ErrNoHeader)
+	return 0, fmt.Errorf("%w: got other bytes", ErrNoHeader)
 }
 
-// begins says whether b begins with a signature, as far as it goes.
+// hasSignature reports whether b starts with the signature, as far as b goes.
 func begins(b, signature []byte) bool {
 	n := min(len(b), len(signature))
 	return bytes.Equal(b[:n], signature[:n])
 }
 
-// Proxies are the addresses that are trusted to say who their clients are.
+// Proxies are the addresses that are trusted to state their clients' addresses.
 type Proxies []netip.Prefix
 
-// ParseProxies reads addresses and networks ("192.0.2.1", "10.0.0.0/8", "::1").
+// ParseProxies parses addresses and networks ("192.0.2.1", "10.0.0.0/8", "::1").
 func ParseProxies(texts []string) (all Proxies, err error) {
 	for _, text := range texts {
 		p, err := netip.ParsePrefix(text)
@@ -103,15 +100,15 @@ func ParseProxies(texts []string) (all Proxies, err error) {
 			p, err = a.WithZone("").Prefix(a.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no address and no network: write such as 192.0.2.1 or 10.0.0.0/8", text)
+			return nil, fmt.Errorf("%q is not an address or network: write, for example, 192.0.2.1 or 10.0.0.0/8", text)
 		}
 		all = append(all, p.Masked())
 	}
 	return all, nil
 }
 
-// Trust says whether a connection from there has to begin by a header. Who has no address, on a
-// Unix socket say, is never trusted.
+// Trust reports whether a connection from an address must start with a header. A connection without
+// an IP address, such as one on a Unix socket, is never trusted.
 func (p Proxies) Trust(a net.Addr) bool { return p.trust(addrOf(a)) }
 
 func (p Proxies) trust(from netip.Addr) bool {
@@ -124,7 +121,7 @@ func (p Proxies) trust(from netip.Addr) bool {
 	return false
 }
 
-// addrOf is the address of a connection, zero when it has none.
+// addrOf returns the IP address of a connection, zero if it has none.
 func addrOf(a net.Addr) netip.Addr {
 	if t, ok := a.(*net.TCPAddr); ok {
 		return t.AddrPort().Addr().Unmap().WithZone("")

@@ -55,12 +55,12 @@ func TestHeaders(t *testing.T) {
 		{header: header(t, 1, "192.0.2.1:40000", false), addr: "192.0.2.1"},
 		{header: header(t, 2, "192.0.2.1:40000", false), addr: "192.0.2.1"},
 		{header: header(t, 2, "[2001:db8::5]:40000", true), addr: "2001:db8::5"},
-		{header: "NICK alice\r\n", why: "something else"},
+		{header: "NICK alice\r\n", why: "other bytes"},
 		{header: "PROXY TCP4 192.0.2.1\r\n", why: "no PROXY header"},
 		{header: "PROXY TCP4 192.0.2.256 198.51.100.1 40000 6667\r\n", why: "address"},
 		{header: "PROXY TCP4 192.0.2.1 198.51.100.1 40000 6667\n", why: "end with"},
 		{header: "PROXY " + strings.Repeat("x", 120), why: "no end"},
-		{header: "\r\n\r\n\x00\r\nQUIT\n\x21\x11\xff\xff", why: "at most 4096"},
+		{header: "\r\n\r\n\x00\r\nQUIT\n\x21\x11\xff\xff", why: "want at most 4096"},
 		{header: "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x04abcd", why: "length"},
 		{header: "\r\n\r\n\x00\r\nQUIT\n\x35\x11\x00\x04abcd", why: "version"},
 	} {
@@ -127,7 +127,7 @@ func TestWhoIsTrusted(t *testing.T) {
 	if p.Trust(&net.UnixAddr{Name: "/tmp/s"}) || Proxies(nil).Trust(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}) {
 		t.Error("who has no address, or is not listed, is trusted")
 	}
-	if _, err := ParseProxies([]string{"localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost" is no address`) {
+	if _, err := ParseProxies([]string{"localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost" is not an address`) {
 		t.Errorf("a name is %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestAProxyThatAnnouncesNobodyIsEnded(t *testing.T) {
 	everyWay(t, setup{proxies: []string{"127.0.0.1"}}, func(t *testing.T, s *server) {
 		c := s.clear(t)
 		c.send("NICK alice", "USER a 0 * :A")
-		c.until("ERROR :Closing link (this address has to begin by a PROXY header)")
+		c.until("ERROR :Closing link (connections from this address must start with a PROXY header)")
 		c.ended()
 		byTLS := talk(t, dial(t, s.tls))
 		byTLS.send("NICK alice")
@@ -203,7 +203,7 @@ func TestAHeaderHasItsTime(t *testing.T) {
 	everyWay(t, setup{proxies: []string{"127.0.0.1"}, wait: 20 * time.Millisecond}, func(t *testing.T, s *server) {
 		c := s.clear(t)
 		c.conn.Write([]byte("PROXY "))
-		c.until("ERROR :Closing link (no PROXY header came)")
+		c.until("ERROR :Closing link (no PROXY header arrived in time)")
 		c.ended()
 	})
 }

@@ -14,16 +14,16 @@ import (
 	"weir/serve"
 )
 
-// Problem is a value that cannot be.
+// Problem is an invalid value of the configuration.
 type Problem struct {
-	Key  string // as in the file: "limits.connections"
-	Text string // what is wrong, and what to do
+	Key  string // key as in the file: "limits.connections"
+	Text string // what is wrong and how to correct it
 }
 
 // Error implements error.
 func (p *Problem) Error() string { return p.Key + ": " + p.Text }
 
-// checker collects the first problem.
+// checker keeps the first problem.
 type checker struct{ found *Problem }
 
 func (c *checker) wrong(key, format string, args ...any) {
@@ -32,20 +32,20 @@ func (c *checker) wrong(key, format string, args ...any) {
 	}
 }
 
-// within wants n to be its zero or in a range.
+// inRange requires n to be 0 or in a range.
 func (c *checker) within(key string, n, least, most int) {
 	if n != 0 && (n < least || n > most) {
-		c.wrong(key, "%d is not %d to %d: write such a number, or leave it out for the default", n, least, most)
+		c.wrong(key, "%d is not in the range %d to %d: correct it, or leave it out for the default", n, least, most)
 	}
 }
 
 func (c *checker) lasts(key string, d Duration, least, most time.Duration) {
 	if d != 0 && (d.Long() < least || d.Long() > most) {
-		c.wrong(key, "%v is not %v to %v: write such a time with its unit, as \"%s\", or leave it out for the default", d.Long(), short(least), short(most), short(least))
+		c.wrong(key, "%v is not in the range %v to %v: write a time with its unit, such as \"%s\", or leave it out for the default", d.Long(), short(least), short(most), short(least))
 	}
 }
 
-// short is a time as people write it: 1h instead of 1h0m0s.
+// short formats a duration briefly: 1h instead of 1h0m0s.
 func short(d time.Duration) string {
 	text, _ := Duration(d).MarshalText()
 	return string(text)
@@ -58,13 +58,13 @@ func (c *checker) oneOf(key, value string, words ...string) {
 		}
 	}
 	if value != "" {
-		c.wrong(key, "%q is not known: write one of %s", value, strings.Join(words, ", "))
+		c.wrong(key, "%q is unknown: write one of %s", value, strings.Join(words, ", "))
 	}
 }
 
 func (c *checker) word(key, value string) {
 	if strings.ContainsAny(value, " :\r\n\x00@!") {
-		c.wrong(key, "%q has to be one word, and hold none of : @ and !; choose another", value)
+		c.wrong(key, "%q is not one word without : @ and !: choose another", value)
 	}
 }
 
@@ -73,25 +73,25 @@ func (c *checker) addresses(key string, all []string) {
 	for _, a := range all {
 		_, port, err := net.SplitHostPort(a)
 		if err != nil {
-			c.wrong(key, "%q is no address: write HOST:PORT, such as 127.0.0.1:6667, [::1]:6667 or :6667", a)
+			c.wrong(key, "%q is not an address: write HOST:PORT, such as 127.0.0.1:6667, [::1]:6667 or :6667", a)
 			return
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 			if _, err := net.LookupPort("tcp", port); err != nil {
-				c.wrong(key, "%q has no port 0 to 65535 at its end", a)
+				c.wrong(key, "%q has no port in the range 0 to 65535", a)
 			}
 		} else if seen[a] && n != 0 {
-			c.wrong(key, "%q stands there twice: leave one out", a)
+			c.wrong(key, "%q is listed twice: remove one", a)
 		}
 		seen[a] = true
 	}
 }
 
-// Check returns the first thing that is wrong, a *Problem, or nil.
+// Check returns the first problem of the configuration, a *Problem, or nil.
 func (c *Config) Check() error {
 	var k checker
 	if c.Data == "" {
-		k.wrong("data", "there is no data directory: say where the chat is kept, by data in the file or --data DIR")
+		k.wrong("data", "the data directory is missing: name it by data in the file or by --data DIR")
 	}
 	k.addresses("listen", c.Listen)
 	if _, err := c.way(); err != nil {
@@ -108,11 +108,11 @@ func (c *Config) Check() error {
 	}
 	k.word("server.name", c.Server.Name)
 	if n := c.Server.Name; n != "" && !strings.Contains(n, ".") {
-		k.wrong("server.name", "%q needs a dot, or clients take it for a user's: write such as chat.%s", n, n)
+		k.wrong("server.name", "%q has no dot, so clients would take it for a nick: write, for example, chat.%s", n, n)
 	}
 	k.word("server.network", c.Server.Network)
 	if c.Server.MOTD != "" && c.Server.MOTDFile != "" {
-		k.wrong("server.motd_file", "there is motd too: leave one out")
+		k.wrong("server.motd_file", "motd is set, too: remove one of them")
 	}
 	k.oneOf("accounts.registration", c.Accounts.Registration, "invite", "open", "off")
 	c.Limits.check(&k)
@@ -121,7 +121,7 @@ func (c *Config) Check() error {
 	c.Web.checkHosts(&k)
 	for _, o := range c.Web.Origins {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
-			k.wrong("web.origins", "%q is no pattern: write a host such as *.example.org", o)
+			k.wrong("web.origins", "%q is not a pattern: write a host such as *.example.org", o)
 		}
 	}
 	c.Upload.check(&k)
@@ -157,7 +157,7 @@ func (l *Limits) check(k *checker) {
 	k.within("limits.history", l.History, 1, maxLines)
 }
 
-// leastBytes is the smallest limit on a log's size: a few of the longest lines, four times.
+// leastBytes is the smallest size limit of a log: four of the longest lines.
 const leastBytes = 64 << 10
 
 func (r *Retention) check(k *checker) {
@@ -165,12 +165,12 @@ func (r *Retention) check(k *checker) {
 	k.lasts("retention.direct_age", r.DirectAge, time.Minute, maxDuration)
 	for key, z := range map[string]Size{"retention.room_bytes": r.RoomBytes, "retention.direct_bytes": r.DirectBytes} {
 		if z != 0 && z < leastBytes {
-			k.wrong(key, "%d bytes are not 64 KiB or more: write such a size, or 0 for no limit", z)
+			k.wrong(key, "%d bytes are less than 64 KiB: write a larger size, or 0 for no limit", z)
 		}
 	}
 }
 
-// way is how connections in clear text are run.
+// way returns the concurrency model of connections in clear text.
 func (c *Config) way() (serve.Way, error) {
 	if c.Run == "" && runtime.GOOS == "linux" {
 		return serve.Loop, nil
@@ -181,7 +181,7 @@ func (c *Config) way() (serve.Way, error) {
 		}
 	}
 	if c.Run != "" {
-		return 0, fmt.Errorf("a chat is not run by %q: write loop, goroutine, pool or coroutine", c.Run)
+		return 0, fmt.Errorf("%q is not a concurrency model of a chat: write loop, goroutine, pool or coroutine", c.Run)
 	}
 	return serve.Goroutine, nil
 }

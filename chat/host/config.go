@@ -1,17 +1,17 @@
 package host
 
-// Config is how a chat is hosted. The zero value of a field gives its default. It is not changed
-// once Open or Reload has it. docs/chat-config.md explains each key. Durations and sizes are text
-// in the file; see [Duration] and [Size].
+// Config configures a chat server. The zero value of a field selects its default. A Config is
+// immutable after Open or Reload. docs/chat-config.md lists all keys, with texts made from these
+// comments. Durations and sizes are text in the file: see [Duration] and [Size].
 type Config struct {
-	Data string `toml:"data"` // the data directory; made if it is not there. No default
-	// HOST:PORT for IRC clients in clear text. Default 127.0.0.1:6667; an empty list: nowhere
+	Data string `toml:"data"` // data directory, created if it does not exist. No default
+	// HOST:PORT for IRC clients in clear text. Default 127.0.0.1:6667; an empty list: none
 	Listen []string `toml:"listen"`
-	// how connections are run: loop, goroutine, pool or coroutine. Default loop where there is
-	// epoll, goroutine elsewhere
+	// concurrency model: loop, goroutine, pool or coroutine. Default loop on Linux, goroutine
+	// elsewhere
 	Run   string   `toml:"run"`
-	Loops int      `toml:"loops"` // event loops for loop and coroutine, 1 to 1,024. Default 1
-	Drain Duration `toml:"drain"` // how long a stop may take, 100 ms to 10 min. Default 5 s
+	Loops int      `toml:"loops"` // event loops of loop and coroutine, 1 to 1,024. Default 1
+	Drain Duration `toml:"drain"` // time limit of a graceful stop, 100 ms to 10 min. Default 5 s
 
 	TLS       TLS       `toml:"tls"`
 	Proxy     Proxy     `toml:"proxy"`
@@ -24,99 +24,99 @@ type Config struct {
 	Metrics   Metrics   `toml:"metrics"`
 	Log       Log       `toml:"log"`
 
-	stamp string // of the file before it was read; "" for none
+	stamp string // version of the file when it was read; "" for none
 }
 
-// Server is what clients are told of the server.
+// Server describes the server to clients.
 type Server struct {
-	// what clients know the server by: a word with a dot. Default weir.chat
-	Name    string `toml:"name"`
-	Network string `toml:"network"` // what clients call it in their lists: a word. Default Weir
-	MOTD    string `toml:"motd"`    // what new users read, lines. Default none
-	// the same from a file, which is read at the start and at each reload. Default none
+	// server name in replies: a word with a dot. Default weir.chat
+	Name string `toml:"name"`
+	// network name, which clients show in their lists: a word. Default Weir
+	Network string `toml:"network"`
+	MOTD    string `toml:"motd"` // message of the day, in lines. Default none
+	// file with the message of the day, read at the start and at each reload. Default none
 	MOTDFile string `toml:"motd_file"`
 
-	NoSearch bool `toml:"no_search"` // there is no search, and no index is kept for it. Default no
-	// what is said in a large room is told at once, and not up to 5 ms later together with more of
-	// it. Default no
+	NoSearch bool `toml:"no_search"` // no SEARCH, and no search index. Default no
+	// deliver messages of large rooms at once, instead of coalescing for up to 5 ms: lower latency,
+	// more CPU. Default no
 	Prompt bool `toml:"prompt"`
 }
 
-// Accounts say who may come in.
+// Accounts configure who may register.
 type Accounts struct {
-	// who may make an account for himself: invite, open or off. Default invite
+	// who may create an account: invite, open or off. Default invite
 	Registration string `toml:"registration"`
-	LoginOnly    bool   `toml:"login_only"` // only accounts may come in. Default no
+	LoginOnly    bool   `toml:"login_only"` // only clients that log in may register. Default no
 }
 
-// Limits bound what clients may do.
+// Limits bound what clients may use.
 type Limits struct {
-	// connections at once, 1 to 65,536; more than at the start only from the next start on. Default
+	// open connections, 1 to 65,536; a reload cannot raise it above its value at the start. Default
 	// 10,000
 	Connections int `toml:"connections"`
-	// connections of one address that is not this machine's; an IPv6 address counts by its first 64
-	// bits, 1 to 65,536. The page takes twice as many of an address, from the next start on; a
-	// proxy of the page has no limit. Default 64
+	// connections of one address that is not loopback, 1 to 65,536; an IPv6 address counts by its
+	// first 64 bits. Browsers may have twice as many, fixed at the start; proxies of the page have
+	// no limit. Default 64
 	PerAddress int `toml:"per_address"`
-	// of these, those that have not registered: when there are more the oldest has to go, 1 to
-	// 65,536. Default half of connections, at least 256
+	// connections that have not registered, 1 to 65,536; beyond it the oldest is closed. Default
+	// half of connections, at least 256
 	Unregistered int `toml:"unregistered"`
-	// of these, those of one address, 1 to 65,536. Default half of per_address, at least 16
+	// unregistered connections of one address, 1 to 65,536. Default half of per_address, at least
+	// 16
 	UnregisteredPerAddress int `toml:"unregistered_per_address"`
-	// rooms and direct conversations that are open at once, 1 to 65,536; more than at the start
-	// only from the next start on. Default 16,384
+	// open rooms and direct conversations, 1 to 65,536; a reload cannot raise it above its value at
+	// the start. Default 16,384
 	Rooms int `toml:"rooms"`
 	// rooms that a user may be in, 1 to 65,536. Default 256
 	UserRooms int `toml:"user_rooms"`
-	// commands a second of an account or address, ten times as many at once, 0 to 1,000,000; 0: no
-	// limit. Default 10
+	// commands per second of an account or address, with bursts of ten times as many, 0 to
+	// 1,000,000; 0: no limit. Default 10
 	Flood *int `toml:"flood"`
-	// a client that says nothing for so long is asked, and gone after half of it again, 1 s to 1 d.
-	// Default 2 min
+	// a client that is silent for so long is sent a PING, and disconnected after half as long
+	// again, 1 s to 1 d. Default 2 min
 	Alive Duration `toml:"alive"`
-	// how long registration may take, 1 s to 1 h. Default 30 s
+	// time limit of registration, 1 s to 1 h. Default 30 s
 	Begin Duration `toml:"begin"`
-	// lines at most that a client without chathistory is replayed in a room, 1 to 100,000. Default
-	// 500
+	// lines per room replayed to a client without chathistory, 1 to 100,000. Default 500
 	Replay int `toml:"replay"`
-	// lines at most of one CHATHISTORY, 1 to 100,000. Default 1,000
+	// lines in one answer to CHATHISTORY, 1 to 100,000. Default 1,000
 	History int `toml:"history"`
 }
 
-// Retention says how long messages are kept. Old ones go by segments, so up to a quarter more may
-// stay.
+// Retention configures how long messages are kept. Old messages are removed by whole segments, so
+// up to a quarter more may stay.
 type Retention struct {
-	// how long a room's messages are kept, 1 min to 100 years. Default: for ever
+	// age limit of messages in rooms, 1 min to 100 years. Default: for ever
 	RoomAge Duration `toml:"room_age"`
-	// how many bytes of a room's messages are kept, 64 KiB and up. Default: all
+	// size limit of a room's log, 64 KiB and up. Default: all
 	RoomBytes Size `toml:"room_bytes"`
-	// how long direct messages are kept, 1 min to 100 years. Default: for ever
+	// age limit of direct messages, 1 min to 100 years. Default: for ever
 	DirectAge Duration `toml:"direct_age"`
-	// how many bytes of a direct conversation are kept, 64 KiB and up. Default: all
+	// size limit of a direct conversation's log, 64 KiB and up. Default: all
 	DirectBytes Size `toml:"direct_bytes"`
 }
 
-// Web is the chat's page, and IRC over WebSocket at /irc.
+// Web configures the web page of the chat, and IRC over WebSocket at /irc.
 type Web struct {
 	Listen []string `toml:"listen"` // HOST:PORT for browsers. Default none: there is no page
-	// names that browsers reach the page by, beside localhost, addresses, server.name, this
-	// machine's name, and those of upload.url and the certificate. Default none
+	// host names of the page, besides localhost, addresses, server.name, this machine's name, and
+	// those of upload.url and the certificate. Default none
 	Hosts []string `toml:"hosts"`
-	// hosts whose pages may connect beside the page's own, such as *.example.org. Default none
+	// hosts whose pages may connect besides the page's own, such as *.example.org. Default none
 	Origins []string `toml:"origins"`
-	// addresses and networks of proxies that say by X-Forwarded-For who their clients are. Default
-	// none
+	// addresses and networks of proxies whose X-Forwarded-For is trusted. Default none
 	Proxies []string `toml:"proxies"`
 }
 
-// Metrics is where the server tells how it is: /metrics for Prometheus, /healthz and /readyz.
+// Metrics configures the HTTP server of /metrics (for Prometheus), /healthz and /readyz.
 type Metrics struct {
 	Listen string `toml:"listen"` // HOST:PORT, which only operators should reach. Default none
 }
 
-// Log is what is written of what happens. It never holds a message's text, nor a password.
+// Log configures the server's log. It never contains message texts or passwords.
 type Log struct {
 	Format string `toml:"format"` // text or json. Default text
-	// debug, info, warn or error: what is less is left out. Default info
+	// least level that is logged: debug, info, warn or error. Default info
 	Level string `toml:"level"`
 }

@@ -17,27 +17,27 @@ import (
 	"weir/chat"
 )
 
-// A server that runs is asked to change rooms by HTTP on a socket in its data directory, which its
-// user alone can reach:
+// The control socket is an HTTP server on a Unix socket in the data directory, which only the
+// server's user can open. By it the shell changes rooms of a running server:
 //
-//	GET /room?name=%23a       a Live as JSON
-//	POST /room?name=%23a      a chat.RoomChange as JSON
+//	GET /room?name=%23a       returns a Live as JSON
+//	POST /room?name=%23a      with a chat.RoomChange as JSON
 //	DELETE /room?name=%23a
 //
-// The answer to a change is 204, or a text that says why not.
+// The response to a change is 204, or an error text.
 const controlName = "control"
 
-// openControl listens on the socket. A server that cannot have it runs without.
+// openControl listens on the control socket. Without the socket the server runs all the same.
 func (h *Host) openControl(c *Config) error {
 	path := filepath.Join(c.Data, controlName)
-	_ = os.Remove(path) // of a server that was killed: we have the data directory
+	_ = os.Remove(path) // left by a killed server: this one has the lock of the data directory
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err == nil {
-		l.SetUnlinkOnClose(false) // the next server may have its own there by then
+		l.SetUnlinkOnClose(false) // by then the next server may have its own socket there
 		err = os.Chmod(path, 0o600)
 	}
 	if err != nil {
-		h.log.Warn("rooms cannot be changed from the shell while the server runs", "error", err)
+		h.log.Warn("no control socket: the shell cannot change rooms while the server runs", "error", err)
 		return nil
 	}
 	mux := http.NewServeMux()
@@ -50,7 +50,7 @@ func (h *Host) openControl(c *Config) error {
 	return nil
 }
 
-// closeControl ends the socket's server, when what was asked for is done.
+// closeControl stops the control socket after its current requests.
 func (h *Host) closeControl() error {
 	if h.control == nil {
 		return nil
@@ -66,11 +66,11 @@ func (h *Host) closeControl() error {
 	return err
 }
 
-// Live is what only a server that runs knows of a room.
+// Live is the state of a room that only a running server has.
 type Live struct {
-	Members   []chat.Member `json:"members"`    // who is in it
-	KeptFor   Duration      `json:"kept_for"`   // how long its messages are kept; 0: for ever
-	KeptBytes Size          `json:"kept_bytes"` // how many bytes of them; 0: all
+	Members   []chat.Member `json:"members"`    // members of the room
+	KeptFor   Duration      `json:"kept_for"`   // age limit of its messages; 0: none
+	KeptBytes Size          `json:"kept_bytes"` // size limit of its log; 0: none
 }
 
 func (h *Host) tellRoom(w http.ResponseWriter, r *http.Request) {
@@ -79,13 +79,13 @@ func (h *Host) tellRoom(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(Live{Members: h.chat.Members(r.URL.Query().Get("name")), KeptFor: keep.RoomAge, KeptBytes: keep.RoomBytes})
 }
 
-// maxChange is the longest change of a room, in bytes.
+// maxChange is the size limit of a POST, in bytes.
 const maxChange = 64 << 10
 
 func (h *Host) changeRoom(w http.ResponseWriter, r *http.Request) {
 	var c chat.RoomChange
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange)).Decode(&c); err != nil {
-		http.Error(w, "the change is not as it should be: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "the change is invalid: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	name := r.URL.Query().Get("name")
@@ -105,19 +105,19 @@ func (h *Host) answer(w http.ResponseWriter, done, room string, err error) {
 	case errors.Is(err, chat.ErrNoRoom), errors.Is(err, chat.ErrInvalidChange):
 		http.Error(w, err.Error(), http.StatusConflict)
 	default:
-		h.log.Error("an administrator could not have a room "+done, "room", room, "error", err)
+		h.log.Error("a room could not be "+done, "room", room, "error", err)
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
-// Admin changes the rooms of a data directory: by the server that runs on it, or itself where none
-// does. It is used by one goroutine.
+// Admin changes the rooms of a data directory: through the running server, or directly if none
+// runs. It is not safe for concurrent use.
 type Admin struct {
 	client  *http.Client  // nil: no server runs
-	service *chat.Service // nil: one does
+	service *chat.Service // nil: a server runs
 }
 
-// Runs says whether a server runs on a data directory that can be asked about rooms.
+// Runs reports whether a server runs on a data directory and has a control socket.
 func Runs(dir string) bool {
 	conn, err := net.Dial("unix", filepath.Join(dir, controlName))
 	if err != nil {
@@ -127,8 +127,8 @@ func Runs(dir string) bool {
 	return true
 }
 
-// OpenAdmin finds out who changes the rooms of a data directory, which has to be there. Who calls
-// it calls Close.
+// OpenAdmin connects to the server of a data directory, which must exist. If no server runs, it
+// opens the directory itself. The caller calls Close.
 func OpenAdmin(dir string) (*Admin, error) {
 	path := filepath.Join(dir, controlName)
 	if Runs(dir) {
@@ -147,7 +147,7 @@ func OpenAdmin(dir string) (*Admin, error) {
 	return &Admin{service: service}, nil
 }
 
-// Close ends it.
+// Close closes the data directory if it is open.
 func (a *Admin) Close() error {
 	if a.service == nil {
 		return nil
@@ -155,10 +155,10 @@ func (a *Admin) Close() error {
 	return a.service.Close()
 }
 
-// Running says whether a server does it.
+// Running reports whether a server runs.
 func (a *Admin) Running() bool { return a.service == nil }
 
-// Live is what the server that runs knows of a room, nil when none does.
+// Live returns the state of a room in the running server, nil if none runs.
 func (a *Admin) Live(ctx context.Context, name string) (*Live, error) {
 	if a.service != nil {
 		return nil, nil
@@ -167,7 +167,7 @@ func (a *Admin) Live(ctx context.Context, name string) (*Live, error) {
 	return &live, a.ask(ctx, http.MethodGet, name, "", &live)
 }
 
-// ChangeRoom is [chat.Service.ChangeRoom].
+// ChangeRoom changes a room: see [chat.Service.ChangeRoom].
 func (a *Admin) ChangeRoom(ctx context.Context, name string, c chat.RoomChange) error {
 	if a.service != nil {
 		return a.service.ChangeRoom(name, c)
@@ -179,7 +179,7 @@ func (a *Admin) ChangeRoom(ctx context.Context, name string, c chat.RoomChange) 
 	return a.ask(ctx, http.MethodPost, name, string(body), nil)
 }
 
-// DeleteRoom is [chat.Service.DeleteRoom].
+// DeleteRoom deletes a room: see [chat.Service.DeleteRoom].
 func (a *Admin) DeleteRoom(ctx context.Context, name string) error {
 	if a.service != nil {
 		return a.service.DeleteRoom(name)
@@ -187,7 +187,7 @@ func (a *Admin) DeleteRoom(ctx context.Context, name string) error {
 	return a.ask(ctx, http.MethodDelete, name, "", nil)
 }
 
-// ask has the server that runs do something to a room. What it tells goes into answer.
+// request sends a request to the running server. It decodes the response to answer.
 func (a *Admin) ask(ctx context.Context, method, name, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, method, "http://weir/room", strings.NewReader(body))
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *Admin) ask(ctx context.Context, method, name, body string, answer any) 
 	r.URL.RawQuery = url.Values{"name": {name}}.Encode()
 	resp, err := a.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("the server that runs does not answer: %w", err)
+		return fmt.Errorf("the running server does not answer: %w", err)
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {

@@ -1,37 +1,38 @@
-// Package host is a chat as a service that runs for years: it puts together what the other packages
-// of chat are, from one [Config].
+// Package host is the chat as a service for production: it assembles the other packages of chat
+// from one [Config].
 //
-// [Read] reads a configuration from a TOML file, with what the command line says put over it;
-// [Config.Check] says what is wrong with one, in a sentence. [Open] opens the data directory and
-// everything that listens; [Host.Run] serves until its context ends, and then stops in this order:
+// [Source.Read] reads a configuration from a TOML file, overridden by flags. [Config.Check] returns
+// its first problem. [Open] opens the data directory and all listeners. [Host.Run] serves until its
+// context ends, and then stops in this order:
 //
-//  1. /readyz and /healthz say that the server is stopping.
-//  2. Nobody is let in any more, and sessions end, those of the page beside those of IRC clients:
-//     what they said is stored and acknowledged first.
-//  3. The page's server ends.
-//  4. Retention and other work in the background ends.
-//  5. The chat is closed: what is left is committed, marks are written, files closed.
-//  6. The metrics are closed, last, so that they can be asked until then.
+//  1. /readyz and /healthz report that the server is stopping.
+//  2. Accepting stops and sessions end, those of browsers beside those of IRC clients. Their
+//     messages are stored and acknowledged first.
+//  3. The page's server stops.
+//  4. Retention and other background work stops.
+//  5. The chat is closed: pending posts are committed, read markers written, files closed.
+//  6. The metrics stop last, so they can be read until then.
 //
-// All of it takes Config.Drain at most: clients that take nothing any more are not waited for
-// longer. A disk that does not answer is waited for 5 seconds more.
+// All of this takes at most Config.Drain; clients that do not read are disconnected then. A disk
+// that does not answer is given 5 more seconds.
 //
-// # Being followed
+// # Upgrades
 //
-// A [Keeper] runs a host and has it followed by another process: that is started, and says that its
-// configuration is good; then [Host.HandOver] has the chat wait, and Run end, and what [Resume]
-// goes on from is given to it. When that fails anywhere, this process resumes itself. Clients by
-// TLS and those of the page part beside the next host. See package chat/upgrade.
+// A [Keeper] runs a host and can replace its process by a newer one. It starts the new process,
+// which checks its configuration. Then [Host.HandOver] freezes the chat and makes Run return. The
+// new process receives the state and continues by [Resume]. If a step fails, this process resumes
+// its own state. Clients by TLS and browsers are disconnected while the new host already serves.
+// See package chat/upgrade.
 //
-// # What plugs in where
+// # Extension points
 //
-// A new way in is an entrance (entrance.go): a listener, how its sessions are opened, and how they
-// are run. What is served by HTTP is mounted in web.go. What runs in the background is started in
-// Host.Run by Host.background, and ends when its context does. What can change while the server
-// runs is taken over in Host.Reload (reload.go).
+// A new kind of connection is an entrance (entrance.go): a listener, how its sessions are opened,
+// and their concurrency model. HTTP handlers are mounted in web.go. Background work is started by
+// Host.background and ends with its context. What may change while the server runs is applied in
+// Host.Reload (reload.go).
 //
 // # Limitations
 //
-// The addresses that are listened on, the data directory and how connections are run hold from the
-// start to the end of a process.
+// The listening addresses, the data directory and the concurrency model are fixed for the life of a
+// process.
 package host

@@ -12,15 +12,15 @@ import (
 	"weir/serve"
 )
 
-// entrance is one way in: a listener, and how what comes by it is run.
+// entrance is a listener for IRC clients and how their connections are run.
 type entrance struct {
-	name     string // in logs and metrics: "irc" for clear text, "ircs" for TLS
+	name     string // name in logs and metrics: "irc" for clear text, "ircs" for TLS
 	listener net.Listener
-	way      serve.Way    // loop and coroutine need a listener with a file descriptor
-	meter    *serve.Meter // one for all entrances of a name
+	way      serve.Way    // loop and coroutine require a listener with a file descriptor
+	meter    *serve.Meter // shared by all entrances of a name
 }
 
-// openEntrances listens wherever IRC clients may come in.
+// openEntrances opens the listeners for clients in clear text.
 func (h *Host) openEntrances(c *Config) error {
 	way, err := c.way()
 	if err != nil {
@@ -41,7 +41,8 @@ func (h *Host) openEntrances(c *Config) error {
 	return nil
 }
 
-// listen listens on an address of the configuration's key.
+// listen opens a listener, or takes over the one of the former process. key is the configuration's,
+// for errors.
 func (h *Host) listen(what, key, address string) (net.Listener, error) {
 	l, err := h.inherited(what, address)
 	if l == nil && err == nil {
@@ -62,7 +63,7 @@ func (h *Host) listen(what, key, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// urlOf returns, for the log, the URL of an entrance that speaks HTTP, and nothing for another.
+// urlOf returns the URL of an HTTP entrance as log attributes, nil for other entrances.
 func (h *Host) urlOf(entrance string, at net.Addr) []any {
 	scheme, path := "http", "/"
 	switch {
@@ -83,7 +84,7 @@ func (h *Host) urlOf(entrance string, at net.Addr) []any {
 	return []any{"url", scheme + "://" + net.JoinHostPort(host, port) + path}
 }
 
-// tellListening tells where the host listens, once all is open.
+// reportListening reports all listeners, once the host is open.
 func (h *Host) tellListening() {
 	for _, tell := range h.listening {
 		tell()
@@ -91,7 +92,7 @@ func (h *Host) tellListening() {
 	h.listening = nil
 }
 
-// enter serves an entrance until ctx ends.
+// serveEntrance serves an entrance until ctx ends.
 func (h *Host) enter(ctx context.Context, e *entrance) error {
 	c := h.Config()
 	service := h.chat.Sessions()
@@ -100,7 +101,7 @@ func (h *Host) enter(ctx context.Context, e *entrance) error {
 	h.adopts(e, &o)
 	err := serve.Run(ctx, e.way, e.listener, service, o)
 	if errors.Is(err, serve.ErrDeadline) {
-		err = nil // a client that took nothing any more
+		err = nil // a client did not read until the deadline
 	}
 	return err
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Source is where a configuration comes from. What flags say wins over the file.
+// Source is the origin of a configuration: a file and flags. Flags override the file.
 type Source struct {
-	File  string // "" for none
+	File  string // "": none
 	Flags []Flag
 }
 
-// Flag is what a command line says of a key.
+// Flag is a command-line flag that sets a key.
 type Flag struct {
 	Name string // "--name", for errors
-	Key  string // of what it sets: "server.name"
+	Key  string // key that it sets: "server.name"
 	Set  func(*Config)
 }
 
-// Read reads a configuration and checks it. Errors say where in the file, or in which flag,
-// something is wrong. Paths in the file are relative to its folder.
+// Read reads and checks the configuration. Errors name the position in the file, or the flag. Paths
+// in the file are relative to its folder.
 func (s Source) Read() (Config, error) {
 	var c Config
 	var data []byte
@@ -36,7 +36,7 @@ func (s Source) Read() (Config, error) {
 		c.stamp = stamp(s.File)
 		var err error
 		if data, err = os.ReadFile(s.File); err != nil {
-			return c, fmt.Errorf("the configuration: %w", err)
+			return c, fmt.Errorf("read the configuration: %w", err)
 		}
 		if err := parse(data, &c); err != nil {
 			return c, fmt.Errorf("%s:%w", s.File, err)
@@ -52,12 +52,12 @@ func (s Source) Read() (Config, error) {
 	}
 	err := c.Check()
 	if err == nil {
-		_, err = c.options() // reads files
+		_, err = c.options() // reads the files that the configuration names
 	}
 	return c, s.locate(err, data)
 }
 
-// locate puts the place before a problem.
+// locate adds the position to a Problem.
 func (s Source) locate(err error, data []byte) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok {
@@ -72,13 +72,13 @@ func (s Source) locate(err error, data []byte) error {
 	return p
 }
 
-// parse reads data over c. Its errors begin with "LINE:COLUMN: ".
+// parse decodes data into c. Its errors start with "LINE:COLUMN: ".
 func parse(data []byte, c *Config) error {
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(c)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		e := &strict.Errors[0]
 		line, column := e.Position()
-		return fmt.Errorf("%d:%d: the key %s is not known: remove it, or write one of %s", line, column, strings.Join(e.Key(), "."), strings.Join(siblings(e.Key()), ", "))
+		return fmt.Errorf("%d:%d: the key %s is unknown: remove it, or write one of %s", line, column, strings.Join(e.Key(), "."), strings.Join(siblings(e.Key()), ", "))
 	}
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := bad.Position()
@@ -94,7 +94,7 @@ func parse(data []byte, c *Config) error {
 	return nil
 }
 
-// Keys are all keys of a configuration, in order: "data", "listen", …, "server.name", ….
+// Keys returns all keys of a configuration, in order: "data", "listen", …, "server.name", ….
 func Keys() []string { return keysOf(reflect.TypeFor[Config](), "") }
 
 func keysOf(t reflect.Type, prefix string) (all []string) {
@@ -111,7 +111,7 @@ func keysOf(t reflect.Type, prefix string) (all []string) {
 	return all
 }
 
-// siblings are the keys that could stand where an unknown one does.
+// siblings returns the keys that are valid in the place of an unknown one.
 func siblings(key []string) []string {
 	var all []string
 	table := strings.Join(key[:len(key)-1], ".")
@@ -125,12 +125,12 @@ func siblings(key []string) []string {
 		}
 	}
 	if len(all) == 0 {
-		return []string{"those that docs/chat-config.md explains"}
+		return []string{"the keys in docs/chat-config.md"}
 	}
 	return all
 }
 
-// position finds where a key stands.
+// position returns the line and column of a key.
 func position(data []byte, key string) (line, column int, ok bool) {
 	var p unstable.Parser
 	p.Reset(data)

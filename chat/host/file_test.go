@@ -20,36 +20,36 @@ func file(t *testing.T, text string) string {
 
 func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                            "data: there is no data directory",
+		"":                                                            "data: the data directory is missing",
 		"data =":                                                      ":1:",
 		"data = \"d\"\nfoo":                                           ":2:",
-		"data = \"d\"\ncolour = 1":                                    ":2:1: the key colour is not known: remove it, or write one of data, listen,",
-		"data = \"d\"\n[limits]\n  room = 5":                          ":3:3: the key limits.room is not known: remove it, or write one of connections,",
+		"data = \"d\"\ncolour = 1":                                    ":2:1: the key colour is unknown: remove it, or write one of data, listen,",
+		"data = \"d\"\n[limits]\n  room = 5":                          ":3:3: the key limits.room is unknown: remove it, or write one of connections,",
 		"data = \"d\"\n[colours]\nred = 1":                            "the key colours",
 		"data = 5":                                                    ":1:8: data: ",
-		"data = \"d\"\nlimits.rooms = 70000":                          ":2:1: limits.rooms: 70000 is not 1 to 65536",
+		"data = \"d\"\nlimits.rooms = 70000":                          ":2:1: limits.rooms: 70000 is not in the range 1 to 65536",
 		"data = \"d\"\n[limits]\nflood = -1":                          ":3:1: limits.flood: -1 is not",
-		"data = \"d\"\n[limits]\nalive = \"30x\"":                     ":3:9: limits.alive: \"30x\" is no length of time",
-		"data = \"d\"\n[limits]\nalive = 30":                          ":3:1: limits.alive: 30ns is not 1s to 1d: write such a time with its unit, as \"1s\"",
-		"data = \"d\"\n[limits]\nalive = \"2d\"":                      ":3:1: limits.alive: 48h0m0s is not 1s to 1d",
-		"data = \"d\"\nlisten = [\"6667\"]":                           ":2:1: listen: \"6667\" is no address: write HOST:PORT",
+		"data = \"d\"\n[limits]\nalive = \"30x\"":                     ":3:9: limits.alive: \"30x\" is not a duration",
+		"data = \"d\"\n[limits]\nalive = 30":                          ":3:1: limits.alive: 30ns is not in the range 1s to 1d: write a time with its unit, such as \"1s\"",
+		"data = \"d\"\n[limits]\nalive = \"2d\"":                      ":3:1: limits.alive: 48h0m0s is not in the range 1s to 1d",
+		"data = \"d\"\nlisten = [\"6667\"]":                           ":2:1: listen: \"6667\" is not an address: write HOST:PORT",
 		"data = \"d\"\nlisten = [\":70000\"]":                         ":2:1: listen: \":70000\" has no port",
-		"data = \"d\"\nlisten = [\":67\", \":67\"]":                   ":2:1: listen: \":67\" stands there twice",
-		"data = \"d\"\nrun = \"prefork\"":                             ":2:1: run: a chat is not run by \"prefork\": write loop, goroutine, pool or coroutine",
-		"data = \"d\"\nloops = 2000":                                  ":2:1: loops: 2000 is not 1 to 1024",
+		"data = \"d\"\nlisten = [\":67\", \":67\"]":                   ":2:1: listen: \":67\" is listed twice",
+		"data = \"d\"\nrun = \"prefork\"":                             ":2:1: run: \"prefork\" is not a concurrency model of a chat: write loop, goroutine, pool or coroutine",
+		"data = \"d\"\nloops = 2000":                                  ":2:1: loops: 2000 is not in the range 1 to 1024",
 		"data = \"d\"\ndrain = \"1h\"":                                ":2:1: drain: ",
-		"data = \"d\"\n[server]\nname = \"chat\"":                     ":3:1: server.name: \"chat\" needs a dot",
-		"data = \"d\"\n[server]\nnetwork = \"a b\"":                   ":3:1: server.network: \"a b\" has to be one word",
+		"data = \"d\"\n[server]\nname = \"chat\"":                     ":3:1: server.name: \"chat\" has no dot",
+		"data = \"d\"\n[server]\nnetwork = \"a b\"":                   ":3:1: server.network: \"a b\" is not one word",
 		"data = \"d\"\n[server]\nmotd_file = \"no\"":                  ":3:1: server.motd_file: open ",
-		"data = \"d\"\nserver.motd = \"a\"\nserver.motd_file = \"b\"": ":3:1: server.motd_file: there is motd too",
-		"data = \"d\"\n[accounts]\nregistration=\"x\"":                ":3:1: accounts.registration: \"x\" is not known: write one of invite, open, off",
-		"data = \"d\"\nretention.room_bytes = 5":                      ":2:1: retention.room_bytes: 5 bytes are not 64 KiB",
-		"data = \"d\"\n[retention]\ndirect_age = \"1s\"":              ":3:1: retention.direct_age: 1s is not 1m to 36500d",
-		"data = \"d\"\n[web]\norigins = [\"a\", \"[\"]":               ":3:1: web.origins: \"[\" is no pattern",
-		"data = \"d\"\n[web]\nlisten = [\"x\"]":                       ":3:1: web.listen: \"x\" is no address",
-		"data = \"d\"\n[metrics]\nlisten = \"x\"":                     ":3:1: metrics.listen: \"x\" is no address",
-		"data = \"d\"\n[log]\nformat = \"xml\"\nlevel=\"\"":           ":3:1: log.format: \"xml\" is not known",
-		"data = \"d\"\nlog.level = \"all\"":                           ":2:1: log.level: \"all\" is not known",
+		"data = \"d\"\nserver.motd = \"a\"\nserver.motd_file = \"b\"": ":3:1: server.motd_file: motd is set, too",
+		"data = \"d\"\n[accounts]\nregistration=\"x\"":                ":3:1: accounts.registration: \"x\" is unknown: write one of invite, open, off",
+		"data = \"d\"\nretention.room_bytes = 5":                      ":2:1: retention.room_bytes: 5 bytes are less than 64 KiB",
+		"data = \"d\"\n[retention]\ndirect_age = \"1s\"":              ":3:1: retention.direct_age: 1s is not in the range 1m to 36500d",
+		"data = \"d\"\n[web]\norigins = [\"a\", \"[\"]":               ":3:1: web.origins: \"[\" is not a pattern",
+		"data = \"d\"\n[web]\nlisten = [\"x\"]":                       ":3:1: web.listen: \"x\" is not an address",
+		"data = \"d\"\n[metrics]\nlisten = \"x\"":                     ":3:1: metrics.listen: \"x\" is not an address",
+		"data = \"d\"\n[log]\nformat = \"xml\"\nlevel=\"\"":           ":3:1: log.format: \"xml\" is unknown",
+		"data = \"d\"\nlog.level = \"all\"":                           ":2:1: log.level: \"all\" is unknown",
 	} {
 		path := file(t, text)
 		_, err := Source{File: path}.Read()
@@ -104,7 +104,7 @@ func TestFlagsWinOverTheFile(t *testing.T) {
 		t.Errorf("read %+v, %v", c.Server, err)
 	}
 	_, err = Source{File: path, Flags: name("flag")}.Read()
-	if err == nil || !strings.HasPrefix(err.Error(), "--name: \"flag\" needs a dot") {
+	if err == nil || !strings.HasPrefix(err.Error(), "--name: \"flag\" has no dot") {
 		t.Errorf("%v", err)
 	}
 }

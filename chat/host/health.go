@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	probeFresh  = 5 * time.Second // a probe of the disk stands for those asked for in so long
-	probeWithin = 5 * time.Second // how long it may take
-	// a batch that was refused counts for so long, unless a later one was taken
+	probeFresh  = 5 * time.Second // age up to which the result of a probe is used again
+	probeWithin = 5 * time.Second // time limit of a probe
+	// time for which a refused batch makes the server unhealthy, unless a later one succeeds
 	failureHeld = 30 * time.Second
-	probeBytes  = 16 << 10 // as the longest line
+	probeBytes  = 16 << 10 // size of the longest line
 )
 
-// health knows whether the disk takes messages: by what it said to the last batch, and by a small
-// file that is written when somebody asks.
+// health monitors whether the disk takes messages, by the result of the last batch and by a small
+// file that is written on request.
 type health struct {
 	mu      sync.Mutex
-	refused error // of the last batch; nil: it was taken
+	refused error // error of the last batch; nil: it was stored
 	at      time.Time
-	probed  error // of the last probe
+	probed  error // error of the last probe
 	since   time.Time
-	probing chan struct{} // no values, closed when a probe under way is over; nil: there is none
+	probing chan struct{} // closed when the running probe is done; nil: none runs
 }
 
-// committed is told of every batch.
+// onCommit records the result of a batch.
 func (h *health) committed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,7 +37,8 @@ func (h *health) committed(err error) {
 	}
 }
 
-// ask says why the disk takes no messages, nil when it does.
+// check returns an error if the disk takes no messages. It probes the disk if the last probe is too
+// old.
 func (h *health) ask(dir string) error {
 	h.mu.Lock()
 	if h.probing == nil && time.Since(h.since) > probeFresh {
@@ -63,7 +64,7 @@ func (h *health) ask(dir string) error {
 	return h.probed
 }
 
-// probe has the disk store and remove a small file.
+// probe writes, syncs and removes a small file.
 func (h *health) probe(dir string, over chan struct{}) {
 	err := writeProbe(filepath.Join(dir, ".probe"))
 	h.mu.Lock()
@@ -75,22 +76,22 @@ func (h *health) probe(dir string, over chan struct{}) {
 func writeProbe(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("the disk takes no file: %w", err)
+		return fmt.Errorf("the disk cannot create a file: %w", err)
 	}
 	_, err = f.Write(make([]byte, probeBytes))
 	err = errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
 	if err != nil {
-		return fmt.Errorf("the disk takes no messages: %w", err)
+		return fmt.Errorf("the disk cannot store messages: %w", err)
 	}
 	return nil
 }
 
 var (
-	errBegins = errors.New("the server begins")
+	errBegins = errors.New("the server is starting")
 	errStops  = errors.New("the server is stopping")
 )
 
-// unready says why nobody is let in, nil when they are.
+// readyError returns why clients are not accepted, nil if they are.
 func (h *Host) unready() error {
 	switch {
 	case h.stopping.Load():
@@ -101,7 +102,7 @@ func (h *Host) unready() error {
 	return nil
 }
 
-// unhealthy says why messages are not taken, nil when they are.
+// healthError returns why messages are not stored, nil if they are.
 func (h *Host) unhealthy() error {
 	if err := h.unready(); err != nil {
 		return err

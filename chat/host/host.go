@@ -21,16 +21,18 @@ import (
 	"weir/web/server"
 )
 
-// Events are what a host tells its owner. The zero value tells nothing. Functions are called by
-// several goroutines at once, and must not block.
+// Events are the callbacks of a host. The zero value has none. They are called by several
+// goroutines at once and must not block.
 type Events struct {
-	// where the log goes, as Config.Log has it; a Write is a line. Nil: nowhere
+	// destination of the log, in the format of Config.Log; each Write is one line. nil: discard
 	Output io.Writer
-	// Open listens: what is the entrance's name, "irc", "ircs" (by TLS), "web" or "metrics"
+	// called for each listener by Open; what is the entrance: "irc", "ircs" (TLS), "web" or
+	// "metrics"
 	Listening func(what string, addr net.Addr)
 }
 
-// Host is a chat with all that is around it. Run and Reload may be called from any goroutine.
+// Host is a running chat server with its listeners and background work. Run and Reload may be
+// called on any goroutine.
 type Host struct {
 	// Immutable.
 	events      Events
@@ -38,19 +40,19 @@ type Host struct {
 	level       *slog.LevelVar
 	chat        *chat.Service
 	ways        []*entrance
-	page        *page.Page    // nil: there is none
-	uploads     *upload.Store // nil: there are none
-	uploadURL   string        // where clients upload if the configuration says nothing
+	page        *page.Page    // nil: there is no page
+	uploads     *upload.Store // nil: uploads are off
+	uploadURL   string        // URL for uploads if the configuration has none
 	web         []*server.Server
 	certificate *certificate.Source // nil: there is no TLS
 	proxies     front.Proxies
-	asked       *server.Server // tells how the server is; nil: nobody can ask
-	// from Reload -> each loop of retain: look again; capacity 1, one value stands for several,
-	// never closed
+	asked       *server.Server // serves metrics and health; nil: not configured
+	// Reload -> each loop of retain: run now; capacity 1, one value stands for several, never
+	// closed
 	again [2]chan struct{}
 
-	control    *http.Server // changes rooms for the shell; nil: there is none
-	controlled chan error   // from it -> closeControl, one value; capacity 1
+	control    *http.Server // control socket; nil: none
+	controlled chan error   // control socket -> closeControl: one value; capacity 1
 
 	metrics   *metrics
 	health    health
@@ -60,18 +62,19 @@ type Host struct {
 	succession succession
 
 	serving, stopping atomic.Bool
-	config            atomic.Pointer[Config] // what holds; replaced under reloading, never changed
+	// current configuration; replaced under reloading, never modified
+	config atomic.Pointer[Config]
 
-	listening []func() // tell of each listener; only while the host is opened
+	listening []func() // report a listener each; used by Open only
 
-	reloading sync.Mutex // one Reload at a time
+	reloading sync.Mutex // serializes Reload
 }
 
-// Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open
-// calls Run, or Close.
+// Open opens the data directory and all listeners. Clients wait until Run. The caller calls Run or
+// Close.
 func Open(c Config, e Events) (*Host, error) { return open(c, e, upgrade.Handover{}) }
 
-// open is Open, for a host that takes over from another too.
+// open is Open, also for a host that takes over from another one.
 func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 	if err := c.Check(); err != nil {
 		return nil, errors.Join(err, from.Close())
@@ -81,7 +84,7 @@ func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 	h.metrics = newMetrics(h)
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
-	h.proxies, _ = front.ParseProxies(c.Proxy.Trusted) // Check has seen them
+	h.proxies, _ = front.ParseProxies(c.Proxy.Trusted) // valid: checked by Check
 	for _, step := range []func(*Config) error{h.openEntrances, h.openTLS, h.openChat, h.openControl, h.openWeb, h.openMetrics} {
 		if err := step(&c); err != nil {
 			return nil, errors.Join(err, h.Close())
@@ -96,7 +99,7 @@ func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 	return h, nil
 }
 
-// openChat opens what is kept.
+// openChat opens the chat service.
 func (h *Host) openChat(c *Config) error {
 	options, err := c.options()
 	if err != nil {
@@ -107,7 +110,7 @@ func (h *Host) openChat(c *Config) error {
 	return err
 }
 
-// Close ends a host that is not to run. It may be called more than once.
+// Close closes a host that will not run. It may be called more than once.
 func (h *Host) Close() error {
 	err := h.closeParts()
 	if h.asked != nil {
@@ -146,14 +149,14 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Chat is the service.
+// Chat returns the chat service.
 func (h *Host) Chat() *chat.Service { return h.chat }
 
-// Config is what holds now. It is not to be changed.
+// Config returns the current configuration, which must not be modified.
 func (h *Host) Config() *Config { return h.config.Load() }
 
-// Run serves until ctx ends, and then stops as the package comment says. It is called once; the
-// host is closed when it returns. A stop is no error.
+// Run serves until ctx ends, and then stops as the package comment describes. It is called once.
+// The host is closed when it returns. A stop is not an error.
 func (h *Host) Run(ctx context.Context) error {
 	if h.asked == nil {
 		return h.run(ctx)
@@ -161,14 +164,14 @@ func (h *Host) Run(ctx context.Context) error {
 	telling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var teller sync.WaitGroup
 	var told error
-	teller.Go(func() { told = h.asked.Run(telling) }) // until all else has ended
+	teller.Go(func() { told = h.asked.Run(telling) }) // until everything else has ended
 	err := h.run(ctx)
 	stop()
 	teller.Wait()
-	return errors.Join(err, ignoreClosed(cutOff(told))) // a hand-over has closed it
+	return errors.Join(err, ignoreClosed(cutOff(told))) // closed by a handover
 }
 
-// cutOff is a web server's error, but for that of a client that took nothing any more.
+// ignoreDrainTimeout drops the error for clients that did not read until the deadline.
 func cutOff(err error) error {
 	if errors.Is(err, server.ErrDrainTimeout) {
 		return nil
@@ -183,7 +186,7 @@ func (h *Host) closePage() error {
 	return h.page.Close()
 }
 
-// cut ends at once what the page's server is still doing.
+// abortDrain ends the requests of the page's servers at once.
 func (h *Host) cut() {
 	for _, s := range h.web {
 		s.AbortDrain()
@@ -195,11 +198,12 @@ func (h *Host) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandover) })()
-	// of what ends after the sessions
+	// for background work and the page, which end after the sessions
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBehind()
 	var front, movers, webs, back sync.WaitGroup
-	errc := make(chan error, len(h.ways)+len(h.web)+1) // from what runs -> here; room for all
+	// each server -> run: its error; capacity for all
+	errc := make(chan error, len(h.ways)+len(h.web)+1)
 	for _, e := range h.ways {
 		group := &front
 		if e.moves() {
@@ -219,8 +223,8 @@ func (h *Host) run(ctx context.Context) error {
 	h.log.Info("stopping")
 	defer time.AfterFunc(h.Config().drain(), h.cut).Stop()
 	err := h.stopListening(ctx)
-	closed := make(chan struct{})                        // by the page's end
-	go func() { errc <- h.closePage(); close(closed) }() // beside the entrances
+	closed := make(chan struct{})                        // closed when the page has ended
+	go func() { errc <- h.closePage(); close(closed) }() // while the entrances end
 	movers.Wait()
 	if handsOver(ctx) {
 		partly(closed)
@@ -241,7 +245,7 @@ func (h *Host) run(ctx context.Context) error {
 	return errors.Join(err, h.closeParts())
 }
 
-// background starts what runs beside the sessions, until ctx ends.
+// background starts the background work, which ends with ctx.
 func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
 	h.renew(ctx)
 	group.Go(func() { h.retain(ctx, Retention.ages, h.again[0]) })
@@ -249,12 +253,12 @@ func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
 	group.Go(func() { h.sweepUploads(ctx) })
 }
 
-// panicked logs a session's panic.
+// panicked logs the panic of a session.
 func (h *Host) panicked(p serve.PanicError) {
 	h.log.Error("a session panicked", "address", p.Remote, "panic", p.Value, "stack", string(p.Stack))
 }
 
-// drain is how long sessions may take to end.
+// drain returns the time limit of a graceful stop.
 func (c *Config) drain() time.Duration {
 	if c.Drain == 0 {
 		return 5 * time.Second

@@ -16,11 +16,11 @@ import (
 	"weir/web/server"
 )
 
-// commitBuckets are the upper bounds of what a commit takes, in seconds: from a disk that keeps its
-// promise in memory to a failing one.
+// commitBuckets are the histogram bounds of commit times, in seconds: from a disk that caches
+// writes to a failing one.
 var commitBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// metrics are what the server counts beside what its parts do.
+// metrics are the metrics of the host itself.
 type metrics struct {
 	registry *prometheus.Registry
 	commits  prometheus.Histogram
@@ -31,19 +31,19 @@ type metrics struct {
 func newMetrics(h *Host) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		commits:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_chat_commit_seconds", Help: "How long the disk took to have a batch of messages.", Buckets: commitBuckets}),
-		failed:   prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_chat_commit_failures_total", Help: "Batches that the disk refused."}),
-		reloads:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_chat_reloads_total", Help: "Configurations that were read again."}, []string{"result"}),
+		commits:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_chat_commit_seconds", Help: "Time to append and fsync a batch of messages.", Buckets: commitBuckets}),
+		failed:   prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_chat_commit_failures_total", Help: "Batches of messages that the disk refused."}),
+		reloads:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_chat_reloads_total", Help: "Reloads of the configuration, by result."}, []string{"result"}),
 	}
 	m.reloads.WithLabelValues("taken")
 	m.reloads.WithLabelValues("refused")
-	// distinct names: it can't fail
+	// cannot fail: the names are distinct
 	m.registry.MustRegister(m.commits, m.failed, m.reloads, &collector{h},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// committed is told of every batch.
+// onCommit records the time and the result of a batch.
 func (h *Host) committed(took time.Duration, err error) {
 	h.metrics.commits.Observe(took.Seconds())
 	if err != nil {
@@ -52,11 +52,10 @@ func (h *Host) committed(took time.Duration, err error) {
 	h.health.committed(err)
 }
 
-// collector tells what the parts of a host have counted.
+// collector exports the counts of the host's parts.
 type collector struct{ h *Host }
 
-// Describe implements prometheus.Collector: it says nothing beforehand, so that nothing has to be
-// said twice.
+// Describe implements prometheus.Collector. It sends nothing, which makes the collector unchecked.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -64,22 +63,22 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	tell(to, "weir_chat_", "of the chat since its start", nil, nil, c.h.chat.Counts())
 	label := []string{"entrance"}
 	for name, s := range c.h.meters() {
-		tell(to, "weir_chat_entrance_", "of the connections that came by an entrance", label, []string{name}, s)
+		tell(to, "weir_chat_entrance_", "of the connections of an entrance", label, []string{name}, s)
 	}
 	r := &c.h.retained
-	bytes := prometheus.NewDesc("weir_chat_retention_removed_bytes_total", "Old messages that were removed.", []string{"of"}, nil)
+	bytes := prometheus.NewDesc("weir_chat_retention_removed_bytes_total", "Bytes of old messages that retention removed.", []string{"of"}, nil)
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.rooms.Load()), "rooms")
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.directs.Load()), "directs")
 	if c.h.uploads != nil {
 		files, size := c.h.uploads.Usage()
-		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_files", "Files that people share.", nil, nil), prometheus.GaugeValue, float64(files))
-		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_file_bytes", "What these count against upload.total.", nil, nil), prometheus.GaugeValue, float64(size))
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_files", "Uploaded files.", nil, nil), prometheus.GaugeValue, float64(files))
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_file_bytes", "Size of the uploaded files, as counted against upload.total.", nil, nil), prometheus.GaugeValue, float64(size))
 	}
-	failures := prometheus.NewDesc("weir_chat_retention_failures_total", "Logs of which old messages could not be removed.", nil, nil)
+	failures := prometheus.NewDesc("weir_chat_retention_failures_total", "Logs whose old messages could not be removed.", nil, nil)
 	to <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(r.failures.Load()))
 }
 
-// meters are what passed by each entrance. Those of a name are one.
+// meters returns the connection counts of each entrance name.
 func (h *Host) meters() map[string]serve.Snapshot {
 	all := map[string]serve.Snapshot{}
 	for _, e := range h.ways {
@@ -91,8 +90,8 @@ func (h *Host) meters() map[string]serve.Snapshot {
 	return all
 }
 
-// tell sends each field of a struct of counts: an int64 is a counter, but for Open, and an int what
-// there is now.
+// sendCounts sends each field of a struct of counts. An int64 is a counter, except Open; an int is
+// a gauge.
 func tell(to chan<- prometheus.Metric, prefix, of string, labels, values []string, counts any) {
 	v := reflect.ValueOf(counts)
 	for i := range v.NumField() {
@@ -106,7 +105,7 @@ func tell(to chan<- prometheus.Metric, prefix, of string, labels, values []strin
 	}
 }
 
-// snake is a Go name as Prometheus has it: LoginsFailed is logins_failed.
+// snake converts a Go name to snake case: LoginsFailed is logins_failed.
 func snake(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -118,7 +117,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// openMetrics listens for who asks how the server is.
+// openMetrics opens the HTTP server of metrics and health.
 func (h *Host) openMetrics(c *Config) error {
 	if c.Metrics.Listen == "" {
 		return nil
@@ -137,7 +136,7 @@ func (h *Host) openMetrics(c *Config) error {
 	return err
 }
 
-// report answers who asks whether something is well.
+// writeStatus writes "ok", or 503 and the error.
 func report(w http.ResponseWriter, why error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -97,7 +97,7 @@ func TestHealth(t *testing.T) {
 func TestADiskThatTakesNothingIsUnhealthy(t *testing.T) {
 	var h health
 	err := h.ask(filepath.Join(t.TempDir(), "gone"))
-	if err == nil || !strings.HasPrefix(err.Error(), "the disk takes no file: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the disk cannot create a file: ") {
 		t.Errorf("%v", err)
 	}
 	h.since = time.Time{} // as if it were long ago

@@ -9,7 +9,7 @@ import (
 	"weir/chat"
 )
 
-// options are the chat's.
+// options returns the options of the chat service.
 func (c *Config) options() (chat.Options, error) {
 	l := c.Limits
 	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, NoCoalescing: c.Server.Prompt,
@@ -33,7 +33,7 @@ func (c *Config) options() (chat.Options, error) {
 	return o, c.TLS.tryFiles()
 }
 
-// logger writes to w, nil for nowhere. Its level can be changed.
+// logger returns a logger that writes to w (nil: nowhere), and its adjustable level.
 func (l *Log) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(l.level())
@@ -48,6 +48,6 @@ func (l *Log) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 }
 
 func (l *Log) level() (level slog.Level) {
-	_ = level.UnmarshalText([]byte(l.Level)) // Check has seen it; "" is info
+	_ = level.UnmarshalText([]byte(l.Level)) // valid: checked by Check; "" is info
 	return level
 }

@@ -8,12 +8,12 @@ import (
 	"weir/chat/front"
 )
 
-// hostsKey is where the configuration has the names of ownName, as a refusal says it.
+// hostsKey names the configuration key of ownName, as an error states it.
 const hostsKey = "hosts under [web]"
 
-// ownName reports whether a host name in its canonical form is one of this server's: of web.hosts,
-// of those that the server is called by otherwise, or of its certificate. Names are looked up at
-// each request, so that a reload holds at once.
+// ownName reports whether a host name, in canonical form, is one of this server: of web.hosts,
+// another configured name, or a name of the certificate. It reads the current configuration, so a
+// reload takes effect at once.
 func (h *Host) ownName(name string) bool {
 	c := h.Config()
 	same := func(other string) bool {
@@ -29,7 +29,7 @@ func (h *Host) ownName(name string) bool {
 	return h.certified(name)
 }
 
-// certified reports whether the certificate is for a name.
+// certificateCovers reports whether the certificate is valid for a name.
 func (h *Host) certified(name string) bool {
 	if h.certificate == nil || len(h.Config().TLS.ACME) > 0 {
 		return false
@@ -47,11 +47,11 @@ func (h *Host) certified(name string) bool {
 	return leaf.VerifyHostname(name) == nil
 }
 
-// checkHosts rejects what cannot be a host name.
+// checkHosts rejects invalid host names.
 func (w *Web) checkHosts(k *checker) {
 	for _, name := range w.Hosts {
 		if _, ok := front.CanonicalHost(name); !ok {
-			k.wrong("web.hosts", "%q is no host name: write one such as chat.example.org, without a port; an international name as browsers send it (xn--…)", name)
+			k.wrong("web.hosts", "%q is not a host name: write one such as chat.example.org, without a port; an international name as browsers send it (xn--…)", name)
 		}
 	}
 }

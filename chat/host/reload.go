@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// fixed are the keys that hold from the start to the end.
+// fixed lists the keys that a reload cannot change.
 var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
 	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "web.proxies", "upload.off", "metrics.listen", "log.format"}
 
-// Fixed says whether a key holds from the start of a server to its end.
+// Fixed reports whether a change of a key needs a restart.
 func Fixed(key string) bool { return slices.Contains(fixed, key) }
 
-// limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
+// limited lists the keys that a reload can only lower, by their names in [chat.Service.Configure].
 var limited = map[string]string{"MaxConnections": "limits.connections", "MaxRooms": "limits.rooms"}
 
-// Reload has another configuration hold from now on. Nobody loses a connection. What cannot change
-// while the server runs stays as it was: kept are the keys of what is different. An error means
-// that nothing was changed.
+// Reload replaces the configuration. No client is disconnected. Keys that cannot change while the
+// server runs keep their values; kept lists those that differ. After an error nothing has changed.
 func (h *Host) Reload(c Config) (kept []string, err error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -46,12 +45,12 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 		h.uploads.Configure(c.Upload.options())
 	}
 	if h.page != nil {
-		_ = h.page.SetOrigins(c.Web.Origins) // Check has seen them
+		_ = h.page.SetOrigins(c.Web.Origins) // valid: checked by Check
 	}
 	if h.certificate != nil {
-		// of the files that are named from the start on
+		// from the files that were configured at the start
 		if err := h.certificate.Reload(); err != nil {
-			h.log.Error("the certificate before stays in use", "error", err)
+			h.log.Error("the former certificate stays in use", "error", err)
 		}
 	}
 	h.level.Set(c.Log.level())
@@ -60,7 +59,7 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	return kept, nil
 }
 
-// keep sets what is fixed to what it was, and names what is different.
+// keepFixed restores the fixed keys from the old configuration and returns those that differ.
 func (c *Config) keep(old *Config) (kept []string) {
 	for _, key := range fixed {
 		is, was := c.field(key), old.field(key)
@@ -72,7 +71,7 @@ func (c *Config) keep(old *Config) (kept []string) {
 	return kept
 }
 
-// field is what a key of the file sets.
+// field returns the field of a key.
 func (c *Config) field(key string) reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	for word := range strings.SplitSeq(key, ".") {
@@ -82,12 +81,12 @@ func (c *Config) field(key string) reflect.Value {
 	return v
 }
 
-// lookEvery is how often Watch looks whether the file has changed.
+// pollInterval is how often Watch polls the file.
 const lookEvery = time.Second / 2
 
-// Watch reloads the configuration when asked by reload, and when its file changes, which it sees
-// within a second. A bad one is refused: what holds goes on, and the log says why. It returns when
-// ctx ends.
+// Watch reloads the configuration on a value from reload, and within a second after its file has
+// changed. An invalid configuration is rejected and logged; the current one stays in effect. Watch
+// returns when ctx ends.
 func (h *Host) Watch(ctx context.Context, s Source, reload <-chan os.Signal) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -107,7 +106,7 @@ func (h *Host) Watch(ctx context.Context, s Source, reload <-chan os.Signal) {
 	}
 }
 
-// reread reads the configuration again.
+// reloadFile reads the configuration again and applies it.
 func (h *Host) reread(s Source) {
 	c, err := s.Read()
 	var kept []string
@@ -116,18 +115,18 @@ func (h *Host) reread(s Source) {
 	}
 	if err != nil {
 		h.metrics.reloads.WithLabelValues("refused").Inc()
-		h.log.Error("the configuration is refused: the old one goes on to hold", "error", err)
+		h.log.Error("the new configuration is invalid: the current one stays in effect", "error", err)
 		return
 	}
 	h.metrics.reloads.WithLabelValues("taken").Inc()
 	h.log.Info("reloaded", "file", s.File)
 	if len(kept) > 0 {
-		h.log.Warn("some changes hold from the next start on", "keys", strings.Join(kept, ", "))
+		h.log.Warn("some changes take effect at the next start", "keys", strings.Join(kept, ", "))
 	}
 }
 
-// stamp changes when the file does; it is empty while there is none, as when an editor puts another
-// in its place.
+// fileVersion returns a text that changes with the file. It is "" while the file is missing, as
+// when an editor replaces it.
 func stamp(file string) string {
 	i, err := os.Stat(file)
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"weir/chat"
 )
 
-// Old messages are removed by two loops: one looks for those over an age, one for logs over a size.
-// Both begin at the start, and again when the configuration changes.
+// Two loops remove old messages: one by age, one by size. Both run at the start, at intervals, and
+// when the configuration changes.
 
 const (
 	sizesEvery    = 5 * time.Minute
-	agesAtLeast   = 15 * time.Second // a quarter of the least age
+	agesAtLeast   = 15 * time.Second // a quarter of the smallest age limit
 	agesAtMost    = time.Hour
-	neverRetained = 24 * time.Hour // while there is no limit
+	neverRetained = 24 * time.Hour // interval without a limit
 )
 
-// retained counts what was removed.
+// retentionCounts counts what retention removed.
 type retained struct {
-	rooms, directs, failures atomic.Int64 // bytes, and logs
+	// bytes of rooms, bytes of direct conversations, logs that failed
+	rooms, directs, failures atomic.Int64
 }
 
-// ages and sizes are the limits of each loop, and how often it looks: at least at every quarter of
-// an age.
+// ages returns the age limits and the interval of their loop: a quarter of the smallest one.
 func (r Retention) ages() (rooms, directs chat.Retention, every time.Duration) {
 	rooms.Age, directs.Age = r.RoomAge.Long(), r.DirectAge.Long()
 	every = neverRetained
@@ -36,6 +36,7 @@ func (r Retention) ages() (rooms, directs chat.Retention, every time.Duration) {
 	return rooms, directs, every
 }
 
+// sizes returns the size limits and the interval of their loop.
 func (r Retention) sizes() (rooms, directs chat.Retention, every time.Duration) {
 	rooms.Bytes, directs.Bytes = int64(r.RoomBytes), int64(r.DirectBytes)
 	if rooms.Bytes+directs.Bytes == 0 {
@@ -44,15 +45,14 @@ func (r Retention) sizes() (rooms, directs chat.Retention, every time.Duration) 
 	return rooms, directs, sizesEvery
 }
 
-// retain removes old messages, again and again until ctx ends. A value on again has it look at
-// once.
+// retain removes old messages at intervals until ctx ends. A value on again starts a run at once.
 func (h *Host) retain(ctx context.Context, limits func(Retention) (rooms, directs chat.Retention, every time.Duration), again <-chan struct{}) {
 	for {
 		rooms, directs, every := limits(h.Config().Retention)
 		if rooms != (chat.Retention{}) || directs != (chat.Retention{}) {
 			if err := h.chat.Retain(ctx, rooms, directs, h.removed); err != nil && ctx.Err() == nil {
 				h.retained.failures.Add(1)
-				h.log.Error("old messages cannot be removed", "error", err)
+				h.log.Error("old messages could not be removed", "error", err)
 			}
 		}
 		timer := time.NewTimer(every)
@@ -67,7 +67,7 @@ func (h *Host) retain(ctx context.Context, limits func(Retention) (rooms, direct
 	}
 }
 
-// removed counts and logs what was removed of a log.
+// removed counts and logs the result of one log.
 func (h *Host) removed(r chat.Retained) {
 	count := &h.retained.rooms
 	if r.Direct {
@@ -79,16 +79,16 @@ func (h *Host) removed(r chat.Retained) {
 	}
 	if r.Err != nil {
 		h.retained.failures.Add(1)
-		h.log.Error("old messages cannot be removed", "log", r.Log, "error", r.Err)
+		h.log.Error("old messages could not be removed", "log", r.Log, "error", r.Err)
 	}
 }
 
-// looks has both loops of retain look again.
+// retainNow starts a run of both loops.
 func (h *Host) looks() {
 	for _, again := range h.again {
 		select {
 		case again <- struct{}{}:
-		default: // it is about to
+		default: // a run is already due
 		}
 	}
 }

@@ -17,51 +17,52 @@ import (
 	"weir/web/server"
 )
 
-// TLS is how clients come in by TLS. There is none without a certificate, which is from files, from
-// an authority by ACME, or the server's own.
+// TLS configures connections by TLS. It needs a certificate: from files, from an authority by ACME,
+// or self-signed.
 type TLS struct {
-	// HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: nowhere
+	// HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: none
 	Listen []string `toml:"listen"`
-	Run    string   `toml:"run"` // how connections are run: goroutine or pool. Default goroutine
-	Web    bool     `toml:"web"` // the page is by TLS too. Default no
+	Run    string   `toml:"run"` // concurrency model: goroutine or pool. Default goroutine
+	Web    bool     `toml:"web"` // the page uses TLS, too. Default no
 
-	// a file of PEM, the server's certificate first; read again when it changes, and at each
-	// reload. Default none
+	// PEM file, the server's certificate first; read again when it changes, and at each reload.
+	// Default none
 	Cert string `toml:"cert"`
-	Key  string `toml:"key"` // a file of PEM. Default none
-	// a certificate of the server's own, made once in the data directory: clients are told its
-	// fingerprint. Default no
+	Key  string `toml:"key"` // PEM file of the private key. Default none
+	// self-signed certificate, created once in the data directory; clients verify its fingerprint.
+	// Default no
 	Self bool `toml:"self"`
 
-	// the names to get certificates for from an authority (RFC 8555). Default none
-	ACME   []string `toml:"acme"`
-	Agreed bool     `toml:"agreed"` // to the authority's terms; ACME needs it. Default no
-	Email  string   `toml:"email"`  // where the authority may write to. Default none
-	// the URL of the authority's directory. Default Let's Encrypt's
+	// host names of a certificate from an authority (ACME, RFC 8555). Default none
+	ACME []string `toml:"acme"`
+	// agreement to the authority's terms, which ACME requires. Default no
+	Agreed bool   `toml:"agreed"`
+	Email  string `toml:"email"` // mail address for the authority. Default none
+	// URL of the authority's directory. Default Let's Encrypt's
 	CA string `toml:"ca"`
-	// the folder that keeps ACME's keys and certificates. Default acme in the data directory
+	// folder of ACME's keys and certificates. Default acme in the data directory
 	Store string `toml:"store"`
-	// HOST:PORT where port 443 of the names leads, for the authority's challenge. Default :443
+	// HOST:PORT that port 443 of the names leads to, for the authority's challenge. Default :443
 	Challenge string `toml:"challenge"`
 
-	// clients that know STS come by TLS alone for so long, up to a year; 0: they forget that.
-	// Default: they are not told
+	// time for which clients with STS use TLS only, up to a year; 0: they forget the policy.
+	// Default: no policy
 	STS *Duration `toml:"sts"`
-	// the port they are sent to. Default that of the first address of listen
+	// port of the STS policy. Default that of the first address of listen
 	STSPort int `toml:"sts_port"`
 }
 
-// Proxy says who stands between IRC clients and the server, in clear text and by TLS.
+// Proxy configures proxies between IRC clients and the server, in clear text and by TLS.
 type Proxy struct {
-	// addresses and networks whose connections begin by a header of the PROXY protocol, always.
+	// addresses and networks whose connections always start with a header of the PROXY protocol.
 	// Default none
 	Trusted []string `toml:"trusted"`
 }
 
-// certified says whether there is to be a certificate.
+// hasCertificate reports whether a certificate is configured.
 func (t *TLS) certified() bool { return t.Cert != "" || t.Key != "" || t.Self || len(t.ACME) > 0 }
 
-// listen are the addresses for IRC clients.
+// listen returns the addresses for IRC clients.
 func (t *TLS) listen() []string {
 	if t.Listen == nil && t.certified() {
 		return []string{":6697"}
@@ -88,11 +89,11 @@ func (t *TLS) check(k *checker) {
 	case t.Web && !t.certified():
 		k.wrong("tls.web", "there is no certificate: write cert and key, acme, or self = true")
 	case (t.Cert == "") != (t.Key == ""):
-		k.wrong("tls.cert", "a certificate and its key go together: write both cert and key")
+		k.wrong("tls.cert", "a certificate needs its key: write both cert and key")
 	case t.Cert != "" && (t.Self || len(t.ACME) > 0), t.Self && len(t.ACME) > 0:
-		k.wrong("tls", "there are several certificates: leave all out but one of cert, acme and self")
+		k.wrong("tls", "several certificates are configured: keep one of cert, acme and self")
 	case len(t.ACME) > 0 && !t.Agreed:
-		k.wrong("tls.agreed", "an authority issues to those who agree to its terms: write agreed = true once you do")
+		k.wrong("tls.agreed", "the authority requires agreement to its terms: write agreed = true if you agree")
 	}
 	t.checkSTS(k)
 }
@@ -105,13 +106,13 @@ func (t *TLS) checkSTS(k *checker) {
 	k.lasts("tls.sts", *t.STS, time.Second, year)
 	switch {
 	case len(t.listen()) == 0:
-		k.wrong("tls.sts", "there is no TLS to send clients to: write listen, or leave it out")
+		k.wrong("tls.sts", "there is no TLS listener for STS: write listen, or remove sts")
 	case t.Self && *t.STS > 0:
-		k.wrong("tls.sts", "clients that come by STS refuse a certificate of the server's own: get another, or leave it out")
+		k.wrong("tls.sts", "clients with STS reject a self-signed certificate: use another, or remove sts")
 	}
 }
 
-// sts is what clients are told, nil for nothing.
+// sts returns the STS policy, nil for none.
 func (t *TLS) sts() *chat.STS {
 	if t.STS == nil {
 		return nil
@@ -125,14 +126,14 @@ func (t *TLS) sts() *chat.STS {
 	return sts
 }
 
-// portOf is the port of an address that was checked.
+// portOf returns the port of a valid address.
 func portOf(address string) int {
 	_, port, _ := net.SplitHostPort(address)
 	n, _ := net.LookupPort("tcp", port)
 	return n
 }
 
-// tryFiles says what is wrong with the certificate's files.
+// checkFiles returns an error if the certificate's files are unusable.
 func (t *TLS) tryFiles() error {
 	if t.Cert == "" {
 		return nil
@@ -143,7 +144,7 @@ func (t *TLS) tryFiles() error {
 	return nil
 }
 
-// openTLS opens the certificate, and listens for clients by TLS.
+// openTLS opens the certificate and the listeners for clients by TLS.
 func (h *Host) openTLS(c *Config) (err error) {
 	if !c.TLS.certified() {
 		return nil
@@ -167,7 +168,7 @@ func (h *Host) openTLS(c *Config) (err error) {
 	return nil
 }
 
-// source is where the certificate comes from.
+// certificateSource returns the source of the certificate.
 func (h *Host) source(c *Config) (s *certificate.Source, err error) {
 	t, cert, key := &c.TLS, c.TLS.Cert, c.TLS.Key
 	logf := func(format string, args ...any) { h.log.Error("certificate", "error", fmt.Sprintf(format, args...)) }
@@ -197,7 +198,7 @@ func (h *Host) source(c *Config) (s *certificate.Source, err error) {
 	return s, err
 }
 
-// webTLS is how the page's server has TLS, nil for not at all.
+// webTLS returns the TLS configuration of the page, nil for none.
 func (h *Host) webTLS(c *Config) *server.TLS {
 	if !c.TLS.Web {
 		return nil
@@ -205,7 +206,7 @@ func (h *Host) webTLS(c *Config) *server.TLS {
 	return &server.TLS{Source: h.certificate}
 }
 
-// names are what the server may be called by clients, as far as it knows.
+// names returns the names and addresses by which clients may reach the server, as far as it knows.
 func (c *Config) names() []string {
 	var all []string
 	if c.Server.Name != "" {
@@ -228,8 +229,8 @@ func unspecified(host string) bool {
 	return ip != nil && ip.IsUnspecified()
 }
 
-// Fingerprint is the SHA-256 fingerprint of the server's own certificate, as hex digits; "" when it
-// has none.
+// Fingerprint returns the SHA-256 fingerprint of the self-signed certificate in hex, "" if there is
+// none.
 func (h *Host) Fingerprint() string {
 	if h.certificate == nil || !h.Config().TLS.Self {
 		return ""
@@ -241,7 +242,7 @@ func (h *Host) Fingerprint() string {
 	return certificate.Fingerprint(shown.Certificate[0])
 }
 
-// renew has ACME obtain and renew certificates until ctx ends.
+// renew obtains and renews certificates by ACME until ctx ends.
 func (h *Host) renew(ctx context.Context) {
 	if h.certificate != nil {
 		h.certificate.Manage(ctx)

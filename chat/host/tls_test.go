@@ -96,7 +96,7 @@ func TestAProxyIsBelieved(t *testing.T) {
 	r := start(t, Config{Proxy: Proxy{Trusted: []string{"127.0.0.0/8"}}})
 	c := r.client("PROXY TCP4 192.0.2.1 198.51.100.1 4000 6667", "NICK ann", "USER ann 0 * :ann", "WHOIS ann")
 	c.until(":is connecting from 192.0.2.1")
-	r.client("NICK bob").until("has to begin by a PROXY header")
+	r.client("NICK bob").until("must start with a PROXY header")
 }
 
 func TestThePageAndIRCShareTheCertificate(t *testing.T) {
@@ -117,17 +117,17 @@ func TestTLSThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"[tls]\nlisten = [\":6697\"]":                                                        ":3:1: tls.listen: there is no certificate",
 		"[tls]\nweb = true":                                                                  ":3:1: tls.web: there is no certificate",
-		"[tls]\ncert = \"" + cert + "\"":                                                     ":3:1: tls.cert: a certificate and its key go together",
-		"[tls]\nself = true\nacme = [\"chat.test\"]":                                         "tls: there are several certificates",
-		"[tls]\nacme = [\"chat.test\"]":                                                      "tls.agreed: an authority issues to those",
-		"[tls]\nself = true\nrun = \"loop\"":                                                 ":4:1: tls.run: \"loop\" is not known: write one of goroutine, pool",
-		"[tls]\nself = true\nsts = \"30d\"":                                                  ":4:1: tls.sts: clients that come by STS refuse",
+		"[tls]\ncert = \"" + cert + "\"":                                                     ":3:1: tls.cert: a certificate needs its key",
+		"[tls]\nself = true\nacme = [\"chat.test\"]":                                         "tls: several certificates are configured",
+		"[tls]\nacme = [\"chat.test\"]":                                                      "tls.agreed: the authority requires",
+		"[tls]\nself = true\nrun = \"loop\"":                                                 ":4:1: tls.run: \"loop\" is unknown: write one of goroutine, pool",
+		"[tls]\nself = true\nsts = \"30d\"":                                                  ":4:1: tls.sts: clients with STS reject",
 		"[tls]\nsts = \"30d\"":                                                               ":3:1: tls.sts: there is no TLS",
-		"[tls]\nself = true\nlisten = [\"x\"]":                                               ":4:1: tls.listen: \"x\" is no address",
+		"[tls]\nself = true\nlisten = [\"x\"]":                                               ":4:1: tls.listen: \"x\" is not an address",
 		"[tls]\ncert = \"" + missing + "\"\nkey = \"" + key + "\"":                           ":3:1: tls.cert: cannot use the certificate " + missing,
-		"[tls]\ncert = \"" + cert + "\"\nkey = \"" + key + "\"\nsts = \"2y\"":                "tls.sts: \"2y\" is no length of time",
+		"[tls]\ncert = \"" + cert + "\"\nkey = \"" + key + "\"\nsts = \"2y\"":                "tls.sts: \"2y\" is not a duration",
 		"[tls]\ncert = \"" + cert + "\"\nkey = \"" + key + "\"\nsts = \"30d\"\nsts_port = 0": "",
-		"[proxy]\ntrusted = [\"front\"]":                                                     ":3:1: proxy.trusted: \"front\" is no address and no network",
+		"[proxy]\ntrusted = [\"front\"]":                                                     ":3:1: proxy.trusted: \"front\" is not an address or network",
 	} {
 		path := file(t, "data = \"d\"\n"+text)
 		c, err := Source{File: path}.Read()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Duration is a length of time in a configuration: Go's ("90s", "1h30m"), or a number of days
-// ("90d") or weeks ("2w"). 0 is the default, or no limit.
+// Duration is a duration in a configuration: in Go's format ("90s", "1h30m"), or in days ("90d") or
+// weeks ("2w"). 0 is the default, or no limit.
 type Duration time.Duration
 
-// Long is the duration as package time has it.
+// Std returns the duration as package time has it.
 func (d Duration) Long() time.Duration { return time.Duration(d) }
 
-// maxDuration is what Duration holds at most: a hundred years.
+// maxDuration is the largest Duration: a hundred years.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -29,7 +29,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		long, err = time.Duration(days)*24*time.Hour, perr
 	}
 	if err != nil || long < 0 || long > maxDuration {
-		return fmt.Errorf("%q is no length of time: write one such as \"45s\", \"30m\", \"12h\", \"90d\" or \"2w\"", s)
+		return fmt.Errorf("%q is not a duration: write one such as \"45s\", \"30m\", \"12h\", \"90d\" or \"2w\"", s)
 	}
 	*d = Duration(long)
 	return nil
@@ -50,7 +50,7 @@ func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Size is a number of bytes in a configuration: a number alone, or with KB, MB, GB (powers of
+// Size is a size in bytes in a configuration: a number, optionally with KB, MB, GB (powers of
 // 1,000) or KiB, MiB, GiB (of 1,024). 0 is the default, or no limit.
 type Size int64
 
@@ -74,7 +74,7 @@ func (z *Size) UnmarshalText(text []byte) error {
 		*z = Size(n * u.bytes)
 		return nil
 	}
-	return fmt.Errorf("%q is no size: write one such as 4096, \"500MB\" or \"2GiB\"", s)
+	return fmt.Errorf("%q is not a size: write one such as 4096, \"500MB\" or \"2GiB\"", s)
 }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -16,20 +16,20 @@ import (
 	"weir/serve"
 )
 
-// succession is a host's part in an upgrade: what it has from the host before it, and what it gives
-// to the next.
+// succession is a host's state of an upgrade: what it received from the former host, and what it
+// hands over to the next one.
 type succession struct {
-	from upgrade.Handover // what nobody has taken yet
+	from upgrade.Handover // received and not yet used
 
 	kept    []upgrade.Listener // duplicates of all listeners; until Run stops
-	leaving context.Context    // its end has Run hand over
-	leave   func()             // ends it
-	end     func()             // closes gone; may be called more than once
-	gone    chan struct{}      // closed by Run when the chat is closed, or it has ended
-	given   upgrade.Handover   // written before gone is closed
+	leaving context.Context    // ending it makes Run hand over
+	leave   func()             // ends handoverCtx
+	end     func()             // closes done; may be called more than once
+	gone    chan struct{}      // closed by Run when the chat is closed, or Run has ended
+	given   upgrade.Handover   // set before done is closed
 
 	mu    sync.Mutex
-	moved []serve.MovedConn // from their owners -> the end of Run
+	moved []serve.MovedConn // owners of the connections -> the end of Run
 }
 
 func (s *succession) begin(from upgrade.Handover) {
@@ -38,7 +38,7 @@ func (s *succession) begin(from upgrade.Handover) {
 	s.leaving, s.leave = context.WithCancel(context.Background())
 }
 
-// ready gives up the listeners that nobody wanted.
+// closeUnused closes the listeners that the configuration no longer has.
 func (s *succession) ready() {
 	for _, l := range s.from.Listeners {
 		_ = l.File.Close()
@@ -46,16 +46,16 @@ func (s *succession) ready() {
 	s.from.Listeners = nil
 }
 
-// Resume is Open for a host that goes on where another has ended, of which it takes over
-// everything, also when it fails. No connection is read from or written to before Run.
+// Resume is Open for a host that continues from another one. It takes ownership of everything in
+// from, also after an error. No connection is used before Run.
 func Resume(c Config, e Events, from upgrade.Handover) (*Host, error) { return open(c, e, from) }
 
-// inherited is the listener that the host before this one had at an address, nil if there was none.
+// inherited returns the listener that the former host had at an address, nil if there was none.
 func (h *Host) inherited(what, address string) (net.Listener, error) {
 	return h.succession.from.TakeListener(what + " " + address)
 }
 
-// keep keeps a duplicate of a listener for the host after this one.
+// keepListener keeps a duplicate of a listener for the next host.
 func (h *Host) keep(what, address string, l net.Listener) error {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -67,7 +67,7 @@ func (h *Host) keep(what, address string, l net.Listener) error {
 	return err
 }
 
-// openService opens the chat, or has it go on.
+// openService opens the chat, or resumes it from the former host.
 func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
 	from := &h.succession.from
 	if from.Lock == nil {
@@ -77,14 +77,14 @@ func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
 	from.Lock = nil
 	if h.adopter() == nil {
 		for _, c := range from.Connections {
-			_ = c.Close() // no way in would have them
+			_ = c.Close() // no entrance can run them
 		}
 		from.Connections = nil
 	}
 	return chat.Resume(dir, o, chat.Handover{Lock: lock, State: from.State, Connections: len(from.Connections)})
 }
 
-// adopter is the entrance that takes connections over: the first that has descriptors.
+// adopter returns the entrance that takes over connections: the first with file descriptors.
 func (h *Host) adopter() *entrance {
 	for _, e := range h.ways {
 		if e.moves() {
@@ -94,7 +94,7 @@ func (h *Host) adopter() *entrance {
 	return nil
 }
 
-// moves says whether the connections of an entrance can be handed over.
+// canMove reports whether connections of the entrance can be handed over.
 func (e *entrance) moves() bool {
 	_, ok := e.listener.(*net.TCPListener)
 	return ok
@@ -102,8 +102,8 @@ func (e *entrance) moves() bool {
 
 func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), serve.ErrHandover) }
 
-// adopts gives an entrance's run what it is to begin with, and where its connections go at a
-// hand-over.
+// setHandover sets the connections that an entrance starts with, and where its connections go at a
+// handover.
 func (h *Host) adopts(e *entrance, o *serve.Options) {
 	if runtime.GOOS != "linux" {
 		return
@@ -120,7 +120,7 @@ func (h *Host) adopts(e *entrance, o *serve.Options) {
 	}
 }
 
-// stopListening closes the duplicates of the listeners, if ctx did not end by a hand-over.
+// stopListening closes the duplicates of the listeners, unless ctx ended by a handover.
 func (h *Host) stopListening(ctx context.Context) error {
 	if handsOver(ctx) {
 		return nil
@@ -128,11 +128,11 @@ func (h *Host) stopListening(ctx context.Context) error {
 	return h.succession.closeKept()
 }
 
-// partWithin is how long a hand-over waits for browsers to take what they are told. They are given
-// longer, but beside the next host.
+// browserPartTimeout is how long a handover waits for browsers to read their last messages. They
+// have more time while the next host already serves.
 const partWithin = 500 * time.Millisecond
 
-// partly waits for an end, but not for long.
+// waitBriefly waits until ended is closed, at most browserPartTimeout.
 func partly(ended <-chan struct{}) {
 	late := time.NewTimer(partWithin)
 	defer late.Stop()
@@ -142,8 +142,8 @@ func partly(ended <-chan struct{}) {
 	}
 }
 
-// give notes what the next host goes on from, and closes the chat. All sessions that can move have.
-// The others, of which nothing is taken any more, part beside the next host.
+// release collects what the next host continues from, and closes the chat. All movable sessions
+// have moved. The others no longer read input and end while the next host serves.
 func (h *Host) give() error {
 	s := &h.succession
 	lock, err := h.chat.DuplicateLock()
@@ -154,7 +154,7 @@ func (h *Host) give() error {
 	s.kept, s.moved = nil, nil
 	defer s.end()
 	if h.asked != nil {
-		_ = h.asked.Close() // the next host is asked from now on
+		_ = h.asked.Close() // the next host answers from now on
 	}
 	return h.chat.Close()
 }
@@ -168,19 +168,18 @@ func (s *succession) closeKept() error {
 	return errors.Join(errs...)
 }
 
-// close closes what is left.
+// close closes what remains.
 func (s *succession) close() error {
 	s.leave()
 	return errors.Join(s.closeKept(), s.from.Close())
 }
 
-// freezeWithin is how long the disk may take for what was said before a hand-over.
+// freezeTimeout is the disk's time limit for the posts before a handover.
 const freezeWithin = 5 * time.Second
 
-// HandOver has Run end, and returns what Resume, mostly in another process, goes on from. Clients
-// in clear text, those behind a proxy too, keep their connections; all others, and with afresh
-// everybody, are told to connect again: closed is how many. An error means that the host runs on,
-// or that it was stopped.
+// HandOver makes Run return, and returns what Resume continues from, usually in another process.
+// Clients in clear text keep their connections. The others are asked to reconnect; with afresh set,
+// all are. closed counts them. After an error the host continues, or it was stopped.
 func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handover, closed int, err error) {
 	frozen, cancel := context.WithTimeout(ctx, freezeWithin)
 	defer cancel()
@@ -199,21 +198,21 @@ func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handove
 	return given, max(0, sessions-len(given.Connections)), nil
 }
 
-// Keeper runs a host, and has it followed by another process when that is asked for.
+// Keeper runs a host and replaces its process by a newer one on request.
 type Keeper struct {
-	Source  Source           // of the configuration, which is watched
-	Events  Events           // of hosts
-	Hangup  <-chan os.Signal // a value: read the configuration again
-	Upgrade <-chan os.Signal // a value: be followed
-	// the new process; descriptor 3 will be what upgrade.Inherited wants
+	Source  Source           // configuration, which is watched for changes
+	Events  Events           // callbacks of the hosts
+	Hangup  <-chan os.Signal // a value reloads the configuration
+	Upgrade <-chan os.Signal // a value starts an upgrade
+	// returns the command of the new process, which receives descriptor 3: see upgrade.Inherited
 	Command func() (*exec.Cmd, error)
-	Notify  func(state string) // tells the service manager; nil: there is none
+	Notify  func(state string) // notifies the service manager; nil: there is none
 }
 
-// Keep runs h until ctx ends, or another process has taken over. The outcome of each upgrade is
-// kept in the data directory.
+// Keep runs h until ctx ends or another process has taken over. The outcome of each upgrade is
+// stored in the data directory.
 func (k *Keeper) Keep(ctx context.Context, h *Host) (err error) {
-	var parting sync.WaitGroup // what is left of hosts of which everything was taken back
+	var parting sync.WaitGroup // ends of hosts whose handover was taken back
 	defer parting.Wait()
 	for h != nil {
 		h, err = k.keep(ctx, h, &parting)
@@ -221,14 +220,14 @@ func (k *Keeper) Keep(ctx context.Context, h *Host) (err error) {
 	return err
 }
 
-// keep runs one host. It returns the next one if that is of this process.
+// keep runs one host. It returns the next host if that is in this process.
 func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (next *Host, err error) {
 	watching, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
 	group.Go(func() { h.Watch(watching, k.Source, k.Hangup) })
-	runc := make(chan error, 1) // Run -> here, once
+	runc := make(chan error, 1) // Run -> keep: once
 	go func() { runc <- h.Run(ctx) }()
 	for {
 		select {
@@ -239,7 +238,7 @@ func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (ne
 		next, over, err := k.upgrade(ctx, h)
 		switch {
 		case next != nil:
-			parting.Go(func() { h.parted(<-runc) }) // until its browsers have parted
+			parting.Go(func() { h.parted(<-runc) }) // until its browsers have disconnected
 			return next, err
 		case over:
 			return nil, errors.Join(err, <-runc)
@@ -247,8 +246,8 @@ func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (ne
 	}
 }
 
-// upgrade has a host followed. Over says that it has ended; next is the host of this process that
-// goes on then, nil if there is none.
+// upgrade hands a host over to a new process. over reports that the host has ended. next is the
+// host of this process that resumes after a failure, nil if there is none.
 func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, err error) {
 	heir, err := k.start(ctx)
 	if err != nil {
@@ -265,7 +264,7 @@ func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, e
 	}
 	err = errors.Join(err, heir.Kill())
 	h.failed(err)
-	if given.Lock == nil { // it was not handed over
+	if given.Lock == nil { // nothing was handed over
 		return nil, h.isOver(), nil
 	}
 	next, err = Resume(*h.Config(), k.Events, given)
@@ -280,12 +279,13 @@ func (k *Keeper) start(ctx context.Context) (*upgrade.Successor, error) {
 	return upgrade.Start(ctx, cmd)
 }
 
-// hand gives everything to the new process, and lets it go on.
+// hand sends everything to the new process and lets it serve.
 func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrade.Handover) error {
 	if err := heir.Transfer(ctx, given); err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // a stop that came meanwhile is meant for whoever serves
+	// the server was stopped meanwhile, which is meant for the process that serves
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if k.Notify != nil {
@@ -294,7 +294,7 @@ func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrad
 	return heir.Commit()
 }
 
-// isOver says whether Run has ended.
+// hasEnded reports whether Run has ended.
 func (h *Host) isOver() bool {
 	select {
 	case <-h.succession.gone:
@@ -304,26 +304,26 @@ func (h *Host) isOver() bool {
 	}
 }
 
-// parted logs what went wrong with the end of a host of which everything was taken back.
+// logEnd logs the error of a host whose handover was taken back.
 func (h *Host) parted(err error) {
 	if err != nil {
-		h.log.Error("an end that was no good one", "error", err)
+		h.log.Error("the former host did not end cleanly", "error", err)
 	}
 }
 
 func (h *Host) failed(why error) {
-	h.log.Error("not upgraded: this server goes on", "error", why)
+	h.log.Error("the upgrade failed: this process continues", "error", why)
 	h.outcome(upgrade.Outcome{PID: os.Getpid(), Error: why.Error()})
 }
 
 func (h *Host) succeeded(pid, kept, closed int) {
-	h.log.Info("upgraded: another process goes on", "process", pid, "kept", kept, "closed", closed)
+	h.log.Info("upgraded: another process continues", "process", pid, "kept", kept, "closed", closed)
 	h.outcome(upgrade.Outcome{PID: pid, Kept: kept, Closed: closed})
 }
 
 func (h *Host) outcome(o upgrade.Outcome) {
 	o.At = time.Now()
 	if err := o.Write(h.Config().Data); err != nil {
-		h.log.Error("how the upgrade went could not be written down", "error", err)
+		h.log.Error("the outcome of the upgrade could not be stored", "error", err)
 	}
 }

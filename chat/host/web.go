@@ -7,7 +7,7 @@ import (
 	"weir/web/server"
 )
 
-// openWeb makes the page and listens for browsers.
+// openWeb opens the page and its listeners.
 func (h *Host) openWeb(c *Config) (err error) {
 	if len(c.Web.Listen) == 0 {
 		return nil
@@ -40,15 +40,15 @@ func (h *Host) openWeb(c *Config) (err error) {
 	return nil
 }
 
-// site is what browsers find: the page at the root, and what else is served.
+// site returns the handler of browsers' requests: the page at the root.
 func (h *Host) site(c *Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", h.page)
 	return mux
 }
 
-// webEach is how many connections browsers of one address may have open: twice as many as it may
-// have in the chat, because a page takes some besides. Proxies have no such limit.
+// webEach returns the limit on connections of browsers from one address: twice the limit of the
+// chat, because a page loads files besides. Proxies have no such limit.
 func (c *Config) webEach() int {
 	if c.Limits.PerAddress == 0 {
 		return 128

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Caps is a set of capabilities.
+// Caps is a set of capabilities (https://ircv3.net/specs/extensions/capability-negotiation).
 type Caps uint64
 
 // The capabilities, in the order of capNames.
@@ -40,13 +40,12 @@ const (
 	CapRename
 	CapPreAway
 	CapSearch
-	CapSojuSearch // draft/search, but for the name of its batch
+	CapSojuSearch // draft/search with another name of its batch
 	CapMetadata3
 
 	AllCaps = CapMetadata3<<1 - 1
 
-	// Version302 is no capability: the client has said that it knows version 302 of their
-	// negotiation.
+	// Version302 is not a capability: the client supports version 302 of the negotiation.
 	Version302 Caps = 1 << 63
 )
 
@@ -58,13 +57,13 @@ var capNames = []string{
 	"draft/search", "soju.im/search", "draft/metadata-3",
 }
 
-// Has says whether all of c are in the set.
+// Has reports whether the set contains all of c.
 func (s Caps) Has(c Caps) bool { return s&c == c }
 
-// HearsMetadata says whether one of the versions of draft/metadata is in the set.
+// HasMetadata reports whether the set contains a version of draft/metadata.
 func (s Caps) HearsMetadata() bool { return s&(CapMetadata|CapMetadata3) != 0 }
 
-// Names lists the set, without values.
+// Names returns the names in the set, without values.
 func (s Caps) Names() []string {
 	var names []string
 	for i, n := range capNames {
@@ -75,7 +74,7 @@ func (s Caps) Names() []string {
 	return names
 }
 
-// List is what CAP LS says of the set: with values (NAME=VALUE) to clients that know version 302.
+// List returns the words of CAP LS. Clients with version 302 also receive values (NAME=VALUE).
 func (s Caps) List(values map[Caps]string, v302 bool) []string {
 	names := s.Names()
 	if !v302 {
@@ -96,7 +95,7 @@ func capOf(name string) Caps {
 	return 0
 }
 
-// Fitting drops the last words that do not fit into size bytes, joined by spaces.
+// Fitting drops words from the end until the rest, joined by spaces, has at most size bytes.
 func Fitting(words []string, size int) []string {
 	for i, w := range words {
 		if size -= len(w) + 1; size < -1 {
@@ -106,8 +105,8 @@ func Fitting(words []string, size int) []string {
 	return words
 }
 
-// Request applies a CAP REQ to the set: "-NAME" takes a capability away. It is all or nothing: ok
-// is false when one is not on offer, or must not be asked for.
+// Request applies a CAP REQ to the set; "-NAME" removes a capability. It applies all of the request
+// or, with ok false, nothing of it: a capability is not offered, or must not be requested.
 func (s Caps) Request(request string, offered Caps) (_ Caps, ok bool) {
 	before := s
 	for name := range strings.FieldsSeq(request) {

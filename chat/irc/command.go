@@ -1,23 +1,23 @@
 package irc
 
-// When says when a command may be used.
+// When states when a command is allowed.
 type When uint8
 
-// The times of a command.
+// The values of When.
 const (
-	Registered When = iota // by users only
-	Anytime                // also before
-	Before                 // only before
+	Registered When = iota // after registration
+	Anytime                // before and after registration
+	Before                 // before registration only
 )
 
-// Command is what can be checked about a command before it is run.
+// Command has the checks that precede the execution of a command.
 type Command struct {
-	Min  int // parameters it needs
+	Min  int // least number of parameters
 	When When
-	Free bool // not counted by flood limits: it costs next to nothing and answers the server
+	Free bool // exempt from flood limits: it is cheap and answers the server
 }
 
-// Commands are those that are known.
+// Commands lists the known commands.
 var Commands = map[string]Command{
 	"CAP": {Min: 1, When: Anytime}, "NICK": {When: Anytime}, "USER": {Min: 4, When: Anytime}, "PASS": {Min: 1, When: Anytime},
 	"AUTHENTICATE": {Min: 1, When: Anytime}, "PING": {Min: 1, When: Anytime}, "PONG": {When: Anytime, Free: true}, "QUIT": {When: Anytime, Free: true},
@@ -29,5 +29,6 @@ var Commands = map[string]Command{
 	"LUSERS": {}, "MOTD": {}, "VERSION": {}, "TIME": {}, "ADMIN": {}, "INFO": {}, "STATS": {Min: 1}, "LINKS": {}, "HELP": {}, "OPER": {Min: 2}, "KILL": {Min: 1}, "KLINE": {}, "UNKLINE": {Min: 1},
 }
 
-// Silent says whether errors of a command are kept from its sender: NOTICE must never be answered.
+// Silent reports whether a command gets no error replies: NOTICE must never be answered (RFC 2812,
+// section 3.3.2).
 func Silent(command string) bool { return command == "NOTICE" }

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// TimeFormat is how times are written in tags and parameters, in UTC.
+// TimeFormat is the format of times in tags and parameters (server-time). They are in UTC.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// Point is a place in a history: a message, a time, or neither, which is "*".
+// Point is a reference into a history: a message, a time, or neither, which is "*".
 type Point struct {
 	MsgID string
 	Time  time.Time
 }
 
-// IsZero says that the point is "*".
+// IsZero reports whether the point is "*".
 func (p Point) IsZero() bool { return p.MsgID == "" && p.Time.IsZero() }
 
 // ParsePoint parses timestamp=..., msgid=... or *.
@@ -34,17 +34,17 @@ func ParsePoint(s string) (Point, bool) {
 	return Point{}, false
 }
 
-// HistoryRequest is a CHATHISTORY command.
+// HistoryRequest is a CHATHISTORY command (https://ircv3.net/specs/extensions/chathistory).
 type HistoryRequest struct {
-	Kind   string // LATEST, BEFORE, AFTER, AROUND, BETWEEN, TARGETS
+	Kind   string // subcommand: LATEST, BEFORE, AFTER, AROUND, BETWEEN, TARGETS
 	Target string // "" for TARGETS
 	From   Point
-	To     Point // BETWEEN and TARGETS
+	To     Point // BETWEEN and TARGETS only
 	Limit  int
 }
 
-// ParseHistory parses CHATHISTORY's parameters. It returns the code of a FAIL and its text when
-// they are wrong.
+// ParseHistory parses the parameters of CHATHISTORY. If they are invalid, it returns the code and
+// the text of a FAIL. most is the largest limit.
 func ParseHistory(params []string, most int) (r HistoryRequest, code, text string) {
 	if len(params) < 1 {
 		return r, "NEED_MORE_PARAMS", "Missing parameters"

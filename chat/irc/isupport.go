@@ -2,24 +2,24 @@ package irc
 
 import "strconv"
 
-// Limits are the numbers that ISUPPORT tells clients.
+// Limits are the numbers in ISUPPORT.
 type Limits struct {
 	Network string
-	Rooms   int    // a user may be in
-	History int    // lines of one CHATHISTORY
-	Monitor int    // nicks on a list
-	Bans    int    // a room
-	Targets int    // of one message
-	Upload  string // where files are uploaded; "" nowhere
+	Rooms   int    // rooms that a user may be in
+	History int    // lines in the answer to one CHATHISTORY
+	Monitor int    // nicks in a MONITOR list
+	Bans    int    // bans of a room
+	Targets int    // targets of one message
+	Upload  string // URL of uploads; "": none
 }
 
-// Multiline is the value of draft/multiline: bytes and lines of one message.
+// Limits of draft/multiline: bytes and lines of one message.
 const (
 	MultilineBytes = 12288
 	MultilineLines = 32
 )
 
-// ISupport is what the server tells with 005, a token a word.
+// ISupport returns the tokens of RPL_ISUPPORT (005).
 func ISupport(l Limits) []string {
 	n := strconv.Itoa
 	targets := n(l.Targets)

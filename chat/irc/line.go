@@ -9,32 +9,32 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// Sizes of a client's line, in bytes.
+// Length limits of a client's line, in bytes.
 const (
 	MaxBody = 512  // without tags, CR LF included
 	MaxTags = 4096 // "@", tags and the space behind them
 	maxLine = MaxTags + MaxBody
 )
 
-// Errors of a line. Each is answered and the next line read.
+// Errors of a line. Each is answered, and the connection continues with the next line.
 var (
 	ErrTooLong = errors.New("irc: line too long")
 	ErrUTF8    = errors.New("irc: line is not UTF-8")
-	ErrSyntax  = errors.New("irc: line cannot be understood")
-	ErrEmpty   = errors.New("irc: empty line") // to be ignored
+	ErrSyntax  = errors.New("irc: line cannot be parsed")
+	ErrEmpty   = errors.New("irc: empty line") // ignored, without an answer
 )
 
 // Message is a parsed line.
 type Message = ircmsg.Message
 
-// Splitter cuts what a client sends into lines. The zero value is ready.
+// Splitter splits a client's input into lines. The zero value is ready.
 type Splitter struct {
-	Skipping bool // the rest of a line that was too long is being dropped
+	Skipping bool // the rest of a too long line is being dropped
 }
 
-// Next cuts the first line off in. Whole is false when in holds only the begin of a line, which
-// belongs before what comes next. A line that is too long is reported once, by ErrTooLong, and
-// dropped to its end. The line ends before its LF or CR LF.
+// Next returns the first line of in, without LF or CR LF, and the rest. whole is false if in has
+// only the start of a line, to which the next input is appended. A too long line is reported once,
+// by ErrTooLong, and dropped to its end.
 func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	end := bytes.IndexByte(in, '\n')
 	switch {
@@ -54,11 +54,10 @@ func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	return bytes.TrimSuffix(in[:end], []byte{'\r'}), in[end+1:], true, nil
 }
 
-// commandBytes are those that a command may have, so that one that is not known can be named to who
-// sent it.
+// commandBytes are the bytes of a command that an error reply may repeat.
 const commandBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// Parse parses a client's line. The message does not share memory with it.
+// Parse parses a client's line. The message does not share its memory.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return Message{}, ErrUTF8
@@ -68,7 +67,7 @@ func Parse(line []byte) (Message, error) {
 	case err == nil && strings.Trim(m.Command, commandBytes) != "":
 		return m, ErrSyntax
 	case err == nil:
-		m.Source = "" // a client cannot speak for another
+		m.Source = "" // a client cannot send as another source
 		return m, nil
 	case errors.Is(err, ircmsg.ErrorLineIsEmpty):
 		return m, ErrEmpty
@@ -78,7 +77,7 @@ func Parse(line []byte) (Message, error) {
 	return m, ErrSyntax
 }
 
-// Param is the parameter at i, "" if there are not so many.
+// Param returns the parameter at i, "" if there are fewer.
 func Param(m *Message, i int) string {
 	if i < len(m.Params) {
 		return m.Params[i]
@@ -86,9 +85,9 @@ func Param(m *Message, i int) string {
 	return ""
 }
 
-// AppendLine appends a line from source, "" for none, to dst. The last parameter is written behind
-// a colon where that is needed, or where the command carries text; another that could not be read
-// as one is written as *.
+// AppendLine appends a line from source ("": none) to dst. The last parameter is written behind a
+// colon if it must be, or if it is text in this command. Any other parameter that would need a
+// colon is replaced by *.
 func AppendLine(dst []byte, source, command string, params ...string) []byte {
 	if source != "" {
 		dst = append(dst, ':')
@@ -110,7 +109,7 @@ func AppendLine(dst []byte, source, command string, params ...string) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// Word is a parameter that may stand before the last: "*" where that could not be read as one.
+// Word returns a parameter for a place before the last: "*" if it would need a colon.
 func Word(p string) string {
 	if isTrailing(p) {
 		return "*"
@@ -118,11 +117,12 @@ func Word(p string) string {
 	return p
 }
 
-// isTrailing says whether a parameter can only be the last, behind a colon.
+// isTrailing reports whether a parameter can only be the last one, behind a colon (RFC 2812,
+// section 2.3.1).
 func isTrailing(p string) bool { return p == "" || p[0] == ':' || strings.IndexByte(p, ' ') >= 0 }
 
-// carriesText says whether a command's parameter at i is text, which some clients look for behind a
-// colon.
+// carriesText reports whether a command's parameter at i is text, which some clients expect behind
+// a colon.
 func carriesText(command string, i int) bool {
 	switch command {
 	case "QUIT", "ERROR", "AWAY", "SETNAME":

@@ -2,25 +2,25 @@ package irc
 
 import "strings"
 
-// Kinds of room modes, as CHANMODES and PREFIX name them.
+// Types of channel modes, as in ISUPPORT's CHANMODES and PREFIX.
 const (
-	RoomLists    = "b"      // with a mask, many
-	RoomKeyed    = "k"      // with a parameter, also to unset
-	RoomLimited  = "l"      // with a parameter to set
-	RoomFlags    = "Cimnst" // without a parameter
-	RoomRanks    = "ov"     // with a nick
-	RankPrefixes = "@+"     // of RoomRanks
+	RoomLists    = "b"      // lists of masks (type A)
+	RoomKeyed    = "k"      // parameter to set and to unset (type B)
+	RoomLimited  = "l"      // parameter to set only (type C)
+	RoomFlags    = "Cimnst" // no parameter (type D)
+	RoomRanks    = "ov"     // ranks of members; the parameter is a nick
+	RankPrefixes = "@+"     // prefixes of RoomRanks
 )
 
-// Change is one change of a mode.
+// Change is one mode change.
 type Change struct {
 	On    bool
 	Mode  byte
-	Param string // "" where there is none
+	Param string // "": none
 }
 
-// Changes parses the parameters of MODE behind the room. Modes that need a parameter and have none
-// are left out, but for b, which then asks for the list. Unknown ones are in unknown.
+// Changes parses the parameters of MODE behind the channel. A mode without its required parameter
+// is dropped, except b, which then requests the list. unknown has the unknown letters.
 func Changes(params []string) (changes []Change, unknown []byte) {
 	if len(params) == 0 {
 		return nil, nil
@@ -57,7 +57,7 @@ func Changes(params []string) (changes []Change, unknown []byte) {
 	return changes, unknown
 }
 
-// FormatChanges writes changes as parameters of MODE: the letters, then what belongs to them.
+// FormatChanges returns changes as parameters of MODE: the letters, then their parameters.
 func FormatChanges(changes []Change) []string {
 	var letters strings.Builder
 	params := []string{""}

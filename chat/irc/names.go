@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of names, in bytes.
+// Length limits, in bytes.
 const (
 	MaxNick  = 32
 	MaxUser  = 16
@@ -17,7 +17,7 @@ const (
 	MaxReal  = 150
 )
 
-// Fold maps a name to what identifies it: ASCII letters in lower case.
+// Fold returns a name in the form for comparison: ASCII letters in lower case (CASEMAPPING=ascii).
 func Fold(name string) string {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; 'A' <= c && c <= 'Z' {
@@ -37,7 +37,7 @@ func fold(name string) string {
 	return string(b)
 }
 
-// ValidNick says whether a user may be called so.
+// ValidNick reports whether a text is a valid nick.
 func ValidNick(nick string) bool {
 	if nick == "" || len(nick) > MaxNick || strings.IndexByte("0123456789-", nick[0]) >= 0 {
 		return false
@@ -58,10 +58,10 @@ func nickByte(c byte) bool {
 	return strings.IndexByte("-_[]{}\\|`^", c) >= 0
 }
 
-// IsRoom says whether a target names a room rather than a user.
+// IsRoom reports whether a target is a channel name, not a nick.
 func IsRoom(target string) bool { return target != "" && target[0] == '#' }
 
-// ValidRoom says whether a room may be called so.
+// ValidRoom reports whether a text is a valid channel name.
 func ValidRoom(name string) bool {
 	if !IsRoom(name) || len(name) < 2 || len(name) > MaxRoom || !utf8.ValidString(name) {
 		return false
@@ -74,8 +74,7 @@ func ValidRoom(name string) bool {
 	return true
 }
 
-// CleanUser makes a user name of what a client called itself: at most MaxUser bytes that fit into a
-// source.
+// CleanUser converts the user name that a client sent to a valid one of at most MaxUser bytes.
 func CleanUser(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name) && b.Len() < MaxUser; i++ {
@@ -89,7 +88,7 @@ func CleanUser(name string) string {
 	return b.String()
 }
 
-// Cut shortens text to at most size bytes, between characters.
+// Cut shortens text to at most size bytes, at a boundary of UTF-8 characters.
 func Cut(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -100,7 +99,7 @@ func Cut(text string, size int) string {
 	return text[:size]
 }
 
-// CleanMask completes a mask: "bob" is bob!*@*, "u@h" is *!u@h.
+// CleanMask completes a mask: "bob" becomes bob!*@*, "u@h" becomes *!u@h.
 func CleanMask(mask string) string {
 	nick, rest, bang := strings.Cut(mask, "!")
 	if !bang {
@@ -120,8 +119,8 @@ func CleanMask(mask string) string {
 	return or(nick) + "!" + or(user) + "@" + or(host)
 }
 
-// Match says whether a name fits a mask in which * stands for any bytes and ? for one. Both are
-// folded. It takes time in proportion to the product of their lengths at most.
+// Match reports whether a name matches a mask, in which * stands for any bytes and ? for one. Case
+// is ignored. Its time is at most proportional to the product of the lengths.
 func Match(mask, name string) bool {
 	mask, name = Fold(mask), Fold(name)
 	m, n, star, from := 0, 0, -1, 0

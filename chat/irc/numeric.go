@@ -1,6 +1,6 @@
 package irc
 
-// Numerics, named as in modern.ircdocs.horse.
+// Numerics, with the names of https://modern.ircdocs.horse.
 const (
 	RplWelcome          = "001"
 	RplYourHost         = "002"

@@ -1,10 +1,10 @@
 package irc
 
-// Registration is how far a connection is on its way to be a user. The zero value is its begin.
+// Registration is the state of a connection before it is registered. The zero value is the start.
 type Registration struct {
 	Nick, User, Real, Pass string
-	Negotiating            bool // CAP LS or REQ came, and no CAP END yet
+	Negotiating            bool // CAP LS or REQ was received, and no CAP END yet
 }
 
-// Ready says that all is there that a user needs.
+// Ready reports whether the connection can be registered.
 func (r *Registration) Ready() bool { return r.Nick != "" && r.User != "" && !r.Negotiating }

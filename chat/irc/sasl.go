@@ -5,16 +5,17 @@ import (
 	"errors"
 )
 
-// saslChunk is how much of an answer one AUTHENTICATE carries; a shorter one is the last.
+// saslChunk is the length of a full AUTHENTICATE parameter (IRCv3 SASL 3.1). A shorter one is the
+// last of a message.
 const saslChunk = 400
 
-// ErrSASL is the error of an answer that is too long or no base64.
-var ErrSASL = errors.New("irc: the SASL answer cannot be read")
+// ErrSASL is the error of a client message that is too long or not base64.
+var ErrSASL = errors.New("irc: the SASL message is too long or not base64")
 
-// Answer collects what a client says in an AUTHENTICATE exchange, of at most 8 KiB.
+// Answer collects the parts of a client's SASL message, at most 8 KiB.
 type Answer struct{ text []byte }
 
-// Add takes one chunk. Whole says that the answer is complete, and decoded.
+// Add adds one part. whole reports that the message is complete, and answer is its decoded content.
 func (a *Answer) Add(chunk string) (answer []byte, whole bool, err error) {
 	if chunk != "+" {
 		a.text = append(a.text, chunk...)
@@ -35,7 +36,7 @@ func (a *Answer) Add(chunk string) (answer []byte, whole bool, err error) {
 	return answer, true, nil
 }
 
-// Challenge is what AUTHENTICATE says for a server's message, in as many parts as it needs.
+// Challenge returns the AUTHENTICATE parameters of a server's message, as many as it needs.
 func Challenge(message []byte) []string {
 	text := base64.StdEncoding.EncodeToString(message)
 	var parts []string

@@ -9,7 +9,7 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// View is how much of a message's tags a client understands.
+// View is the set of message tags and features that a client receives.
 type View uint8
 
 // The parts of a View.
@@ -19,10 +19,10 @@ const (
 	ViewAccount                           // account-tag
 	ViewMultiline                         // draft/multiline: a long message is one batch
 	ViewRedact                            // draft/message-redaction
-	Views         = 1 << iota             // how many there are
+	Views         = 1 << iota             // number of views
 )
 
-// View is what is sent to a client with these capabilities.
+// View returns the view of a client with these capabilities.
 func (s Caps) View() View {
 	var v View
 	if s.Has(CapServerTime) {
@@ -43,17 +43,17 @@ func (s Caps) View() View {
 	return v
 }
 
-// whole is the view whose tags are the stored ones as they are.
+// allTags is the view that has all stored tags.
 const whole = ViewTime | ViewTags | ViewAccount
 
-// OwnTags begins the names of tags that stay on the server.
+// OwnTags is the prefix of tags that are not sent to clients.
 const OwnTags = "weir/"
 
 var ownTags = []byte(OwnTags)
 
-// AppendView appends a line with the tags of a view. Tags are a line's tags without "@", escaped,
-// in any order; extra ones, without "@" too, are put before them whatever the view says. Body is
-// the line behind its tags, CR LF included.
+// AppendView appends a line with the tags of a view. tags are the line's tags without "@", escaped,
+// in any order. extra tags, also without "@", precede them in every view. body is the line without
+// tags, CR LF included.
 func AppendView(dst []byte, v View, extra string, tags, body []byte) []byte {
 	v &= whole
 	start := len(dst)
@@ -80,7 +80,7 @@ func appendSeparator(dst []byte, start int) []byte {
 	return append(dst, ';')
 }
 
-// appendSome appends those of the tags that the view shows.
+// appendSome appends the tags that the view has.
 func appendSome(dst []byte, start int, v View, tags []byte) []byte {
 	for len(tags) > 0 {
 		tag, rest, _ := bytes.Cut(tags, []byte{';'})
@@ -110,8 +110,8 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return t.UTC().AppendFormat(append(dst, "time="...), TimeFormat)
 }
 
-// ClientTags are the client-only tags of a message, sorted by name and escaped, "" when there are
-// none. What is put together is at most as long as what the client sent.
+// ClientTags returns the client-only tags of a message, sorted by name and escaped, "" if there are
+// none. The result is at most as long as what the client sent.
 func ClientTags(m *Message) string {
 	tags := m.ClientOnlyTags()
 	if len(tags) == 0 {
@@ -136,10 +136,10 @@ func ClientTags(m *Message) string {
 	return b.String()
 }
 
-// JoinTags joins lists of tags, of which each may be empty.
+// JoinTags joins lists of tags, each of which may be empty.
 func JoinTags(lists ...string) string {
 	return strings.Join(slices.DeleteFunc(lists, func(s string) bool { return s == "" }), ";")
 }
 
-// EscapeTag escapes a tag's value.
+// EscapeTag escapes the value of a tag.
 func EscapeTag(value string) string { return ircmsg.EscapeTagValue(value) }

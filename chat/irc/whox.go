@@ -2,11 +2,11 @@ package irc
 
 import "strings"
 
-// WhoxFields are the fields of a WHOX answer in their order.
+// WhoxFields are the fields of an RPL_WHOSPCRPL (354), in order.
 const WhoxFields = "tcuihsnfdlaor"
 
-// ParseWhox takes "%tcnuh,42" apart: which fields are asked for, and the token, "" for none or one
-// that is wrong.
+// ParseWhox parses a WHOX parameter such as "%tcnuh,42": the requested fields and the token, "" for
+// none or an invalid one.
 func ParseWhox(s string) (fields, token string, ok bool) {
 	s, ok = strings.CutPrefix(s, "%")
 	if !ok {

@@ -6,19 +6,20 @@ import (
 	"os"
 )
 
-// Batch is what Append stored. It is dead when Append is called again.
+// Batch is the result of Append. It is valid until the next call of Append.
 type Batch struct {
-	Bytes []byte // the lines joined
+	Bytes []byte // all lines
 	Lines []Line // slices of Bytes
 	First int64  // offset of the first line
-	End   int64  // offset behind the last
+	End   int64  // offset behind the last line
 }
 
-// maxKept is the largest buffer that is kept between batches.
+// maxRetainedBuffer is the largest buffer, in bytes, that is reused for the next batch.
 const maxKept = 1 << 20
 
-// Append stores entries as one batch, in their order, and returns when the disk has it: then every
-// reader finds it. After an error nothing of the batch is acknowledged, and it may be tried again.
+// Append stores entries as one batch, in their order, and returns when the batch is on disk. From
+// then on every reader finds it. After an error no entry of the batch is acknowledged, and the
+// caller may retry.
 func (l *Log) Append(entries []Entry) (Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,6 +43,7 @@ func (l *Log) Append(entries []Entry) (Batch, error) {
 	return b, nil
 }
 
+// writable returns an error if the log cannot be changed.
 func (l *Log) writable() error {
 	switch {
 	case l.closed:
@@ -52,10 +54,10 @@ func (l *Log) writable() error {
 	return nil
 }
 
-// lockInOrder takes the write lock of a room that is in order: nobody died while writing, and ours
-// is the last segment.
+// lockForAppend takes the write lock of a consistent room: no writer died in a write, and the open
+// segment is the last one.
 func (l *Log) lockInOrder() error {
-	for range 100 { // others may get in between, but hardly as often
+	for range 100 { // other processes may change the room in between, but rarely so often
 		if l.discards < 0 {
 			if err := l.write.take(); err != nil {
 				return err
@@ -73,10 +75,10 @@ func (l *Log) lockInOrder() error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %s: others change the room faster than it can be looked at", ErrFailing, l.dir)
+	return fmt.Errorf("%w: %s: other processes change the room faster than it can be checked", ErrFailing, l.dir)
 }
 
-// order brings the room in order if it is not, both locks held.
+// restoreLocked restores the room if it is inconsistent. The caller holds both locks.
 func (l *Log) order() error {
 	if l.discards >= 0 {
 		if err := l.discard(); err != nil {
@@ -89,19 +91,20 @@ func (l *Log) order() error {
 	return l.recover()
 }
 
-// isInOrder looks for what others have done since, the write lock held.
+// isConsistentLocked reports whether the open segment is the last one and ends at END. It cuts a
+// refused batch first. The caller holds the write lock.
 func (l *Log) isInOrder() (bool, error) {
 	if l.active == nil {
 		return false, nil
 	}
 	st, err := l.active.State()
 	if err != nil {
-		return false, l.failing("look at the last segment", err)
+		return false, l.failing("stat the last segment", err)
 	}
 	end := l.words.end()
 	if l.undo >= 0 && st.InUse && end == l.undo && l.base+st.Size > end {
 		if err := l.active.Truncate(end - l.base); err != nil {
-			return false, l.failing("cut back what was refused", err)
+			return false, l.failing("cut a refused batch", err)
 		}
 		st.Size = end - l.base
 	}
@@ -109,7 +112,8 @@ func (l *Log) isInOrder() (bool, error) {
 	return st.InUse && l.base+st.Size == end, nil
 }
 
-// put writes entries at END and moves it, the write lock held.
+// writeBatchLocked writes entries at END and moves END behind them. The caller holds the write
+// lock.
 func (l *Log) put(entries []Entry) (Batch, error) {
 	end := l.words.end()
 	if end-l.base >= l.segment {
@@ -131,7 +135,7 @@ func (l *Log) put(entries []Entry) (Batch, error) {
 	return b, nil
 }
 
-// encode makes the lines of a batch that begins at an offset.
+// encode returns the lines of a batch that starts at an offset, and the time of the last one.
 func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error) {
 	if cap(l.buf) > maxKept {
 		l.buf, l.lines = nil, nil
@@ -157,8 +161,8 @@ func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error)
 	return Batch{Bytes: buf, Lines: l.lines, First: at, End: at + int64(len(buf))}, last, nil
 }
 
-// takeBack cuts what a write has left behind END. If that fails too it is tried again before the
-// next batch.
+// undoWriteLocked cuts the bytes of a failed write behind END. If the cut fails too, it is tried
+// again before the next batch. The caller holds the write lock.
 func (l *Log) takeBack(end int64, because error) error {
 	if err := l.active.Truncate(end - l.base); err != nil {
 		l.undo = end
@@ -166,11 +170,11 @@ func (l *Log) takeBack(end int64, because error) error {
 	return because
 }
 
-// errSync marks a failed fdatasync: what is not committed may be lost.
-var errSync = errors.New("the disk did not take what was written")
+// errSync marks a failed fdatasync. Bytes that are not committed may be lost.
+var errSync = errors.New("fdatasync failed")
 
-// roll goes on to a new segment, the write lock held. What a segment with a successor holds is on
-// the disk.
+// rollLocked starts a new segment. A segment with a successor is completely on disk. The caller
+// holds the write lock.
 func (l *Log) roll(end int64) error {
 	if err := l.active.Datasync(); err != nil {
 		return l.failing("sync a segment", fmt.Errorf("%w: %w", errSync, err))
@@ -193,8 +197,8 @@ func (l *Log) roll(end int64) error {
 	return nil
 }
 
-// commit returns when all that was written to the active segment up to an offset is on the disk, by
-// our sync or by that of another process.
+// commit returns when all bytes of the active segment before an offset are on disk, synced by this
+// process or another (group commit).
 func (l *Log) commit(end int64) error {
 	if err := l.sync.take(); err != nil {
 		return err
@@ -202,10 +206,10 @@ func (l *Log) commit(end int64) error {
 	defer l.sync.release()
 	st, err := l.active.State()
 	if err != nil {
-		return l.failing("look at the last segment", err)
+		return l.failing("stat the last segment", err)
 	}
 	written := l.base + st.Size
-	if l.words.committed() >= end { // somebody has synced this, or has cut it
+	if l.words.committed() >= end { // another process has synced this batch, or has cut it
 		if written < end {
 			return fmt.Errorf("%w: %s: another process could not sync this batch", ErrFailing, l.dir)
 		}
@@ -213,7 +217,7 @@ func (l *Log) commit(end int64) error {
 	}
 	to := min(l.words.end(), written)
 	if to < end {
-		return fmt.Errorf("%w: %s: the segment was cut by somebody else", ErrFailing, l.dir)
+		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
 		if e := l.write.take(); e != nil {
@@ -226,8 +230,8 @@ func (l *Log) commit(end int64) error {
 	return l.words.setCommitted(to)
 }
 
-// syncAll commits all that is written, in a room that is in order and both of whose locks are held:
-// nobody waits for a sync any more who does not know yet how it went.
+// commitAllLocked commits everything that is written, so that no writer still waits for the result
+// of a sync. The room is consistent, and the caller holds both locks.
 func (l *Log) syncAll() error {
 	end := l.words.end()
 	if l.words.committed() >= end {
@@ -239,28 +243,27 @@ func (l *Log) syncAll() error {
 	return l.words.setCommitted(end)
 }
 
-// unsynced discards what waits after a failed sync, both locks held. If that fails too, it is tried
-// again before the next batch.
+// failSyncLocked discards the uncommitted batches after a failed sync. If that fails too, it is
+// tried again before the next batch. The caller holds both locks.
 func (l *Log) unsynced(because error) error {
 	l.discards = l.words.committed()
 	_ = l.discard()
 	return l.failing("sync a batch", because)
 }
 
-// refuse is unsynced after a sync that failed where only the write lock was held, which was
-// released since.
+// failRollSync does the same after a failed sync in rollLocked. It takes both locks itself.
 func (l *Log) refuse(because error) error {
 	l.discards = l.words.committed()
 	_ = l.inOrder(l.discard)
 	return because
 }
 
-// discard cuts all that is written and not committed, both locks held: after a failed sync nobody
-// knows what the disk has of it. COMMITTED moves over the gap, by which those who wait see that
-// they were refused.
+// discardLocked cuts all uncommitted bytes: after a failed sync it is unknown which of them are on
+// disk. COMMITTED moves over the gap, which notifies the waiting writers that their batches are
+// refused. The caller holds both locks.
 func (l *Log) discard() error {
 	from := l.words.committed()
-	if from != l.discards { // somebody has brought the room in order
+	if from != l.discards { // another process has restored the room
 		l.discards = -1
 		return nil
 	}

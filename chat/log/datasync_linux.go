@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Datasync leaves out what finding the bytes again does not need, such as the time of the change.
+// Datasync syncs the bytes of the file with the metadata needed to read them, without others such
+// as the modification time.
 func (f systemFile) Datasync() error {
 	for {
 		err := unix.Fdatasync(f.fd)

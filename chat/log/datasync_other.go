@@ -2,5 +2,5 @@
 
 package log
 
-// Datasync is Sync where x/sys has no fdatasync; on macOS that empties the drive's own cache too.
+// Datasync is Sync, where x/sys has no fdatasync. On macOS, Sync also flushes the drive's cache.
 func (f systemFile) Datasync() error { return f.Sync() }

@@ -1,34 +1,34 @@
-// Package log keeps the messages of one chat room: an append-only log in the wire format of IRC, a
-// line a message, in segments of some megabytes. docs/protocol.md says what the files are and what
-// is promised; the chat server in C reads and writes the same ones.
+// Package log stores the messages of one chat room durably: an append-only log in IRC's wire
+// format, one message a line, in segments of some megabytes. docs/protocol.md specifies the files
+// and the guarantees. The chat server in C (c/chatd) reads and writes the same files.
 //
-// A Log is a room's folder, open. Append stores a batch and returns when the disk has it; nobody is
-// shown a line before. Lines are found by their offset, which is part of their msgid: At, After,
-// Latest, Seek and, for long ranges, Stream. Redact takes a message's text away and leaves its
-// place; Retain removes what is old; Inspect and Repair are for what should not happen.
+// A Log is the open folder of a room. Append stores a batch and returns when it is on disk. No
+// reader sees a line earlier. Lines are found by their offset, which is part of their msgid: At,
+// After, Latest, Seek and, for long ranges, Stream. Redact removes the text of a message and keeps
+// its place. Retain removes old messages. Inspect and Repair handle damage.
 //
-// # Several at once
+// # Concurrency
 //
-// Any number of goroutines may read a Log. Those that change it wait for one another. Other
-// processes may do all of it with the same folder at the same time, each with a Log of its own: a
-// batch is written under one lock of the file system and synced under another, so that whoever
-// syncs does it for everybody who wrote before. Readers take no lock. They stop at the offset up to
-// which everything is on the disk.
+// Any number of goroutines may read a Log. Calls that change it run one after another. Other
+// processes may do the same with the same folder at the same time, each with a Log of its own. A
+// batch is written under one file lock and synced under another, so one sync covers all batches
+// written before it (group commit). Readers take no lock. They stop at COMMITTED, the offset before
+// which everything is on disk.
 //
-// # When things go wrong
+// # Failures
 //
-// A process may be killed at any moment: what it had acknowledged is there, and the next one that
-// opens the room, or has it open, cuts what is torn. A disk that is full or fails refuses batches,
-// with ErrFull or ErrFailing, and goes on to serve reads; every further Append tries again.
-// Recovery says what was found.
+// A process may be killed at any moment. What it acknowledged is stored, and the next process that
+// opens or uses the room cuts the torn tail. A full or failing disk refuses batches, with ErrFull
+// or ErrFailing. Reads continue to work, and every further Append tries again. Recovery returns
+// what was found.
 //
 // # Limitations
 //
-// Linux first; FreeBSD and macOS are built for and not measured. Files are locked by flock and
-// mapped shared, so all processes must be of one machine, and network file systems will not do. The
-// file "committed" must not be made shorter while it is mapped: that is a fault at the next look. A
-// full disk under a file system that copies on write can make storing into it fail, which refuses
-// the batch. Lines hold no NUL, CR or LF, and 16 KiB at most. A batch that was refused may come
-// back to life if the disk also refused to take it back and the process died before it could try
-// again. Against a loss of power the log is as good as the disk's own sync.
+// Linux is supported; FreeBSD and macOS are compiled but not measured. Files are locked by flock
+// and mapped shared, so all processes run on one machine, and network file systems do not work. The
+// file "committed" must not be truncated while it is mapped: the next access would be a fault. On a
+// full file system that copies on write, storing into the mapping can fail, which refuses the
+// batch. Lines have no NUL, CR or LF, and at most 16 KiB. A refused batch may reappear if the disk
+// also refused to cut it and the process died before the next attempt. After a power failure the
+// log is as good as the disk's own sync.
 package log

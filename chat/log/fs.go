@@ -10,15 +10,15 @@ import (
 	"weir/internal/durable"
 )
 
-// FS is what holds the segments. The zero of Options.FS is the system's; tests pass one that fails.
-// Names are paths. Errors are as of package os: errors.Is finds fs.ErrNotExist and unix.ENOSPC in
-// them.
+// FS is the file system of the segments. The default of Options.FS is the operating system's; tests
+// pass one that fails. Names are paths. Errors are those of package os: errors.Is finds
+// fs.ErrNotExist and unix.ENOSPC in them.
 type FS interface {
 	Open(name string, flag int, mode os.FileMode) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	Chmod(name string, mode os.FileMode) error
-	SyncDir(name string) error // makes names in a folder durable
+	SyncDir(name string) error // makes the names in a folder durable
 }
 
 // File is an open segment.
@@ -27,15 +27,15 @@ type File interface {
 	io.WriterAt
 	io.Closer
 	Truncate(size int64) error
-	Datasync() error // returns when the disk says that it has the bytes
+	Datasync() error // returns when the bytes are on disk
 	State() (FileState, error)
 }
 
-// FileState is what an open file says of itself.
+// FileState is the state of an open file.
 type FileState struct {
 	Size int64
-	// it has a name, and its owner may write and not execute it: nobody replaced, removed or
-	// finished it
+	// the file has a name, and its mode permits writing and not executing: it was not replaced,
+	// removed or finished
 	InUse bool
 }
 
@@ -72,7 +72,7 @@ func (f systemFile) State() (FileState, error) {
 	}
 }
 
-// lock is a file that is locked by one Log at a time, in this process or another.
+// lock is a file lock that one Log at a time has, in this process or another.
 type lock struct{ f *os.File }
 
 func openLock(name string) (lock, error) {
@@ -87,10 +87,10 @@ func (k lock) take() error {
 			return nil
 		}
 		if err != unix.EINTR {
-			return fmt.Errorf("%w: %s can't be locked: %w", ErrFailing, k.f.Name(), err)
+			return fmt.Errorf("%w: lock %s: %w", ErrFailing, k.f.Name(), err)
 		}
 	}
 }
 
-// release cannot fail on a lock that is held.
+// release releases the lock. It cannot fail while the lock is taken.
 func (k lock) release() { _ = unix.Flock(int(k.f.Fd()), unix.LOCK_UN) }

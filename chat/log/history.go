@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// lineLength is that of the first line in b, its LF included.
+// lineLength returns the length of the first line in b with its LF, 0 if there is no LF.
 func lineLength(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
 
-// block is what reading backwards takes at first; it doubles as long as more lines are wanted.
+// firstBlock is the size of the first read backwards, in bytes. Further reads double it.
 const block = 16 << 10
 
-// Latest returns the newest n lines that end at or before an offset, oldest first: pass the offset
-// of the oldest line that is known, or Committed. The lines are the caller's.
+// Latest returns the newest n lines that end at or before an offset, oldest first. before is the
+// offset of the oldest line that the caller knows, or Committed. The caller owns the lines.
 func (l *Log) Latest(n int, before int64) ([]Line, error) {
 	return l.latest(n, min(before, l.words.committed()))
 }
 
-// latest looks at no byte at or beyond an offset.
+// latest is Latest for any offset, committed or not. It reads no byte at or beyond the offset.
 func (l *Log) latest(n int, before int64) ([]Line, error) {
 	var found []Line // newest first
 	bases := l.known()
@@ -33,7 +33,7 @@ func (l *Log) latest(n int, before int64) ([]Line, error) {
 			break
 		}
 		lines, err := l.latestIn(bases[i], before, n-len(found))
-		if errors.Is(err, fs.ErrNotExist) && tries < 100 { // removed, as the next older ones are
+		if errors.Is(err, fs.ErrNotExist) && tries < 100 { // removed by Retain, like the older ones
 			tries++
 			if bases, err = l.relist(); err != nil {
 				return nil, err
@@ -75,7 +75,7 @@ func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
 		}
 		start := 0
 		if from > base {
-			start = lineLength(b) // what comes before is the end of a line
+			start = lineLength(b) // the block starts inside a line
 		}
 		found = appendBackwards(found, b[start:], from+int64(start), n)
 		switch {
@@ -83,15 +83,15 @@ func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
 			before = from + int64(start)
 		case size < 2*MaxLine:
 			size *= 2
-		default: // no line is as long
+		default: // no line is that long
 			before = from
 		}
 	}
 	return found, nil
 }
 
-// appendBackwards adds the whole lines of b, which begins at an offset, newest first, until there
-// are n.
+// appendBackwards appends the valid lines of b, which starts at an offset, newest first, until
+// there are n.
 func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	for end := len(b); end > 0 && len(found) < n; {
 		start := bytes.LastIndexByte(b[:end-1], '\n') + 1
@@ -103,9 +103,9 @@ func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	return found
 }
 
-// After returns the first n lines at or behind an offset, in order. The lines are the caller's. It
-// begins to read before the offset: a line begins behind the end of another, and what looks like
-// one inside a text is none.
+// After returns the first n lines at or behind an offset, in order. The caller owns the lines.
+// Reading starts one byte earlier, because a line starts behind the LF of another: text that looks
+// like a line is not one.
 func (l *Log) After(offset int64, n int) ([]Line, error) {
 	r := l.reader(offset-1, 0)
 	defer r.Close()
@@ -133,7 +133,7 @@ func (l *Log) After(offset int64, n int) ([]Line, error) {
 	return lines, nil
 }
 
-// At returns the line at an offset, or ErrNotFound. The line is the caller's.
+// At returns the line at an offset, or ErrNotFound. The caller owns the line.
 func (l *Log) At(offset int64) (Line, error) {
 	if offset < 0 || offset >= l.words.committed() {
 		return nil, ErrNotFound
@@ -156,7 +156,7 @@ func (l *Log) Seek(t time.Time) (int64, error) {
 		return 0, err
 	}
 	from, to := int64(0), l.words.committed()
-	// the last segment whose first line is earlier holds the place, or its end is it
+	// the result is in the last segment whose first line is earlier, or at its end
 	for _, base := range bases {
 		if base >= to {
 			break
@@ -168,7 +168,8 @@ func (l *Log) Seek(t time.Time) (int64, error) {
 		}
 		from = base
 	}
-	for to-from > streamBuffer { // the line before from is earlier, that at or behind to is not
+	// invariant: the line before from is earlier, the line at or behind to is not
+	for to-from > streamBuffer {
 		middle := from + (to-from)/2
 		line, err := l.firstFrom(middle)
 		if err != nil {
@@ -183,7 +184,7 @@ func (l *Log) Seek(t time.Time) (int64, error) {
 	return l.seekFrom(from, t)
 }
 
-// firstFrom returns the first line that begins at or behind an offset, nil if there is none.
+// firstFrom returns the first line that starts at or behind an offset, nil if there is none.
 func (l *Log) firstFrom(offset int64) (Line, error) {
 	lines, err := l.After(offset, 1)
 	if err != nil || len(lines) == 0 {
@@ -192,7 +193,7 @@ func (l *Log) firstFrom(offset int64) (Line, error) {
 	return lines[0], nil
 }
 
-// seekFrom reads on from an offset until a line is not earlier than a time.
+// seekFrom reads from an offset until a line is not earlier than a time.
 func (l *Log) seekFrom(from int64, t time.Time) (int64, error) {
 	r := l.Stream(from)
 	defer r.Close()
@@ -210,8 +211,8 @@ func (l *Log) seekFrom(from int64, t time.Time) (int64, error) {
 	}
 }
 
-// timeBefore is the time of the last line before an offset, in Unix milliseconds, 0 if there is
-// none.
+// timeBefore returns the time of the last line before an offset, in Unix milliseconds, 0 if there
+// is none.
 func (l *Log) timeBefore(offset int64) (int64, error) {
 	lines, err := l.latest(1, offset)
 	if err != nil || len(lines) == 0 {

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Report is what Inspect finds in a room.
+// Report is the result of Inspect.
 type Report struct {
 	ID        string `json:"id"`
 	Segments  int    `json:"segments"`
 	Lines     int64  `json:"lines"`
-	Redacted  int64  `json:"redacted"`  // of the lines
-	Bytes     int64  `json:"bytes"`     // of the segments
+	Redacted  int64  `json:"redacted"`  // redacted lines
+	Bytes     int64  `json:"bytes"`     // size of all segments
 	First     int64  `json:"first"`     // offset of the oldest segment
-	Committed int64  `json:"committed"` // where reading ends
-	// bytes behind it: a batch under way, or a torn tail that the next writer cuts
+	Committed int64  `json:"committed"` // offset at which reading ends
+	// bytes behind Committed: a batch being written, or a torn tail that the next writer cuts
 	Behind int64     `json:"behind"`
-	Oldest time.Time `json:"oldest"` // zero without lines
+	Oldest time.Time `json:"oldest"` // zero if there are no lines
 	Newest time.Time `json:"newest"`
 	Faults []Fault   `json:"faults"`
 }
 
-// Fault is something in a room that should not be.
+// Fault is one defect of a room's files.
 type Fault struct {
 	Offset  int64  `json:"offset"`
-	Length  int64  `json:"length"` // bytes; 0 if it has none
+	Length  int64  `json:"length"` // in bytes; 0 if the fault is a point
 	What    string `json:"what"`
-	Repairs bool   `json:"repairs"` // whether Repair does something about it
+	Repairs bool   `json:"repairs"` // Repair corrects it
 }
 
-// Inspect reads all of a room and changes nothing. It may be called beside a server at work.
+// Inspect reads a whole room and changes nothing. It may run while servers use the room.
 func Inspect(dir string) (*Report, error) {
 	l, err := Open(dir, Options{ReadOnly: true})
 	if err != nil {
@@ -68,31 +68,31 @@ func (p *Report) add(offset, length int64, what string, repairs bool) {
 	p.Faults = append(p.Faults, Fault{offset, length, what, repairs})
 }
 
-// overlaps looks for segments that go on behind their successor's beginning.
+// checkOverlaps adds a fault for each segment that extends beyond the start of its successor.
 func (p *Report) overlaps(l *Log, all []extent) error {
 	for i, x := range all[:len(all)-1] {
 		info, err := os.Stat(l.segmentPath(x.base))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed by retention just now
+			continue // removed by Retain meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("chat/log: %w", err)
 		}
 		if over := x.base + info.Size() - all[i+1].base; over > 0 {
-			p.add(all[i+1].base, over, fmt.Sprintf("the segment %d has bytes that belong to the next", x.base), true)
+			p.add(all[i+1].base, over, fmt.Sprintf("the segment %d overlaps its successor", x.base), true)
 		}
 	}
 	return nil
 }
 
-// read goes through all lines.
+// readLines reads all lines and adds the faults.
 func (p *Report) read(l *Log) error {
 	r := l.Stream(0)
 	defer r.Close()
 	r.lost = func(offset int64, b []byte) {
-		what := "no whole line"
+		what := "not a valid line"
 		if line, ok := check(b); ok {
-			what = fmt.Sprintf("lines that belong %d bytes further on", line.Offset()-offset)
+			what = fmt.Sprintf("lines whose offset is %d bytes higher", line.Offset()-offset)
 		}
 		p.add(offset, int64(len(b)), what, true)
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// MaxLine is the longest stored line in bytes, its CR LF included.
+// MaxLine is the length limit of a stored line, in bytes, CR LF included.
 const MaxLine = 16 << 10
 
-// Places in a stored line: everything up to the room's id has a fixed width.
+// Positions in a stored line. Everything up to the room's id has a fixed width.
 //
 //	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann!u@h PRIVMSG #r :hello\r\n
 //	0         10       19   24                       48     55       64
@@ -24,7 +24,7 @@ const (
 	timeForm  = "2006-01-02T15:04:05.000Z"
 
 	sumAt    = len(sumMark)
-	taggedAt = sumAt + 8 + 1 // behind the sum's ';'
+	taggedAt = sumAt + 8 + 1 // behind the ';' of the checksum
 	timeAt   = taggedAt + len(timeMark)
 	markAt   = timeAt + len(timeForm)
 	msgidAt  = markAt + len(msgidMark)
@@ -33,38 +33,38 @@ const (
 	minLine  = offsetAt + len("0 :s C\r\n")
 )
 
-// Reserved tags.
+// Tags of the log itself.
 const (
 	tagRedacted = "weir/redacted"
 	tagPad      = "weir/pad="
 )
 
-// spare is how many bytes of source, tags and text a line has at least, so that it can be redacted
-// in place: a line that has fewer is padded.
+// minRedactable is the least number of bytes of source, tags and text together, so that a line can
+// be redacted in place. A shorter line is padded.
 const spare = 16
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Entry is a message to be stored. The caller may use its memory again after Append.
+// Entry is a message to be stored. The caller may reuse its memory after Append.
 type Entry struct {
-	// years 1970 to 9999; kept to the millisecond, and never earlier than the line before
+	// years 1970 to 9999, stored to the millisecond; a time before that of the line before is
+	// replaced by that
 	Time time.Time
-	// further tags, escaped as in IRC, with ';' between them and none around them; may be ""
+	// further tags, escaped (IRCv3 message tags), separated by ';'; may be ""
 	Tags string
 	Body string // ":nick!user@host PRIVMSG #room :text", without CR LF
 }
 
-// Line is a stored line, its CR LF included, that was found whole. It is a view of its reader's
-// memory.
+// Line is a valid stored line, CR LF included. It shares the memory of its reader.
 type Line []byte
 
-// Offset is the logical offset of the line's first byte.
+// Offset returns the logical offset of the line's first byte.
 func (l Line) Offset() int64 {
 	n, _ := l.offset()
 	return n
 }
 
-// offset also returns where the msgid ends.
+// offset also returns the position behind the msgid.
 func (l Line) offset() (n int64, end int) {
 	for end = offsetAt; l[end] >= '0' && l[end] <= '9'; end++ {
 		n = n*10 + int64(l[end]-'0')
@@ -72,25 +72,26 @@ func (l Line) offset() (n int64, end int) {
 	return n, end
 }
 
-// Time is when the line was stored, UTC.
+// Time returns the time at which the line was stored, in UTC.
 func (l Line) Time() time.Time {
 	t, _ := parseTime(l[timeAt:markAt])
 	return t
 }
 
-// MsgID is the room's id, '-', and the offset.
+// MsgID returns the message id: the room's id, '-', and the offset.
 func (l Line) MsgID() string {
 	_, end := l.offset()
 	return string(l[msgidAt:end])
 }
 
-// Tagged is the line from "time=" on: '@' and it are what a client that knows tags is sent.
+// Tagged returns the line from "time=" on. A client with message-tags receives it behind '@'.
 func (l Line) Tagged() []byte { return l[taggedAt:] }
 
-// Plain is the line from ':' on, for a client without tags.
+// Plain returns the line from ':' on, as a client without tags receives it.
 func (l Line) Plain() []byte { return l[bytes.IndexByte(l, ' ')+1:] }
 
-// Tag is the value of a tag behind msgid, escaped as it is stored, and whether the line has it.
+// Tag returns the value of a tag behind msgid, escaped as it is stored. ok is false if the line
+// lacks the tag.
 func (l Line) Tag(name string) (value string, ok bool) {
 	_, at := l.offset()
 	for l[at] == ';' {
@@ -105,10 +106,10 @@ func (l Line) Tag(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Redacted says whether the line's text was taken away.
+// Redacted reports whether the text of the line was removed.
 func (l Line) Redacted() bool { _, ok := l.Tag(tagRedacted); return ok }
 
-// check returns b as a Line if it is whole: its form is right, and its sum is that of its bytes.
+// check returns b as a Line if it is valid: well-formed, with a correct checksum.
 func check(b []byte) (Line, bool) {
 	if len(b) < minLine || len(b) > MaxLine || string(b[:sumAt]) != sumMark || b[taggedAt-1] != ';' ||
 		string(b[taggedAt:timeAt]) != timeMark || string(b[markAt:msgidAt]) != msgidMark ||
@@ -122,7 +123,8 @@ func check(b []byte) (Line, bool) {
 	return Line(b), wellFormed(b)
 }
 
-// wellFormed looks at what the accessors rely on, which a right sum alone does not promise.
+// wellFormed reports whether b has the form that the methods of Line rely on. A correct checksum
+// does not guarantee that.
 func wellFormed(b []byte) bool {
 	n, at := Line(b).offset()
 	digits := at - offsetAt
@@ -143,7 +145,7 @@ func wellFormed(b []byte) bool {
 	return ok
 }
 
-// isMessage says whether b has a source and a command.
+// isMessage reports whether b has a source and a command.
 func isMessage[T []byte | string](b T) bool {
 	if len(b) < len(":s C") || b[0] != ':' {
 		return false
@@ -156,7 +158,7 @@ func isMessage[T []byte | string](b T) bool {
 	return false
 }
 
-// isID says whether b is a room's id: 8 characters of a-z and 2-7.
+// isID reports whether b is a room's id: 8 characters of a-z and 2-7.
 func isID(b []byte) bool {
 	for _, c := range b {
 		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
@@ -181,7 +183,7 @@ func parseSum(b []byte) (sum uint32, ok bool) {
 	return sum, true
 }
 
-// number reads decimal digits; ok is false if there is anything else.
+// parseDigits parses decimal digits. ok is false if there is any other byte.
 func number(b []byte) (n int, ok bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
@@ -192,7 +194,7 @@ func number(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// parseTime reads the 24 bytes of a time.
+// parseTime parses the 24 bytes of a time.
 func parseTime(b []byte) (time.Time, bool) {
 	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
 		return time.Time{}, false
@@ -209,39 +211,39 @@ func parseTime(b []byte) (time.Time, bool) {
 	return time.Date(year, time.Month(month), day, hour, minute, second, milli*1e6, time.UTC), ok
 }
 
-// Errors of Append. Test with errors.Is.
+// Errors of Append, to be tested with errors.Is.
 var (
-	// ErrTooLong: an entry would be longer than MaxLine as a line. Nothing of its batch is stored.
+	// ErrTooLong: the line of an entry would exceed MaxLine. No entry of the batch is stored.
 	ErrTooLong = fmt.Errorf("chat/log: a line is longer than %d bytes", MaxLine)
-	// ErrInvalid: an entry is no message. Nothing of its batch is stored.
+	// ErrInvalid: an entry is not a message. No entry of the batch is stored.
 	ErrInvalid = errors.New("chat/log: not a message")
 )
 
-// validate says what is wrong with an entry.
+// validate returns an error if the entry cannot be stored as a line.
 func (e *Entry) validate() error {
 	switch {
 	case !isMessage(e.Body):
-		return fmt.Errorf("%w: it must begin with ':' and a source, then have a command", ErrInvalid)
+		return fmt.Errorf("%w: want ':', a source and a command", ErrInvalid)
 	case strings.IndexByte(e.Body, '\n') >= 0 || strings.IndexByte(e.Body, '\r') >= 0 || strings.IndexByte(e.Body, 0) >= 0:
-		return fmt.Errorf("%w: it has a CR, LF or NUL", ErrInvalid)
+		return fmt.Errorf("%w: it contains CR, LF or NUL", ErrInvalid)
 	case strings.ContainsAny(e.Tags, " \r\n\x00") || strings.HasPrefix(e.Tags, ";") || strings.HasSuffix(e.Tags, ";"):
-		return fmt.Errorf("%w: its tags have a blank, a CR, LF or NUL, or a ';' at an end", ErrInvalid)
+		return fmt.Errorf("%w: its tags contain a space, CR, LF or NUL, or start or end with ';'", ErrInvalid)
 	}
 	if year := e.Time.UTC().Year(); year < 1970 || year > 9999 {
-		return fmt.Errorf("%w: its time is in the year %d", ErrInvalid, year)
+		return fmt.Errorf("%w: its time is in the year %d, want 1970 to 9999", ErrInvalid, year)
 	}
 	return nil
 }
 
-// encoder makes lines. Equal milliseconds are formatted once.
+// encoder encodes lines. It reuses the formatted time within a millisecond.
 type encoder struct {
 	id    string
-	milli int64 // what stamp says, in Unix milliseconds
+	milli int64 // time in stamp, Unix milliseconds
 	stamp []byte
 }
 
-// append adds the line of e to dst. last is the time of the line before, in Unix milliseconds, and
-// the result's time is what was written.
+// append appends the line of e to dst. last is the time of the line before and milli that of the
+// new line, in Unix milliseconds.
 func (x *encoder) append(dst []byte, e *Entry, offset, last int64) (line []byte, milli int64, err error) {
 	if err := e.validate(); err != nil {
 		return dst, last, err
@@ -275,7 +277,7 @@ func (x *encoder) append(dst []byte, e *Entry, offset, last int64) (line []byte,
 	return dst, milli, nil
 }
 
-// spare counts the bytes that redaction may take: source, tags and text.
+// redactableBytes counts the bytes that redaction may remove: source, tags and text.
 func (e *Entry) spare() int {
 	n := len(e.Tags)
 	source := strings.IndexByte(e.Body, ' ')
@@ -288,7 +290,7 @@ func (e *Entry) spare() int {
 	return n
 }
 
-// seal writes the sum of a line into it.
+// writeSum writes the checksum of a line into the line.
 func seal(line []byte) {
 	const hex = "0123456789abcdef"
 	sum := crc32.Checksum(line[taggedAt:], castagnoli)

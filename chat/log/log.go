@@ -19,45 +19,45 @@ import (
 	"weir/internal/durable"
 )
 
-// Errors that say why a room takes no messages now. It can be read all the same, and may take the
-// next one.
+// Errors of calls that cannot change or find messages. Reads continue to work, and a later call may
+// succeed.
 var (
-	// ErrFull: the disk has no room for the batch.
+	// ErrFull: the disk has no space for the batch.
 	ErrFull = errors.New("chat/log: the disk is full")
-	// ErrFailing: the disk refused or may have lost the batch.
+	// ErrFailing: the disk refused the batch, or may have lost it.
 	ErrFailing = errors.New("chat/log: the disk is failing")
-	// ErrNotFound: there is no line at an offset.
+	// ErrNotFound: there is no line at the offset.
 	ErrNotFound = errors.New("chat/log: no message there")
-	// ErrReadOnly: the log was opened to be read.
+	// ErrReadOnly: the log is open for reading only.
 	ErrReadOnly = errors.New("chat/log: opened read-only")
-	// ErrClosed: the log was closed.
+	// ErrClosed: the log is closed.
 	ErrClosed = errors.New("chat/log: closed")
 )
 
-// Options of Open. The zero value is right for a server.
+// Options of Open. The zero value is for a server.
 type Options struct {
-	ReadOnly bool  // take no lock and change nothing: for a copy, or beside a server at work
-	FS       FS    // what holds the segments; nil: the system's
-	Segment  int64 // bytes at which a segment is rolled; 0: 8 MiB
+	ReadOnly bool  // take no lock and change nothing: for a copy, or while servers use the room
+	FS       FS    // file system of the segments; nil: the operating system's
+	Segment  int64 // size at which a segment is rolled, in bytes; 0: 8 MiB
 }
 
-// Recovery says what Open, or an Append that found the room out of order, has done about it.
+// Recovery is the result of restoring a room, by Open or by an Append that found it inconsistent.
 type Recovery struct {
-	// bytes of whole lines that were written and not committed: they are committed now
+	// bytes of valid lines that were written but not committed, and now are
 	Kept int64 `json:"kept"`
 	Cut  int64 `json:"cut"` // bytes of a torn tail that were cut
-	At   int64 `json:"at"`  // the offset at which it was cut
-	// committed bytes that are gone: somebody cut the file, or the disk lost what it said to have
+	At   int64 `json:"at"`  // offset of the cut
+	// committed bytes that are missing: a process cut the file, or the disk lost synced bytes
 	Lost int64 `json:"lost"`
-	// bytes seen on the way that are no whole line, and have whole lines behind them
+	// bytes of invalid lines with valid lines behind them
 	Bad  int64 `json:"bad"`
-	Next int64 `json:"next"` // where the next line goes
+	Next int64 `json:"next"` // offset of the next line
 
-	moved bool // lines are among what is cut: somebody mixed up files
+	moved bool // the cut bytes contain valid lines: files were mixed up
 }
 
-// Log is one room's log. Append, Redact, Retain and Close wait for one another; any number of
-// goroutines may read meanwhile, and other processes may do all of it.
+// Log is one room's log. Append, Redact, Retain and Close run one after another. Any number of
+// goroutines may read meanwhile, and other processes may use the room, too.
 type Log struct {
 	dir      string
 	fs       FS
@@ -65,29 +65,31 @@ type Log struct {
 	segment  int64
 	id       string
 	words    words
-	bases    atomic.Pointer[[]int64] // segments, as last seen
+	bases    atomic.Pointer[[]int64] // bases of the segments, when last listed
 
-	mu       sync.Mutex // guards what follows
-	write    lock       // held to change the room's files
-	sync     lock       // held to sync, and to move COMMITTED; taken before write by who needs both
-	active   File       // the last segment, at base
-	base     int64
-	undo     int64 // what a refused batch left behind begins here, in active; -1: nothing
-	discards int64 // what waited at a failed sync begins here and must be cut; -1: nothing
+	mu    sync.Mutex // guards the fields below
+	write lock       // held to change the room's files
+	// held to sync and to move COMMITTED; taken before writeLock where both are needed
+	sync   lock
+	active File // last segment; its base is activeBase
+	base   int64
+	undo   int64 // offset in active of a refused batch that is still to be cut; -1: none
+	// offset of the batches that a failed sync refused and that are still to be cut; -1: none
+	discards int64
 	enc      encoder
-	lastEnd  int64 // last is the time of the line that ends here, Unix milliseconds
+	lastEnd  int64 // offset behind the line of lastTime; -1: unknown
 	last     int64
 	buf      []byte
 	lines    []Line
 	recovery Recovery
-	fresh    bool // committed was made by us, and says nothing yet
+	fresh    bool // the file committed is new and has no valid content yet
 	closed   bool
 }
 
 const defaultSegment = 8 << 20
 
-// Open opens the room in a folder, which it makes if it is not there, and brings it in order after
-// a crash.
+// Open opens the room in a folder, creates the folder if it does not exist, and restores the room
+// after a crash.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{dir: dir, fs: o.FS, readOnly: o.ReadOnly, segment: o.Segment, undo: -1, discards: -1, lastEnd: -1}
 	if l.fs == nil {
@@ -106,7 +108,7 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, err
 	}
 	l.enc.id = l.id
-	if l.words.mapped != nil { // readers may look at the words for as long as they have the Log
+	if l.words.mapped != nil { // readers may use the mapping as long as they have the Log
 		runtime.AddCleanup(l, func(mem []byte) { _ = unix.Munmap(mem) }, l.words.mapped)
 	}
 	return l, nil
@@ -137,7 +139,7 @@ func (l *Log) openToWrite() error {
 	})
 }
 
-// inOrder calls do with both locks held.
+// withLocks calls do while it holds both locks.
 func (l *Log) inOrder(do func() error) error {
 	if err := l.sync.take(); err != nil {
 		return err
@@ -150,12 +152,12 @@ func (l *Log) inOrder(do func() error) error {
 	return do()
 }
 
-// prepareWords maps committed. A file that has not all its bytes yet says nothing: until
-// publishWords the numbers are our own.
+// mapCommitted maps the file committed. Before a new file has its bytes, which initCommitted
+// writes, the offsets are in private memory.
 func (l *Log) prepareWords() error {
 	info, err := l.sync.f.Stat()
 	if err != nil {
-		return l.failing("look at the file committed", err)
+		return l.failing("stat the file committed", err)
 	}
 	if l.fresh = info.Size() < wordsSize; l.fresh {
 		l.words = ownWords(0)
@@ -165,8 +167,8 @@ func (l *Log) prepareWords() error {
 	return err
 }
 
-// publishWords gives committed its bytes, on the disk, so that storing into the mapping needs no
-// room there.
+// initCommitted writes the first content of the file committed to disk, so that a later store into
+// the mapping needs no disk space.
 func (l *Log) publishWords() error {
 	if l.words.mapped != nil {
 		return nil
@@ -178,14 +180,14 @@ func (l *Log) publishWords() error {
 		err = l.sync.f.Sync()
 	}
 	if err != nil {
-		return l.failing("make the file committed", err)
+		return l.failing("create the file committed", err)
 	}
 	l.words, err = mapWords(l.sync.f, true)
 	return err
 }
 
-// prepareID reads the room's id. A room without one takes it from its first line, a new room draws
-// it.
+// prepareID reads the room's id. If the file is missing, the id is that of the first line, or a
+// random one in a new room.
 func (l *Log) prepareID() error {
 	text, err := os.ReadFile(filepath.Join(l.dir, "id"))
 	if id, ok := strings.CutSuffix(string(text), "\n"); err == nil && ok && isID([]byte(id)) {
@@ -204,7 +206,7 @@ func (l *Log) prepareID() error {
 		l.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	}
 	if err := durable.ReplaceFile(filepath.Join(l.dir, "id"), []byte(l.id+"\n"), 0o600); err != nil {
-		return l.failing("make the file id", err)
+		return l.failing("create the file id", err)
 	}
 	return nil
 }
@@ -226,7 +228,8 @@ func (l *Log) idOfLines() (string, error) {
 	return string(line[msgidAt : msgidAt+idSize]), nil
 }
 
-// openToRead finds out how far may be read: what committed says, or what is whole.
+// openToRead determines the end of the readable lines: COMMITTED, or the end of the last valid
+// line.
 func (l *Log) openToRead() error {
 	bases, err := l.relist()
 	if err != nil {
@@ -257,7 +260,7 @@ func (l *Log) openToRead() error {
 	return err
 }
 
-// failing wraps what the file system said about something that a writer wanted.
+// diskError wraps an error of the file system with the operation that failed.
 func (l *Log) failing(what string, err error) error {
 	kind := ErrFailing
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
@@ -266,16 +269,16 @@ func (l *Log) failing(what string, err error) error {
 	if errors.Is(err, ErrFull) || errors.Is(err, ErrFailing) {
 		return err
 	}
-	return fmt.Errorf("%w: %s: can't %s: %w", kind, l.dir, what, err)
+	return fmt.Errorf("%w: %s: cannot %s: %w", kind, l.dir, what, err)
 }
 
-// ID is the room's id, 8 characters.
+// ID returns the room's id, 8 characters.
 func (l *Log) ID() string { return l.id }
 
-// Committed is the offset behind the last line that may be read.
+// Committed returns the offset behind the last line that may be read.
 func (l *Log) Committed() int64 { return l.words.committed() }
 
-// First is the offset at which the oldest segment begins.
+// First returns the offset of the oldest segment.
 func (l *Log) First() int64 {
 	bases := l.known()
 	if len(bases) == 0 {
@@ -284,14 +287,14 @@ func (l *Log) First() int64 {
 	return bases[0]
 }
 
-// Recovery is what was done when the room was last found out of order. Not while Append is called.
+// Recovery returns the result of the last restoration. It waits for a running Append.
 func (l *Log) Recovery() Recovery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recovery
 }
 
-// Close gives back the files. Readers that are open may go on.
+// Close closes the files. Open Readers continue to work.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

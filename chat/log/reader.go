@@ -11,34 +11,34 @@ import (
 	"slices"
 )
 
-// streamBuffer is what Stream reads at once.
+// streamBuffer is the read size of Stream, in bytes.
 const streamBuffer = 256 << 10
 
-// Reader reads lines in their order. One goroutine at a time may use it.
+// Reader reads lines in order. It is not safe for concurrent use.
 type Reader struct {
 	l     *Log
-	all   bool   // to the end of the files, whatever COMMITTED says
-	buf   []byte // buf[at:n] are the bytes at pos that were not looked at yet
+	all   bool   // read to the end of the files, beyond COMMITTED
+	buf   []byte // buf[at:n] are the bytes at pos that are not parsed yet
 	at, n int
 	pos   int64
 	f     File
-	base  int64 // of f
-	next  int64 // where f's successor begins, as far as is known
-	again bool  // f was opened again where it ended
+	base  int64 // base of segment
+	next  int64 // base of its successor, as far as known
+	again bool  // the segment was reopened at its end
 	bad   int64
-	lost  func(offset int64, b []byte) // told of bad bytes; may be nil
+	lost  func(offset int64, b []byte) // called with invalid bytes; may be nil
 }
 
-// Stream returns a Reader that begins at an offset, or with the first line behind it. Its Next
-// finds what is committed when it is called, so it can be called again after io.EOF. The caller
-// closes it.
+// Stream returns a Reader that starts at an offset, or at the first line behind it. Each call of
+// Next sees the lines committed until then, so Next may be called again after io.EOF. The caller
+// closes the Reader.
 func (l *Log) Stream(from int64) *Reader { return l.reader(from, streamBuffer) }
 
 func (l *Log) reader(from int64, buffer int) *Reader {
 	return &Reader{l: l, pos: max(0, from), buf: make([]byte, max(buffer, 2*MaxLine))}
 }
 
-// Close gives back the open segment.
+// Close closes the open segment.
 func (r *Reader) Close() error {
 	if r.f == nil {
 		return nil
@@ -48,18 +48,18 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Bad is how many bytes were skipped because they belong to no whole line, what comes before the
-// first line included.
+// Bad returns how many bytes were skipped because they belong to no valid line, also before the
+// first line.
 func (r *Reader) Bad() int64 { return r.bad }
 
-// Next returns the next line, which is dead when Next is called again, or io.EOF at the end of what
-// is committed.
+// Next returns the next line, or io.EOF at the end of the committed lines. The line is valid until
+// the next call.
 func (r *Reader) Next() (Line, error) {
 	for {
 		rest := r.buf[r.at:r.n]
 		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
-			if len(rest) > MaxLine { // no line is as long: what there is of it is bad
+			if len(rest) > MaxLine { // no line is that long: the bytes are invalid
 				r.skip(len(rest))
 			}
 			if err := r.fill(); err != nil {
@@ -77,7 +77,7 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// skip passes over bad bytes.
+// skip skips invalid bytes.
 func (r *Reader) skip(n int) {
 	if r.lost != nil && n > 0 {
 		r.lost(r.pos, r.buf[r.at:r.at+n])
@@ -87,7 +87,7 @@ func (r *Reader) skip(n int) {
 	r.bad += int64(n)
 }
 
-// limit is how far may be read.
+// limit returns the offset up to which bytes may be read.
 func (r *Reader) limit() int64 {
 	if r.all {
 		return math.MaxInt64
@@ -95,7 +95,7 @@ func (r *Reader) limit() int64 {
 	return r.l.words.committed()
 }
 
-// fill reads more bytes behind those there are. io.EOF: there are none to be read.
+// fill reads more bytes. It returns io.EOF if there are none yet.
 func (r *Reader) fill() error {
 	copy(r.buf, r.buf[r.at:r.n])
 	r.n, r.at = r.n-r.at, 0
@@ -120,7 +120,7 @@ func (r *Reader) fill() error {
 			r.again = false
 			return nil
 		case err == nil || !errors.Is(err, io.EOF):
-			return fmt.Errorf("chat/log: %s can't be read: %w", r.l.segmentPath(r.base), err)
+			return fmt.Errorf("chat/log: read %s: %w", r.l.segmentPath(r.base), err)
 		}
 		if done, err := r.ended(from); done || err != nil {
 			return err
@@ -128,8 +128,9 @@ func (r *Reader) fill() error {
 	}
 }
 
-// ended goes on when the open segment has no byte at from: somebody may have put another file in
-// its place, and if not, the folder says what comes then. done: nothing.
+// nextSegment continues when the open segment has no byte at from. It first reopens the segment,
+// because its file may have been replaced, and then takes the next one. done is true after the last
+// segment, or with an error.
 func (r *Reader) ended(from int64) (done bool, err error) {
 	bases, err := r.l.relist()
 	if err != nil {
@@ -141,7 +142,8 @@ func (r *Reader) ended(from int64) (done bool, err error) {
 	}
 	r.again = false
 	i := holding(bases, from)
-	if len(bases) > 0 && bases[i] <= from { // it was opened again: the next one, across a gap
+	// the reopened segment ends here: take the next one, across a gap
+	if len(bases) > 0 && bases[i] <= from {
 		i++
 	}
 	if i >= len(bases) {
@@ -151,17 +153,17 @@ func (r *Reader) ended(from int64) (done bool, err error) {
 	return false, nil
 }
 
-// jump goes on at an offset in another segment. What was begun and has no end is bad.
+// jump continues at an offset in another segment. An incomplete line is invalid.
 func (r *Reader) jump(to int64) {
 	r.skip(r.n - r.at)
 	r.at, r.n, r.pos = 0, 0, to
 	_ = r.Close()
 }
 
-// open finds and opens the segment that has the byte at from.
+// open opens the segment that has the byte at from.
 func (r *Reader) open(from int64) error {
 	bases := r.l.known()
-	for range 100 { // segments are removed now and then, not all the time
+	for range 100 { // segments are removed rarely
 		if len(bases) == 0 {
 			return io.EOF
 		}
@@ -188,5 +190,5 @@ func (r *Reader) open(from int64) error {
 			break
 		}
 	}
-	return fmt.Errorf("chat/log: %s: its segments go away faster than they can be read", r.l.dir)
+	return fmt.Errorf("chat/log: %s: its segments are removed faster than they can be read", r.l.dir)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// lastUsed is the base of the last segment that has bytes, or of the first.
+// lastUsed returns the base of the last segment that is not empty, or of the first segment.
 func lastUsed(all []extent) int64 {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].end > all[i].base {
@@ -23,8 +23,9 @@ func lastUsed(all []extent) int64 {
 	return all[0].base
 }
 
-// scan reads from an offset to the end of the files. end is that of the last whole line, from if
-// there is none; last is its time in Unix milliseconds. Bad bytes before it go to found.
+// scan reads from an offset to the end of the files. end is the end of the last valid line, or from
+// if there is none. last is its time in Unix milliseconds. Invalid bytes before it are counted in
+// found.
 func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
 	r.all = true
@@ -47,8 +48,9 @@ func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	}
 }
 
-// recover brings the room in order, both locks held: what is whole is kept, what is torn is cut,
-// COMMITTED and END are the end, and the last segment is open. If it fails, COMMITTED is as before.
+// recoverLocked restores the room: it keeps valid lines, cuts the torn tail, sets COMMITTED and END
+// to the end, and opens the last segment. After an error COMMITTED is unchanged. The caller holds
+// both locks.
 func (l *Log) recover() error {
 	bases, err := l.tidy()
 	if err != nil {
@@ -70,7 +72,7 @@ func (l *Log) recover() error {
 	}
 	whole, _, err := l.scan(from, &found)
 	if err != nil {
-		return l.failing("read what is there", err)
+		return l.failing("read the segments", err)
 	}
 	if err := l.settle(bases, from, whole); err != nil {
 		return err
@@ -82,7 +84,7 @@ func (l *Log) recover() error {
 	next := max(physical, end, committed)
 	if found.Cut > 0 && found.moved {
 		if _, err = l.keepDamaged(l.segmentPath(lastUsed(all))); err != nil {
-			return l.failing("keep what is cut", err)
+			return l.failing("copy the segment that is cut", err)
 		}
 	}
 	if found.Cut > 0 || next > physical {
@@ -101,15 +103,15 @@ func (l *Log) recover() error {
 	return nil
 }
 
-// tidy removes what was left half made, makes the first segment if there is none, and marks as
-// finished what is.
+// prepareSegmentsLocked removes incomplete files, creates the first segment if there is none, and
+// marks all segments but the last as finished. The caller holds both locks.
 func (l *Log) tidy() ([]int64, error) {
 	bases, others, err := listSegments(l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("chat/log: %w", err)
 	}
 	for _, name := range others {
-		// those are durable's, of files that are none of the log's
+		// these are temporary files of package durable, not of the log
 		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") {
 			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
 				return nil, l.failing("remove "+name, err)
@@ -134,8 +136,8 @@ func (l *Log) tidy() ([]int64, error) {
 	return bases, nil
 }
 
-// scanFrom is COMMITTED if that can be right: a place between the segments' beginning and end,
-// behind an LF. Otherwise the beginning of the last segment that has bytes.
+// scanFrom returns where recovery starts to read: COMMITTED, if that is the start of a segment or
+// behind an LF, and otherwise the start of the last segment that is not empty.
 func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 	if l.fresh {
 		return lastUsed(all), nil
@@ -154,7 +156,7 @@ func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 		defer f.Close()
 		var lf [1]byte
 		if _, err := f.ReadAt(lf[:], committed-1-x.base); err != nil {
-			return 0, l.failing("read what is there", err)
+			return 0, l.failing("read the segments", err)
 		}
 		if lf[0] == '\n' {
 			return committed, nil
@@ -163,7 +165,7 @@ func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 	return lastUsed(all), nil
 }
 
-// sizeBetween counts the bytes that segments have between two offsets.
+// sizeBetween counts the bytes of segments between two offsets.
 func sizeBetween(all []extent, from, to int64) (n int64) {
 	for _, x := range all {
 		n += max(0, min(x.end, to)-max(x.base, from))
@@ -171,8 +173,9 @@ func sizeBetween(all []extent, from, to int64) (n int64) {
 	return n
 }
 
-// settle writes the bytes between two offsets again and syncs them: they may be left from a sync
-// that failed, after which the system takes pages for clean that the disk does not have.
+// rewriteLocked writes the bytes between two offsets again, in place, and syncs them. After a
+// failed sync the kernel may regard pages as clean that are not on disk. The caller holds both
+// locks.
 func (l *Log) settle(bases []int64, from, to int64) error {
 	for i, base := range bases {
 		stop := to
@@ -200,13 +203,14 @@ func (l *Log) settle(bases []int64, from, to int64) error {
 			return f.Datasync()
 		})
 		if err != nil {
-			return l.failing("write what is kept again", err)
+			return l.failing("rewrite the lines that are kept", err)
 		}
 	}
 	return nil
 }
 
-// begin makes a new segment at next, and cuts what there is from an offset on.
+// startSegmentLocked creates a segment at next and cuts everything from an offset on. The caller
+// holds both locks.
 func (l *Log) begin(all []extent, next, from int64) error {
 	bases := l.known()
 	last := all[len(all)-1]
@@ -218,7 +222,7 @@ func (l *Log) begin(all []extent, next, from int64) error {
 			return err
 		}
 	}
-	// From here on nobody takes the old segment for the last one, whatever happens to us.
+	// From here on no process uses the old segment as the last one, even if this one dies.
 	if err := l.words.setEnd(max(next, last.base)); err != nil {
 		return err
 	}
@@ -229,7 +233,8 @@ func (l *Log) begin(all []extent, next, from int64) error {
 	return err
 }
 
-// successor makes the segment that a roll or a cut did not come to.
+// ensureSuccessorLocked creates the successor of a finished last segment, which an interrupted roll
+// or cut has left. The caller holds both locks.
 func (l *Log) successor(all []extent) error {
 	last := all[len(all)-1]
 	f, err := l.fs.Open(l.segmentPath(last.base), os.O_RDONLY, 0)
@@ -239,12 +244,13 @@ func (l *Log) successor(all []extent) error {
 	defer f.Close()
 	st, err := f.State()
 	if err != nil {
-		return l.failing("look at the last segment", err)
+		return l.failing("stat the last segment", err)
 	}
 	if st.InUse {
 		return nil
 	}
-	if last.end == last.base { // a name can't be taken twice: an empty segment may be used
+	// an empty segment is used again, because its name cannot be created twice
+	if last.end == last.base {
 		return l.fs.Chmod(l.segmentPath(last.base), writableMode)
 	}
 	if err := l.create(last.end); err != nil {
@@ -254,7 +260,8 @@ func (l *Log) successor(all []extent) error {
 	return err
 }
 
-// adopt opens the last segment, whose end is the room's.
+// openActiveLocked opens the last segment and sets END and COMMITTED to its end. The caller holds
+// both locks.
 func (l *Log) adopt() error {
 	bases := l.known()
 	base := bases[len(bases)-1]
@@ -265,7 +272,7 @@ func (l *Log) adopt() error {
 	st, err := f.State()
 	if err != nil {
 		f.Close()
-		return l.failing("look at the last segment", err)
+		return l.failing("stat the last segment", err)
 	}
 	if l.active != nil {
 		l.active.Close()
@@ -277,7 +284,7 @@ func (l *Log) adopt() error {
 	return l.words.setCommitted(base + st.Size)
 }
 
-// size of the active segment; 0 if it can't be told.
+// size returns the size of the active segment, 0 after an error.
 func (l *Log) size() int64 {
 	st, _ := l.active.State()
 	return st.Size

@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Redact takes the text and the tags of the lines at some offsets, which ascend, out of the room's
-// files; a line keeps its length, time and msgid, so no other line moves. ErrNotFound: there is no
-// such line, and nothing was redacted. A redacted line may be redacted again. A Reader that has the
-// segment open may still find the text. Writers of this room wait meanwhile. Lines of one segment
-// are redacted all or none.
+// Redact removes the text and the tags of the lines at the given offsets, which are ascending, from
+// the room's files. A line keeps its length, time and msgid, so no other line moves. If an offset
+// has no line, it returns ErrNotFound and changes nothing. A line may be redacted twice. A Reader
+// with the segment open may still see the text. Writers of the room wait meanwhile. The lines of
+// one segment are redacted together or not at all.
 func (l *Log) Redact(offsets ...int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Log) Redact(offsets ...int64) error {
 			}
 			r, ok := redacted(line)
 			if !ok {
-				return fmt.Errorf("chat/log: %s: the line at %d is too short to be redacted in its place", l.dir, offset)
+				return fmt.Errorf("chat/log: %s: the line at %d is too short to be redacted in place", l.dir, offset)
 			}
 			without = append(without, r)
 		}
@@ -41,7 +41,8 @@ func (l *Log) Redact(offsets ...int64) error {
 	})
 }
 
-// overwrite puts lines in the place of those at their offsets, segment by segment.
+// overwriteLocked replaces the lines at the offsets of the given ones, segment by segment. The
+// caller holds both locks.
 func (l *Log) overwrite(lines []Line) error {
 	bases := l.known()
 	for len(lines) > 0 {
@@ -57,8 +58,8 @@ func (l *Log) overwrite(lines []Line) error {
 	return nil
 }
 
-// overwriteIn replaces lines of one of the segments by way of a copy, so that a crash leaves the
-// one or the other.
+// overwriteInLocked replaces lines of segment i by a changed copy, so that a crash leaves the old
+// segment or the new one. The caller holds both locks.
 func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 	base, last := bases[i], i == len(bases)-1
 	name := l.segmentPath(base)
@@ -90,7 +91,7 @@ func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 	return nil
 }
 
-// writeAside makes a file durable under a name that no reader looks at.
+// writeTemp writes a file durably under a temporary name, which no reader opens.
 func (l *Log) writeAside(aside string, fill func(File) error) error {
 	f, err := l.fs.Open(aside, os.O_RDWR|os.O_CREATE|os.O_TRUNC, writableMode)
 	if err != nil {
@@ -108,7 +109,8 @@ func (l *Log) writeAside(aside string, fill func(File) error) error {
 	return err
 }
 
-// install gives a segment made aside its name. Who has the old one open sees that it is finished.
+// install renames a temporary file to a segment. Processes that have the old file open see that it
+// is finished.
 func (l *Log) install(aside, name string, mode os.FileMode) error {
 	if err := l.fs.Chmod(aside, mode); err != nil {
 		return err
@@ -122,7 +124,7 @@ func (l *Log) install(aside, name string, mode os.FileMode) error {
 	return l.fs.SyncDir(l.dir)
 }
 
-// copyTo copies a segment's bytes.
+// copyTo copies the bytes of a segment.
 func (l *Log) copyTo(to File, name string) error {
 	from, err := l.fs.Open(name, os.O_RDONLY, 0)
 	if err != nil {

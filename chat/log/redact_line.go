@@ -2,10 +2,10 @@ package log
 
 import "bytes"
 
-// redacted returns a line of the same length, time and msgid with its text and its tags gone. What
-// is left is who, which command and where; of that, account, user and host, and the source go too
-// when a line is so short that the mark would not fit. ok is false if even that is too long, which
-// no line made by Append is.
+// redacted returns a line of the same length, time and msgid without text and tags. Source,
+// account, command and target remain. If the line is too short for the tag weir/redacted, they are
+// dropped in this order: account, user and host, source. ok is false if the line is too short even
+// then, which a line of Append never is.
 func redacted(l Line) (out Line, ok bool) {
 	_, at := l.offset()
 	account, _ := l.Tag("account")
@@ -21,7 +21,7 @@ func redacted(l Line) (out Line, ok bool) {
 		source  []byte
 	}{{account, source}, {"", source}, {"", nick}, {"", []byte(":*")}} {
 		gap := len(l) - at - len(tagged) - len(form.account) - len(" ") - len(form.source) - len(rest)
-		if gap < 0 || len(form.source) < len(":n") { // a source may begin with its user: ":!user"
+		if gap < 0 || len(form.source) < len(":n") { // a source may lack the nick: ":!user"
 			continue
 		}
 		out = append(append(make(Line, 0, len(l)), l[:at]...), form.account+tagged...)
@@ -35,8 +35,7 @@ func redacted(l Line) (out Line, ok bool) {
 	return nil, false
 }
 
-// skeleton keeps the command and its first parameter, and that there was a text, of what follows a
-// source.
+// skeleton returns the command and its first parameter, with an empty text if the line had one.
 func skeleton(rest []byte) []byte {
 	rest = bytes.TrimSuffix(rest, []byte("\r\n"))
 	head, _, text := bytes.Cut(rest, []byte(" :"))

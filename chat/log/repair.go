@@ -7,19 +7,18 @@ import (
 	"slices"
 )
 
-// Repaired is what Repair did with one segment.
+// Repaired is the result of Repair for one segment.
 type Repaired struct {
-	Segment int64  `json:"segment"` // its base
-	Kept    string `json:"kept"`    // where the bytes are that it had
-	// bytes that belong to no whole line, or to one that is there already
+	Segment int64  `json:"segment"` // base of the segment
+	Kept    string `json:"kept"`    // file with the former bytes
+	// bytes that belong to no valid line, or to a duplicate
 	Lost int64   `json:"lost"`
-	Now  []int64 `json:"now"` // bases of the segments that have its whole lines
+	Now  []int64 `json:"now"` // bases of the segments that now have its valid lines
 }
 
-// Repair brings the room in order and takes bad bytes out of its segments: each run of whole lines
-// becomes a segment of its own, at the place that the lines themselves say, and what there was is
-// kept beside as *.damaged, which nobody reads. Lines keep their offsets. Other processes may have
-// the room open.
+// Repair restores the room and removes invalid bytes from its segments. Each run of valid lines
+// becomes a segment at the offset that the lines state. The former segment is kept as *.damaged,
+// which is never read. Lines keep their offsets. Other processes may have the room open.
 func (l *Log) Repair() ([]Repaired, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +47,7 @@ func (l *Log) repairSegments() (done []Repaired, err error) {
 	if err != nil {
 		return nil, err
 	}
-	end := int64(0) // of what was found whole so far
+	end := int64(0) // end of the valid lines found so far
 	for i, base := range bases {
 		data, err := os.ReadFile(l.segmentPath(base))
 		if err != nil {
@@ -74,14 +73,14 @@ func (l *Log) repairSegments() (done []Repaired, err error) {
 	return done, nil
 }
 
-// run is a sequence of whole lines that follow each other: a segment.
+// run is a sequence of consecutive valid lines: the content of a segment.
 type run struct {
 	base int64
 	data []byte
 }
 
-// wholeRuns finds the whole lines in a segment's bytes, wherever they stand, that belong between
-// two offsets and come in order. whole counts their bytes.
+// validRuns finds the valid lines in a segment's bytes, at any position, that are in order and
+// between two offsets. valid counts their bytes.
 func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
 	for len(data) > 0 {
 		n := lineLength(data)
@@ -104,8 +103,9 @@ func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
 	return runs, whole
 }
 
-// replaceByRuns keeps a segment beside and puts runs in its place, the last one first: a segment
-// ends where the next begins, so at no moment a line is missing or there twice.
+// replaceByRunsLocked copies a segment to *.damaged and replaces it by runs, the last one first. A
+// segment ends where the next one starts, so at no moment a line is missing or duplicate. The
+// caller holds both locks.
 func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
 	name := l.segmentPath(base)
 	var err error
@@ -141,7 +141,7 @@ func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
 	return l.fs.SyncDir(l.dir)
 }
 
-// keepDamaged copies a segment to a name that is not taken.
+// keepDamaged copies a segment to an unused name.
 func (l *Log) keepDamaged(name string) (string, error) {
 	for n := 1; ; n++ {
 		kept := name + ".damaged"

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Retain removes old segments: those whose lines are all older than age before now, and the oldest
-// as long as there are more than so many bytes in all. 0 sets no limit. A segment goes as a whole,
-// so up to a quarter of the limit may stay longer, which holds if Retain is called at least that
-// often. The last segment stays. removed is in bytes.
+// Retain removes old segments: those whose lines are all older than age, and the oldest ones while
+// the room has more than the given bytes. 0 sets no limit. A segment is removed as a whole, so up
+// to a quarter of the limit may stay longer, provided that Retain is called at least that often.
+// The last segment stays. removed is in bytes.
 func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,8 @@ func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int
 	return removed, err
 }
 
-// rollForRetention begins a new segment when the last one holds a quarter of what may be kept.
+// rollForRetentionLocked starts a new segment when the last one has a quarter of the limit. The
+// caller holds both locks.
 func (l *Log) rollForRetention(age time.Duration, bytes int64, now time.Time) error {
 	size := l.words.end() - l.base
 	due := bytes > 0 && size > bytes/4
@@ -91,7 +92,8 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 	return removed, err
 }
 
-// newestIn is the time of a segment's last line. One without a whole line is as old as its file.
+// newestIn returns the time of a segment's last line. A segment without a valid line is as old as
+// its file.
 func (l *Log) newestIn(x extent) (time.Time, error) {
 	lines, err := l.latestIn(x.base, x.end, 1)
 	if err != nil {

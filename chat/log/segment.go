@@ -11,11 +11,11 @@ import (
 
 const (
 	writableMode = 0o600
-	finishedMode = 0o400 // of a segment that has a successor
-	cuttingMode  = 0o700 // of one that is finished, while recovery writes to it
+	finishedMode = 0o400 // of a segment with a successor
+	cuttingMode  = 0o700 // of a finished segment that recovery is writing to
 )
 
-// segmentName is the file of the segment that begins at an offset.
+// segmentName returns the file name of the segment that starts at an offset.
 func segmentName(base int64) string { return fmt.Sprintf("%020d.log", base) }
 
 func (l *Log) segmentPath(base int64) string { return filepath.Join(l.dir, segmentName(base)) }
@@ -44,7 +44,7 @@ func listSegments(dir string) (bases []int64, others []string, err error) {
 	return bases, others, nil
 }
 
-// relist reads the folder again. Readers call it when they find another folder than they knew.
+// relist lists the folder again. Readers call it when a segment is missing or has ended.
 func (l *Log) relist() ([]int64, error) {
 	bases, _, err := listSegments(l.dir)
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *Log) relist() ([]int64, error) {
 
 func (l *Log) known() []int64 { return *l.bases.Load() }
 
-// holding returns which of bases the segment with an offset has: the last one that begins at or
-// before it, 0 for an offset before all.
+// segmentIndex returns the index of the segment with an offset: the last one that starts at or
+// before it, or 0.
 func holding(bases []int64, offset int64) int {
 	i, found := slices.BinarySearch(bases, offset)
 	if !found {
@@ -66,21 +66,21 @@ func holding(bases []int64, offset int64) int {
 	return i
 }
 
-// create makes an empty segment whose name is durable.
+// create creates an empty segment with a durable name.
 func (l *Log) create(base int64) error {
 	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR|os.O_CREATE|os.O_EXCL, writableMode)
 	if err != nil {
-		return l.failing("make a new segment", err)
+		return l.failing("create a segment", err)
 	}
 	f.Close()
 	if err := l.fs.SyncDir(l.dir); err != nil {
-		_ = l.fs.Remove(l.segmentPath(base)) // it must not be taken for made
-		return l.failing("make a new segment", err)
+		_ = l.fs.Remove(l.segmentPath(base)) // its name is not durable
+		return l.failing("create a segment", err)
 	}
 	return nil
 }
 
-// finish marks a segment as one that is not written again.
+// finish marks a segment as one that is no longer written to.
 func (l *Log) finish(base int64) error {
 	if err := l.fs.Chmod(l.segmentPath(base), finishedMode); err != nil {
 		return l.failing("finish a segment", err)
@@ -88,11 +88,11 @@ func (l *Log) finish(base int64) error {
 	return nil
 }
 
-// extent is a segment's place in the order: it reaches from base to end.
+// extent is the range of a segment, from its base to its end.
 type extent struct{ base, end int64 }
 
-// extents looks at the sizes of segments. A segment ends where the next begins, whatever it has
-// beyond: physical says what that is for the last one.
+// extents returns the ranges of segments. A segment ends where the next one starts, even if its
+// file is longer.
 func (l *Log) extents(bases []int64) ([]extent, error) {
 	all := make([]extent, len(bases))
 	for i, base := range bases {
@@ -108,7 +108,7 @@ func (l *Log) extents(bases []int64) ([]extent, error) {
 	return all, nil
 }
 
-// cutAt takes away all bytes of segments at and beyond an offset, and segments that then have none.
+// truncateAt removes all bytes at and behind an offset, and segments that are empty then.
 func (l *Log) cutAt(offset int64, bases []int64) error {
 	for i, base := range bases {
 		st, err := os.Stat(l.segmentPath(base))
@@ -116,13 +116,14 @@ func (l *Log) cutAt(offset int64, bases []int64) error {
 			return l.failing("cut a segment", err)
 		}
 		size := max(0, offset-base)
-		behind := i+1 < len(bases) && bases[i+1] <= offset // what overlaps its successor is no tail
+		// an overlap with the successor is not a tail
+		behind := i+1 < len(bases) && bases[i+1] <= offset
 		if st.Size() > size && !behind {
 			if err := l.cut(base, size); err != nil {
 				return l.failing("cut a segment", err)
 			}
 		}
-		// cut first: who waits for a sync of it looks at its size
+		// truncated before removal, because a writer that waits for a sync looks at its size
 		if base >= offset && (i+1 < len(bases) || st.Size() > 0) {
 			if err := l.fs.Remove(l.segmentPath(base)); err != nil {
 				return l.failing("remove an empty segment", err)
@@ -132,7 +133,7 @@ func (l *Log) cutAt(offset int64, bases []int64) error {
 	return nil
 }
 
-// cut brings a segment to a size, durably, and leaves it finished if it was.
+// truncate truncates a segment durably, and leaves it finished if it was.
 func (l *Log) cut(base, size int64) error {
 	name := l.segmentPath(base)
 	return l.rewriting(name, func(f File) error {
@@ -143,7 +144,7 @@ func (l *Log) cut(base, size int64) error {
 	})
 }
 
-// rewriting opens a segment to be written, finished or not.
+// withWritable opens a segment for writing, finished or not, and calls do.
 func (l *Log) rewriting(name string, do func(File) error) error {
 	info, err := os.Stat(name)
 	if err != nil {

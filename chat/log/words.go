@@ -12,19 +12,19 @@ import (
 
 const (
 	wordsSize = 16
-	maxOffset = 1 << 62 // offsets are below it; what is not is no offset
+	maxOffset = 1 << 62 // offsets are below this
 )
 
-// words are COMMITTED and END, in memory that all processes with the room open share.
+// sharedOffsets holds COMMITTED and END, in memory shared by all processes that have the room open.
 type words struct {
 	at     *[2]int64
-	mapped []byte // nil: memory of our own
+	mapped []byte // nil: private memory
 }
 
-// ownWords are for a room whose numbers nobody shares: a copy.
+// privateOffsets returns offsets that are not shared with other processes: those of a copy.
 func ownWords(committed int64) words { return words{at: &[2]int64{committed, committed}} }
 
-// mapWords maps a file that has wordsSize bytes or more.
+// mapOffsets maps a file of at least offsetsSize bytes.
 func mapWords(f *os.File, writable bool) (words, error) {
 	prot := unix.PROT_READ
 	if writable {
@@ -32,11 +32,12 @@ func mapWords(f *os.File, writable bool) (words, error) {
 	}
 	mem, err := unix.Mmap(int(f.Fd()), 0, wordsSize, prot, unix.MAP_SHARED)
 	if err != nil {
-		return words{}, fmt.Errorf("chat/log: %s can't be mapped: %w", f.Name(), err)
+		return words{}, fmt.Errorf("chat/log: map %s: %w", f.Name(), err)
 	}
 	return words{at: (*[2]int64)(unsafe.Pointer(unsafe.SliceData(mem))), mapped: mem}, nil
 }
 
+// validOffset returns n, or 0 if n cannot be an offset.
 func sane(n int64) int64 {
 	if n < 0 || n >= maxOffset {
 		return 0
@@ -50,14 +51,14 @@ func (w words) end() int64       { return sane(atomic.LoadInt64(&w.at[1])) }
 func (w words) setCommitted(n int64) error { return store(&w.at[0], n) }
 func (w words) setEnd(n int64) error       { return store(&w.at[1], n) }
 
-// store writes to mapped memory. Where a file system copies on write, a full disk shows as a fault
-// here.
+// store writes to mapped memory. A full disk under a file system that copies on write causes a
+// fault here, which is returned as an error.
 func store(at *int64, n int64) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: the file committed can't be written: %v", ErrFailing, r)
+			err = fmt.Errorf("%w: write to the file committed: %v", ErrFailing, r)
 		}
 	}()
 	atomic.StoreInt64(at, n)

@@ -181,7 +181,7 @@ func TestChatServeReloads(t *testing.T) {
 	fmt.Fprint(ann, "MOTD\r\n")
 	hear(t, ann, "- two")
 	write("server.moth = \"two\"\n")
-	h.until(t, "the key server.moth is not known")
+	h.until(t, "the key server.moth is unknown")
 	fmt.Fprint(ann, "MOTD\r\n")
 	hear(t, ann, "- two")
 }
@@ -197,7 +197,7 @@ func TestChatServeChecksItsConfiguration(t *testing.T) {
 		{"data = \"chat\"\n", "the configuration is valid", nil, 0},
 		{"data = \"chat\"\nlimits.rooms = 0\nlimits.replay = 1000000\n", config + ":3:1: limits.replay: 1000000 is not", nil, 2},
 		{"data = \"chat\"\nlimits.replay = 1000000\n", "the configuration is valid", []string{"--replay", "10"}, 0},
-		{"", "there is no data directory", nil, 2},
+		{"", "the data directory is missing", nil, 2},
 	} {
 		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,12 +1,11 @@
-// Package lobby bounds those who have come in and not yet said who they are: how many there are of
-// one network, and in all. Who is too many of a network is turned away. When there are too many in
-// all the one who has waited longest has to go: somebody who means to come in does so within a
-// second or two, so a crowd that only takes up room cannot keep others out.
+// Package lobby limits clients that are connected but not registered yet, for each network and in
+// all. A client beyond the limit of its network is rejected. Beyond the limit in all, the client
+// that has waited longest is evicted. A real client registers within a second or two, so a flood of
+// idle connections cannot keep it out.
 //
 // # Limitations
 //
-// Only a network as small as one household's counts as one: who has many of these has as many
-// shares.
+// A network has the size of one household. An attacker with many networks has a share for each.
 package lobby
 
 import (
@@ -14,8 +13,8 @@ import (
 	"net/netip"
 )
 
-// Network is what counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that
-// one household, or one machine, has all of. That of no address is the zero value.
+// Network returns the network under which an address is counted: the IPv4 address itself, or the
+// /64 of an IPv6 address, which one household or machine has. It is zero for no address.
 func Network(a netip.Addr) netip.Prefix {
 	bits := 64
 	if a = a.Unmap(); a.Is4() {
@@ -25,30 +24,30 @@ func Network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// Lobby holds those who wait. It belongs to one caller at a time.
+// Lobby holds waiting clients of type T. It is not safe for concurrent use.
 type Lobby[T any] struct {
 	all, each int
-	line      list.List // of *Place[T], in the order of their coming
+	line      list.List // of *Place[T], oldest first
 	of        map[netip.Prefix]int
 }
 
-// New makes a lobby for so many in all, and of each network.
+// New returns a lobby with limits in all and for each network.
 func New[T any](all, each int) *Lobby[T] {
 	return &Lobby[T]{all: all, each: each, of: map[netip.Prefix]int{}}
 }
 
-// Bound changes the bounds.
+// Bound changes the limits.
 func (l *Lobby[T]) Bound(all, each int) { l.all, l.each = all, each }
 
-// Place is somebody's place in a lobby.
+// Place is the place of one client in a lobby.
 type Place[T any] struct {
 	who     T
 	network netip.Prefix
-	element *list.Element // nil: has left
+	element *list.Element // nil: the client has left
 }
 
-// Enter lets somebody in, who has to Leave. It returns nil when there are enough of the network,
-// unless they are free to be as many as they like.
+// Enter adds a client, which has to Leave. It returns nil if the network is at its limit, unless
+// the client is exempt from that.
 func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
 	p := &Place[T]{who: who, network: Network(from)}
 	if !free && l.of[p.network] >= l.each {
@@ -59,8 +58,8 @@ func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
 	return p
 }
 
-// Leave gives a place up. It may be called more than once, and for nil; it reports whether the
-// place was there until now.
+// Leave removes a client and reports whether it was in the lobby. It may be called more than once,
+// and for nil.
 func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	if p == nil || p.element == nil {
 		return false
@@ -73,7 +72,7 @@ func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	return true
 }
 
-// Crowded has the one leave who has waited longest, and names him, if there are too many in all.
+// Crowded removes and returns the client that has waited longest, if the lobby is over its limit.
 func (l *Lobby[T]) Crowded() (who T, crowded bool) {
 	if l.line.Len() <= l.all {
 		return who, false
@@ -83,7 +82,7 @@ func (l *Lobby[T]) Crowded() (who T, crowded bool) {
 	return p.who, true
 }
 
-// Oldest names the one who has waited longest, if there is somebody.
+// Oldest returns the client that has waited longest. ok is false if there is none.
 func (l *Lobby[T]) Oldest() (who T, ok bool) {
 	if first := l.line.Front(); first != nil {
 		return first.Value.(*Place[T]).who, true
@@ -91,5 +90,5 @@ func (l *Lobby[T]) Oldest() (who T, ok bool) {
 	return who, false
 }
 
-// Len is how many there are.
+// Len returns the number of clients.
 func (l *Lobby[T]) Len() int { return l.line.Len() }

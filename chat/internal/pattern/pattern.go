@@ -1,11 +1,9 @@
-// Package pattern is how scripts of conversations say what a line has to be: in a pattern * stands
-// for any text, and {NAME} for a word without space, ; and comma, the same one wherever NAME
-// stands. For tests.
+// Package pattern matches lines of IRC in test scripts. In a pattern * stands for any text. {NAME}
+// stands for a word without space, ; and comma, the same word at every place of NAME.
 //
 // # Limitations
 //
-// A pattern is compiled each time it is used. A line that holds * or {name} itself is matched by a
-// pattern that stands for it, not by its own text.
+// A pattern is compiled at each use. A literal * or {name} cannot be written in a pattern.
 package pattern
 
 import (
@@ -13,12 +11,12 @@ import (
 	"strings"
 )
 
-// Words are what the names of a script stand for, without braces. One script owns them.
+// Words are the values of a script's names, without braces. They belong to one script.
 type Words map[string]string
 
 var special = regexp.MustCompile(`\*|\{[a-z0-9]+\}`)
 
-// Fill gives text with known names replaced by their words.
+// Fill returns text with known names replaced by their words.
 func (w Words) Fill(text string) string {
 	return special.ReplaceAllStringFunc(text, func(name string) string {
 		if word, known := w[strings.Trim(name, "{}")]; known {
@@ -28,8 +26,7 @@ func (w Words) Fill(text string) string {
 	})
 }
 
-// Fits says whether a whole line fits a pattern, and if it does, learns the words of names that
-// were not known.
+// Fits reports whether a line matches a pattern, and if it does, stores the words of new names.
 func (w Words) Fits(pattern, line string) bool {
 	var expr strings.Builder
 	var names []string
