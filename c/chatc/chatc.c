@@ -1,8 +1,9 @@
 /*
- * chatc: a chat client of lines, with nothing but the C library. What others say is printed, what is typed is
- * sent; a line of one's own appears when the server has it on the disk.
+ * chatc: a line-mode IRC client that needs only the C library. It prints the messages of others and
+ * sends typed lines. One's own message is printed when the server has it on disk.
  *
- * Limitations: no TLS, so use it on the server's machine, or through a tunnel; no editing but the terminal's own.
+ * Limitations: no TLS, so use it on the server's machine, or through a tunnel; no editing except
+ * the terminal's own.
  */
 #include "chatc.h"
 
@@ -20,15 +21,19 @@
 static const char usage[] =
     "usage: chatc [--nick NICK] [--account NAME[@DEVICE] [--password-file FILE]] [HOST[:PORT]] [#ROOM...]\n"
     "\n"
-    "Talks to a chat server, 127.0.0.1:6667 unless told. With an account the password is asked for; it is proven to\n"
-    "the server (SCRAM-SHA-256), not sent. What you type goes to the room you are in; /help says what else there is.\n"
+    "Connects to an IRC server (default 127.0.0.1:6667). Lines that you type are sent to the room that\n"
+    "you joined last; /help lists the commands.\n"
+    "\n"
+    "  --nick NICK              nick (default the account's name, or $USER)\n"
+    "  --account NAME[@DEVICE]  log in by SCRAM-SHA-256: the password is asked for, and is not sent\n"
+    "  --password-file FILE     read the password from the first line of FILE\n"
     "\n"
     "  $ chatc --nick ann chat.example.org '#village'\n"
     "  12:01 #village <bob> hello ann\n"
     "  hello bob\n"
     "  12:02 #village <ann> hello bob\n";
 
-/* Bytes of which the whole lines are taken. */
+/* Input from which complete lines are taken. */
 struct lines {
 	size_t length;
 	char bytes[CHATC_INPUT];
@@ -46,10 +51,10 @@ static void
 take_nick(struct chat *c, const char *nick)
 {
 	if (!name_is_nick(slice_of(nick)) || !slice_copy(slice_of(nick), c->nick, sizeof c->nick))
-		usage_error("\"%s\" is no nick: letters, digits and -_[]{}\\|`^, no digit and no - first, at most %d", nick, NICK_MAX);
+		usage_error("\"%s\" is not a nick: use at most %d letters, digits and -_[]{}\\|`^, the first not a digit or -", nick, NICK_MAX);
 }
 
-/* HOST, HOST:PORT or [HOST]:PORT. */
+/* Parses HOST, HOST:PORT or [HOST]:PORT. */
 static void
 take_server(struct chat *c, char *text)
 {
@@ -66,7 +71,7 @@ take_server(struct chat *c, char *text)
 	c->host = text;
 }
 
-/* Takes everything but the rooms, which stay at the end of args. */
+/* Parses all arguments but the rooms, which stay at the end of args. */
 static const char *
 parse(struct chat *c, char **args)
 {
@@ -85,14 +90,14 @@ parse(struct chat *c, char **args)
 		else if (strcmp(args[i], "--password-file") == 0)
 			password_file = value_of(args, &i);
 		else if (args[i][0] == '-')
-			usage_error("there is no %s; see --help", args[i]);
+			usage_error("unknown option %s; see --help", args[i]);
 		else
 			take_server(c, args[i]);
 	}
 	c->rooms = args + i;
 	for (; args[i] != NULL; i++)
 		if (!name_is_room(slice_of(args[i])))
-			usage_error("\"%s\" is no room: it begins with # and has no space or comma; rooms come last", args[i]);
+			usage_error("\"%s\" is not a room: a room starts with # and has no space or comma; rooms come last", args[i]);
 	return password_file;
 }
 
@@ -116,7 +121,7 @@ greet(struct chat *c)
 	wire_say(c, "CAP REQ :server-time echo-message%s", c->account != NULL ? " sasl" : "");
 }
 
-/* Reads once; false at the end, or when it failed. */
+/* Reads once. Returns false at the end or after an error. */
 static bool
 read_some(int fd, struct lines *in)
 {
@@ -147,7 +152,7 @@ take_lines(struct chat *c, struct lines *in, bool typed)
 			show_line(c, &l);
 	}
 	memmove(in->bytes, rest.at, rest.length);
-	in->length = rest.length < sizeof in->bytes ? rest.length : 0; /* a line that long is none */
+	in->length = rest.length < sizeof in->bytes ? rest.length : 0; /* a line that long is invalid */
 }
 
 static bool
@@ -157,7 +162,7 @@ talk(struct chat *c)
 	struct pollfd ends[2] = { { .fd = c->fd, .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN } };
 
 	while (!c->failed) {
-		/* what is typed waits until we are in */
+		/* typed lines wait until the client is registered */
 		ends[1].fd = c->welcome && !c->leaving ? STDIN_FILENO : -1;
 		if (poll(ends, 2, -1) < 0 && errno != EINTR)
 			return false;
@@ -177,7 +182,7 @@ talk(struct chat *c)
 		}
 	}
 	if (!c->leaving && !c->failed)
-		fprintf(stderr, "chatc: the connection is lost; start again and see what you missed\n");
+		fprintf(stderr, "chatc: the connection is lost; start again to be replayed what you missed\n");
 	return c->leaving && !c->failed;
 }
 

@@ -1,4 +1,4 @@
-/* The parts of the line-mode client: a connection, what is shown of it, what is said to it. */
+/* The line-mode client: its state and its parts. */
 #ifndef CHATC_H
 #define CHATC_H
 
@@ -16,35 +16,34 @@ struct chat {
 	char nick[NICK_MAX + 1];
 	const char *account;             /* NAME or NAME@DEVICE; NULL: none */
 	char password[CHATC_PASSWORD];
-	/* where what is typed goes: a room or a nick; "" for nowhere */
+	/* target of typed lines: a room or a nick; "": none */
 	char target[CHATC_TARGET];
-	char **rooms;                    /* to join first, NULL at the end */
-	bool welcome;                    /* the server has let us in */
-	bool leaving;                    /* we said QUIT */
+	char **rooms;                    /* rooms to join first, NULL at the end */
+	bool welcome;                    /* the client is registered */
+	bool leaving;                    /* the client has sent QUIT */
 	bool failed;
-	char client_first[256], nonce[64]; /* of SCRAM */
-	unsigned char signature[32];     /* that the server has to prove it knows */
+	char client_first[256], nonce[64]; /* state of SCRAM */
+	unsigned char signature[32];     /* server signature that the server has to send */
 	bool proven;
 };
 
-/* wire.c: sends "format" and a line end; what cannot be sent ends the client. */
+/* wire.c: sends a line and its end. An error ends the client. */
 void wire_say(struct chat *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A number that says how the connecting went: a descriptor, or -1 after a sentence on standard
- * error. */
+/* Connects and returns a descriptor, or -1 after an error on standard error. */
 int wire_connect(const char *host, const char *port);
 
 /* login.c */
 void login_begin(struct chat *c);
-/* Takes an AUTHENTICATE, or a numeric of SASL's; false when the line is none of them. */
+/* Handles AUTHENTICATE and the numerics of SASL. Returns false for any other line. */
 bool login_take(struct chat *c, const struct line *l);
-/* Reads a password from a file, or from the terminal without showing it when file is NULL; false
- * after a sentence. */
+/* Reads a password from a file, or without echo from the terminal if file is NULL. Returns false
+ * after an error on standard error. */
 bool login_password(const char *file, char *to, size_t room);
 
-/* show.c: prints a line of the server for a person. */
+/* show.c: prints a line of the server. */
 void show_line(struct chat *c, const struct line *l);
 
-/* say.c: what was typed. */
+/* say.c: runs a typed line. */
 void say_typed(struct chat *c, struct slice text);
 
 #endif

@@ -1,5 +1,5 @@
 /* The client's side of SASL SCRAM-SHA-256 (RFC 5802): the password does not leave this machine, and
- * the server has to prove that it knew it. */
+ * the server has to prove that it knows it. */
 #include "chatc.h"
 
 #include "base64.h"
@@ -27,7 +27,8 @@ send_message(struct chat *c, const char *message)
 	char text[BASE64_LENGTH(MESSAGE_MAX) + 1];
 
 	base64_encode(message, strlen(message), text);
-	wire_say(c, "AUTHENTICATE %s", text); /* never as long as a chunk: names and nonces are short */
+	/* always shorter than a part: names and nonces are short */
+	wire_say(c, "AUTHENTICATE %s", text);
 }
 
 static void
@@ -54,7 +55,7 @@ first(struct chat *c)
 	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || read(fd, random, sizeof random) != (ssize_t)sizeof random) {
-		give_up(c, "/dev/urandom cannot be read");
+		give_up(c, "cannot read /dev/urandom");
 		return;
 	}
 	close(fd);
@@ -64,7 +65,7 @@ first(struct chat *c)
 	send_message(c, message);
 }
 
-/* Parts "r=NONCE,s=SALT,i=N". */
+/* Splits "r=NONCE,s=SALT,i=N". */
 static bool
 parse_challenge(struct slice text, struct slice *nonce, unsigned char *salt, size_t *salt_length, unsigned long *iterations)
 {
@@ -119,7 +120,7 @@ check(struct chat *c, struct slice message)
 	if (!slice_starts(message, "v=") ||
 	    base64_decode((struct slice){ message.at + 2, message.length - 2 }, signature, sizeof signature) != SHA256_SIZE ||
 	    !same_secret(signature, c->signature, SHA256_SIZE)) {
-		give_up(c, "the server does not know the password: it is not the one that it says");
+		give_up(c, "the server could not prove that it knows the password: it may be an impostor");
 		return;
 	}
 	c->proven = true;
@@ -183,7 +184,7 @@ ask(char *to, size_t room)
 	bool fine;
 
 	if (fd < 0 || tcgetattr(fd, &before) != 0) {
-		fprintf(stderr, "chatc: there is no terminal to ask for the password: use --password-file FILE\n");
+		fprintf(stderr, "chatc: no terminal to ask for the password: use --password-file FILE\n");
 		return false;
 	}
 	quiet = before;
@@ -207,12 +208,12 @@ login_password(const char *file, char *to, size_t room)
 		return ask(to, room);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
-		fprintf(stderr, "chatc: %s cannot be opened: %s\n", file, strerror(errno));
+		fprintf(stderr, "chatc: cannot open %s: %s\n", file, strerror(errno));
 		return false;
 	}
 	fine = read_line(fd, to, room);
 	close(fd);
 	if (!fine)
-		fprintf(stderr, "chatc: the first line of %s is empty: it should be the password\n", file);
+		fprintf(stderr, "chatc: the first line of %s is empty, want the password\n", file);
 	return fine;
 }

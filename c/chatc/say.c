@@ -3,20 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_MAX = 400 }; /* bytes of a message: with its source it fits in a line */
+enum { TEXT_MAX = 400 }; /* bytes of a message, so that it fits into a line with its source */
 
 static const char help[] =
-    "  text             to where you are\n"
-    "  /join #ROOM      go to a room, see what you missed\n"
+    "  text             send to the current room or nick\n"
+    "  /join #ROOM      join a room\n"
     "  /part [#ROOM]    leave it\n"
-    "  /to #ROOM|NICK   what you type goes there from now on\n"
-    "  /msg NICK TEXT   to one person\n"
-    "  /me TEXT         as what you do\n"
-    "  /topic [TEXT]    see or set the room's topic\n"
-    "  /names  /list    who is in the room; which rooms there are\n"
-    "  /nick NICK       another name\n"
-    "  /raw LINE        as it is, to the server\n"
-    "  /quit [TEXT]     leave\n";
+    "  /to #ROOM|NICK   send typed lines there from now on\n"
+    "  /msg NICK TEXT   send a direct message\n"
+    "  /me TEXT         send an action\n"
+    "  /topic [TEXT]    show or set the room's topic\n"
+    "  /names  /list    list the members of the room; list the rooms\n"
+    "  /nick NICK       change the nick\n"
+    "  /raw LINE        send a line unchanged\n"
+    "  /quit [TEXT]     disconnect\n";
 
 static void
 say_text(struct chat *c, const char *target, struct slice text, const char *before, const char *after)
@@ -25,13 +25,13 @@ say_text(struct chat *c, const char *target, struct slice text, const char *befo
 		size_t n = text.length < TEXT_MAX ? text.length : TEXT_MAX;
 
 		while (n < text.length && n > 1 && ((unsigned char)text.at[n] & 0xC0) == 0x80)
-			n--; /* not in the middle of a character */
+			n--; /* stop at a character boundary */
 		wire_say(c, "PRIVMSG %s :%s%.*s%s", target, before, (int)n, text.at, after);
 		text.at += n;
 		text.length -= n;
 	}
 	if (*target == '\0')
-		printf("* you are nowhere: /join #ROOM first\n");
+		printf("* no room joined: /join #ROOM first\n");
 }
 
 static void
@@ -87,7 +87,7 @@ run(struct chat *c, struct slice command, struct slice rest)
 	else if (slice_is(command, "/help"))
 		fputs(help, stdout);
 	else
-		printf("* there is no %.*s; /help says what there is\n", (int)command.length, command.at);
+		printf("* unknown command %.*s; /help lists the commands\n", (int)command.length, command.at);
 }
 
 void
@@ -99,7 +99,7 @@ say_typed(struct chat *c, struct slice text)
 		text.length--;
 	rest = text;
 	if (slice_has(text, '\0') || slice_has(text, '\r') || !line_utf8(text)) {
-		printf("* not sent: it is not text in UTF-8\n");
+		printf("* not sent: the line is not UTF-8\n");
 	} else if (slice_starts(text, "//")) {
 		say_text(c, c->target, (struct slice){ text.at + 1, text.length - 1 }, "", "");
 	} else if (slice_starts(text, "/")) {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Who wrote a line cannot move the cursor, ring the bell or pretend to be another: control
- * characters are shown as '?'. */
+/* Prints text with control characters as '?', so that a message cannot move the cursor, ring the
+ * bell or imitate others. */
 static void
 put(struct slice s)
 {
@@ -27,7 +27,7 @@ nick_of(struct slice source)
 	return slice_cut(&source, '!');
 }
 
-/* "12:34", local time, of the server's where it says one. */
+/* Prints "12:34" in local time: the server's time if the line has one. */
 static void
 put_time(struct slice tags)
 {
@@ -46,7 +46,7 @@ put_time(struct slice tags)
 		printf("%02d:%02d ", local.tm_hour, local.tm_min);
 }
 
-/* "text" with %N for the nick of who did it, and the parameters that %0 to %9 name. */
+/* Prints a form: %N is the nick of the source, %0 to %9 the parameters. */
 static void
 put_form(const struct line *l, const char *form)
 {
@@ -67,9 +67,9 @@ put_form(const struct line *l, const char *form)
 
 static const struct { const char *command, *form; } forms[] = {
 	{ "NOTICE", "%0 -%N- %1" }, { "JOIN", "* %N has joined %0" }, { "PART", "* %N has left %0 %1" },
-	{ "QUIT", "* %N is gone: %0" }, { "NICK", "* %N is now %0" }, { "TOPIC", "* %N has set the topic of %0: %1" },
-	{ "ERROR", "* the server says: %0" }, { "FAIL", "* not done: %2 %3 %4" },
-	{ "331", "* %1: %2" }, { "332", "* the topic of %1: %2" }, { "353", "* in %2: %3" }, { "322", "* %1: %2 there. %3" },
+	{ "QUIT", "* %N has quit: %0" }, { "NICK", "* %N is now %0" }, { "TOPIC", "* %N has set the topic of %0: %1" },
+	{ "ERROR", "* the server says: %0" }, { "FAIL", "* failed: %2 %3 %4" },
+	{ "331", "* %1: %2" }, { "332", "* the topic of %1: %2" }, { "353", "* in %2: %3" }, { "322", "* %1: %2 members. %3" },
 	{ "401", "* %1: %2" }, { "403", "* %1: %2" }, { "404", "* %1: %2" }, { "405", "* %1: %2" }, { "417", "* %1" },
 	{ "421", "* %1: %2" }, { "432", "* %2" }, { "433", "* %1: %2" }, { "442", "* %1: %2" }, { "464", "* %1" },
 	{ "473", "* %1: %2" }, { "475", "* %1: %2" }, { "482", "* %1: %2" }, { "900", "* %3" },
@@ -102,12 +102,12 @@ welcomed(struct chat *c, const struct line *l)
 {
 	(void)slice_copy(line_param(l, 0), c->nick, sizeof c->nick);
 	c->welcome = true;
-	printf("* connected to %s as %s; /help says what can be typed\n", c->host, c->nick);
+	printf("* connected to %s as %s; /help lists the commands\n", c->host, c->nick);
 	for (char **room = c->rooms; *room != NULL; room++)
 		wire_say(c, "JOIN %s", *room);
 }
 
-/* What the client itself follows, beside showing it. */
+/* Updates the client's state for a line. */
 static void
 follow(struct chat *c, const struct line *l)
 {
@@ -129,7 +129,7 @@ capabilities(struct chat *c, const struct line *l)
 	if (slice_is(line_param(l, 1), "ACK"))
 		login_begin(c);
 	if (slice_is(line_param(l, 1), "NAK")) {
-		fprintf(stderr, "chatc: the server does not offer what is needed%s\n", c->account != NULL ? " to log in" : "");
+		fprintf(stderr, "chatc: the server lacks a required capability%s\n", c->account != NULL ? " to log in" : "");
 		c->failed = true;
 	}
 }

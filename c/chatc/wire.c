@@ -34,7 +34,7 @@ wire_say(struct chat *c, const char *format, ...)
 		else if (errno != EINTR)
 			c->failed = true;
 	}
-	memset(text, 0, sizeof text); /* it may have been a password */
+	memset(text, 0, sizeof text); /* it may contain a password */
 }
 
 static int
@@ -62,7 +62,7 @@ wire_connect(const char *host, const char *port)
 	int error = getaddrinfo(host, port, &hints, &list), fd = -1;
 
 	if (error != 0) {
-		fprintf(stderr, "chatc: %s is not found: %s\n", host, gai_strerror(error));
+		fprintf(stderr, "chatc: cannot resolve %s: %s\n", host, gai_strerror(error));
 		return -1;
 	}
 	for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)

@@ -6,7 +6,7 @@
 
 enum { ANSWER_MAX = 1024 };
 
-/* Waits until the mail took the item: SEND reads on, or is gone. */
+/* Writes to the mail, and waits while it is full; SEND reads it or has ended. */
 static void
 put_mail(struct client *c, const struct mail_item *item, struct slice text)
 {
@@ -35,7 +35,7 @@ wait_for_send(struct client *c)
 	}
 }
 
-/* What the client wrote goes out to it before the answers that come after. */
+/* Makes SEND send what the client wrote before the replies that follow. */
 static void
 put_marks(struct client *c)
 {
@@ -68,7 +68,7 @@ tell_self(struct client *c, const struct mail_item *item, struct slice text)
 	session_wake(c->me);
 }
 
-/* One line, cut where it is longer than a line may be, and never in the middle of a character. */
+/* Adds one line, cut to the length limit at a character boundary. */
 static void
 add_line(struct client *c, char *text, int length)
 {

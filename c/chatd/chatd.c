@@ -1,6 +1,6 @@
 /*
- * chatd: the chat server of several processes. Here is what happens before the first client: the data folder,
- * the socket, the rights. Then parent.c takes over.
+ * chatd: the chat server with two processes for each client. This file prepares the server: the
+ * data directory, the socket, the privileges. Then parent.c runs it.
  */
 #include "client.h"
 #include "daemon.h"
@@ -32,16 +32,17 @@ open_folder(const struct options *o)
 	if (mkdir(o->data, 0700) == 0) {
 		daemon_give(o->data, o->user);
 		if (!folder_sync_parent(AT_FDCWD, o->data))
-			fatal("the folder of %s cannot be written: %s", o->data, strerror(errno));
+			fatal("cannot sync the parent directory of %s: %s", o->data, strerror(errno));
 	} else if (errno != EEXIST) {
-		fatal("%s cannot be made: %s", o->data, strerror(errno));
-	/* its maker may have been killed; an administrator's folder may be where we cannot sync */
+		fatal("cannot create %s: %s", o->data, strerror(errno));
+	/* its creator may have been killed before the sync; a failure is ignored, because an
+	 * administrator's folder may be in one that we cannot sync */
 	} else {
 		(void)folder_sync_parent(AT_FDCWD, o->data);
 	}
 	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		fatal("%s cannot be opened: %s", o->data, strerror(errno));
+		fatal("cannot open %s: %s", o->data, strerror(errno));
 	return fd;
 }
 
@@ -52,12 +53,13 @@ make_folders(const struct options *o, int data)
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!folder_make(data, names[i]))
-			fatal("%s/%s cannot be made: %s", o->data, names[i], strerror(errno));
+			fatal("cannot create %s/%s: %s", o->data, names[i], strerror(errno));
 }
 
 /*
- * One server at a time. Children keep the descriptor, and the lock with it: a server that was killed is over
- * when the last of its processes is, which takes a moment, for which we wait.
+ * Takes the lock of the data directory. Children inherit the descriptor, and the lock with it. So
+ * the lock of a killed server is free only when its last process has ended, for which this waits a
+ * moment.
  */
 static void
 lock_folder(const struct options *o, int data)
@@ -67,14 +69,14 @@ lock_folder(const struct options *o, int data)
 	int tries = 0;
 
 	if (fd < 0)
-		fatal("%s/lock cannot be opened: %s", o->data, strerror(errno));
+		fatal("cannot open %s/lock: %s", o->data, strerror(errno));
 	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK || ++tries == LOCK_TRIES)
-			fatal("%s is in use by another server: stop it, or take another --data", o->data);
+			fatal("%s is in use by another server: stop that, or choose another --data", o->data);
 		nanosleep(&pause, NULL);
 	}
 	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0)
-		fatal("%s/lock cannot be written: %s", o->data, strerror(errno));
+		fatal("cannot write %s/lock: %s", o->data, strerror(errno));
 }
 
 static void
@@ -84,7 +86,7 @@ raise_limits(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
-		/* best effort: fewer files only mean fewer rooms a client */
+		/* best effort: with fewer descriptors a client can be in fewer rooms */
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
 }

@@ -1,4 +1,4 @@
-/* What a line asks for. */
+/* The commands, and the checks before them. */
 #include "client.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 struct command {
 	const char *name;
 	void (*run)(struct client *c, const struct line *l);
-	bool early; /* before the welcome too */
+	bool early; /* allowed before registration */
 };
 
 static void
@@ -22,7 +22,7 @@ static void
 command_pong(struct client *c, const struct line *l)
 {
 	(void)c;
-	(void)l; /* that something came is what counts */
+	(void)l; /* the arrival of a line is enough */
 }
 
 static void
@@ -80,8 +80,8 @@ refuse_line(struct client *c, enum line_fault fault)
 {
 	switch (fault) {
 	case LINE_TOO_LONG: numeric(c, 417, ":Input line was too long"); break;
-	case LINE_NOT_UTF8: fail(c, "*", "INVALID_UTF8", "The line is not UTF-8, and was not taken"); break;
-	case LINE_BAD: fail(c, "*", "INVALID_LINE", "The line holds a NUL or a CR, or no command, and was not taken"); break;
+	case LINE_NOT_UTF8: fail(c, "*", "INVALID_UTF8", "The line is not UTF-8 and was ignored"); break;
+	case LINE_BAD: fail(c, "*", "INVALID_LINE", "The line contains NUL or CR, or no command, and was ignored"); break;
 	case LINE_FINE:
 	case LINE_EMPTY: break;
 	}
@@ -97,7 +97,7 @@ command_run(struct client *c, struct slice line)
 	fault = line_parse(line, &l);
 	what = fault == LINE_FINE ? find(l.command) : NULL;
 	if (what == NULL || what->run != command_message)
-		batch_flush(c); /* answers come in the order of commands */
+		batch_flush(c); /* replies keep the order of commands */
 	if (fault != LINE_FINE)
 		refuse_line(c, fault);
 	else if (what == NULL)

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static int ready = -1; /* the end of a pipe, on which the process that was started waits */
+static int ready = -1; /* pipe on which the original process waits */
 
 static const struct passwd *
 look_up(const char *user)
@@ -18,7 +18,7 @@ look_up(const char *user)
 	const struct passwd *p = getpwnam(user);
 
 	if (p == NULL)
-		usage_error("--user: there is no user \"%s\"", user);
+		usage_error("--user: unknown user \"%s\"", user);
 	return p;
 }
 
@@ -31,7 +31,7 @@ daemon_give(const char *folder, const char *user)
 		return;
 	p = look_up(user);
 	if (chown(folder, p->pw_uid, p->pw_gid) != 0)
-		fatal("%s cannot be given to %s: %s", folder, user, strerror(errno));
+		fatal("cannot change the owner of %s to %s: %s", folder, user, strerror(errno));
 }
 
 void
@@ -44,13 +44,13 @@ daemon_drop(const char *user)
 	p = look_up(user);
 	if (geteuid() != 0) {
 		if (geteuid() != p->pw_uid)
-			usage_error("--user %s: only root can become somebody else", user);
+			usage_error("--user %s: only root can change the user", user);
 		return;
 	}
 	if (setgroups(1, &p->pw_gid) != 0 || setgid(p->pw_gid) != 0 || setuid(p->pw_uid) != 0)
-		fatal("cannot become %s: %s", user, strerror(errno));
+		fatal("cannot change to user %s: %s", user, strerror(errno));
 	if (setuid(0) == 0)
-		fatal("%s is still root: take another --user", user);
+		fatal("%s has the privileges of root: choose another --user", user);
 }
 
 static _Noreturn void
@@ -62,7 +62,8 @@ wait_for(int fd)
 	do
 		n = read(fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	_exit(n == 1 ? 0 : EXIT_TROUBLE); /* who ended before it was ready has said why */
+	/* a process that ended before it was ready has reported why */
+	_exit(n == 1 ? 0 : EXIT_TROUBLE);
 }
 
 void
@@ -72,7 +73,7 @@ daemon_begin(void)
 	pid_t pid;
 
 	if (pipe(ends) != 0 || (pid = fork()) < 0)
-		fatal("cannot go into the background: %s", strerror(errno));
+		fatal("cannot run in the background: %s", strerror(errno));
 	if (pid > 0) {
 		close(ends[1]);
 		wait_for(ends[0]);
@@ -80,14 +81,14 @@ daemon_begin(void)
 	close(ends[0]);
 	ready = ends[1];
 	if (setsid() < 0)
-		fatal("no session of its own: %s", strerror(errno));
-	pid = fork(); /* so that it never gets a terminal */
+		fatal("cannot start a session: %s", strerror(errno));
+	pid = fork(); /* so that the process never gets a controlling terminal */
 	if (pid < 0)
-		fatal("cannot go into the background: %s", strerror(errno));
+		fatal("cannot run in the background: %s", strerror(errno));
 	if (pid > 0)
 		_exit(0);
 	if (chdir("/") != 0)
-		fatal("cannot go to /: %s", strerror(errno));
+		fatal("cannot change to /: %s", strerror(errno));
 }
 
 void

@@ -1,19 +1,19 @@
-/* Becoming somebody else, and going into the background. */
+/* Changing the user, and running in the background. */
 #ifndef DAEMON_H
 #define DAEMON_H
 
-/* Gives a folder to the user, when we are root and there is one; NULL: nothing is done. */
+/* Changes the owner of a folder to user, if the process is root and user is not NULL. */
 void daemon_give(const char *folder, const char *user);
 
-/* Becomes user for good, when we are root; ends the program when that fails. NULL: stays who we
- * are. */
+/* Changes to user permanently, if the process is root and user is not NULL; ends the program if
+ * that fails. */
 void daemon_drop(const char *user);
 
-/* Goes on in a process of the background; the one that was started waits for daemon_ready, then
- * ends with 0, or with EXIT_TROUBLE. */
+/* Continues in a background process. The original process waits for daemon_ready and exits with 0,
+ * or with EXIT_TROUBLE. */
 void daemon_begin(void);
 
-/* Tells the process that was started that all is well. From now on reports go to syslog. */
+/* Notifies the original process of the successful start, and redirects reports to syslog. */
 void daemon_ready(void);
 
 #endif

@@ -15,16 +15,16 @@
 
 enum { PASTS_MAX = 512, NEWCOMER_LINES = 50, PAIR_MAX = 2 * NICK_MAX + 1 };
 
-/* A conversation that the client may have missed something of. */
+/* A conversation of which the client may have missed messages. */
 struct past {
-	char pair[PAIR_MAX + 1]; /* both accounts, folded, a comma between */
+	char pair[PAIR_MAX + 1]; /* both account names, folded, with a comma between */
 	char id[STORED_ID + 1];
-	uint64_t end;            /* how far it reaches, or where the client's SEND will follow from */
+	uint64_t end;            /* end of its log, or where the client's SEND will follow from */
 	bool followed;
 	unsigned room;           /* number in the table, if it is followed */
 };
 
-static struct past pasts[PASTS_MAX]; /* as much of it is in memory as was ever used */
+static struct past pasts[PASTS_MAX]; /* uses memory only as far as it is written */
 static unsigned past_count;
 
 static void
@@ -41,7 +41,7 @@ pair_of(const struct client *c, struct slice other, char pair[PAIR_MAX + 1])
 		snprintf(pair, PAIR_MAX + 1, "%s,%s", theirs, mine);
 }
 
-/* Makes every session of both accounts follow their conversation. Under names. */
+/* Makes all sessions of both accounts follow their conversation. The caller holds names. */
 static void
 seat(struct client *c, unsigned room, const char *other, uint64_t start)
 {
@@ -79,7 +79,7 @@ conversation(struct client *c, const char *other)
 	return j;
 }
 
-/* Reads how far a log reaches, and its id; false when it has to be brought in order first. */
+/* Gets the end of a log and its id. Returns false if the log must be recovered first. */
 static bool
 read_end(int data, const char *path, struct past *p)
 {
@@ -104,7 +104,8 @@ read_end(int data, const char *path, struct past *p)
 	return fine;
 }
 
-/* The same for a conversation that is there, brought in order if need be. Under names. */
+/* The same for an existing conversation, which is recovered if necessary. The caller holds
+ * names. */
 static bool
 look_at(struct client *c, struct past *p)
 {
@@ -115,7 +116,7 @@ look_at(struct client *c, struct past *p)
 	if (!name_folder(slice_of(p->pair), folder, sizeof folder))
 		return false;
 	snprintf(path, sizeof path, "direct/%s", folder);
-	if (p->followed) { /* somebody writes to it: its end is committed or will be */
+	if (p->followed) { /* a session has it open: its end is committed or will be */
 		(void)read_end(c->data, path, p);
 		p->room = (unsigned)i;
 		return true;
@@ -125,7 +126,7 @@ look_at(struct client *c, struct past *p)
 	i = room_open(c, slice_of(p->pair), true);
 	if (i < 0)
 		return false;
-	c->t->rooms[i].used = false; /* nobody is in it */
+	c->t->rooms[i].used = false; /* the conversation has no member */
 	return read_end(c->data, path, p);
 }
 
@@ -152,7 +153,7 @@ conversation_find(struct client *c, struct slice other, char path[PATH_MAX_ROOM]
 	return there;
 }
 
-/* Undoes name_folder. */
+/* The inverse of name_folder. */
 static void
 unfold(const char *folder, char pair[PAIR_MAX + 1])
 {
@@ -170,7 +171,7 @@ unfold(const char *folder, char pair[PAIR_MAX + 1])
 	pair[n] = '\0';
 }
 
-/* Who of the two of a pair is not the client; false when the client is neither. */
+/* Gets the account of a pair that is not the client's. Returns false if neither is the client's. */
 static bool
 other_of(const struct client *c, const char *pair, struct slice *other)
 {
@@ -180,8 +181,8 @@ other_of(const struct client *c, const char *pair, struct slice *other)
 	return name_same(first, me) || name_same(rest, me);
 }
 
-/* Follows a conversation that somebody writes to; whether something of it may have been missed.
- * Under names. */
+/* Follows a conversation that a session has open. Returns whether the client may have missed
+ * messages of it. The caller holds names. */
 static bool
 enter(struct client *c, struct past *p)
 {
@@ -222,7 +223,7 @@ replay(struct client *c, const struct past *p)
 	char path[PATH_MAX_ROOM], folder[FOLDER_MAX + 1];
 	struct slice other;
 
-	(void)name_folder(slice_of(p->pair), folder, sizeof folder); /* it was one */
+	(void)name_folder(slice_of(p->pair), folder, sizeof folder); /* it is a valid name */
 	(void)other_of(c, p->pair, &other);
 	snprintf(path, sizeof path, "direct/%s", folder);
 	if (!(c->caps & CAP_CHATHISTORY) && mark < p->end)
@@ -244,7 +245,7 @@ conversations_replay(struct client *c)
 		memcpy(marks[count].id, pasts[i].id, sizeof marks[count].id);
 		marks[count++].offset = pasts[i].end;
 	}
-	/* who asks for history by itself has marks of its own */
+	/* a client with chathistory keeps its own read markers */
 	if (count == 0 || (c->caps & CAP_CHATHISTORY))
 		return;
 	wait_for_send(c);

@@ -1,24 +1,25 @@
-/* Conversations of two accounts: their logs, and who is told. */
+/* Direct conversations of two accounts: their logs and their sessions. */
 #ifndef DIRECT_H
 #define DIRECT_H
 
 #include "client.h"
 
-/* The conversation of the client's account and another, open to be written to; NULL, and nothing,
- * when it cannot be. */
+/* Opens the conversation of the client's account and another one for writing. Returns NULL if it
+ * cannot. */
 struct joined *conversation(struct client *c, const char *other);
 
-/* Where the log of the conversation with an account is, and how far it reaches; false when there is
- * none. */
+/* Gets the path and the end of the log of the conversation with an account. Returns false if there
+ * is none. */
 bool conversation_find(struct client *c, struct slice other, char path[PATH_MAX_ROOM], uint64_t *end);
 
 /*
- * Has a client that has just got its name follow the conversations that somebody writes to, and notes those of which
- * it may have missed something. Under names, so that nothing is said between.
+ * Makes a client that has just registered follow the conversations that are open, and records those
+ * of which it may have missed messages. The caller holds names, so that no message comes in
+ * between.
  */
 void conversations_enter(struct client *c);
 
-/* Tells it what it missed; not under names. */
+/* Replays what the client missed. The caller does not hold names. */
 void conversations_replay(struct client *c);
 
 #endif

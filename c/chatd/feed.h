@@ -1,5 +1,5 @@
-/* How SEND follows the log of one room: where it is, what of it is the client's own. Only SEND's
- * process uses it. */
+/* How SEND follows the log of one room: its position, and which lines are the client's own. Only
+ * SEND uses it. */
 #ifndef FEED_H
 #define FEED_H
 
@@ -12,19 +12,19 @@ enum { OWN_MAX = 64 };
 
 struct feed {
 	bool used;
-	unsigned room;         /* its number in the table */
+	unsigned room;         /* number in the table */
 	struct reader reader;
-	/* in order; those before the position are forgotten */
+	/* ascending; ranges before the position are dropped */
 	struct { uint64_t first, end; } own[OWN_MAX];
 	unsigned owns;
-	uint64_t seen;         /* committed, when SEND looked last */
+	uint64_t seen;         /* COMMITTED at SEND's last look */
 };
 
-/* Notes that the lines [first, end) are the client's own; false when there is no room to, until
- * some were passed. */
+/* Records that the lines [first, end) are the client's own. Returns false while there is no
+ * room. */
 bool feed_own(struct feed *f, uint64_t first, uint64_t end);
 
-/* Whether the line at offset is the client's own. To be asked in the order of offsets. */
+/* Reports whether the line at offset is the client's own. Offsets must ascend from call to call. */
 bool feed_is_own(struct feed *f, uint64_t offset);
 
 #endif

@@ -13,15 +13,15 @@ is_known(const struct guesses *g, const struct login *l)
 	return false;
 }
 
-/* One of the limits that a login counts for. */
+/* One of the limits that a login attempt counts for. */
 struct limit {
 	char key[GUESS_KEY + 1];
-	uint64_t most; /* at once */
+	uint64_t most; /* size of the burst */
 };
 
 enum { LIMITS_MAX = 2 };
 
-/* Where a network that failed for a name is remembered. */
+/* Makes the key under which a network's failures for a name are stored. */
 static void
 pair_of(const struct login *l, char key[GUESS_KEY + 1])
 {
@@ -40,7 +40,7 @@ until_of(const struct guess all[GUESSES_MAX], const char *key)
 	return 0;
 }
 
-/* Whether a login comes from a network that has not failed for its name lately. */
+/* Reports whether the network of a login has not failed for the name lately. */
 static bool
 is_first(const struct guesses *g, const struct login *l, uint64_t now)
 {
@@ -89,7 +89,7 @@ guess_wait(const struct guesses *g, const struct login *l, uint64_t now)
 	return (unsigned)((longest + 999) / 1000);
 }
 
-/* The place of a key: its own, or that of the one that is forgotten soonest. */
+/* Returns the entry of a key, or a free one, or the one that expires first. */
 static struct guess *
 place_of(struct guess all[GUESSES_MAX], const char *key, uint64_t now)
 {
@@ -119,7 +119,7 @@ guess_failed(struct guesses *g, const struct login *l, uint64_t now)
 	for (unsigned i = 0; i < n; i++) {
 		struct guess *at = place_of(g->all, limits[i].key, now);
 
-		/* it is over soon after they stop */
+		/* the limit ends soon after the attempts stop */
 		if (at->until < now + (uint64_t)GUESS_NAME * GUESS_EVERY_MS)
 			at->until += GUESS_EVERY_MS;
 	}
@@ -129,7 +129,8 @@ guess_failed(struct guesses *g, const struct login *l, uint64_t now)
 	}
 }
 
-/* The oldest of the account makes place where it has enough, else the oldest of all. */
+/* Stores the network of a successful login. If the account has its share of entries, its oldest one
+ * is replaced, otherwise the oldest of all. */
 void
 guess_right(struct guesses *g, const struct login *l, uint64_t now)
 {

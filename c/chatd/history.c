@@ -1,5 +1,5 @@
-/* What was said before: replayed on joining to who does not ask by itself, and CHATHISTORY LATEST
- * for who does. */
+/* Old messages: the replay at a join for clients without chathistory, and CHATHISTORY LATEST for
+ * the others. */
 #include "client.h"
 
 #include "clock.h"
@@ -14,13 +14,13 @@
 
 enum { HISTORY_MAX = 1000, PREDECESSOR_MS = 2000, PAUSE_MS = 5, REQUEST_MAX = PATH_MAX_ROOM + ROOM_MAX + 32 };
 
-/* Which lines of a log are asked for. */
+/* The lines of a log that are requested. */
 struct request {
 	const char *folder;
-	struct slice name;  /* of the room, or of who the client talks to */
-	uint64_t from, end; /* offsets; */
-	uint64_t since;     /* later than this time, */
-	unsigned count;     /* the newest so many */
+	struct slice name;  /* room, or nick of the other user */
+	uint64_t from, end; /* range of offsets */
+	uint64_t since;     /* only lines later than this time, in milliseconds */
+	unsigned count;     /* only the newest so many */
 };
 
 static bool
@@ -40,7 +40,8 @@ ask(struct client *c, const struct request *r)
 		tell_self(c, &item, (struct slice){ text, (size_t)n });
 }
 
-/* Whether another session of the same device is about to end, and has not written its marks. */
+/* Reports whether another session of the same device is ending and has not stored its read
+ * markers. */
 static bool
 predecessor_ends(struct client *c)
 {
@@ -58,7 +59,7 @@ predecessor_ends(struct client *c)
 	return ends;
 }
 
-/* How far another session of the same device, which goes on, was sent the room; 0 when there is
+/* Returns how far another running session of the same device was sent the room; 0 if there is
  * none. */
 static uint64_t
 sent_elsewhere(struct client *c, const char *id)
@@ -123,7 +124,8 @@ mark_save(struct client *c, const struct joined *j)
 		(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), &m, 1);
 }
 
-/* Reads "*", "timestamp=TIME" or "msgid=ROOM-OFFSET". Lines must be later than that. */
+/* Parses "*", "timestamp=TIME" or "msgid=ROOM-OFFSET". Only lines behind that point are
+ * requested. */
 static bool
 parse_point(struct slice text, struct request *r)
 {
@@ -151,7 +153,7 @@ history_fail(struct client *c, const char *code, struct slice what, const char *
 	fail(c, "CHATHISTORY", with, text);
 }
 
-/* Finds the log of a room that the client is in, or of what it said with an account. */
+/* Finds the log of a room that the client is in, or of its conversation with an account. */
 static bool
 find_log(struct client *c, struct slice target, char path[PATH_MAX_ROOM], struct request *r)
 {
@@ -176,7 +178,7 @@ command_history(struct client *c, const struct line *l)
 	unsigned long long limit;
 
 	if (!slice_is(line_param(l, 0), "LATEST")) {
-		fail(c, "CHATHISTORY", "INVALID_PARAMS", "This server knows only CHATHISTORY LATEST");
+		fail(c, "CHATHISTORY", "INVALID_PARAMS", "This server supports only CHATHISTORY LATEST");
 		return;
 	}
 	if (l->count < 4) {
@@ -184,7 +186,7 @@ command_history(struct client *c, const struct line *l)
 		return;
 	}
 	if (!find_log(c, target, path, &r)) {
-		history_fail(c, "INVALID_TARGET", target.length <= ROOM_MAX ? target : slice_of("*"), "You are not in that channel, or never talked to that account");
+		history_fail(c, "INVALID_TARGET", target.length <= ROOM_MAX ? target : slice_of("*"), "You are not in that channel, or have no direct messages with that account");
 		return;
 	}
 	if (!parse_point(line_param(l, 2), &r) || !slice_number(line_param(l, 3), UINT32_MAX, &limit)) {

@@ -1,9 +1,14 @@
 /*
- * KEEPER: one process a server. Once a second, while there is a client, it writes down how far each device of an
- * account was sent each room, where that has moved: so a server that is killed repeats a second at most. It writes
- * the networks that accounts are known by, so that a restart locks no owner out while strangers guess. And it
- * looks whether the files of accounts and bans are others than a second ago, and ends those who may not be there
- * any more. It serves nobody: all others go on without it.
+ * KEEPER: one process for the whole server. It runs once a second while there is a client:
+ *
+ *   - It stores the read markers that have moved, so a killed server replays at most one second
+ *     twice.
+ *   - It stores the known networks of accounts, so that a restart during an attack locks no owner
+ *     out.
+ *   - It checks whether the files of accounts and bans have changed, and disconnects clients that
+ *     are no longer allowed.
+ *
+ * No other process waits for it.
  */
 #include "keeper.h"
 
@@ -25,21 +30,22 @@ enum { EVERY_MS = 1000 };
 
 #define PRIME 0x100000001b3u
 
-/* What tells a file from the one that it replaces. */
+/* Identifies a version of a file. */
 struct version {
 	ino_t inode;
 	off_t size;
 	struct timespec time;
 };
 
-/* A session, as it was when it was looked at. */
+/* A copy of a session's fields. */
 struct person {
 	char account[NICK_MAX + 1], device[DEVICE_MAX + 1], address[HOST_MAX + 1], source[SOURCE_MAX + 1];
 	struct mark marks[MY_FEEDS_MAX];
 	unsigned count;
 };
 
-/* a sum of what was written last; as much of it is in memory as was ever used */
+/* hash of the markers that were stored last, for each session; uses memory only as far as it is
+ * written */
 static uint64_t saved[SESSIONS_MAX];
 
 static bool
@@ -73,7 +79,8 @@ look_at(struct table *t, unsigned number, struct person *p)
 	return there;
 }
 
-/* The session may have become another's meanwhile: it is ended if it is still that person's. */
+/* Disconnects a session if it still has the same client: another one may have its number
+ * meanwhile. */
 static void
 end_person(struct table *t, unsigned number, const struct person *p, const char *why)
 {
@@ -89,7 +96,7 @@ end_person(struct table *t, unsigned number, const struct person *p, const char 
 	names_release(t);
 }
 
-/* Ends who is banned, or has no account any more. */
+/* Disconnects a client that is banned or whose account was removed. */
 static void
 judge(struct table *t, int data, unsigned number, const struct person *p)
 {
@@ -114,7 +121,7 @@ add_text(uint64_t sum, const char *text)
 	return sum;
 }
 
-/* Tells a set of marks from another: FNV-1a. */
+/* Returns a hash (FNV-1a) of a set of markers. */
 static uint64_t
 sum_of(const struct person *p)
 {
@@ -135,7 +142,8 @@ save(int data, unsigned number, const struct person *p)
 		saved[number] = sum;
 }
 
-/* Writes the known networks if there are new ones: a copy, so that no client waits for the disk. */
+/* Stores the known networks if there are new ones. It writes a copy, so that no client waits for
+ * the disk. */
 static void
 save_known(struct table *t, int data)
 {

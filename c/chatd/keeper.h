@@ -1,5 +1,5 @@
-/* KEEPER: one process a server. It writes read marks in the background, and ends who is banned
- * while it is there. */
+/* KEEPER: one process for the whole server. It stores read markers in the background and
+ * disconnects banned clients. */
 #ifndef KEEPER_H
 #define KEEPER_H
 

@@ -1,5 +1,5 @@
-/* The file "networks": a line "NAME NETWORK" for each network that an account was logged in to
- * from. */
+/* The file "networks": a line "NAME NETWORK" for each network from which an account has logged
+ * in. */
 #include "guess.h"
 
 #include "buffer.h"
@@ -14,9 +14,9 @@
 
 enum { LINE_MAX_BYTES = NICK_MAX + NET_HOST_MAX + 8, FILE_MAX_BYTES = KNOWN_MAX * LINE_MAX_BYTES };
 
-static char text[FILE_MAX_BYTES]; /* in memory only while a file is read or written */
+static char text[FILE_MAX_BYTES]; /* uses memory only while a file is read or written */
 
-/* An IPv4 network is one address, which the table has without its "/32". */
+/* Adds the network of a line. The table has IPv4 addresses without "/32". */
 static void
 learn(struct guesses *g, struct slice line, uint64_t order)
 {

@@ -22,7 +22,8 @@ mail_init(struct mail *m)
 	atomic_store(&m->waiting, 0);
 }
 
-/* Bytes that an item takes from head on: those up to the ring's end too when it does not fit there. */
+/* Returns the bytes that an item takes from head on. They include the rest of the ring if the item
+ * does not fit there. */
 static size_t
 takes(uint64_t head, size_t length)
 {
@@ -84,7 +85,7 @@ mail_write(struct mail *m, const struct mail_item *item, struct slice text, uint
 	uint64_t head;
 	bool fine;
 
-	lock_take(&m->lock); /* of one who died in it nothing is seen: head is stored last */
+	lock_take(&m->lock); /* a writer that died has changed nothing visible: head is stored last */
 	head = atomic_load(&m->head);
 	fine = fits(m, head, text.length, limit);
 	if (fine)
@@ -99,7 +100,7 @@ mail_wait(struct mail *m, uint64_t read)
 	struct timespec end;
 
 	atomic_store(&m->waiting, 1);
-	if (mail_read(m) != read) /* meanwhile, and nobody was told */
+	if (mail_read(m) != read) /* read meanwhile, without a notification */
 		return;
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec++;

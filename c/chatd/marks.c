@@ -15,7 +15,7 @@
 
 enum { FILE_MAX = 65536, NAME_MAX_BYTES = FOLDER_MAX + 16, SEEN_TEXT = 20, DEVICES_MAX = 32 };
 
-static char bytes[FILE_MAX], again[FILE_MAX]; /* as much of them is in memory as was ever used */
+static char bytes[FILE_MAX], again[FILE_MAX]; /* use memory only as far as they are written */
 
 static bool
 file_of(struct slice account, char *to, size_t room)
@@ -38,7 +38,7 @@ read_all(int data, const char *name)
 	return (struct slice){ bytes, n > 0 ? (size_t)n : 0 };
 }
 
-/* Whether a was seen later than b: times of the same form, as text. */
+/* Reports whether a was seen later than b: times of the same format, compared as text. */
 static bool
 later(struct slice a, struct slice b)
 {
@@ -53,7 +53,8 @@ device_word(struct slice device)
 	return device.length > 0 ? device : slice_of("-");
 }
 
-/* Whether a line of the file, "ROOM DEVICE OFFSET seen=TIME", is the device's in the room. */
+/* Reports whether a line of the file, "ROOM DEVICE OFFSET seen=TIME", is of the device and the
+ * room. */
 static bool
 is_mark(struct slice line, struct slice device, const char *id, uint64_t *offset)
 {
@@ -81,7 +82,7 @@ mark_read(int data, struct slice account, struct slice device, const char *id, u
 	return false;
 }
 
-/* How many devices have marks, and which of them was seen least lately. */
+/* Counts the devices with markers, and gets the one that was not seen for longest. */
 static unsigned
 count_devices(struct slice all, struct slice *oldest)
 {
@@ -130,7 +131,7 @@ is_of(struct slice line, struct slice device)
 	return device.length > 0 && slice_equal(slice_cut(&line, ' '), device);
 }
 
-/* The mark among marks that the line is an older one of; NULL when it is of none. */
+/* Returns the newer marker for a line, NULL if there is none. */
 static const struct mark *
 newer(struct slice line, struct slice device, const struct mark *marks, unsigned count, uint64_t *before)
 {
@@ -140,7 +141,7 @@ newer(struct slice line, struct slice device, const struct mark *marks, unsigned
 	return NULL;
 }
 
-/* Everything of the file but the marks, then the marks; each is raised to what it was. */
+/* Returns the file's other lines, and then the markers, none lower than before. */
 static struct buffer
 with_marks(struct slice rest, struct slice device, const struct mark *marks, unsigned count)
 {

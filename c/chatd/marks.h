@@ -1,4 +1,4 @@
-/* Read marks: how far a device of an account has been sent a room (docs/protocol.md, "Read marks"). */
+/* Read markers: how far a device of an account was sent a room (docs/protocol.md, "Read marks"). */
 #ifndef MARKS_H
 #define MARKS_H
 
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The mark of an account's device ("" for the one without a name) in the room with this id; false
- * when it has none. */
+/* Gets the read marker of an account's device ("" for the one without a name) in the room with this
+ * id. Returns false if there is none. */
 bool mark_read(int data, struct slice account, struct slice device, const char *id, uint64_t *offset);
 
 struct mark {
@@ -19,10 +19,11 @@ struct mark {
 	uint64_t offset;
 };
 
-/* How far the rooms that a session is in were sent to it, at most MY_FEEDS_MAX. Under names. */
+/* Collects how far each room of a session was sent to it, at most MY_FEEDS_MAX. The caller holds
+ * names. */
 unsigned marks_collect(const struct table *t, unsigned number, struct mark *marks);
 
-/* Moves the marks of a device forward, never back; those at 0 say nothing. One that is lost only
+/* Moves the markers of a device forward, never back, and ignores those at 0. A lost marker only
  * repeats messages. */
 bool marks_write(int data, struct slice account, struct slice device, const struct mark *marks, unsigned count);
 

@@ -1,6 +1,6 @@
 /*
- * PRIVMSG, NOTICE, TAGMSG: messages wait here while more for the same room are in what was read, then they are
- * written to its log together, and everybody in the room is told when they are on the disk.
+ * PRIVMSG, NOTICE, TAGMSG. Messages are collected while the input has more for the same room. Then
+ * they are appended to its log together, and all members are woken when they are on disk.
  */
 #include "client.h"
 
@@ -17,17 +17,16 @@
 
 enum { TARGETS_MAX = 4, EVENT_MAX = MAIL_TEXT_MAX - 64 };
 
-/* A message on its way. */
+/* A message before it is stored. */
 struct message {
 	const char *command;
-	struct slice tags; /* to be kept */
+	struct slice tags; /* tags to be stored */
 	struct slice text;
-	bool has_text;     /* a TAGMSG has none */
-	bool quiet;        /* a NOTICE is never answered */
+	bool has_text;     /* false: a TAGMSG */
+	bool quiet;        /* a NOTICE: it gets no error replies (RFC 2812, section 3.3.2) */
 };
 
-/* Puts together what the log keeps of the tags: the account, and the client-only tags as they were
- * sent. */
+/* Collects the tags to be stored: the account, and the client-only tags as they were sent. */
 static void
 keep_tags(const struct client *c, struct slice sent, struct buffer *b)
 {
@@ -44,7 +43,7 @@ keep_tags(const struct client *c, struct slice sent, struct buffer *b)
 	}
 }
 
-/* Own lines, which SEND leaves out. There is room: see batch_flush. */
+/* Notifies SEND of own lines, which it leaves out. The mail has room: see batch_flush. */
 static void
 note_own(void *context, uint64_t first, uint64_t end)
 {
@@ -55,8 +54,8 @@ note_own(void *context, uint64_t first, uint64_t end)
 		(void)mail_write(c->mail, &own, (struct slice){ "", 0 }, MAIL_BYTES);
 }
 
-/* Waits until the client's own mail has room for what note_own says: others may fill no more than
- * MAIL_OTHERS of it. */
+/* Waits until the client's own mail has room for note_own. Other processes may use only MAIL_OTHERS
+ * of it. */
 void
 make_room(struct client *c)
 {
@@ -73,15 +72,15 @@ make_room(struct client *c)
 static void
 not_stored(struct client *c, const char *why)
 {
-	if (c->show_own) { /* a topic, of which store_topic tells */
-		report("a topic is not stored: %s", why);
+	if (c->show_own) { /* a topic: store_topic sends it */
+		report("a topic was not stored: %s", why);
 		return;
 	}
 	for (size_t i = 0; i < c->batch.count; i++)
-		numeric(c, 404, "%s :Not stored, so nobody has seen it: %s", c->batch.target, why);
+		numeric(c, 404, "%s :Not stored, and not delivered: %s", c->batch.target, why);
 }
 
-/* Writes the batch; true when it is on the disk. */
+/* Writes the batch. Returns true when it is on disk. */
 static bool
 store(struct client *c)
 {
@@ -135,12 +134,12 @@ batch_flush(struct client *c)
 static void
 refuse(struct client *c, const struct message *m, int number, struct slice target, const char *why)
 {
-	batch_flush(c); /* what came before is answered before */
+	batch_flush(c); /* replies keep the order of commands */
 	if (!m->quiet)
 		numeric(c, number, "%.*s :%s", (int)target.length, target.at, why);
 }
 
-/* Adds ":SOURCE COMMAND TARGET[ :TEXT]" to the batch; false when it has no room. */
+/* Adds ":SOURCE COMMAND TARGET[ :TEXT]" to the batch. Returns false if it has no room. */
 static bool
 add(struct client *c, const struct message *m, const char *target)
 {
@@ -180,7 +179,7 @@ put(struct client *c, struct joined *j, const struct message *m, const char *tar
 		refuse(c, m, 417, slice_of(target), "Input line was too long");
 }
 
-/* Tells a message that no log keeps to those who are there now. Under names. */
+/* Sends a message that is not stored to the sessions that are there now. The caller holds names. */
 static void
 relay(struct client *c, const struct message *m, unsigned to, const char *target)
 {
@@ -213,7 +212,7 @@ relay_to_room(struct client *c, const struct message *m, const struct joined *j)
 	names_release(c->t);
 }
 
-/* Of messages without a text only reactions are kept. */
+/* Reports whether a message is stored. Of messages without a text only reactions are. */
 static bool
 is_kept(const struct message *m)
 {
@@ -225,7 +224,7 @@ is_kept(const struct message *m)
 	return m->has_text;
 }
 
-/* Why the client may not say this in a room that it is in; NULL: it may. */
+/* Returns why the client may not send to a room that it is in; NULL: it may. */
 static const char *
 may_not_speak(const struct client *c, const struct message *m, const struct room *r)
 {
@@ -259,7 +258,7 @@ to_room(struct client *c, const struct message *m, struct slice target)
 		relay_to_room(c, m, j);
 }
 
-/* Finds who has the nick: the account, "" for none; false when nobody has. */
+/* Finds the user with a nick: its account, "" for none. Returns false if there is none. */
 static bool
 find_nick(struct client *c, struct slice target, char nick[NICK_MAX + 1], char account[NICK_MAX + 1])
 {
@@ -279,7 +278,7 @@ find_nick(struct client *c, struct slice target, char nick[NICK_MAX + 1], char a
 	return found;
 }
 
-/* A message to somebody, or from somebody, without an account is not kept. */
+/* Sends a message to or from a user without an account, which is not stored. */
 static void
 relay_to_nick(struct client *c, const struct message *m, const char *nick)
 {
@@ -296,7 +295,7 @@ relay_to_nick(struct client *c, const struct message *m, const char *nick)
 	names_release(c->t);
 }
 
-/* Finds who has the nick, or else the account of that name: what is said to it waits in the log. */
+/* Finds the user with a nick, or else the account of that name, whose messages wait in the log. */
 static bool
 find_account(struct client *c, const struct message *m, struct slice target, char nick[NICK_MAX + 1], char account[NICK_MAX + 1])
 {

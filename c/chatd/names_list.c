@@ -1,5 +1,4 @@
-/* Who and what is there: NAMES, LIST, WHO, MODE. What is asked for is copied under the lock, and
- * said after it. */
+/* NAMES, LIST, WHO, MODE. The data is copied under the lock and sent after it is released. */
 #include "client.h"
 
 #include "state.h"
@@ -9,9 +8,10 @@
 
 enum { LIST_BYTES = SESSIONS_MAX * (NICK_MAX + 2), WORDS_MAX = 400 };
 
-static char list[LIST_BYTES]; /* as much of it is in memory as was ever used */
+static char list[LIST_BYTES]; /* uses memory only as far as it is written */
 
-/* The nicks of a room, with '@' before operators and '+' before who has a voice, a space between. */
+/* Collects the nicks of a room, with '@' before operators and '+' before members with voice,
+ * separated by spaces. */
 static struct slice
 collect(struct client *c, const struct room *r)
 {
@@ -23,7 +23,7 @@ collect(struct client *c, const struct room *r)
 	return buffer_slice(&b);
 }
 
-/* Takes words of at most WORDS_MAX bytes together off the front. */
+/* Takes words of together at most WORDS_MAX bytes off the front. */
 static struct slice
 take_words(struct slice *words)
 {
@@ -42,7 +42,7 @@ take_words(struct slice *words)
 	return front;
 }
 
-/* Whether the client may know that the room is there. Under names. */
+/* Reports whether the client may see the room. The caller holds names. */
 static bool
 may_see(const struct client *c, const struct room *r)
 {
@@ -99,7 +99,7 @@ command_list(struct client *c, const struct line *l)
 	numeric(c, 323, ":End of LIST");
 }
 
-/* One member of a room, in the form of a line of WHO. Under names. */
+/* Writes the WHO line of one member. The caller holds names. */
 static void
 who_line(const struct table *t, const struct room *r, unsigned i, const struct client *c, char *to, size_t room)
 {
@@ -139,7 +139,7 @@ tell_bans(struct client *c, const struct room *r)
 	numeric(c, 368, "%s :End of channel ban list", r->name);
 }
 
-/* To members, who may know the key. */
+/* Sends the modes to a member, with the key. */
 static void
 tell_modes(struct client *c, const struct room *r)
 {
@@ -154,7 +154,7 @@ tell_modes(struct client *c, const struct room *r)
 	numeric(c, 324, "%s %.*s", r->name, (int)b.length, text);
 }
 
-/* Modes are shown and kept to, not changed: the server in Go does that. */
+/* Modes are shown and enforced, but changed only by the server in Go. */
 void
 command_mode(struct client *c, const struct line *l)
 {
@@ -168,7 +168,7 @@ command_mode(struct client *c, const struct line *l)
 	else if (l->count == 2 && (slice_equal(what, slice_of("b")) || slice_equal(what, slice_of("+b"))))
 		tell_bans(c, &c->t->rooms[j->room]);
 	else if (l->count > 1)
-		numeric(c, 482, "%s :Modes are not changed by this server", c->t->rooms[j->room].name);
+		numeric(c, 482, "%s :This server does not change modes", c->t->rooms[j->room].name);
 	else
 		tell_modes(c, &c->t->rooms[j->room]);
 }

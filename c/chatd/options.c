@@ -14,26 +14,31 @@ static const char usage[] =
     "             [--clients N] [--per-host N] [--flood LINES] [--replay LINES]\n"
     "             [--accounts-only] [--plain] [--no-sandbox]\n"
     "\n"
-    "A chat server that any IRC client can use, of two processes a client. What is said is on the disk before\n"
-    "anybody sees it.\n"
+    "An IRC server with two processes for each client. Every message is on disk before any client\n"
+    "receives it.\n"
     "\n"
-    "  --data DIR          where logs and accounts are; made when it is not there\n"
-    "  --listen HOST:PORT  a numeric address, such as 127.0.0.1:6667, [::1]:6667 or [::]:6667; 127.0.0.1:6667 unless told\n"
-    "  --name NAME         of the server, as clients see it; weir unless told\n"
-    "  --user USER         to become, when started as root\n"
-    "  --daemon            into the background, reporting to syslog\n"
-    "  --clients N         at once, at most; 512 unless told\n"
-    "  --per-host N        at once from one address (IPv6: /64), but for this machine's own; 16 unless told\n"
-    "  --flood LINES       a second that a client may send for long; the rest waits; 0: no limit; 50 unless told\n"
-    "  --replay LINES      that a client that cannot ask for history is shown of a room, at most; 1000 unless told\n"
-    "  --accounts-only     nobody without an account\n"
-    "  --plain             take passwords in clear from other machines too (SASL PLAIN, PASS): only behind TLS\n"
-    "  --no-sandbox        keep the right to every system call: for emulators and debuggers of memory\n"
+    "  --data DIR          directory of logs and accounts, created if it does not exist\n"
+    "  --listen HOST:PORT  numeric address, such as 127.0.0.1:6667, [::1]:6667 or [::]:6667 (default\n"
+    "                      127.0.0.1:6667)\n"
+    "  --name NAME         server name in replies (default weir)\n"
+    "  --user USER         change to this user after the start, if started as root\n"
+    "  --daemon            run in the background and report to syslog\n"
+    "  --clients N         limit of connections (default 512)\n"
+    "  --per-host N        limit of connections from one address, or from a /64 of IPv6; loopback has\n"
+    "                      none (default 16)\n"
+    "  --flood LINES       lines per second that a client may send, with bursts of four times as many;\n"
+    "                      more lines wait; 0: no limit (default 50)\n"
+    "  --replay LINES      limit of lines replayed at a join to a client without chathistory (default\n"
+    "                      1000)\n"
+    "  --accounts-only     accept only clients with an account\n"
+    "  --plain             accept passwords in clear text (SASL PLAIN, PASS) from other machines; use it\n"
+    "                      only behind TLS\n"
+    "  --no-sandbox        do not restrict system calls, for emulators and memory debuggers\n"
     "\n"
     "  $ chatd --data /var/lib/chat --listen '[::]:6667' --user chat --daemon\n"
     "\n"
-    "Accounts and bans in DIR are those of weir chat user, and count at once. It stops on SIGTERM and SIGINT, within\n"
-    "two seconds: what has arrived is on the disk then.\n";
+    "Accounts and bans in DIR are managed by weir chat user; changes take effect at once. SIGTERM and\n"
+    "SIGINT stop the server within two seconds, after all input that has arrived is on disk.\n";
 
 static const char *
 value_of(char **args, int *i)
@@ -127,9 +132,9 @@ options_parse(int argc, char **argv)
 			exit(0);
 		}
 		if (!take_switch(&o, argv[i]) && !take_value(&o, argv, &i))
-			usage_error("there is no %s; see --help", argv[i]);
+			usage_error("unknown option %s; see --help", argv[i]);
 	}
 	if (o.data == NULL)
-		usage_error("--data DIR is needed: where logs and accounts are");
+		usage_error("--data DIR is required: the directory of logs and accounts");
 	return o;
 }

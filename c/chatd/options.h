@@ -1,4 +1,4 @@
-/* What chatd was told on its command line. */
+/* The command line of chatd. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -8,23 +8,23 @@
 enum { LISTEN_HOST_MAX = 63 };
 
 struct options {
-	char host[LISTEN_HOST_MAX + 1]; /* a numeric address */
+	char host[LISTEN_HOST_MAX + 1]; /* numeric address */
 	uint16_t port;
-	const char *data;    /* the folder of the server's data */
-	const char *user;    /* to become, when started as root; NULL: stay */
-	const char *name;    /* of the server, as clients see it */
-	unsigned clients;    /* at once */
-	/* at once from one address, or 64 bits of an IPv6 one, other than loopback */
+	const char *data;    /* data directory */
+	const char *user;    /* user to change to if started as root; NULL: none */
+	const char *name;    /* server name in replies */
+	unsigned clients;    /* limit of connections */
+	/* limit of connections from one address or /64 of IPv6, except loopback */
 	unsigned per_host;
-	unsigned flood;      /* lines a second that a client may send for long; 0: no limit */
-	unsigned replay;     /* lines that a client is shown on joining, at most */
-	bool daemon;         /* in the background, reporting to syslog */
-	bool accounts_only;  /* nobody without an account */
-	bool plain;          /* passwords in clear are taken from other machines too */
-	bool sandbox;        /* processes give up what they do not need */
+	unsigned flood;      /* lines per second that a client may send; 0: no limit */
+	unsigned replay;     /* limit of lines replayed at a join */
+	bool daemon;         /* run in the background and report to syslog */
+	bool accounts_only;  /* only clients with an account */
+	bool plain;          /* accept passwords in clear text from other machines */
+	bool sandbox;        /* drop privileges that processes do not need */
 };
 
-/* Ends the program after --help, and with EXIT_USAGE when args are wrong. */
+/* Parses the command line. Ends the program after --help, and with EXIT_USAGE after an error. */
 struct options options_parse(int argc, char **argv);
 
 #endif

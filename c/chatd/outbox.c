@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Waits until the client takes something; false when it does not. A signal ends the wait: hurry may
- * be set then. */
+/* Waits until the client reads. Returns false after the time limit. A signal ends the wait early
+ * and may have set hurry. */
 static bool
 wait_for_client(const struct outbox *o)
 {

@@ -1,7 +1,7 @@
 /*
- * The parent: accepts, forks RECV and SEND for each client, reaps both, and cleans up after them whatever way
- * they ended. It reads and writes no connection and no log. It is the only one that claims and frees places in
- * the table, so that one is used again only when nobody of its last client is left.
+ * The parent: accepts clients, forks RECV and SEND for each, reaps both, and cleans up after them
+ * however they ended. It reads and writes no connection and no log. Only the parent claims and
+ * frees sessions, so a session is reused only after both processes of its last client have ended.
  */
 #include "parent.h"
 
@@ -32,13 +32,13 @@ struct parent {
 	struct table *t;
 	int listener, data;
 	const struct options *o;
-	struct { pid_t recv, send; } clients[SESSIONS_MAX]; /* 0: reaped, or never there */
-	unsigned count;                                      /* of processes of clients */
-	/* 0: it is gone; the next client brings another */
+	struct { pid_t recv, send; } clients[SESSIONS_MAX]; /* 0: reaped, or never started */
+	unsigned count;                                      /* number of the clients' processes */
+	/* 0: it has ended; the next client starts another */
 	pid_t keeper;
-	/* out of descriptors or processes: not accepting */
+	/* no descriptors or processes left: not accepting */
 	bool paused;
-	/* the mask while it waits, and of its children */
+	/* signal mask in pselect, and of the children */
 	sigset_t outside;
 };
 
@@ -54,10 +54,10 @@ on_stop(int signal)
 static void
 on_child(int signal)
 {
-	(void)signal; /* that pselect ends is enough */
+	(void)signal; /* ending pselect is enough */
 }
 
-/* Signals come only while pselect waits. */
+/* Sets up the signals so that they arrive only in pselect. */
 static void
 catch_signals(struct parent *p)
 {
@@ -75,7 +75,7 @@ catch_signals(struct parent *p)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* A child does not outlive a parent that was killed, where the system can be told so. */
+/* Makes the kernel kill the child if its parent is killed, where that is possible. */
 static void
 die_with(pid_t parent)
 {
@@ -97,7 +97,7 @@ fork_child(const struct parent *p)
 
 	if (pid != 0)
 		return pid;
-	signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
+	signal(SIGINT, SIG_IGN); /* from the terminal: the parent decides */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &p->outside, NULL);
@@ -106,8 +106,8 @@ fork_child(const struct parent *p)
 	return 0;
 }
 
-/* One that ends by itself leaves the other to: RECV tells SEND to, and without SEND nothing is to
- * be read. */
+/* Ends the other process of a client. A RECV that ends by itself has told SEND to end; without
+ * SEND, RECV must not read on. */
 static void
 end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
 {
@@ -146,7 +146,7 @@ ended(struct parent *p, unsigned i, bool was_recv, int status)
 		report("the %s process of a client ended %s %d", was_recv ? "receiving" : "sending", WIFSIGNALED(status) ? "by signal" : "with status",
 		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	if (badly)
-		wake_all(p); /* it may have died between a commit and telling the others */
+		wake_all(p); /* it may have died between a commit and waking the members */
 	end_other(p, i, was_recv, badly);
 	if (p->clients[i].recv == 0 && p->clients[i].send == 0)
 		session_free(p->t, i);
@@ -162,7 +162,7 @@ reap(struct parent *p)
 		p->paused = false;
 		if (pid == p->keeper) {
 			p->keeper = 0;
-			report("the process that keeps read marks has ended");
+			report("the process that stores read markers has ended");
 		}
 		for (unsigned i = 0; i < table_sessions(); i++)
 			if (p->clients[i].recv == pid || p->clients[i].send == pid) {
@@ -200,12 +200,13 @@ begin_keeper(struct parent *p)
 	if (p->keeper == 0)
 		keeper_run(p->t, p->data);
 	if (p->keeper < 0) {
-		report("no process to keep read marks: %s", strerror(errno));
+		report("cannot fork the process that stores read markers: %s", strerror(errno));
 		p->keeper = 0;
 	}
 }
 
-/* Forks both processes of a client. Each has its own copy of the connection; the parent keeps none. */
+/* Forks both processes of a client. Each has its own copy of the connection; the parent keeps
+ * none. */
 static void
 begin_client(struct parent *p, unsigned i, int fd, bool loopback)
 {
@@ -221,7 +222,7 @@ begin_client(struct parent *p, unsigned i, int fd, bool loopback)
 		close(fd);
 		return;
 	}
-	report("no process for a client: %s", strerror(errno));
+	report("cannot fork a process for a client: %s", strerror(errno));
 	turn_away(fd, "ERROR :The server is full\r\n");
 	p->clients[i].send = 0;
 	p->paused = true;
@@ -277,7 +278,7 @@ serve(struct parent *p)
 		if (!p->paused)
 			FD_SET((unsigned)p->listener, &in);
 		n = pselect(p->listener + 1, &in, NULL, NULL, p->paused ? &pause : NULL, &p->outside);
-		p->paused = p->paused && n != 0; /* a pause that is over */
+		p->paused = p->paused && n != 0; /* the pause is over */
 		reap(p);
 		if (n > 0)
 			accept_one(p);
@@ -297,8 +298,8 @@ signal_all(struct parent *p, int signal)
 	}
 }
 
-/* It has nothing to do any more: every RECV has written its marks. What it was writing is whole or
- * not there. */
+/* Ends KEEPER after every RECV has stored its read markers. A file that it was replacing is
+ * complete or unchanged. */
 static void
 end_keeper(struct parent *p)
 {
@@ -312,8 +313,8 @@ end_keeper(struct parent *p)
 		continue;
 }
 
-/* Every RECV makes durable what it has read and tells its SEND to say goodbye. Who is not done in
- * time is killed. */
+/* Stops the server. Every RECV stores the input that it has read, and its SEND says goodbye.
+ * Processes that are not done in time are killed. */
 static void
 stop(struct parent *p)
 {
@@ -342,7 +343,7 @@ parent_run(struct table *t, int listener, int data, const struct options *o)
 	static struct parent p;
 
 	p = (struct parent){ .t = t, .listener = listener, .data = data, .o = o };
-	/* a client may be gone before it is accepted */
+	/* a client may disconnect before it is accepted */
 	fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK);
 	catch_signals(&p);
 	begin_keeper(&p);

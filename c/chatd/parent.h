@@ -5,8 +5,8 @@
 #include "options.h"
 #include "table.h"
 
-/* Accepts until SIGTERM or SIGINT, then ends every process of every client; returns when all are
- * gone. */
+/* Accepts clients until SIGTERM or SIGINT, then ends all processes of all clients, and returns when
+ * they have ended. */
 void parent_run(struct table *t, int listener, int data, const struct options *o);
 
 #endif

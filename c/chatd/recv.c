@@ -1,10 +1,10 @@
 /*
- * RECV: one process a client. It alone reads from the connection. Lines are taken as they come, in however many
- * segments: what is not whole yet waits. Messages are appended to the room's log and are on the disk before the
- * next other command is looked at; answers go by mail to the client's SEND, which writes.
+ * RECV: one process for each client, the only one that reads from the connection. Lines may arrive
+ * in any number of segments. Messages are appended to the room's log and are on disk before the
+ * next other command runs. Replies go by mail to the client's SEND, which writes them.
  *
- * It ends when the client has, when SEND has, when the client says nothing for too long, or when the server
- * stops: then it takes what has already arrived, makes that durable, and says goodbye.
+ * It ends when the client disconnects, SEND ends, the client is silent for too long, or the server
+ * stops. At a stop it processes the input that has arrived, makes it durable, and says goodbye.
  */
 #include "recv.h"
 
@@ -24,10 +24,10 @@
 
 enum {
 	INPUT_BYTES = 16384,           /* more than the longest line */
-	REGISTRATION_MS = 30000,       /* to say who one is */
-	IDLE_MS = 120000,              /* of silence, after which the client is asked */
-	ANSWER_MS = 60000,             /* to answer then */
-	BURST_SECONDS = 4,             /* of lines at the flood limit, that may come at once */
+	REGISTRATION_MS = 30000,       /* time limit of registration */
+	IDLE_MS = 120000,              /* silence after which the client is sent a PING */
+	ANSWER_MS = 60000,             /* time limit of the PONG */
+	BURST_SECONDS = 4,             /* size of the burst, in seconds of the flood limit */
 	WAIT_MAX_MS = 60000,
 };
 
@@ -35,15 +35,15 @@ static volatile sig_atomic_t asked_to_stop;
 
 struct input {
 	size_t length;
-	bool skipping; /* the rest of a line that was too long */
+	bool skipping; /* the rest of a too long line is being skipped */
 	char bytes[INPUT_BYTES];
 };
 
-/* When the client said something last, and how much it may say. */
+/* Idle times and the flood limit. */
 struct pace {
 	uint64_t began, heard, counted;
 	bool asked;
-	unsigned long long credit; /* thousandths of a line */
+	unsigned long long credit; /* in thousandths of a line */
 };
 
 static struct client client;
@@ -56,7 +56,7 @@ on_signal(int signal)
 	asked_to_stop = 1;
 }
 
-/* SIGTERM comes only where it is waited for: in pselect. */
+/* Blocks SIGTERM except in pselect. */
 static void
 block_signals(sigset_t *waiting)
 {
@@ -81,7 +81,7 @@ earn(struct client *c, struct pace *p, uint64_t now)
 		p->credit = most;
 }
 
-/* Runs the whole lines of the input; stops early when the client is over its limit. */
+/* Runs the complete lines of the input; stops early when the client is over its limit. */
 static void
 run_lines(struct client *c, struct pace *p)
 {
@@ -112,7 +112,7 @@ run_lines(struct client *c, struct pace *p)
 	}
 }
 
-/* One read; false at the end of what the client says. */
+/* Reads once. Returns false at the end of the input. */
 static bool
 read_more(struct client *c, int flags)
 {
@@ -124,7 +124,7 @@ read_more(struct client *c, int flags)
 	return n > 0;
 }
 
-/* Whether a line waits for the flood limit alone. */
+/* Reports whether a complete line waits only for the flood limit. */
 static bool
 held_back(const struct client *c)
 {
@@ -195,7 +195,7 @@ drain(struct client *c, struct pace *p)
 			break;
 	} while (!c->quitting && input.length < INPUT_BYTES);
 	close_client(c, "the server is stopping");
-	c->o = usual; /* the other is gone when this returns */
+	c->o = usual; /* the other options end with this function */
 }
 
 static bool
@@ -204,8 +204,7 @@ over(const struct client *c)
 	return c->quitting || atomic_load(&c->me->closing);
 }
 
-/* Waits until SEND has sent what it will, which takes no longer than a client that takes nothing
- * has. */
+/* Waits until SEND has ended its output, at most its time limit for a client that reads nothing. */
 static void
 wait_until_sent(struct client *c)
 {
@@ -213,8 +212,8 @@ wait_until_sent(struct client *c)
 		mail_wait(c->mail, mail_read(c->mail));
 }
 
-/* Tells the rooms, writes down how far they were sent, and lets SEND close the connection: then the
- * marks are right. */
+/* Sends QUIT to the rooms, stores the read markers, and lets SEND close the connection. So the
+ * markers are exact. */
 static _Noreturn void
 end(struct client *c)
 {
@@ -242,7 +241,8 @@ end(struct client *c)
 void
 recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, const struct options *o)
 {
-	/* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	/* static memory is zero and used only as far as it is written, which an assignment would not
+	 * be */
 	struct client *c = &client;
 	struct pace p = { .began = clock_steady() };
 	sigset_t waiting;

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "table.h"
 
-/* Runs until the client is gone, or the server stops; ends the process. */
+/* Runs until the client disconnects or the server stops; ends the process. */
 _Noreturn void recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, const struct options *o);
 
 #endif

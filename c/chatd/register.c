@@ -1,4 +1,4 @@
-/* From the first line of a client to the welcome: capabilities, name, login. */
+/* Registration: capabilities, nick, login, welcome. */
 #include "client.h"
 
 #include "account.h"
@@ -63,7 +63,7 @@ cap_req(struct client *c, struct slice names)
 	answer(c, ":%s CAP %s %s :%.*s", c->o->name, c->me->nick[0] != '\0' ? c->me->nick : "*", fine ? "ACK" : "NAK", (int)names.length, names.at);
 	if (!fine)
 		return;
-	answers_flush(c); /* what was asked before is answered as before */
+	answers_flush(c); /* earlier replies use the earlier capabilities */
 	c->caps = set;
 	atomic_store(&c->me->caps, set);
 }
@@ -90,7 +90,8 @@ command_cap(struct client *c, const struct line *l)
 	}
 }
 
-/* Whether the nick may be had: nobody has it but sessions of the same account. Under names. */
+/* Reports whether the nick is free, or used only by sessions of the same account. The caller holds
+ * names. */
 static bool
 nick_free(const struct client *c, struct slice nick)
 {
@@ -106,7 +107,7 @@ nick_free(const struct client *c, struct slice nick)
 	return true;
 }
 
-/* Whether the nick is the name of an account that the client has not logged in to. */
+/* Reports whether the nick is the name of an account that the client has not logged in to. */
 static bool
 reserved(const struct client *c, struct slice nick)
 {
@@ -124,7 +125,7 @@ shares_a_room(const struct client *c, unsigned session)
 	return false;
 }
 
-/* Takes the nick when it is free, and tells everybody who shares a room with the client. */
+/* Takes the nick if it is free, and notifies all members of the client's rooms. */
 static bool
 change_nick(struct client *c, struct slice nick)
 {
@@ -147,7 +148,7 @@ change_nick(struct client *c, struct slice nick)
 	return free;
 }
 
-/* Whether a ban keeps out who is the client and has the nick; the reason. */
+/* Reports whether a ban matches the client with this nick, and its reason. */
 static bool
 banned_as(const struct client *c, struct slice nick, char reason[BAN_REASON_MAX + 1])
 {
@@ -161,11 +162,11 @@ banned_as(const struct client *c, struct slice nick, char reason[BAN_REASON_MAX 
 static void
 nick_taken(struct client *c, struct slice nick)
 {
-	numeric(c, 433, "%.*s :Nickname is in use, or another account's", (int)nick.length, nick.at);
+	numeric(c, 433, "%.*s :Nickname is in use, or belongs to another account", (int)nick.length, nick.at);
 }
 
-/* Before the welcome a nick is only wished for: who logs in later may share it with another session
- * of the account. */
+/* Before registration a nick is only stored: after a login the client may share it with another
+ * session of its account. */
 void
 command_nick(struct client *c, const struct line *l)
 {
@@ -175,7 +176,7 @@ command_nick(struct client *c, const struct line *l)
 	if (nick.length == 0) {
 		numeric(c, 431, ":No nickname given");
 	} else if (!name_is_nick(nick)) {
-		numeric(c, 432, "* :A nickname is at most %d letters, digits and -_[]{}\\|`^, and begins with no digit and no -", NICK_MAX);
+		numeric(c, 432, "* :A nickname has at most %d letters, digits and -_[]{}\\|`^, the first not a digit or -", NICK_MAX);
 	} else if (!c->registered) {
 		slice_copy(nick, c->wanted, sizeof c->wanted);
 		try_register(c);
@@ -200,7 +201,7 @@ command_user(struct client *c, const struct line *l)
 		return;
 	}
 	name_clean_user(line_param(l, 0), user);
-	snprintf(c->me->user, sizeof c->me->user, "~%s", user); /* nobody has checked it */
+	snprintf(c->me->user, sizeof c->me->user, "~%s", user); /* the user name is not verified */
 	try_register(c);
 }
 
@@ -213,7 +214,8 @@ command_pass(struct client *c, const struct line *l)
 		numeric(c, 461, "PASS :Not enough parameters");
 }
 
-/* PASS account:password, or account@device:password. True when there was none, or it was right. */
+/* Checks PASS account:password, or account@device:password. Returns true if there was none, or it
+ * was right. */
 static bool
 check_pass(struct client *c)
 {
@@ -223,7 +225,7 @@ check_pass(struct client *c)
 	if (c->pass[0] == '\0' || c->me->account[0] != '\0')
 		return true;
 	if (!plain_allowed(c)) {
-		numeric(c, 464, ":A password is not taken over a connection that others can read; use SASL SCRAM-SHA-256");
+		numeric(c, 464, ":Passwords in clear text are not accepted on this connection; use SASL SCRAM-SHA-256");
 		return false;
 	}
 	login = slice_cut(&password, ':');
@@ -243,7 +245,7 @@ welcome(struct client *c)
 
 	numeric(c, 1, ":Welcome to %s, %s", c->o->name, me->nick);
 	numeric(c, 2, ":Your host is %s, running weir chatd", c->o->name);
-	numeric(c, 3, ":What is said here is on the disk before anybody sees it");
+	numeric(c, 3, ":Every message is on disk before any client receives it");
 	numeric(c, 4, "%s weir-chatd o Cbiklmnostv", c->o->name);
 	numeric(c, 5, "CASEMAPPING=ascii CHANLIMIT=#:%d CHANMODES=b,k,l,Cimnst CHANNELLEN=%d CHANTYPES=# CHATHISTORY=%d draft/CHATHISTORY=%d MSGREFTYPES=msgid,timestamp "
 	    "NETWORK=%s NICKLEN=%d PREFIX=(ov)@+ TOPICLEN=%d USERLEN=%d UTF8ONLY :are supported by this server",
@@ -251,7 +253,7 @@ welcome(struct client *c)
 	numeric(c, 422, ":There is no message of the day");
 }
 
-/* Takes the nick that was wished for. */
+/* Takes the stored nick. */
 static bool
 take_nick(struct client *c)
 {
@@ -272,7 +274,7 @@ take_nick(struct client *c)
 	return free;
 }
 
-/* Whether a ban keeps the client out, who would have the nick that it wished for. It is told. */
+/* Reports whether a ban matches the client with its stored nick, and sends the reason. */
 static bool
 banned(struct client *c)
 {
@@ -293,7 +295,7 @@ try_register(struct client *c)
 	if (!check_pass(c)) {
 		close_client(c, "not logged in");
 	} else if (c->o->accounts_only && c->me->account[0] == '\0') {
-		numeric(c, 464, ":This server is for people with an account: log in with SASL or PASS");
+		numeric(c, 464, ":This server requires an account: log in with SASL or PASS");
 		close_client(c, "not logged in");
 	} else if (banned(c)) {
 		return;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EVENT_MAX = 1024, ROOMS_OF_CLIENT = MY_ROOMS_MAX - 24 /* the rest is for conversations of two */ };
+enum { EVENT_MAX = 1024, ROOMS_OF_CLIENT = MY_ROOMS_MAX - 24 /* the rest: direct conversations */ };
 
 struct joined *
 joined_find(struct client *c, struct slice name)
@@ -24,8 +24,8 @@ joined_find(struct client *c, struct slice name)
 	return NULL;
 }
 
-/* A place for one more room, or conversation: for that, in the place of one which nothing waits
- * for. */
+/* Returns a free entry for a room or conversation. For a conversation, one without a pending batch
+ * is closed if necessary. */
 static struct joined *
 joined_free(struct client *c, bool direct)
 {
@@ -91,7 +91,7 @@ fill_in(struct room *r, struct slice name, bool direct)
 	return true;
 }
 
-/* Checks the log of a room that nobody was in, and reads its state. */
+/* Recovers the log of a room that had no member, and reads its state. */
 static bool
 recover(struct client *c, struct room *r)
 {
@@ -103,14 +103,14 @@ recover(struct client *c, struct room *r)
 	memcpy(r->id, l.id, sizeof r->id);
 	log_close(&l);
 	if (found.cut + found.bad + found.missing > 0)
-		report("%s: the log had a torn tail of %llu bytes, which is cut off, and %llu damaged lines, which are passed over; %llu bytes are missing",
+		report("%s: recovered the log: cut a torn tail of %llu bytes, skipped %llu damaged lines; %llu bytes are missing",
 		    r->path, (unsigned long long)found.cut, (unsigned long long)found.bad, (unsigned long long)found.missing);
 	state_read(c->data, c->o->name, r);
 	return true;
 }
 
-/* A room that was renamed has left a link to its folder of today: whoever followed it would be in a
- * room of his own on the same log. */
+/* Reports whether a name is the former name of a room. Its link leads to the folder of the renamed
+ * room: following it would open a second room on the same log. */
 static bool
 renamed(const struct client *c, const struct room *r)
 {
@@ -146,14 +146,15 @@ room_open(struct client *c, struct slice name, bool direct)
 		return -1;
 	}
 	if (!recover(c, r)) {
-		report("%s cannot be opened: %s", r->path, strerror(errno));
+		report("cannot open %s: %s", r->path, strerror(errno));
 		return -1;
 	}
 	r->used = true;
 	return i;
 }
 
-/* Says ":NICK!USER@HOST what" to all members of the room but the client itself. Under names. */
+/* Sends ":NICK!USER@HOST what" to all members of the room but the client itself. The caller holds
+ * names. */
 static void
 tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
 {
@@ -169,7 +170,7 @@ tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
 			session_tell(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = (uint16_t)room, .end = after }, (struct slice){ text, (size_t)n });
 }
 
-/* Why the client may not come in, a numeric; 0: it may. Under names. */
+/* Returns the numeric that refuses a join; 0: it is allowed. The caller holds names. */
 static int
 refusal(const struct client *c, const struct room *r, struct slice key, const char **why)
 {
@@ -198,8 +199,8 @@ refusal(const struct client *c, const struct room *r, struct slice key, const ch
 	return 0;
 }
 
-/* Becomes a member: what is committed from *start on will be sent to the client, and others see it
- * come. */
+/* Adds the client to a room: what is committed from *start on will be sent to it, and the members
+ * receive its JOIN. */
 static struct joined *
 enter(struct client *c, struct slice name, struct slice key, uint64_t *start, int *refused, const char **why)
 {
@@ -259,7 +260,7 @@ join(struct client *c, struct slice name, struct slice key)
 	if (joined_find(c, name) != NULL)
 		return;
 	if (!name_is_room(name)) {
-		numeric(c, 403, "%.*s :No such channel: a name begins with #, and has no space, comma or wildcard", (int)name.length, name.at);
+		numeric(c, 403, "%.*s :No such channel: a name starts with # and has no space, comma or wildcard", (int)name.length, name.at);
 		return;
 	}
 	j = enter(c, name, key, &start, &refused, &why);
@@ -268,15 +269,15 @@ join(struct client *c, struct slice name, struct slice key)
 		return;
 	}
 	if (j == NULL) {
-		numeric(c, 405, "%.*s :You have joined too many channels, or the server holds too many, or the disk refuses", (int)name.length, name.at);
+		numeric(c, 405, "%.*s :You have joined too many channels, or the server has too many, or the disk refuses", (int)name.length, name.at);
 		return;
 	}
 	r = &c->t->rooms[j->room];
 	answer(c, ":%s!%s@%s JOIN %s", c->me->nick, c->me->user, c->me->host, r->name);
 	tell_topic(c, r, false);
 	replay_missed(c, j, start);
-	/* After the replay: or what is said meanwhile would come before it, and be taken for sent when
-	 * the replay is not. */
+	/* after the replay: otherwise messages meanwhile would precede it, and would count as sent if
+	 * the replay is not */
 	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
 	names_of(c, slice_of(r->name));
 }
@@ -310,7 +311,7 @@ part(struct client *c, struct joined *j, struct slice reason)
 	snprintf(what, sizeof what, reason.length > 0 ? "PART %s :%.*s" : "PART %s", r->name, (int)reason.length, reason.at);
 	answer(c, ":%s!%s@%s %s", c->me->nick, c->me->user, c->me->host, what);
 	tell_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
-	wait_for_send(c); /* before the room's number may be another's */
+	wait_for_send(c); /* before another room can get the number */
 	mark_save(c, j);
 	names_take(c->t);
 	room_set(r, c->number, false);
@@ -341,14 +342,14 @@ command_part(struct client *c, const struct line *l)
 	}
 }
 
-/* Tells the client that a topic was not stored: docs/protocol.md, "state and metadata". */
+/* Sends the client the failure of a topic: docs/protocol.md, "state and metadata". */
 static void
 topic_refused(struct client *c, const struct room *r, const char *why)
 {
 	answer(c, ":%s FAIL TOPIC TEMPORARILY_UNAVAILABLE %s :It was not stored, and stays as it is: %s", c->o->name, r->name, why);
 }
 
-/* What the room's topic is. Under topics: nobody else changes it. */
+/* Returns the room's topic. The caller holds topics, so it cannot change. */
 static struct topic
 topic_of(const struct room *r)
 {
@@ -356,8 +357,8 @@ topic_of(const struct room *r)
 }
 
 /*
- * Stores a topic in the room's state, then in its log, and only then in the table. If the log refuses
- * it, the state gets the old topic back. Under topics.
+ * Stores a topic in the room's state, then in its log, and only then in the table. If the log
+ * refuses it, the state gets the old topic back. The caller holds topics.
  */
 static void
 store_and_hold(struct client *c, struct joined *j, struct slice text)
@@ -371,16 +372,16 @@ store_and_hold(struct client *c, struct joined *j, struct slice text)
 	snprintf(by, sizeof by, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
 	if (!state_write(c->data, c->o->name, r, &now)) {
 		why = strerror(errno);
-		report("%s/state cannot be written: %s", r->path, why);
+		report("cannot write %s/state: %s", r->path, why);
 		topic_refused(c, r, why);
-		/* it may be there: only its folder was not synced */
+		/* the file may be replaced although its folder was not synced */
 		(void)state_write(c->data, c->o->name, r, &before);
 		return;
 	}
 	if (!store_topic(c, j, text)) {
 		topic_refused(c, r, "the log does not take it");
 		if (!state_write(c->data, c->o->name, r, &before))
-			report("%s/state has a topic that its log has not: %s", r->path, strerror(errno));
+			report("%s/state has a topic that is missing in its log: %s", r->path, strerror(errno));
 		return;
 	}
 	names_take(c->t);
@@ -391,8 +392,8 @@ store_and_hold(struct client *c, struct joined *j, struct slice text)
 }
 
 /*
- * The client waits for its own output before it takes the lock: a client that does not read must not
- * hold it.
+ * Sets the topic. The client waits for its own output before it takes the lock: a client that does
+ * not read must not hold it.
  */
 static void
 set_topic(struct client *c, struct joined *j, struct slice text)

@@ -36,10 +36,10 @@ sandbox_use(bool use)
 
 #if defined(ARCHITECTURE)
 
-/* What the kernel takes (seccomp(2)); its own headers are not everywhere where a C library is. */
+/* The kernel's interface (seccomp(2)); its headers are not available with every C library. */
 struct sock_filter {
 	uint16_t code;
-	uint8_t yes, no; /* steps to leave out */
+	uint8_t yes, no; /* instructions to skip */
 	uint32_t value;
 };
 
@@ -57,11 +57,10 @@ struct seccomp_data {
 enum { LOAD = 0x20, JUMP_EQUAL = 0x15, JUMP_ANY_BIT = 0x45, RETURN = 0x06, MODE_FILTER = 2 };
 
 #define PASS     0x7FFF0000u
-#define FAIL     0x00050000u /* and an errno */
+#define FAIL     0x00050000u /* combined with an errno */
 #define KILL_ALL 0x80000000u
 
-/* What both kinds of process do: read files, sleep and wake, use memory, say something to whoever
- * runs them, end. */
+/* System calls of all processes: read files, sleep and wake, use memory, report, exit. */
 static const int both[] = {
 	SYS_read, SYS_pread64, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_fcntl, SYS_getdents64,
 	SYS_futex, SYS_set_robust_list, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_brk, SYS_ppoll, SYS_clock_gettime,
@@ -92,7 +91,7 @@ static const int both[] = {
 	SYS_send,
 #endif
 #ifdef SYS_socketcall
-	SYS_socketcall, /* i386's one call for all that sockets do */
+	SYS_socketcall, /* i386's single call for all socket functions */
 #endif
 #ifdef SYS_futex_time64
 	SYS_futex_time64, SYS_ppoll_time64, SYS_clock_gettime64,
@@ -102,7 +101,7 @@ static const int both[] = {
 #endif
 };
 
-/* What RECV does beside: read the connection, append to logs and sync them, replace small files. */
+/* Further calls of RECV: read the connection, append to logs and sync them, replace small files. */
 static const int recv_too[] = {
 	SYS_recvfrom, SYS_pselect6, SYS_pwrite64, SYS_openat, SYS_flock, SYS_ftruncate, SYS_fsync, SYS_fdatasync, SYS_mkdirat, SYS_unlinkat, SYS_fchmod, SYS_fchmodat,
 #ifdef SYS_open
@@ -147,7 +146,7 @@ load(struct program *p, size_t offset)
 	add(p, LOAD, 0, 0, (unsigned)offset);
 }
 
-/* Every allowed call is two steps: is it this one, then let it pass. */
+/* Adds two instructions for each allowed call: compare, allow. */
 static void
 allow(struct program *p, const int *calls, size_t count)
 {
@@ -157,8 +156,8 @@ allow(struct program *p, const int *calls, size_t count)
 	}
 }
 
-/* openat passes when it can change nothing. Its flags are the third argument, their low half first
- * where bytes are so ordered. */
+/* Allows openat if it only reads. Its flags are the third argument; in little-endian order their
+ * low half is first. */
 static void
 allow_reading(struct program *p)
 {
@@ -174,7 +173,7 @@ allow_reading(struct program *p)
 	add(p, RETURN, 0, 0, FAIL | EPERM);
 }
 
-/* Anything else fails with EPERM: a C library that tries something that it can do without goes on. */
+/* All other calls fail with EPERM, so that a C library can continue without an optional call. */
 static void
 confine(bool receiver)
 {
@@ -193,7 +192,7 @@ confine(bool receiver)
 	add(&p, RETURN, 0, 0, FAIL | EPERM);
 	all.len = p.length;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, MODE_FILTER, &all, 0, 0) != 0)
-		report("no filter of system calls: %s", strerror(errno));
+		report("cannot filter system calls: %s", strerror(errno));
 }
 
 #elif defined(__OpenBSD__)
@@ -204,20 +203,21 @@ static void
 confine(bool receiver)
 {
 	if (pledge(receiver ? "stdio rpath wpath cpath flock" : "stdio rpath", NULL) != 0)
-		report("no pledge: %s", strerror(errno));
+		report("cannot pledge: %s", strerror(errno));
 }
 
 #elif defined(__FreeBSD__)
 
 #include <sys/capsicum.h>
 
-/* Files are opened below the data folder's descriptor alone, which capability mode allows. */
+/* Files are opened relative to the data directory's descriptor only, which capability mode
+ * allows. */
 static void
 confine(bool receiver)
 {
 	(void)receiver;
 	if (cap_enter() != 0 && errno != ENOSYS)
-		report("no capability mode: %s", strerror(errno));
+		report("cannot enter capability mode: %s", strerror(errno));
 }
 
 #else

@@ -1,23 +1,23 @@
 /*
- * What a process gives up for good once it has all it needs. On Linux a filter of system calls (seccomp), on
- * OpenBSD pledge, on FreeBSD capability mode; elsewhere nothing. A system that refuses is reported once.
+ * Dropping privileges for good after the start. On Linux by a system-call filter (seccomp), on
+ * OpenBSD by pledge, on FreeBSD by capability mode; elsewhere not at all. A failure is reported
+ * once.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
 
 #include <stdbool.h>
 
-/* Whether the functions below do anything: not under a debugger of memory or an emulator, which
- * need more. */
+/* Enables the functions below. Memory debuggers and emulators need more system calls. */
 void sandbox_use(bool use);
 
-/* RECV: the connection, and files below folders that are open. No new connection, no other program. */
+/* RECV: the connection, and files in open folders. No new connection, no other program. */
 void sandbox_recv(void);
 
-/* SEND: the same, and no file is written. */
+/* SEND: as RECV, and no file is written. */
 void sandbox_send(void);
 
-/* KEEPER: files below folders that are open, as RECV. */
+/* KEEPER: files in open folders, as RECV. */
 void sandbox_keeper(void);
 
 #endif

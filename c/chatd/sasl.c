@@ -1,5 +1,5 @@
-/* AUTHENTICATE (IRCv3 SASL 3.2): PLAIN and SCRAM-SHA-256. The slow hash of PLAIN is this process's
- * own time. */
+/* AUTHENTICATE (IRCv3 SASL 3.2): PLAIN and SCRAM-SHA-256. The slow hash of PLAIN delays only this
+ * client. */
 #include "client.h"
 
 #include "account.h"
@@ -15,11 +15,11 @@
 
 enum { CHUNK = 400, FAILURES_MAX = 5, NONCE_BYTES = 18 };
 
-/* What names that nobody has are answered with: the file "secret" of the data folder, the same for
- * all processes and after each start. */
+/* Key of decoy verifiers: the file "secret" of the data directory, the same for all processes and
+ * after each start. */
 static unsigned char secret[SHA256_SIZE];
 
-/* opened before a process gives up to open what has no folder of its own */
+/* opened before the sandbox forbids it */
 static int random_source = -1;
 
 static bool
@@ -76,12 +76,12 @@ sasl_init(int data)
 	random_source = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	lock = openat(data, "accounts.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock < 0 || !log_flock(lock) || (!read_secret(data) && (!make_secret(data) || !read_secret(data))))
-		fatal("the file \"secret\" can be neither read nor made: %s", strerror(errno));
+		fatal("cannot read or create the file \"secret\": %s", strerror(errno));
 	close(lock);
 }
 
-/* The host that others see of who has no account: the same for the same address, which it does not
- * tell. */
+/* Sets the hostname that others see of a client without an account: the same for the same address,
+ * which it does not reveal. */
 void
 cloak(struct client *c)
 {
@@ -101,7 +101,8 @@ plain_allowed(const struct client *c)
 	return c->loopback || c->o->plain;
 }
 
-/* Finds who wants to log in, or a decoy in its place: what follows takes the same time. */
+/* Finds the account of a login, or a decoy in its place, so that the following steps take the same
+ * time. */
 static bool
 find(struct client *c, struct slice login, struct account *a, char device[DEVICE_MAX + 1])
 {
@@ -127,7 +128,7 @@ logged_in(struct client *c, const char *name, const char *device)
 	names_release(c->t);
 }
 
-/* Whether somebody may try to log in now; if not, for how long not is in wait. */
+/* Reports whether a login may be tried now. If not, wait has the seconds. */
 static bool
 may_try(struct client *c, struct slice login)
 {
@@ -144,7 +145,7 @@ may_try(struct client *c, struct slice login)
 	return c->wait == 0;
 }
 
-/* Counts what came of it, and says it again. */
+/* Counts the result of a login and returns it. */
 static bool
 tried(struct client *c, bool right)
 {
@@ -246,7 +247,7 @@ scram_first(struct client *c, struct slice message)
 		end(c, false);
 		return;
 	}
-	/* Who it will be, when the proof is right; nobody's proof of a decoy is. */
+	/* the account if the proof is right; the proof of a decoy never is */
 	(void)slice_copy(slice_of(known ? a.name : ""), c->scram_name, sizeof c->scram_name);
 	(void)slice_copy(slice_of(c->me->device), c->scram_device, sizeof c->scram_device);
 	c->me->device[0] = '\0';
@@ -264,7 +265,7 @@ scram_last(struct client *c, struct slice message)
 	}
 	logged_in(c, c->scram_name, c->scram_device);
 	say(c, text);
-	c->scram.step = 3; /* the client says "+", then it is told that it is in */
+	c->scram.step = 3; /* the client answers "+", and then receives 900 and 903 */
 }
 
 static void
@@ -280,7 +281,7 @@ step(struct client *c, struct slice message)
 		end(c, c->scram.step == 3 && message.length == 0);
 }
 
-/* Collects the chunks of an answer: one that is shorter than CHUNK is the last. */
+/* Collects the parts of a message: one that is shorter than CHUNK is the last. */
 static void
 collect(struct client *c, struct slice chunk)
 {

@@ -4,8 +4,8 @@
 
 #include "table.h"
 
-/* Runs until the client is gone or told to go; ends the process. fd is the connection, data the
- * folder of the data. */
+/* Runs until the client disconnects or the connection is closed; ends the process. fd is the
+ * connection, data the data directory. */
 _Noreturn void send_run(struct table *t, unsigned number, int fd, int data);
 
 #endif

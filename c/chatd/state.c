@@ -13,15 +13,15 @@
 
 enum { STATE_MAX = MODES_MAX + 2048 };
 
-/* Goes through the letters that lines of MODE set. */
+/* Iterates over the letters of MODE lines. */
 struct walk {
-	struct slice rest; /* lines that were not looked at */
+	struct slice rest; /* remaining lines */
 	struct line line;
-	size_t at;         /* the next letter */
-	unsigned next;     /* the next parameter */
+	size_t at;         /* next letter */
+	unsigned next;     /* next parameter */
 };
 
-/* Letters that take a parameter when they are set. */
+/* Reports whether a letter takes a parameter when it is set. */
 static bool
 has_parameter(char letter)
 {
@@ -107,7 +107,7 @@ state_next_ban(struct slice *rest, struct mode *m)
 	struct walk w = { .rest = *rest };
 
 	while (next_mode(&w, m))
-		if (m->letter == 'b') { /* which has a line of its own */
+		if (m->letter == 'b') { /* it has a line of its own */
 			*rest = w.rest;
 			return true;
 		}
@@ -126,7 +126,7 @@ state_banned(const struct room *r, struct slice source)
 	return false;
 }
 
-/* What the lines of MODE say of the room as a whole. */
+/* Reads the MODE lines about the room as a whole. */
 static void
 take_modes(struct room *r)
 {
@@ -145,7 +145,7 @@ take_modes(struct room *r)
 			r->limit = (unsigned)limit;
 		else if (!has_parameter(m.letter) && n + 1 < sizeof flags && memchr(flags, m.letter, n) == NULL)
 			flags[n++] = m.letter;
-		/* the room's own modes are said: it has those alone */
+		/* the line has the room's modes: they replace the default ones */
 		if (strchr("bov", m.letter) == NULL) {
 			memcpy(r->flags, flags, n);
 			r->flags[n] = '\0';
@@ -153,7 +153,7 @@ take_modes(struct room *r)
 	}
 }
 
-/* Takes a line of the file: the topic is held by itself, what is not known is kept as it is. */
+/* Takes a line of the file: the topic is stored separately, unknown lines are preserved. */
 static void
 take_line(struct room *r, struct slice text, struct buffer *others)
 {
@@ -190,7 +190,7 @@ static void
 make_new(int data, const char *server, struct room *r)
 {
 	snprintf(r->modes, sizeof r->modes, ":%s CREATED %s %" PRIu64 "\r\n", server, r->name, clock_now() / 1000);
-	/* without one the room is new once more, no worse */
+	/* if it fails, the room is created again at the next start */
 	(void)state_write(data, server, r, &(struct topic){ "", "", 0 });
 }
 
@@ -236,7 +236,7 @@ state_write(int data, const char *server, const struct room *r, const struct top
 	int fd, dir;
 	bool fine;
 
-	if (r->too_long) { /* what was not read would be lost */
+	if (r->too_long) { /* the lines that were not read would be lost */
 		errno = EFBIG;
 		return false;
 	}
@@ -248,11 +248,11 @@ state_write(int data, const char *server, const struct room *r, const struct top
 	fd = openat(data, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	errno = ENOSPC; /* what a short write means */
+	errno = ENOSPC; /* the reason of a short write */
 	fine = !b.full && write(fd, text, b.length) == (ssize_t)b.length && fsync(fd) == 0;
 	close(fd);
 	fine = fine && renameat(data, new_name, data, name) == 0;
-	if (!fine) { /* or it would take what little room the disk has */
+	if (!fine) { /* it would use space on a full disk */
 		int why = errno;
 
 		(void)unlinkat(data, new_name, 0);

@@ -1,5 +1,5 @@
-/* The file "state" of a room: its topic, modes, ranks and bans, in lines of IRC (docs/protocol.md,
- * "Data directory"). */
+/* Reads and writes the file "state" of a room: topic, modes, ranks and bans, in lines of IRC
+ * (docs/protocol.md, "Data directory"). */
 #ifndef STATE_H
 #define STATE_H
 
@@ -8,46 +8,45 @@
 #include <stdbool.h>
 
 /*
- * Reads what there is into the room, which is new, its name's spelling too. Without such a file the room has the modes
- * of a new one, and one is made. Under names.
+ * Reads the file into a new room, with the spelling of the room's name. If there is no file, it
+ * creates one with the default modes. The caller holds names.
  */
 void state_read(int data, const char *server, struct room *r);
 
-/* What a topic is, who set it and when. */
+/* A topic, the source that set it, and the time in seconds since 1970. */
 struct topic {
 	const char *text, *by;
 	uint64_t at;
 };
 
 /*
- * Writes the room's state with a topic, and the other lines as they were read; false, and errno, when it can't. Under
- * topics, or names where nobody is in the room.
+ * Writes the room's state with a topic, and the other lines as they were read. Returns false and
+ * sets errno after an error. The caller holds topics, or names if the room has no member.
  */
 bool state_write(int data, const char *server, const struct room *r, const struct topic *topic);
 
 /*
- * What follows looks at what does not change while somebody is in the room. flag is a letter of the room's modes that
- * has no parameter.
+ * The functions below read fields that do not change while the room has members. flag is the letter
+ * of a mode without a parameter.
  */
 bool state_has(const struct room *r, char flag);
 
-/* The sign before the nick of a member of that account: '@' of operators, '+' of who has a voice,
- * '\0'. */
+/* Returns the prefix of an account's members: '@' for operators, '+' for voice, '\0'. */
 char state_rank(const struct room *r, struct slice account);
 
-/* Whether the account is an operator of the room; everybody is where nobody has a rank. */
+/* Reports whether the account is an operator of the room. If no account has a rank, all are. */
 bool state_operator(const struct room *r, struct slice account);
 
-/* Whether a ban of the room is of NICK!USER@HOST. */
+/* Reports whether a ban of the room matches NICK!USER@HOST. */
 bool state_banned(const struct room *r, struct slice source);
 
-/* A letter that a room's lines of MODE set, what belongs to it, and who set it when. */
+/* A mode of a room's MODE lines: its letter, its parameter, and who set it when. */
 struct mode {
 	char letter;
 	struct slice parameter, by, time;
 };
 
-/* Goes through them all: rest is r->modes at first. False at the end. */
+/* Iterates over the bans: rest is r->modes at first. Returns false at the end. */
 bool state_next_ban(struct slice *rest, struct mode *m);
 
 #endif

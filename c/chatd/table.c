@@ -12,7 +12,7 @@
 
 enum { WORD = 32, LINE_BYTES = 1024 };
 
-static unsigned in_use; /* how many sessions there may be */
+static unsigned in_use; /* number of sessions in use */
 
 struct table *
 table_make(unsigned sessions)
@@ -20,7 +20,7 @@ table_make(unsigned sessions)
 	struct table *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (t == MAP_FAILED)
-		fatal("no shared memory of %zu bytes: %s", sizeof *t, strerror(errno));
+		fatal("cannot map %zu bytes of shared memory: %s", sizeof *t, strerror(errno));
 	lock_init(&t->names);
 	lock_init(&t->topics);
 	sem_init(&t->came, 1, 0);
@@ -38,8 +38,8 @@ table_sessions(void)
 	return in_use;
 }
 
-/* All but wake and news: somebody may just be about to wake the one before, which does no harm to
- * the next. */
+/* Clears all fields but wake and news: another process may just be waking the former client, which
+ * does not harm the next one. */
 static void
 clear(struct session *s)
 {
@@ -85,8 +85,8 @@ session_free(struct table *t, unsigned number)
 void
 names_take(struct table *t)
 {
-	/* Of a process that died in it nothing is half done: see above. What it had not done yet the
-	 * parent does. */
+	/* If the last owner died, nothing is inconsistent: see table.h. The parent does the rest of its
+	 * work. */
 	(void)lock_take(&t->names);
 }
 
@@ -127,7 +127,7 @@ room_wake(struct table *t, const struct room *r)
 void
 room_seat(struct table *t, unsigned room, unsigned session)
 {
-	/* or what is to be replayed first would count as sent */
+	/* otherwise the part to be replayed would count as sent */
 	atomic_store(&t->boxes[session].sent[room], 0);
 	room_set(&t->rooms[room], session, true);
 }
@@ -210,8 +210,7 @@ nick_elsewhere(const struct table *t, const struct room *room, unsigned number)
 	return false;
 }
 
-/* Tells a session, which is in some of the rooms of a leaving one, where the logs of these stood,
- * then the line. */
+/* Sends a member of some rooms of a leaving session how far their logs were, then the line. */
 static void
 tell_quit(struct table *t, unsigned to, unsigned from, struct slice line)
 {

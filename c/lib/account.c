@@ -11,8 +11,8 @@ struct search {
 	struct account *account;
 };
 
-/* Whether the keys that follow the verifier say that the account is gone. Those that nobody knows
- * are passed over. */
+/* Reports whether the keys behind the verifier mark the account as removed. Unknown keys are
+ * ignored. */
 static bool
 is_removed(struct slice rest)
 {
@@ -24,8 +24,8 @@ is_removed(struct slice rest)
 	return false;
 }
 
-/* Whether the line begins with the account's name: the first that does counts, even when it can't
- * be used. */
+/* Takes the line of the account that is searched for. The first line with its name counts, even if
+ * it is damaged. */
 static bool
 take_line(void *context, struct slice line)
 {

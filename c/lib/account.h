@@ -1,5 +1,5 @@
-/* The file "accounts" of a data folder (docs/protocol.md): who may log in. Read each time, so that
- * changes count at once. */
+/* Reads the file "accounts" of a data directory (docs/protocol.md). It is read at each call, so
+ * changes take effect at once. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
@@ -9,24 +9,24 @@
 #include <stdbool.h>
 
 struct account {
-	char name[NICK_MAX + 1]; /* as the file spells it */
+	char name[NICK_MAX + 1]; /* in the spelling of the file */
 	bool there;              /* neither removed nor damaged */
-	bool has_password;       /* the verifier is one that a password may prove */
+	bool has_password;       /* verifier is valid and not "-" */
 	struct verifier verifier;
 };
 
-/* Finds an account; false when there is none, it was removed, or its line can't be read. */
+/* Finds an account. Returns false if there is none, it was removed, or its line is damaged. */
 bool account_find(int data, struct slice name, struct account *a);
 
-/* Parts NAME or NAME@DEVICE, and checks both; the device in lower case, "" when none is named. */
+/* Splits NAME or NAME@DEVICE and checks both. device is folded, "" if there is none. */
 bool account_login(struct slice login, struct slice *name, char *device, size_t room);
 
-/* Whether a password can be checked: without SASLprep's tables only those that they leave as they
- * are. */
+/* Reports whether a password can be checked. Without the tables of SASLprep, only printable ASCII
+ * is accepted, which SASLprep does not change. */
 bool account_checkable(struct slice password);
 
-/* A verifier for a name that nobody has, always the same for it: who asks learns nothing. secret is
- * the server's. */
+/* Makes the verifier of an unknown name. It is always the same for a name, so that repeated
+ * requests reveal nothing. secret is the server's. */
 void account_decoy(struct slice secret, struct slice name, struct verifier *v);
 
 #endif

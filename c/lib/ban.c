@@ -8,7 +8,8 @@
 
 enum { PATTERN_MAX = 200, ADDRESS_BITS = 128, MAPPED_BITS = 96 };
 
-/* An address as IPv6 has it: of IPv4, ::ffff:a.b.c.d. */
+/* An IPv6 address. An IPv4 address is in its mapped form, ::ffff:a.b.c.d (RFC 4291, section
+ * 2.5.5.2). */
 struct address {
 	bool old; /* IPv4 */
 	unsigned char bytes[ADDRESS_BITS / 8];
@@ -33,7 +34,7 @@ address_parse(struct slice text, struct address *a)
 	return true;
 }
 
-/* Reads ADDRESS or ADDRESS/BITS; bits is of an IPv6 address. */
+/* Parses ADDRESS or ADDRESS/BITS. bits is the prefix length of the IPv6 form. */
 static bool
 network_parse(struct slice text, struct address *a, unsigned *bits)
 {
@@ -48,7 +49,7 @@ network_parse(struct slice text, struct address *a, unsigned *bits)
 		n += MAPPED_BITS;
 	a->old = a->old && n >= MAPPED_BITS;
 	*bits = (unsigned)n;
-	return n > (a->old ? MAPPED_BITS : 0); /* everybody is nobody's ban */
+	return n > (a->old ? MAPPED_BITS : 0); /* a prefix of length 0 would match every client */
 }
 
 static bool
@@ -96,8 +97,7 @@ struct search {
 	char *reason;
 };
 
-/* Whether the ban that the line says holds for who is looked for. One with a time that can't be
- * read does not. */
+/* Reports whether the ban of a line matches the client. A ban with an unreadable time does not. */
 static bool
 take_ban(void *context, struct slice line)
 {

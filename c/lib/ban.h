@@ -1,4 +1,4 @@
-/* The file "bans" of a data folder (docs/protocol.md, "bans and invites"): who is kept out. */
+/* Reads the file "bans" of a data directory (docs/protocol.md, "bans and invites"). */
 #ifndef BAN_H
 #define BAN_H
 
@@ -10,14 +10,14 @@
 
 enum { BAN_REASON_MAX = 300 };
 
-/* Who may be banned; empty where it is not known. */
+/* The properties of a client that bans match; empty if not known. */
 struct ban_client {
 	struct slice account;
 	struct slice address; /* as text */
 	struct slice mask;    /* NICK!USER@HOST */
 };
 
-/* Whether a ban keeps the client out at a time; the reason, "" where none was given. */
+/* Reports whether a ban matches the client at a time, and its reason, "" for none. */
 bool ban_find(int data, const struct ban_client *who, uint64_t now_ms, char reason[BAN_REASON_MAX + 1]);
 
 #endif

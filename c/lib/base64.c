@@ -35,8 +35,8 @@ value(char c)
 	return c == '/' ? 63 : -1;
 }
 
-/* Decodes the n characters of one group of four to n - 1 bytes; false when there are others, or
- * bits left over. */
+/* Decodes the n characters of a group of four to n - 1 bytes. Returns false for invalid characters
+ * or leftover bits. */
 static bool
 decode_group(const char *at, size_t n, unsigned char *bytes)
 {

@@ -1,5 +1,4 @@
-/* Bytes that are put together in memory of a fixed size. What does not fit is left out whole, and
- * said. */
+/* A buffer of fixed size. A part that does not fit is left out as a whole and sets full. */
 #ifndef BUFFER_H
 #define BUFFER_H
 
@@ -10,18 +9,17 @@
 
 struct buffer {
 	char *at;
-	size_t length, room; /* bytes in it; bytes it can hold */
-	bool full;           /* something did not fit */
+	size_t length, room; /* bytes used; capacity */
+	bool full;           /* a part did not fit */
 };
 
-/* An empty one in an array. */
+/* An empty buffer in an array. */
 #define BUFFER_IN(array) ((struct buffer){ .at = (array), .room = sizeof(array) })
 
 void buffer_add(struct buffer *b, struct slice s);
 void buffer_text(struct buffer *b, const char *text);
 
-/* As printf does, but for its NUL, which takes no room in the end (it needs one byte of room
- * meanwhile). */
+/* Formats like printf, without a NUL. It needs one byte of room for the NUL meanwhile. */
 void buffer_format(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct slice buffer_slice(const struct buffer *b);

@@ -26,7 +26,7 @@ clock_steady(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-/* Days since 1970 of a day of the Gregorian calendar, counted in years that begin in March. */
+/* Returns the days since 1970 of a Gregorian date, computed in years that start in March. */
 static int64_t
 days_of(int64_t year, int64_t month, int64_t day)
 {
@@ -40,7 +40,7 @@ static void
 date_of(int64_t days, int *year, int *month, int *day)
 {
 	int64_t n = days + 719468;
-	int64_t era = n / 146097, in_era = n % 146097; /* 400 years each */
+	int64_t era = n / 146097, in_era = n % 146097; /* of 400 years */
 	int64_t y = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
 	int64_t in_year = in_era - (365 * y + y / 4 - y / 100);
 	int64_t m = (5 * in_year + 2) / 153;
@@ -101,6 +101,6 @@ clock_parse(struct slice text, uint64_t *ms)
 		return false;
 	*ms = (uint64_t)days_of(year, month, day) * 86400000 + (uint64_t)(hour * 3600000 + minute * 60000 + second * 1000 + thousandth);
 	clock_text(*ms, again);
-	/* so 31 February and a wrong separator are none */
+	/* rejects 31 February and wrong separators */
 	return memcmp(again, text.at, CLOCK_TEXT) == 0;
 }

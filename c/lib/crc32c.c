@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-/* Filled by the first call, with the same values whoever comes first: processes only, no threads. */
+/* Filled by the first call. Processes have no threads, so no lock is needed. */
 static uint32_t table[256];
 static bool made;
 

@@ -12,7 +12,7 @@ skip_spaces(struct slice *rest)
 	}
 }
 
-/* The word at the front when it begins with mark, which is not part of it. */
+/* Takes the first word without its mark, if it starts with that. */
 static struct slice
 marked(struct slice *rest, char mark)
 {
@@ -96,7 +96,7 @@ line_param(const struct line *l, unsigned i)
 	return i < l->count ? l->params[i] : (struct slice){ "", 0 };
 }
 
-/* The length of the sequence that a first byte begins, 0 when none begins so. */
+/* Returns the length of the UTF-8 sequence with this first byte, 0 if it is invalid. */
 static size_t
 sequence(unsigned char first)
 {
@@ -109,8 +109,8 @@ sequence(unsigned char first)
 	return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
 }
 
-/* Whether the second byte may follow the first: this is where overlong forms and surrogates are
- * refused. */
+/* Reports whether the second byte may follow the first, which excludes overlong forms and
+ * surrogates. */
 static bool
 second_fits(unsigned char first, unsigned char second)
 {

@@ -19,13 +19,14 @@ lock_init(struct lock *l)
 	pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST);
 	error = pthread_mutex_init(&l->mutex, &how);
 	if (error != 0)
-		fatal("this system has no locks between processes: %s", strerror(error));
+		fatal("this system has no robust locks between processes: %s", strerror(error));
 	pthread_mutexattr_destroy(&how);
 }
 
 /*
- * A waiter that is killed just when it was woken may take the wake with it: when a third has taken the lock
- * meanwhile, without knowing of waiters, the others would sleep for good. So nobody sleeps for long.
+ * A waiter that is killed right after its wake-up may lose that wake-up. If a third process took
+ * the lock meanwhile without noticing waiters, the others would sleep forever. So each waiter wakes
+ * up regularly.
  */
 static int
 take_or_sleep(struct lock *l)
@@ -53,7 +54,7 @@ lock_take(struct lock *l)
 		return true;
 	}
 	if (error != 0)
-		fatal("a lock cannot be taken: %s", strerror(error));
+		fatal("cannot take a lock: %s", strerror(error));
 	return false;
 }
 

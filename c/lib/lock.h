@@ -1,5 +1,5 @@
-/* A lock between processes, in memory that they share. Whoever dies holding it leaves it free to
- * the next. */
+/* A robust lock between processes, in shared memory. If its owner dies, the next process gets
+ * it. */
 #ifndef LOCK_H
 #define LOCK_H
 
@@ -10,10 +10,10 @@ struct lock {
 	pthread_mutex_t mutex;
 };
 
-/* Called once, before the processes that share it are forked. */
+/* Called once, before the processes are forked. */
 void lock_init(struct lock *l);
 
-/* True when the one before died holding it: what it protects may be half changed. */
+/* Takes the lock. Returns true if the last owner died: the data it protects may be inconsistent. */
 bool lock_take(struct lock *l);
 void lock_release(struct lock *l);
 

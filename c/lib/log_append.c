@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The time of the last line before end, 0 when there is none: somebody else wrote it. */
+/* Returns the time of the last line before end, which another process wrote; 0 if there is none. */
 static uint64_t
 read_last_time(const struct log *l, uint64_t end)
 {
@@ -33,7 +33,7 @@ time_of_batch(const struct log *l, const struct log_batch *b, uint64_t end)
 	return last > b->now_ms ? last : b->now_ms;
 }
 
-/* Whether the open segment is the one to write to, and ends where END says. */
+/* Reports whether the open segment is the last one and ends at END. */
 static bool
 in_order(const struct log *l)
 {
@@ -42,8 +42,8 @@ in_order(const struct log *l)
 	return l->segment >= 0 && !atomic_load(&l->shared->broken) && segment_in_use(l->segment, &size) && l->base + size == atomic_load(&l->ends->end);
 }
 
-/* Takes the write lock with the last segment open. When somebody went on to another, or died, the
- * log is brought in order first. */
+/* Takes the write lock with the last segment open. If another process has rolled the log, or died,
+ * the log is recovered first. */
 static bool
 take_write_lock(struct log *l)
 {
@@ -55,7 +55,7 @@ take_write_lock(struct log *l)
 		return false;
 	if (in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT, &base) && log_take_segment(l, base) && in_order(l)))
 		return true;
-	log_unlock(l->lock); /* the sync lock comes first */
+	log_unlock(l->lock); /* lock order: the sync lock first */
 	if (!log_flock(l->sync))
 		return false;
 	fine = log_flock(l->lock);
@@ -67,8 +67,8 @@ take_write_lock(struct log *l)
 	return fine;
 }
 
-/* Puts the lines of the batch together as if they began at first; their bytes, 0 when one or all
- * are too long. */
+/* Encodes the lines of the batch for the offset first. Returns their length, 0 if a line or all
+ * together are too long. */
 static size_t
 format(const struct log *l, const struct log_batch *b, uint64_t first, uint64_t ms)
 {
@@ -84,7 +84,7 @@ format(const struct log *l, const struct log_batch *b, uint64_t first, uint64_t 
 	return n;
 }
 
-/* Writes all or nothing: what a full disk took of it is cut off again. */
+/* Writes the whole batch or nothing: a partial write to a full disk is cut off again. */
 static bool
 write_whole(struct log *l, const char *bytes, size_t n, uint64_t end)
 {
@@ -97,13 +97,13 @@ write_whole(struct log *l, const char *bytes, size_t n, uint64_t end)
 	if (w == (ssize_t)n)
 		return true;
 	error = w < 0 ? errno : ENOSPC;
-	/* where it fails, END tells the next writer */
+	/* if it fails, the next writer sees that the segment does not end at END */
 	(void)!ftruncate(l->segment, (off_t)(end - l->base));
 	errno = error;
 	return false;
 }
 
-/* A segment that is large enough is left for a new one. */
+/* Starts a new segment if the open one is large enough. */
 static bool
 roll(struct log *l, uint64_t end)
 {

@@ -1,7 +1,8 @@
 /*
- * Steps 6 and 7 of docs/protocol.md, "Appending": group commit between processes. Whoever has written waits for
- * the sync lock; who gets it syncs for all that was written before; the others find on their turn that it is
- * done. A sync that fails takes away what it was for, which those that wait see by the length of their segment.
+ * Steps 6 and 7 of docs/protocol.md, "Appending": group commit between processes. Each writer waits
+ * for the sync lock. The process that gets it syncs everything written before. The others then find
+ * their batches committed. A failed sync removes the batches it was for, which their writers see by
+ * the length of the segment.
  */
 #include "log.h"
 
@@ -12,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Cuts a segment at COMMITTED, and removes it when nothing is left. False when there are no more of
- * them to cut. */
+/* Cuts a segment at COMMITTED, and removes it if nothing is left. */
 static bool
 cut(struct log *l, uint64_t base, uint64_t committed)
 {
@@ -53,16 +53,15 @@ give_up_locked(struct log *l)
 	return true;
 }
 
-/* A failed sync has said nothing about what is on the disk: all that was not committed is taken
- * back. */
+/* Discards all uncommitted batches: after a failed sync it is unknown what is on disk. */
 static void
 give_up(struct log *l)
 {
-	report("the log of room %s cannot be synced: %s; what was not acknowledged is taken back", l->id, strerror(errno));
+	report("the log of room %s cannot be synced: %s; unacknowledged messages are discarded", l->id, strerror(errno));
 	if (!log_flock(l->lock))
 		return;
 	if (!give_up_locked(l)) {
-		report("the log of room %s takes no messages: %s", l->id, strerror(errno));
+		report("the log of room %s accepts no messages: %s", l->id, strerror(errno));
 		atomic_store(&l->shared->broken, true);
 	}
 	log_unlock(l->lock);

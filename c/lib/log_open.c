@@ -118,7 +118,7 @@ folder_sync_parent(int at, const char *path)
 	int fd;
 	bool fine;
 
-	while (end > path && end[-1] == '/') /* "data/" is in ".", not in "data" */
+	while (end > path && end[-1] == '/') /* the parent of "data/" is ".", not "data" */
 		end--;
 	while (end > path && end[-1] != '/')
 		end--;

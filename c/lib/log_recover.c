@@ -1,7 +1,7 @@
 /*
- * docs/protocol.md, "Recovery": what a writer does that opens a room, or finds it otherwise than a writer leaves
- * it. Lines that are whole stay, a torn tail is cut, and what is written next begins a segment beyond it, so that
- * no offset is used twice.
+ * docs/protocol.md, "Recovery": what a writer does when it opens a room or finds it inconsistent.
+ * Valid lines stay, a torn tail is cut, and the next line starts a segment behind it, so that no
+ * offset is used twice.
  */
 #include "log.h"
 
@@ -18,13 +18,13 @@
 
 enum { BLOCK = 65536 };
 
-static const uint64_t offset_max = (uint64_t)1 << 62; /* a larger one in "committed" is damage */
+static const uint64_t offset_max = (uint64_t)1 << 62; /* larger values in "committed" are damage */
 
-/* What is found by going through the segments from begin on. */
+/* The result of reading the segments from begin on. */
 struct scan {
-	uint64_t begin, position; /* the next byte to look at */
-	uint64_t whole;           /* the end of the last line that is whole, begin when there is none */
-	uint64_t behind;          /* the end of the last byte of all */
+	uint64_t begin, position; /* position: the next byte to read */
+	uint64_t whole;           /* end of the last valid line, begin if there is none */
+	uint64_t behind;          /* end of all bytes */
 	uint64_t bad, bad_before; /* damaged lines in all, and before whole */
 };
 
@@ -40,8 +40,8 @@ scan_line(struct scan *s, struct slice line)
 	s->position += line.length;
 }
 
-/* Goes through the lines of the n bytes at block; the bytes that it used up. What has no end is a
- * line when it is the last, or too long to be one. */
+/* Scans the lines in n bytes and returns the bytes used. Bytes without an LF count as a line at the
+ * end of the segment, or if they are too long for a line. */
 static size_t
 scan_block(struct scan *s, const char *block, size_t n, bool last)
 {
@@ -59,11 +59,11 @@ scan_block(struct scan *s, const char *block, size_t n, bool last)
 	return used;
 }
 
-/* Goes through a segment up to limit. */
+/* Scans a segment up to limit. */
 static bool
 scan_segment(int fd, uint64_t base, uint64_t limit, struct scan *s)
 {
-	static char block[BLOCK]; /* as much of it is in memory as was ever used */
+	static char block[BLOCK]; /* uses memory only as far as it is written */
 
 	while (s->position < limit) {
 		uint64_t left = limit - s->position;
@@ -76,7 +76,7 @@ scan_segment(int fd, uint64_t base, uint64_t limit, struct scan *s)
 	return true;
 }
 
-/* Where the bytes of a segment end: at its end, or where the next begins. */
+/* Gets the end of a segment's bytes: its end, or the start of the next segment. */
 static bool
 limit_of(int dir, int fd, uint64_t base, uint64_t *limit)
 {
@@ -90,7 +90,7 @@ limit_of(int dir, int fd, uint64_t base, uint64_t *limit)
 	return true;
 }
 
-/* Goes through all segments from s->begin, which is in the one with this base. */
+/* Scans all segments from s->begin on, which is in the one with this base. */
 static bool
 scan_all(int dir, uint64_t base, struct scan *s)
 {
@@ -112,7 +112,7 @@ scan_all(int dir, uint64_t base, struct scan *s)
 	return fine;
 }
 
-/* Whether something begins at the offset: a segment, or a line behind another's end. */
+/* Reports whether a segment starts at the offset, or a line behind an LF. */
 static bool
 is_border(int dir, uint64_t offset)
 {
@@ -132,7 +132,7 @@ is_border(int dir, uint64_t offset)
 	return before == '\n';
 }
 
-/* The base of the last segment that has something in it; of the last when none has. */
+/* Gets the base of the last segment that is not empty, or of the last one. */
 static bool
 last_with_lines(int dir, uint64_t *base)
 {
@@ -154,8 +154,8 @@ last_with_lines(int dir, uint64_t *base)
 	}
 }
 
-/* Writes what was found whole again, in place: it may stem from a sync that failed. Cuts each
- * segment at s->whole too, and removes what is left empty. */
+/* Rewrites the valid lines of a segment in place, because they may stem from a failed sync. Cuts it
+ * at s->whole, and removes it if it is empty then. */
 static bool
 settle_segment(int dir, uint64_t base, const struct scan *s, bool last)
 {
@@ -194,8 +194,8 @@ settle(struct log *l, uint64_t base, const struct scan *s)
 	return true;
 }
 
-/* The base of the segment to write to next, which is made when it has to be: beyond all that there
- * ever was. */
+/* Opens the segment for the next line. It is a new one behind every offset ever used, unless the
+ * last segment can be used. */
 static bool
 open_last(struct log *l, const struct scan *s, uint64_t committed, uint64_t end)
 {
@@ -220,7 +220,7 @@ has_end(const char *name, const char *end)
 	return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* What a redaction or a repair was making when it died is nothing. */
+/* Removes the temporary files of an interrupted redaction or repair. */
 static bool
 remove_temporary(int dir)
 {
@@ -253,7 +253,7 @@ random_id(char id[STORED_ID])
 	return fine;
 }
 
-/* The id that the first whole line says; false when there is none. */
+/* Gets the id in the first valid line. Returns false if there is none. */
 static bool
 id_of_lines(int dir, char id[STORED_ID])
 {
@@ -295,7 +295,7 @@ make_id(int dir)
 	return fine && renameat(dir, "id.tmp", dir, "id") == 0 && fsync(dir) == 0;
 }
 
-/* The two numbers of "committed"; false, and zeros, when it says nothing. */
+/* Reads the two numbers of "committed". Returns false, and zeros, if it has no content. */
 static bool
 read_ends(const struct log *l, uint64_t ends[2])
 {
@@ -331,7 +331,7 @@ make_first(struct log *l, const uint64_t ends[2])
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* Where to begin: at what is committed, where that is a place that a line may begin. */
+/* Determines where to start reading: at COMMITTED, if a line may start there. */
 static bool
 find_begin(struct log *l, bool says, uint64_t committed, uint64_t *begin, uint64_t *base)
 {

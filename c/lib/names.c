@@ -43,7 +43,7 @@ name_matches(struct slice pattern, struct slice name)
 		} else if (p < pattern.length && (pattern.at[p] == '?' || lower(pattern.at[p]) == lower(name.at[n]))) {
 			p++;
 			n++;
-		} else if (star != SIZE_MAX) { /* the star stands for one byte more */
+		} else if (star != SIZE_MAX) { /* the star matches one byte more */
 			n = ++from;
 			p = star + 1;
 		} else {

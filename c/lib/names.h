@@ -1,5 +1,4 @@
-/* Names of rooms, nicks and accounts: what they may be, when two are the same, what folder a room
- * has. Pure. */
+/* Names of rooms, nicks and accounts: validity, comparison, folders. Pure. */
 #ifndef NAMES_H
 #define NAMES_H
 
@@ -15,29 +14,29 @@ enum {
 	FOLDER_MAX = 200, /* bytes */
 };
 
-/* The ASCII lower case of s, and a NUL: two names with the same are the same (CASEMAPPING=ascii). */
+/* Writes s in lower case (ASCII) and a NUL. Two names are equal if these are
+ * (CASEMAPPING=ascii). */
 bool name_fold(struct slice s, char *to, size_t room);
 
 bool name_same(struct slice a, struct slice b);
 
-/* Whether a name is what the pattern says, * for any bytes and ? for one; ASCII letters of either
- * case are the same. */
+/* Reports whether a name matches a pattern, in which * stands for any bytes and ? for one. ASCII
+ * case is ignored. */
 bool name_matches(struct slice pattern, struct slice name);
 
-/* A nick is letters, digits and -_[]{}\|`^, begins with no digit and no '-'; an account's name is
- * one too. */
+/* Reports whether s is a nick or account name: letters, digits and -_[]{}\|`^, the first not a
+ * digit or '-'. */
 bool name_is_nick(struct slice s);
 
-/* A room is '#' and at least one byte more: no space, control character, ',', '*' or '?'. The
- * caller has checked that it is UTF-8. */
+/* Reports whether s is a room name: '#' and at least one byte more, without space, control
+ * characters, ',', '*' and '?'. The caller has checked that it is UTF-8. */
 bool name_is_room(struct slice s);
 
-/* A user name out of what a client called itself: what of it may stand in a source, "user" when
- * nothing may. */
+/* Makes a valid user name from the one that a client sent; "user" if no character is valid. */
 void name_clean_user(struct slice s, char to[USER_MAX + 1]);
 
-/* The folder of a name below rooms/ or direct/ (docs/protocol.md, "Data directory"), and a NUL;
- * false when it is too long. */
+/* Writes the folder name of a room or conversation (docs/protocol.md, "Data directory") and a NUL.
+ * Returns false if it is too long. */
 bool name_folder(struct slice s, char *to, size_t room);
 
 #endif

@@ -61,7 +61,7 @@ net_listen(const char *host, uint16_t port)
 	fd = socket(address.ss_family, SOCK_STREAM, 0);
 	if (fd < 0)
 		return -1;
-	/* what systems do unasked differs; where it can't be had, IPv6 alone is served */
+	/* the default differs between systems; without this option only IPv6 is served */
 	if (address.ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -80,11 +80,11 @@ net_nodelay(int fd)
 {
 	int on = 1;
 
-	/* Fails only when the peer has reset already; the next read says so too. */
+	/* fails only if the peer has reset the connection, which the next read reports */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* The IPv4 address in an IPv6 one that stands for it. */
+/* Gets the IPv4 address of an IPv4 or IPv4-mapped address. */
 static bool
 is_v4(const struct sockaddr *address, struct in_addr *v4)
 {
@@ -116,7 +116,7 @@ net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1])
 	snprintf(host, NET_HOST_MAX + 1, "%s%s", fine != NULL && text[0] == ':' ? "0" : "", fine != NULL ? text : "unknown");
 }
 
-/* Writes the first bytes of an IPv6 address as a network; anything else as it is. */
+/* Writes the network of the first bytes of an IPv6 address, any other text unchanged. */
 static void
 first_bytes(const char *host, size_t bytes, char network[NET_HOST_MAX + 1])
 {

@@ -9,24 +9,25 @@
 
 enum { NET_HOST_MAX = 63 };
 
-/* Parts "HOST:PORT" or "[HOST]:PORT"; false when it is neither, or the port is none. */
+/* Splits "HOST:PORT" or "[HOST]:PORT". Returns false if text is neither, or the port is invalid. */
 bool net_parse(const char *text, char host[NET_HOST_MAX + 1], uint16_t *port);
 
-/* Listens on a numeric address; -1 and errno, EINVAL when the host is no address. "::" takes IPv4
- * too, on every system. */
+/* Listens on a numeric address. Returns -1 and sets errno, EINVAL if host is not an address. "::"
+ * accepts IPv4, too, on every system. */
 int net_listen(const char *host, uint16_t port);
 
-/* Bytes go out as they are written. */
+/* Sends written bytes at once (TCP_NODELAY). */
 void net_nodelay(int fd);
 
-/* The peer's address as text, fit for a line of IRC: it never begins with ':'. */
+/* Writes the peer's address as text for a line of IRC: it never starts with ':'. */
 void net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1]);
 
-/* The network that an address, as net_peer writes it, is counted under: itself, or the first 64
- * bits of an IPv6 one, which one customer has. */
+/* Writes the network under which an address of net_peer is counted: an IPv4 address itself, or the
+ * /64 of an IPv6 address. */
 void net_network(const char *host, char network[NET_HOST_MAX + 1]);
 
-/* The first 48 bits of an IPv6 network as net_network writes it: one customer may have all of it. */
+/* Writes the /48 of an IPv6 network of net_network, which one customer may have; an IPv4 address as
+ * it is. */
 void net_customer(const char *network, char customer[NET_HOST_MAX + 1]);
 
 bool net_is_loopback(const struct sockaddr *address);

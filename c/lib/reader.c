@@ -70,7 +70,7 @@ open_segment(struct reader *r, uint64_t base)
 	return r->segment >= 0;
 }
 
-/* Opens the segment that holds the position, or the first after it. */
+/* Opens the segment with the position, or the first one behind it. */
 static bool
 open_here(struct reader *r)
 {
@@ -80,11 +80,11 @@ open_here(struct reader *r)
 	    !segment_find(r->dir, r->position, SEGMENT_AFTER, &base))
 		return false;
 	if (base > r->position)
-		r->position = base; /* what was before is too old to be kept */
+		r->position = base; /* older segments were removed */
 	return open_segment(r, base);
 }
 
-/* Goes on with the next segment; false when there is none. */
+/* Opens the next segment. Returns false if there is none. */
 static bool
 open_next(struct reader *r)
 {
@@ -96,7 +96,7 @@ open_next(struct reader *r)
 	return open_segment(r, base);
 }
 
-/* One read within the segment; 0 at its end. */
+/* Reads once within the segment. Returns 0 at its end. */
 static ssize_t
 read_here(struct reader *r, char *buffer, size_t room, uint64_t until)
 {
@@ -112,8 +112,8 @@ read_here(struct reader *r, char *buffer, size_t room, uint64_t until)
 	return got;
 }
 
-/* How many of n bytes are whole lines. Bytes without an end that no line can be are one, for who
- * checks it. */
+/* Returns the length of the whole lines in n bytes. Bytes without an LF that are too long for a
+ * line count as a line, which the caller rejects. */
 static size_t
 whole_lines(const char *buffer, size_t n)
 {
@@ -127,8 +127,8 @@ whole_lines(const char *buffer, size_t n)
 long
 reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first)
 {
-	/* the segment was opened once more, by its name: a redaction puts another file in its place,
-	 * which then grows */
+	/* the segment was reopened by its name: a redaction replaces the file, and the new one then
+	 * grows */
 	bool again = false;
 
 	if (r->segment < 0 && r->position < until && !open_here(r))
@@ -157,8 +157,8 @@ reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_
 	return 0;
 }
 
-/* Looks for the count-th line end before the offset end of the open segment; tells how many are
- * still to be found. */
+/* Searches backwards for the count-th LF before the offset end. Returns how many are still
+ * missing. */
 static unsigned long
 back_in_segment(struct reader *r, uint64_t end, unsigned long count)
 {
@@ -181,7 +181,7 @@ back_in_segment(struct reader *r, uint64_t end, unsigned long count)
 	return count == 0 ? 0 : count;
 }
 
-/* Where the lines of the open segment end: not beyond the next one, nor before. */
+/* Returns the end of the open segment's lines: not behind the next segment's base, nor before. */
 static uint64_t
 end_here(const struct reader *r, uint64_t before)
 {

@@ -26,7 +26,7 @@ report_to_syslog(void)
 	to_syslog = true;
 }
 
-/* One write a line, so that the lines of several processes stay whole. */
+/* One write for each line, so that the lines of several processes do not mix. */
 static void
 say(int priority, bool by_syslog, const char *format, va_list args)
 {

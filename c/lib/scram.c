@@ -68,7 +68,7 @@ attribute(struct slice *rest, const char *name, struct slice *value)
 	return true;
 }
 
-/* Who logs in may name the account that it means: its own. */
+/* Reports whether the authzid is the account that logs in: no other is allowed. */
 static bool
 acts_for_itself(struct slice authzid, struct slice login)
 {
@@ -118,7 +118,8 @@ scram_challenge(struct scram *s, const struct verifier *v, const char *own, char
 	return !message.full && !all.full;
 }
 
-/* What both sides have a proof over: the first messages and the last one without the proof. */
+/* Signs the AuthMessage (RFC 5802, section 3): the first messages and the last one without the
+ * proof. */
 static void
 sign(const struct scram *s, struct slice without_proof, const unsigned char key[SHA256_SIZE], unsigned char signature[SHA256_SIZE])
 {
@@ -155,7 +156,7 @@ scram_finish(struct scram *s, struct slice message, char *to, size_t room)
 		return false;
 	sign(s, without, s->verifier.stored_key, signature);
 	for (int i = 0; i < SHA256_SIZE; i++)
-		proof[i] ^= signature[i]; /* the client's key now, when it knew it */
+		proof[i] ^= signature[i]; /* the ClientKey, if the client has it */
 	stored_key_of(proof, stored);
 	if (!same_secret(stored, s->verifier.stored_key, SHA256_SIZE))
 		return false;

@@ -1,6 +1,6 @@
 /*
- * The server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding, and what it checks against:
- * a verifier, from which the password cannot be had. Pure but for the nonce, which the caller gives.
+ * The server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding, and its
+ * verifiers. Pure: the caller provides the nonce.
  */
 #ifndef SCRAM_H
 #define SCRAM_H
@@ -12,7 +12,7 @@
 
 enum {
 	SCRAM_SALT_MAX = 64,
-	SCRAM_NONCE_MAX = 192, /* bytes of the client's and the server's together */
+	SCRAM_NONCE_MAX = 192, /* bytes of the client's and the server's part together */
 	SCRAM_MESSAGE_MAX = 1024,
 };
 
@@ -23,31 +23,33 @@ struct verifier {
 	unsigned char stored_key[SHA256_SIZE], server_key[SHA256_SIZE];
 };
 
-/* Reads "SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY". */
+/* Parses "SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY". */
 bool verifier_parse(struct slice text, struct verifier *v);
 
-/* Whether v is of the password. Slow, on purpose. */
+/* Reports whether v is the verifier of the password. Deliberately slow (PBKDF2). */
 bool verifier_proves(const struct verifier *v, struct slice password);
 
 struct scram {
-	int step; /* 0: nothing came; 1: the first message was answered */
+	/* 0: start; 1: the client's first message was answered; 2: the last one was checked */
+	int step;
 	char nonce[SCRAM_NONCE_MAX + 1];
-	/* the client's first message without its header, a comma, the server's */
+	/* client-first-message-bare, a comma, server-first-message */
 	char first[SCRAM_MESSAGE_MAX];
-	/* such as "n,,": which the last message must repeat, in base 64 */
+	/* gs2-header, such as "n,,"; the client's last message must repeat it in base64 */
 	char header[96];
 	struct verifier verifier;
 };
 
-/* Takes apart the client's first message: the name it is about (still with =2C and =3D, of which no
- * account has any), false when it is malformed. */
+/* Parses the client-first-message and gets the login name, in which =2C and =3D are not decoded: no
+ * account name has these. Returns false if it is malformed. */
 bool scram_begin(struct scram *s, struct slice message, struct slice *login);
 
-/* Writes the server's first message, a NUL at its end, for the verifier of that login. own is the
- * server's part of the nonce. */
+/* Writes the server-first-message for the login's verifier, and a NUL. own is the server's part of
+ * the nonce. */
 bool scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t room);
 
-/* Checks the client's last message; writes the server's proof. False: refused. */
+/* Checks the client-final-message and writes the server-final-message. Returns false if the proof
+ * is wrong. */
 bool scram_finish(struct scram *s, struct slice message, char *to, size_t room);
 
 #endif

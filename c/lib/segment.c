@@ -86,7 +86,7 @@ segment_make(int dir, uint64_t base)
 	return fd;
 }
 
-/* Mode 0700 is not that of a segment in use, so that nobody appends to it meanwhile. */
+/* Mode 0700 differs from that of a segment in use, so no process appends to it meanwhile. */
 int
 segment_reopen(int dir, uint64_t base)
 {

@@ -109,7 +109,7 @@ sha256(struct slice text, unsigned char digest[SHA256_SIZE])
 	sha256_end(&h, digest);
 }
 
-/* The two hashes of an HMAC after their key blocks, to be copied for each text. */
+/* The inner and outer hash of an HMAC after their key blocks, copied for each text. */
 struct keyed {
 	struct sha256 inner, outer;
 };

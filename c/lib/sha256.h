@@ -23,10 +23,10 @@ void sha256_end(struct sha256 *h, unsigned char digest[SHA256_SIZE]);
 void sha256(struct slice text, unsigned char digest[SHA256_SIZE]);
 void hmac_sha256(struct slice key, struct slice text, unsigned char digest[SHA256_SIZE]);
 
-/* One block of key, which is what SCRAM takes: as slow as iterations (at least 1) say. */
+/* Derives one block of key, as SCRAM needs. iterations is at least 1. */
 void pbkdf2_sha256(struct slice password, struct slice salt, unsigned long iterations, unsigned char key[SHA256_SIZE]);
 
-/* Equal, in a time that does not tell where they differ. */
+/* Reports whether both are equal, in constant time. */
 bool same_secret(const unsigned char *a, const unsigned char *b, size_t length);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /*
- * Everything up to the room's id has its place:
+ * Everything up to the room's id has a fixed position:
  *
  *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann!u@h PRIVMSG #r :hello
  *	0         10       19   24                      48     55       64
@@ -23,7 +23,7 @@ hex(char *to, uint32_t value)
 		to[i] = "0123456789abcdef"[value & 15];
 }
 
-/* Bytes of source, tags and text, which redaction may take. */
+/* Counts the bytes of source, tags and text, which redaction may remove. */
 static size_t
 spare(const struct entry *e)
 {
@@ -81,7 +81,7 @@ is_id(const char *at)
 	return true;
 }
 
-/* The offset that the line's msgid says, written the one way it may be. */
+/* Reports whether the line's msgid has this offset, in its only valid spelling. */
 static bool
 says_offset(struct slice line, uint64_t offset)
 {

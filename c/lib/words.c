@@ -12,13 +12,13 @@ enum { BLOCK = 2 * WORDS_LINE_MAX };
 
 struct lines {
 	size_t length;
-	bool skipping; /* the rest of a line that is too long */
+	bool skipping; /* the rest of a too long line is being skipped */
 	bool (*take)(void *context, struct slice line);
 	void *context;
 	char bytes[BLOCK + 1];
 };
 
-/* Offers what is whole, and the beginning of a line that is too long. */
+/* Passes on all whole lines, and the start of a too long one. */
 static bool
 offer(struct lines *l)
 {
@@ -54,7 +54,7 @@ lines_find(int data, const char *name, bool (*take)(void *context, struct slice 
 		n = read(fd, l.bytes + l.length, BLOCK - l.length);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) { /* the last line may have no end */
+		if (n <= 0) { /* the last line may have no LF */
 			n = 0;
 			l.bytes[l.length] = '\n';
 			l.length += l.length > 0;
@@ -121,7 +121,7 @@ word_value(struct slice value, char *to, size_t room)
 		}
 		to[n++] = (unsigned char)c < ' ' || c == 0x7F ? ' ' : c;
 	}
-	/* perhaps in the middle of a character */
+	/* the cut may be inside a character */
 	while (n > 0 && n + 1 == room && ((unsigned char)to[n - 1] & 0x80))
 		n--;
 	to[n] = '\0';

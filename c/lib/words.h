@@ -1,5 +1,5 @@
-/* The files of the data folder that people may edit too: lines of words (docs/protocol.md, "The
- * files"). */
+/* Reads the files of the data directory that can be edited by hand: lines of words
+ * (docs/protocol.md, "The files"). */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -8,27 +8,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WORDS_LINE_MAX = 4096 }; /* bytes of a line that can be read */
+enum { WORDS_LINE_MAX = 4096 }; /* length limit of a line, in bytes */
 
 /*
- * Offers the lines of a file of the data folder to take, in order, until that takes one; whether it did. The file is
- * read each time, so that a change counts at once. One that is not there has no lines. A line that is too long is
- * offered with one byte more than it may have.
+ * Calls take with the lines of a file, in order, until it returns true, and returns whether it did.
+ * The file is read at each call, so that a change takes effect at once. A missing file has no
+ * lines. A line that is too long is passed with one byte more than the limit.
  */
 bool lines_find(int data, const char *name, bool (*take)(void *context, struct slice line), void *context);
 
-/* Takes the first word off the front of rest; an empty one when there is none. */
+/* Takes the first word off the front of rest; an empty one if there is none. */
 struct slice word_cut(struct slice *rest);
 
-/* Whether the line can be read: UTF-8 without control characters, and not too long. A CR at its end
- * is its end's. */
+/* Reports whether the line is readable: UTF-8 without control characters, and not too long. A CR at
+ * its end is ignored. */
 bool words_readable(struct slice line);
 
-/* The value of KEY=VALUE with %XX undone, and a NUL; what has no place in a line of IRC is a blank.
- * Cut where it is too long. */
+/* Writes the value of KEY=VALUE with %XX decoded, and a NUL. Control characters become spaces. A
+ * too long value is cut. */
 void word_value(struct slice value, char *to, size_t room);
 
-/* Reads a time such as 2026-11-21T11:30:00Z, in milliseconds. */
+/* Parses a time such as 2026-11-21T11:30:00Z to milliseconds. */
 bool word_time(struct slice text, uint64_t *ms);
 
 #endif
