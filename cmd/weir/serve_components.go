@@ -84,13 +84,22 @@ func explainBlock(w io.Writer, b reference.Block, columns int) error {
 			text.WriteByte('\n')
 		}
 		fmt.Fprintf(&text, "  %s\n", a.Name)
-		writeWrapped(&text, a.Text, 6, columns)
+		writeWrapped(&text, withoutName(a), 6, columns)
 		writeWrapped(&text, attributeFacts(a), 6, columns)
 	}
 	text.WriteString("\nExample:\n")
 	writeIndented(&text, strings.Split(strings.TrimSuffix(b.Example, "\n"), "\n"))
 	_, err := w.Write(text.Bytes())
 	return err
+}
+
+// withoutName returns the explanation of an attribute without the name, which stands above it.
+func withoutName(a reference.Attribute) string {
+	text := strings.TrimPrefix(a.Text, a.Name+" ")
+	for _, verb := range []string{"is ", "are "} {
+		text = strings.TrimPrefix(text, verb)
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // attributeFacts returns an attribute's type, default, limits and example in one line.

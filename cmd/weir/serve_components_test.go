@@ -26,7 +26,7 @@ func TestServeComponentsListsAndExplains(t *testing.T) {
 		}
 	}
 	explained := output("limit_rate")
-	for _, want := range []string{"\nAttributes:\n  rate\n", "required", `default: "1s"`, "\nExample:\n", "limit_rate {"} {
+	for _, want := range []string{"\nAttributes:\n  rate\n", "required", "      The number of requests in each per", `default: "1s"`, "\nExample:\n", "limit_rate {"} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("the explanation of limit_rate does not have %q:\n%s", want, explained)
 		}
