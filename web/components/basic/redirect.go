@@ -21,7 +21,7 @@ type RedirectConfig struct {
 	// matched, {host} for the host without its port, and {query} for the query. A ? or & before an
 	// empty query is removed. Empty with HTTPS: https://{host}{path}?{query}.
 	To string `hcl:"to,optional"`
-	// Status is 301, 302, 303, 307 or 308. 0: 302, or 308 with HTTPS.
+	// Status is the status: 301, 302, 303, 307 or 308. 0: 302, or 308 with HTTPS.
 	Status int `hcl:"status,optional"`
 	// HTTPS redirects only requests that did not come over TLS.
 	HTTPS bool `hcl:"https,optional"`

@@ -10,7 +10,7 @@ import (
 
 // StaticConfig sets the response of [Static].
 type StaticConfig struct {
-	Status int `hcl:"status,optional"` // Status is 200 to 599. 0: 200.
+	Status int `hcl:"status,optional"` // Status is the status, 200 to 599. 0: 200.
 	// Text is the body. Empty, without File: an empty body.
 	Text string `hcl:"text,optional"`
 	// File is the path of a file with the body, instead of Text. It is read when the component is

@@ -56,7 +56,7 @@ type Config struct {
 	MaxInput string `hcl:"max_input,optional"`
 
 	// Width is the number of programs that may work on their headers at once, including those whose
-	// request bodies are still being read. One client may have half of them, as web.Traits says. 0:
+	// request bodies are still being read. One client may have half of them. 0:
 	// 16.
 	Width int `hcl:"width,optional"`
 

@@ -55,8 +55,7 @@ type FastCGIConfig struct {
 	MaxInput string `hcl:"max_input,optional"`
 
 	// Width is the number of exchanges that may wait for the application's header, including those
-	// whose request bodies are still being read. One client may have half of them, as web.Traits
-	// says. 0: 64.
+	// whose request bodies are still being read. One client may have half of them. 0: 64.
 	Width int `hcl:"width,optional"`
 
 	// Queue is the number of exchanges that may wait for one of these places. 0: four times Width.

@@ -27,7 +27,7 @@ type WatermarkConfig struct {
 	Place string `hcl:"place,optional"`
 	// Margin is the distance from the edge in pixels. 0: 16; negative: none.
 	Margin int `hcl:"margin,optional"`
-	// Opacity is that of the mark, above 0 and up to 1. 0: 1.
+	// Opacity is the opacity of the mark, above 0 and up to 1. 0: 1.
 	Opacity float64 `hcl:"opacity,optional"`
 	// MinSide is the width or height in pixels below which a picture stays unchanged. 0: 128.
 	MinSide int `hcl:"min_side,optional"`

@@ -40,8 +40,9 @@ type Config struct {
 	// as "10.0.0.0/8". A site sets them in its block server instead, for all components. Nil: none.
 	Trusted []string `hcl:"trusted,optional"`
 
-	// UserField is a request field that passes [web.User] to upstreams, such as "X-Remote-User".
-	// The client's own field is always removed. Empty: the user is not passed on.
+	// UserField is a request field that passes the authenticated user ([web.User]) to upstreams,
+	// such as "X-Remote-User". The client's own field is always removed. Empty: the user is not
+	// passed on.
 	UserField string `hcl:"user_field,optional"`
 
 	// DialTimeout limits the time to connect to an upstream. Empty: "5s".
@@ -79,8 +80,7 @@ type Config struct {
 	HealthThreshold int `hcl:"health_threshold,optional"`
 
 	// Width is the number of exchanges that may wait for the header of a response, including those
-	// whose request bodies are still being sent. One client may have half of them, as web.Traits
-	// says. 0: 256.
+	// whose request bodies are still being sent. One client may have half of them. 0: 256.
 	Width int `hcl:"width,optional"`
 
 	// Queue is the number of exchanges that may wait for one of these places. 0: four times Width.
