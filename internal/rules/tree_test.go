@@ -20,6 +20,7 @@ var foreign = []struct {
 	{regexp.MustCompile(`(^|[^\w.~-])/(wo` + `rk|ro` + `ot|ho` + `me)/`), "a path of one machine: write it relative to the root of the project"},
 	{regexp.MustCompile(`proxy\.gol` + `ang\.org|registry\.np` + `mjs\.org|(index|static)\.cra` + `tes\.io|files\.pytho` + `nhosted\.org|pyp` + `i\.org|repo1?\.maven\.(org|apache\.org)|deb\.debi` + `an\.org`),
 		"the address of a package registry: the tool knows it, and the user may use another"},
+	{regexp.MustCompile(`(?m)^(<<<` + `<<<<|>>>` + `>>>>) \S`), "a mark of a merge conflict: choose one of the two texts"},
 }
 
 func foreignFaults(name string, text []byte) []string {
@@ -50,6 +51,7 @@ func TestForeignCatchesABadExample(t *testing.T) {
 		"see \"/wo" + "rk/main\"":                         1,
 		"https://proxy.gol" + "ang.org/x":                 1,
 		"build/wo" + "rk/x, ~/ho" + "me/x, ../wo" + "rk/": 0,
+		"text\n<<<<" + "<<< HEAD\n":                       1,
 	} {
 		if faults := foreignFaults("x", []byte(text)); len(faults) != want {
 			t.Errorf("%q: faults %q, want %d", text, faults, want)
