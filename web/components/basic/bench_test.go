@@ -30,7 +30,7 @@ func benchmark(b *testing.B, c web.Component, r *http.Request) {
 	}
 }
 
-// benchmarkHeader is one exchange after the other, with the values of a field in turn.
+// benchmarkHeader runs exchanges one after the other, with the values of a field in turn.
 func benchmarkHeader(b *testing.B, c web.Component, name string, values []string) {
 	b.Helper()
 	i := 0

@@ -35,7 +35,7 @@ func ExampleErrorPages() {
 	// We are sorry: 500.
 }
 
-// twice is a filter that repeats what passes.
+// twice is a filter that repeats the body.
 var twice = web.Named("twice", web.Filter(func(*web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return &doubling{next: next} }
 }))

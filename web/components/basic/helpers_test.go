@@ -14,7 +14,7 @@ import (
 	"weir/web"
 )
 
-// must is a component that has to be one.
+// must returns the component, and panics on an error.
 func must(c web.Component, err error) web.Component {
 	if err != nil {
 		panic(err)
@@ -22,7 +22,7 @@ func must(c web.Component, err error) web.Component {
 	return c
 }
 
-// ask prints what a composition answers to "GET /path", with the fields of the head that are named.
+// ask prints the response of a composition to "GET /path", with these header fields.
 func ask(c web.Component, request string, fields ...string) {
 	h, err := web.New(c, web.Options{})
 	if err != nil {
@@ -40,7 +40,7 @@ func ask(c web.Component, request string, fields ...string) {
 	fmt.Println(strings.TrimSpace(w.Body.String()))
 }
 
-// file is a file of the test's own.
+// file writes a temporary file and returns its path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -55,7 +55,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// wantError wants one sentence that has this in it.
+// wantError checks for an error of one sentence that contains part.
 func wantError(t *testing.T, c web.Component, err error, part string) {
 	t.Helper()
 	if err == nil || c != nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
@@ -71,7 +71,7 @@ func page(mediaType, body string) web.Component {
 	}))
 }
 
-// echo is a source that says what it sees of a request.
+// echo is a source whose body is what see returns for the request.
 func echo(see func(c *web.Conn) string) web.Component {
 	return web.Named("echo", web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Content-Type", "text/plain")
@@ -79,7 +79,7 @@ func echo(see func(c *web.Conn) string) web.Component {
 	}))
 }
 
-// through gives a function that sends a body, written in these parts, through a filter.
+// through returns a function that sends a body, written in parts, through a filter.
 func through(t testing.TB, mediaType string, filter web.Component) func(parts [][]byte) string {
 	t.Helper()
 	var body [][]byte
@@ -107,5 +107,5 @@ func through(t testing.TB, mediaType string, filter web.Component) func(parts []
 	}
 }
 
-// cut cuts text into pieces of n bytes.
+// cut splits text into pieces of n bytes.
 func cut(text []byte, n int) [][]byte { return slices.Collect(slices.Chunk(text, n)) }

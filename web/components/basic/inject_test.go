@@ -38,7 +38,7 @@ func TestInject(t *testing.T) {
 			inject := through(t, "text/html; charset=utf-8", must(basic.Inject(basic.InjectConfig{Text: "X", Before: c.before})))
 			for n := 1; n <= len(c.body)+1; n++ {
 				if got := inject(cut([]byte(c.body), n)); got != c.want {
-					t.Errorf("written %d bytes at a time: %q, want %q", n, got, c.want)
+					t.Errorf("written %d bytes at a time: got %q, want %q", n, got, c.want)
 				}
 			}
 		})
@@ -120,8 +120,8 @@ func TestInjectRejectsInvalidConfigs(t *testing.T) {
 	}
 }
 
-// FuzzInject: however a page is cut, the text stands before the first tag, and nothing else
-// changes.
+// FuzzInject checks that the text is added before the first tag, and nothing else changes, however
+// writes split the page.
 func FuzzInject(f *testing.F) {
 	for _, s := range []string{"<p></body>", "</BODY\n>", "<</body", "</bod</body>x</body>"} {
 		f.Add([]byte(s), 3)
@@ -134,7 +134,7 @@ func FuzzInject(f *testing.F) {
 			want = want[:at[0]] + "X" + want[at[0]:]
 		}
 		if got := inject(cut(text, max(1, n%64))); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	})
 }

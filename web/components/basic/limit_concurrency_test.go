@@ -20,13 +20,13 @@ func ExampleLimitConcurrency() {
 	// hello
 }
 
-// A seat is taken until the response has been sent, or has broken off.
+// An exchange occupies a place until its response is sent or aborted.
 func TestLimitConcurrency(t *testing.T) {
-	const seats = 2
+	const places = 2
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		// gate: closed when bodies may end; left: from After -> to the test
 		gate, left := make(chan struct{}), make(chan struct{}, 100)
-		limit := must(basic.LimitConcurrency(basic.LimitConcurrencyConfig{Max: seats}))
+		limit := must(basic.LimitConcurrency(basic.LimitConcurrencyConfig{Max: places}))
 		slow := web.Source(func(c *web.Conn) web.Body {
 			return web.Stream(-1, func(w io.Writer) error {
 				_, _ = io.WriteString(w, "begun")
@@ -43,13 +43,13 @@ func TestLimitConcurrency(t *testing.T) {
 			}
 		})
 		url := webtest.Serve(t, way, web.Chain(leaves, limit, panics, slow))
-		for range 5 * seats {
+		for range 5 * places {
 			if resp, _ := webtest.Get(t, url+"/panic"); resp.StatusCode != 500 {
 				t.Errorf("got %d, want 500", resp.StatusCode)
 			}
 			<-left
 		}
-		for range seats {
+		for range places {
 			resp, err := webtest.Client(t).Get(url)
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestLimitConcurrency(t *testing.T) {
 		}
 		<-left
 		close(gate)
-		for range seats {
+		for range places {
 			<-left
 		}
 		if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "begun" {

@@ -39,7 +39,7 @@ func TestPassChangesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkPass is what a component costs that has nothing to do: compare the numbers of
+// BenchmarkPass measures the cost of a component that does nothing: compare different numbers of
 // components.
 func BenchmarkPass(b *testing.B) {
 	for _, kind := range []struct {

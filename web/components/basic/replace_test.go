@@ -32,7 +32,7 @@ func TestReplace(t *testing.T) {
 			replace := through(t, "text/plain", must(basic.Replace(basic.ReplaceConfig{Old: c.old, New: c.with})))
 			for n := 1; n <= len(c.body)+1; n++ {
 				if got := replace(cut([]byte(c.body), n)); got != c.want {
-					t.Errorf("written %d bytes at a time: %q, want %q", n, got, c.want)
+					t.Errorf("written %d bytes at a time: got %q, want %q", n, got, c.want)
 				}
 			}
 		})
@@ -70,7 +70,7 @@ func TestReplaceRejectsInvalidConfigs(t *testing.T) {
 	}
 }
 
-// FuzzReplace: however a body is cut, it becomes what bytes.ReplaceAll makes of it.
+// FuzzReplace checks that the result is that of bytes.ReplaceAll, however writes split the body.
 func FuzzReplace(f *testing.F) {
 	f.Add([]byte("aabaab"), 2)
 	f.Add([]byte("abaabaab"), 1)
@@ -78,7 +78,7 @@ func FuzzReplace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
 		want := string(bytes.ReplaceAll(text, []byte("aab"), []byte("x")))
 		if got := replace(cut(text, max(1, n%64))); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	})
 }

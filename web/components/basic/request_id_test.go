@@ -63,6 +63,6 @@ func TestRequestIDsDiffer(t *testing.T) {
 		seen[resp.Header.Get("X-Request-ID")] = true
 	}
 	if len(seen) != 20 {
-		t.Errorf("got %d names for 20 exchanges", len(seen))
+		t.Errorf("got %d different IDs for 20 exchanges, want 20", len(seen))
 	}
 }

@@ -75,7 +75,7 @@ func TestRewriteRejectsInvalidConfigs(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: nothing that a client writes leads out of a prefix that was added.
+// FuzzRewrite checks that no path of a client leaves a prefix that was added.
 func FuzzRewrite(f *testing.F) {
 	for _, p := range []string{"/", "/..", "//x", "/a/../../b", "/a/.", "..", `\..\x`, "/a//"} {
 		f.Add(p)

@@ -38,14 +38,14 @@ func TestRot13TwiceIsTheIdentity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url); body != text {
-					t.Errorf("got %d bytes, want the %d that went in", len(body), len(text))
+					t.Errorf("got %d bytes, want the %d bytes of the input", len(body), len(text))
 				}
 			})
 		})
 	}
 }
 
-// A body is the source's, which gives it again.
+// A source may send the same body again.
 func TestRot13DoesNotChangeItsInput(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
@@ -69,13 +69,12 @@ func TestRot13RotatesOnlyLetters(t *testing.T) {
 			}
 		}
 		if got != string(want) {
-			t.Fatalf("%q becomes %q, want %q", text, got, want)
+			t.Fatalf("%q: got %q, want %q", text, got, want)
 		}
 	})
 }
 
-// BenchmarkRot13 compares a filter that is a writer with one that is a reader, a goroutine and an
-// io.Pipe.
+// BenchmarkRot13 compares a filter as a writer with one as a reader, a goroutine and an io.Pipe.
 func BenchmarkRot13(b *testing.B) {
 	for _, size := range []struct {
 		name  string
@@ -93,7 +92,7 @@ func BenchmarkRot13(b *testing.B) {
 	}
 }
 
-// inPieces writes a body as a file is copied, 32 KB at a time.
+// inPieces writes a body 32 KB at a time, as io.Copy does.
 func inPieces(body []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		for from := 0; from < len(body); from += 32 << 10 {

@@ -62,7 +62,7 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-// A lost exchange keeps what was set before it was lost.
+// An exchange that fails keeps the fields that were set before.
 func TestSecurityFieldsAreSetOnFailures(t *testing.T) {
 	site := web.Chain(must(basic.Security(basic.SecurityConfig{})), web.Pipe(func(*web.Conn) { panic("no") }))
 	webtest.BothWays(t, site, func(t *testing.T, url string) {

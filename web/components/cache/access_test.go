@@ -55,7 +55,7 @@ func TestResponseBehindAnOuterLoginIsStored(t *testing.T) {
 	}
 }
 
-// All spellings of a name are one key.
+// All spellings of a path have one key.
 func TestSpellingsOfAPathShareAResponse(t *testing.T) {
 	source, n := counted("x")
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, source))

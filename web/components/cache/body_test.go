@@ -24,6 +24,6 @@ func TestGETWithABodyBypassesTheCache(t *testing.T) {
 	}
 	webtest.Do(t, "GET", url, strings.NewReader("c"))
 	if *n != 5 {
-		t.Error("a request with a body was answered by what is stored for one without")
+		t.Error("a GET with a body: got the stored response of one without, want a forwarded request")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// counted is a source of text that may be kept, and how often it was asked.
+// counted returns a source of a cacheable text, and the number of its calls.
 func counted(body string) (web.Component, *int) {
 	n := 0
 	return web.Source(func(c *web.Conn) web.Body {
@@ -36,7 +36,8 @@ func cached(t *testing.T, cfg Config, inner web.Component) web.Component {
 	return c
 }
 
-// TestCompressionInside keeps what comes out of the part's filters, one response for each coding.
+// TestCompressionInside checks that the output of inner filters is stored, one response for each
+// coding.
 func TestCompressionInside(t *testing.T) {
 	text := strings.Repeat("again and again ", 1000)
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
@@ -66,7 +67,7 @@ func TestCompressionInside(t *testing.T) {
 	}
 }
 
-// TestCompressionOutside keeps the body as it is, and compresses hits.
+// TestCompressionOutside checks that the body is stored unchanged, and that hits are compressed.
 func TestCompressionOutside(t *testing.T) {
 	source, n := counted(strings.Repeat("again and again ", 1000))
 	zip, err := compress.New(compress.Config{})
@@ -85,8 +86,8 @@ func TestCompressionOutside(t *testing.T) {
 	}
 }
 
-// TestOnlyFieldsOfTheInnerComponentAreStored wants fields of components before and behind to be of
-// the exchange, not of what is kept.
+// TestOnlyFieldsOfTheInnerComponentAreStored checks that fields of components before and behind the
+// cache are set for each exchange, and not stored.
 func TestOnlyFieldsOfTheInnerComponentAreStored(t *testing.T) {
 	source, _ := counted("body")
 	id := 0
@@ -146,7 +147,7 @@ func TestResponsesThatAreNotStored(t *testing.T) {
 	}
 }
 
-// TestStreamedResponseIsStored keeps what a handler of net/http wrote with flushes.
+// TestStreamedResponseIsStored checks that the output of a net/http handler that flushes is stored.
 func TestStreamedResponseIsStored(t *testing.T) {
 	n := 0
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,8 +169,8 @@ func TestStreamedResponseIsStored(t *testing.T) {
 	}
 }
 
-// TestInvalidationDuringARequestPreventsStoring posts while a response is under way: what was made
-// before is not kept.
+// TestInvalidationDuringARequestPreventsStoring sends a POST while a response is made: that
+// response is outdated and is not stored.
 func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
 	// from the source -> the test, and back; one each
 	asked, go_ := make(chan struct{}), make(chan struct{})
@@ -202,7 +203,7 @@ func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
 	go_ <- struct{}{}
 	<-done
 	if resp, _ := webtest.Get(t, url); resp.Header.Get("Cache-Status") != "weir; fwd=uri-miss" {
-		t.Errorf("%s: what was asked for before the change was kept", resp.Header.Get("Cache-Status"))
+		t.Errorf("got %s: want a response that was requested before the change not to be stored", resp.Header.Get("Cache-Status"))
 	}
 }
 
@@ -245,7 +246,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 50 {
 		resp, _ := webtest.Get(t, url, "X-Any", fmt.Sprint(i), "Cache-Control", "only-if-cached")
 		if kept := resp.StatusCode == 200; kept && i < 50-maxVariants {
-			t.Errorf("variant %d of 50 is kept: more than %d", i, maxVariants)
+			t.Errorf("got variant %d of 50 from the cache, want at most %d stored", i, maxVariants)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestParseControl(t *testing.T) {
 	}
 }
 
-// render writes directives down so that they are read as the same ones.
+// render formats directives so that parseControl reads the same ones.
 func (c cacheControl) render() string {
 	var parts []string
 	for name, said := range map[string]bool{
@@ -66,7 +66,7 @@ func FuzzControl(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		c := parseControl([]string{s})
 		if again := parseControl([]string{c.render()}); again != c {
-			t.Fatalf("%q is %+v, written as %q it is %+v", s, c, c.render(), again)
+			t.Fatalf("%q: got %+v, but from the rendered %q %+v; want the same", s, c, c.render(), again)
 		}
 	})
 }

@@ -241,7 +241,7 @@ var rules = []struct{ section, says, script string }{
 		GET = miss v1`},
 }
 
-// origin is the part that the cache is around.
+// origin is the component inside the cache.
 type origin struct {
 	status  int
 	fields  [][2]string
@@ -282,7 +282,7 @@ func parseFields(s string) (fields [][2]string) {
 	return fields
 }
 
-// play plays a script.
+// play runs a script.
 func play(t *testing.T, script string, way flow.Way, stream bool) {
 	t.Helper()
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

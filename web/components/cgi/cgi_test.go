@@ -26,8 +26,7 @@ func bin(cfg Config) func() (web.Component, error) {
 	return func() (web.Component, error) { return New(cfg) }
 }
 
-// TestClientCannotSetForwardingOrConfiguredVariables: programs read these fields without asking
-// who wrote them.
+// Programs trust these variables, so a client must not be able to set them.
 func TestClientCannotSetForwardingOrConfiguredVariables(t *testing.T) {
 	at := location{name: "/p", info: "/x"}
 	fields := []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Original-Url", "X-Rewrite-Url", "Client-Ip", "Mine"}
@@ -50,7 +49,7 @@ func TestClientCannotSetForwardingOrConfiguredVariables(t *testing.T) {
 		for _, name := range fields {
 			name = "HTTP_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 			want := ""
-			// what the configuration says is not the client's to say
+			// a client cannot set a variable of the configuration
 			if peer != "" && name != "HTTP_MINE" {
 				want = "/admin"
 			}
@@ -211,7 +210,7 @@ func TestTimeoutKillsTheProgram(t *testing.T) {
 	})
 }
 
-// When the client goes, so does the program, with its children, before and behind the head.
+// When the client disconnects, before or after the header, the program and its children are killed.
 func TestDisconnectedClientEndsTheProgram(t *testing.T) {
 	for _, program := range []string{"silent", "endless"} {
 		pids := filepath.Join(t.TempDir(), "pids")
@@ -238,14 +237,14 @@ func TestDisconnectedClientEndsTheProgram(t *testing.T) {
 			webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 			webtest.Until(t, "the group is gone", func() bool { return members(pidIn(pids)) == 0 })
 			if lives(pidIn(pids)) {
-				t.Error("the program lives")
+				t.Error("got a running program, want it killed")
 			}
 		})
 	}
 }
 
-// A child that keeps the output open is killed with its group; one that has left the group is not
-// waited for.
+// A child that keeps the output open is killed with its group. A child that has left the group is
+// not waited for.
 func TestChildrenAreKilled(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
@@ -269,7 +268,7 @@ func TestChildrenAreKilled(t *testing.T) {
 		<-end
 		pid := pidIn(env["PIDS"])
 		if !lives(pid) {
-			t.Error("who has left the group does not live")
+			t.Error("got a killed process outside the group, want it to run")
 		}
 		if err := os.WriteFile(env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -349,7 +348,7 @@ func TestMaxRunning(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
 	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
-		// it has its head, and no body yet
+		// it has sent its header, and no body yet
 		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold")
 		if err != nil {
 			t.Fatal(err)
@@ -369,7 +368,7 @@ func TestMaxRunning(t *testing.T) {
 	})
 }
 
-// environment is what the program env sees.
+// environment returns the output of the program env.
 func environment(body string) map[string]string {
 	vars := map[string]string{}
 	for line := range strings.SplitSeq(body, "\n") {
@@ -406,7 +405,7 @@ func TestEnvironment(t *testing.T) {
 	})
 }
 
-// The standard library's view of the environment is the request that was sent.
+// net/http/cgi reads the same request from the environment.
 func TestEnvironmentAsAnotherProgramPrintsIt(t *testing.T) {
 	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		_, body := webtest.Do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")

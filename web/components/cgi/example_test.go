@@ -12,7 +12,7 @@ import (
 	"weir/web/components/cgi"
 )
 
-// get runs a component on a server, and asks it for a path.
+// get runs a component on a server, and requests a path.
 func get(c web.Component, err error, path string) {
 	if err != nil {
 		fmt.Println(err)

@@ -16,8 +16,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// application runs a handler as a FastCGI application, by the standard library, and gives its
-// address.
+// application runs a handler as a FastCGI application, with net/http/fcgi, and returns its address.
 func application(t *testing.T, network string, h http.Handler) string {
 	address := "127.0.0.1:0"
 	if network == "unix" {
@@ -36,7 +35,7 @@ func application(t *testing.T, network string, h http.Handler) string {
 	return l.Addr().String()
 }
 
-// mirror answers with the request as it came.
+// mirror responds with the request that it received.
 func mirror(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	env := nethttpfcgi.ProcessEnv(r)
@@ -90,7 +89,7 @@ func TestScripts(t *testing.T) {
 			"/p/sub":                       "",
 			"/p/none.php":                  "",
 			"/p/photo.jpg":                 "",
-			"/p/photo.jpg/x.php":           "", // no picture is run as a script
+			"/p/photo.jpg/x.php":           "", // a picture is not run as a script
 			"/p/photo.jpg%00.php":          "400",
 			"/p/..%2f..%2fcgi/cgi.go/.php": "400",
 			"/p/%2e%2e/php/page.php":       "",
@@ -115,7 +114,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// saying is an application that reads a request without a body, says some records, and closes.
+// saying is an application that reads a request without a body, sends some records, and closes the
+// connection.
 func saying(t *testing.T, records []byte) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestInvalidOutputOfApplications(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		says   []byte
-		status int // 0: the body is broken
+		status int // 0: the body is incomplete
 		why    string
 	}{
 		{"nobody there", nil, 502, "refused"},

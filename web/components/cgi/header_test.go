@@ -18,7 +18,7 @@ func FuzzProgramHeader(f *testing.F) {
 		in, limit := limitHeader(source, 256)
 		h, err := readHeader(in, limit)
 		if read := len(text) - source.Len(); err != nil && read > 256 {
-			t.Errorf("%d bytes were read of a head that is no good", read)
+			t.Errorf("got %d bytes read of an invalid header, want at most the limit", read)
 		}
 		if err != nil {
 			return

@@ -14,8 +14,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// bothWays runs a test of a component, made anew each time and between two pipes, as a chain and as
-// a process network.
+// bothWays runs a test of a component between two pipes, as a chain and as a process network, with
+// a new component each time.
 func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd)) {
 	t.Helper()
 	before := web.Pipe(func(c *web.Conn) {
@@ -40,7 +40,7 @@ func bothWays(t *testing.T, component func() (web.Component, error), test func(t
 	})
 }
 
-// broken asks for a page whose body does not look whole.
+// broken requests a page and checks that its body is visibly incomplete.
 func broken(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := webtest.Client(t).Get(url)
@@ -50,19 +50,19 @@ func broken(t *testing.T, url string) string {
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
 	if err == nil {
-		t.Errorf("the body looks whole: %.100q", all)
+		t.Errorf("got a body that looks complete: %.100q", all)
 	}
 	return string(all)
 }
 
-// pidIn is the number that a program has left in a file, 0 when there is none.
+// pidIn returns the process ID that a program has written to a file, or 0.
 func pidIn(file string) int {
 	text, _ := os.ReadFile(file)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return pid
 }
 
-// lives says whether a process is more than an entry that its parent has not looked at.
+// lives reports whether a process runs, rather than being a zombie.
 func lives(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return false
@@ -72,7 +72,7 @@ func lives(pid int) bool {
 	return err != nil || !strings.HasPrefix(after, "Z")
 }
 
-// members are how many processes live in a group, as far as the system can be asked.
+// members returns the number of running processes of a group, where the system reports them.
 func members(group int) int {
 	n := 0
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

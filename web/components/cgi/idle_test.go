@@ -13,8 +13,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A program that stops writing behind its head is killed with its children, long before its time is
-// up; events may be silent.
+// A program that stops writing after its header is killed with its children, long before its
+// timeout. Event streams may be idle.
 func TestIdleBodyIsAborted(t *testing.T) {
 	for kind, stops := range map[string]bool{"text/plain": true, "text/event-stream; charset=utf-8": false} {
 		dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestIdleBodyIsAborted(t *testing.T) {
 	}
 }
 
-// The limit is on silence: a client that takes its time between two reads does not use it up.
+// The limit applies to the program: a client that reads slowly does not trigger it.
 func TestSlowClientDoesNotTimeOutTheProgram(t *testing.T) {
 	p, err := start(t.Context(), webtest.WaitTimeout, exec.Command("sh", "-c", "head -c 9000 /dev/zero"))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestSlowClientDoesNotTimeOutTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.idleTimer.Stop() {
-		t.Error("the limit counts while nothing is read")
+		t.Error("got a timeout while the client did not read, want none")
 	}
 	if rest, err := io.ReadAll(p); len(rest) != 8990 || err != nil {
 		t.Errorf("got %d bytes and %v, want 8990", len(rest), err)

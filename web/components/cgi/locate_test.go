@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// programs is a folder with programs and scripts, a neighbour that has the same, and links that
-// lead there; in it, every file that may be found.
+// programs makes a directory with programs and scripts, another beside it with the same, and links
+// from the first to the second. It returns every file that may be found.
 func programs(t testing.TB) (dir string, may map[string]bool) {
 	top := t.TempDir()
 	for _, name := range []string{"in/prog", "in/dir/prog", "in/dir/sub/prog", "in/page.php", "in/dir/page.php", "in/.hidden/prog", "in/.prog", "out/prog", "out/page.php"} {
@@ -39,8 +39,8 @@ func programs(t testing.TB) (dir string, may map[string]bool) {
 	return filepath.Join(top, "in"), may
 }
 
-// FuzzLocate holds that whatever a path is, only what is in the folder is found, and that name and
-// rest make up the path.
+// FuzzLocate checks that only files in the directory are found, and that name and rest make up the
+// path.
 func FuzzLocate(f *testing.F) {
 	for _, seed := range []string{
 		"/prog", "/prog/info", "/dir/prog//a/../b", "/dir/../prog", "/../out/prog", "/up/out/prog", "/away/prog", "/abs/prog", "/stays/x", "/.hidden/prog", "/.prog",

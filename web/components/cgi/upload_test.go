@@ -10,8 +10,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// An upload that takes long holds a place while its body comes. One client leaves half of the
-// places to others, however slowly it uploads.
+// A slow upload occupies a place while its body is read. One client occupies at most half of the
+// places, however slowly it uploads.
 func TestSlowUploadsOfOneClientLeavePlacesForOthers(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		c, err := New(Config{Dir: "testdata/bin", Prefix: "/cgi-bin", Width: 4})

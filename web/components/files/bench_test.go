@@ -19,9 +19,9 @@ import (
 	"weir/web/server"
 )
 
-// BenchmarkServe4K is what an exchange costs over TCP on the loopback with connections that stay,
-// both ends in this process: take the least possible ("a fixed answer", which no HTTP server gives)
-// off the others to compare servers.
+// BenchmarkServe4K measures an exchange over persistent loopback connections, with both ends in
+// this process. To compare servers, subtract the minimum ("a fixed answer", which is no HTTP
+// server).
 func BenchmarkServe4K(b *testing.B) {
 	dir := b.TempDir()
 	page := bytes.Repeat([]byte("A page of 4 KB. "), 256)
@@ -46,7 +46,7 @@ func BenchmarkServe4K(b *testing.B) {
 	}
 }
 
-// weir runs files, and components that let everything pass, on web/server.
+// weir runs files, and components that do nothing, on web/server.
 func weir(b *testing.B, dir string, way flow.Way, pipes int) string {
 	source, err := files.New(files.Config{Dir: dir})
 	if err != nil {
@@ -78,7 +78,7 @@ func weir(b *testing.B, dir string, way flow.Way, pipes int) string {
 	return s.Addr().String()
 }
 
-// plain runs a handler on net/http as it is.
+// plain runs a handler on net/http.
 func plain(b *testing.B, h http.Handler) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +94,7 @@ func plain(b *testing.B, h http.Handler) string {
 	return l.Addr().String()
 }
 
-// fixed answers whatever comes.
+// fixed sends the same response to any input.
 func fixed(b *testing.B, page []byte) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,7 +126,7 @@ func fixed(b *testing.B, page []byte) string {
 	return l.Addr().String()
 }
 
-// drive sends b.N requests over 16 connections, the next when the answer is in, and reports the
+// drive sends b.N requests over 16 connections, each after the previous response, and reports the
 // process's CPU time.
 func drive(b *testing.B, addr string, size int) {
 	const connections = 16
@@ -162,7 +162,7 @@ func drive(b *testing.B, addr string, size int) {
 	b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-// answer reads one answer with a body of this size.
+// answer reads one response with a body of this size.
 func answer(c net.Conn, p []byte, size int) error {
 	got, end := 0, -1
 	for end < 0 || got < end+4+size {
@@ -176,7 +176,7 @@ func answer(c net.Conn, p []byte, size int) error {
 	return nil
 }
 
-// cpu is the time that the process has had, in nanoseconds.
+// cpu returns the CPU time of the process, in nanoseconds.
 func cpu(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

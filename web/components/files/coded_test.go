@@ -56,7 +56,8 @@ func TestPrecompressed(t *testing.T) {
 	}
 }
 
-// TestSiblingsThatAppearAndDisappear wants the store to see siblings that appear, change and go.
+// TestSiblingsThatAppearAndDisappear checks that the cache notices siblings that appear, change and
+// disappear.
 func TestSiblingsThatAppearAndDisappear(t *testing.T) {
 	dir := tree(t, map[string]string{"a.html": "plain"})
 	s := serve(t, Config{Dir: dir})

@@ -14,8 +14,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// tree makes a directory of files from names and contents; a name that ends in a slash is a
-// directory.
+// tree makes a directory with these files and contents. A name that ends in a slash is a directory.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +41,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// serve runs a server of files as a chain, and gives its address.
+// serve runs a file server as a chain, and returns its address.
 func serve(t testing.TB, cfg Config) string { return serveBy(t, cfg, flow.Chain) }
 
 func serveBy(t testing.TB, cfg Config, way flow.Way) string {
@@ -55,7 +54,7 @@ func serveBy(t testing.TB, cfg Config, way flow.Way) string {
 	return webtest.Serve(t, way, f)
 }
 
-// ask sends a request with a target as it is written.
+// ask sends a request with exactly this target.
 func ask(t testing.TB, url, method, target string, fields ...string) (*http.Response, string) {
 	t.Helper()
 	return webtest.Raw(t, url, method+" "+target+" HTTP/1.1", fields...)

@@ -13,8 +13,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// age makes a file one that was changed long ago, in as far as a program can: the time of change
-// stays.
+// age sets a file's modification time back. A program cannot set its change time.
 func age(t *testing.T, name string, by time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-by)
@@ -65,7 +64,7 @@ func TestChangedFileIsServedWithinASecond(t *testing.T) {
 	webtest.Until(t, "a removal is seen", func() bool { resp, _ := get(t, s, "/f.txt"); return resp.StatusCode == 404 })
 }
 
-// TestATickOfTheClockHidesNothing changes a file and puts the time of modification back.
+// TestChangeWithOldModificationTimeIsSeen changes a file and sets its modification time back.
 func TestChangeWithOldModificationTimeIsSeen(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "one"})
 	name := filepath.Join(dir, "f.txt")
@@ -98,21 +97,21 @@ func TestStampIsReliableAfterATick(t *testing.T) {
 	}
 }
 
-// TestTagsOfLargeFiles wants a tag that no later response has while the clock can't tell, and one
-// that stays afterwards.
+// TestTagsOfLargeFiles checks that tags are unique while the stamp is not reliable, and stable
+// afterwards.
 func TestTagsOfLargeFiles(t *testing.T) {
 	f := new(files)
 	young, old := stamp{size: 1, modified: time.Now().UnixNano()}, stamp{size: 1, modified: time.Now().Add(-time.Hour).UnixNano()}
 	if a, b := f.stampTag(young), f.stampTag(young); a == b {
-		t.Errorf("a file changed just now has the tag %s twice", a)
+		t.Errorf("a file that has just changed: got the tag %s twice, want two tags", a)
 	}
 	if a, b := f.stampTag(old), f.stampTag(old); a != b {
-		t.Errorf("a file changed an hour ago has the tags %s and %s", a, b)
+		t.Errorf("a file that changed an hour ago: got the tags %s and %s, want one tag", a, b)
 	}
 	other := old
 	other.inode++
 	if f.stampTag(old) == f.stampTag(other) {
-		t.Error("another file with the same times has the same tag")
+		t.Error("another file with the same times: got the same tag, want another")
 	}
 }
 
@@ -151,7 +150,7 @@ func TestEqualContentHasEqualTags(t *testing.T) {
 	one, _ := get(t, serve(t, Config{Dir: a}), "/f")
 	two, _ := get(t, serve(t, Config{Dir: b}), "/f")
 	if one.Header.Get("Etag") != two.Header.Get("Etag") || !strings.HasPrefix(one.Header.Get("Etag"), `"`) {
-		t.Errorf("%s and %s: two servers of the same small file disagree", one.Header.Get("Etag"), two.Header.Get("Etag"))
+		t.Errorf("got %s and %s from two servers of the same small file, want one tag", one.Header.Get("Etag"), two.Header.Get("Etag"))
 	}
 }
 
@@ -190,7 +189,7 @@ func TestBodyNeverMixesVersions(t *testing.T) {
 			if _, err := f.WriteAt([]byte(text), at); err != nil {
 				t.Fatal(err)
 			}
-			// as if the clock had not gone on
+			// as if no tick had passed
 			if err := os.Chtimes(full, info.ModTime(), info.ModTime()); err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +289,7 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhatIsInMemoryIsAnsweredWithoutAllocating measures the component alone.
+// TestCacheHitDoesNotAllocate measures the component alone.
 func TestCacheHitDoesNotAllocate(t *testing.T) {
 	c, err := New(Config{Dir: tree(t, site)})
 	if err != nil {

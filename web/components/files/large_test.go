@@ -16,8 +16,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// TestLargeFileThatChangesWhileSentIsAborted has a client that stops reading after the head, until
-// something has been done to the file. The file is larger than what the kernel buffers on the way.
+// TestLargeFileThatChangesWhileSentIsAborted has a client that stops reading after the header until
+// the file has changed. The file is larger than the kernel's buffers.
 func TestLargeFileThatChangesWhileSentIsAborted(t *testing.T) {
 	const size = 48 << 20
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestLargeFileThatChangesWhileSentIsAborted(t *testing.T) {
 }
 
 // TestLargeFileEntryIsCached waits until its stamp is reliable, so that it is cached, and then
-// changes the file and what is beside it.
+// changes the file and its sibling.
 func TestLargeFileEntryIsCached(t *testing.T) {
 	text := strings.Repeat("old ", 1000)
 	dir := tree(t, map[string]string{"f.txt": text})
@@ -105,6 +105,6 @@ func TestLargeFileEntryIsCached(t *testing.T) {
 	})
 	write(t, dir, "f.txt", strings.ToUpper(text))
 	if resp, body := get(t, s, "/f.txt"); body != strings.ToUpper(text) || resp.Header.Get("Etag") == first.Header.Get("Etag") {
-		t.Errorf("a change of a large file is not seen at once: %s, tag %s", body[:4], resp.Header.Get("Etag"))
+		t.Errorf("a changed large file: got %s with tag %s, want the new content at once", body[:4], resp.Header.Get("Etag"))
 	}
 }

@@ -53,7 +53,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestFilesOutsideTheRootAreNotServed tries the ways out of the directory.
+// TestFilesOutsideTheRootAreNotServed tries spellings and links that lead out of the directory.
 func TestFilesOutsideTheRootAreNotServed(t *testing.T) {
 	outside := tree(t, map[string]string{"secret.txt": "secret", "www/page.html": "page", "www/sub/deep/x.txt": "x", "www-2/secret.txt": "secret"})
 	www := filepath.Join(outside, "www")
@@ -83,7 +83,7 @@ func TestFilesOutsideTheRootAreNotServed(t *testing.T) {
 			}
 		}
 		if _, body := get(t, s, "/"); strings.Contains(body, "up.txt") || strings.Contains(body, `"./dir`) || !strings.Contains(body, "within.txt") {
-			t.Errorf("the list shows what is not served, or hides what is:\n%s", body)
+			t.Errorf("got a listing that differs from the served files:\n%s", body)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Errorf("a named pipe: %d, want 404", resp.StatusCode)
 	}
 	if _, body := get(t, s, "/sub/"); strings.Contains(body, "pipe") {
-		t.Errorf("the list has a pipe:\n%s", body)
+		t.Errorf("got a listing with a named pipe, want regular files only:\n%s", body)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// FuzzPath holds the rule against the standard library's view of what is local.
+// FuzzPath compares the rule with filepath.IsLocal.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/", "/a", "/a/../b", "/./a//b/.", "/.a", "/\x00", `/\`, "//", "/a/"} {
 		f.Add(seed)

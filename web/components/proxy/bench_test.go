@@ -12,7 +12,7 @@ import (
 	"weir/web"
 )
 
-// BenchmarkProxy is 4 KB by one connection from an upstream of net/http: through ReverseProxy
+// BenchmarkProxy transfers 4 KB over one connection from a net/http upstream: through ReverseProxy
 // alone, and through the component.
 func BenchmarkProxy(b *testing.B) {
 	page := make([]byte, 4096)

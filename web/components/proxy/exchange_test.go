@@ -14,12 +14,12 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// noting is a composition that hands over how each exchange ended.
+// noting returns a composition that sends the end of each exchange to a channel.
 func noting(to chan<- webtest.ExchangeEnd) func(web.Component) web.Component {
 	return func(p web.Component) web.Component { return web.Chain(webtest.RecordEnds(to), p) }
 }
 
-// breaking is an upstream that takes a request, and closes the connection having sent some bytes.
+// breaking is an upstream that reads a request, sends some bytes, and closes the connection.
 func breaking(t *testing.T, count *atomic.Int64, sends string) string {
 	return raw(t, func(c net.Conn) {
 		if _, ok := request(c); ok {
@@ -161,7 +161,7 @@ func TestDisconnectedClientIsNotAnUpstreamFailure(t *testing.T) {
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
 		go func() { <-in; goAway() }()
 		if _, err := webtest.Client(t).Do(r); err == nil {
-			t.Error("an answer")
+			t.Error("got a response, want none")
 		}
 		<-out
 		if end := <-to; end.Status != web.StatusClientClosedRequest || end.Err == nil {

@@ -14,7 +14,7 @@ import (
 	"weir/web/internal/client"
 )
 
-// mirror answers with the request as it came, a field a line.
+// mirror responds with the request that it received, one field a line.
 func mirror(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %s\n", r.Method, r.RequestURI, body)

@@ -64,7 +64,7 @@ func TestConsecutiveChecksChangeTheState(t *testing.T) {
 	}
 	p.upstreams[0].reading.Down, p.upstreams[1].reading.Down = true, true
 	if u := p.take("", nil); u != nil {
-		t.Errorf("all are down: %v", u.reading.Name)
+		t.Errorf("all are down: got %v, want no upstream", u.reading.Name)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestHealthChecks(t *testing.T) {
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("got %d %v, want 503", resp.StatusCode, resp.Header)
 	}
-	if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 503 { // it says so itself
+	if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 503 { // it fails its own health check
 		t.Errorf("got %d", resp.StatusCode)
 	}
 	ill.Store(false)

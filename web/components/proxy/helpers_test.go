@@ -15,19 +15,19 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// upstreamOf is a server that answers by f.
+// upstreamOf starts a server with the handler f.
 func upstreamOf(t *testing.T, f http.HandlerFunc) *httptest.Server {
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// named is a server that answers with its name.
+// named starts a server that responds with its name.
 func named(t *testing.T, name string) *httptest.Server {
 	return upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, name) })
 }
 
-// raw is a server that does with a connection what f does, and closes it then.
+// raw starts a server that calls f with each connection, and then closes it.
 func raw(t *testing.T, f func(net.Conn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,13 +53,13 @@ func raw(t *testing.T, f func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// request reads the head of a request from c, and reports whether there was one.
+// request reads a request's header from c, and reports whether there was one.
 func request(c net.Conn) (*http.Request, bool) {
 	r, err := http.ReadRequest(bufio.NewReader(c))
 	return r, err == nil
 }
 
-// dead is the address of a server that is not there.
+// dead returns an address at which no server listens.
 func dead(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A body that stops coming is given up: the connection to the upstream is closed, and the client
-// sees that its response is not whole.
+// When an upstream stops sending a body, its connection is closed, and the client sees an
+// incomplete response.
 func TestIdleBodyIsAborted(t *testing.T) {
 	for name, begins := range map[string]string{
 		"of a stated length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
@@ -49,7 +49,7 @@ func TestIdleBodyIsAborted(t *testing.T) {
 					t.Errorf("got %+v", end)
 				}
 				if !<-closed {
-					t.Error("the upstream's connection was not closed by the proxy")
+					t.Error("got no close of the upstream's connection, want one")
 				}
 				webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
 				if u := p.Upstreams()[0]; u.Failures != 1 {
@@ -60,7 +60,7 @@ func TestIdleBodyIsAborted(t *testing.T) {
 	}
 }
 
-// bodyOf is the body of a response of this type, as the proxy watches it.
+// bodyOf returns the proxy's wrapper of a response body with this media type.
 func bodyOf(x *exchange, kind string, r io.ReadCloser) io.ReadCloser {
 	request, _ := http.NewRequestWithContext(context.Background(), "GET", "/", nil)
 	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: r, Request: request}
@@ -68,8 +68,8 @@ func bodyOf(x *exchange, kind string, r io.ReadCloser) io.ReadCloser {
 	return resp.Body
 }
 
-// The limit is on silence, not on how long a body takes, nor on how long the client takes; events
-// may be silent.
+// The limit applies to idle time, not to the duration of a body or to the client's speed. Event
+// streams may be idle.
 func TestSlowBodyIsNotIdle(t *testing.T) {
 	for _, c := range []struct {
 		kind, limit string

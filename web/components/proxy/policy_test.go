@@ -13,7 +13,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// poolOf is a pool by a policy, with a clock that stands still.
+// poolOf returns a pool with a policy and a constant clock.
 func poolOf(policy string, n int) *pool {
 	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: 3, suspendTime: 10 * time.Second, checkThreshold: 2}
 	for i := range n {
@@ -49,7 +49,7 @@ func TestLeastConnections(t *testing.T) {
 	p.give(p.upstreams[1], nil)
 	p.give(p.upstreams[1], nil)
 	if got := names(p, 2, ""); !slices.Equal(got, []string{"1", "1"}) {
-		t.Errorf("with fewest under way at 1: %v", got)
+		t.Errorf("upstream 1 has the fewest exchanges: got %v, want it", got)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestHashIsUniform(t *testing.T) {
 	}
 }
 
-// When an upstream goes, its keys alone go to others, and they come back with it.
+// When an upstream fails, only its keys move, and they return with it.
 func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := poolOf("hash", rapid.IntRange(2, 9).Draw(t, "upstreams"))

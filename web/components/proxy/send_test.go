@@ -30,7 +30,8 @@ type endless struct{}
 // Read implements [io.Reader].
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// stalls asserts that a large request is answered by 504 and that the upstream is blamed.
+// stalls checks that a large request is answered by 504, and that the failure counts for the
+// upstream.
 func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtest.ExchangeEnd) {
 	t.Helper()
 	body, length := zeros(stated)
@@ -51,7 +52,7 @@ func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtes
 	}
 }
 
-// A proxy closes the connection of an upstream that takes the head and never reads the body.
+// The proxy closes the connection of an upstream that reads the header and never the body.
 func TestUpstreamThatNeverReadsTheBodyTimesOut(t *testing.T) {
 	for name, stated := range map[string]bool{"of a stated length": true, "in chunks": false} {
 		t.Run(name, func(t *testing.T) {
@@ -68,14 +69,14 @@ func TestUpstreamThatNeverReadsTheBodyTimesOut(t *testing.T) {
 				stalls(t, url, stated, p, to)
 				answered <- true
 				if !<-closed {
-					t.Error("the proxy did not close the upstream's connection")
+					t.Error("got no close of the upstream's connection, want one")
 				}
 			})
 		})
 	}
 }
 
-// By HTTP/2 the stream ends, and the connection serves on.
+// With HTTP/2 the stream ends, and the connection stays in use.
 func TestUpstreamThatNeverReadsTheBodyOverHTTP2TimesOut(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "PUT" {
@@ -100,8 +101,8 @@ func TestUpstreamThatNeverReadsTheBodyOverHTTP2TimesOut(t *testing.T) {
 	})
 }
 
-// sends sends five pieces through a proxy to an upstream that pauses before it reads each, and
-// gives what the upstream answers.
+// sends sends five pieces through a proxy to an upstream that pauses before it reads each. It
+// returns the response.
 func sends(t *testing.T, limit, expect string, client, upstream time.Duration, early bool) error {
 	p, err := prepare(Config{Upstreams: []string{"http://up"}, IdleTimeout: limit, HeadTimeout: "0s", Retries: -1})
 	if err != nil {
@@ -160,8 +161,8 @@ func sends(t *testing.T, limit, expect string, client, upstream time.Duration, e
 	return err
 }
 
-// The limit is on how long an upstream takes nothing, not on how long a body takes, nor on how long
-// the client takes.
+// The limit applies while an upstream accepts no data, not to the duration of a body or to the
+// client's speed.
 func TestUpstreamThatReadsSlowlyDoesNotTimeOut(t *testing.T) {
 	for _, c := range []struct {
 		limit, expect    string
@@ -189,8 +190,8 @@ func TestUpstreamThatReadsSlowlyDoesNotTimeOut(t *testing.T) {
 	}
 }
 
-// From the head of the response on, the limit of its body holds: an upstream may answer without
-// haste to read.
+// After the response's header, only the limit of its body applies: an upstream may respond before
+// it reads.
 func TestUpstreamThatRespondsEarlyMayReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := sends(t, "", "", 0, 10*time.Minute, true); err != nil {

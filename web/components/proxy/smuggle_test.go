@@ -18,8 +18,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// strict is an upstream that reads requests by the letter of RFC 9112, and keeps what was wrong and
-// what it was asked.
+// strict is an upstream that parses requests exactly as RFC 9112 defines them. It records
+// violations and requests.
 type strict struct {
 	mu    sync.Mutex
 	asked []string // method, target and body
@@ -45,14 +45,14 @@ func (s *strict) serve(c net.Conn) {
 	}
 }
 
-// violation is what is not as RFC 9112 has it.
+// violation is a violation of RFC 9112.
 type violation string
 
 func (v violation) Error() string { return string(v) }
 
 func violates(format string, args ...any) error { return violation(fmt.Sprintf(format, args...)) }
 
-// strictLine reads a line that ends in CRLF and has neither of the two elsewhere.
+// strictLine reads a line that ends in CRLF and contains no other CR or LF.
 func strictLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -148,7 +148,8 @@ func TestSmuggling(t *testing.T) {
 	const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n" // 33 bytes
 	for _, c := range []struct {
 		name, sent string
-		asked      []string // what the upstream may be asked; the exchange may be refused too
+		// requests that may reach the upstream; the exchange may be rejected instead
+		asked []string
 	}{
 		{"a plain request", post + "Content-Length: 2\r\n\r\nab", []string{"POST /outer ab"}},
 		{"both lengths, CL.TE", post + "Content-Length: 44\r\n" + chunked + "\r\n0\r\n\r\n" + hidden[:len(hidden)-1], []string{"POST /outer "}},
@@ -206,7 +207,7 @@ func TestSmuggling(t *testing.T) {
 				up.mu.Lock()
 				defer up.mu.Unlock()
 				for _, w := range up.wrong {
-					t.Errorf("the upstream was sent what is no strict HTTP: %s", w)
+					t.Errorf("got a violation of RFC 9112 at the upstream: %s", w)
 				}
 				may := func(asked string) bool {
 					for _, a := range c.asked {
@@ -229,8 +230,8 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-// The upstream has answered before the body turned out to be malformed: what is behind it is no
-// request either.
+// The upstream has responded before the body turned out to be malformed. The bytes after it must
+// not become a request either.
 func TestSmugglingAfterAnEarlyResponse(t *testing.T) {
 	var hidden atomic.Bool
 	up := raw(t, func(c net.Conn) {
@@ -255,12 +256,12 @@ func TestSmugglingAfterAnEarlyResponse(t *testing.T) {
 		_, _ = io.WriteString(c, "zz\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 		if hidden.Load() {
-			t.Error("the upstream was asked for what was hidden")
+			t.Error("got the hidden request at the upstream, want it rejected")
 		}
 	})
 }
 
-// attack sends bytes, and waits until the server has closed the connection.
+// attack sends bytes, and waits until the server closes the connection.
 func attack(t *testing.T, url, sent string) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -271,11 +272,11 @@ func attack(t *testing.T, url, sent string) {
 	_, _ = io.WriteString(c, sent)
 	answer := make([]byte, 1) // a client that has only closed its half before that counts as gone
 	if _, err := io.ReadFull(c, answer); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("no answer: %v", err)
+		t.Errorf("got %v, want a response", err)
 	}
 	_ = c.(*net.TCPConn).CloseWrite()
 	answer, err = io.ReadAll(c)
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {
-		t.Errorf("no end: %q", answer)
+		t.Errorf("got %q, want the connection to close", answer)
 	}
 }

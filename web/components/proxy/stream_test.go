@@ -23,13 +23,13 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// zip compresses what passes, and flushes.
+// zip is a filter that compresses and flushes.
 var zip = web.Filter(func(c *web.Conn) web.Transform {
 	c.SetHeader("Content-Encoding", "gzip")
 	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
 })
 
-// Each event arrives before the next one is made, also through a filter that compresses.
+// Each event arrives before the upstream sends the next, also through a filter that compresses.
 func TestEventsArePassedOnAtOnce(t *testing.T) {
 	next := make(chan string)
 	for kind, filters := range map[string][]web.Component{"plain": nil, "compressed": {zip}} {
@@ -76,7 +76,7 @@ func TestEventsArePassedOnAtOnce(t *testing.T) {
 	}
 }
 
-// An event stream has no end of its own: it ends when the server begins to stop.
+// An event stream does not end by itself: it ends when the server begins to stop.
 func TestEventsEndWhenTheServerStops(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -197,8 +197,8 @@ func TestTrailersAndInformationalResponsesArePassedOn(t *testing.T) {
 	})
 }
 
-// The client has the page already, or a later component has another one: the upstream's body is let
-// go.
+// When the client has the page already, or a later component sends another, the upstream's body is
+// closed.
 func TestBodyThatIsNotSentIsClosed(t *testing.T) {
 	gone := make(chan bool, 1)
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
@@ -248,7 +248,7 @@ func TestHeadRangesAndLargeBodies(t *testing.T) {
 	})
 }
 
-// An upstream that answers while it reads loses nothing of what it reads.
+// An upstream that responds while it reads still gets the whole request body.
 func TestBothDirectionsAtOnce(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
@@ -259,7 +259,8 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		body, more := io.Pipe()
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, body)
-		resp, err := webtest.Client(t).Do(r) // the head comes before the body goes
+		// the response's header comes before the request's body is sent
+		resp, err := webtest.Client(t).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestBeginAndEnd(t *testing.T) {
 		t.Errorf("got %d %v %v", exit, status, err)
 	}
 	if _, _, err := ParseEnd([]byte{0, 0, 0, 7}); err == nil {
-		t.Error("a short one: want an error")
+		t.Error("a truncated end: got no error, want one")
 	}
 	for s, want := range map[ProtocolStatus]string{RequestComplete: "complete", UnknownRole: "role of a Responder", 77: "77"} {
 		if !strings.Contains(s.String(), want) {
@@ -39,7 +39,7 @@ func TestBeginAndEnd(t *testing.T) {
 	}
 }
 
-// records cuts bytes into records.
+// records splits bytes into records.
 func records(t interface{ Fatalf(string, ...any) }, b []byte, f func(Header, []byte)) {
 	for len(b) > 0 {
 		h, err := ParseHeader(b)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// said is what an application says by some bytes, read in the plainest way: a record after the
-// other.
+// said returns what an application sends with some bytes, by a simple reference parser that reads
+// record by record.
 func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 	for len(b) >= headerSize && b[0] == version {
 		kind, of := Type(b[1]), int(b[2])<<8|int(b[3])
@@ -34,8 +34,8 @@ func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 	return stdout, stderr, 0, false
 }
 
-// FuzzRecords holds the reader of records against that: what it gives, and that it takes nothing
-// for whole that is not.
+// FuzzRecords compares the reader with that parser: its output, and that it reports incomplete
+// responses.
 func FuzzRecords(f *testing.F) {
 	end := AppendRecord(nil, EndRequest, requestID, []byte{0, 0, 0, 3, 0, 0, 0, 0})
 	page := AppendRecord(AppendStream(nil, Stdout, requestID, []byte("Content-Type: text/plain\n\nhello")), Stderr, requestID, []byte("a warning"))
@@ -60,7 +60,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzEnd holds what ends a request against what is written of it.
+// FuzzEnd checks the record that ends a request against its specification.
 func FuzzEnd(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 7, 2, 0, 0, 0})
 	f.Add([]byte{255, 255, 255, 255})

@@ -18,7 +18,7 @@ import (
 
 const testTimeout = 30 * time.Second
 
-// listen serves each connection by f, and gives a dialler.
+// listen calls f with each connection, and returns a function that dials.
 func listen(t *testing.T, f func(net.Conn)) func() net.Conn {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,7 @@ func listen(t *testing.T, f func(net.Conn)) func() net.Conn {
 
 var get = []Param{{"REQUEST_METHOD", "GET"}, {"SERVER_PROTOCOL", "HTTP/1.1"}, {"REQUEST_URI", "/a?b"}, {"HTTP_HOST", "a"}}
 
-// The application is the standard library's.
+// The application is net/http/fcgi.
 func TestAgainstNetHTTP(t *testing.T) {
 	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -215,7 +215,7 @@ func TestContextEndsARequest(t *testing.T) {
 	<-gone
 }
 
-// An input that breaks off must not look whole.
+// An incomplete input must not look complete.
 func TestIncompleteInputClosesTheConnection(t *testing.T) {
 	whole := make(chan bool, 1)
 	dial := listen(t, func(c net.Conn) {
@@ -232,6 +232,6 @@ func TestIncompleteInputClosesTheConnection(t *testing.T) {
 	_, _ = broken.Write([]byte("some"))
 	_ = broken.CloseWithError(errors.New("gone"))
 	if <-whole {
-		t.Error("the application has seen the end of the input")
+		t.Error("the application got the end of the input, want an error")
 	}
 }
