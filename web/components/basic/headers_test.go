@@ -51,7 +51,7 @@ func TestHeadersChangeTheResponseAtTheirPlace(t *testing.T) {
 					resp, _ := webtest.Get(t, url)
 					h := resp.Header
 					if h.Get("X-Kind") != c.kind || strings.Join(h.Values("X-List"), ",") != c.list || h.Get("X-Secret") != c.secret {
-						t.Errorf("%v", h)
+						t.Errorf("got %v, want the fields of the case", h)
 					}
 				}
 			})
@@ -70,7 +70,7 @@ func TestHeadersChangeTheRequestForLaterComponents(t *testing.T) {
 	})
 	webtest.BothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
 		if _, body := webtest.Get(t, url, "X-From", "client", "X-List", "client", "Authorization", "x"); body != "headers;client,headers;" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want the fields of the configuration", body)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestInjectChangesOnlyHTMLPages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			webtest.BothWays(t, web.Chain(c.source, inject), func(t *testing.T, url string) {
 				if resp, body := webtest.Get(t, url); strings.Contains(body, "X</body>") != c.into {
-					t.Errorf("got %d %q", resp.StatusCode, body)
+					t.Errorf("got %d %q, want the text only in complete HTML pages", resp.StatusCode, body)
 				}
 			})
 		})
@@ -100,11 +100,11 @@ func TestInjectFlushesStreams(t *testing.T) {
 	defer resp.Body.Close()
 	begun := make([]byte, len("<p>begun"))
 	if _, err := io.ReadFull(resp.Body, begun); err != nil || string(begun) != "<p>begun" {
-		t.Errorf("got %q %v", begun, err)
+		t.Errorf("got %q %v, want the flushed beginning", begun, err)
 	}
 	close(gate)
 	if rest, err := io.ReadAll(resp.Body); string(rest) != "X</body>" {
-		t.Errorf("got %q %v", rest, err)
+		t.Errorf("got %q %v, want the text before </body>", rest, err)
 	}
 }
 

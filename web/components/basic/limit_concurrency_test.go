@@ -69,7 +69,7 @@ func TestLimitConcurrency(t *testing.T) {
 			<-left
 		}
 		if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "begun" {
-			t.Errorf("after that: %d %q", resp.StatusCode, body)
+			t.Errorf("after that: got %d %q, want 200 \"begun\"", resp.StatusCode, body)
 		}
 		<-left
 	})

@@ -28,10 +28,10 @@ func TestLimitRate(t *testing.T) {
 			for i := range 5 {
 				resp, body := webtest.Get(t, url, "X-Key", "one")
 				if i < 3 && (resp.StatusCode != 200 || body != "hello" || resp.Header.Get("RateLimit") == "") {
-					t.Errorf("request %d: %d %q %v", i, resp.StatusCode, body, resp.Header)
+					t.Errorf("request %d: got %d %q %v, want 200 with RateLimit", i, resp.StatusCode, body, resp.Header)
 				}
 				if i >= 3 && (resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("RateLimit") == "") {
-					t.Errorf("request %d: %d %v", i, resp.StatusCode, resp.Header)
+					t.Errorf("request %d: got %d %v, want 429 with Retry-After", i, resp.StatusCode, resp.Header)
 				}
 			}
 			want := map[string]int{"": 429, "X-Key": 200}[way]

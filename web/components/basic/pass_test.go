@@ -32,7 +32,7 @@ func TestPassChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url); body != text {
-					t.Errorf("got %d bytes", len(body))
+					t.Errorf("got %d bytes, want the body unchanged", len(body))
 				}
 			})
 		})

@@ -52,7 +52,7 @@ func TestRecover(t *testing.T) {
 				t.Errorf("got report %q, want %q", got, "/panicno")
 			}
 			if resp, body := webtest.Get(t, url+"/missing"); resp.StatusCode != 404 || !strings.HasPrefix(body, "404") {
-				t.Errorf("got %d %q", resp.StatusCode, body)
+				t.Errorf("got %d %q, want 404", resp.StatusCode, body)
 			}
 			if resp, body := webtest.Get(t, url); resp.StatusCode != 200 || body != "fine" || len(reports) != 0 {
 				t.Errorf("got %d %q and %d more reports, want 200 \"fine\" and none", resp.StatusCode, body, len(reports))

@@ -46,7 +46,7 @@ func TestRequestID(t *testing.T) {
 				resp, body := webtest.Get(t, url, "X-Trace", c.came)
 				id := resp.Header.Get("X-Trace")
 				if body != id+" "+id || (id == c.came) != c.kept || !c.kept && len(id) != 26 {
-					t.Errorf("got %q, and %q in the head; %q came", body, id, c.came)
+					t.Errorf("got %q, and %q in the head; %q came, want one valid ID in both", body, id, c.came)
 				}
 			})
 		})

@@ -96,7 +96,7 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		if plain := strings.TrimSuffix(got, "/"); !strings.HasPrefix(got, "/site/") || path.Clean(plain) != plain {
-			t.Errorf("%q becomes %q", p, got)
+			t.Errorf("%q: got %q, want a clean path below /site/", p, got)
 		}
 	})
 }

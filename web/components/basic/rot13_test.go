@@ -50,7 +50,7 @@ func TestRot13DoesNotChangeItsInput(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
 			if _, body := webtest.Get(t, url); body != "grkg" {
-				t.Errorf("got %q", body)
+				t.Errorf("got %q, want \"grkg\"", body)
 			}
 		}
 	})

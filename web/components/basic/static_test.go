@@ -42,7 +42,7 @@ func TestStatic(t *testing.T) {
 			webtest.BothWays(t, must(basic.Static(c.cfg)), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url)
 				if resp.StatusCode != c.status || body != c.body || resp.Header.Get("Content-Type") != c.kind || (resp.Header.Get("ETag") != "") != c.tag {
-					t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+					t.Errorf("got %d %q %v, want the response of the case", resp.StatusCode, body, resp.Header)
 				}
 				for name, value := range c.cfg.Headers {
 					if got := resp.Header.Get(name); got != value {

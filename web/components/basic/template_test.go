@@ -37,7 +37,7 @@ func TestTemplate(t *testing.T) {
 			webtest.BothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url+"/p?q=<q>", "X-It", "it")
 				if body != c.want || resp.Header.Get("Content-Type") != c.kind {
-					t.Errorf("got %q %q", resp.Header.Get("Content-Type"), body)
+					t.Errorf("got %q %q, want the page of the case", resp.Header.Get("Content-Type"), body)
 				}
 			})
 		})
@@ -55,10 +55,10 @@ func TestFailingTemplateIsAnsweredBy500(t *testing.T) {
 			log := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { errs <- c.Err() }) })
 			webtest.BothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
 				if resp, body := webtest.Get(t, url); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
-					t.Errorf("got %d %q", resp.StatusCode, body)
+					t.Errorf("got %d %q, want 500", resp.StatusCode, body)
 				}
 				if err := <-errs; err == nil || !strings.HasPrefix(err.Error(), "template: ") {
-					t.Errorf("the log has %v", err)
+					t.Errorf("got %v in the log, want an error of the template", err)
 				}
 			})
 		})
@@ -98,7 +98,7 @@ func TestTemplateIsNotCheckedBeforeItsInterval(t *testing.T) {
 	url := webtest.Serve(t, "chain", must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1h"})))
 	write(t, name, "two and more")
 	if _, body := webtest.Get(t, url); body != "one" {
-		t.Errorf("got %q", body)
+		t.Errorf("got %q, want \"one\"", body)
 	}
 }
 

@@ -21,13 +21,13 @@ func TestTextSupportsConditionsAndRanges(t *testing.T) {
 	webtest.BothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
 		resp, body := webtest.Get(t, url)
 		if body != "hello" || resp.ContentLength != 5 {
-			t.Errorf("got %q of length %d", body, resp.ContentLength)
+			t.Errorf("got %q of length %d, want \"hello\" of length 5", body, resp.ContentLength)
 		}
 		if again, body := webtest.Get(t, url, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
-			t.Errorf("a client that has it: %d %q", again.StatusCode, body)
+			t.Errorf("a client that has it: got %d %q, want 304", again.StatusCode, body)
 		}
 		if part, body := webtest.Get(t, url, "Range", "bytes=1-2"); part.StatusCode != 206 || body != "el" {
-			t.Errorf("a part: %d %q", part.StatusCode, body)
+			t.Errorf("a range: got %d %q, want 206 \"el\"", part.StatusCode, body)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func TestResponseBehindAnInnerLoginIsNotStored(t *testing.T) {
 				t.Fatalf("%s: let in: got %q, want the secret", name, body)
 			}
 			if resp, body := webtest.Get(t, url); strings.Contains(body, "secret") {
-				t.Errorf("%s: not let in: got %d %q (%s)", name, resp.StatusCode, body, resp.Header.Get("Cache-Status"))
+				t.Errorf("%s: not logged in: got %d %q (%s), want no secret", name, resp.StatusCode, body, resp.Header.Get("Cache-Status"))
 			}
 		})
 	}

@@ -53,13 +53,13 @@ func TestCompressionInside(t *testing.T) {
 					resp, body := webtest.Get(t, url, "Accept-Encoding", accept)
 					hit := resp.Header.Get("Cache-Status") == "weir; hit"
 					if hit != (i > 0) || *n != 3*min(i, 1)+j+1 && i == 0 {
-						t.Errorf("%s, memo %q: round %d, %s: %s, the source was asked %d times", way, memo, i, accept, resp.Header.Get("Cache-Status"), *n)
+						t.Errorf("%s, memo %q: round %d, %s: %s, the source was asked %d times, want a hit in later rounds only", way, memo, i, accept, resp.Header.Get("Cache-Status"), *n)
 					}
 					if coded := resp.Header.Get("Content-Encoding"); accept != "identity" && (coded != accept || len(body) > 1000) || accept == "identity" && body != text {
-						t.Errorf("%s: %s for %s, %d bytes", way, coded, accept, len(body))
+						t.Errorf("%s: got %s for %s, %d bytes, want the accepted coding", way, coded, accept, len(body))
 					}
 					if hit && resp.ContentLength != int64(len(body)) {
-						t.Errorf("%s: a hit of length %d", way, resp.ContentLength)
+						t.Errorf("%s: got a hit of length %d, want the length of the body", way, resp.ContentLength)
 					}
 				}
 			}
@@ -78,7 +78,7 @@ func TestCompressionOutside(t *testing.T) {
 	for _, accept := range []string{"gzip", "br", "gzip", "identity"} {
 		resp, _ := webtest.Get(t, url, "Accept-Encoding", accept)
 		if got := resp.Header.Get("Content-Encoding"); got != accept && accept != "identity" {
-			t.Errorf("%s for %s", got, accept)
+			t.Errorf("got %s for %s, want the accepted coding", got, accept)
 		}
 	}
 	if *n != 1 {
@@ -99,7 +99,7 @@ func TestOnlyFieldsOfTheInnerComponentAreStored(t *testing.T) {
 	second, _ := webtest.Get(t, url)
 	for name, same := range map[string]bool{"X-Before": false, "X-Inside": true, "X-Behind": false} {
 		if a, b := first.Header.Get(name), second.Header.Get(name); a == "" || b == "" || (a == b) != same {
-			t.Errorf("%s: got %q and %q", name, a, b)
+			t.Errorf("%s: got %q and %q, want both set, and equal only if stored", name, a, b)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestResponsesThatAreNotStored(t *testing.T) {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if got := resp.Header.Get("Cache-Status"); got != "weir; fwd=uri-miss" {
-				t.Errorf("%s: got %q", what, got)
+				t.Errorf("%s: got %q, want weir; fwd=uri-miss", what, got)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestStreamedResponseIsStored(t *testing.T) {
 	url := webtest.Serve(t, flow.Network, cached(t, Config{}, web.FromHTTP(h)))
 	for range 3 {
 		if _, body := webtest.Get(t, url); body != "some some some " {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want \"some some some \"", body)
 		}
 	}
 	if n != 1 {
@@ -263,7 +263,7 @@ func TestHeuristic(t *testing.T) {
 		webtest.Get(t, url)
 		webtest.Get(t, url)
 		if on != (n == 1) {
-			t.Errorf("heuristic %v: asked %d times", on, n)
+			t.Errorf("heuristic %v: got %d requests at the source, want 1 only if it is on", on, n)
 		}
 	}
 }
@@ -273,11 +273,11 @@ func TestNestedCaches(t *testing.T) {
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
 	for range 3 {
 		if _, body := webtest.Get(t, url); body != "body" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want \"body\"", body)
 		}
 	}
 	if *n != 1 {
-		t.Errorf("asked %d times", *n)
+		t.Errorf("got %d calls of the source, want 1", *n)
 	}
 }
 

@@ -121,16 +121,16 @@ func TestFieldsOfAProgram(t *testing.T) {
 		h := resp.Header
 		if strings.Join(h["X-From"], ",") != "program" || h.Get("Content-Type") != "text/html" || h.Get("Vary") != "Cookie" ||
 			strings.Join(h["Set-Cookie"], ",") != "b=2,a=1" || resp.Close || h["Status"] != nil {
-			t.Errorf("%v", h)
+			t.Errorf("got %v, want the program's fields", h)
 		}
 		if resp, _ := webtest.Get(t, url+"/cgi-bin/location"); resp.Header.Get("Location") != "https://example.org/" {
-			t.Errorf("%v", resp.Header)
+			t.Errorf("got %v, want Location: https://example.org/", resp.Header)
 		}
 		if resp, _ := webtest.Get(t, url+"/cgi-bin/length"); resp.ContentLength != 5 {
-			t.Errorf("length %d", resp.ContentLength)
+			t.Errorf("got length %d, want 5", resp.ContentLength)
 		}
 		if resp, body := webtest.Do(t, "HEAD", url+"/cgi-bin/length", nil); resp.ContentLength != 5 || body != "" {
-			t.Errorf("HEAD: length %d %q", resp.ContentLength, body)
+			t.Errorf("HEAD: got length %d %q, want length 5 and no body", resp.ContentLength, body)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestInvalidOutputOfPrograms(t *testing.T) {
 	} {
 		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.ExchangeEnd) {
 			if got := broken(t, url+"/cgi-bin/"+c.program); got != "" && got != c.body {
-				t.Errorf("%s: got %q", c.program, got)
+				t.Errorf("%s: got %q, want the program's output or nothing", c.program, got)
 			}
 			if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.says) {
 				t.Errorf("%s: got %v, want it to say %q", c.program, e.Err, c.says)
@@ -186,7 +186,7 @@ func TestExitStatusIsReported(t *testing.T) {
 	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan webtest.ExchangeEnd) {
 		webtest.Get(t, url+"/cgi-bin/fails")
 		if e := <-end; e.Status != 200 || e.Err == nil || !strings.Contains(e.Err.Error(), "exit status 3") {
-			t.Errorf("got %+v", e)
+			t.Errorf("got %+v, want 200 and exit status 3", e)
 		}
 	})
 }
@@ -197,11 +197,11 @@ func TestTimeoutKillsTheProgram(t *testing.T) {
 	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		resp, _ := webtest.Get(t, url+"/cgi-bin/silent")
 		if e := <-end; resp.StatusCode != 504 || e.Err == nil || !strings.Contains(e.Err.Error(), "longer than its timeout") {
-			t.Errorf("got %d %+v", resp.StatusCode, e)
+			t.Errorf("got %d %+v, want 504 and the timeout", resp.StatusCode, e)
 		}
 		broken(t, url+"/cgi-bin/endless")
 		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "longer than its timeout") {
-			t.Errorf("got %+v", e)
+			t.Errorf("got %+v, want the timeout", e)
 		}
 		webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 		if pid := pidIn(pids); pid != 0 {
@@ -229,7 +229,7 @@ func TestDisconnectedClientEndsTheProgram(t *testing.T) {
 			}()
 			webtest.Until(t, "it runs", func() bool { return pidIn(pids) != 0 })
 			if c.(*CGI).Running() != 1 {
-				t.Errorf("got %d run", c.(*CGI).Running())
+				t.Errorf("got %d running programs, want 1", c.(*CGI).Running())
 			}
 			goAway()
 			<-gone
@@ -249,7 +249,7 @@ func TestChildrenAreKilled(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		if _, body := webtest.Get(t, url+"/cgi-bin/children"); body != "hello\n" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want \"hello\\n\" without a wait for the children", body)
 		}
 		<-end
 		webtest.Until(t, "the child is gone", func() bool { return !lives(pidIn(pids)) })
@@ -263,7 +263,7 @@ func TestChildrenAreKilled(t *testing.T) {
 	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		env := c.(*CGI).Config.Env
 		if _, body := webtest.Get(t, url+"/cgi-bin/away"); body != "hello\n" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want \"hello\\n\" without a wait for the child", body)
 		}
 		<-end
 		pid := pidIn(env["PIDS"])
@@ -289,7 +289,7 @@ func TestOutputLeftInThePipeIsSent(t *testing.T) {
 		}
 		<-p.exited
 		if all, err := io.ReadAll(p); len(all) != 60_000 || err != nil {
-			t.Errorf("got %d bytes, %v", len(all), err)
+			t.Errorf("got %d bytes, %v, want all 60,000", len(all), err)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -311,13 +311,13 @@ func TestOutputIsFlushedAtOnce(t *testing.T) {
 		defer resp.Body.Close()
 		lines := bufio.NewReader(resp.Body)
 		if line, err := lines.ReadString('\n'); line != "one\n" || err != nil {
-			t.Fatalf("got %q, %v", line, err)
+			t.Fatalf("got %q, %v, want \"one\\n\" before the program continues", line, err)
 		}
 		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if rest, err := io.ReadAll(lines); string(rest) != "two\n" || err != nil {
-			t.Errorf("got %q, %v", rest, err)
+			t.Errorf("got %q, %v, want \"two\\n\"", rest, err)
 		}
 	})
 }
@@ -327,18 +327,18 @@ func TestInput(t *testing.T) {
 	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		for _, body := range []string{"", "a", large} {
 			if _, got := webtest.Do(t, "POST", url+"/cgi-bin/echo", strings.NewReader(body)); got != body {
-				t.Errorf("%d bytes: %d came back", len(body), len(got))
+				t.Errorf("%d bytes: got %d bytes back, want all", len(body), len(got))
 			}
 			if _, got := webtest.Do(t, "POST", url+"/cgi-bin/echo", io.MultiReader(strings.NewReader(body))); got != body {
-				t.Errorf("%d bytes of unknown length: %d came back", len(body), len(got))
+				t.Errorf("%d bytes of unknown length: got %d bytes back, want all", len(body), len(got))
 			}
 		}
 		if _, got := webtest.Do(t, "POST", url+"/cgi-bin/env", io.MultiReader(strings.NewReader("abc"))); !strings.Contains(got, "\nCONTENT_LENGTH=3\n") {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want CONTENT_LENGTH=3", got)
 		}
 		for _, body := range []io.Reader{strings.NewReader(large + large), io.MultiReader(strings.NewReader(large + large))} {
 			if resp, _ := webtest.Do(t, "POST", url+"/cgi-bin/echo", body); resp.StatusCode != 413 {
-				t.Errorf("too large: %d", resp.StatusCode)
+				t.Errorf("a body beyond max_input: got %d, want 413", resp.StatusCode)
 			}
 		}
 	})
@@ -414,7 +414,7 @@ func TestEnvironmentAsAnotherProgramPrintsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Method != "PUT" || r.URL.String() != url+"/cgi-bin/env/deep/er?q=1" || r.Header.Get("X-A") != "1" || r.ContentLength != 3 || !strings.HasPrefix(r.RemoteAddr, "127.0.0.1:") {
-			t.Errorf("%s %s %v %d %s", r.Method, r.URL, r.Header, r.ContentLength, r.RemoteAddr)
+			t.Errorf("got %s %s %v %d %s, want the request as sent", r.Method, r.URL, r.Header, r.ContentLength, r.RemoteAddr)
 		}
 	})
 }
@@ -426,14 +426,14 @@ func TestOneProgram(t *testing.T) {
 	}
 	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		if _, body := webtest.Get(t, url+"/run/any/where"); body != "/run /any/where arg" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want SCRIPT_NAME /run, PATH_INFO /any/where and the argument", body)
 		}
 		if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
-			t.Errorf("got %d", resp.StatusCode)
+			t.Errorf("got %d, want 404", resp.StatusCode)
 		}
 	})
 	if said.String() != "aside\naside\n" {
-		t.Errorf("standard error: %q", said.String())
+		t.Errorf("got standard error %q, want both lines", said.String())
 	}
 }
 

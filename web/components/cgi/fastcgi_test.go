@@ -63,7 +63,7 @@ func TestFastCGI(t *testing.T) {
 				}
 			}
 			if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
-				t.Errorf("got %d", resp.StatusCode)
+				t.Errorf("got %d, want 404", resp.StatusCode)
 			}
 		})
 	}

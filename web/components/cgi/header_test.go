@@ -24,15 +24,15 @@ func FuzzProgramHeader(f *testing.F) {
 			return
 		}
 		if h.status < 200 || h.status > 599 || h.length < -1 {
-			t.Errorf("status %d, length %d", h.status, h.length)
+			t.Errorf("got status %d, length %d, want a status from 200 to 599", h.status, h.length)
 		}
 		for name, values := range h.fields {
 			if strings.ContainsAny(name, " :\r\n") || strings.ContainsAny(strings.Join(values, ""), "\r\n\x00") {
-				t.Errorf("%q: %q", name, values)
+				t.Errorf("got the field %q: %q, want valid fields only", name, values)
 			}
 		}
 		if h.fields.Get("Transfer-Encoding") != "" || h.fields.Get("Connection") != "" {
-			t.Errorf("%v", h.fields)
+			t.Errorf("got %v, want no fields of the connection", h.fields)
 		}
 	})
 }

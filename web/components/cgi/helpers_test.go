@@ -50,7 +50,7 @@ func broken(t *testing.T, url string) string {
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
 	if err == nil {
-		t.Errorf("got a body that looks complete: %.100q", all)
+		t.Errorf("got a body that looks complete: %.100q, want an incomplete one", all)
 	}
 	return string(all)
 }

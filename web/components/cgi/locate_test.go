@@ -58,10 +58,10 @@ func FuzzLocate(f *testing.F) {
 		found := func(kind, name, info string) {
 			real, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(name)))
 			if err != nil || !may[real] || !filepath.IsLocal(name) {
-				t.Fatalf("%s: %q is %q, %q, %v", kind, path, name, real, err)
+				t.Fatalf("%s: %q: got %q, %q, %v, want a file of the directory", kind, path, name, real, err)
 			}
 			if name+info != strings.TrimPrefix(path, "/") || info != "" && info[0] != '/' {
-				t.Fatalf("%s: %q becomes %q and %q", kind, path, name, info)
+				t.Fatalf("%s: %q: got %q and %q, want the path in two parts", kind, path, name, info)
 			}
 		}
 		if name, info, ok := in.program(path); ok {
@@ -70,11 +70,11 @@ func FuzzLocate(f *testing.F) {
 		if name, info, ok := in.script(path, ".php"); ok {
 			found("script", name, info)
 			if !strings.HasSuffix(name, ".php") {
-				t.Fatalf("%q is no script", name)
+				t.Fatalf("got %q, want a name that ends in .php", name)
 			}
 		}
 		if rest, ok := within("/cgi-bin", path); ok && ("/cgi-bin"+rest != path || rest != "" && rest[0] != '/') {
-			t.Fatalf("%q is within, as %q", path, rest)
+			t.Fatalf("%q: got the rest %q, want the path without the prefix", path, rest)
 		}
 	})
 }

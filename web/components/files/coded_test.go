@@ -32,27 +32,27 @@ func TestPrecompressed(t *testing.T) {
 				resp, body := get(t, s, c.target, "Accept-Encoding", c.accept)
 				h := resp.Header
 				if body != c.body || h.Get("Content-Encoding") != c.coding || h.Get("Content-Type") != c.kind || h.Get("Vary") != c.vary || resp.ContentLength != int64(len(c.body)) {
-					t.Errorf("cache %q: GET %s, Accept-Encoding: %s: %q %v", cache, c.target, c.accept, body, h)
+					t.Errorf("cache %q: GET %s, Accept-Encoding: %s: got %q %v, want the sibling of the coding", cache, c.target, c.accept, body, h)
 				}
 				tag := h.Get("Etag")
 				if was, ok := tags[c.target+tag]; ok && was != c.coding {
-					t.Errorf("GET %s: %q has the tag of %q", c.target, c.coding, was)
+					t.Errorf("GET %s: got for %q the tag of %q, want another tag", c.target, c.coding, was)
 				}
 				tags[c.target+tag] = c.coding
 			}
 		}
 		resp, _ := get(t, s, "/a.html", "Accept-Encoding", "br")
 		if resp, body := get(t, s, "/a.html", "Accept-Encoding", "br", "Range", "bytes=1-2", "If-Range", resp.Header.Get("Etag")); cache == "" && (resp.StatusCode != 206 || body != "ro") {
-			t.Errorf("a range of the compressed file: %d %q", resp.StatusCode, body)
+			t.Errorf("a range of the compressed file: got %d %q, want 206 \"ro\"", resp.StatusCode, body)
 		}
 	}
 	only := serve(t, Config{Dir: dir, Precompressed: []string{"gzip", "br"}})
 	if _, body := get(t, only, "/a.html", "Accept-Encoding", "br, gzip"); body != "gzipped" {
-		t.Errorf("with gzip before br: %q", body)
+		t.Errorf("with gzip before br: got %q, want \"gzipped\"", body)
 	}
 	none := serve(t, Config{Dir: dir, Precompressed: []string{}})
 	if resp, body := get(t, none, "/a.html", "Accept-Encoding", "br, gzip"); body != "plain" || resp.Header.Get("Vary") != "" {
-		t.Errorf("with none: %q %v", body, resp.Header)
+		t.Errorf("with none: got %q %v, want \"plain\" and no Vary", body, resp.Header)
 	}
 }
 

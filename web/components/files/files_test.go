@@ -113,12 +113,12 @@ func TestFiles(t *testing.T) {
 							resp.StatusCode, resp.Header.Get("Content-Type"), body, c.status, c.kind, c.body)
 					}
 					if tagged := resp.Header.Get("Etag") != ""; tagged != (c.status == 200) {
-						t.Errorf("%s, cache %q: GET %s: tag %q", way, cache, c.target, resp.Header.Get("Etag"))
+						t.Errorf("%s, cache %q: GET %s: got tag %q, want a tag only with 200", way, cache, c.target, resp.Header.Get("Etag"))
 					}
 				}
 				resp, body := ask(t, s, "HEAD", c.target)
 				if resp.StatusCode != c.status || body != "" || c.status == 200 && resp.ContentLength != int64(len(c.body)) {
-					t.Errorf("HEAD %s: %d, length %d, body %q", c.target, resp.StatusCode, resp.ContentLength, body)
+					t.Errorf("HEAD %s: got %d, length %d, body %q, want the header of a GET without a body", c.target, resp.StatusCode, resp.ContentLength, body)
 				}
 			}
 		}

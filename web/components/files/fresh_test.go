@@ -123,24 +123,24 @@ func TestLargeFilesAndRanges(t *testing.T) {
 		for name, size := range map[string]int{"/large.bin": len(text), "/small.bin": 100} {
 			resp, body := get(t, s, name)
 			if body != text[:size] || resp.Header.Get("Accept-Ranges") != "bytes" || resp.Header.Get("Last-Modified") == "" {
-				t.Errorf("%+v: %s: %d bytes, %v", cfg, name, len(body), resp.Header)
+				t.Errorf("%+v: %s: got %d bytes, %v, want the file with Accept-Ranges and Last-Modified", cfg, name, len(body), resp.Header)
 			}
 			if resp, body := get(t, s, name, "Range", "bytes=5-14"); resp.StatusCode != 206 || body != "5678901234" || resp.Header.Get("Content-Range") != fmt.Sprintf("bytes 5-14/%d", size) {
-				t.Errorf("%+v: a range of %s: %d %q %v", cfg, name, resp.StatusCode, body, resp.Header)
+				t.Errorf("%+v: a range of %s: got %d %q %v, want 206 with bytes 5 to 14", cfg, name, resp.StatusCode, body, resp.Header)
 			}
 			if resp, _ := get(t, s, name, "Range", "bytes=9999999-"); resp.StatusCode != 416 {
-				t.Errorf("%+v: a range behind the end of %s: %d", cfg, name, resp.StatusCode)
+				t.Errorf("%+v: a range after the end of %s: got %d, want 416", cfg, name, resp.StatusCode)
 			}
 			if resp, body := get(t, s, name, "Range", "bytes=0-1,4-5"); resp.StatusCode != 206 || !strings.Contains(body, "\r\n\r\n45\r\n") {
-				t.Errorf("%+v: two ranges of %s: %d %q", cfg, name, resp.StatusCode, body)
+				t.Errorf("%+v: two ranges of %s: got %d %q, want 206 with both", cfg, name, resp.StatusCode, body)
 			}
 		}
 		resp, _ := get(t, s, "/small.bin")
 		if resp, body := get(t, s, "/small.bin", "If-None-Match", resp.Header.Get("Etag")); cfg.Cache != "0" && (resp.StatusCode != 304 || body != "") {
-			t.Errorf("%+v: the same tag: %d %q", cfg, resp.StatusCode, body)
+			t.Errorf("%+v: the same tag: got %d %q, want 304", cfg, resp.StatusCode, body)
 		}
 		if resp, _ := get(t, s, "/small.bin", "If-Modified-Since", resp.Header.Get("Last-Modified")); resp.StatusCode != 304 {
-			t.Errorf("%+v: the same time: %d", cfg, resp.StatusCode)
+			t.Errorf("%+v: the same time: got %d, want 304", cfg, resp.StatusCode)
 		}
 	}
 }

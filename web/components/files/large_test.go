@@ -60,7 +60,7 @@ func TestLargeFileThatChangesWhileSentIsAborted(t *testing.T) {
 		c.do()
 		body, err := io.ReadAll(resp.Body)
 		if c.whole != (err == nil && len(body) == size) || len(bytes.Trim(body, "o")) != 0 {
-			t.Errorf("%s: got %d bytes of %d, %v", c.what, len(body), resp.ContentLength, err)
+			t.Errorf("%s: got %d bytes of %d, %v, want the whole old content, or an error", c.what, len(body), resp.ContentLength, err)
 		}
 		conn.Close()
 	}
@@ -92,10 +92,10 @@ func TestLargeFileEntryIsCached(t *testing.T) {
 	first, body := get(t, s, "/f.txt", "Accept-Encoding", "gzip")
 	again, _ := get(t, s, "/f.txt")
 	if tag := first.Header.Get("Etag"); body != text || tag == "" || tag != again.Header.Get("Etag") {
-		t.Errorf("got %d bytes, tags %s and %s", len(body), tag, again.Header.Get("Etag"))
+		t.Errorf("got %d bytes, tags %s and %s, want the file with the same tag twice", len(body), tag, again.Header.Get("Etag"))
 	}
 	if resp, _ := get(t, s, "/f.txt", "If-None-Match", first.Header.Get("Etag")); resp.StatusCode != 304 {
-		t.Errorf("the same tag: %d", resp.StatusCode)
+		t.Errorf("the same tag: got %d, want 304", resp.StatusCode)
 	}
 	write(t, dir, "f.txt.gz", "small")
 	age(t, dir+"/f.txt", time.Minute) // older than its sibling, in any order of the clock's ticks

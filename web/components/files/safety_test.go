@@ -15,7 +15,7 @@ func TestOtherMethods(t *testing.T) {
 	s := serve(t, Config{Dir: tree(t, site)})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		if resp, _ := ask(t, s, method, "/page.html"); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: got %d, Allow: %q", method, resp.StatusCode, resp.Header.Get("Allow"))
+			t.Errorf("%s: got %d, Allow: %q, want 405 with Allow: GET, HEAD", method, resp.StatusCode, resp.Header.Get("Allow"))
 		}
 	}
 }
@@ -137,15 +137,15 @@ func TestNotFoundPage(t *testing.T) {
 		for range 2 {
 			resp, body := get(t, s, "/none", "If-None-Match", "*", "Range", "bytes=0-1")
 			if resp.StatusCode != 404 || body != "<p>lost" || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || resp.Header.Get("Etag") != "" {
-				t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+				t.Errorf("got %d %q %v, want 404 with the page and without an entity tag", resp.StatusCode, body, resp.Header)
 			}
 		}
 		if resp, _ := get(t, s, "/404.html"); resp.StatusCode != 200 || resp.Header.Get("Etag") == "" {
-			t.Errorf("the page itself: %d, tag %q", resp.StatusCode, resp.Header.Get("Etag"))
+			t.Errorf("the page itself: got %d, tag %q, want 200 with a tag", resp.StatusCode, resp.Header.Get("Etag"))
 		}
 	}
 	if resp, body := get(t, serve(t, Config{Dir: dir, NotFound: "no-such.html"}), "/none"); resp.StatusCode != 404 || body != "404 Not Found\n" {
-		t.Errorf("without the page: %d %q", resp.StatusCode, body)
+		t.Errorf("without the page: got %d %q, want 404 with its line of text", resp.StatusCode, body)
 	}
 }
 
@@ -185,18 +185,18 @@ func FuzzPath(f *testing.F) {
 			return
 		}
 		if clean[0] != '/' || strings.Contains(clean, "//") || clean != "/" && !isLocal(strings.TrimSuffix(clean, "/")) {
-			t.Fatalf("%q becomes %q", p, clean)
+			t.Fatalf("%q: got %q, want a local path", p, clean)
 		}
 		if again, ok := new(files).cleanPath(clean); !ok || again != clean {
-			t.Fatalf("%q becomes %q, which becomes %q, %v", p, clean, again, ok)
+			t.Fatalf("%q: got %q, and from that %q, %v, want the same", p, clean, again, ok)
 		}
 		for part := range strings.SplitSeq(clean, "/") {
 			if strings.HasPrefix(part, ".") && part != ".well-known" {
-				t.Fatalf("%q becomes %q", p, clean)
+				t.Fatalf("%q: got %q, want no name with a dot", p, clean)
 			}
 		}
 		if n := rootName(clean); !filepath.IsLocal(n) {
-			t.Fatalf("got %q names %q", p, n)
+			t.Fatalf("%q: got the name %q, want a local one", p, n)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestListing(t *testing.T) {
 	s := serve(t, Config{Dir: dir, List: true})
 	resp, body := get(t, s, "/d/")
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
+		t.Fatalf("got %d %v, want 200 and HTML", resp.StatusCode, resp.Header)
 	}
 	at := 0
 	for _, want := range []string{

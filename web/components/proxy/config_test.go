@@ -42,7 +42,7 @@ func TestValidConfigs(t *testing.T) {
 	} {
 		p := newProxy(t, c)
 		if d := p.Traits(); d.Name != "proxy" || d.Width != 256 || len(p.Upstreams()) != len(c.Upstreams) {
-			t.Errorf("%+v: %+v", c, d)
+			t.Errorf("%+v: got %+v, want the defaults", c, d)
 		}
 	}
 }

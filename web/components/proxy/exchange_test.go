@@ -60,10 +60,10 @@ func TestRetries(t *testing.T) {
 					t.Errorf("got %d %.50q %v, want %d %.50q", resp.StatusCode, body, resp.Header, c.status, c.want)
 				}
 				if ok := c.status == 200; ok && (end.Upstream != works.URL || end.Err != nil) || !ok && (end.Upstream != "" || end.Err == nil || asked.Load() != 0) {
-					t.Errorf("got %+v, and the other was asked %d times", end, asked.Load())
+					t.Errorf("got %+v and %d requests at the other upstream, want a retry only where it is safe", end, asked.Load())
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Requests != 1 || u.Active != 0 || u.LastError == "" {
-					t.Errorf("got %+v", u)
+					t.Errorf("got %+v, want one failed request", u)
 				}
 			})
 		})
@@ -78,7 +78,7 @@ func TestRetriesAreLimited(t *testing.T) {
 			t.Errorf("got %d, want 502 after three", resp.StatusCode)
 		}
 		if end := <-to; end.Status != 502 || !strings.Contains(end.Err.Error(), "proxy: http://127.0.0.1:") {
-			t.Errorf("got %+v", end)
+			t.Errorf("got %+v, want 502 with the upstream's address", end)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestUpstreamFailures(t *testing.T) {
 					t.Errorf("got %d, %+v, want %d", resp.StatusCode, end, c.status)
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Active != 0 {
-					t.Errorf("got %+v", u)
+					t.Errorf("got %+v, want one failure", u)
 				}
 			})
 		})
@@ -169,7 +169,7 @@ func TestDisconnectedClientIsNotAnUpstreamFailure(t *testing.T) {
 		}
 		for _, u := range p.Upstreams() {
 			if u.Failures != 0 || u.Active != 0 {
-				t.Errorf("got %+v", u)
+				t.Errorf("got %+v, want no failure", u)
 			}
 		}
 	})
@@ -195,7 +195,7 @@ func TestInvalidRequestBodyIsNotAnUpstreamFailure(t *testing.T) {
 			t.Errorf("malformed: %.80q, want 400", answer)
 		}
 		if u := p.Upstreams()[0]; u.Failures != 0 || u.Active != 0 {
-			t.Errorf("got %+v", u)
+			t.Errorf("got %+v, want no failure", u)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestInvalidRequestBodyIsNotAnUpstreamFailure(t *testing.T) {
 func TestConnectIsRejected(t *testing.T) {
 	bothWays(t, Config{Upstreams: []string{dead(t)}}, nil, func(t *testing.T, url string, p *Proxy) {
 		if resp, _ := do(t, "CONNECT", url, ""); resp.StatusCode != 501 || p.Upstreams()[0].Requests != 0 {
-			t.Errorf("got %d %+v", resp.StatusCode, p.Upstreams())
+			t.Errorf("got %d %+v, want 501 and no request at the upstream", resp.StatusCode, p.Upstreams())
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestFieldsOfTheResponse(t *testing.T) {
 		h := resp.Header
 		if resp.StatusCode != 404 || body != "none" || resp.ContentLength != 4 || strings.Join(h["X-Both"], ",") != "upstream" || h.Get("X-Ours") != "ours" ||
 			strings.Join(h["Vary"], ",") != "Accept,Cookie" || strings.Join(h["Set-Cookie"], ",") != "a=1,b=2" || h["X-Hop"] != nil || h["Keep-Alive"] != nil {
-			t.Errorf("got %d %q %v", resp.StatusCode, body, h)
+			t.Errorf("got %d %q %v, want the upstream's fields without hop-by-hop ones", resp.StatusCode, body, h)
 		}
 	})
 }

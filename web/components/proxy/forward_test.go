@@ -83,7 +83,7 @@ func TestRequestAsUpstreamsReceiveIt(t *testing.T) {
 				}
 				for _, not := range c.not {
 					if strings.Contains(got, not) {
-						t.Errorf("%q is in\n%s", not, got)
+						t.Errorf("got %q, want it removed, in\n%s", not, got)
 					}
 				}
 			})

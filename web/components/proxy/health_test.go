@@ -84,7 +84,7 @@ func TestHealthChecks(t *testing.T) {
 	url := webtest.Serve(t, "chain", p)
 	webtest.Until(t, "it is checked at once", func() bool { return path.Load() != nil })
 	if path.Load() != "/base/healthz" || host.Load() != p.pool.upstreams[0].target.Host {
-		t.Errorf("got %v at %v", path.Load(), host.Load())
+		t.Errorf("got %v at %v, want /base/healthz at the upstream", path.Load(), host.Load())
 	}
 	quick := newProxy(t, Config{Upstreams: []string{a.URL}, HealthPath: "/", HealthInterval: "1s", HealthThreshold: 1})
 	other := webtest.Serve(t, "network", quick)
@@ -94,11 +94,11 @@ func TestHealthChecks(t *testing.T) {
 		t.Errorf("got %d %v, want 503", resp.StatusCode, resp.Header)
 	}
 	if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 503 { // it fails its own health check
-		t.Errorf("got %d", resp.StatusCode)
+		t.Errorf("got %d, want 503", resp.StatusCode)
 	}
 	ill.Store(false)
 	webtest.Until(t, "it is up again", func() bool { return !quick.Upstreams()[0].Down })
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 200 {
-		t.Errorf("got %d", resp.StatusCode)
+		t.Errorf("got %d, want 200", resp.StatusCode)
 	}
 }

@@ -46,7 +46,7 @@ func TestIdleBodyIsAborted(t *testing.T) {
 					}
 				}
 				if end := <-to; end.Err == nil || !strings.Contains(end.Err.Error(), "the upstream sent no data for 20ms") {
-					t.Errorf("got %+v", end)
+					t.Errorf("got %+v, want an idle timeout", end)
 				}
 				if !<-closed {
 					t.Error("got no close of the upstream's connection, want one")
@@ -109,7 +109,7 @@ func TestSlowBodyIsNotIdle(t *testing.T) {
 				_, err := lines.ReadString('\n')
 				if err != nil {
 					if whole := n == 5 && err == io.EOF; whole != c.whole || (x.upstreamErr == nil) != c.whole {
-						t.Errorf("%+v: %d lines and %v, blamed for %v", c, n, err, x.upstreamErr)
+						t.Errorf("%+v: got %d lines and %v, failure %v, want all lines and no failure unless idle", c, n, err, x.upstreamErr)
 					}
 					return
 				}

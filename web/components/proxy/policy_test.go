@@ -32,7 +32,7 @@ func names(p *pool, n int, key string) []string {
 
 func TestRoundRobin(t *testing.T) {
 	if got := names(poolOf("", 3), 6, ""); !slices.Equal(got, []string{"0", "1", "2", "0", "1", "2"}) {
-		t.Errorf("%v", got)
+		t.Errorf("got %v, want the upstreams in turn", got)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 		home := p.take(key, nil)
 		goes.reading.Down = true
 		if now := p.take(key, nil); (now != home) != (home == goes) {
-			t.Errorf("%s goes: from %s to %s", goes.reading.Name, home.reading.Name, now.reading.Name)
+			t.Errorf("%s fails: got a move from %s to %s, want only its keys to move", goes.reading.Name, home.reading.Name, now.reading.Name)
 		}
 		goes.reading.Down = false
 		if now := p.take(key, nil); now != home {

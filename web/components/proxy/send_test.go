@@ -181,7 +181,7 @@ func TestUpstreamThatReadsSlowlyDoesNotTimeOut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			err := sends(t, c.limit, c.expect, c.client, c.upstream, c.early)
 			if (err == nil) != c.whole {
-				t.Errorf("%+v: got %v", c, err)
+				t.Errorf("%+v: got %v, want an error only after idle time", c, err)
 			}
 			if late, ok := errors.AsType[net.Error](err); !c.whole && (!ok || !late.Timeout()) {
 				t.Errorf("%+v: got %v, want a timeout", c, err)

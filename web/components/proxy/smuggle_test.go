@@ -223,7 +223,7 @@ func TestSmuggling(t *testing.T) {
 					}
 				}
 				if len(up.asked) > 1 {
-					t.Errorf("the upstream was asked %d times", len(up.asked))
+					t.Errorf("got %d requests at the upstream, want at most one", len(up.asked))
 				}
 			})
 		})
@@ -251,7 +251,7 @@ func TestSmugglingAfterAnEarlyResponse(t *testing.T) {
 		_, _ = io.WriteString(c, "POST /outer HTTP/1.1\r\nHost: a\r\n"+chunked+"\r\n1\r\na\r\n")
 		answer := make([]byte, len("HTTP/1.1 200"))
 		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.1 200" {
-			t.Fatalf("got %q, %v", answer, err)
+			t.Fatalf("got %q, %v, want HTTP/1.1 200", answer, err)
 		}
 		_, _ = io.WriteString(c, "zz\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)

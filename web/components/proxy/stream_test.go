@@ -64,12 +64,12 @@ func TestEventsArePassedOnAtOnce(t *testing.T) {
 					want := fmt.Sprintf("data: %d\n\n", i)
 					got := make([]byte, len(want))
 					if _, err := io.ReadFull(body, got); err != nil || string(got) != want {
-						t.Fatalf("%s: got %q, %v", kind, got, err)
+						t.Fatalf("%s: got %q, %v, want the next event", kind, got, err)
 					}
 				}
 				next <- "end"
 				if rest, err := io.ReadAll(body); err != nil || len(rest) != 0 {
-					t.Errorf("got %q, %v", rest, err)
+					t.Errorf("got %q, %v, want the end", rest, err)
 				}
 			})
 		}
@@ -110,7 +110,7 @@ func TestEventsEndWhenTheServerStops(t *testing.T) {
 		t.Errorf("got %q, %v, want a clean end", rest, err)
 	}
 	if u := p.Upstreams()[0]; u.Failures != 0 {
-		t.Errorf("got %+v", u)
+		t.Errorf("got %+v, want no failure", u)
 	}
 }
 
@@ -138,14 +138,14 @@ func TestWebSocketsArePassedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if resp.Header.Get("X-Before") != "kept" {
-			t.Errorf("%v", resp.Header)
+			t.Errorf("got %v, want X-Before: kept", resp.Header)
 		}
 		for range 3 {
 			if err := c.Write(ctx, websocket.MessageText, []byte("you")); err != nil {
 				t.Fatal(err)
 			}
 			if _, data, err := c.Read(ctx); err != nil || string(data) != "heard you" {
-				t.Fatalf("got %q, %v", data, err)
+				t.Fatalf("got %q, %v, want \"heard you\"", data, err)
 			}
 		}
 		if u := p.Upstreams()[0]; u.Active != 1 {
@@ -155,10 +155,10 @@ func TestWebSocketsArePassedOn(t *testing.T) {
 			t.Error(err)
 		}
 		if end := <-to; end.Status != 101 || end.Upstream != up.URL || end.Err != nil {
-			t.Errorf("got %+v", end)
+			t.Errorf("got %+v, want 101 from the upstream", end)
 		}
 		if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 0 {
-			t.Errorf("got %+v", u)
+			t.Errorf("got %+v, want no exchange and no failure", u)
 		}
 	})
 }
@@ -189,10 +189,10 @@ func TestTrailersAndInformationalResponsesArePassedOn(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		<-to
 		if err != nil || string(body) != "body" || resp.Trailer.Get("X-Sum") != "1" || resp.Trailer.Get("X-Unannounced") != "2" {
-			t.Errorf("got %q, %v, trailers %v", body, err, resp.Trailer)
+			t.Errorf("got %q, %v, trailers %v, want the body with both trailers", body, err, resp.Trailer)
 		}
 		if len(hints) != 1 || hints[0] != "103 </a.css>; rel=preload" || resp.Header.Get("X-Before") != "kept" || resp.Header.Get("Link") != "" {
-			t.Errorf("got %q, %v", hints, resp.Header)
+			t.Errorf("got %q, %v, want one 103, and its Link only there", hints, resp.Header)
 		}
 	})
 }
@@ -220,12 +220,12 @@ func TestBodyThatIsNotSentIsClosed(t *testing.T) {
 		}
 		<-gone
 		if resp, body := do(t, "GET", url+"/other", ""); resp.StatusCode != 403 || body != "403 Forbidden\n" {
-			t.Errorf("got %d %q", resp.StatusCode, body)
+			t.Errorf("got %d %q, want 403 Forbidden", resp.StatusCode, body)
 		}
 		<-gone
 		webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
 		if u := p.Upstreams()[0]; u.Failures != 0 {
-			t.Errorf("got %+v", u)
+			t.Errorf("got %+v, want no failure", u)
 		}
 	})
 }
@@ -237,13 +237,13 @@ func TestHeadRangesAndLargeBodies(t *testing.T) {
 	})
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		if resp, body := do(t, "GET", url, ""); body != large || resp.ContentLength != 1_000_000 {
-			t.Errorf("got %d bytes of %d", len(body), resp.ContentLength)
+			t.Errorf("got %d bytes of %d, want all of 1,000,000", len(body), resp.ContentLength)
 		}
 		if resp, body := do(t, "HEAD", url, ""); body != "" || resp.ContentLength != 1_000_000 {
-			t.Errorf("HEAD: %d bytes of %d", len(body), resp.ContentLength)
+			t.Errorf("HEAD: got %d bytes of %d, want none of 1,000,000", len(body), resp.ContentLength)
 		}
 		if resp, body := do(t, "GET", url, "", "Range", "bytes=10-14"); resp.StatusCode != 206 || body != "01234" || resp.Header.Get("Content-Range") != "bytes 10-14/1000000" {
-			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v, want 206 with bytes 10 to 14", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
@@ -270,12 +270,12 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 			go func() { _, _ = io.WriteString(more, word) }()
 			got := make([]byte, len(word))
 			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != word {
-				t.Fatalf("%.20q, %v", got, err)
+				t.Fatalf("got %.20q, %v, want the echo of each piece", got, err)
 			}
 		}
 		more.Close()
 		if rest, err := io.ReadAll(resp.Body); len(rest) != 0 || err != nil {
-			t.Errorf("got %q, %v", rest, err)
+			t.Errorf("got %q, %v, want the end", rest, err)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestLargeRequestBodies(t *testing.T) {
 	})
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		if _, body := do(t, "POST", url, strings.Repeat("a", 1_000_000)); body != "1000000 <nil> 1000000 []" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want the whole body with its length", body)
 		}
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, io.MultiReader(strings.NewReader("abc"), strings.NewReader("def")))
 		resp, err := webtest.Client(t).Do(r)
@@ -296,7 +296,7 @@ func TestLargeRequestBodies(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if body, _ := io.ReadAll(resp.Body); string(body) != "6 <nil> -1 [chunked]" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want the whole body in chunks", body)
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestUnixSocket(t *testing.T) {
 	defer func() { s.Close(); <-done; os.Remove(socket) }()
 	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{"unix:" + socket}, Host: "upstream"}))
 	if _, body := do(t, "GET", url+"/a", ""); !strings.Contains(body, "GET /a \nHost: localhost\n") {
-		t.Errorf("got %q", body)
+		t.Errorf("got %q, want the request at the socket", body)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestOverTLS(t *testing.T) {
 	defer s.Close()
 	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
 	if _, body := do(t, "POST", url+"/a", "text"); !strings.Contains(body, "POST /a text\n") || proto != "HTTP/2.0" {
-		t.Errorf("got %q by %s", body, proto)
+		t.Errorf("got %q by %s, want the request over HTTP/2", body, proto)
 	}
 	strange := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
 	if resp, _ := do(t, "GET", strange, ""); resp.StatusCode != 502 {

@@ -24,10 +24,10 @@ func TestHeaders(t *testing.T) {
 
 func TestBeginAndEnd(t *testing.T) {
 	if b := AppendBegin(nil, 1); !bytes.Equal(b, []byte{1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}) {
-		t.Errorf("% x", b)
+		t.Errorf("got % x, want the record of a Responder's request", b)
 	}
 	if exit, status, err := ParseEnd([]byte{0, 0, 0, 7, 2, 0, 0, 0}); exit != 7 || status != Overloaded || err != nil {
-		t.Errorf("got %d %v %v", exit, status, err)
+		t.Errorf("got %d %v %v, want 7 and Overloaded", exit, status, err)
 	}
 	if _, _, err := ParseEnd([]byte{0, 0, 0, 7}); err == nil {
 		t.Error("a truncated end: got no error, want one")
@@ -45,7 +45,7 @@ func records(t interface{ Fatalf(string, ...any) }, b []byte, f func(Header, []b
 		h, err := ParseHeader(b)
 		size := headerSize + int(h.Content) + int(h.Padding)
 		if err != nil || len(b) < size || size%8 != 0 {
-			t.Fatalf("got %+v, %v in % x", h, err, b[:min(len(b), 32)])
+			t.Fatalf("got %+v, %v in % x, want a complete record of a multiple of 8 bytes", h, err, b[:min(len(b), 32)])
 		}
 		f(h, b[headerSize:headerSize+int(h.Content)])
 		b = b[size:]
@@ -58,7 +58,7 @@ func TestStreams(t *testing.T) {
 		var got []byte
 		records(t, AppendStream(nil, Stdin, 5, content), func(h Header, part []byte) {
 			if h.Type != Stdin || h.ID != 5 || len(part) == 0 {
-				t.Fatalf("got %+v", h)
+				t.Fatalf("got %+v, want a record of standard input with content", h)
 			}
 			got = append(got, part...)
 		})

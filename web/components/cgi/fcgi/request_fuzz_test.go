@@ -67,10 +67,10 @@ func FuzzEnd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		exit, status, err := ParseEnd(b)
 		if (err != nil) != (len(b) < 5) {
-			t.Fatalf("%d bytes: %v", len(b), err)
+			t.Fatalf("%d bytes: got %v, want an error for less than 5", len(b), err)
 		}
 		if err == nil && !bytes.HasPrefix(b, []byte{byte(exit >> 24), byte(exit >> 16), byte(exit >> 8), byte(exit), byte(status)}) {
-			t.Fatalf("% x is %d, %d", b, exit, status)
+			t.Fatalf("% x: got %d, %d, want the first 5 bytes", b, exit, status)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func TestAgainstNetHTTP(t *testing.T) {
 			all, err := io.ReadAll(r)
 			want := fmt.Sprintf("\r\n\r\nPOST /a?b %d <nil> %s", size, strings.Repeat("m", 1000))
 			if err != nil || !strings.HasPrefix(string(all), "Status: 200 OK\r\n") || !strings.HasSuffix(string(all), want) || r.Exit() != 0 {
-				t.Errorf("%s, %d bytes: %.200q, %v", network, size, all, err)
+				t.Errorf("%s, %d bytes: got %.200q, %v, want the whole response", network, size, all, err)
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)
@@ -148,7 +148,7 @@ func TestOutputOfAnApplication(t *testing.T) {
 				t.Errorf("got %q, aside %q, exit %d, %v; want %q, %q, %d, %v", got, aside.String(), r.Exit(), err, c.want, c.stderr, c.exit, c.err)
 			}
 			if n, again := r.Read(make([]byte, 1)); n != 0 || again == nil {
-				t.Errorf("then %d, %v", n, again)
+				t.Errorf("got %d, %v after the end, want an error", n, again)
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestSlowReaderDoesNotTimeOutTheApplication(t *testing.T) {
 		for left := 1 << 20; left > 0; {
 			n, err := r.Read(make([]byte, 1<<16))
 			if err != nil {
-				t.Fatalf("with %d bytes left: %v, though only the client is slow", left, err)
+				t.Fatalf("with %d bytes left: got %v, want no timeout while only the client is slow", left, err)
 			}
 			left -= n
 			time.Sleep(time.Hour) // the client takes it
