@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	maxVariants = 16       // encodings of one body that are remembered
+	maxVariants = 16       // encodings of the body that are remembered
 	maxEncoded  = 64 << 20 // bytes of an encoded body
 )
 
-// bodies knows what every body must be. One goroutine at a time uses it.
+// bodies compares bodies with the expected one. It is not safe for concurrent use.
 type bodies struct {
 	want     []byte
-	gzip     bool     // was asked for
-	variants [][]byte // encodings that were decoded and found right
+	gzip     bool     // gzip was requested
+	variants [][]byte // encodings whose decoded body was correct
 }
 
-// body is what has come of one.
+// body is the part of a body that has been received.
 type body struct {
-	at    int64 // bytes
+	at    int64 // bytes received
 	wrong bool
-	kept  []byte // of an encoded one
+	kept  []byte // bytes received of an encoded body
 }
 
 func (b *body) reset() { b.at, b.wrong, b.kept = 0, false, b.kept[:0] }
 
-// take compares the next piece of a body, or keeps it if it is encoded.
+// take compares the next piece of a body with the expected one. An encoded piece is kept for right.
 func (s *bodies) take(b *body, piece []byte, coding response.Coding) {
 	if coding == response.Gzip && s.gzip {
 		if b.at += int64(len(piece)); b.at <= maxEncoded {
@@ -42,7 +42,7 @@ func (s *bodies) take(b *body, piece []byte, coding response.Coding) {
 	b.at = end
 }
 
-// right says whether b, which is whole, is what it must be.
+// right reports whether the complete body b is the expected one.
 func (s *bodies) right(b *body, coding response.Coding) bool {
 	if coding != response.Gzip || !s.gzip {
 		return !b.wrong && b.at == int64(len(s.want))
@@ -61,7 +61,7 @@ func (s *bodies) right(b *body, coding response.Coding) bool {
 	return true
 }
 
-// decodes says whether encoded is want in gzip. It reads no further than want is long.
+// decodes reports whether encoded is want in gzip. It decodes at most one byte more than want has.
 func decodes(encoded, want []byte) bool {
 	z, err := gzip.NewReader(bytes.NewReader(encoded))
 	if err != nil {
@@ -71,7 +71,7 @@ func decodes(encoded, want []byte) bool {
 	return err == nil && bytes.Equal(got, want)
 }
 
-// learn makes what came first the body that is expected from now on.
+// learn sets the expected body from the first response.
 func (s *bodies) learn(first []byte, coding response.Coding) error {
 	if coding != response.Gzip {
 		s.want = bytes.Clone(first)

@@ -40,9 +40,9 @@ func TestBodiesAreCompared(t *testing.T) {
 		{"one byte more", false, response.Identity, []byte(page + "x"), false},
 		{"another byte at the end", false, response.Identity, []byte(page[:len(page)-1] + "x"), false},
 		{"nothing", false, response.Identity, nil, false},
-		{"gzip that nobody asked for", false, response.Gzip, best, false},
+		{"gzip that was not requested", false, response.Gzip, best, false},
 		{"another coding", true, response.OtherCoding, []byte(page), false},
-		{"none although gzip was asked for", true, response.Identity, []byte(page), true},
+		{"no coding although gzip was requested", true, response.Identity, []byte(page), true},
 		{"gzip", true, response.Gzip, best, true},
 		{"gzip, differently", true, response.Gzip, fast, true},
 		{"gzip of something else", true, response.Gzip, zipped(t, page+"x", 9), false},
@@ -53,20 +53,20 @@ func TestBodiesAreCompared(t *testing.T) {
 	} {
 		for _, size := range []int{1, 100, 1 << 20} {
 			s := &bodies{want: []byte(page), gzip: test.gzip}
-			for range 2 { // the second time by what was seen the first time
+			for range 2 { // the second time the encoding is remembered
 				var b body
 				for rest := test.text; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 					s.take(&b, rest[:min(size, len(rest))], test.coding)
 				}
 				if got := s.right(&b, test.coding); got != test.want {
-					t.Errorf("%s, in pieces of %d: %v", test.name, size, got)
+					t.Errorf("%s, in pieces of %d: got %v, want %v", test.name, size, got, test.want)
 				}
 			}
 		}
 	}
 }
 
-func TestOnlySoManyEncodingsAreRemembered(t *testing.T) {
+func TestRememberedEncodingsAreLimited(t *testing.T) {
 	s := &bodies{want: []byte(page), gzip: true}
 	for i := range 3 * maxVariants {
 		var b bytes.Buffer
@@ -77,10 +77,10 @@ func TestOnlySoManyEncodingsAreRemembered(t *testing.T) {
 		var got body
 		s.take(&got, b.Bytes(), response.Gzip)
 		if !s.right(&got, response.Gzip) {
-			t.Errorf("encoding %d is refused", i)
+			t.Errorf("encoding %d: got a wrong body, want the expected one", i)
 		}
 	}
 	if len(s.variants) != maxVariants {
-		t.Errorf("%d encodings are remembered, want %d", len(s.variants), maxVariants)
+		t.Errorf("got %d remembered encodings, want %d", len(s.variants), maxVariants)
 	}
 }

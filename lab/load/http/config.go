@@ -10,31 +10,32 @@ import (
 	"weir/lab/load"
 )
 
-// The limits of a Config. They keep a slip of the finger from taking the machine.
+// Limits of a Config, so that a typing error does not exhaust the machine.
 const (
 	MaxConnections = load.MaxConnections
-	MaxRate        = 1_000_000        // requests a second
+	MaxRate        = 1_000_000        // requests per second
 	MaxRequests    = 1_000_000_000    //
 	MinTimeout     = time.Millisecond //
-	MaxTimeout     = 4 * time.Minute  // a time that long can still be recorded
+	MaxTimeout     = 4 * time.Minute  // the longest latency that can be recorded
 	DefaultTimeout = 5 * time.Second
 )
 
-// Config says what load to offer. It isn't modified.
+// Config describes a load. Run does not modify it.
 type Config struct {
 	URL string // http://HOST[:PORT][/PATH][?QUERY]
-	// 1 to MaxConnections; in the open loop without keep-alive how many may be under way at once
+	// 1 to MaxConnections; in the open loop without keep-alive the limit of requests under way
 	Connections int
-	Rate        float64       // requests a second in all, the open loop; 0 means the closed loop
-	Requests    int64         // the closed loop ends after so many; 0 means no such end
-	Duration    time.Duration // of the measured window; 0 only beside Requests or when steered
-	Close       bool          // no keep-alive: a connection for each request
-	// from when a request was due, or begun in the closed loop; 0 means DefaultTimeout
+	// requests per second over all connections (open loop); 0: closed loop
+	Rate     float64
+	Requests int64         // number of requests after which a closed loop ends; 0: no limit
+	Duration time.Duration // of the measured window; 0 only with Requests or when steered
+	Close    bool          // no keep-alive: a new connection for each request
+	// from the due time of a request, in the closed loop from its start; 0: DefaultTimeout
 	Timeout   time.Duration
-	Gzip      bool   // accept bodies in gzip
-	Expect    []byte // what every body must be, decoded; nil: what the first one is
-	MaxErrors int64  // the run stops after so many; 0 means never
-	// to which every thread of this process is bound; empty leaves them as they are
+	Gzip      bool   // accept gzip
+	Expect    []byte // expected body, decoded; nil: the body of the first response
+	MaxErrors int64  // errors after which the run stops; 0: no limit
+	// CPUs that all threads of this process are bound to; empty: not changed
 	CPUs []int
 }
 
@@ -43,8 +44,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
-// no Duration. Its errors are load.ErrUsage.
+// Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
+// Duration.
 func (c Config) Check(steered bool) error {
 	if _, err := c.address(); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (c Config) checkNumbers() string {
 	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
 		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
 	case c.MaxErrors < 0:
-		return fmt.Sprintf("an end after %d errors is out of range: give 1 or more, or 0 for none", c.MaxErrors)
+		return fmt.Sprintf("a limit of %d errors is out of range: give 1 or more, or 0 for none", c.MaxErrors)
 	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > 1023 }):
 		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to 1023", c.CPUs)
 	}
@@ -81,7 +82,7 @@ func (c Config) checkEnd(steered bool) string {
 	case c.Requests > 0 && c.Rate > 0:
 		return "a number of requests ends a closed loop: give --duration with a rate"
 	case c.Requests > 0 && steered:
-		return "a number of requests can't be steered: leave it out"
+		return "a number of requests cannot be used with --steer: leave it out"
 	case steered || c.Requests > 0 && c.Duration == 0:
 		return ""
 	case c.Duration < load.MinDuration || c.Duration > load.MaxDuration:
@@ -90,14 +91,14 @@ func (c Config) checkEnd(steered bool) string {
 	return ""
 }
 
-// address is the HOST:PORT to connect to.
+// address returns the HOST:PORT to connect to.
 func (c Config) address() (string, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil {
-		return "", usage{fmt.Sprintf("the URL %q is not one: write http://HOST:PORT/PATH", c.URL)}
+		return "", usage{fmt.Sprintf("the URL %q is invalid: write http://HOST:PORT/PATH", c.URL)}
 	}
 	if u.Scheme != "http" {
-		return "", usage{fmt.Sprintf("the URL %q is not plain HTTP: this generator speaks http:// alone", c.URL)}
+		return "", usage{fmt.Sprintf("the URL %q is not plain HTTP: this generator supports only http://", c.URL)}
 	}
 	port := u.Port()
 	if port == "" {
@@ -106,7 +107,7 @@ func (c Config) address() (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// request is what is sent for each answer. The URL is a good one.
+// request returns the bytes of the request. The URL must be valid.
 func (c Config) request() []byte {
 	u, err := url.Parse(c.URL)
 	if err != nil {

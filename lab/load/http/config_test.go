@@ -10,16 +10,16 @@ import (
 	"weir/lab/load"
 )
 
-func TestConfigsThatMeanSomething(t *testing.T) {
+func TestCheckRejectsInvalidConfigs(t *testing.T) {
 	good := Config{URL: "http://127.0.0.1:8080/page.html", Connections: 1, Duration: time.Second}
 	for want, change := range map[string]func(*Config){
 		"":                                 func(*Config) {},
-		"the URL \"\" is not one":          func(c *Config) { c.URL = "" },
+		"the URL \"\" is invalid":          func(c *Config) { c.URL = "" },
 		"the URL \"127.0.0.1:8080\" is":    func(c *Config) { c.URL = "127.0.0.1:8080" },
-		"the URL \"localhost\" is not one": func(c *Config) { c.URL = "localhost" },
+		"the URL \"localhost\" is invalid": func(c *Config) { c.URL = "localhost" },
 		"the URL \"http://:80/\"":          func(c *Config) { c.URL = "http://:80/" },
 		"the URL \"http://a@b/\"":          func(c *Config) { c.URL = "http://a@b/" },
-		"speaks http:// alone":             func(c *Config) { c.URL = "https://a/" },
+		"supports only http://":            func(c *Config) { c.URL = "https://a/" },
 		"0 connections":                    func(c *Config) { c.Connections = 0 },
 		"60001 connections":                func(c *Config) { c.Connections = 60001 },
 		"a rate of -1":                     func(c *Config) { c.Rate = -1 },
@@ -27,7 +27,7 @@ func TestConfigsThatMeanSomething(t *testing.T) {
 		"a rate of 2e+06":                  func(c *Config) { c.Rate = 2e6 },
 		"a timeout of 5m":                  func(c *Config) { c.Timeout = 5 * time.Minute },
 		"a timeout of 1ns":                 func(c *Config) { c.Timeout = 1 },
-		"an end after -1 errors":           func(c *Config) { c.MaxErrors = -1 },
+		"a limit of -1 errors":             func(c *Config) { c.MaxErrors = -1 },
 		"the CPUs [2000]":                  func(c *Config) { c.CPUs = []int{2000} },
 		"-1 requests":                      func(c *Config) { c.Requests = -1 },
 		"ends a closed loop":               func(c *Config) { c.Requests, c.Rate = 1, 1 },
@@ -38,7 +38,7 @@ func TestConfigsThatMeanSomething(t *testing.T) {
 		change(&c)
 		err := c.Check(false)
 		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, load.ErrUsage) || !strings.Contains(err.Error(), want)) {
-			t.Errorf("want %q, got %v", want, err)
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
@@ -46,10 +46,10 @@ func TestConfigsThatMeanSomething(t *testing.T) {
 func TestConfigsThatNeedNoDuration(t *testing.T) {
 	c := Config{URL: "http://[::1]/", Connections: 1}
 	if err := c.Check(true); err != nil {
-		t.Errorf("steered: %v", err)
+		t.Errorf("steered: got %v, want no error", err)
 	}
 	if c.Requests = 1; c.Check(false) != nil || c.Check(true) == nil {
-		t.Errorf("so many requests: %v, steered %v", c.Check(false), c.Check(true))
+		t.Errorf("number of requests: got %v, steered %v; want an error only when steered", c.Check(false), c.Check(true))
 	}
 }
 
@@ -63,10 +63,10 @@ func TestRequestsAndAddresses(t *testing.T) {
 		address, err := c.address()
 		text := string(c.request())
 		if err != nil || address != want[0] || !strings.HasPrefix(text, want[1]) || !strings.Contains(text, want[2]) || !strings.HasSuffix(text, "\r\n\r\n") {
-			t.Errorf("%s: %s, %v, %q", url, address, err, text)
+			t.Errorf("%s: got %s, %v, %q; want %q", url, address, err, text, want)
 		}
 		if !strings.Contains(text, "\r\nAccept-Encoding: gzip\r\n") || !strings.Contains(text, "\r\nConnection: close\r\n") {
-			t.Errorf("%s: %q", url, text)
+			t.Errorf("%s: got %q, want Accept-Encoding and Connection fields", url, text)
 		}
 	}
 }

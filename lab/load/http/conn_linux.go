@@ -10,41 +10,42 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
+// connState is the state of a connection.
 type connState uint8
 
 const (
-	closed     connState = iota
-	connecting           // with or without a request to send afterwards
-	idle
-	asking  // a request is being sent or answered
-	ending  // answered; the server is to close it
-	refused // closed; not tried again before retryAfter
+	closed     connState = iota // not open
+	connecting                  // being opened, with or without a request to send afterwards
+	idle                        // open, without a request
+	asking                      // a request is being sent or its response received
+	ending                      // the response is complete, and the server should close
+	refused                     // could not be opened; retried after retryAfter
 )
 
-// retryAfter is how long a connection of the closed loop that could not be made rests, in ns. It
-// keeps a server that is away from being asked a hundred thousand times a second.
+// retryAfter is the time in ns before a connection of the closed loop that failed to open is tried
+// again. It limits the attempts on a server that is down.
 const retryAfter = int64(50e6)
 
-// conn is a connection, or the place of one.
+// conn is a connection, or a slot for one.
 type conn struct {
-	fd     int32 // -1 while there is none
+	fd     int32 // -1: not open
 	state  connState
-	wants  bool  // has a request under way
+	wants  bool  // a request is under way
 	hangup bool  // the server will send nothing more
 	next   int64 // number of its next request, in the open loop with keep-alive
-	since  int64 // ns; when its state was entered: ending, refused, or connecting without a request
+	since  int64 // ns; start of the state ending, refused, or connecting without a request
 
-	at        int64 // ns; when the request under way was due, in the closed loop begun
-	begun     int64 // ns; when it was begun, connecting included
-	connected int64 // ns; when it could be sent
-	first     int64 // ns; when the first byte of the answer came, 0 before
-	written   int   // bytes of the request
-	received  int64 // bytes of the answer
+	at        int64 // ns; due time of the request under way; in the closed loop its start
+	begun     int64 // ns; start of the request, connecting included
+	connected int64 // ns; time at which the connection was open
+	first     int64 // ns; time of the first byte of the response; 0: not received
+	written   int   // bytes sent of the request
+	received  int64 // bytes received of the response
 	answer    response.Parser
 	body      body
 }
 
-// beginRequest begins a request on connection i, which is closed or idle.
+// beginRequest starts a request on connection i, which must be closed or idle.
 func (l *loop) beginRequest(i int, at, now int64) {
 	c := &l.conns[i]
 	c.wants, c.at, c.begun, c.connected, c.first, c.written, c.received = true, at, now, now, 0, 0, 0
@@ -63,7 +64,7 @@ func (l *loop) beginRequest(i int, at, now int64) {
 	l.connect(i, now)
 }
 
-// send writes what is left of connection i's request, as far as there is room.
+// send writes the rest of connection i's request until the socket buffer is full.
 func (l *loop) send(i int) {
 	c := &l.conns[i]
 	for c.written < len(l.request) {
@@ -86,7 +87,7 @@ func (l *loop) send(i int) {
 	}
 }
 
-// handle deals with what epoll says of connection i.
+// handle handles epoll events of connection i.
 func (l *loop) handle(i int, events uint32) {
 	c := &l.conns[i]
 	if c.fd < 0 {
@@ -104,7 +105,7 @@ func (l *loop) handle(i int, events uint32) {
 	}
 }
 
-// receive reads what has come on connection i.
+// receive reads from connection i until there is no more data.
 func (l *loop) receive(i int) {
 	c := &l.conns[i]
 	for fd := c.fd; c.fd == fd; {
@@ -129,11 +130,11 @@ func (l *loop) receive(i int) {
 	}
 }
 
-// got takes bytes of connection i.
+// got handles data received on connection i.
 func (l *loop) got(i int, in []byte, now int64) {
 	c := &l.conns[i]
 	if !c.wants {
-		l.fail(i, now, kindProtocol, "bytes that nobody asked for")
+		l.fail(i, now, kindProtocol, "data without a request")
 		return
 	}
 	if c.first == 0 {
@@ -153,13 +154,13 @@ func (l *loop) got(i int, in []byte, now int64) {
 	}
 	switch {
 	case len(in) > 0:
-		l.fail(i, now, kindProtocol, "bytes follow the end of the answer")
+		l.fail(i, now, kindProtocol, "data after the end of the response")
 	case c.answer.Done():
 		l.whole(i, now)
 	}
 }
 
-// eof deals with the end of connection i by the server.
+// eof handles the close of connection i by the server.
 func (l *loop) eof(i int, now int64) {
 	c := &l.conns[i]
 	if !c.wants {
@@ -175,7 +176,7 @@ func (l *loop) eof(i int, now int64) {
 	l.whole(i, now)
 }
 
-// broken deals with an error of connection i.
+// broken handles an error of connection i.
 func (l *loop) broken(i int, now int64, errno syscall.Errno) {
 	c := &l.conns[i]
 	kind := kindReset
@@ -183,11 +184,11 @@ func (l *loop) broken(i int, now int64, errno syscall.Errno) {
 		kind = kindClosed
 	}
 	if !c.wants {
-		l.shut(i) // it was idle or at its end: nobody's answer was lost
+		l.shut(i) // it was idle or ending: no response was lost
 		l.again = append(l.again, int32(i))
 		return
 	}
-	l.fail(i, now, kind, "%v after %d bytes of the answer", errno, c.received)
+	l.fail(i, now, kind, "%v after %d bytes of the response", errno, c.received)
 }
 
 // shut closes connection i.

@@ -11,7 +11,7 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// connectAll opens the connections of a run with keep-alive, some at a time.
+// connectAll opens the connections of a run with keep-alive, at most atOnce at a time.
 func (l *loop) connectAll() error {
 	if l.Close {
 		return nil
@@ -38,8 +38,8 @@ func (l *loop) connectAll() error {
 	return nil
 }
 
-// connect opens connection i. What it wants to send is tried at once: near servers have accepted by
-// then.
+// connect starts to open connection i. It tries to send the request at once, because nearby servers
+// have accepted the connection by then.
 func (l *loop) connect(i int, now int64) {
 	c := &l.conns[i]
 	fd, err := l.server.Socket()
@@ -60,7 +60,7 @@ func (l *loop) connect(i int, now int64) {
 	}
 }
 
-// made notes that connection i is there.
+// made records that connection i is open.
 func (l *loop) made(i int, now int64) {
 	c := &l.conns[i]
 	l.opened++
@@ -74,7 +74,7 @@ func (l *loop) made(i int, now int64) {
 	c.state = idle
 }
 
-// notConnected ends the attempt to open connection i.
+// notConnected handles the failure to open connection i.
 func (l *loop) notConnected(i int, now int64, err error) {
 	kind := kindConnect
 	for _, own := range []error{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
@@ -91,8 +91,7 @@ func (l *loop) notConnected(i int, now int64, err error) {
 	}
 }
 
-// completed finds out what became of an attempt to connect, and says whether the connection is
-// there.
+// completed handles the outcome of a connection attempt, and reports whether connection i is open.
 func (l *loop) completed(i int) bool {
 	now := l.Clock.Now()
 	if err := oneloop.Connected(int(l.conns[i].fd)); err != nil {

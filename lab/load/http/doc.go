@@ -1,32 +1,31 @@
-// Package http offers a web server requests and says what came of them, and how well it kept to its
-// own schedule.
+// Package http is a load generator for web servers. It checks every response, and reports
+// latencies and how well it kept its own schedule.
 //
-// Two loops. In the closed one each connection sends its next request when the answer to the one
-// before is in, as ab does: it finds out what a server can do, and hides how long anybody else
-// would have waited. In the open one requests are due at a constant rate, evenly apart and fixed
-// beforehand; request k belongs to connection k modulo their number, and latency counts from the
-// time at which a request was due, whatever the server did meanwhile. A request that finds its
-// connection busy waits for it and is sent late: nothing that was due is left out. Without
-// keep-alive each request has a connection of its own, opened when the request is due; the number
-// of connections then is how many may be under way at once, and what exceeds it fails as "limit".
+// There are two loops. In the closed loop each connection sends its next request when it has the
+// response to the last one, as ab does. This measures the highest rate of a server, but hides the
+// latency that other clients would have seen (coordinated omission). In the open loop requests are
+// due at a constant rate, evenly spaced. Request k belongs to connection k modulo their number, and
+// latency counts from the time at which a request was due. A request whose connection is busy waits
+// for it and is sent late; no due request is left out. Without keep-alive each request opens a new
+// connection when it is due. The number of connections then limits the requests under way, and a
+// request beyond it fails as "limit".
 //
-// One locked thread connects, sends, reads, checks and counts. It waits in epoll until something
-// arrives or is due, and allocates nothing for a request that goes well. Every answer is read by
-// the strict parser of the package response, and every body is compared with the one expected.
+// One locked thread connects, sends, reads, checks and counts. It waits in epoll, and does not
+// allocate for a successful request. The strict parser of the package response reads every
+// response, and every body is compared with the expected one.
 //
-// What counts. Messages are the answers that came whole and right in the window. In the open loop,
-// a request that was due in the window is Offered, and afterwards either Answered or Failed: after
-// the window the run goes on until every one of them is decided, at most Config.Timeout long.
-// Latency is of those that were answered. In the closed loop everything counts by the time at which
-// it was over.
+// Messages are the complete and correct responses in the window. In the open loop a request that
+// was due in the window is Offered, and in the end either Answered or Failed: after the window the
+// run continues until all of them are complete, at most for Config.Timeout. The latency covers
+// those that were answered. In the closed loop requests count by the time at which they end.
 //
 // # Limitations
 //
-// Linux only: other systems are refused. GET over plain HTTP/1.1, one URL, no pipelining, no TLS.
-// One thread: its core is the end (see docs/load-http.md). A request that meets the end of an idle
-// connection fails as closed or reset: a browser would try again. Timeouts are found by looking
-// round every 50 ms or a twentieth of the timeout. Of bodies that gzip encodes, up to sixteen
-// different encodings are remembered; a server that makes more has each of its answers decoded,
-// which takes this thread's time. While it runs, Run changes the whole process as the stream
+// Linux only; on other systems Run returns an error. GET over plain HTTP/1.1, one URL, no
+// pipelining, no TLS. One thread: its core limits the load (see docs/load-http.md). A request on an
+// idle connection that the server is closing fails as closed or reset; a browser would repeat it.
+// Timeouts are checked every 50 ms or a twentieth of the timeout. Up to sixteen gzip encodings of a
+// body are remembered. If a server produces more, each of its responses is decompressed, which
+// takes this thread's time. While it runs, Run changes settings of the whole process as the stream
 // generator does.
 package http

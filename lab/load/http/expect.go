@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFrom is the size from which on a file is mapped rather than read, in bytes.
+// mapFrom is the size in bytes from which on a file is mapped, not read.
 const mapFrom = 16 << 20
 
-// ReadExpected returns what stands in a file, for Config.Expect. A large file is mapped, not
-// copied: it must stay as it is until release is called, which nobody may use text after.
+// ReadExpected returns the content of a file, for Config.Expect. A large file is mapped: it must
+// not change until release is called. text must not be used after that.
 func ReadExpected(name string) (text []byte, release func(), err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func ReadExpected(name string) (text []byte, release func(), err error) {
 		return text, func() { unix.Munmap(text) }, nil //nolint:errcheck // it was mapped
 	}
 	if text, err = os.ReadFile(name); err == nil && text == nil {
-		text = []byte{} // nothing is expected, which is not the same as not knowing
+		text = []byte{} // an empty body is expected; nil would mean that the body is not known
 	}
 	return text, func() {}, err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatToExpectIsReadOrMapped(t *testing.T) {
+func TestTheExpectedBodyIsReadOrMapped(t *testing.T) {
 	for _, size := range []int{0, 1, 4096, mapFrom - 1, mapFrom, mapFrom + 1} {
 		name := filepath.Join(t.TempDir(), "file")
 		want := bytes.Repeat([]byte("x"), size)
@@ -16,13 +16,13 @@ func TestWhatToExpectIsReadOrMapped(t *testing.T) {
 		}
 		text, release, err := ReadExpected(name)
 		if err != nil || text == nil || !bytes.Equal(text, want) {
-			t.Fatalf("%d bytes: %v, %d bytes", size, err, len(text))
+			t.Fatalf("file of %d bytes: got error %v and %d bytes", size, err, len(text))
 		}
 		release()
 	}
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
 		if _, _, err := ReadExpected(name); err == nil {
-			t.Errorf("%s was read", name)
+			t.Errorf("%s: got no error", name)
 		}
 	}
 }

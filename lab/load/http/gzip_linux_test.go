@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A server that encodes for those who ask, and every seventh time something else than it should.
+// TestGzip uses a server that compresses on request, and every seventh time compresses another
+// body.
 func TestGzip(t *testing.T) {
 	text := zipped(t, page, 5)
 	wrong := zipped(t, strings.ToUpper(page), 5)
@@ -26,13 +27,13 @@ func TestGzip(t *testing.T) {
 		w.Write(text) //nolint:errcheck // the client sees it
 	})
 	for _, expect := range [][]byte{nil, []byte(page)} {
-		n.Store(0) // to learn takes one more, which makes no difference
+		n.Store(0) // without an expected body there is one more request
 		r := mustRun(t, Config{URL: url, Connections: 3, Requests: 70, Gzip: true, Expect: expect, Timeout: time.Minute})
 		if r.Messages != 60 || r.Encoded != 60 || r.Errors[kindBody] != 10 || len(r.Errors) != 1 || r.BodyBytes != 60*int64(len(text)) {
-			t.Errorf("expecting %d bytes: want 60 right and 10 wrong, got %+v", len(expect), r)
+			t.Errorf("expected body of %d bytes: got %+v, want 60 correct and 10 wrong responses", len(expect), r)
 		}
 	}
 	if r := mustRun(t, Config{URL: url, Connections: 3, Requests: 10, Expect: []byte(page), Timeout: time.Minute}); r.Messages != 10 || r.Encoded != 0 {
-		t.Errorf("not asked for gzip: %+v", r)
+		t.Errorf("gzip not requested: got %+v, want 10 responses without gzip", r)
 	}
 }

@@ -10,42 +10,42 @@ import (
 )
 
 const (
-	maxFailed = 0.01 // share of the requests that may fail below the knee
-	// share of them that may be undecided at a window's end, beyond those under way all the time
+	maxFailed = 0.01 // largest share of failed requests below the knee
+	// largest share of the requests in the backlog at the end of a window
 	maxBacklog = 0.02
-	// the search ends when what is good and what is not are so near, as a share of the rate
+	// smallest interval of the bisection, as a share of the rate
 	kneeWidth    = 0.02
-	confirmTimes = 3 // how much longer than a probe the confirmation takes
+	confirmTimes = 3 // length of a confirmation, in probes
 	maxConfirms  = 6
-	backOff      = 0.95 // by which the rate goes down after a confirmation that failed
+	backOff      = 0.95 // factor of the rate after a failed confirmation
 )
 
-// Probe is one attempt at a rate.
+// Probe is a run at one rate of the search.
 type Probe struct {
-	Rate    float64 `json:"rate"` // requests a second, 0 for the closed loop
-	Good    bool    `json:"good"`
-	Why     string  `json:"why,omitempty"`     // it is not good
-	Confirm bool    `json:"confirm,omitempty"` // a long one
+	Rate    float64 `json:"rate"`              // requests per second; 0: closed loop
+	Good    bool    `json:"good"`              // the server kept up
+	Why     string  `json:"why,omitempty"`     // why it is not good
+	Confirm bool    `json:"confirm,omitempty"` // a longer run, to confirm the knee
 	Report  Report  `json:"report"`
 }
 
-// Knee is the highest rate that a server was seen to bear.
+// Knee is the highest rate that a server kept up with.
 type Knee struct {
-	Rate      float64 `json:"rate"` // requests a second; 0 when there is none
-	LimitNS   int64   `json:"limit_ns"`
+	Rate      float64 `json:"rate"`      // requests per second; 0: none
+	LimitNS   int64   `json:"limit_ns"`  // of the 99th percentile of the latency
 	Confirmed bool    `json:"confirmed"` // by a longer run at Rate
-	// what was above Rate failed because this generator was late
+	// higher rates failed because this generator was late
 	Generator bool `json:"generator"`
-	// in the order in which they ran; the first is the closed loop that the search begins from
+	// in the order in which they ran; the first is the closed loop at the start of the search
 	Probes []Probe `json:"probes"`
 }
 
-// FindKnee looks for the highest rate at which under 1 % of the requests fail, the 99th percentile
-// of the latency is at most limit, and the server doesn't fall ever further behind. It begins with
-// what a closed loop reaches, doubles that until it is too much, bisects, and confirms what it
-// found by a run of three times Config.Duration, going down by steps of 5 % while that fails. A
-// rate counts as too much when it failed twice. c has no rate; each probe takes c.Duration. probed,
-// which may be nil, is called after each one.
+// FindKnee searches for the highest rate at which less than 1 % of the requests fail, the 99th
+// percentile of the latency is at most limit, and the backlog does not grow. It starts with the
+// rate of a closed loop, doubles it until it is too high, and bisects. It confirms the result by a
+// run of three times Config.Duration, and lowers it by 5 % while that fails. A rate is too high if
+// it fails twice. The rate of c is ignored; each probe takes c.Duration. probed, which may be nil,
+// is called after each one.
 func FindKnee(ctx context.Context, c Config, limit time.Duration, ev load.Events, probed func(Probe)) (Knee, error) {
 	s := search{knee: Knee{LimitNS: int64(limit)}}
 	s.try = func(rate float64, confirm bool) (Probe, error) {
@@ -65,7 +65,7 @@ func FindKnee(ctx context.Context, c Config, limit time.Duration, ev load.Events
 	return s.knee, err
 }
 
-// verdict says why r is not what a server below its knee does, or nothing.
+// verdict returns why the server did not keep up in r, or "".
 func verdict(r *Report, limit time.Duration) string {
 	most := float64(limit) / 1e3
 	switch {
@@ -83,21 +83,22 @@ func verdict(r *Report, limit time.Duration) string {
 	return ""
 }
 
-// fellBehind says that the requests under way grew in number all the time: at the window's end more
-// were undecided than the mean latency accounts for. A backlog that grows evenly is twice its mean
-// at the end.
+// fellBehind reports whether the backlog grew throughout the window: more requests were incomplete
+// at its end than the mean latency explains (Little's law). A backlog that grows evenly is twice
+// its mean at the end.
 func fellBehind(r *Report) bool {
 	undecided := float64(r.Offered - r.Messages - r.Failed)
 	return undecided > maxBacklog*float64(r.Offered)+r.Rate*r.DueUS.Mean/1e6
 }
 
+// generatorLate is the verdict on a probe whose schedule the generator did not keep.
 const generatorLate = "this generator was late itself"
 
-// search is the search without the load.
+// search is the algorithm of FindKnee, separate from the load.
 type search struct {
 	try  func(rate float64, confirm bool) (Probe, error)
 	knee Knee
-	bad  string // why the lowest rate that is too much is that
+	bad  string // why the last rate that failed did
 }
 
 func (s *search) run() error {
@@ -106,7 +107,7 @@ func (s *search) run() error {
 		return err
 	}
 	if !first.Good {
-		return fmt.Errorf("load: no knee to be found: in the closed loop %s", first.Why)
+		return fmt.Errorf("load: there is no knee: in the closed loop %s", first.Why)
 	}
 	good, bad, err := s.bracket(max(first.Report.MessageRate, 1))
 	for err == nil && bad-good > kneeWidth*bad && bad > 2e-3 {
@@ -124,8 +125,7 @@ func (s *search) run() error {
 	return s.confirm(good)
 }
 
-// bracket returns the highest rate known to be good, perhaps 0, and the lowest known to be too
-// much.
+// bracket returns the highest rate known to be good (0: none) and the lowest known to be too high.
 func (s *search) bracket(rate float64) (good, bad float64, err error) {
 	for {
 		p, err := s.attempt(min(rate, MaxRate), false)
@@ -139,7 +139,7 @@ func (s *search) bracket(rate float64) (good, bad float64, err error) {
 	}
 }
 
-// attempt tries a rate, and a second time if it was too much.
+// attempt tries a rate, and a second time if the first fails.
 func (s *search) attempt(rate float64, confirm bool) (p Probe, err error) {
 	for range 2 {
 		if p, err = s.try(rate, confirm); err != nil {
@@ -154,7 +154,7 @@ func (s *search) attempt(rate float64, confirm bool) (p Probe, err error) {
 	return p, nil
 }
 
-// confirm makes long runs at the given rate or somewhat below.
+// confirm makes long runs at the given rate, and at lower ones while they fail.
 func (s *search) confirm(rate float64) error {
 	for range maxConfirms {
 		if rate < 1e-3 {
@@ -174,7 +174,7 @@ func (s *search) confirm(rate float64) error {
 	return nil
 }
 
-// WriteText writes k for a person to read.
+// WriteText writes k as text.
 func (k *Knee) WriteText(w io.Writer) error {
 	text := StepTitle + "\n"
 	for i := range k.Probes {
@@ -184,24 +184,24 @@ func (k *Knee) WriteText(w io.Writer) error {
 	limit := time.Duration(k.LimitNS)
 	switch {
 	case !k.Confirmed:
-		text += fmt.Sprintf("\nno rate was seen to bear under 1 %% failures and a p99 of at most %v twice\n", limit)
+		text += fmt.Sprintf("\nno rate had less than 1 %% failures and a p99 of at most %v twice\n", limit)
 	case k.Generator:
-		text += fmt.Sprintf("\nat least %.1f requests/s with under 1 %% failures and a p99 of at most %v; above, %s\n", k.Rate, limit, generatorLate)
+		text += fmt.Sprintf("\nat least %.1f requests/s with less than 1 %% failures and a p99 of at most %v; above, %s\n", k.Rate, limit, generatorLate)
 	default:
-		text += fmt.Sprintf("\nthe knee is at %.1f requests/s: under 1 %% failures and a p99 of at most %v, confirmed\n", k.Rate, limit)
+		text += fmt.Sprintf("\nthe knee is at %.1f requests/s: less than 1 %% failures and a p99 of at most %v, confirmed\n", k.Rate, limit)
 	}
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-// Text is p as a line under StepTitle.
+// Text formats p as a line under StepTitle.
 func (p *Probe) Text() string {
 	line := p.Report.StepText()
 	switch {
 	case p.Rate == 0:
 		return line + " (closed loop)"
 	case !p.Good:
-		return line + " (too much: " + p.Why + ")"
+		return line + " (too high: " + p.Why + ")"
 	case p.Confirm:
 		return line + " (confirmed)"
 	}

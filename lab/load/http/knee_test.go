@@ -9,7 +9,8 @@ import (
 	"weir/lab/result"
 )
 
-// fake is a server that bears so many requests a second, and somewhat fewer for long.
+// fake returns the search on a server that keeps up with a rate of bears, and in confirmations with
+// long. n counts the probes.
 func fake(bears, long float64) (*search, *int) {
 	n := new(int)
 	return &search{try: func(rate float64, confirm bool) (Probe, error) {
@@ -36,14 +37,14 @@ func TestSearchFindsTheKnee(t *testing.T) {
 		}
 		k := s.knee
 		if k.Rate > test.want || k.Rate < test.want*0.92 || k.Confirmed != (test.want > 0) || len(k.Probes) != *n || *n > 80 {
-			t.Errorf("bears %v, for long %v: found %v, confirmed %v, by %d probes; want %v", test.bears, test.long, k.Rate, k.Confirmed, *n, test.want)
+			t.Errorf("server of %v/s, longer %v/s: got %v, confirmed %v, by %d probes; want %v", test.bears, test.long, k.Rate, k.Confirmed, *n, test.want)
 		}
 	}
 }
 
-// One disturbed probe in five does not move the knee, since a rate is too much only when it failed
-// twice.
-func TestSearchBearsDisturbance(t *testing.T) {
+// TestSearchToleratesDisturbance checks that one disturbed probe in five does not change the knee,
+// because a rate must fail twice.
+func TestSearchToleratesDisturbance(t *testing.T) {
 	s, n := fake(1000, 1000)
 	calm := s.try
 	s.try = func(rate float64, confirm bool) (Probe, error) {
@@ -54,7 +55,7 @@ func TestSearchBearsDisturbance(t *testing.T) {
 		return p, err
 	}
 	if err := s.run(); err != nil || s.knee.Rate < 920 || s.knee.Rate > 1000 || !s.knee.Confirmed {
-		t.Errorf("%v, found %v after %d", err, s.knee.Rate, *n)
+		t.Errorf("got error %v and the knee %v after %d probes, want one from 920 to 1,000", err, s.knee.Rate, *n)
 	}
 }
 
@@ -83,31 +84,31 @@ func TestKneeAsText(t *testing.T) {
 		knee Knee
 		want string
 	}{
-		{Knee{Rate: 900, Confirmed: true, LimitNS: limit}, "the knee is at 900.0 requests/s: under 1 % failures and a p99 of at most 50ms, confirmed"},
+		{Knee{Rate: 900, Confirmed: true, LimitNS: limit}, "the knee is at 900.0 requests/s: less than 1 % failures and a p99 of at most 50ms, confirmed"},
 		{Knee{Rate: 900, Confirmed: true, Generator: true, LimitNS: limit}, "at least 900.0 requests/s"},
-		{Knee{LimitNS: limit}, "no rate was seen to bear"},
+		{Knee{LimitNS: limit}, "no rate had less than 1 % failures"},
 	} {
 		test.knee.Probes = []Probe{{Good: true}, {Rate: 2000, Why: "p99 60.000 ms"}, {Rate: 900, Good: true, Confirm: true}}
 		var b strings.Builder
 		if err := test.knee.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{test.want, "(closed loop)", "(too much: p99 60.000 ms)", "(confirmed)"} {
+		for _, want := range []string{test.want, "(closed loop)", "(too high: p99 60.000 ms)", "(confirmed)"} {
 			if !strings.Contains(b.String(), want) {
-				t.Errorf("want %q in\n%s", want, b.String())
+				t.Errorf("got\n%s\nwant %q in it", b.String(), want)
 			}
 		}
 	}
 }
 
-func TestRampsAreRead(t *testing.T) {
+func TestParseRamp(t *testing.T) {
 	for text, want := range map[string][]float64{
 		"100:300:100": {100, 200, 300}, "100:350:100": {100, 200, 300}, "0.1:0.3:0.1": {0.1, 0.2, 0.3}, "5:5:1": {5},
 		"": nil, "100": nil, "1:2": nil, "1:2:3:4": nil, "a:2:1": nil, "3:2:1": nil, "1:2:0": nil, "1:2:-1": nil, "0:2:1": nil, "1:2e6:1e5": nil, "1:2000:1": nil, "NaN:2:1": nil, "1:2:NaN": nil,
 	} {
 		r, err := ParseRamp(text)
 		if (err == nil) != (want != nil) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: got the error %v, want one: %v", text, err, want == nil)
 		}
 		if err != nil {
 			continue

@@ -10,11 +10,11 @@ import (
 
 const (
 	startDelay = int64(20e6) // ns; from the last connection to the first request
-	atOnce     = 64          // connections being made at once before the first request
+	atOnce     = 64          // concurrent connection attempts before the first request
 )
 
-// loop sends requests and takes answers, from one locked thread. Nothing in it allocates while all
-// goes well.
+// loop sends requests and receives responses on one locked thread. Successful requests do not
+// allocate.
 type loop struct {
 	Config
 	*oneloop.State
@@ -26,18 +26,18 @@ type loop struct {
 
 	conns  []conn
 	buffer []byte
-	// connections that are free and were not asked yet whether they have something to do
+	// connections that became free, for proceedAll
 	again []int32
-	// connections that may carry the next request, in the open loop without keep-alive
+	// connections for the next requests in the open loop without keep-alive
 	free []int32
 	busy int // connections with a request under way
 
 	period float64 // ns between requests; 0 in the closed loop
 	turn   int64   // number of the next request that becomes due
-	begun  int64   // requests, in the closed loop
-	look   int64   // ns; when to look round next
+	begun  int64   // requests started
+	look   int64   // ns; time of the next lookRound
 	counts
-	dialing error // why a connection before the first request was not made
+	dialing error // failure of a connection before the first request
 }
 
 func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, error) {
@@ -60,7 +60,7 @@ func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, erro
 	return l, nil
 }
 
-// close is called when run has ended.
+// close closes the sockets. It must be called after run has returned.
 func (l *loop) close() {
 	for i := range l.conns {
 		if fd := l.conns[i].fd; fd >= 0 {
@@ -70,7 +70,7 @@ func (l *loop) close() {
 	l.poll.Close()
 }
 
-// run connects, offers requests until the window is over, and waits for the last answers.
+// run connects, offers requests until the window is over, and waits for the last responses.
 func (l *loop) run() {
 	defer close(l.Ended)
 	runtime.LockOSThread()
@@ -87,7 +87,7 @@ func (l *loop) run() {
 	l.drain()
 }
 
-// begin fixes when the first request is due, and every connection's place.
+// begin sets the time of the first request and prepares the connections.
 func (l *loop) begin(start int64) {
 	l.Begin(start, l.Duration)
 	for i := range l.conns {
@@ -100,10 +100,10 @@ func (l *loop) begin(start int64) {
 	}
 }
 
-// due is when request k is due.
+// due returns the time at which request k is due.
 func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.period) }
 
-// offer runs until the window is over or something ends it before.
+// offer sends requests until the window is over or the run is ended early.
 func (l *loop) offer() {
 	l.sleepUntil(l.Start.Load())
 	for !l.Stop.Load() && !l.spent() && !l.tooMany() {
@@ -114,7 +114,7 @@ func (l *loop) offer() {
 		}
 		l.proceedAll(now)
 		until := l.Until(l.dispatch(now))
-		if until > now+oneloop.Nap { // otherwise there is a turn soon in any case
+		if until > now+oneloop.Nap { // otherwise the next turn is soon
 			until = min(until, l.look)
 		}
 		l.turnOnce(until)
@@ -123,13 +123,13 @@ func (l *loop) offer() {
 	l.Window.To.Store(min(l.Window.To.Load(), max(l.last, l.Clock.Now())))
 }
 
-// spent says that a closed loop has had all its requests decided.
+// spent reports whether all requests of a closed loop are complete.
 func (l *loop) spent() bool { return l.Requests > 0 && l.begun == l.Requests && l.busy == 0 }
 
-// tooMany says that there were as many errors as may be.
+// tooMany reports whether the limit of errors is reached.
 func (l *loop) tooMany() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
-// finish closes the books of the window.
+// finish ends the window and starts the requests that were due in it.
 func (l *loop) finish() {
 	end := l.Window.To.Load()
 	if l.Requests > 0 && l.spent() {
@@ -137,11 +137,11 @@ func (l *loop) finish() {
 	}
 	l.ended = true
 	l.Shut(end)
-	for l.dispatch(end) < end && l.period > 0 { // nothing that was due is left out
+	for l.dispatch(end) < end && l.period > 0 { // includes all requests that were due
 	}
 }
 
-// drain waits for what is still to be decided, unless the run was ended from outside.
+// drain waits for the requests that are not complete, unless the run was stopped.
 func (l *loop) drain() {
 	for !l.Stop.Load() && !l.tooMany() && (l.busy > 0 || l.waiting() > 0) {
 		l.proceedAll(l.Clock.Now())
@@ -150,7 +150,7 @@ func (l *loop) drain() {
 	l.unfinished = int64(l.busy) + l.waiting()
 }
 
-// waiting is how many requests were due and not begun, because their connections were busy.
+// waiting counts the requests that were due but not started, because their connections were busy.
 func (l *loop) waiting() (n int64) {
 	if l.period == 0 || l.Close {
 		return 0
@@ -163,7 +163,7 @@ func (l *loop) waiting() (n int64) {
 	return n
 }
 
-// turnOnce waits until something happens, at the longest until the given time, and deals with it.
+// turnOnce waits for events, at most until the given time, and handles them.
 func (l *loop) turnOnce(until int64) {
 	l.poll.Wait(l.Clock, until, l.after(until), func(i int, events uint32) {
 		l.handle(i, events)
@@ -178,7 +178,7 @@ func (l *loop) turnOnce(until int64) {
 	}
 }
 
-// after is when the alarm is likely to be needed after the given time, 0 if there is no saying.
+// after returns the likely time of the next timer after the given one, or 0 if it is not known.
 func (l *loop) after(until int64) int64 {
 	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.turn) {
 		return 0
@@ -186,13 +186,14 @@ func (l *loop) after(until int64) int64 {
 	return l.due(l.turn + 1)
 }
 
+// sleepUntil handles events until the given time.
 func (l *loop) sleepUntil(at int64) {
 	for !l.Stop.Load() && l.Clock.Now() < at {
 		l.turnOnce(min(at, l.Clock.Now()+oneloop.Nap))
 	}
 }
 
-// lookRound finds what took too long and what may be tried again.
+// lookRound checks the timeouts of all connections, and the retry of failed ones.
 func (l *loop) lookRound(now int64) {
 	timeout := int64(l.timeout())
 	l.look = now + min(oneloop.Nap, max(timeout/20, 1e6))
@@ -200,9 +201,9 @@ func (l *loop) lookRound(now int64) {
 		c := &l.conns[i]
 		switch {
 		case c.wants && now-c.at > timeout:
-			l.fail(i, now, kindTimeout, "no whole answer within %v", l.timeout())
+			l.fail(i, now, kindTimeout, "no complete response within %v", l.timeout())
 		case c.state == ending && now-c.since > oneloop.Nap:
-			l.shut(i) // the server was to close it
+			l.shut(i) // the server should have closed it
 			l.again = append(l.again, int32(i))
 		case c.state == refused && now-c.since > retryAfter:
 			c.state = closed
@@ -214,8 +215,8 @@ func (l *loop) lookRound(now int64) {
 	}
 }
 
-// proceedAll gives connections that became free what they have to do. Those that fail at once come
-// next time.
+// proceedAll starts the next requests of the connections that became free. A connection that fails
+// at once is handled in the next call.
 func (l *loop) proceedAll(now int64) {
 	n := len(l.again)
 	for _, i := range l.again[:n] {

@@ -13,11 +13,11 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// maxLearned is the size of the largest body that is learned from the server.
+// maxLearned is the largest size of an expected body that is taken from the server.
 const maxLearned = 256 << 20
 
-// find connects to the server once, and returns its address and what its bodies must be. Unless
-// Config.Expect says that, it is what the server answers now.
+// find connects to the server once, and returns its address and the expected body: Config.Expect,
+// or the body of the response to one request.
 func find(ctx context.Context, c Config) (addr string, want *bodies, err error) {
 	target, err := c.address()
 	if err != nil {
@@ -36,12 +36,12 @@ func find(ctx context.Context, c Config) (addr string, want *bodies, err error) 
 	defer stop()
 	conn.SetDeadline(time.Now().Add(c.timeout())) //nolint:errcheck // it is open
 	if err := learn(conn, c, want); err != nil {
-		return "", nil, fmt.Errorf("load: the first answer of %s, to which the others were to be compared, is no good: %w", c.URL, errors.Join(ctx.Err(), err))
+		return "", nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
 	}
 	return addr, want, nil
 }
 
-// learn makes one request and keeps its answer's body.
+// learn makes one request and takes the body of its response as the expected one.
 func learn(conn net.Conn, c Config, want *bodies) error {
 	if _, err := conn.Write(c.request()); err != nil {
 		return err
@@ -53,9 +53,9 @@ func learn(conn net.Conn, c Config, want *bodies) error {
 	case err != nil:
 		return err
 	case p.Status != nethttp.StatusOK:
-		return fmt.Errorf("status %d %s: give a URL that is answered with 200", p.Status, nethttp.StatusText(p.Status))
+		return fmt.Errorf("status %d %s: give a URL with the status 200", p.Status, nethttp.StatusText(p.Status))
 	case p.Coding == response.OtherCoding || p.Coding == response.Gzip && !c.Gzip:
-		return errors.New("its body is encoded in a way that nobody asked for")
+		return errors.New("its body has a content coding that was not requested")
 	}
 	return want.learn(text, p.Coding)
 }
@@ -74,7 +74,7 @@ func readAnswer(r io.Reader, p *response.Parser) (text []byte, err error) {
 		}
 		switch {
 		case len(text) > maxLearned:
-			return nil, fmt.Errorf("its body is larger than %d bytes: say beforehand what to expect", maxLearned)
+			return nil, fmt.Errorf("its body is larger than %d bytes: give the expected body as a file", maxLearned)
 		case readErr == io.EOF:
 			return text, p.End()
 		case readErr != nil:

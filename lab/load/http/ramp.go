@@ -11,17 +11,17 @@ import (
 	"weir/lab/load"
 )
 
-// maxSteps is how many steps a ramp may have.
+// maxSteps is the largest number of steps of a ramp.
 const maxSteps = 1000
 
 // Ramp is a series of constant rates, each offered for Config.Duration.
 type Ramp struct {
-	// requests a second, without keep-alive connections a second; Step above 0
+	// requests per second (without keep-alive connections per second); Step must be over 0
 	From, To, Step float64
-	CoolDown       time.Duration // between two steps
+	CoolDown       time.Duration // pause between two steps
 }
 
-// ParseRamp reads FROM:TO:STEP.
+// ParseRamp parses FROM:TO:STEP.
 func ParseRamp(text string) (Ramp, error) {
 	var r Ramp
 	parts := strings.Split(text, ":")
@@ -41,10 +41,10 @@ func ParseRamp(text string) (Ramp, error) {
 }
 
 func badRamp(text string) error {
-	return usage{fmt.Sprintf("the ramp %q is none: give FROM:TO:STEP in requests a second, as in 1000:10000:1000, at most %d steps", text, maxSteps)}
+	return usage{fmt.Sprintf("the ramp %q is invalid: give FROM:TO:STEP in requests per second, such as 1000:10000:1000, with at most %d steps", text, maxSteps)}
 }
 
-// Rates are the steps' rates. The last is To if a whole number of steps leads there.
+// Rates returns the rates of the steps. The last is To if a whole number of steps leads to it.
 func (r Ramp) Rates() (rates []float64) {
 	for i := 0; ; i++ {
 		rate := r.From + float64(i)*r.Step
@@ -55,9 +55,8 @@ func (r Ramp) Rates() (rates []float64) {
 	}
 }
 
-// Climb offers the steps of a ramp one after the other, and ends early when a step had
-// Config.MaxErrors errors. c has no rate of its own. step, which may be nil, is called after each
-// one.
+// Climb offers the steps of a ramp in order, and ends early if a step has Config.MaxErrors errors.
+// The rate of c is ignored. step, which may be nil, is called after each step.
 func Climb(ctx context.Context, c Config, ramp Ramp, ev load.Events, step func(Report)) (steps []Report, err error) {
 	for i, rate := range ramp.Rates() {
 		if i > 0 {
@@ -81,6 +80,7 @@ func Climb(ctx context.Context, c Config, ramp Ramp, ev load.Events, step func(R
 	return steps, nil
 }
 
+// pause waits for d or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -92,10 +92,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// StepTitle and StepText write steps as the lines of a table.
+// StepTitle is the heading of a table of steps.
 const StepTitle = "  attempted/s  answered/s  failed %   p50 ms    p99 ms    max ms  late p99 ms  errors"
 
-// StepText is r as a line under StepTitle.
+// StepText formats r as a line under StepTitle.
 func (r *Report) StepText() string {
 	failed := 100 * float64(r.Failed) / float64(max(1, r.Offered))
 	return fmt.Sprintf("%13.1f %11.1f %9.2f %8.3f %9.3f %9.3f %12.3f  %s", r.OfferedRate, r.MessageRate, failed,

@@ -2,30 +2,31 @@ package http
 
 import "weir/lab/load/internal/tally"
 
-// The kinds of errors. Every request that fails does so for one of them.
+// The kinds of errors. A failed request has one of them.
 const (
-	kindConnect  = "connect"  // the connection was not made
-	kindTimeout  = "timeout"  // not answered in time; in the open loop perhaps not even begun
+	kindConnect  = "connect"  // the connection could not be opened
+	kindTimeout  = "timeout"  // no complete response in time; in the open loop possibly not sent
 	kindReset    = "reset"    // the server reset the connection
-	kindClosed   = "closed"   // the server closed it before the answer was whole
+	kindClosed   = "closed"   // the server closed it before the response was complete
 	kindStatus   = "status"   // not 200
-	kindBody     = "body"     // not the body expected
+	kindBody     = "body"     // not the expected body
 	kindProtocol = "protocol" // not HTTP/1.1
-	kindLimit    = "limit"    // more under way at once than Config.Connections
-	kindLocal    = "local"    // no descriptor or no port left here: not the server's fault
+	kindLimit    = "limit"    // more requests under way than Config.Connections
+	kindLocal    = "local"    // no file descriptor or port on this machine
 )
 
-// counts is what the loop found. The controller reads it when the loop has ended.
+// counts holds the figures of the loop. The controller reads it when the loop has ended.
 type counts struct {
 	connects, processing, waits, totals, latency, lateness tally.Distribution
 
 	offered, answeredDue, failedIn int64 // requests of the window
 	attempted, messages            int64
-	bytes, bodyBytes, encoded      int64 // of these messages
-	behind, warm, opened           int64
-	unfinished                     int64 // requests undecided at the end
-	last                           int64 // ns; when the last request was decided
-	ended, cut                     bool  // the window is over; before its time
+	bytes, bodyBytes, encoded      int64 // of messages
+	behind, warm, opened           int64 // see Report
+	unfinished                     int64 // requests not complete at the end
+	last                           int64 // ns; end of the last request
+	ended                          bool  // the window is over
+	cut                            bool  // the window was ended early
 	fails                          tally.Failures
 }
 

@@ -6,11 +6,11 @@ import (
 	"weir/lab/load/http/response"
 )
 
-// maxDispatch is how many requests may begin before answers are looked at again.
+// maxDispatch is the number of requests that are started before responses are read again.
 const maxDispatch = 256
 
-// dispatch begins the requests that are due at now or become due meanwhile, but not many at once
-// and none of after the window. It says when the next one is.
+// dispatch starts the requests that are due, at most maxDispatch and none after the window. It
+// returns the due time of the next one.
 func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64
@@ -30,7 +30,7 @@ func (l *loop) dispatch(now int64) int64 {
 	return at
 }
 
-// dispatchFixed begins request k on its connection, or leaves it until the connection is free.
+// dispatchFixed starts request k on its connection, or leaves it until the connection is free.
 func (l *loop) dispatchFixed(k, at, now int64) {
 	i := int(k % int64(len(l.conns)))
 	c := &l.conns[i]
@@ -43,7 +43,7 @@ func (l *loop) dispatchFixed(k, at, now int64) {
 	}
 }
 
-// dispatchFresh begins a request on a connection of its own.
+// dispatchFresh starts a request on a new connection.
 func (l *loop) dispatchFresh(at, now int64) {
 	if len(l.free) == 0 {
 		l.lose(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
@@ -55,7 +55,7 @@ func (l *loop) dispatchFresh(at, now int64) {
 	l.beginRequest(i, at, now)
 }
 
-// late records how late this program was with a request that nothing held up.
+// late records the lateness of a request whose connection was free.
 func (l *loop) late(at, now int64) {
 	if now-at > l.Worst.Load() {
 		l.Worst.Store(now - at)
@@ -65,7 +65,7 @@ func (l *loop) late(at, now int64) {
 	}
 }
 
-// proceed gives connection i, which has nothing under way, its next request if there is one.
+// proceed starts the next request on connection i, if it is free and a request is due.
 func (l *loop) proceed(i int, now int64) {
 	c := &l.conns[i]
 	switch {
@@ -83,14 +83,14 @@ func (l *loop) proceed(i int, now int64) {
 	}
 }
 
-// whole deals with an answer that is complete.
+// whole handles a complete response.
 func (l *loop) whole(i int, now int64) {
 	c := &l.conns[i]
 	switch a := &c.answer; {
 	case a.Status != 200:
 		l.count(i, now, kindStatus, "status %d", a.Status)
 	case !l.bodies.right(&c.body, a.Coding):
-		l.count(i, now, kindBody, "%d bytes of it are not the %d expected", c.body.at, len(l.bodies.want))
+		l.count(i, now, kindBody, "its %d bytes are not the %d expected", c.body.at, len(l.bodies.want))
 	default:
 		l.right(c, now)
 	}
@@ -106,7 +106,7 @@ func (l *loop) whole(i int, now int64) {
 	l.proceed(i, now)
 }
 
-// right counts an answer that came whole and right.
+// right counts a complete and correct response.
 func (l *loop) right(c *conn, now int64) {
 	c.wants = false
 	l.busy--
@@ -133,7 +133,7 @@ func (l *loop) right(c *conn, now int64) {
 	l.totals.Record(now - c.begun)
 }
 
-// fail counts the failure of what connection i was doing and closes it.
+// fail counts a failure of connection i, and of its request if there is one, and closes it.
 func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
 	if l.conns[i].wants {
 		l.count(i, now, kind, detail, args...)
@@ -166,7 +166,7 @@ func (l *loop) lose(at, now int64, kind, detail string, args ...any) {
 	}
 }
 
-// abandon gives up the oldest request of connection i that was never begun.
+// abandon counts the oldest request of connection i that was not started as failed.
 func (l *loop) abandon(i int, now int64) {
 	c := &l.conns[i]
 	at := l.due(c.next)

@@ -10,14 +10,14 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// Run offers the load of c to its server and reports what came of it. It returns when the measured
-// window is over and its last request is decided, when a command says stop, or when ctx is done;
-// then with an error beside what was found until then. An error that Is load.ErrUsage is c's fault.
-// Failed requests are no error of Run: they stand in the report. Whatever happens, every connection
-// is closed and every goroutine has ended.
+// Run offers the load of c to its server and reports the outcome. It returns when the measured
+// window is over and its last request is complete, on a stop command, or when ctx is done, then
+// with an error and a partial report. An error that Is load.ErrUsage means that c is invalid.
+// Failed requests are part of the report, not an error. When Run returns, all its connections are
+// closed and all its goroutines have ended.
 //
-// The order: ask once what bodies to expect, open all connections, offer and measure, wait for the
-// last answers, close.
+// It first requests the expected body once, then opens all connections, offers the load, waits for
+// the last responses, and closes.
 func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	return l.report(), err
 }
 
-// report is what the loop found, once it has ended.
+// report returns the report of a loop that has ended.
 func (l *loop) report() Report {
 	window := l.Length()
 	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),

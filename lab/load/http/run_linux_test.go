@@ -15,8 +15,8 @@ import (
 	"weir/lab/load"
 )
 
-// patient is a load that a slow machine can bear as well.
-func patient(url string) Config {
+// lenient returns a Config with a timeout that no machine exceeds.
+func lenient(url string) Config {
 	return Config{URL: url, Connections: 4, Timeout: time.Minute, Expect: []byte(page)}
 }
 
@@ -29,7 +29,7 @@ func mustRun(t *testing.T, c Config) Report {
 	return r
 }
 
-func TestClosedLoopMakesSoManyRequests(t *testing.T) {
+func TestClosedLoopMakesTheNumberOfRequests(t *testing.T) {
 	url := web(t)
 	for name, change := range map[string]func(*Config){
 		"keep-alive":              func(*Config) {},
@@ -38,34 +38,34 @@ func TestClosedLoopMakesSoManyRequests(t *testing.T) {
 		"the first body expected": func(c *Config) { c.Expect = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := patient(url)
+			c := lenient(url)
 			c.Requests = 300
 			change(&c)
 			r := mustRun(t, c)
 			if r.Messages != 300 || r.Attempted != 300 || r.Offered != 300 || r.Failed != 0 || len(r.Errors) != 0 || r.BodyBytes != 300*int64(len(page)) {
-				t.Errorf("want 300 answers without an error, got %+v", r)
+				t.Errorf("got %+v, want 300 answers without an error", r)
 			}
 			if opened := map[bool]int64{true: int64(c.Connections), false: 300}[!c.Close]; r.Opened != opened {
-				t.Errorf("opened %d connections, want %d", r.Opened, opened)
+				t.Errorf("got %d connections, want %d", r.Opened, opened)
 			}
 			if r.TotalUS.Min <= 0 || r.TotalUS.Max < r.TotalUS.Median || r.WaitUS.Max > r.ProcessingUS.Max || r.WindowNS <= 0 || r.CPUNS <= 0 || r.ConnectUS.Max <= 0 {
-				t.Errorf("the times can't be: %+v", r)
+				t.Errorf("got impossible times: %+v", r)
 			}
 		})
 	}
 }
 
-func TestClosedLoopEndsWithItsTime(t *testing.T) {
-	c := patient(web(t))
+func TestClosedLoopEndsAfterItsDuration(t *testing.T) {
+	c := lenient(web(t))
 	c.Duration = 500 * time.Millisecond
 	r := mustRun(t, c)
 	if r.Messages == 0 || r.WindowNS != 500e6 || len(r.Errors) != 0 || r.Interrupt || r.Offered < r.Messages || r.Offered > r.Messages+4 {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want a window of 500 ms without errors", r)
 	}
 }
 
-// Whatever the machine does meanwhile, each request that was due is decided, and decided once.
-func TestOpenLoopLeavesNothingOut(t *testing.T) {
+// TestOpenLoopCompletesEveryRequest checks that each due request is answered or fails exactly once.
+func TestOpenLoopCompletesEveryRequest(t *testing.T) {
 	url := web(t)
 	for name, change := range map[string]func(*Config){
 		"keep-alive":       func(*Config) {},
@@ -74,23 +74,23 @@ func TestOpenLoopLeavesNothingOut(t *testing.T) {
 		"idle connections": func(c *Config) { c.Connections = 300 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := patient(url)
+			c := lenient(url)
 			c.Rate, c.Duration = 1000, 250*time.Millisecond
 			change(&c)
 			r := mustRun(t, c)
 			if r.Offered != 250 || r.Answered != 250 || len(r.Errors) != 0 || r.WindowNS != 250e6 || r.OfferedRate != 1000 || r.Unfinished != 0 {
-				t.Errorf("want 250 requests offered and answered, got %+v", r)
+				t.Errorf("got %+v, want 250 requests offered and answered", r)
 			}
 			if r.LatencyUS.Max < r.TotalUS.Min || r.LatencyUS.P50 <= 0 {
-				t.Errorf("the times can't be: %+v", r)
+				t.Errorf("got impossible times: %+v", r)
 			}
 		})
 	}
 }
 
-// A server that stops for 300 ms in the middle makes everything due meanwhile late by what is left
-// of that.
-func TestOpenLoopCannotOmitAStall(t *testing.T) {
+// TestOpenLoopReportsAStall checks that there is no coordinated omission: a stall of the server of
+// 300 ms is part of the latency of every request that is due in it.
+func TestOpenLoopReportsAStall(t *testing.T) {
 	stall := 300 * time.Millisecond
 	var n int
 	url := rawServer(t, func(c net.Conn) {
@@ -111,16 +111,16 @@ func TestOpenLoopCannotOmitAStall(t *testing.T) {
 	c := Config{URL: url, Connections: 1, Rate: 200, Duration: time.Second, Timeout: time.Minute, Expect: []byte("x")}
 	r := mustRun(t, c)
 	if r.Offered != 200 || r.Answered != 200 || len(r.Errors) != 0 {
-		t.Fatalf("want 200 requests answered, got %+v", r)
+		t.Fatalf("got %+v, want 200 requests answered", r)
 	}
-	// 60 of 200 were due in the stall, so the median of all is not stalled and the highest
-	// percentile is.
+	// 60 of 200 were due in the stall: it changes the high percentiles, not the median.
 	if r.LatencyUS.Max < 300e3 || r.LatencyUS.P99 < 280e3 || r.Behind < 58 {
-		t.Errorf("the stall is hidden: %d behind, latency %+v", r.Behind, r.LatencyUS)
+		t.Errorf("got %d behind and the latency %+v, want at least 58 and the stall", r.Behind, r.LatencyUS)
 	}
 }
 
-// Two of forty answers take 50 ms each. The median does not show them; the mean does.
+// TestTheMeanLatencyOfAClosedLoopHasItsTail checks that two slow responses of forty, which the
+// median does not show, are part of the mean.
 func TestTheMeanLatencyOfAClosedLoopHasItsTail(t *testing.T) {
 	slow, n := 50*time.Millisecond, 0
 	url := rawServer(t, func(c net.Conn) {
@@ -156,7 +156,7 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 		{"short body", says(ok+"Content-Length: 3\r\n\r\nbod", false), kindBody},
 		{"long body", says(ok+"Content-Length: 5\r\n\r\nbodyx", false), kindBody},
 		{"no body", says(ok+"Content-Length: 0\r\n\r\n", false), kindBody},
-		{"body that nobody can read", says(ok+"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nbody", false), kindBody},
+		{"body with an unknown coding", says(ok+"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nbody", false), kindBody},
 		{"status 500", says("HTTP/1.1 500 No\r\nContent-Length: 4\r\n\r\nbody", false), kindStatus},
 		{"status 204", says("HTTP/1.1 204 No Content\r\n\r\n", false), kindStatus},
 		{"reset before the answer", resets(""), kindReset},
@@ -190,25 +190,26 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 	}
 }
 
-// Without keep-alive it doesn't matter whether the server says that it closes. With it, a request
-// may meet the end, which is the server's fault.
-func TestAServerThatClosesWithoutAWord(t *testing.T) {
+// TestAServerThatClosesWithoutNotice checks a server that closes without Connection: close. Without
+// keep-alive that is no error. With keep-alive a request can meet the close, which is an error of
+// the server.
+func TestAServerThatClosesWithoutNotice(t *testing.T) {
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	checkKind(t, Config{URL: url, Connections: 3, Close: true, Requests: 50, Expect: []byte("x")}, "", 50)
 	r := mustRun(t, Config{URL: url, Connections: 3, Requests: 50, Expect: []byte("x"), Timeout: time.Minute})
 	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Answered == 0 || r.Answered+met != 50 || r.Failed != met {
-		t.Errorf("want 50 answers or ends, got %+v", r)
+		t.Errorf("got %+v, want 50 answers or closes", r)
 	}
 }
 
-// A connection that the server closes while it is idle is opened again when the next request is
-// due.
-func TestIdleConnectionsMayEnd(t *testing.T) {
-	// the close comes with the answer or soon after
+// TestIdleConnectionsAreReopened checks that a connection that the server closed while it was idle
+// is opened again for the next request.
+func TestIdleConnectionsAreReopened(t *testing.T) {
+	// the server closes with the response or soon after it
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	r := mustRun(t, Config{URL: url, Connections: 2, Rate: 50, Duration: 400 * time.Millisecond, Expect: []byte("x"), Timeout: time.Minute})
 	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Offered != 20 || r.Answered+met != 20 || r.Failed != met || r.Opened < r.Answered {
-		t.Errorf("want 20 requests and a connection for each, got %+v", r)
+		t.Errorf("got %+v, want 20 requests and a connection for each", r)
 	}
 }
 
@@ -222,14 +223,14 @@ func TestIPv6(t *testing.T) {
 	})}}
 	s.Start()
 	t.Cleanup(s.Close)
-	c := patient("http://" + l.Addr().String() + "/")
+	c := lenient("http://" + l.Addr().String() + "/")
 	c.Requests = 20
 	if r := mustRun(t, c); r.Messages != 20 || len(r.Errors) != 0 {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want 20 answers without an error", r)
 	}
 }
 
-// checkKind runs c and demands that all n requests fail as want says, or none if it is empty.
+// checkKind runs c and checks that all n requests fail with the kind want, or none if it is empty.
 func checkKind(t *testing.T, c Config, want string, n int64) {
 	t.Helper()
 	c.Timeout = time.Minute
@@ -239,28 +240,28 @@ func checkKind(t *testing.T, c Config, want string, n int64) {
 	r := mustRun(t, c)
 	if want == "" {
 		if r.Answered != n || len(r.Errors) != 0 {
-			t.Errorf("want %d answers and no error, got %d and %v %q", n, r.Answered, r.Errors, r.Details)
+			t.Errorf("got %d answers and the errors %v %q, want %d and none", r.Answered, r.Errors, r.Details, n)
 		}
 		return
 	}
 	if r.Offered != n || r.Failed != n || r.Errors[want] != n || len(r.Errors) != 1 || len(r.Details) == 0 {
-		t.Errorf("want %d failures of kind %s, got %+v", n, want, r)
+		t.Errorf("got %+v, want %d failures of kind %s", r, n, want)
 	}
 }
 
-func TestARefusedConnectionIsOneOfItsKind(t *testing.T) {
+func TestAServerThatDoesNotListenIsAnError(t *testing.T) {
 	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Run(t.Context(), Config{URL: "http://" + addr + "/", Connections: 1, Requests: 1}, load.Events{})
 	if err == nil || !strings.Contains(err.Error(), "nothing listens there: start the server or correct the address") {
-		t.Errorf("a server that isn't there: %v", err)
+		t.Errorf("got the error %v, want that nothing listens there", err)
 	}
 }
 
-// A server that goes away after the first connections is noticed as each is tried again.
-func TestAServerThatGoesAway(t *testing.T) {
+// TestAServerThatStopsListening checks that each later request fails to connect.
+func TestAServerThatStopsListening(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -278,36 +279,36 @@ func TestAServerThatGoesAway(t *testing.T) {
 	r := mustRun(t, c)
 	<-served
 	if n := r.Errors[kindConnect] + r.Errors[kindReset] + r.Errors[kindClosed]; r.Failed != 6 || n != 6 || r.Errors[kindConnect] == 0 {
-		t.Errorf("want 6 failures, the last of kind connect, got %+v", r)
+		t.Errorf("got %+v, want 6 failures, the last of kind connect", r)
 	}
 }
 
-func TestUnderWayAtOnceIsBounded(t *testing.T) {
+func TestRequestsUnderWayAreLimited(t *testing.T) {
 	url := rawServer(t, says("", false))
 	r := mustRun(t, Config{URL: url, Connections: 5, Close: true, Rate: 200, Duration: 100 * time.Millisecond, Timeout: time.Second, Expect: []byte("x")})
 	if r.Offered != 20 || r.Failed != 20 || r.Errors[kindTimeout] < 5 || r.Errors[kindLimit] == 0 || r.Errors[kindLimit]+r.Errors[kindTimeout] != 20 {
-		t.Errorf("want 5 to time out (more if this machine stood still for a second) and the others above the limit, got %+v", r)
+		t.Errorf("got %+v, want 5 timeouts (more if the machine stalled for a second) and the others above the limit", r)
 	}
 }
 
-func TestStopsAfterSoManyErrors(t *testing.T) {
+func TestRunStopsAtTheLimitOfErrors(t *testing.T) {
 	url := rawServer(t, says("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", false))
 	r := mustRun(t, Config{URL: url, Connections: 2, Duration: time.Hour, MaxErrors: 10, Expect: []byte("x")})
 	if r.Stopped != "after 10 errors" && r.Stopped != "after 11 errors" || r.Errors[kindStatus] < 10 || !r.Interrupt || r.WindowNS <= 0 {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want a run that stopped after 10 errors", r)
 	}
 }
 
-func TestTheFirstAnswerMustBeGood(t *testing.T) {
+func TestTheFirstResponseMustBeValid(t *testing.T) {
 	for text, want := range map[string]string{
-		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n":                    "status 404 Not Found: give a URL that is answered with 200",
-		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n": "nobody asked for",
-		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab":                         "in the middle of an answer",
-		"220 mail.example.org\r\n":                                               "does not begin with HTTP",
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n":                    "status 404 Not Found: give a URL with the status 200",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n": "not requested",
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab":                         "within a response",
+		"220 mail.example.org\r\n":                                               "does not start with HTTP",
 	} {
 		_, err := Run(t.Context(), Config{URL: rawServer(t, says(text, true)), Connections: 1, Requests: 1}, load.Events{})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
 }
@@ -316,7 +317,7 @@ func TestAnInterruptEndsARun(t *testing.T) {
 	url := web(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := patient(url)
+	c := lenient(url)
 	c.Duration = time.Hour
 	r, err := Run(ctx, c, load.Events{Every: time.Millisecond, Progress: func(p load.Progress) {
 		if p.Sent > 20 {
@@ -324,6 +325,6 @@ func TestAnInterruptEndsARun(t *testing.T) {
 		}
 	}})
 	if !errors.Is(err, context.Canceled) || r.Messages < 20 || !r.Interrupt {
-		t.Errorf("%v, got %+v", err, r)
+		t.Errorf("got error %v and %+v, want an interrupted run of 20 or more", err, r)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// web is a real web server that answers every request with page.
+// web starts a web server that answers every request with page, and returns its URL.
 func web(t *testing.T) string {
 	return serveHTTP(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.Write([]byte(page)) })
 } //nolint:errcheck // the client sees it
@@ -21,8 +21,8 @@ func serveHTTP(t *testing.T, h nethttp.HandlerFunc) string {
 	return s.URL + "/"
 }
 
-// rawServer is a real TCP server for a test: one goroutine per connection runs handle. Cleanup
-// closes the listener and every connection, and waits for all of them.
+// rawServer starts a TCP server that runs handle in a goroutine for each connection, and returns
+// its URL. Cleanup closes the listener and all connections, and waits for the goroutines.
 func rawServer(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,8 @@ func rawServer(t *testing.T, handle func(net.Conn)) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// says answers each request of a connection with text, and closes it afterwards if close is set.
+// says returns a handler that answers each request with text. With close it closes the connection
+// after the first.
 func says(text string, close bool) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -71,7 +72,7 @@ func says(text string, close bool) func(net.Conn) {
 	}
 }
 
-// resets reads a request, sends text and resets the connection.
+// resets returns a handler that reads a request, sends text and resets the connection.
 func resets(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		if _, err := nethttp.ReadRequest(bufio.NewReader(c)); err != nil {

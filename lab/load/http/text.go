@@ -9,7 +9,7 @@ import (
 	"weir/lab/result"
 )
 
-// WriteText writes r for a person to read.
+// WriteText writes r as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -23,7 +23,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		row("behind", "%d found their connection busy", r.Behind)
 	}
 	row("answers", "%d in %.3f s: %.1f/s", r.Messages, seconds, r.MessageRate)
-	row("failed", "%d of %d, %d undecided", r.Failed, r.Offered, r.Unfinished)
+	row("failed", "%d of %d, %d incomplete", r.Failed, r.Offered, r.Unfinished)
 	row("bytes", "%d, of which bodies %d: %.2f MB/s", r.Bytes, r.BodyBytes, float64(r.Bytes)/1e6/seconds)
 	if r.Encoded > 0 {
 		row("", "%d bodies in gzip", r.Encoded)
@@ -43,9 +43,9 @@ func (r *Report) title() string {
 		what = fmt.Sprintf("%d at once, a connection for each", r.Connections)
 	}
 	if r.Rate > 0 {
-		what += fmt.Sprintf(", %g requests/s whatever happens", r.Rate)
+		what += fmt.Sprintf(", open loop of %g requests/s", r.Rate)
 	} else {
-		what += ", the next request when the last is answered"
+		what += ", closed loop"
 	}
 	if r.Stopped != "" {
 		return what + " (stopped " + r.Stopped + ")"

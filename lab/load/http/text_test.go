@@ -19,12 +19,12 @@ func example() Report {
 		CPUNS: 400_000_000, RunQueueNS: 20_000_000, WindowNS: 2_000_000_000, StartedNS: 7}
 }
 
-const wantText = `http://127.0.0.1:8080/: 64 connections, 5000 requests/s whatever happens
+const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requests/s
   offered      5000.0 requests/s for 2 s: 10000, 99.80 % of it achieved
   lateness     p1 0.005 ms, p50 0.020, p99 0.040, p99.9 0.250, max 1.000
   behind       12 found their connection busy
   answers      9980 in 2.000 s: 4990.0/s
-  failed       10 of 10000, 0 undecided
+  failed       10 of 10000, 0 incomplete
   bytes        42000000, of which bodies 40000000: 21.00 MB/s
                7 bodies in gzip
   connections  66 opened
@@ -48,16 +48,16 @@ func TestReportAsText(t *testing.T) {
 	r := example()
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || b.String() != wantText {
-		t.Errorf("%v, got\n%swant\n%s", err, b.String(), wantText)
+		t.Errorf("got error %v and\n%swant\n%s", err, b.String(), wantText)
 	}
 }
 
-func TestTitlesTellTheLoad(t *testing.T) {
+func TestTitlesDescribeTheLoad(t *testing.T) {
 	for want, change := range map[string]func(*Report){
-		"64 connections, the next request when the last is answered":                 func(r *Report) { r.Rate = 0 },
-		"64 at once, a connection for each, 5000 requests/s whatever happens":        func(r *Report) { r.KeepAlive = false },
-		"64 connections, 5000 requests/s whatever happens (interrupted)":             func(r *Report) { r.Interrupt = true },
-		"64 connections, 5000 requests/s whatever happens (stopped after 10 errors)": func(r *Report) { r.Interrupt, r.Stopped = true, "after 10 errors" },
+		"64 connections, closed loop":                                            func(r *Report) { r.Rate = 0 },
+		"64 at once, a connection for each, open loop of 5000 requests/s":        func(r *Report) { r.KeepAlive = false },
+		"64 connections, open loop of 5000 requests/s (interrupted)":             func(r *Report) { r.Interrupt = true },
+		"64 connections, open loop of 5000 requests/s (stopped after 10 errors)": func(r *Report) { r.Interrupt, r.Stopped = true, "after 10 errors" },
 	} {
 		r := example()
 		if change(&r); r.title() != want {
@@ -74,6 +74,6 @@ func TestReportsAreTheSameAfterJSON(t *testing.T) {
 	}
 	var again Report
 	if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(r, again) {
-		t.Errorf("%v: %+v became %+v", err, r, again)
+		t.Errorf("got error %v and %+v, want %+v", err, again, r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// write makes the response of h with this body, in chunks of three bytes where h says chunked.
+// write formats a response with the head h and a body, in chunks of three bytes if h is chunked.
 func write(h Head, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP/1.%d %03d Reason\r\n", h.Minor, h.Status)
@@ -40,8 +40,9 @@ func write(h Head, body string) string {
 	return b.String() + "0\r\n\r\n"
 }
 
-// What the parser accepts, it accepts however the bytes are cut, net/http reads as the same
-// message, and it reads again the same when it is written again.
+// FuzzResponse checks that the parser's result does not depend on how the input is split, and that
+// net/http parses an accepted response as the same message. An accepted response that is written
+// again must be parsed as the same message too.
 func FuzzResponse(f *testing.F) {
 	for _, test := range wrongs {
 		f.Add(test.text, 5)
@@ -56,7 +57,7 @@ func FuzzResponse(f *testing.F) {
 		body, rest, err := read(&whole, text, len(text)+1, true)
 		body2, _, err2 := read(&cut, text, 1+size&15, true)
 		if err != err2 || body != body2 || whole.Head != cut.Head {
-			t.Fatalf("whole: %v, %+v, %q; in pieces: %v, %+v, %q", err, whole.Head, body, err2, cut.Head, body2)
+			t.Fatalf("got %v, %+v, %q in pieces, want %v, %+v, %q as from the whole", err2, cut.Head, body2, err, whole.Head, body)
 		}
 		if err != nil {
 			return
@@ -64,7 +65,7 @@ func FuzzResponse(f *testing.F) {
 		final := write(whole.Head, body)
 		again.Begin(false)
 		if body2, rest, err := read(&again, final, 4, true); err != nil || rest != "" || body2 != body || again.Head != whole.Head {
-			t.Errorf("%+v with %q was written as %q and read as %v, %+v, %q", whole.Head, body, final, err, again.Head, body2)
+			t.Errorf("%+v with %q, written as %q: got %v, %+v, %q", whole.Head, body, final, err, again.Head, body2)
 		}
 		sameAsStandard(t, strings.TrimSuffix(text, rest), whole.Head, body)
 	})
@@ -75,14 +76,14 @@ func sameAsStandard(t *testing.T, text string, h Head, body string) {
 	for r := bufio.NewReader(strings.NewReader(text)); ; {
 		response, err := http.ReadResponse(r, nil)
 		if err != nil {
-			t.Fatalf("accepted, and the standard library refuses it: %v", err)
+			t.Fatalf("accepted, but net/http returns the error %v", err)
 		}
 		if response.StatusCode < 200 {
 			continue
 		}
 		got, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != h.Status || !bytes.Equal(got, []byte(body)) {
-			t.Fatalf("read as %+v with %q, by the standard library as %d with %q, %v", h, body, response.StatusCode, got, err)
+			t.Fatalf("got %+v with %q, want the status %d with %q as from net/http (error %v)", h, body, response.StatusCode, got, err)
 		}
 		return
 	}

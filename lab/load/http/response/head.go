@@ -4,7 +4,7 @@ import "bytes"
 
 var version = []byte("HTTP/1.")
 
-// begins says whether text may be the beginning of a status line.
+// begins reports whether text can be the start of a status line.
 func begins(text []byte) bool {
 	n := min(len(text), len(version))
 	if !bytes.Equal(text[:n], version[:n]) {
@@ -13,7 +13,7 @@ func begins(text []byte) bool {
 	return len(text) <= n || text[n] == '0' || text[n] == '1'
 }
 
-// readStatus reads HTTP/1.x SP 3DIGIT SP [reason] (RFC 9112, section 4).
+// readStatus parses HTTP/1.x SP 3DIGIT SP [reason] (RFC 9112, section 4).
 func (p *Parser) readStatus(text []byte) error {
 	if len(text) < len(version)+1 || !begins(text) {
 		return ErrVersion
@@ -35,8 +35,8 @@ func (p *Parser) readStatus(text []byte) error {
 	return nil
 }
 
-// cutField cuts name ":" OWS value OWS (RFC 9112, section 5). A folded line begins with a blank,
-// which no name has.
+// cutField splits name ":" OWS value OWS (RFC 9112, section 5). A folded line starts with a space,
+// which no name contains, so it is an error.
 func cutField(text []byte) (name, value []byte, err error) {
 	i := 0
 	for i < len(text) && tokens[text[i]] {
@@ -52,7 +52,7 @@ func cutField(text []byte) (name, value []byte, err error) {
 	return name, value, nil
 }
 
-// readField keeps what a field says about the message.
+// readField evaluates a field that frames the message or encodes its body.
 func (p *Parser) readField(text []byte) error {
 	name, value, err := cutField(text)
 	if err != nil {
@@ -89,7 +89,8 @@ func (p *Parser) readLength(value []byte) error {
 	return nil
 }
 
-// readConnection looks for close and keep-alive in a list (RFC 9112, section 9.3): close wins.
+// readConnection searches a list for close and keep-alive (RFC 9112, section 9.3). close has
+// priority.
 func (p *Parser) readConnection(value []byte) {
 	for len(value) > 0 {
 		option, rest, _ := bytes.Cut(value, []byte{','})
@@ -110,7 +111,7 @@ func (p *Parser) readCoding(value []byte) {
 	}
 }
 
-// trim takes away blanks and tabs at both ends.
+// trim removes spaces and tabs at both ends.
 func trim(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -121,7 +122,7 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// is compares without regard to case; want is in lower case.
+// is reports whether text equals want without regard to case. want must be in lower case.
 func is(text []byte, want string) bool {
 	if len(text) != len(want) {
 		return false
@@ -137,7 +138,7 @@ func is(text []byte, want string) bool {
 	return true
 }
 
-// isValue says whether text holds no control characters but tabs (RFC 9110, section 5.5).
+// isValue reports whether text has no control characters but tabs (RFC 9110, section 5.5).
 func isValue(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' && c != '\t' || c == 0x7f {
@@ -147,8 +148,8 @@ func isValue(text []byte) bool {
 	return true
 }
 
-// tokens are the characters of a field's name (RFC 9110, section 5.6.2); hexDigits are the values
-// of the hexadecimal digits, plus one.
+// tokens are the characters of a field name (RFC 9110, section 5.6.2). hexDigits are the values of
+// the hexadecimal digits plus one; 0 is no digit.
 var tokens, hexDigits = tables()
 
 func tables() (token [256]bool, digit [256]uint8) {

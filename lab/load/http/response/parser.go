@@ -2,78 +2,79 @@ package response
 
 import "bytes"
 
-// The limits of what a server may send around a body.
+// Limits of the parts of a response other than the body.
 const (
 	MaxHead      = 64 << 10 // bytes of a head, and of trailers
 	MaxChunkLine = 1 << 10  // bytes of a chunk's size and extensions
 	MaxInterim   = 32       // 1xx responses before the final one
 )
 
-// Coding is how a body is encoded.
+// Coding is the content coding of a body.
 type Coding uint8
 
-// The content codings that are told apart.
+// The content codings.
 const (
-	Identity Coding = iota
-	Gzip
-	OtherCoding
+	Identity    Coding = iota // not encoded
+	Gzip                      // gzip or x-gzip
+	OtherCoding               // any other, or more than one
 )
 
-// Head is what a response's head says about its message.
+// Head is the part of a response's head that frames the message and encodes its body.
 type Head struct {
 	Status  int    // 200 to 999
-	Minor   int    // of the version: 0 or 1
-	Length  int64  // Content-Length in bytes, -1 when there is none
-	Chunked bool   // the body comes in chunks
+	Minor   int    // minor version: 0 or 1
+	Length  int64  // Content-Length in bytes; -1: none
+	Chunked bool   // Transfer-Encoding is chunked
 	Coding  Coding // of the body
-	Close   bool   // the connection can't be used again after this response
+	Close   bool   // the connection cannot be reused after this response
 }
 
+// state is the part of a response that a Parser expects next (RFC 9112, sections 4 to 7).
 type state uint8
 
 const (
 	statusLine state = iota
-	fields
-	fixed      // a body of left bytes
-	untilClose // a body that the connection's end ends
-	chunkSize
-	chunkData // left bytes of a chunk
-	chunkEnd  // the CRLF behind it
-	trailers
-	done
+	fields           // header fields, up to the empty line
+	fixed            // a body of left bytes
+	untilClose       // a body that ends with the connection
+	chunkSize        // the line with the size of a chunk
+	chunkData        // left bytes of a chunk
+	chunkEnd         // the CRLF after a chunk
+	trailers         // trailer fields, up to the empty line
+	done             // the response is complete
 )
 
-// Parser reads one response after another. Its zero value is ready for the answer to a GET.
+// Parser parses one response after another. Its zero value is ready for the response to a GET.
 type Parser struct {
-	Head // valid once HeadDone
+	Head // valid if HeadDone
 
 	state     state
-	bodyless  bool // the answer to HEAD
-	keepAlive bool // a Connection field said so
-	interim   int
-	left      int64 // bytes of the body or chunk still to come
-	size      int   // bytes of the head, chunk line or trailers so far
-	partial   []byte
-	err       error // why nothing more is read
+	bodyless  bool   // the request was HEAD
+	keepAlive bool   // a Connection field has keep-alive
+	interim   int    // 1xx responses so far
+	left      int64  // bytes of the body or chunk not yet received
+	size      int    // bytes of the head, chunk line or trailers so far
+	partial   []byte // the part of a line received so far
+	err       error  // final; nil: none
 }
 
-// Begin makes p ready for the next response; head says that it answers a HEAD request.
+// Begin prepares p for the next response. head means that the request was HEAD.
 func (p *Parser) Begin(head bool) {
 	*p = Parser{bodyless: head, partial: p.partial[:0], Head: Head{Length: -1}}
 }
 
-// Started says that a byte of the response has been read.
+// Started reports whether a byte of the response has been read.
 func (p *Parser) Started() bool { return p.state != statusLine || p.size > 0 || p.interim > 0 }
 
-// HeadDone says that Head is that of the final response.
+// HeadDone reports whether Head is complete and that of the final response.
 func (p *Parser) HeadDone() bool { return p.state > fields && p.err == nil }
 
-// Done says that the response is whole.
+// Done reports whether the response is complete.
 func (p *Parser) Done() bool { return p.state == done && p.err == nil }
 
-// Feed reads from in. It returns how many bytes it took and a piece of the body, which is a part of
-// in. Call it until it has taken everything or Done: bytes left then are no part of this response.
-// An error, one of this package's, is final.
+// Feed parses the next bytes. It returns the number of bytes consumed and a piece of the body,
+// which is a slice of in. Call it until all bytes are consumed or the response is Done: the
+// remaining bytes are not part of this response. An error is one of this package's, and final.
 func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
 	for n < len(in) && p.state != done && p.err == nil {
 		switch p.state {
@@ -87,8 +88,8 @@ func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
 	return n, nil, p.err
 }
 
-// End tells p that the connection has ended. It returns nil if that makes the response whole or it
-// was whole already, and otherwise ErrEmpty, ErrTruncated, or what was wrong before.
+// End ends the input when the connection is closed. It returns nil if the response is complete,
+// else ErrEmpty, ErrTruncated, or the earlier error.
 func (p *Parser) End() error {
 	switch {
 	case p.err != nil:
@@ -121,7 +122,7 @@ func (p *Parser) takeBody(in []byte) []byte {
 	return in
 }
 
-// takeLine reads the rest of a line, or all of in if that is not the end of it.
+// takeLine consumes the rest of a line, or all of in if the line does not end in it.
 func (p *Parser) takeLine(in []byte) int {
 	i := bytes.IndexByte(in, '\n')
 	n := i + 1
@@ -148,7 +149,7 @@ func (p *Parser) takeLine(in []byte) int {
 	return n
 }
 
-// endLine acts on a line that has come to its end.
+// endLine parses a complete line with its CRLF.
 func (p *Parser) endLine(line []byte) {
 	p.partial = p.partial[:0]
 	text, ok := bytes.CutSuffix(line, crlf)
@@ -171,7 +172,7 @@ func (p *Parser) limit() int {
 	return MaxHead
 }
 
-// line acts on a line without its end.
+// line parses a line without its CRLF.
 func (p *Parser) line(text []byte) error {
 	switch p.state {
 	case statusLine:
@@ -199,7 +200,7 @@ func (p *Parser) line(text []byte) error {
 	return nil
 }
 
-// headEnd chooses how the body is framed (RFC 9112, section 6.3).
+// headEnd determines the framing of the body (RFC 9112, section 6.3).
 func (p *Parser) headEnd() error {
 	if p.Status < 200 {
 		return p.endInterim()
@@ -222,7 +223,7 @@ func (p *Parser) headEnd() error {
 	return nil
 }
 
-// endInterim ends a 1xx response: the final one follows.
+// endInterim prepares for the response after a 1xx one.
 func (p *Parser) endInterim() error {
 	switch {
 	case p.Status == 101:
@@ -237,8 +238,8 @@ func (p *Parser) endInterim() error {
 	return nil
 }
 
-// readChunkSize reads a chunk's size; extensions are checked for their characters only (RFC 9112,
-// section 7.1).
+// readChunkSize parses the size of a chunk (RFC 9112, section 7.1). Of extensions it checks only
+// the characters.
 func (p *Parser) readChunkSize(text []byte) error {
 	var size int64
 	i := 0

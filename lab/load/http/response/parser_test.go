@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// read feeds text in pieces of at most size bytes, then the connection's end if closed. It returns
-// the body, the bytes that were not taken and how it ended.
+// read feeds text in pieces of at most size bytes, then ends the input if closed. It returns the
+// body, the bytes that were not consumed and the error.
 func read(p *Parser, text string, size int, closed bool) (body, rest string, err error) {
 	var got strings.Builder
 	for len(text) > 0 && !p.Done() {
@@ -26,7 +26,7 @@ func read(p *Parser, text string, size int, closed bool) (body, rest string, err
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// wrongs are responses that no server may send, with what is wrong.
+// wrongs are invalid responses with their errors.
 var wrongs = []struct {
 	name, text string
 	want       error
@@ -95,22 +95,22 @@ var wrongs = []struct {
 
 const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 
-func TestWhatNoServerMaySend(t *testing.T) {
+func TestInvalidResponsesAreErrors(t *testing.T) {
 	for _, test := range wrongs {
 		for _, size := range []int{1, 7, len(test.text) + 1} {
 			var p Parser
 			p.Begin(false)
 			if _, _, err := read(&p, test.text, size, true); err != test.want {
-				t.Errorf("%s, in pieces of %d: %v, want %v", test.name, size, err, test.want)
+				t.Errorf("%s, in pieces of %d: got %v, want %v", test.name, size, err, test.want)
 			}
 			if _, _, err := p.Feed([]byte("more")); err != test.want || p.End() != test.want || p.Done() {
-				t.Errorf("%s: the error is not final", test.name)
+				t.Errorf("%s: got %v after more input, want the error to be final", test.name, err)
 			}
 		}
 	}
 }
 
-// rights are responses that are whole without the connection's end unless closed.
+// rights are valid responses, complete only with the end of the connection if closed is set.
 var rights = []struct {
 	name, text   string
 	head, closed bool
@@ -151,10 +151,10 @@ func TestWhatServersMaySend(t *testing.T) {
 			p.Begin(test.head)
 			body, rest, err := read(&p, test.text, size, test.closed)
 			if err != nil || !p.Done() || body != test.body || rest != test.rest || p.Head != test.want {
-				t.Errorf("%s, in pieces of %d: %v, done %v, %+v, body %q, rest %q; want %+v, %q, %q", test.name, size, err, p.Done(), p.Head, body, rest, test.want, test.body, test.rest)
+				t.Errorf("%s, in pieces of %d: got %v, done %v, %+v, body %q, rest %q; want %+v, %q, %q", test.name, size, err, p.Done(), p.Head, body, rest, test.want, test.body, test.rest)
 			}
 			if p.End() != nil {
-				t.Errorf("%s: the end of the connection spoils a whole response", test.name)
+				t.Errorf("%s: got %v at the end of the connection, want no error", test.name, p.End())
 			}
 		}
 	}
@@ -174,20 +174,20 @@ func TestOneResponseAfterAnother(t *testing.T) {
 		}
 		p.Begin(test.head)
 		if p.Started() {
-			t.Errorf("%s: started before its first byte", test.name)
+			t.Errorf("%s: got Started before the first byte", test.name)
 		}
 		body, rest, err := read(&p, text, 11, false)
 		if err != nil || body != test.body || p.Head != test.want || !p.Started() {
-			t.Fatalf("%s: %v, %+v with %q", test.name, err, p.Head, body)
+			t.Fatalf("%s: got %v, %+v with %q; want %+v with %q", test.name, err, p.Head, body, test.want, test.body)
 		}
 		text = rest
 	}
 	if text != "" {
-		t.Errorf("left over: %q", text)
+		t.Errorf("got %q left over, want nothing", text)
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
+func TestParserDoesNotAllocate(t *testing.T) {
 	var p Parser
 	text := []byte(chunked + "5\r\nhello\r\n0\r\n\r\n")
 	if n := testing.AllocsPerRun(100, func() {
@@ -200,7 +200,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			rest = rest[n:]
 		}
 	}); n != 0 {
-		t.Errorf("%v allocations a response", n)
+		t.Errorf("got %v allocations per response, want none", n)
 	}
 }
 
