@@ -144,7 +144,7 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config loadhttp.Conf
 	if !c.JSON {
 		fmt.Fprintln(t.out, loadhttp.StepTitle)
 	}
-	steps, err := loadhttp.Climb(ctx, config, ramp, watchRequests(t), func(r loadhttp.Report) {
+	steps, err := loadhttp.RunRamp(ctx, config, ramp, watchRequests(t), func(r loadhttp.Report) {
 		clearLive(t)
 		if !c.JSON {
 			fmt.Fprintln(t.out, r.StepText())

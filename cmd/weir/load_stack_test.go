@@ -27,7 +27,7 @@ func TestLoadStackSaysWhatIsWrong(t *testing.T) {
 	}{
 		{func(*stackLoadCmd) {}, "nothing listens there", false},
 		{func(c *stackLoadCmd) { c.Address = "localhost" }, "no IP address", true},
-		{func(c *stackLoadCmd) { c.Flows = 3 }, "are a ping's", true},
+		{func(c *stackLoadCmd) { c.Flows = 3 }, "apply only to ping", true},
 		{func(c *stackLoadCmd) { c.Congestion = "none-such" }, "no congestion control", true},
 	} {
 		l := stackLoadCmd{Operation: "rr", Address: "127.0.0.1", Port: 1, Connections: 1, Congestion: "reno", Duration: time.Second, Timeout: time.Minute}

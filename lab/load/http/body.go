@@ -22,41 +22,41 @@ type bodies struct {
 
 // body is the part of a body that has been received.
 type body struct {
-	at    int64 // bytes received
-	wrong bool
-	kept  []byte // bytes received of an encoded body
+	received int64 // bytes received
+	wrong    bool
+	encoded  []byte // bytes received of an encoded body
 }
 
-func (b *body) reset() { b.at, b.wrong, b.kept = 0, false, b.kept[:0] }
+func (b *body) reset() { b.received, b.wrong, b.encoded = 0, false, b.encoded[:0] }
 
-// take compares the next piece of a body with the expected one. An encoded piece is kept for right.
-func (s *bodies) take(b *body, piece []byte, coding response.Coding) {
+// feed compares the next piece of a body with the expected one. An encoded piece is kept for right.
+func (s *bodies) feed(b *body, piece []byte, coding response.Coding) {
 	if coding == response.Gzip && s.gzip {
-		if b.at += int64(len(piece)); b.at <= maxEncoded {
-			b.kept = append(b.kept, piece...)
+		if b.received += int64(len(piece)); b.received <= maxEncoded {
+			b.encoded = append(b.encoded, piece...)
 		}
 		return
 	}
-	end := b.at + int64(len(piece))
-	b.wrong = b.wrong || coding != response.Identity || end > int64(len(s.want)) || !bytes.Equal(piece, s.want[b.at:end])
-	b.at = end
+	end := b.received + int64(len(piece))
+	b.wrong = b.wrong || coding != response.Identity || end > int64(len(s.want)) || !bytes.Equal(piece, s.want[b.received:end])
+	b.received = end
 }
 
-// right reports whether the complete body b is the expected one.
-func (s *bodies) right(b *body, coding response.Coding) bool {
+// isExpected reports whether the complete body b is the expected one.
+func (s *bodies) isExpected(b *body, coding response.Coding) bool {
 	if coding != response.Gzip || !s.gzip {
-		return !b.wrong && b.at == int64(len(s.want))
+		return !b.wrong && b.received == int64(len(s.want))
 	}
 	for _, v := range s.variants {
-		if bytes.Equal(v, b.kept) {
+		if bytes.Equal(v, b.encoded) {
 			return true
 		}
 	}
-	if b.at > maxEncoded || !decodes(b.kept, s.want) {
+	if b.received > maxEncoded || !decodes(b.encoded, s.want) {
 		return false
 	}
 	if len(s.variants) < maxVariants {
-		s.variants = append(s.variants, bytes.Clone(b.kept))
+		s.variants = append(s.variants, bytes.Clone(b.encoded))
 	}
 	return true
 }

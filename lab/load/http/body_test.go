@@ -56,9 +56,9 @@ func TestBodiesAreCompared(t *testing.T) {
 			for range 2 { // the second time the encoding is remembered
 				var b body
 				for rest := test.text; len(rest) > 0; rest = rest[min(size, len(rest)):] {
-					s.take(&b, rest[:min(size, len(rest))], test.coding)
+					s.feed(&b, rest[:min(size, len(rest))], test.coding)
 				}
-				if got := s.right(&b, test.coding); got != test.want {
+				if got := s.isExpected(&b, test.coding); got != test.want {
 					t.Errorf("%s, in pieces of %d: got %v, want %v", test.name, size, got, test.want)
 				}
 			}
@@ -75,8 +75,8 @@ func TestRememberedEncodingsAreLimited(t *testing.T) {
 		z.Write([]byte(page)) //nolint:errcheck // into memory
 		z.Close()             //nolint:errcheck // into memory
 		var got body
-		s.take(&got, b.Bytes(), response.Gzip)
-		if !s.right(&got, response.Gzip) {
+		s.feed(&got, b.Bytes(), response.Gzip)
+		if !s.isExpected(&got, response.Gzip) {
 			t.Errorf("encoding %d: got a wrong body, want the expected one", i)
 		}
 	}

@@ -39,10 +39,10 @@ type Config struct {
 	CPUs []int
 }
 
-type usage struct{ text string }
+type usageError struct{ text string }
 
-func (u usage) Error() string        { return "load: " + u.text }
-func (u usage) Is(target error) bool { return target == load.ErrUsage }
+func (u usageError) Error() string        { return "load: " + u.text }
+func (u usageError) Is(target error) bool { return target == load.ErrUsage }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
 // Duration.
@@ -51,10 +51,10 @@ func (c Config) Check(steered bool) error {
 		return err
 	}
 	if why := c.checkNumbers(); why != "" {
-		return usage{why}
+		return usageError{why}
 	}
 	if why := c.checkEnd(steered); why != "" {
-		return usage{why}
+		return usageError{why}
 	}
 	return nil
 }
@@ -95,10 +95,10 @@ func (c Config) checkEnd(steered bool) string {
 func (c Config) address() (string, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil {
-		return "", usage{fmt.Sprintf("the URL %q is invalid: write http://HOST:PORT/PATH", c.URL)}
+		return "", usageError{fmt.Sprintf("the URL %q is invalid: write http://HOST:PORT/PATH", c.URL)}
 	}
 	if u.Scheme != "http" {
-		return "", usage{fmt.Sprintf("the URL %q is not plain HTTP: this generator supports only http://", c.URL)}
+		return "", usageError{fmt.Sprintf("the URL %q is not plain HTTP: this generator supports only http://", c.URL)}
 	}
 	port := u.Port()
 	if port == "" {

@@ -28,31 +28,31 @@ const retryAfter = int64(50e6)
 
 // conn is a connection, or a slot for one.
 type conn struct {
-	fd     int32 // -1: not open
-	state  connState
-	wants  bool  // a request is under way
-	hangup bool  // the server will send nothing more
-	next   int64 // number of its next request, in the open loop with keep-alive
-	since  int64 // ns; start of the state ending, refused, or connecting without a request
+	fd          int32 // -1: not open
+	state       connState
+	hasRequest  bool  // a request is under way
+	hangup      bool  // the server will send nothing more
+	nextRequest int64 // number of its next request, in the open loop with keep-alive
+	stateSince  int64 // ns; start of the state ending, refused, or connecting without a request
 
-	at        int64 // ns; due time of the request under way; in the closed loop its start
-	begun     int64 // ns; start of the request, connecting included
-	connected int64 // ns; time at which the connection was open
-	first     int64 // ns; time of the first byte of the response; 0: not received
-	written   int   // bytes sent of the request
-	received  int64 // bytes received of the response
-	answer    response.Parser
-	body      body
+	dueAt       int64 // ns; due time of the request under way; in the closed loop its start
+	startedAt   int64 // ns; start of the request, connecting included
+	connectedAt int64 // ns; time at which the connection was open
+	firstByteAt int64 // ns; time of the first byte of the response; 0: not received
+	written     int   // bytes sent of the request
+	received    int64 // bytes received of the response
+	answer      response.Parser
+	body        body
 }
 
 // beginRequest starts a request on connection i, which must be closed or idle.
 func (l *loop) beginRequest(i int, at, now int64) {
 	c := &l.conns[i]
-	c.wants, c.at, c.begun, c.connected, c.first, c.written, c.received = true, at, now, now, 0, 0, 0
+	c.hasRequest, c.dueAt, c.startedAt, c.connectedAt, c.firstByteAt, c.written, c.received = true, at, now, now, 0, 0, 0
 	c.answer.Begin(false)
 	c.body.reset()
 	l.busy++
-	l.begun++
+	l.startedCount++
 	if l.Window.Holds(now) {
 		l.attempted++
 	}
@@ -72,7 +72,7 @@ func (l *loop) send(i int) {
 		switch {
 		case errno == 0:
 			if c.written += n; c.state == connecting {
-				l.made(i, l.Clock.Now())
+				l.connectionOpened(i, l.Clock.Now())
 			}
 		case errno == syscall.EINTR:
 		case errno == syscall.EAGAIN:
@@ -81,7 +81,7 @@ func (l *loop) send(i int) {
 			l.notConnected(i, l.Clock.Now(), errno)
 			return
 		default:
-			l.broken(i, l.Clock.Now(), errno)
+			l.connectionError(i, l.Clock.Now(), errno)
 			return
 		}
 	}
@@ -94,10 +94,10 @@ func (l *loop) handle(i int, events uint32) {
 		return
 	}
 	c.hangup = c.hangup || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
-	if c.state == connecting && !l.completed(i) {
+	if c.state == connecting && !l.connectCompleted(i) {
 		return
 	}
-	if events&unix.EPOLLOUT != 0 && c.wants && c.written < len(l.request) {
+	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(l.request) {
 		l.send(i)
 	}
 	if c.fd >= 0 && events&^unix.EPOLLOUT != 0 {
@@ -117,28 +117,28 @@ func (l *loop) receive(i int) {
 		case errno == syscall.EAGAIN:
 			return
 		case errno != 0:
-			l.broken(i, now, errno)
+			l.connectionError(i, now, errno)
 			return
 		case n == 0:
-			l.eof(i, now)
+			l.peerClosed(i, now)
 			return
 		}
-		l.got(i, l.buffer[:n], now)
+		l.dataReceived(i, l.buffer[:n], now)
 		if n < len(l.buffer) && !c.hangup {
 			return
 		}
 	}
 }
 
-// got handles data received on connection i.
-func (l *loop) got(i int, in []byte, now int64) {
+// dataReceived handles data received on connection i.
+func (l *loop) dataReceived(i int, in []byte, now int64) {
 	c := &l.conns[i]
-	if !c.wants {
+	if !c.hasRequest {
 		l.fail(i, now, kindProtocol, "data without a request")
 		return
 	}
-	if c.first == 0 {
-		c.first = now
+	if c.firstByteAt == 0 {
+		c.firstByteAt = now
 	}
 	c.received += int64(len(in))
 	for len(in) > 0 && !c.answer.Done() {
@@ -148,7 +148,7 @@ func (l *loop) got(i int, in []byte, now int64) {
 			return
 		}
 		if len(piece) > 0 && c.answer.Status == nethttp.StatusOK {
-			l.bodies.take(&c.body, piece, c.answer.Coding)
+			l.bodies.feed(&c.body, piece, c.answer.Coding)
 		}
 		in = in[n:]
 	}
@@ -156,16 +156,16 @@ func (l *loop) got(i int, in []byte, now int64) {
 	case len(in) > 0:
 		l.fail(i, now, kindProtocol, "data after the end of the response")
 	case c.answer.Done():
-		l.whole(i, now)
+		l.responseComplete(i, now)
 	}
 }
 
-// eof handles the close of connection i by the server.
-func (l *loop) eof(i int, now int64) {
+// peerClosed handles the close of connection i by the server.
+func (l *loop) peerClosed(i int, now int64) {
 	c := &l.conns[i]
-	if !c.wants {
-		l.shut(i)
-		l.again = append(l.again, int32(i))
+	if !c.hasRequest {
+		l.closeConn(i)
+		l.freed = append(l.freed, int32(i))
 		return
 	}
 	c.hangup = true
@@ -173,26 +173,26 @@ func (l *loop) eof(i int, now int64) {
 		l.fail(i, now, kindClosed, "%v", err)
 		return
 	}
-	l.whole(i, now)
+	l.responseComplete(i, now)
 }
 
-// broken handles an error of connection i.
-func (l *loop) broken(i int, now int64, errno syscall.Errno) {
+// connectionError handles an error of connection i.
+func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
 	c := &l.conns[i]
 	kind := kindReset
 	if errno == syscall.EPIPE {
 		kind = kindClosed
 	}
-	if !c.wants {
-		l.shut(i) // it was idle or ending: no response was lost
-		l.again = append(l.again, int32(i))
+	if !c.hasRequest {
+		l.closeConn(i) // it was idle or ending: no response was lost
+		l.freed = append(l.freed, int32(i))
 		return
 	}
 	l.fail(i, now, kind, "%v after %d bytes of the response", errno, c.received)
 }
 
-// shut closes connection i.
-func (l *loop) shut(i int) {
+// closeConn closes connection i.
+func (l *loop) closeConn(i int) {
 	c := &l.conns[i]
 	if c.fd >= 0 {
 		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost

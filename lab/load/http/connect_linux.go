@@ -19,7 +19,7 @@ func (l *loop) connectAll() error {
 	progress, made := l.Clock.Now(), int64(0)
 	for begun := 0; l.opened < int64(len(l.conns)); {
 		now := l.Clock.Now()
-		for ; begun < len(l.conns) && int64(begun)-l.opened < atOnce && l.dialing == nil; begun++ {
+		for ; begun < len(l.conns) && int64(begun)-l.opened < maxConnecting && l.dialErr == nil; begun++ {
 			l.connect(begun, now)
 		}
 		l.turnOnce(now + oneloop.Nap)
@@ -29,8 +29,8 @@ func (l *loop) connectAll() error {
 		switch {
 		case l.Stop.Load():
 			return context.Canceled
-		case l.dialing != nil:
-			return raw.DialError(l.addr, l.dialing)
+		case l.dialErr != nil:
+			return raw.DialError(l.addr, l.dialErr)
 		case now-progress > int64(raw.DialTimeout):
 			return raw.DialError(l.addr, os.ErrDeadlineExceeded)
 		}
@@ -47,7 +47,7 @@ func (l *loop) connect(i int, now int64) {
 		l.notConnected(i, now, err)
 		return
 	}
-	c.fd, c.state, c.since, c.hangup = int32(fd), connecting, now, false
+	c.fd, c.state, c.stateSince, c.hangup = int32(fd), connecting, now, false
 	l.Alive.Add(1)
 	if err = l.server.Connect(fd); err == nil {
 		err = l.poll.Add(fd, i)
@@ -55,20 +55,20 @@ func (l *loop) connect(i int, now int64) {
 	switch {
 	case err != nil:
 		l.notConnected(i, now, err)
-	case c.wants:
+	case c.hasRequest:
 		l.send(i)
 	}
 }
 
-// made records that connection i is open.
-func (l *loop) made(i int, now int64) {
+// connectionOpened records that connection i is open.
+func (l *loop) connectionOpened(i int, now int64) {
 	c := &l.conns[i]
 	l.opened++
 	if l.Start.Load() == 0 || l.Window.Holds(now) {
-		l.connects.Record(now - c.since)
+		l.connects.Record(now - c.stateSince)
 	}
-	if c.wants {
-		c.connected, c.state = now, asking
+	if c.hasRequest {
+		c.connectedAt, c.state = now, asking
 		return
 	}
 	c.state = idle
@@ -83,21 +83,22 @@ func (l *loop) notConnected(i int, now int64, err error) {
 		}
 	}
 	if l.Start.Load() == 0 {
-		l.dialing = err
+		l.dialErr = err
 	}
 	l.fail(i, now, kind, "no connection: %v", err)
 	if l.period == 0 {
-		l.conns[i].state, l.conns[i].since = refused, now
+		l.conns[i].state, l.conns[i].stateSince = refused, now
 	}
 }
 
-// completed handles the outcome of a connection attempt, and reports whether connection i is open.
-func (l *loop) completed(i int) bool {
+// connectCompleted handles the outcome of a connection attempt, and reports whether connection i is
+// open.
+func (l *loop) connectCompleted(i int) bool {
 	now := l.Clock.Now()
 	if err := oneloop.Connected(int(l.conns[i].fd)); err != nil {
 		l.notConnected(i, now, err)
 		return false
 	}
-	l.made(i, now)
+	l.connectionOpened(i, now)
 	return true
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	startDelay = int64(20e6) // ns; from the last connection to the first request
-	atOnce     = 64          // concurrent connection attempts before the first request
+	startDelay    = int64(20e6) // ns; from the last connection to the first request
+	maxConnecting = 64          // concurrent connection attempts before the first request
 )
 
 // loop sends requests and receives responses on one locked thread. Successful requests do not
@@ -27,17 +27,17 @@ type loop struct {
 	conns  []conn
 	buffer []byte
 	// connections that became free, for proceedAll
-	again []int32
+	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
 	busy int // connections with a request under way
 
-	period float64 // ns between requests; 0 in the closed loop
-	turn   int64   // number of the next request that becomes due
-	begun  int64   // requests started
-	look   int64   // ns; time of the next lookRound
+	period       float64 // ns between requests; 0 in the closed loop
+	nextRequest  int64   // number of the next request that becomes due
+	startedCount int64   // requests started
+	nextCheckAt  int64   // ns; time of the next lookRound
 	counts
-	dialing error // failure of a connection before the first request
+	dialErr error // failure of a connection before the first request
 }
 
 func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, error) {
@@ -55,7 +55,7 @@ func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, erro
 		l.period = 1e9 / c.Rate
 	}
 	for i := range l.conns {
-		l.conns[i].fd, l.conns[i].next = -1, int64(i)
+		l.conns[i].fd, l.conns[i].nextRequest = -1, int64(i)
 	}
 	return l, nil
 }
@@ -93,7 +93,7 @@ func (l *loop) begin(start int64) {
 	for i := range l.conns {
 		switch {
 		case l.period == 0:
-			l.again = append(l.again, int32(i))
+			l.freed = append(l.freed, int32(i))
 		case l.Config.Close:
 			l.free = append(l.free, int32(i))
 		}
@@ -106,7 +106,7 @@ func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.p
 // offer sends requests until the window is over or the run is ended early.
 func (l *loop) offer() {
 	l.sleepUntil(l.Start.Load())
-	for !l.Stop.Load() && !l.spent() && !l.tooMany() {
+	for !l.Stop.Load() && !l.allComplete() && !l.errorLimitReached() {
 		now := l.Clock.Now()
 		l.Open(now)
 		if now >= l.Window.To.Load() {
@@ -115,25 +115,27 @@ func (l *loop) offer() {
 		l.proceedAll(now)
 		until := l.Until(l.dispatch(now))
 		if until > now+oneloop.Nap { // otherwise the next turn is soon
-			until = min(until, l.look)
+			until = min(until, l.nextCheckAt)
 		}
 		l.turnOnce(until)
 	}
-	l.cut = !l.spent()
-	l.Window.To.Store(min(l.Window.To.Load(), max(l.last, l.Clock.Now())))
+	l.endedEarly = !l.allComplete()
+	l.Window.To.Store(min(l.Window.To.Load(), max(l.lastEndAt, l.Clock.Now())))
 }
 
-// spent reports whether all requests of a closed loop are complete.
-func (l *loop) spent() bool { return l.Requests > 0 && l.begun == l.Requests && l.busy == 0 }
+// allComplete reports whether all requests of a closed loop are complete.
+func (l *loop) allComplete() bool {
+	return l.Requests > 0 && l.startedCount == l.Requests && l.busy == 0
+}
 
-// tooMany reports whether the limit of errors is reached.
-func (l *loop) tooMany() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
+// errorLimitReached reports whether the limit of errors is reached.
+func (l *loop) errorLimitReached() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
 // finish ends the window and starts the requests that were due in it.
 func (l *loop) finish() {
 	end := l.Window.To.Load()
-	if l.Requests > 0 && l.spent() {
-		end = l.last
+	if l.Requests > 0 && l.allComplete() {
+		end = l.lastEndAt
 	}
 	l.ended = true
 	l.Shut(end)
@@ -143,9 +145,9 @@ func (l *loop) finish() {
 
 // drain waits for the requests that are not complete, unless the run was stopped.
 func (l *loop) drain() {
-	for !l.Stop.Load() && !l.tooMany() && (l.busy > 0 || l.waiting() > 0) {
+	for !l.Stop.Load() && !l.errorLimitReached() && (l.busy > 0 || l.waiting() > 0) {
 		l.proceedAll(l.Clock.Now())
-		l.turnOnce(l.look)
+		l.turnOnce(l.nextCheckAt)
 	}
 	l.unfinished = int64(l.busy) + l.waiting()
 }
@@ -156,7 +158,7 @@ func (l *loop) waiting() (n int64) {
 		return 0
 	}
 	for i := range l.conns {
-		if left := l.turn - l.conns[i].next; left > 0 {
+		if left := l.nextRequest - l.conns[i].nextRequest; left > 0 {
 			n += (left + int64(len(l.conns)) - 1) / int64(len(l.conns))
 		}
 	}
@@ -165,25 +167,26 @@ func (l *loop) waiting() (n int64) {
 
 // turnOnce waits for events, at most until the given time, and handles them.
 func (l *loop) turnOnce(until int64) {
-	l.poll.Wait(l.Clock, until, l.after(until), func(i int, events uint32) {
+	l.poll.Wait(l.Clock, until, l.timerAfter(until), func(i int, events uint32) {
 		l.handle(i, events)
 		if l.period > 0 && !l.ended && l.Start.Load() != 0 {
-			if now := l.Clock.Now(); now >= l.due(l.turn) {
+			if now := l.Clock.Now(); now >= l.due(l.nextRequest) {
 				l.dispatch(now)
 			}
 		}
 	})
-	if now := l.Clock.Now(); now >= l.look {
-		l.lookRound(now)
+	if now := l.Clock.Now(); now >= l.nextCheckAt {
+		l.checkTimeouts(now)
 	}
 }
 
-// after returns the likely time of the next timer after the given one, or 0 if it is not known.
-func (l *loop) after(until int64) int64 {
-	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.turn) {
+// timerAfter returns the likely time of the next timer after the given one, or 0 if it is not
+// known.
+func (l *loop) timerAfter(until int64) int64 {
+	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.nextRequest) {
 		return 0
 	}
-	return l.due(l.turn + 1)
+	return l.due(l.nextRequest + 1)
 }
 
 // sleepUntil handles events until the given time.
@@ -193,24 +196,24 @@ func (l *loop) sleepUntil(at int64) {
 	}
 }
 
-// lookRound checks the timeouts of all connections, and the retry of failed ones.
-func (l *loop) lookRound(now int64) {
+// checkTimeouts checks the timeouts of all connections, and the retry of failed ones.
+func (l *loop) checkTimeouts(now int64) {
 	timeout := int64(l.timeout())
-	l.look = now + min(oneloop.Nap, max(timeout/20, 1e6))
+	l.nextCheckAt = now + min(oneloop.Nap, max(timeout/20, 1e6))
 	for i := range l.conns {
 		c := &l.conns[i]
 		switch {
-		case c.wants && now-c.at > timeout:
+		case c.hasRequest && now-c.dueAt > timeout:
 			l.fail(i, now, kindTimeout, "no complete response within %v", l.timeout())
-		case c.state == ending && now-c.since > oneloop.Nap:
-			l.shut(i) // the server should have closed it
-			l.again = append(l.again, int32(i))
-		case c.state == refused && now-c.since > retryAfter:
+		case c.state == ending && now-c.stateSince > oneloop.Nap:
+			l.closeConn(i) // the server should have closed it
+			l.freed = append(l.freed, int32(i))
+		case c.state == refused && now-c.stateSince > retryAfter:
 			c.state = closed
-			l.again = append(l.again, int32(i))
+			l.freed = append(l.freed, int32(i))
 		}
-		for l.period > 0 && !l.Close && c.next < l.turn && now-l.due(c.next) > timeout {
-			l.abandon(i, now)
+		for l.period > 0 && !l.Close && c.nextRequest < l.nextRequest && now-l.due(c.nextRequest) > timeout {
+			l.abandonOldest(i, now)
 		}
 	}
 }
@@ -218,9 +221,9 @@ func (l *loop) lookRound(now int64) {
 // proceedAll starts the next requests of the connections that became free. A connection that fails
 // at once is handled in the next call.
 func (l *loop) proceedAll(now int64) {
-	n := len(l.again)
-	for _, i := range l.again[:n] {
+	n := len(l.freed)
+	for _, i := range l.freed[:n] {
 		l.proceed(int(i), now)
 	}
-	l.again = l.again[:copy(l.again, l.again[n:])]
+	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 }

@@ -16,9 +16,9 @@ import (
 // maxLearned is the largest size of an expected body that is taken from the server.
 const maxLearned = 256 << 20
 
-// find connects to the server once, and returns its address and the expected body: Config.Expect,
-// or the body of the response to one request.
-func find(ctx context.Context, c Config) (addr string, want *bodies, err error) {
+// probeServer connects to the server once, and returns its address and the expected body:
+// Config.Expect, or the body of the response to one request.
+func probeServer(ctx context.Context, c Config) (addr string, want *bodies, err error) {
 	target, err := c.address()
 	if err != nil {
 		return "", nil, err

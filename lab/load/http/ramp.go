@@ -41,7 +41,7 @@ func ParseRamp(text string) (Ramp, error) {
 }
 
 func badRamp(text string) error {
-	return usage{fmt.Sprintf("the ramp %q is invalid: give FROM:TO:STEP in requests per second, such as 1000:10000:1000, with at most %d steps", text, maxSteps)}
+	return usageError{fmt.Sprintf("the ramp %q is invalid: give FROM:TO:STEP in requests per second, such as 1000:10000:1000, with at most %d steps", text, maxSteps)}
 }
 
 // Rates returns the rates of the steps. The last is To if a whole number of steps leads to it.
@@ -55,9 +55,9 @@ func (r Ramp) Rates() (rates []float64) {
 	}
 }
 
-// Climb offers the steps of a ramp in order, and ends early if a step has Config.MaxErrors errors.
-// The rate of c is ignored. step, which may be nil, is called after each step.
-func Climb(ctx context.Context, c Config, ramp Ramp, ev load.Events, step func(Report)) (steps []Report, err error) {
+// RunRamp offers the steps of a ramp in order, and ends early if a step has Config.MaxErrors
+// errors. The rate of c is ignored. step, which may be nil, is called after each step.
+func RunRamp(ctx context.Context, c Config, ramp Ramp, ev load.Events, step func(Report)) (steps []Report, err error) {
 	for i, rate := range ramp.Rates() {
 		if i > 0 {
 			if err := pause(ctx, ramp.CoolDown); err != nil {

@@ -22,11 +22,11 @@ type counts struct {
 	offered, answeredDue, failedIn int64 // requests of the window
 	attempted, messages            int64
 	bytes, bodyBytes, encoded      int64 // of messages
-	behind, warm, opened           int64 // see Report
+	behind, warmMessages, opened   int64 // see Report
 	unfinished                     int64 // requests not complete at the end
-	last                           int64 // ns; end of the last request
+	lastEndAt                      int64 // ns; end of the last request
 	ended                          bool  // the window is over
-	cut                            bool  // the window was ended early
+	endedEarly                     bool  // the window was ended early
 	fails                          tally.Failures
 }
 

@@ -15,15 +15,15 @@ func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64
 	}
-	at, end := l.due(l.turn), l.Window.To.Load()
-	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.turn), n+1 {
+	at, end := l.due(l.nextRequest), l.Window.To.Load()
+	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.nextRequest), n+1 {
 		if l.Window.Holds(at) {
 			l.offered++
 		}
-		if l.turn++; l.Close {
+		if l.nextRequest++; l.Close {
 			l.dispatchFresh(at, now)
 		} else {
-			l.dispatchFixed(l.turn-1, at, now)
+			l.dispatchFixed(l.nextRequest-1, at, now)
 		}
 		now = max(now, l.Clock.Now())
 	}
@@ -34,9 +34,9 @@ func (l *loop) dispatch(now int64) int64 {
 func (l *loop) dispatchFixed(k, at, now int64) {
 	i := int(k % int64(len(l.conns)))
 	c := &l.conns[i]
-	if c.next == k && (c.state == idle || c.state == closed) {
-		c.next += int64(len(l.conns))
-		l.late(at, now)
+	if c.nextRequest == k && (c.state == idle || c.state == closed) {
+		c.nextRequest += int64(len(l.conns))
+		l.recordLateness(at, now)
 		l.beginRequest(i, at, now)
 	} else if l.Window.Holds(at) {
 		l.behind++
@@ -46,17 +46,17 @@ func (l *loop) dispatchFixed(k, at, now int64) {
 // dispatchFresh starts a request on a new connection.
 func (l *loop) dispatchFresh(at, now int64) {
 	if len(l.free) == 0 {
-		l.lose(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
+		l.countFailure(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
 		return
 	}
 	i := int(l.free[len(l.free)-1])
 	l.free = l.free[:len(l.free)-1]
-	l.late(at, now)
+	l.recordLateness(at, now)
 	l.beginRequest(i, at, now)
 }
 
-// late records the lateness of a request whose connection was free.
-func (l *loop) late(at, now int64) {
+// recordLateness records the lateness of a request whose connection was free.
+func (l *loop) recordLateness(at, now int64) {
 	if now-at > l.Worst.Load() {
 		l.Worst.Store(now - at)
 	}
@@ -71,34 +71,34 @@ func (l *loop) proceed(i int, now int64) {
 	switch {
 	case c.state != idle && c.state != closed:
 	case l.period == 0:
-		if !l.ended && (l.Requests == 0 || l.begun < l.Requests) {
+		if !l.ended && (l.Requests == 0 || l.startedCount < l.Requests) {
 			l.beginRequest(i, now, now)
 		}
 	case l.Close:
 		l.free = append(l.free, int32(i))
-	case c.next < l.turn:
-		at := l.due(c.next)
-		c.next += int64(len(l.conns))
+	case c.nextRequest < l.nextRequest:
+		at := l.due(c.nextRequest)
+		c.nextRequest += int64(len(l.conns))
 		l.beginRequest(i, at, now)
 	}
 }
 
-// whole handles a complete response.
-func (l *loop) whole(i int, now int64) {
+// responseComplete handles a complete response.
+func (l *loop) responseComplete(i int, now int64) {
 	c := &l.conns[i]
 	switch a := &c.answer; {
 	case a.Status != 200:
-		l.count(i, now, kindStatus, "status %d", a.Status)
-	case !l.bodies.right(&c.body, a.Coding):
-		l.count(i, now, kindBody, "its %d bytes are not the %d expected", c.body.at, len(l.bodies.want))
+		l.requestFailed(i, now, kindStatus, "status %d", a.Status)
+	case !l.bodies.isExpected(&c.body, a.Coding):
+		l.requestFailed(i, now, kindBody, "its %d bytes are not the %d expected", c.body.received, len(l.bodies.want))
 	default:
-		l.right(c, now)
+		l.countSuccess(c, now)
 	}
 	switch {
 	case c.hangup:
-		l.shut(i)
+		l.closeConn(i)
 	case c.answer.Close || l.Close:
-		c.state, c.since = ending, now
+		c.state, c.stateSince = ending, now
 		return
 	default:
 		c.state = idle
@@ -106,56 +106,56 @@ func (l *loop) whole(i int, now int64) {
 	l.proceed(i, now)
 }
 
-// right counts a complete and correct response.
-func (l *loop) right(c *conn, now int64) {
-	c.wants = false
+// countSuccess counts a complete and correct response.
+func (l *loop) countSuccess(c *conn, now int64) {
+	c.hasRequest = false
 	l.busy--
-	l.last = now
+	l.lastEndAt = now
 	l.Done.Add(1)
-	if l.period > 0 && l.Window.Holds(c.at) {
+	if l.period > 0 && l.Window.Holds(c.dueAt) {
 		l.answeredDue++
-		l.latency.Record(now - c.at)
+		l.latency.Record(now - c.dueAt)
 	}
 	if !l.Window.Holds(now) {
 		if now < l.Window.From.Load() {
-			l.warm++
+			l.warmMessages++
 		}
 		return
 	}
 	l.messages++
 	l.bytes += c.received
-	l.bodyBytes += c.body.at
+	l.bodyBytes += c.body.received
 	if c.answer.Coding != response.Identity {
 		l.encoded++
 	}
-	l.waits.Record(c.first - c.connected)
-	l.processing.Record(now - c.connected)
-	l.totals.Record(now - c.begun)
+	l.waits.Record(c.firstByteAt - c.connectedAt)
+	l.processing.Record(now - c.connectedAt)
+	l.totals.Record(now - c.startedAt)
 }
 
 // fail counts a failure of connection i, and of its request if there is one, and closes it.
 func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
-	if l.conns[i].wants {
-		l.count(i, now, kind, detail, args...)
+	if l.conns[i].hasRequest {
+		l.requestFailed(i, now, kind, detail, args...)
 	} else {
 		l.fails.Add(kind, 1, "connection %d: "+detail, append([]any{i}, args...)...)
 		l.Failed.Add(1)
 	}
-	l.shut(i)
-	l.again = append(l.again, int32(i))
+	l.closeConn(i)
+	l.freed = append(l.freed, int32(i))
 }
 
-// count counts the failure of connection i's request.
-func (l *loop) count(i int, now int64, kind, detail string, args ...any) {
+// requestFailed counts the failure of connection i's request.
+func (l *loop) requestFailed(i int, now int64, kind, detail string, args ...any) {
 	c := &l.conns[i]
-	c.wants = false
+	c.hasRequest = false
 	l.busy--
-	l.lose(c.at, now, kind, "connection %d: "+detail, append([]any{i}, args...)...)
+	l.countFailure(c.dueAt, now, kind, "connection %d: "+detail, append([]any{i}, args...)...)
 }
 
-// lose counts a request that was due at the given time as failed.
-func (l *loop) lose(at, now int64, kind, detail string, args ...any) {
-	l.last = now
+// countFailure counts a request that was due at the given time as failed.
+func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
+	l.lastEndAt = now
 	l.Failed.Add(1)
 	l.fails.Add(kind, 1, detail, args...)
 	if l.period > 0 {
@@ -166,10 +166,10 @@ func (l *loop) lose(at, now int64, kind, detail string, args ...any) {
 	}
 }
 
-// abandon counts the oldest request of connection i that was not started as failed.
-func (l *loop) abandon(i int, now int64) {
+// abandonOldest counts the oldest request of connection i that was not started as failed.
+func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
-	at := l.due(c.next)
-	c.next += int64(len(l.conns))
-	l.lose(at, now, kindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
+	at := l.due(c.nextRequest)
+	c.nextRequest += int64(len(l.conns))
+	l.countFailure(at, now, kindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

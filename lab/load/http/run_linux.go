@@ -25,7 +25,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
 		return Report{}, err
 	}
-	addr, want, err := find(ctx, c)
+	addr, want, err := probeServer(ctx, c)
 	if err != nil {
 		return Report{}, err
 	}
@@ -48,10 +48,10 @@ func (l *loop) report() Report {
 	window := l.Length()
 	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
 		Offered: l.offered, Attempted: l.attempted, Messages: l.messages, Answered: l.answeredDue, Failed: l.failedIn, Unfinished: l.unfinished,
-		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warm, Opened: l.opened,
+		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warmMessages, Opened: l.opened,
 		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), LatencyMeanUS: l.latency.MeanUS(), DueUS: l.latency.Times(),
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(),
-		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.cut,
+		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.endedEarly,
 		CPUNS: l.CPU(), RunQueueNS: l.RunQueue(), WindowNS: window, StartedNS: l.From}
 	for kind, n := range l.fails.Kinds {
 		rep.Errors[kind] = n
@@ -60,7 +60,7 @@ func (l *loop) report() Report {
 		rep.Offered, rep.Answered = l.attempted, l.messages
 		rep.LatencyUS, rep.LatencyMeanUS = l.totals.Percentiles(), l.totals.MeanUS()
 	}
-	if l.tooMany() {
+	if l.errorLimitReached() {
 		rep.Stopped = fmt.Sprintf("after %d errors", l.Failed.Load())
 	}
 	if rep.Offered > 0 {

@@ -20,48 +20,49 @@ const (
 	Idle    = "idle"
 )
 
-// Operations are all of them.
+// Operations lists all operations.
 var Operations = []string{Ping, Connect, In, Out, RR, Idle}
 
-// The limits of a Config, and what it says when it says nothing.
+// Limits and defaults of a Config.
 const (
 	MaxConnections    = load.MaxConnections
-	MaxFlows          = 60_000           // identifiers of pings; they have 16 bits
-	MaxRate           = 200_000          // pings a second
+	MaxFlows          = 60_000           // identifiers of pings, which have 16 bits
+	MaxRate           = 200_000          // pings per second
 	MaxProcesses      = 5_000            //
-	MinSize           = 16               // bytes of a ping's payload, which holds its number
+	MinSize           = 16               // bytes of a ping's payload, which contains its number
 	MaxSize           = 65_507           //
 	MinTimeout        = time.Millisecond //
-	MaxTimeout        = 4 * time.Minute  // a time that long can still be recorded
+	MaxTimeout        = 4 * time.Minute  // the longest latency that can be recorded
 	DefaultTimeout    = 5 * time.Second
-	DefaultSize       = 56 // as ping's
-	DefaultFlowRate   = 10 // pings a second of each flow
+	DefaultSize       = 56 // as in ping
+	DefaultFlowRate   = 10 // pings per second of each flow
 	DefaultCongestion = "cubic"
 )
 
-// services has the ports of the operations.
+// services maps operations to the ports of their services.
 var services = map[string]int{Connect: 9, In: 9, Out: 19, RR: 7, Idle: 7}
 
-// Config says what to do. It isn't modified.
+// Config describes an operation. Run does not modify it.
 type Config struct {
 	Operation string // one of Operations
 	Address   string // the stack's IP address
-	Port      int    // 0: the one of the operation's service
-	// clients of connect, connections of in, out, rr and idle; 1 to MaxConnections; pings have none
+	Port      int    // 0: the port of the operation's service
+	// clients of connect, connections of in, out, rr and idle, 1 to MaxConnections; ignored for
+	// ping
 	Connections int
-	Congestion  string // control of the sockets here; empty: DefaultCongestion
+	Congestion  string // congestion control of the sockets here; empty: DefaultCongestion
 	Flows       int    // identifiers of ping; 0: 1
-	// pings a second in all; 0: DefaultFlowRate for each flow, with Processes one for each
+	// pings per second of all flows; 0: DefaultFlowRate for each flow, one for each process
 	Rate     float64
 	Size     int  // bytes of a ping's payload; 0: DefaultSize
-	Together bool // all flows ping at the same instants, in place of evenly apart
-	// ping by so many processes of the system's ping, as the paper did; 0: by this one
+	Together bool // all flows ping at the same instants, not evenly spaced
+	// number of processes of the system's ping that send the pings; 0: this process sends them
 	Processes int
-	Duration  time.Duration // of the window; may be 0 when steered
-	// for a connection, for an operation, for bytes of bulk to go on, for an answer; 0:
+	Duration  time.Duration // of the window; may be 0 if steered
+	// of a connection attempt, an operation, a ping, and of no progress of bulk data; 0:
 	// DefaultTimeout
 	Timeout time.Duration
-	// to which every thread of this process is bound; empty leaves them as they are
+	// CPUs that all threads of this process are bound to; empty: not changed
 	CPUs []int
 }
 
@@ -70,8 +71,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
-// no Duration. Its errors are load.ErrUsage.
+// Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
+// Duration.
 func (c Config) Check(steered bool) error {
 	for _, check := range []func() string{c.checkWords, c.checkCounts, c.checkPings} {
 		if why := check(); why != "" {
@@ -92,13 +93,13 @@ func (c Config) checkWords() string {
 	case !slices.Contains(Operations, c.Operation):
 		return fmt.Sprintf("the operation %q is unknown: use ping, connect, in, out, rr or idle", c.Operation)
 	case err != nil:
-		return fmt.Sprintf("the address %q is no IP address: write one such as 10.77.0.2; a port has a flag of its own", c.Address)
+		return fmt.Sprintf("the address %q is no IP address: write one such as 10.77.0.2, and give the port by --port", c.Address)
 	case c.Operation == Ping && !address.Unmap().Is4():
-		return fmt.Sprintf("pings are IPv4's and %s is not: give an IPv4 address", c.Address)
+		return fmt.Sprintf("ping supports only IPv4, and %s is not: give an IPv4 address", c.Address)
 	case c.Port < 0 || c.Port > 65535 || c.Port > 0 && c.Operation == Ping:
-		return fmt.Sprintf("a %s at port %d cannot be: give a port from 1 to 65535, and pings none", c.Operation, c.Port)
+		return fmt.Sprintf("the port %d is invalid for %s: give a port from 1 to 65535, and none for ping", c.Port, c.Operation)
 	case len(c.Congestion) > 15:
-		return fmt.Sprintf("the congestion control %q is too long to be one: give a name such as cubic, reno or bbr", c.Congestion)
+		return fmt.Sprintf("the congestion control %q is too long: give a name such as cubic, reno or bbr", c.Congestion)
 	}
 	return ""
 }
@@ -118,13 +119,13 @@ func (c Config) checkCounts() string {
 func (c Config) checkPings() string {
 	switch {
 	case c.Operation != Ping && (c.Flows != 0 || c.Rate != 0 || c.Size != 0 || c.Together || c.Processes != 0):
-		return fmt.Sprintf("flows, rate, size, together and processes are a ping's: leave them out for %s", c.Operation)
+		return fmt.Sprintf("flows, rate, size, together and processes apply only to ping: leave them out for %s", c.Operation)
 	case c.Flows < 0 || c.Flows > MaxFlows:
 		return fmt.Sprintf("%d flows are out of range: give 1 to %d", c.Flows, MaxFlows)
 	case c.Processes < 0 || c.Processes > MaxProcesses:
 		return fmt.Sprintf("%d processes are out of range: give 1 to %d, or none for one sender", c.Processes, MaxProcesses)
 	case c.Processes > 0 && (c.Flows > 1 || c.Together):
-		return "each process of the system's ping is a flow, with a time of its own: leave flows and together out"
+		return "each process of the system's ping is a flow with its own timing: leave flows and together out"
 	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
 		return fmt.Sprintf("a rate of %v pings a second is out of range: give 0.001 to %d", c.Rate, MaxRate)
 	case c.Size != 0 && (c.Size < MinSize || c.Size > MaxSize):
@@ -133,7 +134,7 @@ func (c Config) checkPings() string {
 	return ""
 }
 
-// withDefaults fills in what a caller may leave out.
+// withDefaults returns c with the defaults of unset fields.
 func (c Config) withDefaults() Config {
 	set := func(field *int, value int) {
 		if *field == 0 {
@@ -161,7 +162,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// server is ADDRESS:PORT; of a ping the address alone. The Config has its defaults.
+// server returns ADDRESS:PORT, or for ping the address. The Config must have its defaults.
 func (c Config) server() string {
 	address, err := netip.ParseAddr(c.Address)
 	if err != nil || c.Operation == Ping {

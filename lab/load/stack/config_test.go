@@ -9,7 +9,7 @@ import (
 	"weir/lab/load"
 )
 
-func TestCheckRefuses(t *testing.T) {
+func TestCheckRejectsInvalidConfigs(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Config)
 		want   string
@@ -17,15 +17,15 @@ func TestCheckRefuses(t *testing.T) {
 		"no operation":        {func(c *Config) { c.Operation = "flood" }, `operation "flood" is unknown`},
 		"a name":              {func(c *Config) { c.Address = "localhost" }, "no IP address"},
 		"an address and port": {func(c *Config) { c.Address = "127.0.0.1:7" }, "no IP address"},
-		"ping of IPv6":        {func(c *Config) { c.Operation, c.Address = Ping, "::1" }, "pings are IPv4's"},
-		"ping with a port":    {func(c *Config) { c.Operation, c.Port = Ping, 7 }, "pings none"},
+		"ping of IPv6":        {func(c *Config) { c.Operation, c.Address = Ping, "::1" }, "only IPv4"},
+		"ping with a port":    {func(c *Config) { c.Operation, c.Port = Ping, 7 }, "none for ping"},
 		"port":                {func(c *Config) { c.Port = 65536 }, "from 1 to 65535"},
 		"congestion":          {func(c *Config) { c.Congestion = "sixteen-letters-" }, "too long"},
 		"no connections":      {func(c *Config) { c.Connections = 0 }, "0 connections"},
 		"many connections":    {func(c *Config) { c.Connections = 60_001 }, "60001 connections"},
 		"timeout":             {func(c *Config) { c.Timeout = time.Hour }, "a timeout of 1h0m0s"},
 		"cpus":                {func(c *Config) { c.CPUs = []int{-1} }, "the CPUs [-1]"},
-		"flows of rr":         {func(c *Config) { c.Flows = 2 }, "are a ping's"},
+		"flows of rr":         {func(c *Config) { c.Flows = 2 }, "apply only to ping"},
 		"flows":               {func(c *Config) { c.Operation, c.Flows = Ping, 60_001 }, "60001 flows"},
 		"processes":           {func(c *Config) { c.Operation, c.Processes = Ping, -1 }, "-1 processes"},
 		"flows and processes": {func(c *Config) { c.Operation, c.Processes, c.Flows = Ping, 2, 2 }, "leave flows and together out"},
@@ -36,7 +36,7 @@ func TestCheckRefuses(t *testing.T) {
 		good := Config{Operation: RR, Address: "127.0.0.1", Connections: 1, Duration: time.Second}
 		c.change(&good)
 		if err := good.Check(false); !errors.Is(err, load.ErrUsage) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
 }
@@ -48,13 +48,13 @@ func TestDefaults(t *testing.T) {
 			t.Error(err)
 		}
 		if d := c.withDefaults(); d.server() != want || d.Timeout != DefaultTimeout || (d.Congestion == "cubic") != (operation != Ping) {
-			t.Errorf("%s is %+v at %s, want %s", operation, d, d.server(), want)
+			t.Errorf("%s: got %+v at %s, want %s", operation, d, d.server(), want)
 		}
 	}
 	if d := (Config{Operation: Ping, Flows: 100}).withDefaults(); d.Rate != 1000 || d.Size != 56 {
-		t.Errorf("a hundred flows: %+v", d)
+		t.Errorf("100 flows: got %+v, want 1,000 pings/s of 56 bytes", d)
 	}
 	if d := (Config{Operation: Ping, Processes: 30}).withDefaults(); d.Rate != 30 {
-		t.Errorf("thirty processes: %+v", d)
+		t.Errorf("30 processes: got %+v, want 30 pings/s", d)
 	}
 }

@@ -13,35 +13,36 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
+// connState is the state of a connection.
 type connState uint8
 
 const (
-	closed     connState = iota
-	connecting           //
-	open                 // what it is for is under way
-	ending               // shut down; the stack's end is awaited
-	refused              // closed; not tried again before retryAfter
+	closed     connState = iota // not open
+	connecting                  // being opened
+	open                        // in use by the operation
+	ending                      // shut down here; waits for the stack's end of stream
+	refused                     // failed; retried after retryAfter
 )
 
-// retryAfter is how long a connection that failed rests, in ns. It keeps a stack that refuses from
-// being asked a hundred thousand times a second.
+// retryAfter is the time in ns before a failed connection is tried again. It limits the attempts on
+// a stack that refuses connections.
 const retryAfter = int64(50e6)
 
-// conn is a connection, or the place of one.
+// conn is a connection, or a slot for one.
 type conn struct {
-	fd      int32 // -1 while there is none
+	fd      int32 // -1: not open
 	state   connState
 	queued  bool  // in loop.again
 	counted bool  // in loop.busy
 	asked   bool  // rr and idle: a byte is under way
 	value   byte  // the byte
-	begun   int64 // ns; when the operation was begun
-	since   int64 // ns; when its state was entered, or something last moved
+	begun   int64 // ns; start of the operation
+	since   int64 // ns; start of the state, or of the last progress
 	written int64 // bytes
 }
 
-// connectAll opens the connections before the load begins, some at a time. Clients that connect
-// again and again have none then.
+// connectAll opens the connections before the load starts, at most atOnce at a time. For connect
+// there are none.
 func (l *loop) connectAll() error {
 	if l.Operation == Connect {
 		return nil
@@ -68,7 +69,7 @@ func (l *loop) connectAll() error {
 	return nil
 }
 
-// connect begins connection i.
+// connect starts to open connection i.
 func (l *loop) connect(i int) {
 	c := &l.conns[i]
 	now := l.Clock.Now()
@@ -93,7 +94,7 @@ func (l *loop) connect(i int) {
 	}
 }
 
-// handle deals with what epoll says of connection i.
+// handle handles epoll events of connection i.
 func (l *loop) handle(i int, events uint32) {
 	c := &l.conns[i]
 	if c.fd < 0 {
@@ -103,7 +104,7 @@ func (l *loop) handle(i int, events uint32) {
 		if events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 			return
 		}
-		// otherwise it is there: no call is needed to know that
+		// without an error event it is open, and no system call is needed to know that
 		if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 			if err := oneloop.Connected(int(c.fd)); err != nil {
 				l.notConnected(i, err)
@@ -117,7 +118,7 @@ func (l *loop) handle(i int, events uint32) {
 	}
 }
 
-// made notes that connection i is there.
+// made records that connection i is open.
 func (l *loop) made(i int) {
 	c := &l.conns[i]
 	now := l.Clock.Now()
@@ -126,13 +127,13 @@ func (l *loop) made(i int) {
 		l.connects.Record(now - c.begun)
 	}
 	c.state, c.since = open, now
-	// Small segments leave at once. A connection that can't have that is broken, which shows when
-	// it is used.
+	// Without Nagle's algorithm small segments are sent at once. If this fails the connection is
+	// broken, and its next use returns the error.
 	unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // see above
 	l.task.opened(i)
 }
 
-// notConnected ends the attempt to open connection i.
+// notConnected handles the failure to open connection i.
 func (l *loop) notConnected(i int, err error) {
 	kind := kindConnect
 	for _, own := range []error{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
@@ -146,7 +147,7 @@ func (l *loop) notConnected(i int, err error) {
 	l.fail(i, kind, "no connection: %v", err)
 }
 
-// broken deals with an error of connection i.
+// broken handles an error of connection i.
 func (l *loop) broken(i int, errno syscall.Errno) {
 	kind := kindReset
 	if errno == syscall.EPIPE {
@@ -158,7 +159,7 @@ func (l *loop) broken(i int, errno syscall.Errno) {
 	l.fail(i, kind, "connection %d: %v", i, errno)
 }
 
-// fail ends connection i, for a reason that is counted. It is tried again after a while.
+// fail counts an error of connection i and closes it. It is tried again after retryAfter.
 func (l *loop) fail(i int, kind, detail string, args ...any) {
 	if l.Start.Load() == 0 && l.dialing == nil {
 		l.dialing = fmt.Errorf(kind+": "+detail, args...)
@@ -170,7 +171,7 @@ func (l *loop) fail(i int, kind, detail string, args ...any) {
 	c.state, c.since = refused, l.Clock.Now()
 }
 
-// begin notes that connection c has something under way that has an end.
+// begin counts an operation of connection c that will end.
 func (l *loop) begin(c *conn) {
 	if !c.counted {
 		c.counted = true

@@ -10,21 +10,20 @@ import (
 
 const (
 	startDelay = int64(20e6) // ns; from the last connection to the first operation
-	atOnce     = 64          // connections being made at once before the first operation
+	atOnce     = 64          // concurrent connection attempts before the first operation
 )
 
-// task is what connections are made for.
+// task is the part of an operation that differs from the others.
 type task interface {
-	opened(i int) // connection i is there
-	// something is new on connection i, or its turn has come without that
+	opened(i int) // connection i is open
+	// handles events of connection i, or runs it without events if it was queued
 	turn(i int, events uint32)
-	measured() // the window is over: what is under way is to come to its end
-	// ns; since when the open connection c has to get on, 0 when it need not
+	measured() // the window is over: operations under way should end
+	// returns the start of the timeout of the open connection c in ns; 0: it has none
 	waits(c *conn) (from int64)
 }
 
-// loop carries out one operation over TCP, from one locked thread. Nothing in it allocates while
-// all goes well.
+// loop runs one operation over TCP on one locked thread. Successful operations do not allocate.
 type loop struct {
 	Config
 	*oneloop.State
@@ -33,20 +32,20 @@ type loop struct {
 	task   task
 
 	conns   []conn
-	again   []int32 // connections whose turn comes without an event
-	there   int64   // connections that are as they should be before the load begins
-	busy    int     // operations under way, of those that have an end
-	look    int64   // ns; when to look round next
-	dialing error   // why a connection before the load was not made
+	again   []int32 // connections that run without an event
+	there   int64   // connections that are ready before the load starts
+	busy    int     // operations under way that will end
+	look    int64   // ns; time of the next lookRound
+	dialing error   // failure of a connection before the load
 
-	carried int64 // bytes of bulk, of in what a buffer took
-	first   reading
-	gone    reading // of connections that were closed
-	info    unix.TCPInfo
+	carried int64        // bytes of bulk data; for in those written to a socket
+	first   reading      // at the start of the window
+	gone    reading      // of closed connections
+	info    unix.TCPInfo // buffer of tcpInfo
 	counts
 }
 
-// reading is what connections had done at a time.
+// reading is the state of the connections' counters at one time.
 type reading struct {
 	at    int64 // ns
 	acked int64 // bytes
@@ -82,7 +81,7 @@ func newLoop(c Config, s *oneloop.State) (*loop, error) {
 	return l, nil
 }
 
-// close is called when run has ended.
+// close closes the sockets. It must be called after run has returned.
 func (l *loop) close() {
 	for i := range l.conns {
 		if fd := l.conns[i].fd; fd >= 0 {
@@ -92,7 +91,7 @@ func (l *loop) close() {
 	l.poll.Close()
 }
 
-// run connects, works until the window is over, and decides what is under way then.
+// run connects, works until the window is over, and waits for the operations under way.
 func (l *loop) run() {
 	defer close(l.Ended)
 	runtime.LockOSThread()
@@ -108,7 +107,7 @@ func (l *loop) run() {
 	l.decide()
 }
 
-// work runs until the window is over or something ends it before.
+// work runs operations until the window is over or the run is ended early.
 func (l *loop) work() {
 	for start := l.Start.Load(); !l.Stop.Load() && l.Clock.Now() < start; {
 		l.turnOnce(min(start, l.Clock.Now()+oneloop.Nap))
@@ -138,7 +137,7 @@ func (l *loop) work() {
 	l.account()
 }
 
-// account closes the books of the window.
+// account computes the figures of the window.
 func (l *loop) account() {
 	last := l.read()
 	l.Shut(l.Window.To.Load())
@@ -156,8 +155,7 @@ func (l *loop) account() {
 	}
 }
 
-// read reads what the connections have done so far. Of clients that connect again and again each
-// does that for its own.
+// read reads the counters of all connections. For connect each connection is read when it ends.
 func (l *loop) read() reading {
 	r := l.gone
 	if l.Operation != Connect && l.Operation != Idle {
@@ -171,14 +169,14 @@ func (l *loop) read() reading {
 	return r
 }
 
-// readOne adds what a connection has done so far.
+// readOne adds the counters of a connection.
 func (l *loop) readOne(c *conn, r *reading) {
 	tcpInfo(c.fd, &l.info)
 	r.acked += min(int64(l.info.Bytes_acked), c.written)
 	r.segments.add(segmentsOf(&l.info))
 }
 
-// decide waits for what was under way when the window ended, unless the run was ended from outside.
+// decide waits for the operations under way at the end of the window, unless the run was stopped.
 func (l *loop) decide() {
 	if l.From == 0 {
 		return
@@ -193,10 +191,10 @@ func (l *loop) decide() {
 	}
 }
 
-// over says that the window has ended: nothing is begun any more.
+// over reports whether the window has ended, so that no operation may start.
 func (l *loop) over(now int64) bool { return now >= l.Window.To.Load() || l.Stop.Load() }
 
-// queue has connection i get its turn without an event.
+// queue lets connection i run without an event.
 func (l *loop) queue(i int) {
 	if c := &l.conns[i]; !c.queued {
 		c.queued = true
@@ -204,8 +202,8 @@ func (l *loop) queue(i int) {
 	}
 }
 
-// turnOnce waits until something happens, at the longest until the given time, and deals with it
-// and with those whose turn it is.
+// turnOnce waits for events, at most until the given time, and handles them and the queued
+// connections.
 func (l *loop) turnOnce(until int64) {
 	l.poll.Wait(l.Clock, until, 0, l.handle)
 	n := len(l.again)
@@ -224,7 +222,7 @@ func (l *loop) turnOnce(until int64) {
 	}
 }
 
-// lookRound finds what took too long and what may be tried again.
+// lookRound checks the timeouts of all connections, and the retry of failed ones.
 func (l *loop) lookRound(now int64) {
 	l.look = now + min(oneloop.Nap, max(int64(l.Timeout)/20, 1e6))
 	for i := range l.conns {
@@ -241,12 +239,12 @@ func (l *loop) lookRound(now int64) {
 			from = l.task.waits(c)
 		}
 		if from != 0 && now-from > int64(l.Timeout) {
-			l.fail(i, kindTimeout, "connection %d did not get on within %v", i, l.Timeout)
+			l.fail(i, kindTimeout, "connection %d made no progress within %v", i, l.Timeout)
 		}
 	}
 }
 
-// count counts an operation of connection i that took its time and ended well now.
+// count counts a successful operation that ended now and took the given time.
 func (l *loop) count(now, took int64) {
 	l.Done.Add(1)
 	switch {
@@ -258,7 +256,7 @@ func (l *loop) count(now, took int64) {
 	}
 }
 
-// moved counts bytes of bulk.
+// moved counts bytes of bulk data.
 func (l *loop) moved(c *conn, n int) {
 	l.carried += int64(n)
 	c.since = l.Clock.Now()

@@ -12,12 +12,11 @@ import (
 	"weir/lab/load"
 )
 
-// generatorConfig is where the environment of a child says what it is to generate: a Config as
-// JSON.
+// generatorConfig is the environment variable with the Config of a child process as JSON.
 const generatorConfig = "WEIR_TEST_GENERATOR"
 
-// generate is the child: a generator in the namespace where the device is. Its report is on
-// standard output.
+// generate is the child process: a generator in the namespace of the device. It writes its report
+// to standard output.
 func generate(config string) int {
 	var c Config
 	if err := json.Unmarshal([]byte(config), &c); err != nil {

@@ -16,42 +16,42 @@ import (
 	"weir/wire"
 )
 
-// maxUnderWay is how many pings may be awaited at once.
+// maxUnderWay is the largest number of pings under way.
 const maxUnderWay = 1 << 20
 
-// pinger sends pings on a schedule and takes the answers, from one locked thread. Ping k is of flow
-// k modulo their number. Nothing in it allocates while all goes well.
+// pinger sends pings on a schedule and receives the replies on one locked thread. Ping k belongs to
+// flow k modulo their number. Answered pings do not allocate.
 type pinger struct {
 	Config
 	*oneloop.State
 	poll   *oneloop.Poll
 	socket *stampSocket
 
-	base   uint16 // identifier of flow 0
-	period float64
-	packet []byte // the one to send
-	magic  [8]byte
+	base   uint16    // identifier of flow 0
+	period float64   // ns between pings
+	packet []byte    // the next ping
+	magic  [8]byte   // start of the payload; identifies the pings of this run
 	turn   int64     // number of the next ping that becomes due
-	oldest int64     // number of the oldest ping that may be awaited
-	awaits []awaited // by the number's lowest bits
-	left   int       // pings of the window that are not decided
+	oldest int64     // number of the oldest ping that can be under way
+	awaits []awaited // indexed by the lowest bits of the number
+	left   int       // pings of the window under way
 	counts
 }
 
 // awaited is a ping under way.
 type awaited struct {
 	number  int64
-	at      int64 // ns; when it was due
-	own     int64 // ns, CLOCK_REALTIME; when it was given to the socket
-	sent    int64 // ns, CLOCK_REALTIME; when the device got it, 0 when that was not told
-	waiting bool
-	counts  bool // it was due in the window
+	at      int64 // ns; due time
+	own     int64 // ns, CLOCK_REALTIME; time of the write to the socket
+	sent    int64 // ns, CLOCK_REALTIME; kernel's time stamp of sending; 0: none
+	waiting bool  // not answered or lost
+	counts  bool  // it was due in the window
 }
 
 func newPinger(c Config, s *oneloop.State) (work, error) {
 	many := c.Rate*c.Timeout.Seconds() + float64(c.Flows)
 	if many > maxUnderWay {
-		return nil, usage{fmt.Sprintf("%g pings a second, each awaited for %v, are more than can be under way: give a lower rate or a shorter timeout", c.Rate, c.Timeout)}
+		return nil, usage{fmt.Sprintf("%g pings per second with a timeout of %v are more than can be under way: give a lower rate or a shorter timeout", c.Rate, c.Timeout)}
 	}
 	socket, err := newStampSocket(c.Address)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *pinger) close() {
 	p.socket.close()
 }
 
-// due is when ping k is due.
+// due returns the time at which ping k is due.
 func (p *pinger) due(k int64) int64 {
 	if p.Together {
 		k -= k % int64(p.Flows)
@@ -94,7 +94,7 @@ func (p *pinger) due(k int64) int64 {
 	return p.Start.Load() + int64(float64(k)*p.period)
 }
 
-// run pings until the window is over, and waits for the last answers.
+// run sends pings until the window is over, and waits for the last replies.
 func (p *pinger) run() {
 	defer close(p.Ended)
 	runtime.LockOSThread()
@@ -117,15 +117,14 @@ func (p *pinger) run() {
 	p.Window.To.Store(end)
 	p.Shut(end)
 	close(p.Over)
-	p.sendDue(end - 1) // nothing that was due is left out
+	p.sendDue(end - 1) // includes all pings that were due
 	for !p.Stop.Load() && p.left > 0 {
 		p.wait(p.Clock.Now()+min(oneloop.Nap, max(int64(p.Timeout)/20, 1e6)), 0)
 	}
-	p.lost += int64(p.left) // of a run that was ended from outside
+	p.lost += int64(p.left) // if the run was stopped
 }
 
-// wait waits for answers until the given time, and gives up on pings that were not answered in
-// time.
+// wait receives replies until the given time, and counts pings without a reply in time as lost.
 func (p *pinger) wait(until, then int64) {
 	p.poll.Wait(p.Clock, until, then, func(int, uint32) { p.receive() })
 	for now := p.Clock.Now(); p.oldest < p.turn; p.oldest++ {
@@ -139,10 +138,10 @@ func (p *pinger) wait(until, then int64) {
 	}
 }
 
-// await is the place of ping k.
+// await returns the slot of ping k.
 func (p *pinger) await(k int64) *awaited { return &p.awaits[int(k)&(len(p.awaits)-1)] }
 
-// decided ends the wait for a ping.
+// decided ends the wait for a ping's reply.
 func (p *pinger) decided(a *awaited) {
 	a.waiting = false
 	if a.counts {
@@ -150,7 +149,7 @@ func (p *pinger) decided(a *awaited) {
 	}
 }
 
-// give gives a ping up for lost.
+// give counts a ping as lost.
 func (p *pinger) give(a *awaited) {
 	p.decided(a)
 	p.Failed.Add(1)
@@ -172,7 +171,7 @@ func (p *pinger) sendDue(now int64) {
 	}
 }
 
-// send sends ping k, whose turn it is.
+// send sends ping k.
 func (p *pinger) send(k int64) {
 	a := p.await(k)
 	*a = awaited{number: k, at: p.due(k), waiting: true}
@@ -191,7 +190,7 @@ func (p *pinger) send(k int64) {
 	}
 	a.own = realtime()
 	_, errno := raw.Write(int32(p.socket.fd), p.packet)
-	if unreachable(errno) { // that was about pings before
+	if unreachable(errno) { // an ICMP error for an earlier ping
 		p.fails.Add(kindUnreachable, 1, "ping: %v", errno)
 		a.own = realtime()
 		_, errno = raw.Write(int32(p.socket.fd), p.packet)
@@ -200,14 +199,14 @@ func (p *pinger) send(k int64) {
 	case errno == 0:
 	case unreachable(errno):
 		p.give(a)
-	default: // a queue here was full: that is no loss of the stack's
+	default: // a queue on this machine was full, which is no loss by the stack
 		p.fails.Add(kindSend, 1, "ping %d: %v", k, errno)
 		p.Failed.Add(1)
 		p.decided(a)
 	}
 }
 
-// unreachable says that the network has said of an earlier ping that it could not be delivered.
+// unreachable reports whether errno is an ICMP error for an earlier ping.
 func unreachable(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.EHOSTDOWN, syscall.ENOPROTOOPT, syscall.EPROTO:
@@ -216,7 +215,8 @@ func unreachable(errno syscall.Errno) bool {
 	return false
 }
 
-// receive takes what has come, time stamps of sending first: they are there before the answer is.
+// receive reads the time stamps of sending, which are available before the replies, then the
+// replies.
 func (p *pinger) receive() {
 	p.stamps()
 	for {
@@ -233,7 +233,7 @@ func (p *pinger) receive() {
 	}
 }
 
-// stamps takes the time stamps of sending that have come.
+// stamps reads the available time stamps of sending.
 func (p *pinger) stamps() {
 	for {
 		packet, stamp, errno := p.socket.receive(unix.MSG_ERRQUEUE)
@@ -243,7 +243,7 @@ func (p *pinger) stamps() {
 		if errno != 0 {
 			return
 		}
-		if why := p.socket.why; why != 0 { // an ICMP error, which comes by the same queue
+		if why := p.socket.why; why != 0 { // an ICMP error, which uses the same queue
 			p.fails.Add(kindUnreachable, 1, "ping: %v", why)
 			continue
 		}
@@ -257,7 +257,7 @@ func (p *pinger) stamps() {
 	}
 }
 
-// answer deals with an ICMP message from the stack.
+// answer handles an ICMP message from the stack.
 func (p *pinger) answer(packet []byte, stamp int64) {
 	header, fault := wire.ParseIPv4(packet)
 	if fault != 0 {
@@ -265,28 +265,28 @@ func (p *pinger) answer(packet []byte, stamp int64) {
 	}
 	m, fault := wire.ParseICMP(header.Payload())
 	if fault != 0 || m.Type() != wire.EchoReply || !bytes.HasPrefix(m.Body(), p.magic[:]) || len(m.Body()) < MinSize {
-		return // somebody else's
+		return // not of this run
 	}
 	k := int64(binary.BigEndian.Uint64(m.Body()[len(p.magic):]))
 	if k < 0 || k >= p.turn || p.await(k).number != k {
-		p.fails.Add(kindBody, 1, "an answer to ping %d, which is not under way", k)
+		p.fails.Add(kindBody, 1, "a reply to ping %d, which is not under way", k)
 		return
 	}
 	a := p.await(k)
 	switch {
 	case !m.ChecksumOK():
-		p.fails.Add(kindChecksum, 1, "the answer to ping %d has a wrong checksum", k)
+		p.fails.Add(kindChecksum, 1, "the reply to ping %d has a wrong checksum", k)
 	case !a.waiting && p.Clock.Now()-a.at <= int64(p.Timeout):
-		p.fails.Add(kindTwice, 1, "ping %d was answered again", k)
+		p.fails.Add(kindTwice, 1, "a second reply to ping %d", k)
 	case !a.waiting: // too late
 	case m.EchoID() != p.base+uint16(k%int64(p.Flows)) || m.EchoSeq() != uint16(k/int64(p.Flows)) || !bytes.Equal(m.Body()[MinSize:], p.packet[wire.ICMPHeader+MinSize:]):
-		p.fails.Add(kindBody, 1, "the answer to ping %d is not what was sent", k)
+		p.fails.Add(kindBody, 1, "the reply to ping %d differs from the request", k)
 	default:
 		p.answered(a, stamp)
 	}
 }
 
-// answered counts a ping whose answer came, at the given time of CLOCK_REALTIME.
+// answered counts a ping whose reply was received at the given time of CLOCK_REALTIME.
 func (p *pinger) answered(a *awaited, stamp int64) {
 	if a.sent == 0 {
 		p.stamps()

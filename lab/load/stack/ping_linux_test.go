@@ -13,11 +13,11 @@ import (
 	"weir/lab/load"
 )
 
-// mayPing says whether this process may open a raw socket.
+// mayPing reports whether this process may open a raw socket.
 func mayPing(t *testing.T) bool {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
-		t.Logf("no pings: a raw socket is refused here (%v)", err)
+		t.Logf("no pings: cannot open a raw socket (%v)", err)
 		return false
 	}
 	unix.Close(fd) //nolint:errcheck // nothing is lost
@@ -28,8 +28,9 @@ func pings() Config {
 	return Config{Operation: Ping, Address: "127.0.0.1", Flows: 20, Rate: 2000, Timeout: time.Minute, Duration: 100 * time.Millisecond}
 }
 
-// Every ping that was due is sent and answered, and has the device's time stamps.
-func TestPingsLeaveNothingOut(t *testing.T) {
+// TestEveryDuePingIsSent checks that every due ping is sent and answered, and has the kernel's time
+// stamps.
+func TestEveryDuePingIsSent(t *testing.T) {
 	if !mayPing(t) {
 		t.Skip("needs CAP_NET_RAW")
 	}
@@ -46,24 +47,24 @@ func TestPingsLeaveNothingOut(t *testing.T) {
 			change(&c)
 			r := mustRun(t, c)
 			if r.Offered != 200 || r.Messages != 200 || r.Lost != 0 || len(r.Errors) != 0 || r.Bytes != 400*int64(r.Size) || r.WindowNS != 100e6 {
-				t.Errorf("want 200 pings answered, got %+v", r)
+				t.Errorf("got %+v, want 200 pings answered", r)
 			}
 			if r.LatencyUS.P50 <= 0 || r.LatencyUS.P50 > r.LatencyUS.Max || r.Unstamped != 0 || r.LatenessUS.Max <= 0 {
-				t.Errorf("the times can't be: %+v", r)
+				t.Errorf("got impossible times: %+v", r)
 			}
 		})
 	}
 }
 
-func TestMorePingsThanCanBeAwaited(t *testing.T) {
+func TestTooManyPingsUnderWayAreAnError(t *testing.T) {
 	c := pings()
 	c.Rate, c.Timeout = MaxRate, time.Minute
 	if _, err := Run(t.Context(), c, load.Events{}); err == nil || !strings.Contains(err.Error(), "more than can be under way") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want that it is more than can be under way", err)
 	}
 }
 
-// ping puts a program of that name on the path.
+// ping puts a script named ping on the path.
 func ping(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,25 +85,25 @@ while :; do echo "64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.074 ms"; sle
 	}
 	r := until(t, processes3(), mustRun, something)
 	if r.Messages == 0 || len(r.Errors) != 0 || r.MeanUS <= 0 || r.ChildrenCPUNS <= 0 || r.Processes != 3 {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want answered pings of 3 processes", r)
 	}
 }
 
-func TestAPingThatFails(t *testing.T) {
+func TestAFailingPingProcessIsReported(t *testing.T) {
 	ping(t, "echo no such network >&2; exit 2")
 	c := processes3()
 	c.Duration = time.Hour // they end it
 	r := mustRun(t, c)
 	if r.Errors[kindPing] != 3 || !strings.Contains(r.Details[0], "exit status 2: no such network") {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want 3 failed processes", r)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Run(t.Context(), processes3(), load.Events{}); err == nil || !strings.Contains(err.Error(), "there is no ping") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want that there is no ping program", err)
 	}
 }
 
-func TestPingsLines(t *testing.T) {
+func TestLinesOfPingAreParsed(t *testing.T) {
 	for line, want := range map[string]int64{
 		"64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=0.074 ms": 74_000,
 		"64 bytes from 10.77.0.2: icmp_seq=12 ttl=64 time=12 ms":   12_000_000,
@@ -112,7 +113,7 @@ func TestPingsLines(t *testing.T) {
 		"2 packets transmitted, 1 received, 50% loss, time 1001ms": -1,
 	} {
 		if got, ok := pingTime(line); ok != (want >= 0) || ok && got != want {
-			t.Errorf("%q: %d, %v", line, got, ok)
+			t.Errorf("%q: got %d, %v, want %d", line, got, ok, want)
 		}
 	}
 	for line, want := range map[string]int64{
@@ -122,21 +123,21 @@ func TestPingsLines(t *testing.T) {
 		"PING 10.77.0.2 (10.77.0.2) 56(84) bytes of data.":                           -1,
 	} {
 		if got, ok := pingLoss(line); ok != (want >= 0) || ok && got != want {
-			t.Errorf("%q: %d, %v", line, got, ok)
+			t.Errorf("%q: got %d, %v, want %d", line, got, ok, want)
 		}
 	}
 }
 
-// Whatever a ping of another system prints, nothing is read from it that cannot be.
+// FuzzPingsLines checks that no output of a ping program is parsed as an impossible value.
 func FuzzPingsLines(f *testing.F) {
 	f.Add("64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=0.074 ms")
 	f.Add("3 packets transmitted, 1 received, 66% packet loss, time 2003ms")
 	f.Fuzz(func(t *testing.T, line string) {
 		if took, ok := pingTime(line); took < 0 || !ok && took != 0 {
-			t.Errorf("%q took %d, %v", line, took, ok)
+			t.Errorf("%q: got the time %d, %v", line, took, ok)
 		}
 		if lost, ok := pingLoss(line); lost < 0 || !ok && lost != 0 {
-			t.Errorf("%q lost %d, %v", line, lost, ok)
+			t.Errorf("%q: got the loss %d, %v", line, lost, ok)
 		}
 	})
 }

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// ports are those that clients here can have. Who closes first keeps its port in TIME-WAIT for a
-// minute, and that is the client.
+// ports are the local ports of clients. The endpoint that closes first, here the client, keeps its
+// port in TIME-WAIT for a minute (RFC 9293, section 3.6).
 type ports struct {
 	low, high int
-	reused    bool // those in TIME-WAIT, for connections to the stack
-	delayMS   int  // after which they are
+	reused    bool // ports in TIME-WAIT are reused for connections to the stack
+	delayMS   int  // ms in TIME-WAIT before that
 }
 
-// portsHere reads the settings of this network namespace. What a kernel does not have is as the
-// older ones did it.
+// portsHere reads the settings of this network namespace. A setting that the kernel does not have
+// has the value of older kernels.
 func portsHere(address string) ports {
 	p := ports{low: 32768, high: 60999, delayMS: 1000}
 	fmt.Sscan(setting("ip_local_port_range"), &p.low, &p.high) //nolint:errcheck // the kernel's defaults then
@@ -30,7 +30,7 @@ func portsHere(address string) ports {
 	return p
 }
 
-// setting is one of the namespace's, empty where there is none of that name.
+// setting reads a setting of the namespace; "" if it does not exist.
 func setting(name string) string {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/" + name)
 	if err != nil {
@@ -39,17 +39,18 @@ func setting(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// note says how the ports may have held up so many connections a second, or nothing. The kernel
-// searches half of the range first, the odd or the even ones, and then, slowly, the other half.
+// note returns a note if the ports can have limited the given rate of connections, or "". The
+// kernel first searches half of the range (the odd or the even ports), and then, slowly, the other
+// half.
 func (p ports) note(rate float64) string {
 	n := p.high - p.low + 1
 	if !p.reused {
-		return fmt.Sprintf("ports in TIME-WAIT are not used again (net.ipv4.tcp_tw_reuse): after %d connections within a minute the kernel searches for a free one "+
-			"longer than all else takes, and nothing fails; set it to 1 in the generator's namespace", n/2)
+		return fmt.Sprintf("ports in TIME-WAIT are not reused (net.ipv4.tcp_tw_reuse): after %d connections within a minute the kernel's search for a free port "+
+			"dominates the time, without an error; set it to 1 in the generator's namespace", n/2)
 	}
 	if most := float64(n) / 2 / (float64(p.delayMS) / 1000); rate > 0.9*most {
-		return fmt.Sprintf("%d ports, each used again after %d ms, are not enough for more than some %.0f connections a second: widen net.ipv4.ip_local_port_range, "+
-			"or lower net.ipv4.tcp_tw_reuse_delay where the kernel has it", n, p.delayMS, most)
+		return fmt.Sprintf("%d ports, each reused after %d ms, allow about %.0f connections per second: widen net.ipv4.ip_local_port_range, "+
+			"or lower net.ipv4.tcp_tw_reuse_delay if the kernel has it", n, p.delayMS, most)
 	}
 	return ""
 }

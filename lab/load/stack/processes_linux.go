@@ -18,13 +18,14 @@ import (
 	"weir/lab/load/internal/oneloop"
 )
 
-// processes are pings by the system's ping, as the paper measured: a process for each flow, whose
-// own clock times it. What they find contains how they are scheduled; that is what they are for.
+// processes sends pings by the system's ping, as the paper did. There is a process for each flow,
+// and its own clock times it. The latencies therefore include the scheduling of the processes,
+// which is the purpose of this load.
 type processes struct {
 	Config
 	*oneloop.State
 	program string
-	// ns; readers -> run; 256 so that a burst does not hold up a ping; closed when all have ended
+	// ns; readers -> run; 256 so that a burst does not block a reader; closed when all have ended
 	answers chan int64
 	counts
 }
@@ -32,7 +33,7 @@ type processes struct {
 func newProcesses(c Config, s *oneloop.State) (work, error) {
 	program, err := exec.LookPath("ping")
 	if err != nil {
-		return nil, errors.New("load: there is no ping on this machine: install it (Debian: iputils-ping), or leave --processes out")
+		return nil, errors.New("load: there is no ping program on this machine: install it (Debian: iputils-ping), or leave --processes out")
 	}
 	return &processes{Config: c, State: s, program: program, answers: make(chan int64, 256), counts: newCounts()}, nil
 }
@@ -41,10 +42,10 @@ func (p *processes) found() *counts { return &p.counts }
 
 func (p *processes) close() {}
 
-// run starts the processes and takes their answers until the window is over; then it stops them.
+// run starts the processes, counts their replies until the window is over, and stops them.
 func (p *processes) run() {
 	defer close(p.Ended)
-	runtime.LockOSThread() // whose waiting for a core is counted
+	runtime.LockOSThread() // the thread's wait for a core is measured
 	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -52,7 +53,7 @@ func (p *processes) run() {
 	var running sync.WaitGroup
 	var mu sync.Mutex // guards lost, children and fails while processes end
 	for range p.Config.Processes {
-		running.Go(func() { // until the process ends, which ctx tells it to
+		running.Go(func() { // until the process ends, at the latest when ctx is done
 			lost, cpu, err := p.one(ctx)
 			mu.Lock()
 			defer mu.Unlock()
@@ -74,11 +75,11 @@ func (p *processes) run() {
 	p.Shut(end)
 	close(p.Over)
 	stop()
-	for range p.answers { //nolint:revive // until all have ended; they are out of the window
+	for range p.answers { //nolint:revive // until all have ended; these are after the window
 	}
 }
 
-// take counts answers until the window is over.
+// take counts replies until the window is over.
 func (p *processes) take() {
 	for !p.Stop.Load() {
 		now := p.Clock.Now()
@@ -111,11 +112,13 @@ func (p *processes) answered(took int64) {
 	}
 }
 
-// one runs a ping until ctx ends, and says how many of its packets were lost and what CPU it took.
+// one runs a ping process until ctx is done. It returns its number of lost packets and its CPU
+// time.
 func (p *processes) one(ctx context.Context) (lost int64, cpu time.Duration, err error) {
 	interval := strconv.FormatFloat(float64(p.Config.Processes)/p.Rate, 'f', 3, 64)
 	cmd := exec.CommandContext(ctx, p.program, "-n", "-i", interval, "-s", strconv.Itoa(p.Size), "-W", strconv.Itoa(int(max(1, p.Timeout.Seconds()))), p.Address)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it sums up then
+	// it then prints its statistics
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -135,7 +138,7 @@ func (p *processes) one(ctx context.Context) (lost int64, cpu time.Duration, err
 			lost = n
 		}
 	}
-	cmd.Wait() //nolint:errcheck // how it ended is in its state
+	cmd.Wait() //nolint:errcheck // its state has the exit status
 	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
 		return lost, cpu, nil
@@ -143,7 +146,7 @@ func (p *processes) one(ctx context.Context) (lost int64, cpu time.Duration, err
 	return lost, cpu, fmt.Errorf("ping ended by itself: %v: %s", cmd.ProcessState, strings.TrimSpace(said.String()))
 }
 
-// pingTime reads the round trip, in ns, of a line such as "64 bytes from 10.77.0.2: icmp_seq=1
+// pingTime parses the round trip in ns of a line such as "64 bytes from 10.77.0.2: icmp_seq=1
 // ttl=64 time=0.074 ms".
 func pingTime(line string) (int64, bool) {
 	_, after, found := strings.Cut(line, " time=")
@@ -155,7 +158,7 @@ func pingTime(line string) (int64, bool) {
 	return int64(ms * 1e6), true
 }
 
-// pingLoss reads how many packets were not answered of a line such as "3 packets transmitted, 3
+// pingLoss parses the number of unanswered packets of a line such as "3 packets transmitted, 3
 // received, 0% packet loss, time 2003ms".
 func pingLoss(line string) (int64, bool) {
 	sent, after, found := strings.Cut(line, " packets transmitted, ")

@@ -4,44 +4,44 @@ import "weir/lab/load/internal/tally"
 
 // The kinds of errors.
 const (
-	kindConnect = "connect" // the connection was not made
-	kindTimeout = "timeout" // it was not in time, or bulk stood still
+	kindConnect = "connect" // the connection could not be opened
+	kindTimeout = "timeout" // not in time, or no progress of bulk data
 	kindReset   = "reset"   // the stack reset the connection
-	kindClosed  = "closed"  // the stack closed it when it should not
-	// bytes that are not those that were sent, or that nobody asked for
+	kindClosed  = "closed"  // the stack closed the connection unexpectedly
+	// data that differs from what was sent, or that is unexpected
 	kindBody = "body"
-	// of in: the stream's end came, and not all bytes had been acknowledged
+	// in: the stack closed the connection before it had acknowledged all bytes
 	kindLost        = "lost"
 	kindSend        = "send"        // a ping could not be sent
-	kindUnreachable = "unreachable" // the network said of a ping that it could not be delivered
-	kindChecksum    = "checksum"    // a ping's answer with a wrong one
-	kindTwice       = "twice"       // a ping that was answered again
+	kindUnreachable = "unreachable" // an ICMP error for a ping
+	kindChecksum    = "checksum"    // an echo reply with a wrong checksum
+	kindTwice       = "twice"       // a second reply to a ping
 	kindPing        = "ping"        // a process of the system's ping failed
-	// no descriptor, port or memory left here: not the stack's fault
+	// no file descriptor, port or memory on this machine
 	kindLocal = "local"
 )
 
-// bulkMessage is how many bytes of bulk count as one message.
+// bulkMessage is the number of bytes of bulk data that count as one message.
 const bulkMessage = 64 << 10
 
-// counts is what a loop found. The controller reads it when the loop has ended.
+// counts holds the figures of an operation. The controller reads it when the operation has ended.
 type counts struct {
 	times, connects, lateness tally.Distribution
 
 	offered, messages, warm, opened int64
 	bytes                           int64
-	span                            int64 // ns between the two readings of bulk
-	// connections of in whose end of stream said that all has arrived
+	span                            int64 // ns between the two readings of bulk data
+	// connections of in whose end of stream confirmed that all data has arrived
 	confirmed       int64
 	lost, unstamped int64 // pings
-	// ns; CPU of the system's pings, from their begin to their end
+	// ns; CPU of the system's pings over their whole life
 	children int64
-	cut      bool // the window ended before its time
+	cut      bool // the window was ended early
 	segments segments
 	fails    tally.Failures
 }
 
-// segments of TCP, of the window.
+// segments counts TCP segments; again are retransmissions.
 type segments struct{ out, in, again int64 }
 
 func (s *segments) add(t segments) {

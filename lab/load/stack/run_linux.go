@@ -9,11 +9,11 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// Run carries out the operation of c against its stack and reports what came of it. It returns when
-// the measured window is over and what was under way is decided, when a command says stop, or when
-// ctx is done; then with an error beside what was found until then. An error that Is load.ErrUsage
-// is c's fault. Operations that fail are no error of Run: they stand in the report. Whatever
-// happens, every connection is closed, every process and every goroutine has ended.
+// Run runs the operation of c on its stack and reports the outcome. It returns when the measured
+// window is over and the operations under way are complete, on a stop command, or when ctx is done,
+// then with an error and a partial report. An error that Is load.ErrUsage means that c is invalid.
+// Failed operations are part of the report, not an error. When Run returns, all its connections are
+// closed, and all its processes and goroutines have ended.
 func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
@@ -41,14 +41,14 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	return makeReport(c, s, w.found()), err
 }
 
-// work is what a loop is to its controller.
+// work is an operation, as its controller uses it.
 type work interface {
-	run()           // in a goroutine of its own, until the window is over
-	found() *counts // once run has ended
-	close()         // once run has ended
+	run()           // runs in its own goroutine until the window is over
+	found() *counts // returns the figures; call it after run
+	close()         // closes the sockets; call it after run
 }
 
-// newWork makes what carries out the operation.
+// newWork returns the work for an operation.
 func newWork(ctx context.Context, c Config, s *oneloop.State) (work, error) {
 	switch {
 	case c.Processes > 0:
@@ -60,14 +60,14 @@ func newWork(ctx context.Context, c Config, s *oneloop.State) (work, error) {
 		if err != nil {
 			return nil, raw.DialError(c.server(), err)
 		}
-		one.Close() //nolint:errcheck // it has said that somebody is there
+		one.Close() //nolint:errcheck // it showed that the service listens
 	}
 	return newLoop(c, s)
 }
 
 func (l *loop) found() *counts { return &l.counts }
 
-// makeReport is what a loop found, once it has ended.
+// makeReport returns the report of an operation that has ended.
 func makeReport(c Config, s *oneloop.State, f *counts) Report {
 	r := Report{Operation: c.Operation, Address: c.server(), Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows, Processes: c.Processes,
 		Rate: c.Rate, Size: c.Size, Together: c.Together, TimeoutNS: int64(c.Timeout),

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// session is what a service does with a connection, which is closed afterwards. over is closed when
-// the test is.
+// session serves a connection, which is closed when it returns. over is closed at the end of the
+// test.
 type session func(c net.Conn, over <-chan struct{})
 
 func echo(c net.Conn, _ <-chan struct{}) { io.Copy(c, c) } //nolint:errcheck // the client sees it
@@ -25,7 +25,7 @@ func source(c net.Conn, _ <-chan struct{}) {
 	}
 }
 
-// counting has a discard add up what it read.
+// counting is discard that adds the bytes it read to n.
 func counting(n *atomic.Int64) session {
 	return func(c net.Conn, _ <-chan struct{}) {
 		got, _ := io.Copy(io.Discard, c)
@@ -33,10 +33,10 @@ func counting(n *atomic.Int64) session {
 	}
 }
 
-// closes ends the connection when the first byte has come.
+// closes closes the connection after the first byte.
 func closes(c net.Conn, _ <-chan struct{}) { c.Read(make([]byte, 1)) } //nolint:errcheck // the client sees it
 
-// resets does so by a reset.
+// resets resets the connection after the first byte.
 func resets(c net.Conn, over <-chan struct{}) {
 	closes(c, over)
 	c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // it is open
@@ -44,7 +44,7 @@ func resets(c net.Conn, over <-chan struct{}) {
 
 func silent(_ net.Conn, over <-chan struct{}) { <-over }
 
-// says writes after the first byte has come.
+// says writes text after the first byte.
 func says(text string) session {
 	return func(c net.Conn, over <-chan struct{}) {
 		c.Read(make([]byte, 1)) //nolint:errcheck // the client sees it
@@ -56,7 +56,7 @@ func says(text string) session {
 // ends writes and closes.
 func ends(c net.Conn, _ <-chan struct{}) { c.Write(make([]byte, 1<<20)) } //nolint:errcheck // the client sees it
 
-// serve runs a service on loopback until the test is over, and says at which port.
+// serve runs a service on loopback until the end of the test, and returns its port.
 func serve(t *testing.T, handle session) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +69,7 @@ func serve(t *testing.T, handle session) int {
 	return n
 }
 
-// serveOn runs a service until the test is over.
+// serveOn runs a service until the end of the test.
 func serveOn(t *testing.T, l net.Listener, handle session) {
 	over := make(chan struct{})
 	var running sync.WaitGroup

@@ -17,8 +17,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// host is Weir's stack on a TAP device in a namespace of its own, with the services, until the test
-// is over. It gives the namespace and the link.
+// host runs Weir's stack with the services on a TAP device in a new namespace, until the end of the
+// test. It returns the namespace and the link.
 func host(t *testing.T) (string, *link.Impaired) {
 	t.Helper()
 	space := fmt.Sprintf("load-stack-%d", os.Getpid())
@@ -64,9 +64,9 @@ func inside(t *testing.T, space string, c Config) (r Report) {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^$")
 	cmd.Env = append(os.Environ(), generatorConfig+"="+string(config), "GORACE=atexit_sleep_ms=0")
 	out := new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = out, out // one buffer: whatever it says stands in the test's failure
+	cmd.Stdout, cmd.Stderr = out, out // one buffer, for the failure message of the test
 	started := make(chan error)
-	go func() { // its thread ends with it, since it stays locked
+	go func() { // its thread ends with it, because it stays locked
 		runtime.LockOSThread()
 		to, err := netns.GetFromName(space)
 		if err == nil {
@@ -100,25 +100,25 @@ func TestWeirsStackOnATAP(t *testing.T) {
 		}
 		r := until(t, c, generator, something)
 		if r.Messages == 0 || len(r.Errors) != 0 || r.Lost != 0 || r.Unstamped != 0 || r.Interrupt || operation == In && r.Confirmed != 3 {
-			t.Errorf("%s: %+v", operation, r)
+			t.Errorf("%s: got %+v, want messages without errors", operation, r)
 		}
 	}
-	nobody := Config{Operation: Ping, Address: "10.77.0.3", Flows: 5, Rate: 50, Duration: 100 * time.Millisecond, Timeout: 200 * time.Millisecond}
-	if r := inside(t, space, nobody); r.Offered != 5 || r.Messages != 0 || r.Lost != 5 {
-		t.Errorf("pings to nobody: %+v", r)
+	absent := Config{Operation: Ping, Address: "10.77.0.3", Flows: 5, Rate: 50, Duration: 100 * time.Millisecond, Timeout: 200 * time.Millisecond}
+	if r := inside(t, space, absent); r.Offered != 5 || r.Messages != 0 || r.Lost != 5 {
+		t.Errorf("pings to an address without a host: got %+v, want 5 lost", r)
 	}
 	if err := wire.Set(link.ImpairConfig{In: link.Impairment{Loss: 0.2}, Out: link.Impairment{Duplicate: 0.5}}); err != nil {
 		t.Fatal(err)
 	}
 	lossy := Config{Operation: Ping, Address: "10.77.0.2", Flows: 5, Rate: 1000, Duration: 200 * time.Millisecond, Timeout: 500 * time.Millisecond}
 	if r := inside(t, space, lossy); r.Offered != 200 || r.Lost == 0 || r.Messages+r.Lost != 200 || r.Errors[kindTwice] == 0 {
-		t.Errorf("pings over a link that loses and duplicates: %+v", r)
+		t.Errorf("pings over a link that loses and duplicates: got %+v, want losses and second replies", r)
 	}
 	if err := wire.Set(link.ImpairConfig{In: link.Impairment{Loss: 0.01}}); err != nil {
 		t.Fatal(err)
 	}
 	bulk := Config{Operation: In, Address: "10.77.0.2", Connections: 2, Duration: 100 * time.Millisecond, Timeout: time.Minute}
 	if r := until(t, bulk, generator, func(r Report) bool { return r.Retransmitted > 0 }); r.Retransmitted == 0 || r.Confirmed != 2 || len(r.Errors) != 0 {
-		t.Errorf("bulk over a link that loses: %+v", r)
+		t.Errorf("bulk data over a lossy link: got %+v, want retransmissions and all data confirmed", r)
 	}
 }

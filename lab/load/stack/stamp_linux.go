@@ -12,50 +12,50 @@ import (
 )
 
 const (
-	socketBuffer = 16 << 20 // bytes; for answers and time stamps of a burst
+	socketBuffer = 16 << 20 // bytes; for the replies and time stamps of a burst
 	icmpFilter   = 1        // the option ICMP_FILTER
 )
 
-// stampSocket is a raw socket for ICMP's echo replies from one address, with the kernel's time
-// stamps: of receiving beside what it receives, of sending beside the sent packet itself, which
-// comes back by the error queue. It belongs to one thread.
+// stampSocket is a raw socket for ICMP echo replies from one address, with the kernel's time
+// stamps. Those of receiving are ancillary data of the received packets. Those of sending are in
+// the error queue, with a copy of the sent packet. It must be used by one thread.
 type stampSocket struct {
 	fd      int
 	packet  []byte
 	control [256]byte
 	vector  unix.Iovec
 	header  unix.Msghdr
-	stamp   int64         // ns of CLOCK_REALTIME; of what was received last, 0 without one
-	why     syscall.Errno // of what the error queue gave last: 0 for a packet that was sent
+	stamp   int64         // ns of CLOCK_REALTIME; of the last packet received; 0: none
+	why     syscall.Errno // of the last entry of the error queue; 0: a sent packet
 }
 
 func newStampSocket(address string) (*stampSocket, error) {
 	to, err := netip.ParseAddr(address)
 	if err != nil {
-		return nil, fmt.Errorf("load: the address %q is none: %w", address, err)
+		return nil, fmt.Errorf("load: the address %q is invalid: %w", address, err)
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return nil, fmt.Errorf("load: pings need the right to open a raw socket (CAP_NET_RAW): run as root, or give the program that capability: %w", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load: can't open a raw socket: %w", err)
+		return nil, fmt.Errorf("load: cannot open a raw socket: %w", err)
 	}
 	const stamps = unix.SOF_TIMESTAMPING_TX_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 	replies := [4]byte{}
 	binary.NativeEndian.PutUint32(replies[:], ^uint32(1))
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, stamps),
-		// a ping for which a queue here has no room is told of
+		// report a ping that a full queue on this machine drops
 		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1),
 		unix.SetsockoptString(fd, unix.SOL_RAW, icmpFilter, string(replies[:])),
 		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Unmap().As4()}))
 	if err != nil {
 		unix.Close(fd) //nolint:errcheck // nothing is lost
-		return nil, fmt.Errorf("load: can't make a socket for pings to %s: %w", address, err)
+		return nil, fmt.Errorf("load: cannot open a socket for pings to %s: %w", address, err)
 	}
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, socketBuffer) != nil {
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, socketBuffer) //nolint:errcheck // a smaller one loses pings, which shows
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, socketBuffer) //nolint:errcheck // with a smaller one pings are lost, which the report shows
 	}
 	s := &stampSocket{fd: fd, packet: make([]byte, 1<<16)}
 	s.vector = unix.Iovec{Base: &s.packet[0]}
@@ -66,8 +66,8 @@ func newStampSocket(address string) (*stampSocket, error) {
 
 func (s *stampSocket) close() { unix.Close(s.fd) } //nolint:errcheck // nothing is lost
 
-// receive reads a packet and its time stamp, in ns of CLOCK_REALTIME; the present where the kernel
-// has none. The packet is good until the next.
+// receive reads a packet and its time stamp in ns of CLOCK_REALTIME, or the current time if it has
+// none. The packet is valid until the next call.
 func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno syscall.Errno) {
 	s.header.SetControllen(len(s.control))
 	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.header)), uintptr(flags))
@@ -90,8 +90,7 @@ func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno sysc
 	return s.packet[:n], stamp, 0
 }
 
-// note takes what a control message says: a time stamp, or what is the matter with a packet that
-// was sent.
+// note handles a control message: a time stamp, or the error of a sent packet.
 func (s *stampSocket) note(h *unix.Cmsghdr, data []byte) {
 	switch {
 	case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16:
@@ -101,7 +100,7 @@ func (s *stampSocket) note(h *unix.Cmsghdr, data []byte) {
 	}
 }
 
-// realtime reads the clock that the kernel's time stamps are of.
+// realtime reads CLOCK_REALTIME, the clock of the kernel's time stamps.
 func realtime() int64 {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_REALTIME, &ts) //nolint:errcheck // can't fail

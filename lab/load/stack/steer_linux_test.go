@@ -16,7 +16,7 @@ func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
 func TestSteering(t *testing.T) {
 	loads := map[string]Config{}
 	for operation, service := range good {
-		loads[operation] = patient(operation, serve(t, service))
+		loads[operation] = lenient(operation, serve(t, service))
 	}
 	if mayPing(t) {
 		loads[Ping] = pings()
@@ -38,23 +38,23 @@ func TestSteering(t *testing.T) {
 				t.Errorf("connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
 			}
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 100e6 || operation != Idle && r.WarmMessages < 3 || len(r.Errors) != 0 || r.Interrupt {
-				t.Errorf("the report is %+v", r)
+				t.Errorf("got the report %+v, want a window of 100 ms without errors", r)
 			}
 			if operation == In && r.Confirmed != 3 {
-				t.Errorf("%d of 3 connections confirmed", r.Confirmed)
+				t.Errorf("got %d confirmed connections, want 3", r.Confirmed)
 			}
 		})
 	}
 }
 
 func TestSteeringStops(t *testing.T) {
-	c := patient(RR, serve(t, echo))
+	c := lenient(RR, serve(t, echo))
 	s := steer(t, c)
 	s.Hear("connected")
 	s.Hear("sending")
 	go io.WriteString(s.In, "stop\n") //nolint:errcheck // the end tells
 	if r := s.Hear("report").Report; !r.Interrupt || r.WindowNS != 0 {
-		t.Errorf("want the report of no window, got %+v", r)
+		t.Errorf("got %+v, want a report without a window", r)
 	}
 	if err := s.End(); err != nil {
 		t.Error(err)

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	connectBytes = 4096
-	// bytes of one write or read of bulk, after which the other connections have their turn; larger
-	// ones cost less for each byte
+	connectBytes = 4096 // payload of a connection of connect
+	// bytes of bulk data that a connection transfers before the others run; larger ones cost less
+	// per byte
 	quantum = 1 << 20
 )
 
-// block is what is sent; nobody writes to it.
+// block is the data that is sent. It is read-only.
 var block = newBlock()
 
-// newBlock is written to once: memory that never was is one page of zeros, which is copied faster
-// than what somebody would send.
+// newBlock returns memory that has been written: memory that was never written is a single page of
+// zeros, which is copied faster than real data.
 func newBlock() []byte {
 	b := make([]byte, quantum)
 	for i := range b {
@@ -28,11 +28,11 @@ func newBlock() []byte {
 	return b
 }
 
-// said are the events that tell of something to read: bytes, an end, an error.
+// said are the events of data, end of stream or error.
 const said = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 
-// connects are clients, each of which connects, sends, shuts down, waits for the end of stream, and
-// begins again.
+// connects is the task of connect. Each client connects, sends, shuts down, waits for the end of
+// stream, and starts again.
 type connects struct{ *loop }
 
 func (t *connects) opened(int) {}
@@ -57,7 +57,8 @@ func (t *connects) turn(i int, events uint32) {
 	}
 }
 
-// send sends what is left and shuts down; it says whether the connection is still there.
+// send sends the rest of the payload and shuts down. It reports whether the connection still
+// exists.
 func (t *connects) send(i int) bool {
 	c := &t.conns[i]
 	for c.written < connectBytes {
@@ -73,7 +74,7 @@ func (t *connects) send(i int) bool {
 			c.written += int64(n)
 		}
 	}
-	unix.Shutdown(int(c.fd), unix.SHUT_WR) //nolint:errcheck // a connection that is gone shows when it is read
+	unix.Shutdown(int(c.fd), unix.SHUT_WR) //nolint:errcheck // reading returns the error of a broken connection
 	c.state = ending
 	return true
 }
@@ -82,7 +83,7 @@ func (t *connects) measured() {}
 
 func (t *connects) waits(c *conn) int64 { return c.begun }
 
-// inward sends as much as goes.
+// inward is the task of in: it sends bulk data.
 type inward struct{ *loop }
 
 func (t *inward) opened(int) { t.there++ }
@@ -122,8 +123,8 @@ func (t *inward) turn(i int, events uint32) {
 	t.queue(i)
 }
 
-// spoke finds out what the stack said that should say nothing, and whether that was the
-// connection's end.
+// spoke handles events of a service that should send nothing. It reports whether the connection was
+// closed.
 func (t *inward) spoke(i int) bool {
 	var one [1]byte
 	switch n, errno := raw.Read(t.conns[i].fd, one[:]); {
@@ -132,21 +133,21 @@ func (t *inward) spoke(i int) bool {
 	case errno != 0:
 		t.broken(i, errno)
 	case n == 0:
-		t.fail(i, kindClosed, "connection %d: the stack closed it while bytes came", i)
+		t.fail(i, kindClosed, "connection %d: the stack closed it while data was being sent", i)
 	default:
-		t.fail(i, kindBody, "connection %d: the stack sent bytes that nobody asked for", i)
+		t.fail(i, kindBody, "connection %d: the stack sent unexpected data", i)
 	}
 	return true
 }
 
-// measured has every connection say that there is no more, so that the stack's end of stream says
-// that it had all.
+// measured shuts down every connection. The stack's end of stream then confirms that it has
+// received all data.
 func (t *inward) measured() {
 	now := t.Clock.Now()
 	for i := range t.conns {
 		switch c := &t.conns[i]; c.state {
 		case open:
-			unix.Shutdown(int(c.fd), unix.SHUT_WR) //nolint:errcheck // a connection that is gone shows when it is read
+			unix.Shutdown(int(c.fd), unix.SHUT_WR) //nolint:errcheck // reading returns the error of a broken connection
 			c.state, c.since = ending, now
 			t.begin(c)
 		case connecting:
@@ -155,12 +156,12 @@ func (t *inward) measured() {
 	}
 }
 
-// confirm checks that the other end has acknowledged every byte: SYN and FIN count as one each.
+// confirm checks that the stack has acknowledged every byte. SYN and FIN count as one each.
 func (t *inward) confirm(i int) {
 	c := &t.conns[i]
 	tcpInfo(c.fd, &t.info)
 	if acked := int64(t.info.Bytes_acked); acked < c.written {
-		t.fail(i, kindLost, "connection %d: the stack ended it and has acknowledged %d bytes of %d", i, acked, c.written)
+		t.fail(i, kindLost, "connection %d: the stack closed it and acknowledged %d bytes of %d", i, acked, c.written)
 		return
 	}
 	t.confirmed++
@@ -169,7 +170,7 @@ func (t *inward) confirm(i int) {
 
 func (t *inward) waits(c *conn) int64 { return t.silentSince(c) }
 
-// outward takes what comes and drops it in the kernel.
+// outward is the task of out: it receives bulk data and drops it in the kernel.
 type outward struct{ *loop }
 
 func (t *outward) opened(int) { t.there++ }
@@ -186,7 +187,7 @@ func (t *outward) turn(i int, _ uint32) {
 			t.broken(i, errno)
 			return
 		case n == 0:
-			t.fail(i, kindClosed, "connection %d: the source ended", i)
+			t.fail(i, kindClosed, "connection %d: the stack closed it", i)
 			return
 		default:
 			got += n
@@ -200,8 +201,7 @@ func (t *outward) measured() {}
 
 func (t *outward) waits(c *conn) int64 { return t.silentSince(c) }
 
-// silentSince is when a byte last moved on a connection that is to be busy all the time; 0 before
-// the load begins.
+// silentSince returns the time of the last progress of a bulk connection; 0 before the load starts.
 func (l *loop) silentSince(c *conn) int64 {
 	if l.Start.Load() == 0 {
 		return 0
@@ -209,7 +209,7 @@ func (l *loop) silentSince(c *conn) int64 {
 	return max(c.since, l.Start.Load())
 }
 
-// roundTrips sends a byte, waits for it, and sends the next.
+// roundTrips is the task of rr: it sends a byte, waits for its echo, and sends the next.
 type roundTrips struct{ *loop }
 
 func (t *roundTrips) opened(int) { t.there++ }
@@ -248,7 +248,7 @@ func (l *loop) ask(i int, now int64) {
 	}
 }
 
-// answered says whether the byte of connection i has come back.
+// answered reports whether the echo of connection i's byte has arrived.
 func (l *loop) answered(i int) bool {
 	c := &l.conns[i]
 	var in [2]byte
@@ -260,7 +260,7 @@ func (l *loop) answered(i int) bool {
 	case n == 0:
 		l.fail(i, kindClosed, "connection %d: the stack closed it", i)
 	case n > 1 || !c.asked || in[0] != c.value:
-		l.fail(i, kindBody, "connection %d: %d bytes came, of which the first is %d, and the byte sent was %d", i, n, in[0], c.value)
+		l.fail(i, kindBody, "connection %d: got %d bytes, the first of them %d, for the byte %d", i, n, in[0], c.value)
 	default:
 		c.asked = false
 		return true
@@ -268,7 +268,7 @@ func (l *loop) answered(i int) bool {
 	return false
 }
 
-// ended says whether connection i, which is shut down, has come to its end of stream.
+// ended reports whether the stack has closed connection i, which is shut down here.
 func (l *loop) ended(i int) bool {
 	var one [1]byte
 	switch n, errno := raw.Read(l.conns[i].fd, one[:]); {
@@ -276,17 +276,17 @@ func (l *loop) ended(i int) bool {
 	case errno != 0:
 		l.broken(i, errno)
 	case n > 0:
-		l.fail(i, kindBody, "connection %d: the stack sent bytes that nobody asked for", i)
+		l.fail(i, kindBody, "connection %d: the stack sent unexpected data", i)
 	default:
 		return true
 	}
 	return false
 }
 
-// holds opens connections, has each answered once, and leaves them alone.
+// holds is the task of idle: it opens connections, uses each once, and holds them.
 type holds struct{ *loop }
 
-// opened sends a byte: who sends it back has accepted the connection and serves it.
+// opened sends a byte. Its echo shows that the stack has accepted the connection and serves it.
 func (t *holds) opened(i int) { t.ask(i, t.Clock.Now()) }
 
 func (t *holds) turn(i int, events uint32) {

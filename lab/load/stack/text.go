@@ -9,7 +9,7 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// WriteText writes r for a person to read.
+// WriteText writes r as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n", r.Operation, r.Address, r.title())
@@ -75,7 +75,7 @@ func (r *Report) writePings(row func(name, format string, args ...any), seconds 
 	}
 	row("answered", "%d of %d in %.3f s, lost %d", r.Messages, r.Offered, seconds, r.Lost)
 	if r.Unstamped > 0 {
-		row("", "%d without a time stamp of sending: the program's clock stands in", r.Unstamped)
+		row("", "%d without a time stamp of sending, timed by the program's clock", r.Unstamped)
 	}
 	row("lateness", "of the sender: p50 %s, p99 %s, max %s", usText(r.LatenessUS.P50), usText(r.LatenessUS.P99), usText(r.LatenessUS.Max))
 }
@@ -86,7 +86,7 @@ func writeTimes(row func(name, format string, args ...any), name string, t tally
 	}
 }
 
-// costText is what the generator's own part took for each operation or GB.
+// costText formats the generator's own CPU per operation or GB.
 func (r *Report) costText() string {
 	switch {
 	case r.Messages == 0 || r.Operation == Idle:
@@ -106,7 +106,7 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// usText writes microseconds in the unit that suits them.
+// usText formats microseconds in a suitable unit.
 func usText(us float64) string {
 	switch {
 	case us >= 1e6:

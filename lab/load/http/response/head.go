@@ -4,8 +4,8 @@ import "bytes"
 
 var version = []byte("HTTP/1.")
 
-// begins reports whether text can be the start of a status line.
-func begins(text []byte) bool {
+// startsStatusLine reports whether text can be the start of a status line.
+func startsStatusLine(text []byte) bool {
 	n := min(len(text), len(version))
 	if !bytes.Equal(text[:n], version[:n]) {
 		return false
@@ -15,7 +15,7 @@ func begins(text []byte) bool {
 
 // readStatus parses HTTP/1.x SP 3DIGIT SP [reason] (RFC 9112, section 4).
 func (p *Parser) readStatus(text []byte) error {
-	if len(text) < len(version)+1 || !begins(text) {
+	if len(text) < len(version)+1 || !startsStatusLine(text) {
 		return ErrVersion
 	}
 	rest := text[len(version)+1:]
@@ -59,16 +59,16 @@ func (p *Parser) readField(text []byte) error {
 		return err
 	}
 	switch {
-	case is(name, "content-length"):
+	case equalFold(name, "content-length"):
 		return p.readLength(value)
-	case is(name, "transfer-encoding"):
-		if p.Chunked || !is(value, "chunked") {
+	case equalFold(name, "transfer-encoding"):
+		if p.Chunked || !equalFold(value, "chunked") {
 			return ErrCoding
 		}
 		p.Chunked = true
-	case is(name, "connection"):
+	case equalFold(name, "connection"):
 		p.readConnection(value)
-	case is(name, "content-encoding"):
+	case equalFold(name, "content-encoding"):
 		p.readCoding(value)
 	}
 	return nil
@@ -95,16 +95,16 @@ func (p *Parser) readConnection(value []byte) {
 	for len(value) > 0 {
 		option, rest, _ := bytes.Cut(value, []byte{','})
 		option = trim(option)
-		p.Close = p.Close || is(option, "close")
-		p.keepAlive = p.keepAlive || is(option, "keep-alive")
+		p.Close = p.Close || equalFold(option, "close")
+		p.keepAlive = p.keepAlive || equalFold(option, "keep-alive")
 		value = rest
 	}
 }
 
 func (p *Parser) readCoding(value []byte) {
 	switch {
-	case is(value, "identity"):
-	case p.Coding == Identity && (is(value, "gzip") || is(value, "x-gzip")):
+	case equalFold(value, "identity"):
+	case p.Coding == Identity && (equalFold(value, "gzip") || equalFold(value, "x-gzip")):
 		p.Coding = Gzip
 	default:
 		p.Coding = OtherCoding
@@ -122,8 +122,8 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// is reports whether text equals want without regard to case. want must be in lower case.
-func is(text []byte, want string) bool {
+// equalFold reports whether text equals want without regard to case. want must be in lower case.
+func equalFold(text []byte, want string) bool {
 	if len(text) != len(want) {
 		return false
 	}

@@ -33,38 +33,38 @@ type Head struct {
 type state uint8
 
 const (
-	statusLine state = iota
-	fields           // header fields, up to the empty line
-	fixed            // a body of left bytes
-	untilClose       // a body that ends with the connection
-	chunkSize        // the line with the size of a chunk
-	chunkData        // left bytes of a chunk
-	chunkEnd         // the CRLF after a chunk
-	trailers         // trailer fields, up to the empty line
-	done             // the response is complete
+	statusLine  state = iota
+	fields            // header fields, up to the empty line
+	fixedLength       // a body of left bytes
+	untilClose        // a body that ends with the connection
+	chunkSize         // the line with the size of a chunk
+	chunkData         // left bytes of a chunk
+	chunkEnd          // the CRLF after a chunk
+	trailers          // trailer fields, up to the empty line
+	done              // the response is complete
 )
 
 // Parser parses one response after another. Its zero value is ready for the response to a GET.
 type Parser struct {
 	Head // valid if HeadDone
 
-	state     state
-	bodyless  bool   // the request was HEAD
-	keepAlive bool   // a Connection field has keep-alive
-	interim   int    // 1xx responses so far
-	left      int64  // bytes of the body or chunk not yet received
-	size      int    // bytes of the head, chunk line or trailers so far
-	partial   []byte // the part of a line received so far
-	err       error  // final; nil: none
+	state        state
+	answersHead  bool   // the request was HEAD
+	keepAlive    bool   // a Connection field has keep-alive
+	interimCount int    // 1xx responses so far
+	bytesLeft    int64  // bytes of the body or chunk not yet received
+	partSize     int    // bytes of the head, chunk line or trailers so far
+	partial      []byte // the part of a line received so far
+	err          error  // final; nil: none
 }
 
 // Begin prepares p for the next response. head means that the request was HEAD.
 func (p *Parser) Begin(head bool) {
-	*p = Parser{bodyless: head, partial: p.partial[:0], Head: Head{Length: -1}}
+	*p = Parser{answersHead: head, partial: p.partial[:0], Head: Head{Length: -1}}
 }
 
 // Started reports whether a byte of the response has been read.
-func (p *Parser) Started() bool { return p.state != statusLine || p.size > 0 || p.interim > 0 }
+func (p *Parser) Started() bool { return p.state != statusLine || p.partSize > 0 || p.interimCount > 0 }
 
 // HeadDone reports whether Head is complete and that of the final response.
 func (p *Parser) HeadDone() bool { return p.state > fields && p.err == nil }
@@ -78,7 +78,7 @@ func (p *Parser) Done() bool { return p.state == done && p.err == nil }
 func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
 	for n < len(in) && p.state != done && p.err == nil {
 		switch p.state {
-		case fixed, chunkData, untilClose:
+		case fixedLength, chunkData, untilClose:
 			body = p.takeBody(in[n:])
 			return n + len(body), body, nil
 		default:
@@ -108,16 +108,16 @@ func (p *Parser) takeBody(in []byte) []byte {
 	if p.state == untilClose {
 		return in
 	}
-	if int64(len(in)) > p.left {
-		in = in[:p.left]
+	if int64(len(in)) > p.bytesLeft {
+		in = in[:p.bytesLeft]
 	}
-	if p.left -= int64(len(in)); p.left > 0 {
+	if p.bytesLeft -= int64(len(in)); p.bytesLeft > 0 {
 		return in
 	}
-	if p.state == fixed {
+	if p.state == fixedLength {
 		p.state = done
 	} else {
-		p.state, p.size = chunkEnd, 0
+		p.state, p.partSize = chunkEnd, 0
 	}
 	return in
 }
@@ -130,7 +130,7 @@ func (p *Parser) takeLine(in []byte) int {
 		n = len(in)
 	}
 	line := in[:n]
-	if p.size += n; p.size > p.limit() {
+	if p.partSize += n; p.partSize > p.limit() {
 		p.err = ErrTooLong
 		if p.state == chunkEnd {
 			p.err = ErrChunk
@@ -141,7 +141,7 @@ func (p *Parser) takeLine(in []byte) int {
 		p.partial = append(p.partial, line...)
 		line = p.partial
 	}
-	if p.state == statusLine && !begins(line) {
+	if p.state == statusLine && !startsStatusLine(line) {
 		p.err = ErrVersion
 	} else if i >= 0 {
 		p.endLine(line)
@@ -157,7 +157,7 @@ func (p *Parser) endLine(line []byte) {
 		p.err = ErrLine
 		return
 	}
-	p.err = p.line(text)
+	p.err = p.parseLine(text)
 }
 
 var crlf = []byte("\r\n")
@@ -172,8 +172,8 @@ func (p *Parser) limit() int {
 	return MaxHead
 }
 
-// line parses a line without its CRLF.
-func (p *Parser) line(text []byte) error {
+// parseLine parses a line without its CRLF.
+func (p *Parser) parseLine(text []byte) error {
 	switch p.state {
 	case statusLine:
 		return p.readStatus(text)
@@ -188,7 +188,7 @@ func (p *Parser) line(text []byte) error {
 		if len(text) > 0 {
 			return ErrChunk
 		}
-		p.state, p.size = chunkSize, 0
+		p.state, p.partSize = chunkSize, 0
 	case trailers:
 		if len(text) == 0 {
 			p.state = done
@@ -211,12 +211,12 @@ func (p *Parser) headEnd() error {
 		return ErrForbidden
 	case p.Chunked && (p.Length >= 0 || p.Minor == 0):
 		return ErrFraming
-	case p.bodyless || p.Status == 204 || p.Status == 304 || p.Length == 0:
+	case p.answersHead || p.Status == 204 || p.Status == 304 || p.Length == 0:
 		p.state = done
 	case p.Chunked:
-		p.state, p.size = chunkSize, 0
+		p.state, p.partSize = chunkSize, 0
 	case p.Length > 0:
-		p.state, p.left = fixed, p.Length
+		p.state, p.bytesLeft = fixedLength, p.Length
 	default:
 		p.state, p.Close = untilClose, true
 	}
@@ -230,11 +230,11 @@ func (p *Parser) endInterim() error {
 		return ErrSwitch
 	case p.Chunked || p.Length >= 0:
 		return ErrForbidden
-	case p.interim == MaxInterim:
+	case p.interimCount == MaxInterim:
 		return ErrInterim
 	}
-	p.interim++
-	p.state, p.size, p.keepAlive, p.Head = statusLine, 0, false, Head{Length: -1}
+	p.interimCount++
+	p.state, p.partSize, p.keepAlive, p.Head = statusLine, 0, false, Head{Length: -1}
 	return nil
 }
 
@@ -256,7 +256,7 @@ func (p *Parser) readChunkSize(text []byte) error {
 	if rest := text[i:]; i == 0 || len(rest) > 0 && rest[0] != ';' || !isValue(rest) {
 		return ErrChunk
 	}
-	p.state, p.left, p.size = chunkData, size, 0
+	p.state, p.bytesLeft, p.partSize = chunkData, size, 0
 	if size == 0 {
 		p.state = trailers
 	}
