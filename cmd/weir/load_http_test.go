@@ -86,7 +86,7 @@ func TestLoadHTTPRefusesWhatCannotBeMeant(t *testing.T) {
 		"--rate is 0":                   {Rate: &zero},
 		"four different loads":          {Rate: &ten, Requests: 5},
 		"can be steered":                {Steer: true, Knee: true},
-		"the ramp \"5\" is invalid":        {Ramp: "5"},
+		"the ramp \"5\" is invalid":     {Ramp: "5"},
 		"a cool-down of -1ns":           {Ramp: "1:2:1", CoolDown: -1},
 		"a limit of 0s is out of range": {Knee: true},
 		"cannot read the expected body": {Expect: filepath.Join(t.TempDir(), "none")},

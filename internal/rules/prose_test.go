@@ -23,9 +23,8 @@ var unedited = []string{
 	"chat/account/", "chat/backup/", "chat/chattest/", "chat/data/", "chat/export/",
 	"chat/front/", "chat/host/", "chat/internal/", "chat/irc/", "chat/log/", "chat/page/", "c/",
 	"docs/adr/0003-trials.md", "docs/chat-config.md", "docs/compare-your-own-server.md",
-	"docs/experiments.md", "docs/protocol.md", "docs/results.md", "docs/where-goroutines-go.md",
-	"web/internal/conn/", "lab/experiments/", "lab/internal/", "lab/load/http/",
-	"lab/load/stack/",
+	"docs/experiments.md", "docs/protocol.md", "docs/where-goroutines-go.md",
+	"web/internal/conn/",
 }
 
 // edited reports whether the language rules apply to a file.

@@ -1,25 +1,25 @@
-// Package network makes the networks that the lab's trials stand in: network namespaces of their
-// own, so that nothing of one trial is left for the next, and no traffic leaves the machine.
+// Package network creates the networks of the lab's trials, in new network namespaces. No state of
+// a trial remains for the next, and no traffic leaves the machine.
 //
 // # Limitations
 //
-// Linux, and root.
+// Linux only, as root.
 package network
 
 import "net/netip"
 
-// Network is where the two ends of a trial stand. Its maker closes it.
+// Network is the network between the subject and its peer. The caller that created it must close
+// it.
 type Network struct {
-	Subject string       // namespace, a name under /run/netns, in which the subject's process runs
-	Peer    string       // namespace of the peer; the same with a TAP device
-	Tap     string       // the device of a stack in user space; empty: there is none
-	Addr    netip.Prefix // the subject's
+	Subject string       // namespace of the subject's process, a name under /run/netns
+	Peer    string       // namespace of the peer; with a TAP device the same as Subject
+	Tap     string       // TAP device of a stack in user space; empty: none
+	Addr    netip.Prefix // address of the subject
 
-	undo func() error
+	removeAll func() error
 }
 
-// The addresses. Those of a cable are from the range that RFC 2544 sets aside for measuring
-// networks (198.18.0.0/15).
+// The addresses. Those of a cable are in the range for benchmarks (198.18.0.0/15, RFC 2544).
 var (
 	cableSubject = netip.MustParsePrefix("198.18.0.2/30")
 	cablePeer    = netip.MustParsePrefix("198.18.0.1/30")
@@ -27,13 +27,13 @@ var (
 	tapPeer      = netip.MustParsePrefix("10.77.0.1/24")
 )
 
-// tapName is the device's. It is alone in its namespace.
+// tapName is the name of the TAP device. It is the only one in its namespace.
 const tapName = "weir0"
 
-// Host is the subject's address.
+// Host returns the subject's address.
 func (n *Network) Host() string { return n.Addr.Addr().String() }
 
-// Namespaces are those of the network, each once.
+// Namespaces returns the names of the network's namespaces, each once.
 func (n *Network) Namespaces() []string {
 	if n.Peer == n.Subject {
 		return []string{n.Subject}
@@ -41,5 +41,5 @@ func (n *Network) Namespaces() []string {
 	return []string{n.Subject, n.Peer}
 }
 
-// Close takes everything away.
-func (n *Network) Close() error { return n.undo() }
+// Close removes the namespaces and their devices.
+func (n *Network) Close() error { return n.removeAll() }

@@ -16,34 +16,34 @@ import (
 	"weir/tcpip/link"
 )
 
-// Cable makes the namespaces name+"s" and name+"l", joined by a veth pair: both ends are a
-// kernel's. An error leaves nothing behind.
+// Cable creates the namespaces name+"s" and name+"l", connected by a veth pair. Both endpoints are
+// stacks of the kernel. On an error nothing remains.
 func Cable(name string) (*Network, error) {
 	n := &Network{Subject: name + "s", Peer: name + "l", Addr: cableSubject}
-	n.undo = n.remove
-	if err := onThread(n.lay); err != nil {
+	n.removeAll = n.remove
+	if err := onThread(n.connectNamespaces); err != nil {
 		return nil, errors.Join(err, n.remove())
 	}
 	return n, nil
 }
 
-// Tap makes the namespace name, and in it a TAP device whose kernel's side has an address: the
-// other side is a stack's in user space. An error leaves nothing behind.
+// Tap creates the namespace name with a TAP device. The kernel's side of the device has an address;
+// the other side is for a stack in user space. On an error nothing remains.
 func Tap(name string) (*Network, error) {
 	n := &Network{Subject: name, Peer: name, Tap: tapName, Addr: tapSubject}
 	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addr: tapPeer})
 	if err != nil {
 		return nil, err
 	}
-	n.undo = undo
+	n.removeAll = undo
 	if err := In(name, loopbackUp); err != nil {
 		return nil, errors.Join(err, undo())
 	}
 	return n, nil
 }
 
-// lay makes the two namespaces and the cable. It leaves its thread in one of them.
-func (n *Network) lay() error {
+// connectNamespaces makes the two namespaces and the cable. It leaves its thread in one of them.
+func (n *Network) connectNamespaces() error {
 	subject, err := netns.NewNamed(n.Subject)
 	if err != nil {
 		return err
@@ -54,7 +54,8 @@ func (n *Network) lay() error {
 		return err
 	}
 	defer peer.Close()
-	// The thread stands in peer now: the cable is made here and its other end passed over.
+	// The thread is in the namespace of the peer: the veth pair is created there, and the other end
+	// moved.
 	cable := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "weir0"}, PeerName: "weir1"}
 	if err := netlink.LinkAdd(cable); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (n *Network) lay() error {
 	return bringUp("weir1", cableSubject)
 }
 
-// bringUp gives the link its address and starts it and the loopback of the current namespace.
+// bringUp sets the address of a link, and brings it and the loopback of the current namespace up.
 func bringUp(name string, addr netip.Prefix) error {
 	l, err := netlink.LinkByName(name)
 	if err != nil {
@@ -96,7 +97,7 @@ func loopbackUp() error {
 	return netlink.LinkSetUp(lo)
 }
 
-// remove takes both namespaces away, and the cable with them.
+// remove deletes both namespaces, and with them the veth pair.
 func (n *Network) remove() error {
 	var errs []error
 	for _, name := range n.Namespaces() {
@@ -108,7 +109,7 @@ func (n *Network) remove() error {
 	return errors.Join(errs...)
 }
 
-// In calls do in a namespace, on a thread of its own: sockets that it makes stay in there.
+// In calls do in a namespace, on a new thread. Sockets that do opens stay in the namespace.
 func In(name string, do func() error) error {
 	return onThread(func() error {
 		h, err := netns.GetFromName(name)
@@ -123,11 +124,11 @@ func In(name string, do func() error) error {
 	})
 }
 
-// onThread calls do in a goroutine whose thread is nobody else's and ends with it.
+// onThread calls do in a goroutine that is locked to a new thread, which ends with it.
 func onThread(do func() error) error {
-	done := make(chan error, 1) // the goroutine below -> here: one answer
+	done := make(chan error, 1) // goroutine below -> here: one result
 	go func() {
-		runtime.LockOSThread() // and never unlocked: so the thread ends
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		done <- do()
 	}()
 	return <-done
@@ -135,7 +136,7 @@ func onThread(do func() error) error {
 
 const sysctls = "/proc/sys/net/ipv4"
 
-// Setting reads a setting of TCP/IP in a namespace, such as tcp_congestion_control; empty where it
+// Setting reads a sysctl of net.ipv4 in a namespace, such as tcp_congestion_control; "" if it
 // cannot be read.
 func Setting(namespace, name string) (value string) {
 	err := In(namespace, func() error {
@@ -149,14 +150,14 @@ func Setting(namespace, name string) (value string) {
 	return value
 }
 
-// Set changes a setting of TCP/IP in every namespace of n.
+// Set writes a sysctl of net.ipv4 in every namespace of n.
 func (n *Network) Set(name, value string) error {
 	var errs []error
 	for _, namespace := range n.Namespaces() {
 		errs = append(errs, In(namespace, func() error { return os.WriteFile(filepath.Join(sysctls, name), []byte(value), 0) }))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("setting %s to %q: %w", name, value, err)
+		return fmt.Errorf("cannot set %s to %q: %w", name, value, err)
 	}
 	return nil
 }

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// made is a network of the kind, or the test is skipped: it takes root and a kernel that has what
-// it needs.
+// made creates a network, or skips the test: this needs root and a kernel with the devices.
 func made(t *testing.T, kind func(string) (*Network, error), name string) *Network {
 	t.Helper()
 	n, err := kind(fmt.Sprintf("weir%s%d", name, os.Getpid()))
@@ -23,7 +22,7 @@ func made(t *testing.T, kind func(string) (*Network, error), name string) *Netwo
 		}
 		for _, namespace := range n.Namespaces() {
 			if _, err := os.Stat("/run/netns/" + namespace); err == nil {
-				t.Errorf("the namespace %s is left", namespace)
+				t.Errorf("got the namespace %s after Close, want it removed", namespace)
 			}
 		}
 	})
@@ -35,8 +34,9 @@ func read(file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// What stands in the results holds for the connections of the trials, and for nobody else's.
-func TestSettingsAreTheNamespacesOwn(t *testing.T) {
+// TestSettingsApplyOnlyToTheNamespace checks that a setting in a namespace does not change the
+// host's.
+func TestSettingsApplyOnlyToTheNamespace(t *testing.T) {
 	const control = "tcp_congestion_control"
 	host := read(control)
 	n := made(t, Cable, "set")
@@ -49,7 +49,7 @@ func TestSettingsAreTheNamespacesOwn(t *testing.T) {
 		chosen++
 		for _, namespace := range n.Namespaces() {
 			if got := Setting(namespace, control); got != c {
-				t.Errorf("%s uses %q, and it says %q", namespace, c, got)
+				t.Errorf("%s: got %q, want %q", namespace, got, c)
 			}
 		}
 	}
@@ -57,14 +57,13 @@ func TestSettingsAreTheNamespacesOwn(t *testing.T) {
 		t.Skip("no congestion control can be chosen in a namespace here")
 	}
 	if got := read(control); got != host {
-		t.Errorf("this process has %q, had %q", got, host)
+		t.Errorf("host: got %q, want %q", got, host)
 	}
 	if got := Setting("weir-no-such-namespace", control); got != "" {
-		t.Errorf("a namespace that is not there uses %q", got)
+		t.Errorf("missing namespace: got %q, want nothing", got)
 	}
 }
 
-// The two ends of a cable reach each other, and nobody else does.
 func TestTheEndsOfACableReachEachOther(t *testing.T) {
 	n := made(t, Cable, "cab")
 	var l net.Listener
@@ -91,7 +90,7 @@ func TestTheEndsOfACableReachEachOther(t *testing.T) {
 func TestADeviceIsReadyForAStack(t *testing.T) {
 	n := made(t, Tap, "tap")
 	if n.Host() != "10.77.0.2" || len(n.Namespaces()) != 1 {
-		t.Errorf("got %+v", n)
+		t.Errorf("got %+v, want the host 10.77.0.2 in one namespace", n)
 	}
 	err := In(n.Peer, func() error {
 		device, err := net.InterfaceByName(n.Tap)

@@ -6,17 +6,17 @@ import "errors"
 
 var errNotHere = errors.New("only Linux has network namespaces")
 
-// Cable is Linux's.
+// Cable needs Linux.
 func Cable(string) (*Network, error) { return nil, errNotHere }
 
-// Tap is Linux's.
+// Tap needs Linux.
 func Tap(string) (*Network, error) { return nil, errNotHere }
 
-// In is Linux's.
+// In needs Linux.
 func In(string, func() error) error { return errNotHere }
 
-// Setting is Linux's.
+// Setting needs Linux.
 func Setting(_, _ string) string { return "" }
 
-// Set is Linux's.
+// Set needs Linux.
 func (n *Network) Set(_, _ string) error { return errNotHere }

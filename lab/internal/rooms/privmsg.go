@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// privmsg tells a room what one of its members says. The server's lock is held.
-func (m *conn) privmsg(rest string) {
+// privmsgLocked sends a member's message to its room. The caller holds the server's lock.
+func (m *conn) privmsgLocked(rest string) {
 	s := m.server
 	name, text, _ := strings.Cut(rest, " :")
-	if m.said++; s.Fault == "hangs up" && m.said == 5 {
+	if m.messageCount++; s.Fault == "hangs up" && m.messageCount == 5 {
 		m.Close()
 		return
 	}
@@ -23,7 +23,7 @@ func (m *conn) privmsg(rest string) {
 	line := ":" + m.mask() + " PRIVMSG " + name + " :" + text
 	s.log[name] = append(s.log[name], line)
 	hearers := s.rooms[name]
-	if s.Fault == "tells everybody" {
+	if s.Fault == "sends to all clients" {
 		hearers = nil
 		for other := range s.conns {
 			hearers = append(hearers, other)
@@ -31,65 +31,66 @@ func (m *conn) privmsg(rest string) {
 	}
 	for _, other := range hearers {
 		if other != m || m.echo {
-			s.deliver(other, line)
+			s.deliverLocked(other, line)
 		}
 	}
 }
 
-// every is how many deliveries come between two that go wrong.
-const every = 53
+// faultInterval is the number of deliveries from one fault to the next.
+const faultInterval = 53
 
-// deliver tells one member, if the fault is not to. The server's lock is held.
-func (s *Server) deliver(to *conn, line string) {
-	s.told++
+// deliverLocked sends a line to one member, with the server's fault if it is due. The caller holds
+// the server's lock.
+func (s *Server) deliverLocked(to *conn, line string) {
+	s.deliveryCount++
 	fault := s.Fault
-	if s.told%every != 0 {
+	if s.deliveryCount%faultInterval != 0 {
 		fault = ""
 	}
 	switch fault {
 	case "loses":
 		return
 	case "doubles":
-		to.tell(line)
+		to.sendLine(line)
 	case "changes text":
 		line = line[:len(line)-1] + "#"
 	case "wrong nick":
-		line = ":nobody" + line[strings.Index(line, "!"):]
+		line = ":other" + line[strings.Index(line, "!"):]
 	case "wrong room":
 		line = strings.Replace(line, " #", " #x", 1)
 	}
 	if s.Fault == "swaps" {
-		to.swap(line)
+		to.deliverSwapped(line)
 		return
 	}
-	to.tell(line)
+	to.sendLine(line)
 }
 
-// swap holds one line in so many back until ten others have passed it.
-func (m *conn) swap(line string) {
+// deliverSwapped delivers one line in faultInterval after the ten lines that follow it.
+func (m *conn) deliverSwapped(line string) {
 	m.mu.Lock()
-	m.heard++
+	m.deliveredCount++
 	late := ""
-	switch m.heard % every {
+	switch m.deliveredCount % faultInterval {
 	case 30:
-		m.late, line = line, ""
+		m.delayedLine, line = line, ""
 	case 40:
-		late, m.late = m.late, ""
+		late, m.delayedLine = m.delayedLine, ""
 	}
 	m.mu.Unlock()
 	for _, l := range []string{line, late} {
 		if l != "" {
-			m.tell(l)
+			m.sendLine(l)
 		}
 	}
 }
 
-// history answers CHATHISTORY AFTER and LATEST. A msgid is a message's place in its room, from 1
-// on.
+// history answers CHATHISTORY AFTER and LATEST. A msgid is the number of a message in its room,
+// from 1.
 func (m *conn) history(words []string) {
 	s := m.server
 	if len(words) < 4 || s.History == 0 {
-		m.tell("FAIL CHATHISTORY INVALID_PARAMS :what")
+		m.sendLine("FAIL CHATHISTORY INVALID_PARAMS :what")
 		return
 	}
 	name, all := words[1], s.log[words[1]]
@@ -101,9 +102,9 @@ func (m *conn) history(words []string) {
 		from, _ = strconv.Atoi(id)
 	}
 	page := slices.Clone(all[from:min(len(all), from+limit)])
-	m.tell(":rooms BATCH +p chathistory " + name)
+	m.sendLine(":rooms BATCH +p chathistory " + name)
 	for i, line := range page {
-		m.tell(fmt.Sprintf("@batch=p;msgid=%d;time=2026-01-02T03:04:05.678Z %s", from+i+1, line))
+		m.sendLine(fmt.Sprintf("@batch=p;msgid=%d;time=2026-01-02T03:04:05.678Z %s", from+i+1, line))
 	}
-	m.tell(":rooms BATCH -p")
+	m.sendLine(":rooms BATCH -p")
 }

@@ -1,9 +1,9 @@
-// Package rooms is a small IRC server for tests: it does what the checks of chat servers ask for,
-// or fails in one way.
+// Package rooms is a small IRC server for tests of the checks of chat servers. It passes them, or
+// has one fault.
 //
 // # Limitations
 //
-// It is for tests alone. It keeps no history unless told to, knows no modes, and waits for nothing.
+// It is only for tests. It has no modes and no flow control, and a history only if configured.
 package rooms
 
 import (
@@ -15,28 +15,28 @@ import (
 	"sync"
 )
 
-// Faults are the ways in which a Server can fail; what each does stands where it is done.
-var Faults = []string{"no pong", "takes a nick twice", "no names", "loses", "doubles", "swaps", "changes text", "wrong nick", "wrong room", "tells everybody",
+// Faults are the faults that a Server can have. The code of each explains it.
+var Faults = []string{"no pong", "takes a nick twice", "no names", "loses", "doubles", "swaps", "changes text", "wrong nick", "wrong room", "sends to all clients",
 	"hangs up", "keeps the tail", "leaks after NUL", "reads once", "waits for the slow", "dies of a reset", "says nothing of leaving"}
 
-// Server is a server and what it knows.
+// Server is an IRC server.
 type Server struct {
-	Fault   string // one of Faults, or empty
-	Echo    bool   // it has echo-message
-	Replay  bool   // it tells a room's messages to who joins; else, with History, by CHATHISTORY
-	History int    // most messages in a page of CHATHISTORY; 0: it has none
-	Died    func() // called where the fault is to die
+	Fault   string // one of Faults; empty: none
+	Echo    bool   // supports echo-message
+	Replay  bool   // sends a room's messages to a client that joins
+	History int    // largest page of CHATHISTORY; 0: not supported
+	Died    func() // called by the fault "dies of a reset"
 
-	mu      sync.Mutex
-	conns   map[*conn]bool
-	rooms   map[string][]*conn
-	log     map[string][]string // lines
-	told    int                 // deliveries
-	serving sync.WaitGroup
+	mu            sync.Mutex
+	conns         map[*conn]bool
+	rooms         map[string][]*conn
+	log           map[string][]string // lines by room
+	deliveryCount int                 // for faultInterval
+	serving       sync.WaitGroup
 }
 
-// Serve serves until the listener is closed; then it closes every connection, and returns when all
-// are over.
+// Serve serves until the listener is closed. Then it closes all connections, and returns when their
+// goroutines have ended.
 func (s *Server) Serve(l net.Listener) {
 	s.conns, s.rooms, s.log = map[*conn]bool{}, map[string][]*conn{}, map[string][]string{}
 	for {
@@ -62,35 +62,36 @@ func (s *Server) Serve(l net.Listener) {
 // conn is a connection. Its two goroutines end with it.
 type conn struct {
 	net.Conn
-	server *Server
-	nick   string
-	user   bool
-	in     bool // registered
-	held   bool // registration waits for CAP END
-	echo   bool
-	said   int
+	server         *Server
+	nick           string
+	user           bool
+	registered     bool // registration is complete
+	capNegotiating bool // registration waits for CAP END
+	echo           bool
+	messageCount   int
 
-	mu    sync.Mutex
-	queue []byte
-	late  string // a line that is held back
-	heard int    // lines that may be
-	over  bool
-	wake  chan struct{} // anybody -> write; 1 is enough to say that there is something
+	mu             sync.Mutex
+	queue          []byte
+	delayedLine    string // delivered after the next ten
+	deliveredCount int    // lines delivered by deliverSwapped
+	closing        bool
+	// sendLine, leave -> write; buffer 1: a signal that the queue changed
+	wake chan struct{}
 }
 
-// tell queues a line without waiting, or with one fault waits until it is sent.
-func (m *conn) tell(line string) {
+// sendLine queues a line, or with the fault "waits for the slow" writes it at once.
+func (m *conn) sendLine(line string) {
 	if m.server.Fault == "waits for the slow" {
-		m.Write([]byte(line + "\r\n")) //nolint:errcheck // its reader notices
+		m.Write([]byte(line + "\r\n")) //nolint:errcheck // read returns the error too
 		return
 	}
 	m.mu.Lock()
 	m.queue = append(append(m.queue, line...), "\r\n"...)
 	m.mu.Unlock()
-	m.stir()
+	m.wakeWriter()
 }
 
-func (m *conn) stir() {
+func (m *conn) wakeWriter() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -100,7 +101,7 @@ func (m *conn) stir() {
 func (m *conn) write() {
 	for range m.wake {
 		m.mu.Lock()
-		queue, over := m.queue, m.over
+		queue, over := m.queue, m.closing
 		m.queue = nil
 		m.mu.Unlock()
 		if _, err := m.Write(queue); err != nil || over {
@@ -120,27 +121,28 @@ func (m *conn) read() {
 		}
 		rest = append(rest, buffer[:n]...)
 		if m.server.Fault == "reads once" {
-			rest = append(bytes.TrimRight(rest, "\r\n"), '\n') // what one read brings is whole
+			rest = append(bytes.TrimRight(rest, "\r\n"), '\n') // takes each read as complete lines
 		}
 		m.server.mu.Lock()
-		rest = m.lines(rest)
+		rest = m.handleLinesLocked(rest)
 		m.server.mu.Unlock()
 	}
 }
 
-// lines hears the whole lines of in and returns the rest.
-func (m *conn) lines(in []byte) []byte {
+// handleLinesLocked handles the complete lines of in and returns the rest. The caller holds the
+// server's lock.
+func (m *conn) handleLinesLocked(in []byte) []byte {
 	for n := 0; ; n++ {
 		end := bytes.IndexByte(in, '\n')
 		if end < 0 || m.server.Fault == "keeps the tail" && n == 10 {
 			return in
 		}
-		m.hear(string(bytes.TrimRight(in[:end], "\r")))
+		m.handleLineLocked(string(bytes.TrimRight(in[:end], "\r")))
 		in = in[end+1:]
 	}
 }
 
-// leave is the end of a connection.
+// leave removes a connection that has ended.
 func (m *conn) leave(err error) {
 	s := m.server
 	if s.Fault == "dies of a reset" && strings.Contains(err.Error(), "reset") {
@@ -153,22 +155,22 @@ func (m *conn) leave(err error) {
 			s.rooms[name] = slices.Delete(slices.Clone(all), i, i+1)
 			for _, other := range s.rooms[name] {
 				if s.Fault != "says nothing of leaving" {
-					other.tell(":" + m.mask() + " QUIT :gone")
+					other.sendLine(":" + m.mask() + " QUIT :gone")
 				}
 			}
 		}
 	}
 	s.mu.Unlock()
 	m.mu.Lock()
-	m.over = true
+	m.closing = true
 	m.mu.Unlock()
-	m.stir()
+	m.wakeWriter()
 }
 
 func (m *conn) mask() string { return m.nick + "!u@rooms" }
 
-// hear does what a line says. The server's lock is held.
-func (m *conn) hear(line string) {
+// handleLineLocked executes a command. The caller holds the server's lock.
+func (m *conn) handleLineLocked(line string) {
 	s := m.server
 	if strings.HasPrefix(line, "@") {
 		_, line, _ = strings.Cut(line, " ")
@@ -184,20 +186,20 @@ func (m *conn) hear(line string) {
 		m.welcome()
 	case "PING":
 		if s.Fault != "no pong" {
-			m.tell(":rooms PONG rooms :" + strings.TrimPrefix(rest, ":"))
+			m.sendLine(":rooms PONG rooms :" + strings.TrimPrefix(rest, ":"))
 		}
 	case "JOIN":
 		m.join(rest)
 	case "PRIVMSG":
-		m.privmsg(rest)
+		m.privmsgLocked(rest)
 	case "CHATHISTORY":
 		m.history(strings.Fields(rest))
 	case "QUIT":
-		m.tell("ERROR :bye")
+		m.sendLine("ERROR :bye")
 		m.mu.Lock()
-		m.over = true
+		m.closing = true
 		m.mu.Unlock()
-		m.stir()
+		m.wakeWriter()
 	}
 }
 
@@ -212,13 +214,13 @@ func (m *conn) negotiate(rest string) {
 	}
 	switch verb, list, _ := strings.Cut(rest, " "); strings.ToUpper(verb) {
 	case "LS":
-		m.held = true
-		m.tell(":rooms CAP * LS :" + caps)
+		m.capNegotiating = true
+		m.sendLine(":rooms CAP * LS :" + caps)
 	case "REQ":
 		m.echo = strings.Contains(list, "echo-message")
-		m.tell(":rooms CAP * ACK " + list)
+		m.sendLine(":rooms CAP * ACK " + list)
 	case "END":
-		m.held = false
+		m.capNegotiating = false
 		m.welcome()
 	}
 }
@@ -226,7 +228,7 @@ func (m *conn) negotiate(rest string) {
 func (m *conn) rename(nick string) {
 	for other := range m.server.conns {
 		if other.nick == nick && m.server.Fault != "takes a nick twice" {
-			m.tell(":rooms 433 * " + nick + " :in use")
+			m.sendLine(":rooms 433 * " + nick + " :in use")
 			return
 		}
 	}
@@ -235,30 +237,30 @@ func (m *conn) rename(nick string) {
 }
 
 func (m *conn) welcome() {
-	if m.in || m.held || m.nick == "" || !m.user {
+	if m.registered || m.capNegotiating || m.nick == "" || !m.user {
 		return
 	}
-	m.in = true
-	m.tell(":rooms 001 " + m.nick + " :hello")
+	m.registered = true
+	m.sendLine(":rooms 001 " + m.nick + " :hello")
 	if m.server.History > 0 {
-		m.tell(fmt.Sprintf(":rooms 005 %s CHATHISTORY=%d :are supported", m.nick, m.server.History))
+		m.sendLine(fmt.Sprintf(":rooms 005 %s CHATHISTORY=%d :are supported", m.nick, m.server.History))
 	}
-	m.tell(":rooms 422 " + m.nick + " :nothing for today")
+	m.sendLine(":rooms 422 " + m.nick + " :nothing for today")
 }
 
 func (m *conn) join(name string) {
 	s := m.server
 	s.rooms[name] = append(slices.Clone(s.rooms[name]), m)
 	for _, other := range s.rooms[name] {
-		other.tell(":" + m.mask() + " JOIN " + name)
+		other.sendLine(":" + m.mask() + " JOIN " + name)
 	}
 	if s.Replay {
 		for _, line := range s.log[name] {
-			m.tell(line)
+			m.sendLine(line)
 		}
 	}
 	if s.Fault != "no names" {
-		m.tell(":rooms 353 " + m.nick + " = " + name + " :" + m.nick)
-		m.tell(":rooms 366 " + m.nick + " " + name + " :that is all")
+		m.sendLine(":rooms 353 " + m.nick + " = " + name + " :" + m.nick)
+		m.sendLine(":rooms 366 " + m.nick + " " + name + " :that is all")
 	}
 }

@@ -35,7 +35,7 @@ type loop struct {
 	period       float64 // ns between requests; 0 in the closed loop
 	nextRequest  int64   // number of the next request that becomes due
 	startedCount int64   // requests started
-	nextCheckAt  int64   // ns; time of the next lookRound
+	nextCheckAt  int64   // ns; time of the next checkTimeouts
 	counts
 	dialErr error // failure of a connection before the first request
 }

@@ -66,23 +66,23 @@ type Config struct {
 	CPUs []int
 }
 
-type usage struct{ text string }
+type usageError struct{ text string }
 
-func (u usage) Error() string        { return "load: " + u.text }
-func (u usage) Is(target error) bool { return target == load.ErrUsage }
+func (u usageError) Error() string        { return "load: " + u.text }
+func (u usageError) Is(target error) bool { return target == load.ErrUsage }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
 // Duration.
 func (c Config) Check(steered bool) error {
 	for _, check := range []func() string{c.checkWords, c.checkCounts, c.checkPings} {
 		if why := check(); why != "" {
-			return usage{why}
+			return usageError{why}
 		}
 	}
 	switch {
 	case steered && c.Duration == 0:
 	case c.Duration < load.MinDuration || c.Duration > load.MaxDuration:
-		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
+		return usageError{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
 	}
 	return nil
 }

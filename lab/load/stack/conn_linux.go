@@ -30,15 +30,15 @@ const retryAfter = int64(50e6)
 
 // conn is a connection, or a slot for one.
 type conn struct {
-	fd      int32 // -1: not open
-	state   connState
-	queued  bool  // in loop.again
-	counted bool  // in loop.busy
-	asked   bool  // rr and idle: a byte is under way
-	value   byte  // the byte
-	begun   int64 // ns; start of the operation
-	since   int64 // ns; start of the state, or of the last progress
-	written int64 // bytes
+	fd             int32 // -1: not open
+	state          connState
+	queued         bool  // in loop.runQueue
+	counted        bool  // in loop.busy
+	asked          bool  // rr and idle: a byte is under way
+	value          byte  // the byte
+	startedAt      int64 // ns; start of the operation
+	lastProgressAt int64 // ns; start of the state, or of the last progress
+	written        int64 // bytes
 }
 
 // connectAll opens the connections before the load starts, at most atOnce at a time. For connect
@@ -48,20 +48,20 @@ func (l *loop) connectAll() error {
 		return nil
 	}
 	progress, made := l.Clock.Now(), int64(0)
-	for begun := 0; l.there < int64(len(l.conns)); {
-		for ; begun < len(l.conns) && int64(begun)-l.there < atOnce && l.dialing == nil; begun++ {
+	for begun := 0; l.readyCount < int64(len(l.conns)); {
+		for ; begun < len(l.conns) && int64(begun)-l.readyCount < maxConnecting && l.dialErr == nil; begun++ {
 			l.connect(begun)
 		}
 		l.turnOnce(l.Clock.Now() + oneloop.Nap)
 		now := l.Clock.Now()
-		if l.there > made {
-			progress, made = now, l.there
+		if l.readyCount > made {
+			progress, made = now, l.readyCount
 		}
 		switch {
 		case l.Stop.Load():
 			return context.Canceled
-		case l.dialing != nil:
-			return raw.DialError(l.Config.server(), l.dialing)
+		case l.dialErr != nil:
+			return raw.DialError(l.Config.server(), l.dialErr)
 		case now-progress > int64(min(l.Timeout, raw.DialTimeout)):
 			return raw.DialError(l.Config.server(), os.ErrDeadlineExceeded)
 		}
@@ -78,10 +78,10 @@ func (l *loop) connect(i int) {
 		l.notConnected(i, err)
 		return
 	}
-	*c = conn{fd: int32(fd), state: connecting, queued: c.queued, value: c.value, begun: now, since: now}
+	*c = conn{fd: int32(fd), state: connecting, queued: c.queued, value: c.value, startedAt: now, lastProgressAt: now}
 	l.Alive.Add(1)
 	if l.Operation == Connect {
-		l.begin(c)
+		l.countBusy(c)
 	}
 	if err = setCongestion(fd, l.Congestion); err == nil {
 		err = l.server.Connect(fd)
@@ -111,22 +111,22 @@ func (l *loop) handle(i int, events uint32) {
 				return
 			}
 		}
-		l.made(i)
+		l.connectionOpened(i)
 	}
 	if c.fd >= 0 {
 		l.task.turn(i, events)
 	}
 }
 
-// made records that connection i is open.
-func (l *loop) made(i int) {
+// connectionOpened records that connection i is open.
+func (l *loop) connectionOpened(i int) {
 	c := &l.conns[i]
 	now := l.Clock.Now()
 	l.opened++
 	if l.Start.Load() == 0 || l.Window.Holds(now) {
-		l.connects.Record(now - c.begun)
+		l.connects.Record(now - c.startedAt)
 	}
-	c.state, c.since = open, now
+	c.state, c.lastProgressAt = open, now
 	// Without Nagle's algorithm small segments are sent at once. If this fails the connection is
 	// broken, and its next use returns the error.
 	unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // see above
@@ -142,13 +142,13 @@ func (l *loop) notConnected(i int, err error) {
 		}
 	}
 	if l.Start.Load() == 0 {
-		l.dialing = err
+		l.dialErr = err
 	}
 	l.fail(i, kind, "no connection: %v", err)
 }
 
-// broken handles an error of connection i.
-func (l *loop) broken(i int, errno syscall.Errno) {
+// connectionError handles an error of connection i.
+func (l *loop) connectionError(i int, errno syscall.Errno) {
 	kind := kindReset
 	if errno == syscall.EPIPE {
 		kind = kindClosed
@@ -161,26 +161,26 @@ func (l *loop) broken(i int, errno syscall.Errno) {
 
 // fail counts an error of connection i and closes it. It is tried again after retryAfter.
 func (l *loop) fail(i int, kind, detail string, args ...any) {
-	if l.Start.Load() == 0 && l.dialing == nil {
-		l.dialing = fmt.Errorf(kind+": "+detail, args...)
+	if l.Start.Load() == 0 && l.dialErr == nil {
+		l.dialErr = fmt.Errorf(kind+": "+detail, args...)
 	}
 	l.Failed.Add(1)
 	l.fails.Add(kind, 1, detail, args...)
-	l.shut(i)
+	l.closeConn(i)
 	c := &l.conns[i]
-	c.state, c.since = refused, l.Clock.Now()
+	c.state, c.lastProgressAt = refused, l.Clock.Now()
 }
 
-// begin counts an operation of connection c that will end.
-func (l *loop) begin(c *conn) {
+// countBusy counts an operation of connection c that will end.
+func (l *loop) countBusy(c *conn) {
 	if !c.counted {
 		c.counted = true
 		l.busy++
 	}
 }
 
-// shut closes connection i.
-func (l *loop) shut(i int) {
+// closeConn closes connection i.
+func (l *loop) closeConn(i int) {
 	c := &l.conns[i]
 	if c.counted {
 		c.counted = false
@@ -188,7 +188,7 @@ func (l *loop) shut(i int) {
 	}
 	if c.fd >= 0 {
 		if l.Operation != Connect && l.Operation != Idle {
-			l.readOne(c, &l.gone)
+			l.readOne(c, &l.closedTotals)
 		}
 		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
 		l.Alive.Add(-1)

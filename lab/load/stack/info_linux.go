@@ -35,9 +35,9 @@ func checkCongestion(name string) error {
 	defer unix.Close(fd) //nolint:errcheck // nothing is lost
 	switch err := setCongestion(fd, name); {
 	case errors.Is(err, unix.ENOENT):
-		return usage{fmt.Sprintf("this kernel has no congestion control %q: it has %s; load its module (modprobe tcp_%s) or choose another", name, controls("available"), name)}
+		return usageError{fmt.Sprintf("this kernel has no congestion control %q: it has %s; load its module (modprobe tcp_%s) or choose another", name, controls("available"), name)}
 	case errors.Is(err, unix.EPERM):
-		return usage{fmt.Sprintf("the congestion control %q is allowed only for root (net.ipv4.tcp_allowed_congestion_control): choose one of %s, or run as root", name, controls("allowed"))}
+		return usageError{fmt.Sprintf("the congestion control %q is allowed only for root (net.ipv4.tcp_allowed_congestion_control): choose one of %s, or run as root", name, controls("allowed"))}
 	case err != nil:
 		return fmt.Errorf("load: can't set the congestion control %q: %w", name, err)
 	}

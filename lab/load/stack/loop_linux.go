@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	startDelay = int64(20e6) // ns; from the last connection to the first operation
-	atOnce     = 64          // concurrent connection attempts before the first operation
+	startDelay    = int64(20e6) // ns; from the last connection to the first operation
+	maxConnecting = 64          // concurrent connection attempts before the first operation
 )
 
 // task is the part of an operation that differs from the others.
@@ -31,22 +31,22 @@ type loop struct {
 	server oneloop.Server
 	task   task
 
-	conns   []conn
-	again   []int32 // connections that run without an event
-	there   int64   // connections that are ready before the load starts
-	busy    int     // operations under way that will end
-	look    int64   // ns; time of the next lookRound
-	dialing error   // failure of a connection before the load
+	conns       []conn
+	runQueue    []int32 // connections that run without an event
+	readyCount  int64   // connections that are ready before the load starts
+	busy        int     // operations under way that will end
+	nextCheckAt int64   // ns; time of the next checkTimeouts
+	dialErr     error   // failure of a connection before the load
 
-	carried int64        // bytes of bulk data; for in those written to a socket
-	first   reading      // at the start of the window
-	gone    reading      // of closed connections
-	info    unix.TCPInfo // buffer of tcpInfo
+	carried      int64         // bytes of bulk data; for in those written to a socket
+	windowStart  counterTotals // at the start of the window
+	closedTotals counterTotals // of closed connections
+	info         unix.TCPInfo  // buffer of tcpInfo
 	counts
 }
 
-// reading is the state of the connections' counters at one time.
-type reading struct {
+// counterTotals is the state of the connections' counters at one time.
+type counterTotals struct {
 	at    int64 // ns
 	acked int64 // bytes
 	read  int64 // bytes
@@ -104,7 +104,7 @@ func (l *loop) run() {
 	close(l.Ready)
 	l.work()
 	close(l.Over)
-	l.decide()
+	l.finishOperations()
 }
 
 // work runs operations until the window is over or the run is ended early.
@@ -119,20 +119,20 @@ func (l *loop) work() {
 		now := l.Clock.Now()
 		if l.From == 0 {
 			if l.Open(now); l.From != 0 {
-				l.first = l.read()
-				l.warm += l.carried / bulkMessage
+				l.windowStart = l.read()
+				l.warmMessages += l.carried / bulkMessage
 			}
 		}
 		if now >= l.Window.To.Load() {
 			break
 		}
-		until := l.Until(min(l.look, now+oneloop.Nap))
-		if len(l.again) > 0 {
+		until := l.Until(min(l.nextCheckAt, now+oneloop.Nap))
+		if len(l.runQueue) > 0 {
 			until = 0
 		}
 		l.turnOnce(until)
 	}
-	l.cut = l.Clock.Now() < l.Window.To.Load()
+	l.endedEarly = l.Clock.Now() < l.Window.To.Load()
 	l.Window.To.Store(min(l.Window.To.Load(), l.Clock.Now()))
 	l.account()
 }
@@ -143,21 +143,21 @@ func (l *loop) account() {
 	l.Shut(l.Window.To.Load())
 	switch l.Operation {
 	case In, Out, RR:
-		l.segments, l.span = last.minus(l.first.segments), last.at-l.first.at
+		l.segments, l.span = last.minus(l.windowStart.segments), last.at-l.windowStart.at
 	case Idle:
 		l.messages = l.Alive.Load()
 	}
 	switch l.Operation {
 	case In:
-		l.bytes = last.acked - l.first.acked
+		l.bytes = last.acked - l.windowStart.acked
 	case Out:
-		l.bytes = last.read - l.first.read
+		l.bytes = last.read - l.windowStart.read
 	}
 }
 
 // read reads the counters of all connections. For connect each connection is read when it ends.
-func (l *loop) read() reading {
-	r := l.gone
+func (l *loop) read() counterTotals {
+	r := l.closedTotals
 	if l.Operation != Connect && l.Operation != Idle {
 		for i := range l.conns {
 			if l.conns[i].fd >= 0 {
@@ -170,35 +170,36 @@ func (l *loop) read() reading {
 }
 
 // readOne adds the counters of a connection.
-func (l *loop) readOne(c *conn, r *reading) {
+func (l *loop) readOne(c *conn, r *counterTotals) {
 	tcpInfo(c.fd, &l.info)
 	r.acked += min(int64(l.info.Bytes_acked), c.written)
 	r.segments.add(segmentsOf(&l.info))
 }
 
-// decide waits for the operations under way at the end of the window, unless the run was stopped.
-func (l *loop) decide() {
+// finishOperations waits for the operations under way at the end of the window, unless the run was
+// stopped.
+func (l *loop) finishOperations() {
 	if l.From == 0 {
 		return
 	}
 	l.task.measured()
 	for !l.Stop.Load() && l.busy > 0 {
-		until := l.look
-		if len(l.again) > 0 {
+		until := l.nextCheckAt
+		if len(l.runQueue) > 0 {
 			until = 0
 		}
 		l.turnOnce(until)
 	}
 }
 
-// over reports whether the window has ended, so that no operation may start.
-func (l *loop) over(now int64) bool { return now >= l.Window.To.Load() || l.Stop.Load() }
+// windowOver reports whether the window has ended, so that no operation may start.
+func (l *loop) windowOver(now int64) bool { return now >= l.Window.To.Load() || l.Stop.Load() }
 
 // queue lets connection i run without an event.
 func (l *loop) queue(i int) {
 	if c := &l.conns[i]; !c.queued {
 		c.queued = true
-		l.again = append(l.again, int32(i))
+		l.runQueue = append(l.runQueue, int32(i))
 	}
 }
 
@@ -206,35 +207,35 @@ func (l *loop) queue(i int) {
 // connections.
 func (l *loop) turnOnce(until int64) {
 	l.poll.Wait(l.Clock, until, 0, l.handle)
-	n := len(l.again)
-	for _, i := range l.again[:n] {
+	n := len(l.runQueue)
+	for _, i := range l.runQueue[:n] {
 		c := &l.conns[i]
 		c.queued = false
-		if c.state == closed && l.Start.Load() != 0 && !l.over(l.Clock.Now()) {
+		if c.state == closed && l.Start.Load() != 0 && !l.windowOver(l.Clock.Now()) {
 			l.connect(int(i))
 		} else if c.fd >= 0 && c.state != connecting {
 			l.task.turn(int(i), 0)
 		}
 	}
-	l.again = l.again[:copy(l.again, l.again[n:])]
-	if now := l.Clock.Now(); now >= l.look {
-		l.lookRound(now)
+	l.runQueue = l.runQueue[:copy(l.runQueue, l.runQueue[n:])]
+	if now := l.Clock.Now(); now >= l.nextCheckAt {
+		l.checkTimeouts(now)
 	}
 }
 
-// lookRound checks the timeouts of all connections, and the retry of failed ones.
-func (l *loop) lookRound(now int64) {
-	l.look = now + min(oneloop.Nap, max(int64(l.Timeout)/20, 1e6))
+// checkTimeouts checks the timeouts of all connections, and the retry of failed ones.
+func (l *loop) checkTimeouts(now int64) {
+	l.nextCheckAt = now + min(oneloop.Nap, max(int64(l.Timeout)/20, 1e6))
 	for i := range l.conns {
 		c := &l.conns[i]
-		if c.state == refused && now-c.since > retryAfter && l.Operation != Idle {
+		if c.state == refused && now-c.lastProgressAt > retryAfter && l.Operation != Idle {
 			c.state = closed
 			l.queue(i)
 		}
 		if c.fd < 0 {
 			continue
 		}
-		from := c.since
+		from := c.lastProgressAt
 		if c.state != connecting {
 			from = l.task.waits(c)
 		}
@@ -252,13 +253,13 @@ func (l *loop) count(now, took int64) {
 		l.messages++
 		l.times.Record(took)
 	case now < l.Window.From.Load():
-		l.warm++
+		l.warmMessages++
 	}
 }
 
-// moved counts bytes of bulk data.
-func (l *loop) moved(c *conn, n int) {
+// recordBulk counts bytes of bulk data.
+func (l *loop) recordBulk(c *conn, n int) {
 	l.carried += int64(n)
-	c.since = l.Clock.Now()
+	c.lastProgressAt = l.Clock.Now()
 	l.Done.Store(l.carried / bulkMessage)
 }

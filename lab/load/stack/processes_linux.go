@@ -54,11 +54,11 @@ func (p *processes) run() {
 	var mu sync.Mutex // guards lost, children and fails while processes end
 	for range p.Config.Processes {
 		running.Go(func() { // until the process ends, at the latest when ctx is done
-			lost, cpu, err := p.one(ctx)
+			lost, cpu, err := p.runPing(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			p.lost += lost
-			p.children += int64(cpu)
+			p.childrenCPU += int64(cpu)
 			if err != nil {
 				p.Failed.Add(1)
 				p.fails.Add(kindPing, 1, "%v", err)
@@ -68,8 +68,8 @@ func (p *processes) run() {
 	go func() { running.Wait(); close(p.answers) }() // ends with the last process
 	p.Begin(p.Clock.Now(), p.Duration)
 	close(p.Ready)
-	p.take()
-	p.cut = p.Clock.Now() < p.Window.To.Load()
+	p.countReplies()
+	p.endedEarly = p.Clock.Now() < p.Window.To.Load()
 	end := min(p.Window.To.Load(), p.Clock.Now())
 	p.Window.To.Store(end)
 	p.Shut(end)
@@ -79,8 +79,8 @@ func (p *processes) run() {
 	}
 }
 
-// take counts replies until the window is over.
-func (p *processes) take() {
+// countReplies counts replies until the window is over.
+func (p *processes) countReplies() {
 	for !p.Stop.Load() {
 		now := p.Clock.Now()
 		p.Open(now)
@@ -108,13 +108,13 @@ func (p *processes) answered(took int64) {
 		p.offered++
 		p.times.Record(took)
 	case now < p.Window.From.Load():
-		p.warm++
+		p.warmMessages++
 	}
 }
 
-// one runs a ping process until ctx is done. It returns its number of lost packets and its CPU
+// runPing runs a ping process until ctx is done. It returns its number of lost packets and its CPU
 // time.
-func (p *processes) one(ctx context.Context) (lost int64, cpu time.Duration, err error) {
+func (p *processes) runPing(ctx context.Context) (lost int64, cpu time.Duration, err error) {
 	interval := strconv.FormatFloat(float64(p.Config.Processes)/p.Rate, 'f', 3, 64)
 	cmd := exec.CommandContext(ctx, p.program, "-n", "-i", interval, "-s", strconv.Itoa(p.Size), "-W", strconv.Itoa(int(max(1, p.Timeout.Seconds()))), p.Address)
 	// it then prints its statistics

@@ -28,17 +28,17 @@ const bulkMessage = 64 << 10
 type counts struct {
 	times, connects, lateness tally.Distribution
 
-	offered, messages, warm, opened int64
-	bytes                           int64
-	span                            int64 // ns between the two readings of bulk data
+	offered, messages, warmMessages, opened int64
+	bytes                                   int64
+	span                                    int64 // ns between the two readings of bulk data
 	// connections of in whose end of stream confirmed that all data has arrived
 	confirmed       int64
 	lost, unstamped int64 // pings
 	// ns; CPU of the system's pings over their whole life
-	children int64
-	cut      bool // the window was ended early
-	segments segments
-	fails    tally.Failures
+	childrenCPU int64
+	endedEarly  bool // the window was ended early
+	segments    segments
+	fails       tally.Failures
 }
 
 // segments counts TCP segments; again are retransmissions.

@@ -71,11 +71,11 @@ func (l *loop) found() *counts { return &l.counts }
 func makeReport(c Config, s *oneloop.State, f *counts) Report {
 	r := Report{Operation: c.Operation, Address: c.server(), Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows, Processes: c.Processes,
 		Rate: c.Rate, Size: c.Size, Together: c.Together, TimeoutNS: int64(c.Timeout),
-		Offered: f.offered, Messages: f.messages, Bytes: f.bytes, WarmMessages: f.warm, Opened: f.opened, Confirmed: f.confirmed,
+		Offered: f.offered, Messages: f.messages, Bytes: f.bytes, WarmMessages: f.warmMessages, Opened: f.opened, Confirmed: f.confirmed,
 		LatencyUS: f.times.Percentiles(), OperationUS: f.times.Times(), ConnectUS: f.connects.Times(), LatenessUS: f.lateness.Percentiles(),
 		Lost: f.lost, Unstamped: f.unstamped, SegmentsOut: f.segments.out, SegmentsIn: f.segments.in, Retransmitted: f.segments.again,
-		Errors: map[string]int64{}, Details: f.fails.Details, Interrupt: f.cut,
-		CPUNS: s.CPU(), ChildrenCPUNS: f.children, RunQueueNS: s.RunQueue(), WindowNS: s.Length(), StartedNS: s.From}
+		Errors: map[string]int64{}, Details: f.fails.Details, Interrupt: f.endedEarly,
+		CPUNS: s.CPU(), ChildrenCPUNS: f.childrenCPU, RunQueueNS: s.RunQueue(), WindowNS: s.Length(), StartedNS: s.From}
 	for kind, n := range f.fails.Kinds {
 		r.Errors[kind] = n
 	}

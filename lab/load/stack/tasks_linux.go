@@ -28,8 +28,8 @@ func newBlock() []byte {
 	return b
 }
 
-// said are the events of data, end of stream or error.
-const said = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+// readEvents are the events of data, end of stream or error.
+const readEvents = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 
 // connects is the task of connect. Each client connects, sends, shuts down, waits for the end of
 // stream, and starts again.
@@ -42,17 +42,17 @@ func (t *connects) turn(i int, events uint32) {
 	if c.state == open && !t.send(i) {
 		return
 	}
-	if events&said == 0 || c.state != ending {
+	if events&readEvents == 0 || c.state != ending {
 		return
 	}
-	if t.ended(i) {
+	if t.peerClosed(i) {
 		now := t.Clock.Now()
 		if t.Window.Holds(now) {
 			tcpInfo(c.fd, &t.info)
 			t.segments.add(segmentsOf(&t.info))
 		}
-		t.count(now, now-c.begun)
-		t.shut(i)
+		t.count(now, now-c.startedAt)
+		t.closeConn(i)
 		t.queue(i)
 	}
 }
@@ -68,7 +68,7 @@ func (t *connects) send(i int) bool {
 			return true
 		case errno == syscall.EINTR:
 		case errno != 0:
-			t.broken(i, errno)
+			t.connectionError(i, errno)
 			return false
 		default:
 			c.written += int64(n)
@@ -81,29 +81,29 @@ func (t *connects) send(i int) bool {
 
 func (t *connects) measured() {}
 
-func (t *connects) waits(c *conn) int64 { return c.begun }
+func (t *connects) waits(c *conn) int64 { return c.startedAt }
 
 // inward is the task of in: it sends bulk data.
 type inward struct{ *loop }
 
-func (t *inward) opened(int) { t.there++ }
+func (t *inward) opened(int) { t.readyCount++ }
 
 func (t *inward) turn(i int, events uint32) {
 	c := &t.conns[i]
 	switch {
 	case c.state == ending:
-		if events&said != 0 && t.ended(i) {
+		if events&readEvents != 0 && t.peerClosed(i) {
 			t.confirm(i)
 		}
 		return
-	case events&said != 0 && t.spoke(i):
+	case events&readEvents != 0 && t.spoke(i):
 		return
 	}
 	if t.Start.Load() == 0 {
 		return
 	}
 	for sent := 0; sent < quantum; {
-		if t.over(t.Clock.Now()) {
+		if t.windowOver(t.Clock.Now()) {
 			return
 		}
 		n, errno := raw.Write(c.fd, block)
@@ -112,12 +112,12 @@ func (t *inward) turn(i int, events uint32) {
 			return
 		case errno == syscall.EINTR:
 		case errno != 0:
-			t.broken(i, errno)
+			t.connectionError(i, errno)
 			return
 		default:
 			c.written += int64(n)
 			sent += n
-			t.moved(c, n)
+			t.recordBulk(c, n)
 		}
 	}
 	t.queue(i)
@@ -131,7 +131,7 @@ func (t *inward) spoke(i int) bool {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return false
 	case errno != 0:
-		t.broken(i, errno)
+		t.connectionError(i, errno)
 	case n == 0:
 		t.fail(i, kindClosed, "connection %d: the stack closed it while data was being sent", i)
 	default:
@@ -148,10 +148,10 @@ func (t *inward) measured() {
 		switch c := &t.conns[i]; c.state {
 		case open:
 			unix.Shutdown(int(c.fd), unix.SHUT_WR) //nolint:errcheck // reading returns the error of a broken connection
-			c.state, c.since = ending, now
-			t.begin(c)
+			c.state, c.lastProgressAt = ending, now
+			t.countBusy(c)
 		case connecting:
-			t.shut(i)
+			t.closeConn(i)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (t *inward) confirm(i int) {
 		return
 	}
 	t.confirmed++
-	t.shut(i)
+	t.closeConn(i)
 }
 
 func (t *inward) waits(c *conn) int64 { return t.silentSince(c) }
@@ -173,25 +173,25 @@ func (t *inward) waits(c *conn) int64 { return t.silentSince(c) }
 // outward is the task of out: it receives bulk data and drops it in the kernel.
 type outward struct{ *loop }
 
-func (t *outward) opened(int) { t.there++ }
+func (t *outward) opened(int) { t.readyCount++ }
 
 func (t *outward) turn(i int, _ uint32) {
 	c := &t.conns[i]
-	for got := 0; got < quantum && t.Start.Load() != 0 && !t.over(t.Clock.Now()); {
+	for got := 0; got < quantum && t.Start.Load() != 0 && !t.windowOver(t.Clock.Now()); {
 		n, errno := receiveAway(c.fd, quantum)
 		switch {
 		case errno == syscall.EAGAIN:
 			return
 		case errno == syscall.EINTR:
 		case errno != 0:
-			t.broken(i, errno)
+			t.connectionError(i, errno)
 			return
 		case n == 0:
 			t.fail(i, kindClosed, "connection %d: the stack closed it", i)
 			return
 		default:
 			got += n
-			t.moved(c, n)
+			t.recordBulk(c, n)
 		}
 	}
 	t.queue(i)
@@ -206,24 +206,24 @@ func (l *loop) silentSince(c *conn) int64 {
 	if l.Start.Load() == 0 {
 		return 0
 	}
-	return max(c.since, l.Start.Load())
+	return max(c.lastProgressAt, l.Start.Load())
 }
 
 // roundTrips is the task of rr: it sends a byte, waits for its echo, and sends the next.
 type roundTrips struct{ *loop }
 
-func (t *roundTrips) opened(int) { t.there++ }
+func (t *roundTrips) opened(int) { t.readyCount++ }
 
 func (t *roundTrips) turn(i int, events uint32) {
 	c := &t.conns[i]
-	if events&said != 0 {
-		if !t.answered(i) {
+	if events&readEvents != 0 {
+		if !t.echoReceived(i) {
 			return
 		}
 		now := t.Clock.Now()
-		t.count(now, now-c.begun)
+		t.count(now, now-c.startedAt)
 	}
-	if now := t.Clock.Now(); !c.asked && t.Start.Load() != 0 && !t.over(now) {
+	if now := t.Clock.Now(); !c.asked && t.Start.Load() != 0 && !t.windowOver(now) {
 		t.ask(i, now)
 	}
 }
@@ -232,7 +232,7 @@ func (t *roundTrips) measured() {}
 
 func (t *roundTrips) waits(c *conn) int64 {
 	if c.asked {
-		return c.begun
+		return c.startedAt
 	}
 	return 0
 }
@@ -241,22 +241,22 @@ func (t *roundTrips) waits(c *conn) int64 {
 func (l *loop) ask(i int, now int64) {
 	c := &l.conns[i]
 	c.value++
-	c.begun, c.asked = now, true
+	c.startedAt, c.asked = now, true
 	one := [1]byte{c.value}
 	if _, errno := raw.Write(c.fd, one[:]); errno != 0 {
-		l.broken(i, errno)
+		l.connectionError(i, errno)
 	}
 }
 
-// answered reports whether the echo of connection i's byte has arrived.
-func (l *loop) answered(i int) bool {
+// echoReceived reports whether the echo of connection i's byte has arrived.
+func (l *loop) echoReceived(i int) bool {
 	c := &l.conns[i]
 	var in [2]byte
 	n, errno := raw.Read(c.fd, in[:])
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0:
-		l.broken(i, errno)
+		l.connectionError(i, errno)
 	case n == 0:
 		l.fail(i, kindClosed, "connection %d: the stack closed it", i)
 	case n > 1 || !c.asked || in[0] != c.value:
@@ -268,13 +268,13 @@ func (l *loop) answered(i int) bool {
 	return false
 }
 
-// ended reports whether the stack has closed connection i, which is shut down here.
-func (l *loop) ended(i int) bool {
+// peerClosed reports whether the stack has closed connection i, which is shut down here.
+func (l *loop) peerClosed(i int) bool {
 	var one [1]byte
 	switch n, errno := raw.Read(l.conns[i].fd, one[:]); {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0:
-		l.broken(i, errno)
+		l.connectionError(i, errno)
 	case n > 0:
 		l.fail(i, kindBody, "connection %d: the stack sent unexpected data", i)
 	default:
@@ -290,8 +290,8 @@ type holds struct{ *loop }
 func (t *holds) opened(i int) { t.ask(i, t.Clock.Now()) }
 
 func (t *holds) turn(i int, events uint32) {
-	if events&said != 0 && t.answered(i) {
-		t.there++
+	if events&readEvents != 0 && t.echoReceived(i) {
+		t.readyCount++
 		t.Done.Add(1)
 	}
 }
@@ -300,7 +300,7 @@ func (t *holds) measured() {}
 
 func (t *holds) waits(c *conn) int64 {
 	if c.asked {
-		return c.begun
+		return c.startedAt
 	}
 	return 0
 }
