@@ -124,7 +124,7 @@ func (s *session) replay(sub *subscription, upTo int64) {
 func (s *session) missedLines(f *conversation, upTo int64) []log.Line {
 	from, marked := int64(0), false
 	if s.login.Account != nil {
-		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.logID)
+		from, marked = s.svc.accounts.ReadMarker(s.login.Name, s.login.Device, f.logID)
 	}
 	if !marked {
 		return s.latestLines(f, min(unmarkedReplay, s.svc.options().MaxReplay), upTo)
@@ -204,5 +204,5 @@ func (s *Service) saveReadMarkerLocked(sub *subscription, acked bool) {
 		return
 	}
 	sub.savedMarker = seen
-	s.accounts.SetMark(login.Name, login.Device, sub.conversation.logID, seen)
+	s.accounts.SetReadMarker(login.Name, login.Device, sub.conversation.logID, seen)
 }

@@ -100,7 +100,7 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	d := new(delivery)
 	f.svc.deliver(f, d)
 	f.svc.requeue(f, d, nil)
-	if at, ok := f.svc.accounts.Mark("bob", "", f.logID); !ok || at != f.batch.End {
+	if at, ok := f.svc.accounts.ReadMarker("bob", "", f.logID); !ok || at != f.batch.End {
 		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
 	}
 }

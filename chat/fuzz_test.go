@@ -27,7 +27,7 @@ func FuzzSession(f *testing.F) {
 		f.Add(seed, uint(20))
 	}
 	f.Fuzz(func(t *testing.T, said string, cut uint) {
-		s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, CommandsPerSecond: -1}).run()
+		s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen, CommandsPerSecond: -1}).run()
 		defer s.halt()
 		other := s.user("other")
 		c := s.client("c")

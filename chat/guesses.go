@@ -129,7 +129,7 @@ var errMaxRegisters = errors.New("too many accounts were asked for from your add
 // countRegistrationLocked counts a request for an account, or returns an error if there were too
 // many. Requests that need an invite are not limited. The caller holds mu.
 func (s *Service) countRegistrationLocked(p Peer) error {
-	if p.isLocal() || s.options().Registration != account.ByAnybody {
+	if p.isLocal() || s.options().Registration != account.RegistrationOpen {
 		return nil
 	}
 	key, now := "new account "+p.networkKey(), s.fixed.Now()

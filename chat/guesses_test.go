@@ -72,7 +72,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1000)
-	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
+	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
 	from := func(addr string) (n int) {
 		for n < 100 && s.chat.countRegistrationLocked(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
 			n++
@@ -97,7 +97,7 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 			t.Errorf("got limits %v, want none", s.chat.guesses)
 		}
 	})
-	if _, err := s.chat.Configure(Options{Registration: account.ByInvite}); err != nil {
+	if _, err := s.chat.Configure(Options{Registration: account.RegistrationByInvite}); err != nil {
 		t.Fatal(err)
 	}
 	check("192.0.2.1", 100)

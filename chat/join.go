@@ -281,7 +281,7 @@ func (s *session) notifyOtherMembers(n *notification, r *room) {
 func (s *session) resumeAccount() {
 	s.loadMetadata()
 	// loads the file of markers, so that saveReadMarkerLocked does not do so under mu
-	s.svc.accounts.Mark(s.login.Name, s.login.Device, "")
+	s.svc.accounts.ReadMarker(s.login.Name, s.login.Device, "")
 	var subs []*subscription
 	s.svc.withLock(func() {
 		if !s.isActiveLocked() {

@@ -15,7 +15,7 @@ import (
 // saslExchange is a SASL exchange in progress.
 type saslExchange struct {
 	mechanism string
-	response  irc.Answer
+	response  irc.SASLMessage
 	scram     *account.Scram
 	// set once SCRAM succeeded; the client must still acknowledge the server's proof by "+"
 	login account.Login
@@ -95,7 +95,7 @@ func (s *session) continueSASL(answer []byte) {
 		return
 	}
 	if more != "" {
-		for _, part := range irc.Challenge([]byte(more)) {
+		for _, part := range irc.SASLParts([]byte(more)) {
 			s.replies = append(s.replies, "AUTHENTICATE "+part+"\r\n"...)
 		}
 	}

@@ -50,7 +50,7 @@ func (s *session) setReadMarker(target, value string) {
 	if value != "" {
 		offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
 		s.logReadError(f, err)
-		if err := s.svc.accounts.SaveMark(s.login.Name, account.ReadMarker, f.logID, offset); err != nil {
+		if err := s.svc.accounts.SaveReadMarker(s.login.Name, account.SharedDevice, f.logID, offset); err != nil {
 			s.svc.fixed.Log.Error("a read marker cannot be written", "account", s.login.Name, "error", err)
 			s.fail("MARKREAD", "INTERNAL_ERROR", irc.Cut(target, irc.MaxRoom), "The marker was not stored, and stays where it is: "+publicError(err))
 			return
@@ -81,7 +81,7 @@ func (f *conversation) readMarkerOf(login account.Login) string {
 	if login.Account == nil {
 		return "*"
 	}
-	if offset, ok := f.svc.accounts.Mark(login.Name, account.ReadMarker, f.logID); ok && offset > 0 {
+	if offset, ok := f.svc.accounts.ReadMarker(login.Name, account.SharedDevice, f.logID); ok && offset > 0 {
 		if lines, err := f.log.Latest(1, offset); err == nil && len(lines) == 1 {
 			return "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
 		}

@@ -71,7 +71,7 @@ func (s *session) loadMetadata() {
 
 // sendOwnMetadata sends a session the metadata of its user, as soon as the client can receive them.
 func (s *session) sendOwnMetadata() {
-	if s.capSet().HearsMetadata() {
+	if s.capSet().HasMetadata() {
 		u := s.user
 		s.batchReplies("metadata", u.nick, func() { s.sendMetadataValues(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSyncValues) })
 	}

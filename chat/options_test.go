@@ -55,7 +55,7 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 			t.Errorf("Configure accepted %+v, want an error", bad)
 		}
 	}
-	if o := s.chat.options(); o.PingAfter != time.Hour || o.Registration != account.ByInvite {
+	if o := s.chat.options(); o.PingAfter != time.Hour || o.Registration != account.RegistrationByInvite {
 		t.Errorf("got options %+v, want the former ones", o)
 	}
 }
@@ -90,12 +90,12 @@ func TestConfigureDuringTraffic(t *testing.T) {
 }
 
 func TestCapNotifyReportsChangedCapabilities(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
+	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen}).run()
 	new, old := s.client("new"), s.user("old")
 	new.send("CAP LS 302", "NICK new", "USER new 0 * :New", "CAP END")
 	new.until(" 221 ")
 	o := s.o
-	o.Registration, o.STS = account.ByNobody, &STS{Port: 6697, Duration: time.Hour}
+	o.Registration, o.STS = account.RegistrationOff, &STS{Port: 6697, Duration: time.Hour}
 	for _, want := range [][]string{{"CAP new DEL :draft/account-registration", "CAP new NEW :sts=port=6697"}, {"CAP new DEL :sts", "CAP new NEW :draft/account-registration=before-connect,custom-account-name"}} {
 		if _, err := s.chat.Configure(o); err != nil {
 			t.Fatal(err)

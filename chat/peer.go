@@ -118,13 +118,13 @@ func (s *Service) admitConnection(x *session) (evicted *session, reason string) 
 	case v != nil && v.connections >= s.options().MaxPerAddress && !free:
 		return nil, "Too many connections from your address"
 	}
-	s.lobby.Bound(s.options().MaxUnregistered, s.options().MaxUnregisteredPerAddress)
+	s.lobby.SetLimits(s.options().MaxUnregistered, s.options().MaxUnregisteredPerAddress)
 	if x.lobbyPlace = s.lobby.Enter(x.peer.Addr, free, x); x.lobbyPlace == nil {
 		return nil, "Too many connections from your address that have not registered"
 	}
 	s.countSession(x)
 	s.unregisteredCount++
-	evicted, _ = s.lobby.Crowded()
+	evicted, _ = s.lobby.EvictOldest()
 	return evicted, ""
 }
 

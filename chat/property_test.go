@@ -92,7 +92,7 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		x := &randomTalk{rt: rt, msgid: "aaaaaaaa-0"}
-		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, CommandsPerSecond: 500, Now: x.now}, dir: dir}
+		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.RegistrationOpen, CommandsPerSecond: 500, Now: x.now}, dir: dir}
 		x.s = s
 		s.account("ann", "correct-horse", account.Operator)
 		s.run()

@@ -64,7 +64,7 @@ func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.chat.accounts.SetMark("ann", "phone", r.conversation.logID, 0)
+		s.chat.accounts.SetReadMarker("ann", "phone", r.conversation.logID, 0)
 	}
 	ann.logIn(strings.Join(names, ","))
 	waitFor(t, func() bool {

@@ -29,10 +29,10 @@ func (s *session) cmdCap(m *irc.Message) {
 			s.caps.Store(uint64(caps))
 		}
 		s.replies = append(s.replies, ":"+s.svc.fixed.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
-		if s.user != nil && !before.HearsMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
+		if s.user != nil && !before.HasMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
 			s.sendOwnMetadata()
 		}
-		if !s.capSet().HearsMetadata() {
+		if !s.capSet().HasMetadata() {
 			s.metadataSubs = nil
 		}
 	case "END":
@@ -81,7 +81,7 @@ func (s *session) offeredCaps() irc.Caps {
 	if s.svc.fixed.NoSearch {
 		all &^= irc.CapSearch | irc.CapSojuSearch
 	}
-	if o.Registration == account.ByNobody {
+	if o.Registration == account.RegistrationOff {
 		all &^= irc.CapRegistration
 	}
 	return all
@@ -94,7 +94,7 @@ func (s *Service) notifyCapChangesLocked(before, now *Options) {
 		for _, session := range u.sessions {
 			secure := session.peer.Secure
 			sts := before.STS.capValue(secure) != now.STS.capValue(secure)
-			register := (before.Registration == account.ByNobody) != (now.Registration == account.ByNobody)
+			register := (before.Registration == account.RegistrationOff) != (now.Registration == account.RegistrationOff)
 			if session.has(irc.CapCapNotify) && (sts || register) {
 				session.conn.Send(session.replyCollectorLocked().capChangeLines(sts, register))
 			}

@@ -23,7 +23,7 @@ func (s *server) occupyWorkers() (release func()) {
 
 // Another user may take the nick while the password of the new account is hashed.
 func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
+	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen}).run()
 	mallory := s.user("mallory")
 	release := s.occupyWorkers()
 	mallory.send("REGISTER bob * correct-horse")

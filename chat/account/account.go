@@ -45,8 +45,8 @@ type Account struct {
 	record   *record
 }
 
-// Password reports whether the account has a password.
-func (a *Account) Password() bool { return a.verifier != nil }
+// HasPassword reports whether the account has a password.
+func (a *Account) HasPassword() bool { return a.verifier != nil }
 
 // Fingerprint returns the fingerprint of a client certificate: the SHA-256 of its DER form, in 64
 // lower-case hex digits.
@@ -116,7 +116,7 @@ func (a *Account) parseKeys() (odd []error) {
 }
 
 // accountIndex holds the parsed file of accounts.
-type book struct {
+type accountIndex struct {
 	table *table
 	names map[string]*Account // by folded name
 	certs map[string]*Account // by fingerprint
@@ -127,8 +127,8 @@ type book struct {
 
 // parseBook parses the file of accounts. Of two lines with the same name, and of two accounts with
 // the same certificate, the first counts. path is used in problems.
-func parseBook(path string, data []byte) *book {
-	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
+func parseBook(path string, data []byte) *accountIndex {
+	b := &accountIndex{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
 	for _, r := range b.table.lines {
 		if r.fields == nil && r.err == nil {
 			continue
@@ -152,7 +152,7 @@ func parseBook(path string, data []byte) *book {
 	return b
 }
 
-func (b *book) add(a *Account) {
+func (b *accountIndex) add(a *Account) {
 	b.names[irc.Fold(a.Name)] = a
 	for _, cert := range a.Certs {
 		if b.certs[cert] == nil {
@@ -162,7 +162,7 @@ func (b *book) add(a *Account) {
 }
 
 // find returns the account of a name, nil if there is none or it was removed.
-func (b *book) find(name string) *Account {
+func (b *accountIndex) find(name string) *Account {
 	if a := b.names[irc.Fold(name)]; a != nil && !a.Removed {
 		return a
 	}

@@ -32,7 +32,7 @@ type Ban struct {
 	Until   time.Time `json:"until,omitzero"` // zero: does not expire
 
 	network netip.Prefix // valid if the pattern is an address or a network
-	mask    bool
+	isMask  bool
 }
 
 // Client describes a client to be compared with bans. Unknown fields are empty.
@@ -59,7 +59,7 @@ func parsePattern(pattern string) (b Ban, err error) {
 		return networkBan(network)
 	}
 	if strings.ContainsAny(pattern, "*?!@") {
-		b.mask = true
+		b.isMask = true
 		if strings.Trim(pattern, "*?!@") == "" {
 			return b, fmt.Errorf("%w: %s matches every client", ErrBan, pattern)
 		}
@@ -85,15 +85,15 @@ func networkBan(network netip.Prefix) (Ban, error) {
 func notInPattern(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }
 
 // banIndex holds the parsed file of bans. A line is PATTERN KEY=VALUE...
-type banBook struct {
+type banIndex struct {
 	table    *table
 	accounts map[string]Ban // by folded name
 	others   []Ban
 	problems []error
 }
 
-func parseBans(path string, data []byte) *banBook {
-	b := &banBook{table: parseTable(data), accounts: map[string]Ban{}}
+func parseBans(path string, data []byte) *banIndex {
+	b := &banIndex{table: parseTable(data), accounts: map[string]Ban{}}
 	for _, r := range b.table.lines {
 		if r.fields == nil && r.err == nil {
 			continue
@@ -102,7 +102,7 @@ func parseBans(path string, data []byte) *banBook {
 		switch {
 		case err != nil:
 			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this ban has no effect until the line is corrected", path, r.number, err))
-		case ban.mask || ban.network.IsValid():
+		case ban.isMask || ban.network.IsValid():
 			b.others = append(b.others, ban)
 		default:
 			b.accounts[irc.Fold(ban.Pattern)] = ban
@@ -129,23 +129,23 @@ func parseBan(r *record) (Ban, error) {
 	return b, err
 }
 
-// over reports whether the ban has expired.
-func (b Ban) over(now time.Time) bool { return !b.Until.IsZero() && !now.Before(b.Until) }
+// isExpired reports whether the ban has expired.
+func (b Ban) isExpired(now time.Time) bool { return !b.Until.IsZero() && !now.Before(b.Until) }
 
-// bans reports whether the pattern matches the client. It ignores the expiry.
-func (b Ban) bans(c Client) bool {
+// matches reports whether the pattern matches the client. It ignores the expiry.
+func (b Ban) matches(c Client) bool {
 	switch {
-	case b.mask:
-		return matches(irc.Fold(b.Pattern), irc.Fold(c.Mask))
+	case b.isMask:
+		return matchesPattern(irc.Fold(b.Pattern), irc.Fold(c.Mask))
 	case b.network.IsValid():
 		return c.Addr.IsValid() && b.network.Contains(c.Addr.Unmap().WithZone(""))
 	}
 	return irc.Fold(b.Pattern) == irc.Fold(c.Account)
 }
 
-// matches reports whether text matches a pattern in which * stands for any bytes and ? for one. It
+// matchesPattern reports whether text matches a pattern in which * stands for any bytes and ? for one. It
 // takes at most len(pattern) x len(text) steps.
-func matches(pattern, text string) bool {
+func matchesPattern(pattern, text string) bool {
 	star, from, p := -1, 0, 0
 	for t := 0; t < len(text); {
 		switch {
@@ -168,12 +168,12 @@ func matches(pattern, text string) bool {
 // when a client connects (address), logs in (account) and registers (mask). When Generation has
 // grown it calls it for every client.
 func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
-	banned := s.nowBans()
-	if b, ok := banned.accounts[irc.Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
+	banned := s.currentBans()
+	if b, ok := banned.accounts[irc.Fold(c.Account)]; ok && c.Account != "" && !b.isExpired(now) {
 		return b, true
 	}
 	for _, b := range banned.others {
-		if !b.over(now) && b.bans(c) {
+		if !b.isExpired(now) && b.matches(c) {
 			return b, true
 		}
 	}
@@ -183,14 +183,14 @@ func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 // Bans returns all bans that have not expired: those of accounts by name, then the others in the
 // order of the file.
 func (s *Store) Bans() []Ban {
-	banned := s.nowBans()
+	banned := s.currentBans()
 	var all []Ban
 	for _, b := range banned.accounts {
 		all = append(all, b)
 	}
 	slices.SortFunc(all, func(a, b Ban) int { return strings.Compare(irc.Fold(a.Pattern), irc.Fold(b.Pattern)) })
-	now := s.o.Now()
-	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.over(now) })
+	now := s.opts.Now()
+	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.isExpired(now) })
 }
 
 // Ban adds a ban, or replaces the ban of the same pattern. It sets Created.
@@ -202,13 +202,13 @@ func (s *Store) Ban(b Ban) (Ban, error) {
 	if text := b.Reason + b.By; len(text) > maxReason || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 		return Ban{}, fmt.Errorf("%w: reason and author have at most %d bytes together, and no control characters", ErrBan, maxReason)
 	}
-	now := s.o.Now()
-	if b.over(now) {
+	now := s.opts.Now()
+	if b.isExpired(now) {
 		return Ban{}, fmt.Errorf("%w: its end is in the past", ErrBan)
 	}
 	clean.Reason, clean.By = b.Reason, b.By
 	clean.Until, clean.Created = b.Until.UTC().Truncate(time.Second), now.UTC().Truncate(time.Second)
-	return clean, s.change(func(f *files) error {
+	return clean, s.changeFiles(func(f *fileContents) error {
 		f.bans.dropOld(now)
 		f.bans.drop(clean.Pattern)
 		r := f.bans.table.add(clean.Pattern)
@@ -226,7 +226,7 @@ func (s *Store) Unban(pattern string) error {
 	if clean, err := parsePattern(pattern); err == nil {
 		pattern = clean.Pattern
 	}
-	return s.change(func(f *files) error {
+	return s.changeFiles(func(f *fileContents) error {
 		if !f.bans.drop(pattern) {
 			return fmt.Errorf("%w ban: %q", ErrUnknown, pattern)
 		}
@@ -235,7 +235,7 @@ func (s *Store) Unban(pattern string) error {
 	})
 }
 
-func (b *banBook) drop(pattern string) (found bool) {
+func (b *banIndex) drop(pattern string) (found bool) {
 	b.table.keep(func(r *record) bool {
 		clean, err := parsePattern(r.word(0))
 		same := err == nil && irc.Fold(clean.Pattern) == irc.Fold(pattern) || r.word(0) == pattern
@@ -245,9 +245,9 @@ func (b *banBook) drop(pattern string) (found bool) {
 	return found
 }
 
-func (b *banBook) dropOld(now time.Time) {
+func (b *banIndex) dropOld(now time.Time) {
 	b.table.keep(func(r *record) bool {
 		ban, err := parseBan(r)
-		return err != nil || !ban.over(now)
+		return err != nil || !ban.isExpired(now)
 	})
 }

@@ -115,7 +115,7 @@ func TestMatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.StringMatching(`[ab*?]{0,8}`).Draw(t, "pattern")
 		s := rapid.StringMatching(`[ab]{0,8}`).Draw(t, "text")
-		if got, want := matches(p, s), plain(p, s); got != want {
+		if got, want := matchesPattern(p, s), plain(p, s); got != want {
 			t.Errorf("%q matches %q: %v, want %v", p, s, got, want)
 		}
 	})

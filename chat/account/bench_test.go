@@ -7,7 +7,7 @@ import (
 
 // What the calls cost that a server makes at a login and for each message.
 func BenchmarkCalls(b *testing.B) {
-	s, err := Open(b.TempDir(), Options{MarkEvery: time.Hour})
+	s, err := Open(b.TempDir(), Options{MarkerInterval: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func BenchmarkCalls(b *testing.B) {
 	})
 	b.Run("PlainOfNobody", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.Plain("bob", "correct horse"); err != ErrRefused {
+			if _, err := s.Plain("bob", "correct horse"); err != ErrLoginFailed {
 				b.Fatal(err)
 			}
 		}
@@ -51,7 +51,7 @@ func BenchmarkCalls(b *testing.B) {
 	b.Run("SetMark", func(b *testing.B) {
 		b.ReportAllocs()
 		for offset := int64(1); b.Loop(); offset++ {
-			s.SetMark("ann", "phone", "k3zq7vha", offset)
+			s.SetReadMarker("ann", "phone", "k3zq7vha", offset)
 		}
 	})
 }

@@ -20,25 +20,25 @@ var (
 	ErrClosed = errors.New("account: registration is closed: ask an administrator for an account")
 )
 
-// files holds the contents of the files during a change. They are read under the lock file.
-type files struct {
-	book    *book
-	bans    *banBook
-	invites *inviteBook
+// fileContents holds the contents of the files during a change. They are read under the lock file.
+type fileContents struct {
+	book    *accountIndex
+	bans    *banIndex
+	invites *inviteIndex
 	dirty   map[string]*table // tables to be written, by file name
 }
 
-// change reads the files, calls f, and writes the tables that f marked as dirty. One process at a
+// changeFiles reads the files, calls f, and writes the tables that f marked as dirty. One process at a
 // time does this. It is slow: it waits for other processes and for the disk.
-func (s *Store) change(f func(*files) error) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+func (s *Store) changeFiles(f func(*fileContents) error) error {
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
 	held, err := lock(s.path("accounts.lock"))
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}
 	defer held.Close()
-	s.o.reached(stepLocked)
+	s.opts.reached(stepLocked)
 	now, err := s.readAll()
 	if err != nil {
 		return fmt.Errorf("account: nothing was changed: %w", err)
@@ -46,10 +46,10 @@ func (s *Store) change(f func(*files) error) error {
 	if err := f(now); err != nil {
 		return err
 	}
-	// the account is written first: see spend
+	// the account is written first: see useInvite
 	for _, name := range []string{"accounts", "bans", "invites"} {
 		if t := now.dirty[name]; t != nil {
-			if err := s.o.replace(s.path(name), t.bytes()); err != nil {
+			if err := s.opts.replace(s.path(name), t.bytes()); err != nil {
 				return fmt.Errorf("account: write %s: %w", s.path(name), err)
 			}
 		}
@@ -58,7 +58,7 @@ func (s *Store) change(f func(*files) error) error {
 	return nil
 }
 
-func (s *Store) readAll() (*files, error) {
+func (s *Store) readAll() (*fileContents, error) {
 	var data [3][]byte
 	for i, name := range []string{"accounts", "bans", "invites"} {
 		var err error
@@ -66,15 +66,15 @@ func (s *Store) readAll() (*files, error) {
 			return nil, err
 		}
 	}
-	return &files{
+	return &fileContents{
 		book: parseBook(s.path("accounts"), data[0]), bans: parseBans(s.path("bans"), data[1]),
 		invites: parseInvites(data[2]), dirty: map[string]*table{},
 	}, nil
 }
 
-// account changes the line of one account. The rules are those of change.
-func (s *Store) account(name string, f func(*Account) error) error {
-	return s.change(func(now *files) error {
+// changeAccount changes the line of one account. The rules are those of change.
+func (s *Store) changeAccount(name string, f func(*Account) error) error {
+	return s.changeFiles(func(now *fileContents) error {
 		a := now.book.find(name)
 		if a == nil {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
@@ -90,11 +90,11 @@ func (s *Store) account(name string, f func(*Account) error) error {
 // The code is checked before the name, so that names cannot be probed without a code.
 func (s *Store) Register(name, password, invite string) (*Account, error) {
 	policy := *s.registration.Load()
-	if policy == ByNobody {
+	if policy == RegistrationOff {
 		return nil, ErrClosed
 	}
 	hash := ""
-	if policy == ByInvite {
+	if policy == RegistrationByInvite {
 		hash = hashCode(invite)
 		if err := s.checkInvite(hash); err != nil {
 			return nil, err
@@ -116,20 +116,20 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	if err := errors.Join(CheckName(name), CheckPassword(password)); err != nil {
 		return nil, err
 	}
-	if b := s.nowAccounts(); b.names[irc.Fold(name)] != nil && !reuse {
+	if b := s.currentAccounts(); b.names[irc.Fold(name)] != nil && !reuse {
 		return nil, b.taken(name)
 	}
-	v, err := newVerifier(password, s.o.Iterations)
+	v, err := newVerifier(password, s.opts.Iterations)
 	if err != nil {
 		return nil, err
 	}
-	err = s.change(func(now *files) error {
+	err = s.changeFiles(func(now *fileContents) error {
 		if invite != "" {
-			if err := now.spend(invite, s.o.Now()); err != nil {
+			if err := now.useInvite(invite, s.opts.Now()); err != nil {
 				return err
 			}
 		}
-		return now.addAccount(name, v, role, invite, reuse, s.o.Now())
+		return now.addAccount(name, v, role, invite, reuse, s.opts.Now())
 	})
 	if err != nil {
 		return nil, err
@@ -140,14 +140,14 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	return nil, fmt.Errorf("%w account: %q was removed right after it was created", ErrUnknown, name)
 }
 
-func (b *book) taken(name string) error {
+func (b *accountIndex) taken(name string) error {
 	if b.find(name) == nil {
 		return fmt.Errorf("%w: %s was the name of an account that was removed", ErrExists, name)
 	}
 	return fmt.Errorf("%w: %s", ErrExists, name)
 }
 
-func (now *files) addAccount(name string, v verifier, role Role, invite string, reuse bool, at time.Time) error {
+func (now *fileContents) addAccount(name string, v verifier, role Role, invite string, reuse bool, at time.Time) error {
 	if old := now.book.names[irc.Fold(name)]; old != nil {
 		if !old.Removed || !reuse {
 			return now.book.taken(name)
@@ -166,7 +166,7 @@ func (now *files) addAccount(name string, v verifier, role Role, invite string, 
 }
 
 // damaged reports whether the name's line cannot be read.
-func (b *book) damaged(name string) bool {
+func (b *accountIndex) damaged(name string) bool {
 	return b.lines[irc.Fold(name)] > 0 && b.names[irc.Fold(name)] == nil
 }
 
@@ -175,11 +175,11 @@ func (s *Store) SetPassword(name, password string) error {
 	if s.Lookup(name) == nil {
 		return fmt.Errorf("%w account: %q", ErrUnknown, name)
 	}
-	v, err := newVerifier(password, s.o.Iterations)
+	v, err := newVerifier(password, s.opts.Iterations)
 	if err != nil {
 		return err
 	}
-	return s.account(name, func(a *Account) error {
+	return s.changeAccount(name, func(a *Account) error {
 		a.record.setWord(1, v.String())
 		return nil
 	})
@@ -190,7 +190,7 @@ func (s *Store) SetRole(name string, role Role) error {
 	if role.rank() < 0 {
 		return ErrRole
 	}
-	return s.account(name, func(a *Account) error {
+	return s.changeAccount(name, func(a *Account) error {
 		a.record.set("role", string(role))
 		return nil
 	})
@@ -203,7 +203,7 @@ func (s *Store) AddCert(name, fingerprint string) error {
 	if err != nil {
 		return err
 	}
-	return s.change(func(now *files) error {
+	return s.changeFiles(func(now *fileContents) error {
 		a := now.book.find(name)
 		if a == nil {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
@@ -225,7 +225,7 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 	if err != nil {
 		return err
 	}
-	return s.account(name, func(a *Account) error {
+	return s.changeAccount(name, func(a *Account) error {
 		if !slices.Contains(a.Certs, cert) {
 			return fmt.Errorf("%w certificate of %s", ErrUnknown, a.Name)
 		}
@@ -244,11 +244,11 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 func (s *Store) Remove(name string, free bool) error {
 	// Removing the line may remove the evidence that the account's invite was used. So the invite
 	// is dropped first, in a change of its own.
-	err := s.change(func(now *files) error { now.dropSpent(); return nil })
+	err := s.changeFiles(func(now *fileContents) error { now.dropUsed(); return nil })
 	if err != nil {
 		return err
 	}
-	err = s.change(func(now *files) error {
+	err = s.changeFiles(func(now *fileContents) error {
 		a := now.book.names[irc.Fold(name)]
 		if a == nil || a.Removed && !free {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
@@ -261,11 +261,11 @@ func (s *Store) Remove(name string, free bool) error {
 		a.record.setWord(1, noVerifier)
 		a.record.set("certfp", "")
 		a.record.set("role", "")
-		a.record.set("removed", formatTime(s.o.Now()))
+		a.record.set("removed", formatTime(s.opts.Now()))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.marks.forget(name), s.forgetMetadata(name))
+	return errors.Join(s.marks.remove(name), s.forgetMetadata(name))
 }

@@ -24,23 +24,23 @@ func TestRegister(t *testing.T) {
 		name, password, invite string
 		want                   error
 	}{
-		{ByAnybody, "bob", "long enough", "", nil},
-		{ByAnybody, "ANN", "long enough", "", ErrExists},
-		{ByAnybody, "gone", "long enough", "", ErrExists},
-		{ByAnybody, "half", "long enough", "", ErrExists},
-		{ByAnybody, "b b", "long enough", "", ErrName},
-		{ByAnybody, "bob", "short", "", ErrPassword},
-		{ByAnybody, "bob", strings.Repeat("x", MaxPassword+1), "", ErrPassword},
-		{ByAnybody, "bob", "long \U0001F600 enough", "", ErrPassword},
-		{ByAnybody, "bob", "long\x00enough", "", ErrPassword},
-		{ByAnybody, "bob", "long\xffenough", "", ErrPassword},
-		{ByNobody, "bob", "long enough", "good", ErrClosed},
-		{ByInvite, "bob", "long enough", "good", nil},
-		{ByInvite, "bob", "long enough", "", ErrInvite},
-		{ByInvite, "bob", "long enough", "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-A", ErrInvite},
-		{ByInvite, "bob", "long enough", "old", ErrInvite},
-		{ByInvite, "ANN", "long enough", "", ErrInvite}, // names can't be asked for without a code
-		{ByInvite, "ANN", "long enough", "good", ErrExists},
+		{RegistrationOpen, "bob", "long enough", "", nil},
+		{RegistrationOpen, "ANN", "long enough", "", ErrExists},
+		{RegistrationOpen, "gone", "long enough", "", ErrExists},
+		{RegistrationOpen, "half", "long enough", "", ErrExists},
+		{RegistrationOpen, "b b", "long enough", "", ErrName},
+		{RegistrationOpen, "bob", "short", "", ErrPassword},
+		{RegistrationOpen, "bob", strings.Repeat("x", MaxPassword+1), "", ErrPassword},
+		{RegistrationOpen, "bob", "long \U0001F600 enough", "", ErrPassword},
+		{RegistrationOpen, "bob", "long\x00enough", "", ErrPassword},
+		{RegistrationOpen, "bob", "long\xffenough", "", ErrPassword},
+		{RegistrationOff, "bob", "long enough", "good", ErrClosed},
+		{RegistrationByInvite, "bob", "long enough", "good", nil},
+		{RegistrationByInvite, "bob", "long enough", "", ErrInvite},
+		{RegistrationByInvite, "bob", "long enough", "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-A", ErrInvite},
+		{RegistrationByInvite, "bob", "long enough", "old", ErrInvite},
+		{RegistrationByInvite, "ANN", "long enough", "", ErrInvite}, // names can't be asked for without a code
+		{RegistrationByInvite, "ANN", "long enough", "good", ErrExists},
 	} {
 		dir := t.TempDir()
 		write(t, dir, "accounts", "ann -\ngone - removed=2026-11-20T08:00:00Z\nhalf SCRAM-SHA-256$\n")
@@ -70,7 +70,7 @@ func TestRegister(t *testing.T) {
 		if _, err := s.Plain(c.name, c.password); err != nil || a.Role != Member {
 			t.Errorf("%+v: can't log in: %v, %+v", c, err, a)
 		}
-		if _, err := s.Register("carl", c.password, code); c.policy == ByInvite && err != ErrInvite {
+		if _, err := s.Register("carl", c.password, code); c.policy == RegistrationByInvite && err != ErrInvite {
 			t.Errorf("%+v: the code is good twice: %v", c, err)
 		}
 	}
@@ -114,16 +114,16 @@ func TestOthersSurvive(t *testing.T) {
 
 func TestRemovedNames(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir, Options{Registration: ByAnybody})
+	s := open(t, dir, Options{Registration: RegistrationOpen})
 	add(t, s, "ann", "correct horse")
-	s.SetMark("ann", "", "abcdefgh", 17)
+	s.SetReadMarker("ann", "", "abcdefgh", 17)
 	if err := errors.Join(s.marks.flush(), s.Remove("Ann", false)); err != nil {
 		t.Fatal(err)
 	}
 	if s.Lookup("ann") != nil || len(s.Accounts()) != 0 || read(t, dir, "marks/ann") != "" {
 		t.Error("something of ann is left")
 	}
-	if _, err := s.Plain("ann", "correct horse"); err != ErrRefused {
+	if _, err := s.Plain("ann", "correct horse"); err != ErrLoginFailed {
 		t.Errorf("a removed account logs in: %v", err)
 	}
 	if _, err := s.Register("ann", "correct horse", ""); !errors.Is(err, ErrExists) {
@@ -175,7 +175,7 @@ func TestChangesOfNobody(t *testing.T) {
 	}
 	_, old := s.Plain("ann", "correct horse")
 	_, fresh := s.Plain("ann", "another horse")
-	if old != ErrRefused || fresh != nil {
+	if old != ErrLoginFailed || fresh != nil {
 		t.Errorf("after a new password the old one: %v, the new one: %v", old, fresh)
 	}
 }

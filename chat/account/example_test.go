@@ -36,10 +36,10 @@ func Example() {
 	login, err := s.Plain("bob@Phone", "correct horse")
 	fmt.Println(login.Name, login.Role, login.Device, err)
 	_, err = s.Plain("bob", "battery staple")
-	fmt.Println(errors.Is(err, account.ErrRefused))
+	fmt.Println(errors.Is(err, account.ErrLoginFailed))
 
-	s.SetMark(login.Name, login.Device, "k3zq7vha", 4711)
-	fmt.Println(s.Mark(login.Name, login.Device, "k3zq7vha"))
+	s.SetReadMarker(login.Name, login.Device, "k3zq7vha", 4711)
+	fmt.Println(s.ReadMarker(login.Name, login.Device, "k3zq7vha"))
 
 	if _, err := s.Ban(account.Ban{Pattern: "bob", Reason: "be kind"}); err != nil {
 		fmt.Println(err)

@@ -16,27 +16,27 @@ import (
 // maxFile is the size limit of a file, in bytes.
 const maxFile = 64 << 20
 
-// watched is a file that other processes replace by renaming, or edit in place. The version that
+// watchedFile is a file that other processes replace by renaming, or edit in place. The version that
 // was read stays open, so its inode is not reused, and a replaced file is always noticed.
-type watched struct {
+type watchedFile struct {
 	path string
-	open *os.File    // nil: the file did not exist
+	file *os.File    // nil: the file did not exist
 	info fs.FileInfo // state of the open file when it was read
 
-	complaint string // text of the last error that was reported, "" if the last read succeeded
+	reportedError string // text of the last error that was reported, "" if the last read succeeded
 }
 
 // changed reports whether the file differs from the version that was read. It costs one stat.
-func (w *watched) changed() bool {
+func (w *watchedFile) changed() bool {
 	now, err := os.Stat(w.path)
 	if err != nil {
-		return w.open != nil || !errors.Is(err, fs.ErrNotExist)
+		return w.file != nil || !errors.Is(err, fs.ErrNotExist)
 	}
-	return w.open == nil || !os.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
+	return w.file == nil || !os.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
 // read reads the file and makes it the version that changed compares with. A missing file is empty.
-func (w *watched) read() ([]byte, error) {
+func (w *watchedFile) read() ([]byte, error) {
 	f, err := os.Open(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		w.close()
@@ -58,15 +58,15 @@ func (w *watched) read() ([]byte, error) {
 		return nil, err
 	}
 	w.close()
-	w.open, w.info = f, info
+	w.file, w.info = f, info
 	return data, nil
 }
 
-func (w *watched) close() {
-	if w.open != nil {
-		w.open.Close()
+func (w *watchedFile) close() {
+	if w.file != nil {
+		w.file.Close()
 	}
-	w.open, w.info = nil, nil
+	w.file, w.info = nil, nil
 }
 
 // lock creates the file at path if it does not exist, waits for its exclusive lock, and returns the

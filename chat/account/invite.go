@@ -25,14 +25,14 @@ type Invite struct {
 }
 
 // inviteIndex holds the parsed file of invites. A line is HASH KEY=VALUE...
-type inviteBook struct {
+type inviteIndex struct {
 	table   *table
 	invites []Invite
 }
 
 // parseInvites parses the file of invites. It ignores damaged lines, so their codes are invalid.
-func parseInvites(data []byte) *inviteBook {
-	b := &inviteBook{table: parseTable(data)}
+func parseInvites(data []byte) *inviteIndex {
+	b := &inviteIndex{table: parseTable(data)}
 	for _, r := range b.table.lines {
 		if r.fields == nil || len(r.word(0)) != 2*sha256.Size {
 			continue
@@ -77,11 +77,11 @@ func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invit
 	text := rand.Text()
 	code = strings.Join(slices.Collect(chunks(text, 5)), "-")
 	second := func(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
-	invite = Invite{By: by, Created: second(s.o.Now()), Until: second(until), hash: hashCode(code)}
+	invite = Invite{By: by, Created: second(s.opts.Now()), Until: second(until), hash: hashCode(code)}
 	invite.ID = invite.hash[:12]
-	return code, invite, s.change(func(now *files) error {
-		now.dropSpent()
-		now.invites.dropOld(s.o.Now())
+	return code, invite, s.changeFiles(func(now *fileContents) error {
+		now.dropUsed()
+		now.invites.dropOld(s.opts.Now())
 		r := now.invites.table.add(invite.hash)
 		r.set("created", formatTime(invite.Created))
 		r.set("until", formatTime(until))
@@ -106,14 +106,14 @@ func (s *Store) Invites() ([]Invite, error) {
 	if err != nil {
 		return nil, err
 	}
-	now.dropSpent()
-	now.invites.dropOld(s.o.Now())
+	now.dropUsed()
+	now.invites.dropOld(s.opts.Now())
 	return now.invites.invites, nil
 }
 
 // RevokeInvite removes the invite whose hash starts with id, which has at least 8 digits.
 func (s *Store) RevokeInvite(id string) error {
-	return s.change(func(now *files) error {
+	return s.changeFiles(func(now *fileContents) error {
 		for _, i := range now.invites.invites {
 			if len(id) >= 8 && strings.HasPrefix(i.hash, strings.ToLower(id)) {
 				now.dropInvite(i.hash)
@@ -130,14 +130,14 @@ func (s *Store) checkInvite(hash string) error {
 	if err != nil {
 		return err
 	}
-	return now.spend(hash, s.o.Now())
+	return now.useInvite(hash, s.opts.Now())
 }
 
-// spend removes an invite that is being used. The account carries the hash of its invite and is
-// written first. So a crash between the two files leaves an invite that dropSpent recognizes as
+// useInvite removes an invite that is being used. The account carries the hash of its invite and is
+// written first. So a crash between the two files leaves an invite that dropUsed recognizes as
 // used.
-func (now *files) spend(hash string, at time.Time) error {
-	now.dropSpent()
+func (now *fileContents) useInvite(hash string, at time.Time) error {
+	now.dropUsed()
 	for _, i := range now.invites.invites {
 		if i.hash == hash && (i.Until.IsZero() || at.Before(i.Until)) {
 			now.dropInvite(hash)
@@ -147,8 +147,8 @@ func (now *files) spend(hash string, at time.Time) error {
 	return ErrInvite
 }
 
-// dropSpent removes the invites that accounts have used.
-func (now *files) dropSpent() {
+// dropUsed removes the invites that accounts have used.
+func (now *fileContents) dropUsed() {
 	for _, a := range now.book.names {
 		if a.invite != "" {
 			now.dropInvite(a.invite)
@@ -156,18 +156,18 @@ func (now *files) dropSpent() {
 	}
 }
 
-func (now *files) dropInvite(hash string) {
+func (now *fileContents) dropInvite(hash string) {
 	if now.invites.drop(func(i Invite) bool { return i.hash == hash }) {
 		now.dirty["invites"] = now.invites.table
 	}
 }
 
-func (b *inviteBook) dropOld(at time.Time) {
+func (b *inviteIndex) dropOld(at time.Time) {
 	b.drop(func(i Invite) bool { return !i.Until.IsZero() && !at.Before(i.Until) })
 }
 
 // drop removes the invites for which f is true and reports whether there was one.
-func (b *inviteBook) drop(f func(Invite) bool) bool {
+func (b *inviteIndex) drop(f func(Invite) bool) bool {
 	gone := map[string]bool{}
 	b.invites = slices.DeleteFunc(b.invites, func(i Invite) bool {
 		if f(i) {

@@ -10,9 +10,9 @@ import (
 	"weir/chat/irc"
 )
 
-// ErrRefused is the only error of a failed login: it does not distinguish an unknown name from a
+// ErrLoginFailed is the only error of a failed login: it does not distinguish an unknown name from a
 // wrong password. The caller counts it under the client's address and under Key of its authcid.
-var ErrRefused = errors.New("account: the name or the password is wrong")
+var ErrLoginFailed = errors.New("account: the name or the password is wrong")
 
 // ErrMalformed is the error of a message that does not belong to the SASL mechanism.
 var ErrMalformed = errors.New("account: not a message of this SASL mechanism")
@@ -44,14 +44,14 @@ func SplitPlain(message []byte) (authcid, password string, err error) {
 		return "", "", ErrMalformed
 	}
 	authzid, authcid := string(parts[0]), string(parts[1])
-	if !acts(authzid, authcid) {
-		return "", "", ErrRefused
+	if !mayActAs(authzid, authcid) {
+		return "", "", ErrLoginFailed
 	}
 	return authcid, string(parts[2]), nil
 }
 
-// acts reports whether authcid may act as authzid. Only the same account may.
-func acts(authzid, authcid string) bool {
+// mayActAs reports whether authcid may act as authzid. Only the same account may.
+func mayActAs(authzid, authcid string) bool {
 	return authzid == "" || irc.Fold(authzid) == irc.Fold(authcid) || Key(authzid) != "" && Key(authzid) == Key(authcid)
 }
 
@@ -61,16 +61,16 @@ func acts(authzid, authcid string) bool {
 func (s *Store) Plain(authcid, password string) (Login, error) {
 	if len(password) > MaxPassword {
 		// no account has such a password, so this reveals nothing about the name
-		return Login{}, ErrRefused
+		return Login{}, ErrLoginFailed
 	}
-	client, err := prepared(password)
+	client, err := newSCRAMClient(password)
 	if err != nil {
-		return Login{}, ErrRefused // for the same reason
+		return Login{}, ErrLoginFailed // for the same reason
 	}
 	name, device, bad := Split(authcid)
 	_, v, known := s.verifierOf(name)
 	if proven := v.proves(client); !proven || !known || bad != nil {
-		return Login{}, ErrRefused
+		return Login{}, ErrLoginFailed
 	}
 	return s.login(name, device)
 }
@@ -80,7 +80,7 @@ func (s *Store) verifierOf(name string) (a *Account, v verifier, known bool) {
 	if a = s.Lookup(name); a != nil && a.verifier != nil {
 		return a, *a.verifier, true
 	}
-	return a, decoy(s.secret, name, s.o.Iterations), false
+	return a, decoyVerifier(s.secret, name, s.opts.Iterations), false
 }
 
 // login completes a successful proof, during which the account may have been removed.
@@ -88,7 +88,7 @@ func (s *Store) login(name, device string) (Login, error) {
 	if a := s.Lookup(name); a != nil {
 		return Login{a, device}, nil
 	}
-	return Login{}, ErrRefused
+	return Login{}, ErrLoginFailed
 }
 
 // External checks SASL EXTERNAL (RFC 4422, appendix A). fingerprint is that of the client
@@ -98,16 +98,16 @@ func (s *Store) External(authzid, fingerprint string) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	a := s.nowAccounts().certs[cert]
+	a := s.currentAccounts().certs[cert]
 	if a == nil || a.Removed {
-		return Login{}, ErrRefused
+		return Login{}, ErrLoginFailed
 	}
 	if authzid == "" {
 		return Login{Account: a}, nil
 	}
 	name, device, err := Split(authzid)
 	if err != nil || irc.Fold(name) != irc.Fold(a.Name) {
-		return Login{}, ErrRefused
+		return Login{}, ErrLoginFailed
 	}
 	return Login{a, device}, nil
 }
@@ -115,24 +115,24 @@ func (s *Store) External(authzid, fingerprint string) (Login, error) {
 // Scram is the server's side of one SCRAM-SHA-256 exchange (RFC 5802). It is not safe for
 // concurrent use.
 type Scram struct {
-	store   *Store
-	talk    *scram.ServerConversation
-	name    string // account that the client claims to be
-	device  string
-	known   bool
-	authcid string
-	steps   int  // messages received
-	over    bool // the exchange has ended; further messages are malformed
+	store    *Store
+	exchange *scram.ServerConversation
+	name     string // account that the client claims to be
+	device   string
+	known    bool
+	authcid  string
+	messages int  // messages received
+	ended    bool // the exchange has ended; further messages are malformed
 }
 
 // Scram starts an exchange. Its steps are fast, because the client does the hashing.
 func (s *Store) Scram() *Scram {
 	c := &Scram{store: s}
 	server, _ := scram.SHA256.NewServer(c.lookup) // cannot fail
-	if s.o.nonce != nil {
-		server.WithNonceGenerator(s.o.nonce)
+	if s.opts.nonce != nil {
+		server.WithNonceGenerator(s.opts.nonce)
 	}
-	c.talk = server.NewConversation()
+	c.exchange = server.NewConversation()
 	return c
 }
 
@@ -153,28 +153,28 @@ func (c *Scram) Key() string { return Key(c.authcid) }
 
 // Step processes the client's next message, decoded from base64, and returns the server's. After
 // done the client is logged in, and server is the server-final-message, to be sent before
-// RPL_SASLSUCCESS. After an error the exchange has ended: ErrRefused for a wrong name or password,
+// RPL_SASLSUCCESS. After an error the exchange has ended: ErrLoginFailed for a wrong name or password,
 // ErrMalformed for an invalid message.
 func (c *Scram) Step(client string) (server string, done bool, login Login, err error) {
-	c.steps++
-	if c.over || len(client) > maxMessage || !utf8.ValidString(client) {
-		c.over = true
+	c.messages++
+	if c.ended || len(client) > maxMessage || !utf8.ValidString(client) {
+		c.ended = true
 		return "", false, Login{}, ErrMalformed
 	}
-	server, err = c.talk.Step(client)
+	server, err = c.exchange.Step(client)
 	switch {
-	case err != nil && c.steps == 1:
+	case err != nil && c.messages == 1:
 		err = ErrMalformed
-	case err != nil || !acts(c.talk.AuthzID(), c.authcid):
-		err = ErrRefused
-	case !c.talk.Done():
+	case err != nil || !mayActAs(c.exchange.AuthzID(), c.authcid):
+		err = ErrLoginFailed
+	case !c.exchange.Done():
 		return server, false, Login{}, nil
-	case !c.talk.Valid() || !c.known:
-		err = ErrRefused
+	case !c.exchange.Valid() || !c.known:
+		err = ErrLoginFailed
 	default:
 		login, err = c.store.login(c.name, c.device)
 	}
-	c.over = true
+	c.ended = true
 	if err != nil {
 		return "", false, Login{}, err
 	}

@@ -116,14 +116,14 @@ func TestLogin(t *testing.T) {
 		if c.ok && (plainErr != nil || plain.Name != "Alice" || plain.Device != c.device) {
 			t.Errorf("PLAIN %q: %+v, %v", c.name, plain, plainErr)
 		}
-		if !c.ok && !errors.Is(plainErr, ErrRefused) {
+		if !c.ok && !errors.Is(plainErr, ErrLoginFailed) {
 			t.Errorf("PLAIN %q %q: %v, want ErrRefused", c.name, c.password, plainErr)
 		}
 		if c.name == "" {
 			continue // the client has nothing to say
 		}
 		login, err := converse(t, s, c.name, c.password, "")
-		if (err == nil) != c.ok || login != plain || err != nil && err != ErrRefused {
+		if (err == nil) != c.ok || login != plain || err != nil && err != ErrLoginFailed {
 			t.Errorf("SCRAM %q: %+v, %v; PLAIN said %+v, %v", c.name, login, err, plain, plainErr)
 		}
 	}

@@ -19,83 +19,85 @@ import (
 // device that was not seen for longest are removed.
 const MaxDevices = 32
 
-// ReadMarker is the device name of the read marker that all clients of an account share (MARKREAD,
+// SharedDevice is the device name of the read marker that all clients of an account share (MARKREAD,
 // https://ircv3.net/specs/extensions/read-marker). No client can choose this name.
-const ReadMarker = "*"
+const SharedDevice = "*"
 
-// maxRoom is the length limit of a room id, in bytes.
-const maxRoom = 200
+// maxRoomID is the length limit of a room id, in bytes.
+const maxRoomID = 200
 
 // noDevice is written in the file for the device without a name.
 const noDevice = "-"
 
-// place identifies one read marker: how far a device has read a room.
-type place struct{ device, room string }
+// markerKey identifies one read marker: how far a device has read a room.
+type markerKey struct{ device, room string }
 
-// marks holds the read markers of the accounts that were used so far. An account's file has a line
+// markerStore holds the read markers of the accounts that were used so far. An account's file has a line
 // ROOM DEVICE OFFSET seen=TIME for each marker.
-type marks struct {
+type markerStore struct {
 	store *Store
 
 	writing sync.Mutex // serializes writing; taken before mu
 
 	mu       sync.Mutex // guards the fields below
-	accounts map[string]*accountMarks
+	accounts map[string]*accountMarkers
 	timer    *time.Timer // runs flush; nil: nothing is dirty
 	closed   bool
 }
 
-type accountMarks struct {
-	offsets map[place]int64
-	dirty   map[place]bool
+type accountMarkers struct {
+	offsets map[markerKey]int64
+	dirty   map[markerKey]bool
 }
 
-func newMarks(s *Store) *marks { return &marks{store: s, accounts: map[string]*accountMarks{}} }
+func newMarks(s *Store) *markerStore {
+	return &markerStore{store: s, accounts: map[string]*accountMarkers{}}
+}
 
-// Mark returns the offset up to which a device (folded, "" for none, or ReadMarker) has read a
+// ReadMarker returns the offset up to which a device (folded, "" for none, or ReadMarker) has read a
 // room. ok is false if it has no marker. room is the room's id, which does not change with its
 // name. The first call for an account reads a file.
-func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
+func (s *Store) ReadMarker(account, device, room string) (offset int64, ok bool) {
 	m := s.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	offset, ok = m.of(account).offsets[place{device, room}]
+	offset, ok = m.loadLocked(account).offsets[markerKey{device, room}]
 	return offset, ok
 }
 
-// SetMark moves a read marker forward, never back. It is fast, except for the first call for an
-// account, which reads a file. The marker is written within Options.MarkEvery, or by Close. A crash
+// SetReadMarker moves a read marker forward, never back. It is fast, except for the first call for an
+// account, which reads a file. The marker is written within Options.MarkerInterval, or by Close. A crash
 // may lose it, and messages are then replayed twice. Invalid room ids, invalid devices and negative
 // offsets are ignored.
-func (s *Store) SetMark(account, device, room string, offset int64) {
-	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
+func (s *Store) SetReadMarker(account, device, room string, offset int64) {
+	if offset < 0 || !isValidRoomID(room) || device != SharedDevice && CheckDevice(device) != nil {
 		return
 	}
 	m := s.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a, p := m.of(account), place{device, room}
+	a, p := m.loadLocked(account), markerKey{device, room}
 	if old, ok := a.offsets[p]; ok && old >= offset || m.closed {
 		return
 	}
 	a.offsets[p], a.dirty[p] = offset, true
 	if m.timer == nil {
-		m.timer = time.AfterFunc(s.o.MarkEvery, m.flushInBackground)
+		m.timer = time.AfterFunc(s.opts.MarkerInterval, m.flushInBackground)
 	}
 }
 
-// SaveMark is SetMark for a marker that is then reported to clients: it is on disk when SaveMark
+// SaveReadMarker is SetReadMarker for a marker that is then reported to clients: it is on disk when SaveMark
 // returns. After an error it is unchanged. It waits for other processes and for the disk, unless
 // the marker is already stored.
-func (s *Store) SaveMark(account, device, room string, offset int64) error {
-	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
+func (s *Store) SaveReadMarker(account, device, room string, offset int64) error {
+	if offset < 0 || !isValidRoomID(room) || device != SharedDevice && CheckDevice(device) != nil {
 		return nil
 	}
-	m, name, p := s.marks, irc.Fold(account), place{device, room}
+	m, name, p := s.marks, irc.Fold(account), markerKey{device, room}
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
-	a := m.of(account)
+	a := m.loadLocked(account)
 	old, ok := a.offsets[p]
 	there := ok && old >= offset && !a.dirty[p]
 	offset = max(offset, old)
@@ -108,7 +110,7 @@ func (s *Store) SaveMark(account, device, room string, offset int64) error {
 		return err
 	}
 	defer held.Close()
-	if err := m.writeOne(name, map[place]int64{p: offset}, durable.Replacer{Step: s.o.step}); err != nil {
+	if err := m.writeOne(name, map[markerKey]int64{p: offset}, durable.Replacer{Step: s.opts.step}); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -120,47 +122,47 @@ func (s *Store) SaveMark(account, device, room string, offset int64) error {
 	return nil
 }
 
-// goodRoom reports whether a room id can be a word of the file.
-func goodRoom(room string) bool {
-	return room != "" && len(room) <= maxRoom && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
+// isValidRoomID reports whether a room id can be a word of the file.
+func isValidRoomID(room string) bool {
+	return room != "" && len(room) <= maxRoomID && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// of returns the markers of an account. It reads their file at the first call, and reports and
+// loadLocked returns the markers of an account. It reads their file at the first call, and reports and
 // ignores lines that cannot be read. The caller holds mu.
-func (m *marks) of(account string) *accountMarks {
+func (m *markerStore) loadLocked(account string) *accountMarkers {
 	name := irc.Fold(account)
 	if a := m.accounts[name]; a != nil {
 		return a
 	}
-	a := &accountMarks{offsets: map[place]int64{}, dirty: map[place]bool{}}
+	a := &accountMarkers{offsets: map[markerKey]int64{}, dirty: map[markerKey]bool{}}
 	m.accounts[name] = a
 	data, err := os.ReadFile(m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		m.store.o.Report(fmt.Errorf("account: read markers of %s: %w", account, err))
+		m.store.opts.Report(fmt.Errorf("account: read markers of %s: %w", account, err))
 	}
 	for _, r := range parseTable(data).lines {
 		if p, offset, err := parseMark(r); err == nil {
 			a.offsets[p] = max(a.offsets[p], offset)
 		} else if err != errNoMark {
-			m.store.o.Report(fmt.Errorf("%s:%d: %w: messages since this read marker are replayed again", m.path(name), r.number, err))
+			m.store.opts.Report(fmt.Errorf("%s:%d: %w: messages since this read marker are replayed again", m.path(name), r.number, err))
 		}
 	}
 	return a
 }
 
-func (m *marks) path(name string) string { return m.store.path("marks/" + fileName(name)) }
+func (m *markerStore) path(name string) string { return m.store.path("marks/" + fileName(name)) }
 
 // errNoMark is the result of parseMark for comments and empty lines.
 var errNoMark = errors.New("no mark")
 
-func parseMark(r *record) (p place, offset int64, err error) {
+func parseMark(r *record) (p markerKey, offset int64, err error) {
 	if r.err != nil {
 		return p, 0, r.err
 	}
 	if r.fields == nil {
 		return p, 0, errNoMark
 	}
-	p = place{device: r.word(1), room: r.word(0)}
+	p = markerKey{device: r.word(1), room: r.word(0)}
 	offset, err = strconv.ParseInt(r.word(2), 10, 64)
 	if err != nil || offset < 0 || p.device == "" {
 		return p, 0, errors.New("want ROOM DEVICE OFFSET")
@@ -171,7 +173,7 @@ func parseMark(r *record) (p place, offset int64, err error) {
 	return p, offset, nil
 }
 
-func (p place) words(offset int64) []string {
+func (p markerKey) words(offset int64) []string {
 	device := p.device
 	if device == "" {
 		device = noDevice
@@ -180,29 +182,29 @@ func (p place) words(offset int64) []string {
 }
 
 // flushInBackground runs on the timer. After an error it is scheduled again.
-func (m *marks) flushInBackground() {
+func (m *markerStore) flushInBackground() {
 	err := m.flush()
 	if err != nil {
-		m.store.o.Report(fmt.Errorf("account: write read markers: %w", err))
+		m.store.opts.Report(fmt.Errorf("account: write read markers: %w", err))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil && m.timer == nil && !m.closed {
-		m.timer = time.AfterFunc(m.store.o.MarkEvery, m.flushInBackground)
+		m.timer = time.AfterFunc(m.store.opts.MarkerInterval, m.flushInBackground)
 	}
 }
 
 // flush writes the dirty markers.
-func (m *marks) flush() error {
+func (m *markerStore) flush() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
 	m.timer = nil
-	dirty := map[string]map[place]int64{}
+	dirty := map[string]map[markerKey]int64{}
 	for name, a := range m.accounts {
 		for p := range a.dirty {
 			if dirty[name] == nil {
-				dirty[name] = map[place]int64{}
+				dirty[name] = map[markerKey]int64{}
 			}
 			dirty[name][p] = a.offsets[p]
 		}
@@ -217,13 +219,13 @@ func (m *marks) flush() error {
 	}
 	defer held.Close()
 	for name, places := range dirty {
-		err = errors.Join(err, m.writeOne(name, places, durable.Replacer{Unsynced: true, Step: m.store.o.step}))
+		err = errors.Join(err, m.writeOne(name, places, durable.Replacer{Unsynced: true, Step: m.store.opts.step}))
 	}
 	return err
 }
 
-// tidy removes the temporary files of a killed process.
-func (m *marks) tidy() error {
+// removeTemps removes the temporary files of a killed process.
+func (m *markerStore) removeTemps() error {
 	folder := m.store.path("marks")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return nil // there are no markers, or they cannot be written, which the writer reports
@@ -236,8 +238,8 @@ func (m *marks) tidy() error {
 	return durable.RemoveTemps(folder)
 }
 
-// written clears the dirty state of markers that are on file, unless they have moved since.
-func (m *marks) written(name string, places map[place]int64) {
+// clearDirty clears the dirty state of markers that are on file, unless they have moved since.
+func (m *markerStore) clearDirty(name string, places map[markerKey]int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := m.accounts[name]
@@ -251,7 +253,7 @@ func (m *marks) written(name string, places map[place]int64) {
 	}
 }
 
-func (m *marks) lock() (*os.File, error) {
+func (m *markerStore) lock() (*os.File, error) {
 	folder := m.store.path("marks")
 	held, err := lock(folder + "/.lock")
 	if errors.Is(err, fs.ErrNotExist) { // the first marker of this data directory
@@ -265,9 +267,9 @@ func (m *marks) lock() (*os.File, error) {
 
 // writeOne merges markers into an account's file, because other processes may have moved other
 // markers. Markers of an account that was removed meanwhile are dropped.
-func (m *marks) writeOne(name string, places map[place]int64, by durable.Replacer) error {
+func (m *markerStore) writeOne(name string, places map[markerKey]int64, by durable.Replacer) error {
 	if m.store.Lookup(name) == nil {
-		m.written(name, places)
+		m.clearDirty(name, places)
 		return nil
 	}
 	data, err := os.ReadFile(m.path(name))
@@ -275,18 +277,18 @@ func (m *marks) writeOne(name string, places map[place]int64, by durable.Replace
 		return err
 	}
 	t := parseTable(data)
-	t.merge(places, formatTime(m.store.o.Now()))
+	t.merge(places, formatTime(m.store.opts.Now()))
 	m.dropDevices(name, t)
 	if err := by.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
 		return err
 	}
-	m.written(name, places)
+	m.clearDirty(name, places)
 	return nil
 }
 
 // merge moves the markers of a table forward to the given offsets.
-func (t *table) merge(places map[place]int64, seen string) {
-	found := map[place]bool{}
+func (t *table) merge(places map[markerKey]int64, seen string) {
+	found := map[markerKey]bool{}
 	for _, r := range t.lines {
 		p, old, err := parseMark(r)
 		offset, ours := places[p]
@@ -305,10 +307,10 @@ func (t *table) merge(places map[place]int64, seen string) {
 }
 
 // dropDevices removes the markers of devices beyond MaxDevices, those not seen for longest.
-func (m *marks) dropDevices(name string, t *table) {
+func (m *markerStore) dropDevices(name string, t *table) {
 	seen := map[string]string{}
 	for _, r := range t.lines {
-		if p, _, err := parseMark(r); err == nil && p.device != ReadMarker {
+		if p, _, err := parseMark(r); err == nil && p.device != SharedDevice {
 			seen[p.device] = max(seen[p.device], r.get("seen"))
 		}
 	}
@@ -337,8 +339,8 @@ func (m *marks) dropDevices(name string, t *table) {
 	}
 }
 
-// forget removes the read markers of an account.
-func (m *marks) forget(account string) error {
+// remove removes the read markers of an account.
+func (m *markerStore) remove(account string) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
@@ -356,7 +358,7 @@ func (m *marks) forget(account string) error {
 }
 
 // close writes the dirty markers and waits for a running flush.
-func (m *marks) close() error {
+func (m *markerStore) close() error {
 	m.mu.Lock()
 	m.closed = true
 	if m.timer != nil {

@@ -32,16 +32,16 @@ func TestMarks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if s, err = Open(dir, Options{MarkEvery: time.Hour}); err != nil {
+			if s, err = Open(dir, Options{MarkerInterval: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		again()
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
-			m := mark{rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "account"), rapid.SampledFrom([]string{"", "phone", ReadMarker}).Draw(t, "device"),
+			m := mark{rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "account"), rapid.SampledFrom([]string{"", "phone", SharedDevice}).Draw(t, "device"),
 				rapid.SampledFrom([]string{"room1", "room2"}).Draw(t, "room")}
 			offset := rapid.Int64Range(-1, 100).Draw(t, "offset")
-			s.SetMark(strings.ToUpper(m.account), m.device, m.room, offset)
+			s.SetReadMarker(strings.ToUpper(m.account), m.device, m.room, offset)
 			if old, ok := want[m]; offset >= 0 && (!ok || old < offset) {
 				want[m] = offset
 			}
@@ -51,10 +51,10 @@ func TestMarks(t *testing.T) {
 		}
 		again()
 		for _, account := range []string{"ann", "bob"} {
-			for _, device := range []string{"", "phone", ReadMarker} {
+			for _, device := range []string{"", "phone", SharedDevice} {
 				for _, room := range []string{"room1", "room2"} {
 					wanted, ok := want[mark{account, device, room}]
-					if got, found := s.Mark(account, device, room); got != wanted || found != ok {
+					if got, found := s.ReadMarker(account, device, room); got != wanted || found != ok {
 						t.Errorf("%s at %q in %s: %d, %v, want %d, %v", account, device, room, got, found, wanted, ok)
 					}
 				}
@@ -85,13 +85,13 @@ func TestMarksAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	reported := make(chan error, 1)
-	s := open(t, dir, Options{MarkEvery: time.Millisecond, Report: func(err error) {
+	s := open(t, dir, Options{MarkerInterval: time.Millisecond, Report: func(err error) {
 		select {
 		case reported <- err:
 		default:
 		}
 	}})
-	s.SetMark("ann", "phone", "room1", 5)
+	s.SetReadMarker("ann", "phone", "room1", 5)
 	if err := <-reported; !strings.Contains(err.Error(), "marks") {
 		t.Errorf("reported %v", err)
 	}
@@ -107,9 +107,9 @@ func TestMarksAreWritten(t *testing.T) {
 	if got := read(t, dir, "marks/ann"); !strings.HasPrefix(got, "# hers\nroom1 phone 5 x=1 seen=2") || !strings.HasSuffix(got, "\nroom1 - 9\nrubbish\n") {
 		t.Errorf("the file is\n%s", got)
 	}
-	s.SetMark("nobody", "", "room1", 5)
-	s.SetMark("ann", "a b", "room1", 5)
-	s.SetMark("ann", "", "room\n1", 5)
+	s.SetReadMarker("nobody", "", "room1", 5)
+	s.SetReadMarker("ann", "a b", "room1", 5)
+	s.SetReadMarker("ann", "", "room\n1", 5)
 	if err := s.marks.flush(); err != nil || read(t, dir, "marks/nobody") != "" || strings.Contains(read(t, dir, "marks/ann"), "a b") {
 		t.Errorf("a mark that can't be is there: %v\n%s", err, read(t, dir, "marks/ann"))
 	}
@@ -119,25 +119,25 @@ func TestMarksAreWritten(t *testing.T) {
 func TestDevicesAreBounded(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	write(t, dir, "accounts", "ann -\n")
-	s := open(t, dir, Options{MarkEvery: time.Hour, Now: func() time.Time { return clock }})
-	s.SetMark("ann", ReadMarker, "room1", 1)
+	s := open(t, dir, Options{MarkerInterval: time.Hour, Now: func() time.Time { return clock }})
+	s.SetReadMarker("ann", SharedDevice, "room1", 1)
 	for i := range MaxDevices + 3 {
 		clock = clock.Add(time.Minute)
-		s.SetMark("ann", fmt.Sprintf("d%d", i), "room1", 1)
+		s.SetReadMarker("ann", fmt.Sprintf("d%d", i), "room1", 1)
 		if i > 0 {
-			s.SetMark("ann", "d0", "room1", int64(i)) // stays in use
+			s.SetReadMarker("ann", "d0", "room1", int64(i)) // stays in use
 		}
 		if err := s.marks.flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range MaxDevices + 3 {
-		_, ok := s.Mark("ann", fmt.Sprintf("d%d", i), "room1")
+		_, ok := s.ReadMarker("ann", fmt.Sprintf("d%d", i), "room1")
 		if want := i == 0 || i > 3; ok != want {
 			t.Errorf("d%d has a mark: %v, want %v", i, ok, want)
 		}
 	}
-	if _, ok := s.Mark("ann", ReadMarker, "room1"); !ok {
+	if _, ok := s.ReadMarker("ann", SharedDevice, "room1"); !ok {
 		t.Error("the read marker is gone")
 	}
 }

@@ -20,7 +20,7 @@ import (
 // work is what a worker does: one operation a line, and a line of answer to each, "ok" or the
 // error.
 func work(dir string, crash []string) {
-	o := Options{Iterations: minIterations, MarkEvery: time.Hour}
+	o := Options{Iterations: minIterations, MarkerInterval: time.Hour}
 	if len(crash) == 2 {
 		left, _ := strconv.Atoi(crash[1])
 		o.step = func(step durable.Step) {
@@ -60,10 +60,10 @@ func operate(s *Store, words []string) (err error) {
 		_, err = s.Ban(Ban{Pattern: words[1]})
 	case "marker":
 		offset, _ := strconv.ParseInt(words[3], 10, 64)
-		err = s.SaveMark(words[1], ReadMarker, words[2], offset)
+		err = s.SaveReadMarker(words[1], SharedDevice, words[2], offset)
 	case "mark":
 		offset, _ := strconv.ParseInt(words[3], 10, 64)
-		s.SetMark(words[1], "", words[2], offset)
+		s.SetReadMarker(words[1], "", words[2], offset)
 	case "flush":
 		err = s.marks.flush()
 	}
@@ -178,7 +178,7 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 		t.Errorf("%d accounts, %d certs, %d bans, %d invites, want %d, %d, %d, %d (%v)", len(a), len(s.Lookup("shared").Certs), len(s.Bans()), len(invites), len(made)+1, certs, bans, 3-len(spent), err)
 	}
 	for room, offset := range rooms {
-		if got, _ := s.Mark("shared", "", room); got != offset {
+		if got, _ := s.ReadMarker("shared", "", room); got != offset {
 			t.Errorf("the mark of %s is %d, want %d", room, got, offset)
 		}
 	}
@@ -224,8 +224,8 @@ func crashAt(t *testing.T, operation string, step durable.Step, number int) {
 		t.Fatalf("what was there before is damaged: %v, %v", err, later.Problems())
 	}
 	added, banned, certs := later.Lookup("new") != nil, len(later.Bans()) == 2, len(later.Lookup("old").Certs) == 1
-	mark, marked := later.Mark("old", "", "room")
-	marker, _ := later.Mark("old", ReadMarker, "room")
+	mark, marked := later.ReadMarker("old", "", "room")
+	marker, _ := later.ReadMarker("old", SharedDevice, "room")
 	happened := slices.Contains([]bool{added, banned, certs, marked && mark == 17, marker == 17}, true)
 	if ok && !happened || !ok && step == durable.Renamed && number == 1 && !happened || !ok && step == durable.Written && number == 1 && happened {
 		t.Errorf("answered %q, and it happened: %v", answers, happened)

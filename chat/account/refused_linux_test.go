@@ -30,7 +30,7 @@ func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveMark("ann", ReadMarker, "room", 10); err != nil {
+	if err := s.SaveReadMarker("ann", SharedDevice, "room", 10); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(what string, change func() error) {
@@ -42,7 +42,7 @@ func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *tes
 			t.Errorf("%s was not refused", what)
 		}
 	}
-	refused("a marker", func() error { return s.SaveMark("ann", ReadMarker, "room", 20) })
+	refused("a marker", func() error { return s.SaveReadMarker("ann", SharedDevice, "room", 20) })
 	refused("a certificate", func() error { return s.AddCert("ann", strings.Repeat("ab", 32)) })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *tes
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if offset, _ := s.Mark("ann", ReadMarker, "room"); offset != 10 {
+	if offset, _ := s.ReadMarker("ann", SharedDevice, "room"); offset != 10 {
 		t.Errorf("after a restart the marker is at %d, want 10, as 20 was refused", offset)
 	}
 	if certs := s.Lookup("ann").Certs; len(certs) != 0 {

@@ -53,12 +53,12 @@ func TestScramRefusals(t *testing.T) {
 		{[]string{"n,,n=ann\xff,r=abc"}, ErrMalformed},
 		{[]string{"n,,n=a=2Xn,r=abc"}, ErrMalformed},
 		{[]string{"p=tls-unique,,n=ann,r=abc"}, ErrMalformed},
-		{[]string{"n,a=bob,n=ann,r=abc"}, ErrRefused},
-		{[]string{"n,,n=ann,r=abc", ""}, ErrRefused},
-		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcserver,p=AAAA"}, ErrRefused},
-		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcother,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrRefused},
-		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcserver,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrRefused},
-		{[]string{"n,,n=bob,r=abc", "c=biws,r=abcserver,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrRefused},
+		{[]string{"n,a=bob,n=ann,r=abc"}, ErrLoginFailed},
+		{[]string{"n,,n=ann,r=abc", ""}, ErrLoginFailed},
+		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcserver,p=AAAA"}, ErrLoginFailed},
+		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcother,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrLoginFailed},
+		{[]string{"n,,n=ann,r=abc", "c=biws,r=abcserver,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrLoginFailed},
+		{[]string{"n,,n=bob,r=abc", "c=biws,r=abcserver,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="}, ErrLoginFailed},
 		{[]string{"n,,n=ann,r=abc", long + "x"}, ErrMalformed},
 	} {
 		talk := s.Scram()
@@ -82,7 +82,7 @@ func TestScramActsForItselfOnly(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	add(t, s, "ann", "correct horse")
 	add(t, s, "bob", "correct horse")
-	for authzid, want := range map[string]error{"": nil, "ANN": nil, "ann@phone": nil, "bob": ErrRefused, "b b": ErrRefused} {
+	for authzid, want := range map[string]error{"": nil, "ANN": nil, "ann@phone": nil, "bob": ErrLoginFailed, "b b": ErrLoginFailed} {
 		if login, err := converse(t, s, "ann@phone", "correct horse", authzid); err != want || err == nil && (login.Name != "ann" || login.Device != "phone") {
 			t.Errorf("as %q: %+v, %v, want %v", authzid, login, err, want)
 		}
@@ -101,14 +101,14 @@ func TestScramActsForItselfOnly(t *testing.T) {
 // The account is looked for again when the conversation ends.
 func TestRemovedWhileLoggingIn(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	s.o.nonce = func() string {
+	s.opts.nonce = func() string {
 		if err := s.Remove("ann", true); err != nil {
 			t.Error(err)
 		}
 		return "server"
 	}
 	add(t, s, "ann", "correct horse")
-	if _, err := converse(t, s, "ann", "correct horse", ""); err != ErrRefused {
+	if _, err := converse(t, s, "ann", "correct horse", ""); err != ErrLoginFailed {
 		t.Errorf("logged in: %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestExternal(t *testing.T) {
 		want                  error
 	}{
 		{"", cert, "", nil}, {"ANN", cert, "", nil}, {"ann@Phone", cert, "phone", nil},
-		{"bob", cert, "", ErrRefused}, {"ann@", cert, "", ErrRefused}, {"", strings.Repeat("00", 32), "", ErrRefused},
+		{"bob", cert, "", ErrLoginFailed}, {"ann@", cert, "", ErrLoginFailed}, {"", strings.Repeat("00", 32), "", ErrLoginFailed},
 		{"", "", "", ErrFingerprint}, {"", cert[1:], "", ErrFingerprint},
 	} {
 		login, err := s.External(c.authzid, c.cert)
@@ -140,7 +140,7 @@ func TestExternal(t *testing.T) {
 	if err := s.RemoveCert("ann", cert); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.External("", cert); err != ErrRefused {
+	if _, err := s.External("", cert); err != ErrLoginFailed {
 		t.Errorf("the certificate still opens: %v", err)
 	}
 }

@@ -22,14 +22,14 @@ type Registration string
 
 // The registration policies.
 const (
-	ByInvite  Registration = ""     // users with an invite code; the default
-	ByAnybody Registration = "open" // every user
-	ByNobody  Registration = "off"  // only administrators, by Add
+	RegistrationByInvite Registration = ""     // users with an invite code; the default
+	RegistrationOpen     Registration = "open" // every user
+	RegistrationOff      Registration = "off"  // only administrators, by Add
 )
 
 func (r Registration) check() error {
-	if r != ByInvite && r != ByAnybody && r != ByNobody {
-		return fmt.Errorf("account: Options.Registration is %q, want %q, %q or %q", r, ByInvite, ByAnybody, ByNobody)
+	if r != RegistrationByInvite && r != RegistrationOpen && r != RegistrationOff {
+		return fmt.Errorf("account: Options.Registration is %q, want %q, %q or %q", r, RegistrationByInvite, RegistrationOpen, RegistrationOff)
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func (r Registration) check() error {
 type Options struct {
 	Registration Registration
 	// PBKDF2 iterations for new passwords, 4,096 to 1,000,000; 0: DefaultIterations
-	Iterations int
-	MarkEvery  time.Duration // minimum time between two writes of read markers; 0: a second
+	Iterations     int
+	MarkerInterval time.Duration // minimum time between two writes of read markers; 0: a second
 	// receives the errors of damaged lines and unreadable files, on any goroutine; must not call
 	// the Store; nil: none
 	Report func(error)
@@ -59,8 +59,8 @@ func (o Options) validate() (Options, error) {
 	if err := o.Registration.check(); err != nil {
 		return o, err
 	}
-	if o.MarkEvery <= 0 {
-		o.MarkEvery = time.Second
+	if o.MarkerInterval <= 0 {
+		o.MarkerInterval = time.Second
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
@@ -74,23 +74,23 @@ func (o Options) validate() (Options, error) {
 // Store holds the accounts, bans, invites and read markers of one data directory. It is safe for
 // concurrent use until Close.
 //
-// The lock order is: changing, the lock file, mu. mu is never held while a password is hashed or a
+// The lock order is: changeMu, the lock file, mu. mu is never held while a password is hashed or a
 // file is synced.
 type Store struct {
 	dir    string
-	o      Options
+	opts   Options
 	secret []byte
-	marks  *marks
+	marks  *markerStore
 
 	registration atomic.Pointer[Registration] // never nil
 
-	changing sync.Mutex // serializes changes of this process
+	changeMu sync.Mutex // serializes changes of this process
 
 	mu         sync.Mutex // guards the fields below
-	accounts   watched
-	bans       watched
-	book       *book
-	banned     *banBook
+	accounts   watchedFile
+	bans       watchedFile
+	book       *accountIndex
+	banned     *banIndex
 	generation uint64
 }
 
@@ -101,12 +101,12 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, o: o, book: &book{}, banned: &banBook{}}
+	s := &Store{dir: dir, opts: o, book: &accountIndex{}, banned: &banIndex{}}
 	s.accounts.path, s.bans.path = s.path("accounts"), s.path("bans")
 	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
 	if s.secret, err = s.readSecret(); err == nil {
-		err = s.marks.tidy()
+		err = s.marks.removeTemps()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("account: %w", err)
@@ -157,7 +157,7 @@ func (s *Store) readSecret() ([]byte, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		secret := make([]byte, secretBytes)
 		rand.Read(secret)
-		return secret, s.o.replace(path, []byte(hex.EncodeToString(secret)+"\n"))
+		return secret, s.opts.replace(path, []byte(hex.EncodeToString(secret)+"\n"))
 	}
 	if err != nil {
 		return nil, err
@@ -171,17 +171,17 @@ func (s *Store) readSecret() ([]byte, error) {
 
 // refreshLocked reads a file again if it has changed. If it cannot be read, the former content
 // stays in effect, and the error is reported once.
-func (s *Store) refreshLocked(w *watched, read func() error) {
+func (s *Store) refreshLocked(w *watchedFile, read func() error) {
 	if !w.changed() {
 		return
 	}
 	err := read()
-	if err != nil && err.Error() != w.complaint {
-		w.complaint = err.Error()
-		s.o.Report(fmt.Errorf("account: the former content stays in effect: %w", err))
+	if err != nil && err.Error() != w.reportedError {
+		w.reportedError = err.Error()
+		s.opts.Report(fmt.Errorf("account: the former content stays in effect: %w", err))
 	}
 	if err == nil {
-		w.complaint = ""
+		w.reportedError = ""
 	}
 }
 
@@ -193,10 +193,10 @@ func (s *Store) readAccounts() error {
 	s.book = parseBook(s.accounts.path, data)
 	s.generation++
 	if info := s.accounts.info; info != nil && info.Mode().Perm()&0o007 != 0 {
-		s.o.Report(fmt.Errorf("%s is readable by all users of this machine, who can guess passwords from it: run chmod 600 on it", s.accounts.path))
+		s.opts.Report(fmt.Errorf("%s is readable by all users of this machine, who can guess passwords from it: run chmod 600 on it", s.accounts.path))
 	}
 	for _, problem := range s.book.problems {
-		s.o.Report(problem)
+		s.opts.Report(problem)
 	}
 	return nil
 }
@@ -209,21 +209,21 @@ func (s *Store) readBans() error {
 	s.banned = parseBans(s.bans.path, data)
 	s.generation++
 	for _, problem := range s.banned.problems {
-		s.o.Report(problem)
+		s.opts.Report(problem)
 	}
 	return nil
 }
 
-// nowAccounts returns the current accounts.
-func (s *Store) nowAccounts() *book {
+// currentAccounts returns the current accounts.
+func (s *Store) currentAccounts() *accountIndex {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshLocked(&s.accounts, s.readAccounts)
 	return s.book
 }
 
-// nowBans returns the current bans.
-func (s *Store) nowBans() *banBook {
+// currentBans returns the current bans.
+func (s *Store) currentBans() *banIndex {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshLocked(&s.bans, s.readBans)
@@ -243,18 +243,18 @@ func (s *Store) Generation() uint64 {
 
 // Problems returns an error for each damaged line, with file and line number.
 func (s *Store) Problems() []error {
-	return slices.Concat(s.nowAccounts().problems, s.nowBans().problems)
+	return slices.Concat(s.currentAccounts().problems, s.currentBans().problems)
 }
 
 // Lookup returns the account of a name in any spelling, nil if there is none.
 func (s *Store) Lookup(name string) *Account {
-	return s.nowAccounts().find(name)
+	return s.currentAccounts().find(name)
 }
 
 // Accounts returns all accounts, by name.
 func (s *Store) Accounts() []*Account {
 	var all []*Account
-	for _, a := range s.nowAccounts().names {
+	for _, a := range s.currentAccounts().names {
 		if !a.Removed {
 			all = append(all, a)
 		}

@@ -24,7 +24,7 @@ const (
 // fixedVerifier has the salt that makes a vector come out the same each time.
 func fixedVerifier(t *testing.T, password, salt string, iterations int) string {
 	t.Helper()
-	client, err := prepared(password)
+	client, err := newSCRAMClient(password)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func vectorExpect() string {
 
 func decoySalt(name string) string {
 	secret, _ := hex.DecodeString(strings.Repeat("0123456789abcdef", 4))
-	return base64.StdEncoding.EncodeToString([]byte(decoy(secret, name, DefaultIterations).Salt))
+	return base64.StdEncoding.EncodeToString([]byte(decoyVerifier(secret, name, DefaultIterations).Salt))
 }
 
 // TestVectors holds this package to what every implementation is held to, and the files to be those

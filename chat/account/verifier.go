@@ -78,15 +78,15 @@ func CheckPassword(password string) error {
 	if n := utf8.RuneCountInString(password); n < MinPassword {
 		return fmt.Errorf("%w: it has %d characters, want at least %d", ErrPassword, n, MinPassword)
 	}
-	if _, err := prepared(password); err != nil {
+	if _, err := newSCRAMClient(password); err != nil {
 		return fmt.Errorf("%w: it contains a character that SASLprep prohibits, such as an emoji or a control character", ErrPassword)
 	}
 	return nil
 }
 
-// prepared returns a SCRAM client that has the password after SASLprep. Its error does not contain
+// newSCRAMClient returns a SCRAM client that has the password after SASLprep. Its error does not contain
 // the password.
-func prepared(password string) (*scram.Client, error) {
+func newSCRAMClient(password string) (*scram.Client, error) {
 	if !utf8.ValidString(password) {
 		return nil, errors.New("not UTF-8")
 	}
@@ -98,7 +98,7 @@ func newVerifier(password string, iterations int) (verifier, error) {
 	if err := CheckPassword(password); err != nil {
 		return verifier{}, err
 	}
-	client, err := prepared(password)
+	client, err := newSCRAMClient(password)
 	if err != nil {
 		return verifier{}, err
 	}
@@ -114,10 +114,10 @@ func (v verifier) proves(client *scram.Client) bool {
 	return err == nil && hmac.Equal(c.StoredKey, v.StoredKey)
 }
 
-// decoy returns the verifier of an unknown name. It matches no password. It is always the same for
+// decoyVerifier returns the verifier of an unknown name. It matches no password. It is always the same for
 // a name, so that a second request reveals nothing. Servers that share a data directory derive the
 // same salt.
-func decoy(secret []byte, name string, iterations int) verifier {
+func decoyVerifier(secret []byte, name string, iterations int) verifier {
 	of := func(text string) []byte {
 		h := hmac.New(sha256.New, secret)
 		h.Write([]byte(text))

@@ -33,7 +33,7 @@ type Result struct {
 // Create copies a data directory to a folder, or to a tar file if the name ends in .tar, .tar.gz or
 // .tgz. The name must not exist. Servers may use the directory meanwhile.
 func Create(ctx context.Context, dir, to string) (Result, error) {
-	if err := outside(dir, to); err != nil {
+	if err := checkTarget(dir, to); err != nil {
 		return Result{}, err
 	}
 	out, err := newSink(to)
@@ -41,7 +41,7 @@ func Create(ctx context.Context, dir, to string) (Result, error) {
 		return Result{}, err
 	}
 	c := &copier{ctx: ctx, dir: dir, out: out}
-	err = c.all()
+	err = c.copyAll()
 	if err == nil {
 		err = c.put(Sums, 0o600, c.sums.Bytes())
 	}
@@ -52,14 +52,14 @@ func Create(ctx context.Context, dir, to string) (Result, error) {
 		err = os.Rename(out.name(), to)
 	}
 	if err != nil {
-		return c.done, errors.Join(err, os.RemoveAll(out.name()))
+		return c.counts, errors.Join(err, os.RemoveAll(out.name()))
 	}
-	return c.done, durable.SyncDir(filepath.Dir(to))
+	return c.counts, durable.SyncDir(filepath.Dir(to))
 }
 
 // checkTarget returns an error if the copy cannot be made: its name exists, or is inside the data
 // directory.
-func outside(dir, to string) error {
+func checkTarget(dir, to string) error {
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
@@ -81,17 +81,17 @@ func outside(dir, to string) error {
 
 // copier is a running copy.
 type copier struct {
-	ctx  context.Context
-	dir  string
-	out  sink
-	sums bytes.Buffer
-	done Result
+	ctx    context.Context
+	dir    string
+	out    sink
+	sums   bytes.Buffer
+	counts Result
 }
 
 // order is the order in which the parts of a data directory are copied. Other parts are 0.
 var order = map[string]int{"marks": -2, "invites": -1, "rooms": 1, "direct": 2, "uploads": 3}
 
-func (c *copier) all() error {
+func (c *copier) copyAll() error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return err
@@ -101,36 +101,36 @@ func (c *copier) all() error {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case left(name) || name == "index" && e.IsDir():
+		case isExcluded(name) || name == "index" && e.IsDir():
 		case (name == "rooms" || name == "direct") && e.IsDir():
 			logs = true
-			err = c.rooms(name)
+			err = c.copyRooms(name)
 		default:
-			err = c.tree(name, e)
+			err = c.copyTree(name, e)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if !logs && c.done.Files == 0 {
+	if !logs && c.counts.Files == 0 {
 		return fmt.Errorf("%s contains no chat: name the data directory of a chat", c.dir)
 	}
 	return nil
 }
 
 // isExcluded reports whether a file is not copied.
-func left(name string) bool {
+func isExcluded(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "lock" || name == Sums ||
 		slices.Contains([]string{".lock", ".tmp", ".damaged"}, path.Ext(name))
 }
 
-// tree copies a file, or a folder with its content.
-func (c *copier) tree(name string, e fs.DirEntry) error {
+// copyTree copies a file, or a folder with its content.
+func (c *copier) copyTree(name string, e fs.DirEntry) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
 	if e.Type().IsRegular() {
-		return c.file(name)
+		return c.copyFile(name)
 	}
 	if !e.IsDir() {
 		return nil
@@ -140,19 +140,19 @@ func (c *copier) tree(name string, e fs.DirEntry) error {
 		return err
 	}
 	for _, e := range entries {
-		if left(e.Name()) {
+		if isExcluded(e.Name()) {
 			continue
 		}
-		if err := c.tree(path.Join(name, e.Name()), e); err != nil {
+		if err := c.copyTree(path.Join(name, e.Name()), e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// file copies a file that is only replaced as a whole, never written in place. A file that was
+// copyFile copies a file that is only replaced as a whole, never written in place. A file that was
 // removed meanwhile is skipped.
-func (c *copier) file(name string) error {
+func (c *copier) copyFile(name string) error {
 	f, err := os.Open(filepath.Join(c.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -188,7 +188,7 @@ func (c *copier) stream(name string, mode fs.FileMode, size int64, r io.Reader) 
 	if name != Sums {
 		c.sums.WriteString(hex.EncodeToString(sum.Sum(nil)) + "  " + name + "\n")
 	}
-	c.done.Files++
-	c.done.Bytes += size
+	c.counts.Files++
+	c.counts.Bytes += size
 	return nil
 }

@@ -14,29 +14,29 @@ import (
 
 const segmentSize = 8 << 20 // as the default of package log
 
-// rooms copies the logs in rooms or direct.
-func (c *copier) rooms(kind string) error {
+// copyRooms copies the logs in rooms or direct.
+func (c *copier) copyRooms(kind string) error {
 	entries, err := os.ReadDir(filepath.Join(c.dir, kind))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		// a server creates the links of renamed rooms again from their state
-		if !e.IsDir() || left(e.Name()) {
+		if !e.IsDir() || isExcluded(e.Name()) {
 			continue
 		}
-		if err := c.room(path.Join(kind, e.Name())); err != nil {
+		if err := c.copyRoom(path.Join(kind, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// room copies a log, then the other files of its folder.
-func (c *copier) room(name string) error {
+// copyRoom copies a log, then the other files of its folder.
+func (c *copier) copyRoom(name string) error {
 	l, err := log.Open(filepath.Join(c.dir, name), log.Options{ReadOnly: true})
 	if err != nil {
-		if begun, e := c.unmade(name); begun || e != nil {
+		if begun, e := c.isIncomplete(name); begun || e != nil {
 			return e
 		}
 		return err
@@ -45,19 +45,19 @@ func (c *copier) room(name string) error {
 	if l.ID() == "" {
 		return nil // still being created, without messages
 	}
-	if err := c.log(name, l); err != nil {
+	if err := c.copyLog(name, l); err != nil {
 		return err
 	}
-	c.done.Rooms++
+	c.counts.Rooms++
 	entries, err := os.ReadDir(filepath.Join(c.dir, name))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if left(e.Name()) || e.Name() == "id" || e.Name() == "committed" || path.Ext(e.Name()) == ".log" {
+		if isExcluded(e.Name()) || e.Name() == "id" || e.Name() == "committed" || path.Ext(e.Name()) == ".log" {
 			continue
 		}
-		if err := c.tree(path.Join(name, e.Name()), e); err != nil {
+		if err := c.copyTree(path.Join(name, e.Name()), e); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (c *copier) room(name string) error {
 }
 
 // isIncomplete reports whether a room's folder has no segment yet, or was removed.
-func (c *copier) unmade(name string) (bool, error) {
+func (c *copier) isIncomplete(name string) (bool, error) {
 	entries, err := os.ReadDir(filepath.Join(c.dir, name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
@@ -78,9 +78,9 @@ func (c *copier) unmade(name string) (bool, error) {
 	return true, nil
 }
 
-// log copies a room's lines up to COMMITTED, in segments that start at lines. The last segment ends
+// copyLog copies a room's lines up to COMMITTED, in segments that start at lines. The last segment ends
 // at COMMITTED, so no offset is used again in the copy.
-func (c *copier) log(name string, l *log.Log) error {
+func (c *copier) copyLog(name string, l *log.Log) error {
 	end := l.Committed()
 	lines := l.Stream(0)
 	defer lines.Close()
@@ -109,9 +109,9 @@ func (c *copier) log(name string, l *log.Log) error {
 			base, segment = at, segment[:0]
 		}
 		segment = append(segment, line...)
-		c.done.Messages++
+		c.counts.Messages++
 	}
-	c.done.Bad += lines.Bad()
+	c.counts.Bad += lines.Bad()
 	if base >= 0 && base+int64(len(segment)) != end {
 		if err := write(0o400); err != nil {
 			return err

@@ -56,7 +56,7 @@ func List(dir string) ([]Room, error) {
 		found = found || err == nil
 		for _, e := range entries {
 			if e.IsDir() {
-				all = append(all, open(dir, kind, e.Name()))
+				all = append(all, readRoom(dir, kind, e.Name()))
 			}
 		}
 	}
@@ -69,8 +69,8 @@ func List(dir string) ([]Room, error) {
 	return all, nil
 }
 
-// open returns the room of a folder.
-func open(dir, kind, folder string) Room {
+// readRoom returns the room of a folder.
+func readRoom(dir, kind, folder string) Room {
 	r := Room{Name: NameOf(folder), Path: kind + "/" + folder, Direct: kind == Direct}
 	if r.Direct {
 		return r

@@ -23,7 +23,7 @@ func Rename(dir, from, to string) error {
 	if len(name) > maxFolder {
 		return ErrName
 	}
-	if err := free(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
+	if err := checkFree(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
 		return err
 	}
 	// points to itself until the exchange
@@ -50,7 +50,7 @@ func Undo(dir, from, to string) error {
 
 // checkFree returns ErrTaken if a folder cannot get a name. A link to the folder itself and a
 // dangling link are no obstacle.
-func free(folder, name string) error {
+func checkFree(folder, name string) error {
 	there, err := os.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -105,7 +105,7 @@ func Renamed(dir, name string) (now string, ok bool) {
 		os.Remove(path)
 		return "", false
 	}
-	return open(dir, Rooms, filepath.Base(to)).Name, true
+	return readRoom(dir, Rooms, filepath.Base(to)).Name, true
 }
 
 // Relink creates the link of a former name again if the name is free: a copy of a data directory

@@ -41,7 +41,7 @@ type Result struct {
 // Export writes the messages of a data directory to w, room by room, each in order. Servers may use
 // the directory meanwhile.
 func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, error) {
-	rooms, err := choose(dir, o.Room)
+	rooms, err := selectRooms(dir, o.Room)
 	if err != nil {
 		return Result{}, err
 	}
@@ -49,9 +49,9 @@ func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, er
 	var r Result
 	for i, room := range rooms {
 		if o.Format == Text {
-			title(out, room.Name, i > 0)
+			writeTitle(out, room.Name, i > 0)
 		}
-		if err := r.room(ctx, out, dir, room, o); err != nil {
+		if err := r.exportRoom(ctx, out, dir, room, o); err != nil {
 			return r, errors.Join(err, out.Flush())
 		}
 		r.Rooms++
@@ -59,8 +59,8 @@ func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, er
 	return r, out.Flush()
 }
 
-// choose returns the rooms to export.
-func choose(dir, name string) ([]data.Room, error) {
+// selectRooms returns the rooms to export.
+func selectRooms(dir, name string) ([]data.Room, error) {
 	all, err := data.List(dir)
 	if err != nil || name == "" {
 		return all, err
@@ -79,9 +79,9 @@ func choose(dir, name string) ([]data.Room, error) {
 	return nil, fmt.Errorf("no room %s in %s, which has: %s", name, dir, strings.Join(known, " "))
 }
 
-// room exports one room up to COMMITTED.
-func (r *Result) room(ctx context.Context, out *bufio.Writer, dir string, room data.Room, o Options) (err error) {
-	l, err := log.Open(filepath.Join(dir, room.Path), log.Options{ReadOnly: true})
+// exportRoom exports one room up to COMMITTED.
+func (r *Result) exportRoom(ctx context.Context, out *bufio.Writer, dir string, exportRoom data.Room, o Options) (err error) {
+	l, err := log.Open(filepath.Join(dir, exportRoom.Path), log.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (r *Result) room(ctx context.Context, out *bufio.Writer, dir string, room d
 		b.Reset()
 		if o.Format == Text {
 			appendText(&b, line)
-		} else if err := toMessage(room.Name, line).appendJSON(&b); err != nil {
+		} else if err := toMessage(exportRoom.Name, line).appendJSON(&b); err != nil {
 			return err
 		}
 		if _, err := out.Write(b.Bytes()); err != nil {

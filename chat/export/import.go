@@ -24,7 +24,7 @@ type Imported struct {
 }
 
 // batchSize is the number of messages appended at once, with one sync.
-const batch = 512
+const batchSize = 512
 
 // Import appends the messages of a file of JSON lines to the rooms of a data directory. Servers may
 // use the directory meanwhile. If a line is invalid, nothing is appended, and the error has its
@@ -41,12 +41,12 @@ func Import(ctx context.Context, name string, file io.ReadSeeker, dir string, la
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return Imported{}, err
 	}
-	x.done.Rooms = len(x.rooms)
+	x.counts.Rooms = len(x.rooms)
 	err := x.each(file, x.add)
 	if err == nil {
 		err = x.flush()
 	}
-	return x.done, errors.Join(err, x.close())
+	return x.counts, errors.Join(err, x.close())
 }
 
 // importer is a running import.
@@ -55,9 +55,9 @@ type importer struct {
 	name, dir string
 	late      bool
 	rooms     map[string]*target // by path
-	done      Imported
+	counts    Imported
 
-	at      *target // room of log and pending
+	target  *target // room of log and pending
 	log     *log.Log
 	pending []log.Entry
 }
@@ -97,10 +97,10 @@ func (x *importer) examine(m Message, at time.Time, room data.Room) error {
 		}
 		x.rooms[room.Path] = r
 	}
-	if at.Before(r.before) {
+	if at.Before(r.previous) {
 		return fmt.Errorf("%w: it is earlier than the message before it in %s", ErrMessage, m.Room)
 	}
-	r.before = at
+	r.previous = at
 	if !x.late && at.Before(r.newest) && !r.has(&m, at) {
 		return fmt.Errorf("%s has messages up to %s, and this one is of %s: nothing was imported; import with late to append it behind them",
 			m.Room, r.newest.Format(timeForm), m.Time)
@@ -116,22 +116,22 @@ func (x *importer) add(m Message, at time.Time, room data.Room) error {
 	}
 	if r.has(&m, at) {
 		r.use(&m, at)
-		x.done.Known++
+		x.counts.Known++
 		return nil
 	}
-	if x.at != r || len(x.pending) == batch {
+	if x.target != r || len(x.pending) == batchSize {
 		if err := x.flush(); err != nil {
 			return err
 		}
 	}
-	if x.at != r {
+	if x.target != r {
 		if err := x.open(r, room, at); err != nil {
 			return err
 		}
 	}
 	tags := m.importTags()
 	if at.Before(r.newest) {
-		x.done.Late++
+		x.counts.Late++
 		if !strings.Contains(";"+tags, ";"+sentTag+"=") {
 			tags += ";" + sentTag + "=" + m.Time
 		}
@@ -150,7 +150,7 @@ func (x *importer) open(r *target, room data.Room, first time.Time) (err error) 
 	if x.log, err = log.Open(dir, log.Options{}); err != nil {
 		return err
 	}
-	x.at = r
+	x.target = r
 	if room.Direct {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (x *importer) flush() error {
 	if _, err := x.log.Append(x.pending); err != nil {
 		return err
 	}
-	x.done.Messages += int64(len(x.pending))
+	x.counts.Messages += int64(len(x.pending))
 	x.pending = x.pending[:0]
 	return nil
 }
@@ -176,6 +176,6 @@ func (x *importer) close() error {
 		return nil
 	}
 	err := x.log.Close()
-	x.log, x.at = nil, nil
+	x.log, x.target = nil, nil
 	return err
 }

@@ -21,7 +21,7 @@ type target struct {
 	// number of redacted lines by likeness; redaction has removed their former ids
 	redacted map[string]int
 	newest   time.Time // time of its last message
-	before   time.Time // time of the previous message of the file
+	previous time.Time // time of the previous message of the file
 }
 
 // readTarget reads a room, which may not exist.
@@ -45,11 +45,11 @@ func readTarget(dir string) (*target, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.note(line)
+		r.addLine(line)
 	}
 }
 
-func (r *target) note(line log.Line) {
+func (r *target) addLine(line log.Line) {
 	id := line.MsgID()
 	r.known[id], r.newest = true, line.Time()
 	if from, ok := line.Tag(importTag); ok {

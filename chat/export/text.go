@@ -11,8 +11,8 @@ import (
 	"weir/chat/log"
 )
 
-// title writes the heading of a room.
-func title(w io.Writer, name string, further bool) {
+// writeTitle writes the heading of a room.
+func writeTitle(w io.Writer, name string, further bool) {
 	if further {
 		_, _ = io.WriteString(w, "\n") // Flush returns the error of a bufio.Writer
 	}

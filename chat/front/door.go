@@ -11,7 +11,7 @@ import (
 )
 
 // peerAddr is the remote address of a TLS connection, with what is known of its client.
-type caller struct {
+type peerAddr struct {
 	net.Addr
 	peer chat.Peer
 }
@@ -19,52 +19,52 @@ type caller struct {
 // Door opens the sessions of a chat's connections. Its fields are immutable after the first Open.
 // The zero value of a field other than Chat selects its default.
 type Door struct {
-	Chat    *chat.Service
-	Proxies Proxies       // proxies whose connections start with a header. Default none
-	Wait    time.Duration // time limit of a header. Default 5 s
+	Chat          *chat.Service
+	Proxies       Proxies       // proxies whose connections start with a header. Default none
+	HeaderTimeout time.Duration // time limit of a header. Default 5 s
 }
 
 // Open implements the function Open of serve.Service, for connections of any listener.
 func (d *Door) Open(c serve.Conn) serve.Session {
-	if k, ok := c.RemoteAddr().(*caller); ok {
+	if k, ok := c.RemoteAddr().(*peerAddr); ok {
 		return d.Chat.Session(c, k.peer)
 	}
 	if !d.Proxies.Trust(c.RemoteAddr()) {
 		return d.Chat.Session(c, chat.Peer{})
 	}
-	wait := d.Wait
+	wait := d.HeaderTimeout
 	if wait == 0 {
 		wait = 5 * time.Second
 	}
 	c.Post() // so that serve calls Wake, which sets the deadline
-	return &announced{conn: c, chat: d.Chat, until: time.Now().Add(wait)}
+	return &proxiedSession{conn: c, chat: d.Chat, deadline: time.Now().Add(wait)}
 }
 
 // proxiedSession is a session behind a proxy: it reads the header and then passes everything to the
 // chat's session.
-type announced struct {
-	conn  serve.Conn
-	chat  *chat.Service
-	until time.Time // deadline of the header
+type proxiedSession struct {
+	conn     serve.Conn
+	chat     *chat.Service
+	deadline time.Time // deadline of the header
 
-	in      []byte        // received part of the header
+	header  []byte        // received part of the header
 	session serve.Session // nil before the header
 }
 
 var (
 	errNoHeaderInTime = fmt.Errorf("%w in time", ErrNoHeader)
 	// the chat has sent the reason
-	errRefused = errors.New("front: the chat has refused the connection")
+	errChatRefused = errors.New("front: the chat has refused the connection")
 )
 
 // Input implements serve.Session.
-func (a *announced) Input(in []byte, w *serve.Writer) error {
+func (a *proxiedSession) Input(in []byte, w *serve.Writer) error {
 	if a.session != nil {
 		return a.session.Input(in, w)
 	}
-	before := len(a.in)
-	a.in = append(a.in, in...)
-	c, n, err := parseHeader(a.in)
+	before := len(a.header)
+	a.header = append(a.header, in...)
+	c, n, err := parseHeader(a.header)
 	if err != nil {
 		w.WriteString("ERROR :Closing link (connections from this address must start with a PROXY header)\r\n")
 		return err
@@ -72,9 +72,9 @@ func (a *announced) Input(in []byte, w *serve.Writer) error {
 	if n == 0 {
 		return nil
 	}
-	a.in = nil
+	a.header = nil
 	if a.session = a.chat.Session(a.conn, chat.Peer{Addr: c.addr, Secure: c.secure}); a.session == nil {
-		return errRefused
+		return errChatRefused
 	}
 	if n -= before; n < len(in) {
 		return a.session.Input(in[n:], w)
@@ -83,12 +83,12 @@ func (a *announced) Input(in []byte, w *serve.Writer) error {
 }
 
 // Wake implements serve.Session.
-func (a *announced) Wake(now time.Time, w *serve.Writer) error {
+func (a *proxiedSession) Wake(now time.Time, w *serve.Writer) error {
 	switch {
 	case a.session != nil:
 		return a.session.Wake(now, w)
-	case now.Before(a.until):
-		w.WakeAt(a.until)
+	case now.Before(a.deadline):
+		w.WakeAt(a.deadline)
 		return nil
 	}
 	w.WriteString("ERROR :Closing link (no PROXY header arrived in time)\r\n")
@@ -96,14 +96,14 @@ func (a *announced) Wake(now time.Time, w *serve.Writer) error {
 }
 
 // Close implements serve.Session.
-func (a *announced) Close(err error) {
+func (a *proxiedSession) Close(err error) {
 	if a.session != nil {
 		a.session.Close(err)
 	}
 }
 
 // Move implements serve.Movable, if the chat's session does.
-func (a *announced) Move(w *serve.Writer) (state []byte, ok bool) {
+func (a *proxiedSession) Move(w *serve.Writer) (state []byte, ok bool) {
 	if m, movable := a.session.(serve.Movable); movable {
 		return m.Move(w)
 	}

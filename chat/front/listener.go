@@ -21,13 +21,13 @@ type Config struct {
 	// proxies whose connections start with a header, in clear text. Default none
 	Proxies Proxies
 
-	Wait time.Duration // time limit of header and handshake together. Default 10 s
-	Most int           // limit on running handshakes. Default 128
+	HandshakeTimeout time.Duration // time limit of header and handshake together. Default 10 s
+	MaxHandshakes    int           // limit on running handshakes. Default 128
 	// limit on running handshakes of one address; loopback and proxies have none. Default 16
-	Each int
+	MaxPerAddress int
 
 	// called for each failed handshake, by several goroutines at once; must not block. nil: no call
-	Failed func(from net.Addr, err error)
+	OnFailure func(from net.Addr, err error)
 }
 
 // Listener accepts connections by TLS. Their RemoteAddr identifies the client to a Door, which
@@ -42,15 +42,15 @@ type Listener struct {
 	// one value for each connection before Accept returns it; capacity Config.Most
 	slots chan struct{}
 
-	begin  sync.Once
-	group  sync.WaitGroup
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
+	startOnce sync.Once
+	group     sync.WaitGroup
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
 	// accept and handshake goroutines -> Accept; unbuffered, never closed
 	readyc chan accepted
 
-	mu      sync.Mutex
-	shaking *lobby.Lobby[*handshake]
+	mu         sync.Mutex
+	handshakes *lobby.Lobby[*handshake]
 }
 
 // accepted is a result of Accept.
@@ -73,14 +73,14 @@ var (
 
 // Listen returns a TLS listener on a clear-text listener, which it owns from now on.
 func Listen(inner net.Listener, c Config) *Listener {
-	setDefault(&c.Wait, 10*time.Second)
-	setDefault(&c.Most, 128)
-	setDefault(&c.Each, 16)
-	if c.Failed == nil {
-		c.Failed = func(net.Addr, error) {}
+	setDefault(&c.HandshakeTimeout, 10*time.Second)
+	setDefault(&c.MaxHandshakes, 128)
+	setDefault(&c.MaxPerAddress, 16)
+	if c.OnFailure == nil {
+		c.OnFailure = func(net.Addr, error) {}
 	}
-	l := &Listener{inner: inner, config: c, tls: settings(c.Certificate), slots: make(chan struct{}, c.Most),
-		readyc: make(chan accepted), shaking: lobby.New[*handshake](c.Most, c.Each)}
+	l := &Listener{inner: inner, config: c, tls: tlsConfig(c.Certificate), slots: make(chan struct{}, c.MaxHandshakes),
+		readyc: make(chan accepted), handshakes: lobby.New[*handshake](c.MaxHandshakes, c.MaxPerAddress)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -94,7 +94,7 @@ func setDefault[T comparable](field *T, value T) {
 
 // tlsConfig returns a configuration that requests, but does not require, a client certificate, and
 // answers ACME's TLS-ALPN-01 challenges (RFC 8737).
-func settings(source *certificate.Source) *tls.Config {
+func tlsConfig(source *certificate.Source) *tls.Config {
 	usual := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: source.Get, ClientAuth: tls.RequestClientCert}
 	if !source.Challenged() {
 		return usual
@@ -111,7 +111,7 @@ func settings(source *certificate.Source) *tls.Config {
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
-	l.begin.Do(func() { l.group.Go(l.accept) })
+	l.startOnce.Do(func() { l.group.Go(l.accept) })
 	select {
 	case a := <-l.readyc:
 		return a.conn, a.err
@@ -125,7 +125,7 @@ func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
 // Close implements net.Listener. It aborts running handshakes.
 func (l *Listener) Close() error {
-	l.begin.Do(func() {})
+	l.startOnce.Do(func() {})
 	l.cancel()
 	err := l.inner.Close()
 	l.group.Wait()
@@ -134,7 +134,7 @@ func (l *Listener) Close() error {
 
 // accept accepts connections until Close.
 func (l *Listener) accept() {
-	for l.room() {
+	for l.takeSlot() {
 		conn, err := l.inner.Accept()
 		if err != nil {
 			<-l.slots
@@ -145,12 +145,12 @@ func (l *Listener) accept() {
 		}
 		h := &handshake{conn: conn, since: time.Now()}
 		l.mu.Lock()
-		h.place = l.shaking.Enter(addrOf(conn.RemoteAddr()), l.free(conn.RemoteAddr()), h)
+		h.place = l.handshakes.Enter(addrOf(conn.RemoteAddr()), l.isUnlimited(conn.RemoteAddr()), h)
 		l.mu.Unlock()
 		if h.place == nil {
 			conn.Close()
 			<-l.slots
-			l.config.Failed(conn.RemoteAddr(), errTooMany)
+			l.config.OnFailure(conn.RemoteAddr(), errTooMany)
 			continue
 		}
 		l.group.Go(func() { l.shake(h) })
@@ -158,16 +158,16 @@ func (l *Listener) accept() {
 }
 
 // isUnlimited reports whether handshakes of an address have no limit of their own.
-func (l *Listener) free(a net.Addr) bool {
+func (l *Listener) isUnlimited(a net.Addr) bool {
 	from := addrOf(a)
 	return !from.IsValid() || from.IsLoopback() || l.config.Proxies.Trust(a)
 }
 
 // takeSlot waits until another handshake may start, and takes a slot for it. It reports false after
 // Close.
-func (l *Listener) room() bool {
+func (l *Listener) takeSlot() bool {
 	for {
-		wait := l.hurry()
+		wait := l.abortOldest()
 		timer := time.NewTimer(wait)
 		select {
 		case l.slots <- struct{}{}:
@@ -183,21 +183,21 @@ func (l *Listener) room() bool {
 
 // abortOldest aborts the oldest handshake if there is no free slot and it has taken a quarter of
 // its time. It returns when to check again.
-func (l *Listener) hurry() time.Duration {
-	enough := l.config.Wait / 4
+func (l *Listener) abortOldest() time.Duration {
+	enough := l.config.HandshakeTimeout / 4
 	if len(l.slots) < cap(l.slots) {
 		return enough
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h, some := l.shaking.Oldest()
+	h, some := l.handshakes.Oldest()
 	if !some {
 		return enough
 	}
 	if left := enough - time.Since(h.since); left > 0 {
 		return left
 	}
-	l.shaking.Leave(h.place)
+	l.handshakes.Leave(h.place)
 	h.conn.Close()
 	return enough
 }
@@ -209,7 +209,7 @@ func (l *Listener) shake(h *handshake) {
 	conn, err := l.secure(h)
 	stop() // a connection that Accept returned stays open
 	l.mu.Lock()
-	crowded := !l.shaking.Leave(h.place)
+	crowded := !l.handshakes.Leave(h.place)
 	l.mu.Unlock()
 	if crowded {
 		err = errCrowded
@@ -217,7 +217,7 @@ func (l *Listener) shake(h *handshake) {
 	if err != nil {
 		h.conn.Close()
 		if l.ctx.Err() == nil {
-			l.config.Failed(h.conn.RemoteAddr(), err)
+			l.config.OnFailure(h.conn.RemoteAddr(), err)
 		}
 		return
 	}
@@ -239,14 +239,14 @@ func (l *Listener) give(a accepted) bool {
 // secure reads a proxy's header, if one is required, and runs the handshake. It returns nil for a
 // connection of an ACME challenge.
 func (l *Listener) secure(h *handshake) (net.Conn, error) {
-	h.conn.SetDeadline(h.since.Add(l.config.Wait))
-	raw, who, err := l.announced(h.conn)
+	h.conn.SetDeadline(h.since.Add(l.config.HandshakeTimeout))
+	raw, who, err := l.readHeader(h.conn)
 	if err != nil {
 		return nil, err
 	}
 	t := tls.Server(raw, l.tls)
 	if err := t.HandshakeContext(l.ctx); err != nil {
-		explain(err)
+		sendPlainError(err)
 		return nil, err
 	}
 	state := t.ConnectionState()
@@ -258,12 +258,12 @@ func (l *Listener) secure(h *handshake) (net.Conn, error) {
 		peer.Fingerprint = certificate.Fingerprint(state.PeerCertificates[0].Raw)
 	}
 	h.conn.SetDeadline(time.Time{})
-	return &secured{t, &caller{h.conn.RemoteAddr(), peer}}, nil
+	return &securedConn{t, &peerAddr{h.conn.RemoteAddr(), peer}}, nil
 }
 
 // readHeader reads the PROXY header of a connection from a proxy. It returns the connection behind
 // the header.
-func (l *Listener) announced(conn net.Conn) (net.Conn, origin, error) {
+func (l *Listener) readHeader(conn net.Conn) (net.Conn, origin, error) {
 	own := origin{addr: addrOf(conn.RemoteAddr())}
 	if !l.config.Proxies.Trust(conn.RemoteAddr()) {
 		return conn, own, nil
@@ -279,7 +279,7 @@ func (l *Listener) announced(conn net.Conn) (net.Conn, origin, error) {
 				who = own
 			}
 			if err != nil || n > 0 {
-				return &ahead{conn, in[n:]}, who, err
+				return &prefixedConn{conn, in[n:]}, who, err
 			}
 		}
 		if err != nil {
@@ -288,21 +288,21 @@ func (l *Listener) announced(conn net.Conn) (net.Conn, origin, error) {
 	}
 }
 
-// explain sends an error in clear text to a client that does not use TLS.
-func explain(err error) {
+// sendPlainError sends an error in clear text to a client that does not use TLS.
+func sendPlainError(err error) {
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && record.Conn != nil {
 		io.WriteString(record.Conn, "ERROR :Closing link (this port requires TLS: enable it in your client)\r\n")
 	}
 }
 
 // prefixedConn is a connection whose first bytes were read already.
-type ahead struct {
+type prefixedConn struct {
 	net.Conn
 	rest []byte
 }
 
 // Read implements net.Conn.
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *prefixedConn) Read(p []byte) (int, error) {
 	if len(a.rest) == 0 {
 		return a.Conn.Read(p)
 	}
@@ -312,10 +312,10 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // securedConn is a connection by TLS.
-type secured struct {
+type securedConn struct {
 	*tls.Conn
-	from *caller
+	from *peerAddr
 }
 
 // RemoteAddr implements net.Conn.
-func (s *secured) RemoteAddr() net.Addr { return s.from }
+func (s *securedConn) RemoteAddr() net.Addr { return s.from }

@@ -154,7 +154,7 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 }
 
 func TestAHandshakeHasItsTime(t *testing.T) {
-	s := start(t, setup{tls: Config{Wait: 50 * time.Millisecond}})
+	s := start(t, setup{tls: Config{HandshakeTimeout: 50 * time.Millisecond}})
 	c := talk(t, dial(t, s.tls))
 	c.conn.Write([]byte("\x16\x03\x01"))
 	c.ended()
@@ -166,7 +166,7 @@ func TestAHandshakeHasItsTime(t *testing.T) {
 }
 
 func TestThousandsOfHandshakesThatDoNotGoOnKeepNobodyOut(t *testing.T) {
-	s := start(t, setup{tls: Config{Wait: 400 * time.Millisecond, Most: 256}})
+	s := start(t, setup{tls: Config{HandshakeTimeout: 400 * time.Millisecond, MaxHandshakes: 256}})
 	for range 2000 {
 		dial(t, s.tls)
 	}
@@ -198,7 +198,7 @@ func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 
 
 func TestAnAddressHasSoManyHandshakes(t *testing.T) {
 	inner, failed := listen(t), make(chan error, 10) // from handshakes -> here, at most a few
-	l := Listen(far{inner}, Config{Certificate: new(certificate.Source), Each: 2, Failed: func(_ net.Addr, err error) { failed <- err }})
+	l := Listen(far{inner}, Config{Certificate: new(certificate.Source), MaxPerAddress: 2, OnFailure: func(_ net.Addr, err error) { failed <- err }})
 	over := make(chan error) // from Accept -> here, one value
 	go func() {
 		_, err := l.Accept()

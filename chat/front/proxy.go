@@ -16,8 +16,8 @@ import (
 // maxHeader is the length limit of a header of version 2, in bytes; it may contain a certificate.
 const maxHeader = 4096
 
-// maxText is the length limit of a header of version 1, in bytes (PROXY protocol, section 2.1).
-const maxText = 107
+// maxTextHeader is the length limit of a header of version 1, in bytes (PROXY protocol, section 2.1).
+const maxTextHeader = 107
 
 // ErrNoHeader is wrapped by the error for a proxy's connection that does not start with a valid
 // header.
@@ -59,15 +59,15 @@ func parseHeader(b []byte) (c origin, n int, err error) {
 // headerLength returns the length of the header at the start of b, 0 if it is incomplete.
 func headerLength(b []byte) (int, error) {
 	switch {
-	case begins(b, proxyproto.SIGV1):
-		if i := bytes.IndexByte(b[:min(len(b), maxText)], '\n'); i >= 0 {
+	case hasSignature(b, proxyproto.SIGV1):
+		if i := bytes.IndexByte(b[:min(len(b), maxTextHeader)], '\n'); i >= 0 {
 			return i + 1, nil
 		}
-		if len(b) >= maxText {
+		if len(b) >= maxTextHeader {
 			return 0, fmt.Errorf("%w: the line has no end", ErrNoHeader)
 		}
 		return 0, nil
-	case begins(b, proxyproto.SIGV2):
+	case hasSignature(b, proxyproto.SIGV2):
 		if len(b) < 16 {
 			return 0, nil
 		}
@@ -84,7 +84,7 @@ func headerLength(b []byte) (int, error) {
 }
 
 // hasSignature reports whether b starts with the signature, as far as b goes.
-func begins(b, signature []byte) bool {
+func hasSignature(b, signature []byte) bool {
 	n := min(len(b), len(signature))
 	return bytes.Equal(b[:n], signature[:n])
 }

@@ -56,14 +56,14 @@ func start(t *testing.T, o setup) *server {
 		}
 		s.source, s.cert, o.tls.Certificate = source, cert, source
 	}
-	setDefault(&o.tls.Wait, patience) // a test that is about it sets it
+	setDefault(&o.tls.HandshakeTimeout, patience) // a test that is about it sets it
 	setDefault(&o.wait, patience)
 	proxies, err := ParseProxies(o.proxies)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.tls.Proxies = proxies
-	o.tls.Failed = func(_ net.Addr, err error) {
+	o.tls.OnFailure = func(_ net.Addr, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.failed = append(s.failed, err)
@@ -73,7 +73,7 @@ func start(t *testing.T, o setup) *server {
 	}
 	clear, secure := listen(t), listen(t)
 	s.plain, s.tls = clear.Addr().String(), secure.Addr().String()
-	door := &Door{Chat: s.chat, Proxies: proxies, Wait: o.wait}
+	door := &Door{Chat: s.chat, Proxies: proxies, HeaderTimeout: o.wait}
 	service := serve.Service{State: serve.InProcess, Open: door.Open}
 	ctx, stop := context.WithCancel(context.Background())
 	var runs sync.WaitGroup

@@ -26,22 +26,22 @@ func (p *Problem) Error() string { return p.Key + ": " + p.Text }
 // checker keeps the first problem.
 type checker struct{ found *Problem }
 
-func (c *checker) wrong(key, format string, args ...any) {
+func (c *checker) addProblem(key, format string, args ...any) {
 	if c.found == nil {
 		c.found = &Problem{key, fmt.Sprintf(format, args...)}
 	}
 }
 
 // inRange requires n to be 0 or in a range.
-func (c *checker) within(key string, n, least, most int) {
+func (c *checker) inRange(key string, n, least, most int) {
 	if n != 0 && (n < least || n > most) {
-		c.wrong(key, "%d is not in the range %d to %d: correct it, or leave it out for the default", n, least, most)
+		c.addProblem(key, "%d is not in the range %d to %d: correct it, or leave it out for the default", n, least, most)
 	}
 }
 
-func (c *checker) lasts(key string, d Duration, least, most time.Duration) {
-	if d != 0 && (d.Long() < least || d.Long() > most) {
-		c.wrong(key, "%v is not in the range %v to %v: write a time with its unit, such as \"%s\", or leave it out for the default", d.Long(), short(least), short(most), short(least))
+func (c *checker) durationInRange(key string, d Duration, least, most time.Duration) {
+	if d != 0 && (d.Std() < least || d.Std() > most) {
+		c.addProblem(key, "%v is not in the range %v to %v: write a time with its unit, such as \"%s\", or leave it out for the default", d.Std(), short(least), short(most), short(least))
 	}
 }
 
@@ -58,13 +58,13 @@ func (c *checker) oneOf(key, value string, words ...string) {
 		}
 	}
 	if value != "" {
-		c.wrong(key, "%q is unknown: write one of %s", value, strings.Join(words, ", "))
+		c.addProblem(key, "%q is unknown: write one of %s", value, strings.Join(words, ", "))
 	}
 }
 
 func (c *checker) word(key, value string) {
 	if strings.ContainsAny(value, " :\r\n\x00@!") {
-		c.wrong(key, "%q is not one word without : @ and !: choose another", value)
+		c.addProblem(key, "%q is not one word without : @ and !: choose another", value)
 	}
 }
 
@@ -73,15 +73,15 @@ func (c *checker) addresses(key string, all []string) {
 	for _, a := range all {
 		_, port, err := net.SplitHostPort(a)
 		if err != nil {
-			c.wrong(key, "%q is not an address: write HOST:PORT, such as 127.0.0.1:6667, [::1]:6667 or :6667", a)
+			c.addProblem(key, "%q is not an address: write HOST:PORT, such as 127.0.0.1:6667, [::1]:6667 or :6667", a)
 			return
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 			if _, err := net.LookupPort("tcp", port); err != nil {
-				c.wrong(key, "%q has no port in the range 0 to 65535", a)
+				c.addProblem(key, "%q has no port in the range 0 to 65535", a)
 			}
 		} else if seen[a] && n != 0 {
-			c.wrong(key, "%q is listed twice: remove one", a)
+			c.addProblem(key, "%q is listed twice: remove one", a)
 		}
 		seen[a] = true
 	}
@@ -91,28 +91,28 @@ func (c *checker) addresses(key string, all []string) {
 func (c *Config) Check() error {
 	var k checker
 	if c.Data == "" {
-		k.wrong("data", "the data directory is missing: name it by data in the file or by --data DIR")
+		k.addProblem("data", "the data directory is missing: name it by data in the file or by --data DIR")
 	}
 	k.addresses("listen", c.Listen)
 	if _, err := c.way(); err != nil {
-		k.wrong("run", "%v", err)
+		k.addProblem("run", "%v", err)
 	}
-	k.within("loops", c.Loops, 1, 1024)
-	k.lasts("drain", c.Drain, 100*time.Millisecond, 10*time.Minute)
+	k.inRange("loops", c.Loops, 1, 1024)
+	k.durationInRange("drain", c.Drain, 100*time.Millisecond, 10*time.Minute)
 	c.TLS.check(&k)
 	if _, err := front.ParseProxies(c.Proxy.Trusted); err != nil {
-		k.wrong("proxy.trusted", "%v", err)
+		k.addProblem("proxy.trusted", "%v", err)
 	}
 	if _, err := front.ParseProxies(c.Web.Proxies); err != nil {
-		k.wrong("web.proxies", "%v", err)
+		k.addProblem("web.proxies", "%v", err)
 	}
 	k.word("server.name", c.Server.Name)
 	if n := c.Server.Name; n != "" && !strings.Contains(n, ".") {
-		k.wrong("server.name", "%q has no dot, so clients would take it for a nick: write, for example, chat.%s", n, n)
+		k.addProblem("server.name", "%q has no dot, so clients would take it for a nick: write, for example, chat.%s", n, n)
 	}
 	k.word("server.network", c.Server.Network)
 	if c.Server.MOTD != "" && c.Server.MOTDFile != "" {
-		k.wrong("server.motd_file", "motd is set, too: remove one of them")
+		k.addProblem("server.motd_file", "motd is set, too: remove one of them")
 	}
 	k.oneOf("accounts.registration", c.Accounts.Registration, "invite", "open", "off")
 	c.Limits.check(&k)
@@ -121,7 +121,7 @@ func (c *Config) Check() error {
 	c.Web.checkHosts(&k)
 	for _, o := range c.Web.Origins {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
-			k.wrong("web.origins", "%q is not a pattern: write a host such as *.example.org", o)
+			k.addProblem("web.origins", "%q is not a pattern: write a host such as *.example.org", o)
 		}
 	}
 	c.Upload.check(&k)
@@ -142,30 +142,30 @@ const (
 )
 
 func (l *Limits) check(k *checker) {
-	k.within("limits.connections", l.Connections, 1, maxNumber)
-	k.within("limits.per_address", l.PerAddress, 1, maxNumber)
-	k.within("limits.unregistered", l.Unregistered, 1, maxNumber)
-	k.within("limits.unregistered_per_address", l.UnregisteredPerAddress, 1, maxNumber)
-	k.within("limits.rooms", l.Rooms, 1, maxNumber)
-	k.within("limits.user_rooms", l.UserRooms, 1, maxNumber)
+	k.inRange("limits.connections", l.Connections, 1, maxNumber)
+	k.inRange("limits.per_address", l.PerAddress, 1, maxNumber)
+	k.inRange("limits.unregistered", l.Unregistered, 1, maxNumber)
+	k.inRange("limits.unregistered_per_address", l.UnregisteredPerAddress, 1, maxNumber)
+	k.inRange("limits.rooms", l.Rooms, 1, maxNumber)
+	k.inRange("limits.user_rooms", l.UserRooms, 1, maxNumber)
 	if l.Flood != nil {
-		k.within("limits.flood", *l.Flood, 1, 1_000_000)
+		k.inRange("limits.flood", *l.Flood, 1, 1_000_000)
 	}
-	k.lasts("limits.alive", l.Alive, time.Second, 24*time.Hour)
-	k.lasts("limits.begin", l.Begin, time.Second, time.Hour)
-	k.within("limits.replay", l.Replay, 1, maxLines)
-	k.within("limits.history", l.History, 1, maxLines)
+	k.durationInRange("limits.alive", l.Alive, time.Second, 24*time.Hour)
+	k.durationInRange("limits.begin", l.Begin, time.Second, time.Hour)
+	k.inRange("limits.replay", l.Replay, 1, maxLines)
+	k.inRange("limits.history", l.History, 1, maxLines)
 }
 
 // leastBytes is the smallest size limit of a log: four of the longest lines.
 const leastBytes = 64 << 10
 
 func (r *Retention) check(k *checker) {
-	k.lasts("retention.room_age", r.RoomAge, time.Minute, maxDuration)
-	k.lasts("retention.direct_age", r.DirectAge, time.Minute, maxDuration)
+	k.durationInRange("retention.room_age", r.RoomAge, time.Minute, maxDuration)
+	k.durationInRange("retention.direct_age", r.DirectAge, time.Minute, maxDuration)
 	for key, z := range map[string]Size{"retention.room_bytes": r.RoomBytes, "retention.direct_bytes": r.DirectBytes} {
 		if z != 0 && z < leastBytes {
-			k.wrong(key, "%d bytes are less than 64 KiB: write a larger size, or 0 for no limit", z)
+			k.addProblem(key, "%d bytes are less than 64 KiB: write a larger size, or 0 for no limit", z)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (c *Config) way() (serve.Way, error) {
 
 func (a *Accounts) registration() account.Registration {
 	if a.Registration == "invite" {
-		return account.ByInvite
+		return account.RegistrationByInvite
 	}
 	return account.Registration(a.Registration)
 }

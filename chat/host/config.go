@@ -24,7 +24,7 @@ type Config struct {
 	Metrics   Metrics   `toml:"metrics"`
 	Log       Log       `toml:"log"`
 
-	stamp string // version of the file when it was read; "" for none
+	fileVersion string // version of the file when it was read; "" for none
 }
 
 // Server describes the server to clients.

@@ -41,28 +41,28 @@ func (h *Host) openControl(c *Config) error {
 		return nil
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /room", h.tellRoom)
+	mux.HandleFunc("GET /room", h.getRoom)
 	mux.HandleFunc("POST /room", h.changeRoom)
 	mux.HandleFunc("DELETE /room", h.deleteRoom)
 	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
-	h.control, h.controlled = server, make(chan error, 1)
-	go func() { h.controlled <- server.Serve(l) }() // until closeControl
+	h.controlServer, h.controlDone = server, make(chan error, 1)
+	go func() { h.controlDone <- server.Serve(l) }() // until closeControl
 	return nil
 }
 
 // closeControl stops the control socket after its current requests.
 func (h *Host) closeControl() error {
-	if h.control == nil {
+	if h.controlServer == nil {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(context.Background(), h.Config().drain())
 	defer stop()
-	err := h.control.Shutdown(ctx)
+	err := h.controlServer.Shutdown(ctx)
 	if err != nil {
-		_ = h.control.Close()
+		_ = h.controlServer.Close()
 	}
-	h.control = nil
-	<-h.controlled
+	h.controlServer = nil
+	<-h.controlDone
 	return err
 }
 
@@ -73,7 +73,7 @@ type Live struct {
 	KeptBytes Size          `json:"kept_bytes"` // size limit of its log; 0: none
 }
 
-func (h *Host) tellRoom(w http.ResponseWriter, r *http.Request) {
+func (h *Host) getRoom(w http.ResponseWriter, r *http.Request) {
 	keep := h.Config().Retention
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(Live{Members: h.chat.Members(r.URL.Query().Get("name")), KeptFor: keep.RoomAge, KeptBytes: keep.RoomBytes})
@@ -89,15 +89,15 @@ func (h *Host) changeRoom(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.URL.Query().Get("name")
-	h.answer(w, "changed", name, h.chat.ChangeRoom(name, c))
+	h.replyToChange(w, "changed", name, h.chat.ChangeRoom(name, c))
 }
 
 func (h *Host) deleteRoom(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
-	h.answer(w, "deleted", name, h.chat.DeleteRoom(name))
+	h.replyToChange(w, "deleted", name, h.chat.DeleteRoom(name))
 }
 
-func (h *Host) answer(w http.ResponseWriter, done, room string, err error) {
+func (h *Host) replyToChange(w http.ResponseWriter, done, room string, err error) {
 	switch {
 	case err == nil:
 		h.log.Info("an administrator has "+done+" a room", "room", room)
@@ -164,7 +164,7 @@ func (a *Admin) Live(ctx context.Context, name string) (*Live, error) {
 		return nil, nil
 	}
 	var live Live
-	return &live, a.ask(ctx, http.MethodGet, name, "", &live)
+	return &live, a.request(ctx, http.MethodGet, name, "", &live)
 }
 
 // ChangeRoom changes a room: see [chat.Service.ChangeRoom].
@@ -176,7 +176,7 @@ func (a *Admin) ChangeRoom(ctx context.Context, name string, c chat.RoomChange) 
 	if err != nil {
 		return err
 	}
-	return a.ask(ctx, http.MethodPost, name, string(body), nil)
+	return a.request(ctx, http.MethodPost, name, string(body), nil)
 }
 
 // DeleteRoom deletes a room: see [chat.Service.DeleteRoom].
@@ -184,11 +184,11 @@ func (a *Admin) DeleteRoom(ctx context.Context, name string) error {
 	if a.service != nil {
 		return a.service.DeleteRoom(name)
 	}
-	return a.ask(ctx, http.MethodDelete, name, "", nil)
+	return a.request(ctx, http.MethodDelete, name, "", nil)
 }
 
 // request sends a request to the running server. It decodes the response to answer.
-func (a *Admin) ask(ctx context.Context, method, name, body string, answer any) error {
+func (a *Admin) request(ctx context.Context, method, name, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, method, "http://weir/room", strings.NewReader(body))
 	if err != nil {
 		return err

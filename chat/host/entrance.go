@@ -36,7 +36,7 @@ func (h *Host) openEntrances(c *Config) error {
 		if err != nil {
 			return err
 		}
-		h.ways = append(h.ways, &entrance{name: "irc", listener: l, way: way, meter: meter})
+		h.entrances = append(h.entrances, &entrance{name: "irc", listener: l, way: way, meter: meter})
 	}
 	return nil
 }
@@ -44,17 +44,17 @@ func (h *Host) openEntrances(c *Config) error {
 // listen opens a listener, or takes over the one of the former process. key is the configuration's,
 // for errors.
 func (h *Host) listen(what, key, address string) (net.Listener, error) {
-	l, err := h.inherited(what, address)
+	l, err := h.inheritedListener(what, address)
 	if l == nil && err == nil {
 		l, err = net.Listen("tcp", address)
 	}
 	if err == nil {
-		err = h.keep(what, address, l)
+		err = h.keepListener(what, address, l)
 	}
 	if err != nil {
 		return nil, &Problem{key, listening.Explain(address, err).Error()}
 	}
-	h.listening = append(h.listening, func() {
+	h.listeners = append(h.listeners, func() {
 		h.log.Info("listening", append([]any{"entrance", what, "address", l.Addr().String()}, h.urlOf(what, l.Addr())...)...)
 		if h.events.Listening != nil {
 			h.events.Listening(what, l.Addr())
@@ -85,20 +85,20 @@ func (h *Host) urlOf(entrance string, at net.Addr) []any {
 }
 
 // reportListening reports all listeners, once the host is open.
-func (h *Host) tellListening() {
-	for _, tell := range h.listening {
+func (h *Host) reportListening() {
+	for _, tell := range h.listeners {
 		tell()
 	}
-	h.listening = nil
+	h.listeners = nil
 }
 
 // serveEntrance serves an entrance until ctx ends.
-func (h *Host) enter(ctx context.Context, e *entrance) error {
+func (h *Host) serveEntrance(ctx context.Context, e *entrance) error {
 	c := h.Config()
 	service := h.chat.Sessions()
 	service.Open = (&front.Door{Chat: h.chat, Proxies: h.proxies}).Open
 	o := serve.Options{Loops: c.Loops, Workers: c.connections(), SendQueue: chat.Outbox, DrainTimeout: c.drain(), OnPanic: h.panicked, Meter: e.meter}
-	h.adopts(e, &o)
+	h.setHandover(e, &o)
 	err := serve.Run(ctx, e.way, e.listener, service, o)
 	if errors.Is(err, serve.ErrDeadline) {
 		err = nil // a client did not read until the deadline

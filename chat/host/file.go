@@ -33,7 +33,7 @@ func (s Source) Read() (Config, error) {
 	var c Config
 	var data []byte
 	if s.File != "" {
-		c.stamp = stamp(s.File)
+		c.fileVersion = fileVersion(s.File)
 		var err error
 		if data, err = os.ReadFile(s.File); err != nil {
 			return c, fmt.Errorf("read the configuration: %w", err)

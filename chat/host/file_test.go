@@ -89,7 +89,7 @@ room_bytes = "1GB"
 	if o.MOTD != "hello\n" || o.CommandsPerSecond != -1 || o.PingAfter != 5*time.Minute {
 		t.Errorf("the chat's options are %+v", o)
 	}
-	if c.Data != filepath.Join(dir, "chat") || len(c.Listen) != 2 || c.Retention.RoomAge.Long() != 90*24*time.Hour || c.Retention.RoomBytes != 1e9 {
+	if c.Data != filepath.Join(dir, "chat") || len(c.Listen) != 2 || c.Retention.RoomAge.Std() != 90*24*time.Hour || c.Retention.RoomBytes != 1e9 {
 		t.Errorf("read %+v", c)
 	}
 }

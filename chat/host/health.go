@@ -10,58 +10,58 @@ import (
 )
 
 const (
-	probeFresh  = 5 * time.Second // age up to which the result of a probe is used again
-	probeWithin = 5 * time.Second // time limit of a probe
+	probeMaxAge  = 5 * time.Second // age up to which the result of a probe is used again
+	probeTimeout = 5 * time.Second // time limit of a probe
 	// time for which a refused batch makes the server unhealthy, unless a later one succeeds
-	failureHeld = 30 * time.Second
-	probeBytes  = 16 << 10 // size of the longest line
+	failureDuration = 30 * time.Second
+	probeBytes      = 16 << 10 // size of the longest line
 )
 
 // health monitors whether the disk takes messages, by the result of the last batch and by a small
 // file that is written on request.
 type health struct {
-	mu      sync.Mutex
-	refused error // error of the last batch; nil: it was stored
-	at      time.Time
-	probed  error // error of the last probe
-	since   time.Time
-	probing chan struct{} // closed when the running probe is done; nil: none runs
+	mu          sync.Mutex
+	commitErr   error // error of the last batch; nil: it was stored
+	commitErrAt time.Time
+	probeErr    error // error of the last probe
+	probedAt    time.Time
+	probing     chan struct{} // closed when the running probe is done; nil: none runs
 }
 
 // onCommit records the result of a batch.
-func (h *health) committed(err error) {
+func (h *health) onCommit(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.refused = err; err != nil {
-		h.at = time.Now()
+	if h.commitErr = err; err != nil {
+		h.commitErrAt = time.Now()
 	}
 }
 
 // check returns an error if the disk takes no messages. It probes the disk if the last probe is too
 // old.
-func (h *health) ask(dir string) error {
+func (h *health) check(dir string) error {
 	h.mu.Lock()
-	if h.probing == nil && time.Since(h.since) > probeFresh {
+	if h.probing == nil && time.Since(h.probedAt) > probeMaxAge {
 		h.probing = make(chan struct{})
 		go h.probe(dir, h.probing) // until the disk has answered
 	}
 	probing := h.probing
 	h.mu.Unlock()
 	if probing != nil {
-		timer := time.NewTimer(probeWithin)
+		timer := time.NewTimer(probeTimeout)
 		defer timer.Stop()
 		select {
 		case <-probing:
 		case <-timer.C:
-			return fmt.Errorf("the disk has not answered for %v", probeWithin)
+			return fmt.Errorf("the disk has not answered for %v", probeTimeout)
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.refused != nil && time.Since(h.at) < failureHeld {
-		return fmt.Errorf("the disk refused messages: %w", h.refused)
+	if h.commitErr != nil && time.Since(h.commitErrAt) < failureDuration {
+		return fmt.Errorf("the disk refused messages: %w", h.commitErr)
 	}
-	return h.probed
+	return h.probeErr
 }
 
 // probe writes, syncs and removes a small file.
@@ -69,7 +69,7 @@ func (h *health) probe(dir string, over chan struct{}) {
 	err := writeProbe(filepath.Join(dir, ".probe"))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.probed, h.since, h.probing = err, time.Now(), nil
+	h.probeErr, h.probedAt, h.probing = err, time.Now(), nil
 	close(over)
 }
 
@@ -87,25 +87,25 @@ func writeProbe(path string) error {
 }
 
 var (
-	errBegins = errors.New("the server is starting")
-	errStops  = errors.New("the server is stopping")
+	errStarting = errors.New("the server is starting")
+	errStopping = errors.New("the server is stopping")
 )
 
 // readyError returns why clients are not accepted, nil if they are.
-func (h *Host) unready() error {
+func (h *Host) readyError() error {
 	switch {
 	case h.stopping.Load():
-		return errStops
+		return errStopping
 	case !h.serving.Load():
-		return errBegins
+		return errStarting
 	}
 	return nil
 }
 
 // healthError returns why messages are not stored, nil if they are.
-func (h *Host) unhealthy() error {
-	if err := h.unready(); err != nil {
+func (h *Host) healthError() error {
+	if err := h.readyError(); err != nil {
 		return err
 	}
-	return h.health.ask(h.Config().Data)
+	return h.health.check(h.Config().Data)
 }

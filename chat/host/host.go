@@ -35,28 +35,28 @@ type Events struct {
 // called on any goroutine.
 type Host struct {
 	// Immutable.
-	events      Events
-	log         *slog.Logger
-	level       *slog.LevelVar
-	chat        *chat.Service
-	ways        []*entrance
-	page        *page.Page    // nil: there is no page
-	uploads     *upload.Store // nil: uploads are off
-	uploadURL   string        // URL for uploads if the configuration has none
-	web         []*server.Server
-	certificate *certificate.Source // nil: there is no TLS
-	proxies     front.Proxies
-	asked       *server.Server // serves metrics and health; nil: not configured
+	events        Events
+	log           *slog.Logger
+	level         *slog.LevelVar
+	chat          *chat.Service
+	entrances     []*entrance
+	page          *page.Page    // nil: there is no page
+	uploads       *upload.Store // nil: uploads are off
+	uploadURL     string        // URL for uploads if the configuration has none
+	web           []*server.Server
+	certificate   *certificate.Source // nil: there is no TLS
+	proxies       front.Proxies
+	metricsServer *server.Server // serves metrics and health; nil: not configured
 	// Reload -> each loop of retain: run now; capacity 1, one value stands for several, never
 	// closed
-	again [2]chan struct{}
+	retainSignals [2]chan struct{}
 
-	control    *http.Server // control socket; nil: none
-	controlled chan error   // control socket -> closeControl: one value; capacity 1
+	controlServer *http.Server // control socket; nil: none
+	controlDone   chan error   // control socket -> closeControl: one value; capacity 1
 
 	metrics   *metrics
 	health    health
-	retained  retained
+	retention retentionCounts
 	pageMeter serve.Meter
 
 	succession succession
@@ -65,7 +65,7 @@ type Host struct {
 	// current configuration; replaced under reloading, never modified
 	config atomic.Pointer[Config]
 
-	listening []func() // report a listener each; used by Open only
+	listeners []func() // report a listener each; used by Open only
 
 	reloading sync.Mutex // serializes Reload
 }
@@ -79,8 +79,8 @@ func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 	if err := c.Check(); err != nil {
 		return nil, errors.Join(err, from.Close())
 	}
-	h := &Host{events: e, again: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
-	h.succession.begin(from)
+	h := &Host{events: e, retainSignals: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+	h.succession.start(from)
 	h.metrics = newMetrics(h)
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
@@ -90,12 +90,12 @@ func open(c Config, e Events, from upgrade.Handover) (*Host, error) {
 			return nil, errors.Join(err, h.Close())
 		}
 	}
-	h.tellListening()
+	h.reportListening()
 	h.log.Info("open", "data", c.Data)
 	if print := h.Fingerprint(); print != "" {
 		h.log.Info("the certificate is self-signed", "fingerprint", print, "connect", "weir chat connect --fingerprint "+print)
 	}
-	h.succession.ready()
+	h.succession.closeUnused()
 	return h, nil
 }
 
@@ -105,7 +105,7 @@ func (h *Host) openChat(c *Config) error {
 	if err != nil {
 		return err
 	}
-	options.Log, options.OnCommit = h.log, h.committed
+	options.Log, options.OnCommit = h.log, h.onCommit
 	h.chat, err = h.openService(c.Data, options)
 	return err
 }
@@ -113,8 +113,8 @@ func (h *Host) openChat(c *Config) error {
 // Close closes a host that will not run. It may be called more than once.
 func (h *Host) Close() error {
 	err := h.closeParts()
-	if h.asked != nil {
-		err = errors.Join(err, ignoreClosed(h.asked.Close()))
+	if h.metricsServer != nil {
+		err = errors.Join(err, ignoreClosed(h.metricsServer.Close()))
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (h *Host) Close() error {
 // closeParts closes everything but the metrics.
 func (h *Host) closeParts() error {
 	var errs []error
-	for _, e := range h.ways {
+	for _, e := range h.entrances {
 		errs = append(errs, e.close())
 	}
 	if h.page != nil {
@@ -158,21 +158,21 @@ func (h *Host) Config() *Config { return h.config.Load() }
 // Run serves until ctx ends, and then stops as the package comment describes. It is called once.
 // The host is closed when it returns. A stop is not an error.
 func (h *Host) Run(ctx context.Context) error {
-	if h.asked == nil {
+	if h.metricsServer == nil {
 		return h.run(ctx)
 	}
 	telling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var teller sync.WaitGroup
 	var told error
-	teller.Go(func() { told = h.asked.Run(telling) }) // until everything else has ended
+	teller.Go(func() { told = h.metricsServer.Run(telling) }) // until everything else has ended
 	err := h.run(ctx)
 	stop()
 	teller.Wait()
-	return errors.Join(err, ignoreClosed(cutOff(told))) // closed by a handover
+	return errors.Join(err, ignoreClosed(ignoreDrainTimeout(told))) // closed by a handover
 }
 
 // ignoreDrainTimeout drops the error for clients that did not read until the deadline.
-func cutOff(err error) error {
+func ignoreDrainTimeout(err error) error {
 	if errors.Is(err, server.ErrDrainTimeout) {
 		return nil
 	}
@@ -187,50 +187,50 @@ func (h *Host) closePage() error {
 }
 
 // abortDrain ends the requests of the page's servers at once.
-func (h *Host) cut() {
+func (h *Host) abortDrain() {
 	for _, s := range h.web {
 		s.AbortDrain()
 	}
 }
 
 func (h *Host) run(ctx context.Context) error {
-	defer h.succession.end()
+	defer h.succession.finish()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandover) })()
+	defer context.AfterFunc(h.succession.handoverCtx, func() { stop(serve.ErrHandover) })()
 	// for background work and the page, which end after the sessions
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBehind()
 	var front, movers, webs, back sync.WaitGroup
 	// each server -> run: its error; capacity for all
-	errc := make(chan error, len(h.ways)+len(h.web)+1)
-	for _, e := range h.ways {
+	errc := make(chan error, len(h.entrances)+len(h.web)+1)
+	for _, e := range h.entrances {
 		group := &front
-		if e.moves() {
+		if e.canMove() {
 			group = &movers
 		}
 		// until ctx ends, or accepting fails
-		group.Go(func() { errc <- h.enter(ctx, e); stop(nil) })
+		group.Go(func() { errc <- h.serveEntrance(ctx, e); stop(nil) })
 	}
 	for _, s := range h.web {
 		// until the sessions have ended
-		webs.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) })
+		webs.Go(func() { errc <- ignoreDrainTimeout(s.Run(behind)); stop(nil) })
 	}
 	h.background(behind, &back)
 	h.serving.Store(true)
 	<-ctx.Done()
 	h.stopping.Store(true)
 	h.log.Info("stopping")
-	defer time.AfterFunc(h.Config().drain(), h.cut).Stop()
+	defer time.AfterFunc(h.Config().drain(), h.abortDrain).Stop()
 	err := h.stopListening(ctx)
 	closed := make(chan struct{})                        // closed when the page has ended
 	go func() { errc <- h.closePage(); close(closed) }() // while the entrances end
 	movers.Wait()
 	if handsOver(ctx) {
-		partly(closed)
+		waitBriefly(closed)
 		stopBehind()
 		back.Wait()
-		err = errors.Join(err, h.closeControl(), h.give())
+		err = errors.Join(err, h.closeControl(), h.release())
 	}
 	front.Wait()
 	<-closed
@@ -248,8 +248,8 @@ func (h *Host) run(ctx context.Context) error {
 // background starts the background work, which ends with ctx.
 func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
 	h.renew(ctx)
-	group.Go(func() { h.retain(ctx, Retention.ages, h.again[0]) })
-	group.Go(func() { h.retain(ctx, Retention.sizes, h.again[1]) })
+	group.Go(func() { h.retain(ctx, Retention.ages, h.retainSignals[0]) })
+	group.Go(func() { h.retain(ctx, Retention.sizes, h.retainSignals[1]) })
 	group.Go(func() { h.sweepUploads(ctx) })
 }
 
@@ -263,5 +263,5 @@ func (c *Config) drain() time.Duration {
 	if c.Drain == 0 {
 		return 5 * time.Second
 	}
-	return c.Drain.Long()
+	return c.Drain.Std()
 }

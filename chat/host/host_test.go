@@ -209,7 +209,7 @@ func TestAListenerThatFailsEndsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.ways[0].listener.Close()
+	h.entrances[0].listener.Close()
 	if err := h.Run(t.Context()); err == nil {
 		t.Error("no error")
 	}

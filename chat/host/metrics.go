@@ -44,12 +44,12 @@ func newMetrics(h *Host) *metrics {
 }
 
 // onCommit records the time and the result of a batch.
-func (h *Host) committed(took time.Duration, err error) {
+func (h *Host) onCommit(took time.Duration, err error) {
 	h.metrics.commits.Observe(took.Seconds())
 	if err != nil {
 		h.metrics.failed.Inc()
 	}
-	h.health.committed(err)
+	h.health.onCommit(err)
 }
 
 // collector exports the counts of the host's parts.
@@ -60,12 +60,12 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	tell(to, "weir_chat_", "of the chat since its start", nil, nil, c.h.chat.Counts())
+	sendCounts(to, "weir_chat_", "of the chat since its start", nil, nil, c.h.chat.Counts())
 	label := []string{"entrance"}
 	for name, s := range c.h.meters() {
-		tell(to, "weir_chat_entrance_", "of the connections of an entrance", label, []string{name}, s)
+		sendCounts(to, "weir_chat_entrance_", "of the connections of an entrance", label, []string{name}, s)
 	}
-	r := &c.h.retained
+	r := &c.h.retention
 	bytes := prometheus.NewDesc("weir_chat_retention_removed_bytes_total", "Bytes of old messages that retention removed.", []string{"of"}, nil)
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.rooms.Load()), "rooms")
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.directs.Load()), "directs")
@@ -81,7 +81,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 // meters returns the connection counts of each entrance name.
 func (h *Host) meters() map[string]serve.Snapshot {
 	all := map[string]serve.Snapshot{}
-	for _, e := range h.ways {
+	for _, e := range h.entrances {
 		all[e.name] = e.meter.Snapshot()
 	}
 	if h.page != nil {
@@ -92,7 +92,7 @@ func (h *Host) meters() map[string]serve.Snapshot {
 
 // sendCounts sends each field of a struct of counts. An int64 is a counter, except Open; an int is
 // a gauge.
-func tell(to chan<- prometheus.Metric, prefix, of string, labels, values []string, counts any) {
+func sendCounts(to chan<- prometheus.Metric, prefix, of string, labels, values []string, counts any) {
 	v := reflect.ValueOf(counts)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
@@ -128,16 +128,16 @@ func (h *Host) openMetrics(c *Config) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unhealthy()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unready()) })
-	if h.asked, err = server.New(front.OwnHosts(h.ownName, hostsKey, mux), server.Config{Listener: l, DrainTimeout: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, h.healthError()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, h.readyError()) })
+	if h.metricsServer, err = server.New(front.OwnHosts(h.ownName, hostsKey, mux), server.Config{Listener: l, DrainTimeout: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
 		l.Close()
 	}
 	return err
 }
 
 // writeStatus writes "ok", or 503 and the error.
-func report(w http.ResponseWriter, why error) {
+func writeStatus(w http.ResponseWriter, why error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	if why != nil {

@@ -81,11 +81,11 @@ func TestHealth(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, ".probe")); err == nil {
 		t.Error("what was written to ask the disk is still there")
 	}
-	r.health.committed(io.ErrShortWrite) // as a full disk has it
+	r.health.onCommit(io.ErrShortWrite) // as a full disk has it
 	if status, text := r.get("/healthz"); status != http.StatusServiceUnavailable || text != "the disk refused messages: short write\n" {
 		t.Errorf("/healthz with a disk that refuses: %d %q", status, text)
 	}
-	r.health.committed(nil)
+	r.health.onCommit(nil)
 	if status, text := r.get("/healthz"); status != http.StatusOK {
 		t.Errorf("/healthz after it took one: %d %q", status, text)
 	}
@@ -96,12 +96,12 @@ func TestHealth(t *testing.T) {
 
 func TestADiskThatTakesNothingIsUnhealthy(t *testing.T) {
 	var h health
-	err := h.ask(filepath.Join(t.TempDir(), "gone"))
+	err := h.check(filepath.Join(t.TempDir(), "gone"))
 	if err == nil || !strings.HasPrefix(err.Error(), "the disk cannot create a file: ") {
 		t.Errorf("%v", err)
 	}
-	h.since = time.Time{} // as if it were long ago
-	if err := h.ask(t.TempDir()); err != nil {
+	h.probedAt = time.Time{} // as if it were long ago
+	if err := h.check(t.TempDir()); err != nil {
 		t.Errorf("another one: %v", err)
 	}
 }
@@ -112,12 +112,12 @@ func TestAServerThatStopsIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.unready(); err != errBegins {
+	if err := h.readyError(); err != errStarting {
 		t.Errorf("before Run: %v", err)
 	}
 	h.serving.Store(true)
 	h.stopping.Store(true)
-	if err := h.unhealthy(); err != errStops {
+	if err := h.healthError(); err != errStopping {
 		t.Errorf("while it stops: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ func (c *Config) options() (chat.Options, error) {
 	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, NoCoalescing: c.Server.Prompt,
 		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
 		MaxConnections: l.Connections, MaxPerAddress: l.PerAddress, MaxUnregistered: l.Unregistered, MaxUnregisteredPerAddress: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, MaxRoomsPerUser: l.UserRooms,
-		PingAfter: l.Alive.Long(), RegistrationTimeout: l.Begin.Long(), MaxReplay: l.Replay, MaxHistory: l.History}
+		PingAfter: l.Alive.Std(), RegistrationTimeout: l.Begin.Std(), MaxReplay: l.Replay, MaxHistory: l.History}
 	switch {
 	case l.Flood == nil:
 	case *l.Flood == 0:
@@ -30,7 +30,7 @@ func (c *Config) options() (chat.Options, error) {
 		}
 		o.MOTD = string(text)
 	}
-	return o, c.TLS.tryFiles()
+	return o, c.TLS.checkFiles()
 }
 
 // logger returns a logger that writes to w (nil: nowhere), and its adjustable level.

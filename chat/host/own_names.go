@@ -26,11 +26,11 @@ func (h *Host) ownName(name string) bool {
 	if at, err := url.Parse(c.Upload.URL); err == nil && same(at.Hostname()) {
 		return true
 	}
-	return h.certified(name)
+	return h.certificateCovers(name)
 }
 
 // certificateCovers reports whether the certificate is valid for a name.
-func (h *Host) certified(name string) bool {
+func (h *Host) certificateCovers(name string) bool {
 	if h.certificate == nil || len(h.Config().TLS.ACME) > 0 {
 		return false
 	}
@@ -51,7 +51,7 @@ func (h *Host) certified(name string) bool {
 func (w *Web) checkHosts(k *checker) {
 	for _, name := range w.Hosts {
 		if _, ok := front.CanonicalHost(name); !ok {
-			k.wrong("web.hosts", "%q is not a host name: write one such as chat.example.org, without a port; an international name as browsers send it (xn--…)", name)
+			k.addProblem("web.hosts", "%q is not a host name: write one such as chat.example.org, without a port; an international name as browsers send it (xn--…)", name)
 		}
 	}
 }

@@ -31,9 +31,9 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	}
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	kept = c.keep(h.Config())
+	kept = c.keepFixed(h.Config())
 	options.Name, options.Network, options.NoSearch = c.Server.Name, c.Server.Network, c.Server.NoSearch
-	options.UploadURL = h.uploadsAt(&c)
+	options.UploadURL = h.uploadURLOf(&c)
 	names, err := h.chat.Configure(options)
 	if err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	}
 	h.level.Set(c.Log.level())
 	h.config.Store(&c)
-	h.looks()
+	h.retainNow()
 	return kept, nil
 }
 
 // keepFixed restores the fixed keys from the old configuration and returns those that differ.
-func (c *Config) keep(old *Config) (kept []string) {
+func (c *Config) keepFixed(old *Config) (kept []string) {
 	for _, key := range fixed {
 		is, was := c.field(key), old.field(key)
 		if !reflect.DeepEqual(is.Interface(), was.Interface()) {
@@ -82,32 +82,32 @@ func (c *Config) field(key string) reflect.Value {
 }
 
 // pollInterval is how often Watch polls the file.
-const lookEvery = time.Second / 2
+const pollInterval = time.Second / 2
 
 // Watch reloads the configuration on a value from reload, and within a second after its file has
 // changed. An invalid configuration is rejected and logged; the current one stays in effect. Watch
 // returns when ctx ends.
 func (h *Host) Watch(ctx context.Context, s Source, reload <-chan os.Signal) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	seen := h.Config().stamp
+	seen := h.Config().fileVersion
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-reload:
 		case <-tick.C:
-			if now := stamp(s.File); now == seen || now == "" {
+			if now := fileVersion(s.File); now == seen || now == "" {
 				continue
 			}
 		}
-		seen = stamp(s.File)
-		h.reread(s)
+		seen = fileVersion(s.File)
+		h.reloadFile(s)
 	}
 }
 
 // reloadFile reads the configuration again and applies it.
-func (h *Host) reread(s Source) {
+func (h *Host) reloadFile(s Source) {
 	c, err := s.Read()
 	var kept []string
 	if err == nil {
@@ -127,7 +127,7 @@ func (h *Host) reread(s Source) {
 
 // fileVersion returns a text that changes with the file. It is "" while the file is missing, as
 // when an editor replaces it.
-func stamp(file string) string {
+func fileVersion(file string) string {
 	i, err := os.Stat(file)
 	if err != nil {
 		return ""

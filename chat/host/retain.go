@@ -19,14 +19,14 @@ const (
 )
 
 // retentionCounts counts what retention removed.
-type retained struct {
+type retentionCounts struct {
 	// bytes of rooms, bytes of direct conversations, logs that failed
 	rooms, directs, failures atomic.Int64
 }
 
 // ages returns the age limits and the interval of their loop: a quarter of the smallest one.
 func (r Retention) ages() (rooms, directs chat.Retention, every time.Duration) {
-	rooms.Age, directs.Age = r.RoomAge.Long(), r.DirectAge.Long()
+	rooms.Age, directs.Age = r.RoomAge.Std(), r.DirectAge.Std()
 	every = neverRetained
 	for _, age := range []time.Duration{rooms.Age, directs.Age} {
 		if age > 0 {
@@ -51,7 +51,7 @@ func (h *Host) retain(ctx context.Context, limits func(Retention) (rooms, direct
 		rooms, directs, every := limits(h.Config().Retention)
 		if rooms != (chat.Retention{}) || directs != (chat.Retention{}) {
 			if err := h.chat.Retain(ctx, rooms, directs, h.removed); err != nil && ctx.Err() == nil {
-				h.retained.failures.Add(1)
+				h.retention.failures.Add(1)
 				h.log.Error("old messages could not be removed", "error", err)
 			}
 		}
@@ -69,23 +69,23 @@ func (h *Host) retain(ctx context.Context, limits func(Retention) (rooms, direct
 
 // removed counts and logs the result of one log.
 func (h *Host) removed(r chat.Retained) {
-	count := &h.retained.rooms
+	count := &h.retention.rooms
 	if r.Direct {
-		count = &h.retained.directs
+		count = &h.retention.directs
 	}
 	count.Add(r.Bytes)
 	if r.Bytes > 0 {
 		h.log.Info("old messages were removed", "log", r.Log, "bytes", r.Bytes)
 	}
 	if r.Err != nil {
-		h.retained.failures.Add(1)
+		h.retention.failures.Add(1)
 		h.log.Error("old messages could not be removed", "log", r.Log, "error", r.Err)
 	}
 }
 
 // retainNow starts a run of both loops.
-func (h *Host) looks() {
-	for _, again := range h.again {
+func (h *Host) retainNow() {
+	for _, again := range h.retainSignals {
 		select {
 		case again <- struct{}{}:
 		default: // a run is already due

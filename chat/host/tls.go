@@ -60,11 +60,11 @@ type Proxy struct {
 }
 
 // hasCertificate reports whether a certificate is configured.
-func (t *TLS) certified() bool { return t.Cert != "" || t.Key != "" || t.Self || len(t.ACME) > 0 }
+func (t *TLS) hasCertificate() bool { return t.Cert != "" || t.Key != "" || t.Self || len(t.ACME) > 0 }
 
 // listen returns the addresses for IRC clients.
 func (t *TLS) listen() []string {
-	if t.Listen == nil && t.certified() {
+	if t.Listen == nil && t.hasCertificate() {
 		return []string{":6697"}
 	}
 	return t.Listen
@@ -84,31 +84,31 @@ func (t *TLS) check(k *checker) {
 	k.oneOf("tls.run", t.Run, "goroutine", "pool")
 	k.addresses("tls.challenge", []string{t.challenge()})
 	switch {
-	case len(t.Listen) > 0 && !t.certified():
-		k.wrong("tls.listen", "there is no certificate: write cert and key, acme, or self = true")
-	case t.Web && !t.certified():
-		k.wrong("tls.web", "there is no certificate: write cert and key, acme, or self = true")
+	case len(t.Listen) > 0 && !t.hasCertificate():
+		k.addProblem("tls.listen", "there is no certificate: write cert and key, acme, or self = true")
+	case t.Web && !t.hasCertificate():
+		k.addProblem("tls.web", "there is no certificate: write cert and key, acme, or self = true")
 	case (t.Cert == "") != (t.Key == ""):
-		k.wrong("tls.cert", "a certificate needs its key: write both cert and key")
+		k.addProblem("tls.cert", "a certificate needs its key: write both cert and key")
 	case t.Cert != "" && (t.Self || len(t.ACME) > 0), t.Self && len(t.ACME) > 0:
-		k.wrong("tls", "several certificates are configured: keep one of cert, acme and self")
+		k.addProblem("tls", "several certificates are configured: keep one of cert, acme and self")
 	case len(t.ACME) > 0 && !t.Agreed:
-		k.wrong("tls.agreed", "the authority requires agreement to its terms: write agreed = true if you agree")
+		k.addProblem("tls.agreed", "the authority requires agreement to its terms: write agreed = true if you agree")
 	}
 	t.checkSTS(k)
 }
 
 func (t *TLS) checkSTS(k *checker) {
-	k.within("tls.sts_port", t.STSPort, 1, 65535)
+	k.inRange("tls.sts_port", t.STSPort, 1, 65535)
 	if t.STS == nil {
 		return
 	}
-	k.lasts("tls.sts", *t.STS, time.Second, year)
+	k.durationInRange("tls.sts", *t.STS, time.Second, year)
 	switch {
 	case len(t.listen()) == 0:
-		k.wrong("tls.sts", "there is no TLS listener for STS: write listen, or remove sts")
+		k.addProblem("tls.sts", "there is no TLS listener for STS: write listen, or remove sts")
 	case t.Self && *t.STS > 0:
-		k.wrong("tls.sts", "clients with STS reject a self-signed certificate: use another, or remove sts")
+		k.addProblem("tls.sts", "clients with STS reject a self-signed certificate: use another, or remove sts")
 	}
 }
 
@@ -117,7 +117,7 @@ func (t *TLS) sts() *chat.STS {
 	if t.STS == nil {
 		return nil
 	}
-	sts := &chat.STS{Duration: t.STS.Long()}
+	sts := &chat.STS{Duration: t.STS.Std()}
 	if *t.STS > 0 {
 		if sts.Port = t.STSPort; sts.Port == 0 {
 			sts.Port = portOf(t.listen()[0])
@@ -134,7 +134,7 @@ func portOf(address string) int {
 }
 
 // checkFiles returns an error if the certificate's files are unusable.
-func (t *TLS) tryFiles() error {
+func (t *TLS) checkFiles() error {
 	if t.Cert == "" {
 		return nil
 	}
@@ -146,10 +146,10 @@ func (t *TLS) tryFiles() error {
 
 // openTLS opens the certificate and the listeners for clients by TLS.
 func (h *Host) openTLS(c *Config) (err error) {
-	if !c.TLS.certified() {
+	if !c.TLS.hasCertificate() {
 		return nil
 	}
-	if h.certificate, err = h.source(c); err != nil {
+	if h.certificate, err = h.certificateSource(c); err != nil {
 		return err
 	}
 	way := serve.Goroutine
@@ -162,14 +162,14 @@ func (h *Host) openTLS(c *Config) (err error) {
 		if err != nil {
 			return err
 		}
-		secure := front.Listen(l, front.Config{Certificate: h.certificate, Proxies: h.proxies, Failed: h.handshakeFailed})
-		h.ways = append(h.ways, &entrance{name: "ircs", listener: secure, way: way, meter: meter})
+		secure := front.Listen(l, front.Config{Certificate: h.certificate, Proxies: h.proxies, OnFailure: h.handshakeFailed})
+		h.entrances = append(h.entrances, &entrance{name: "ircs", listener: secure, way: way, meter: meter})
 	}
 	return nil
 }
 
 // certificateSource returns the source of the certificate.
-func (h *Host) source(c *Config) (s *certificate.Source, err error) {
+func (h *Host) certificateSource(c *Config) (s *certificate.Source, err error) {
 	t, cert, key := &c.TLS, c.TLS.Cert, c.TLS.Key
 	logf := func(format string, args ...any) { h.log.Error("certificate", "error", fmt.Sprintf(format, args...)) }
 	if len(t.ACME) > 0 {

@@ -12,7 +12,7 @@ import (
 type Duration time.Duration
 
 // Std returns the duration as package time has it.
-func (d Duration) Long() time.Duration { return time.Duration(d) }
+func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // maxDuration is the largest Duration: a hundred years.
 const maxDuration = 100 * 365 * 24 * time.Hour

@@ -14,8 +14,8 @@ func TestDurations(t *testing.T) {
 	} {
 		var d Duration
 		err := d.UnmarshalText([]byte(text))
-		if (err != nil) != (want < 0) || err == nil && d.Long() != want {
-			t.Errorf("%q is %v, %v; want %v", text, d.Long(), err, want)
+		if (err != nil) != (want < 0) || err == nil && d.Std() != want {
+			t.Errorf("%q is %v, %v; want %v", text, d.Std(), err, want)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestUnitsAreReadAsTheyAreWritten(t *testing.T) {
 		dt, _ := d.MarshalText()
 		zt, _ := z.MarshalText()
 		if err := d2.UnmarshalText(dt); err != nil || d2 != d {
-			t.Errorf("%v is written %q and read %v, %v", d.Long(), dt, d2.Long(), err)
+			t.Errorf("%v is written %q and read %v, %v", d.Std(), dt, d2.Std(), err)
 		}
 		if err := z2.UnmarshalText(zt); err != nil || z2 != z {
 			t.Errorf("%d is written %q and read %d, %v", z, zt, z2, err)

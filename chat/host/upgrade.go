@@ -19,57 +19,57 @@ import (
 // succession is a host's state of an upgrade: what it received from the former host, and what it
 // hands over to the next one.
 type succession struct {
-	from upgrade.Handover // received and not yet used
+	received upgrade.Handover // received and not yet used
 
-	kept    []upgrade.Listener // duplicates of all listeners; until Run stops
-	leaving context.Context    // ending it makes Run hand over
-	leave   func()             // ends handoverCtx
-	end     func()             // closes done; may be called more than once
-	gone    chan struct{}      // closed by Run when the chat is closed, or Run has ended
-	given   upgrade.Handover   // set before done is closed
+	keptListeners []upgrade.Listener // duplicates of all listeners; until Run stops
+	handoverCtx   context.Context    // ending it makes Run hand over
+	startHandover func()             // ends handoverCtx
+	finish        func()             // closes done; may be called more than once
+	done          chan struct{}      // closed by Run when the chat is closed, or Run has ended
+	handedOver    upgrade.Handover   // set before done is closed
 
-	mu    sync.Mutex
-	moved []serve.MovedConn // owners of the connections -> the end of Run
+	mu         sync.Mutex
+	movedConns []serve.MovedConn // owners of the connections -> the end of Run
 }
 
-func (s *succession) begin(from upgrade.Handover) {
-	s.from, s.gone = from, make(chan struct{})
-	s.end = sync.OnceFunc(func() { close(s.gone) })
-	s.leaving, s.leave = context.WithCancel(context.Background())
+func (s *succession) start(from upgrade.Handover) {
+	s.received, s.done = from, make(chan struct{})
+	s.finish = sync.OnceFunc(func() { close(s.done) })
+	s.handoverCtx, s.startHandover = context.WithCancel(context.Background())
 }
 
 // closeUnused closes the listeners that the configuration no longer has.
-func (s *succession) ready() {
-	for _, l := range s.from.Listeners {
+func (s *succession) closeUnused() {
+	for _, l := range s.received.Listeners {
 		_ = l.File.Close()
 	}
-	s.from.Listeners = nil
+	s.received.Listeners = nil
 }
 
 // Resume is Open for a host that continues from another one. It takes ownership of everything in
 // from, also after an error. No connection is used before Run.
 func Resume(c Config, e Events, from upgrade.Handover) (*Host, error) { return open(c, e, from) }
 
-// inherited returns the listener that the former host had at an address, nil if there was none.
-func (h *Host) inherited(what, address string) (net.Listener, error) {
-	return h.succession.from.TakeListener(what + " " + address)
+// inheritedListener returns the listener that the former host had at an address, nil if there was none.
+func (h *Host) inheritedListener(what, address string) (net.Listener, error) {
+	return h.succession.received.TakeListener(what + " " + address)
 }
 
 // keepListener keeps a duplicate of a listener for the next host.
-func (h *Host) keep(what, address string, l net.Listener) error {
+func (h *Host) keepListener(what, address string, l net.Listener) error {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
 	kept, err := upgrade.DuplicateListener(what+" "+address, l)
 	if err == nil {
-		h.succession.kept = append(h.succession.kept, kept)
+		h.succession.keptListeners = append(h.succession.keptListeners, kept)
 	}
 	return err
 }
 
 // openService opens the chat, or resumes it from the former host.
 func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
-	from := &h.succession.from
+	from := &h.succession.received
 	if from.Lock == nil {
 		return chat.Open(dir, o)
 	}
@@ -86,8 +86,8 @@ func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
 
 // adopter returns the entrance that takes over connections: the first with file descriptors.
 func (h *Host) adopter() *entrance {
-	for _, e := range h.ways {
-		if e.moves() {
+	for _, e := range h.entrances {
+		if e.canMove() {
 			return e
 		}
 	}
@@ -95,7 +95,7 @@ func (h *Host) adopter() *entrance {
 }
 
 // canMove reports whether connections of the entrance can be handed over.
-func (e *entrance) moves() bool {
+func (e *entrance) canMove() bool {
 	_, ok := e.listener.(*net.TCPListener)
 	return ok
 }
@@ -104,19 +104,19 @@ func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), 
 
 // setHandover sets the connections that an entrance starts with, and where its connections go at a
 // handover.
-func (h *Host) adopts(e *entrance, o *serve.Options) {
+func (h *Host) setHandover(e *entrance, o *serve.Options) {
 	if runtime.GOOS != "linux" {
 		return
 	}
 	s := &h.succession
 	if e == h.adopter() {
-		o.Adopt, s.from.Connections = s.from.Connections, nil
+		o.Adopt, s.received.Connections = s.received.Connections, nil
 		o.Workers = max(o.Workers, len(o.Adopt))
 	}
 	o.OnMove = func(m serve.MovedConn) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.moved = append(s.moved, m)
+		s.movedConns = append(s.movedConns, m)
 	}
 }
 
@@ -130,11 +130,11 @@ func (h *Host) stopListening(ctx context.Context) error {
 
 // browserPartTimeout is how long a handover waits for browsers to read their last messages. They
 // have more time while the next host already serves.
-const partWithin = 500 * time.Millisecond
+const browserPartTimeout = 500 * time.Millisecond
 
 // waitBriefly waits until ended is closed, at most browserPartTimeout.
-func partly(ended <-chan struct{}) {
-	late := time.NewTimer(partWithin)
+func waitBriefly(ended <-chan struct{}) {
+	late := time.NewTimer(browserPartTimeout)
 	defer late.Stop()
 	select {
 	case <-ended:
@@ -144,52 +144,52 @@ func partly(ended <-chan struct{}) {
 
 // release collects what the next host continues from, and closes the chat. All movable sessions
 // have moved. The others no longer read input and end while the next host serves.
-func (h *Host) give() error {
+func (h *Host) release() error {
 	s := &h.succession
 	lock, err := h.chat.DuplicateLock()
 	if err != nil {
 		return err
 	}
-	s.given = upgrade.Handover{Lock: lock, Listeners: s.kept, State: h.chat.HandoverState(), Connections: s.moved}
-	s.kept, s.moved = nil, nil
-	defer s.end()
-	if h.asked != nil {
-		_ = h.asked.Close() // the next host answers from now on
+	s.handedOver = upgrade.Handover{Lock: lock, Listeners: s.keptListeners, State: h.chat.HandoverState(), Connections: s.movedConns}
+	s.keptListeners, s.movedConns = nil, nil
+	defer s.finish()
+	if h.metricsServer != nil {
+		_ = h.metricsServer.Close() // the next host answers from now on
 	}
 	return h.chat.Close()
 }
 
 func (s *succession) closeKept() error {
 	var errs []error
-	for _, l := range s.kept {
+	for _, l := range s.keptListeners {
 		errs = append(errs, l.File.Close())
 	}
-	s.kept = nil
+	s.keptListeners = nil
 	return errors.Join(errs...)
 }
 
 // close closes what remains.
 func (s *succession) close() error {
-	s.leave()
-	return errors.Join(s.closeKept(), s.from.Close())
+	s.startHandover()
+	return errors.Join(s.closeKept(), s.received.Close())
 }
 
 // freezeTimeout is the disk's time limit for the posts before a handover.
-const freezeWithin = 5 * time.Second
+const freezeTimeout = 5 * time.Second
 
 // HandOver makes Run return, and returns what Resume continues from, usually in another process.
 // Clients in clear text keep their connections. The others are asked to reconnect; with afresh set,
 // all are. closed counts them. After an error the host continues, or it was stopped.
 func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handover, closed int, err error) {
-	frozen, cancel := context.WithTimeout(ctx, freezeWithin)
+	frozen, cancel := context.WithTimeout(ctx, freezeTimeout)
 	defer cancel()
 	if err := h.chat.Freeze(frozen); err != nil {
 		return given, 0, err
 	}
 	sessions := h.chat.DisconnectUnmovable(afresh)
-	h.succession.leave()
-	<-h.succession.gone
-	if given = h.succession.given; given.Lock == nil {
+	h.succession.startHandover()
+	<-h.succession.done
+	if given = h.succession.handedOver; given.Lock == nil {
 		return given, 0, errors.New("the server was stopped")
 	}
 	if afresh {
@@ -238,7 +238,7 @@ func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (ne
 		next, over, err := k.upgrade(ctx, h)
 		switch {
 		case next != nil:
-			parting.Go(func() { h.parted(<-runc) }) // until its browsers have disconnected
+			parting.Go(func() { h.logEnd(<-runc) }) // until its browsers have disconnected
 			return next, err
 		case over:
 			return nil, errors.Join(err, <-runc)
@@ -256,7 +256,7 @@ func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, e
 	}
 	given, closed, err := h.HandOver(ctx, heir.Version != chat.HandoverVersion)
 	if err == nil {
-		err = k.hand(ctx, heir, given)
+		err = k.sendState(ctx, heir, given)
 	}
 	if err == nil {
 		h.succeeded(heir.PID(), len(given.Connections), closed)
@@ -265,7 +265,7 @@ func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, e
 	err = errors.Join(err, heir.Kill())
 	h.failed(err)
 	if given.Lock == nil { // nothing was handed over
-		return nil, h.isOver(), nil
+		return nil, h.hasEnded(), nil
 	}
 	next, err = Resume(*h.Config(), k.Events, given)
 	return next, true, err
@@ -279,8 +279,8 @@ func (k *Keeper) start(ctx context.Context) (*upgrade.Successor, error) {
 	return upgrade.Start(ctx, cmd)
 }
 
-// hand sends everything to the new process and lets it serve.
-func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrade.Handover) error {
+// sendState sends everything to the new process and lets it serve.
+func (k *Keeper) sendState(ctx context.Context, heir *upgrade.Successor, given upgrade.Handover) error {
 	if err := heir.Transfer(ctx, given); err != nil {
 		return err
 	}
@@ -295,9 +295,9 @@ func (k *Keeper) hand(ctx context.Context, heir *upgrade.Successor, given upgrad
 }
 
 // hasEnded reports whether Run has ended.
-func (h *Host) isOver() bool {
+func (h *Host) hasEnded() bool {
 	select {
-	case <-h.succession.gone:
+	case <-h.succession.done:
 		return true
 	default:
 		return false
@@ -305,7 +305,7 @@ func (h *Host) isOver() bool {
 }
 
 // logEnd logs the error of a host whose handover was taken back.
-func (h *Host) parted(err error) {
+func (h *Host) logEnd(err error) {
 	if err != nil {
 		h.log.Error("the former host did not end cleanly", "error", err)
 	}

@@ -33,7 +33,7 @@ type Upload struct {
 func (u *Upload) check(k *checker) {
 	if at, err := url.Parse(u.URL); u.URL != "" && (err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" ||
 		!strings.HasSuffix(at.Path, "/upload") || strings.ContainsAny(u.URL, " \r\n?#") || len(u.URL) > 128) {
-		k.wrong("upload.url", "%q is not a URL for uploads: write one such as https://chat.example.org/upload", u.URL)
+		k.addProblem("upload.url", "%q is not a URL for uploads: write one such as https://chat.example.org/upload", u.URL)
 	}
 	for _, z := range []struct {
 		key         string
@@ -41,18 +41,18 @@ func (u *Upload) check(k *checker) {
 	}{{"upload.max_bytes", u.MaxBytes, 1 << 10}, {"upload.per_day", u.PerDay, 1 << 10}, {"upload.total", u.Total, 1 << 20}} {
 		if z.size != 0 && z.size < z.least {
 			text, _ := z.least.MarshalText()
-			k.wrong(z.key, "%d bytes are less than %s: write a larger size, or leave it out for the default", z.size, text)
+			k.addProblem(z.key, "%d bytes are less than %s: write a larger size, or leave it out for the default", z.size, text)
 		}
 	}
 	if u.MaxBytes > 4<<30 {
-		k.wrong("upload.max_bytes", "%d bytes are more than 4 GiB: write a smaller size", u.MaxBytes)
+		k.addProblem("upload.max_bytes", "%d bytes are more than 4 GiB: write a smaller size", u.MaxBytes)
 	}
-	k.within("upload.files_per_day", u.FilesPerDay, 1, 100_000)
-	k.lasts("upload.keep", u.Keep, time.Hour, maxDuration)
+	k.inRange("upload.files_per_day", u.FilesPerDay, 1, 100_000)
+	k.durationInRange("upload.keep", u.Keep, time.Hour, maxDuration)
 }
 
 func (u *Upload) options() upload.Options {
-	return upload.Options{MaxBytes: int64(u.MaxBytes), DayBytes: int64(u.PerDay), DayFiles: u.FilesPerDay, MaxTotal: int64(u.Total), MaxAge: u.Keep.Long()}
+	return upload.Options{MaxBytes: int64(u.MaxBytes), DayBytes: int64(u.PerDay), DayFiles: u.FilesPerDay, MaxTotal: int64(u.Total), MaxAge: u.Keep.Std()}
 }
 
 // openUploads opens the store of uploaded files.
@@ -64,18 +64,18 @@ func (h *Host) openUploads(c *Config) (err error) {
 }
 
 // announceUploads announces the upload URL to clients.
-func (h *Host) tellUploads(c *Config, page net.Addr) error {
+func (h *Host) announceUploads(c *Config, page net.Addr) error {
 	h.uploadURL = c.defaultURL(page)
 	options, err := c.options()
 	if err == nil {
-		options.UploadURL = h.uploadsAt(c)
+		options.UploadURL = h.uploadURLOf(c)
 		_, err = h.chat.Configure(options)
 	}
 	return err
 }
 
 // uploadURLOf returns the URL for uploads; "": none.
-func (h *Host) uploadsAt(c *Config) string {
+func (h *Host) uploadURLOf(c *Config) string {
 	switch {
 	case h.uploads == nil || h.page == nil:
 		return ""

@@ -26,7 +26,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 			return err
 		}
 		if i == 0 {
-			if err := h.tellUploads(c, l.Addr()); err != nil {
+			if err := h.announceUploads(c, l.Addr()); err != nil {
 				return err
 			}
 		}

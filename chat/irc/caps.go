@@ -61,7 +61,7 @@ var capNames = []string{
 func (s Caps) Has(c Caps) bool { return s&c == c }
 
 // HasMetadata reports whether the set contains a version of draft/metadata.
-func (s Caps) HearsMetadata() bool { return s&(CapMetadata|CapMetadata3) != 0 }
+func (s Caps) HasMetadata() bool { return s&(CapMetadata|CapMetadata3) != 0 }
 
 // Names returns the names in the set, without values.
 func (s Caps) Names() []string {

@@ -6,7 +6,7 @@ type When uint8
 // The values of When.
 const (
 	Registered When = iota // after registration
-	Anytime                // before and after registration
+	Always                 // before and after registration
 	Before                 // before registration only
 )
 
@@ -19,9 +19,9 @@ type Command struct {
 
 // Commands lists the known commands.
 var Commands = map[string]Command{
-	"CAP": {Min: 1, When: Anytime}, "NICK": {When: Anytime}, "USER": {Min: 4, When: Anytime}, "PASS": {Min: 1, When: Anytime},
-	"AUTHENTICATE": {Min: 1, When: Anytime}, "PING": {Min: 1, When: Anytime}, "PONG": {When: Anytime, Free: true}, "QUIT": {When: Anytime, Free: true},
-	"AWAY": {When: Anytime}, "BATCH": {Min: 1, Free: true}, "REGISTER": {Min: 3, When: Anytime}, "VERIFY": {Min: 2, When: Anytime},
+	"CAP": {Min: 1, When: Always}, "NICK": {When: Always}, "USER": {Min: 4, When: Always}, "PASS": {Min: 1, When: Always},
+	"AUTHENTICATE": {Min: 1, When: Always}, "PING": {Min: 1, When: Always}, "PONG": {When: Always, Free: true}, "QUIT": {When: Always, Free: true},
+	"AWAY": {When: Always}, "BATCH": {Min: 1, Free: true}, "REGISTER": {Min: 3, When: Always}, "VERIFY": {Min: 2, When: Always},
 
 	"JOIN": {Min: 1}, "PART": {Min: 1}, "NAMES": {}, "TOPIC": {Min: 1}, "LIST": {}, "INVITE": {}, "KICK": {Min: 2}, "MODE": {Min: 1}, "RENAME": {Min: 2},
 	"PRIVMSG": {}, "NOTICE": {}, "TAGMSG": {Min: 1}, "REDACT": {Min: 2}, "CHATHISTORY": {}, "SEARCH": {Min: 1}, "FILEHOST": {Min: 1}, "UPLOAD": {}, "MARKREAD": {}, "METADATA": {Min: 2},

@@ -166,8 +166,8 @@ func TestNames(t *testing.T) {
 func TestAnswerIsWhatChallengeSays(t *testing.T) {
 	for _, n := range []int{0, 1, 299, 300, 301, 600, 900} {
 		message := bytes.Repeat([]byte{'x'}, n)
-		var a Answer
-		parts := Challenge(message)
+		var a SASLMessage
+		parts := SASLParts(message)
 		for i, part := range parts {
 			got, whole, err := a.Add(part)
 			if err != nil || whole != (i == len(parts)-1) || whole && !bytes.Equal(got, message) {
@@ -175,7 +175,7 @@ func TestAnswerIsWhatChallengeSays(t *testing.T) {
 			}
 		}
 	}
-	var a Answer
+	var a SASLMessage
 	if _, _, err := a.Add("not base64!"); !errors.Is(err, ErrSASL) {
 		t.Error(err)
 	}

@@ -12,11 +12,11 @@ const saslChunk = 400
 // ErrSASL is the error of a client message that is too long or not base64.
 var ErrSASL = errors.New("irc: the SASL message is too long or not base64")
 
-// Answer collects the parts of a client's SASL message, at most 8 KiB.
-type Answer struct{ text []byte }
+// SASLMessage collects the parts of a client's SASL message, at most 8 KiB.
+type SASLMessage struct{ text []byte }
 
 // Add adds one part. whole reports that the message is complete, and answer is its decoded content.
-func (a *Answer) Add(chunk string) (answer []byte, whole bool, err error) {
+func (a *SASLMessage) Add(chunk string) (answer []byte, whole bool, err error) {
 	if chunk != "+" {
 		a.text = append(a.text, chunk...)
 	}
@@ -36,8 +36,8 @@ func (a *Answer) Add(chunk string) (answer []byte, whole bool, err error) {
 	return answer, true, nil
 }
 
-// Challenge returns the AUTHENTICATE parameters of a server's message, as many as it needs.
-func Challenge(message []byte) []string {
+// SASLParts returns the AUTHENTICATE parameters of a server's message, as many as it needs.
+func SASLParts(message []byte) []string {
 	text := base64.StdEncoding.EncodeToString(message)
 	var parts []string
 	for len(text) >= saslChunk {

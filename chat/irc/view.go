@@ -44,7 +44,7 @@ func (s Caps) View() View {
 }
 
 // allTags is the view that has all stored tags.
-const whole = ViewTime | ViewTags | ViewAccount
+const allTags = ViewTime | ViewTags | ViewAccount
 
 // OwnTags is the prefix of tags that are not sent to clients.
 const OwnTags = "weir/"
@@ -55,14 +55,14 @@ var ownTags = []byte(OwnTags)
 // in any order. extra tags, also without "@", precede them in every view. body is the line without
 // tags, CR LF included.
 func AppendView(dst []byte, v View, extra string, tags, body []byte) []byte {
-	v &= whole
+	v &= allTags
 	start := len(dst)
 	if extra != "" {
 		dst = append(append(dst, '@'), extra...)
 	}
 	switch {
 	case v == 0 || len(tags) == 0:
-	case v == whole && !bytes.Contains(tags, ownTags):
+	case v == allTags && !bytes.Contains(tags, ownTags):
 		dst = append(appendSeparator(dst, start), tags...)
 	default:
 		dst = appendSome(dst, start, v, tags)

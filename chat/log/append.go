@@ -15,7 +15,7 @@ type Batch struct {
 }
 
 // maxRetainedBuffer is the largest buffer, in bytes, that is reused for the next batch.
-const maxKept = 1 << 20
+const maxRetainedBuffer = 1 << 20
 
 // Append stores entries as one batch, in their order, and returns when the batch is on disk. From
 // then on every reader finds it. After an error no entry of the batch is acknowledged, and the
@@ -26,14 +26,14 @@ func (l *Log) Append(entries []Entry) (Batch, error) {
 	if err := l.writable(); err != nil {
 		return Batch{}, err
 	}
-	if err := l.lockInOrder(); err != nil {
+	if err := l.lockForAppend(); err != nil {
 		return Batch{}, err
 	}
-	b, err := l.put(entries)
-	l.write.release()
+	b, err := l.writeBatchLocked(entries)
+	l.writeLock.release()
 	if err != nil {
 		if errors.Is(err, errSync) {
-			err = l.refuse(err)
+			err = l.failRollSync(err)
 		}
 		return Batch{}, err
 	}
@@ -56,22 +56,22 @@ func (l *Log) writable() error {
 
 // lockForAppend takes the write lock of a consistent room: no writer died in a write, and the open
 // segment is the last one.
-func (l *Log) lockInOrder() error {
+func (l *Log) lockForAppend() error {
 	for range 100 { // other processes may change the room in between, but rarely so often
-		if l.discards < 0 {
-			if err := l.write.take(); err != nil {
+		if l.discardFrom < 0 {
+			if err := l.writeLock.take(); err != nil {
 				return err
 			}
-			ok, err := l.isInOrder()
+			ok, err := l.isConsistentLocked()
 			if ok {
 				return nil
 			}
-			l.write.release()
+			l.writeLock.release()
 			if err != nil {
 				return err
 			}
 		}
-		if err := l.inOrder(l.order); err != nil {
+		if err := l.withLocks(l.restoreLocked); err != nil {
 			return err
 		}
 	}
@@ -79,45 +79,45 @@ func (l *Log) lockInOrder() error {
 }
 
 // restoreLocked restores the room if it is inconsistent. The caller holds both locks.
-func (l *Log) order() error {
-	if l.discards >= 0 {
-		if err := l.discard(); err != nil {
+func (l *Log) restoreLocked() error {
+	if l.discardFrom >= 0 {
+		if err := l.discardLocked(); err != nil {
 			return err
 		}
 	}
-	if ok, err := l.isInOrder(); ok || err != nil {
+	if ok, err := l.isConsistentLocked(); ok || err != nil {
 		return err
 	}
-	return l.recover()
+	return l.recoverLocked()
 }
 
 // isConsistentLocked reports whether the open segment is the last one and ends at END. It cuts a
 // refused batch first. The caller holds the write lock.
-func (l *Log) isInOrder() (bool, error) {
+func (l *Log) isConsistentLocked() (bool, error) {
 	if l.active == nil {
 		return false, nil
 	}
 	st, err := l.active.State()
 	if err != nil {
-		return false, l.failing("stat the last segment", err)
+		return false, l.diskError("stat the last segment", err)
 	}
-	end := l.words.end()
-	if l.undo >= 0 && st.InUse && end == l.undo && l.base+st.Size > end {
-		if err := l.active.Truncate(end - l.base); err != nil {
-			return false, l.failing("cut a refused batch", err)
+	end := l.offsets.end()
+	if l.undoFrom >= 0 && st.InUse && end == l.undoFrom && l.activeBase+st.Size > end {
+		if err := l.active.Truncate(end - l.activeBase); err != nil {
+			return false, l.diskError("cut a refused batch", err)
 		}
-		st.Size = end - l.base
+		st.Size = end - l.activeBase
 	}
-	l.undo = -1
-	return st.InUse && l.base+st.Size == end, nil
+	l.undoFrom = -1
+	return st.InUse && l.activeBase+st.Size == end, nil
 }
 
 // writeBatchLocked writes entries at END and moves END behind them. The caller holds the write
 // lock.
-func (l *Log) put(entries []Entry) (Batch, error) {
-	end := l.words.end()
-	if end-l.base >= l.segment {
-		if err := l.roll(end); err != nil {
+func (l *Log) writeBatchLocked(entries []Entry) (Batch, error) {
+	end := l.offsets.end()
+	if end-l.activeBase >= l.segmentSize {
+		if err := l.rollLocked(end); err != nil {
 			return Batch{}, err
 		}
 	}
@@ -125,22 +125,22 @@ func (l *Log) put(entries []Entry) (Batch, error) {
 	if err != nil || len(b.Bytes) == 0 {
 		return b, err
 	}
-	if _, err := l.active.WriteAt(b.Bytes, end-l.base); err != nil {
-		return Batch{}, l.takeBack(end, l.failing("store a batch", err))
+	if _, err := l.active.WriteAt(b.Bytes, end-l.activeBase); err != nil {
+		return Batch{}, l.undoWriteLocked(end, l.diskError("store a batch", err))
 	}
-	if err := l.words.setEnd(b.End); err != nil {
-		return Batch{}, l.takeBack(end, err)
+	if err := l.offsets.setEnd(b.End); err != nil {
+		return Batch{}, l.undoWriteLocked(end, err)
 	}
-	l.lastEnd, l.last = b.End, last
+	l.lastEnd, l.lastTime = b.End, last
 	return b, nil
 }
 
 // encode returns the lines of a batch that starts at an offset, and the time of the last one.
 func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error) {
-	if cap(l.buf) > maxKept {
+	if cap(l.buf) > maxRetainedBuffer {
 		l.buf, l.lines = nil, nil
 	}
-	last = l.last
+	last = l.lastTime
 	if l.lastEnd != at {
 		if last, err = l.timeBefore(at); err != nil {
 			return b, 0, err
@@ -148,7 +148,7 @@ func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error)
 	}
 	buf := l.buf[:0]
 	for i := range entries {
-		if buf, last, err = l.enc.append(buf, &entries[i], at+int64(len(buf)), last); err != nil {
+		if buf, last, err = l.encoder.append(buf, &entries[i], at+int64(len(buf)), last); err != nil {
 			return b, 0, fmt.Errorf("message %d of %d: %w", i+1, len(entries), err)
 		}
 	}
@@ -163,9 +163,9 @@ func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error)
 
 // undoWriteLocked cuts the bytes of a failed write behind END. If the cut fails too, it is tried
 // again before the next batch. The caller holds the write lock.
-func (l *Log) takeBack(end int64, because error) error {
-	if err := l.active.Truncate(end - l.base); err != nil {
-		l.undo = end
+func (l *Log) undoWriteLocked(end int64, because error) error {
+	if err := l.active.Truncate(end - l.activeBase); err != nil {
+		l.undoFrom = end
 	}
 	return because
 }
@@ -175,11 +175,11 @@ var errSync = errors.New("fdatasync failed")
 
 // rollLocked starts a new segment. A segment with a successor is completely on disk. The caller
 // holds the write lock.
-func (l *Log) roll(end int64) error {
+func (l *Log) rollLocked(end int64) error {
 	if err := l.active.Datasync(); err != nil {
-		return l.failing("sync a segment", fmt.Errorf("%w: %w", errSync, err))
+		return l.diskError("sync a segment", fmt.Errorf("%w: %w", errSync, err))
 	}
-	if err := l.finish(l.base); err != nil {
+	if err := l.finish(l.activeBase); err != nil {
 		return err
 	}
 	if err := l.create(end); err != nil {
@@ -190,81 +190,81 @@ func (l *Log) roll(end int64) error {
 	}
 	f, err := l.fs.Open(l.segmentPath(end), os.O_RDWR, 0)
 	if err != nil {
-		return l.failing("open the new segment", err)
+		return l.diskError("open the new segment", err)
 	}
 	l.active.Close()
-	l.active, l.base = f, end
+	l.active, l.activeBase = f, end
 	return nil
 }
 
 // commit returns when all bytes of the active segment before an offset are on disk, synced by this
 // process or another (group commit).
 func (l *Log) commit(end int64) error {
-	if err := l.sync.take(); err != nil {
+	if err := l.syncLock.take(); err != nil {
 		return err
 	}
-	defer l.sync.release()
+	defer l.syncLock.release()
 	st, err := l.active.State()
 	if err != nil {
-		return l.failing("stat the last segment", err)
+		return l.diskError("stat the last segment", err)
 	}
-	written := l.base + st.Size
-	if l.words.committed() >= end { // another process has synced this batch, or has cut it
+	written := l.activeBase + st.Size
+	if l.offsets.committed() >= end { // another process has synced this batch, or has cut it
 		if written < end {
 			return fmt.Errorf("%w: %s: another process could not sync this batch", ErrFailing, l.dir)
 		}
 		return nil
 	}
-	to := min(l.words.end(), written)
+	to := min(l.offsets.end(), written)
 	if to < end {
 		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
-		if e := l.write.take(); e != nil {
-			l.discards = l.words.committed()
+		if e := l.writeLock.take(); e != nil {
+			l.discardFrom = l.offsets.committed()
 			return e
 		}
-		defer l.write.release()
-		return l.unsynced(err)
+		defer l.writeLock.release()
+		return l.failSyncLocked(err)
 	}
-	return l.words.setCommitted(to)
+	return l.offsets.setCommitted(to)
 }
 
 // commitAllLocked commits everything that is written, so that no writer still waits for the result
 // of a sync. The room is consistent, and the caller holds both locks.
-func (l *Log) syncAll() error {
-	end := l.words.end()
-	if l.words.committed() >= end {
+func (l *Log) commitAllLocked() error {
+	end := l.offsets.end()
+	if l.offsets.committed() >= end {
 		return nil
 	}
 	if err := l.active.Datasync(); err != nil {
-		return l.unsynced(err)
+		return l.failSyncLocked(err)
 	}
-	return l.words.setCommitted(end)
+	return l.offsets.setCommitted(end)
 }
 
 // failSyncLocked discards the uncommitted batches after a failed sync. If that fails too, it is
 // tried again before the next batch. The caller holds both locks.
-func (l *Log) unsynced(because error) error {
-	l.discards = l.words.committed()
-	_ = l.discard()
-	return l.failing("sync a batch", because)
+func (l *Log) failSyncLocked(because error) error {
+	l.discardFrom = l.offsets.committed()
+	_ = l.discardLocked()
+	return l.diskError("sync a batch", because)
 }
 
 // failRollSync does the same after a failed sync in rollLocked. It takes both locks itself.
-func (l *Log) refuse(because error) error {
-	l.discards = l.words.committed()
-	_ = l.inOrder(l.discard)
+func (l *Log) failRollSync(because error) error {
+	l.discardFrom = l.offsets.committed()
+	_ = l.withLocks(l.discardLocked)
 	return because
 }
 
 // discardLocked cuts all uncommitted bytes: after a failed sync it is unknown which of them are on
 // disk. COMMITTED moves over the gap, which notifies the waiting writers that their batches are
 // refused. The caller holds both locks.
-func (l *Log) discard() error {
-	from := l.words.committed()
-	if from != l.discards { // another process has restored the room
-		l.discards = -1
+func (l *Log) discardLocked() error {
+	from := l.offsets.committed()
+	if from != l.discardFrom { // another process has restored the room
+		l.discardFrom = -1
 		return nil
 	}
 	bases, err := l.relist()
@@ -275,9 +275,9 @@ func (l *Log) discard() error {
 	if err != nil {
 		return err
 	}
-	next := max(all[len(all)-1].end, l.words.end())
-	if err := l.begin(all, next, from); err != nil {
+	next := max(all[len(all)-1].end, l.offsets.end())
+	if err := l.startSegmentLocked(all, next, from); err != nil {
 		return err
 	}
-	return l.adopt()
+	return l.openActiveLocked()
 }

@@ -98,7 +98,7 @@ func TestASegmentThatCannotBeMade(t *testing.T) {
 	var want []string
 	for len(want) < 20 {
 		want = append(want, string(mustAppend(t, l, entry("x")).Bytes))
-		if l.words.end()-l.base < 300 {
+		if l.offsets.end()-l.activeBase < 300 {
 			continue
 		}
 		fs.open = func(_ string, flag int) error { return onCreate(flag, unix.ENOSPC) }
@@ -123,7 +123,7 @@ func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64
 		logs = append(logs, mustOpen(t, dir, Options{FS: fs}))
 	}
 	length := len(encode(t, entry("x"), 0)) // the others are longer, by their offsets' digits
-	written := logs[0].words
+	written := logs[0].offsets
 	var once sync.Once
 	fs.sync = func() (err error) {
 		once.Do(func() {

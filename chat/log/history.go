@@ -15,20 +15,20 @@ import (
 func lineLength(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
 
 // firstBlock is the size of the first read backwards, in bytes. Further reads double it.
-const block = 16 << 10
+const firstBlock = 16 << 10
 
 // Latest returns the newest n lines that end at or before an offset, oldest first. before is the
 // offset of the oldest line that the caller knows, or Committed. The caller owns the lines.
 func (l *Log) Latest(n int, before int64) ([]Line, error) {
-	return l.latest(n, min(before, l.words.committed()))
+	return l.latest(n, min(before, l.offsets.committed()))
 }
 
 // latest is Latest for any offset, committed or not. It reads no byte at or beyond the offset.
 func (l *Log) latest(n int, before int64) ([]Line, error) {
 	var found []Line // newest first
-	bases := l.known()
+	bases := l.knownBases()
 	for tries := 0; n > 0 && before > 0 && len(bases) > 0; {
-		i := holding(bases, before-1)
+		i := segmentIndex(bases, before-1)
 		if bases[i] >= before {
 			break
 		}
@@ -67,7 +67,7 @@ func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
 		return nil, err
 	}
 	before = min(before, base+st.Size)
-	for size := int64(block); before > base && len(found) < n; {
+	for size := int64(firstBlock); before > base && len(found) < n; {
 		from := max(base, before-size)
 		b := make([]byte, before-from)
 		if _, err := f.ReadAt(b, from-base); err != nil {
@@ -135,7 +135,7 @@ func (l *Log) After(offset int64, n int) ([]Line, error) {
 
 // At returns the line at an offset, or ErrNotFound. The caller owns the line.
 func (l *Log) At(offset int64) (Line, error) {
-	if offset < 0 || offset >= l.words.committed() {
+	if offset < 0 || offset >= l.offsets.committed() {
 		return nil, ErrNotFound
 	}
 	lines, err := l.After(offset, 1)
@@ -155,7 +155,7 @@ func (l *Log) Seek(t time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	from, to := int64(0), l.words.committed()
+	from, to := int64(0), l.offsets.committed()
 	// the result is in the last segment whose first line is earlier, or at its end
 	for _, base := range bases {
 		if base >= to {
@@ -200,7 +200,7 @@ func (l *Log) seekFrom(from int64, t time.Time) (int64, error) {
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return max(from, l.words.committed()), nil
+			return max(from, l.offsets.committed()), nil
 		}
 		if err != nil {
 			return 0, err

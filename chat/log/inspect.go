@@ -39,7 +39,7 @@ func Inspect(dir string) (*Report, error) {
 		return nil, err
 	}
 	defer l.Close()
-	bases := l.known()
+	bases := l.knownBases()
 	p := &Report{ID: l.id, Segments: len(bases), First: l.First(), Committed: l.Committed()}
 	all, err := l.extents(bases)
 	if err != nil {
@@ -49,15 +49,15 @@ func Inspect(dir string) (*Report, error) {
 	if end := all[len(all)-1].end; end > p.Committed {
 		p.Behind = sizeBetween(all, p.Committed, maxOffset)
 	} else if end < p.Committed {
-		p.add(end, p.Committed-end, "acknowledged messages are missing: the file was cut", false)
+		p.addFault(end, p.Committed-end, "acknowledged messages are missing: the file was cut", false)
 	}
-	if err := p.overlaps(l, all); err != nil {
+	if err := p.checkOverlaps(l, all); err != nil {
 		return nil, err
 	}
-	return p, p.read(l)
+	return p, p.readLines(l)
 }
 
-func (p *Report) add(offset, length int64, what string, repairs bool) {
+func (p *Report) addFault(offset, length int64, what string, repairs bool) {
 	if n := len(p.Faults); n > 0 {
 		last := &p.Faults[n-1]
 		if last.What == what && length > 0 && last.Offset+last.Length == offset {
@@ -69,7 +69,7 @@ func (p *Report) add(offset, length int64, what string, repairs bool) {
 }
 
 // checkOverlaps adds a fault for each segment that extends beyond the start of its successor.
-func (p *Report) overlaps(l *Log, all []extent) error {
+func (p *Report) checkOverlaps(l *Log, all []extent) error {
 	for i, x := range all[:len(all)-1] {
 		info, err := os.Stat(l.segmentPath(x.base))
 		if errors.Is(err, os.ErrNotExist) {
@@ -79,22 +79,22 @@ func (p *Report) overlaps(l *Log, all []extent) error {
 			return fmt.Errorf("chat/log: %w", err)
 		}
 		if over := x.base + info.Size() - all[i+1].base; over > 0 {
-			p.add(all[i+1].base, over, fmt.Sprintf("the segment %d overlaps its successor", x.base), true)
+			p.addFault(all[i+1].base, over, fmt.Sprintf("the segment %d overlaps its successor", x.base), true)
 		}
 	}
 	return nil
 }
 
 // readLines reads all lines and adds the faults.
-func (p *Report) read(l *Log) error {
+func (p *Report) readLines(l *Log) error {
 	r := l.Stream(0)
 	defer r.Close()
-	r.lost = func(offset int64, b []byte) {
+	r.onBad = func(offset int64, b []byte) {
 		what := "not a valid line"
 		if line, ok := check(b); ok {
 			what = fmt.Sprintf("lines whose offset is %d bytes higher", line.Offset()-offset)
 		}
-		p.add(offset, int64(len(b)), what, true)
+		p.addFault(offset, int64(len(b)), what, true)
 	}
 	for {
 		line, err := r.Next()
@@ -104,24 +104,24 @@ func (p *Report) read(l *Log) error {
 		if err != nil {
 			return err
 		}
-		p.line(line)
+		p.addLine(line)
 	}
 }
 
-func (p *Report) line(line Line) {
-	t := line.Time()
+func (p *Report) addLine(addLine Line) {
+	t := addLine.Time()
 	switch {
 	case p.Lines == 0:
 		p.Oldest = t
 	case t.Before(p.Newest):
-		p.add(line.Offset(), int64(len(line)), "the time is earlier than that of the line before", false)
+		p.addFault(addLine.Offset(), int64(len(addLine)), "the time is earlier than that of the line before", false)
 	}
 	p.Newest = t
 	p.Lines++
-	if line.Redacted() {
+	if addLine.Redacted() {
 		p.Redacted++
 	}
-	if id := string(line[msgidAt : msgidAt+idSize]); id != p.ID {
-		p.add(line.Offset(), int64(len(line)), "a line of the room "+id, false)
+	if id := string(addLine[msgidAt : msgidAt+idSize]); id != p.ID {
+		p.addFault(addLine.Offset(), int64(len(addLine)), "a line of the room "+id, false)
 	}
 }

@@ -41,7 +41,7 @@ const (
 
 // minRedactable is the least number of bytes of source, tags and text together, so that a line can
 // be redacted in place. A shorter line is padded.
-const spare = 16
+const minRedactable = 16
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -184,7 +184,7 @@ func parseSum(b []byte) (sum uint32, ok bool) {
 }
 
 // parseDigits parses decimal digits. ok is false if there is any other byte.
-func number(b []byte) (n int, ok bool) {
+func parseDigits(b []byte) (n int, ok bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return 0, false
@@ -199,13 +199,13 @@ func parseTime(b []byte) (time.Time, bool) {
 	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
 		return time.Time{}, false
 	}
-	year, ok1 := number(b[:4])
-	month, ok2 := number(b[5:7])
-	day, ok3 := number(b[8:10])
-	hour, ok4 := number(b[11:13])
-	minute, ok5 := number(b[14:16])
-	second, ok6 := number(b[17:19])
-	milli, ok7 := number(b[20:23])
+	year, ok1 := parseDigits(b[:4])
+	month, ok2 := parseDigits(b[5:7])
+	day, ok3 := parseDigits(b[8:10])
+	hour, ok4 := parseDigits(b[11:13])
+	minute, ok5 := parseDigits(b[14:16])
+	second, ok6 := parseDigits(b[17:19])
+	milli, ok7 := parseDigits(b[20:23])
 	ok := ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
 		hour < 24 && minute < 60 && second < 60
 	return time.Date(year, time.Month(month), day, hour, minute, second, milli*1e6, time.UTC), ok
@@ -263,7 +263,7 @@ func (x *encoder) append(dst []byte, e *Entry, offset, last int64) (line []byte,
 		dst = append(dst, ';')
 		dst = append(dst, e.Tags...)
 	}
-	if missing := spare - e.spare(); missing > 0 {
+	if missing := minRedactable - e.redactableBytes(); missing > 0 {
 		dst = append(dst, ";"+tagPad...)
 		dst = append(dst, strings.Repeat("x", max(1, missing-len(tagPad)))...)
 	}
@@ -273,12 +273,12 @@ func (x *encoder) append(dst []byte, e *Entry, offset, last int64) (line []byte,
 	if len(dst)-begin > MaxLine {
 		return dst[:begin], last, ErrTooLong
 	}
-	seal(dst[begin:])
+	writeSum(dst[begin:])
 	return dst, milli, nil
 }
 
 // redactableBytes counts the bytes that redaction may remove: source, tags and text.
-func (e *Entry) spare() int {
+func (e *Entry) redactableBytes() int {
 	n := len(e.Tags)
 	source := strings.IndexByte(e.Body, ' ')
 	if source > 0 {
@@ -291,7 +291,7 @@ func (e *Entry) spare() int {
 }
 
 // writeSum writes the checksum of a line into the line.
-func seal(line []byte) {
+func writeSum(line []byte) {
 	const hex = "0123456789abcdef"
 	sum := crc32.Checksum(line[taggedAt:], castagnoli)
 	for i := 7; i >= 0; i-- {

@@ -139,7 +139,7 @@ func FuzzLine(f *testing.F) {
 			b = bytes.Clone(b)
 			copy(b, sumMark)
 			b[taggedAt-1] = ';'
-			seal(b)
+			writeSum(b)
 			l, ok = check(b)
 		}
 		if !ok {

@@ -53,37 +53,37 @@ type Recovery struct {
 	Bad  int64 `json:"bad"`
 	Next int64 `json:"next"` // offset of the next line
 
-	moved bool // the cut bytes contain valid lines: files were mixed up
+	foundMoved bool // the cut bytes contain valid lines: files were mixed up
 }
 
 // Log is one room's log. Append, Redact, Retain and Close run one after another. Any number of
 // goroutines may read meanwhile, and other processes may use the room, too.
 type Log struct {
-	dir      string
-	fs       FS
-	readOnly bool
-	segment  int64
-	id       string
-	words    words
-	bases    atomic.Pointer[[]int64] // bases of the segments, when last listed
+	dir         string
+	fs          FS
+	readOnly    bool
+	segmentSize int64
+	id          string
+	offsets     sharedOffsets
+	bases       atomic.Pointer[[]int64] // bases of the segments, when last listed
 
-	mu    sync.Mutex // guards the fields below
-	write lock       // held to change the room's files
+	mu        sync.Mutex // guards the fields below
+	writeLock lock       // held to change the room's files
 	// held to sync and to move COMMITTED; taken before writeLock where both are needed
-	sync   lock
-	active File // last segment; its base is activeBase
-	base   int64
-	undo   int64 // offset in active of a refused batch that is still to be cut; -1: none
+	syncLock   lock
+	active     File // last segment; its base is activeBase
+	activeBase int64
+	undoFrom   int64 // offset in active of a refused batch that is still to be cut; -1: none
 	// offset of the batches that a failed sync refused and that are still to be cut; -1: none
-	discards int64
-	enc      encoder
-	lastEnd  int64 // offset behind the line of lastTime; -1: unknown
-	last     int64
-	buf      []byte
-	lines    []Line
-	recovery Recovery
-	fresh    bool // the file committed is new and has no valid content yet
-	closed   bool
+	discardFrom  int64
+	encoder      encoder
+	lastEnd      int64 // offset behind the line of lastTime; -1: unknown
+	lastTime     int64
+	buf          []byte
+	lines        []Line
+	recovery     Recovery
+	newCommitted bool // the file committed is new and has no valid content yet
+	closed       bool
 }
 
 const defaultSegment = 8 << 20
@@ -91,12 +91,12 @@ const defaultSegment = 8 << 20
 // Open opens the room in a folder, creates the folder if it does not exist, and restores the room
 // after a crash.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{dir: dir, fs: o.FS, readOnly: o.ReadOnly, segment: o.Segment, undo: -1, discards: -1, lastEnd: -1}
+	l := &Log{dir: dir, fs: o.FS, readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1}
 	if l.fs == nil {
 		l.fs = systemFS{}
 	}
-	if l.segment <= 0 {
-		l.segment = defaultSegment
+	if l.segmentSize <= 0 {
+		l.segmentSize = defaultSegment
 	}
 	l.bases.Store(new([]int64))
 	open := l.openToWrite
@@ -107,9 +107,9 @@ func Open(dir string, o Options) (*Log, error) {
 		l.closeFiles()
 		return nil, err
 	}
-	l.enc.id = l.id
-	if l.words.mapped != nil { // readers may use the mapping as long as they have the Log
-		runtime.AddCleanup(l, func(mem []byte) { _ = unix.Munmap(mem) }, l.words.mapped)
+	l.encoder.id = l.id
+	if l.offsets.mapped != nil { // readers may use the mapping as long as they have the Log
+		runtime.AddCleanup(l, func(mem []byte) { _ = unix.Munmap(mem) }, l.offsets.mapped)
 	}
 	return l, nil
 }
@@ -119,70 +119,70 @@ func (l *Log) openToWrite() error {
 		return fmt.Errorf("chat/log: %w", err)
 	}
 	var err error
-	if l.write, err = openLock(filepath.Join(l.dir, "lock")); err != nil {
+	if l.writeLock, err = openLock(filepath.Join(l.dir, "lock")); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
-	if l.sync, err = openLock(filepath.Join(l.dir, "committed")); err != nil {
+	if l.syncLock, err = openLock(filepath.Join(l.dir, "committed")); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
-	return l.inOrder(func() error {
-		if err := l.prepareWords(); err != nil {
+	return l.withLocks(func() error {
+		if err := l.mapCommitted(); err != nil {
 			return err
 		}
 		if err := l.prepareID(); err != nil {
 			return err
 		}
-		if err := l.recover(); err != nil {
+		if err := l.recoverLocked(); err != nil {
 			return err
 		}
-		return l.publishWords()
+		return l.initCommitted()
 	})
 }
 
 // withLocks calls do while it holds both locks.
-func (l *Log) inOrder(do func() error) error {
-	if err := l.sync.take(); err != nil {
+func (l *Log) withLocks(do func() error) error {
+	if err := l.syncLock.take(); err != nil {
 		return err
 	}
-	defer l.sync.release()
-	if err := l.write.take(); err != nil {
+	defer l.syncLock.release()
+	if err := l.writeLock.take(); err != nil {
 		return err
 	}
-	defer l.write.release()
+	defer l.writeLock.release()
 	return do()
 }
 
 // mapCommitted maps the file committed. Before a new file has its bytes, which initCommitted
 // writes, the offsets are in private memory.
-func (l *Log) prepareWords() error {
-	info, err := l.sync.f.Stat()
+func (l *Log) mapCommitted() error {
+	info, err := l.syncLock.f.Stat()
 	if err != nil {
-		return l.failing("stat the file committed", err)
+		return l.diskError("stat the file committed", err)
 	}
-	if l.fresh = info.Size() < wordsSize; l.fresh {
-		l.words = ownWords(0)
+	if l.newCommitted = info.Size() < offsetsSize; l.newCommitted {
+		l.offsets = privateOffsets(0)
 		return nil
 	}
-	l.words, err = mapWords(l.sync.f, true)
+	l.offsets, err = mapOffsets(l.syncLock.f, true)
 	return err
 }
 
 // initCommitted writes the first content of the file committed to disk, so that a later store into
 // the mapping needs no disk space.
-func (l *Log) publishWords() error {
-	if l.words.mapped != nil {
+func (l *Log) initCommitted() error {
+	if l.offsets.mapped != nil {
 		return nil
 	}
-	b := binary.NativeEndian.AppendUint64(nil, uint64(l.words.committed()))
-	b = binary.NativeEndian.AppendUint64(b, uint64(l.words.end()))
-	_, err := l.sync.f.WriteAt(b, 0)
+	b := binary.NativeEndian.AppendUint64(nil, uint64(l.offsets.committed()))
+	b = binary.NativeEndian.AppendUint64(b, uint64(l.offsets.end()))
+	_, err := l.syncLock.f.WriteAt(b, 0)
 	if err == nil {
-		err = l.sync.f.Sync()
+		err = l.syncLock.f.Sync()
 	}
 	if err != nil {
-		return l.failing("create the file committed", err)
+		return l.diskError("create the file committed", err)
 	}
-	l.words, err = mapWords(l.sync.f, true)
+	l.offsets, err = mapOffsets(l.syncLock.f, true)
 	return err
 }
 
@@ -206,7 +206,7 @@ func (l *Log) prepareID() error {
 		l.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	}
 	if err := durable.ReplaceFile(filepath.Join(l.dir, "id"), []byte(l.id+"\n"), 0o600); err != nil {
-		return l.failing("create the file id", err)
+		return l.diskError("create the file id", err)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (l *Log) idOfLines() (string, error) {
 		return "", err
 	}
 	r := l.reader(0, 0)
-	r.all = true
+	r.uncommitted = true
 	defer r.Close()
 	line, err := r.Next()
 	if errors.Is(err, io.EOF) {
@@ -244,8 +244,8 @@ func (l *Log) openToRead() error {
 	f, err := os.Open(filepath.Join(l.dir, "committed"))
 	if err == nil {
 		defer f.Close()
-		if info, e := f.Stat(); e == nil && info.Size() >= wordsSize {
-			l.words, err = mapWords(f, false)
+		if info, e := f.Stat(); e == nil && info.Size() >= offsetsSize {
+			l.offsets, err = mapOffsets(f, false)
 			return err
 		}
 	} else if !errors.Is(err, os.ErrNotExist) {
@@ -256,12 +256,12 @@ func (l *Log) openToRead() error {
 		return err
 	}
 	end, _, err := l.scan(lastUsed(all), &Recovery{})
-	l.words = ownWords(end)
+	l.offsets = privateOffsets(end)
 	return err
 }
 
 // diskError wraps an error of the file system with the operation that failed.
-func (l *Log) failing(what string, err error) error {
+func (l *Log) diskError(what string, err error) error {
 	kind := ErrFailing
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		kind = ErrFull
@@ -276,11 +276,11 @@ func (l *Log) failing(what string, err error) error {
 func (l *Log) ID() string { return l.id }
 
 // Committed returns the offset behind the last line that may be read.
-func (l *Log) Committed() int64 { return l.words.committed() }
+func (l *Log) Committed() int64 { return l.offsets.committed() }
 
 // First returns the offset of the oldest segment.
 func (l *Log) First() int64 {
-	bases := l.known()
+	bases := l.knownBases()
 	if len(bases) == 0 {
 		return 0
 	}
@@ -307,7 +307,7 @@ func (l *Log) Close() error {
 
 func (l *Log) closeFiles() error {
 	var all []error
-	for _, f := range []*os.File{l.write.f, l.sync.f} {
+	for _, f := range []*os.File{l.writeLock.f, l.syncLock.f} {
 		if f != nil {
 			all = append(all, f.Close())
 		}

@@ -16,17 +16,17 @@ const streamBuffer = 256 << 10
 
 // Reader reads lines in order. It is not safe for concurrent use.
 type Reader struct {
-	l     *Log
-	all   bool   // read to the end of the files, beyond COMMITTED
-	buf   []byte // buf[at:n] are the bytes at pos that are not parsed yet
-	at, n int
-	pos   int64
-	f     File
-	base  int64 // base of segment
-	next  int64 // base of its successor, as far as known
-	again bool  // the segment was reopened at its end
-	bad   int64
-	lost  func(offset int64, b []byte) // called with invalid bytes; may be nil
+	log         *Log
+	uncommitted bool   // read to the end of the files, beyond COMMITTED
+	buf         []byte // buf[at:n] are the bytes at pos that are not parsed yet
+	at, n       int
+	pos         int64
+	segment     File
+	base        int64 // base of segment
+	nextBase    int64 // base of its successor, as far as known
+	reopened    bool  // the segment was reopened at its end
+	badBytes    int64
+	onBad       func(offset int64, b []byte) // called with invalid bytes; may be nil
 }
 
 // Stream returns a Reader that starts at an offset, or at the first line behind it. Each call of
@@ -35,22 +35,22 @@ type Reader struct {
 func (l *Log) Stream(from int64) *Reader { return l.reader(from, streamBuffer) }
 
 func (l *Log) reader(from int64, buffer int) *Reader {
-	return &Reader{l: l, pos: max(0, from), buf: make([]byte, max(buffer, 2*MaxLine))}
+	return &Reader{log: l, pos: max(0, from), buf: make([]byte, max(buffer, 2*MaxLine))}
 }
 
 // Close closes the open segment.
 func (r *Reader) Close() error {
-	if r.f == nil {
+	if r.segment == nil {
 		return nil
 	}
-	err := r.f.Close()
-	r.f = nil
+	err := r.segment.Close()
+	r.segment = nil
 	return err
 }
 
 // Bad returns how many bytes were skipped because they belong to no valid line, also before the
 // first line.
-func (r *Reader) Bad() int64 { return r.bad }
+func (r *Reader) Bad() int64 { return r.badBytes }
 
 // Next returns the next line, or io.EOF at the end of the committed lines. The line is valid until
 // the next call.
@@ -79,20 +79,20 @@ func (r *Reader) Next() (Line, error) {
 
 // skip skips invalid bytes.
 func (r *Reader) skip(n int) {
-	if r.lost != nil && n > 0 {
-		r.lost(r.pos, r.buf[r.at:r.at+n])
+	if r.onBad != nil && n > 0 {
+		r.onBad(r.pos, r.buf[r.at:r.at+n])
 	}
 	r.at += n
 	r.pos += int64(n)
-	r.bad += int64(n)
+	r.badBytes += int64(n)
 }
 
 // limit returns the offset up to which bytes may be read.
 func (r *Reader) limit() int64 {
-	if r.all {
+	if r.uncommitted {
 		return math.MaxInt64
 	}
-	return r.l.words.committed()
+	return r.log.offsets.committed()
 }
 
 // fill reads more bytes. It returns io.EOF if there are none yet.
@@ -104,7 +104,7 @@ func (r *Reader) fill() error {
 		if from >= limit {
 			return io.EOF
 		}
-		if r.f == nil || from >= r.next {
+		if r.segment == nil || from >= r.nextBase {
 			if err := r.open(from); err != nil {
 				return err
 			}
@@ -112,17 +112,17 @@ func (r *Reader) fill() error {
 				return io.EOF
 			}
 		}
-		room := min(int64(len(r.buf)-r.n), limit-from, r.next-from)
-		n, err := r.f.ReadAt(r.buf[r.n:r.n+int(room)], from-r.base)
+		room := min(int64(len(r.buf)-r.n), limit-from, r.nextBase-from)
+		n, err := r.segment.ReadAt(r.buf[r.n:r.n+int(room)], from-r.base)
 		r.n += n
 		switch {
 		case n > 0:
-			r.again = false
+			r.reopened = false
 			return nil
 		case err == nil || !errors.Is(err, io.EOF):
-			return fmt.Errorf("chat/log: read %s: %w", r.l.segmentPath(r.base), err)
+			return fmt.Errorf("chat/log: read %s: %w", r.log.segmentPath(r.base), err)
 		}
-		if done, err := r.ended(from); done || err != nil {
+		if done, err := r.nextSegment(from); done || err != nil {
 			return err
 		}
 	}
@@ -131,17 +131,17 @@ func (r *Reader) fill() error {
 // nextSegment continues when the open segment has no byte at from. It first reopens the segment,
 // because its file may have been replaced, and then takes the next one. done is true after the last
 // segment, or with an error.
-func (r *Reader) ended(from int64) (done bool, err error) {
-	bases, err := r.l.relist()
+func (r *Reader) nextSegment(from int64) (done bool, err error) {
+	bases, err := r.log.relist()
 	if err != nil {
 		return true, err
 	}
-	if !r.again {
-		r.again = true
+	if !r.reopened {
+		r.reopened = true
 		return false, r.Close()
 	}
-	r.again = false
-	i := holding(bases, from)
+	r.reopened = false
+	i := segmentIndex(bases, from)
 	// the reopened segment ends here: take the next one, across a gap
 	if len(bases) > 0 && bases[i] <= from {
 		i++
@@ -162,20 +162,20 @@ func (r *Reader) jump(to int64) {
 
 // open opens the segment that has the byte at from.
 func (r *Reader) open(from int64) error {
-	bases := r.l.known()
+	bases := r.log.knownBases()
 	for range 100 { // segments are removed rarely
 		if len(bases) == 0 {
 			return io.EOF
 		}
-		i := holding(bases, from)
-		f, err := r.l.fs.Open(r.l.segmentPath(bases[i]), os.O_RDONLY, 0)
+		i := segmentIndex(bases, from)
+		f, err := r.log.fs.Open(r.log.segmentPath(bases[i]), os.O_RDONLY, 0)
 		if err == nil {
-			if r.f != nil || bases[i] > from {
+			if r.segment != nil || bases[i] > from {
 				r.jump(max(from, bases[i]))
 			}
-			r.f, r.base, r.next = f, bases[i], math.MaxInt64
+			r.segment, r.base, r.nextBase = f, bases[i], math.MaxInt64
 			if i+1 < len(bases) {
-				r.next = bases[i+1]
+				r.nextBase = bases[i+1]
 			}
 			return nil
 		}
@@ -183,12 +183,12 @@ func (r *Reader) open(from int64) error {
 			return fmt.Errorf("chat/log: %w", err)
 		}
 		before := bases
-		if bases, err = r.l.relist(); err != nil {
+		if bases, err = r.log.relist(); err != nil {
 			return err
 		}
 		if slices.Equal(before, bases) {
 			break
 		}
 	}
-	return fmt.Errorf("chat/log: %s: its segments are removed faster than they can be read", r.l.dir)
+	return fmt.Errorf("chat/log: %s: its segments are removed faster than they can be read", r.log.dir)
 }

@@ -28,10 +28,10 @@ func lastUsed(all []extent) int64 {
 // found.
 func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
-	r.all = true
-	r.lost = func(_ int64, b []byte) {
+	r.uncommitted = true
+	r.onBad = func(_ int64, b []byte) {
 		if _, ok := check(b); ok {
-			found.moved = true
+			found.foundMoved = true
 		}
 	}
 	defer r.Close()
@@ -44,15 +44,15 @@ func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 		if err != nil {
 			return end, last, err
 		}
-		end, last, found.Bad = r.pos, line.Time().UnixMilli(), r.bad
+		end, last, found.Bad = r.pos, line.Time().UnixMilli(), r.badBytes
 	}
 }
 
 // recoverLocked restores the room: it keeps valid lines, cuts the torn tail, sets COMMITTED and END
 // to the end, and opens the last segment. After an error COMMITTED is unchanged. The caller holds
 // both locks.
-func (l *Log) recover() error {
-	bases, err := l.tidy()
+func (l *Log) recoverLocked() error {
+	bases, err := l.prepareSegmentsLocked()
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (l *Log) recover() error {
 		return err
 	}
 	var found Recovery
-	committed, end := l.words.committed(), l.words.end()
+	committed, end := l.offsets.committed(), l.offsets.end()
 	physical := all[len(all)-1].end
 	from, err := l.scanFrom(all, committed)
 	if err != nil {
@@ -72,40 +72,40 @@ func (l *Log) recover() error {
 	}
 	whole, _, err := l.scan(from, &found)
 	if err != nil {
-		return l.failing("read the segments", err)
+		return l.diskError("read the segments", err)
 	}
-	if err := l.settle(bases, from, whole); err != nil {
+	if err := l.rewriteLocked(bases, from, whole); err != nil {
 		return err
 	}
-	if from == committed && !l.fresh {
+	if from == committed && !l.newCommitted {
 		found.Kept = sizeBetween(all, committed, whole)
 	}
 	found.Cut, found.At = sizeBetween(all, whole, math.MaxInt64), whole
 	next := max(physical, end, committed)
-	if found.Cut > 0 && found.moved {
+	if found.Cut > 0 && found.foundMoved {
 		if _, err = l.keepDamaged(l.segmentPath(lastUsed(all))); err != nil {
-			return l.failing("copy the segment that is cut", err)
+			return l.diskError("copy the segment that is cut", err)
 		}
 	}
 	if found.Cut > 0 || next > physical {
-		err = l.begin(all, next, whole)
-	} else if err = l.successor(all); err == nil {
+		err = l.startSegmentLocked(all, next, whole)
+	} else if err = l.ensureSuccessorLocked(all); err == nil {
 		next = physical
 	}
 	if err != nil {
 		return err
 	}
-	if err := l.adopt(); err != nil {
+	if err := l.openActiveLocked(); err != nil {
 		return err
 	}
-	found.Next = l.base + l.size()
+	found.Next = l.activeBase + l.size()
 	l.recovery = found
 	return nil
 }
 
 // prepareSegmentsLocked removes incomplete files, creates the first segment if there is none, and
 // marks all segments but the last as finished. The caller holds both locks.
-func (l *Log) tidy() ([]int64, error) {
+func (l *Log) prepareSegmentsLocked() ([]int64, error) {
 	bases, others, err := listSegments(l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("chat/log: %w", err)
@@ -114,12 +114,12 @@ func (l *Log) tidy() ([]int64, error) {
 		// these are temporary files of package durable, not of the log
 		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") {
 			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
-				return nil, l.failing("remove "+name, err)
+				return nil, l.diskError("remove "+name, err)
 			}
 		}
 	}
 	if len(bases) == 0 {
-		if err := l.create(max(l.words.committed(), l.words.end())); err != nil {
+		if err := l.create(max(l.offsets.committed(), l.offsets.end())); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +139,7 @@ func (l *Log) tidy() ([]int64, error) {
 // scanFrom returns where recovery starts to read: COMMITTED, if that is the start of a segment or
 // behind an LF, and otherwise the start of the last segment that is not empty.
 func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
-	if l.fresh {
+	if l.newCommitted {
 		return lastUsed(all), nil
 	}
 	for _, x := range all {
@@ -156,7 +156,7 @@ func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 		defer f.Close()
 		var lf [1]byte
 		if _, err := f.ReadAt(lf[:], committed-1-x.base); err != nil {
-			return 0, l.failing("read the segments", err)
+			return 0, l.diskError("read the segments", err)
 		}
 		if lf[0] == '\n' {
 			return committed, nil
@@ -176,7 +176,7 @@ func sizeBetween(all []extent, from, to int64) (n int64) {
 // rewriteLocked writes the bytes between two offsets again, in place, and syncs them. After a
 // failed sync the kernel may regard pages as clean that are not on disk. The caller holds both
 // locks.
-func (l *Log) settle(bases []int64, from, to int64) error {
+func (l *Log) rewriteLocked(bases []int64, from, to int64) error {
 	for i, base := range bases {
 		stop := to
 		if i+1 < len(bases) {
@@ -186,7 +186,7 @@ func (l *Log) settle(bases []int64, from, to int64) error {
 		if stop <= begin {
 			continue
 		}
-		err := l.rewriting(l.segmentPath(base), func(f File) error {
+		err := l.withWritable(l.segmentPath(base), func(f File) error {
 			b := make([]byte, min(stop-begin, 1<<20))
 			for at := begin; at < stop; {
 				n, err := f.ReadAt(b[:min(int64(len(b)), stop-at)], at-base)
@@ -203,7 +203,7 @@ func (l *Log) settle(bases []int64, from, to int64) error {
 			return f.Datasync()
 		})
 		if err != nil {
-			return l.failing("rewrite the lines that are kept", err)
+			return l.diskError("rewrite the lines that are kept", err)
 		}
 	}
 	return nil
@@ -211,8 +211,8 @@ func (l *Log) settle(bases []int64, from, to int64) error {
 
 // startSegmentLocked creates a segment at next and cuts everything from an offset on. The caller
 // holds both locks.
-func (l *Log) begin(all []extent, next, from int64) error {
-	bases := l.known()
+func (l *Log) startSegmentLocked(all []extent, next, from int64) error {
+	bases := l.knownBases()
 	last := all[len(all)-1]
 	if last.base < next || last.end > last.base {
 		if err := l.finish(last.base); err != nil {
@@ -223,10 +223,10 @@ func (l *Log) begin(all []extent, next, from int64) error {
 		}
 	}
 	// From here on no process uses the old segment as the last one, even if this one dies.
-	if err := l.words.setEnd(max(next, last.base)); err != nil {
+	if err := l.offsets.setEnd(max(next, last.base)); err != nil {
 		return err
 	}
-	if err := l.cutAt(from, bases); err != nil {
+	if err := l.truncateAt(from, bases); err != nil {
 		return err
 	}
 	_, err := l.relist()
@@ -235,16 +235,16 @@ func (l *Log) begin(all []extent, next, from int64) error {
 
 // ensureSuccessorLocked creates the successor of a finished last segment, which an interrupted roll
 // or cut has left. The caller holds both locks.
-func (l *Log) successor(all []extent) error {
+func (l *Log) ensureSuccessorLocked(all []extent) error {
 	last := all[len(all)-1]
 	f, err := l.fs.Open(l.segmentPath(last.base), os.O_RDONLY, 0)
 	if err != nil {
-		return l.failing("open the last segment", err)
+		return l.diskError("open the last segment", err)
 	}
 	defer f.Close()
 	st, err := f.State()
 	if err != nil {
-		return l.failing("stat the last segment", err)
+		return l.diskError("stat the last segment", err)
 	}
 	if st.InUse {
 		return nil
@@ -262,26 +262,26 @@ func (l *Log) successor(all []extent) error {
 
 // openActiveLocked opens the last segment and sets END and COMMITTED to its end. The caller holds
 // both locks.
-func (l *Log) adopt() error {
-	bases := l.known()
+func (l *Log) openActiveLocked() error {
+	bases := l.knownBases()
 	base := bases[len(bases)-1]
 	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR, 0)
 	if err != nil {
-		return l.failing("open the last segment", err)
+		return l.diskError("open the last segment", err)
 	}
 	st, err := f.State()
 	if err != nil {
 		f.Close()
-		return l.failing("stat the last segment", err)
+		return l.diskError("stat the last segment", err)
 	}
 	if l.active != nil {
 		l.active.Close()
 	}
-	l.active, l.base, l.undo, l.discards, l.lastEnd, l.fresh = f, base, -1, -1, -1, false
-	if err := l.words.setEnd(base + st.Size); err != nil {
+	l.active, l.activeBase, l.undoFrom, l.discardFrom, l.lastEnd, l.newCommitted = f, base, -1, -1, -1, false
+	if err := l.offsets.setEnd(base + st.Size); err != nil {
 		return err
 	}
-	return l.words.setCommitted(base + st.Size)
+	return l.offsets.setCommitted(base + st.Size)
 }
 
 // size returns the size of the active segment, 0 after an error.

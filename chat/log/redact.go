@@ -18,11 +18,11 @@ func (l *Log) Redact(offsets ...int64) error {
 	if err := l.writable(); err != nil {
 		return err
 	}
-	return l.inOrder(func() error {
-		if err := l.order(); err != nil {
+	return l.withLocks(func() error {
+		if err := l.restoreLocked(); err != nil {
 			return err
 		}
-		if err := l.syncAll(); err != nil {
+		if err := l.commitAllLocked(); err != nil {
 			return err
 		}
 		var without []Line
@@ -37,20 +37,20 @@ func (l *Log) Redact(offsets ...int64) error {
 			}
 			without = append(without, r)
 		}
-		return l.overwrite(without)
+		return l.overwriteLocked(without)
 	})
 }
 
 // overwriteLocked replaces the lines at the offsets of the given ones, segment by segment. The
 // caller holds both locks.
-func (l *Log) overwrite(lines []Line) error {
-	bases := l.known()
+func (l *Log) overwriteLocked(lines []Line) error {
+	bases := l.knownBases()
 	for len(lines) > 0 {
-		i, n := holding(bases, lines[0].Offset()), 1
-		for n < len(lines) && holding(bases, lines[n].Offset()) == i {
+		i, n := segmentIndex(bases, lines[0].Offset()), 1
+		for n < len(lines) && segmentIndex(bases, lines[n].Offset()) == i {
 			n++
 		}
-		if err := l.overwriteIn(bases, i, lines[:n]); err != nil {
+		if err := l.overwriteInLocked(bases, i, lines[:n]); err != nil {
 			return err
 		}
 		lines = lines[n:]
@@ -60,7 +60,7 @@ func (l *Log) overwrite(lines []Line) error {
 
 // overwriteInLocked replaces lines of segment i by a changed copy, so that a crash leaves the old
 // segment or the new one. The caller holds both locks.
-func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
+func (l *Log) overwriteInLocked(bases []int64, i int, lines []Line) error {
 	base, last := bases[i], i == len(bases)-1
 	name := l.segmentPath(base)
 	aside := name + ".tmp"
@@ -68,7 +68,7 @@ func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 	if last {
 		mode = writableMode
 	}
-	err := l.writeAside(aside, func(f File) error {
+	err := l.writeTemp(aside, func(f File) error {
 		if err := l.copyTo(f, name); err != nil {
 			return err
 		}
@@ -83,16 +83,16 @@ func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 		err = l.install(aside, name, mode)
 	}
 	if err != nil {
-		return l.failing("redact a line", err)
+		return l.diskError("redact a line", err)
 	}
 	if last {
-		return l.adopt()
+		return l.openActiveLocked()
 	}
 	return nil
 }
 
 // writeTemp writes a file durably under a temporary name, which no reader opens.
-func (l *Log) writeAside(aside string, fill func(File) error) error {
+func (l *Log) writeTemp(aside string, fill func(File) error) error {
 	f, err := l.fs.Open(aside, os.O_RDWR|os.O_CREATE|os.O_TRUNC, writableMode)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func redacted(l Line) (out Line, ok bool) {
 			out = append(append(out, '='), bytes.Repeat([]byte("x"), gap-1)...)
 		}
 		out = append(append(append(out, ' '), form.source...), rest...)
-		seal(out)
+		writeSum(out)
 		return out, true
 	}
 	return nil, false

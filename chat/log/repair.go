@@ -26,18 +26,18 @@ func (l *Log) Repair() ([]Repaired, error) {
 		return nil, err
 	}
 	var done []Repaired
-	err := l.inOrder(func() error {
-		if err := l.order(); err != nil {
+	err := l.withLocks(func() error {
+		if err := l.restoreLocked(); err != nil {
 			return err
 		}
-		if err := l.syncAll(); err != nil {
+		if err := l.commitAllLocked(); err != nil {
 			return err
 		}
 		var err error
 		if done, err = l.repairSegments(); err != nil || len(done) == 0 {
 			return err
 		}
-		return l.recover()
+		return l.recoverLocked()
 	})
 	return done, err
 }
@@ -57,7 +57,7 @@ func (l *Log) repairSegments() (done []Repaired, err error) {
 		if i+1 < len(bases) {
 			limit = bases[i+1]
 		}
-		runs, whole := wholeRuns(data, end, limit)
+		runs, whole := validRuns(data, end, limit)
 		if n := len(runs); n > 0 {
 			end = runs[n-1].base + int64(len(runs[n-1].data))
 		}
@@ -65,8 +65,8 @@ func (l *Log) repairSegments() (done []Repaired, err error) {
 			continue
 		}
 		r := Repaired{Segment: base, Lost: int64(len(data) - whole)}
-		if err := l.replaceByRuns(base, runs, &r); err != nil {
-			return done, l.failing("repair a segment", err)
+		if err := l.replaceByRunsLocked(base, runs, &r); err != nil {
+			return done, l.diskError("repair a segment", err)
 		}
 		done = append(done, r)
 	}
@@ -81,7 +81,7 @@ type run struct {
 
 // validRuns finds the valid lines in a segment's bytes, at any position, that are in order and
 // between two offsets. valid counts their bytes.
-func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
+func validRuns(data []byte, from, to int64) (runs []run, whole int) {
 	for len(data) > 0 {
 		n := lineLength(data)
 		if n == 0 {
@@ -106,7 +106,7 @@ func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
 // replaceByRunsLocked copies a segment to *.damaged and replaces it by runs, the last one first. A
 // segment ends where the next one starts, so at no moment a line is missing or duplicate. The
 // caller holds both locks.
-func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
+func (l *Log) replaceByRunsLocked(base int64, runs []run, r *Repaired) error {
 	name := l.segmentPath(base)
 	var err error
 	if r.Kept, err = l.keepDamaged(name); err != nil {
@@ -118,7 +118,7 @@ func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
 	replaced := false
 	for _, x := range slices.Backward(runs) {
 		target := l.segmentPath(x.base)
-		err := l.writeAside(target+".tmp", func(f File) error {
+		err := l.writeTemp(target+".tmp", func(f File) error {
 			_, err := f.WriteAt(x.data, 0)
 			return err
 		})
@@ -153,6 +153,6 @@ func (l *Log) keepDamaged(name string) (string, error) {
 		} else if !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
-		return kept, l.writeAside(kept, func(f File) error { return l.copyTo(f, name) })
+		return kept, l.writeTemp(kept, func(f File) error { return l.copyTo(f, name) })
 	}
 }

@@ -16,14 +16,14 @@ func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int
 	if err := l.writable(); err != nil {
 		return 0, err
 	}
-	err = l.inOrder(func() error {
-		if err := l.order(); err != nil {
+	err = l.withLocks(func() error {
+		if err := l.restoreLocked(); err != nil {
 			return err
 		}
-		if err := l.syncAll(); err != nil {
+		if err := l.commitAllLocked(); err != nil {
 			return err
 		}
-		if err := l.rollForRetention(age, bytes, now); err != nil {
+		if err := l.rollForRetentionLocked(age, bytes, now); err != nil {
 			return err
 		}
 		removed, err = l.removeOld(age, bytes, now)
@@ -34,11 +34,11 @@ func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int
 
 // rollForRetentionLocked starts a new segment when the last one has a quarter of the limit. The
 // caller holds both locks.
-func (l *Log) rollForRetention(age time.Duration, bytes int64, now time.Time) error {
-	size := l.words.end() - l.base
+func (l *Log) rollForRetentionLocked(age time.Duration, bytes int64, now time.Time) error {
+	size := l.offsets.end() - l.activeBase
 	due := bytes > 0 && size > bytes/4
 	if age > 0 && size > 0 && !due {
-		first, err := l.firstFrom(l.base)
+		first, err := l.firstFrom(l.activeBase)
 		if err != nil {
 			return err
 		}
@@ -47,9 +47,9 @@ func (l *Log) rollForRetention(age time.Duration, bytes int64, now time.Time) er
 	if !due || size == 0 {
 		return nil
 	}
-	err := l.roll(l.words.end())
+	err := l.rollLocked(l.offsets.end())
 	if errors.Is(err, errSync) {
-		return l.unsynced(err)
+		return l.failSyncLocked(err)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 			break
 		}
 		if err := l.fs.Remove(l.segmentPath(x.base)); err != nil {
-			return removed, l.failing("remove a segment", err)
+			return removed, l.diskError("remove a segment", err)
 		}
 		removed += x.end - x.base
 		total -= x.end - x.base
@@ -86,7 +86,7 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 		return 0, nil
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
-		return removed, l.failing("remove a segment", err)
+		return removed, l.diskError("remove a segment", err)
 	}
 	_, err = l.relist()
 	return removed, err
@@ -97,14 +97,14 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 func (l *Log) newestIn(x extent) (time.Time, error) {
 	lines, err := l.latestIn(x.base, x.end, 1)
 	if err != nil {
-		return time.Time{}, l.failing("read a segment", err)
+		return time.Time{}, l.diskError("read a segment", err)
 	}
 	if len(lines) == 1 {
 		return lines[0].Time(), nil
 	}
 	info, err := os.Stat(l.segmentPath(x.base))
 	if err != nil {
-		return time.Time{}, l.failing("read a segment", err)
+		return time.Time{}, l.diskError("read a segment", err)
 	}
 	return info.ModTime(), nil
 }

@@ -54,11 +54,11 @@ func (l *Log) relist() ([]int64, error) {
 	return bases, nil
 }
 
-func (l *Log) known() []int64 { return *l.bases.Load() }
+func (l *Log) knownBases() []int64 { return *l.bases.Load() }
 
 // segmentIndex returns the index of the segment with an offset: the last one that starts at or
 // before it, or 0.
-func holding(bases []int64, offset int64) int {
+func segmentIndex(bases []int64, offset int64) int {
 	i, found := slices.BinarySearch(bases, offset)
 	if !found {
 		i = max(0, i-1)
@@ -70,12 +70,12 @@ func holding(bases []int64, offset int64) int {
 func (l *Log) create(base int64) error {
 	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR|os.O_CREATE|os.O_EXCL, writableMode)
 	if err != nil {
-		return l.failing("create a segment", err)
+		return l.diskError("create a segment", err)
 	}
 	f.Close()
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		_ = l.fs.Remove(l.segmentPath(base)) // its name is not durable
-		return l.failing("create a segment", err)
+		return l.diskError("create a segment", err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (l *Log) create(base int64) error {
 // finish marks a segment as one that is no longer written to.
 func (l *Log) finish(base int64) error {
 	if err := l.fs.Chmod(l.segmentPath(base), finishedMode); err != nil {
-		return l.failing("finish a segment", err)
+		return l.diskError("finish a segment", err)
 	}
 	return nil
 }
@@ -109,24 +109,24 @@ func (l *Log) extents(bases []int64) ([]extent, error) {
 }
 
 // truncateAt removes all bytes at and behind an offset, and segments that are empty then.
-func (l *Log) cutAt(offset int64, bases []int64) error {
+func (l *Log) truncateAt(offset int64, bases []int64) error {
 	for i, base := range bases {
 		st, err := os.Stat(l.segmentPath(base))
 		if err != nil {
-			return l.failing("cut a segment", err)
+			return l.diskError("cut a segment", err)
 		}
 		size := max(0, offset-base)
 		// an overlap with the successor is not a tail
 		behind := i+1 < len(bases) && bases[i+1] <= offset
 		if st.Size() > size && !behind {
-			if err := l.cut(base, size); err != nil {
-				return l.failing("cut a segment", err)
+			if err := l.truncate(base, size); err != nil {
+				return l.diskError("cut a segment", err)
 			}
 		}
 		// truncated before removal, because a writer that waits for a sync looks at its size
 		if base >= offset && (i+1 < len(bases) || st.Size() > 0) {
 			if err := l.fs.Remove(l.segmentPath(base)); err != nil {
-				return l.failing("remove an empty segment", err)
+				return l.diskError("remove an empty segment", err)
 			}
 		}
 	}
@@ -134,9 +134,9 @@ func (l *Log) cutAt(offset int64, bases []int64) error {
 }
 
 // truncate truncates a segment durably, and leaves it finished if it was.
-func (l *Log) cut(base, size int64) error {
+func (l *Log) truncate(base, size int64) error {
 	name := l.segmentPath(base)
-	return l.rewriting(name, func(f File) error {
+	return l.withWritable(name, func(f File) error {
 		if err := f.Truncate(size); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (l *Log) cut(base, size int64) error {
 }
 
 // withWritable opens a segment for writing, finished or not, and calls do.
-func (l *Log) rewriting(name string, do func(File) error) error {
+func (l *Log) withWritable(name string, do func(File) error) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return err

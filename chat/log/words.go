@@ -11,45 +11,47 @@ import (
 )
 
 const (
-	wordsSize = 16
-	maxOffset = 1 << 62 // offsets are below this
+	offsetsSize = 16
+	maxOffset   = 1 << 62 // offsets are below this
 )
 
 // sharedOffsets holds COMMITTED and END, in memory shared by all processes that have the room open.
-type words struct {
+type sharedOffsets struct {
 	at     *[2]int64
 	mapped []byte // nil: private memory
 }
 
 // privateOffsets returns offsets that are not shared with other processes: those of a copy.
-func ownWords(committed int64) words { return words{at: &[2]int64{committed, committed}} }
+func privateOffsets(committed int64) sharedOffsets {
+	return sharedOffsets{at: &[2]int64{committed, committed}}
+}
 
 // mapOffsets maps a file of at least offsetsSize bytes.
-func mapWords(f *os.File, writable bool) (words, error) {
+func mapOffsets(f *os.File, writable bool) (sharedOffsets, error) {
 	prot := unix.PROT_READ
 	if writable {
 		prot |= unix.PROT_WRITE
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, wordsSize, prot, unix.MAP_SHARED)
+	mem, err := unix.Mmap(int(f.Fd()), 0, offsetsSize, prot, unix.MAP_SHARED)
 	if err != nil {
-		return words{}, fmt.Errorf("chat/log: map %s: %w", f.Name(), err)
+		return sharedOffsets{}, fmt.Errorf("chat/log: map %s: %w", f.Name(), err)
 	}
-	return words{at: (*[2]int64)(unsafe.Pointer(unsafe.SliceData(mem))), mapped: mem}, nil
+	return sharedOffsets{at: (*[2]int64)(unsafe.Pointer(unsafe.SliceData(mem))), mapped: mem}, nil
 }
 
 // validOffset returns n, or 0 if n cannot be an offset.
-func sane(n int64) int64 {
+func validOffset(n int64) int64 {
 	if n < 0 || n >= maxOffset {
 		return 0
 	}
 	return n
 }
 
-func (w words) committed() int64 { return sane(atomic.LoadInt64(&w.at[0])) }
-func (w words) end() int64       { return sane(atomic.LoadInt64(&w.at[1])) }
+func (w sharedOffsets) committed() int64 { return validOffset(atomic.LoadInt64(&w.at[0])) }
+func (w sharedOffsets) end() int64       { return validOffset(atomic.LoadInt64(&w.at[1])) }
 
-func (w words) setCommitted(n int64) error { return store(&w.at[0], n) }
-func (w words) setEnd(n int64) error       { return store(&w.at[1], n) }
+func (w sharedOffsets) setCommitted(n int64) error { return store(&w.at[0], n) }
+func (w sharedOffsets) setEnd(n int64) error       { return store(&w.at[1], n) }
 
 // store writes to mapped memory. A full disk under a file system that copies on write causes a
 // fault here, which is returned as an error.

@@ -136,7 +136,7 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 		list := []userEntry{}
 		var rows [][]string
 		for _, a := range s.Accounts() {
-			list = append(list, userEntry{a, a.Password()})
+			list = append(list, userEntry{a, a.HasPassword()})
 			rows = append(rows, []string{a.Name, string(a.Role), timeCell(a.Created), openedBy(a)})
 		}
 		if c.JSON {
@@ -150,7 +150,7 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 // openedBy lists the credentials of an account.
 func openedBy(a *account.Account) string {
 	var ways []string
-	if a.Password() {
+	if a.HasPassword() {
 		ways = append(ways, "password")
 	}
 	for _, cert := range a.Certs {

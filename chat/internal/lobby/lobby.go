@@ -26,22 +26,22 @@ func Network(a netip.Addr) netip.Prefix {
 
 // Lobby holds waiting clients of type T. It is not safe for concurrent use.
 type Lobby[T any] struct {
-	all, each int
-	line      list.List // of *Place[T], oldest first
-	of        map[netip.Prefix]int
+	maxTotal, maxPerNetwork int
+	queue                   list.List // of *Place[T], oldest first
+	perNetwork              map[netip.Prefix]int
 }
 
 // New returns a lobby with limits in all and for each network.
 func New[T any](all, each int) *Lobby[T] {
-	return &Lobby[T]{all: all, each: each, of: map[netip.Prefix]int{}}
+	return &Lobby[T]{maxTotal: all, maxPerNetwork: each, perNetwork: map[netip.Prefix]int{}}
 }
 
-// Bound changes the limits.
-func (l *Lobby[T]) Bound(all, each int) { l.all, l.each = all, each }
+// SetLimits changes the limits.
+func (l *Lobby[T]) SetLimits(all, each int) { l.maxTotal, l.maxPerNetwork = all, each }
 
 // Place is the place of one client in a lobby.
 type Place[T any] struct {
-	who     T
+	client  T
 	network netip.Prefix
 	element *list.Element // nil: the client has left
 }
@@ -49,12 +49,12 @@ type Place[T any] struct {
 // Enter adds a client, which has to Leave. It returns nil if the network is at its limit, unless
 // the client is exempt from that.
 func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
-	p := &Place[T]{who: who, network: Network(from)}
-	if !free && l.of[p.network] >= l.each {
+	p := &Place[T]{client: who, network: Network(from)}
+	if !free && l.perNetwork[p.network] >= l.maxPerNetwork {
 		return nil
 	}
-	l.of[p.network]++
-	p.element = l.line.PushBack(p)
+	l.perNetwork[p.network]++
+	p.element = l.queue.PushBack(p)
 	return p
 }
 
@@ -64,31 +64,31 @@ func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	if p == nil || p.element == nil {
 		return false
 	}
-	l.line.Remove(p.element)
+	l.queue.Remove(p.element)
 	p.element = nil
-	if l.of[p.network]--; l.of[p.network] == 0 {
-		delete(l.of, p.network)
+	if l.perNetwork[p.network]--; l.perNetwork[p.network] == 0 {
+		delete(l.perNetwork, p.network)
 	}
 	return true
 }
 
-// Crowded removes and returns the client that has waited longest, if the lobby is over its limit.
-func (l *Lobby[T]) Crowded() (who T, crowded bool) {
-	if l.line.Len() <= l.all {
+// EvictOldest removes and returns the client that has waited longest, if the lobby is over its limit.
+func (l *Lobby[T]) EvictOldest() (who T, crowded bool) {
+	if l.queue.Len() <= l.maxTotal {
 		return who, false
 	}
-	p := l.line.Front().Value.(*Place[T])
+	p := l.queue.Front().Value.(*Place[T])
 	l.Leave(p)
-	return p.who, true
+	return p.client, true
 }
 
 // Oldest returns the client that has waited longest. ok is false if there is none.
 func (l *Lobby[T]) Oldest() (who T, ok bool) {
-	if first := l.line.Front(); first != nil {
-		return first.Value.(*Place[T]).who, true
+	if first := l.queue.Front(); first != nil {
+		return first.Value.(*Place[T]).client, true
 	}
 	return who, false
 }
 
 // Len returns the number of clients.
-func (l *Lobby[T]) Len() int { return l.line.Len() }
+func (l *Lobby[T]) Len() int { return l.queue.Len() }

@@ -65,7 +65,7 @@ func TestALobbyIsABoundedLine(t *testing.T) {
 			if p != nil {
 				want = append(want, one{n, Network(a), p})
 			}
-			who, crowded := l.Crowded()
+			who, crowded := l.EvictOldest()
 			if crowded != (len(want) > all) || crowded && who != want[0].n {
 				t.Fatalf("with %d of %d: %d has to go: %v", len(want), all, who, crowded)
 			}
