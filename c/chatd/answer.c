@@ -61,7 +61,7 @@ answers_flush(struct client *c)
 }
 
 void
-tell_self(struct client *c, const struct mail_item *item, struct slice text)
+mail_self(struct client *c, const struct mail_item *item, struct slice text)
 {
 	answers_flush(c);
 	put_mail(c, item, text);

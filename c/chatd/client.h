@@ -85,7 +85,7 @@ void numeric(struct client *c, int number, const char *format, ...) __attribute_
 void fail(struct client *c, const char *command, const char *code, const char *text);
 void answers_flush(struct client *c);
 /* Appends an item to the client's own mail after the replies so far; waits while it is full. */
-void tell_self(struct client *c, const struct mail_item *item, struct slice text);
+void mail_self(struct client *c, const struct mail_item *item, struct slice text);
 /* Waits until SEND has processed all mail. */
 void wait_for_send(struct client *c);
 /* Sends the last line and closes the connection. */

@@ -53,8 +53,8 @@ seat(struct client *c, unsigned room, const char *other, uint64_t start)
 
 		if (!s->registered || s->left || s->account[0] == '\0' || !theirs || room_has(r, i))
 			continue;
-		room_seat(c->t, room, i);
-		session_tell(c->t, i, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)room, .end = start }, slice_of(r->path));
+		room_add(c->t, room, i);
+		session_mail(c->t, i, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)room, .end = start }, slice_of(r->path));
 	}
 }
 
@@ -191,7 +191,7 @@ enter(struct client *c, struct past *p)
 	if (!look_at(c, p))
 		return false;
 	if (p->followed && !room_has(&c->t->rooms[p->room], c->number))
-		room_seat(c->t, p->room, c->number);
+		room_add(c->t, p->room, c->number);
 	(void)mark_read(c->data, slice_of(c->me->account), slice_of(c->me->device), p->id, &mark);
 	return p->followed || mark < p->end;
 }
@@ -229,7 +229,7 @@ replay(struct client *c, const struct past *p)
 	if (!(c->caps & CAP_CHATHISTORY) && mark < p->end)
 		replay_lines(c, path, other, mark, p->end, mark > 0 || c->o->replay < NEWCOMER_LINES ? c->o->replay : NEWCOMER_LINES);
 	if (p->followed)
-		tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)p->room, .end = p->end }, slice_of(path));
+		mail_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)p->room, .end = p->end }, slice_of(path));
 }
 
 void

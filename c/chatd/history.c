@@ -37,7 +37,7 @@ ask(struct client *c, const struct request *r)
 	int n = snprintf(text, sizeof text, "%s %.*s %" PRIu64, r->folder, (int)r->name.length, r->name.at, r->since);
 
 	if (n > 0 && (size_t)n < sizeof text)
-		tell_self(c, &item, (struct slice){ text, (size_t)n });
+		mail_self(c, &item, (struct slice){ text, (size_t)n });
 }
 
 /* Reports whether another session of the same device is ending and has not stored its read

@@ -91,7 +91,7 @@ end_person(struct table *t, unsigned number, const struct person *p, const char 
 	names_take(t);
 	if (s->registered && !s->left && strcmp(s->account, p->account) == 0 && strcmp(s->address, p->address) == 0) {
 		snprintf(s->ended, sizeof s->ended, "%s", why);
-		session_tell(t, number, &(struct mail_item){ .type = MAIL_END, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
+		session_mail(t, number, &(struct mail_item){ .type = MAIL_END, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
 	}
 	names_release(t);
 }

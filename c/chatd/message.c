@@ -196,7 +196,7 @@ relay(struct client *c, const struct message *m, unsigned to, const char *target
 	}
 	buffer_text(&b, "\r\n");
 	if (!b.full)
-		session_tell(c->t, to, &item, buffer_slice(&b));
+		session_mail(c->t, to, &item, buffer_slice(&b));
 }
 
 static void

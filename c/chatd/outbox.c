@@ -11,7 +11,7 @@ static bool
 wait_for_client(const struct outbox *o)
 {
 	struct pollfd full = { .fd = o->fd, .events = POLLOUT };
-	int n = poll(&full, 1, o->hurry ? OUTBOX_LAST_MS : OUTBOX_PATIENCE_MS);
+	int n = poll(&full, 1, o->hurry ? OUTBOX_LAST_MS : OUTBOX_TIMEOUT_MS);
 
 	return n > 0 || (n < 0 && errno == EINTR);
 }

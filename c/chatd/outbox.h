@@ -10,7 +10,7 @@
 
 enum {
 	OUTBOX_BYTES = 65536,
-	OUTBOX_PATIENCE_MS = 60000, /* time limit for a client that reads nothing */
+	OUTBOX_TIMEOUT_MS = 60000, /* time limit for a client that reads nothing */
 	OUTBOX_LAST_MS = 500,       /* the same while the server is stopping */
 };
 

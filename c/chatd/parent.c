@@ -106,7 +106,7 @@ fork_child(const struct parent *p)
 	return 0;
 }
 
-/* Ends the other process of a client. A RECV that ends by itself has told SEND to end; without
+/* Ends the other process of a client. A RECV that ends by itself has ended SEND by mail; without
  * SEND, RECV must not read on. */
 static void
 end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
@@ -173,7 +173,7 @@ reap(struct parent *p)
 }
 
 static bool
-crowded(const struct parent *p, const char *host)
+at_address_limit(const struct parent *p, const char *host)
 {
 	char network[NET_HOST_MAX + 1];
 	unsigned n = 0;
@@ -185,7 +185,7 @@ crowded(const struct parent *p, const char *host)
 }
 
 static void
-turn_away(int fd, const char *why)
+reject(int fd, const char *why)
 {
 	(void)send(fd, why, strlen(why), MSG_DONTWAIT | MSG_NOSIGNAL); /* best effort */
 	close(fd);
@@ -223,7 +223,7 @@ begin_client(struct parent *p, unsigned i, int fd, bool loopback)
 		return;
 	}
 	report("cannot fork a process for a client: %s", strerror(errno));
-	turn_away(fd, "ERROR :The server is full\r\n");
+	reject(fd, "ERROR :The server is full\r\n");
 	p->clients[i].send = 0;
 	p->paused = true;
 	if (p->clients[i].recv > 0) {
@@ -252,13 +252,13 @@ accept_one(struct parent *p)
 	}
 	loopback = net_is_loopback((struct sockaddr *)&address);
 	net_peer((struct sockaddr *)&address, host);
-	if (fd >= FD_SETSIZE || (!loopback && crowded(p, host))) {
-		turn_away(fd, "ERROR :Too many connections from your address\r\n");
+	if (fd >= FD_SETSIZE || (!loopback && at_address_limit(p, host))) {
+		reject(fd, "ERROR :Too many connections from your address\r\n");
 		return;
 	}
 	i = session_claim(p->t, host);
 	if (i < 0) {
-		turn_away(fd, "ERROR :The server is full\r\n");
+		reject(fd, "ERROR :The server is full\r\n");
 		return;
 	}
 	net_nodelay(fd);

@@ -177,7 +177,7 @@ wait_and_read(struct client *c, struct pace *p, const sigset_t *waiting)
 	return read_more(c, MSG_DONTWAIT);
 }
 
-/* What has arrived before the server was told to stop is taken, whatever the flood limit says. */
+/* Processes the input that arrived before the stop, without the flood limit. */
 static void
 drain(struct client *c, struct pace *p)
 {

@@ -139,7 +139,7 @@ change_nick(struct client *c, struct slice nick)
 	free = n > 0 && nick_free(c, nick);
 	for (unsigned i = 0; i < table_sessions() && free; i++)
 		if (i != c->number && shares_a_room(c, i))
-			session_tell(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
+			session_mail(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
 	if (free)
 		slice_copy(nick, c->me->nick, sizeof c->me->nick);
 	names_release(c->t);

@@ -156,7 +156,7 @@ room_open(struct client *c, struct slice name, bool direct)
 /* Sends ":NICK!USER@HOST what" to all members of the room but the client itself. The caller holds
  * names. */
 static void
-tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
+mail_members(struct client *c, unsigned room, uint64_t after, const char *what)
 {
 	char text[EVENT_MAX], time[CLOCK_TEXT + 1];
 	int n;
@@ -167,7 +167,7 @@ tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
 		return;
 	for (unsigned i = 0; i < table_sessions(); i++)
 		if (i != c->number && room_has(&c->t->rooms[room], i))
-			session_tell(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = (uint16_t)room, .end = after }, (struct slice){ text, (size_t)n });
+			session_mail(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = (uint16_t)room, .end = after }, (struct slice){ text, (size_t)n });
 }
 
 /* Returns the numeric that refuses a join; 0: it is allowed. The caller holds names. */
@@ -217,10 +217,10 @@ enter(struct client *c, struct slice name, struct slice key, uint64_t *start, in
 	if (j != NULL) {
 		r = &c->t->rooms[i];
 		*start = atomic_load(&j->log.ends->committed);
-		room_seat(c->t, (unsigned)i, c->number);
+		room_add(c->t, (unsigned)i, c->number);
 		snprintf(what, sizeof what, "JOIN %s", r->name);
 		if (!nick_elsewhere(c->t, r, c->number))
-			tell_members(c, (unsigned)i, *start, what);
+			mail_members(c, (unsigned)i, *start, what);
 	}
 	if (i >= 0 && room_empty(&c->t->rooms[i]))
 		c->t->rooms[i].used = false;
@@ -278,7 +278,7 @@ join(struct client *c, struct slice name, struct slice key)
 	replay_missed(c, j, start);
 	/* after the replay: otherwise messages meanwhile would precede it, and would count as sent if
 	 * the replay is not */
-	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
+	mail_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
 	names_of(c, slice_of(r->name));
 }
 
@@ -310,14 +310,14 @@ part(struct client *c, struct joined *j, struct slice reason)
 
 	snprintf(what, sizeof what, reason.length > 0 ? "PART %s :%.*s" : "PART %s", r->name, (int)reason.length, reason.at);
 	answer(c, ":%s!%s@%s %s", c->me->nick, c->me->user, c->me->host, what);
-	tell_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
+	mail_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
 	wait_for_send(c); /* before another room can get the number */
 	mark_save(c, j);
 	names_take(c->t);
 	room_set(r, c->number, false);
 	others = nick_elsewhere(c->t, r, c->number);
 	if (!others)
-		tell_members(c, j->room, atomic_load(&j->log.ends->committed), what);
+		mail_members(c, j->room, atomic_load(&j->log.ends->committed), what);
 	if (room_empty(r))
 		r->used = false;
 	names_release(c->t);

@@ -125,7 +125,7 @@ room_wake(struct table *t, const struct room *r)
 }
 
 void
-room_seat(struct table *t, unsigned room, unsigned session)
+room_add(struct table *t, unsigned room, unsigned session)
 {
 	/* otherwise the part to be replayed would count as sent */
 	atomic_store(&t->boxes[session].sent[room], 0);
@@ -189,7 +189,7 @@ room_find(const struct table *t, struct slice name)
 }
 
 void
-session_tell(struct table *t, unsigned number, const struct mail_item *item, struct slice text)
+session_mail(struct table *t, unsigned number, const struct mail_item *item, struct slice text)
 {
 	if (!mail_write(&t->boxes[number].mail, item, text, MAIL_OTHERS))
 		atomic_store(&t->sessions[number].slow, true);
@@ -212,7 +212,7 @@ nick_elsewhere(const struct table *t, const struct room *room, unsigned number)
 
 /* Sends a member of some rooms of a leaving session how far their logs were, then the line. */
 static void
-tell_quit(struct table *t, unsigned to, unsigned from, struct slice line)
+mail_quit(struct table *t, unsigned to, unsigned from, struct slice line)
 {
 	bool shares = false;
 
@@ -222,11 +222,11 @@ tell_quit(struct table *t, unsigned to, unsigned from, struct slice line)
 
 		if (!r->used || r->direct || !room_has(r, to) || !room_has(r, from) || nick_elsewhere(t, r, from))
 			continue;
-		session_tell(t, to, &mark, (struct slice){ "", 0 });
+		session_mail(t, to, &mark, (struct slice){ "", 0 });
 		shares = true;
 	}
 	if (shares)
-		session_tell(t, to, &(struct mail_item){ .type = MAIL_LINE, .room = MAIL_NO_ROOM }, line);
+		session_mail(t, to, &(struct mail_item){ .type = MAIL_LINE, .room = MAIL_NO_ROOM }, line);
 }
 
 static void
@@ -240,7 +240,7 @@ say_quit(struct table *t, unsigned number, struct slice reason)
 	buffer_format(&line, "time=%s :%s!%s@%s QUIT :%.*s\r\n", time, s->nick, s->user, s->host, (int)reason.length, reason.at);
 	for (unsigned i = 0; i < in_use; i++)
 		if (i != number && atomic_load(&t->sessions[i].live) && t->sessions[i].registered)
-			tell_quit(t, i, number, buffer_slice(&line));
+			mail_quit(t, i, number, buffer_slice(&line));
 }
 
 void

@@ -133,7 +133,7 @@ void session_sleep(struct session *s);
 void room_wake(struct table *t, const struct room *r);
 
 /* Adds a session to a room. Its SEND must then receive MAIL_FOLLOW. The caller holds names. */
-void room_seat(struct table *t, unsigned room, unsigned session);
+void room_add(struct table *t, unsigned room, unsigned session);
 
 bool room_has(const struct room *r, unsigned session);
 void room_set(struct room *r, unsigned session, bool member);
@@ -149,7 +149,7 @@ int room_find(const struct table *t, struct slice name);
 
 /* Sends mail to a session without waiting. A session whose mailbox is full is disconnected as too
  * slow. */
-void session_tell(struct table *t, unsigned number, const struct mail_item *item, struct slice text);
+void session_mail(struct table *t, unsigned number, const struct mail_item *item, struct slice text);
 
 /* Reports whether another session than number has this nick in the room (in any if room is NULL).
  * The caller holds names. */

@@ -32,7 +32,7 @@ cut(struct log *l, uint64_t base, uint64_t committed)
 }
 
 static bool
-give_up_locked(struct log *l)
+discard_locked(struct log *l)
 {
 	uint64_t committed = atomic_load(&l->ends->committed), end = atomic_load(&l->ends->end), base = 0, size, last;
 
@@ -55,12 +55,12 @@ give_up_locked(struct log *l)
 
 /* Discards all uncommitted batches: after a failed sync it is unknown what is on disk. */
 static void
-give_up(struct log *l)
+discard_uncommitted(struct log *l)
 {
 	report("the log of room %s cannot be synced: %s; unacknowledged messages are discarded", l->id, strerror(errno));
 	if (!log_flock(l->lock))
 		return;
-	if (!give_up_locked(l)) {
+	if (!discard_locked(l)) {
 		report("the log of room %s accepts no messages: %s", l->id, strerror(errno));
 		atomic_store(&l->shared->broken, true);
 	}
@@ -82,7 +82,7 @@ commit_locked(struct log *l, uint64_t end)
 	if (covered > l->base + size)
 		covered = l->base + size;
 	if (fdatasync(l->segment) != 0) {
-		give_up(l);
+		discard_uncommitted(l);
 		return LOG_LOST;
 	}
 	atomic_store(&l->ends->committed, covered);

@@ -157,7 +157,7 @@ last_with_lines(int dir, uint64_t *base)
 /* Rewrites the valid lines of a segment in place, because they may stem from a failed sync. Cuts it
  * at s->whole, and removes it if it is empty then. */
 static bool
-settle_segment(int dir, uint64_t base, const struct scan *s, bool last)
+rewrite_segment(int dir, uint64_t base, const struct scan *s, bool last)
 {
 	static char block[BLOCK];
 	int fd = segment_reopen(dir, base);
@@ -180,14 +180,14 @@ settle_segment(int dir, uint64_t base, const struct scan *s, bool last)
 }
 
 static bool
-settle(struct log *l, uint64_t base, const struct scan *s)
+rewrite(struct log *l, uint64_t base, const struct scan *s)
 {
 	uint64_t next;
 	bool last;
 
 	do {
 		last = !segment_find(l->dir, base, SEGMENT_AFTER, &next);
-		if (!settle_segment(l->dir, base, s, last))
+		if (!rewrite_segment(l->dir, base, s, last))
 			return false;
 		base = next;
 	} while (!last);
@@ -359,7 +359,7 @@ log_recover(struct log *l, struct log_recovery *found)
 	found->cut = s.behind - s.whole;
 	found->bad = s.bad_before;
 	found->missing = says && ends[0] > s.behind ? ends[0] - s.behind : 0;
-	if (!open_last(l, &s, ends[0], ends[1]) || !settle(l, base, &s) || !segment_size(l->segment, &size) || fsync(l->dir) != 0)
+	if (!open_last(l, &s, ends[0], ends[1]) || !rewrite(l, base, &s) || !segment_size(l->segment, &size) || fsync(l->dir) != 0)
 		return false;
 	atomic_store(&l->shared->broken, false);
 	return store_ends(l, l->base + size);

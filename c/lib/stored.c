@@ -11,7 +11,7 @@
 /*
  * Everything up to the room's id has a fixed position:
  *
- *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann!u@h PRIVMSG #r :hello
+ *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann C #r :hi
  *	0         10       19   24                      48     55       64
  */
 enum { SUM = 10, SUM_DIGITS = 8, TIME = 24, ID = 55, OFFSET = 64, OFFSET_DIGITS_MAX = 19, SHORTEST = OFFSET + 8 };

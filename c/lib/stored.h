@@ -1,7 +1,8 @@
 /*
  * A line as stored in a log (docs/protocol.md, "Stored lines"):
  *
- *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=ID-OFFSET[;TAGS] :SOURCE COMMAND TARGET[ PARAMS][ :TEXT]\r\n
+ *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=ID-OFFSET[;TAGS]
+ *	 :SOURCE COMMAND TARGET[ PARAMS][ :TEXT]\r\n
  *
  * Pure.
  */

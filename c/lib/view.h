@@ -21,7 +21,7 @@ enum {
 enum {
 	/* bytes of an extra tag: with its '@' and ';' it fits into the place of the checksum's tag */
 	VIEW_EXTRA_MAX = 17,
-	/* bytes of a stamp: fewer than the time tag has, which a client that needs a stamp is not sent */
+	/* bytes of a stamp: fewer than those of the time tag, in whose place it is sent */
 	VIEW_STAMP_MAX = 22,
 };
 

@@ -1,4 +1,4 @@
-/* Numbered messages that several processes write to one log, and what a reader of them has to find. */
+/* Numbered messages that several processes write to one log, and a reader that checks them. */
 #ifndef LINES_H
 #define LINES_H
 
@@ -6,12 +6,13 @@
 
 #include <stdbool.h>
 
-/* Writes a message of a writer, and waits until it is durable; false when it is not. */
+/* Writes a message of a writer and waits until it is durable. Returns false after an error. */
 bool lines_say(struct log *l, int writer, int number);
 
 /*
- * Follows the log in the folder path below data until last lines came, or until its end where last is 0. Every line
- * must be whole, and the next of its writer: next[writer] counts them. 0: so it is.
+ * Reads the log in the folder path below data until last lines were read, or to its end if last is
+ * 0. Each line must be valid and the next one of its writer; next[writer] counts them. Returns 0 if
+ * so.
  */
 int lines_read(int data, const char *path, int last, int *next, int writers);
 

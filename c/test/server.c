@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEP_MS = 10, STOP_MS = 2000, SLACK_MS = 3000 /* for a busy machine */ };
+enum { STEP_MS = 10, STOP_MS = 2000, SLACK_MS = 3000 /* allowance for a busy machine */ };
 
 static void
 pause_a_little(void)
@@ -51,8 +51,8 @@ free_port(void)
 	return ntohs(a.sin_port);
 }
 
-static struct server *current; /* what is to be cleaned up when a check fails, */
-static pid_t whose;             /* by this process */
+static struct server *current; /* cleaned up when a check fails, */
+static pid_t whose;             /* in this process */
 
 static void
 clean_up(void)
@@ -111,7 +111,7 @@ run(const struct server *s, const char *const *more)
 void
 server_start(struct server *s, const char *const *more)
 {
-	uint64_t end = clock_steady() + PATIENCE_MS;
+	uint64_t end = clock_steady() + WAIT_LIMIT_MS;
 	char answer[64];
 	int fd;
 
@@ -129,7 +129,7 @@ server_start(struct server *s, const char *const *more)
 	s->keeper = 0;
 	server_expect_children(s, 1);
 	server_children(s, &s->keeper, 1);
-	server_expect_children(s, 0); /* nothing of this client is left when the test begins */
+	server_expect_children(s, 0); /* the processes of this client have ended when the test starts */
 }
 
 int
@@ -189,7 +189,7 @@ server_children(const struct server *s, pid_t *pids, size_t most)
 void
 server_expect_children(const struct server *s, size_t count)
 {
-	uint64_t end = clock_steady() + PATIENCE_MS;
+	uint64_t end = clock_steady() + WAIT_LIMIT_MS;
 	pid_t pids[CHILDREN_MAX];
 
 	while (server_children(s, pids, CHILDREN_MAX) != count) {
@@ -257,7 +257,7 @@ peer_send(struct peer *p, const void *bytes, size_t n)
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w < 0)
-			return; /* who reads next sees the end */
+			return; /* the next read sees the end */
 		at += w;
 		n -= (size_t)w;
 	}
@@ -287,7 +287,7 @@ fill(struct peer *p)
 	p->length -= p->taken;
 	p->taken = 0;
 	check(p->length < sizeof p->bytes, "a line has an end");
-	check(poll(&in, 1, PATIENCE_MS) > 0, "something comes within the test's patience; the last line was \"%s\"", p->line);
+	check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "something comes within the time limit; the last line was \"%s\"", p->line);
 	n = recv(p->fd, p->bytes + p->length, sizeof p->bytes - p->length, 0);
 	if (n > 0)
 		p->length += (size_t)n;

@@ -1,10 +1,9 @@
-/* The tests of chatd, a function for each; each makes a server and its clients, and takes them
- * down. */
+/* The tests of chatd, one function each. Each starts a server and its clients, and stops them. */
 #ifndef TALK_H
 #define TALK_H
 
-extern const char *chatd, *chatc;       /* the programs */
-extern const char *const *arguments;    /* that every chatd is started with */
+extern const char *chatd, *chatc;       /* paths of the programs */
+extern const char *const *arguments;    /* further arguments of every chatd */
 
 /* talk_basic.c */
 void test_talk(void);

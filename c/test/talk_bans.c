@@ -43,8 +43,8 @@ expect_refused(const char *bans, const char *login, const char *nick, const char
 	peer_close(&eve);
 }
 
-/* Who is banned, by whatever server wrote it, does not come in; who is there already is gone a
- * moment later. */
+/* A banned client is rejected, whichever server wrote the ban. A connected client is disconnected
+ * within a moment. */
 void
 test_bans(void)
 {
@@ -80,7 +80,7 @@ test_bans(void)
 	server_remove(&s);
 }
 
-/* Whether the file of marks of ann holds a mark at offset or beyond. */
+/* Reports whether ann's file of read markers has one at offset or beyond. */
 static bool
 marked(unsigned long long offset)
 {
@@ -98,12 +98,12 @@ marked(unsigned long long offset)
 	return found;
 }
 
-/* A server that is killed with all its processes has written down what it sent a moment before, so
- * that it is not sent again. */
+/* A server that is killed with all its processes has stored its read markers a moment before, so
+ * that it replays nothing twice. */
 void
 test_marks_of_the_killed(void)
 {
-	uint64_t end = clock_steady() + PATIENCE_MS;
+	uint64_t end = clock_steady() + WAIT_LIMIT_MS;
 	unsigned long long offset;
 
 	server_make(&s, chatd);

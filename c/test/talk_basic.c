@@ -50,8 +50,8 @@ test_talk(void)
 	server_remove(&s);
 }
 
-/* As published, the tail of a burst waited for the next message: one read for each signal, and
- * signals merge. */
+/* In the published server the tail of a burst waited for the next message: one read for each
+ * signal, and signals merge. */
 void
 test_burst(void)
 {
@@ -77,8 +77,8 @@ test_burst(void)
 	server_remove(&s);
 }
 
-/* As published, a NUL sent heap bytes to the others. Nothing of a line with one is taken; nothing
- * else of the client is lost. */
+/* In the published server a NUL sent heap bytes to other clients. A line with a NUL is ignored as a
+ * whole; other lines of the client are not affected. */
 void
 test_hostile(void)
 {
@@ -133,7 +133,8 @@ enum { MEMBERS = 16, MESSAGES = 25 };
 
 static struct peer members[MEMBERS];
 
-/* What a member hears of others, in order: sender * MESSAGES + number. */
+/* Reads the messages that a member receives from the others, in order: sender * MESSAGES +
+ * number. */
 static void
 listen_to_all(int member, int heard[MEMBERS * MESSAGES])
 {
@@ -148,8 +149,8 @@ listen_to_all(int member, int heard[MEMBERS * MESSAGES])
 	}
 }
 
-/* As published, with 16 clients 3 to 12 messages were lost and as many doubled. Here everybody
- * hears all, each once, in one order. */
+/* In the published server, with 16 clients, 3 to 12 messages were lost and as many duplicated. Here
+ * each client receives all, each once, in one order. */
 void
 test_everybody(void)
 {
@@ -191,7 +192,7 @@ test_limits(void)
 	peer_connect(&eve, &s);
 	peer_expect(&eve, "ERROR :The server is full");
 	peer_expect_end(&eve);
-	for (int i = 0; i < 150; i++) /* more than may come at once: it is taken later, not lost */
+	for (int i = 0; i < 150; i++) /* beyond the burst: processed later, not lost */
 		peer_say(&bob, "PING %d", i);
 	peer_expect(&bob, "PONG weir :149");
 	peer_say(&bob, "PRIVMSG #room :x");

@@ -11,8 +11,8 @@
 static struct server s;
 static struct peer ann, bob;
 
-/* As published, a newcomer got the last 7 lines. Here it gets what was said, also by a server that
- * was stopped since. */
+/* In the published server a new member got the last 7 lines. Here it gets all messages, also those
+ * of an earlier server process. */
 void
 test_history(void)
 {
@@ -74,7 +74,7 @@ log_in(struct peer *p, const char *login, const char *nick)
 	peer_expect(p, " 422 ");
 }
 
-/* Each device of an account is shown what it has not been sent, and no more. */
+/* Each device of an account is replayed what it was not sent, and no more. */
 void
 test_marks(void)
 {
@@ -126,8 +126,8 @@ put_state(const char *room, const char *text)
 	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "a room's state can be written");
 }
 
-/* What the room's state says holds: who may come in and speak, who is an operator, what is seen
- * from outside, how its name is spelt. */
+/* The room's state file is enforced: joining, speaking, operators, visibility, the spelling of the
+ * name. */
 static void
 modes(void)
 {
@@ -151,7 +151,7 @@ modes(void)
 	peer_expect(&dora, " 366 ");
 	peer_say(&dora, "PRIVMSG #quiet :I may");
 	peer_expect(&ann, ":dora!~x@dora.account PRIVMSG #Quiet :I may");
-	peer_say(&carl, "JOIN #quiet"); /* an operator: though it is full */
+	peer_say(&carl, "JOIN #quiet"); /* an operator may join a full room */
 	peer_expect(&carl, " 353 carl = #Quiet :");
 	check(strstr(carl.line, "@carl") != NULL && strstr(carl.line, "+dora") != NULL && strstr(carl.line, "ann") != NULL, "names have their ranks: %s", carl.line);
 	peer_say(&bob, "NICK rob");
@@ -169,8 +169,8 @@ modes(void)
 	peer_close(&dora);
 }
 
-/* What the disk does not take holds for nobody, is told to nobody else, and is neither in the
- * room's log nor in its state. */
+/* A change that the disk refuses takes no effect: other members do not receive it, and neither log
+ * nor state contains it. */
 static void
 refused_topic(void)
 {
@@ -188,7 +188,8 @@ refused_topic(void)
 	peer_expect_without(&ann, " 366 ", "what is not stored");
 }
 
-/* Topics are stored as messages are, and last; modes that another server has set are kept to. */
+/* Topics are stored like messages and survive a restart. Modes that another server has set are
+ * enforced. */
 void
 test_topic(void)
 {
@@ -242,8 +243,8 @@ comes_back(struct peer *p, const char *login, const char *caps)
 	peer_expect(p, " 422 ");
 }
 
-/* Who was away is told what was said to it meanwhile, by whatever server, once a device; who knows
- * chathistory asks. */
+/* A user that was away is replayed its direct messages, once for each device, whichever server
+ * stored them. A client with chathistory requests them. */
 static void
 missed_direct(void)
 {
@@ -252,7 +253,7 @@ missed_direct(void)
 	peer_close(&bob);
 	peer_say(&ann, "PRIVMSG BOB :are you there?");
 	peer_sync(&ann);
-	comes_back(&bob, "bob", "batch"); /* while ann's session follows the conversation */
+	comes_back(&bob, "bob", "batch"); /* ann's session has the conversation open */
 	peer_expect(&bob, "BATCH +h1 chathistory ann");
 	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :[") != NULL && strstr(bob.line, "] are you there?") != NULL, "what was missed: %s", bob.line);
 	peer_expect(&bob, "BATCH -h1");
@@ -265,7 +266,7 @@ missed_direct(void)
 	peer_sync(&ann);
 	check(server_stop(&s) == 0, "the server ends well");
 	server_start(&s, arguments);
-	comes_back(&bob, "bob", "batch"); /* nobody follows it now */
+	comes_back(&bob, "bob", "batch"); /* no session has the conversation open */
 	peer_expect_without(&bob, "] gone again", "there you are");
 	peer_sync(&bob);
 	peer_say(&bob, "QUIT");
@@ -288,7 +289,7 @@ missed_direct(void)
 	peer_expect(&bob, "FAIL CHATHISTORY INVALID_TARGET");
 }
 
-/* What two accounts say to one another is kept; every session of both is told. */
+/* Direct messages of two accounts are stored, and every session of both receives them. */
 void
 test_direct(void)
 {

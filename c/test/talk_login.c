@@ -41,8 +41,8 @@ plain(struct peer *p, const char *login, const char *password)
 	peer_say(p, "AUTHENTICATE %s", text);
 }
 
-/* As published, the key was refused when it came in two segments, and everybody could read it on
- * the way. */
+/* In the published server the key was rejected if it arrived in two segments, and could be read on
+ * the network. */
 void
 test_login(void)
 {
@@ -73,7 +73,7 @@ test_login(void)
 	peer_expect(&bob, " 908 ");
 	peer_say(&bob, "NICK ann");
 	peer_say(&bob, "CAP END");
-	peer_expect(&bob, " 433 "); /* an account's name is for who has logged in to it */
+	peer_expect(&bob, " 433 "); /* an account's name is reserved for its sessions */
 	peer_say(&bob, "NICK eve");
 	peer_expect(&bob, " 001 eve ");
 	peer_say(&bob, "NICK Ann");
@@ -92,8 +92,8 @@ test_login(void)
 	server_remove(&s);
 }
 
-/* Fifty wrong passwords of a name, and the right one is refused too, with what it is; so is PASS.
- * Another name is not. */
+/* After fifty wrong passwords for a name the right one is rejected, too, with the reason, and so is
+ * PASS. Another name is not affected. */
 void
 test_guessing(void)
 {
@@ -106,7 +106,7 @@ test_guessing(void)
 			begin_login(&bob, "eve", "PLAIN");
 		else
 			peer_say(&bob, "AUTHENTICATE PLAIN");
-		plain(&bob, "ann", "\x80"); /* no password can be that: it is not even hashed */
+		plain(&bob, "ann", "\x80"); /* invalid as a password: it is not even hashed */
 		peer_expect_without(&bob, " 904 ", "too many");
 		if (i % 5 == 4)
 			peer_close(&bob);
@@ -138,7 +138,7 @@ struct program {
 	size_t length;
 };
 
-/* Runs the client with pipes for a terminal. */
+/* Runs the client with pipes instead of a terminal. */
 static void
 run_client(struct program *p, const char *const *args)
 {
@@ -169,7 +169,7 @@ client_shows(struct program *p, const char *want)
 
 	p->text[p->length] = '\0';
 	while (strstr(p->text, want) == NULL) {
-		check(poll(&in, 1, PATIENCE_MS) > 0, "the client shows \"%s\"; so far: %s", want, p->text);
+		check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "the client shows \"%s\"; so far: %s", want, p->text);
 		n = read(p->out, p->text + p->length, sizeof p->text - 1 - p->length);
 		check(n > 0, "the client runs until it shows \"%s\"; so far: %s", want, p->text);
 		p->length += (size_t)n;
@@ -205,7 +205,7 @@ password_file(const char *password)
 	return path;
 }
 
-/* Our client's side of SCRAM against our server's; each is held against the RFC elsewhere. */
+/* Our client's SCRAM with our server's; each is tested against the RFC elsewhere. */
 void
 test_scram_login(void)
 {

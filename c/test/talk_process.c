@@ -17,7 +17,7 @@ enum { MANY = CHILDREN_MAX };
 static struct server s;
 static struct peer ann, bob, eve;
 
-/* Who does not read holds up nobody, and when it reads again it has missed nothing. */
+/* A client that does not read delays no other client, and misses nothing when it reads again. */
 void
 test_slow_reader(void)
 {
@@ -32,7 +32,7 @@ test_slow_reader(void)
 	peer_join(&ann, &s, "ann", "", "#room");
 	for (int i = 0; i < LINES; i++)
 		peer_say(&ann, "PRIVMSG #room :%05d %0*d", i, TEXT, 0);
-	peer_sync(&ann); /* all are on the disk, and eve has read next to nothing */
+	peer_sync(&ann); /* all are on disk, and eve has read almost nothing */
 	for (int i = 0; i < LINES; i++) {
 		snprintf(want, sizeof want, "#room :%05d ", i);
 		peer_expect_without(&eve, want, "ERROR");
@@ -43,8 +43,8 @@ test_slow_reader(void)
 	server_remove(&s);
 }
 
-/* Processes of a client that are killed leave nothing behind: neither their other half, nor the
- * client in its rooms, nor a lock. */
+/* Killed processes of a client leave nothing behind: not their other half, not the client in its
+ * rooms, not a lock. */
 void
 test_death(void)
 {
@@ -85,7 +85,8 @@ test_death(void)
 	server_remove(&s);
 }
 
-/* SIGTERM: what has arrived is durable, everybody is told, nobody is left. */
+/* After SIGTERM all input that has arrived is durable, every client receives ERROR, and no process
+ * remains. */
 void
 test_stop(void)
 {
@@ -121,7 +122,7 @@ test_stop(void)
 	server_remove(&s);
 }
 
-/* How many echoes of "#room :N" came, in order, when the connection has ended; n were seen before. */
+/* Counts the echoes of "#room :N", in order, to the end of the connection; n were read before. */
 static int
 count_echoes(struct peer *p, int n)
 {
@@ -138,7 +139,8 @@ count_echoes(struct peer *p, int n)
 	return n;
 }
 
-/* kill -9 of the server: what was echoed is there, once, in order, when it starts again. */
+/* After SIGKILL of the server every echoed message is there, once, in order, when it starts
+ * again. */
 void
 test_crash(void)
 {
@@ -154,7 +156,7 @@ test_crash(void)
 		for (int i = 0; i < LINES; i++) {
 			peer_say(&ann, "PRIVMSG #room :%d", i);
 			if (i == 30 * round + 5)
-				peer_expect(&ann, "#room :0"); /* it is in the middle of it */
+				peer_expect(&ann, "#room :0"); /* the server is in the middle of the burst */
 		}
 		server_kill(&s);
 		echoed = count_echoes(&ann, 1);
@@ -173,7 +175,7 @@ test_crash(void)
 	}
 }
 
-/* One data folder, one server; and what else is refused at the start, each with its exit status. */
+/* One server for each data directory; and other errors at the start, each with its exit status. */
 void
 test_second_server(void)
 {
@@ -201,7 +203,7 @@ test_second_server(void)
 	server_remove(&s);
 }
 
-/* The number in the file "lock" of the data folder. */
+/* Reads the process id in the file "lock" of the data directory. */
 static pid_t
 locked_by(void)
 {
@@ -216,19 +218,19 @@ locked_by(void)
 	return (pid_t)pid;
 }
 
-/* In the background: the command ends when the server listens; the server has no terminal, and no
- * session of anybody's. */
+/* With --daemon the command ends when the server listens. The server has no terminal and a session
+ * of its own. */
 void
 test_daemon(void)
 {
-	uint64_t end = clock_steady() + PATIENCE_MS;
+	uint64_t end = clock_steady() + WAIT_LIMIT_MS;
 	char command[512], more[128] = "";
 	pid_t pid;
 
 	for (int i = 0; arguments[i] != NULL; i++)
 		snprintf(more + strlen(more), sizeof more - strlen(more), " %s", arguments[i]);
 	server_make(&s, chatd);
-	server_start(&s, arguments); /* for a port that is free */
+	server_start(&s, arguments); /* to find a free port */
 	check(server_stop(&s) == 0, "the server ends well");
 	snprintf(command, sizeof command, "%s --daemon --data %s --listen 127.0.0.1:%u%s", chatd, s.data, (unsigned)s.port, more);
 	check(system(command) == 0, "the command ends, and all is well");

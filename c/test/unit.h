@@ -1,5 +1,5 @@
-/* Tests of c/lib and of what chatd's processes share, a function for each part; each ends the
- * program at the first thing that is wrong. */
+/* Tests of c/lib and of chatd's shared memory, one function for each part. Each ends the program at
+ * the first failure. */
 #ifndef UNIT_H
 #define UNIT_H
 

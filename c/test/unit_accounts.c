@@ -1,4 +1,4 @@
-/* Accounts and bans: the file of accounts against the golden vectors, and what may stand in either. */
+/* Accounts and bans: both files against the golden vectors, and their syntax. */
 #include "unit.h"
 
 #include "account.h"
@@ -52,10 +52,10 @@ test_finding(void)
 	check(memcmp(v.salt, again.salt, v.salt_length) == 0, "who asks twice for nobody is answered the same");
 }
 
-/* What a line of "expect" says after its first word. */
+/* The arguments of a line of "expect". */
 struct vector {
 	int data;
-	struct slice secret; /* as it was read */
+	struct slice secret; /* as read */
 	unsigned done;
 };
 
@@ -117,7 +117,7 @@ take_vector(struct vector *v, struct slice line)
 	} else if (slice_equal(word, slice_of("decoy"))) {
 		check_decoy(v, whole);
 	} else {
-		/* a comment; what is reported or logs in by a certificate, which this part does not */
+		/* comments, reports and certificate logins are not tested here */
 		v->done--;
 	}
 }
@@ -143,7 +143,7 @@ test_account_vectors(const char *vectors)
 	close(v.data);
 }
 
-/* Which line of a file of bans holds for Ann, who comes from 192.0.2.7 or 2001:db8::7. */
+/* Finds the line of a file of bans that matches Ann, who connects from 192.0.2.7 or 2001:db8::7. */
 static void
 test_bans(void)
 {

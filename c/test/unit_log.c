@@ -1,4 +1,4 @@
-/* The log: against the golden vectors, and what its writers and readers promise. */
+/* The log: against the golden vectors, and the guarantees to its writers and readers. */
 #include "unit.h"
 
 #include "check.h"
@@ -56,7 +56,7 @@ open_log(struct log *l, int data, struct log_recovery *found)
 	check(log_open(l, data, "room", &shared, true, found), "the log can be opened: %s", strerror(errno));
 }
 
-/* Appends one message and has it on the disk. */
+/* Appends one message and waits until it is on disk. */
 static uint64_t
 say(struct log *l, const char *body, uint64_t ms)
 {
@@ -69,7 +69,7 @@ say(struct log *l, const char *body, uint64_t ms)
 	return first;
 }
 
-/* What one line of a file "expect" says: a word, and up to two numbers. */
+/* One line of a file "expect": a word, and up to two numbers. */
 struct word {
 	char what[16];
 	uint64_t a, b;
@@ -91,7 +91,7 @@ next_word(FILE *f, struct word *w)
 	return false;
 }
 
-/* The next line that is whole, as a reader who checks them finds it; false at the end. */
+/* Reads the next valid line. Returns false at the end. */
 static bool
 next_line(struct reader *r, char *buffer, struct slice *rest, uint64_t *offset, struct slice *line)
 {
@@ -162,7 +162,7 @@ test_vector(const char *vectors, const char *name)
 		check(next_line(&r, buffer, &rest, &offset, &line) && offset == 108, "%s: the whole line beyond COMMITTED is kept", name);
 	else
 		check(!next_line(&r, buffer, &rest, &offset, &line), "%s: there are no more lines", name);
-	if (next != UINT64_MAX) /* a writer is not asked everywhere */
+	if (next != UINT64_MAX) /* not every vector has the result of a writer */
 		check(say(&l, ":a!b@c PRIVMSG #room :next", 0) == next, "%s: the next line goes to %" PRIu64, name, next);
 	fclose(f);
 	reader_close(&r);
@@ -183,7 +183,7 @@ test_vectors(const char *vectors)
 			test_vector(vectors, names[i]);
 }
 
-/* Line for line what the vector "plain" holds, times going back included. */
+/* Checks the lines of the vector "plain", also those with decreasing times. */
 static void
 test_writing(const char *vectors)
 {
@@ -244,7 +244,7 @@ test_order(void)
 	free(buffer);
 }
 
-/* Enough for several segments; readers go from one to the next, and back over their borders. */
+/* Fills several segments; readers cross their borders in both directions. */
 static void
 test_rolling(void)
 {
@@ -287,8 +287,8 @@ test_rolling(void)
 	free(buffer);
 }
 
-/* The file cut at every byte of its last line, and below what was committed: what is whole stays,
- * and no offset comes twice. */
+/* Cuts the file at every byte of its last line, and below COMMITTED: valid lines stay, and no
+ * offset is used twice. */
 static void
 test_cuts(void)
 {
@@ -316,7 +316,7 @@ test_cuts(void)
 	remove_folder(dir, data);
 }
 
-/* No file may become longer than this; 0: any may. */
+/* Limits the size of files; 0: no limit. */
 static bool
 limit_file(uint64_t bytes)
 {
@@ -329,8 +329,8 @@ limit_file(uint64_t bytes)
 	return setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/* A disk that is full: by the limit on a file's size, which the kernel says as EFBIG. The batch is
- * refused whole, and the log goes on after. */
+/* Simulates a full disk by the limit on file sizes (EFBIG). The batch is refused as a whole, and
+ * the log continues to work. */
 static void
 test_full_disk(void)
 {

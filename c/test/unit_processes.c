@@ -1,5 +1,5 @@
-/* What the paper asks of the log, between processes: no message over another, no reader sees a part
- * of one, readers do not wait. */
+/* The paper's requirements on the log, between processes: no message overwrites another, no reader
+ * sees a partial one, readers do not wait. */
 #include "unit.h"
 
 #include "check.h"
@@ -18,7 +18,7 @@
 
 enum { WRITERS = 6, MESSAGES = 150, READERS = 3 };
 
-/* In memory that all share. */
+/* Memory shared by all processes. */
 struct common {
 	struct log_shared shared;
 	_Atomic unsigned acknowledged[WRITERS]; /* messages that a writer knows to be durable */
@@ -98,8 +98,8 @@ test_side_by_side(void)
 	end(c, dir, data);
 }
 
-/* Writers are killed at any moment. What they knew to be durable is there, once and in order; the
- * others go on. */
+/* Writers are killed at random moments. Their acknowledged messages are there, once and in order;
+ * the others continue. */
 static void
 test_killed_writers(void)
 {

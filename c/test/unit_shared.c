@@ -1,4 +1,4 @@
-/* What chatd's processes share: locks, mail, the table. */
+/* The shared memory of chatd's processes: locks, mail, the table. */
 #include "unit.h"
 
 #include "check.h"
@@ -46,7 +46,7 @@ test_lock(void)
 	munmap(l, sizeof *l);
 }
 
-/* Texts of every length go through the ring, in order, however it wraps. */
+/* Texts of every length pass through the ring in order, wherever it wraps. */
 static void
 test_mail(void)
 {
@@ -194,7 +194,7 @@ test_guesses(void)
 	check(fail(&g, "ann", "10.0.0.31", 1, 4000000) > 0, "and no others");
 }
 
-/* What the server knows of an account's networks outlives it. */
+/* The known networks of an account survive the server. */
 static void
 test_known(void)
 {

@@ -1,4 +1,4 @@
-/* Text: slices, lines of IRC, names, base 64, times, what a client sees of a stored line. */
+/* Text: slices, lines of IRC, names, base64, times, views of stored lines. */
 #include "unit.h"
 
 #include "base64.h"

@@ -143,8 +143,8 @@ func (b Ban) matches(c Client) bool {
 	return irc.Fold(b.Pattern) == irc.Fold(c.Account)
 }
 
-// matchesPattern reports whether text matches a pattern in which * stands for any bytes and ? for one. It
-// takes at most len(pattern) x len(text) steps.
+// matchesPattern reports whether text matches a pattern in which * stands for any bytes and ? for
+// one. It takes at most len(pattern) x len(text) steps.
 func matchesPattern(pattern, text string) bool {
 	star, from, p := -1, 0, 0
 	for t := 0; t < len(text); {

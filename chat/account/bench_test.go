@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the calls cost that a server makes at a login and for each message.
+// BenchmarkCalls measures the calls that a server makes at a login and for each message.
 func BenchmarkCalls(b *testing.B) {
 	s, err := Open(b.TempDir(), Options{MarkerInterval: time.Hour})
 	if err != nil {
@@ -48,7 +48,7 @@ func BenchmarkCalls(b *testing.B) {
 			s.Generation()
 		}
 	})
-	b.Run("SetMark", func(b *testing.B) {
+	b.Run("SetReadMarker", func(b *testing.B) {
 		b.ReportAllocs()
 		for offset := int64(1); b.Loop(); offset++ {
 			s.SetReadMarker("ann", "phone", "k3zq7vha", offset)

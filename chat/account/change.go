@@ -28,8 +28,8 @@ type fileContents struct {
 	dirty   map[string]*table // tables to be written, by file name
 }
 
-// changeFiles reads the files, calls f, and writes the tables that f marked as dirty. One process at a
-// time does this. It is slow: it waits for other processes and for the disk.
+// changeFiles reads the files, calls f, and writes the tables that f marked as dirty. One process
+// at a time does this. It is slow: it waits for other processes and for the disk.
 func (s *Store) changeFiles(f func(*fileContents) error) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()

@@ -39,7 +39,8 @@ func TestRegister(t *testing.T) {
 		{RegistrationByInvite, "bob", "long enough", "", ErrInvite},
 		{RegistrationByInvite, "bob", "long enough", "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-A", ErrInvite},
 		{RegistrationByInvite, "bob", "long enough", "old", ErrInvite},
-		{RegistrationByInvite, "ANN", "long enough", "", ErrInvite}, // names can't be asked for without a code
+		// names can't be asked for without a code
+		{RegistrationByInvite, "ANN", "long enough", "", ErrInvite},
 		{RegistrationByInvite, "ANN", "long enough", "good", ErrExists},
 	} {
 		dir := t.TempDir()
@@ -76,8 +77,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// What a change does not mean stays byte for byte: comments, empty lines, damaged lines, keys of
-// others.
+// Parts of a file that a change does not concern stay byte for byte: comments, empty lines, damaged
+// lines, keys of other programs.
 func TestOthersSurvive(t *testing.T) {
 	dir := t.TempDir()
 	head := "# my family\n\nbroken SCRAM-SHA-256$4096:nonsense role=admin\nANN - x\n"
@@ -143,7 +144,7 @@ func TestRemovedNames(t *testing.T) {
 	}
 }
 
-func TestChangesOfNobody(t *testing.T) {
+func TestChangesOfUnknownAccountsAreRejected(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	add(t, s, "ann", "correct horse")
 	add(t, s, "bob", "correct horse")
@@ -152,19 +153,19 @@ func TestChangesOfNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct{ err, want error }{
-		"role of nobody":     {s.SetRole("carl", Admin), ErrUnknown},
-		"no such role":       {s.SetRole("ann", "king"), ErrRole},
-		"password of nobody": {s.SetPassword("carl", "correct horse"), ErrUnknown},
-		"short password":     {s.SetPassword("ann", "short"), ErrPassword},
-		"removing nobody":    {s.Remove("carl", false), ErrUnknown},
-		"freeing nobody":     {s.Remove("carl", true), ErrUnknown},
-		"no fingerprint":     {s.AddCert("ann", "abcd"), ErrFingerprint},
-		"cert of nobody":     {s.AddCert("carl", cert), ErrUnknown},
-		"cert of another":    {s.AddCert("bob", cert), ErrExists},
-		"cert twice":         {s.AddCert("ann", cert), nil},
-		"cert that is not":   {s.RemoveCert("bob", cert), ErrUnknown},
-		"no such ban":        {s.Unban("carl"), ErrUnknown},
-		"no such invite":     {s.RevokeInvite("0123456789ab"), ErrUnknown},
+		"role of an unknown account":        {s.SetRole("carl", Admin), ErrUnknown},
+		"no such role":                      {s.SetRole("ann", "king"), ErrRole},
+		"password of an unknown account":    {s.SetPassword("carl", "correct horse"), ErrUnknown},
+		"short password":                    {s.SetPassword("ann", "short"), ErrPassword},
+		"removal of an unknown account":     {s.Remove("carl", false), ErrUnknown},
+		"release of an unknown account":     {s.Remove("carl", true), ErrUnknown},
+		"no fingerprint":                    {s.AddCert("ann", "abcd"), ErrFingerprint},
+		"certificate of an unknown account": {s.AddCert("carl", cert), ErrUnknown},
+		"cert of another":                   {s.AddCert("bob", cert), ErrExists},
+		"cert twice":                        {s.AddCert("ann", cert), nil},
+		"cert that is not":                  {s.RemoveCert("bob", cert), ErrUnknown},
+		"no such ban":                       {s.Unban("carl"), ErrUnknown},
+		"no such invite":                    {s.RevokeInvite("0123456789ab"), ErrUnknown},
 	} {
 		if !errors.Is(c.err, c.want) {
 			t.Errorf("%s: %v, want %v", what, c.err, c.want)

@@ -28,14 +28,14 @@
 //
 // Slow calls must not run on an event loop, and their number must be bounded: Plain, Register, Add
 // and SetPassword (one PBKDF2 each), and all calls that change a file (fsync). Fast calls are the
-// steps of Scram, External, Lookup, Banned, ReadMarker and SetReadMarker. The caller counts failed logins, by
-// address and by Key.
+// steps of Scram, External, Lookup, Banned, ReadMarker and SetReadMarker. The caller counts failed
+// logins, by address and by Key.
 //
 // # Limitations
 //
 // Names are ASCII. Passwords are limited to SASLprep (RFC 4013), which excludes emoji. There is no
 // channel binding (SCRAM-SHA-256-PLUS). A verifier whose iterations differ from Options.Iterations
 // reveals by their number, and by its time, that its name is known, until its password is set
-// again. An account has at most 32 devices. SetReadMarker does not sync to disk: a power failure loses
-// some read markers, and messages since then are replayed again.
+// again. An account has at most 32 devices. SetReadMarker does not sync to disk: a power failure
+// loses some read markers, and messages since then are replayed again.
 package account

@@ -16,8 +16,8 @@ import (
 // maxFile is the size limit of a file, in bytes.
 const maxFile = 64 << 20
 
-// watchedFile is a file that other processes replace by renaming, or edit in place. The version that
-// was read stays open, so its inode is not reused, and a replaced file is always noticed.
+// watchedFile is a file that other processes replace by renaming, or edit in place. The version
+// that was read stays open, so its inode is not reused, and a replaced file is always noticed.
 type watchedFile struct {
 	path string
 	file *os.File    // nil: the file did not exist

@@ -10,8 +10,8 @@ import (
 	"weir/chat/irc"
 )
 
-// ErrLoginFailed is the only error of a failed login: it does not distinguish an unknown name from a
-// wrong password. The caller counts it under the client's address and under Key of its authcid.
+// ErrLoginFailed is the only error of a failed login: it does not distinguish an unknown name from
+// a wrong password. The caller counts it under the client's address and under Key of its authcid.
 var ErrLoginFailed = errors.New("account: the name or the password is wrong")
 
 // ErrMalformed is the error of a message that does not belong to the SASL mechanism.
@@ -153,8 +153,8 @@ func (c *Scram) Key() string { return Key(c.authcid) }
 
 // Step processes the client's next message, decoded from base64, and returns the server's. After
 // done the client is logged in, and server is the server-final-message, to be sent before
-// RPL_SASLSUCCESS. After an error the exchange has ended: ErrLoginFailed for a wrong name or password,
-// ErrMalformed for an invalid message.
+// RPL_SASLSUCCESS. After an error the exchange has ended: ErrLoginFailed for a wrong name or
+// password, ErrMalformed for an invalid message.
 func (c *Scram) Step(client string) (server string, done bool, login Login, err error) {
 	c.messages++
 	if c.ended || len(client) > maxMessage || !utf8.ValidString(client) {

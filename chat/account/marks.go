@@ -19,8 +19,8 @@ import (
 // device that was not seen for longest are removed.
 const MaxDevices = 32
 
-// SharedDevice is the device name of the read marker that all clients of an account share (MARKREAD,
-// https://ircv3.net/specs/extensions/read-marker). No client can choose this name.
+// SharedDevice is the device name of the read marker that all clients of an account share
+// (MARKREAD, https://ircv3.net/specs/extensions/read-marker). No client can choose this name.
 const SharedDevice = "*"
 
 // maxRoomID is the length limit of a room id, in bytes.
@@ -32,8 +32,8 @@ const noDevice = "-"
 // markerKey identifies one read marker: how far a device has read a room.
 type markerKey struct{ device, room string }
 
-// markerStore holds the read markers of the accounts that were used so far. An account's file has a line
-// ROOM DEVICE OFFSET seen=TIME for each marker.
+// markerStore holds the read markers of the accounts that were used so far. An account's file has a
+// line ROOM DEVICE OFFSET seen=TIME for each marker.
 type markerStore struct {
 	store *Store
 
@@ -54,8 +54,8 @@ func newMarks(s *Store) *markerStore {
 	return &markerStore{store: s, accounts: map[string]*accountMarkers{}}
 }
 
-// ReadMarker returns the offset up to which a device (folded, "" for none, or ReadMarker) has read a
-// room. ok is false if it has no marker. room is the room's id, which does not change with its
+// ReadMarker returns the offset up to which a device (folded, "" for none, or ReadMarker) has read
+// a room. ok is false if it has no marker. room is the room's id, which does not change with its
 // name. The first call for an account reads a file.
 func (s *Store) ReadMarker(account, device, room string) (offset int64, ok bool) {
 	m := s.marks
@@ -65,10 +65,10 @@ func (s *Store) ReadMarker(account, device, room string) (offset int64, ok bool)
 	return offset, ok
 }
 
-// SetReadMarker moves a read marker forward, never back. It is fast, except for the first call for an
-// account, which reads a file. The marker is written within Options.MarkerInterval, or by Close. A crash
-// may lose it, and messages are then replayed twice. Invalid room ids, invalid devices and negative
-// offsets are ignored.
+// SetReadMarker moves a read marker forward, never back. It is fast, except for the first call for
+// an account, which reads a file. The marker is written within Options.MarkerInterval, or by Close.
+// A crash may lose it, and messages are then replayed twice. Invalid room ids, invalid devices and
+// negative offsets are ignored.
 func (s *Store) SetReadMarker(account, device, room string, offset int64) {
 	if offset < 0 || !isValidRoomID(room) || device != SharedDevice && CheckDevice(device) != nil {
 		return
@@ -86,9 +86,9 @@ func (s *Store) SetReadMarker(account, device, room string, offset int64) {
 	}
 }
 
-// SaveReadMarker is SetReadMarker for a marker that is then reported to clients: it is on disk when SaveMark
-// returns. After an error it is unchanged. It waits for other processes and for the disk, unless
-// the marker is already stored.
+// SaveReadMarker is SetReadMarker for a marker that is then reported to clients: it is on disk when
+// SaveReadMarker returns. After an error it is unchanged. It waits for other processes and for the
+// disk, unless the marker is already stored.
 func (s *Store) SaveReadMarker(account, device, room string, offset int64) error {
 	if offset < 0 || !isValidRoomID(room) || device != SharedDevice && CheckDevice(device) != nil {
 		return nil
@@ -127,8 +127,8 @@ func isValidRoomID(room string) bool {
 	return room != "" && len(room) <= maxRoomID && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// loadLocked returns the markers of an account. It reads their file at the first call, and reports and
-// ignores lines that cannot be read. The caller holds mu.
+// loadLocked returns the markers of an account. It reads their file at the first call, and reports
+// and ignores lines that cannot be read. The caller holds mu.
 func (m *markerStore) loadLocked(account string) *accountMarkers {
 	name := irc.Fold(account)
 	if a := m.accounts[name]; a != nil {

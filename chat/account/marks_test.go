@@ -99,7 +99,8 @@ func TestMarksAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, "folder/ann", "# hers\nroom1 phone 3 x=1\nroom1 - 9\nrubbish\n")
-	link := filepath.Join(dir, "link") // the rename is atomic: no flush sees a folder without ann's file
+	// the rename is atomic: no flush sees a folder without ann's file
+	link := filepath.Join(dir, "link")
 	if err := errors.Join(os.Symlink("folder", link), os.Rename(link, filepath.Join(dir, "marks"))); err != nil {
 		t.Fatal(err)
 	}

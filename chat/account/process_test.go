@@ -187,9 +187,9 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 	}
 }
 
-// TestCrash kills a process at every step of every change: a file is then as before or as after,
-// nothing else is touched, the lock is free, an invite is good if and only if nobody was registered
-// with it, and the next change works.
+// TestCrash kills a process at every step of every change. Then a file has its former or its new
+// content, other files are unchanged, the lock is free, an invite is valid if and only if no
+// account was registered with it, and the next change succeeds.
 func TestCrash(t *testing.T) {
 	steps := []durable.Step{stepLocked, durable.Written, durable.Synced, durable.Renamed, durable.Done}
 	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush", "marker old room 17"} {

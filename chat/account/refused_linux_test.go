@@ -10,8 +10,8 @@ import (
 	"weir/internal/durable"
 )
 
-// The folder of a file cannot be synced where it cannot be opened. What was answered by an error
-// does not hold after a restart either.
+// A folder that cannot be opened cannot be synced. A change that failed is not in effect after a
+// restart, either.
 func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A name that nobody has, that a removed account had, or that no account can have, is answered like
-// any other: always with the same salt, also after a restart.
+// An unknown name, the name of a removed account and an invalid name are answered like any other:
+// always with the same salt, also after a restart.
 func TestUnknownNamesLookKnown(t *testing.T) {
 	dir := t.TempDir()
 	var first map[string]string

@@ -30,7 +30,7 @@ func TestOthersChangesAreSeen(t *testing.T) {
 	if login, err := server.Plain("ann", "correct horse"); err != nil || login.Role != Member {
 		t.Errorf("the new account can't log in: %v", err)
 	}
-	// Two changes, between which nobody looks, may bring the inode and the size of before.
+	// Two changes without a look between them may bring back the former inode and size.
 	for _, role := range []Role{"admin", "member"} {
 		if err := command.SetRole("ann", role); err != nil {
 			t.Fatal(err)
@@ -58,11 +58,11 @@ func TestOthersChangesAreSeen(t *testing.T) {
 	}
 }
 
-// While a file can't be read, what was known goes on to hold, and that is told once.
+// While a file cannot be read, its former content stays in effect, and the error is reported once.
 func TestUnreadableFile(t *testing.T) {
 	dir := t.TempDir()
-	var told []string
-	s := open(t, dir, Options{Report: func(err error) { told = append(told, err.Error()) }})
+	var reports []string
+	s := open(t, dir, Options{Report: func(err error) { reports = append(reports, err.Error()) }})
 	add(t, s, "ann", "correct horse")
 	path := filepath.Join(dir, "accounts")
 	if err := os.Remove(path); err != nil {
@@ -76,8 +76,8 @@ func TestUnreadableFile(t *testing.T) {
 			t.Error("ann is not known any more")
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "stays in effect") {
-		t.Errorf("told %q", told)
+	if len(reports) != 1 || !strings.Contains(reports[0], "stays in effect") {
+		t.Errorf("reports %q", reports)
 	}
 	if _, err := s.Add("bob", "correct horse", Member, false); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("a change of what can't be read: %v", err)
@@ -108,7 +108,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Invites are told without their codes, end, and can be revoked.
+// Invites are listed without their codes, expire, and can be revoked.
 func TestInvites(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s := open(t, dir, Options{Now: func() time.Time { return clock }})

@@ -70,12 +70,15 @@ func vectorExpect() string {
 		"plain no - - user Pencil", "plain no - - user@ pencil", "plain no - - user@-x pencil", "plain no - - user@a@b pencil",
 		"plain yes [x]\\`_^{|}-9 - [X]\\`_^{|}-9  two  blanks, $:= ", "plain no - - {x}\\`_^{|}-9  two  blanks, $:= ", "plain no - - [x]\\`_^{|}-9 two  blanks, $:= ",
 		"plain yes crlf - crlf pencil", "plain yes late - late no end of line",
-		"plain yes boss - boss pencil", "plain no - - ann pencil", "plain no - - gone pencil", "plain no - - weak pencil", "plain no - - broken pencil", "plain no - - nobody pencil",
+		"plain yes boss - boss pencil", "plain no - - ann pencil", "plain no - - gone pencil", "plain no - - weak pencil", "plain no - - broken pencil", "plain no - - " + unknownName + " pencil",
 		"prep yes Zoe - zoe Grüße 1957", "prep yes Zoe - zoe Gru\u0308ße 1957", "prep yes user - user pe\u00adncil", "prep no - - zoe Grusse 1957",
 		"cert Zoe " + zoesCert, "cert ann " + strings.Repeat("ab", 32),
-		"decoy 10000 nobody " + decoySalt("nobody"), "decoy 10000 NoBody " + decoySalt("nobody"), "decoy 10000 gone " + decoySalt("gone"),
+		"decoy 10000 " + unknownName + " " + decoySalt(unknownName), "decoy 10000 " + "NoBody" + " " + decoySalt(unknownName), "decoy 10000 gone " + decoySalt("gone"),
 	}, "\n") + "\n"
 }
+
+// unknownName is a name without an account in the vectors.
+const unknownName = "nobody"
 
 func decoySalt(name string) string {
 	secret, _ := hex.DecodeString(strings.Repeat("0123456789abcdef", 4))

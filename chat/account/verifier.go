@@ -84,8 +84,8 @@ func CheckPassword(password string) error {
 	return nil
 }
 
-// newSCRAMClient returns a SCRAM client that has the password after SASLprep. Its error does not contain
-// the password.
+// newSCRAMClient returns a SCRAM client that has the password after SASLprep. Its error does not
+// contain the password.
 func newSCRAMClient(password string) (*scram.Client, error) {
 	if !utf8.ValidString(password) {
 		return nil, errors.New("not UTF-8")
@@ -114,9 +114,9 @@ func (v verifier) proves(client *scram.Client) bool {
 	return err == nil && hmac.Equal(c.StoredKey, v.StoredKey)
 }
 
-// decoyVerifier returns the verifier of an unknown name. It matches no password. It is always the same for
-// a name, so that a second request reveals nothing. Servers that share a data directory derive the
-// same salt.
+// decoyVerifier returns the verifier of an unknown name. It matches no password. It is always the
+// same for a name, so that a second request reveals nothing. Servers that share a data directory
+// derive the same salt.
 func decoyVerifier(secret []byte, name string, iterations int) verifier {
 	of := func(text string) []byte {
 		h := hmac.New(sha256.New, secret)

@@ -78,8 +78,8 @@ func (c *copier) isIncomplete(name string) (bool, error) {
 	return true, nil
 }
 
-// copyLog copies a room's lines up to COMMITTED, in segments that start at lines. The last segment ends
-// at COMMITTED, so no offset is used again in the copy.
+// copyLog copies a room's lines up to COMMITTED, in segments that start at lines. The last segment
+// ends at COMMITTED, so no offset is used again in the copy.
 func (c *copier) copyLog(name string, l *log.Log) error {
 	end := l.Committed()
 	lines := l.Stream(0)

@@ -20,7 +20,7 @@ type sink interface {
 	name() string
 }
 
-// isTar and isGzip determine the format of a copy by its name.
+// isTar reports whether a copy of this name is a tar file; isGzip whether it is compressed.
 func isTar(name string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tar") || strings.HasSuffix(name, ".tgz")
 }

@@ -7,7 +7,8 @@
 //
 // A line of JSON is a Message:
 //
-//	{"room":"#family","msgid":"abcdefgh-0","time":"2026-11-21T11:30:00.123Z","tags":"account=ann","line":":ann!u@h PRIVMSG #family :hello"}
+//	{"room":"#family","msgid":"abcdefgh-0","time":"2026-11-21T11:30:00.123Z",
+//	"tags":"account=ann","line":":ann!u@h PRIVMSG #family :hello"}
 //
 // An imported message gets a new offset, and so a new id, in its room, and keeps its former id in
 // the tag weir/import. It is exported under the former id again. So an export of an import is

@@ -9,7 +9,7 @@ import (
 	"weir/internal/certificate"
 )
 
-// own is a client's certificate that nobody vouches for, and its fingerprint.
+// own is a self-signed client certificate, and its fingerprint.
 func own(t *testing.T, name string) (tls.Certificate, string) {
 	t.Helper()
 	cert, key, err := certificate.Self(t.TempDir(), []string{name})
@@ -23,8 +23,7 @@ func own(t *testing.T, name string) (tls.Certificate, string) {
 	return c, certificate.Fingerprint(c.Certificate[0])
 }
 
-// external tries to log in by the certificate of the connection, and returns the last that it is
-// told.
+// external tries to log in by the certificate of the connection, and returns the last reply.
 func (c *client) external(as string) string {
 	c.t.Helper()
 	c.send("CAP REQ sasl", "AUTHENTICATE EXTERNAL")
@@ -46,7 +45,7 @@ func TestACertificateLogsIn(t *testing.T) {
 			config.MaxVersion = version
 			c := talk(t, tls.Client(dial(t, s.tls), config))
 			if said := c.external(as); !strings.Contains(said, " 900 * *!*@* alice :You are now logged in as alice") {
-				t.Errorf("as %q she is told %q", as, said)
+				t.Errorf("AUTHENTICATE EXTERNAL as %q: got %q, want 903", as, said)
 			}
 			c.send("NICK alice", "USER a 0 * :A", "CAP END")
 			c.until(" 221 alice")
@@ -64,10 +63,10 @@ func TestACertificateThatIsNotOnesDoesNotLogIn(t *testing.T) {
 	s.account("bob", "correct-horse")
 	for what, c := range map[string]*client{"another certificate": s.secure(t, "", his), "no certificate": s.secure(t, ""), "clear text": s.clear(t)} {
 		if said := c.external("alice"); !strings.Contains(said, " 904 ") {
-			t.Errorf("with %s one is told %q", what, said)
+			t.Errorf("with %s: got %q, want 904", what, said)
 		}
 	}
 	if said := s.secure(t, "", hers).external("bob"); !strings.Contains(said, " 904 ") {
-		t.Errorf("who wants to be somebody else is told %q", said)
+		t.Errorf("with the name of another account: got %q, want 904", said)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"weir/serve"
 )
 
-// Who came through a proxy is handed from one service to the next as who came by himself, and his
-// address is known there too.
+// A connection through a proxy is handed over like a direct one, and the next service knows its
+// client's address.
 func TestAProxysClientsAreHandedOver(t *testing.T) {
 	for _, way := range []serve.Way{serve.Loop, serve.Goroutine} {
 		t.Run(way.String(), func(t *testing.T) { handOver(t, way) })
@@ -32,7 +32,7 @@ func handOver(t *testing.T, way serve.Way) {
 		service.Open = (&Door{Chat: c, Proxies: proxies}).Open
 		ctx, cancel := context.WithCancelCause(context.Background())
 		over := make(chan error, 1) // from Run -> end, one value
-		o := serve.Options{SendQueue: chat.Outbox, DrainTimeout: patience, Adopt: adopt, OnMove: func(m serve.MovedConn) {
+		o := serve.Options{SendQueue: chat.Outbox, DrainTimeout: waitLimit, Adopt: adopt, OnMove: func(m serve.MovedConn) {
 			mu.Lock()
 			defer mu.Unlock()
 			moved = append(moved, m)
@@ -71,7 +71,7 @@ func handOver(t *testing.T, way serve.Way) {
 	text := ann.whois("ann")
 	for _, want := range []string{":is connecting from 192.0.2.1\r\n", " 671 "} {
 		if !strings.Contains(text, want) {
-			t.Errorf("after the hand-over she is told %q of herself, want %q", text, want)
+			t.Errorf("after the handover WHOIS returned %q, want %q", text, want)
 		}
 	}
 	end(nil)

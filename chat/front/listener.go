@@ -163,8 +163,8 @@ func (l *Listener) isUnlimited(a net.Addr) bool {
 	return !from.IsValid() || from.IsLoopback() || l.config.Proxies.Trust(a)
 }
 
-// takeSlot waits until another handshake may start, and takes a slot for it. It reports false after
-// Close.
+// takeSlot waits until another handshake may start, and reports whether it took a slot for it: after
+// Close it does not.
 func (l *Listener) takeSlot() bool {
 	for {
 		wait := l.abortOldest()
@@ -226,7 +226,7 @@ func (l *Listener) shake(h *handshake) {
 	}
 }
 
-// give passes a result to Accept. It reports false after Close.
+// give passes a result to Accept. It reports whether that was before Close.
 func (l *Listener) give(a accepted) bool {
 	select {
 	case l.readyc <- a:

@@ -58,7 +58,7 @@ func TestTLSUnderAnEventLoopIsRefused(t *testing.T) {
 	l := Listen(listen(t), Config{Certificate: new(certificate.Source)})
 	err := serve.Run(context.Background(), serve.Loop, l, serve.Service{Open: func(serve.Conn) serve.Session { return nil }}, serve.Options{})
 	if err == nil || !strings.Contains(err.Error(), "goroutine or pool") {
-		t.Errorf("it is told %v", err)
+		t.Errorf("OnFailure received %v", err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestACertificateIsReplacedUnderConnections(t *testing.T) {
 	dir := s.cert[:strings.LastIndex(s.cert, "/")]
 	s.authority.Files(t, dir, "told.test")
 	if err := s.source.Reload(); err != nil || s.shown(t) != "told.test" {
-		t.Errorf("when told to, the server shows %s: %v", s.shown(t), err)
+		t.Errorf("after Reload the server has the certificate %s: %v", s.shown(t), err)
 	}
 	s.authority.Files(t, dir, "seen.test")
 	wait(t, "a changed file is noticed", func() bool { return s.shown(t) == "seen.test" })
@@ -112,7 +112,7 @@ func TestTheCertificateComesByACME(t *testing.T) {
 	over := make(chan error) // from Run -> here, one value
 	go func() {
 		door := &Door{Chat: service}
-		over <- serve.Run(ctx, serve.Goroutine, Listen(l, Config{Certificate: source}), serve.Service{Open: door.Open}, serve.Options{DrainTimeout: patience})
+		over <- serve.Run(ctx, serve.Goroutine, Listen(l, Config{Certificate: source}), serve.Service{Open: door.Open}, serve.Options{DrainTimeout: waitLimit})
 	}()
 	source.Manage(ctx)
 	var c *tls.Conn
@@ -120,7 +120,7 @@ func TestTheCertificateComesByACME(t *testing.T) {
 		c, err = tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: a.Pool, ServerName: "weir.test", NextProtos: []string{"irc"}})
 		return err == nil
 	})
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	talk(t, c).register("alice")
 	c.Close()
 	stop()
@@ -133,7 +133,7 @@ func TestTheCertificateComesByACME(t *testing.T) {
 	}
 }
 
-func TestWhoSpeaksWithoutTLSIsTold(t *testing.T) {
+func TestAClientWithoutTLSReceivesAnError(t *testing.T) {
 	s := start(t, setup{})
 	c := talk(t, dial(t, s.tls))
 	c.send("NICK alice", "USER a 0 * :A")
@@ -165,7 +165,7 @@ func TestAHandshakeHasItsTime(t *testing.T) {
 	})
 }
 
-func TestThousandsOfHandshakesThatDoNotGoOnKeepNobodyOut(t *testing.T) {
+func TestThousandsOfStalledHandshakesKeepNoClientOut(t *testing.T) {
 	s := start(t, setup{tls: Config{HandshakeTimeout: 400 * time.Millisecond, MaxHandshakes: 256}})
 	for range 2000 {
 		dial(t, s.tls)

@@ -16,7 +16,8 @@ import (
 // maxHeader is the length limit of a header of version 2, in bytes; it may contain a certificate.
 const maxHeader = 4096
 
-// maxTextHeader is the length limit of a header of version 1, in bytes (PROXY protocol, section 2.1).
+// maxTextHeader is the length limit of a header of version 1, in bytes (PROXY protocol, section
+// 2.1).
 const maxTextHeader = 107
 
 // ErrNoHeader is wrapped by the error for a proxy's connection that does not start with a valid

@@ -85,8 +85,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Whatever comes, a header is read once its last byte is there, and what is behind it does not
-// matter; what is written is read.
+// A header is complete with its last byte, whatever follows. A formatted header is parsed back to
+// the same values.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte("PROXY TCP4 192.0.2.1 198.51.100.1 40000 6667\r\nNICK a\r\n"))
 	f.Add([]byte(local))
@@ -132,7 +132,7 @@ func TestWhoIsTrusted(t *testing.T) {
 	}
 }
 
-// whois is all that is told of a nick.
+// whois returns all replies to WHOIS.
 func (c *client) whois(nick string) (text string) {
 	c.t.Helper()
 	for c.send("WHOIS " + nick); !strings.Contains(text, " 318 "); {
@@ -184,7 +184,7 @@ func TestAProxyAnnouncesItsClients(t *testing.T) {
 	})
 }
 
-func TestAProxyThatAnnouncesNobodyIsEnded(t *testing.T) {
+func TestAProxyWithoutAHeaderIsDisconnected(t *testing.T) {
 	everyWay(t, setup{proxies: []string{"127.0.0.1"}}, func(t *testing.T, s *server) {
 		c := s.clear(t)
 		c.send("NICK alice", "USER a 0 * :A")

@@ -18,8 +18,8 @@ import (
 	"weir/serve"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+// waitLimit is how long a test waits for an event.
+const waitLimit = 30 * time.Second
 
 // server is a chat with a listener in clear text and one by TLS.
 type server struct {
@@ -56,8 +56,8 @@ func start(t *testing.T, o setup) *server {
 		}
 		s.source, s.cert, o.tls.Certificate = source, cert, source
 	}
-	setDefault(&o.tls.HandshakeTimeout, patience) // a test that is about it sets it
-	setDefault(&o.wait, patience)
+	setDefault(&o.tls.HandshakeTimeout, waitLimit) // a test that is about it sets it
+	setDefault(&o.wait, waitLimit)
 	proxies, err := ParseProxies(o.proxies)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func start(t *testing.T, o setup) *server {
 	var runs sync.WaitGroup
 	for l, way := range map[net.Listener]serve.Way{clear: o.way, Listen(secure, o.tls): o.tlsWay} {
 		runs.Go(func() {
-			options := serve.Options{SendQueue: chat.Outbox, Workers: 100, DrainTimeout: patience}
+			options := serve.Options{SendQueue: chat.Outbox, Workers: 100, DrainTimeout: waitLimit}
 			if l == clear {
 				options.Meter = &s.plainServed
 			}
@@ -152,7 +152,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -222,7 +222,7 @@ func (c *client) register(nick string) {
 // wait waits until something is so.
 func wait(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(waitLimit); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it is not so that %s", what)
 		}

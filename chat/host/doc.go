@@ -28,8 +28,8 @@
 //
 // A new kind of connection is an entrance (entrance.go): a listener, how its sessions are opened,
 // and their concurrency model. HTTP handlers are mounted in web.go. Background work is started by
-// Host.background and ends with its context. What may change while the server runs is applied in
-// Host.Reload (reload.go).
+// Host.background and ends with its context. Settings that may change while the server runs is
+// applied in Host.Reload (reload.go).
 //
 // # Limitations
 //

@@ -161,14 +161,15 @@ func (h *Host) Run(ctx context.Context) error {
 	if h.metricsServer == nil {
 		return h.run(ctx)
 	}
-	telling, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var teller sync.WaitGroup
-	var told error
-	teller.Go(func() { told = h.metricsServer.Run(telling) }) // until everything else has ended
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var metrics sync.WaitGroup
+	var metricsErr error
+	// until everything else has ended
+	metrics.Go(func() { metricsErr = h.metricsServer.Run(serving) })
 	err := h.run(ctx)
 	stop()
-	teller.Wait()
-	return errors.Join(err, ignoreClosed(ignoreDrainTimeout(told))) // closed by a handover
+	metrics.Wait()
+	return errors.Join(err, ignoreClosed(ignoreDrainTimeout(metricsErr))) // closed by a handover
 }
 
 // ignoreDrainTimeout drops the error for clients that did not read until the deadline.

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+// waitLimit is how long a test waits for an event.
+const waitLimit = 30 * time.Second
 
 // journal is a log that is read while it is written.
 type journal struct {
@@ -39,7 +39,7 @@ func (j *journal) String() string {
 // waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
@@ -120,7 +120,7 @@ func dial(t *testing.T, addr string, lines ...string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(waitLimit))
 	c := &client{t, conn, bufio.NewReader(conn)}
 	c.send(lines...)
 	return c
@@ -175,7 +175,7 @@ func TestNowhereToListenIsFine(t *testing.T) {
 	}
 }
 
-// What was said before a stop is stored and acknowledged, and the addresses are free after it.
+// Messages sent before a stop are stored and acknowledged, and the addresses are free after it.
 func TestStopKeepsWhatWasSaid(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, Config{Data: data})
@@ -222,7 +222,7 @@ func TestAHostThatCannotOpenItsDataDoesNotSayThatItListens(t *testing.T) {
 	}
 	said := new(journal)
 	h, err := Open(Config{Data: data, Listen: []string{"127.0.0.1:0"}}, Events{Output: said,
-		Listening: func(what string, a net.Addr) { t.Errorf("it is told that %s listens on %s", what, a) }})
+		Listening: func(what string, a net.Addr) { t.Errorf("Listening was called for %s on %s, want no call", what, a) }})
 	if err == nil {
 		h.Close()
 		t.Fatal("a file was opened as a data folder")

@@ -23,18 +23,18 @@ const secret = "xyzzyplugh"
 // is refused.
 var whatIsSaid = []string{
 	"PRIVMSG #a :" + secret, "NOTICE #a :" + secret, "@+draft/react=" + secret + " TAGMSG #a", "PRIVMSG ann :" + secret, "PRIVMSG guest :" + secret,
-	"PRIVMSG nobody :" + secret, "PRIVMSG " + secret + " :hello", "PRIVMSG #" + secret + " :hello", "@label=" + secret + " PRIVMSG #a :labeled",
+	"PRIVMSG unknown :" + secret, "PRIVMSG " + secret + " :hello", "PRIVMSG #" + secret + " :hello", "@label=" + secret + " PRIVMSG #a :labeled",
 	"BATCH +1 draft/multiline #a", "@batch=1 PRIVMSG #a :" + secret, "@batch=1 PRIVMSG #a :more " + secret, "BATCH -1", "BATCH +2 draft/multiline #a", "@batch=2 NOTICE #b :" + secret,
 	"TOPIC #a :" + secret, "AWAY :" + secret, "SETNAME :" + secret, "MODE #a +k " + secret, "MODE #a +b " + secret + "!*@*", "JOIN #b " + secret,
 	"KICK #a guest :" + secret, "INVITE " + secret + " #a", "PART #b :" + secret, "REDACT #a no-1 :" + secret, "RENAME #a #" + secret, "METADATA * SET display-name :" + secret,
 	"SEARCH #a :" + secret, "CHATHISTORY LATEST #a msgid=" + secret + " 5", "MARKREAD #a " + secret, "WHOIS " + secret, "WHO " + secret, "MONITOR + " + secret,
 	secret + " with parameters", "privmsg", "PRIVMSG #a", ":" + secret, "@" + secret, "CAP REQ :" + secret, "CAP " + secret, "PING :" + secret,
 	"OPER ann " + secret, "OPER " + secret + " x", "REGISTER * * " + secret, "REGISTER " + secret + " * x", "KLINE 5 " + secret + "!*@* :" + secret, "UNKLINE " + secret + "!*@*",
-	"KILL nobody :" + secret, "AUTHENTICATE " + secret, "NICK " + secret, "PRIVMSG #a :" + secret + "\xff\xfe", "PRIVMSG #a :" + secret + "\x00", "PRIVMSG #a :" + secret + strings.Repeat("x", 9000),
+	"KILL unknown :" + secret, "AUTHENTICATE " + secret, "NICK " + secret, "PRIVMSG #a :" + secret + "\xff\xfe", "PRIVMSG #a :" + secret + "\x00", "PRIVMSG #a :" + secret + strings.Repeat("x", 9000),
 	"QUIT :" + secret,
 }
 
-// logins are how somebody gives a password, or what should be one.
+// logins are lines in which a client sends a password, or a wrong one.
 func logins() [][]string {
 	plain := func(name, password string) string {
 		return base64.StdEncoding.EncodeToString([]byte(name + "\x00" + name + "\x00" + password))
@@ -97,7 +97,7 @@ func TestNoTextAndNoPasswordIsInTheLog(t *testing.T) {
 // browse says the secret in the ways of a browser.
 func (r *running) browse(t *testing.T) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), waitLimit)
 	defer stop()
 	for _, path := range []string{"/" + secret, "/irc?" + secret} {
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + r.addrs["web"][0] + path)

@@ -15,7 +15,7 @@ import (
 // get asks a host how it is.
 func (r *running) get(path string) (status int, text string) {
 	r.t.Helper()
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
 	resp, err := c.Get("http://" + r.addrs["metrics"][0] + path)
 	if err != nil {
 		r.t.Fatal(err)

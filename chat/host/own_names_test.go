@@ -18,7 +18,7 @@ func (r *running) status(what, path, host string) (int, string) {
 		r.t.Fatal(err)
 	}
 	req.Host = host
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
 	res, err := c.Do(req)
 	if err != nil {
 		r.t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestReloadHoldsFromThenOnAndNobodyLosesTheConnection(t *testing.T) {
+func TestReloadTakesEffectAndDisconnectsNoClient(t *testing.T) {
 	r := start(t, Config{Server: Server{MOTD: "old"}})
 	ann := r.user("ann")
 	c := *r.Config()

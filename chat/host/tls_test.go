@@ -27,7 +27,7 @@ func (r *running) secure(t *testing.T, what string) (*tls.Conn, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	return c, certificate.Fingerprint(c.ConnectionState().PeerCertificates[0].Raw)
 }
 
@@ -139,7 +139,7 @@ func TestTLSThatCannotBe(t *testing.T) {
 
 func TestAWebProxyIsBelieved(t *testing.T) {
 	r := start(t, Config{Web: Web{Listen: []string{"127.0.0.1:0"}, Proxies: []string{"127.0.0.1"}}})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, "ws://"+r.addrs["web"][0]+"/irc", &websocket.DialOptions{
 		HTTPHeader: http.Header{"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Proto": {"https"}}})

@@ -50,7 +50,8 @@ func (s *succession) closeUnused() {
 // from, also after an error. No connection is used before Run.
 func Resume(c Config, e Events, from upgrade.Handover) (*Host, error) { return open(c, e, from) }
 
-// inheritedListener returns the listener that the former host had at an address, nil if there was none.
+// inheritedListener returns the listener that the former host had at an address, nil if there was
+// none.
 func (h *Host) inheritedListener(what, address string) (net.Listener, error) {
 	return h.succession.received.TakeListener(what + " " + address)
 }

@@ -17,8 +17,8 @@ import (
 	"weir/chat/upgrade"
 )
 
-// handOver has another host of this process go on. What Run of the first returns is seen at the
-// end.
+// handOver hands over to another host of this process. The result of the first Run is checked at
+// the end.
 func (r *running) handOver(afresh bool) (kept, closed int) {
 	r.t.Helper()
 	given, closed, err := r.HandOver(r.t.Context(), afresh)
@@ -87,7 +87,7 @@ func everyWayIn(t *testing.T) (r *running, ann *client, bob net.Conn, carol *web
 // hearsFrame reads messages until a text comes.
 func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for {
 		_, line, err := ws.Read(ctx)
@@ -100,8 +100,8 @@ func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 	}
 }
 
-// Clients in clear text, those behind a proxy too, stay; those by TLS and WebSocket are told to
-// connect again, and the others that they have gone.
+// Clients in clear text keep their connections, also those behind a proxy. Clients of TLS and
+// WebSocket are asked to reconnect, and the others receive their QUIT.
 func TestAHostIsFollowedByAnother(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
@@ -112,7 +112,7 @@ func TestAHostIsFollowedByAnother(t *testing.T) {
 	hearsFrame(t, carol, "connect again")
 	for range 2 {
 		if line := ann.until(" QUIT "); !strings.HasSuffix(line, "The server is being upgraded") {
-			t.Errorf("ann is told %q", line)
+			t.Errorf("ann received %q, want nothing", line)
 		}
 	}
 	fmt.Fprintf(dave.conn, "PRIVMSG #a :here I am\r\nWHOIS dave\r\n")
@@ -124,8 +124,8 @@ func TestAHostIsFollowedByAnother(t *testing.T) {
 	ann.until(":bob!")
 }
 
-// A state that the next process does not know is not used: everybody is told to connect again, and
-// finds the server on the same addresses.
+// A state that the next process does not know is not used: all clients are asked to reconnect, and
+// find the server at the same addresses.
 func TestAHostBeginsAfresh(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
@@ -150,8 +150,8 @@ func TestAStoppedHostIsNotFollowed(t *testing.T) {
 	}
 }
 
-// keep has a keeper run the host, whose successors are as the command says.
-func (r *running) keep(command func() (*exec.Cmd, error)) (ask chan<- os.Signal, told func() upgrade.Outcome) {
+// keep runs the host in a Keeper, whose successors run the command.
+func (r *running) keep(command func() (*exec.Cmd, error)) (ask chan<- os.Signal, outcome func() upgrade.Outcome) {
 	r.t.Helper()
 	asked := make(chan os.Signal, 1)
 	k := &Keeper{Events: Events{Output: r.log}, Upgrade: asked, Command: command}
@@ -171,8 +171,8 @@ func (r *running) keep(command func() (*exec.Cmd, error)) (ask chan<- os.Signal,
 	}
 }
 
-// A program that fails when everything was handed to it already has everything taken back, and
-// clients notice nothing.
+// A successor that fails after it received everything has everything taken back, and clients notice
+// nothing.
 func TestEverythingIsTakenBack(t *testing.T) {
 	onLinux(t)
 	// says that it is ready, and dies of what it is given
@@ -182,14 +182,14 @@ func TestEverythingIsTakenBack(t *testing.T) {
 	}
 	r := prepare(t, Config{})
 	program := ""
-	ask, told := r.keep(func() (*exec.Cmd, error) { return exec.Command(program), nil })
+	ask, outcome := r.keep(func() (*exec.Cmd, error) { return exec.Command(program), nil })
 	ann, bob := r.user("ann", "JOIN #a"), r.user("bob")
 	ann.until(" 366 ")
 	bob.send("JOIN #a", "PRIVMSG #a :half")
 	ann.until("half")
 	for _, program = range []string{late, "/bin/false", late} {
 		ask <- syscall.SIGUSR2
-		if o := told(); o.Error == "" || o.PID != os.Getpid() {
+		if o := outcome(); o.Error == "" || o.PID != os.Getpid() {
 			t.Errorf("%s: %+v", program, o)
 		}
 		bob.send("PRIVMSG #a :still here")

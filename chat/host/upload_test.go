@@ -27,9 +27,9 @@ func TestFilesAreUploadedWhereThePageIs(t *testing.T) {
 	at := "http://" + r.addrs["web"][0] + "/upload"
 	c := r.client("NICK guest", "USER guest 0 * :guest")
 	if line := c.until(" draft/FILEHOST="); !strings.Contains(line, " draft/FILEHOST="+at+" ") {
-		t.Fatalf("told %q, want %s", line, at)
+		t.Fatalf("got the upload URL %q, want %s", line, at)
 	}
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: waitLimit}
 	defer client.CloseIdleConnections()
 	status := func(method, url string, body io.Reader) (int, string) {
 		t.Helper()

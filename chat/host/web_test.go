@@ -47,7 +47,7 @@ func closedOf(t *testing.T, where string, n, expected int) int {
 	for i := range expected {
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			return i
 		}
 	}

@@ -219,7 +219,7 @@ func TestWrapAndWhox(t *testing.T) {
 	}
 }
 
-// What AppendLine writes is read as it was meant, whatever a client puts into a text.
+// A line of AppendLine is parsed back to the same values, whatever text a client sends.
 func FuzzLine(f *testing.F) {
 	f.Add("PRIVMSG", "#a", "hello there")
 	f.Add("TOPIC", "#a", ":)")

@@ -17,10 +17,10 @@
 //
 // # Failures
 //
-// A process may be killed at any moment. What it acknowledged is stored, and the next process that
-// opens or uses the room cuts the torn tail. A full or failing disk refuses batches, with ErrFull
-// or ErrFailing. Reads continue to work, and every further Append tries again. Recovery returns
-// what was found.
+// A process may be killed at any moment. Acknowledged messages are stored, and the next process
+// that opens or uses the room cuts the torn tail. A full or failing disk refuses batches, with
+// ErrFull or ErrFailing. Reads continue to work, and every further Append tries again. Recovery
+// returns what was found.
 //
 // # Limitations
 //

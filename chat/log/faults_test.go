@@ -23,8 +23,8 @@ func wantRefused(t *testing.T, l *Log, kind error, acknowledged []string) {
 	wantLines(t, l, acknowledged)
 }
 
-// wantLines wants exactly these lines, from this Log, a reader beside it, and whoever opens a copy
-// of its files.
+// wantLines requires exactly these lines from this Log, from a reader with another one, and from a
+// copy of its files.
 func wantLines(t *testing.T, l *Log, want []string) {
 	t.Helper()
 	for _, reader := range []*Log{l, mustOpen(t, l.dir, Options{ReadOnly: true})} {
@@ -158,8 +158,8 @@ func TestOneSyncForAll(t *testing.T) {
 	}
 }
 
-// TestAllThatWaitedAreRefused: when a sync fails, nobody is told that his batch is stored, and
-// nothing of it is found.
+// TestAllThatWaitedAreRefused: after a failed sync no batch is acknowledged, and no line of it is
+// found.
 func TestAllThatWaitedAreRefused(t *testing.T) {
 	logs, errs, _ := together(t, unix.EIO)
 	for i, err := range errs {

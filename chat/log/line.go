@@ -15,7 +15,7 @@ const MaxLine = 16 << 10
 
 // Positions in a stored line. Everything up to the room's id has a fixed width.
 //
-//	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann!u@h PRIVMSG #r :hello\r\n
+//	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=abcdefgh-123;account=ann :ann C #r :hi
 //	0         10       19   24                       48     55       64
 const (
 	sumMark   = "@weir/sum="

@@ -15,14 +15,16 @@ import (
 	"time"
 )
 
-// The test binary, started again, is one of these processes:
+// The test binary, started again, runs one of these processes:
 //
-//	writer DIR NAME FROM SEGMENT   appends batches of messages "NAME N", N counting from FROM, and prints N when the
-//	                               message N is acknowledged, until it is killed or its standard input ends
-//	reader DIR                     reads from the beginning and goes on with what comes until its standard input ends; prints
-//	                               an error and exits with 1 if a line is not whole or not behind the one before
+//	writer DIR NAME FROM SEGMENT
+//		appends batches of messages "NAME N", N counting from FROM, and prints N when
+//		message N is acknowledged, until it is killed or its standard input ends
+//	reader DIR
+//		reads from the start and follows the log until its standard input ends; prints an
+//		error and exits with 1 if a line is invalid or not in order
 func child(role string, args []string) int {
-	go func() { // nobody outlives the test
+	go func() { // ends the process with the test
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -164,7 +166,7 @@ func (p *process) numbers(n int) (got []int, err error) {
 	return got, nil
 }
 
-// kill ends the process as kill -9 does, and returns what it had acknowledged and nobody had read.
+// kill kills the process with SIGKILL, and returns the acknowledgements that were not read yet.
 func (p *process) kill() ([]int, error) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return nil, err
@@ -192,7 +194,7 @@ func killLoop(t *testing.T, dir, name string, rounds int, seed uint64) (acknowle
 		if n := len(acknowledged); n > 0 {
 			next = acknowledged[n-1] + 1
 		}
-		next += 1000 // what the dead one had under way has numbers that nobody takes again
+		next += 1000 // numbers of the killed process's pending messages are not used again
 	}
 	return acknowledged
 }

@@ -119,7 +119,7 @@ func TestRetainByAge(t *testing.T) {
 		}
 	}
 	end := l.Committed()
-	for range 3 { // nobody writes any more: what is left gets old
+	for range 3 { // no more writes: the remaining lines age
 		if _, err := l.Retain(20*day, 0, noon.Add(1000*day)); err != nil {
 			t.Fatal(err)
 		}

@@ -109,8 +109,7 @@ func damage(t *testing.T, name string, rng *rand.Rand) {
 	}
 }
 
-// TestRepairPutsLinesWhereTheyBelong: somebody has deleted a line with an editor, and given a
-// segment a wrong name.
+// TestRepairPutsLinesWhereTheyBelong: a line was deleted with an editor, and a segment renamed.
 func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
 	r := makeRoom(t, 20)
 	name := filepath.Join(r.dir, segmentName(0))

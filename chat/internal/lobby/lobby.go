@@ -72,7 +72,8 @@ func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	return true
 }
 
-// EvictOldest removes and returns the client that has waited longest, if the lobby is over its limit.
+// EvictOldest removes and returns the client that has waited longest, if the lobby is over its
+// limit.
 func (l *Lobby[T]) EvictOldest() (who T, crowded bool) {
 	if l.queue.Len() <= l.maxTotal {
 		return who, false
