@@ -163,8 +163,8 @@ func (l *Listener) isUnlimited(a net.Addr) bool {
 	return !from.IsValid() || from.IsLoopback() || l.config.Proxies.Trust(a)
 }
 
-// takeSlot waits until another handshake may start, and reports whether it took a slot for it: after
-// Close it does not.
+// takeSlot waits until another handshake may start, and reports whether it took a slot for it:
+// after Close it does not.
 func (l *Listener) takeSlot() bool {
 	for {
 		wait := l.abortOldest()
