@@ -11,8 +11,10 @@ import (
 	"weir/web/internal/conn"
 )
 
-// commit sends the response. The body and its filters are known now, so commit decides length,
-// validators, conditions and ranges.
+// commit sends the response of an exchange: one request with its response, which a [Conn] carries.
+// The body and its transforms are known now, so commit decides length, validators, preconditions
+// and ranges. It reads the request from c.orig, as the client sent it: components may have
+// rewritten the copy in c.r.
 func (c *Conn) commit() {
 	if c.abortConn {
 		panic(http.ErrAbortHandler)
@@ -25,7 +27,7 @@ func (c *Conn) commit() {
 		if err == nil {
 			return
 		}
-		c.failWith(http.StatusNotImplemented, err) // the engine cannot hijack
+		c.failWith(http.StatusNotImplemented, err) // net/http cannot hijack, as with HTTP/2
 	}
 	if c.status == 0 {
 		c.status = http.StatusOK
@@ -49,7 +51,10 @@ func (c *Conn) commit() {
 	}
 }
 
-// setBodyFields sets the fields that describe the body.
+// setBodyFields sets the header fields that describe the body. With transforms the length and the
+// bytes are not known in advance: there is no Content-Length, and the entity tag becomes weak.
+// Content-Length is set here for streams, and in response to HEAD. For other bodies of bytes and
+// files, [conn.Conn.Respond] and [conn.Conn.RespondFile] set it.
 func (c *Conn) setBodyFields() {
 	h := c.header
 	if len(c.transforms) > 0 {
@@ -79,8 +84,9 @@ func (c *Conn) setBodyFields() {
 
 var acceptRanges = NewField("Accept-Ranges", "bytes")
 
-// canSendRanges reports whether ranges of the body can be sent. A source that sends a range of its
-// own excludes that.
+// canSendRanges reports whether ranges of the body can be sent. The body must be bytes or a file
+// that no transform changes. It must have an entity tag, so that a client does not combine ranges
+// of different versions. If the source has set Content-Range, the body is a range already.
 func (c *Conn) canSendRanges() bool {
 	return len(c.transforms) == 0 && (c.body.kind == bytesBody || c.body.kind == fileBody) && c.header["Content-Range"] == nil && c.header["Etag"] != nil
 }
@@ -100,17 +106,20 @@ func (c *Conn) removeBody(status int) {
 	}
 }
 
-// sendRange sends the requested range of the body (RFC 9110, section 14).
+// sendRange responds to a request with a Range field (RFC 9110, section 14). It sends the requested
+// ranges of the body with status 206. It sends status 416 if the body has no such range. It ignores
+// Range and sends the whole body if the field is malformed, has another unit than bytes, or if
+// If-Range names another version of the body.
 func (c *Conn) sendRange() {
 	asked := c.orig.Header["Range"][0]
 	ranges := normalizeRanges(asked)
 	if ranges == nil || !strings.HasPrefix(asked, "bytes=") || !c.ifRangeHolds() {
-		c.send(c.body) // a malformed Range, or one of another unit, is ignored
+		c.send(c.body)
 		return
 	}
 	from, n, ok := singleRange(ranges, c.body.size)
 	switch {
-	case ok && n == 0:
+	case ok && n == 0: // not satisfiable
 		size := c.body.size
 		c.setAnswer(c.StatusBody(http.StatusRequestedRangeNotSatisfiable))
 		c.SetHeader("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
@@ -122,7 +131,8 @@ func (c *Conn) sendRange() {
 		c.send(c.body.section(from, n))
 		return
 	}
-	// several ranges; the preconditions are evaluated already
+	// Several ranges are left to net/http. Its request has no preconditions: commit has evaluated
+	// them.
 	only := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}}
 	http.ServeContent(statusWriter{c.w, c}, only, "", time.Time{}, c.body.readSeeker())
 }
@@ -145,7 +155,7 @@ func (w statusWriter) Write(p []byte) (int, error) {
 }
 
 // send sends head and body, in one write if possible. If the body cannot be sent whole, send closes
-// the connection.
+// the connection. A file's verify is its check of [Body.Checked].
 func (c *Conn) send(b Body) {
 	var err error
 	out := output{c: c}

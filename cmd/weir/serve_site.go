@@ -69,7 +69,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, users: first(c.AdminUsers, said.AdminUsers), running: live.Handler, counts: live.Metrics(), upstreams: live.Upstreams})
 }
 
-// settings returns the server's configuration from the block server of a site file.
+// settings returns the server's configuration from the "server" block of a site file.
 func settings(s site.Server) (server.Config, error) {
 	c := server.Config{MaxConns: s.MaxConnections, MaxHeadBytes: s.MaxHeaderBytes, MaxConnsPerClient: s.MaxConnectionsPerClient, TrustedProxies: s.Trusted}
 	for _, d := range []struct {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-const moment = 300 * time.Millisecond
+const shortTimeout = 300 * time.Millisecond
 
-// impatient has timeouts of a fraction of a second instead of half a minute. It has no
-// HeaderTimeout, so that a slow machine can still be served.
-var impatient = Config{HeaderTimeout: -1, IdleTimeout: moment, SlowTransferGrace: moment, MinRate: 1 << 20}
+// impatient has short timeouts, and a minimum rate of 1 MiB a second. HeaderTimeout -1 is no limit,
+// so that other clients of a slow machine are still served.
+var impatient = Config{HeaderTimeout: -1, IdleTimeout: shortTimeout, SlowTransferGrace: shortTimeout, MinRate: 1 << 20}
 
-// served repeats a request until it is answered, since a stalled machine makes every client slow.
-func served(t *testing.T, addr string) {
+// waitUntilServed repeats a request, each on a new connection, until it is answered: on a stalled
+// machine every client is slow, and may be dropped. Unlike the attackers, it sends whole requests.
+func waitUntilServed(t *testing.T, addr string) {
 	t.Helper()
 	wait(t, "the service is available", func() bool {
 		c, err := net.Dial("tcp", addr)
@@ -59,12 +60,12 @@ func trickle(t *testing.T, s *running, n int, text, more string) {
 	ended := make(chan struct{}) // carries no values; closed when all attackers have ended
 	go func() { attackers.Wait(); close(ended) }()
 	for limit := time.After(waitTimeout); ; {
-		served(t, s.addr)
+		waitUntilServed(t, s.addr)
 		select {
 		case <-ended:
 			return
 		case <-limit:
-			t.Fatal("slow clients were not dropped")
+			t.Fatalf("some of %d slow clients are still connected after %v, want all of them dropped", n, waitTimeout)
 		default:
 		}
 	}
@@ -76,7 +77,7 @@ func timedOut(err error) bool {
 }
 
 func TestSlowHeadersAreDropped(t *testing.T) {
-	s := start(t, Config{HeaderTimeout: moment}, saying("here"))
+	s := start(t, Config{HeaderTimeout: shortTimeout}, saying("here"))
 	trickle(t, s, 20, "GET / HTTP/1.1\r\nHost: a\r\n", "X: y\r\n")
 	trickle(t, s, 20, "G", "E")
 }
@@ -92,15 +93,15 @@ func TestSlowBodiesAreDropped(t *testing.T) {
 }
 
 func TestSlowReadersAreDropped(t *testing.T) {
-	gone := make(chan error, 100) // from the handlers that answer at length, one each
+	gone := make(chan error, 100) // errors of the handlers of /long, one each, received by the test
 	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/long" {
 			io.WriteString(w, "here")
 			return
 		}
-		some := make([]byte, 1<<20)
+		block := make([]byte, 1<<20)
 		for {
-			if _, err := w.Write(some); err != nil {
+			if _, err := w.Write(block); err != nil {
 				gone <- err
 				return
 			}
@@ -116,9 +117,9 @@ func TestSlowReadersAreDropped(t *testing.T) {
 		select {
 		case <-gone:
 		case <-time.After(waitTimeout):
-			t.Fatal("a client that reads nothing was not dropped")
+			t.Fatalf("a client that reads nothing is still connected after %v, want it dropped", waitTimeout)
 		}
-		served(t, s.addr)
+		waitUntilServed(t, s.addr)
 	}
 }
 
@@ -129,16 +130,18 @@ func TestIdleConnectionsAreDropped(t *testing.T) {
 	io.WriteString(c, get)
 	answer(t, r)
 	if _, err := r.ReadByte(); err == nil || timedOut(err) {
-		t.Errorf("an idle connection got %v, want EOF", err)
+		t.Errorf("an idle connection received %v, want EOF", err)
 	}
 	if n := s.Dropped(); n != 1 {
-		t.Errorf("%d connections were dropped, want one", n)
+		t.Errorf("%d connections were dropped, want 1", n)
 	}
 }
 
-// outlast waits until the server has dropped connections that were opened later than the ones under
-// test.
-func outlast(t *testing.T, s *running) {
+// outlastIdleTimeout returns when the idle timeout of the connections under test would have
+// expired: the server has dropped three idle connections, opened one after the other since. Their
+// OPTIONS requests are for the connection only: the handlers of the tests answer that method at
+// once.
+func outlastIdleTimeout(t *testing.T, s *running) {
 	t.Helper()
 	for range 3 {
 		c := dial(t, s.addr)
@@ -146,7 +149,7 @@ func outlast(t *testing.T, s *running) {
 		r := bufio.NewReader(c)
 		answer(t, r)
 		if _, err := r.ReadByte(); timedOut(err) {
-			t.Fatal("an idle connection was not closed")
+			t.Fatalf("an idle connection is still open after %v, want it closed", waitTimeout)
 		}
 	}
 }
@@ -180,7 +183,7 @@ func TestEventStreamsAndUpgradedConnectionsMayBeIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, stream.Body, "first")
-	outlast(t, s)
+	outlastIdleTimeout(t, s)
 	next <- "second"
 	expect(t, stream.Body, "second")
 	io.WriteString(socket, "still here")
@@ -188,8 +191,8 @@ func TestEventStreamsAndUpgradedConnectionsMayBeIdle(t *testing.T) {
 }
 
 func TestSlowHandlerIsNotTimedOut(t *testing.T) {
-	// no values, closed by the handler, by the test
-	entered, leave := make(chan struct{}), make(chan struct{})
+	entered := make(chan struct{}) // no values; closed by the handler when it runs
+	leave := make(chan struct{})   // no values; closed by the test to let the handler answer
 	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "OPTIONS" {
 			return
@@ -197,7 +200,7 @@ func TestSlowHandlerIsNotTimedOut(t *testing.T) {
 		close(entered)
 		<-leave
 		if b, err := io.ReadAll(r.Body); err != nil || string(b) != "body" {
-			t.Errorf("body %q, %v", b, err)
+			t.Errorf("the handler read %q, error %v; want %q", b, err, "body")
 		}
 		io.WriteString(w, "at last")
 	}))
@@ -205,9 +208,9 @@ func TestSlowHandlerIsNotTimedOut(t *testing.T) {
 	io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
 	<-entered
 	io.WriteString(c, "dy")
-	outlast(t, s)
+	outlastIdleTimeout(t, s)
 	close(leave)
 	if _, body := answer(t, bufio.NewReader(c)); body != "at last" {
-		t.Errorf("answer %q", body)
+		t.Errorf("got %q, want %q", body, "at last")
 	}
 }

@@ -98,7 +98,7 @@ func TestEventStreamsOverHTTP2And3MayBeIdle(t *testing.T) {
 			return
 		}
 		expect(t, resp.Body, "first")
-		time.Sleep(2 * moment) // nothing to wait for: that nothing happens is what is tested
+		time.Sleep(2 * shortTimeout) // nothing to wait for: that nothing happens is what is tested
 		next <- "second"
 		expect(t, resp.Body, "second")
 		resp.Body.Close()

@@ -152,7 +152,7 @@ func TestShutdownClosesConnectionsAfterTheHandshake(t *testing.T) {
 
 func TestSlowHandshakesAreDropped(t *testing.T) {
 	a := certtest.New(t)
-	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HeaderTimeout: moment, ErrorLog: func(string) {}}, shows)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HeaderTimeout: shortTimeout, ErrorLog: func(string) {}}, shows)
 	c := dial(t, s.addr)
 	io.WriteString(c, "\x16\x03\x01")
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {

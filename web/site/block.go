@@ -23,8 +23,8 @@ type loader struct {
 	environment
 	diags          hcl.Diagnostics
 	closers        []io.Closer
-	server         *Server        // the block server
-	scope          []string       // the enclosing blocks, outermost first
+	server         *Server        // the "server" block
+	scope          []string       // type and labels of the blocks being read, outermost first
 	identityCounts map[string]int // number of blocks read so far with each identity
 	upstreams      []proxyUpstreams
 	fileStart      hcl.Range            // the position of errors that have no other

@@ -18,12 +18,11 @@ import (
 )
 
 // stateStore keeps the state of components (counts, caches, connections, health of upstreams) from
-// one reading of a site file to the next. State belongs to a component's identity: the place and
-// the content of its block. Methods are safe for concurrent use.
+// one reading of a site file to the next. A state has an identity, a text that is equal in two
+// readings if the state may be kept: see [block.identity]. Methods are safe for concurrent use.
 type stateStore struct {
-	mu sync.Mutex
-	// by identity
-	states map[string]*storedState
+	mu     sync.Mutex
+	states map[string]*storedState // by identity
 }
 
 // storedState is the state of one identity.
@@ -80,10 +79,10 @@ func (k *stateStore) reopen() error {
 	return errors.Join(errs...)
 }
 
-// proxyUpstreams reads the upstreams of a proxy, under the proxy's name.
+// proxyUpstreams is a proxy of the site whose upstreams are shown in the metrics.
 type proxyUpstreams struct {
-	name string
-	read func() []proxy.UpstreamReading
+	name string                         // of the proxy's block
+	read func() []proxy.UpstreamReading // returns the current health and counts of its upstreams
 }
 
 // closeFunc is a function as an io.Closer.
@@ -92,14 +91,15 @@ type closeFunc func() error
 // Close implements [io.Closer].
 func (f closeFunc) Close() error { return f() }
 
-// ownState returns the component state of an identity, and creates it if there is none. Several
-// blocks with the same identity have a state each.
+// ownState returns the state of the component of block b, and creates it if there is none. Several
+// equal blocks have a state each: they are numbered in the order of the file.
 func (b *block) ownState(identity string, make func() (any, error)) (any, error) {
 	b.identityCounts[identity]++
 	return b.sharedState(fmt.Sprintf("%s, number %d", identity, b.identityCounts[identity]), make)
 }
 
-// sharedState is ownState for a state that all blocks with the same identity share.
+// sharedState returns the state that all blocks with the same identity share, and creates it if
+// there is none. The site releases the state when it is closed.
 func (b *block) sharedState(identity string, make func() (any, error)) (any, error) {
 	v, err := b.states.acquire(identity, make)
 	if err == nil {
@@ -108,7 +108,9 @@ func (b *block) sharedState(identity string, make func() (any, error)) (any, err
 	return v, err
 }
 
-// identity returns the place and the content of a block.
+// identity identifies a block across readings of the file. It consists of the types and labels of
+// the enclosing blocks and of the block itself (scope), and of the block's content. So a block
+// keeps its state when other blocks change, and loses it when it is changed or moved elsewhere.
 func (b *block) identity() string {
 	return strings.Join(b.scope, " / ") + contentOf(b.Body)
 }
@@ -127,7 +129,8 @@ func contentOf(body *hclsyntax.Body) string {
 }
 
 // folderIdentity identifies a folder by name, device and inode, so that another folder under the
-// same name is different.
+// same name is different. If the folder does not exist, only the name identifies it. The result is
+// empty if the name is relative and the current directory is unknown.
 func folderIdentity(name string) string {
 	name, err := filepath.Abs(name)
 	if err != nil {

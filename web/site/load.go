@@ -66,17 +66,19 @@ func Load(file string, counts *metrics.Metrics) (*Site, error) {
 type environment struct {
 	counts *metrics.Metrics
 	states *stateStore // states of components from earlier readings
-	// Reports faults at run time. Several goroutines call it at once.
-	reportFault func(kind, line string)
-	dryRun      bool // create and write nothing: see Check
+	// Reports what failed at run time, in one line: see the "trouble" events of Live. Of equal
+	// kinds, one is reported now and then. Several goroutines call it at once.
+	reportTrouble func(kind, line string)
+	dryRun        bool // create and write nothing: see Check
 }
 
-// newEnvironment returns the environment of a site that is read once.
-func newEnvironment(counts *metrics.Metrics, looking bool) environment {
+// newEnvironment returns the environment of a site that is read once. If counts is nil, it has new
+// ones.
+func newEnvironment(counts *metrics.Metrics, dryRun bool) environment {
 	if counts == nil {
 		counts = metrics.New()
 	}
-	return environment{counts, newStateStore(), func(string, string) {}, looking}
+	return environment{counts, newStateStore(), func(string, string) {}, dryRun}
 }
 
 // Check is [Load] without side effects: it does not create or open for writing what serving would,
@@ -131,7 +133,7 @@ func parse(file string, text []byte, in environment) (*Site, error) {
 	return s, nil
 }
 
-// readSite reads the blocks of the file: the block server and the pipeline.
+// readSite reads the blocks of the file: the "server" block and the pipeline.
 func (l *loader) readSite(s *Site, body *hclsyntax.Body) {
 	rest := *body
 	rest.Blocks = nil

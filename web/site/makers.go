@@ -32,15 +32,15 @@ func makeLog(b *block, c accesslog.Config) (*accesslog.Log, error) {
 	if b.dryRun {
 		return accesslog.Check(c)
 	}
-	tell := b.reportFault
-	c.OnError = func(err error) { tell("log "+c.File, err.Error()) }
+	report := b.reportTrouble
+	c.OnError = func(err error) { report("log "+c.File, err.Error()) }
 	return accesslog.New(c)
 }
 
 // makeProxy makes the component proxy. All components of a site trust the same proxies.
 func makeProxy(b *block, c proxy.Config) (web.Component, error) {
 	if len(c.Trusted) > 0 {
-		return nil, errors.New("proxy: trusted has moved to the block server, where it applies to the log, the limits and the conditions too")
+		return nil, errors.New("proxy: \"trusted\" has moved to the \"server\" block, where it applies to the log, the limits and the conditions too")
 	}
 	if b.dryRun {
 		return proxy.Check(c)
@@ -71,24 +71,24 @@ func makeAuthenticate(b *block, c auth.BasicConfig, allowed web.Component, refus
 	if err != nil {
 		return nil, err
 	}
-	tell := b.reportFault
+	report := b.reportTrouble
 	c.Memory = memory.(*auth.Memory)
-	c.OnError = func(err error) { tell("users "+c.Users, err.Error()+"; the last valid version stays in effect") }
+	c.OnError = func(err error) { report("users "+c.Users, err.Error()+"; the last valid version stays in effect") }
 	return auth.Basic(c, allowed, refused...)
 }
 
 // makeBearer makes the component bearer.
 func makeBearer(b *block, c auth.BearerConfig, allowed web.Component, refused ...web.Component) (web.Component, error) {
-	tell := b.reportFault
-	c.OnError = func(err error) { tell("bearer", err.Error()+"; the last valid version stays in effect") }
+	report := b.reportTrouble
+	c.OnError = func(err error) { report("bearer", err.Error()+"; the last valid version stays in effect") }
 	return auth.Bearer(c, allowed, refused...)
 }
 
 // reportOverLimit returns a function that reports clients rejected because of their share of a
 // component.
 func (b *block) reportOverLimit(of string) func(line string) {
-	tell := b.reportFault
-	return func(line string) { tell("crowded "+of, of+": "+line) }
+	report := b.reportTrouble
+	return func(line string) { report("crowded "+of, of+": "+line) }
 }
 
 // makeLimitConcurrency makes the component limit_concurrency.
@@ -121,20 +121,20 @@ func makeFastCGI(b *block, c cgi.FastCGIConfig) (web.Component, error) {
 	return cgi.NewFastCGI(c)
 }
 
-// newStderrReporter returns the standard error of programs: its lines are reported as faults.
-func newStderrReporter(b *block, of string) io.Writer { return &stderrReporter{of, b.reportFault} }
+// newStderrReporter returns the standard error of programs: its lines are reported as troubles.
+func newStderrReporter(b *block, of string) io.Writer { return &stderrReporter{of, b.reportTrouble} }
 
-// stderrReporter reports each line written to it as a fault of a component.
+// stderrReporter reports each line written to it as a trouble of a component.
 type stderrReporter struct {
-	component   string
-	reportFault func(kind, line string)
+	component     string
+	reportTrouble func(kind, line string)
 }
 
 // Write implements [io.Writer].
 func (w *stderrReporter) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
 		if line = strings.TrimSpace(line); line != "" {
-			w.reportFault(w.component+line[:min(len(line), 40)], w.component+" says: "+line)
+			w.reportTrouble(w.component+line[:min(len(line), 40)], w.component+" says: "+line)
 		}
 	}
 	return len(p), nil

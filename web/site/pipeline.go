@@ -58,7 +58,7 @@ func (l *loader) enterBlock(b *hclsyntax.Block) func() {
 func suggestion(given string) string {
 	names := append(slices.Sorted(maps.Keys(kinds)), routeBlock)
 	if given == "server" {
-		return " here: the block server stands in the file itself, beside the pipeline."
+		return ` here: the "server" block stands in the file itself, beside the pipeline.`
 	}
 	best := slices.MinFunc(names, func(a, b string) int {
 		return levenshtein.Distance(given, a, nil) - levenshtein.Distance(given, b, nil)

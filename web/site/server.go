@@ -12,7 +12,7 @@ import (
 	"weir/web/internal/client"
 )
 
-// Server is the block server: how a site is served. Empty attributes have good defaults.
+// Server is the "server" block: how a site is served. Empty attributes have good defaults.
 type Server struct {
 	// Listen is the address to listen on, as HOST:PORT, or :PORT for every address of the machine.
 	// The flag --listen overrides it. Empty: "127.0.0.1:8080".

@@ -10,13 +10,15 @@ import (
 	"weir/web/components/metrics"
 )
 
-// repeatAfter is the interval within which faults of one kind are reported once.
+// repeatAfter is the interval within which troubles of one kind, or equal panics, are reported
+// once.
 const repeatAfter = 10 * time.Second
 
-// onFailure reports an exchange that the server could not answer as intended.
+// onFailure reports, as an event "trouble", an exchange that the server could not answer as
+// intended.
 func (l *Live) onFailure(f web.Failure) {
 	why := f.Err.Error()
-	l.environment.reportFault(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s: answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
+	l.environment.reportTrouble(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s: answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
 }
 
 // maxLine is the maximum length of a reported line in bytes.
