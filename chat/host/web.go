@@ -15,7 +15,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 	if err := h.openUploads(c); err != nil {
 		return err
 	}
-	h.page, err = page.New(page.Config{Service: h.chat, Uploads: h.uploads, OwnHost: h.ownName, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked, Meter: &h.pageMeter})
+	h.page, err = page.New(page.Config{Service: h.chat, Uploads: h.uploads, OwnHost: h.ownName, Origins: c.Web.Origins, Drain: c.drain(), OnPanic: h.panicked, Meter: &h.pageMeter})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"weir/internal/chromium"
 )
 
-// contrast lists the texts that are seen on the page with too little contrast: WCAG 2.2, 1.4.3
-// (AA), 4.5:1, or 3:1 for large ones.
+// contrast lists the visible texts on the page with too little contrast (WCAG 2.2, section 1.4.3,
+// AA): below 4.5:1, or 3:1 for large text.
 const contrast = `(() => {
 	const ctx = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 	const rgba = (colour) => { ctx.clearRect(0, 0, 1, 1); ctx.fillStyle = colour; ctx.fillRect(0, 0, 1, 1); const d = ctx.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255] };
@@ -29,13 +29,13 @@ const contrast = `(() => {
 	return bad;
 })()`
 
-// unnamed lists what can be used and has no name for those who hear the page.
+// unnamed lists the controls and landmarks without an accessible name.
 const unnamed = `[...document.querySelectorAll("button, input, textarea, a, [role=toolbar], aside, nav, section, dialog")].filter((e) => !(e.getAttribute("aria-label") ||
 	e.getAttribute("aria-labelledby") || e.labels?.length || e.textContent.trim()) && e.type != "file").map((e) => e.outerHTML)`
 
-// Everybody's nick is legible, in the light and in the dark, and so is all else; all has names; all
-// can be reached by the keyboard.
-func TestAccess(t *testing.T) {
+// All text, including every colour of nicks, has enough contrast in the light and the dark theme.
+// All controls have names and are reachable by the keyboard.
+func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	h.account("ann", "correct horse")
@@ -71,15 +71,15 @@ func TestAccess(t *testing.T) {
 	}
 	reach(t, b, `document.querySelector("#roomlist button").focus()`, "joinname", "away", "out", "find", "more", "words", "everywhere", "found-close", "say", "send")
 	if names := chromium.Eval[[]string](b.Page, unnamed); len(names) > 0 {
-		t.Errorf("without a name for those who hear the page: %q", names)
+		t.Errorf("controls without an accessible name: %q", names)
 	}
 	if live := chromium.Eval[string](b.Page, `document.querySelector("#log").role + " " + document.querySelector("#log").getAttribute("aria-live")`); !strings.HasPrefix(live, "log ") {
-		t.Errorf("what is new is not read out: %q", live)
+		t.Errorf("the log is not a live region: got role and aria-live %q", live)
 	}
 	b.clean(h)
 }
 
-// legible checks the contrast of all that is seen.
+// legible checks the contrast of all visible text.
 func (b *browser) legible(where string) {
 	b.t.Helper()
 	for _, bad := range chromium.Eval[[]string](b.Page, contrast) {
@@ -87,7 +87,7 @@ func (b *browser) legible(where string) {
 	}
 }
 
-// everyNick checks the sixteen colours of nicks on all that a message may stand on.
+// everyNick checks the sixteen colours of nicks on every background of a message.
 func everyNick(b *browser) {
 	b.t.Helper()
 	chromium.Eval[any](b.Page, `(() => { for (const kind of ["message", "message mention"]) for (let i = 0; i < 16; i++) { const e = document.createElement("article");
@@ -96,7 +96,7 @@ func everyNick(b *browser) {
 	chromium.Eval[any](b.Page, `document.querySelectorAll(".trial").forEach((e) => e.remove())`)
 }
 
-// reach presses Tab until all these ids had the focus, or it has gone round.
+// reach presses Tab repeatedly and checks that every element with one of the ids gets the focus.
 func reach(t *testing.T, b *browser, from string, ids ...string) {
 	t.Helper()
 	chromium.Eval[any](b.Page, from)
@@ -107,7 +107,7 @@ func reach(t *testing.T, b *browser, from string, ids ...string) {
 	}
 	for _, id := range ids {
 		if !seen[id] {
-			t.Errorf("#%s can't be reached by the keyboard", id)
+			t.Errorf("#%s is not reachable by the keyboard", id)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 var shots = flag.String("shots", "", "write pictures of the page to this folder")
 
-// browser is a page of somebody's.
+// browser is the page in a browser tab.
 type browser struct {
 	*chromium.Page
 	t *testing.T
@@ -25,19 +25,19 @@ func open(t *testing.T) *browser {
 	return &browser{chromium.Open(t), t}
 }
 
-// another is a page for somebody else.
+// another opens a tab for another user.
 func (b *browser) another() *browser { return open(b.t) }
 
-// visit opens the page and comes in.
+// visit loads the page and logs in.
 func (h *host) visit(b *browser, name, password, room string) {
 	h.t.Helper()
 	b.Size(1280, 800, false)
 	b.Go("http://" + h.addr + "/")
-	b.comeIn(name, password, room)
+	b.logIn(name, password, room)
 }
 
-// comeIn fills in the first screen.
-func (b *browser) comeIn(name, password, room string) {
+// comeIn fills in the login form.
+func (b *browser) logIn(name, password, room string) {
 	b.t.Helper()
 	kind := map[bool]string{true: "account", false: "guest"}[password != ""]
 	b.Click(`#kinds input[value="` + kind + `"]`)
@@ -59,7 +59,7 @@ func (b *browser) inRoom(room string) {
 	b.Until(fmt.Sprintf(`document.querySelector("#title").textContent == %q && document.querySelectorAll("#peoplelist li").length > 0`, room))
 }
 
-// say writes a message and sends it by the keyboard.
+// say types a message and sends it with Enter.
 func (b *browser) say(text string) {
 	b.t.Helper()
 	b.Until(`(document.querySelector("#say").focus(), document.activeElement.id == "say")`)
@@ -69,7 +69,7 @@ func (b *browser) say(text string) {
 
 const texts = `[...document.querySelectorAll("#log .message:not(.local):not(.waiting) .text")].map((e) => e.textContent)`
 
-// shows waits until the messages that are shown are these.
+// shows waits until exactly these messages are shown.
 func (b *browser) shows(want []string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf(`JSON.stringify(%s) == JSON.stringify(%s)`, texts, asJSON(want)))
@@ -83,7 +83,7 @@ func asJSON(words []string) string {
 	return "[" + strings.Join(quoted, ",") + "]"
 }
 
-// picture writes a picture, if there is a folder for it.
+// picture writes a screenshot if a folder is given.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if *shots == "" {
@@ -94,30 +94,30 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// clean checks that the page said no error, and asked no other host for anything.
+// clean checks that the page logged no error and requested nothing from another host.
 func (b *browser) clean(h *host) {
 	b.t.Helper()
 	for _, e := range b.Errors() {
-		// that it was cut is no error of the page's
+		// a broken connection is not an error of the page
 		if !strings.Contains(e, "WebSocket connection") {
 			b.t.Errorf("the browser's console: %s", e)
 		}
 	}
 	for _, f := range b.Fetched() {
 		if u, err := url.Parse(f); err != nil || u.Host != h.addr && u.Scheme != "data" && f != "about:blank" {
-			b.t.Errorf("the page asked for %s", f)
+			b.t.Errorf("the page requested %s from another host", f)
 		}
 	}
 }
 
-// listen keeps what the page says to the server, from the next page on.
+// listen records the lines that the page sends, from the next page load on.
 func (b *browser) listen() {
 	b.t.Helper()
 	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `window.said = []; { const send = WebSocket.prototype.send;
 		WebSocket.prototype.send = function (text) { said.push(text); send.call(this, text) } }`}, nil)
 }
 
-// focus waits until an element has the focus, which it gives it.
+// focus gives an element the focus and waits until it has it.
 func (b *browser) focus(selector string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf(`(document.querySelector(%[1]q)?.focus(), document.activeElement === document.querySelector(%[1]q))`, selector))

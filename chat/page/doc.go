@@ -1,59 +1,61 @@
-// Package page is the chat in a browser: IRC over WebSocket, and a web page that speaks it.
+// Package page is the chat in a browser: IRC over WebSocket, and a web page that uses it.
 //
 // A [Page] is an http.Handler for the root of a host. It serves the page's files, which are plain
-// JavaScript modules and need no build step, and at /irc takes WebSocket connections as IRCv3 has
-// them (https://ircv3.net/specs/extensions/websocket): one line a message, without CR LF, in text
-// messages (text.ircv3.net, also for who asks for no subprotocol) or binary ones
-// (binary.ircv3.net). Any client that speaks this may connect, from a page of the same host or
-// without an Origin; others only if Config.Origins lets them.
+// JavaScript modules without a build step. At /irc it accepts WebSocket connections as IRCv3
+// specifies (https://ircv3.net/specs/extensions/websocket). Each message is one line without CR LF.
+// It is a text message under text.ircv3.net, or if the client requests no subprotocol, and a binary
+// one under binary.ircv3.net. A client without an Origin, or from a page of the same host, may
+// connect; other origins must be in Config.Origins.
 //
-// Every request has to name the page's host by localhost, an IP address, or a name that
-// Config.OwnHost knows; others are answered 421. So a page of another host whose name was made to
-// lead here (DNS rebinding) reaches nothing.
+// The Host of every request must be localhost, an IP address, or a name that Config.OwnHost knows;
+// other requests are answered with 421. This protects against DNS rebinding: a page of another host
+// whose name resolves to this server can access nothing.
 //
-// # How a connection is run
+// # Concurrency
 //
-// Its session is one of [chat.Service], like those of every other connection, and is run by package
-// serve with a goroutine for each connection: each WebSocket is handed to it as one end of a
-// [net.Pipe]. Three goroutines belong to a connection. The one of the request reads messages and
-// writes lines into the pipe; the writer reads lines out of it and sends messages; serve's owns the
-// session. The first owns the writer: it waits for it before the request's handler returns.
+// The session of a connection is one of [chat.Service], as for every other connection. Package
+// serve runs it with one goroutine per connection: the WebSocket is passed to serve as one end of a
+// [net.Pipe]. Three goroutines belong to a connection. The request's goroutine reads messages and
+// writes lines into the pipe. The writer reads lines from the pipe and sends messages. serve's
+// goroutine owns the session. The request's goroutine owns the writer and waits for it before the
+// handler returns.
 //
-// So serve's promises hold here too. While a session holds, nothing is read from its client. What
-// waits for a client that takes nothing is bounded by [chat.Outbox], and such a client is cut off;
-// it comes back, and the log has what it missed.
+// The guarantees of serve hold here too. While a session pauses, its client's input is not read
+// (backpressure). The output queue of a slow client is bounded by [chat.Outbox]; a client that
+// exceeds it is disconnected. It reconnects and reads what it missed from the log.
 //
 // # The page
 //
-// It keeps what it shows by the offset in each message's id, so that a message is shown once, in
-// the room's order, whether it came live, by CHATHISTORY, or both. When a connection is lost it
-// comes back by itself, asks for everything AFTER the last message up to which it has seen all, and
-// sends what was not acknowledged, unless it finds it in there: what it sends carries an id of its
-// own in the client-only tag +weir.page/id, which is stored. Files are sent to /upload with a token
-// that the session asks for; pictures among them are shown, from this host alone. Who follows a
-// search result looks at a part of the history by itself, which becomes one with the room where the
-// two meet. Text is only ever put into text nodes, its Content-Security-Policy allows no script,
-// style, picture or connection but from its own host.
+// The page identifies a message by the offset in its msgid. Each message is therefore shown once
+// and in the room's order, whether it arrived live, by CHATHISTORY, or both. After a lost
+// connection the page reconnects and requests the history AFTER the last message up to which it has
+// everything. It resends its unacknowledged messages unless the history contains them: every
+// message carries an id in the client-only tag +weir.page/id, which the server stores.
 //
-// One signs in by SCRAM-SHA-256, registers with an invite, or comes in as a guest. A link may carry
-// an invite and a room, https://HOST/#invite=CODE&room=NAME: no server is told what stands behind
-// the #.
+// Files are posted to /upload with a token that the session requests. Pictures are shown if they
+// are on this host. Opening a search result loads a separate part of the history, which is merged
+// with the room when the two parts meet. Message text is only inserted as text nodes. The
+// Content-Security-Policy allows scripts, styles, pictures and connections only from the page's own
+// host.
+//
+// Users log in with SCRAM-SHA-256, register with an invite, or enter as guests. A link can contain
+// an invite and a room, https://HOST/#invite=CODE&room=NAME. Browsers do not send the part after #
+// to any server.
 //
 // # Files
 //
-// With Config.Uploads the page's host takes files, POST /upload, and gives them to who has their
-// link, GET /file/HASH/NAME (docs/protocol.md, "Files"): for clients of any kind, which are told so
-// by ISUPPORT. A body is written to the disk as it comes. Browsers are told to show only pictures,
-// sound, video and plain text, in a sandbox, and to save all else.
+// With Config.Uploads, the page accepts files with POST /upload and serves them at GET
+// /file/HASH/NAME (docs/protocol.md, "Files"). ISUPPORT announces the upload URL to all clients. A
+// body is written to the disk as it arrives. The headers let browsers display only pictures, sound,
+// video and plain text, in a sandbox; other files are downloaded.
 //
 // # Limitations
 //
-// Browsers keep their cryptography from pages that came neither over TLS nor from this machine:
-// there the page signs in by PLAIN, and says that the password can be read on the way. A
-// registration sends the password itself. The page keeps no password: when it is loaded again it
-// asks for it. A guest whose last connection the service still believes in comes back with a _
-// behind the name. Direct messages of guests are not stored by the service, so that what is said in
-// them while the connection is down is lost, and a message whose acknowledgement was lost may be
-// sent again. A guest cannot take back a message or a reaction. Behind a proxy all clients have the
-// proxy's address.
+// Browsers provide the Web Crypto API only to pages loaded over TLS or from localhost. Elsewhere
+// the page logs in with PLAIN and warns that the password can be intercepted. A registration sends
+// the password itself. The page stores no password: after a reload it asks again. If a guest
+// reconnects before the service has noticed that the old connection is lost, the nick gets a _ at
+// its end. The service does not store direct messages of guests: those sent while the connection is
+// down are lost, and one whose acknowledgment was lost may be sent twice. A guest cannot delete a
+// message or a reaction. Behind a proxy all clients have the proxy's address.
 package page

@@ -11,7 +11,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// invite makes an invite.
+// invite creates an invite code.
 func (h *host) invite() string {
 	h.t.Helper()
 	store, err := account.Open(h.dir, account.Options{Iterations: 4096})
@@ -26,8 +26,8 @@ func (h *host) invite() string {
 	return code
 }
 
-// Somebody follows a link with an invite, chooses a name and a password, and is in; the account is
-// there when the connection is lost, and for another device.
+// A user opens a link with an invite, chooses a name and a password, and is logged in. The account
+// works after a reconnect and on another device.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
@@ -37,7 +37,7 @@ func TestRegistration(t *testing.T) {
 	b.Go("http://" + h.addr + "/#invite=" + strings.ToLower(h.invite()) + "&room=garden")
 	b.Until(`document.querySelector("#kinds input:checked").value == "invite" && location.hash == "" && document.activeElement.id == "name"`)
 	if w := chromium.Eval[int](b.Page, `document.documentElement.scrollWidth`); w > 360 {
-		t.Errorf("the first screen is %d wide in a window of 360", w)
+		t.Errorf("width of the login form: got %d, want at most 360", w)
 	}
 	b.picture("register")
 	b.Write("dora")
@@ -45,7 +45,7 @@ func TestRegistration(t *testing.T) {
 	b.Write("short")
 	b.Press("Enter")
 	if len(chromium.Eval[[]string](b.Page, `said`)) > 0 {
-		t.Error("a password that is too short was sent")
+		t.Error("a password that is too short was sent to the server")
 	}
 	b.Write(" no more")
 	b.Press("Enter")
@@ -65,7 +65,7 @@ func TestRegistration(t *testing.T) {
 	b.clean(h)
 }
 
-// The password does not leave the browser, where the browser can do without.
+// The page sends a password to the server only if the browser provides no cryptography.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
@@ -77,7 +77,7 @@ func TestSignIn(t *testing.T) {
 	h.visit(b, "ann", password, "#a")
 	b.inRoom("#a")
 	if said := strings.Join(chromium.Eval[[]string](b.Page, `said`), "\n"); !strings.Contains(said, "AUTHENTICATE :SCRAM-SHA-256\n") || strings.Contains(said, plain) {
-		t.Errorf("by SCRAM the page said\n%s", said)
+		t.Errorf("login with Web Crypto: sent\n%s\nwant SCRAM and no password", said)
 	}
 	rfc := chromium.Eval[[]string](b.Page, `import("./scram.js").then(async ({ Scram }) => { const s = new Scram("user", "pencil", "rOprNGfwEbeRWgbNEkqO");
 		return [await s.answer(""), await s.answer("r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"),
@@ -86,7 +86,7 @@ func TestSignIn(t *testing.T) {
 		"Error: the server did not prove that it knows the password"}
 	for i := range want {
 		if rfc[i] != want[i] {
-			t.Errorf("RFC 7677, step %d: %q, want %q", i, rfc[i], want[i])
+			t.Errorf("RFC 7677, step %d: got %q, want %q", i, rfc[i], want[i])
 		}
 	}
 	b.clean(h)
@@ -97,10 +97,10 @@ func TestSignIn(t *testing.T) {
 	h.visit(unsafe, "ann", password, "#a")
 	unsafe.inRoom("#a")
 	if said := strings.Join(chromium.Eval[[]string](unsafe.Page, `said`), "\n"); !strings.Contains(said, "AUTHENTICATE :"+plain) {
-		t.Errorf("where there is no other way the page said\n%s", said)
+		t.Errorf("login without Web Crypto: sent\n%s\nwant PLAIN", said)
 	}
 	if hidden := chromium.Eval[bool](unsafe.Page, `document.querySelector("#unsafe").hidden`); hidden {
-		t.Error("the page does not say that the password can be read")
+		t.Error("login without Web Crypto: the warning is hidden")
 	}
 	unsafe.clean(h)
 }

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// policy is what a browser may do for the page: nothing but with its own host.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+// contentPolicy is the page's Content-Security-Policy: only its own host.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// files serves the page's files. A browser asks each time whether they have changed, and is told by
-// their hashes.
-func files() http.Handler {
+// siteFiles serves the page's files. Browsers revalidate them on every load; their entity tags are
+// hashes of the content.
+func siteFiles() http.Handler {
 	root, err := fs.Sub(site, "site")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // cannot happen: the files are embedded
 	}
-	tags := tagsOf(root)
+	tags := entityTags(root)
 	server := http.FileServerFS(root)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -40,8 +40,8 @@ func files() http.Handler {
 	})
 }
 
-// tagsOf are the entity tags of files.
-func tagsOf(root fs.FS) map[string]string {
+// entityTags returns the entity tags of all files.
+func entityTags(root fs.FS) map[string]string {
 	tags := map[string]string{}
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -53,7 +53,7 @@ func tagsOf(root fs.FS) map[string]string {
 		return err
 	})
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // cannot happen: the files are embedded
 	}
 	return tags
 }

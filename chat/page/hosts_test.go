@@ -11,8 +11,8 @@ import (
 	"weir/chat/upload"
 )
 
-// A page of another host whose name leads here (DNS rebinding) reaches nothing.
-func TestARequestByAForeignHostNameReachesNothing(t *testing.T) {
+// A page of another host whose name resolves to this server (DNS rebinding) can access nothing.
+func TestRequestForAForeignHostNameIsRefused(t *testing.T) {
 	h := filesHost(t, upload.Options{})
 	request := func(method, path, host string) *http.Response {
 		t.Helper()
@@ -33,18 +33,18 @@ func TestARequestByAForeignHostNameReachesNothing(t *testing.T) {
 		method, path, _ := strings.Cut(path, " ")
 		for _, host := range []string{"evil", "evil:8080", "evil.localhost", "chat.example.org.evil"} {
 			if got := request(method, path, host).StatusCode; got != http.StatusMisdirectedRequest {
-				t.Errorf("%s %s with Host %s: %d, want 421", method, path, host, got)
+				t.Errorf("%s %s with Host %s: got %d, want 421", method, path, host, got)
 			}
 		}
 		for _, host := range []string{"chat.example.org", "Chat.Example.Org.:443", "localhost:1", "[::1]:8080"} {
 			if got := request(method, path, host).StatusCode; got == http.StatusMisdirectedRequest {
-				t.Errorf("%s %s with Host %s: %d", method, path, host, got)
+				t.Errorf("%s %s with Host %s: got %d, want another status than 421", method, path, host, got)
 			}
 		}
 	}
 }
 
-func TestAWebSocketByAForeignHostNameIsRefused(t *testing.T) {
+func TestWebSocketForAForeignHostNameIsRefused(t *testing.T) {
 	h := filesHost(t, upload.Options{})
 	for host, want := range map[string]int{"evil": 421, "chat.example.org": 101, "CHAT.example.org.": 101, "localhost": 101} {
 		ws, res, err := websocket.Dial(t.Context(), "ws://"+h.addr+"/irc", &websocket.DialOptions{Host: host, HTTPHeader: http.Header{"Origin": {"http://" + host}}})
@@ -52,12 +52,12 @@ func TestAWebSocketByAForeignHostNameIsRefused(t *testing.T) {
 			_ = ws.CloseNow()
 		}
 		if res == nil || res.StatusCode != want {
-			t.Errorf("Host and Origin %s: %v %v, want %d", host, res, err, want)
+			t.Errorf("Host and Origin %s: got %v and error %v, want status %d", host, res, err, want)
 		}
 	}
 }
 
-func TestASubprotocolIsChosenInTheClientsOrder(t *testing.T) {
+func TestSubprotocolIsChosenInTheClientsOrder(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	for _, c := range []struct {
 		asked []string
@@ -73,7 +73,7 @@ func TestASubprotocolIsChosenInTheClientsOrder(t *testing.T) {
 		}
 		_ = ws.CloseNow()
 		if got := res.Header.Get("Sec-WebSocket-Protocol"); !strings.EqualFold(got, c.want) {
-			t.Errorf("asked for %q, the answer is %q, want %q", c.asked, got, c.want)
+			t.Errorf("subprotocols %q: got %q, want %q", c.asked, got, c.want)
 		}
 	}
 }

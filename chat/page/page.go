@@ -21,47 +21,47 @@ import (
 //go:embed site
 var site embed.FS
 
-// Config says what is served and to whom. Only Service is needed.
+// Config are the parameters of New. Only Service is required.
 type Config struct {
-	Service *chat.Service // not nil; closed by who opened it, after the Page
+	Service *chat.Service // required; closed by the caller after the Page
 
-	// Origins are the hosts whose pages may connect, beside the page's own: patterns of
-	// [path.Match] such as "*.example.org", or with a scheme, "https://example.org". Nil: no other
-	// host. Who sends no Origin is no browser, and may connect.
+	// Origins are the hosts whose pages may connect, besides the page's own host. Each is a pattern
+	// of [path.Match] such as "*.example.org", or with a scheme, "https://example.org". Nil allows
+	// no other host. Requests without an Origin do not come from a browser and are allowed.
 	Origins []string
 
-	// OwnHost reports whether a host name, in lower case and without a dot at the end, is one by
-	// which this page is reached. Requests by other names are refused; localhost and IP addresses
-	// need none. Several goroutines call it at once. Nil: no name is.
+	// OwnHost reports whether a host name, in lower case and without a trailing dot, is one of this
+	// page's names. Requests for other names are refused; localhost and IP addresses are always
+	// allowed. It is called concurrently. Nil allows no name.
 	OwnHost func(name string) bool
 
-	Uploads *upload.Store // where files go that are uploaded. Nil: none are taken
+	Uploads *upload.Store // stores uploaded files. Nil disables uploads
 
-	Queue int           // bytes that may wait for a slow client. 0: chat.Outbox
-	Drain time.Duration // how long Close lets sessions finish. 0: 5 s
-	Meter *serve.Meter  // counts what passes. Nil: not counted for anybody
-	// told of a session's panic, by several goroutines at once. Nil: nobody is
-	Panicked func(serve.PanicError)
+	Queue int           // bytes of output that are queued for a slow client. 0 means chat.Outbox
+	Drain time.Duration // how long Close waits for sessions to finish. 0 means 5 s
+	Meter *serve.Meter  // counts connections and bytes; nil for none
+	// Called for each panic of a session, concurrently. Nil ignores them.
+	OnPanic func(serve.PanicError)
 }
 
-// Page is the page and the WebSocket end. Any number of goroutines may use it.
+// Page serves the page and the WebSocket endpoint. It is safe for concurrent use.
 type Page struct {
-	cfg     Config
-	mux     *http.ServeMux
-	guarded http.Handler // mux, for requests by the page's own host names
-	doors   *doors
+	cfg         Config
+	mux         *http.ServeMux
+	hostChecked http.Handler // mux behind the check of the Host header
+	connQueue   *connQueue
 
-	uploadWithin time.Duration // see upload.go; tests are in a hurry
+	uploadTimeout time.Duration // shortened by tests
 
-	origins atomic.Pointer[[]string] // Config.Origins as they are now; never nil
+	origins atomic.Pointer[[]string] // current Config.Origins; never nil
 
-	stop context.CancelFunc
-	over chan error // from serve.Run -> Close, one value; capacity 1
-	once sync.Once
-	err  error // of Close
+	stop      context.CancelFunc
+	runResult chan error // result of serve.Run; capacity 1
+	closeOnce sync.Once
+	closeErr  error // result of Close
 }
 
-// New makes a page. Who calls New calls Close.
+// New creates a page. The caller must call Close.
 func New(cfg Config) (*Page, error) {
 	if cfg.Service == nil {
 		return nil, errors.New("page: Service is missing: set it to an open chat.Service")
@@ -70,7 +70,7 @@ func New(cfg Config) (*Page, error) {
 		return nil, err
 	}
 	if cfg.Queue < 0 || cfg.Drain < 0 {
-		return nil, errors.New("page: Queue or Drain is below zero: leave it out for its default")
+		return nil, errors.New("page: Queue or Drain is negative: set it to 0 for the default")
 	}
 	if cfg.Queue == 0 {
 		cfg.Queue = chat.Outbox
@@ -79,28 +79,28 @@ func New(cfg Config) (*Page, error) {
 		cfg.Drain = 5 * time.Second
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), uploadWithin: uploadWithin, stop: stop, over: make(chan error, 1)}
+	p := &Page{cfg: cfg, mux: http.NewServeMux(), connQueue: newConnQueue(), uploadTimeout: uploadTimeout, stop: stop, runResult: make(chan error, 1)}
 	p.origins.Store(&cfg.Origins)
-	p.mux.Handle("GET /irc", http.HandlerFunc(p.talk))
+	p.mux.Handle("GET /irc", http.HandlerFunc(p.serveWebSocket))
 	if cfg.Uploads != nil {
 		p.serveUploads()
 	}
-	p.mux.Handle("GET /", files())
-	p.guarded = front.OwnHosts(cfg.OwnHost, "hosts under [web]", p.mux)
-	go func() { p.over <- p.run(ctx) }() // until Close
+	p.mux.Handle("GET /", siteFiles())
+	p.hostChecked = front.OwnHosts(cfg.OwnHost, "hosts under [web]", p.mux)
+	go func() { p.runResult <- p.run(ctx) }() // until Close
 	return p, nil
 }
 
 func checkOrigins(all []string) error {
 	for _, o := range all {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
-			return fmt.Errorf("page: Origins has %q, which is no pattern: write a host such as \"*.example.org\"", o)
+			return fmt.Errorf("page: invalid pattern %q in Origins: use a host such as \"*.example.org\"", o)
 		}
 	}
 	return nil
 }
 
-// SetOrigins has other Config.Origins hold for whoever connects from now on.
+// SetOrigins replaces Config.Origins for new connections.
 func (p *Page) SetOrigins(all []string) error {
 	if err := checkOrigins(all); err != nil {
 		return err
@@ -110,63 +110,65 @@ func (p *Page) SetOrigins(all []string) error {
 }
 
 // ServeHTTP implements http.Handler.
-func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.guarded.ServeHTTP(w, r) }
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.hostChecked.ServeHTTP(w, r) }
 
 // run runs the sessions until ctx ends.
 func (p *Page) run(ctx context.Context) error {
 	open := func(c serve.Conn) serve.Session {
-		return p.cfg.Service.Session(c, c.RemoteAddr().(*visitor).peer)
+		return p.cfg.Service.Session(c, c.RemoteAddr().(*clientAddr).peer)
 	}
-	return serve.Run(ctx, serve.Goroutine, p.doors, serve.Service{Open: open, State: serve.InProcess},
-		serve.Options{SendQueue: p.cfg.Queue, DrainTimeout: p.cfg.Drain, OnPanic: p.cfg.Panicked, Meter: p.cfg.Meter})
+	return serve.Run(ctx, serve.Goroutine, p.connQueue, serve.Service{Open: open, State: serve.InProcess},
+		serve.Options{SendQueue: p.cfg.Queue, DrainTimeout: p.cfg.Drain, OnPanic: p.cfg.OnPanic, Meter: p.cfg.Meter})
 }
 
-// Close takes no more connections, and ends those that are there once what they said is
-// acknowledged. It may be called more than once.
+// Close accepts no more connections and ends the open ones after their messages are acknowledged.
+// It can be called more than once.
 func (p *Page) Close() error {
-	p.once.Do(func() {
+	p.closeOnce.Do(func() {
 		p.stop()
-		if p.err = <-p.over; errors.Is(p.err, serve.ErrDeadline) {
-			p.err = nil // a client that took nothing any more
+		if p.closeErr = <-p.runResult; errors.Is(p.closeErr, serve.ErrDeadline) {
+			p.closeErr = nil // a client did not read its output in time
 		}
 	})
-	return p.err
+	return p.closeErr
 }
 
-// doors is the listener at which WebSockets are handed to serve.
-type doors struct {
-	comec  chan net.Conn // from talk -> serve's accept; capacity 0, never closed
-	closec chan struct{} // closed by Close
+// connQueue is the net.Listener through which WebSockets are passed to serve.
+type connQueue struct {
+	conns  chan net.Conn // unbuffered, never closed
+	closed chan struct{} // closed by Close
 	once   sync.Once
 }
 
-func newDoors() *doors { return &doors{comec: make(chan net.Conn), closec: make(chan struct{})} }
+func newConnQueue() *connQueue {
+	return &connQueue{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
 
-// enter hands a connection to serve. It is false when that has stopped.
-func (d *doors) enter(c net.Conn) bool {
+// push passes a connection to serve. It reports whether serve accepted it, false after Close.
+func (d *connQueue) push(c net.Conn) bool {
 	select {
-	case d.comec <- c:
+	case d.conns <- c:
 		return true
-	case <-d.closec:
+	case <-d.closed:
 		return false
 	}
 }
 
 // Accept implements net.Listener.
-func (d *doors) Accept() (net.Conn, error) {
+func (d *connQueue) Accept() (net.Conn, error) {
 	select {
-	case c := <-d.comec:
+	case c := <-d.conns:
 		return c, nil
-	case <-d.closec:
+	case <-d.closed:
 		return nil, net.ErrClosed
 	}
 }
 
 // Close implements net.Listener.
-func (d *doors) Close() error {
-	d.once.Do(func() { close(d.closec) })
+func (d *connQueue) Close() error {
+	d.once.Do(func() { close(d.closed) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (d *doors) Addr() net.Addr { return &visitor{} }
+func (d *connQueue) Addr() net.Addr { return &clientAddr{} }

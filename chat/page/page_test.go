@@ -11,7 +11,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// Two people talk: one with an account, one as a guest.
+// Two users talk: one with an account, one as a guest.
 func TestTalking(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
@@ -33,14 +33,14 @@ func TestTalking(t *testing.T) {
 	ann.say("hello again")
 	bob.shows([]string{want[0], "hello again"})
 	if n := chromium.Eval[int](bob.Page, `document.querySelectorAll("#log b, #log img, #log script").length`); n != 0 {
-		t.Errorf("%d elements came out of a message's text", n)
+		t.Errorf("HTML in a message became %d elements, want 0", n)
 	}
 	bob.say(want[1])
 	bob.say("/me " + want[2])
 	ann.shows([]string{want[0], "hello again", want[1], want[2]})
 	if got := chromium.Eval[[]string](ann.Page, `[...document.querySelectorAll("#log a")].map((a) => a.href + " " + a.rel)`); len(got) != 1 ||
 		got[0] != "https://example.org/a_(b)?c=d noopener noreferrer nofollow" {
-		t.Errorf("links %q", got)
+		t.Errorf("links: got %q", got)
 	}
 	completes(ann)
 	directTalk(ann, bob)
@@ -49,7 +49,7 @@ func TestTalking(t *testing.T) {
 	bob.clean(h)
 }
 
-// completes has a nick completed by Tab.
+// completes completes a nick with Tab.
 func completes(ann *browser) {
 	ann.t.Helper()
 	ann.Until(`(document.querySelector("#say").focus(), document.activeElement.id == "say")`)
@@ -61,7 +61,7 @@ func completes(ann *browser) {
 	ann.Until(texts + `.at(-1) == "bob: look here"`)
 }
 
-// directTalk is a conversation of two, which the other's page opens by itself.
+// directTalk is a direct conversation, which the other user's page opens automatically.
 func directTalk(ann, bob *browser) {
 	ann.t.Helper()
 	bob.Until(`document.querySelector("#log .mention mark")?.textContent == "bob"`)
@@ -75,7 +75,7 @@ func directTalk(ann, bob *browser) {
 	bob.Until(`!document.querySelector("#roomlist .badge")`)
 }
 
-// readMarks has an account's second device told what the first has read.
+// readMarks checks that an account's second device receives the read marker of the first.
 func readMarks(t *testing.T, h *host, ann, bob *browser) {
 	t.Helper()
 	second := ann.another()
@@ -94,8 +94,8 @@ func readMarks(t *testing.T, h *host, ann, bob *browser) {
 	second.Until(`!document.querySelector('#roomlist button[data-room="#lobby"] .badge')`)
 }
 
-// What was said before one came is there when one scrolls up, in order and once.
-func TestScrollingBack(t *testing.T) {
+// Scrolling up loads the messages before the join, in order and each once.
+func TestScrollingUpLoadsHistory(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	writer := h.user("writer", "#old", textProtocol)
@@ -111,7 +111,7 @@ func TestScrollingBack(t *testing.T) {
 	b.inRoom("#old")
 	b.Until(texts + `.at(-1) == "message 349 of an old room"`)
 	if n := chromium.Eval[int](b.Page, texts+`.length`); n >= 350 {
-		t.Errorf("%d messages are there before anybody scrolled", n)
+		t.Errorf("got %d messages before scrolling, want fewer than all", n)
 	}
 	b.Until(`(document.querySelector("#log").scrollTop = 0, document.querySelector("#log .begin"))`)
 	b.shows(want)
@@ -121,9 +121,9 @@ func TestScrollingBack(t *testing.T) {
 	b.clean(h)
 }
 
-// The connection is cut and the server restarted while people talk: nothing is lost or doubled, on
-// either side.
-func TestReconnection(t *testing.T) {
+// The connection is cut and the server restarted while users talk: no message is lost or duplicated
+// on either side.
+func TestReconnectLosesAndDuplicatesNothing(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	h.account("ann", "correct horse")
@@ -157,11 +157,11 @@ func TestReconnection(t *testing.T) {
 
 	h.halt()
 	b.Until(`document.querySelector("#state").textContent.includes("lost")`)
-	b.say("said while it was down") // kept until it is acknowledged
+	b.say("said while it was down") // queued until it is acknowledged
 	b.Until(`document.querySelectorAll("#log .waiting").length == 1`)
 	b.picture("lost")
 	h.run()
-	// it would try again by itself, later
+	// the page would reconnect by itself, but later
 	chromium.Eval[any](b.Page, `(dispatchEvent(new Event("online")), 0)`)
 	want = append(want, "said while it was down")
 	b.Until(fmt.Sprintf(`%s.at(-1) == %q && !document.querySelector("#log .waiting") && document.querySelector("#state").textContent == ""`, texts, want[len(want)-1]))
@@ -169,8 +169,8 @@ func TestReconnection(t *testing.T) {
 	racing(t, h, b, want)
 }
 
-// racing has two pages talk while the connections are cut anywhere between a message and its echo.
-// Said is what the room holds before.
+// racing lets two pages send messages while connections are cut between a message and its echo.
+// said are the messages that the room has before.
 func racing(t *testing.T, h *host, ann *browser, said []string) {
 	t.Helper()
 	bob := ann.another()
@@ -189,7 +189,7 @@ func racing(t *testing.T, h *host, ann *browser, said []string) {
 	}
 	got := h.log("#a")
 	if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(said))) {
-		t.Errorf("the log has %d messages, want each of %d once", len(got), len(said))
+		t.Errorf("the log has %d messages, want each of the %d once", len(got), len(said))
 	}
 	ann.shows(h.log("#a"))
 	ann.clean(h)
@@ -224,7 +224,7 @@ func TestPhoneAndDark(t *testing.T) {
 	b.clean(h)
 }
 
-// people talk in the village.
+// people lets users talk in the village.
 func people(h *host) {
 	h.t.Helper()
 	for _, said := range [][2]string{{"Marta", "Good morning! Who has the key to the old mill?"}, {"Jonas", "Me. It was in the blue box, as always."}, {"Jonas", "Should I open at two?"},
@@ -242,7 +242,7 @@ func people(h *host) {
 	}
 }
 
-// phone checks the page in a narrow window: nothing is wider than it, and the panels open.
+// phone checks the page in a narrow window: nothing is wider than the window, and the panels open.
 func phone(t *testing.T, b *browser) {
 	t.Helper()
 	b.Size(360, 740, false)
@@ -251,11 +251,11 @@ func phone(t *testing.T, b *browser) {
 		t.Helper()
 		b.picture("phone-" + what)
 		if w := chromium.Eval[int](b.Page, `document.documentElement.scrollWidth`); w > 360 {
-			t.Errorf("with %s the page is %d wide in a window of 360", what, w)
+			t.Errorf("%s: got a page width of %d, want at most 360", what, w)
 		}
 		out := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea, a")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > 361).map((e) => e.outerHTML)`)
 		if len(out) > 0 {
-			t.Errorf("with %s these are cut off: %q", what, out)
+			t.Errorf("%s: elements are cut off: %q", what, out)
 		}
 	}
 	fits("room")
@@ -281,12 +281,12 @@ func phone(t *testing.T, b *browser) {
 	unnamed := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea")].filter((e) => !e.closest("[hidden]") &&
 		!(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map((e) => e.outerHTML)`)
 	if len(unnamed) > 0 {
-		t.Errorf("without a name for those who hear the page: %q", unnamed)
+		t.Errorf("controls without an accessible name: %q", unnamed)
 	}
 }
 
-// The page's files come with a policy that lets them do nothing but with their own host.
-func TestFiles(t *testing.T) {
+// The page's files have a policy that allows requests only to their own host, and an entity tag.
+func TestSiteFilesHavePolicyAndEntityTag(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	for path, kind := range map[string]string{"/": "text/html", "/page.js": "text/javascript", "/page.css": "text/css"} {
 		resp, err := http.Get("http://" + h.addr + path)
@@ -294,13 +294,13 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), kind) || resp.Header.Get("Content-Security-Policy") != policy {
-			t.Errorf("%s: %s, %v", path, resp.Status, resp.Header)
+		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), kind) || resp.Header.Get("Content-Security-Policy") != contentPolicy {
+			t.Errorf("%s: got %s with headers %v, want 200, the type and the policy", path, resp.Status, resp.Header)
 		}
 		again, _ := http.NewRequest("GET", "http://"+h.addr+path, nil)
 		again.Header.Set("If-None-Match", resp.Header.Get("ETag"))
 		if resp, err = http.DefaultClient.Do(again); err != nil || resp.StatusCode != http.StatusNotModified {
-			t.Errorf("%s again: %v %v, want 304", path, resp, err)
+			t.Errorf("%s with If-None-Match: got %v and error %v, want 304", path, resp, err)
 		}
 		resp.Body.Close()
 	}

@@ -8,14 +8,14 @@ import (
 	"weir/internal/chromium"
 )
 
-// longNick is as long as a name may be.
+// longNick has the maximum length of a nick.
 const longNick = "a_name_of_thirty_two_characters_"
 
-// uncut is an expression that is true when all the text of an element can be seen.
+// uncut is an expression that is true if all text of an element is visible.
 const uncut = `((e) => e.scrollWidth <= e.clientWidth && getComputedStyle(e).textOverflow != "ellipsis")`
 
-// On a phone, an empty room says what it is and what to do, the actions on a message cover no
-// message, and one's own name is shown whole.
+// On a phone, an empty room shows a welcome with hints, the action bar covers no message, and the
+// user's own name is shown in full.
 func TestOnAPhone(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
@@ -23,10 +23,10 @@ func TestOnAPhone(t *testing.T) {
 	b.Size(360, 740, false)
 	b.Call("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": true, "maxTouchPoints": 1}, nil)
 	b.Go("http://" + h.addr + "/")
-	b.comeIn(longNick, "", "#garden")
+	b.logIn(longNick, "", "#garden")
 	b.Until(`document.querySelector("#log .welcome h3")?.textContent == "Welcome to #garden"`)
 	if fits := chromium.Eval[bool](b.Page, `document.documentElement.scrollWidth <= 360`); !fits {
-		t.Error("an empty room is wider than the phone")
+		t.Error("an empty room is wider than 360 pixels")
 	}
 	b.picture("phone-empty")
 	b.say("one")
@@ -39,16 +39,16 @@ func TestOnAPhone(t *testing.T) {
 		return [...document.querySelectorAll("#log article .text")].filter((e) => { const r = e.getBoundingClientRect();
 			return r.bottom > bar.top + 1 && r.top < bar.bottom - 1 && r.right > bar.left && r.left < bar.right }).map((e) => e.textContent) })()`
 	if texts := chromium.Eval[[]string](b.Page, covered); len(texts) > 0 {
-		t.Errorf("the actions on a message cover %q", texts)
+		t.Errorf("the action bar covers the messages %q", texts)
 	}
 	if text := chromium.Eval[string](b.Page, `document.querySelector(".actions").closest("article").querySelector(".text").textContent`); text != "two" {
-		t.Errorf("a tap on two shows the actions on %q", text)
+		t.Errorf("tap on the message two: the action bar is on %q", text)
 	}
 	b.picture("phone-actions")
 	b.tap("#menu")
 	b.Until(`document.querySelector("#me").checkVisibility()`)
 	if whole := chromium.Eval[bool](b.Page, uncut+`(document.querySelector("#me"))`); !whole {
-		t.Error("one's own name is cut")
+		t.Error("the user's own name is cut")
 	}
 	b.picture("phone-name")
 	b.clean(h)

@@ -11,12 +11,12 @@ import (
 	"weir/internal/chromium"
 )
 
-// picture64 is a PNG of one pixel.
+// picture64 is a PNG of one pixel, in base64.
 const picture64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// Files are sent by choosing, pasting and dropping them, and pictures are seen by whoever is sent
-// their link; a file that is too large is refused with a sentence.
-func TestPictures(t *testing.T) {
+// Files can be chosen, pasted and dropped, and other users see the pictures. A file that is too
+// large is refused with a message.
+func TestUploadedPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	h := filesHost(t, upload.Options{MaxBytes: 4096})
 	ann := open(t)
@@ -26,7 +26,7 @@ func TestPictures(t *testing.T) {
 	h.visit(bob, "guest", "", "#a")
 	bob.inRoom("#a")
 	if shown := chromium.Eval[bool](bob.Page, `document.querySelector("#attach").checkVisibility()`); shown {
-		t.Error("a guest is offered to send files")
+		t.Error("the attach button is shown to a guest")
 	}
 	picture, err := base64.StdEncoding.DecodeString(picture64)
 	if err != nil {
@@ -60,11 +60,11 @@ func TestPictures(t *testing.T) {
 	ann.Until(`!document.querySelector("#uploads li")`)
 	bob.clean(h)
 	for _, e := range ann.Errors() {
-		t.Logf("the browser's console: %s", e) // it notes that a file was refused
+		t.Logf("the browser's console: %s", e) // a refused upload is logged
 	}
 }
 
-// linked waits until there are so many links in the field.
+// linked waits until the input has n links.
 func (b *browser) linked(n int) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf(`document.querySelector("#say").value.split("/file/").length == %d && !document.querySelector("#uploads li")`, n+1))

@@ -7,7 +7,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// The parts of the page that are pure functions, with texts of all kinds: it gives what is wrong.
+// pure tests the page's pure functions with generated texts and returns the failures.
 const pure = `Promise.all([import("./irc.js"), import("./scram.js"), import("./text.js")]).then(([irc, scram, text]) => {
 	const wrong = [], bytes = (s) => new TextEncoder().encode(s).length;
 	let seed = 7;
@@ -35,7 +35,7 @@ const pure = `Promise.all([import("./irc.js"), import("./scram.js"), import("./t
 	return wrong.slice(0, 5);
 })`
 
-func TestPure(t *testing.T) {
+func TestPureFunctions(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	b := open(t)

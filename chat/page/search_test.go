@@ -9,8 +9,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// finds searches for words in the panel that is open, until there are so many results: the index
-// may be behind at first.
+// finds searches for words in the open panel until there are n results: the index may lag at first.
 func (b *browser) finds(words string, n int) {
 	b.t.Helper()
 	b.focus("#words")
@@ -23,11 +22,11 @@ func (b *browser) finds(words string, n int) {
 			return
 		}
 	}
-	b.t.Fatalf("%q is not found %d times: %s", words, n, chromium.Eval[string](b.Page, `document.querySelector("#finding").innerText`))
+	b.t.Fatalf("results for %q: want %d, got %s", words, n, chromium.Eval[string](b.Page, `document.querySelector("#finding").innerText`))
 }
 
-// A search finds what is far back, and leads there: one reads around it, goes on to where one was,
-// and misses nothing and sees nothing twice.
+// A search finds an old message and opens it. Scrolling from there to the end shows every message
+// once.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
@@ -51,7 +50,7 @@ func TestSearch(t *testing.T) {
 	b.Until(`document.activeElement.id == "words"`)
 	b.finds("buried treasure", 1)
 	b.Until(`document.querySelectorAll("#found mark").length == 2`)
-	// what one read at the end is still there, above the field
+	// the messages at the end are still visible above the input
 	b.Until(`document.querySelector("#down").hidden`)
 	b.picture("search")
 	b.focus("#words")
@@ -59,7 +58,7 @@ func TestSearch(t *testing.T) {
 	b.Press("Enter")
 	b.Until(`document.activeElement.querySelector?.(".text")?.textContent == "where the treasure is buried" && document.activeElement.classList.contains("pointed")`)
 	if n := chromium.Eval[int](b.Page, texts+".length"); n > 110 {
-		t.Errorf("%d messages were loaded to show one", n)
+		t.Errorf("got %d messages loaded to show one result, want at most 110", n)
 	}
 	w.send("PRIVMSG #old :said meanwhile", "PING :more")
 	w.until(":more")

@@ -18,7 +18,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// host is a chat with its page, at an address that stays when it is stopped and started again.
+// host is a chat with its page, at an address that stays the same across restarts.
 type host struct {
 	t    *testing.T
 	dir  string
@@ -29,7 +29,7 @@ type host struct {
 	service *chat.Service
 	page    *Page
 	server  *httptest.Server
-	conns   sync.Map // net.Conn of the server: what cut cuts
+	conns   sync.Map // net.Conn of each WebSocket on the server's side
 }
 
 func startHost(t *testing.T, cfg Config, o chat.Options) *host {
@@ -64,7 +64,7 @@ func (h *host) run() {
 	h.addr, h.service, h.page, h.server = l.Addr().String(), service, page, s
 }
 
-// cut cuts every WebSocket, as a network does.
+// cut resets every WebSocket connection.
 func (h *host) cut() {
 	h.conns.Range(func(c, _ any) bool {
 		h.conns.Delete(c)
@@ -74,23 +74,23 @@ func (h *host) cut() {
 	})
 }
 
-// halt stops it as a signal does.
+// halt stops the server as a signal does.
 func (h *host) halt() {
 	h.t.Helper()
 	if h.service == nil {
 		return
 	}
 	if err := h.page.Close(); err != nil {
-		h.t.Errorf("the page's Close: %v", err)
+		h.t.Errorf("Page.Close: %v", err)
 	}
 	h.server.Close()
 	if err := h.service.Close(); err != nil {
-		h.t.Errorf("the service's Close: %v", err)
+		h.t.Errorf("Service.Close: %v", err)
 	}
 	h.service = nil
 }
 
-// account makes an account.
+// account creates an account.
 func (h *host) account(name, password string) {
 	h.t.Helper()
 	store, err := account.Open(h.dir, account.Options{Iterations: 4096})
@@ -117,7 +117,7 @@ func (h *host) dial(header http.Header, protocols ...string) (*websocket.Conn, *
 	return websocket.Dial(ctx, "ws://"+h.addr+"/irc", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
-// client connects, as a client of a subprotocol.
+// client connects with one of the subprotocols.
 func (h *host) client(protocols ...string) *client {
 	h.t.Helper()
 	ws, _, err := h.dial(nil, protocols...)
@@ -134,7 +134,7 @@ func (h *host) client(protocols ...string) *client {
 	return c
 }
 
-// user is a client that has come in and joined a room.
+// user is a client that is registered and has joined a room.
 func (h *host) user(nick, room string, protocols ...string) *client {
 	h.t.Helper()
 	c := h.client(protocols...)
@@ -152,26 +152,26 @@ func (c *client) send(lines ...string) {
 	}
 }
 
-// line is the next message, which has to be of the right kind.
+// line returns the next message, which must have the right type.
 func (c *client) line() (string, error) {
 	c.t.Helper()
 	kind, text, err := c.ws.Read(c.ctx)
 	if err == nil && kind != c.kind {
-		c.t.Fatalf("a message is %v, want %v", kind, c.kind)
+		c.t.Fatalf("type of a message: got %v, want %v", kind, c.kind)
 	}
 	if strings.ContainsAny(string(text), "\r\n") {
-		c.t.Fatalf("%q is not one line", text)
+		c.t.Fatalf("a message has a line break: %q", text)
 	}
 	return string(text), err
 }
 
-// until reads up to a line that contains a text.
+// until reads up to a line that contains text.
 func (c *client) until(text string) string {
 	c.t.Helper()
 	for {
 		line, err := c.line()
 		if err != nil {
-			c.t.Fatalf("the connection ended before %q: %v", text, err)
+			c.t.Fatalf("the connection ended before %q arrived: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return line
@@ -179,7 +179,7 @@ func (c *client) until(text string) string {
 	}
 }
 
-// ended is the status with which the connection ends.
+// ended returns the close status of the connection.
 func (c *client) ended() websocket.StatusCode {
 	c.t.Helper()
 	for {
@@ -189,7 +189,7 @@ func (c *client) ended() websocket.StatusCode {
 	}
 }
 
-// log is what a room's log holds, the texts in order.
+// log returns the texts in a room's log, in order.
 func (h *host) log(room string) []string {
 	h.t.Helper()
 	c := h.user("reader"+strings.ReplaceAll(time.Now().Format("150405.000000"), ".", ""), room)
@@ -210,6 +210,6 @@ func (h *host) log(room string) []string {
 func (h *host) mustHold(room string, want []string) {
 	h.t.Helper()
 	if got := h.log(room); !slices.Equal(got, want) {
-		h.t.Errorf("the log of %s is %q, want %q", room, got, want)
+		h.t.Errorf("log of %s: got %q, want %q", room, got, want)
 	}
 }

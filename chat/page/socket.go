@@ -19,78 +19,79 @@ import (
 	"weir/chat"
 )
 
-// The subprotocols of IRC over WebSocket.
+// Subprotocols of IRC over WebSocket.
 const (
 	textProtocol   = "text.ircv3.net"
 	binaryProtocol = "binary.ircv3.net"
 )
 
-// maxMessage is the size of the largest message that is read. Longer lines than IRC has are
-// answered by the session, up to here.
+// maxMessage is the maximum size of a message. The session replies with an error to lines between
+// IRC's limit and this one.
 const maxMessage = 16 << 10
 
-// linger is how long a client may take to take what it was sent before its session ended.
-const linger = 2 * time.Second
+// closeTimeout is how long a client may take to receive the remaining output after its session
+// ended.
+const closeTimeout = 2 * time.Second
 
-// visitor is the address of a WebSocket's client, with all that is known of it.
-type visitor struct {
+// clientAddr is the address of a WebSocket client, with its chat.Peer.
+type clientAddr struct {
 	addr string
 	peer chat.Peer
 }
 
 // Network implements net.Addr.
-func (v *visitor) Network() string { return "websocket" }
+func (v *clientAddr) Network() string { return "websocket" }
 
 // String implements net.Addr.
-func (v *visitor) String() string { return v.addr }
+func (v *clientAddr) String() string { return v.addr }
 
-// end is the end of the pipe that serve has.
-type end struct {
+// pipeEnd is the end of the pipe that serve uses.
+type pipeEnd struct {
 	net.Conn
-	from *visitor
-	cut  *time.Timer // ends the WebSocket
+	addr       *clientAddr
+	closeTimer *time.Timer // cancels the WebSocket
 }
 
-// Close implements net.Conn. The client is given a while to take what is on its way.
-func (e *end) Close() error {
-	e.cut.Reset(linger)
+// Close implements net.Conn. The client gets closeTimeout to receive output in flight.
+func (e *pipeEnd) Close() error {
+	e.closeTimer.Reset(closeTimeout)
 	return e.Conn.Close()
 }
 
 // RemoteAddr implements net.Conn.
-func (e *end) RemoteAddr() net.Addr { return e.from }
+func (e *pipeEnd) RemoteAddr() net.Addr { return e.addr }
 
-// talk is a WebSocket connection, from its begin to its end.
-func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
+// serveWebSocket runs a WebSocket connection from start to end.
+func (p *Page) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: subprotocol(r), OriginPatterns: *p.origins.Load()})
 	if err != nil {
-		return // it has been answered
+		return // Accept has sent the error response
 	}
 	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(maxMessage)
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
-	from := &visitor{addr: r.RemoteAddr, peer: chat.Peer{Addr: addr.Addr().Unmap().WithZone(""), Secure: r.TLS != nil}}
-	// a closing handshake comes before its end
+	from := &clientAddr{addr: r.RemoteAddr, peer: chat.Peer{Addr: addr.Addr().Unmap().WithZone(""), Secure: r.TLS != nil}}
+	// The request's context ends too early: a closing handshake may follow.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	cut := time.AfterFunc(math.MaxInt64, cancel)
 	defer cut.Stop()
-	if !p.doors.enter(&end{theirs, from, cut}) {
-		_ = ws.Close(websocket.StatusGoingAway, "the server stops")
+	if !p.connQueue.push(&pipeEnd{theirs, from, cut}) {
+		_ = ws.Close(websocket.StatusGoingAway, "the server is shutting down")
 		return
 	}
 	s := &socket{ws: ws, pipe: ours, strict: ws.Subprotocol() != ""}
 	if s.kind = websocket.MessageText; ws.Subprotocol() == binaryProtocol {
 		s.kind = websocket.MessageBinary
 	}
-	// an HTTP server that stops does not wait for ever
+	// End the connection when the HTTP server is closed.
 	defer context.AfterFunc(r.Context(), func() { _ = ours.Close() })()
-	s.run(ctx, cancel, p.doors.closec)
+	s.run(ctx, cancel, p.connQueue.closed)
 }
 
-// subprotocol is the first of those that a client asks for that is known here; none, if no one is.
+// subprotocol returns the first supported subprotocol that the client requests, or nil.
 func subprotocol(r *http.Request) []string {
 	for word := range strings.SplitSeq(strings.Join(r.Header["Sec-Websocket-Protocol"], ","), ",") {
 		for _, known := range []string{textProtocol, binaryProtocol} {
@@ -102,57 +103,57 @@ func subprotocol(r *http.Request) []string {
 	return nil
 }
 
-// socket carries lines between a WebSocket and a pipe.
+// socket copies lines between a WebSocket and a pipe.
 type socket struct {
 	ws     *websocket.Conn
 	pipe   net.Conn
 	kind   websocket.MessageType
-	strict bool // a subprotocol was agreed on: messages of the other kind are refused
+	strict bool // a subprotocol is in use: messages of the other type are an error
 }
 
-// run owns the writer. It returns when both directions have ended. Stopc is closed when the page
-// stops.
-func (s *socket) run(ctx context.Context, cancel func(), stopc <-chan struct{}) {
+// run runs both directions and returns when both have ended. stopping is closed when the page is
+// closed.
+func (s *socket) run(ctx context.Context, cancel func(), stopping <-chan struct{}) {
 	done := make(chan struct{}) // closed by the writer
 	go func() {
 		defer close(done)
 		defer cancel()
 		if s.write(ctx) == nil {
-			s.bye(stopc)
+			s.sendClose(stopping)
 		}
 	}()
-	if code, why := s.read(ctx); code != 0 {
-		_ = s.ws.Close(code, why)
+	if code, reason := s.read(ctx); code != 0 {
+		_ = s.ws.Close(code, reason)
 	}
 	_ = s.pipe.Close()
 	<-done
 }
 
-// bye tells the client that its session has ended.
-func (s *socket) bye(stopc <-chan struct{}) {
+// sendClose sends the Close frame after the session has ended.
+func (s *socket) sendClose(stopping <-chan struct{}) {
 	select {
-	case <-stopc:
-		_ = s.ws.Close(websocket.StatusGoingAway, "the server stops")
+	case <-stopping:
+		_ = s.ws.Close(websocket.StatusGoingAway, "the server is shutting down")
 	default:
 		_ = s.ws.Close(websocket.StatusNormalClosure, "")
 	}
 }
 
-// read passes messages on as lines, until the client or the session has ended. A code is the status
-// of a client that breaks the rules.
-func (s *socket) read(ctx context.Context) (code websocket.StatusCode, why string) {
+// read copies messages to the pipe until the client or the session ends. A code other than 0 is the
+// close status for a client that violates the protocol.
+func (s *socket) read(ctx context.Context) (code websocket.StatusCode, reason string) {
 	for {
 		kind, line, err := s.ws.Read(ctx)
 		if err != nil {
 			return 0, ""
 		}
-		// some send it nevertheless
+		// some clients send CR LF although the specification forbids it
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 		switch {
 		case s.strict && kind != s.kind:
-			return websocket.StatusUnsupportedData, "the subprotocol has messages of the other kind"
+			return websocket.StatusUnsupportedData, "this message type does not match the subprotocol"
 		case bytes.ContainsAny(line, "\r\n"):
-			return websocket.StatusPolicyViolation, "a message is one line"
+			return websocket.StatusPolicyViolation, "a message must be one line"
 		}
 		if _, err := s.pipe.Write(append(line, '\r', '\n')); err != nil {
 			return 0, ""
@@ -160,7 +161,7 @@ func (s *socket) read(ctx context.Context) (code websocket.StatusCode, why strin
 	}
 }
 
-// write passes lines on as messages, until the session has ended: then without an error.
+// write copies lines to the WebSocket. It returns nil when the session has ended.
 func (s *socket) write(ctx context.Context) error {
 	lines := bufio.NewReaderSize(s.pipe, 4096)
 	for {

@@ -15,8 +15,8 @@ import (
 	"weir/web"
 )
 
-// "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the kind of
-// messages follows.
+// "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the type of
+// messages follows the subprotocol.
 func TestSubprotocols(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestSubprotocols(t *testing.T) {
 	} {
 		client := h.client(c.offered...)
 		if got := client.ws.Subprotocol(); got != c.agreed {
-			t.Errorf("of %q the server takes %q, want %q", c.offered, got, c.agreed)
+			t.Errorf("subprotocols %q: got %q, want %q", c.offered, got, c.agreed)
 		}
 		client.send("NICK ann", "USER ann 0 * :Ann")
 		client.until(" 001 ann ")
@@ -42,34 +42,32 @@ func TestSubprotocols(t *testing.T) {
 	h.mustHold("#röom", []string{"grüß dich 👋", "grüß dich 👋", "grüß dich 👋", "grüß dich 👋"})
 }
 
-// A message is one line: what comes with a line's end is taken, what holds several lines is
-// refused.
-func TestOneLineAMessage(t *testing.T) {
+// A message is one line: a trailing line break is accepted, several lines are refused.
+func TestMessageIsOneLine(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", textProtocol)
 	c.send("PING :ended\r\n")
 	c.until(":ended")
 	c.send("PRIVMSG #a :one\r\nQUIT :two")
 	if code := c.ended(); code != websocket.StatusPolicyViolation {
-		t.Errorf("two lines in a message end the connection with %v, want %v", code, websocket.StatusPolicyViolation)
+		t.Errorf("close status after two lines in a message: got %v, want %v", code, websocket.StatusPolicyViolation)
 	}
 	h.mustHold("#a", nil)
 }
 
-func TestMessagesOfTheOtherKind(t *testing.T) {
+func TestMessageTypeMustMatchTheSubprotocol(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", textProtocol)
 	if err := c.ws.Write(c.ctx, websocket.MessageBinary, []byte("PING :x")); err != nil {
 		t.Fatal(err)
 	}
 	if code := c.ended(); code != websocket.StatusUnsupportedData {
-		t.Errorf("a binary message under %s ends the connection with %v, want %v", textProtocol, code, websocket.StatusUnsupportedData)
+		t.Errorf("close status after a binary message under %s: got %v, want %v", textProtocol, code, websocket.StatusUnsupportedData)
 	}
 }
 
-// Bytes that are not UTF-8 can come in a binary message. They are refused by the session, and go
-// nowhere.
-func TestNotUTF8(t *testing.T) {
+// A binary message may contain invalid UTF-8. The session refuses it.
+func TestInvalidUTF8IsRefused(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", binaryProtocol)
 	c.send("PRIVMSG #a :\xff\xfe", "PING :after")
@@ -78,7 +76,7 @@ func TestNotUTF8(t *testing.T) {
 	h.mustHold("#a", nil)
 }
 
-func TestLongLines(t *testing.T) {
+func TestLongLinesAreRefused(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", textProtocol)
 	c.send("PRIVMSG #a :" + strings.Repeat("x", 6000))
@@ -87,16 +85,16 @@ func TestLongLines(t *testing.T) {
 	c.until(":still here")
 	c.send(strings.Repeat("x", maxMessage+1))
 	if code := c.ended(); code != websocket.StatusMessageTooBig {
-		t.Errorf("a message of more than %d bytes ends the connection with %v, want %v", maxMessage, code, websocket.StatusMessageTooBig)
+		t.Errorf("close status after a message of more than %d bytes: got %v, want %v", maxMessage, code, websocket.StatusMessageTooBig)
 	}
 	h.mustHold("#a", []string{"short"})
 }
 
-// Pages of other hosts could speak for whoever looks at them.
+// Without the check, a page of another host could act for its visitor.
 func TestOrigins(t *testing.T) {
 	h := startHost(t, Config{Origins: []string{"*.example.org"}}, chat.Options{})
 	for origin, want := range map[string]bool{
-		"":                         true, // no browser
+		"":                         true, // not a browser
 		"http://" + h.addr:         true,
 		"https://chat.example.org": true,
 		"https://example.com":      false,
@@ -113,20 +111,21 @@ func TestOrigins(t *testing.T) {
 		}
 		switch {
 		case (err == nil) != want:
-			t.Errorf("origin %q: error %v, connecting is to be %v", origin, err, want)
+			t.Errorf("origin %q: got error %v, want success %v", origin, err, want)
 		case !want && resp.StatusCode != http.StatusForbidden:
-			t.Errorf("origin %q: status %d, want 403", origin, resp.StatusCode)
+			t.Errorf("origin %q: got status %d, want 403", origin, resp.StatusCode)
 		}
 	}
 }
 
-// What waits for a client that takes nothing is bounded: it is cut off, and others go on.
-func TestSlowReaderIsClosed(t *testing.T) {
+// The output queue of a client that does not read is bounded: it is disconnected, and other clients
+// are not affected.
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	h := startHost(t, Config{Queue: 64 << 10}, chat.Options{})
 	slow := h.user("slow", "#a", textProtocol)
 	fast := h.user("fast", "#a", textProtocol)
 	line := "PRIVMSG #a :" + strings.Repeat("x", 400)
-	gone := make(chan struct{}) // closed when somebody hears that slow has gone
+	gone := make(chan struct{}) // closed when fast sees that slow has quit
 	go func() {
 		defer close(gone)
 		for {
@@ -148,13 +147,13 @@ func TestSlowReaderIsClosed(t *testing.T) {
 		break
 	}
 	if fast.ctx.Err() != nil {
-		t.Fatal("a client that reads nothing is never closed")
+		t.Fatal("a client that does not read was not disconnected")
 	}
 	slow.ended()
 }
 
-// A stop tells clients so, once what they said is acknowledged.
-func TestStop(t *testing.T) {
+// After a stop, clients receive Going Away once their messages are acknowledged.
+func TestStopSendsGoingAway(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", textProtocol)
 	c.send("PRIVMSG #a :last words")
@@ -163,17 +162,17 @@ func TestStop(t *testing.T) {
 	go func() { status <- c.ended() }()
 	h.halt()
 	if code := <-status; code != websocket.StatusGoingAway {
-		t.Errorf("a stop ends connections with %v, want %v", code, websocket.StatusGoingAway)
+		t.Errorf("close status after a stop: got %v, want %v", code, websocket.StatusGoingAway)
 	}
 	h.run()
 	h.mustHold("#a", []string{"last words"})
 	if err := errors.Join(h.page.Close(), h.page.Close()); err != nil {
-		t.Errorf("Close twice: %v", err)
+		t.Errorf("calling Close twice: got %v, want no error", err)
 	}
 }
 
 // A page can be a component of a web site.
-func TestAsAComponent(t *testing.T) {
+func TestPageIsAComponentOfASite(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	site, err := web.New(web.FromHTTP(h.page), web.Options{})
 	if err != nil {
@@ -195,14 +194,14 @@ func TestAsAComponent(t *testing.T) {
 	c.ended()
 }
 
-func TestConfig(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	for want, cfg := range map[string]Config{
-		"Service":    {},
-		"Origins":    {Service: &chat.Service{}, Origins: []string{"["}},
-		"below zero": {Service: &chat.Service{}, Queue: -1},
+		"Service":  {},
+		"Origins":  {Service: &chat.Service{}, Origins: []string{"["}},
+		"negative": {Service: &chat.Service{}, Queue: -1},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New(%+v): error %v, want one that says %q", cfg, err, want)
+			t.Errorf("New(%+v): got error %v, want one with %q", cfg, err, want)
 		}
 	}
 }

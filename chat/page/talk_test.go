@@ -9,7 +9,7 @@ import (
 	"weir/internal/chromium"
 )
 
-// message is a selector of the last message with a text.
+// message returns a selector of the last message with a text.
 func (b *browser) message(text string) string {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll("#log article:not(.waiting)")].findLast((e) => e.querySelector(".text").textContent == %q)`, text)
@@ -17,9 +17,9 @@ func (b *browser) message(text string) string {
 	return `article[data-id="` + chromium.Eval[string](b.Page, find+".dataset.id") + `"]`
 }
 
-// Reactions, replies, redactions and several lines, by pointer and by keyboard, as the other sees
-// them, and as they are there after loading the page again.
-func TestWhatIsDoneWithMessages(t *testing.T) {
+// Reactions, replies, redactions and multi-line messages, by pointer and by keyboard, as another
+// user sees them live and after a reload.
+func TestReactionsRepliesAndRedactions(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	h.account("ann", "correct horse")
@@ -43,12 +43,12 @@ func TestWhatIsDoneWithMessages(t *testing.T) {
 	bob.Click(".quoted")
 	bob.Until(`document.querySelector("article.pointed .text")?.textContent == "oh"`)
 	topicAndAway(ann, bob)
-	told(t, ann, bob, h)
+	notified(t, ann, bob, h)
 	ann.clean(h)
 	bob.clean(h)
 }
 
-// topicAndAway has the topic changed in its dialog, and one be away.
+// topicAndAway changes the topic in its dialog and sets the user away.
 func topicAndAway(ann, bob *browser) {
 	ann.t.Helper()
 	ann.Click("#more")
@@ -68,9 +68,9 @@ func topicAndAway(ann, bob *browser) {
 	ann.Until(`!document.querySelector("#help").open`)
 }
 
-// told has the system tell what is said to somebody who does not look, once that was allowed by a
-// click.
-func told(t *testing.T, ann, bob *browser, h *host) {
+// notified checks that the browser shows notifications to a user without focus, after a click has
+// requested the permission.
+func notified(t *testing.T, ann, bob *browser, h *host) {
 	t.Helper()
 	chromium.Eval[any](bob.Page, `(window.notes = [], window.Notification = class { static permission = "default"; static asked = 0;
 		static async requestPermission() { this.asked++; this.permission = "granted"; return "granted" } constructor(title, o) { notes.push(title + ": " + o.body) } close() {} },
@@ -78,7 +78,7 @@ func told(t *testing.T, ann, bob *browser, h *host) {
 	ann.say("bob: not yet")
 	bob.Until(texts + `.at(-1) == "bob: not yet"`)
 	if asked := chromium.Eval[int](bob.Page, `notes.length + Notification.asked`); asked != 0 {
-		t.Error("the permission is asked for without a click")
+		t.Error("the permission for notifications was requested without a click")
 	}
 	bob.Click("#alerts")
 	bob.Until(`document.querySelector("#alerts").hidden`)
@@ -88,7 +88,7 @@ func told(t *testing.T, ann, bob *browser, h *host) {
 	bob.Until(`JSON.stringify(notes) == '["ann in #a: bob: now","ann: and this"]' && document.title.startsWith("(3) ")`)
 }
 
-// lines are messages of several lines, and of one that is longer than IRC's.
+// lines sends messages of several lines, and one that is longer than a line of IRC.
 func lines(ann, bob *browser, long string) {
 	ann.t.Helper()
 	ann.focus("#say")
@@ -103,10 +103,12 @@ func lines(ann, bob *browser, long string) {
 	bob.say("and this was wrong")
 }
 
-// reactions are made by a click, joined by another, and taken back.
+// reactions adds a reaction with a click, joins it as another user, and removes it.
 func reactions(ann, bob *browser) {
 	ann.t.Helper()
-	ann.Click(ann.message("oh")) // the bar of buttons comes to what is pointed at
+	// a message that arrives later would move the buttons between finding and clicking them
+	ann.Until(texts + `.at(-1) == "and this was wrong"`)
+	ann.Click(ann.message("oh")) // the action bar appears at the pointer
 	ann.Click(`.actions button[aria-label="Heart"]`)
 	bob.Until(`document.querySelector(".reaction")?.getAttribute("aria-label") == "❤️: ann"`)
 	bob.Click(".reaction")
@@ -116,11 +118,11 @@ func reactions(ann, bob *browser) {
 	bob.Until(`document.querySelector(".reaction").getAttribute("aria-label") == "❤️: bob"`)
 }
 
-// answers has one answer a message by the keyboard alone.
+// answers replies to a message by the keyboard alone.
 func answers(ann, bob *browser) {
 	ann.t.Helper()
 	ann.focus("#say")
-	ann.Press("ArrowUp") // to the last message, one further up, and an answer to that
+	ann.Press("ArrowUp") // to the last message, one further up, and reply to it
 	ann.Until(`document.activeElement.querySelector?.(".text")?.textContent == "and this was wrong"`)
 	ann.Press("ArrowUp")
 	ann.Press("r")
@@ -131,7 +133,7 @@ func answers(ann, bob *browser) {
 	ann.Until(`document.querySelector("#answering").hidden`)
 }
 
-// removes has one take a message back.
+// removes deletes a message.
 func removes(ann, bob *browser) {
 	ann.t.Helper()
 	chromium.Eval[any](bob.Page, `(window.confirm = () => true, 0)`)
@@ -141,7 +143,7 @@ func removes(ann, bob *browser) {
 		b.Until(`document.querySelector("#log .removed")?.textContent == "This message was removed."`)
 	}
 	if n := chromium.Eval[int](bob.Page, `(document.querySelectorAll("article")[1].focus(), document.querySelectorAll(".actions button:not([hidden])").length)`); n != 7 {
-		bob.t.Errorf("%d things can be done with another's message, want reactions and a reply", n)
+		bob.t.Errorf("actions on another user's message: got %d, want 6 reactions and a reply", n)
 	}
 	bob.picture("removed")
 }

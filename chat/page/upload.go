@@ -17,25 +17,25 @@ import (
 	"weir/chat/upload"
 )
 
-// uploadWithin is how long a file may take to come, whatever the server's own limits are.
-const uploadWithin = 15 * time.Minute
+// uploadTimeout limits the time to receive a file, regardless of the server's own timeouts.
+const uploadTimeout = 15 * time.Minute
 
-// filePolicy is what a browser may do with a file that somebody uploaded: show it.
+// filePolicy is the Content-Security-Policy of uploaded files: browsers may only display them.
 const filePolicy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
-// serveUploads has the page take files and give them back (docs/protocol.md, "Files").
+// serveUploads registers the handlers of uploads and files (docs/protocol.md, "Files").
 func (p *Page) serveUploads() {
 	p.mux.HandleFunc("OPTIONS /upload", p.uploadOptions)
 	p.mux.HandleFunc("POST /upload", p.upload)
 	p.mux.HandleFunc("PUT /upload/{name}", p.upload) // curl -T
-	p.mux.HandleFunc("GET /file/{hash}/{name}", p.file)
+	p.mux.HandleFunc("GET /file/{hash}/{name}", p.serveFile)
 }
 
-// mayUpload says whether a request does not come from another host's page, unless that is one of
-// Config.Origins, which is told so.
-func (p *Page) mayUpload(w http.ResponseWriter, r *http.Request) bool {
+// allowUpload reports whether a request may upload: it comes from no page, a page of this host, or
+// an origin in Config.Origins. The latter gets CORS headers.
+func (p *Page) allowUpload(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if p.trusts(origin) {
+	if p.isAllowedOrigin(origin) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Methods", "OPTIONS, POST, PUT")
@@ -47,8 +47,8 @@ func (p *Page) mayUpload(w http.ResponseWriter, r *http.Request) bool {
 	return http.NewCrossOriginProtection().Check(r) == nil
 }
 
-// trusts says whether Config.Origins has an origin.
-func (p *Page) trusts(origin string) bool {
+// isAllowedOrigin reports whether Config.Origins contains an origin.
+func (p *Page) isAllowedOrigin(origin string) bool {
 	u, err := url.Parse(strings.ToLower(origin))
 	if err != nil || u.Host == "" {
 		return false
@@ -66,43 +66,43 @@ func (p *Page) trusts(origin string) bool {
 }
 
 func (p *Page) uploadOptions(w http.ResponseWriter, r *http.Request) {
-	p.mayUpload(w, r)
+	p.allowUpload(w, r)
 	w.Header().Set("Allow", "OPTIONS, POST")
 	w.Header().Set("Accept-Post", "*/*")
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// refusal is a status, and a sentence for whoever reads it.
-type refusal struct {
-	status int
-	text   string
-	wait   int // seconds after which it may be tried again; 0: not said
+// uploadError is an error response: a status and a sentence for users.
+type uploadError struct {
+	status     int
+	text       string
+	retryAfter int // Retry-After in seconds; 0 for none
 }
 
-// upload takes a file: the request's body.
+// upload stores a file: the request's body.
 func (p *Page) upload(w http.ResponseWriter, r *http.Request) {
-	if !p.mayUpload(w, r) {
-		refuse(w, refusal{status: http.StatusForbidden, text: "This comes from a page of another host"})
+	if !p.allowUpload(w, r) {
+		writeError(w, uploadError{status: http.StatusForbidden, text: "Uploads from pages of other hosts are not allowed"})
 		return
 	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		refuse(w, refusal{status: http.StatusUnsupportedMediaType, text: "Send the file alone as the body, not a form"})
+		writeError(w, uploadError{status: http.StatusUnsupportedMediaType, text: "Send the file alone as the body, not a form"})
 		return
 	}
-	account, err := p.uploader(r)
+	account, err := p.authenticate(r)
 	if err != nil {
-		refuse(w, refusalOf(err))
+		writeError(w, uploadErrorOf(err))
 		return
 	}
-	shared, err := p.take(w, r, account)
+	shared, err := p.storeBody(w, r, account)
 	if err != nil {
-		refuse(w, refusalOf(err))
+		writeError(w, uploadErrorOf(err))
 		return
 	}
-	link, sure := p.link(r, shared)
+	link, sure := p.fileLink(r, shared)
 	w.Header().Set("Location", link.String())
-	if !sure { // perhaps there is a proxy before us: who asks knows better by which way he came
+	if !sure { // behind a proxy, the client knows the host better: send a relative reference
 		w.Header().Set("Location", link.EscapedPath())
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -110,9 +110,9 @@ func (p *Page) upload(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, link.String()+"\n")
 }
 
-// uploader is the account that a request proves to be of.
-func (p *Page) uploader(r *http.Request) (account string, err error) {
-	from := addrOf(r)
+// authenticate returns the account that the request's credentials belong to.
+func (p *Page) authenticate(r *http.Request) (account string, err error) {
+	from := remoteAddr(r)
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return p.cfg.Service.AccountByToken(from, strings.TrimSpace(token))
 	}
@@ -122,23 +122,23 @@ func (p *Page) uploader(r *http.Request) (account string, err error) {
 	return "", chat.ErrNotLoggedIn
 }
 
-// addrOf is the address that a request comes from.
-func addrOf(r *http.Request) netip.Addr {
+// remoteAddr returns the address of a request's client.
+func remoteAddr(r *http.Request) netip.Addr {
 	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return addr.Addr().Unmap().WithZone("")
 }
 
-// errBroken means that a body did not come to its end.
-var errBroken = errors.New("the file did not come to its end")
+// errIncompleteBody means that a body ended early.
+var errIncompleteBody = errors.New("the upload ended before the file was complete")
 
-// take writes a request's body to the disk as it comes.
-func (p *Page) take(w http.ResponseWriter, r *http.Request, account string) (shared upload.Shared, err error) {
+// storeBody writes the request's body to the disk as it arrives.
+func (p *Page) storeBody(w http.ResponseWriter, r *http.Request, account string) (shared upload.Shared, err error) {
 	u, err := p.cfg.Uploads.Begin(account, r.ContentLength)
 	if err != nil {
 		return shared, err
 	}
 	control := http.NewResponseController(w)
-	late := time.AfterFunc(p.uploadWithin, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	late := time.AfterFunc(p.uploadTimeout, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	if _, err := io.Copy(onlyWriter{u}, onlyReader{r.Body}); err != nil {
 		return shared, errors.Join(err, u.Abort())
@@ -150,22 +150,22 @@ func (p *Page) take(w http.ResponseWriter, r *http.Request, account string) (sha
 	return u.Commit(name)
 }
 
-// onlyReader tells errors of a body from those of the disk.
+// onlyReader marks errors of reading the body, as opposed to errors of the disk.
 type onlyReader struct{ r io.Reader }
 
 func (o onlyReader) Read(b []byte) (int, error) {
 	n, err := o.r.Read(b)
 	if err != nil && err != io.EOF {
-		err = errors.Join(errBroken, err)
+		err = errors.Join(errIncompleteBody, err)
 	}
 	return n, err
 }
 
 type onlyWriter struct{ io.Writer }
 
-// link is where a file is. It is not sure if the request came by another way than that which
-// clients are told.
-func (p *Page) link(r *http.Request, shared upload.Shared) (link *url.URL, sure bool) {
+// fileLink returns the URL of a file. sure reports whether the request used the host of the
+// announced upload URL.
+func (p *Page) fileLink(r *http.Request, shared upload.Shared) (fileLink *url.URL, sure bool) {
 	base, err := url.Parse(p.cfg.Service.UploadURL())
 	if sure = err == nil && base.Host == r.Host && base.Host != ""; !sure {
 		base = &url.URL{Scheme: "http", Host: r.Host, Path: "/upload"}
@@ -176,29 +176,29 @@ func (p *Page) link(r *http.Request, shared upload.Shared) (link *url.URL, sure 
 	return base.ResolveReference(&url.URL{Path: "file/" + shared.Hash + "/" + shared.Name}), sure
 }
 
-// refusalOf is what is answered to an error.
-func refusalOf(err error) refusal {
+// uploadErrorOf maps an error to an error response.
+func uploadErrorOf(err error) uploadError {
 	for _, c := range []struct {
 		is     error
 		status int
 	}{
 		{chat.ErrNotLoggedIn, http.StatusUnauthorized}, {chat.ErrBanned, http.StatusForbidden},
 		{upload.ErrTooLarge, http.StatusRequestEntityTooLarge}, {upload.ErrQuota, http.StatusTooManyRequests}, {upload.ErrBusy, http.StatusTooManyRequests},
-		{upload.ErrFull, http.StatusInsufficientStorage}, {upload.ErrRemoved, http.StatusForbidden}, {errBroken, http.StatusBadRequest},
+		{upload.ErrFull, http.StatusInsufficientStorage}, {upload.ErrRemoved, http.StatusForbidden}, {errIncompleteBody, http.StatusBadRequest},
 		{context.Canceled, http.StatusBadRequest},
 	} {
 		if errors.Is(err, c.is) {
-			return refusal{status: c.status, text: sentence(err, c.is)}
+			return uploadError{status: c.status, text: publicMessage(err, c.is)}
 		}
 	}
 	if e, ok := errors.AsType[*chat.ThrottledError](err); ok {
-		return refusal{http.StatusTooManyRequests, sentence(e, e), e.Seconds()}
+		return uploadError{http.StatusTooManyRequests, publicMessage(e, e), e.Seconds()}
 	}
-	return refusal{status: http.StatusInternalServerError, text: "The file could not be stored"}
+	return uploadError{status: http.StatusInternalServerError, text: "The file could not be stored"}
 }
 
-// sentence is what may be told of an error: for one of the store's, with its limits.
-func sentence(err, is error) string {
+// publicMessage returns the part of an error that may be shown to users.
+func publicMessage(err, is error) string {
 	text := strings.TrimPrefix(is.Error(), "chat: ")
 	if first, _, _ := strings.Cut(err.Error(), "\n"); strings.HasPrefix(first, text) && !strings.Contains(first, "/") {
 		text = first
@@ -206,15 +206,15 @@ func sentence(err, is error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// refuse answers a request that is not granted. What is left of its body is not waited for.
-func refuse(w http.ResponseWriter, why refusal) {
+// writeError sends an error response and closes the connection: the rest of the body is not read.
+func writeError(w http.ResponseWriter, why uploadError) {
 	h := w.Header()
 	if why.status == http.StatusUnauthorized {
-		// not Basic: browsers would remember a password, and send it for pages of others
+		// With Basic, browsers would store the password and send it in requests from other pages.
 		h.Set("WWW-Authenticate", `Bearer realm="upload"`)
 	}
-	if why.wait > 0 {
-		h.Set("Retry-After", strconv.Itoa(why.wait))
+	if why.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(why.retryAfter))
 	}
 	h.Set("Connection", "close")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -223,8 +223,8 @@ func refuse(w http.ResponseWriter, why refusal) {
 	_, _ = io.WriteString(w, why.text+"\n")
 }
 
-// file gives a file to who has its link.
-func (p *Page) file(w http.ResponseWriter, r *http.Request) {
+// serveFile serves an uploaded file.
+func (p *Page) serveFile(w http.ResponseWriter, r *http.Request) {
 	c, err := p.cfg.Uploads.Open(r.PathValue("hash"), r.PathValue("name"))
 	if err != nil {
 		status := http.StatusInternalServerError

@@ -1,5 +1,5 @@
-// What can be done with a message: a bar of buttons on the one that is pointed at or has the focus,
-// and keys.
+// The actions on a message: a bar of buttons on the message under the pointer or with the focus,
+// and keyboard shortcuts.
 
 import { button, element } from "./message.js";
 import { fold } from "./irc.js";
@@ -18,7 +18,7 @@ export class Actions {
     this.bar.append(button("", "Reply", "", () => this.reply()));
     this.remove = button("", "Delete", "", () => this.redact());
     this.bar.append(this.remove);
-    // a finger that scrolls is over messages without meaning one: it taps
+    // touch scrolling also sends pointerover: only a tap chooses a message
     log.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.on(e.target));
     log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.off());
     log.addEventListener("focusin", (e) => this.on(e.target));
@@ -26,7 +26,7 @@ export class Actions {
     log.addEventListener("keydown", (e) => this.key(e));
   }
 
-  // of is the message that an element shows; undefined for what can't be acted on.
+  // of returns the message of an element; undefined if it has no actions.
   of(node) {
     const room = this.app.shown();
     const m = (room?.past ?? room)?.ids.get(node?.dataset.id);
@@ -44,7 +44,7 @@ export class Actions {
     node.append(this.bar);
   }
 
-  // removable reports whether the user may remove a message: an own one, or any as an operator.
+  // removable reports whether the user may delete a message: an own one, or any as an operator.
   removable(m) {
     const { client } = this.app;
     const mine = fold(m.account) === fold(client.account) && client.account !== "";
@@ -72,16 +72,16 @@ export class Actions {
   redact() {
     const m = this.message;
     this.off();
-    if (confirm("Remove this message for everybody?")) redact(this.app.client, this.app.shown(), m.id);
+    if (confirm("Delete this message for all users?")) redact(this.app.client, this.app.shown(), m.id);
     this.back(m);
   }
 
-  // back gives the focus back to a message, from a button that is gone.
+  // back returns the focus to a message after its button was removed.
   back(m) {
     this.log.querySelector(`article[data-id="${CSS.escape(m.id)}"]`)?.focus({ preventScroll: true });
   }
 
-  // key moves among messages, and does what their letters say.
+  // key moves between messages and handles their shortcuts.
   key(e) {
     const node = e.target.closest?.("article");
     if (!node || e.ctrlKey || e.altKey || e.metaKey) return;

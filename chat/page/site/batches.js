@@ -1,14 +1,15 @@
-// Batches of IRCv3: lines that belong together are handed on together, when the last has come.
+// Batches of IRCv3: the lines of a batch are delivered together when the batch ends.
 
 export class Batches {
-  // whole(batch) is called for each that is complete and part of no other; batch = {type, params,
-  // tags, nick, items, cut}; cut is the id of a message of which only the first lines are in it.
+  // whole(batch) is called for each complete batch that is not nested in another one. batch =
+  // {type, params, tags, nick, items, cut}; cut is the msgid of a message of which the batch has
+  // only the first lines.
   constructor(whole) {
     this.whole = whole;
     this.open = new Map();
   }
 
-  // take is true when a line belonged to a batch, or began or ended one.
+  // take reports whether a line belongs to a batch or starts or ends one.
   take(m) {
     const ref = m.tags.get("batch");
     if (m.command === "BATCH") {
@@ -18,7 +19,7 @@ export class Batches {
       return true;
     }
     if (ref === undefined) return false;
-    this.open.get(ref)?.items.push(m); // a part of a message whose begin was not asked for is none
+    this.open.get(ref)?.items.push(m); // lines of an unknown batch are dropped
     return true;
   }
 
@@ -26,7 +27,7 @@ export class Batches {
     const batch = this.open.get(name);
     this.open.delete(name);
     if (!batch) return;
-    for (const [inner, b] of this.open) { // a page of history may end within a message
+    for (const [inner, b] of this.open) { // a page of history may end inside a multiline message
       if (b.of !== name) continue;
       this.open.delete(inner);
       batch.cut = b.tags.get("msgid");
@@ -44,7 +45,7 @@ export class Batches {
   }
 }
 
-// joined is the message that a draft/multiline batch carries.
+// joined returns the message of a draft/multiline batch.
 function joined(batch) {
   let text = "";
   batch.items.forEach((m, i) => {

@@ -1,5 +1,5 @@
-// The client: the connection's state, its rooms, and what comes in. How one comes in is login.js,
-// what was said history.js, what one says talk.js.
+// The client: the state of the connection, its rooms, and the handling of incoming lines. login.js
+// has the login, history.js the messages, talk.js what the user sends.
 
 import { Batches } from "./batches.js";
 import { fold, isRoom, line, parse } from "./irc.js";
@@ -15,10 +15,10 @@ export class Client {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
     this.network = "Chat";
-    this.connection = 0; // counts them
-    this.caps = new Set(); // granted
-    this.offered = new Map(); // by the server: name=value by name
-    this.supported = new Map(); // tokens of 005
+    this.connection = 0; // number of connections so far
+    this.caps = new Set(); // capabilities that the server granted
+    this.offered = new Map(); // capabilities that the server offers: name=value by name
+    this.supported = new Map(); // tokens of ISUPPORT (005)
     this.socket = new Socket({
       opened: () => this.opened(),
       received: (text) => this.received(text),
@@ -26,8 +26,8 @@ export class Client {
     });
   }
 
-  // connect comes in. How = {kind: "account", "invite" or "guest", name, password, invite}. Rooms
-  // are joined when that is done.
+  // connect connects and logs in. how = {kind: "account", "invite" or "guest", name, password,
+  // invite}. The rooms are joined after the registration.
   connect(how, rooms) {
     Object.assign(this, how, { nick: how.name, account: "", entered: false, away: false });
     for (const name of rooms) this.room(name).wanted = true;
@@ -49,7 +49,7 @@ export class Client {
     this.offered = new Map();
     this.caps = new Set();
     this.batches = new Batches((batch) => this.whole(batch));
-    this.requests = new Map(); // of history, by folded target: [{kind, room, into}]
+    this.requests = new Map(); // outstanding CHATHISTORY requests, by folded target: [{kind, room, into}]
     this.ready = false;
     this.scram = null;
     this.send("CAP", ["LS", "302"]);
@@ -72,7 +72,7 @@ export class Client {
     this.ui.changed("people");
   }
 
-  // refuse ends the attempt to come in.
+  // refuse aborts the login.
   refuse(why) {
     this.socket.close();
     this.ui.refused(why);
@@ -89,18 +89,18 @@ export class Client {
     handler?.(this, m);
   }
 
-  // whole takes a batch.
+  // whole handles a complete batch.
   whole(batch) {
     if (batch.type === "chathistory") whole(this, batch);
     else if (batch.type === "search") searched(this, batch);
     else batch.items.forEach((m) => this.handle(m));
   }
 
-  // welcomed joins what was joined before.
+  // welcomed finishes the registration and joins the rooms again.
   welcomed() {
     if (this.ready) return;
     this.ready = this.entered = true;
-    this.socket.settled();
+    this.socket.connected();
     this.ui.state("");
     this.ui.ready();
     if (this.away) this.send("AWAY", [this.away]);
@@ -111,13 +111,13 @@ export class Client {
     if (this.account) this.send("CHATHISTORY", ["TARGETS", "timestamp=1970-01-01T00:00:00.001Z", "timestamp=9999-01-01T00:00:00.000Z", "100"]);
   }
 
-  // resume goes on with a conversation.
+  // resume continues a conversation on a new connection.
   resume(room) {
     catchUp(this, room);
     if (this.account) this.send("MARKREAD", [room.name]);
   }
 
-  // room is the room or conversation of a name; it is made if need be.
+  // room returns the room or conversation with a name and creates it if needed.
   room(name) {
     let room = this.rooms.get(fold(name));
     if (!room) {
@@ -143,27 +143,27 @@ export class Client {
     this.ui.changed("rooms");
   }
 
-  // place is where a message that was just said belongs.
+  // place returns the room or conversation of a live message.
   place(m) {
     const target = m.params[0].replace(/^[~&@%+]+(?=#)/, "");
     if (isRoom(target)) return this.rooms.get(fold(target));
     if (m.nick.includes(".")) return undefined; // the server
     const other = fold(target) === fold(this.nick) ? m.nick : target;
     const known = this.rooms.get(fold(other));
-    if (known || m.command === "TAGMSG") return known; // that somebody types is no conversation yet
+    if (known || m.command === "TAGMSG") return known; // typing alone does not open a conversation
     const room = this.room(other);
     room.readTo = room.marker = 0;
     catchUp(this, room);
     return room;
   }
 
-  // setAway says that one is away, with words why; "" is back.
+  // setAway sets the user away with a reason; "" ends it.
   setAway(why) {
     this.away = why;
     this.send("AWAY", why ? [why] : []);
   }
 
-  // markRead says that a room was read up to a time.
+  // markRead marks a room as read up to a time.
   markRead(room, time) {
     if (time <= room.readTo) return;
     room.readTo = time;

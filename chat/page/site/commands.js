@@ -1,4 +1,4 @@
-// What the client does with each command that the server sends.
+// The handlers of the server's commands.
 
 import { fold, isRoom } from "./irc.js";
 import { catchUp, failed, take } from "./history.js";
@@ -6,7 +6,7 @@ import { challenged, loggedIn, negotiate, notRegistered, prove, registered } fro
 
 const own = (c, m) => fold(m.nick) === fold(c.nick);
 
-// everywhere calls f for each room that somebody is in.
+// everywhere calls f for each room that a user is in.
 function everywhere(c, nick, f) {
   for (const room of c.rooms.values()) if (room.people.has(fold(nick))) f(room, room.people.get(fold(nick)));
   c.ui.changed("people");
@@ -24,20 +24,20 @@ function capabilities(c, m) {
       if (!c.ready) prove(c);
       break;
     case "NAK":
-      c.refuse("The server does not speak what this page needs.");
+      c.refuse("The server does not support the capabilities that this page needs.");
   }
 }
 
-// notIn is the answer to a wrong name or password.
+// notIn handles a wrong name or password.
 const notIn = (c, m) => {
   const [many] = m.params.at(-1).match(/too many attempts.*/) ?? [];
-  c.refuse(many ? `Nobody can log in so now: ${many}.` : "The name or the password is wrong.");
+  c.refuse(many ? `Logging in is blocked for now: ${many}.` : "The name or the password is wrong.");
 };
 
 function nickTaken(c) {
-  if (c.ready) c.ui.wrong(null, "That name is taken.");
-  else if (!c.entered || c.nick.length > 28) c.refuse("Somebody is called so. If the name is yours, come in with your account; if not, choose another one.");
-  else c.send("NICK", [(c.nick += "_")]); // our last connection, which the server still believes in
+  if (c.ready) c.ui.wrong(null, "This name is in use.");
+  else if (!c.entered || c.nick.length > 28) c.refuse("This name is in use. If it is yours, log in with your account; otherwise choose another name.");
+  else c.send("NICK", [(c.nick += "_")]); // the server has not yet noticed that our last connection is lost
 }
 
 function joined(c, m) {
@@ -52,7 +52,7 @@ function joined(c, m) {
   c.ui.changed("people", room);
 }
 
-// gone is the end of somebody's being in a room.
+// gone removes a user from a room.
 function gone(c, name, nick, why) {
   const room = c.rooms.get(fold(name));
   if (!room) return;
@@ -99,7 +99,7 @@ function readMarker(c, m) {
   c.ui.changed("rooms");
 }
 
-// failure is a command that was refused.
+// failure handles a refused command.
 function failure(c, m) {
   const text = m.params.at(-1);
   const label = m.tags.get("label");
@@ -121,7 +121,7 @@ function refusal(c, m) {
   else if (command === "REGISTER") notRegistered(c, code, m.params.at(-1));
   else if (command === "FILEHOST") c.ui.token("", m.params.at(-1));
   else if (command === "SEARCH") c.ui.found(null, m.params.at(-1));
-  else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("Only people with an account may come in here.");
+  else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("This chat is only for users with an account.");
   else if (command !== "MARKREAD" && command !== "CHATHISTORY") failure(c, m);
 }
 
@@ -147,7 +147,7 @@ function backOrAway(c, away) {
   c.ui.changed("rooms");
 }
 
-// names again, because modes change ranks.
+// mode requests NAMES again, because a mode may have changed ranks.
 function mode(c, m) {
   const room = c.rooms.get(fold(m.params[0]));
   if (room?.joined && /[qaohv]/.test(m.params[1] ?? "")) c.send("NAMES", [room.name]);
@@ -163,7 +163,7 @@ export const handlers = {
   904: notIn,
   905: notIn,
   464: notIn,
-  432: (c) => (c.ready ? c.ui.wrong(null, "That is no name.") : c.refuse("That is no name: letters, digits, - and _, a letter first.")),
+  432: (c) => (c.ready ? c.ui.wrong(null, "This is not a valid name.") : c.refuse("This is not a valid name: letters, digits, - and _, a letter first.")),
   433: nickTaken,
   465: (c, m) => c.refuse(m.params.at(-1)),
   "001": (c, m) => (c.nick = m.params[0]),
@@ -178,7 +178,7 @@ export const handlers = {
   ERROR: (c, m) => (c.ready ? c.ui.state(m.params[0]) : c.entered || c.refuse(m.params[0])),
   JOIN: joined,
   PART: (c, m) => gone(c, m.params[0], m.nick, "You have left."),
-  KICK: (c, m) => gone(c, m.params[0], m.params[1], `${m.nick} has thrown you out: ${m.params[2] ?? ""}`),
+  KICK: (c, m) => gone(c, m.params[0], m.params[1], `${m.nick} has removed you from the room: ${m.params[2] ?? ""}`),
   QUIT: (c, m) => everywhere(c, m.nick, (room) => room.people.delete(fold(m.nick))),
   NICK: renamed,
   AWAY: away,
@@ -194,8 +194,8 @@ export const handlers = {
     topic(c, m.params[0], m.params[1] ?? "");
     spoken(c, m);
   },
-  INVITE: (c, m) => !own(c, m) && c.ui.wrong(null, `${m.nick} asks you to come to ${m.params[1]}: /join ${m.params[1]}`),
-  341: (c, m) => c.ui.wrong(c.rooms.get(fold(m.params[2])), `${m.params[1]} was asked to come.`),
+  INVITE: (c, m) => !own(c, m) && c.ui.wrong(null, `${m.nick} invites you to ${m.params[1]}: /join ${m.params[1]}`),
+  341: (c, m) => c.ui.wrong(c.rooms.get(fold(m.params[2])), `${m.params[1]} was invited.`),
   MARKREAD: readMarker,
   CHATHISTORY: target,
   FAIL: refusal,

@@ -1,17 +1,17 @@
-// Completion of nicks and rooms by Tab, one after the other when it is pressed again.
+// Completion of nicks and rooms by Tab. Pressing it again shows the next candidate.
 
 import { fold } from "./irc.js";
 
 export class Completion {
-  // Field is a textarea; names() gives what there is, the likeliest first.
+  // field is a textarea; names() returns the candidates, the likeliest first.
   constructor(field, names) {
     this.field = field;
     this.names = names;
     this.state = null; // {start, rest, found, next, value}
   }
 
-  // next completes, and is false when there is nothing to complete: then Tab moves the focus as
-  // ever.
+  // next completes the word before the cursor. It returns false if there is no candidate: Tab then
+  // moves the focus.
   next(back) {
     const { field } = this;
     if (!this.state || this.state.value !== field.value) this.state = this.begin();

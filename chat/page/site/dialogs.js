@@ -1,4 +1,4 @@
-// The dialogs: about a room, and help.
+// The dialogs: room settings and help.
 
 import { commands } from "./say.js";
 
@@ -13,7 +13,7 @@ const keys = [
   ["Escape", "closes what is open, and goes to the newest message"],
 ];
 
-// about shows a room's dialog; app = {client, shown(), wrong(room, text)}.
+// About is the dialog of a room; app = {client, shown(), wrong(room, text)}.
 export class About {
   constructor(app) {
     this.app = app;
@@ -47,9 +47,9 @@ export class About {
   }
 }
 
-// help shows what can be typed and pressed.
+// help shows the commands and shortcuts.
 export function help() {
-  const list = [...commands.filter((c) => c.about).map((c) => [`/${c.name} ${c.use}`.trim(), c.about]), ["//", "begins a message with a slash"], ...keys];
+  const list = [...commands.filter((c) => c.about).map((c) => [`/${c.name} ${c.use}`.trim(), c.about]), ["//", "starts a message that begins with a slash"], ...keys];
   $("helplist").replaceChildren(...list.flatMap(([term, about]) => {
     const [dt, dd] = [document.createElement("dt"), document.createElement("dd")];
     dt.textContent = term;

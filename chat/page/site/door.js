@@ -1,4 +1,4 @@
-// The first screen: how one comes in.
+// The login form.
 
 import { isRoom } from "./irc.js";
 import { usable } from "./scram.js";
@@ -12,7 +12,7 @@ const notes = {
 
 const place = (name) => `weir.rooms.${name.toLowerCase()}`;
 
-// kept and keep are the browser's storage, which may be forbidden.
+// kept and keep read and write the browser's local storage, which may be disabled.
 function kept(name) {
   try {
     return localStorage.getItem(name);
@@ -25,11 +25,11 @@ function keep(name, value) {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // then it is asked for again
+    // not stored: the form is empty next time
   }
 }
 
-// remember keeps who came in how, and the rooms. Never a password.
+// remember stores the name, the kind of login and the rooms. It never stores a password.
 export function remember(client) {
   if (!client.ready) return;
   const rooms = [...client.rooms.values()].filter((r) => r.wanted || r.direct).map((r) => r.name);
@@ -66,8 +66,8 @@ function draw() {
   $("refused").textContent = "";
 }
 
-// prepare makes the screen ready; come(how, rooms, first) is called with what was chosen. A link
-// may carry an invite or a room: #invite=CODE, #room=NAME.
+// prepare sets up the form and calls come(how, rooms, first) when it is submitted. A link may carry
+// an invite or a room: #invite=CODE, #room=NAME.
 export function prepare(come) {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has("invite") || asked.has("room")) history.replaceState(null, "", location.pathname);
@@ -90,7 +90,7 @@ export function prepare(come) {
   $(kept("weir.name") && kind() === "account" ? "password" : "name").focus();
 }
 
-// refuse shows the screen again, and why.
+// refuse shows the form again with an error.
 export function refuse(why) {
   $("chat").hidden = true;
   $("door").hidden = false;
@@ -98,7 +98,7 @@ export function refuse(why) {
   $("enter").disabled = false;
 }
 
-// leave hides the screen; it is false if it was hidden.
+// leave hides the form. It returns false if it was hidden already.
 export function leave() {
   if ($("door").hidden) return false;
   $("door").hidden = true;

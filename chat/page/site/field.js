@@ -1,4 +1,4 @@
-// The field in which one writes, with what is answered above it.
+// The input field, with the message that a reply refers to above it.
 
 import { Completion } from "./complete.js";
 import { fold, isRoom } from "./irc.js";
@@ -13,7 +13,7 @@ export class Field {
   constructor(app) {
     this.app = app;
     this.field = $("say");
-    this.reply = null; // the message that is answered
+    this.reply = null; // the message that the next one replies to
     this.completion = new Completion(this.field, () => this.names());
     $("saying").addEventListener("submit", (e) => this.say(e));
     $("answer-off").addEventListener("click", () => this.forget());
@@ -25,7 +25,7 @@ export class Field {
     this.field.focus();
   }
 
-  // write adds text where the cursor is; in a room that is not shown, to what was written there.
+  // write inserts text at the cursor, or appends it to the draft of a room that is not shown.
   write(text, room) {
     const { field } = this;
     if (room !== this.app.shown()) {
@@ -58,7 +58,7 @@ export class Field {
     if (room) typing(this.app.client, room, text !== "" && !/^\/(?!me )/.test(text));
   }
 
-  // change keeps what was written in one room, and brings back what was in another.
+  // change stores the draft of one room and shows the draft of another.
   change(from, to) {
     if (from) from.draft = this.field.value;
     this.forget();
@@ -68,7 +68,7 @@ export class Field {
     if (!matchMedia("(pointer: coarse)").matches) this.focus();
   }
 
-  // answer has what is written next answer a message.
+  // answer makes the next message a reply to m.
   answer(m) {
     this.reply = m;
     $("answering").hidden = false;
@@ -76,7 +76,7 @@ export class Field {
     this.focus();
   }
 
-  // forget answers nothing; it is false if nothing was answered.
+  // forget cancels the reply. It returns false if there was none.
   forget() {
     const was = this.reply !== null;
     this.reply = null;
@@ -84,7 +84,7 @@ export class Field {
     return was;
   }
 
-  // grow makes the field as high as what is written.
+  // grow adapts the height of the field to its text.
   grow() {
     const { field } = this;
     field.style.height = "auto";
@@ -97,7 +97,7 @@ export class Field {
     else if (e.key === "ArrowUp" && this.field.value === "" && !e.altKey) this.up(e);
   }
 
-  // up goes to the newest message.
+  // up moves the focus to the newest message.
   up(e) {
     const last = [...document.querySelectorAll("#log article:not(.waiting)")].at(-1);
     if (!last) return;

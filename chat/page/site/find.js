@@ -1,4 +1,4 @@
-// The search: words, and what was found, which leads to its place.
+// The search panel: a query and its results, which open the messages.
 
 import { button, nickOf } from "./message.js";
 import { isRoom } from "./irc.js";
@@ -44,7 +44,7 @@ export class Finder {
     $("found").replaceChildren();
     if (!this.words) return;
     if (!this.app.client.caps.has("draft/search")) {
-      this.take(null, "This server has no search.");
+      this.take(null, "This server does not support search.");
       return;
     }
     $("found-state").textContent = "Searching …";
@@ -52,7 +52,7 @@ export class Finder {
     search(this.app.client, this.words, $("everywhere").checked ? null : this.app.shown());
   }
 
-  // take shows what was found, the newest first; null if it could not be.
+  // take shows the results, newest first; results is null if the search failed.
   take(results, why) {
     if (!this.waiting && results === null && this.app.client.caps.has("draft/search")) return;
     this.waiting = false;
@@ -79,7 +79,7 @@ export class Finder {
     return li;
   }
 
-  // mark appends text with the words that were searched for marked.
+  // mark appends text and marks the words of the query.
   mark(node, text) {
     const words = this.words.split(/\s+/).map((w) => w.replace(/^-.*|^\w+:\S*|["*]/g, "")).filter(Boolean);
     if (words.length === 0) return node.append(text);

@@ -1,16 +1,16 @@
-// What was said: live, from the history, found by a search; each message once and at its place.
+// Messages: live, from the history, and from a search; each is stored once and in order.
 //
-// A room holds its newest messages without a gap, up to its end. Who follows a search result to an
-// old message looks at room.past meanwhile, a part of the history by itself, which becomes one with
-// the room when scrolling has brought the two together.
+// A room holds its newest messages without a gap. If the user opens an old search result, room.past
+// holds a separate older part of the history. It is merged with the room when scrolling has loaded
+// everything between them.
 
 import { fold, line, offset } from "./irc.js";
 import { ownId, utter } from "./talk.js";
 import { Room } from "./room.js";
 
-const page = 100; // lines asked for at once
+const page = 100; // messages per request
 
-// ask asks for history, for a room or for its past.
+// ask requests history for a room or for its past.
 function ask(c, kind, room, point, lines, into = room) {
   const key = fold(room.name);
   if (!c.requests.has(key)) c.requests.set(key, []);
@@ -18,14 +18,14 @@ function ask(c, kind, room, point, lines, into = room) {
   c.send("CHATHISTORY", [kind, room.name, point, String(lines)]);
 }
 
-// catchUp asks for what came since the last message up to which all is here.
+// catchUp requests the messages after the last one up to which the room is complete.
 export function catchUp(c, room) {
   room.synced = false;
   if (room.upTo) ask(c, "AFTER", room, `msgid=${room.upTo}`, 2 * page);
   else ask(c, "LATEST", room, "*", page);
 }
 
-// older asks for what was said before all that is shown.
+// older requests the messages before the first one shown.
 export function older(c, room) {
   const view = room.past ?? room;
   if (!c.ready || view.started || view.loading || !room.synced || !view.first()) return;
@@ -33,7 +33,7 @@ export function older(c, room) {
   ask(c, "BEFORE", room, `msgid=${view.first()}`, page, view);
 }
 
-// newer asks for what was said behind the past that is shown.
+// newer requests the messages after the past that is shown.
 export function newer(c, room) {
   const { past } = room;
   if (!c.ready || !past || past.loading || !room.synced) return;
@@ -41,7 +41,7 @@ export function newer(c, room) {
   ask(c, "AFTER", room, `msgid=${past.upTo}`, page, past);
 }
 
-// jump goes to a message, wherever it is in the history.
+// jump shows a message, wherever it is in the history.
 export function jump(c, room, id) {
   const view = room.past ?? room;
   if (view.ids.has(id)) c.ui.show(room, id);
@@ -55,7 +55,7 @@ export function jump(c, room, id) {
   }
 }
 
-// whole takes a page of history.
+// whole handles a page of history.
 export function whole(c, batch) {
   const request = c.requests.get(fold(batch.params[0] ?? ""))?.shift();
   if (!request) return;
@@ -74,7 +74,7 @@ export function whole(c, batch) {
   c.ui.changed("messages", room);
 }
 
-// fill asks for a message of many lines that a page had the first of only.
+// fill requests the rest of a multiline message that was cut at the end of a page.
 function fill(c, room, into, id) {
   ask(c, "AROUND", room, `msgid=${id}`, page, into);
   c.requests.get(fold(room.name)).at(-1).kind = "FILL";
@@ -85,8 +85,8 @@ function more(c, room, last) {
   catchUp(c, room);
 }
 
-// pastCame takes a page for the past: that is shown when it has come, and ends where the room
-// begins.
+// pastCame handles a page of a room's past. The past is shown when it has arrived, and merged when
+// it reaches the first message of the room.
 function pastCame(c, room, past, kind, last) {
   if (kind === "FILL") return;
   past.loading = false;
@@ -99,7 +99,7 @@ function pastCame(c, room, past, kind, last) {
   if (kind === "AROUND") c.ui.show(room, past.goal);
 }
 
-// caughtUp: from now on what comes live has no gap before it.
+// caughtUp marks the room as complete: from now on live messages follow without a gap.
 function caughtUp(c, room, last) {
   if (last) room.reached(last);
   else if (!room.upTo) room.started = true;
@@ -111,14 +111,14 @@ function caughtUp(c, room, last) {
   c.ui.changed("rooms");
 }
 
-// failed: there is no history, or not of this log.
+// failed handles a refused CHATHISTORY: there is no history, or the log is a different one.
 export function failed(c, code, target) {
   const request = c.requests.get(fold(target))?.shift();
   if (!request) return;
   const { kind, room, into } = request;
   if (kind === "FILL") return;
   if (into !== room) {
-    if (kind === "AROUND") c.ui.wrong(room, "That message is not here any more.");
+    if (kind === "AROUND") c.ui.wrong(room, "This message no longer exists.");
     into.loading = false;
   } else if (code === "INVALID_MSGREFTYPE" && kind === "AFTER") {
     room.forget();
@@ -129,7 +129,7 @@ export function failed(c, code, target) {
   }
 }
 
-// take takes a line for a room, live or from the history, into the room or its past.
+// take handles a line of a room, live or from the history, for the room or its past.
 export function take(c, room, m, old, into = room) {
   if (m.command === "TAGMSG") {
     signal(c, room, m, old);
@@ -150,14 +150,14 @@ export function take(c, room, m, old, into = room) {
   c.ui.changed("messages", room);
 }
 
-// heard takes what just came: its place in the log says how far the room is.
+// heard handles a live message: its offset shows how far the room is complete.
 function heard(c, room, message) {
   if (!room.synced && Number.isNaN(room.liveFrom)) room.liveFrom = message.offset;
   if (room.synced && message.id && !Number.isNaN(message.offset)) room.reached(message.id);
   c.ui.heard(room, message);
 }
 
-// signal takes a message without words: a reaction, or that somebody types.
+// signal handles a TAGMSG: a reaction or a typing notification.
 function signal(c, room, m, old) {
   const reaction = m.tags.get("+draft/react");
   const to = m.tags.get("+draft/reply");
@@ -170,13 +170,13 @@ function signal(c, room, m, old) {
   c.ui.changed("messages", room);
 }
 
-// messageOf is a line as the page shows it; undefined for what it does not show.
+// messageOf converts a line to a message; it returns undefined for lines that are not shown.
 export function messageOf(m) {
   const id = m.tags.get("msgid") ?? "";
   const at = Date.parse(m.tags.get("time") ?? "");
   const message = { id, offset: offset(id), time: Number.isNaN(at) ? Date.now() : at, nick: m.nick, account: m.tags.get("account") ?? "" };
   const text = m.params[1] ?? "";
-  if (m.command === "TOPIC") return { ...message, event: true, text: text ? `changed the topic to: ${text}` : "took the topic away" };
+  if (m.command === "TOPIC") return { ...message, event: true, text: text ? `changed the topic to: ${text}` : "removed the topic" };
   if (m.command !== "PRIVMSG" && m.command !== "NOTICE") return undefined;
   const action = /^\x01ACTION ([^]*?)\x01?$/.exec(text);
   if (!action && text[0] === "\x01") return undefined;
@@ -185,12 +185,12 @@ export function messageOf(m) {
 
 const attribute = (value) => line("", [], { "": value }).slice(2).trim();
 
-// search asks for messages with words in them, of a room or of all.
+// search searches for messages with words, in one room or in all.
 export function search(c, words, room) {
   c.send("SEARCH", [`${room ? `in=${attribute(room.name)};` : ""}text=${attribute(words)};limit=50`]);
 }
 
-// searched takes what was found.
+// searched handles the results of a search.
 export function searched(c, batch) {
   const results = batch.items.map((m) => ({ ...messageOf(m), room: m.params[0] })).filter((r) => r.text !== undefined);
   for (const r of results) if (fold(r.room) === fold(c.nick)) r.room = r.nick;

@@ -1,4 +1,4 @@
-// Lines of IRC with IRCv3's tags, and names. Pure functions.
+// Parsing and formatting of IRC lines with message tags, and names. Pure functions.
 
 const escapes = { ":": ";", s: " ", "\\": "\\", r: "\r", n: "\n" };
 
@@ -6,7 +6,7 @@ const unescapeTag = (value) => value.replace(/\\(.?)/g, (_, c) => escapes[c] ?? 
 
 export const escapeTag = (value) => value.replace(/[;\s\\]/g, (c) => ({ ";": "\\:", " ": "\\s", "\\": "\\\\", "\r": "\\r", "\n": "\\n" })[c]);
 
-// parse reads a line: {tags, source, nick, command, params}. Tags are a Map.
+// parse parses a line: {tags, source, nick, command, params}. tags is a Map.
 export function parse(line) {
   const m = { tags: new Map(), source: "", nick: "", command: "", params: [] };
   let rest = line;
@@ -37,20 +37,20 @@ export function parse(line) {
   return m;
 }
 
-// line writes a command. The last parameter goes behind a colon.
+// line formats a command. The last parameter is always a trailing one, after a colon.
 export function line(command, params = [], tags = {}) {
   const named = Object.entries(tags).map(([name, value]) => (value === "" ? name : `${name}=${escapeTag(value)}`));
   const head = (named.length ? `@${named.join(";")} ` : "") + command;
   return head + params.map((p, i) => (i === params.length - 1 ? ` :${p}` : ` ${p}`)).join("");
 }
 
-// fold is what identifies a name (CASEMAPPING=ascii).
+// fold folds a name for comparison (CASEMAPPING=ascii).
 export const fold = (name) => name.replace(/[A-Z]/g, (c) => c.toLowerCase());
 
 export const isRoom = (name) => name.startsWith("#");
 
-// offset is a message's place in its room's log, from its id ROOM-OFFSET; NaN for one that no log
-// has.
+// offset returns a message's offset in its room's log, from its msgid ROOM-OFFSET; NaN for a
+// message that is not in a log.
 export function offset(msgid) {
   const m = /^[a-z2-7]{8}-(\d+)$/.exec(msgid ?? "");
   return m ? Number(m[1]) : NaN;
@@ -59,7 +59,7 @@ export function offset(msgid) {
 // base64 encodes text as UTF-8.
 export const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-// chunks cuts an answer of SASL into the parameters of AUTHENTICATE.
+// chunks splits a SASL response into the parameters of AUTHENTICATE.
 export function chunks(answer) {
   const parts = [];
   for (let i = 0; i < answer.length; i += 400) parts.push(answer.slice(i, i + 400));
@@ -69,8 +69,8 @@ export function chunks(answer) {
 
 const bytes = (s) => new TextEncoder().encode(s).length;
 
-// fits is how many UTF-16 units at the begin of text have at most size bytes of UTF-8; it ends at a
-// space where it can.
+// fits returns how many UTF-16 units at the start of text have at most size bytes in UTF-8. It
+// prefers to end at a space.
 function fits(text, size) {
   let at = 0;
   for (let n = 0; ; ) {
@@ -83,8 +83,8 @@ function fits(text, size) {
   return space > at / 2 ? space : at;
 }
 
-// cut cuts text into lines of at most size bytes: [{text, concat}], where concat says that a line
-// goes on the one before.
+// cut splits text into lines of at most size bytes: [{text, concat}]. concat means that a line
+// continues the one before it.
 export function cut(text, size) {
   const all = [];
   for (let rest of text.replace(/^[\r\n]+|\s+$/g, "").split("\n")) {

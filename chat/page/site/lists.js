@@ -1,21 +1,21 @@
-// The lists beside the messages: rooms, and who is in the one that is shown.
+// The lists beside the messages: rooms, and the members of the current room.
 
 import { fold } from "./irc.js";
 import { hue, mention } from "./text.js";
 
-// sorted are the rooms: rooms by name, then conversations.
+// sorted sorts conversations: rooms by name, then direct conversations.
 export const sorted = (rooms) =>
   [...rooms.values()].sort((a, b) => a.direct - b.direct || fold(a.name).localeCompare(fold(b.name)));
 
-// counts are what is unread in a room: {all, mine}, mine being what names me or is said to me
-// alone.
+// counts returns the numbers of unread messages in a room: {all, mine}. mine counts mentions and
+// direct messages.
 export function counts(room, me) {
   const unread = room.unread(me);
   const mine = room.direct ? unread.length : unread.filter((m) => mention(me).test(m.text)).length;
   return { all: unread.length, mine };
 }
 
-// drawRooms draws the list of rooms. It keeps the focus where it is.
+// drawRooms draws the list of rooms and keeps the focus.
 export function drawRooms(list, rooms, shown, me, open) {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.room : undefined;
   list.replaceChildren(...sorted(rooms).map((room) => entry(room, room === shown, me, open)));
@@ -55,7 +55,7 @@ function small(text) {
   return e;
 }
 
-// drawPeople draws who is in a room.
+// drawPeople draws the members of a room.
 export function drawPeople(list, room, talk) {
   list.replaceChildren(...room.sorted().map((p) => {
     const li = document.createElement("li");

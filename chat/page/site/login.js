@@ -1,4 +1,4 @@
-// Coming in: capabilities first, then a login, a registration, or neither.
+// Registration: capabilities first, then a login, a new account, or neither.
 
 import { Scram, usable } from "./scram.js";
 import { base64, chunks } from "./irc.js";
@@ -8,18 +8,18 @@ const wanted = ["message-tags", "server-time", "batch", "labeled-response", "ech
   "draft/message-redaction", "draft/account-registration", "draft/search"];
 
 const refusals = {
-  INVALID_EMAIL: "That invite code is not good: it was used, is over, or has a letter wrong.",
-  ACCOUNT_EXISTS: "Somebody has that name. Choose another one, or come in with your account.",
+  INVALID_EMAIL: "This invite code is invalid: it was used, has expired, or has a typing error.",
+  ACCOUNT_EXISTS: "This name is in use. Choose another one, or log in with your account.",
 };
 
-// negotiate asks for what both know.
+// negotiate requests the capabilities that the page wants and the server offers.
 export function negotiate(c) {
   const ask = wanted.filter((name) => c.offered.has(name));
   if (c.kind !== "guest") ask.push("sasl");
   c.send("CAP", ["REQ", ask.join(" ")]);
 }
 
-// prove begins what the user wants to come in by.
+// prove starts the login or registration that the user chose.
 export function prove(c) {
   if (c.kind === "invite") c.send("REGISTER", [c.name, c.invite || "*", c.password]);
   else if (c.kind === "account") begin(c);
@@ -30,11 +30,11 @@ function begin(c) {
   const offered = (c.offered.get("sasl") ?? "").toUpperCase().split(/[=,]/);
   c.said = "";
   c.scram = usable() ? new Scram(c.name, c.password) : null;
-  if (c.scram && !offered.includes("SCRAM-SHA-256")) c.refuse("The server has no safe way to log in (SCRAM-SHA-256).");
+  if (c.scram && !offered.includes("SCRAM-SHA-256")) c.refuse("The server does not support SCRAM-SHA-256.");
   else c.send("AUTHENTICATE", [c.scram ? "SCRAM-SHA-256" : "PLAIN"]);
 }
 
-// challenged answers what the server says in the exchange.
+// challenged answers a challenge of the server.
 export async function challenged(c, part) {
   if (part !== "+") c.said += part;
   if (part.length === 400) return;
@@ -43,23 +43,23 @@ export async function challenged(c, part) {
   c.said = "";
   try {
     const answer = scram ? await scram.answer(said) : `\0${c.name}\0${c.password}`;
-    if (connection !== c.connection) return; // meanwhile it was lost
+    if (connection !== c.connection) return; // the connection was lost meanwhile
     for (const piece of answer === "" ? ["+"] : chunks(base64(answer))) c.send("AUTHENTICATE", [piece]);
   } catch (e) {
     c.refuse(`The login failed: ${e.message}.`);
   }
 }
 
-// loggedIn is the end of the exchange.
+// loggedIn handles the end of the SASL exchange.
 export function loggedIn(c) {
-  if (c.scram && !c.scram.proven) c.refuse("The server did not prove that it knows the password: it may be another's.");
+  if (c.scram && !c.scram.proven) c.refuse("The server did not prove that it knows the password: it may be an impostor.");
   else c.send("CAP", ["END"]);
 }
 
-// registered: the account is there, and we are logged in to it.
+// registered handles a successful REGISTER: the client is logged in to the new account.
 export function registered(c) {
   Object.assign(c, { kind: "account", invite: "" });
   c.send("CAP", ["END"]);
 }
 
-export const notRegistered = (c, code, text) => c.refuse(refusals[code] ?? `There is no account for you yet: ${text}`);
+export const notRegistered = (c, code, text) => c.refuse(refusals[code] ?? `The account was not created: ${text}`);

@@ -1,4 +1,4 @@
-// One message, as it is drawn.
+// Rendering of one message.
 
 import { fold } from "./irc.js";
 import { hue, mention, render } from "./text.js";
@@ -30,7 +30,7 @@ function timeOf(m) {
   return time;
 }
 
-// message draws one. V = {me, room, jump(id), react(message, reaction)}.
+// message renders a message. v = {me, room, jump(id), react(message, reaction)}.
 export function message(m, v) {
   const e = element("article", "message");
   e.dataset.id = m.id || "-";
@@ -63,14 +63,14 @@ function textOf(m, v) {
   return text;
 }
 
-// quoted is the begin of what a message answers.
+// quoted renders the start of the message that a reply refers to.
 function quoted(id, v) {
   const to = v.room.ids.get(id) ?? v.room.past?.ids.get(id);
   const b = button("quoted", "", "", () => v.jump(id));
   if (to?.nick) b.append(nickOf(to.nick), " ");
   const words = to?.redacted ? "a message that was removed" : to?.text ?? "an earlier message";
   b.append(element("span", "", words.split("\n", 1)[0].slice(0, 120)));
-  b.title = "Go to the message that this one answers";
+  b.title = "Go to the message that this one replies to";
   return b;
 }
 

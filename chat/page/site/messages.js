@@ -1,25 +1,24 @@
-// The list of messages: only what has changed is touched, and the place where one reads stays where
-// it is.
+// The list of messages. It updates only changed elements and keeps the scroll position.
 
 import { fold } from "./irc.js";
 import { element, message } from "./message.js";
 
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const together = 5 * 60e3; // messages of one person within this time are shown as one
-const few = 10; // new messages at once, at most, that are read out to those who hear the page
-const most = 1500; // messages that a room which is followed keeps
+const together = 5 * 60e3; // messages of one user within this time (ms) share one head
+const few = 10; // at most this many new messages are announced to screen readers
+const most = 1500; // messages that a room keeps while it is scrolled to the end
 
 export class Messages {
-  // Log is the element that scrolls; acts = {jump(id), react(message, reaction)} what can be done.
+  // log is the scrolling element; acts = {jump(id), react(message, reaction)}.
   constructor(log, acts) {
     this.log = log;
     this.acts = acts;
-    this.nodes = new Map(); // by message, or by name of a divider
-    this.room = null; // or a past of one
-    this.stuck = true; // one reads at the end, and stays there when sizes change
+    this.nodes = new Map(); // elements by message, or by name of a divider
+    this.room = null; // a room, or the past of one
+    this.stuck = true; // scrolled to the end: stays there when sizes change
     const stay = () => this.stuck && this.toEnd();
     const size = () => `${log.clientWidth} ${log.clientHeight} ${log.scrollHeight}`;
-    let last = ""; // a scroll after a change of size is not the reader's
+    let last = ""; // a scroll event after a change of size was not caused by the user
     log.addEventListener("scroll", () => {
       if (size() === last) this.stuck = this.atEnd;
       else stay();
@@ -38,7 +37,7 @@ export class Messages {
     this.log.scrollTop = this.log.scrollHeight;
   }
 
-  // show shows a room, or its past, as me.
+  // show shows a room, or its past, to the user with the nick me.
   show(room, me, whole) {
     const other = room !== this.room;
     if (other) {
@@ -61,20 +60,20 @@ export class Messages {
     else if (now) this.log.scrollTop += now.offsetTop - before;
   }
 
-  // node is the element of a message.
+  // node returns the element of a message.
   node(id) {
     return id && this.log.querySelector(`article[data-id="${CSS.escape(id)}"]`);
   }
 
-  // rove makes one message, the one that has the focus or the last, reachable by Tab; arrows go to
-  // the others.
+  // rove makes one message reachable by Tab: the one with the focus, or the last. Arrow keys move
+  // to the others.
   rove() {
     const all = this.log.querySelectorAll("article");
     const keep = document.activeElement?.closest?.("article") ?? all[all.length - 1];
     for (const e of all) e.tabIndex = e === keep ? 0 : -1;
   }
 
-  // point shows a message that was asked for: in the middle, and marked for a while.
+  // point scrolls to a message and highlights it for a while.
   point(id) {
     const e = this.node(id);
     if (!e) return false;
@@ -86,16 +85,16 @@ export class Messages {
     return true;
   }
 
-  // announce says whether what is added now is read out: what is new is, a page of old messages is
-  // not.
+  // announce sets whether added messages are announced to screen readers: new ones are, a page of
+  // older ones is not.
   announce(aloud) {
     clearTimeout(this.timer);
     this.log.setAttribute("aria-live", aloud ? "polite" : "off");
     if (!aloud) this.timer = setTimeout(() => this.log.setAttribute("aria-live", "polite"), 1000);
   }
 
-  // items are what is shown: [key, make, first] in order; first says that a message has a head of
-  // its own.
+  // items returns what is shown, in order: [key, make, first]. first means that a message has its
+  // own head.
   items(room, v) {
     const items = [];
     const { me } = v;
@@ -117,7 +116,7 @@ export class Messages {
     return items;
   }
 
-  // place makes the items the log's children, in order.
+  // place makes the items the children of the log, in order.
   place(items) {
     const keep = new Set(items.map(([key]) => key));
     for (const [key, node] of this.nodes) {
@@ -136,7 +135,7 @@ export class Messages {
   }
 }
 
-// welcome is what an empty room or conversation shows: what it is, and what can be done first.
+// welcome renders the hints in an empty room or conversation.
 function welcome(room) {
   const box = element("div", "welcome");
   box.append(element("h3", "", room.direct ? `You and ${room.name}` : `Welcome to ${room.name}`));
@@ -150,7 +149,7 @@ function welcome(room) {
   return box;
 }
 
-// trim forgets the oldest messages of a room that has very many; they can be scrolled to.
+// trim drops the oldest messages of a long room; scrolling loads them again.
 function trim(room) {
   if (room.messages.length < most || room.loading) return;
   for (const m of room.messages.splice(0, room.messages.length - most / 2)) room.ids.delete(m.id);

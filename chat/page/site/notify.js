@@ -1,6 +1,6 @@
-// Notifications of the system, for what is said to us while the page is not looked at.
+// Desktop notifications of messages to the user while the page does not have the focus.
 
-// offer shows a button while the user has not decided.
+// offer shows the button while the permission is undecided.
 export function offer(button) {
   const draw = () => (button.hidden = !("Notification" in window) || !isSecureContext || Notification.permission !== "default");
   button.addEventListener("click", () => Notification.requestPermission().then(draw));
@@ -18,6 +18,6 @@ export function notify(room, message, open) {
       n.close();
     };
   } catch {
-    // some phones allow them to service workers only
+    // some mobile browsers allow notifications only from service workers
   }
 }

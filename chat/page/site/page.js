@@ -1,4 +1,4 @@
-// The page: what is shown, and what its user does.
+// The page: it connects the parts and handles the user's actions.
 
 import { About, help } from "./dialogs.js";
 import { Actions } from "./actions.js";
@@ -16,9 +16,9 @@ import { notify, offer } from "./notify.js";
 import { react } from "./talk.js";
 
 const $ = (id) => document.getElementById(id);
-let shown = null; // the room
+let shown = null; // the current room
 let drawing = false;
-let goal = ""; // id of a message that is to be shown when it is drawn
+let goal = ""; // id of a message to scroll to once it is drawn
 
 const client = new Client({
   changed: draw,
@@ -47,7 +47,7 @@ const uploads = new Uploads({ ...app, write: (text, room) => field.write(text, r
 new Actions(app, $("log"));
 new About(app);
 
-// draw draws all that may have changed, once for all changes of a turn.
+// draw schedules one redraw for all changes of the current task.
 function draw() {
   if (drawing) return;
   drawing = true;
@@ -106,7 +106,7 @@ function paintUnread() {
   document.title = (mine > 0 ? `(${mine}) ` : rest > 0 ? "• " : "") + (shown ? `${shown.name} · ` : "") + client.network;
 }
 
-// scrolled follows where one is: at an end more is asked for, and what is seen is read.
+// scrolled requests more history near an end, and marks visible messages as read.
 function scrolled() {
   const log = $("log");
   $("down").hidden = messages.atEnd && !shown?.past;
@@ -116,14 +116,14 @@ function scrolled() {
   if (shown.past && log.scrollHeight - log.scrollTop - log.clientHeight < 300) newer(client, shown);
 }
 
-// read marks the shown room as read, as far as it is looked at.
+// read marks the current room as read if the user sees its end.
 function read() {
   if (!shown || shown.past || document.hidden || !document.hasFocus() || !messages.atEnd) return;
   const last = shown.messages.findLast((m) => !m.local);
   if (last && shown.synced) client.markRead(shown, last.time);
 }
 
-// newest goes to the end of a room.
+// newest scrolls to the end of the room.
 function newest() {
   if (shown?.past) {
     shown.past = null;
@@ -142,14 +142,14 @@ function open(room) {
   paint();
 }
 
-// heard is told of every message that comes live.
+// heard handles every live message: it notifies the user.
 function heard(room, m) {
   if (m.event || fold(m.nick) === fold(client.nick)) return;
   const looking = room === shown && !document.hidden && document.hasFocus();
   if (!looking && (room.direct || mention(client.nick).test(m.text))) notify(room, m, open);
 }
 
-// wrong shows an error where it belongs; without a room, in the one that is shown.
+// wrong shows an error in a room, or in the current one if there is none.
 function wrong(room, text) {
   const where = room ?? shown;
   where?.messages.push({ id: "", offset: NaN, time: where.messages.at(-1)?.time ?? Date.now(), nick: "", text, local: true, event: true });
@@ -186,7 +186,7 @@ function escape() {
   field.focus();
 }
 
-// step goes to another room; to one with something unread if only these are meant.
+// step shows the next or previous room, optionally only unread ones.
 function step(by, unreadOnly) {
   const all = sorted(client.rooms);
   const from = all.indexOf(shown);
@@ -198,7 +198,7 @@ function step(by, unreadOnly) {
   }
 }
 
-// panels opens or closes what a narrow window shows on top.
+// panels opens or closes the side panels of a narrow window.
 function panels(rooms, people) {
   document.body.classList.toggle("show-rooms", rooms);
   document.body.classList.toggle("show-people", people);

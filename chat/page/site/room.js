@@ -1,35 +1,34 @@
-// A room, or a conversation with one person: who is in it and what was said, once each and in
-// order.
+// A room, or a direct conversation: its members and its messages, each once and in order.
 
 import { fold, isRoom, offset } from "./irc.js";
 
 const ranks = "~&@%+";
-const typingFor = 6500; // milliseconds, without another word of it
+const typingFor = 6500; // milliseconds until a typing notification expires
 
 export class Room {
   constructor(name) {
     this.name = name;
     this.topic = "";
     this.people = new Map(); // by folded nick: {nick, rank, away}
-    this.messages = []; // those of the log by offset; others where they came
+    this.messages = []; // stored messages by offset; local ones in order of arrival
     this.ids = new Map(); // messages by id
-    // by id of their message: Map of reaction to Map of folded nick to {nick, id}
+    // by id of the message: Map of reaction to Map of folded nick to {nick, id}
     this.reactions = new Map();
     this.typing = new Map(); // by folded nick: {nick, until}
-    this.typed = 0; // when we last told that we type
-    this.sending = []; // said, and not acknowledged: {id, parts, text, reply}
-    this.past = null; // an older part of the history that is looked at: a Room
-    this.oldest = ""; // id of the oldest line that came
-    this.upTo = ""; // id of the message up to which all is here; "": none is
-    this.synced = false; // what comes live follows upTo without a gap
-    this.started = false; // nothing is older than the first message
-    this.loading = false; // older ones were asked for
+    this.typed = 0; // time of our last typing notification
+    this.sending = []; // sent or queued, not acknowledged: {id, parts, text, reply}
+    this.past = null; // a separate older part of the history that is shown: a Room
+    this.oldest = ""; // id of the oldest line received
+    this.upTo = ""; // id of the message up to which the room is complete; "" if none
+    this.synced = false; // live messages follow upTo without a gap
+    this.started = false; // no message is older than the first one
+    this.loading = false; // older messages have been requested
     this.joined = false;
-    this.wanted = false; // to be joined again when the connection is back
-    this.liveFrom = NaN; // offset of the first message that came live since the connection began
-    this.readTo = Infinity; // time, milliseconds, up to which it was read; not known yet
-    this.marker = Infinity; // readTo when the room was opened: where the line "new" is
-    this.marked = false; // the server has told readTo
+    this.wanted = false; // to be joined again after a reconnect
+    this.liveFrom = NaN; // offset of the first live message of this connection
+    this.readTo = Infinity; // read marker: time in milliseconds; Infinity while unknown
+    this.marker = Infinity; // readTo when the room was opened: the place of the divider "new"
+    this.marked = false; // the server has sent the read marker
     this.draft = "";
   }
 
@@ -37,13 +36,13 @@ export class Room {
     return !isRoom(this.name);
   }
 
-  // lost forgets what belongs to a connection.
+  // lost discards the state of the last connection.
   lost() {
     Object.assign(this, { synced: false, joined: false, loading: false, liveFrom: NaN, people: new Map(), typing: new Map(), typed: 0 });
     if (this.past) this.past.loading = false;
   }
 
-  // add takes a message; it is false when it is there already.
+  // add inserts a message. It returns false if it is already there.
   add(m) {
     if (m.id && this.ids.has(m.id)) return false;
     if (m.id) this.ids.set(m.id, m);
@@ -51,8 +50,8 @@ export class Room {
     return true;
   }
 
-  // placeOf is where a message belongs: behind what has a smaller offset, or, without one, what is
-  // not later.
+  // placeOf returns the index for a message: after all messages with a smaller offset, or if it has
+  // none, after all that are not newer.
   placeOf(m) {
     let at = this.messages.length;
     const logged = !Number.isNaN(m.offset);
@@ -64,7 +63,7 @@ export class Room {
     return at;
   }
 
-  // change replaces a message by itself with changes, so that it is drawn again.
+  // change replaces a message by a changed copy, so that it is drawn again.
   change(id, changes) {
     for (const view of [this, this.past]) {
       const m = view?.ids.get(id);
@@ -75,7 +74,7 @@ export class Room {
     }
   }
 
-  // redact takes the text of a message away, or a reaction.
+  // redact deletes the text of a message, or a reaction.
   redact(id) {
     for (const [to, all] of this.reactions) {
       for (const [reaction, by] of all) {
@@ -88,7 +87,7 @@ export class Room {
     for (const m of [...this.messages, ...(this.past?.messages ?? [])]) if (m.reply === id) this.change(m.id, {});
   }
 
-  // react takes what somebody thinks of a message.
+  // react stores a user's reaction to a message.
   react(to, reaction, nick, id) {
     if (!this.reactions.has(to)) this.reactions.set(to, new Map());
     const all = this.reactions.get(to);
@@ -97,40 +96,40 @@ export class Room {
     this.change(to, {});
   }
 
-  // reactionOf is the id of somebody's reaction; undefined if there is none.
+  // reactionOf returns the id of a user's reaction; undefined if there is none.
   reactionOf(to, reaction, nick) {
     return this.reactions.get(to)?.get(reaction)?.get(fold(nick))?.id;
   }
 
-  // types notes that somebody types: "active", "paused" or "done".
+  // types stores a typing notification: "active", "paused" or "done".
   types(nick, how) {
     if (how === "active") this.typing.set(fold(nick), { nick, until: Date.now() + typingFor });
     else this.typing.delete(fold(nick));
   }
 
-  // typists are who types now.
+  // typists returns the users who are typing.
   typists() {
     for (const [key, t] of this.typing) if (t.until < Date.now()) this.typing.delete(key);
     return [...this.typing.values()].map((t) => t.nick);
   }
 
-  // first is the id of the oldest line of the log that is here, whether it is shown or not.
+  // first returns the id of the oldest line that was received, shown or not.
   first() {
     const shown = this.messages.find((m) => !Number.isNaN(m.offset))?.id ?? "";
     return offset(this.oldest) < offset(shown) || shown === "" ? this.oldest : shown;
   }
 
-  // saw notes that a line is here.
+  // saw records that a line was received.
   saw(id) {
     if (!(offset(id) >= offset(this.oldest)) && !Number.isNaN(offset(id))) this.oldest = id;
   }
 
-  // reached says that all up to a message is here.
+  // reached records that the room is complete up to a message.
   reached(id) {
     if (!(offset(id) <= offset(this.upTo))) this.upTo = id;
   }
 
-  // forget drops what is known of the log: it is another one.
+  // forget discards all messages: the log is a different one.
   forget() {
     Object.assign(this, { messages: [], oldest: "", upTo: "", started: false, past: null });
     this.ids.clear();
@@ -141,7 +140,7 @@ export class Room {
     return this.messages.filter((m) => m.text && !m.event && m.time > this.readTo && fold(m.nick) !== fold(me));
   }
 
-  // names takes a list of NAMES.
+  // names handles a line of a NAMES reply.
   names(list) {
     for (const word of list.split(" ").filter(Boolean)) {
       const at = [...word].findIndex((c) => !ranks.includes(c));
@@ -150,12 +149,12 @@ export class Room {
     }
   }
 
-  // operator says whether somebody has a say here.
+  // operator reports whether a user may moderate the room.
   operator(nick) {
     return /[~&@%]/.test(this.people.get(fold(nick))?.rank ?? "");
   }
 
-  // sorted are the people: by rank, then by name.
+  // sorted returns the members by rank, then by name.
   sorted() {
     const order = (p) => (p.rank ? ranks.indexOf(p.rank[0]) : ranks.length);
     return [...this.people.values()].sort((a, b) => order(a) - order(b) || fold(a.nick).localeCompare(fold(b.nick)));

@@ -1,18 +1,18 @@
-// SCRAM-SHA-256 (RFC 5802, RFC 7677): proves that one knows the password without sending it, and
-// has the server prove that it knows it too.
+// SCRAM-SHA-256 (RFC 5802, RFC 7677): the client proves that it knows the password without sending
+// it, and the server proves that it knows the password's verifier.
 
-const fewest = 4096; // iterations that a server may ask for
+const fewest = 4096; // limits of the iterations that a server may request
 const most = 1000000;
 
 const utf8 = (text) => new TextEncoder().encode(text);
 const encode = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-// usable says whether this browser can: it keeps its cryptography from pages that did not come
-// safely.
+// usable reports whether the browser provides cryptography. Browsers do so only for secure
+// contexts.
 export const usable = () => !!globalThis.crypto?.subtle;
 
-// prepared is a password as SASLprep (RFC 4013) has it.
+// prepared returns a password after SASLprep (RFC 4013).
 export const prepared = (password) =>
   password
     .replace(/[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/g, " ")
@@ -30,17 +30,17 @@ async function salted(password, salt, iterations) {
 }
 
 export class Scram {
-  // A nonce is given by tests only.
+  // Only tests give a nonce.
   constructor(name, password, nonce = encode(crypto.getRandomValues(new Uint8Array(18)))) {
     this.password = prepared(password);
     this.nonce = nonce;
     this.bare = `n=${name.replace(/=/g, "=3D").replace(/,/g, "=2C")},r=${nonce}`;
-    this.proven = false; // the server knows the password
-    this.expected = ""; // the server's proof
+    this.proven = false; // the server has proven that it knows the password
+    this.expected = ""; // the expected server signature
   }
 
-  // answer is what to say to what the server said: "" at the begin. It throws when the server does
-  // not keep to the rules.
+  // answer returns the response to a server message, "" for the initial one. It throws an error if
+  // the server violates the protocol.
   async answer(said) {
     if (said === "") return `n,,${this.bare}`;
     const fields = new Map(said.split(",").map((f) => [f[0], f.slice(2)]));
@@ -53,7 +53,7 @@ export class Scram {
   }
 
   async prove(said, nonce, salt, iterations) {
-    if (!nonce.startsWith(this.nonce) || nonce === this.nonce || !(iterations >= fewest && iterations <= most)) throw new Error("the server's login exchange cannot be read");
+    if (!nonce.startsWith(this.nonce) || nonce === this.nonce || !(iterations >= fewest && iterations <= most)) throw new Error("the server's SCRAM message is invalid");
     const key = await salted(this.password, decode(salt), iterations);
     const [client, server] = [await hmac(key, "Client Key"), await hmac(key, "Server Key")];
     const last = `c=biws,r=${nonce}`;

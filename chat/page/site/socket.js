@@ -1,8 +1,9 @@
-// The WebSocket: connects, and connects again after it was lost, later and later.
+// The WebSocket: it reconnects after a loss with exponential backoff.
 
-const soonest = 500; // milliseconds before another try
+const soonest = 500; // milliseconds until the first reconnect
 const latest = 20000;
-// after so long without a word we ask; after as long again the connection is gone
+// After this many milliseconds without input a PING is sent; after twice as many the connection
+// counts as lost.
 const silence = 45000;
 
 export class Socket {
@@ -36,8 +37,8 @@ export class Socket {
     ws.onclose = () => ws === this.ws && this.lose();
   }
 
-  // settled is called when the connection works: the next try after a loss is soon.
-  settled() {
+  // connected is called when the registration is complete: it resets the backoff.
+  connected() {
     this.tries = 0;
   }
 
@@ -49,7 +50,7 @@ export class Socket {
     this.events.lost(Math.ceil(wait / 1000));
   }
 
-  // check notices a connection that is dead without a word.
+  // check detects a dead connection.
   check() {
     const quiet = Date.now() - this.heard;
     if (this.ws?.readyState === WebSocket.OPEN && quiet > silence) this.send("PING :there?");

@@ -1,19 +1,19 @@
-// What one says: messages, which are kept until they are acknowledged, over any number of
-// connections; and reactions, redactions, typing.
+// What the user sends: messages, which are kept until they are acknowledged, across reconnects;
+// reactions, redactions and typing notifications.
 
 import { cut } from "./irc.js";
 
-// ownId is the tag by which what we said is found again in the history.
+// ownId is the tag by which the client finds its own messages in the history.
 export const ownId = "+weir.page/id";
 
-const textBytes = 380; // of one line
-const mostLines = 30; // of one message
+const textBytes = 380; // bytes of text per line
+const mostLines = 30; // lines per message
 const mostBytes = 12000;
-const typingAgain = 3000; // milliseconds
+const typingAgain = 3000; // milliseconds between typing notifications
 
 const newId = () => crypto.getRandomValues(new Uint32Array(3)).join(".");
 
-// say says something in a room, as an answer to a message if there is one.
+// say sends a message to a room. reply is the id of the message that it replies to, or "".
 export function say(c, room, text, reply = "") {
   for (const parts of messages(text)) {
     const s = { id: newId(), parts, text: joined(parts), reply };
@@ -26,7 +26,7 @@ export function say(c, room, text, reply = "") {
 
 const joined = (parts) => parts.map((p, i) => (i > 0 && !p.concat ? "\n" : "") + p.text).join("");
 
-// messages are the messages that a text is sent as, each a list of lines.
+// messages splits a text into messages, each a list of lines.
 function messages(text) {
   const all = [[]];
   let size = 0;
@@ -55,19 +55,19 @@ export function utter(c, room, s) {
   s.parts.forEach((p, i) => p.text && c.send("PRIVMSG", [room.name, p.text], i === s.parts.length - 1 ? tags : {}));
 }
 
-// react says what one thinks of a message; saying it again takes it back.
+// react sends a reaction to a message, or redacts it if the user has already made it.
 export function react(c, room, message, reaction) {
   const mine = room.reactionOf(message.id, reaction, c.nick);
   if (mine && c.account) redact(c, room, mine);
   else if (!mine) c.send("TAGMSG", [room.name], { "+draft/react": reaction, "+draft/reply": message.id });
 }
 
-// redact takes a message away.
+// redact deletes a message.
 export function redact(c, room, id) {
   c.send("REDACT", [room.name, id]);
 }
 
-// typing tells others that one types, now and then; or does not any more.
+// typing sends a typing notification, at most one every typingAgain milliseconds, or its end.
 export function typing(c, room, active) {
   if (!c.ready || !c.caps.has("message-tags") || !(room.joined || room.direct)) return;
   const now = Date.now();

@@ -1,21 +1,21 @@
-// What was said, as nodes. Text becomes text nodes only: nothing in it can be markup.
+// Rendering of message text. Text is only inserted as text nodes, so it cannot contain markup.
 
 import { fold } from "./irc.js";
 
 const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/gi;
 
-// trimmed is a link without the punctuation that belongs to the sentence.
+// trimmed removes the punctuation at the end of a link that belongs to the sentence.
 function trimmed(url) {
   let end = url.replace(/[.,;:!?'’”]+$/, "");
   while (end.endsWith(")") && end.split(")").length > end.split("(").length) end = end.slice(0, -1);
   return end;
 }
 
-// render appends text to a node, with links that can be followed and nicks marked: one's own, and
-// those of people, a Map by folded nick.
+// render appends text to a node, with links, and with nicks marked: the user's own and those of
+// people, a Map by folded nick.
 export function render(node, text, me, people) {
   let from = 0;
-  // colours and the like of other clients
+  // remove IRC formatting
   const plain = text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|[\x00-\x08\x0b-\x1f]/g, "");
   for (const found of plain.matchAll(link)) {
     const url = trimmed(found[0]);
@@ -26,7 +26,7 @@ export function render(node, text, me, people) {
   mark(node, plain.slice(from), me, people);
 }
 
-// fileName is the name of a file that was uploaded here; "" for any other link.
+// fileName returns the name of a file that was uploaded to this server; "" for any other link.
 export function fileName(href) {
   const url = new URL(href);
   const found = url.origin === location.origin && /^\/file\/[0-9a-f]{64}\/([^/]+)$/.exec(url.pathname);
@@ -54,12 +54,12 @@ function anchor(url) {
 
 const quote = (s) => s.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-// mention matches a nick as a word.
+// mention returns a pattern that matches a nick as a word.
 export const mention = (nick) => new RegExp(`(?<![\\p{L}\\p{N}_])${quote(nick)}(?![\\p{L}\\p{N}_])`, "iu");
 
 const word = /[A-Za-z_[\]{}\\|`^][A-Za-z0-9_[\]{}\\|`^-]*/g;
 
-// mark appends text, with the own nick marked and those of others in their colours.
+// mark appends text with the user's nick highlighted and other nicks in their colours.
 function mark(node, text, me, people) {
   let from = 0;
   for (const found of text.matchAll(word)) {
@@ -75,7 +75,7 @@ function mark(node, text, me, people) {
   node.append(text.slice(from));
 }
 
-// hue is a nick's own colour, 0 to 15: a class nick-N of the style sheet.
+// hue returns the colour of a nick, 0 to 15: the class nick-N of the style sheet.
 export function hue(nick) {
   let h = 7;
   for (const c of nick.toLowerCase().replace(/[_`|]+$/, "")) h = (h * 31 + c.codePointAt(0)) % 65521;

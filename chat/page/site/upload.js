@@ -1,5 +1,5 @@
-// Files: sent by choosing, pasting or dropping them, and shown as links, with a picture where they
-// are one of this server's.
+// Uploads: files can be chosen, pasted or dropped. Their links are shown with a picture if they are
+// on this server.
 
 import { button, element } from "./message.js";
 import { fileName } from "./text.js";
@@ -7,8 +7,8 @@ import { fileName } from "./text.js";
 const $ = (id) => document.getElementById(id);
 const pictures = /\.(png|jpe?g|gif|webp|bmp)$/i;
 
-// picture is what shows an uploaded picture; null for any other link. Nothing is ever loaded from
-// another host.
+// picture returns an element for an uploaded picture; null for any other link. Nothing is ever
+// loaded from another host.
 export function picture(href) {
   const name = fileName(href);
   if (!pictures.test(name)) return null;
@@ -16,19 +16,19 @@ export function picture(href) {
   img.src = new URL(href).pathname;
   img.alt = `Picture ${name}`;
   img.loading = "lazy";
-  img.addEventListener("error", () => img.remove()); // it was removed, or is none
+  img.addEventListener("error", () => img.remove()); // removed, or not a picture
   return img;
 }
 
-// disposition is the header that names a file.
+// disposition returns the Content-Disposition header for a file name.
 const disposition = (name) => `attachment; filename="${name.replace(/[^ -~]|["\\]/g, "_")}"; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)}`;
 
 export class Uploads {
-  // app = {client, shown(), write(text, room)}: what was uploaded is a link in the field of the
-  // room in which that was begun.
+  // app = {client, shown(), write(text, room)}. The link of an uploaded file is written to the
+  // input of the room in which the upload was started.
   constructor(app) {
     this.app = app;
-    this.waiting = []; // for a token: functions that take it, or why there is none
+    this.waiting = []; // callers waiting for a token: {resolve, reject}
     $("attach").addEventListener("click", () => $("files").click());
     $("files").addEventListener("change", () => {
       this.send($("files").files);
@@ -48,7 +48,7 @@ export class Uploads {
     return client.ready && client.account !== "" && (client.supported.has("draft/FILEHOST") || client.supported.has("soju.im/FILEHOST"));
   }
 
-  // offer shows the button where the server takes files.
+  // offer shows the button if the server accepts files.
   offer() {
     $("attach").hidden = !this.offered;
   }
@@ -59,12 +59,12 @@ export class Uploads {
     document.body.classList.toggle("dropping", this.offered);
   }
 
-  // given takes files that were pasted or dropped.
+  // given uploads pasted or dropped files.
   given(e, data) {
     if (!data?.files.length) return;
-    e.preventDefault(); // or the browser would go to the file
+    e.preventDefault(); // otherwise the browser would open the file
     if (this.offered) this.send(data.files);
-    else this.app.wrong(this.app.shown(), "Files can be sent by those who have an account, where the server takes them.");
+    else this.app.wrong(this.app.shown(), "Uploads need an account, and a server that accepts files.");
   }
 
   send(files) {
@@ -92,7 +92,7 @@ export class Uploads {
     }
   }
 
-  // token asks the server for a permission to upload one file.
+  // token requests a token for the upload of one file.
   token() {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
@@ -100,20 +100,20 @@ export class Uploads {
     });
   }
 
-  // answer takes a token, or why there is none.
+  // answer resolves the oldest request for a token, or rejects it with an error.
   answer(token, why) {
     const first = this.waiting.shift();
     if (why) first?.reject(new Error(why));
     else first?.resolve(token);
   }
 
-  // lost: the answers that are waited for will not come.
+  // lost rejects all requests for a token.
   lost() {
     while (this.waiting.length > 0) this.answer("", "the connection was lost.");
   }
 }
 
-// post sends a file, and gives its link.
+// post uploads a file and returns its link.
 function post(request, file, token, progress) {
   return new Promise((resolve, reject) => {
     request.open("POST", "upload");
