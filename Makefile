@@ -48,7 +48,7 @@ subjects: build ## build the subjects whose toolchain is installed
 portability: build ## install other compilers and test the C subjects and the C chat server with them
 	@scripts/setup portability
 	@build/weir lab portability
-	@WEIR_CHATTEST_COMPILERS=1 go test -count 1 -timeout 30m -run TestCompilers ./chat/chattest
+	@WEIR_CHATTEST_COMPILERS=1 go test -count 1 -timeout 30m -run TestEveryCompiler ./chat/chattest
 
 peers: build ## install or build the servers and the stack to compare with
 	@scripts/setup peers

@@ -14,26 +14,25 @@ import (
 	"time"
 )
 
-// client is one end of a conversation. Its methods with an error are for goroutines, those with a
-// test for the test's own.
+// client is an IRC client on a TCP connection. Methods that return an error may be called from any
+// goroutine, those with a *testing.T only from the test's own.
 type client struct {
 	name string
 	conn net.Conn
 	r    *bufio.Reader
-	// nothing is waited for any longer, however much comes; zero: as long as something comes within
-	// patience
-	by time.Time
+	// Deadline for all reads. Zero means that each read has its own deadline, after waitLimit.
+	deadline time.Time
 }
 
 func dial(addr, name string) (*client, error) {
-	conn, err := net.DialTimeout("tcp", addr, patience)
+	conn, err := net.DialTimeout("tcp", addr, waitLimit)
 	if err != nil {
 		return nil, err
 	}
 	return &client{name: name, conn: conn, r: bufio.NewReaderSize(conn, 32<<10)}, nil
 }
 
-// client connects, and is gone with the test.
+// client connects, and closes the connection at the end of the test.
 func (s *server) client(t *testing.T, name string) *client {
 	t.Helper()
 	c, err := dial(s.addr, name)
@@ -44,16 +43,17 @@ func (s *server) client(t *testing.T, name string) *client {
 	return c
 }
 
-// guest is a client that has come in by this nick.
+// guest is a client that has registered with this nick.
 func (s *server) guest(t *testing.T, nick string, caps ...string) *client {
 	t.Helper()
 	c := s.client(t, nick)
-	c.must(t, c.comeIn(nick, "", caps...))
+	c.must(t, c.logIn(nick, "", caps...))
 	return c
 }
 
-// comeIn registers, by "NAME:PASSWORD" or as a guest, and passes over what it is welcomed with.
-func (c *client) comeIn(nick, pass string, caps ...string) error {
+// logIn registers, with the server password "NAME:PASSWORD" or as a guest, and discards the
+// welcome.
+func (c *client) logIn(nick, pass string, caps ...string) error {
 	lines := []string{"NICK " + nick, "USER " + nick + " 0 * :" + nick}
 	if pass != "" {
 		lines = append([]string{"PASS " + pass}, lines...)
@@ -61,13 +61,13 @@ func (c *client) comeIn(nick, pass string, caps ...string) error {
 	if len(caps) > 0 {
 		lines = append(append([]string{"CAP REQ :" + strings.Join(caps, " ")}, lines...), "CAP END")
 	}
-	if err := c.say(lines...); err != nil {
+	if err := c.send(lines...); err != nil {
 		return err
 	}
 	return c.welcomed()
 }
 
-// welcomed reads up to the end of the welcome, and whatever is said with it.
+// welcomed reads up to the end of the welcome and of everything that follows it.
 func (c *client) welcomed() error {
 	for {
 		line, err := c.line()
@@ -75,7 +75,7 @@ func (c *client) welcomed() error {
 			return err
 		}
 		if words := strings.Fields(line); len(words) > 1 && (words[1] == "376" || words[1] == "422") {
-			_, err := c.settled()
+			_, err := c.flush()
 			return err
 		}
 		if strings.HasPrefix(line, "ERROR ") {
@@ -84,10 +84,10 @@ func (c *client) welcomed() error {
 	}
 }
 
-// join joins a room, and passes over what is told with it.
+// join joins a room and reads up to the end of NAMES.
 func (c *client) join(t *testing.T, room string) {
 	t.Helper()
-	c.must(t, c.say("JOIN "+room))
+	c.must(t, c.send("JOIN "+room))
 	c.until(t, " 366 ")
 }
 
@@ -98,29 +98,29 @@ func (c *client) must(t *testing.T, err error) {
 	}
 }
 
-func (c *client) say(lines ...string) error { return c.write(strings.Join(lines, "\r\n") + "\r\n") }
+func (c *client) send(lines ...string) error { return c.write(strings.Join(lines, "\r\n") + "\r\n") }
 
 func (c *client) write(text string) error {
-	c.conn.SetWriteDeadline(time.Now().Add(patience))
+	c.conn.SetWriteDeadline(time.Now().Add(waitLimit))
 	_, err := c.conn.Write([]byte(text))
 	return err
 }
 
-// line is the next line, without its end.
+// line returns the next line, without its line end.
 func (c *client) line() (string, error) {
-	end := time.Now().Add(patience)
-	if !c.by.IsZero() && c.by.Before(end) {
-		end = c.by
+	end := time.Now().Add(waitLimit)
+	if !c.deadline.IsZero() && c.deadline.Before(end) {
+		end = c.deadline
 	}
 	c.conn.SetReadDeadline(end)
 	line, err := c.r.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("%s hears no more: %w", c.name, err)
+		return "", fmt.Errorf("%s received no further line: %w", c.name, err)
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// until reads up to the first line that has a text in it, and returns that.
+// until reads up to the first line that contains text, and returns it.
 func (c *client) until(t *testing.T, text string) string {
 	t.Helper()
 	for {
@@ -134,9 +134,10 @@ func (c *client) until(t *testing.T, text string) string {
 	}
 }
 
-// settled waits until all that the client said was handled, and returns what it was told meanwhile.
-func (c *client) settled() (lines []string, err error) {
-	if err := c.say("PING :settled?"); err != nil {
+// flush waits until the server has handled all commands of the client, and returns the lines
+// received meanwhile.
+func (c *client) flush() (lines []string, err error) {
+	if err := c.send("PING :flush?"); err != nil {
 		return nil, err
 	}
 	for {
@@ -144,7 +145,7 @@ func (c *client) settled() (lines []string, err error) {
 		if err != nil {
 			return lines, err
 		}
-		if strings.Contains(line, " PONG ") && strings.HasSuffix(line, "settled?") {
+		if strings.Contains(line, " PONG ") && strings.HasSuffix(line, "flush?") {
 			return lines, nil
 		}
 		lines = append(lines, line)
@@ -153,10 +154,10 @@ func (c *client) settled() (lines []string, err error) {
 
 var lsWords = regexp.MustCompile(` LS (\* )?:(.*)$`)
 
-// features finds out which capabilities, commands and room modes a server has.
+// features returns the capabilities, commands and room modes that a server supports.
 func (c *client) features() (map[string]bool, error) {
 	has := map[string]bool{}
-	if err := c.say("CAP LS 302"); err != nil {
+	if err := c.send("CAP LS 302"); err != nil {
 		return nil, err
 	}
 	for more := true; more; {
@@ -172,7 +173,7 @@ func (c *client) features() (map[string]bool, error) {
 			more = m[1] != ""
 		}
 	}
-	if err := c.say("NICK asker", "USER asker 0 * :asker", "CAP END"); err != nil {
+	if err := c.send("NICK asker", "USER asker 0 * :asker", "CAP END"); err != nil {
 		return nil, err
 	}
 	for line := ""; !strings.Contains(line, " 004 "); {
@@ -189,16 +190,16 @@ func (c *client) features() (map[string]bool, error) {
 	return has, c.commands(has)
 }
 
-// commands finds out which of some commands the server knows.
+// commands tests which of some commands the server knows.
 func (c *client) commands(has map[string]bool) error {
 	if err := c.welcomed(); err != nil {
 		return err
 	}
 	for _, command := range []string{"MODE", "KICK", "INVITE", "WHOIS", "AWAY", "MONITOR", "KILL", "METADATA"} {
-		if err := c.say(command); err != nil {
+		if err := c.send(command); err != nil {
 			return err
 		}
-		lines, err := c.settled()
+		lines, err := c.flush()
 		if err != nil {
 			return err
 		}
@@ -207,7 +208,7 @@ func (c *client) commands(has map[string]bool) error {
 	return nil
 }
 
-// plain is the answer of SASL PLAIN.
+// plain returns the SASL PLAIN response.
 func plain(login, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + login + "\x00" + password))
 }

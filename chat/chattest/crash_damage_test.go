@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// damage does to the log of a killed server what a crash may do to a file behind what is known to
-// be in it: nothing, a cut at any byte, a wrong bit, rubbish at the end, or the loss of the file
-// that says how much is committed. It says whether that may have made a hole: a line that can't be
-// read, with whole ones behind.
+// damage modifies the log of a killed server as a crash can modify a file after the last known
+// line. It does nothing, truncates the file at any byte, flips a bit, appends random bytes, or
+// removes the file with the committed offset. holed reports whether the damage may have left an
+// invalid line before valid ones.
 func damage(t *testing.T, s *server, known []string, random *rand.Rand, sum *crashes) (holed bool) {
 	t.Helper()
 	segments, err := filepath.Glob(s.data + "/rooms/" + crashRoom + "/*.log")
@@ -28,7 +28,7 @@ func damage(t *testing.T, s *server, known []string, random *rand.Rand, sum *cra
 	safe := knownEnd(text, known)
 	switch kind := random.IntN(5); {
 	case kind == 1 && safe < len(text):
-		sum.cut++
+		sum.truncated++
 		text = text[:safe+random.IntN(len(text)-safe)]
 	case kind == 2 && safe < len(text):
 		sum.flipped++
@@ -40,7 +40,7 @@ func damage(t *testing.T, s *server, known []string, random *rand.Rand, sum *cra
 			text = append(text, byte(random.IntN(256)))
 		}
 	case kind == 4:
-		sum.forgotten++
+		sum.uncommitted++
 		if err := os.Remove(filepath.Dir(file) + "/committed"); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func damage(t *testing.T, s *server, known []string, random *rand.Rand, sum *cra
 	return holed
 }
 
-// lastWithText is the last segment that has something in it. Behind it are only empty ones.
+// lastWithText returns the last segment that is not empty.
 func lastWithText(t *testing.T, segments []string) string {
 	t.Helper()
 	for i := len(segments) - 1; i > 0; i-- { // Glob sorts
@@ -67,7 +67,7 @@ func lastWithText(t *testing.T, segments []string) string {
 	return segments[0]
 }
 
-// knownEnd is the place in a segment behind the last line with a text that is known.
+// knownEnd returns the offset in a segment after the last line with a known text.
 func knownEnd(segment []byte, known []string) int {
 	is := map[string]bool{}
 	for _, text := range known {
@@ -83,14 +83,14 @@ func knownEnd(segment []byte, known []string) int {
 	return end
 }
 
-// overwrite writes a file in place, with the mode that it has.
+// overwrite writes a file in place and keeps its mode.
 func overwrite(t *testing.T, file string, text []byte) {
 	t.Helper()
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.Chmod(file, 0o600) // a finished segment can't be written to
+	os.Chmod(file, 0o600) // finished segments are read-only
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}

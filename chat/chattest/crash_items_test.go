@@ -19,23 +19,23 @@ import (
 
 const (
 	stateRoom   = "#state"
-	spelledRoom = "#abcdefghijklmnop" // its capital letters are a number
+	spelledRoom = "#abcdefghijklmnop" // its capital letters encode a number
 )
 
-// items are the parts of the state.
+// items returns the parts of the state under test.
 func (s *stateServer) items() []*item {
 	all := []*item{
-		{name: "key", change: by(format("MODE #state +k k%d"), format("MODE #state +k k%d ")), read: shown("MODE #state", " 324 ", format(" k%d "))},
-		{name: "limit", change: by(format("MODE #state +l %d"), format("MODE #state +l %d ")), read: shown("MODE #state", " 324 ", format(" %d "))},
-		{name: "rank", change: by(parity("MODE #state -v bob", "MODE #state +v bob"), parity("MODE #state -v bob ", "MODE #state +v bob ")), read: rank},
-		{name: "room ban", change: by(ban, format("m%d!*@*")), read: shown("MODE #state +b", " 367 ", format(" m%d!*@* "))},
-		{name: "topic", change: by(format("TOPIC #state :t%d"), format("TOPIC #state :t%d ")), read: shown("TOPIC #state", " 332 ", format(" :t%d "))},
-		{name: "spelling", room: spelledRoom, change: by(func(n int) string { return "RENAME " + spelledRoom + " " + spelled(n) }, spelled),
+		{name: "key", change: changeByCommand(format("MODE #state +k k%d"), format("MODE #state +k k%d ")), read: shown("MODE #state", " 324 ", format(" k%d "))},
+		{name: "limit", change: changeByCommand(format("MODE #state +l %d"), format("MODE #state +l %d ")), read: shown("MODE #state", " 324 ", format(" %d "))},
+		{name: "rank", change: changeByCommand(parity("MODE #state -v bob", "MODE #state +v bob"), parity("MODE #state -v bob ", "MODE #state +v bob ")), read: rank},
+		{name: "room ban", change: changeByCommand(ban, format("m%d!*@*")), read: shown("MODE #state +b", " 367 ", format(" m%d!*@* "))},
+		{name: "topic", change: changeByCommand(format("TOPIC #state :t%d"), format("TOPIC #state :t%d ")), read: shown("TOPIC #state", " 332 ", format(" :t%d "))},
+		{name: "spelling", room: spelledRoom, change: changeByCommand(func(n int) string { return "RENAME " + spelledRoom + " " + spelled(n) }, spelled),
 			read: shown("MODE "+spelledRoom, " 324 ", spelled)},
-		{name: "metadata of the room", change: by(format("METADATA #state SET topic-no :v%d"), format(" :v%d ")),
+		{name: "metadata of the room", change: changeByCommand(format("METADATA #state SET topic-no :v%d"), format(" :v%d ")),
 			read: shown("METADATA #state GET topic-no", " 761 ", format(" :v%d "))},
-		{name: "metadata", change: by(format("METADATA * SET mood :v%d"), format(" :v%d ")), read: shown("METADATA * GET mood", " 761 ", format(" :v%d "))},
-		{name: "server ban", change: by(format("KLINE k%d!*@* :reason"), format("Banned k%d!*@*")), read: serverBans},
+		{name: "metadata", change: changeByCommand(format("METADATA * SET mood :v%d"), format(" :v%d ")), read: shown("METADATA * GET mood", " 761 ", format(" :v%d "))},
+		{name: "server ban", change: changeByCommand(format("KLINE k%d!*@* :reason"), format("Banned k%d!*@*")), read: serverBans},
 		{name: "marker", change: marker, read: markers},
 		{name: "account", change: register, read: accounts},
 		{name: "upload", change: upload, read: uploads},
@@ -46,14 +46,14 @@ func (s *stateServer) items() []*item {
 		}
 		read := it.read
 		it.read = func(s *stateServer, c *client) (func(int) bool, error) {
-			it.seen = ""
+			it.lastRead = ""
 			fits, err := read(s, c)
 			if err != nil {
 				return nil, err
 			}
 			return func(n int) bool {
 				is := n == 0 || fits(n)
-				it.seen = fmt.Sprintf("number %d is there: %v", n, is)
+				it.lastRead = fmt.Sprintf("number %d is there: %v", n, is)
 				return is
 			}, nil
 		}
@@ -74,7 +74,7 @@ func parity(even, odd string) func(int) string {
 	}
 }
 
-// spelled is the room's name with capital letters that are a number.
+// spelled returns the room's name with capital letters that encode a number.
 func spelled(n int) string {
 	b := []byte(spelledRoom)
 	for i := range b[1:] {
@@ -85,7 +85,7 @@ func spelled(n int) string {
 	return string(b)
 }
 
-// ban replaces a ban by the next.
+// ban replaces a ban by the next one.
 func ban(n int) string {
 	if n == 1 {
 		return "MODE #state +b m1!*@*"
@@ -93,7 +93,7 @@ func ban(n int) string {
 	return fmt.Sprintf("MODE #state +b-b m%d!*@* m%d!*@*", n, n-1)
 }
 
-// shown reads by a command, whose answers with the numeric say the number.
+// shown returns a function that reads the number from the replies to a command with a numeric.
 func shown(command, numeric string, has func(int) string) func(*stateServer, *client) (func(int) bool, error) {
 	return func(_ *stateServer, c *client) (func(int) bool, error) {
 		lines, err := c.ask(command)
@@ -107,10 +107,11 @@ func shown(command, numeric string, has func(int) string) func(*stateServer, *cl
 	}
 }
 
-// rank reads the rank of bob.
+// rank reads bob's rank.
 func rank(s *stateServer, _ *client) (func(int) bool, error) {
 	state, err := os.ReadFile(filepath.Join(s.data, "rooms", stateRoom, "state"))
-	voiced := strings.Contains(string(state), "v bob") // +v, or +ov where he was the first
+	// +v, or +ov if bob was the first in the room
+	voiced := strings.Contains(string(state), "v bob")
 	return func(n int) bool { return voiced == (n%2 == 1) }, err
 }
 
@@ -119,7 +120,7 @@ func serverBans(s *stateServer, _ *client) (func(int) bool, error) {
 	if os.IsNotExist(err) { // killed before the first ban
 		err = nil
 	}
-	return func(n int) bool { // all up to it
+	return func(n int) bool { // all up to n are there
 		for i := 1; i <= n; i++ {
 			if !bytes.Contains(bans, fmt.Appendf(nil, "k%d!*@* ", i)) {
 				return false
@@ -129,11 +130,11 @@ func serverBans(s *stateServer, _ *client) (func(int) bool, error) {
 	}, err
 }
 
-// marker says something and moves the marker behind it. The number that is acknowledged is that of
-// what was said.
+// marker sends a message and moves the read marker past it. The acknowledged number is that of the
+// message.
 func marker(_ *stateServer, it *item) bool {
 	n := it.next()
-	if it.client.say(fmt.Sprintf("PRIVMSG #state :said %d", n), "MARKREAD #state timestamp=2100-01-01T00:00:00.000Z") != nil {
+	if it.client.send(fmt.Sprintf("PRIVMSG #state :said %d", n), "MARKREAD #state timestamp=2100-01-01T00:00:00.000Z") != nil {
 		return false
 	}
 	for {
@@ -151,7 +152,7 @@ func marker(_ *stateServer, it *item) bool {
 	}
 }
 
-// markers reads the mark of the account, and which message it is behind.
+// markers reads the account's read marker and the last message before it.
 func markers(s *stateServer, _ *client) (func(int) bool, error) {
 	marks, err := os.ReadFile(filepath.Join(s.data, "marks", "ann"))
 	if os.IsNotExist(err) {
@@ -172,7 +173,7 @@ func markers(s *stateServer, _ *client) (func(int) bool, error) {
 		}
 	}
 	lines, err := l.After(max(0, after-64<<10), 1<<20)
-	last := 0 // that was said before the mark
+	last := 0 // number of the last message before the marker
 	for _, line := range lines {
 		if _, text, is := strings.Cut(strings.TrimSpace(string(line.Plain())), " PRIVMSG #state :said "); is && line.Offset() < after {
 			last, _ = strconv.Atoi(text)
@@ -181,7 +182,7 @@ func markers(s *stateServer, _ *client) (func(int) bool, error) {
 	return func(n int) bool { return n == last }, err
 }
 
-// register makes an account by a connection of its own.
+// register creates an account on a separate connection.
 func register(s *stateServer, it *item) bool {
 	c, err := dial(s.addr, "new")
 	if err != nil {
@@ -189,7 +190,7 @@ func register(s *stateServer, it *item) bool {
 	}
 	defer c.conn.Close()
 	n := it.next()
-	if c.comeIn(fmt.Sprintf("new%d", n), "") != nil || c.say(fmt.Sprintf("REGISTER new%d * %s", n, statePassword)) != nil {
+	if c.logIn(fmt.Sprintf("new%d", n), "") != nil || c.send(fmt.Sprintf("REGISTER new%d * %s", n, statePassword)) != nil {
 		return false
 	}
 	for {
@@ -253,7 +254,7 @@ func upload(s *stateServer, it *item) bool {
 
 func uploads(s *stateServer, _ *client) (func(int) bool, error) {
 	return func(n int) bool {
-		for i := max(1, n-100); i <= n; i++ { // older ones were seen before
+		for i := max(1, n-100); i <= n; i++ { // older ones were checked in earlier rounds
 			sum := sha256.Sum256([]byte(content(i)))
 			hash := hex.EncodeToString(sum[:])
 			path := filepath.Join(s.data, "uploads", hash[:2], hash)

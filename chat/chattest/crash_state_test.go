@@ -17,18 +17,17 @@ import (
 	"weir/internal/testsize"
 )
 
-// stateMost is how many changes are acknowledged until the kill, at most.
-const stateMost = 60
+// stateMost is the maximum number of acknowledged changes before the kill.
+const stateMaxAcks = 60
 
-// A server that is killed at any moment has every change of its state that was acknowledged: modes,
-// bans, ranks, topics and names of rooms, metadata, read markers, bans from the server, accounts
-// and uploads.
-func TestNoAcknowledgedChangeOfStateIsLostByAKill(t *testing.T) {
+// A server that is killed at any moment keeps every acknowledged change of its state: modes, bans,
+// ranks, topics and names of rooms, metadata, read markers, server bans, accounts and uploads.
+func TestKillLosesNoAcknowledgedState(t *testing.T) {
 	kills := testsize.Of(t, "WEIR_CHATTEST_STATE_KILLS", 3)
 	seed := uint64(testsize.Of(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
 	everyProgram(t, func(t *testing.T, p *program) {
 		if p.command[0] != "weir" {
-			t.Skipf("%s has no such state", p.name)
+			t.Skipf("%s does not support this state", p.name)
 		}
 		random := rand.New(rand.NewPCG(seed, 1))
 		s := newStateServer(t, p, t.TempDir())
@@ -37,7 +36,7 @@ func TestNoAcknowledgedChangeOfStateIsLostByAKill(t *testing.T) {
 		for round := range kills {
 			s.changeUntilKilled(t, items, round, random)
 			for _, it := range items {
-				acknowledged[it.name] += it.acked - it.before
+				acknowledged[it.name] += it.acked - it.ackedBefore
 			}
 			s.mustRestart(t)
 			s.judge(t, items)
@@ -49,7 +48,7 @@ func TestNoAcknowledgedChangeOfStateIsLostByAKill(t *testing.T) {
 	})
 }
 
-// stateServer is a server with a page, and accounts ann, an operator, and bob.
+// stateServer is a server with a web page, and with the accounts ann, an operator, and bob.
 type stateServer struct {
 	*server
 	web string
@@ -64,13 +63,13 @@ func newStateServer(t *testing.T, p *program, data string) *stateServer {
 	if err := os.WriteFile(config, []byte("[upload]\nfiles_per_day = 100000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.more = []string{"--config", config, "--registration", "open", "--web", ""}
+	s.extraFlags = []string{"--config", config, "--registration", "open", "--web", ""}
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() && s.said != nil {
-			t.Logf("%s said:\n%s", p.name, s.said)
+		if t.Failed() && s.stderr != nil {
+			t.Logf("standard error of %s:\n%s", p.name, s.stderr)
 		}
 	})
 	s.mustRestart(t)
@@ -79,30 +78,30 @@ func newStateServer(t *testing.T, p *program, data string) *stateServer {
 
 const statePassword = "correct-horse"
 
-// pageAddress matches the address of the page in what the server logs.
+// pageAddress matches the address of the page in the server's log.
 var pageAddress = regexp.MustCompile(`(?:entrance=web address=|http://)(127\.0\.0\.1:[0-9]+)`)
 
-// mustRestart starts the server with its page at a port that the kernel chooses.
+// mustRestart starts the server, with its page on a port that the kernel chooses.
 func (s *stateServer) mustRestart(t *testing.T) {
 	t.Helper()
-	s.more[len(s.more)-1] = "127.0.0.1:0"
+	s.extraFlags[len(s.extraFlags)-1] = "127.0.0.1:0"
 	s.mustStart(t)
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if m := pageAddress.FindStringSubmatch(s.said.String()); m != nil {
+	for end := time.Now().Add(waitLimit); ; time.Sleep(time.Millisecond) {
+		if m := pageAddress.FindStringSubmatch(s.stderr.String()); m != nil {
 			s.web = m[1]
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the server does not log its page's address: %s", s.said)
+			t.Fatalf("the server did not log its page's address: %s", s.stderr)
 		}
 	}
 }
 
-// logIn is a client of an account, with a device of its own, in some rooms.
+// logIn returns a client of an account, with its own device name, in some rooms.
 func (s *stateServer) logIn(t *testing.T, name, device string, rooms ...string) *client {
 	t.Helper()
 	c := s.client(t, name+" at "+device)
-	c.must(t, c.comeIn(name, name+"@"+device+":"+statePassword, "draft/metadata-2", "draft/channel-rename", "draft/chathistory"))
+	c.must(t, c.logIn(name, name+"@"+device+":"+statePassword, "draft/metadata-2", "draft/channel-rename", "draft/chathistory"))
 	for _, room := range rooms {
 		if lines, err := c.ask("JOIN " + room); err != nil {
 			t.Fatal(err, lines)
@@ -111,19 +110,19 @@ func (s *stateServer) logIn(t *testing.T, name, device string, rooms ...string) 
 	return c
 }
 
-// ask says something, and returns what is told until it is done.
+// ask sends commands and returns all replies.
 func (c *client) ask(lines ...string) ([]string, error) {
-	if err := c.say(lines...); err != nil {
+	if err := c.send(lines...); err != nil {
 		return nil, err
 	}
-	return c.settled()
+	return c.flush()
 }
 
-// changeUntilKilled has all items changed until so many changes are acknowledged, and kills the
-// server a random moment later.
+// changeUntilKilled changes all items until a random number of changes is acknowledged, and kills
+// the server a random moment later.
 func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, random *rand.Rand) {
 	t.Helper()
-	enough, moment := int64(random.IntN(stateMost)), time.Duration(random.IntN(5000))*time.Microsecond
+	enough, moment := int64(random.IntN(stateMaxAcks)), time.Duration(random.IntN(5000))*time.Microsecond
 	bob := s.logIn(t, "bob", "bob", stateRoom)
 	go func() { // until the server is killed
 		for {
@@ -133,7 +132,7 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 		}
 	}()
 	for _, it := range items {
-		it.before = it.acked
+		it.ackedBefore = it.acked
 		it.client = s.logIn(t, "ann", it.device(), it.room)
 	}
 	workUntilKilled(t, s.server, enough, moment, items, func(it *item, acknowledged func()) {
@@ -150,8 +149,8 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 	bob.conn.Close()
 }
 
-// judge compares what the server has with what was acknowledged, and sees that it has left nothing
-// behind.
+// judge compares the server's state with the acknowledged changes, and checks that no temporary
+// files are left.
 func (s *stateServer) judge(t *testing.T, items []*item) {
 	t.Helper()
 	c := s.logIn(t, "ann", "judge", stateRoom, spelledRoom)
@@ -166,38 +165,39 @@ func (s *stateServer) judge(t *testing.T, items []*item) {
 			n--
 		}
 		if n < it.acked {
-			t.Errorf("lost: %s was acknowledged up to number %d (%d was asked for), and is not so any more: %s", it.name, it.acked, it.sent, it.seen)
+			t.Errorf("lost: %s was acknowledged up to number %d (%d was requested), but the server no longer has it: %s", it.name, it.acked, it.sent, it.lastRead)
 			continue
 		}
 		it.acked, it.sent = n, n
 	}
-	s.tidy(t)
+	s.checkNoTempFiles(t)
 }
 
-// tidy sees that the server has left no temporary files of the one that was killed.
-func (s *stateServer) tidy(t *testing.T) {
+// checkNoTempFiles checks that no temporary files of the killed server are left.
+func (s *stateServer) checkNoTempFiles(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(s.data, func(path string, e fs.DirEntry, err error) error {
 		if name := filepath.Base(path); strings.HasSuffix(name, ".tmp") || strings.HasPrefix(name, ".state-") || strings.HasPrefix(name, ".new-") {
-			t.Errorf("%s is left behind", path)
+			t.Errorf("temporary file left: %s", path)
 		}
-		return nil // a file may go meanwhile
+		return nil // files may disappear during the walk
 	})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// item is a part of the state that is changed again and again, to number 1, 2, 3...
+// item is a part of the state that is changed repeatedly, to the numbers 1, 2, 3...
 type item struct {
 	name, room string
-	// the number that was asked for, and acknowledged, last; acked when the round began
-	sent, acked, before int
-	refused             string // what the last change was answered, if it was refused
-	client              *client
-	seen                string // what read found
+	// The last number requested and acknowledged; before is acked at the start of the round.
+	sent, acked, ackedBefore int
+	refused                  string // the reply to the last change if it was refused, otherwise ""
+	client                   *client
+	lastRead                 string // what read found, for messages
 
-	change func(*stateServer, *item) bool // to the next number; false when the connection is gone
+	// changes it to the next number; false if the connection is lost
+	change func(*stateServer, *item) bool
 	read   func(s *stateServer, c *client) (fits func(n int) bool, err error)
 }
 
@@ -210,9 +210,9 @@ func (it *item) device() string {
 	}, it.name)
 }
 
-// by changes by a command, which is acknowledged by a line that has a text in it or, every second
-// time, by a PONG.
-func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool {
+// by returns a change by a command. It is acknowledged by a line that contains a text or, every
+// second time, by a PONG.
+func changeByCommand(command, acknowledged func(n int) string) func(*stateServer, *item) bool {
 	return func(_ *stateServer, it *item) bool {
 		n := it.next()
 		sought := acknowledged(n)
@@ -221,7 +221,7 @@ func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool
 			sought = fmt.Sprintf(":done%d", n)
 			lines = append(lines, fmt.Sprintf("PING :done%d", n))
 		}
-		if it.client.say(lines...) != nil {
+		if it.client.send(lines...) != nil {
 			return false
 		}
 		for {
@@ -240,14 +240,14 @@ func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool
 	}
 }
 
-// next is the number that is asked for now.
+// next returns the number to request.
 func (it *item) next() int {
 	it.sent++
 	it.refused = ""
 	return it.sent
 }
 
-// answered notes the answer to a number.
+// answered records the reply to a request.
 func (it *item) answered(n int) {
 	if it.refused == "" {
 		it.acked = n

@@ -12,28 +12,29 @@ import (
 	"time"
 )
 
-// talker is a client of the crash driver, and what it knows when the server is dead.
+// talker is a client of the crash test, with what it knew when the server was killed.
 type talker struct {
 	*client
-	round        int
-	echo         bool
-	acknowledged []string // its own: echoed, or before a PONG
-	shown        []string // others'
-	waiting      []string // its own, sent and not acknowledged, oldest first
-	sent         int
+	round          int
+	echo           bool
+	acknowledged   []string // own messages that were echoed or followed by a PONG
+	received       []string // other clients' messages
+	unacknowledged []string // own messages that are sent and not acknowledged, oldest first
+	sent           int
 }
 
-// talkUntilKilled has clients talk until so many of their messages are acknowledged, and kills the
-// server a random moment later. What had reached a client's socket by then counts as acknowledged.
+// talkUntilKilled lets clients send messages until a random number of them is acknowledged, and
+// kills the server a random moment later. Input that had reached a client's socket by then counts
+// as acknowledged.
 func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*talker {
 	t.Helper()
-	enough, moment := int64(random.IntN(crashMost)), time.Duration(random.IntN(3000))*time.Microsecond
+	enough, moment := int64(random.IntN(crashMaxAcks)), time.Duration(random.IntN(3000))*time.Microsecond
 	var all []*talker
-	for i := range crashTalk {
+	for i := range crashTalkers {
 		c := &talker{round: round, echo: i%2 == 0}
 		name := fmt.Sprintf("talker%d", i)
 		if c.echo {
-			// which keeps history from being replayed
+			// with this capability, no history is replayed
 			c.client = s.guest(t, name, "echo-message", "draft/chathistory")
 		} else {
 			c.client = s.guest(t, name, "draft/chathistory")
@@ -48,12 +49,12 @@ func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*t
 	return all
 }
 
-// workUntilKilled has all workers work until so much is acknowledged, kills the server a moment
-// later, and waits until the workers have noticed. One that ends before has the server killed too.
-func workUntilKilled[W any](t *testing.T, s *server, enough int64, moment time.Duration, workers []W, work func(w W, acknowledged func())) {
+// workUntilKilled runs all workers until enough changes are acknowledged, kills the server after
+// delay, and waits for the workers. If a worker returns early, the server is killed too.
+func workUntilKilled[W any](t *testing.T, s *server, enough int64, delay time.Duration, workers []W, work func(w W, acknowledged func())) {
 	t.Helper()
 	var heard atomic.Int64
-	reached := make(chan struct{}) // closed once, by the first worker that hears enough
+	reached := make(chan struct{}) // closed once, by the first worker that counts enough
 	over := sync.OnceFunc(func() { close(reached) })
 	var working sync.WaitGroup
 	for _, w := range workers {
@@ -67,25 +68,25 @@ func workUntilKilled[W any](t *testing.T, s *server, enough int64, moment time.D
 		})
 	}
 	<-reached
-	time.Sleep(moment) // not to wait for something: to kill at any point of a commit
+	time.Sleep(delay) // not for synchronization: kills at any point of a commit
 	if err := s.kill(); err != nil {
 		t.Error(err)
 	}
 	working.Wait()
 }
 
-// talk sends, a few messages ahead of what is acknowledged, and listens, until the connection is
-// gone.
+// talk sends messages, a few ahead of the acknowledged ones, and reads until the connection is
+// lost.
 func (c *talker) talk(acknowledged func()) {
 	for {
-		for len(c.waiting) < crashAhead {
+		for len(c.unacknowledged) < crashInFlight {
 			text := fmt.Sprintf("%d %s.%d %d %s", c.round, c.name, c.round, c.sent, strings.Repeat("x", c.sent*37%300))
-			c.waiting, c.sent = append(c.waiting, text), c.sent+1
+			c.unacknowledged, c.sent = append(c.unacknowledged, text), c.sent+1
 			lines := []string{"PRIVMSG " + crashRoom + " :" + text}
 			if !c.echo {
 				lines = append(lines, fmt.Sprintf("PING :p%d", c.sent))
 			}
-			if c.say(lines...) != nil {
+			if c.send(lines...) != nil {
 				c.listen(acknowledged)
 				return
 			}
@@ -96,13 +97,13 @@ func (c *talker) talk(acknowledged func()) {
 	}
 }
 
-// listen takes what is still to be heard on a connection that takes nothing any more.
+// listen reads the remaining input of a connection that no longer accepts output.
 func (c *talker) listen(acknowledged func()) {
 	for c.hear(acknowledged) {
 	}
 }
 
-// hear takes one line; false when there is no more.
+// hear reads one line. It returns false at the end of input.
 func (c *talker) hear(acknowledged func()) bool {
 	line, err := c.line()
 	if err != nil {
@@ -111,17 +112,17 @@ func (c *talker) hear(acknowledged func()) bool {
 	text, message := said(line)
 	switch {
 	case message && strings.HasPrefix(line, ":"+c.name+"!"):
-		if text != c.waiting[0] { // an echo out of order; judged as shown
-			c.shown = append(c.shown, text)
+		if text != c.unacknowledged[0] { // an echo out of order; checked together with shown
+			c.received = append(c.received, text)
 			return true
 		}
 	case message:
-		c.shown = append(c.shown, text)
+		c.received = append(c.received, text)
 		return true
-	case c.echo || !strings.Contains(line, " PONG ") || !strings.HasSuffix(line, fmt.Sprintf("p%d", c.sent-len(c.waiting)+1)):
+	case c.echo || !strings.Contains(line, " PONG ") || !strings.HasSuffix(line, fmt.Sprintf("p%d", c.sent-len(c.unacknowledged)+1)):
 		return true
 	}
-	c.acknowledged, c.waiting = append(c.acknowledged, c.waiting[0]), c.waiting[1:]
+	c.acknowledged, c.unacknowledged = append(c.acknowledged, c.unacknowledged[0]), c.unacknowledged[1:]
 	acknowledged()
 	return true
 }

@@ -1,32 +1,31 @@
-// Package chattest tests chat servers from outside: as processes that speak IRC over TCP and keep
-// what was said as docs/protocol.md has it. It holds nothing but tests; one suite is run against
-// weir chat serve under each way of running, and against c/chatd where it builds: by each compiler
-// that is there, for this machine and, under qemu-user, for others.
+// Package chattest tests chat servers from outside: as processes that speak IRC over TCP and store
+// logs as docs/protocol.md specifies. It contains only tests. The same suite runs against weir chat
+// serve under each concurrency model, and against c/chatd if it can be built: by each installed
+// compiler, natively and under qemu-user.
 //
-//   - Conversations (testdata) read like the protocol. Each says which capability, command or mode
-//     it needs, and is skipped where a server lacks it.
-//   - The crash driver kills a server at random moments while clients that know what was
-//     acknowledged talk, cuts and corrupts the tail of the log behind that, starts the server
-//     again, and reads the history: nothing acknowledged may be lost, nothing doubled, nothing out
-//     of order.
-//   - The torture tests are what broke the chat that was published (a burst, a NUL, a key in
-//     pieces, many who talk) and what breaks many others: a client that doesn't read, floods, a
-//     thousand idle clients, all coming back at once.
-//   - People's clients, irssi and WeeChat in tmux, join, talk, leave, come back and see what they
-//     missed.
+//   - Conversations (testdata) are scripts of IRC lines. Each names the capabilities, commands or
+//     modes that it needs, and is skipped if a server lacks one.
+//   - The crash test kills a server at random moments while clients send messages, damages the
+//     log after the acknowledged ones, restarts the server and reads the history. No acknowledged
+//     message may be lost, duplicated or out of order.
+//   - The torture tests repeat what broke the originally published chat (a burst, a NUL, a
+//     password in pieces, many clients) and other servers: a client that does not read, a flood, a
+//     thousand idle clients, and a simultaneous reconnect of all clients.
+//   - Real clients, irssi and WeeChat in tmux, join, talk, leave, return and see what they missed.
 //
-// The environment, for longer runs and other servers:
+// Environment variables for longer runs and other servers:
 //
-//	WEIR_CHATTEST_SERVER     a command to test instead of ours, words parted by blanks, with {data} and {addr} in it:
-//	                         "qemu-aarch64 build/chatd-arm64 --data {data} --listen {addr} --no-sandbox"
-//	WEIR_CHATTEST_COMPILERS  1: all tests, not just a few, against c/chatd as other compilers build it, for other machines too
-//	WEIR_CHATTEST_KILLS      kills a server, 15 without it
-//	WEIR_CHATTEST_SEED       of the crash driver's random numbers; random, and printed, without it
-//	WEIR_CHATTEST_IDLE       idle clients, 1000 without it
+//	WEIR_CHATTEST_SERVER     a command to test instead of ours, separated by blanks, with {data}
+//	                         and {addr} in it:
+//	                         "qemu-aarch64 chatd-arm64 --data {data} --listen {addr} --no-sandbox"
+//	WEIR_CHATTEST_COMPILERS  1: all tests, not just a few, with every compiler of c/chatd
+//	WEIR_CHATTEST_KILLS      number of kills per server; default 15
+//	WEIR_CHATTEST_SEED       seed of the crash test; default random, and logged
+//	WEIR_CHATTEST_IDLE       number of idle clients; default 1000
 //
 // # Limitations
 //
-// A server under test has to take --flood N and --replay N behind its own flags, as ours do, and to
-// keep DATA/lock locked while it runs. A kill is that of processes: what a disk that loses power
-// keeps is not tested here. Linux only, as c/chatd and tmux are not everywhere.
+// A server under test must accept --flood N and --replay N after its own flags, and keep DATA/lock
+// locked while it runs. The tests kill processes; they do not simulate a power loss. They run on
+// Linux only, because c/chatd and tmux are not available everywhere.
 package chattest

@@ -17,12 +17,12 @@ var (
 	synced = regexp.MustCompile(`^\d+ +fsync\(\d+<([^>]*)>\) += 0$`)
 )
 
-// chatd has the disk store a new folder in its parent before anything is written there
-// (docs/protocol.md): a loss of power would take the folder with all that was acknowledged in it.
-// That its data folder exists already does not show that the disk has its name.
-func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
+// chatd syncs the parent of each new folder before it writes to the folder (docs/protocol.md).
+// Otherwise a power loss could remove the folder with everything acknowledged in it. An existing
+// data folder is synced too: it may not be durable yet.
+func TestNewFoldersAreSyncedInTheirParents(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed: scripts/setup test gets it")
+		t.Skip("strace is not installed: run scripts/setup test")
 	}
 	if _, err := chatdBinary(); err != nil {
 		t.Skip(err)
@@ -32,7 +32,7 @@ func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 		exists     bool
 	}{
 		{"a new data folder", "{data}", false},
-		{"a new data folder with a slash at its end", "{data}/", false},
+		{"a new data folder with a trailing slash", "{data}/", false},
 		{"a data folder that exists", "{data}", true},
 	} {
 		t.Run(test.name, func(t *testing.T) { checkFoldersAreStored(t, test.data, test.exists) })
@@ -76,17 +76,17 @@ func checkFoldersAreStored(t *testing.T, data string, exists bool) {
 		}
 	}
 	if len(all) < want {
-		t.Errorf("it made %q, want its folders and the room's:\n%s", all, text)
+		t.Errorf("chatd created %q, want its folders and the room's:\n%s", all, text)
 	}
 	if len(waiting) > 0 {
-		t.Errorf("the folders %q, in which it made or found its own, were not synced:\n%s", waiting, text)
+		t.Errorf("the parent folders %q were not synced:\n%s", waiting, text)
 	}
 }
 
 // wholeCalls returns the lines of a trace by strace. A call that another process interrupts is
-// written in two pieces ("<unfinished ...>", "<... NAME resumed>"), which are joined here.
+// traced in two parts ("<unfinished ...>", "<... NAME resumed>"); wholeCalls joins them.
 func wholeCalls(trace string) (lines []string) {
-	begun := map[string]string{} // by process
+	begun := map[string]string{} // by process id
 	for line := range strings.Lines(trace) {
 		line = strings.TrimSpace(line)
 		process, call, _ := strings.Cut(line, " ")

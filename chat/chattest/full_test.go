@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	fullDisk  = "size=12m" // of the disk: the index for searching has some of it
-	fullTries = 50         // to have a change refused; what removes files meanwhile makes room
+	fullDisk = "size=12m" // size of the disk; the search index uses some of it
+	// attempts until a change is refused; removed files free some space meanwhile
+	fullTries = 50
 )
 
-// On a full disk every change of state is refused to whoever asks for it, and nothing of it is
-// left: not for those who look, and not after a kill and a start with room on the disk. What was
-// acknowledged before holds.
-func TestWhatAFullDiskRefusesIsRefusedWithoutATrace(t *testing.T) {
+// On a full disk every change of state is refused, and a refused change has no effect: not for
+// other clients, and not after a kill and a restart with free space. Changes acknowledged before
+// are kept.
+func TestFullDiskRefusesChangesWithoutEffect(t *testing.T) {
 	rounds := testsize.Of(t, "WEIR_CHATTEST_FULL", 1)
 	data := smallDisk(t)
 	s := newStateServer(t, programs()[0], data)
 	if s.command[0] != "weir" {
-		t.Skipf("%s has no such state", s.name)
+		t.Skipf("%s does not support this state", s.name)
 	}
 	items := s.items()
 	filler := &filler{path: filepath.Join(data, "filler")}
@@ -36,7 +37,7 @@ func TestWhatAFullDiskRefusesIsRefusedWithoutATrace(t *testing.T) {
 		for _, it := range items {
 			it.client = s.logIn(t, "ann", it.device(), it.room)
 			if !it.change(s, it) || it.refused != "" {
-				t.Fatalf("%s: with room on the disk it is refused: %q", it.name, it.refused)
+				t.Fatalf("%s: refused with free space on the disk: %q", it.name, it.refused)
 			}
 		}
 		for _, it := range items {
@@ -55,36 +56,37 @@ func TestWhatAFullDiskRefusesIsRefusedWithoutATrace(t *testing.T) {
 	}
 }
 
-// refuseOnFull has the disk full, and a change refused: then what was is still so.
+// refuseOnFull fills the disk, checks that a change is refused, and that the old state is still in
+// effect.
 func (s *stateServer) refuseOnFull(t *testing.T, it *item, f *filler) {
 	t.Helper()
 	for range fullTries {
 		f.fill(t)
 		if !it.change(s, it) {
-			t.Fatalf("%s: the connection ended on a full disk", it.name)
+			t.Fatalf("%s: the connection was closed on a full disk", it.name)
 		}
 		if it.refused != "" {
 			break
 		}
 	}
 	if it.refused == "" {
-		t.Errorf("%s: nothing of it is refused on a full disk", it.name)
+		t.Errorf("%s: no change was refused on a full disk", it.name)
 		return
 	}
 	if strings.HasPrefix(it.refused, ":") && !strings.Contains(it.refused, "disk is full") {
-		t.Errorf("%s: it is refused by %q, which does not say that the disk is full", it.name, it.refused)
+		t.Errorf("%s: refused with %q, want a text that says that the disk is full", it.name, it.refused)
 	}
 	if it.sent != it.acked+1 {
-		t.Errorf("%s: number %d is refused behind number %d", it.name, it.sent, it.acked)
+		t.Errorf("%s: number %d was refused after number %d was acknowledged; want the next one", it.name, it.sent, it.acked)
 	}
-	it.sent = it.acked // judge has no other hold from now on
+	it.sent = it.acked // the refused number no longer counts as requested
 	fits, err := it.read(s, it.client)
 	if err != nil || !fits(it.acked) {
-		t.Errorf("%s: after %q it is not number %d any more: %s %v", it.name, it.refused, it.acked, it.seen, err)
+		t.Errorf("%s: after the refusal %q the state is not number %d: %s %v", it.name, it.refused, it.acked, it.lastRead, err)
 	}
 }
 
-// smallDisk is a folder on a disk of its own that is soon full.
+// smallDisk returns a folder on a small file system.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -92,7 +94,7 @@ func smallDisk(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("weir-chattest", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fullDisk); err != nil {
-		t.Skipf("a small disk cannot be mounted: %v", err)
+		t.Skipf("cannot mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -102,7 +104,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// filler is a file that takes all the room there is.
+// filler is a file that takes all free space.
 type filler struct{ path string }
 
 func (f *filler) fill(t *testing.T) {
@@ -131,27 +133,27 @@ func (f *filler) empty(t *testing.T) {
 }
 
 // A client that joins new rooms on a full disk must not leave a folder for each of them.
-func TestARoomThatAFullDiskDoesNotTakeLeavesNoFolder(t *testing.T) {
+func TestRoomRefusedOnAFullDiskLeavesNoFolder(t *testing.T) {
 	data := smallDisk(t)
 	s := newStateServer(t, programs()[0], data)
 	if s.command[0] != "weir" {
-		t.Skipf("%s leaves them", s.name)
+		t.Skipf("%s leaves folders", s.name)
 	}
 	c := s.guest(t, "guest")
 	c.join(t, "#there")
-	c.must(t, c.say("PRIVMSG #there :said"))
-	_, err := c.settled()
+	c.must(t, c.send("PRIVMSG #there :said"))
+	_, err := c.flush()
 	c.must(t, err)
 	(&filler{path: filepath.Join(data, "filler")}).fill(t)
 	refused := 0
 	for i := range 20 {
-		c.must(t, c.say(fmt.Sprintf("JOIN #new%d", i)))
-		lines, err := c.settled()
+		c.must(t, c.send(fmt.Sprintf("JOIN #new%d", i)))
+		lines, err := c.flush()
 		c.must(t, err)
 		refused += strings.Count(strings.Join(lines, "\n"), " 403 ")
 	}
 	folders, err := filepath.Glob(filepath.Join(data, "rooms", "#new*"))
 	if err != nil || refused == 0 || len(folders) > 20-refused {
-		t.Errorf("%d of 20 rooms were refused on a full disk, and %d have a folder (%v)", refused, len(folders), err)
+		t.Errorf("full disk: %d of 20 rooms were refused, but %d have a folder (error %v)", refused, len(folders), err)
 	}
 }

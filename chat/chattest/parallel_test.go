@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	parallelEach    = 150 // messages of a writer
-	parallelWriters = 5   // the first two are Go's
+	parallelEach    = 150 // messages of each writer
+	parallelWriters = 5   // the first two are in Go, the others in C
 )
 
-// Programs in Go and in C write to one log and read it at the same time. What the paper asks for
-// holds between them: no message over another, no reader sees a part of one, all see one order, and
-// nobody waits for readers.
-func TestGoAndCOnOneLog(t *testing.T) {
+// Programs in Go and in C write to one log and read it concurrently. No message overwrites another
+// one, no reader sees a partial message, all readers see the same order, and no writer waits for
+// readers.
+func TestGoAndCShareOneLog(t *testing.T) {
 	tool := logtool(t)
 	data := t.TempDir()
 	path := filepath.Join("rooms", "#room")
 	if err := os.MkdirAll(filepath.Join(data, path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	first := openLog(t, data, path) // so that readers find a log
+	first := openLog(t, data, path) // readers need an existing log
 	var all sync.WaitGroup
 	var orders [2][]int64
 	run := func(f func() error) {
@@ -70,15 +70,15 @@ func TestGoAndCOnOneLog(t *testing.T) {
 	}
 	for i := range orders {
 		if fmt.Sprint(orders[i]) != fmt.Sprint(orders[0]) {
-			t.Error("two readers saw two orders")
+			t.Error("two readers read different orders")
 		}
 	}
 	if first.Committed() <= orders[0][len(orders[0])-1] {
-		t.Errorf("COMMITTED is %d, before the last line", first.Committed())
+		t.Errorf("committed offset: got %d, which is before the last line", first.Committed())
 	}
 }
 
-// logtool builds the C side.
+// logtool builds the test program in C.
 func logtool(t *testing.T) string {
 	t.Helper()
 	if _, err := chatdBinary(); err != nil {
@@ -90,7 +90,7 @@ func logtool(t *testing.T) string {
 	}
 	file := filepath.Join(dir, "check", "logtool")
 	if out, err := exec.Command("make", "-s", "-C", "../../c", "OUT="+dir, "CHECKED=-O1", file).CombinedOutput(); err != nil {
-		t.Fatalf("it does not build:\n%s", out)
+		t.Fatalf("building logtool:\n%s", out)
 	}
 	return file
 }
@@ -102,7 +102,7 @@ func runTool(tool string, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(waitLimit, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("logtool %s: %w: %s", strings.Join(args, " "), err, said)
@@ -120,7 +120,7 @@ func openLog(t *testing.T, data, path string) *log.Log {
 	return l
 }
 
-// write says what c/test/lines.c says.
+// write writes the same lines as c/test/lines.c.
 func write(l *log.Log, writer int) error {
 	for i := range parallelEach {
 		body := fmt.Sprintf(":w%d!b@c PRIVMSG #room :%d %d %s", writer, writer, i, strings.Repeat("x", 20+i%300))
@@ -131,13 +131,12 @@ func write(l *log.Log, writer int) error {
 	return nil
 }
 
-// follow reads so many lines, of which each has to be the next of its writer, and returns their
-// offsets.
+// follow reads n lines, checks that each is the next of its writer, and returns their offsets.
 func follow(l *log.Log, n int) (offsets []int64, err error) {
 	r := l.Stream(0)
 	defer r.Close()
 	var next [parallelWriters]int
-	for end := time.Now().Add(patience); len(offsets) < n; {
+	for end := time.Now().Add(waitLimit); len(offsets) < n; {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) && time.Now().Before(end) {
 			time.Sleep(100 * time.Microsecond)
@@ -149,13 +148,13 @@ func follow(l *log.Log, n int) (offsets []int64, err error) {
 		_, text, _ := strings.Cut(string(line.Plain()), " :")
 		var writer, number int
 		if _, err := fmt.Sscanf(text, "%d %d", &writer, &number); err != nil || number != next[writer] {
-			return nil, fmt.Errorf("%.40q comes where number %d of its writer is next", text, next[writer])
+			return nil, fmt.Errorf("got line %.40q, want number %d of its writer", text, next[writer])
 		}
 		next[writer]++
 		offsets = append(offsets, line.Offset())
 	}
 	if bad := r.Bad(); bad > 0 {
-		return nil, fmt.Errorf("%d bytes belong to no whole line", bad)
+		return nil, fmt.Errorf("%d bytes do not belong to a complete line", bad)
 	}
 	return offsets, nil
 }

@@ -16,12 +16,12 @@ import (
 	"weir/chat/account"
 )
 
-// People's clients, which know nothing of chathistory: who leaves and comes back sees what was said
-// meanwhile, and nothing twice.
+// Real clients without chathistory: a user who leaves and returns sees the missed messages, each
+// once.
 
 func TestIrssi(t *testing.T) {
 	people(t, "irssi", func(dir, host, port, pass string) []string {
-		// or it keeps lines back for seconds
+		// the default delays lines for seconds
 		config := `settings = { "irc/core" = { cmd_queue_speed = "1msec"; cmds_max_at_once = "100"; }; };`
 		if err := os.WriteFile(dir+"/config", []byte(config), 0o600); err != nil {
 			t.Error(err)
@@ -41,68 +41,68 @@ func TestWeeChat(t *testing.T) {
 	})
 }
 
-// people has somebody who uses a client join, talk, leave, come back and see what was missed.
+// people runs a client: a user joins, talks, leaves, returns, and sees the missed messages.
 func people(t *testing.T, name string, command func(dir, host, port, pass string) []string) {
 	for _, tool := range []string{name, "tmux"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s: scripts/setup test gets it", tool)
+			t.Skipf("%s is not installed: run scripts/setup test", tool)
 		}
 	}
 	everyProgram(t, func(t *testing.T, p *program) {
 		if p.command[0] == "weir" && p.name != "loop" {
-			t.Skip("these clients are run with one of the ways")
+			t.Skip("real clients are tested with one concurrency model only")
 		}
 		s := p.run(t)
 		s.account(t, "alice", "correct-horse", account.Member)
 		bob := s.crowd(t, "bob")[0]
 		host, port, _ := net.SplitHostPort(s.addr)
-		alice := func() *screen { return run(t, command(t.TempDir(), host, port, "alice@desk:correct-horse")) }
+		alice := func() *screen { return run(t, command(t.TempDir(), host, port, "alice@laptop:correct-horse")) }
 
 		a := alice()
-		a.shows(", alice") // of the welcome
+		a.shows(", alice") // part of the welcome
 		a.types("/join " + crashRoom)
 		bob.until(t, ":alice!")
-		bob.must(t, bob.say("PRIVMSG "+crashRoom+" :hello, you"))
-		a.shows("hello, you") // so this is the window for what is typed now
-		a.types("hello, everybody")
-		bob.until(t, "PRIVMSG "+crashRoom+" :hello, everybody")
-		bob.must(t, bob.say("PRIVMSG "+crashRoom+" :hello, alice"))
+		bob.must(t, bob.send("PRIVMSG "+crashRoom+" :hello, you"))
+		a.shows("hello, you") // from now on input goes to this window
+		a.types("hello, all")
+		bob.until(t, "PRIVMSG "+crashRoom+" :hello, all")
+		bob.must(t, bob.send("PRIVMSG "+crashRoom+" :hello, alice"))
 		a.shows("hello, alice")
 		a.types("/quit")
 		bob.until(t, " QUIT ")
-		bob.must(t, bob.say("PRIVMSG "+crashRoom+" :a thing she missed", "PRIVMSG "+crashRoom+" :and another"))
-		_, err := bob.settled()
+		bob.must(t, bob.send("PRIVMSG "+crashRoom+" :a thing she missed", "PRIVMSG "+crashRoom+" :and another"))
+		_, err := bob.flush()
 		bob.must(t, err)
 
 		a = alice()
 		a.shows(", alice")
 		a.types("/join " + crashRoom)
 		bob.until(t, ":alice!")
-		bob.must(t, bob.say("PRIVMSG "+crashRoom+" :you are back"))
+		bob.must(t, bob.send("PRIVMSG "+crashRoom+" :you are back"))
 		text := a.shows("you are back")
 		for _, missed := range []string{"a thing she missed", "and another"} {
 			if n := strings.Count(text, missed); n != 1 {
-				t.Errorf("alice sees %q %d times:\n%s", missed, n, text)
+				t.Errorf("alice sees %q %d times, want once:\n%s", missed, n, text)
 			}
 		}
 		if strings.Contains(text, "hello, ") {
-			t.Errorf("alice is shown again what she saw before:\n%s", text)
+			t.Errorf("alice received messages again that she had seen:\n%s", text)
 		}
 		a.types("/quit")
 		bob.until(t, " QUIT ")
 	})
 }
 
-// screen is a terminal in a tmux of its own, with a program in it.
+// screen is a terminal in a separate tmux server.
 type screen struct {
 	t      *testing.T
 	socket string
 }
 
-// run starts a program in a terminal that is gone with the test.
+// run starts a program in a terminal, which is closed at the end of the test.
 func run(t *testing.T, command []string) *screen {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "weir-tmux") // a socket's name is short
+	dir, err := os.MkdirTemp("", "weir-tmux") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,13 +110,13 @@ func run(t *testing.T, command []string) *screen {
 	pid := 0
 	t.Cleanup(func() {
 		s.tmux("kill-server")
-		// a client that was told to quit writes its files first, into a folder of the test's
+		// After /quit the client still writes files to a folder of the test.
 		gone(t, pid)
 		os.RemoveAll(dir)
 	})
 	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", "--", "env", "LC_ALL=C.UTF-8", "HOME=" + dir}, command...)
 	if out, err := s.tmux(args...); err != nil {
-		t.Fatalf("%s does not start: %v: %s", command[0], err, out)
+		t.Fatalf("starting %s: %v: %s", command[0], err, out)
 	}
 	if out, err := s.tmux("display-message", "-p", "#{pane_pid}"); err == nil {
 		pid, _ = strconv.Atoi(strings.TrimSpace(out))
@@ -124,12 +124,12 @@ func run(t *testing.T, command []string) *screen {
 	return s
 }
 
-// gone waits until a process is gone. Process 0 is none.
+// gone waits until a process has exited; pid 0 means no process.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(patience); pid != 0 && syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); pid != 0 && syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("process %d, a client in tmux, does not end", pid)
+			t.Errorf("process %d, a client in tmux, did not exit", pid)
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (s *screen) tmux(args ...string) (string, error) {
 	return string(out), err
 }
 
-// types types a line.
+// types types a line and Enter.
 func (s *screen) types(line string) {
 	s.t.Helper()
 	for _, keys := range [][]string{{"send-keys", "-l", line}, {"send-keys", "Enter"}} {
@@ -150,16 +150,16 @@ func (s *screen) types(line string) {
 	}
 }
 
-// shows waits until a text is on the screen, and returns all that is.
+// shows waits until a text is on the screen, and returns the whole screen.
 func (s *screen) shows(text string) string {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); ; time.Sleep(10 * time.Millisecond) {
 		all, err := s.tmux("capture-pane", "-p")
 		if err == nil && strings.Contains(all, text) {
 			return all
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("the screen does not show %q:\n%s", text, all)
+			s.t.Fatalf("the screen does not show %q, but:\n%s", text, all)
 		}
 	}
 }

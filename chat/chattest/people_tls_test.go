@@ -17,15 +17,15 @@ import (
 	"weir/internal/freeport"
 )
 
-// People's clients by TLS, who verify the server and log in as they come: WeeChat by SCRAM-SHA-256,
-// irssi by its certificate.
+// Real clients over TLS, which verify the server's certificate and log in: WeeChat with
+// SCRAM-SHA-256, irssi with a client certificate.
 
 func TestWeeChatByTLSAndSCRAM(t *testing.T) {
 	peopleByTLS(t, "weechat", func(dir, host, port, ca, _ string) []string {
 		command := []string{"weechat", "-d", dir}
 		for _, c := range []string{"/set weechat.look.mouse off", "/set weechat.network.gnutls_ca_user " + ca, "/server add here " + host + "/" + port,
 			"/set irc.server.here.ssl on", "/set irc.server.here.tls on", "/set irc.server.here.nicks alice", "/set irc.server.here.sasl_mechanism scram-sha-256",
-			"/set irc.server.here.sasl_username alice@desk", "/set irc.server.here.sasl_password correct-horse", "/connect here"} {
+			"/set irc.server.here.sasl_username alice@laptop", "/set irc.server.here.sasl_password correct-horse", "/connect here"} {
 			command = append(command, "-r", c)
 		}
 		return command
@@ -44,11 +44,11 @@ settings = { core = { real_name = "Alice"; user_name = "alice"; nick = "alice"; 
 	})
 }
 
-// peopleByTLS has somebody who uses a client log in by TLS, and talk with somebody in clear text.
+// peopleByTLS lets a user log in over TLS and talk with a user on a clear-text connection.
 func peopleByTLS(t *testing.T, name string, command func(dir, host, port, ca, cert string) []string) {
 	for _, tool := range []string{name, "tmux"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s: scripts/setup test gets it", tool)
+			t.Skipf("%s is not installed: run scripts/setup test", tool)
 		}
 	}
 	t.Parallel()
@@ -60,7 +60,7 @@ func peopleByTLS(t *testing.T, name string, command func(dir, host, port, ca, ce
 	}
 	p := programs()[0]
 	if p.command[0] != "weir" {
-		t.Skip("only the server in Go has TLS")
+		t.Skip("only the server in Go supports TLS")
 	}
 	s := p.run(t, "--tls", secure, "--tls-cert", certFile, "--tls-key", keyFile)
 	s.account(t, "alice", "correct-horse", account.Member)
@@ -69,40 +69,41 @@ func peopleByTLS(t *testing.T, name string, command func(dir, host, port, ca, ce
 
 	host, port, _ := net.SplitHostPort(secure)
 	a := run(t, command(t.TempDir(), host, port, authorityFile(t, authority), hers))
-	a.shows(", alice!") // of the welcome
+	a.shows(", alice!") // part of the welcome
 	a.types("/join " + crashRoom)
-	bob.until(t, "@alice.account JOIN ") // so she is logged in
-	bob.must(t, bob.say("PRIVMSG "+crashRoom+" :hello, you"))
+	bob.until(t, "@alice.account JOIN ") // the host shows that she is logged in
+	bob.must(t, bob.send("PRIVMSG "+crashRoom+" :hello, you"))
 	a.shows("hello, you")
-	a.types("hello, everybody")
-	bob.until(t, "PRIVMSG "+crashRoom+" :hello, everybody")
-	bob.must(t, bob.say("WHOIS alice"))
+	a.types("hello, all")
+	bob.until(t, "PRIVMSG "+crashRoom+" :hello, all")
+	bob.must(t, bob.send("WHOIS alice"))
 	bob.until(t, " 671 ")
 	a.types("/quit")
 	bob.until(t, " QUIT ")
 	a.ends()
 }
 
-// ends waits until the program has ended, and written what it keeps.
+// ends waits until the program has exited and written its files.
 func (s *screen) ends() {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := s.tmux("has-session"); err != nil {
 			return
 		}
 		if time.Now().After(end) {
-			s.t.Fatal("the program does not end")
+			s.t.Fatal("the program did not exit")
 		}
 	}
 }
 
-// authorityFile is a file with the authority's certificate.
+// authorityFile writes the certificate of the authority to a file and returns its path.
 func authorityFile(t *testing.T, a *certtest.Authority) string {
 	t.Helper()
 	return writeFile(t, "ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw}))
 }
 
-// ownCertificate is a file with a certificate and its key that opens an account.
+// ownCertificate returns the path of a file with a client certificate and its key, which is
+// registered for an account.
 func ownCertificate(t *testing.T, s *server, name string) string {
 	t.Helper()
 	certFile, keyFile, err := certificate.Self(t.TempDir(), []string{name})

@@ -16,16 +16,18 @@ import (
 // program is a chat server that can be started.
 type program struct {
 	name    string
-	command []string // with {data} and {addr} in it
-	runner  []string // what runs the program, before the command; none if it runs by itself
-	idle    int      // connections that it is made for at most; 0: any number
+	command []string // contains {data} and {addr}
+	// prefix of the command that runs the program, such as an emulator; none if it runs natively
+	runner []string
+	idle   int // maximum number of connections that it is designed for; 0 means any
 
-	// where the program is that is built for the tests; nil: see path
-	build    func() (string, error)
-	features func() (map[string]bool, error) // what it can do, found out once by asking it
+	// builds the program and returns its path; nil: see path
+	build func() (string, error)
+	// the features that it supports, determined once by asking it
+	features func() (map[string]bool, error)
 }
 
-// the folder of the programs that tests built, for TestMain to remove; empty when none did
+// The folder of the programs that tests built, which TestMain removes; "" if there is none.
 var built string
 
 var buildFolder = sync.OnceValues(func() (string, error) {
@@ -47,11 +49,11 @@ var weirBinary = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
-// chatdBinary builds the server in C. Its error is why it can't be had.
+// chatdBinary builds the server in C, or returns why it cannot.
 var chatdBinary = sync.OnceValues(func() (string, error) {
 	for _, tool := range []string{"cc", "make"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return "", fmt.Errorf("there is no %s to build it with: scripts/setup test gets it", tool)
+			return "", fmt.Errorf("%s is not installed: run scripts/setup test", tool)
 		}
 	}
 	if _, err := os.Stat("../../c/Makefile"); err != nil {
@@ -60,7 +62,7 @@ var chatdBinary = sync.OnceValues(func() (string, error) {
 	return buildChatd("cc")
 })
 
-// buildChatd builds the server in C, in a folder of a name, with further words for make.
+// buildChatd builds the server in C in a folder with this name; more are arguments of make.
 func buildChatd(name string, more ...string) (string, error) {
 	dir, err := buildFolder()
 	if err != nil {
@@ -69,19 +71,19 @@ func buildChatd(name string, more ...string) (string, error) {
 	file := filepath.Join(dir, name, "chatd")
 	args := append([]string{"-s", "-C", "../../c", "OUT=" + filepath.Dir(file)}, more...)
 	if out, err := exec.Command("make", append(args, file)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("it does not build:\n%s", out)
+		return "", fmt.Errorf("building chatd:\n%s", out)
 	}
 	return file, nil
 }
 
-// programs are the servers under test, each of which is there or says why not.
+// programs returns the servers under test.
 var programs = sync.OnceValue(func() []*program {
 	var all []*program
 	if other := strings.Fields(os.Getenv("WEIR_CHATTEST_SERVER")); len(other) > 0 {
 		all = []*program{{name: filepath.Base(other[0]), command: other}}
 	} else {
-		for _, way := range []string{"loop", "goroutine", "pool", "coroutine"} {
-			all = append(all, &program{name: way, command: []string{"weir", "chat", "serve", "--run", way, "--data", "{data}", "--listen", "{addr}", "--flood", "0"}})
+		for _, model := range []string{"loop", "goroutine", "pool", "coroutine"} {
+			all = append(all, &program{name: model, command: []string{"weir", "chat", "serve", "--run", model, "--data", "{data}", "--listen", "{addr}", "--flood", "0"}})
 		}
 		all = append(all, &program{name: "chatd", command: []string{"chatd", "--data", "{data}", "--listen", "{addr}", "--flood", "0", "--clients", "2000"}, idle: 100})
 	}
@@ -96,7 +98,7 @@ var programs = sync.OnceValue(func() []*program {
 	return all
 })
 
-// path is where the program is that a command begins with.
+// path returns the path of the program.
 func (p *program) path() (string, error) {
 	if p.build != nil {
 		return p.build()
@@ -121,8 +123,8 @@ func everyProgram(t *testing.T, f func(t *testing.T, p *program)) {
 	}
 }
 
-// there skips a test whose program can't be had on this machine. The server in Go can be had
-// everywhere.
+// there skips the test if the program cannot be built on this machine. The server in Go can be
+// built everywhere.
 func (p *program) there(t *testing.T) {
 	t.Helper()
 	_, err := p.path()
@@ -134,8 +136,7 @@ func (p *program) there(t *testing.T) {
 	}
 }
 
-// ask starts the server and finds out which capabilities, commands (in capitals) and room modes
-// (+m) it has.
+// ask starts the server and returns its capabilities, commands (in capitals) and room modes (+m).
 func (p *program) ask() (map[string]bool, error) {
 	dir, err := os.MkdirTemp("", "weir-chattest-ask")
 	if err != nil {
@@ -155,7 +156,7 @@ func (p *program) ask() (map[string]bool, error) {
 	return has, errors.Join(err, s.stop())
 }
 
-// needs skips a test of what the server can't do.
+// needs skips the test if the server lacks a feature.
 func (p *program) needs(t *testing.T, words ...string) {
 	t.Helper()
 	has, err := p.features()
@@ -164,7 +165,7 @@ func (p *program) needs(t *testing.T, words ...string) {
 	}
 	for _, w := range words {
 		if !has[w] {
-			t.Skipf("%s has no %s", p.name, w)
+			t.Skipf("%s does not support %s", p.name, w)
 		}
 	}
 }

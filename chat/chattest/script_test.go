@@ -17,26 +17,26 @@ import (
 	"weir/chat/internal/pattern"
 )
 
-// A script is a conversation, in the language of the service's own scripts (chat/testdata). Its
-// lines are
+// script is a conversation in the language of the service's own scripts (chat/testdata). Its lines
+// are
 //
 //	# a comment
-//	needs WORD...                     a capability, a command in capitals, or a room's mode as +m: without it the script is skipped
-//	account NAME PASSWORD [ROLE]      there is such an account
+//	needs WORD...                     a capability, a COMMAND or a room mode (+m); otherwise skipped
+//	account NAME PASSWORD [ROLE]      creates an account
 //	NAME connects                     a new client
-//	NAME comes [CAP...]               and registers by this nick; what the server says to welcome it is passed over
-//	NAME logs in AS PASSWORD [CAP...] the same by SASL PLAIN; AS is ACCOUNT or ACCOUNT@DEVICE
-//	NAME > LINE                       says
-//	NAME < PATTERN                    is told: the next line fits
-//	NAME ~ PATTERN                    is told, after whatever else
-//	NAME = nothing                    is told nothing more, though the server has handled all that it said
-//	NAME = closed                     its connection ends
-//	NAME leaves                       quits, and its connection ends
-//	restart                           the server is stopped by SIGTERM, and another one is started on the same data
+//	NAME comes [CAP...]               registers with this nick; the welcome is discarded
+//	NAME logs in AS PASSWORD [CAP...] the same with SASL PLAIN; AS is ACCOUNT or ACCOUNT@DEVICE
+//	NAME > LINE                       sends a line
+//	NAME < PATTERN                    the next line received must match
+//	NAME ~ PATTERN                    a later line received must match
+//	NAME = nothing                    no further line is received once all commands are handled
+//	NAME = closed                     the connection ends
+//	NAME leaves                       quits, and the connection ends
+//	restart                           stops the server by SIGTERM and starts it on the same data
 //
-// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same
-// one wherever NAME stands. What a server may word as it likes, its own name among it, is * in
-// every pattern.
+// In a pattern * matches any text, and {NAME} a word without space, semicolon or comma: the same
+// word wherever NAME stands. Texts that a server may choose, such as its own name, are * in every
+// pattern.
 type script struct {
 	t       *testing.T
 	s       *server
@@ -47,11 +47,11 @@ type script struct {
 
 func TestConversations(t *testing.T) { everyProgram(t, conversations) }
 
-// conversations plays all scripts.
+// conversations runs all scripts.
 func conversations(t *testing.T, p *program) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there are no scripts", err)
+		t.Fatal("no scripts found", err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -91,7 +91,7 @@ func (x *script) do(line string) {
 		}
 		x.s.mustStart(x.t)
 	case len(words) < 2:
-		x.t.Fatalf("%s: %q is no step", x.at, line)
+		x.t.Fatalf("%s: invalid step %q", x.at, line)
 	default:
 		x.step(words[0], words[1], words[2:], line)
 	}
@@ -100,7 +100,7 @@ func (x *script) do(line string) {
 func (x *script) step(name, verb string, rest []string, line string) {
 	c := x.clients[name]
 	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
-		x.t.Fatalf("%s: %s is not there", x.at, name)
+		x.t.Fatalf("%s: %s is not connected", x.at, name)
 	}
 	_, text, _ := strings.Cut(line, " "+verb+" ")
 	switch verb {
@@ -111,18 +111,18 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case "logs":
 		x.logIn(name, rest[1], rest[2], rest[3:])
 	case ">":
-		x.check(c.say(x.words.Fill(text)))
+		x.check(c.send(x.words.Fill(text)))
 	case "<":
-		x.told(c, text, false)
+		x.expect(c, text, false)
 	case "~":
-		x.told(c, text, true)
+		x.expect(c, text, true)
 	case "leaves":
-		x.check(c.say("QUIT :bye"))
+		x.check(c.send("QUIT :bye"))
 		x.ends(c)
 	case "=":
-		x.silent(c, rest[0])
+		x.expectNothing(c, rest[0])
 	default:
-		x.t.Fatalf("%s: %q is no step", x.at, line)
+		x.t.Fatalf("%s: invalid step %q", x.at, line)
 	}
 }
 
@@ -137,16 +137,16 @@ func (x *script) logIn(name, login, password string, caps []string) {
 	c := x.s.client(x.t, name)
 	nick, _, _ := strings.Cut(login, "@")
 	x.clients[name] = c
-	x.check(c.say("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+nick, "USER "+nick+" 0 * :"+nick, "AUTHENTICATE PLAIN"))
+	x.check(c.send("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+nick, "USER "+nick+" 0 * :"+nick, "AUTHENTICATE PLAIN"))
 	c.until(x.t, "AUTHENTICATE +")
-	x.check(c.say("AUTHENTICATE " + plain(login, password)))
+	x.check(c.send("AUTHENTICATE " + plain(login, password)))
 	c.until(x.t, " 903 ")
-	x.check(c.say("CAP END"))
+	x.check(c.send("CAP END"))
 	x.check(c.welcomed())
 }
 
-// told reads the next line that has to fit, or the first that does.
-func (x *script) told(c *client, want string, skip bool) {
+// expect reads the next line, which must match, or skips lines up to the first that matches.
+func (x *script) expect(c *client, want string, skip bool) {
 	x.t.Helper()
 	var passed []string
 	for {
@@ -158,35 +158,34 @@ func (x *script) told(c *client, want string, skip bool) {
 			return
 		}
 		if passed = append(passed, line); !skip {
-			x.t.Fatalf("%s: %s is told\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
+			x.t.Fatalf("%s: %s received\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
 		}
 	}
 }
 
-func (x *script) silent(c *client, what string) {
+func (x *script) expectNothing(c *client, what string) {
 	x.t.Helper()
 	if what == "closed" {
 		x.ends(c)
 		return
 	}
-	lines, err := c.settled()
+	lines, err := c.flush()
 	x.check(err)
 	if len(lines) > 0 {
-		x.t.Fatalf("%s: %s is told\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
+		x.t.Fatalf("%s: %s received\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
 	}
 }
 
-// ends reads to the end of a connection, before which nothing comes but ERROR and answers to what
-// was said.
+// ends reads up to the end of a connection. Only ERROR and QUIT lines may precede it.
 func (x *script) ends(c *client) {
 	x.t.Helper()
 	rest, err := io.ReadAll(c.r)
 	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
-		x.t.Fatalf("%s: %s's connection does not end: %v", x.at, c.name, err)
+		x.t.Fatalf("%s: the connection of %s did not end: %v", x.at, c.name, err)
 	}
 	for line := range bytes.Lines(rest) {
 		if !bytes.HasPrefix(line, []byte("ERROR ")) && !bytes.Contains(line, []byte(" QUIT ")) {
-			x.t.Fatalf("%s: %s is told %q, want its connection closed", x.at, c.name, line)
+			x.t.Fatalf("%s: %s received %q, want its connection closed", x.at, c.name, line)
 		}
 	}
 }

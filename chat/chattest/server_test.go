@@ -20,22 +20,22 @@ import (
 	"weir/internal/freeport"
 )
 
-// patience is how long a test waits for what has to come. Nothing is measured by it.
-const patience = 30 * time.Second
+// waitLimit is how long a test waits for an event that must occur. No measurement depends on it.
+const waitLimit = 30 * time.Second
 
-// server is a running program, in a group of processes of its own, on a data folder.
+// server is a running program, in its own process group, with a data folder.
 type server struct {
 	*program
-	data string
-	more []string // flags, behind the program's own
-	addr string
+	data       string
+	extraFlags []string // flags after the program's own
+	addr       string
 
-	cmd    *exec.Cmd // nil while it does not run
-	said   *tail
-	exited chan error // from the goroutine that waits -> stop and kill, one value
+	cmd    *exec.Cmd // nil while it is not running
+	stderr *tail
+	exited chan error // result of Wait; one value, capacity 1
 }
 
-// tail keeps what a server said last.
+// tail keeps the last output of a program.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -57,16 +57,16 @@ func (t *tail) String() string {
 	return string(bytes.TrimSpace(t.text))
 }
 
-// run starts a server that ends with the test.
+// run starts a server, which is stopped at the end of the test.
 func (p *program) run(t *testing.T, more ...string) *server {
 	t.Helper()
-	s := &server{program: p, data: t.TempDir(), more: more}
+	s := &server{program: p, data: t.TempDir(), extraFlags: more}
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() && s.said != nil {
-			t.Logf("%s said:\n%s", p.name, s.said)
+		if t.Failed() && s.stderr != nil {
+			t.Logf("standard error of %s:\n%s", p.name, s.stderr)
 		}
 	})
 	s.mustStart(t)
@@ -80,8 +80,8 @@ func (s *server) mustStart(t *testing.T) {
 	}
 }
 
-// start starts the server and returns when it takes connections. A port that somebody else took
-// meanwhile is no fault of it.
+// start starts the server and returns when it accepts connections. If another process has taken the
+// port meanwhile, it tries again.
 func (s *server) start() error {
 	var err error
 	for range 5 {
@@ -104,12 +104,12 @@ func (s *server) try() error {
 	for i, a := range words {
 		words[i] = strings.NewReplacer("{data}", s.data, "{addr}", s.addr).Replace(a)
 	}
-	s.said = &tail{}
-	cmd := exec.Command(words[0], append(words[1:], s.more...)...)
-	cmd.Stderr = s.said
-	// if something that it started holds its standard error open
-	cmd.WaitDelay = patience
-	// when the tests panic
+	s.stderr = &tail{}
+	cmd := exec.Command(words[0], append(words[1:], s.extraFlags...)...)
+	cmd.Stderr = s.stderr
+	// a process that it has started may hold its standard error open
+	cmd.WaitDelay = waitLimit
+	// in case the tests panic
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -120,26 +120,26 @@ func (s *server) try() error {
 	return s.ready()
 }
 
-// ready waits until the server takes a connection.
+// ready waits until the server accepts a connection.
 func (s *server) ready() error {
-	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); ; time.Sleep(2 * time.Millisecond) {
 		select {
 		case err := <-s.exited:
 			s.cmd = nil
-			return fmt.Errorf("%s ended before it listened: %v: %s", s.name, err, s.said)
+			return fmt.Errorf("%s exited before it accepted connections: %v: %s", s.name, err, s.stderr)
 		default:
 		}
-		if conn, err := net.DialTimeout("tcp", s.addr, patience); err == nil {
+		if conn, err := net.DialTimeout("tcp", s.addr, waitLimit); err == nil {
 			conn.Close()
 			return nil
 		}
 		if time.Now().After(end) {
-			return errors.Join(fmt.Errorf("%s does not listen: %s", s.name, s.said), s.kill())
+			return errors.Join(fmt.Errorf("%s does not accept connections: %s", s.name, s.stderr), s.kill())
 		}
 	}
 }
 
-// stop ends the server as an administrator does, and is an error if it does not end well.
+// stop stops the server with SIGTERM, and returns an error if it does not exit cleanly.
 func (s *server) stop() error {
 	if s.cmd == nil {
 		return nil
@@ -149,15 +149,15 @@ func (s *server) stop() error {
 	case err := <-s.exited:
 		s.cmd = nil
 		if err != nil {
-			return fmt.Errorf("%s, stopped by SIGTERM: %w: %s", s.name, err, s.said)
+			return fmt.Errorf("%s exited after SIGTERM with %w: %s", s.name, err, s.stderr)
 		}
 		return s.gone()
-	case <-time.After(patience):
-		return errors.Join(fmt.Errorf("%s does not end on SIGTERM", s.name), s.kill())
+	case <-time.After(waitLimit):
+		return errors.Join(fmt.Errorf("%s did not exit after SIGTERM", s.name), s.kill())
 	}
 }
 
-// kill ends all its processes by SIGKILL, and returns when they are gone.
+// kill kills all processes of the server with SIGKILL and waits until they are gone.
 func (s *server) kill() error {
 	if s.cmd == nil {
 		return nil
@@ -168,26 +168,26 @@ func (s *server) kill() error {
 	return s.gone()
 }
 
-// gone waits until no process holds the data folder's lock any more: those that a killed parent
-// leaves die a moment later.
+// gone waits until no process holds the lock of the data folder: children of a killed process exit
+// a moment later.
 func (s *server) gone() error {
 	f, err := os.OpenFile(filepath.Join(s.data, "lock"), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // it died before it made one
+		return nil // it exited before it created the lock
 	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for end := time.Now().Add(patience); syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(waitLimit); syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("%s is gone, and something holds the lock of its data folder still", s.name)
+			return fmt.Errorf("%s has exited, but a process still holds the lock of its data folder", s.name)
 		}
 	}
 	return nil
 }
 
-// account makes an account in the data folder, as weir chat user add does.
+// account creates an account in the data folder, as weir chat user add does.
 func (s *server) account(t *testing.T, name, password string, role account.Role) {
 	t.Helper()
 	store, err := account.Open(s.data, account.Options{Iterations: 4096})

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	stormTalk   = 400 // messages that one says while the others come and go
+	stormTalk   = 400 // messages that one client sends while the others connect and disconnect
 	stormVisits = 4
-	visitEnds   = 2 * patience
+	visitEnds   = 2 * waitLimit
 )
 
-// returner is somebody who comes back again and again, and what he knows of the room: messages 0 to
-// heard-1, once and in order.
+// returner is a user who reconnects repeatedly and has received messages 0 to heard-1, each once
+// and in order.
 type returner struct {
 	name   string
 	heard  int
-	newest string // msgid of the newest message, if he knows of ids
+	newest string // msgid of the newest message, "" without message-tags
 	known  map[string]bool
 	err    error
 }
 
-// All lose their connections at once and come back at once, and ask for the history from where they
-// were.
-func TestAllComeBackAtOnce(t *testing.T) {
+// All clients lose their connections and reconnect at the same time, and request the history after
+// their last message.
+func TestSimultaneousReconnectWithHistory(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		p.needs(t, "draft/chathistory", "message-tags", "server-time", "batch")
 		s := p.run(t)
@@ -40,15 +40,15 @@ func TestAllComeBackAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer c.conn.Close() // without a word
-			c.by = time.Now().Add(visitEnds)
+			defer c.conn.Close() // without QUIT
+			c.deadline = time.Now().Add(visitEnds)
 			return r.visitWithHistory(c, until)
 		})
 	})
 }
 
-// Those whose clients know no history are shown on joining what their devices missed.
-func TestAllComeBackToAReplay(t *testing.T) {
+// Clients without chathistory receive on joining the messages that their devices missed.
+func TestSimultaneousReconnectWithReplay(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		s := p.run(t)
 		for i := range 10 {
@@ -60,13 +60,14 @@ func TestAllComeBackToAReplay(t *testing.T) {
 				return err
 			}
 			defer c.conn.Close()
-			c.by = time.Now().Add(visitEnds)
+			c.deadline = time.Now().Add(visitEnds)
 			return r.visitWithReplay(c, until)
 		})
 	})
 }
 
-// storm has one talk while others visit the room together, each until so many messages are known.
+// storm lets one client send messages while the others visit the room together, each until it has
+// received a number of messages.
 func (s *server) storm(t *testing.T, many int, visit func(r *returner, visit, until int) error) {
 	t.Helper()
 	talker := s.crowd(t, "talker")[0]
@@ -86,7 +87,7 @@ func (s *server) storm(t *testing.T, many int, visit func(r *returner, visit, un
 			})
 		}
 		if n == 0 {
-			visits.Wait() // all are known before the first message
+			visits.Wait() // all devices are registered before the first message
 			talk.Go(func() { talkErr = talker.talk(stormTalk) })
 		}
 		visits.Wait()
@@ -95,19 +96,19 @@ func (s *server) storm(t *testing.T, many int, visit func(r *returner, visit, un
 	talker.must(t, talkErr)
 	for _, r := range all {
 		if r.err != nil || r.heard < stormTalk {
-			t.Errorf("%s heard %d of %d: %v", r.name, r.heard, stormTalk, r.err)
+			t.Errorf("%s received %d of %d messages: %v", r.name, r.heard, stormTalk, r.err)
 		}
 	}
 }
 
-// talk says so many messages, a few at a time.
+// talk sends n messages, ten at a time.
 func (c *client) talk(n int) error {
 	for i := range n {
-		if err := c.say(fmt.Sprintf("PRIVMSG %s :%d of them", crashRoom, i)); err != nil {
+		if err := c.send(fmt.Sprintf("PRIVMSG %s :%d of them", crashRoom, i)); err != nil {
 			return err
 		}
 		if i%10 == 9 {
-			if _, err := c.settled(); err != nil {
+			if _, err := c.flush(); err != nil {
 				return fmt.Errorf("waiting until %d messages are stored: %w", i+1, err)
 			}
 		}
@@ -115,8 +116,8 @@ func (c *client) talk(n int) error {
 	return nil
 }
 
-// take takes a line, which has to be the next message, unless it has the id of one that is known:
-// what came by the history may come live after it, and clients with message-tags know it by its id.
+// take handles a line: it must be the next message, or have a known msgid. A message from the
+// history may arrive live again, and clients with message-tags recognize it by its msgid.
 func (r *returner) take(line string) error {
 	text, is := said(line)
 	id := tag(line, "msgid")
@@ -126,7 +127,7 @@ func (r *returner) take(line string) error {
 	word, _, _ := strings.Cut(text, " ")
 	n, err := strconv.Atoi(word)
 	if err != nil || n != r.heard {
-		return fmt.Errorf("is told %q where number %d comes next", line, r.heard)
+		return fmt.Errorf("received %q, want number %d", line, r.heard)
 	}
 	r.heard, r.newest = n+1, id
 	if id != "" {
@@ -135,17 +136,17 @@ func (r *returner) take(line string) error {
 	return nil
 }
 
-// visitWithHistory joins, asks for what came after the newest message known, and listens. What is
-// said before the history has come is looked at after it.
+// visitWithHistory joins, requests the messages after the newest known one, and listens. Messages
+// received before the end of the history are handled after it.
 func (r *returner) visitWithHistory(c *client, until int) error {
-	if err := c.comeIn(c.name, "", "message-tags", "server-time", "batch", "draft/chathistory"); err != nil {
+	if err := c.logIn(c.name, "", "message-tags", "server-time", "batch", "draft/chathistory"); err != nil {
 		return err
 	}
 	from := "*"
 	if r.newest != "" {
 		from = "msgid=" + r.newest
 	}
-	if err := c.say("JOIN "+crashRoom, "CHATHISTORY LATEST "+crashRoom+" "+from+" 1000"); err != nil {
+	if err := c.send("JOIN "+crashRoom, "CHATHISTORY LATEST "+crashRoom+" "+from+" 1000"); err != nil {
 		return err
 	}
 	var early []string
@@ -171,12 +172,12 @@ func (r *returner) visitWithHistory(c *client, until int) error {
 	return r.listen(c, until)
 }
 
-// visitWithReplay joins, listens, quits, and hears what is still under way.
+// visitWithReplay joins, listens, quits, and reads what is still in flight.
 func (r *returner) visitWithReplay(c *client, until int) error {
-	if err := c.comeIn(r.name, r.name+"@home:correct-horse"); err != nil {
+	if err := c.logIn(r.name, r.name+"@home:correct-horse"); err != nil {
 		return err
 	}
-	if err := c.say("JOIN " + crashRoom); err != nil {
+	if err := c.send("JOIN " + crashRoom); err != nil {
 		return err
 	}
 	for joined := false; !joined; {
@@ -192,7 +193,7 @@ func (r *returner) visitWithReplay(c *client, until int) error {
 	if err := r.listen(c, until); err != nil {
 		return err
 	}
-	if err := c.say("QUIT"); err != nil {
+	if err := c.send("QUIT"); err != nil {
 		return err
 	}
 	for {
@@ -206,7 +207,7 @@ func (r *returner) visitWithReplay(c *client, until int) error {
 	}
 }
 
-// listen hears messages until so many are known.
+// listen reads messages until a number of them has been received.
 func (r *returner) listen(c *client, until int) error {
 	for r.heard < until {
 		line, err := c.line()

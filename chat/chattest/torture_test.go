@@ -14,7 +14,7 @@ import (
 	"weir/internal/testsize"
 )
 
-// hear reads so many messages of the room.
+// hear reads n messages of the room.
 func (c *client) hear(n int) (texts []string, err error) {
 	for len(texts) < n {
 		line, err := c.line()
@@ -28,19 +28,19 @@ func (c *client) hear(n int) (texts []string, err error) {
 	return texts, nil
 }
 
-// hearInOrder reads so many messages that begin with 0, 1, 2 and so on.
+// hearInOrder reads n messages that start with 0, 1, 2 and so on.
 func (c *client) hearInOrder(t *testing.T, n int) {
 	t.Helper()
 	texts, err := c.hear(n)
 	c.must(t, err)
 	for i, text := range texts {
 		if first, _, _ := strings.Cut(text, " "); first != strconv.Itoa(i) {
-			t.Fatalf("%s: message %d is %.30q", c.name, i, text)
+			t.Fatalf("%s: message %d: got %.30q", c.name, i, text)
 		}
 	}
 }
 
-// crowd is so many guests in the room, all of whom know of each other.
+// crowd connects guests to the room and waits until each has seen the others join.
 func (s *server) crowd(t *testing.T, names ...string) []*client {
 	t.Helper()
 	var all []*client
@@ -50,14 +50,15 @@ func (s *server) crowd(t *testing.T, names ...string) []*client {
 		all = append(all, c)
 	}
 	for _, c := range all {
-		_, err := c.settled()
+		_, err := c.flush()
 		c.must(t, err)
 	}
 	return all
 }
 
-// As published, 3 to 12 messages were lost and as many doubled at 16 to 64 clients.
-func TestAllOf64Talk(t *testing.T) {
+// The originally published chat lost 3 to 12 messages, and duplicated as many, with 16 to 64
+// clients.
+func TestAll64ClientsTalk(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		const members, each = 64, 10
 		s := p.run(t)
@@ -71,7 +72,7 @@ func TestAllOf64Talk(t *testing.T) {
 		for i, c := range all {
 			everyone.Go(func() {
 				for n := range each {
-					if errs[i] = c.say(fmt.Sprintf("PRIVMSG %s :%d from %s .", crashRoom, n, c.name)); errs[i] != nil {
+					if errs[i] = c.send(fmt.Sprintf("PRIVMSG %s :%d from %s .", crashRoom, n, c.name)); errs[i] != nil {
 						return
 					}
 				}
@@ -87,20 +88,20 @@ func TestAllOf64Talk(t *testing.T) {
 			c.must(t, errs[i])
 			others := slices.DeleteFunc(slices.Clone(kept), func(text string) bool { return strings.HasSuffix(text, " "+c.name+" .") })
 			if !slices.Equal(heard[i], others) {
-				t.Errorf("%s heard the others' messages otherwise than the log has them", c.name)
+				t.Errorf("%s received the others' messages in another order than the log's", c.name)
 			}
-			rest, err := c.settled()
+			rest, err := c.flush()
 			c.must(t, err)
 			if len(rest) > 0 {
-				t.Errorf("%s is told %q more", c.name, rest)
+				t.Errorf("%s received unexpected lines: %q", c.name, rest)
 			}
 		}
 	})
 }
 
-// As published, signals merge and each is answered by one read, so the tail of a 19 kB burst waits
-// for the next message.
-func TestABurst(t *testing.T) {
+// In the originally published chat signals merged and each was answered by one read, so the tail of
+// a 19 kB burst waited for the next message.
+func TestBurst(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		all := p.run(t).crowd(t, "alice", "bob", "carol")
 		var burst strings.Builder
@@ -114,25 +115,25 @@ func TestABurst(t *testing.T) {
 	})
 }
 
-// As published, a NUL in a message sends bytes of the heap to the others.
-func TestANUL(t *testing.T) {
+// In the originally published chat a NUL in a message sent bytes of the heap to other clients.
+func TestNULInAMessage(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		all := p.run(t).crowd(t, "alice", "bob")
 		alice, bob := all[0], all[1]
-		alice.must(t, alice.say("PRIVMSG "+crashRoom+" :abc\x00def", "PRIVMSG "+crashRoom+" :\xff\xfe", "PRIVMSG "+crashRoom+" :0 whole"))
+		alice.must(t, alice.send("PRIVMSG "+crashRoom+" :abc\x00def", "PRIVMSG "+crashRoom+" :\xff\xfe", "PRIVMSG "+crashRoom+" :0 whole"))
 		bob.hearInOrder(t, 1)
-		_, err := alice.settled()
+		_, err := alice.flush()
 		alice.must(t, err)
-		rest, err := bob.settled()
+		rest, err := bob.flush()
 		bob.must(t, err)
 		if len(rest) > 0 {
-			t.Errorf("bob is told %q", rest)
+			t.Errorf("bob received %q, want nothing", rest)
 		}
 	})
 }
 
-// As published, a key that comes in two segments is refused.
-func TestAKeyInPieces(t *testing.T) {
+// The originally published chat refused a password that arrived in two segments.
+func TestPasswordInPieces(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		s := p.run(t)
 		s.account(t, "alice", "correct-horse", account.Member)
@@ -149,9 +150,9 @@ func TestAKeyInPieces(t *testing.T) {
 	})
 }
 
-// Who doesn't read holds up nobody. If it is closed for that, it finds in the history what it
-// missed.
-func TestASlowReader(t *testing.T) {
+// A client that does not read delays no other client. If it is disconnected, the history has what
+// it missed.
+func TestSlowReaderDelaysNoOther(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		const messages, block = 12_000, 200 // more than sockets and queues hold
 		s := p.run(t)
@@ -164,14 +165,14 @@ func TestASlowReader(t *testing.T) {
 			for k := range block {
 				lines = append(lines, fmt.Sprintf("PRIVMSG %s :%d %s", crashRoom, i*block+k, strings.Repeat("x", 400)))
 			}
-			alice.must(t, alice.say(lines...))
-			_, err := alice.settled()
+			alice.must(t, alice.send(lines...))
+			_, err := alice.flush()
 			alice.must(t, err)
 			texts, err := carol.hear(block)
 			carol.must(t, err)
 			for k, text := range texts {
 				if n, _, _ := strings.Cut(text, " "); n != strconv.Itoa(i*block+k) {
-					t.Fatalf("carol hears %.30q as number %d", text, i*block+k)
+					t.Fatalf("carol received %.30q, want number %d", text, i*block+k)
 				}
 			}
 		}
@@ -183,23 +184,23 @@ func TestASlowReader(t *testing.T) {
 			}
 			heard = bob.count(t, line, heard)
 		}
-		t.Logf("who did not read got %d of %d when it did", heard, messages)
+		t.Logf("the slow reader received %d of %d messages when it read", heard, messages)
 		if heard < messages {
 			s.catchUp(t, heard, messages)
 		}
 	})
 }
 
-// modern is a guest in the room who knows chathistory.
+// modern returns a guest in the room with chathistory.
 func (s *server) modern(t *testing.T, nick string) *client {
 	t.Helper()
 	c := s.client(t, nick)
-	c.must(t, c.comeIn(nick, "", "message-tags", "server-time", "batch", "draft/chathistory"))
+	c.must(t, c.logIn(nick, "", "message-tags", "server-time", "batch", "draft/chathistory"))
 	c.join(t, crashRoom)
 	return c
 }
 
-// count takes a line to somebody who has heard so many messages.
+// count checks a line to a client that has received so many messages, and returns the new number.
 func (c *client) count(t *testing.T, line string, heard int) int {
 	t.Helper()
 	text, is := said(line)
@@ -207,20 +208,19 @@ func (c *client) count(t *testing.T, line string, heard int) int {
 		return heard
 	}
 	if n, _, _ := strings.Cut(text, " "); n != strconv.Itoa(heard) {
-		t.Fatalf("%s hears %.30q as number %d", c.name, text, heard)
+		t.Fatalf("%s received %.30q, want number %d", c.name, text, heard)
 	}
 	return heard + 1
 }
 
-// catchUp reads what a slow client missed, page by page, from the newest message that it had; or
-// from the first.
+// catchUp reads the whole history page by page, as a slow client does after it was disconnected.
 func (s *server) catchUp(t *testing.T, heard, messages int) {
 	t.Helper()
 	c := s.modern(t, "bobby")
 	after := "timestamp=2000-01-01T00:00:00.000Z"
-	read := 0 // of the history, from its beginning
+	read := 0 // messages of the history read so far
 	for read < messages {
-		c.must(t, c.say("CHATHISTORY AFTER "+crashRoom+" "+after+" 500"))
+		c.must(t, c.send("CHATHISTORY AFTER "+crashRoom+" "+after+" 500"))
 		c.until(t, "BATCH +")
 		before := read
 		for {
@@ -233,12 +233,12 @@ func (s *server) catchUp(t *testing.T, heard, messages int) {
 			after = "msgid=" + tag(line, "msgid")
 		}
 		if read == before {
-			t.Fatalf("the history ends after %d messages of %d; %d were heard before", read, messages, heard)
+			t.Fatalf("the history ends after %d messages, want %d; %d had been received live", read, messages, heard)
 		}
 	}
 }
 
-// tag is the value of a line's tag.
+// tag returns the value of a line's tag.
 func tag(line, name string) string {
 	tags, _, _ := strings.Cut(strings.TrimPrefix(line, "@"), " ")
 	for t := range strings.SplitSeq(tags, ";") {
@@ -249,8 +249,8 @@ func tag(line, name string) string {
 	return ""
 }
 
-// Who says too much at once waits, and loses nothing; the others hear each other.
-func TestAFlood(t *testing.T) {
+// A client that floods is throttled and loses nothing; other clients are not delayed.
+func TestFloodIsThrottled(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		const lines = 600
 		s := p.run(t, "--flood", "50")
@@ -258,7 +258,7 @@ func TestAFlood(t *testing.T) {
 		all := s.crowd(t, "alice", "bob")
 		alice, bob := all[0], all[1]
 		mallory := s.client(t, "mallory")
-		mallory.must(t, mallory.comeIn("mallory", "mallory:battery-staple"))
+		mallory.must(t, mallory.logIn("mallory", "mallory:battery-staple"))
 		mallory.join(t, crashRoom)
 		var flood strings.Builder
 		for i := range lines {
@@ -266,7 +266,7 @@ func TestAFlood(t *testing.T) {
 		}
 		mallory.must(t, mallory.write(flood.String()))
 		for i := range 20 {
-			alice.must(t, alice.say(fmt.Sprintf("PRIVMSG bob :aside %d", i)))
+			alice.must(t, alice.send(fmt.Sprintf("PRIVMSG bob :aside %d", i)))
 		}
 		floods, asides := 0, 0
 		for floods < lines || asides < 20 {
@@ -278,12 +278,12 @@ func TestAFlood(t *testing.T) {
 			floods = bob.count(t, line, floods)
 		}
 		if asides != 20 {
-			t.Errorf("bob heard %d of 20 asides in order", asides)
+			t.Errorf("bob received %d direct messages in order, want 20", asides)
 		}
 	})
 }
 
-// A thousand who say nothing are in nobody's way, and are there still.
+// A thousand idle clients delay no other client, and stay connected.
 func TestIdleClients(t *testing.T) {
 	wanted := testsize.Of(t, "WEIR_CHATTEST_IDLE", 1000)
 	everyProgram(t, func(t *testing.T, p *program) {
@@ -298,14 +298,14 @@ func TestIdleClients(t *testing.T) {
 		}
 		all := s.crowd(t, "alice", "bob")
 		for i := range 100 {
-			all[0].must(t, all[0].say(fmt.Sprintf("PRIVMSG %s :%d hello", crashRoom, i)))
+			all[0].must(t, all[0].send(fmt.Sprintf("PRIVMSG %s :%d hello", crashRoom, i)))
 		}
 		all[1].hearInOrder(t, 100)
 		for _, c := range idle {
-			lines, err := c.settled()
+			lines, err := c.flush()
 			c.must(t, err)
 			if len(lines) > 0 {
-				t.Errorf("%s is told %q", c.name, lines)
+				t.Errorf("%s received %q, want nothing", c.name, lines)
 			}
 		}
 	})

@@ -10,12 +10,12 @@ import (
 	"weir/chat/account"
 )
 
-// The server in Go and that in C on the same data, in turns: each goes on where the other stopped,
-// and nobody notices but by what only one of them can do.
-func TestTurns(t *testing.T) {
+// The servers in Go and in C run alternately on the same data: each continues where the other
+// stopped, and clients notice only features that one of them lacks.
+func TestGoAndCServersAlternate(t *testing.T) {
 	inGo, inC := programs()[0], programs()[len(programs())-1]
 	if inGo.command[0] != "weir" || inC.command[0] != "chatd" {
-		t.Skip("it takes both of our servers")
+		t.Skip("both servers are needed")
 	}
 	inC.there(t)
 	s := inGo.run(t)
@@ -30,10 +30,10 @@ func TestTurns(t *testing.T) {
 	x.comeBack()
 	x.next(inC)
 	ann := x.in("ann@desk")
-	ann.must(t, ann.say("JOIN #village"))
-	x.told(ann, "PRIVMSG #Village", "] four")
+	ann.must(t, ann.send("JOIN #village"))
+	x.expect(ann, "PRIVMSG #Village", "] four")
 	if texts := roomTexts(t, s, "#Village"); fmt.Sprint(texts) != "[one two three four]" {
-		t.Errorf("the room's log holds %q", texts)
+		t.Errorf("the room's log: got %q, want the four messages", texts)
 	}
 }
 
@@ -41,34 +41,34 @@ func (x *turns) begin() {
 	t := x.t
 	ann := x.in("ann@desk")
 	ann.join(t, "#Village")
-	ann.must(t, ann.say("MODE #Village +s", "TOPIC #Village :what is new", "PRIVMSG #Village :one", "PRIVMSG bob :psst"))
+	ann.must(t, ann.send("MODE #Village +s", "TOPIC #Village :what is new", "PRIVMSG #Village :one", "PRIVMSG bob :psst"))
 	x.quit(ann)
 }
 
 func (x *turns) goOn() {
 	t := x.t
 	ann := x.in("ann@desk")
-	ann.must(t, ann.say("JOIN #village"))
-	x.told(ann, " JOIN ", "#Village") // as who made it spelt it
-	x.told(ann, " 332 ", ":what is new")
-	x.told(ann, " 353 ", "@ann")
+	ann.must(t, ann.send("JOIN #village"))
+	x.expect(ann, " JOIN ", "#Village") // in the spelling of the first join
+	x.expect(ann, " 332 ", ":what is new")
+	x.expect(ann, " 353 ", "@ann")
 	bob := x.in("bob@desk")
-	if text := x.while; !strings.Contains(text, "] psst") {
-		t.Errorf("bob is not told what was said to him while another server ran, but:\n%s", text)
+	if text := x.welcome; !strings.Contains(text, "] psst") {
+		t.Errorf("bob did not receive the direct message sent while the other server ran, but:\n%s", text)
 	}
-	bob.must(t, bob.say("JOIN #village"))
-	x.told(bob, "PRIVMSG #Village", "] one")
+	bob.must(t, bob.send("JOIN #village"))
+	x.expect(bob, "PRIVMSG #Village", "] one")
 	bob.until(t, " 366 ")
 	ann.until(t, "JOIN #Village")
-	bob.must(t, bob.say("PRIVMSG #village :two"))
-	x.told(ann, "PRIVMSG #Village", ":two")
-	bob.must(t, bob.say("PRIVMSG ann :heard"))
-	x.told(ann, "PRIVMSG ann", ":heard")
-	ann.must(t, ann.say("TOPIC #village :even newer"))
-	x.told(bob, "TOPIC #Village", ":even newer")
+	bob.must(t, bob.send("PRIVMSG #village :two"))
+	x.expect(ann, "PRIVMSG #Village", ":two")
+	bob.must(t, bob.send("PRIVMSG ann :heard"))
+	x.expect(ann, "PRIVMSG ann", ":heard")
+	ann.must(t, ann.send("TOPIC #village :even newer"))
+	x.expect(bob, "TOPIC #Village", ":even newer")
 	x.quit(bob)
 	ann.until(t, " QUIT ")
-	ann.must(t, ann.say("PRIVMSG #village :three", "PRIVMSG bob :and again"))
+	ann.must(t, ann.send("PRIVMSG #village :three", "PRIVMSG bob :and again"))
 	x.quit(ann)
 	x.ban("eve")
 	x.keptOut("eve")
@@ -78,33 +78,33 @@ func (x *turns) comeBack() {
 	t := x.t
 	x.keptOut("eve")
 	bob := x.in("bob@desk")
-	if text := x.while; !strings.Contains(text, "] and again") || strings.Contains(text, "psst") {
-		t.Errorf("bob is told what he missed in his conversations, once:\n%s", text)
+	if text := x.welcome; !strings.Contains(text, "] and again") || strings.Contains(text, "psst") {
+		t.Errorf("bob's missed direct messages: want each once, got\n%s", text)
 	}
-	bob.must(t, bob.say("JOIN #village"))
-	x.told(bob, " 332 ", ":even newer")
+	bob.must(t, bob.send("JOIN #village"))
+	x.expect(bob, " 332 ", ":even newer")
 	seen := 0
 	for line := ""; !strings.Contains(line, " 366 "); {
 		line = x.line(bob)
 		if text, is := strings.CutPrefix(line, ":ann!"); is && strings.Contains(text, "PRIVMSG") && !strings.HasSuffix(text, "] three") {
-			t.Errorf("bob is shown %q, which his device was sent before", line)
+			t.Errorf("bob received %q again", line)
 		}
 		if strings.Contains(line, "] three") {
 			seen++
 		}
 	}
 	if seen != 1 {
-		t.Errorf("bob was shown what he missed %d times", seen)
+		t.Errorf("bob received the missed message %d times, want once", seen)
 	}
-	bob.must(t, bob.say("PRIVMSG #village :four"))
+	bob.must(t, bob.send("PRIVMSG #village :four"))
 	x.quit(bob)
 }
 
-// turns is one data folder, whichever server runs on it.
+// turns is one data folder on which different servers run.
 type turns struct {
-	t     *testing.T
-	s     *server
-	while string // what the client that came in last was told by then
+	t       *testing.T
+	s       *server
+	welcome string // what the last client received while it logged in
 }
 
 // next stops the server and starts another program.
@@ -124,21 +124,21 @@ func (x *turns) line(c *client) string {
 	return line
 }
 
-// in has an account's device come in.
+// in logs in a device of an account.
 func (x *turns) in(login string) *client {
 	x.t.Helper()
 	name, _, _ := strings.Cut(login, "@")
 	c := x.s.client(x.t, name)
-	c.must(x.t, c.say("PASS "+login+":correct-horse", "NICK "+name, "USER "+name+" 0 * :"+name))
+	c.must(x.t, c.send("PASS "+login+":correct-horse", "NICK "+name, "USER "+name+" 0 * :"+name))
 	c.until(x.t, " 001 ")
-	lines, err := c.settled()
+	lines, err := c.flush()
 	c.must(x.t, err)
-	x.while = strings.Join(lines, "\n")
+	x.welcome = strings.Join(lines, "\n")
 	return c
 }
 
-// told reads up to a line that has both texts.
-func (x *turns) told(c *client, text, more string) {
+// expect reads up to a line that contains both texts.
+func (x *turns) expect(c *client, text, more string) {
 	x.t.Helper()
 	for {
 		if line := c.until(x.t, text); strings.Contains(line, more) {
@@ -147,12 +147,12 @@ func (x *turns) told(c *client, text, more string) {
 	}
 }
 
-// quit has a client leave when what it said is stored.
+// quit disconnects a client after its messages are stored.
 func (x *turns) quit(c *client) {
 	x.t.Helper()
-	_, err := c.settled()
+	_, err := c.flush()
 	c.must(x.t, err)
-	c.must(x.t, c.say("QUIT"))
+	c.must(x.t, c.send("QUIT"))
 	for {
 		if _, err := c.line(); err != nil {
 			break
@@ -174,11 +174,11 @@ func (x *turns) ban(name string) {
 	}
 }
 
-// keptOut has a banned account try to come in.
+// keptOut checks that a banned account cannot log in.
 func (x *turns) keptOut(name string) {
 	x.t.Helper()
 	c := x.s.client(x.t, name)
-	c.must(x.t, c.say("PASS "+name+":correct-horse", "NICK "+name, "USER "+name+" 0 * :"+name))
-	x.told(c, " 465 ", "enough of it")
+	c.must(x.t, c.send("PASS "+name+":correct-horse", "NICK "+name, "USER "+name+" 0 * :"+name))
+	x.expect(c, " 465 ", "enough of it")
 	c.conn.Close()
 }

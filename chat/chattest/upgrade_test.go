@@ -25,19 +25,19 @@ import (
 	"weir/internal/freeport"
 )
 
-// upgraded is a server that is upgraded while it runs: its program is a file of its own, which is
+// upgraded is a server that is upgraded while it runs. Its program is a separate file, which is
 // replaced.
 type upgraded struct {
 	*server
-	file string    // the program
+	file string    // path of the program
 	cmd  *exec.Cmd // the first process
 }
 
-// runUpgradable starts a server of ours.
+// runUpgradable starts a weir server that can be upgraded.
 func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 	t.Helper()
 	if p.command[0] != "weir" {
-		t.Skip(p.name + " is not upgraded while it runs")
+		t.Skip(p.name + " does not support upgrades")
 	}
 	p.there(t)
 	addr, err := freeport.Address("127.0.0.1")
@@ -53,7 +53,7 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 	defer log.Close()
 	u.cmd = exec.Command(u.file, "chat", "serve", "--run", p.name, "--data", u.data, "--listen", addr, "--flood", "0")
 	u.cmd.Env = append(os.Environ(), env...)
-	u.cmd.Stdout, u.cmd.Stderr = log, log // a file, as it is the next process's too
+	u.cmd.Stdout, u.cmd.Stderr = log, log // a file, because the next process inherits it
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := u.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -63,24 +63,24 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 		said, _ := os.ReadFile(log.Name())
 		for _, word := range []string{"DATA RACE", "panic", "goroutine "} {
 			if strings.Contains(string(said), word) {
-				t.Errorf("a server said %q", word)
+				t.Errorf("a server logged %q", word)
 			}
 		}
 		if t.Failed() {
-			t.Logf("the servers said:\n%s", said)
+			t.Logf("output of the servers:\n%s", said)
 		}
 	})
 	u.listens(t)
 	return u
 }
 
-// listens waits until the server takes a connection, and that one is gone.
+// listens waits until the server accepts a connection, and until that connection has ended.
 func (u *upgraded) listens(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); ; time.Sleep(2 * time.Millisecond) {
 		conn, err := net.Dial("tcp", u.addr)
 		if err == nil {
-			conn.SetDeadline(time.Now().Add(patience))
+			conn.SetDeadline(time.Now().Add(waitLimit))
 			io.WriteString(conn, "QUIT\r\n")
 			_, err = io.ReadAll(conn)
 			conn.Close()
@@ -89,12 +89,12 @@ func (u *upgraded) listens(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("the server does not listen: ", err)
+			t.Fatal("the server does not accept connections: ", err)
 		}
 	}
 }
 
-// install puts another program in the server's place: a script, or without one the server itself.
+// install replaces the server's program by a script, or without one by the server itself.
 func (u *upgraded) install(t *testing.T, script string) {
 	t.Helper()
 	next := u.file + ".new"
@@ -115,7 +115,7 @@ func (u *upgraded) install(t *testing.T, script string) {
 	}
 }
 
-// upgrade asks for an upgrade by the command, and returns what it says.
+// upgrade runs weir chat upgrade and returns its outcome.
 func (u *upgraded) upgrade(t *testing.T) (upgrade.Outcome, error) {
 	t.Helper()
 	binary, err := weirBinary()
@@ -125,7 +125,7 @@ func (u *upgraded) upgrade(t *testing.T) (upgrade.Outcome, error) {
 	out, err := exec.Command(binary, "chat", "upgrade", "--data", u.data, "--json").Output()
 	var o upgrade.Outcome
 	if wrong := json.Unmarshal(out, &o); wrong != nil {
-		t.Errorf("weir chat upgrade says %q, %v", out, err)
+		t.Errorf("weir chat upgrade printed %q, error %v", out, err)
 	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
@@ -134,20 +134,20 @@ func (u *upgraded) upgrade(t *testing.T) (upgrade.Outcome, error) {
 	return o, err
 }
 
-// mustUpgrade upgrades, and wants that so many connections were kept and none closed.
+// mustUpgrade upgrades, and checks that all connections were kept and none closed.
 func (u *upgraded) mustUpgrade(t *testing.T, kept int) {
 	t.Helper()
 	before := u.serving(t)
 	o, err := u.upgrade(t)
 	if err != nil || o.Kept != kept || o.Closed != 0 {
-		t.Errorf("upgraded: %d kept, %d closed, %v; want %d kept", o.Kept, o.Closed, err, kept)
+		t.Errorf("upgrade: got %d kept, %d closed, error %v; want %d kept, 0 closed", o.Kept, o.Closed, err, kept)
 	}
 	if now := u.serving(t); now == before || now != o.PID {
-		t.Errorf("process %d serves after %d, and process %d was said to", now, before, o.PID)
+		t.Errorf("after the upgrade process %d serves, before it process %d; the outcome names process %d", now, before, o.PID)
 	}
 }
 
-// serving is the process that has the data directory.
+// serving returns the process that holds the data directory.
 func (u *upgraded) serving(t *testing.T) int {
 	t.Helper()
 	pid, err := upgrade.ServerPID(u.data)
@@ -157,7 +157,7 @@ func (u *upgraded) serving(t *testing.T) int {
 	return pid
 }
 
-// end stops whichever process serves. The first one's exit status has to be good.
+// end stops the process that serves. The exit status of the first one must be 0.
 func (u *upgraded) end(t *testing.T) {
 	t.Helper()
 	if pid, err := upgrade.ServerPID(u.data); err == nil {
@@ -168,7 +168,7 @@ func (u *upgraded) end(t *testing.T) {
 		syscall.Kill(-u.cmd.Process.Pid, syscall.SIGKILL)
 	}
 	if err := u.cmd.Wait(); err != nil {
-		t.Errorf("the first process ended with %v", err)
+		t.Errorf("the first process exited with %v", err)
 	}
 }
 
@@ -178,8 +178,8 @@ const (
 	upgrades       = 3
 )
 
-// Clients that talk all the time keep their connections while the server is replaced three times:
-// what they hear has no gap, nothing twice, and one order for everybody in a room.
+// Clients that send messages continuously keep their connections while the server is upgraded three
+// times. They receive every message once, and all members of a room in the same order.
 func TestUpgradesUnderLoad(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -205,60 +205,60 @@ func TestUpgradesUnderLoad(t *testing.T) {
 					t.Fatal(errs[i])
 				}
 				if first := all[i%upgradeRooms]; c.sum != first.sum || c.count != first.count {
-					t.Errorf("%s heard %d messages and %s heard %d, or not in the same order", c.name, c.count, first.name, first.count)
+					t.Errorf("%s received %d messages and %s %d; want the same number in the same order", c.name, c.count, first.name, first.count)
 				}
 			}
-			t.Logf("%d messages heard", heard.Load())
+			t.Logf("%d messages received", heard.Load())
 		})
 	}
 }
 
-// upgradeTalker is a client that talks through upgrades.
+// upgradeTalker is a client that sends messages during upgrades.
 type upgradeTalker struct {
 	*client
-	room    string
-	members int
-	said    int
-	last    map[string]int // the last number of everybody in the room
-	gone    int            // who has said its last
-	count   int            // messages heard
-	sum     uint64         // of all of them, in their order
+	room     string
+	members  int
+	sent     int
+	last     map[string]int // last number of each member of the room
+	finished int            // members that have sent their last message
+	count    int            // messages received
+	sum      uint64         // hash of the messages in their order
 }
 
-// talkers are all in, and nothing more is to be told of it.
+// talkers connects all clients and waits until all joins are delivered.
 func (u *upgraded) talkers(t *testing.T) (all []*upgradeTalker) {
 	t.Helper()
 	for i := range upgradeClients {
 		c := &upgradeTalker{client: u.client(t, fmt.Sprintf("t%d", i)), room: fmt.Sprintf("#room%d", i%upgradeRooms),
 			members: upgradeClients / upgradeRooms, last: map[string]int{}}
-		c.must(t, c.comeIn(c.name, "", "echo-message"))
+		c.must(t, c.logIn(c.name, "", "echo-message"))
 		c.join(t, c.room)
 		all = append(all, c)
 	}
 	for _, c := range all {
-		_, err := c.settled()
+		_, err := c.flush()
 		c.must(t, err)
 	}
 	return all
 }
 
-// talk says numbered lines, two ahead of what it hears of itself, until it is stopped, and then
-// listens until everybody has.
+// talk sends numbered lines, two ahead of its own echoes, until stop is closed, and then reads
+// until every member has stopped.
 func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 	sum := fnv.New64a()
 	defer func() { c.sum = sum.Sum64() }()
 	over := false
-	for c.gone < c.members {
-		for !over && c.said < c.last[c.name]+2 {
-			c.said++
-			text := strconv.Itoa(c.said)
+	for c.finished < c.members {
+		for !over && c.sent < c.last[c.name]+2 {
+			c.sent++
+			text := strconv.Itoa(c.sent)
 			select {
 			case <-stop:
 				over = true
 				text += " bye"
 			default:
 			}
-			if err := c.say("PRIVMSG " + c.room + " :" + text); err != nil {
+			if err := c.send("PRIVMSG " + c.room + " :" + text); err != nil {
 				return err
 			}
 		}
@@ -268,26 +268,26 @@ func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 		}
 		from, text, ok := strings.Cut(line, " PRIVMSG "+c.room+" :")
 		if !ok {
-			return fmt.Errorf("%s is told %q", c.name, line)
+			return fmt.Errorf("%s received %q, want a PRIVMSG", c.name, line)
 		}
 		fmt.Fprintln(sum, from, text)
 		from = from[1:strings.IndexByte(from, '!')]
 		number, bye, last := strings.Cut(text, " ")
 		if n, _ := strconv.Atoi(number); n != c.last[from]+1 {
-			return fmt.Errorf("%s hears %q of %s after %d", c.name, text, from, c.last[from])
+			return fmt.Errorf("%s received %q from %s after number %d", c.name, text, from, c.last[from])
 		}
 		c.last[from]++
 		c.count++
 		heard.Add(1)
 		if last && bye == "bye" {
-			c.gone++
+			c.finished++
 		}
 	}
 	return nil
 }
 
-// A client that has said half a line, one that has not read what waits for it, and one that comes
-// during the upgrade are served on.
+// A client that has sent half a line, one that has not read its pending output, and one that
+// connects during the upgrade all continue to be served.
 func TestUpgradesOfSlowClients(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -300,29 +300,29 @@ func TestUpgradesOfSlowClients(t *testing.T) {
 			}
 			defer conn.Close()
 			slow := &client{name: "slow", conn: conn, r: bufio.NewReader(conn)}
-			slow.must(t, slow.comeIn("slow", ""))
+			slow.must(t, slow.logIn("slow", ""))
 			for _, c := range []*client{half, talker, slow} {
 				c.join(t, crashRoom)
 			}
 			for _, c := range []*client{half, slow} {
-				_, err := c.settled()
+				_, err := c.flush()
 				c.must(t, err)
 			}
-			const lines = 2000 // less than an outbox, more than the kernel takes for a small window
+			const lines = 2000 // less than an outbox, more than a small receive window holds
 			text := strings.Repeat("x", 350)
 			for n := range lines {
-				talker.must(t, talker.say(fmt.Sprintf("PRIVMSG %s :%d %s", crashRoom, n, text)))
+				talker.must(t, talker.send(fmt.Sprintf("PRIVMSG %s :%d %s", crashRoom, n, text)))
 			}
 			half.must(t, half.write("PRIVMSG "+crashRoom+" :2000 ha"))
 			for range 2 {
 				u.mustUpgrade(t, 3)
 			}
-			_, err = talker.settled()
+			_, err = talker.flush()
 			talker.must(t, err)
 			half.must(t, half.write("lf\r\n"))
 			half.hearInOrder(t, lines)
 			slow.hearInOrder(t, lines+1)
-			_, err = half.settled()
+			_, err = half.flush()
 			half.must(t, err)
 			late := u.guest(t, "late")
 			late.join(t, crashRoom)
@@ -330,12 +330,12 @@ func TestUpgradesOfSlowClients(t *testing.T) {
 	}
 }
 
-// smallWindow has a connection take little before it is read.
+// smallWindow sets a small receive buffer.
 func smallWindow(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 }
 
-// A program that cannot take over changes nothing for anybody, and the next one that can does.
+// A program that cannot take over has no effect on clients, and a later upgrade succeeds.
 func TestUpgradesThatFail(t *testing.T) {
 	p := programs()[0]
 	u := runUpgradable(t, p)
@@ -351,35 +351,36 @@ func TestUpgradesThatFail(t *testing.T) {
 	} {
 		u.install(t, script)
 		if o, err := u.upgrade(t); err == nil || !strings.Contains(err.Error(), want) || o.PID != before {
-			t.Errorf("%s: process %d, %v; want %q", script, o.PID, err, want)
+			t.Errorf("upgrade to %q: got process %d and error %v, want %q", script, o.PID, err, want)
 		}
-		ann.must(t, ann.say("PRIVMSG "+crashRoom+" :still here"))
+		ann.must(t, ann.send("PRIVMSG "+crashRoom+" :still here"))
 		bob.until(t, "still here")
 	}
 	if now := u.serving(t); now != before {
-		t.Errorf("process %d serves after %d", now, before)
+		t.Errorf("after the failed upgrades process %d serves, want %d", now, before)
 	}
 	u.install(t, "")
 	u.mustUpgrade(t, 2)
-	ann.must(t, ann.say("PRIVMSG "+crashRoom+" :and now"))
+	ann.must(t, ann.send("PRIVMSG "+crashRoom+" :and now"))
 	bob.until(t, "and now")
 }
 
-// systemd learns when the server is ready, and which process it is after an upgrade.
-func TestUpgradesAreToldToTheServiceManager(t *testing.T) {
+// The service manager is notified when the server is ready, and of the new process after an
+// upgrade.
+func TestServiceManagerIsNotifiedOfUpgrades(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "notify")
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer manager.Close()
-	manager.SetReadDeadline(time.Now().Add(patience))
+	manager.SetReadDeadline(time.Now().Add(waitLimit))
 	u := runUpgradable(t, programs()[0], "NOTIFY_SOCKET="+name)
 	heard := func(want string) {
 		t.Helper()
 		b := make([]byte, 100)
 		if n, err := manager.Read(b); string(b[:n]) != want || err != nil {
-			t.Errorf("the service manager is told %q, %v; want %q", b[:n], err, want)
+			t.Errorf("the service manager received %q and error %v, want %q", b[:n], err, want)
 		}
 	}
 	heard("READY=1")
