@@ -21,7 +21,7 @@ import (
 // are
 //
 //	# a comment
-//	needs WORD...                     a capability, a COMMAND or a room mode (+m); otherwise skipped
+//	needs WORD...                     a capability, a COMMAND or a room mode (+m), or else skip
 //	account NAME PASSWORD [ROLE]      creates an account
 //	NAME connects                     a new client
 //	NAME comes [CAP...]               registers with this nick; the welcome is discarded

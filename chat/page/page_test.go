@@ -228,7 +228,7 @@ func TestPhoneAndDark(t *testing.T) {
 func people(h *host) {
 	h.t.Helper()
 	for _, said := range [][2]string{{"Marta", "Good morning! Who has the key to the old mill?"}, {"Jonas", "Me. It was in the blue box, as always."}, {"Jonas", "Should I open at two?"},
-		{"Li", "ann, can you bring the ladder? And somebody has to tell the brass band that they begin at four this year, not at three, because the mayor comes late again."}} {
+		{"Li", "ann, can you bring the ladder? And one of us has to call the brass band that they begin at four this year, not at three, because the mayor comes late again."}} {
 		w := h.user(said[0], "#village", textProtocol)
 		w.send("PRIVMSG #village :"+said[1], "PING :x")
 		w.until(":x")

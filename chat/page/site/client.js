@@ -49,7 +49,8 @@ export class Client {
     this.offered = new Map();
     this.caps = new Set();
     this.batches = new Batches((batch) => this.whole(batch));
-    this.requests = new Map(); // outstanding CHATHISTORY requests, by folded target: [{kind, room, into}]
+    // outstanding CHATHISTORY requests, by folded target: [{kind, room, into}]
+    this.requests = new Map();
     this.ready = false;
     this.scram = null;
     this.send("CAP", ["LS", "302"]);

@@ -37,7 +37,7 @@ const notIn = (c, m) => {
 function nickTaken(c) {
   if (c.ready) c.ui.wrong(null, "This name is in use.");
   else if (!c.entered || c.nick.length > 28) c.refuse("This name is in use. If it is yours, log in with your account; otherwise choose another name.");
-  else c.send("NICK", [(c.nick += "_")]); // the server has not yet noticed that our last connection is lost
+  else c.send("NICK", [(c.nick += "_")]); // the old connection is not closed yet
 }
 
 function joined(c, m) {

@@ -55,7 +55,7 @@ export function run(p, text, reply) {
   }
   const command = commands.find((c) => c.name === found[1].toLowerCase());
   const rest = (found[2] ?? "").trim();
-  if (!command) p.wrong(p.room, `Unknown command /${found[1]}: /help lists the commands; // starts a message that begins with a slash.`);
+  if (!command) p.wrong(p.room, `Unknown command /${found[1]}: /help lists the commands. To start a message with a slash, write two.`);
   else if (!rest && command.needs) p.wrong(p.room, `/${command.name} ${command.use}: ${command.about}`);
   else if (p.room || command.anywhere) command.do(p, rest);
 }

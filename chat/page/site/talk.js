@@ -1,5 +1,5 @@
-// What the user sends: messages, which are kept until they are acknowledged, across reconnects;
-// reactions, redactions and typing notifications.
+// Sending of messages, reactions, redactions and typing notifications. Messages are kept until they
+// are acknowledged, across reconnects.
 
 import { cut } from "./irc.js";
 
