@@ -43,7 +43,7 @@ func TestChatLogCheck(t *testing.T) {
 	data := chatVectors(t, map[string]string{"rooms/#good": "plain", "rooms/#bad": "corrupt", "direct/ann,bob": "segments"})
 	c := chatLogCheckCmd{logFolders{Folder: []string{data}}}
 	text, err := printed(t, func(out *terminal) error { return c.Run(t.Context(), out) })
-	if err == nil || !strings.Contains(text, "#bad: at 108, 137 bytes: no whole line\n") || !strings.HasSuffix(text, "logs: 3, messages: 20, faults: 1\n") {
+	if err == nil || !strings.Contains(text, "#bad: at 108, 137 bytes: not a valid line\n") || !strings.HasSuffix(text, "logs: 3, messages: 20, faults: 1\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	c = chatLogCheckCmd{logFolders{Folder: []string{filepath.Join(data, "rooms", "#good")}, JSON: true}}

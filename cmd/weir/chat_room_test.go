@@ -152,7 +152,7 @@ func TestChatRoom(t *testing.T) {
 	}{
 		{"", []string{"room", "show", "#none"}, "there is no such room: #none", 1},
 		{"", []string{"room", "show", "ann,bob"}, "is a direct conversation of two accounts", 2},
-		{"", []string{"room", "topic", "garden", "x"}, "not a name of a room", 2},
+		{"", []string{"room", "topic", "garden", "x"}, "is not a room name", 2},
 		{"", []string{"room", "op", "#garden", "unknown"}, "there is no account \"unknown\"", 1},
 		{"#gardens\n", []string{"room", "delete", "#garden"}, "nothing was deleted", 1},
 	} {
