@@ -15,9 +15,8 @@ import (
 // ErrorPagesConfig sets the pages of [ErrorPages]. Without Pages and Files, built-in HTML pages
 // replace the bodies of statuses from 400 on, for clients that accept text/html.
 //
-// A key of Pages or Files is a status, such as
-// "404", or a class, such as "4xx" or "5xx". The page of a class serves those statuses that have no
-// page of their own.
+// A key of Pages or Files is a status, such as "404", or a class, such as "4xx" or "5xx". The page
+// of a class serves those statuses that have no page of their own.
 type ErrorPagesConfig struct {
 	// Pages are texts. {status} and {reason} in them stand for the status and its reason phrase.
 	Pages map[string]string `hcl:"pages,optional"`

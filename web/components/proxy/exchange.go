@@ -81,7 +81,8 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	proxy.ServeHTTP(&writer{web: w, upstreamHeader: http.Header{}, x: x}, r)
 }
 
-// fail records why there is no response. After the header, the response cannot be parsed.
+// fail records why there is no response. When an upstream has responded, its header is invalid, and
+// the failure is the upstream's.
 func (x *exchange) fail(why error) {
 	x.err = why
 	if x.upstream != nil && !x.hijacked {
