@@ -19,6 +19,8 @@ import (
 // of a class serves those statuses that have no page of their own.
 type ErrorPagesConfig struct {
 	// Pages are texts. {status} and {reason} in them stand for the status and its reason phrase.
+	// Without Pages and Files, built-in HTML pages replace the bodies of statuses from 400 on, for
+	// clients that accept text/html.
 	Pages map[string]string `hcl:"pages,optional"`
 	// Files are paths of files that contain pages. They are read when the component is made.
 	Files map[string]string `hcl:"files,optional"`
