@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -26,6 +27,9 @@ type sessionHost interface {
 	handsOver() bool  // the service is stopping to hand over (ErrHandover)
 
 	canMove() bool
+	// resumesWrites reports whether a Write that its deadline cut short can be continued. Over TLS
+	// it cannot.
+	resumesWrites() bool
 
 	sharedBuffer() []byte   // to read into, for the session that runs; nil: none
 	lendBuffer(w *Writer)   // gives w a buffer, if w has none between calls
@@ -226,28 +230,47 @@ func (h *blockingSession) flush(own []byte) error {
 	return err
 }
 
+// flushPart is the largest part of one Write at the end of a session. Over TLS, where a Write that
+// its deadline cut short cannot be continued, a peer has to take one part within
+// Options.FlushTimeout. It is the largest TLS record (RFC 8446, 5.1).
+const flushPart = 16 << 10
+
 // flushAtEnd waits for the peer to take the output that is left, as long as it takes some within
 // Options.FlushTimeout. flushBound limits the total.
 func (h *blockingSession) flushAtEnd() {
 	h.outbox.close()
-	left, now := h.outbox.length(), time.Now()
-	last := now.Add(h.options.flushBound(left))
-	for until := now.Add(h.options.FlushTimeout); left > 0 && now.Before(last); {
-		h.SetDeadline(until)
-		if h.closeRequested.Load() || h.shouldMove() && h.canMove() {
+	last := time.Now().Add(h.options.flushBound(h.outbox.length()))
+	for h.outbox.length() > 0 && time.Now().Before(last) {
+		err := h.outbox.writeAll(nil, func(p []byte) (int, error) { return h.flushParts(p, last) })
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !h.resumesWrites() {
 			return
-		}
-		err := h.outbox.writeAll(nil, h.Write)
-		still := h.outbox.length()
-		now = time.Now()
-		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || still == left && !now.Before(until)) {
-			return
-		}
-		if still < left {
-			left, until = still, earlier(now.Add(h.options.FlushTimeout), last)
 		}
 	}
 }
+
+// flushParts writes p in parts. For each the peer has Options.FlushTimeout, at most until last.
+// os.ErrDeadlineExceeded means that it took some, or that an interrupt ended the Write.
+func (h *blockingSession) flushParts(p []byte, last time.Time) (n int, err error) {
+	for part := range slices.Chunk(p, flushPart) {
+		until := earlier(time.Now().Add(h.options.FlushTimeout), last)
+		h.SetDeadline(until)
+		if h.closeRequested.Load() || h.shouldMove() && h.canMove() {
+			return n, ErrClosed
+		}
+		wrote, err := h.Write(part)
+		n += wrote
+		if err != nil && wrote == 0 && !time.Now().Before(until) {
+			return n, errFlushTimeout
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// errFlushTimeout is that the peer took nothing for Options.FlushTimeout.
+var errFlushTimeout = errors.New("the peer takes no output")
 
 // waitPaused waits while the session's input is paused.
 func (h *blockingSession) waitPaused() error {

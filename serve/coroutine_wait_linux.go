@@ -58,6 +58,9 @@ func (c *coroutine) interrupt() {
 	c.loop.post(c.conn)
 }
 
+// resumesWrites reports whether a Write that its deadline cut short can be continued.
+func (*coroutine) resumesWrites() bool { return true }
+
 func (c *coroutine) abandon() { c.conn.Close() }
 
 func (c *coroutine) waitEvent(until time.Time) error {

@@ -41,7 +41,7 @@ func TestLingeringClosesAreLimited(t *testing.T) {
 // A lingering close occupies no worker of a pool.
 func TestALingeringCloseKeepsNoWorker(t *testing.T) {
 	for _, f := range []form{sessions, handlers} {
-		r := startService(t, Pool, f, services["answer"], Options{Workers: 1, LingerTimeout: tooLong})
+		r := startService(t, Pool, f, services["answer"], Options{Workers: 1, LingerTimeout: tooLong, FlushTimeout: shortTimeout})
 		for range 3 {
 			c := r.dial()
 			c.Write([]byte("?"))
@@ -56,7 +56,7 @@ func TestALingeringCloseKeepsNoWorker(t *testing.T) {
 func TestARefusedConnectionDoesNotLinger(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		refusing := service{open: func(Conn) Session { return nil }}
-		r := startService(t, w, sessions, refusing, Options{Workers: 1, LingerTimeout: tooLong})
+		r := startService(t, w, sessions, refusing, Options{Workers: 1, LingerTimeout: tooLong, FlushTimeout: shortTimeout})
 		for range 3 {
 			r.dial()
 		}

@@ -138,7 +138,7 @@ func TestALingeringCloseIsBounded(t *testing.T) {
 				continue
 			}
 			const bound = 30 * time.Millisecond
-			r := startService(t, w, f, services["answer"], Options{Workers: 1, LingerTimeout: bound})
+			r := startService(t, w, f, services["answer"], Options{Workers: 1, LingerTimeout: bound, FlushTimeout: shortTimeout})
 			for range 2 {
 				c := r.dial()
 				began := time.Now()

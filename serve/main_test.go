@@ -45,7 +45,7 @@ func beChild(what string) int {
 	way, err := ParseWay(part[0])
 	if err == nil {
 		s := services[part[2]]
-		err = runForm(ctx, way, form(part[1]), s, nil, Options{IsChild: true, FlushTimeout: shortTimeout, LingerTimeout: s.lingerTimeout(), IdleTimeout: s.idle})
+		err = runForm(ctx, way, form(part[1]), s, nil, Options{IsChild: true, FlushTimeout: s.flushTimeout(), LingerTimeout: s.lingerTimeout(), IdleTimeout: s.idle})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

@@ -29,11 +29,15 @@ type service struct {
 	open   func(Conn) Session
 	handle func(net.Conn)
 	linger time.Duration // Options.LingerTimeout; 0: shortTimeout
+	flush  time.Duration // Options.FlushTimeout; 0: shortTimeout
 	idle   time.Duration // Options.Idle
 }
 
 // lingerTimeout returns the Options.LingerTimeout for the tests of the service.
 func (s service) lingerTimeout() time.Duration { return cmp.Or(s.linger, shortTimeout) }
+
+// flushTimeout returns the Options.FlushTimeout for the tests of the service.
+func (s service) flushTimeout() time.Duration { return cmp.Or(s.flush, shortTimeout) }
 
 var services = map[string]service{
 	"echo":  {name: "echo", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }},
@@ -49,9 +53,9 @@ var services = map[string]service{
 	"pid":   {name: "pid", open: func(Conn) Session { return saysOnce(strconv.Itoa(os.Getpid())) }},
 	"idle":  {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: shortTimeout},
 
-	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong},
-	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong},
-	"answer-stop":  {name: "answer-stop", open: func(Conn) Session { return answer{} }, handle: answerOn, linger: tooLong},
+	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong, flush: tooLong},
+	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong, flush: tooLong},
+	"answer-stop":  {name: "answer-stop", open: func(Conn) Session { return answer{} }, handle: answerOn, linger: tooLong, flush: tooLong},
 }
 
 // tooLong is longer than a stop may take, and than any test waits.
@@ -292,7 +296,7 @@ func startServiceOver(t testing.TB, l net.Listener, w Way, f form, s service, o 
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 20 * time.Second // a stop that hangs must not pass for a drained one
 	}
-	o.FlushTimeout, o.IdleTimeout = shortTimeout, cmp.Or(o.IdleTimeout, s.idle)
+	o.FlushTimeout, o.IdleTimeout = cmp.Or(o.FlushTimeout, s.flushTimeout()), cmp.Or(o.IdleTimeout, s.idle)
 	if o.LingerTimeout == 0 {
 		o.LingerTimeout = s.lingerTimeout()
 	}

@@ -287,6 +287,9 @@ func (s *stream) stop(move bool) {
 
 func (s *stream) handsOver() bool { return s.handingOver.Load() }
 
+// resumesWrites reports whether a Write that its deadline cut short can be continued.
+func (s *stream) resumesWrites() bool { return s.rawConn != nil }
+
 func (s *stream) isStopping() bool { return s.stopping.Load() }
 
 // interrupt ends a Read, Write or wait that is under way, or the next one. An interrupted Read or
