@@ -9,6 +9,6 @@ import (
 
 func (s *stamp) identify(info fs.FileInfo) {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.modifiedAt, s.inode, s.device = sys.Ctimespec.Nano(), uint64(sys.Ino), uint64(sys.Dev)
+		s.changed, s.inode, s.device = sys.Ctimespec.Nano(), uint64(sys.Ino), uint64(sys.Dev)
 	}
 }
