@@ -23,8 +23,8 @@ func (s *server) stateFile(room string) string {
 	return string(state)
 }
 
-// block prevents a file of the data directory from being replaced, by a folder in the place of the
-// temporary file. Unblock removes it.
+// block prevents a file of the data directory from being replaced: it creates a folder that has the
+// name of the temporary file. unblock removes that folder.
 func (s *server) block(file string) (unblock func()) {
 	s.t.Helper()
 	temp := filepath.Join(s.dir, filepath.Dir(file), "."+filepath.Base(file)+".tmp")
@@ -38,7 +38,8 @@ func (s *server) block(file string) (unblock func()) {
 	}
 }
 
-// A client that is sent a change of a room finds it again, whenever the server dies.
+// A change is in the state file before any client is sent it, so that no crash of the server loses
+// a change that a client has seen.
 func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "correct horse", account.Member)
@@ -74,6 +75,8 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 	})
 }
 
+// While the state file cannot be replaced, each change is rejected. A labeled command is answered
+// by FAIL with TEMPORARILY_UNAVAILABLE; a RENAME to another folder by its own code, CANNOT_RENAME.
 func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann", "labeled-response", "batch", "draft/channel-rename"), s.user("bob")
@@ -117,7 +120,9 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// An immediate retry would flood the log and delay an upgrade forever.
+// A room is dirty if its state file may contain a change that was refused. The periodic tasks write
+// the file again by retryStatesLocked. An immediate retry would flood the log while the disk is
+// full, and Freeze, which waits until nothing is being written, would never return.
 func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
@@ -128,13 +133,13 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.chat.withLock(func() {
-		s.chat.rooms["#r"].stateDirty = true // as revertChanges leaves it
+		s.chat.rooms["#r"].stateDirty = true // as after revertChanges failed to write the file
 		s.chat.retryStatesLocked()
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout/3)
 	defer cancel()
 	if err := s.chat.Freeze(ctx); err != nil {
-		t.Error("Freeze with a dirty state file:", err)
+		t.Errorf("Freeze with a dirty state file: got error %v, want none", err)
 	}
 	s.chat.Thaw()
 	unblock()
@@ -142,11 +147,12 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
 	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
-		t.Errorf("once the disk takes it, the state file is %q, want +ntkl key 5", state)
+		t.Errorf("once the file can be written again, it is %q, want +ntkl key 5 in it", state)
 	}
 }
 
-// This happens if the file was renamed and the fsync of its folder failed.
+// If a state file was renamed into place and then the fsync of its folder failed, the change is
+// refused, and yet the file contains it. Then the room is dirty, and its file is written again.
 func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
@@ -160,17 +166,17 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r *room
-		again := false
 		s.chat.withLock(func() { r = s.chat.rooms["#r"] })
 		r.checkRefusedState(refused)
 		s.chat.withLock(func() {
-			if again = r.stateDirty; again != (there != before) {
-				t.Errorf("with %q in the file: got dirty %v, want %v", there, again, there != before)
+			if r.stateDirty != (there != before) {
+				t.Errorf("with %q in the file: got dirty %v, want %v", there, r.stateDirty, there != before)
 			}
 			s.chat.retryStatesLocked()
 		})
-		for again {
-			s.chat.withLock(func() { again = r.stateDirty || r.inCommitNet })
+		// until the commit net has written the file, if it was dirty
+		for writing := true; writing; {
+			s.chat.withLock(func() { writing = r.stateDirty || r.inCommitNet })
 		}
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("the state is %q, want %q", after, before)
@@ -189,7 +195,7 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		marks := filepath.Join(s.dir, "marks", "ann")
 		before, err := os.ReadFile(marks)
 		if err != nil || !strings.Contains(string(before), " * ") {
-			t.Errorf("the marker was answered, and the file is %q, %v; want the marker in it", before, err)
+			t.Errorf("after the reply to MARKREAD the file is %q, error %v; want a line of the marker", before, err)
 		}
 		unblock := s.block("marks/ann")
 		ann.send("PRIVMSG #r :more", "MARKREAD #r")
@@ -212,7 +218,9 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 	})
 }
 
-func TestConcurrentChangesAreAppliedInTheOrderTheyAreSent(t *testing.T) {
+// Changes of several clients are announced in the order in which they are stored: the last key that
+// a member is sent is the one in the state file.
+func TestConcurrentChangesAreStoredInTheOrderTheyAreAnnounced(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		ann.send("JOIN #r")
@@ -249,7 +257,7 @@ func TestConcurrentChangesAreAppliedInTheOrderTheyAreSent(t *testing.T) {
 		}
 		state := s.stateFile("#r")
 		if !strings.Contains(state, "+ntk "+last) || strings.Count(state, "+b mask") != 5*n || bans != 5*n {
-			t.Errorf("got state %q and %d bans sent, want key %q and %d bans", state, bans, last, 5*n)
+			t.Errorf("got state file %q and %d bans announced; want the last announced key %q and %d bans in both", state, bans, last, 5*n)
 		}
 	})
 }
@@ -265,7 +273,7 @@ func (s *server) loggedIn(name string, caps ...string) *client {
 	return c
 }
 
-// next returns the next line.
+// next returns the next line that the client receives.
 func (c *client) next() string {
 	c.t.Helper()
 	line, ok := c.line()

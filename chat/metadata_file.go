@@ -69,7 +69,10 @@ func (s *session) loadMetadata() {
 	})
 }
 
-// sendOwnMetadata sends a session the metadata of its user, as soon as the client can receive them.
+// sendOwnMetadata sends a session the metadata of its user, if the client has requested a version
+// of draft/metadata. A client of draft/metadata-3 is sent them in the welcome, before the MOTD. A
+// client of draft/metadata is sent them after the welcome, or when it requests the capability
+// later.
 func (s *session) sendOwnMetadata() {
 	if s.capSet().HasMetadata() {
 		u := s.user

@@ -9,6 +9,11 @@ import (
 )
 
 // Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration is complete.
+//
+// The command handlers (cmd...) and the functions that they call run with Service.mu held
+// (runCommandLocked). A function given to startJob runs on a worker without mu, and takes it by
+// withLock. Of the options, svc.fixed never changes, and svc.options() returns those that a reload
+// may change.
 
 func (s *session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])
@@ -29,6 +34,7 @@ func (s *session) cmdCap(m *irc.Message) {
 			s.caps.Store(uint64(caps))
 		}
 		s.replies = append(s.replies, ":"+s.svc.fixed.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
+		// a registered client: see sendOwnMetadata
 		if s.user != nil && !before.HasMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
 			s.sendOwnMetadata()
 		}
@@ -45,21 +51,26 @@ func (s *session) cmdCap(m *irc.Message) {
 	}
 }
 
-// holdRegistration delays the end of registration until CAP END.
+// holdRegistration delays the end of registration until CAP END. v302 says that the client sent CAP
+// LS 302. Such a client has the capability cap-notify from then on, without a request.
 func (s *session) holdRegistration(v302 bool) {
 	if s.registration != nil {
 		s.registration.Negotiating = true
 	}
-	if v302 { // implies cap-notify, permanently
+	if v302 {
 		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify | irc.Version302))
 	}
 }
 
-// sendCaps sends a list of capabilities, in several lines to clients that support them. Other
-// clients are sent one line with as many as fit.
+// capListBytes is the maximum length of the list in one of several CAP lines. It leaves room for
+// the server's name, the nick and the subcommand in a line of 512 bytes.
+const capListBytes = 400
+
+// sendCaps sends a list of capabilities. A client that supports it is sent several lines. Another
+// client is sent one line with as many capabilities as fit.
 func (s *session) sendCaps(verb string, words []string, several bool) {
 	head := ":" + s.svc.fixed.Name + " CAP " + s.nick() + " " + verb
-	lines := irc.Wrap(words, 400)
+	lines := irc.Wrap(words, capListBytes)
 	if !several {
 		lines = irc.Wrap(irc.Fitting(words, irc.MaxBody-len(head+" :\r\n")), irc.MaxBody)
 	}
@@ -87,8 +98,9 @@ func (s *session) offeredCaps() irc.Caps {
 	return all
 }
 
-// notifyCapChangesLocked sends CAP NEW and CAP DEL to clients that support them, after the options
-// have changed the offered capabilities. The caller holds mu.
+// notifyCapChangesLocked sends CAP NEW and CAP DEL to clients with cap-notify, after changed
+// options have changed the offered capabilities. It collects the lines for each session apart from
+// the session's replies, which belong to the goroutine that runs it. The caller holds mu.
 func (s *Service) notifyCapChangesLocked(before, now *Options) {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
@@ -102,8 +114,8 @@ func (s *Service) notifyCapChangesLocked(before, now *Options) {
 	}
 }
 
-// capChangeLines returns the CAP NEW and CAP DEL lines for the capabilities that options can
-// change.
+// capChangeLines returns CAP NEW and CAP DEL lines for the capabilities that changed options offer
+// or withdraw. sts and register say which of the two such capabilities may have changed.
 func (s *session) capChangeLines(sts, register bool) []byte {
 	var changed irc.Caps
 	if register {
@@ -122,6 +134,7 @@ func (s *session) capChangeLines(sts, register bool) []byte {
 	return s.replies
 }
 
+// capValues returns the values that CAP LS 302 shows with the capabilities' names.
 func (s *session) capValues() map[irc.Caps]string {
 	o := s.svc.options()
 	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.capValue(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
@@ -151,7 +164,8 @@ func (s *session) cmdUser(m *irc.Message) {
 	s.tryRegister()
 }
 
-// tryRegister completes registration once all parts are there. A PASS of ACCOUNT:PASSWORD logs in.
+// tryRegister completes registration once the client has sent all parts. A PASS of ACCOUNT:PASSWORD
+// logs in. With an account, a worker reads the metadata first, because reading a file takes time.
 func (s *session) tryRegister() {
 	if s.registration == nil || !s.registration.Ready() || s.endErr != nil {
 		return
@@ -166,7 +180,7 @@ func (s *session) tryRegister() {
 		s.startJob(func() { s.logInByPass(name, password) })
 		return
 	}
-	if s.login.Account != nil { // its metadata are sent during registration
+	if s.login.Account != nil {
 		s.startJob(func() {
 			values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
 			s.svc.withLock(func() { s.registerLocked(values) })
@@ -176,23 +190,25 @@ func (s *session) tryRegister() {
 	s.registerLocked(nil)
 }
 
+// logInByPass logs in and registers the session, or ends it if the password is wrong. It runs on a
+// worker.
 func (s *session) logInByPass(name, password string) {
 	login, err := s.checkPassword(name, password)
 	var values map[string]string
 	if err == nil {
 		values = s.svc.readMetadata(s.svc.accounts.MetadataPath(login.Name))
 	}
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
-	if err != nil {
-		s.logRefusedLogin(name, err)
-		s.countFailedLoginLocked(name, err)
-		s.numeric(irc.ErrPasswdMismatch, passwordRefusal(err))
-		s.endWithError("Bad password")
-		return
-	}
-	s.setLogin(login)
-	s.registerLocked(values)
+	s.svc.withLock(func() {
+		if err != nil {
+			s.logRefusedLogin(name, err)
+			s.countFailedLoginLocked(name, err)
+			s.numeric(irc.ErrPasswdMismatch, passwordRefusal(err))
+			s.endWithError("Bad password")
+			return
+		}
+		s.setLogin(login)
+		s.registerLocked(values)
+	})
 }
 
 // passwordRefusal returns the reply to a refused password.
@@ -203,15 +219,19 @@ func passwordRefusal(err error) string {
 	return "The name or the password is wrong"
 }
 
-// endWithError ends the session, with a message to the client and to others.
-func (s *session) endWithError(words string) {
-	s.replies = append(s.replies, "ERROR :Closing link ("+words+")\r\n"...)
-	s.endErr = &quitError{words}
+// endWithError sends the client an ERROR line with the reason, and ends the session when its
+// replies are sent. If it was registered, the members of its user's rooms are sent a QUIT with the
+// reason.
+func (s *session) endWithError(reason string) {
+	s.replies = append(s.replies, "ERROR :Closing link ("+reason+")\r\n"...)
+	s.endErr = &quitError{reason}
 }
 
-// registerLocked attaches the session to its account's user if that is online, or else to a new
-// user. Values are the account's metadata, nil if they are loaded later. The caller holds mu.
-func (s *session) registerLocked(values map[string]string) {
+// registerLocked attaches the session to the user of its account if that user is online, or else to
+// a new user. metadata is that of the account; nil: the session has no account. After the welcome,
+// a worker resumes the account: the session rejoins its rooms and is sent what it missed. The
+// caller holds mu.
+func (s *session) registerLocked(metadata map[string]string) {
 	svc := s.svc
 	if svc.options().LoginOnly && s.login.Account == nil {
 		s.fail("*", "ACCOUNT_REQUIRED", "This server requires a login by SASL")
@@ -235,10 +255,10 @@ func (s *session) registerLocked(values map[string]string) {
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u
 	svc.unregisteredCount--
-	svc.lobby.Leave(s.lobbyPlace)
+	svc.lobby.Leave(s.lobbyPlace) // the lobby limits connections that have not registered
 	s.lobbyPlace = nil
 	if u.account != "" && u.metadata == nil {
-		u.metadata = values
+		u.metadata = metadata
 	}
 	svc.peakSessions = max(svc.peakSessions, svc.sessionCount-svc.unregisteredCount)
 	s.sendWelcome(requestedNick)
@@ -250,11 +270,12 @@ func (s *session) registerLocked(values map[string]string) {
 	}
 	if s.login.Account != nil {
 		s.startJob(s.resumeAccount)
-	} else if !s.has(irc.CapMetadata3) {
+	} else if !s.has(irc.CapMetadata3) { // see sendOwnMetadata
 		s.sendOwnMetadata()
 	}
 }
 
+// accountName returns the name of the account that the session has logged in to, or "".
 func (s *session) accountName() string {
 	if s.login.Account == nil {
 		return ""
@@ -296,8 +317,8 @@ func (s *Service) isNickTaken(nick string, by *session) bool {
 	return false
 }
 
-// sendWelcome sends the welcome. If the user has another nick than the client requested, a NICK
-// precedes it.
+// sendWelcome sends the numerics that complete registration. If the user has another nick than the
+// client requested, a NICK precedes them.
 func (s *session) sendWelcome(requestedNick string) {
 	svc, u := s.svc, s.user
 	if requestedNick != u.nick {

@@ -9,9 +9,10 @@ import (
 	"weir/serve"
 )
 
-// occupyWorkers keeps all workers busy until release is called.
+// occupyWorkers keeps all workers busy until release is called. Their jobs belong to sessions
+// without a client: their connection, a line, only records what is sent.
 func (s *server) occupyWorkers() (release func()) {
-	released := make(chan struct{})
+	released := make(chan struct{}) // no values; closed by release
 	for range workerCount {
 		x := newSession(s.chat, new(line), Peer{})
 		x.job = func() { <-released }
@@ -45,15 +46,16 @@ func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 	bob.until("are you there?")
 }
 
-func TestConditionsOfAListAreLimited(t *testing.T) {
-	asked := parseList(strings.Repeat("!#x,", 120), time.Now())
-	if len(asked) > maxListWords {
-		t.Errorf("got %d conditions, want at most maxListWords", len(asked))
+// Each room is matched against all conditions of a LIST, so a long list would cost much CPU.
+func TestTheNumberOfConditionsOfAListIsLimited(t *testing.T) {
+	conditions := parseList(strings.Repeat("!#x,", 120), time.Now())
+	if len(conditions) > maxListWords {
+		t.Errorf("got %d conditions, want at most %d", len(conditions), maxListWords)
 	}
 }
 
-// A message has one id, as it is stored: a redaction by another spelling of the id is announced by
-// the stored one.
+// A client may spell a message's id in another way, such as 12-005 for 12-5. The redaction is sent
+// to the members with the id as it is stored, since they know the message by that one.
 func TestARedactionNamesTheStoredID(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("alice", "correct-horse", account.Member)

@@ -18,8 +18,9 @@ import (
 	"weir/chat/tui"
 )
 
+// chatConnectCmd is the command "weir chat connect".
 type chatConnectCmd struct {
-	chatTrust
+	chatTrust // the flags of TLS: which certificates are trusted
 
 	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server (default: this machine). The port is 6667, or 6697 by TLS."`
 
@@ -40,7 +41,7 @@ Examples:
   weir chat connect --tls chat.example.org -a ann -r '#garden'
   weir chat connect --ca our-ca.pem chat.example.org        a server with a certificate of your own authority
   weir chat connect -a ann@laptop --password-fd 3 3< secret
-  weir chat connect --cert ann.pem -a ann chat.example.org  log in by a certificate that weir chat user cert registered`
+  weir chat connect --cert ann.pem -a ann chat.example.org  log in by a certificate that "weir chat user cert" registered`
 }
 
 // Run implements the command.
@@ -52,7 +53,7 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usageError{err}
 	}
-	config, err := c.client(t, host)
+	config, err := c.clientConfig(t, host)
 	if err != nil {
 		return err
 	}
@@ -106,10 +107,15 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error) {
+// clientConfig returns the configuration of the chat client. If it logs in by a password,
+// clientConfig asks for the password on the terminal, or reads it from --password-fd. The password
+// may be sent as it is (AllowPlain) only if an attacker on the path cannot read it: by TLS with a
+// verified certificate, or to this machine. The nonce distinguishes this run from other clients.
+func (c *chatConnectCmd) clientConfig(t *terminal, host string) (client.Config, error) {
 	ip := net.ParseIP(host)
+	isThisMachine := host == "localhost" || ip != nil && ip.IsLoopback()
 	config := client.Config{Nick: c.Nick, Account: c.Account, Rooms: c.Rooms, Nonce: strings.ToLower(rand.Text()[:8]),
-		AllowPlain: c.secure() && !c.Insecure || host == "localhost" || ip != nil && ip.IsLoopback()}
+		AllowPlain: c.secure() && !c.Insecure || isThisMachine}
 	for _, room := range c.Rooms {
 		if !strings.HasPrefix(room, "#") && !strings.HasPrefix(room, "&") {
 			return config, usageError{fmt.Errorf("--room %q: a room's name starts with #; quote it for the shell", room)}

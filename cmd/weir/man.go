@@ -126,8 +126,8 @@ func manVerbatim(b *bytes.Buffer, lines []string) {
 	b.WriteString(".fi\n.RE\n")
 }
 
-// roffEscapes keep the characters of text that roff would replace: a hyphen stays the one that a
-// shell reads.
+// roffEscapes escapes the characters that roff would replace by typographic ones. So a command that
+// is copied from a manual page works: its hyphens, for example, are those that a shell reads.
 var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
 // roff escapes text inside a line.
@@ -143,7 +143,8 @@ func roff(text string) string {
 	return b.String()
 }
 
-// roffLine escapes a whole line, which must not begin as a request does.
+// roffLine escapes a whole line. roff takes a line that starts with a dot or an apostrophe for a
+// request, so such a line is preceded by an escape that prints nothing.
 func roffLine(text string) string {
 	if line := roff(text); line != "" && (line[0] == '.' || strings.HasPrefix(line, `\(aq`)) {
 		return `\&` + line
