@@ -10,7 +10,8 @@ type timer struct {
 	conn  *conn
 }
 
-// timers is a binary heap of timers, the earliest first. One owner.
+// timers is a binary heap of timers, the earliest first. Only the goroutine of its event loop uses
+// it.
 type timers []*timer
 
 // next returns the earliest time, and false if no timer is set.

@@ -48,9 +48,9 @@ type Conn struct {
 	pendingPTB     *pendingPTB // a Packet Too Big that is not validated yet; nil: none
 	neighChanges   uint32      // iface.neighChanges when dstMAC was looked up
 	dstFoundAt     tcp.Time    // when dstMAC was looked up
-	// last ICMP error, a soft error (RFC 1122, section 4.2.3.9): the cause if the connection times
-	// out
-	softError          error
+	// The error that the application gets if the connection times out or ends as unreachable. It is
+	// from the last ICMP error (RFC 1122, section 4.2.3.9), or from ARP. nil: neither occurred.
+	unreachableErr     error
 	closedByApp        bool   // Close was called, or the session has ended
 	removed            bool   // removed from the connection table
 	retransmitsCounted uint64 // retransmissions that reader.counts already has
@@ -328,8 +328,8 @@ func (c *Conn) failureLocked() error {
 		return syscall.ECONNREFUSED
 	case cause == tcp.Reset:
 		return syscall.ECONNRESET
-	case c.softError != nil && (cause == tcp.TimedOut || cause == tcp.Unreachable):
-		return c.softError
+	case c.unreachableErr != nil && (cause == tcp.TimedOut || cause == tcp.Unreachable):
+		return c.unreachableErr
 	case cause == tcp.TimedOut:
 		return syscall.ETIMEDOUT
 	case cause == tcp.Unreachable:

@@ -13,7 +13,7 @@
 // A received packet passes through layers. Each layer demultiplexes packets to the next one
 // (layers.go):
 //
-//	link's queue ──> reader ──> ethernet ──> arp ─────────────> neighbours
+//	link's queue ··> reader ──> ethernet ──> arp ─────────────> neighbours
 //	                               │
 //	                               ├··> ListenEther
 //	                               └──> ipv4 ──> fragments ──┐ (whole)
@@ -23,11 +23,12 @@
 //	                                     ├──> udp <──────────┤  ··> socket ··> application
 //	                                     └──> tcp <──────────┘  ··> connections ··> application
 //	                                           │
-//	                                           └ at the end of a batch ──> link's queue
+//	                                           └ at the end of a batch ··> link's queue
 //
-// A solid arrow is an edge of a net of package flow (network.go). It carries packets in batches:
-// the 1 to 32 packets of one read of the queue, or those of them that go to the same layer. A
-// dotted arrow is a call. Config.Run chooses the concurrency model of the edges:
+// A solid arrow is an edge of the stack's flow graph, a net of package flow (network.go). An edge
+// carries packets in batches: the 1 to 32 packets of one read of the queue, or those of them that
+// go to the same layer. A dotted arrow is a call. Config.Run chooses the concurrency model of the
+// edges:
 //
 //   - RunChain, the default: an edge is a call. All work is done in the goroutine that reads the
 //     link's queue.
@@ -38,22 +39,25 @@
 //
 // In both models a reader has one batch in flight, and reads again when all of it is finished: the
 // frames lie in the queue's own buffers. Frames that arrive meanwhile wait in the device. A full
-// device drops and counts them: a pair and the loopback in link.Counters, a TAP device in the
-// kernel (ip -s link, TX dropped). Each queue of the link has a reader, and so has the loopback;
-// readers run in parallel. There is no deadlock: readers wait for layer goroutines, and those never
-// block, even when they write to the loopback (a full queue drops).
+// device drops and counts them: the loopback and the links of link.Pair in link.Counters, a TAP
+// device in the kernel (ip -s link, TX dropped). Each queue of the link has a reader, and so has
+// the loopback; readers run in parallel. There is no deadlock: readers wait for layer goroutines,
+// and those never block, even when they write to the loopback (a full queue drops).
 //
 // A connection is a pure state machine (package tcp) under a lock of its own. The tcp layer gives
 // it segments, the application gives it data. Each caller then sends what is due, from its own
 // goroutine, directly to the link. Acknowledgments are sent at the end of a batch, so that one
-// covers all segments of the batch. Stack.Topology returns the net with its counters, for package
-// flow/draw.
+// covers all segments of the batch. Stack.Topology returns the flow graph with its counters, for
+// package flow/draw.
+//
+// Stack.Serve runs a session for each connection to an address, instead of a goroutine: a state
+// machine that the connection's reader calls (package serve).
 //
 // # Goroutines
 //
 //	goroutine                    how many                               until
-//	reader (reader.go)           one a queue of the link, one loopback  its link is closed
-//	layer goroutine (network.go) seven with RunNetwork, else none       the net has stopped
+//	reader (reader.go)           one per link queue, one per loopback   its link is closed
+//	layer goroutine (network.go) seven with RunNetwork, else none       the flow graph has stopped
 //
 // A reader also runs the timers of its connections, retries ARP requests, expires fragments, and
 // calls the sessions of Serve. There are no other goroutines: calls of the application do their
@@ -61,15 +65,15 @@
 //
 // # Ownership and lock order
 //
-// A batch belongs to its reader, and with RunNetwork to the layer goroutine that has it. So does
-// the reader's list of connections that must answer. A connection's lock guards its state. Under
-// it, the locks of neighbours, of paths and of the reader's timers may be taken. The locks of the
-// tables (connections, listeners, sockets) are leaves, held for a lookup.
+// A batch belongs to its reader, and with RunNetwork to the layer goroutine that has it. The list
+// of connections that must acknowledge the batch belongs to the same goroutine. A connection's lock
+// guards its state. Under it, the locks of neighbours, of paths and of the reader's timers may be
+// taken. The locks of the tables (connections, listeners, sockets) are leaves, held for a lookup.
 //
 // # Overload
 //
 // The receive path never blocks: a full queue drops, and the drop is counted by reason (drops.go).
-// A peer that sends faster than the application reads closes its own receive window. Config.Memory
+// If a peer sends faster than the application reads, our receive window closes. Config.Memory
 // limits all buffers together.
 //
 // # Close
@@ -79,7 +83,7 @@
 //  1. Connections are reset, and every waiting call returns net.ErrClosed.
 //  2. Links are closed. Each reader finishes its batch, closes the sessions of Serve that are left,
 //     and ends.
-//  3. The net drains, and the layer goroutines end, within a second.
+//  3. The flow graph drains, and the layer goroutines end, within a second.
 //
 // Then no goroutine is left. If a link closes by itself, its readers end too, and their connections
 // and sessions fail with ECONNABORTED.

@@ -10,8 +10,8 @@ import (
 	"weir/wire"
 )
 
-// pathMTU returns the path MTU to an address, and whether packets must allow fragmentation because
-// it is very small.
+// pathMTU returns the path MTU to an address by interface i. fragmentable says that the path MTU is
+// below the minimum that the stack uses: packets must then allow fragmentation.
 func (s *Stack) pathMTU(dst netip.Addr, i *iface) (mtu int, fragmentable bool) {
 	if i.loopback || s.narrowPaths.Load() == 0 {
 		return i.caps.MTU, false
@@ -30,8 +30,8 @@ func (s *Stack) recordPTB(dst netip.Addr, length, next int, now tcp.Time) int {
 	return s.paths.TooBig(dst, length, next, ip.Time(now))
 }
 
-// updatePathMTULocked applies the path MTU to the connection, and schedules a check for when it
-// expires. The caller holds mu.
+// updatePathMTULocked applies the path MTU to the connection. If it is below the link's MTU,
+// updatePathMTULocked schedules a check for when the path MTU expires. The caller holds mu.
 func (c *Conn) updatePathMTULocked(now tcp.Time) {
 	mtu, fragmentable := c.s.pathMTU(c.key.remote.Addr(), c.iface)
 	c.fragmentable = fragmentable
@@ -44,15 +44,17 @@ func (c *Conn) updatePathMTULocked(now tcp.Time) {
 
 // pendingPTB is a Packet Too Big that has not been validated.
 type pendingPTB struct {
-	// length of the dropped packet, and the next hop's MTU; 0: the router did not say
-	packetLength, nextMTU int
-	seq                   wire.Seq
-	receivedAt            tcp.Time // when the message arrived
+	packetLength int      // length of the dropped packet in bytes
+	nextMTU      int      // the next hop's MTU in bytes; 0: the router did not report it
+	seq          wire.Seq // first sequence number of the segment that the message quotes
+	receivedAt   tcp.Time // when the message arrived
 }
 
-// validatePTBLocked applies a pending Packet Too Big, drops it, or keeps it pending. It applies at
-// once unless a larger packet is known to have been delivered. Then it applies only after the
-// quoted segment has gone unacknowledged for an RTO (RFC 5927, section 7.2). The caller holds mu.
+// validatePTBLocked applies c.pendingPTB, which must not be nil, drops it, or keeps it pending. The
+// message is dropped if the quoted segment has been acknowledged. It is applied at once unless a
+// larger packet than nextMTU is known to have been delivered. In that case the message is applied
+// only after the quoted segment has gone unacknowledged for an RTO (RFC 5927, section 7.2). A
+// nextMTU of 0 is smaller than every delivered packet. The caller holds mu.
 func (c *Conn) validatePTBLocked(now tcp.Time) {
 	switch d := c.pendingPTB; {
 	case !c.tcp.InFlight(d.seq):
@@ -74,17 +76,18 @@ func (c *Conn) receiveICMPError(r icmp.ErrorReport, seq wire.Seq, now tcp.Time) 
 	}
 	switch {
 	case r.Problem == icmp.TooBig:
-		if c.pendingPTB == nil {
+		if c.pendingPTB == nil { // a second message is ignored while one is pending
 			c.pendingPTB = &pendingPTB{r.PacketLen, r.NextMTU, seq, now}
 		}
-		c.flushLocked(now)
+		c.flushLocked(now) // validates the message
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
-		c.softError = syscall.ECONNREFUSED
+		c.unreachableErr = syscall.ECONNREFUSED
 		c.tcp.HostUnreachable(now)
 		c.flushLocked(now)
 	default:
-		// a soft error does not end a connection (RFC 5461, section 4)
-		c.softError = errnoOf(r.Problem)
+		// A soft error does not end a connection (RFC 5461, section 4). The application gets it
+		// only if the connection times out later.
+		c.unreachableErr = errnoOf(r.Problem)
 	}
 	return true
 }

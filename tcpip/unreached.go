@@ -60,11 +60,12 @@ func (s *Stack) notifyUnreachable(v wire.IPv4, now tcp.Time) {
 	}
 }
 
-// hostUnreachable ends a connection that is being opened. Otherwise it is a soft error.
+// hostUnreachable ends a connection that is being opened. Another connection goes on: an
+// unreachable host is a soft error for it.
 func (c *Conn) hostUnreachable(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.softError = syscall.EHOSTUNREACH
+	c.unreachableErr = syscall.EHOSTUNREACH
 	c.tcp.HostUnreachable(now)
 	c.flushLocked(now)
 }

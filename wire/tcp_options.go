@@ -104,7 +104,8 @@ func parseUserTimeout(v uint16) time.Duration {
 
 // Append appends the options in the order and with the padding of Linux. Their length is a multiple
 // of 4. It is at most 40 for the options of a SYN, and for timestamps with three SACK blocks. A
-// UserTimeout is rounded up to seconds, or from 2^15 seconds on to minutes.
+// UserTimeout is rounded up to whole seconds, or from 2^15 seconds on to whole minutes, at most
+// 2^15-1 of them. The caller must not set more options than the 40 bytes have room for.
 func (o *TCPOptions) Append(b []byte) []byte {
 	if o.MSS != 0 {
 		b = append(b, optionMSS, 4, byte(o.MSS>>8), byte(o.MSS))

@@ -22,8 +22,8 @@ const (
 	tries = 50
 )
 
-// chosen counts the choices of this process. It begins anywhere, so that two processes seldom
-// choose the same ports.
+// chosen counts the choices of this process. It starts at a random number, so that two processes
+// seldom choose the same ports.
 var chosen atomic.Uint32
 
 func init() { chosen.Store(rand.Uint32N(ports)) }
@@ -50,8 +50,9 @@ func Address(host string) (string, error) {
 }
 
 // Try binds a port for a moment and returns an error if that fails: syscall.EADDRINUSE if the port
-// has a listener. No child may be forked in that moment: until it executes its program it would
-// hold the port, and the server would find it in use.
+// has a listener. Try prevents this process from forking a child in that moment (syscall.ForkLock):
+// until it executes its program, the child would hold the port, and the server would find it in
+// use.
 func Try(host string, port int) error {
 	ip := net.ParseIP(host)
 	if ip == nil {

@@ -8,8 +8,14 @@ import (
 	"weir/wire"
 )
 
-// The counts and queues of flight agree with a scan of all its pieces after any sequence of
-// sending, SACK, loss and retransmission.
+// A flight keeps counts and queues so that no search scans all data in flight. After any sequence
+// of sending, SACK, loss and retransmission they agree with a scan of all pieces. The words:
+//
+//   - a slot is what one call sent for the first time, up to 40 segments here;
+//   - a piece is a part of a slot whose segments have the same state;
+//   - a span is a range of sequence numbers with a send time; a spanQueue holds lost or
+//     retransmitted data as spans. A span may cover several pieces, and also data that has since
+//     been acknowledged.
 func TestFlightAgreesWithAScanOfAllPieces(t *testing.T) {
 	for seed := range uint64(200) {
 		w := newFlightWorld(seed)
@@ -22,20 +28,23 @@ func TestFlightAgreesWithAScanOfAllPieces(t *testing.T) {
 	}
 }
 
-// flightWorld is a flight with random operations. It starts below the point where sequence numbers
-// wrap around.
+// flightWorld is a flight on which step performs random operations. It starts below the point where
+// sequence numbers wrap around.
 type flightWorld struct {
 	flight
 	r         *rand.Rand
-	una, nxt  wire.Seq
+	una, nxt  wire.Seq // SND.UNA, SND.NXT
 	now       Time
-	delivered int // bytes passed to onDelivered
+	delivered int // bytes that onDelivered reported for the first time
 }
 
 func newFlightWorld(seed uint64) *flightWorld {
 	return &flightWorld{r: rand.New(rand.NewPCG(seed, 1)), una: ourISS, nxt: ourISS, now: Time(time.Hour)}
 }
 
+// step performs one random operation. The flight must call onDelivered once for each byte that the
+// peer has received, when a SACK or an acknowledgment first reports it. A piece that a SACK
+// reported is passed again when it is acknowledged, in state sackedByPeer.
 func (w *flightWorld) step() {
 	w.now = w.now.Add(time.Duration(w.r.IntN(3)) * time.Millisecond)
 	onDelivered := func(s *piece) {
@@ -82,7 +91,8 @@ func (w *flightWorld) step() {
 	}
 }
 
-// block returns a block within the data in flight, mostly of whole segments.
+// block returns a random SACK block within the data in flight. It may start or end within a
+// segment.
 func (w *flightWorld) block() wire.Block {
 	n := max(1, w.nxt.Sub(w.una))
 	b := wire.Block{First: w.una.Add(w.r.IntN(n))}
@@ -90,6 +100,7 @@ func (w *flightWorld) block() wire.Block {
 	return b
 }
 
+// resendNext retransmits the next lost piece, at most 2000 bytes of it.
 func (w *flightWorld) resendNext() {
 	at, ok := w.nextLost()
 	if !ok {
@@ -101,7 +112,7 @@ func (w *flightWorld) resendNext() {
 	w.markRetransmitted(w.pieceAt(at), 1000, w.now)
 }
 
-// fault describes the first disagreement; empty: none.
+// fault describes the first disagreement between the flight and a scan of its pieces; empty: none.
 func (w *flightWorld) fault() string {
 	var bytes, sacked, lost int
 	next := w.una
@@ -144,7 +155,8 @@ func (w *flightWorld) fault() string {
 	return ""
 }
 
-// covered reports whether the spans of a time, 0 for any, cover a piece.
+// covered reports whether the spans of q that were sent at the given time cover a piece; time 0
+// means all spans.
 func covered(q *spanQueue, s *piece, at Time) bool {
 	from := s.seq
 	for _, x := range q.queued[q.head:] {
