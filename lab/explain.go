@@ -15,9 +15,10 @@ import (
 	"weir/lab/sample"
 )
 
-// explain measures, after the trials, why the subjects cost what they cost. It counts the kernel
-// events of each subject in separate trials and measures the cost of a context switch. If a value
-// cannot be measured, a note in the results gives the reason.
+// explainCosts measures, after the trials, what explains the subjects' CPU. It counts the kernel
+// events of each subject (system calls, wake-ups, context switches) in separate trials, and
+// measures the cost of a context switch. In options and results these counts are called Reasons. If
+// a value cannot be measured, a note in the results gives the reason.
 func (r *Runner) explainCosts(ctx context.Context) error {
 	if !r.options.Reasons {
 		return nil
@@ -31,35 +32,34 @@ func (r *Runner) explainCosts(ctx context.Context) error {
 		return nil // measured before the run was interrupted
 	}
 	r.progress(Progress{Phase: "measuring", What: "the cost of a context switch", CPU: -1})
-	r.forget("switch costs", "")
+	r.removeNote("switch costs", "")
 	costs, err := reason.SwitchCosts(ctx)
 	if err != nil {
-		r.leaveOut("switch costs", "", err)
+		r.noteMissing("switch costs", "", err)
 	}
 	r.results.SwitchCosts = costs
 	return ctx.Err()
 }
 
-// countEvents counts a subject's system calls, wake-ups and context switches at the plan's largest
-// number of connections, under each arrival pattern. Where the ranking of subjects depends on the
-// pattern, these counts show why.
+// countEvents counts a subject's kernel events in one cell for each arrival pattern: see eventCell.
+// Where the ranking of subjects depends on the pattern, these counts show why.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	if s.Elsewhere {
 		return nil
 	}
-	r.forget("system calls", s.Name)
+	r.removeNote("system calls", s.Name)
 	for _, pattern := range r.experiment.Patterns {
-		p, ok := r.reasonPlace(pattern, s.Name)
-		if !ok || r.hasReasons(p) {
+		p, ok := r.eventCell(pattern, s.Name)
+		if !ok || r.hasEventCounts(p) {
 			continue
 		}
 		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: -1})
-		found, err := r.countReasons(ctx, p)
+		found, err := r.runTracedTrial(ctx, p)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			r.leaveOut("system calls", s.Name, err)
+			r.noteMissing("system calls", s.Name, err)
 			return nil
 		}
 		r.results.Reasons = append(r.results.Reasons, found)
@@ -67,9 +67,10 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	return nil
 }
 
-// reasonPlace returns where a subject's events are counted under a pattern: the first load with
-// that pattern that the subject meets, with the most connections.
-func (r *Runner) reasonPlace(pattern, subject string) (Place, bool) {
+// eventCell returns the cell in which a subject's events are counted under a pattern. It is the
+// first load of the experiment that has the pattern and includes the subject, at that load's
+// largest number of connections.
+func (r *Runner) eventCell(pattern, subject string) (Place, bool) {
 	for _, l := range r.experiment.Loads {
 		c := Cell{l.Name, slices.Max(r.experiment.connectionsOf(l)), pattern}
 		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.subjectsFor(c), subject) {
@@ -79,21 +80,24 @@ func (r *Runner) reasonPlace(pattern, subject string) (Place, bool) {
 	return Place{}, false
 }
 
-// countReasons runs a trial whose subject is traced. Its CPU figures are not used.
-func (r *Runner) countReasons(ctx context.Context, p Place) (result.Reasons, error) {
+// runTracedTrial runs a trial whose subject is traced, and returns the events per message. The CPU
+// figures of the trial are not used. Tracing starts before the measured window and stops after it.
+func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.Reasons, error) {
 	var counts reason.Counts
-	var ahead time.Duration // from the start of counting to the start of the window
+	var ahead time.Duration // from the start of tracing to the start of the measured window
 	l := r.loadNamed(p.Load)
+	// the outer function is called before the measured window, the inner one after it
 	t, err := r.trial(ctx, p, l, func(s *running) (func(time.Duration) error, error) {
-		w, err := reason.Start(s.group)
-		began := sample.Monotonic()
-		return func(window time.Duration) (err error) {
-			ahead = window - began
-			counts, err = w.Stop()
+		watch, err := reason.Start(s.group)
+		tracedFrom := sample.Monotonic()
+		return func(windowStart time.Duration) (err error) {
+			ahead = windowStart - tracedFrom
+			counts, err = watch.Stop()
 			return err
 		}, err
 	})
-	// tracing slows the subject down: the counts are valid even if the trial is not
+	// Tracing slows the subject down. So the counts are used even if the subject failed in the
+	// trial (FailedBecause), or the trial is rejected (RejectedBecause); a note says so.
 	wrong := slices.Concat(t.FailedBecause, t.RejectedBecause)
 	if err == nil && t.Messages == 0 {
 		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
@@ -104,14 +108,16 @@ func (r *Runner) countReasons(ctx context.Context, p Place) (result.Reasons, err
 	found := counts.Per(t.Messages + sentAhead(&t, l, ahead))
 	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
 	if len(wrong) > 0 {
-		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself would be rejected: "+wrong[0], "; ")
+		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself does not count: "+wrong[0], "; ")
 	}
 	return found, nil
 }
 
-// sentAhead returns how many messages were sent in the given time before the window of t. The
-// generator keeps its rate from the first message on, and starts the window with a burst where the
-// pattern is load.Together.
+// sentAhead returns how many messages the generator sent in the time ahead, just before the
+// measured window of t. It keeps its rate from the first message on, so the rate of the window
+// holds before it too. Under load.Together with a rate, it sends l.Rate bursts a second, each of
+// one message per connection. The window starts with a burst, so whole bursts are before it: the
+// window's mean rate would give a fraction of one.
 func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 	if t.Pattern == load.Together && l.Rate > 0 {
 		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
@@ -119,37 +125,42 @@ func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 	return int64(ahead.Seconds() * float64(t.Messages) / max(t.WindowS, 0.001))
 }
 
-func (r *Runner) hasReasons(p Place) bool {
+// hasEventCounts reports whether the results have the event counts of a cell, as after an
+// interrupted run.
+func (r *Runner) hasEventCounts(p Place) bool {
 	return slices.ContainsFunc(r.results.Reasons, func(x result.Reasons) bool {
 		return x.Subject == p.Subject && x.Connections == p.Connections && x.Pattern == p.Pattern
 	})
 }
 
-// checkPortability builds and tests the C subjects with the compilers and machines at hand. It runs
-// before the trials, because building would disturb them. Findings are cached between runs and
-// reused if nothing changed.
+// checkPortability builds and tests the C subjects with the compilers and machines of this host. It
+// runs before the trials, because building would disturb them. Findings are cached between runs and
+// reused if nothing changed. It does nothing unless the option Reasons is set.
 func (r *Runner) checkPortability(ctx context.Context) {
-	// the subjects in C are neither web nor chat servers
+	// experiments with web servers, chats and stacks, whose loads set the patterns, have no such C
+	// subjects
 	if !r.options.Reasons || r.experiment.patternsFromLoads() {
 		return
 	}
-	r.forget("portability", "")
+	r.removeNote("portability", "")
 	found, err := portability.Run(ctx, r.options.Root, portability.Options{Doing: func(what string) {
 		r.progress(Progress{Phase: "testing", What: what, CPU: -1})
 	}})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		r.leaveOut("portability", "", err)
+		r.noteMissing("portability", "", err)
 	}
 	r.results.Portability = found
 }
 
-// leaveOut adds a note that the results lack something, for one subject or (if empty) for all.
-func (r *Runner) leaveOut(what, subject string, why error) {
-	reason := strings.ReplaceAll(fmt.Sprint(why), "\n", "; ")
-	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Reason: reason})
+// noteMissing adds a note that the results lack something (what) because of an error. It concerns
+// one subject, or all if subject is empty.
+func (r *Runner) noteMissing(what, subject string, why error) {
+	text := strings.ReplaceAll(fmt.Sprint(why), "\n", "; ")
+	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Reason: text})
 }
 
-// forget removes the note of an interrupted run about something that is tried again.
-func (r *Runner) forget(what, subject string) {
+// removeNote removes the note that an interrupted run added about a measurement, before it is tried
+// again.
+func (r *Runner) removeNote(what, subject string) {
 	r.results.Notes = slices.DeleteFunc(r.results.Notes, func(n result.Note) bool { return n.What == what && n.Subject == subject })
 }

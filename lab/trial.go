@@ -40,7 +40,6 @@ func (f failure) Error() string { return string(f) }
 // The argument during may be nil. The order is: subject, generator, warm-up, measured window,
 // census, then the reverse to stop them. In every case both process trees and their groups are gone
 // when trial returns.
-// reverse. In every case both process trees and their groups are gone when it returns.
 func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
 		Block: p.Block, Position: p.Position, Started: time.Now(), RejectedBecause: []string{}}

@@ -58,13 +58,13 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 		lines = lines[len(lines)-errorLines:]
 	}
 	return fmt.Errorf("%s: build failed (%w): cd %s && %s\n%s", s.Name, err, s.Dir,
-		shellWords(s.fillPlaces(s.BuildCmd)), strings.Join(lines, "\n"))
+		shellWords(s.fillFolders(s.BuildCmd)), strings.Join(lines, "\n"))
 }
 
 // tool prepares a command of the subject that runs to its end. It has its own process group, so
 // that all its children are killed when ctx ends.
 func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
-	words = s.fillPlaces(words)
+	words = s.fillFolders(words)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = s.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

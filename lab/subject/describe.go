@@ -42,7 +42,7 @@ func (s *Subject) binaryBytes() (size int64) {
 
 // binary returns the absolute path of the binary.
 func (s *Subject) binary() string {
-	file := s.fillPlaces([]string{s.Binary})[0]
+	file := s.fillFolders([]string{s.Binary})[0]
 	if filepath.IsAbs(file) {
 		return file
 	}

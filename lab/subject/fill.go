@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// fillPlaces replaces the placeholders of folders.
-func (s *Subject) fillPlaces(words []string) []string {
+// fillFolders replaces the placeholders {dir}, {out} and {root} by the names of folders.
+func (s *Subject) fillFolders(words []string) []string {
 	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root))
 }
 
-// fill replaces the placeholders of folders and of a run's parameters.
+// fill replaces the placeholders of folders, such as {dir}, and of a run's parameters, such as
+// {port}.
 func (s *Subject) fill(words []string, p Params) []string {
 	port := strconv.Itoa(p.Port)
 	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root,

@@ -66,7 +66,7 @@ func (s *Subject) Missing() string {
 	if line := firstLine(said.String()); line != "" {
 		return line
 	}
-	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillPlaces(s.CheckCmd)), err)
+	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillFolders(s.CheckCmd)), err)
 }
 
 // firstLine returns the first non-blank line of text, at most 200 bytes of it.

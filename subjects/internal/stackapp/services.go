@@ -13,13 +13,13 @@ import (
 const (
 	echoSize  = 512       // buffer of an echo connection in bytes; an idle connection keeps one
 	blockSize = 128 << 10 // bytes of one read of discard
-	// Bytes of one write of source, and of bulk inside: with 128 KiB the kernel's stack sends a
-	// quarter less.
+	// Bytes of one write of the source service, and of the operation "--inside bulk". With 128 KiB,
+	// the kernel's TCP/IP stack sends a quarter less.
 	writeSize = 512 << 10
 )
 
-// retryDelay is how long to wait after a failed accept or operation, such as for want of
-// descriptors.
+// retryDelay is how long to wait after an accept or an operation failed, for example because the
+// process has no file descriptor left.
 const retryDelay = 20 * time.Millisecond
 
 // blocks are read buffers for connections with input: a short connection allocates none.
@@ -116,6 +116,7 @@ func (v *Services) isClosed() bool {
 	return v.closed
 }
 
+// session runs the service of a connection and then closes the connection.
 func (v *Services) session(c net.Conn, handle func(net.Conn)) {
 	handle(c)
 	v.mu.Lock()
@@ -127,10 +128,11 @@ func (v *Services) session(c net.Conn, handle func(net.Conn)) {
 // noDelay makes small writes leave at once, on stacks that support it.
 func noDelay(c net.Conn) {
 	if c, ok := c.(interface{ SetNoDelay(bool) error }); ok {
-		c.SetNoDelay(true) //nolint:errcheck // it is slower then, which shows
+		c.SetNoDelay(true) //nolint:errcheck // without it the service is slower, and works
 	}
 }
 
+// echo sends back what it reads, until the end of input.
 func echo(c net.Conn) {
 	noDelay(c)
 	buffer := make([]byte, echoSize)
@@ -160,6 +162,7 @@ func (v *Services) discard(c net.Conn) {
 	}
 }
 
+// source sends until the peer closes the connection.
 func source(c net.Conn) {
 	for {
 		if _, err := c.Write(sourceBlock); err != nil {
