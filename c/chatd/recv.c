@@ -131,8 +131,8 @@ held_back(const struct client *c)
 	return c->o->flood != 0 && slice_has((struct slice){ input.bytes, input.length }, '\n');
 }
 
-/* Asks a silent client whether it is there, ends one that is not; how long to wait for the next
- * look. */
+/* Sends a silent client a PING, and ends it if it does not answer. Returns how long to wait for the
+ * next check. */
 static int
 look_at_clock(struct client *c, struct pace *p, uint64_t now)
 {
@@ -157,7 +157,7 @@ look_at_clock(struct client *c, struct pace *p, uint64_t now)
 	return c->registered ? WAIT_MAX_MS : REGISTRATION_MS / 4;
 }
 
-/* Waits for input, a signal or the clock; false when the client said its last. */
+/* Waits for input, a signal or a time limit. Returns false at the end of the input. */
 static bool
 wait_and_read(struct client *c, struct pace *p, const sigset_t *waiting)
 {

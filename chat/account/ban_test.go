@@ -44,20 +44,20 @@ func TestBans(t *testing.T) {
 		s := open(t, t.TempDir(), Options{})
 		b, err := s.Ban(Ban{Pattern: c.pattern, Reason: "be quiet, 100% of the time", By: "ann"})
 		if err != nil || b.Pattern != c.stored {
-			t.Errorf("%s is stored as %q, want %q (%v)", c.pattern, b.Pattern, c.stored, err)
+			t.Errorf("Ban(%s): got the pattern %q, want %q (%v)", c.pattern, b.Pattern, c.stored, err)
 			continue
 		}
 		found, banned := s.Banned(c.client, time.Now())
 		if banned != c.banned || banned && (found.Reason != "be quiet, 100% of the time" || found.By != "ann") {
-			t.Errorf("%s bans %+v: %v, %+v", c.pattern, c.client, banned, found)
+			t.Errorf("the ban %s of %+v: got %v, %+v; want the opposite", c.pattern, c.client, banned, found)
 		}
 		if err := s.Unban(c.pattern); err != nil || len(s.Bans()) != 0 {
-			t.Errorf("%s is still there: %v, %v", c.pattern, err, s.Bans())
+			t.Errorf("Unban(%s): got %v and the bans %v, want none", c.pattern, err, s.Bans())
 		}
 	}
 }
 
-func TestBansThatCantBe(t *testing.T) {
+func TestInvalidBansAreRejected(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	for _, b := range []Ban{
 		{Pattern: ""}, {Pattern: "*"}, {Pattern: "*!*@*"}, {Pattern: "?*!*@*"}, {Pattern: "0.0.0.0/0"}, {Pattern: "::/0"}, {Pattern: "::ffff:0.0.0.0/96"},
@@ -65,17 +65,17 @@ func TestBansThatCantBe(t *testing.T) {
 		{Pattern: "bob", Reason: "two\nlines"}, {Pattern: "bob", Reason: strings.Repeat("x", maxReason+1)}, {Pattern: "bob", Until: time.Now().Add(-time.Second)},
 	} {
 		if got, err := s.Ban(b); !errors.Is(err, ErrBan) {
-			t.Errorf("%+v became %+v, %v", b, got, err)
+			t.Errorf("Ban(%+v): got %+v, %v; want ErrBan", b, got, err)
 		}
 	}
 	if len(s.Bans()) != 0 {
-		t.Errorf("there are bans: %v", s.Bans())
+		t.Errorf("Bans: got %v, want none", s.Bans())
 	}
 }
 
 // A ban ends by itself, the next change takes it out of the file, and one of the same pattern takes
 // its place.
-func TestBansEnd(t *testing.T) {
+func TestBansExpire(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s := open(t, dir, Options{Now: func() time.Time { return clock }})
 	ban := func(pattern string, until time.Time) {
@@ -91,7 +91,7 @@ func TestBansEnd(t *testing.T) {
 	_, before := s.Banned(bob, clock.Add(2*time.Hour-time.Second))
 	_, after := s.Banned(bob, clock.Add(2*time.Hour))
 	if !before || after || len(s.Bans()) != 2 {
-		t.Errorf("banned before the end: %v, after it: %v; %v", before, after, s.Bans())
+		t.Errorf("got banned %v before the end and %v after it, want true and false; bans %v", before, after, s.Bans())
 	}
 	clock = clock.Add(2 * time.Hour)
 	ban("carl", time.Time{})
@@ -116,7 +116,7 @@ func TestMatches(t *testing.T) {
 		p := rapid.StringMatching(`[ab*?]{0,8}`).Draw(t, "pattern")
 		s := rapid.StringMatching(`[ab]{0,8}`).Draw(t, "text")
 		if got, want := matchesPattern(p, s), plain(p, s); got != want {
-			t.Errorf("%q matches %q: %v, want %v", p, s, got, want)
+			t.Errorf("matchesPattern(%q, %q): got %v, want %v", p, s, got, want)
 		}
 	})
 }

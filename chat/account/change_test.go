@@ -63,7 +63,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, a, err)
 		}
 		if err != nil && (strings.Contains(err.Error(), c.password) || read(t, dir, "accounts") != before) {
-			t.Errorf("%+v: the error tells the password, or the file changed: %v", c, err)
+			t.Errorf("%+v: the error contains the password, or the file changed: %v", c, err)
 		}
 		if err != nil {
 			continue
@@ -72,14 +72,14 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%+v: can't log in: %v, %+v", c, err, a)
 		}
 		if _, err := s.Register("carl", c.password, code); c.policy == RegistrationByInvite && err != ErrInvite {
-			t.Errorf("%+v: the code is good twice: %v", c, err)
+			t.Errorf("%+v: the code used again: got %v, want ErrInvite", c, err)
 		}
 	}
 }
 
 // Parts of a file that a change does not concern stay byte for byte: comments, empty lines, damaged
 // lines, keys of other programs.
-func TestOthersSurvive(t *testing.T) {
+func TestUnrelatedLinesAreUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	head := "# my family\n\nbroken SCRAM-SHA-256$4096:nonsense role=admin\nANN - x\n"
 	write(t, dir, "accounts", "ann   -  x-shoe=44 role=member\n"+head+"carl - y=1")
@@ -122,25 +122,25 @@ func TestRemovedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Lookup("ann") != nil || len(s.Accounts()) != 0 || read(t, dir, "marks/ann") != "" {
-		t.Error("something of ann is left")
+		t.Error("files of ann exist after Remove, want none")
 	}
 	if _, err := s.Plain("ann", "correct horse"); err != ErrLoginFailed {
-		t.Errorf("a removed account logs in: %v", err)
+		t.Errorf("login of a removed account: got %v, want ErrLoginFailed", err)
 	}
 	if _, err := s.Register("ann", "correct horse", ""); !errors.Is(err, ErrExists) {
-		t.Errorf("a stranger gets ann's name: %v", err)
+		t.Errorf("Register of a removed account's name: got %v, want ErrExists", err)
 	}
 	if err := s.Remove("ann", false); !errors.Is(err, ErrUnknown) {
-		t.Errorf("ann is removed twice: %v", err)
+		t.Errorf("Remove of a removed account: got %v, want ErrUnknown", err)
 	}
 	if _, err := s.Add("Ann", "correct horse", Member, true); err != nil {
-		t.Errorf("the administrator can't have the name: %v", err)
+		t.Errorf("Add with reuse: got %v, want nil", err)
 	}
 	if err := errors.Join(s.Remove("ann", false), s.Remove("ann", true)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Register("ann", "correct horse", ""); err != nil {
-		t.Errorf("the name is not free: %v", err)
+		t.Errorf("Register of a freed name: got %v, want nil", err)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestChangesOfUnknownAccountsAreRejected(t *testing.T) {
 		"no such invite":                    {s.RevokeInvite("0123456789ab"), ErrUnknown},
 	} {
 		if !errors.Is(c.err, c.want) {
-			t.Errorf("%s: %v, want %v", what, c.err, c.want)
+			t.Errorf("%s: got %v, want %v", what, c.err, c.want)
 		}
 	}
 	if err := s.SetPassword("ANN", "another horse"); err != nil {
@@ -177,6 +177,6 @@ func TestChangesOfUnknownAccountsAreRejected(t *testing.T) {
 	_, old := s.Plain("ann", "correct horse")
 	_, fresh := s.Plain("ann", "another horse")
 	if old != ErrLoginFailed || fresh != nil {
-		t.Errorf("after a new password the old one: %v, the new one: %v", old, fresh)
+		t.Errorf("after SetPassword: got %v for the old password and %v for the new one, want ErrLoginFailed and nil", old, fresh)
 	}
 }

@@ -58,7 +58,7 @@ func TestScramRFC7677(t *testing.T) {
 		t.Fatalf("last answer %q, done %v, error %v, want %q", final, done, err, want)
 	}
 	if login.Name != "user" || login.Device != "" {
-		t.Errorf("logged in as %s@%s, want user", login.Name, login.Device)
+		t.Errorf("got the login %s@%s, want user", login.Name, login.Device)
 	}
 }
 
@@ -86,7 +86,7 @@ func converse(t *testing.T, s *Store, name, password, authzid string) (Login, er
 		}
 		if done {
 			if _, err := talk.Step(answer); err != nil || !talk.Valid() {
-				t.Fatalf("the client does not believe the server: %v", err)
+				t.Fatalf("the client rejects the server's signature: %v", err)
 			}
 			return login, nil
 		}
@@ -114,17 +114,17 @@ func TestLogin(t *testing.T) {
 	} {
 		plain, plainErr := s.Plain(c.name, c.password)
 		if c.ok && (plainErr != nil || plain.Name != "Alice" || plain.Device != c.device) {
-			t.Errorf("PLAIN %q: %+v, %v", c.name, plain, plainErr)
+			t.Errorf("PLAIN %q: got %+v, %v; want a login", c.name, plain, plainErr)
 		}
 		if !c.ok && !errors.Is(plainErr, ErrLoginFailed) {
-			t.Errorf("PLAIN %q %q: %v, want ErrRefused", c.name, c.password, plainErr)
+			t.Errorf("PLAIN %q %q: got %v, want ErrLoginFailed", c.name, c.password, plainErr)
 		}
 		if c.name == "" {
 			continue // the client has nothing to say
 		}
 		login, err := converse(t, s, c.name, c.password, "")
 		if (err == nil) != c.ok || login != plain || err != nil && err != ErrLoginFailed {
-			t.Errorf("SCRAM %q: %+v, %v; PLAIN said %+v, %v", c.name, login, err, plain, plainErr)
+			t.Errorf("SCRAM %q: got %+v, %v; want as PLAIN %+v, %v", c.name, login, err, plain, plainErr)
 		}
 	}
 }

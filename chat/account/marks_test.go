@@ -13,7 +13,7 @@ import (
 )
 
 // Marks only move forward, survive Close, and belong to a device and a room each.
-func TestMarks(t *testing.T) {
+func TestReadMarkersMoveForwardOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "marks")
 		if err != nil {
@@ -55,7 +55,7 @@ func TestMarks(t *testing.T) {
 				for _, room := range []string{"room1", "room2"} {
 					wanted, ok := want[mark{account, device, room}]
 					if got, found := s.ReadMarker(account, device, room); got != wanted || found != ok {
-						t.Errorf("%s at %q in %s: %d, %v, want %d, %v", account, device, room, got, found, wanted, ok)
+						t.Errorf("ReadMarker(%s, %q, %s): got %d, %v; want %d, %v", account, device, room, got, found, wanted, ok)
 					}
 				}
 			}
@@ -71,13 +71,13 @@ func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never happened: %s", what)
+			t.Fatalf("this did not happen within the limit: %s", what)
 		}
 	}
 }
 
 // A mark is written by itself, what can't be written is tried again, and other lines and keys stay.
-func TestMarksAreWritten(t *testing.T) {
+func TestReadMarkersAreWrittenAndMerged(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "accounts", "ann -\n")
 	write(t, dir, "file", "no folder")
@@ -93,7 +93,7 @@ func TestMarksAreWritten(t *testing.T) {
 	}})
 	s.SetReadMarker("ann", "phone", "room1", 5)
 	if err := <-reported; !strings.Contains(err.Error(), "marks") {
-		t.Errorf("reported %v", err)
+		t.Errorf("Report received %v, want one error", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestMarksAreWritten(t *testing.T) {
 	s.SetReadMarker("ann", "a b", "room1", 5)
 	s.SetReadMarker("ann", "", "room\n1", 5)
 	if err := s.marks.flush(); err != nil || read(t, dir, "marks/nobody") != "" || strings.Contains(read(t, dir, "marks/ann"), "a b") {
-		t.Errorf("a mark that can't be is there: %v\n%s", err, read(t, dir, "marks/ann"))
+		t.Errorf("an invalid marker was stored: %v\n%s", err, read(t, dir, "marks/ann"))
 	}
 }
 
@@ -135,10 +135,10 @@ func TestDevicesAreBounded(t *testing.T) {
 	for i := range MaxDevices + 3 {
 		_, ok := s.ReadMarker("ann", fmt.Sprintf("d%d", i), "room1")
 		if want := i == 0 || i > 3; ok != want {
-			t.Errorf("d%d has a mark: %v, want %v", i, ok, want)
+			t.Errorf("device d%d: got a marker %v, want %v", i, ok, want)
 		}
 	}
 	if _, ok := s.ReadMarker("ann", SharedDevice, "room1"); !ok {
-		t.Error("the read marker is gone")
+		t.Error("the shared read marker was removed, want it kept")
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // A folder that cannot be opened cannot be synced. A change that failed is not in effect after a
 // restart, either.
-func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *testing.T) {
+func TestAChangeRefusedByASyncIsNotInEffectAfterARestart(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *tes
 		err := change()
 		syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 		if refusing = false; err == nil {
-			t.Errorf("%s was not refused", what)
+			t.Errorf("%s: got nil, want an error", what)
 		}
 	}
 	refused("a marker", func() error { return s.SaveReadMarker("ann", SharedDevice, "room", 20) })

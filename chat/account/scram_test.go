@@ -28,7 +28,7 @@ func TestUnknownNamesLookKnown(t *testing.T) {
 			now[name] = salt
 		}
 		if now["ann"] != now["ANN"] || now["bob"] != now["BOB"] || now["ann"] == now["bob"] || now["bob"] == now["gone"] {
-			t.Errorf("salts: %v", now)
+			t.Errorf("got the salts %v, want one for each name", now)
 		}
 		for name := range first {
 			if first[name] != now[name] {
@@ -73,12 +73,12 @@ func TestScramRefusals(t *testing.T) {
 			t.Errorf("%.80q: %v, want %v", c.messages, err, c.want)
 		}
 		if _, done, _, err := talk.Step(c.messages[0]); done || err == nil {
-			t.Errorf("%.80q: the conversation goes on after its end: %v, %v", c.messages, done, err)
+			t.Errorf("%.80q: a step after the end: got %v, %v; want ErrMalformed", c.messages, done, err)
 		}
 	}
 }
 
-func TestScramActsForItselfOnly(t *testing.T) {
+func TestScramRejectsAnotherAuthzid(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	add(t, s, "ann", "correct horse")
 	add(t, s, "bob", "correct horse")
@@ -109,7 +109,7 @@ func TestRemovedWhileLoggingIn(t *testing.T) {
 	}
 	add(t, s, "ann", "correct horse")
 	if _, err := converse(t, s, "ann", "correct horse", ""); err != ErrLoginFailed {
-		t.Errorf("logged in: %v", err)
+		t.Errorf("login to an account that was removed meanwhile: got %v, want ErrLoginFailed", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestExternal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if raw, err := hex.DecodeString(cert); err != nil || len(raw) != 32 {
-		t.Errorf("the fingerprint is %s", cert)
+		t.Errorf("got the fingerprint %s, want 64 lower-case digits", cert)
 	}
 	for _, c := range []struct {
 		authzid, cert, device string
@@ -141,7 +141,7 @@ func TestExternal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.External("", cert); err != ErrLoginFailed {
-		t.Errorf("the certificate still opens: %v", err)
+		t.Errorf("login by a removed certificate: got %v, want ErrLoginFailed", err)
 	}
 }
 

@@ -12,23 +12,23 @@ import (
 
 // A running Store sees what others do to its files: by renaming, as a Store does, and by an editor
 // in place.
-func TestOthersChangesAreSeen(t *testing.T) {
+func TestChangesOfOtherProcessesTakeEffect(t *testing.T) {
 	dir := t.TempDir()
 	server, command := open(t, dir, Options{}), open(t, dir, Options{})
 	grown := func(what string) {
 		t.Helper()
 		before := server.generation
 		if after := server.Generation(); after <= before {
-			t.Errorf("%s: generation %d, then %d", what, before, after)
+			t.Errorf("%s: got generation %d, then %d; want a higher one", what, before, after)
 		}
 		if again := server.Generation(); again != server.generation || again <= before {
-			t.Errorf("%s: it goes on growing", what)
+			t.Errorf("%s: the generation grew without a change", what)
 		}
 	}
 	add(t, command, "ann", "correct horse")
 	grown("a new account")
 	if login, err := server.Plain("ann", "correct horse"); err != nil || login.Role != Member {
-		t.Errorf("the new account can't log in: %v", err)
+		t.Errorf("login of a new account: got %v, want nil", err)
 	}
 	// Two changes without a look between them may bring back the former inode and size.
 	for _, role := range []Role{"admin", "member"} {
@@ -42,19 +42,19 @@ func TestOthersChangesAreSeen(t *testing.T) {
 	}
 	grown("a ban")
 	if _, banned := server.Banned(Client{Account: "ann"}, time.Now()); !banned {
-		t.Error("the ban does not hold")
+		t.Error("Banned: got false, want true")
 	}
 	write(t, dir, "accounts", read(t, dir, "accounts")+"bob -\n")
 	grown("an editor")
 	if server.Lookup("BOB") == nil || len(server.Accounts()) != 2 {
-		t.Errorf("the accounts are %v", server.Accounts())
+		t.Errorf("got the accounts %v, want those of the other Store", server.Accounts())
 	}
 	if err := os.Remove(filepath.Join(dir, "accounts")); err != nil {
 		t.Fatal(err)
 	}
 	grown("no file any more")
 	if len(server.Accounts()) != 0 {
-		t.Errorf("the accounts are %v", server.Accounts())
+		t.Errorf("got the accounts %v, want those of the edited file", server.Accounts())
 	}
 }
 
@@ -73,14 +73,14 @@ func TestUnreadableFile(t *testing.T) {
 	}
 	for range 3 {
 		if s.Lookup("ann") == nil {
-			t.Error("ann is not known any more")
+			t.Error("Lookup(ann) with an unreadable file: got nil, want the account")
 		}
 	}
 	if len(reports) != 1 || !strings.Contains(reports[0], "stays in effect") {
-		t.Errorf("reports %q", reports)
+		t.Errorf("got the reports %q, want one", reports)
 	}
 	if _, err := s.Add("bob", "correct horse", Member, false); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
-		t.Errorf("a change of what can't be read: %v", err)
+		t.Errorf("Add with an unreadable file: got %v, want an error", err)
 	}
 }
 
@@ -100,11 +100,11 @@ func TestOpenRefuses(t *testing.T) {
 			write(t, dir, name, text)
 		}
 		if s, err := Open(dir, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "abcd") {
-			t.Errorf("%s: %v, %v", what, s, err)
+			t.Errorf("Open with %s: got %v, %v; want an error", what, s, err)
 		}
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no data directory: %v", err)
+		t.Errorf("Open without a data directory: got %v, want an error", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestInvites(t *testing.T) {
 	}
 	file := read(t, dir, "invites")
 	if strings.Contains(file, first) || strings.Contains(strings.ToUpper(file), strings.ReplaceAll(first, "-", "")) {
-		t.Errorf("the file holds the code:\n%s", file)
+		t.Errorf("the file contains the code, want its hash only:\n%s", file)
 	}
 	write(t, dir, "invites", "# note\nrubbish\n"+file)
 	list, err := s.Invites()
@@ -137,7 +137,7 @@ func TestInvites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Register("bob", "correct horse", second); err != ErrInvite {
-		t.Errorf("a revoked code: %v", err)
+		t.Errorf("Register with a revoked code: got %v, want ErrInvite", err)
 	}
 	if got := read(t, dir, "invites"); !strings.HasPrefix(got, "# note\nrubbish\n") {
 		t.Errorf("the file is\n%s", got)

@@ -76,39 +76,39 @@ func contents(t *testing.T, room string) []byte {
 	}
 }
 
-// TestBackAndForth: a copy of either kind holds what belongs into it, and what is restored from it
+// TestACopyIsRestoredUnchanged: a copy of either kind holds what belongs into it, and what is restored from it
 // holds the same.
-func TestBackAndForth(t *testing.T) {
+func TestACopyIsRestoredUnchanged(t *testing.T) {
 	dir := chat(t)
 	for _, to := range []string{"copy", "copy.tar", "copy.tar.gz"} {
 		place := t.TempDir()
 		file, back := filepath.Join(place, to), filepath.Join(place, "back")
 		made, err := Create(t.Context(), dir, file)
 		if err != nil || made.Rooms != 3 || made.Messages != 150 || made.Bad != 0 {
-			t.Fatalf("%s: %+v, %v", to, made, err)
+			t.Fatalf("Create %s: got %+v, %v; want all rooms and messages", to, made, err)
 		}
 		got, err := Restore(t.Context(), file, back)
 		if err != nil || got.Rooms != 3 || got.Messages != 150 || got.Files != made.Files-1 {
-			t.Fatalf("%s: %+v, %v", to, got, err)
+			t.Fatalf("Restore %s: got %+v, %v; want the same counts", to, got, err)
 		}
 		for _, room := range rooms {
 			if !bytes.Equal(contents(t, filepath.Join(dir, room)), contents(t, filepath.Join(back, room))) {
-				t.Errorf("%s: %s is another", to, room)
+				t.Errorf("%s: the room %s differs, want it unchanged", to, room)
 			}
 			goesOn(t, filepath.Join(back, room))
 		}
 		for _, name := range []string{"accounts", "bans", "invites", "secret", "marks/ann", "uploads/ab/cdef", "rooms/#one/state"} {
 			if info, err := os.Stat(filepath.Join(back, name)); err != nil || info.Mode() != 0o600 {
-				t.Errorf("%s: %s: %v, %v", to, name, info, err)
+				t.Errorf("%s: %s: got %v, %v; want the file with its mode", to, name, info, err)
 			}
 		}
 		for _, name := range []string{"lock", "accounts.lock", ".accounts.tmp", "marks/.lock", "index", "rooms/#one/00000000000000000000.log.damaged", "rooms/#one/.state-1", "rooms/#unmade"} {
 			if _, err := os.Stat(filepath.Join(back, name)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s: %s was copied", to, name)
+				t.Errorf("%s: %s was copied, want it excluded", to, name)
 			}
 		}
 		if left, _ := filepath.Glob(filepath.Join(place, ".*")); len(left) > 0 {
-			t.Errorf("%s: %v is left", to, left)
+			t.Errorf("%s: got the leftovers %v, want none", to, left)
 		}
 	}
 }
@@ -123,18 +123,18 @@ func goesOn(t *testing.T, room string) {
 	}
 	defer l.Close()
 	if r := l.Recovery(); r.Kept+r.Cut+r.Lost+r.Bad != 0 {
-		t.Errorf("%s: recovery %+v", room, r)
+		t.Errorf("%s: got recovery %+v, want nothing to do", room, r)
 	}
 	end := l.Committed()
 	b, err := l.Append([]log.Entry{{Time: time.Now(), Body: ":ann!u@h PRIVMSG #r :next"}})
 	if err != nil || b.First != end {
-		t.Errorf("%s: next at %d, want %d, %v", room, b.First, end, err)
+		t.Errorf("%s: got the next line at %d, want %d (%v)", room, b.First, end, err)
 	}
 }
 
-// TestRetentionLeavesPlaces: what retention removed is not in a copy, and no offset is used again
+// TestOffsetsSurviveRetentionAndRestore: what retention removed is not in a copy, and no offset is used again
 // there.
-func TestRetentionLeavesPlaces(t *testing.T) {
+func TestOffsetsSurviveRetentionAndRestore(t *testing.T) {
 	dir := chat(t)
 	room := filepath.Join(dir, rooms[0])
 	l, err := log.Open(room, log.Options{Segment: 1 << 10})
@@ -156,7 +156,7 @@ func TestRetentionLeavesPlaces(t *testing.T) {
 	defer c.Close()
 	b, err := c.Append([]log.Entry{{Time: time.Now(), Body: ":ann!u@h PRIVMSG #r :next"}})
 	if err != nil || b.First < l.Committed() {
-		t.Errorf("the copy goes on at %d, the room was at %d: %v", b.First, l.Committed(), err)
+		t.Errorf("got the copy's next offset %d, want %d of the room (%v)", b.First, l.Committed(), err)
 	}
 }
 
@@ -177,30 +177,30 @@ func TestDamageIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Restore(t.Context(), file, back); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%v", err)
+			t.Errorf("Restore of a damaged copy: got %v, want ErrDamaged", err)
 		}
 		if left, _ := os.ReadDir(place); len(left) != 1 {
-			t.Errorf("%v is left", left)
+			t.Errorf("got the leftovers %v, want none", left)
 		}
 	}
 }
 
-func TestWhatIsInTheWay(t *testing.T) {
+func TestInvalidTargetsAreRejected(t *testing.T) {
 	dir := chat(t)
 	for _, to := range []string{dir, filepath.Join(dir, "copy"), filepath.Join(dir, "rooms", "copy.tar")} {
 		if _, err := Create(t.Context(), dir, to); err == nil {
-			t.Errorf("a copy to %s was made", to)
+			t.Errorf("Create to %s: got nil, want an error", to)
 		}
 	}
 	if _, err := Create(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "contains no chat") {
-		t.Errorf("%v", err)
+		t.Errorf("Create of an empty folder: got %v, want an error", err)
 	}
 	file := filepath.Join(t.TempDir(), "copy.tar")
 	if _, err := Create(t.Context(), dir, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Restore(t.Context(), file, dir); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("%v", err)
+		t.Errorf("Create to an existing file: got %v, want an error", err)
 	}
 }
 
@@ -234,9 +234,9 @@ func writer(dir string) int {
 	}
 }
 
-// TestWhileOthersWrite: copies made while two processes write hold a prefix of each room, and open
+// TestCopiesDuringWritesArePrefixes: copies made while two processes write hold a prefix of each room, and open
 // without repair.
-func TestWhileOthersWrite(t *testing.T) {
+func TestCopiesDuringWritesArePrefixes(t *testing.T) {
 	dir, place := chat(t), t.TempDir()
 	stop := []func(){startWriter(t, dir), startWriter(t, dir)}
 	for i := range 6 {
@@ -259,11 +259,11 @@ func TestWhileOthersWrite(t *testing.T) {
 		for _, room := range rooms {
 			had, all := contents(t, filepath.Join(back, room)), contents(t, filepath.Join(dir, room))
 			if !bytes.HasPrefix(all, had) || len(had) == 0 {
-				t.Errorf("copy %d of %s: %d bytes are no prefix of %d", i, room, len(had), len(all))
+				t.Errorf("copy %d of %s: got %d bytes that are no prefix of the room's %d", i, room, len(had), len(all))
 			}
 			if room == rooms[0] {
 				if len(had) < last {
-					t.Errorf("copy %d has less than the one before", i)
+					t.Errorf("copy %d has fewer messages than the one before", i)
 				}
 				last = len(had)
 			}
@@ -318,7 +318,7 @@ func FuzzParseSums(f *testing.F) {
 			again.WriteString(sum + "  " + name + "\n")
 		}
 		if twice, err := parseSums([]byte(again.String())); err != nil || len(twice) != len(sums) {
-			t.Fatalf("%v became %v, %v", sums, twice, err)
+			t.Fatalf("parseSums: %v became %v, %v; want the same", sums, twice, err)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"weir/chat/upload"
 )
 
-// TestFilesComeBack: links lead to what they led to, and what was removed stays so.
-func TestFilesComeBack(t *testing.T) {
+// TestUploadsAreRestored: links lead to what they led to, and what was removed stays so.
+func TestUploadsAreRestored(t *testing.T) {
 	dir, place := t.TempDir(), t.TempDir()
 	files, err := upload.Open(dir, upload.Options{})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestFilesComeBack(t *testing.T) {
 	copied, back := filepath.Join(place, "copy.tar.gz"), filepath.Join(place, "back")
 	// a file, two records, and the sums
 	if made, err := Create(t.Context(), dir, copied); err != nil || made.Files != 4 {
-		t.Fatalf("%+v, %v", made, err)
+		t.Fatalf("Create: got %+v, %v; want the upload in it", made, err)
 	}
 	if _, err := Restore(t.Context(), copied, back); err != nil {
 		t.Fatal(err)
@@ -51,10 +51,10 @@ func TestFilesComeBack(t *testing.T) {
 	}
 	defer c.Close()
 	if text, err := io.ReadAll(c); err != nil || string(text) != "good" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("got the upload %q, %v; want its content", text, err)
 	}
 	if _, err := share(files, "bad"); !errors.Is(err, upload.ErrRemoved) {
-		t.Errorf("what was removed is taken: %v", err)
+		t.Errorf("an expired upload after Restore: got %v, want none", err)
 	}
 	if err := coming.Abort(); err != nil {
 		t.Error(err)

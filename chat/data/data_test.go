@@ -22,12 +22,12 @@ func TestNamed(t *testing.T) {
 	} {
 		r, err := Named(c.name)
 		if err != nil || r.Path != c.path || r.Name != c.is {
-			t.Errorf("%s: %+v, %v", c.name, r, err)
+			t.Errorf("Named(%s): got %+v, %v", c.name, r, err)
 		}
 	}
 	for _, name := range []string{"", "#", "family", "#a b", "../x", "ann", "ann,", "ann,b b", "#" + strings.Repeat("\u00fc", 40), "#\x00"} {
 		if r, err := Named(name); !errors.Is(err, ErrName) {
-			t.Errorf("%q is taken for %+v", name, r)
+			t.Errorf("Named(%q): got %+v, want ErrName", name, r)
 		}
 	}
 }
@@ -48,22 +48,22 @@ func TestListFindsWhatNamedNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all, err := List(dir); err != nil || len(all) != 1 || all[0].Name != irc.Fold(name) || all[0].Path != r.Path {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("List: got %+v, %v", all, err)
 		}
 		state := irc.AppendLine(nil, "weir.chat", "CREATED", name, "1763730000")
 		if err := os.WriteFile(filepath.Join(dir, r.Path, "state"), state, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if all, err := List(dir); err != nil || all[0] != r {
-			t.Fatalf("%+v, %v, want %+v", all, err, r)
+			t.Fatalf("List: got %+v, %v; want %+v", all, err, r)
 		}
 	})
 }
 
-func TestListSaysWhatIsNoChat(t *testing.T) {
+func TestListRejectsAFolderWithoutAChat(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
 		if _, err := List(dir); err == nil || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v", dir, err)
+			t.Errorf("List(%s): got %v, want an error", dir, err)
 		}
 	}
 }

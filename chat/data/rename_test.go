@@ -35,13 +35,13 @@ func TestARoomThatIsRenamedIsFoundByBothNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			if now, ok := Renamed(dir, "#A"); !ok || now != "#b" {
-				t.Errorf("#a is called %q %v now", now, ok)
+				t.Errorf("Renamed(#a): got %q, %v; want #b", now, ok)
 			}
 			if _, err := os.Stat(filepath.Join(rooms, "#a", "state")); err != nil {
-				t.Error("who has the old name open finds nothing:", err)
+				t.Error("a file of the room by its old path:", err)
 			}
 			if all, err := List(dir); err != nil || len(all) != 1 || all[0].Path != "rooms/#b" {
-				t.Errorf("there are %v: %v", all, err)
+				t.Errorf("List: got %v, %v; want one room", all, err)
 			}
 		})
 	}
@@ -56,22 +56,22 @@ func TestRenamesThereAndBackAndOn(t *testing.T) {
 		want     error
 	}{{"#a", "#other", ErrTaken}, {"#a", "#b", nil}, {"#b", "#a", nil}, {"#a", "#b", nil}, {"#b", "#c", nil}, {"#other", "#a", ErrTaken}, {"#c", "#a", nil}} {
 		if err := Rename(dir, c.from, c.to); !errors.Is(err, c.want) || err != nil && c.want == nil {
-			t.Fatalf("%s to %s: %v, want %v", c.from, c.to, err, c.want)
+			t.Fatalf("Rename(%s, %s): got %v, want %v", c.from, c.to, err, c.want)
 		}
 	}
 	for _, name := range []string{"#b", "#c"} {
 		if now, ok := Renamed(dir, name); !ok || now != "#a" {
-			t.Errorf("%s is called %q %v now", name, now, ok)
+			t.Errorf("Renamed(%s): got %q, %v; want the present name", name, now, ok)
 		}
 	}
 	if _, ok := Renamed(dir, "#a"); ok {
-		t.Error("a room that is there was renamed")
+		t.Error("Renamed of an existing room: got ok, want false")
 	}
 }
 
 // A crash leaves the link that was to change places with the folder, or a link to a room that is
 // gone.
-func TestALinkThatLeadsNowhereIsNone(t *testing.T) {
+func TestADanglingLinkIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	room(t, dir, "#a")
 	if err := link(filepath.Join(dir, Rooms), "#b", "#b"); err != nil {
@@ -84,15 +84,15 @@ func TestALinkThatLeadsNowhereIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now, ok := Renamed(dir, "#a"); ok {
-		t.Errorf("it leads to %q", now)
+		t.Errorf("Renamed of a dangling link: got %q, want none", now)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, Rooms, "#a")); !os.IsNotExist(err) {
-		t.Errorf("the link is there: %v", err)
+		t.Errorf("the dangling link: got %v, want it removed", err)
 	}
 }
 
 // A copy of a data directory has no links: they are made again from the state.
-func TestALinkThatIsMissingIsMadeAgain(t *testing.T) {
+func TestAMissingLinkIsCreatedAgain(t *testing.T) {
 	dir := t.TempDir()
 	room(t, dir, "#now")
 	room(t, dir, "#other")
@@ -102,9 +102,9 @@ func TestALinkThatIsMissingIsMadeAgain(t *testing.T) {
 		}
 	}
 	if now, ok := Renamed(dir, "#old"); !ok || now != "#now" {
-		t.Errorf("#old is called %q %v now", now, ok)
+		t.Errorf("Renamed(#old): got %q, %v; want #new", now, ok)
 	}
 	if _, ok := Renamed(dir, "#other"); ok {
-		t.Error("another room's folder became a link")
+		t.Error("Relink replaced a room's folder by a link")
 	}
 }

@@ -146,7 +146,7 @@ func line(id int, at time.Time, text string) string {
 	return fmt.Sprintf(`{"room":"#Family","msgid":"abcdefgh-%d","time":"%s","line":":ann!u@h PRIVMSG #Family :%s"}`+"\n", id, at.Format(timeForm), text)
 }
 
-func TestBadLinesAreRefusedWithTheirNumber(t *testing.T) {
+func TestInvalidLinesAreRejectedWithTheirNumber(t *testing.T) {
 	good := line(0, noon, "hello")
 	for _, c := range []struct{ bad, why string }{
 		{"\n", "EOF"},
@@ -177,7 +177,7 @@ func TestBadLinesAreRefusedWithTheirNumber(t *testing.T) {
 	}
 }
 
-func TestOlderThanTheRoom(t *testing.T) {
+func TestMessagesOlderThanTheRoomNeedLate(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir, "#family", said("new"))
 	old := line(7, noon.Add(-time.Hour), "old")

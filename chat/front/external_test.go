@@ -55,7 +55,7 @@ func TestACertificateLogsIn(t *testing.T) {
 	}
 }
 
-func TestACertificateThatIsNotOnesDoesNotLogIn(t *testing.T) {
+func TestACertificateOfAnotherAccountDoesNotLogIn(t *testing.T) {
 	s := start(t, setup{})
 	hers, print := own(t, "alice")
 	his, _ := own(t, "alice")

@@ -33,10 +33,10 @@ func TestOnlyOwnNamesLocalhostAndAddressesAreServed(t *testing.T) {
 		w := httptest.NewRecorder()
 		guard.ServeHTTP(w, r)
 		if w.Code != c.want {
-			t.Errorf("Host %q: %d, want %d", c.host, w.Code, c.want)
+			t.Errorf("Host %q: got status %d, want %d", c.host, w.Code, c.want)
 		}
 		if w.Code != 204 && !strings.Contains(w.Body.String(), "hosts") {
-			t.Errorf("Host %q: the refusal %q does not say what to configure", c.host, w.Body)
+			t.Errorf("Host %q: got the error %q, want one that names the configuration key", c.host, w.Body)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestARequestOfHTTP10MayHaveNoHost(t *testing.T) {
 	w := httptest.NewRecorder()
 	OwnHosts(nil, "hosts", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
 	if w.Code != 200 {
-		t.Errorf("HTTP/1.0 without Host: %d, want 200", w.Code)
+		t.Errorf("HTTP/1.0 without Host: got status %d, want 200", w.Code)
 	}
 }
 

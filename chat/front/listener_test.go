@@ -25,7 +25,7 @@ func TestTLSAndClearTextMeetInOneChat(t *testing.T) {
 		for c, want := range map[*client]string{alice: " sts=duration=3600 ", bob: " sts=port=6697 "} {
 			c.send("CAP LS 302")
 			if line := c.until(" LS "); !strings.Contains(line, want) {
-				t.Errorf("the server offers %q, want%s", line, want)
+				t.Errorf("got the capabilities %q, want%s", line, want)
 			}
 			c.send("CAP END")
 		}
@@ -47,18 +47,18 @@ func TestTLSAndClearTextMeetInOneChat(t *testing.T) {
 		bob.until(" 671 ")
 		alice.send("WHOIS bob")
 		if line := alice.until("bob"); strings.Contains(line, " 671 ") {
-			t.Errorf("who comes in clear text is said to be secure: %s", line)
+			t.Errorf("WHOIS of a client in clear text: got %s, want no 671", line)
 		}
 		alice.send("QUIT :bye")
 		bob.until("QUIT :Quit: bye")
 	})
 }
 
-func TestTLSUnderAnEventLoopIsRefused(t *testing.T) {
+func TestTLSUnderAnEventLoopIsRejected(t *testing.T) {
 	l := Listen(listen(t), Config{Certificate: new(certificate.Source)})
 	err := serve.Run(context.Background(), serve.Loop, l, serve.Service{Open: func(serve.Conn) serve.Session { return nil }}, serve.Options{})
 	if err == nil || !strings.Contains(err.Error(), "goroutine or pool") {
-		t.Errorf("OnFailure received %v", err)
+		t.Errorf("OnFailure received %v, want no call", err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestACertificateIsReplacedUnderConnections(t *testing.T) {
 	dir := s.cert[:strings.LastIndex(s.cert, "/")]
 	s.authority.Files(t, dir, "told.test")
 	if err := s.source.Reload(); err != nil || s.shown(t) != "told.test" {
-		t.Errorf("after Reload the server has the certificate %s: %v", s.shown(t), err)
+		t.Errorf("after Reload: got the certificate %s, error %v; want the new one", s.shown(t), err)
 	}
 	s.authority.Files(t, dir, "seen.test")
 	wait(t, "a changed file is noticed", func() bool { return s.shown(t) == "seen.test" })
@@ -88,7 +88,7 @@ func TestACertificateIsReplacedUnderConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.source.Reload(); err == nil || s.shown(t) != "seen.test" {
-		t.Errorf("without a file the server shows %s: %v", s.shown(t), err)
+		t.Errorf("after Reload without a file: got the certificate %s, error %v; want the former one and an error", s.shown(t), err)
 	}
 	alice.send("PING :still there")
 	alice.until("still there")
@@ -140,20 +140,20 @@ func TestAClientWithoutTLSReceivesAnError(t *testing.T) {
 	c.until("this port requires TLS")
 }
 
-func TestOldVersionsOfTLSAreRefused(t *testing.T) {
+func TestOldVersionsOfTLSAreRejected(t *testing.T) {
 	s := start(t, setup{})
 	config := s.config()
 	config.MinVersion, config.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	if err := tls.Client(dial(t, s.tls), config).Handshake(); err == nil {
-		t.Error("TLS 1.1 is taken")
+		t.Error("TLS 1.1: got a handshake, want an error")
 	}
 	config.MaxVersion = tls.VersionTLS12
 	if err := tls.Client(dial(t, s.tls), config).Handshake(); err != nil {
-		t.Errorf("TLS 1.2 is not: %v", err)
+		t.Errorf("TLS 1.2: got %v, want a handshake", err)
 	}
 }
 
-func TestAHandshakeHasItsTime(t *testing.T) {
+func TestAHandshakeHasATimeLimit(t *testing.T) {
 	s := start(t, setup{tls: Config{HandshakeTimeout: 50 * time.Millisecond}})
 	c := talk(t, dial(t, s.tls))
 	c.conn.Write([]byte("\x16\x03\x01"))
@@ -196,7 +196,7 @@ func (f far) Accept() (net.Conn, error) {
 
 func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
-func TestAnAddressHasSoManyHandshakes(t *testing.T) {
+func TestHandshakesOfAnAddressAreLimited(t *testing.T) {
 	inner, failed := listen(t), make(chan error, 10) // from handshakes -> here, at most a few
 	l := Listen(far{inner}, Config{Certificate: new(certificate.Source), MaxPerAddress: 2, OnFailure: func(_ net.Addr, err error) { failed <- err }})
 	over := make(chan error) // from Accept -> here, one value
@@ -209,12 +209,12 @@ func TestAnAddressHasSoManyHandshakes(t *testing.T) {
 	}
 	talk(t, dial(t, inner.Addr().String())).ended()
 	if err := <-failed; err != errTooMany {
-		t.Errorf("it is reported as %v", err)
+		t.Errorf("OnFailure received %v, want errTooMany", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := <-over; err != net.ErrClosed {
-		t.Errorf("Accept gives %v", err)
+		t.Errorf("Accept after Close: got %v, want net.ErrClosed", err)
 	}
 }

@@ -67,7 +67,7 @@ func TestHeaders(t *testing.T) {
 		o, n, err := parseHeader([]byte(c.header + "NICK alice\r\n"))
 		if c.why != "" {
 			if !errors.Is(err, ErrNoHeader) || !strings.Contains(err.Error(), c.why) {
-				t.Errorf("%q is refused with %v, want %q", c.header, err, c.why)
+				t.Errorf("parseHeader(%q): got error %v, want %q", c.header, err, c.why)
 			}
 			continue
 		}
@@ -75,7 +75,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%q of %d bytes is %s with %d bytes, %v", c.header, len(c.header), got, n, err)
 		}
 		if o.secure != strings.Contains(c.header, "weir.test") {
-			t.Errorf("%q is secure: %v", c.header, o.secure)
+			t.Errorf("parseHeader(%q): got secure %v, want the opposite", c.header, o.secure)
 		}
 		for i := range len(c.header) { // it may come in parts
 			if _, n, err := parseHeader([]byte(c.header[:i])); n != 0 || err != nil {
@@ -121,14 +121,14 @@ func TestWhoIsTrusted(t *testing.T) {
 	}
 	for addr, want := range map[string]bool{"10.255.0.1:5": true, "192.0.2.7:1": true, "192.0.2.8:1": false, "[2001:db8::9]:2": true, "[::ffff:10.0.0.1]:1": true, "[::1]:1": false} {
 		if got := p.Trust(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))); got != want {
-			t.Errorf("%s is trusted: %v", addr, got)
+			t.Errorf("Trust(%s): got %v, want the opposite", addr, got)
 		}
 	}
 	if p.Trust(&net.UnixAddr{Name: "/tmp/s"}) || Proxies(nil).Trust(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}) {
-		t.Error("who has no address, or is not listed, is trusted")
+		t.Error("Trust of no address, or of an unlisted one: got true, want false")
 	}
 	if _, err := ParseProxies([]string{"localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost" is not an address`) {
-		t.Errorf("a name is %v", err)
+		t.Errorf("ParseProxies of a name: got %v, want an error", err)
 	}
 }
 
@@ -169,10 +169,10 @@ func TestAProxyAnnouncesItsClients(t *testing.T) {
 		for nick, c := range map[string]*client{"alice": alice, "bob": bob, "carol": carol} {
 			text := c.whois(nick)
 			if !strings.Contains(text, " 378 "+nick+" "+nick+" :is connecting from 192.0.2.1\r\n") {
-				t.Errorf("of herself %s reads %s", nick, text)
+				t.Errorf("WHOIS by %s: got %s, want the client's address", nick, text)
 			}
 			if secure := strings.Contains(text, " 671 "); secure != (nick != "alice") {
-				t.Errorf("%s is secure: %v", nick, secure)
+				t.Errorf("WHOIS of %s: got secure %v, want the opposite", nick, secure)
 			}
 		}
 		announced(header(t, 1, "192.0.2.1:40003", false)).until("Too many connections from your address")
@@ -194,12 +194,12 @@ func TestAProxyWithoutAHeaderIsDisconnected(t *testing.T) {
 		byTLS.send("NICK alice")
 		byTLS.ended()
 		if n := s.chat.Counts().Connections; n != 0 {
-			t.Errorf("%d of these were connections of the chat", n)
+			t.Errorf("got %d connections counted by the chat, want 0", n)
 		}
 	})
 }
 
-func TestAHeaderHasItsTime(t *testing.T) {
+func TestAHeaderHasATimeLimit(t *testing.T) {
 	everyWay(t, setup{proxies: []string{"127.0.0.1"}, wait: 20 * time.Millisecond}, func(t *testing.T, s *server) {
 		c := s.clear(t)
 		c.conn.Write([]byte("PROXY "))
@@ -208,7 +208,7 @@ func TestAHeaderHasItsTime(t *testing.T) {
 	})
 }
 
-func TestAHeaderFromElsewhereIsNotUnderstood(t *testing.T) {
+func TestAHeaderFromAnUntrustedAddressIsRejected(t *testing.T) {
 	s := start(t, setup{proxies: []string{"192.0.2.0/24"}})
 	c := s.clear(t)
 	c.send("NICK alice", strings.TrimSpace(header(t, 1, "203.0.113.1:1", false)), "USER u 0 * :U")

@@ -194,7 +194,7 @@ func (c *client) until(text string) string {
 	for {
 		line, err := c.r.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("before %q comes %v", text, err)
+			c.t.Fatalf("waiting for %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return line
@@ -206,9 +206,9 @@ func (c *client) until(text string) string {
 func (c *client) ended() {
 	c.t.Helper()
 	if line, err := c.r.ReadString('\n'); err == nil {
-		c.t.Errorf("there is more: %q", line)
+		c.t.Errorf("got %q, want the end of the connection", line)
 	} else if e, ok := err.(net.Error); ok && e.Timeout() {
-		c.t.Error("the connection does not end")
+		c.t.Error("the connection is open, want it closed")
 	}
 }
 
@@ -224,7 +224,7 @@ func wait(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it is not so that %s", what)
+			t.Fatalf("this did not happen within the limit: %s", what)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestAServerThatRunsChangesRooms(t *testing.T) {
 	ann.until(" 366 ann #other ")
 	a := admin(t, r.Config().Data)
 	if !a.Running() {
-		t.Error("no server is said to run")
+		t.Error("Running: got false, want true")
 	}
 	topic := "Rosés & lilacs"
 	if err := a.ChangeRoom(t.Context(), "#a%b&c", chat.RoomChange{Topic: &topic}); err != nil {
@@ -35,25 +35,25 @@ func TestAServerThatRunsChangesRooms(t *testing.T) {
 	ann.until(" TOPIC #a%b&c :" + topic)
 	live, err := a.Live(t.Context(), "#A%b&c")
 	if err != nil || len(live.Members) != 1 || live.Members[0] != (chat.Member{Nick: "ann", Ranks: "o"}) || live.KeptBytes != 1e9 || live.KeptFor != 0 {
-		t.Errorf("the server knows %+v, %v", live, err)
+		t.Errorf("Live: got %+v, %v; want the members and limits", live, err)
 	}
 	if err := a.DeleteRoom(t.Context(), "#other"); err != nil {
 		t.Fatal(err)
 	}
 	ann.until(" KICK #other ann :")
 	if err := a.DeleteRoom(t.Context(), "#other"); err == nil || !strings.Contains(err.Error(), "there is no such room: #other") {
-		t.Errorf("deleting it again: %v", err)
+		t.Errorf("DeleteRoom of a deleted room: got %v, want an error", err)
 	}
 	long := strings.Repeat("x", 80)
 	if err := a.ChangeRoom(t.Context(), "#a%b&c", chat.RoomChange{Key: &long}); err == nil || !strings.Contains(err.Error(), "a key is one word") {
-		t.Errorf("a long key: %v", err)
+		t.Errorf("ChangeRoom with a long key: got %v, want an error", err)
 	}
 	if text := r.log.String(); strings.Contains(text, topic) || !strings.Contains(text, `room=#other`) {
-		t.Errorf("the log is %s", text)
+		t.Errorf("the log is %s, want the changes without the key", text)
 	}
 	info, err := os.Stat(filepath.Join(r.Config().Data, controlName))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("others can reach the socket: %v, %v", info, err)
+		t.Errorf("got mode %v, %v; want a socket that only its owner can open", info, err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestWithoutAServerRoomsAreChangedInTheFiles(t *testing.T) {
 	r.stop()
 	a := admin(t, data)
 	if a.Running() {
-		t.Error("a server is said to run")
+		t.Error("Running: got true, want false")
 	}
 	key := "lilac"
 	err := errors.Join(a.ChangeRoom(t.Context(), "#a", chat.RoomChange{Key: &key}), a.Close())
@@ -77,7 +77,7 @@ func TestWithoutAServerRoomsAreChangedInTheFiles(t *testing.T) {
 }
 
 // A server that has no socket, such as the one in C, has to be stopped.
-func TestAServerThatCannotBeAsked(t *testing.T) {
+func TestAControlSocketThatDoesNotAnswerIsAnError(t *testing.T) {
 	data := t.TempDir()
 	s, err := chat.Open(data, chat.Options{})
 	if err != nil {
@@ -85,9 +85,9 @@ func TestAServerThatCannotBeAsked(t *testing.T) {
 	}
 	defer s.Close()
 	if _, err := OpenAdmin(data); err == nil || !strings.Contains(err.Error(), "is in use by another server") {
-		t.Errorf("%v", err)
+		t.Errorf("OpenAdmin with a control socket that does not answer: got %v, want an error", err)
 	}
 	if _, err := OpenAdmin(filepath.Join(data, "no")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("OpenAdmin of a missing folder: got %v, want an error", err)
 	}
 }

@@ -18,7 +18,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsOfAFileHaveTheirPosition(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                            "data: the data directory is missing",
 		"data =":                                                      ":1:",
@@ -57,12 +57,12 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 			t.Errorf("%q:\n  %v\nwant %s", text, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: the error has several lines: %v", text, err)
+			t.Errorf("%q: got an error of several lines, want one: %v", text, err)
 		}
 	}
 }
 
-func TestAFileSaysEverything(t *testing.T) {
+func TestAFileSetsEveryKey(t *testing.T) {
 	path := file(t, `data = "chat"
 listen = [":6667", "[::1]:6668"]
 [server]
@@ -87,10 +87,10 @@ room_bytes = "1GB"
 		t.Fatal(err)
 	}
 	if o.MOTD != "hello\n" || o.CommandsPerSecond != -1 || o.PingAfter != 5*time.Minute {
-		t.Errorf("the chat's options are %+v", o)
+		t.Errorf("got the options %+v, want those of the file", o)
 	}
 	if c.Data != filepath.Join(dir, "chat") || len(c.Listen) != 2 || c.Retention.RoomAge.Std() != 90*24*time.Hour || c.Retention.RoomBytes != 1e9 {
-		t.Errorf("read %+v", c)
+		t.Errorf("got the configuration %+v, want that of the file", c)
 	}
 }
 
@@ -101,18 +101,18 @@ func TestFlagsWinOverTheFile(t *testing.T) {
 	}
 	c, err := Source{File: path, Flags: name("flag.chat")}.Read()
 	if err != nil || c.Server.Name != "flag.chat" || c.Server.Network != "File" {
-		t.Errorf("read %+v, %v", c.Server, err)
+		t.Errorf("got %+v, %v; want the values of the flags", c.Server, err)
 	}
 	_, err = Source{File: path, Flags: name("flag")}.Read()
 	if err == nil || !strings.HasPrefix(err.Error(), "--name: \"flag\" has no dot") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error that names the flag", err)
 	}
 }
 
-func TestAFileThatIsNotThere(t *testing.T) {
+func TestAMissingFileIsAnError(t *testing.T) {
 	_, err := Source{File: filepath.Join(t.TempDir(), "no.toml")}.Read()
 	if err == nil || !strings.Contains(err.Error(), "no.toml: no such file") {
-		t.Errorf("%v", err)
+		t.Errorf("Read of a missing file: got %v, want an error with its path", err)
 	}
 }
 
@@ -128,7 +128,7 @@ func FuzzFile(f *testing.F) {
 		}
 		err := Source{}.locate(c.Check(), []byte(text))
 		if again := (Source{}).locate(c.Check(), []byte(text)); err != nil && again.Error() != err.Error() {
-			t.Errorf("%v, and then %v", err, again)
+			t.Errorf("got error %v and then %v, want the same twice", err, again)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("this did not happen within the limit: %s", what)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (r *running) run(run func(context.Context) error) {
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-over; err != nil {
-			r.t.Errorf("Run: %v", err)
+			r.t.Errorf("Run: got %v, want nil", err)
 		}
 	})
 	r.t.Cleanup(r.stop)
@@ -148,7 +148,7 @@ func (c *client) until(text string) string {
 	for {
 		line, err := c.r.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("%q never comes: %v", text, err)
+			c.t.Fatalf("waiting for %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return strings.TrimRight(line, "\r\n")
@@ -159,7 +159,7 @@ func (c *client) until(text string) string {
 func TestEveryAddressLeadsToTheSameChat(t *testing.T) {
 	r := start(t, Config{Listen: []string{"127.0.0.1:0", "127.0.0.1:0"}, Web: Web{Listen: []string{"127.0.0.1:0", "127.0.0.1:0"}}})
 	if len(r.addrs["irc"]) != 2 || len(r.addrs["web"]) != 2 {
-		t.Fatalf("it listens on %v", r.addrs)
+		t.Fatalf("got the listeners %v, want one for each address", r.addrs)
 	}
 	ann := r.user("ann", "JOIN #a")
 	ann.until(" 366 ")
@@ -168,15 +168,15 @@ func TestEveryAddressLeadsToTheSameChat(t *testing.T) {
 	ann.until("PRIVMSG #a :hello")
 }
 
-func TestNowhereToListenIsFine(t *testing.T) {
+func TestNoListenersAreValid(t *testing.T) {
 	r := start(t, Config{Listen: []string{}, Web: Web{Listen: []string{"127.0.0.1:0"}}})
 	if len(r.addrs["irc"]) != 0 {
-		t.Errorf("it listens on %v", r.addrs)
+		t.Errorf("got the listeners %v, want none", r.addrs)
 	}
 }
 
 // Messages sent before a stop are stored and acknowledged, and the addresses are free after it.
-func TestStopKeepsWhatWasSaid(t *testing.T) {
+func TestAStopStoresAllMessages(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, Config{Data: data})
 	ann := r.user("ann", "JOIN #a", "PRIVMSG #a :last words", "PING :stored")
@@ -186,7 +186,7 @@ func TestStopKeepsWhatWasSaid(t *testing.T) {
 	again.user("bob", "JOIN #a").until("last words")
 }
 
-func TestWhatCannotBeOpenedIsSaidAndNothingIsLeftOpen(t *testing.T) {
+func TestErrorsOfOpenNameTheKeyAndCloseEverything(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestWhatCannotBeOpenedIsSaidAndNothingIsLeftOpen(t *testing.T) {
 	} {
 		_, err := Open(c, Events{})
 		if err == nil || !strings.Contains(err.Error(), key+": cannot listen on "+l.Addr().String()) {
-			t.Errorf("%s: %v", key, err)
+			t.Errorf("%s: got %v, want an error that names the key", key, err)
 		}
 	}
 }
@@ -211,11 +211,11 @@ func TestAListenerThatFailsEndsTheRun(t *testing.T) {
 	}
 	h.entrances[0].listener.Close()
 	if err := h.Run(t.Context()); err == nil {
-		t.Error("no error")
+		t.Error("Run with a failing listener: got nil, want an error")
 	}
 }
 
-func TestAHostThatCannotOpenItsDataDoesNotSayThatItListens(t *testing.T) {
+func TestListenersAreReportedOnlyAfterTheDataIsOpen(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(data, []byte("no folder"), 0o600); err != nil {
 		t.Fatal(err)
@@ -225,9 +225,9 @@ func TestAHostThatCannotOpenItsDataDoesNotSayThatItListens(t *testing.T) {
 		Listening: func(what string, a net.Addr) { t.Errorf("Listening was called for %s on %s, want no call", what, a) }})
 	if err == nil {
 		h.Close()
-		t.Fatal("a file was opened as a data folder")
+		t.Fatal("Open of a file as data directory: got nil, want an error")
 	}
 	if strings.Contains(said.String(), "listening") {
-		t.Errorf("the log has %q", said)
+		t.Errorf("got the log %q, want no listener in it", said)
 	}
 }

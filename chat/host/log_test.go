@@ -87,7 +87,7 @@ func TestNoTextAndNoPasswordIsInTheLog(t *testing.T) {
 			r.browse(t)
 			r.stop()
 			if !r.stored(t) {
-				t.Error("what was said is in no log of a room: the test says nothing")
+				t.Error("no room's log contains the secret text: the test checks nothing")
 			}
 			r.wellFormed(t, format)
 		})
@@ -141,15 +141,15 @@ func (r *running) wellFormed(t *testing.T, format string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(r.log.String()), "\n")
 	if len(lines) < 3 {
-		t.Errorf("the log has %d lines, want some", len(lines))
+		t.Errorf("the server's log has %d lines, want some", len(lines))
 	}
 	for _, line := range lines {
 		if strings.Contains(line, secret) || strings.Contains(line, base64.RawStdEncoding.EncodeToString([]byte(secret))) {
-			t.Errorf("the log holds what was said: %s", line)
+			t.Errorf("the server's log contains a secret text: %s", line)
 		}
 		var entry struct{ Time time.Time }
 		if err := json.Unmarshal([]byte(line), &entry); (err == nil) != (format == "json") {
-			t.Errorf("as %s the log has the line %s", format, line)
+			t.Errorf("format %s: got the line %s, want it well-formed", format, line)
 		}
 	}
 }

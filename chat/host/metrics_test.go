@@ -55,18 +55,18 @@ func TestMetrics(t *testing.T) {
 		"weir_chat_commit_failures_total": 0, `weir_chat_reloads_total{result="refused"}`: 0, `weir_chat_retention_removed_bytes_total{of="rooms"}`: 0, "weir_chat_files": 0, "weir_chat_file_bytes": 0,
 	} {
 		if got, there := v[name]; !there || got != want {
-			t.Errorf("%s is %v (there: %v), want %v", name, got, there, want)
+			t.Errorf("metric %s: got %v (present: %v), want %v", name, got, there, want)
 		}
 	}
 	for _, name := range []string{"weir_chat_commit_seconds_count", "go_goroutines", `weir_chat_entrance_read_bytes_total{entrance="irc"}`} {
 		if v[name] <= 0 {
-			t.Errorf("%s is %v, want some", name, v[name])
+			t.Errorf("metric %s: got %v, want more than 0", name, v[name])
 		}
 	}
 	ours := regexp.MustCompile(`^weir_chat_[a-z_]*(_total|_seconds_(bucket|sum|count)|sessions|users|rooms|directs|open|files|file_bytes)(\{.*\})?$`)
 	for name := range v {
 		if strings.HasPrefix(name, "weir_") && !ours.MatchString(name) {
-			t.Errorf("%s does not say its unit", name)
+			t.Errorf("metric %s: want a unit in its name", name)
 		}
 	}
 }
@@ -76,33 +76,33 @@ func TestHealth(t *testing.T) {
 	r := start(t, Config{Data: data, Metrics: Metrics{Listen: "127.0.0.1:0"}})
 	waitFor(t, "it is ready", func() bool { status, _ := r.get("/readyz"); return status == http.StatusOK })
 	if status, text := r.get("/healthz"); status != http.StatusOK || text != "ok\n" {
-		t.Errorf("/healthz: %d %q", status, text)
+		t.Errorf("/healthz: got %d %q, want 200", status, text)
 	}
 	if _, err := os.Stat(filepath.Join(data, ".probe")); err == nil {
-		t.Error("what was written to ask the disk is still there")
+		t.Error("the probe's file exists, want it removed")
 	}
 	r.health.onCommit(io.ErrShortWrite) // as a full disk has it
 	if status, text := r.get("/healthz"); status != http.StatusServiceUnavailable || text != "the disk refused messages: short write\n" {
-		t.Errorf("/healthz with a disk that refuses: %d %q", status, text)
+		t.Errorf("/healthz after a refused batch: got %d %q, want 503", status, text)
 	}
 	r.health.onCommit(nil)
 	if status, text := r.get("/healthz"); status != http.StatusOK {
-		t.Errorf("/healthz after it took one: %d %q", status, text)
+		t.Errorf("/healthz after a stored batch: got %d %q, want 200", status, text)
 	}
 	if status, _ := r.get("/readyz"); status != http.StatusOK {
-		t.Errorf("/readyz: %d", status)
+		t.Errorf("/readyz: got %d, want 200", status)
 	}
 }
 
-func TestADiskThatTakesNothingIsUnhealthy(t *testing.T) {
+func TestAFailingDiskIsUnhealthy(t *testing.T) {
 	var h health
 	err := h.check(filepath.Join(t.TempDir(), "gone"))
 	if err == nil || !strings.HasPrefix(err.Error(), "the disk cannot create a file: ") {
-		t.Errorf("%v", err)
+		t.Errorf("check with a failing disk: got %v, want an error", err)
 	}
 	h.probedAt = time.Time{} // as if it were long ago
 	if err := h.check(t.TempDir()); err != nil {
-		t.Errorf("another one: %v", err)
+		t.Errorf("check with a refused batch: got %v, want its error", err)
 	}
 }
 
@@ -113,12 +113,12 @@ func TestAServerThatStopsIsNotReady(t *testing.T) {
 	}
 	defer h.Close()
 	if err := h.readyError(); err != errStarting {
-		t.Errorf("before Run: %v", err)
+		t.Errorf("readyError before Run: got %v, want errStarting", err)
 	}
 	h.serving.Store(true)
 	h.stopping.Store(true)
 	if err := h.healthError(); err != errStopping {
-		t.Errorf("while it stops: %v", err)
+		t.Errorf("readyError during a stop: got %v, want errStopping", err)
 	}
 }
 

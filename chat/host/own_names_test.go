@@ -41,22 +41,22 @@ func TestThePageAndTheMetricsAnswerToTheServersOwnNames(t *testing.T) {
 		for _, at := range [][2]string{{"web", "/"}, {"web", "/page.js"}, {"metrics", "/metrics"}, {"metrics", "/healthz"}, {"metrics", "/readyz"}} {
 			got, text := r.status(at[0], at[1], host)
 			if got != want {
-				t.Errorf("%s with Host %s: %d, want %d", at, host, got, want)
+				t.Errorf("%s with Host %s: got status %d, want %d", at, host, got, want)
 			}
 			if got == 421 && !strings.Contains(text, "hosts under [web]") {
-				t.Errorf("%s with Host %s: the refusal %q does not say what to configure", at, host, text)
+				t.Errorf("%s with Host %s: got the error %q, want one that names the key", at, host, text)
 			}
 		}
 	}
 	c := *r.Config()
 	c.Web.Hosts = []string{"evil"}
 	if kept, err := r.Reload(c); err != nil || len(kept) > 0 {
-		t.Fatalf("%q, %v", kept, err)
+		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
 	}
 	if got, _ := r.status("web", "/", "evil"); got != 200 {
-		t.Errorf("a name that a reload adds: %d, want 200", got)
+		t.Errorf("a name that a reload added: got status %d, want 200", got)
 	}
 	if got, _ := r.status("web", "/", "village.example"); got != 421 {
-		t.Errorf("a name that a reload takes away: %d, want 421", got)
+		t.Errorf("a name that a reload removed: got status %d, want 421", got)
 	}
 }

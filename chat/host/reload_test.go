@@ -16,7 +16,7 @@ func TestReloadTakesEffectAndDisconnectsNoClient(t *testing.T) {
 	c := *r.Config()
 	c.Server.MOTD, c.Limits.UserRooms, c.Accounts.LoginOnly, c.Log.Level = "new", 1, true, "error"
 	if kept, err := r.Reload(c); err != nil || len(kept) > 0 {
-		t.Fatalf("%q, %v", kept, err)
+		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
 	}
 	ann.send("MOTD", "JOIN #a", "JOIN #b")
 	ann.until("- new")
@@ -25,7 +25,7 @@ func TestReloadTakesEffectAndDisconnectsNoClient(t *testing.T) {
 	r.log.wait(t, "open") // and after it nothing but errors
 }
 
-func TestReloadSaysWhatHoldsFromTheNextStartOn(t *testing.T) {
+func TestReloadReturnsTheKeysThatNeedARestart(t *testing.T) {
 	r := start(t, Config{})
 	c := *r.Config()
 	c.Data, c.Listen, c.Server.Name, c.Limits.Connections, c.Web.Listen = "other", []string{":1"}, "other.chat", 20_000, []string{":2"}
@@ -33,10 +33,10 @@ func TestReloadSaysWhatHoldsFromTheNextStartOn(t *testing.T) {
 	kept, err := r.Reload(c)
 	slices.Sort(kept)
 	if want := []string{"data", "limits.connections", "listen", "server.name", "web.listen"}; err != nil || !slices.Equal(kept, want) {
-		t.Errorf("kept %q, %v; want %q", kept, err, want)
+		t.Errorf("Reload: kept %q, %v; want %q", kept, err, want)
 	}
 	if now := r.Config(); now.Data == "other" || now.Server.Name != "" || now.Limits.Replay != 7 {
-		t.Errorf("%+v holds", now)
+		t.Errorf("got the configuration %+v, want the fixed keys unchanged", now)
 	}
 }
 
@@ -52,10 +52,10 @@ func TestABadConfigurationChangesNothing(t *testing.T) {
 		c.Limits.UserRooms = 1
 		change(&c)
 		if _, err := r.Reload(c); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("Reload(%+v): got nil, want an error", c)
 		}
 		if r.Config() != before {
-			t.Error("another configuration holds")
+			t.Error("the configuration changed after an error, want the former one")
 		}
 	}
 }

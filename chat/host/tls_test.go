@@ -38,19 +38,19 @@ func hears(t *testing.T, c net.Conn, text string) {
 	for b := make([]byte, 4096); !strings.Contains(all.String(), text); {
 		n, err := c.Read(b)
 		if all.Write(b[:n]); err != nil {
-			t.Fatalf("before %q comes %v, after %q", text, err, all.String())
+			t.Fatalf("waiting for %q: %v, after %q", text, err, all.String())
 		}
 	}
 }
 
-func TestAHostOfItsOwnCertificate(t *testing.T) {
+func TestASelfSignedCertificateIsCreatedOnce(t *testing.T) {
 	data := t.TempDir()
 	var prints []string
 	for range 2 {
 		r := start(t, Config{Data: data, TLS: TLS{Listen: []string{"127.0.0.1:0"}, Self: true}})
 		c, print := r.secure(t, "ircs")
 		if print != r.Fingerprint() {
-			t.Errorf("it shows %s, and says %s", print, r.Fingerprint())
+			t.Errorf("got the certificate %s and Fingerprint %s, want them equal", print, r.Fingerprint())
 		}
 		prints = append(prints, print)
 		fmt.Fprintf(c, "NICK ann\r\nUSER ann 0 * :ann\r\n")
@@ -61,7 +61,7 @@ func TestAHostOfItsOwnCertificate(t *testing.T) {
 		r.stop()
 	}
 	if prints[0] != prints[1] {
-		t.Error("the certificate is made again at each start")
+		t.Error("a restart changed the certificate, want the same")
 	}
 }
 
@@ -76,10 +76,10 @@ func TestACertificatesFilesAreReadAtAReload(t *testing.T) {
 	config := *r.Config()
 	config.TLS.STS = new(Duration)
 	if kept, err := r.Reload(config); err != nil || len(kept) > 0 {
-		t.Fatalf("%q, %v", kept, err)
+		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
 	}
 	if _, now := r.secure(t, "ircs"); now == old {
-		t.Error("the old certificate is shown")
+		t.Error("after Reload: got the old certificate, want the new one")
 	}
 	fmt.Fprintf(c, "CAP LS 302\r\n")
 	hears(t, c, " sts=duration=0 ")
@@ -88,11 +88,11 @@ func TestACertificatesFilesAreReadAtAReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Reload(config); err == nil || !strings.Contains(err.Error(), "tls.cert: cannot use the certificate") {
-		t.Errorf("rubbish is reloaded: %v", err)
+		t.Errorf("Reload of an invalid certificate: got %v", err)
 	}
 }
 
-func TestAProxyIsBelieved(t *testing.T) {
+func TestATrustedProxyStatesTheClientsAddress(t *testing.T) {
 	r := start(t, Config{Proxy: Proxy{Trusted: []string{"127.0.0.0/8"}}})
 	c := r.client("PROXY TCP4 192.0.2.1 198.51.100.1 4000 6667", "NICK ann", "USER ann 0 * :ann", "WHOIS ann")
 	c.until(":is connecting from 192.0.2.1")
@@ -104,13 +104,13 @@ func TestThePageAndIRCShareTheCertificate(t *testing.T) {
 	_, irc := r.secure(t, "ircs")
 	page, web := r.secure(t, "web")
 	if irc != web {
-		t.Errorf("the page's certificate is %s, the other %s", web, irc)
+		t.Errorf("got the page's certificate %s and %s for IRC, want the same", web, irc)
 	}
 	fmt.Fprintf(page, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	hears(t, page, "HTTP/1.1 200 OK")
 }
 
-func TestTLSThatCannotBe(t *testing.T) {
+func TestInvalidTLSConfigurationsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certtest.New(t).Files(t, dir, "chat.test")
 	missing := filepath.Join(dir, "none.pem")
@@ -137,7 +137,7 @@ func TestTLSThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestAWebProxyIsBelieved(t *testing.T) {
+func TestATrustedWebProxyStatesTheClientsAddress(t *testing.T) {
 	r := start(t, Config{Web: Web{Listen: []string{"127.0.0.1:0"}, Proxies: []string{"127.0.0.1"}}})
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
@@ -156,7 +156,7 @@ func TestAWebProxyIsBelieved(t *testing.T) {
 		for text := ""; !strings.Contains(text, want); {
 			_, line, err := ws.Read(ctx)
 			if err != nil {
-				t.Fatalf("before %q comes %v", want, err)
+				t.Fatalf("waiting for %q: %v", want, err)
 			}
 			text = string(line)
 		}

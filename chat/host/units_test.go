@@ -15,7 +15,7 @@ func TestDurations(t *testing.T) {
 		var d Duration
 		err := d.UnmarshalText([]byte(text))
 		if (err != nil) != (want < 0) || err == nil && d.Std() != want {
-			t.Errorf("%q is %v, %v; want %v", text, d.Std(), err, want)
+			t.Errorf("%q: got %v, %v; want %v", text, d.Std(), err, want)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func TestSizes(t *testing.T) {
 		var z Size
 		err := z.UnmarshalText([]byte(text))
 		if (err != nil) != (want < 0) || err == nil && int64(z) != want {
-			t.Errorf("%q is %d, %v; want %d", text, z, err, want)
+			t.Errorf("%q: got %d, %v; want %d", text, z, err, want)
 		}
 	}
 }
@@ -42,10 +42,10 @@ func TestUnitsAreReadAsTheyAreWritten(t *testing.T) {
 		dt, _ := d.MarshalText()
 		zt, _ := z.MarshalText()
 		if err := d2.UnmarshalText(dt); err != nil || d2 != d {
-			t.Errorf("%v is written %q and read %v, %v", d.Std(), dt, d2.Std(), err)
+			t.Errorf("%v: written as %q and parsed as %v, %v; want the same", d.Std(), dt, d2.Std(), err)
 		}
 		if err := z2.UnmarshalText(zt); err != nil || z2 != z {
-			t.Errorf("%d is written %q and read %d, %v", z, zt, z2, err)
+			t.Errorf("%d: written as %q and parsed as %d, %v; want the same", z, zt, z2, err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func (r *running) handOver(afresh bool) (kept, closed int) {
 	for what, all := range r.addrs {
 		for i, a := range all {
 			if addrs[what][i] != a {
-				r.t.Errorf("%s was on %s, and is on %s", what, a, addrs[what][i])
+				r.t.Errorf("the listener %s moved from %s to %s, want the same address", what, a, addrs[what][i])
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 	for {
 		_, line, err := ws.Read(ctx)
 		if err != nil {
-			t.Fatalf("%q never comes: %v", text, err)
+			t.Fatalf("waiting for %q: %v", text, err)
 		}
 		if strings.Contains(string(line), text) {
 			return
@@ -102,11 +102,11 @@ func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 
 // Clients in clear text keep their connections, also those behind a proxy. Clients of TLS and
 // WebSocket are asked to reconnect, and the others receive their QUIT.
-func TestAHostIsFollowedByAnother(t *testing.T) {
+func TestAHostIsHandedOver(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
 	if kept, closed := r.handOver(false); kept != 2 || closed != 2 {
-		t.Errorf("%d kept, %d closed; want 2 and 2", kept, closed)
+		t.Errorf("got %d connections kept and %d closed, want 2 and 2", kept, closed)
 	}
 	hears(t, bob, "ERROR :Closing link (The server is being upgraded: connect again)")
 	hearsFrame(t, carol, "connect again")
@@ -126,11 +126,11 @@ func TestAHostIsFollowedByAnother(t *testing.T) {
 
 // A state that the next process does not know is not used: all clients are asked to reconnect, and
 // find the server at the same addresses.
-func TestAHostBeginsAfresh(t *testing.T) {
+func TestAnUnknownStateIsNotUsed(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
 	if kept, closed := r.handOver(true); kept != 0 || closed != 4 {
-		t.Errorf("%d kept, %d closed; want 0 and 4", kept, closed)
+		t.Errorf("got %d connections kept and %d closed, want 0 and 4", kept, closed)
 	}
 	ann.until("connect again")
 	hears(t, bob, "connect again")
@@ -140,13 +140,13 @@ func TestAHostBeginsAfresh(t *testing.T) {
 }
 
 // A host that is stopped while it is to be followed stops.
-func TestAStoppedHostIsNotFollowed(t *testing.T) {
+func TestAStoppedHostIsNotHandedOver(t *testing.T) {
 	onLinux(t)
 	r := start(t, Config{})
 	r.user("ann")
 	r.stop()
 	if _, _, err := r.HandOver(t.Context(), false); err == nil {
-		t.Error("a host was handed over that had stopped")
+		t.Error("HandOver of a stopped host: got nil, want an error")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestEverythingIsTakenBack(t *testing.T) {
 	for _, program = range []string{late, "/bin/false", late} {
 		ask <- syscall.SIGUSR2
 		if o := outcome(); o.Error == "" || o.PID != os.Getpid() {
-			t.Errorf("%s: %+v", program, o)
+			t.Errorf("%s: got the outcome %+v, want an error and this process", program, o)
 		}
 		bob.send("PRIVMSG #a :still here")
 		ann.until("still here")

@@ -52,40 +52,40 @@ func TestFilesAreUploadedWhereThePageIs(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	code, link := status("POST", at, io.MultiReader(strings.NewReader(big))) // of no known length
 	if code != 201 {
-		t.Fatalf("%d %s", code, link)
+		t.Fatalf("upload: got %d %s, want 201", code, link)
 	}
 	if code, text := status("GET", strings.TrimSpace(link), nil); code != 200 || text != big {
-		t.Errorf("%d, %d bytes", code, len(text))
+		t.Errorf("download: got %d, %d bytes; want 200 and the whole file", code, len(text))
 	}
 	if code, text := status("POST", at, io.MultiReader(strings.NewReader(big+"x"))); code != 413 {
-		t.Errorf("more than is taken: %d %s", code, text)
+		t.Errorf("upload beyond the limit: got %d %s, want 413", code, text)
 	}
 	config := *r.Config()
 	config.Upload.MaxBytes, config.Upload.URL = 2<<20, "https://chat.example.org/upload"
 	if kept, err := r.Reload(config); err != nil || len(kept) > 0 {
-		t.Fatalf("%q, %v", kept, err)
+		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
 	}
 	if code, text := status("POST", at, strings.NewReader(big+"x")); code != 201 {
-		t.Errorf("after a reload: %d %s", code, text)
+		t.Errorf("upload after a reload: got %d %s, want the new limit", code, text)
 	}
 	r.client("NICK other", "USER other 0 * :other").until(" draft/FILEHOST=https://chat.example.org/upload ")
 }
 
-func TestNoFilesAreTakenWhereThereIsNoPageOrItIsOff(t *testing.T) {
+func TestUploadsNeedThePageAndAreOffOnRequest(t *testing.T) {
 	for _, c := range []Config{{}, {Web: Web{Listen: []string{"127.0.0.1:0"}}, Upload: Upload{Off: true}}} {
 		r := start(t, c)
 		r.user("ann", "FILEHOST TOKEN").until(" 421 ann FILEHOST ")
 	}
 }
 
-func TestUploadKeysThatCannotBe(t *testing.T) {
+func TestInvalidUploadKeysAreRejected(t *testing.T) {
 	for key, u := range map[string]Upload{
 		"upload.url": {URL: "chat.example.org"}, "upload.max_bytes": {MaxBytes: 1}, "upload.per_day": {PerDay: 1}, "upload.total": {Total: 1},
 		"upload.files_per_day": {FilesPerDay: -1}, "upload.keep": {Keep: Duration(time.Minute)},
 	} {
 		c := Config{Data: "x", Upload: u}
 		if err := c.Check(); err == nil || !strings.HasPrefix(err.Error(), key+": ") {
-			t.Errorf("%s: %v", key, err)
+			t.Errorf("%s: got %v, want an error that names the key", key, err)
 		}
 	}
 }
@@ -104,10 +104,10 @@ func TestDefaultURL(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.config.defaultURL(a); got != c.want {
-			t.Errorf("%s: %s, want %s", c.addr, got, c.want)
+			t.Errorf("%s: got the URL %s, want %s", c.addr, got, c.want)
 		}
 	}
 	if got := (&Config{}).defaultURL(&net.TCPAddr{IP: net.IPv4zero, Port: 80}); strings.Contains(got, "0.0.0.0") {
-		t.Errorf("of all addresses: %s", got)
+		t.Errorf("on all addresses: got the URL %s, want the server's name", got)
 	}
 }

@@ -71,7 +71,7 @@ func TestOneAddressCannotUseUpThePagesConnections(t *testing.T) {
 		r := start(t, config)
 		where := r.addrs["web"][0]
 		if got := closedOf(t, where, 8, c.closed); got != c.closed {
-			t.Errorf("of 8 connections of %s %d are closed, want %d", c.who, got, c.closed)
+			t.Errorf("of 8 connections of %s: got %d closed, want %d", c.who, got, c.closed)
 		}
 		waitFor(t, c.who+" is answered again", func() bool {
 			answer, err := http.Get("http://" + where + "/")

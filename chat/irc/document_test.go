@@ -8,7 +8,7 @@ import (
 
 // docs/protocol.md says what there is: every command, capability and token, each as it is written
 // on the wire.
-func TestTheDocumentNamesWhatThereIs(t *testing.T) {
+func TestTheDocumentNamesAllCommandsAndCapabilities(t *testing.T) {
 	text, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)

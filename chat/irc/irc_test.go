@@ -41,7 +41,7 @@ func TestSplitterCutsLinesHoweverTheyCome(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatNoLineMayBe(t *testing.T) {
+func TestParseRejectsInvalidLines(t *testing.T) {
 	for _, c := range []struct {
 		line string
 		want error
@@ -55,11 +55,11 @@ func TestParseRefusesWhatNoLineMayBe(t *testing.T) {
 		{"@" + strings.Repeat("x", 4100) + " PING x", ErrTooLong},
 	} {
 		if _, err := Parse([]byte(c.line)); !errors.Is(err, c.want) || err != nil && c.want == nil {
-			t.Errorf("%.40q: %v, want %v", c.line, err, c.want)
+			t.Errorf("Parse(%.40q): got %v, want %v", c.line, err, c.want)
 		}
 	}
 	if m, _ := Parse([]byte(":someone PING x")); m.Source != "" {
-		t.Error("a client speaks for another")
+		t.Error("Parse kept the source of a client, want it dropped")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestRequestIsAllOrNothing(t *testing.T) {
 		}
 	}
 	if len(capNames) != len(AllCaps.Names()) {
-		t.Errorf("%d names for %d capabilities", len(capNames), len(AllCaps.Names()))
+		t.Errorf("got %d names for %d capabilities, want as many", len(capNames), len(AllCaps.Names()))
 	}
 }
 
@@ -150,20 +150,20 @@ func TestMatch(t *testing.T) {
 func TestNames(t *testing.T) {
 	for nick, want := range map[string]bool{"alice": true, "[a]": true, "1a": false, "-a": false, "a b": false, "é": false, "": false, strings.Repeat("a", 33): false} {
 		if ValidNick(nick) != want {
-			t.Errorf("ValidNick(%q) is not %v", nick, want)
+			t.Errorf("ValidNick(%q): want %v", nick, want)
 		}
 	}
 	for room, want := range map[string]bool{"#a": true, "#": false, "a": false, "#é": true, "#a b": false, "#a,b": false, "#\x07": false, "#*": false} {
 		if ValidRoom(room) != want {
-			t.Errorf("ValidRoom(%q) is not %v", room, want)
+			t.Errorf("ValidRoom(%q): want %v", room, want)
 		}
 	}
 	if CleanUser("~ü @x") != "~x" || CleanUser("  ") != "user" || Cut("aé", 2) != "a" {
-		t.Error("names are not cleaned")
+		t.Error("CleanUser kept invalid characters")
 	}
 }
 
-func TestAnswerIsWhatChallengeSays(t *testing.T) {
+func TestSASLPartsAreCollectedToTheMessage(t *testing.T) {
 	for _, n := range []int{0, 1, 299, 300, 301, 600, 900} {
 		message := bytes.Repeat([]byte{'x'}, n)
 		var a SASLMessage
@@ -215,7 +215,7 @@ func TestWrapAndWhox(t *testing.T) {
 		t.Errorf("%q %q %v", fields, token, ok)
 	}
 	if _, token, _ := ParseWhox("%t,4242"); token != "" {
-		t.Error("a token of four digits is none")
+		t.Error("ParseWhox of a token of four digits: want no token")
 	}
 }
 

@@ -47,7 +47,7 @@ func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
 	t.Helper()
 	reader := mustOpen(t, dir, Options{ReadOnly: true})
 	if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("%s: a reader finds %d lines, want %d\n%q", what, len(got), len(want), got)
+		t.Fatalf("%s: a reader got %d lines, want %d\n%q", what, len(got), len(want), got)
 	}
 	for range 2 {
 		l, err := Open(dir, Options{Segment: 600})
@@ -56,11 +56,11 @@ func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
 		}
 		b := mustAppend(t, l, entry("afterwards"))
 		if b.First < used {
-			t.Fatalf("%s: a new line goes to %d, offsets to %d were used", what, b.First, used)
+			t.Fatalf("%s: got the new line at %d, want it at %d or later", what, b.First, used)
 		}
 		want, used = append(want[:len(want):len(want)], string(b.Bytes)), b.End
 		if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%s: a writer finds %d lines, want %d\n%q", what, len(got), len(want), got)
+			t.Fatalf("%s: a writer got %d lines, want %d\n%q", what, len(got), len(want), got)
 		}
 		l.Close()
 	}
@@ -105,10 +105,10 @@ func TestCutBelowCommitted(t *testing.T) {
 		}
 		l := mustOpen(t, dir, Options{})
 		if lost := l.Recovery().Lost; lost != end-base-size {
-			t.Errorf("cut to %d: %d bytes are reported as lost, want %d", size, lost, end-base-size)
+			t.Errorf("cut to %d: got %d bytes reported as lost, want %d", size, lost, end-base-size)
 		}
 		if b := mustAppend(t, l, entry("afterwards")); b.First < end {
-			t.Errorf("cut to %d: a new line goes to %d, offsets to %d were used", size, b.First, end)
+			t.Errorf("cut to %d: got the new line at %d, want it at %d or later", size, b.First, end)
 		}
 		l.Close()
 	}
@@ -162,7 +162,7 @@ func TestDeathInRecovery(t *testing.T) {
 			if died = err != nil; !died {
 				l.Close()
 				if step < 5 {
-					t.Fatalf("recovery took %d steps only", step)
+					t.Fatalf("recovery took only %d steps, want more", step)
 				}
 			}
 			checkAfter(t, fmt.Sprint("dead ", dying, " step ", step), dir, r.lines[:len(r.lines)-1], base+int64(whole))

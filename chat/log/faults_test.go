@@ -16,7 +16,7 @@ import (
 func wantRefused(t *testing.T, l *Log, kind error, acknowledged []string) {
 	t.Helper()
 	if _, err := l.Append([]Entry{entry("refused"), entry("refused too")}); !errors.Is(err, kind) {
-		t.Fatalf("Append says %v, want %v", err, kind)
+		t.Fatalf("Append: got %v, want %v", err, kind)
 	} else {
 		t.Log(err)
 	}
@@ -29,7 +29,7 @@ func wantLines(t *testing.T, l *Log, want []string) {
 	t.Helper()
 	for _, reader := range []*Log{l, mustOpen(t, l.dir, Options{ReadOnly: true})} {
 		if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%d lines are found, want %d:\n%q", len(got), len(want), got)
+			t.Fatalf("got %d lines, want %d:\n%q", len(got), len(want), got)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestADiskThatFails(t *testing.T) {
 				fs.write, fs.sync, fs.open, fs.cut, fs.dirSync = nil, nil, nil, nil, nil
 				b := mustAppend(t, l, entry("when it works again"))
 				if b.First < end {
-					t.Fatalf("a line goes to %d, before %d", b.First, end)
+					t.Fatalf("got a line at %d, want it at %d or later", b.First, end)
 				}
 				want, end = append(want, string(b.Bytes)), b.End
 				wantLines(t, l, want)
@@ -91,8 +91,8 @@ func onCreate(flag int, err error) error {
 	return nil
 }
 
-// TestASegmentThatCannotBeMade refuses batches until it can, when the old one is full.
-func TestASegmentThatCannotBeMade(t *testing.T) {
+// TestASegmentThatCannotBeCreatedRefusesTheBatch refuses batches until it can, when the old one is full.
+func TestASegmentThatCannotBeCreatedRefusesTheBatch(t *testing.T) {
 	fs := &faultFS{}
 	l := mustOpen(t, t.TempDir(), Options{FS: fs, Segment: 300})
 	var want []string
@@ -151,10 +151,10 @@ func TestOneSyncForAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := all(t, logs[0]); len(got) != len(logs) {
-		t.Errorf("%d lines, want %d", len(got), len(logs))
+		t.Errorf("got %d lines, want %d", len(got), len(logs))
 	}
 	if syncs > 2 { // the first one's covers what was written when it began, the next one's the rest
-		t.Errorf("%d syncs for %d batches that waited together, want one or two", syncs, len(logs))
+		t.Errorf("got %d syncs for %d batches that waited together, want one or two", syncs, len(logs))
 	}
 }
 
@@ -168,7 +168,7 @@ func TestAllThatWaitedAreRefused(t *testing.T) {
 		}
 	}
 	if got := all(t, logs[0]); len(got) != 0 {
-		t.Errorf("%q was refused and is found", got)
+		t.Errorf("got the refused line %q, want none", got)
 	}
 	for i, l := range logs {
 		mustAppend(t, l, entry("when it works again"))

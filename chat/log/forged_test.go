@@ -9,7 +9,7 @@ import (
 
 // A text may hold what would be a line of its own, right sum and all, at the very place where it
 // stands.
-func TestALineInsideATextIsNone(t *testing.T) {
+func TestALineInsideATextIsNotALine(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{})
 	mustAppend(t, l, entry("before"))
 	const begin = ":mallory!m@h PRIVMSG #r :"

@@ -19,7 +19,7 @@ func encode(t testing.TB, e Entry, offset int64) Line {
 	}
 	l, ok := check(b)
 	if !ok {
-		t.Fatalf("what was encoded is no line: %q", b)
+		t.Fatalf("an encoded line is invalid: %q", b)
 	}
 	return l
 }
@@ -41,7 +41,7 @@ func TestLine(t *testing.T) {
 		}
 	}
 	if _, ok := l.Tag("accoun"); ok {
-		t.Error("there is no tag accoun")
+		t.Error("Tag(accoun): got a value, want none")
 	}
 }
 
@@ -52,13 +52,13 @@ func TestEveryChangedBitIsFound(t *testing.T) {
 			b := bytes.Clone(l)
 			b[i] ^= 1 << bit
 			if _, ok := check(b); ok {
-				t.Errorf("bit %d of byte %d changed: %q passes", bit, i, b)
+				t.Errorf("with bit %d of byte %d flipped: got %q as valid, want it rejected", bit, i, b)
 			}
 		}
 	}
 }
 
-func TestEntriesThatAreNoMessages(t *testing.T) {
+func TestInvalidEntriesAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		e    Entry
 		want error
@@ -109,14 +109,14 @@ func TestRedactedKeepsLengthTimeAndPlace(t *testing.T) {
 		l := encode(t, e, 99)
 		r, ok := redacted(l)
 		if !ok {
-			t.Errorf("%q can't be redacted", l)
+			t.Errorf("redacted(%q): got false, want true", l)
 			continue
 		}
 		if _, whole := check(r); !whole || len(r) != len(l) || r.MsgID() != l.MsgID() || !r.Time().Equal(l.Time()) || !r.Redacted() || l.Redacted() {
 			t.Errorf("%q redacted is %q", l, r)
 		}
 		if strings.Contains(string(r), "secret") {
-			t.Errorf("%q still holds the secret", r)
+			t.Errorf("%q contains the secret, want it removed", r)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestAppendAndReadBack(t *testing.T) {
 	for _, again := range []*Log{l, mustOpen(t, dir, Options{}), mustOpen(t, dir, Options{ReadOnly: true}), mustOpen(t, copyRoom(t, dir, false), Options{ReadOnly: true})} {
 		got := all(t, again)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("read %d lines, want %d:\n%q\n%q", len(got), len(want), got, want)
+			t.Fatalf("got %d lines, want %d:\n%q\n%q", len(got), len(want), got, want)
 		}
 		if again.ID() != l.ID() || again.Committed() != l.Committed() {
 			t.Errorf("id %s, committed %d, want %s, %d", again.ID(), again.Committed(), l.ID(), l.Committed())
@@ -103,7 +103,7 @@ func TestAppendAndReadBack(t *testing.T) {
 	}
 	bases, _, _ := listSegments(dir)
 	if len(bases) < 4 {
-		t.Errorf("%d segments, want several", len(bases))
+		t.Errorf("got %d segments, want several", len(bases))
 	}
 	for i, base := range bases {
 		info, err := os.Stat(l.segmentPath(base))
@@ -181,16 +181,16 @@ func TestLongestLines(t *testing.T) {
 		e.Body += strings.Repeat(string(rune('a'+i%26)), MaxLine-len(encode(t, e, l.Committed())))
 		b := mustAppend(t, l, e)
 		if len(b.Bytes) != MaxLine {
-			t.Fatalf("a line of %d bytes, want %d", len(b.Bytes), MaxLine)
+			t.Fatalf("got a line of %d bytes, want %d", len(b.Bytes), MaxLine)
 		}
 		want = append(want, string(b.Bytes))
 		e.Body += "x"
 		if _, err := l.Append([]Entry{entry("fits"), e}); !errors.Is(err, ErrTooLong) {
-			t.Fatalf("a longer line: %v", err)
+			t.Fatalf("Append of a longer line: got %v, want ErrTooLong", err)
 		}
 	}
 	if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("Stream finds %d lines, want %d", len(got), len(want))
+		t.Errorf("Stream: got %d lines, want %d", len(got), len(want))
 	}
 	if got, err := l.Latest(100, l.Committed()); err != nil || !same(got, want) {
 		t.Errorf("Latest: %d lines, %v", len(got), err)
@@ -203,7 +203,7 @@ func TestLongestLines(t *testing.T) {
 	}
 }
 
-func TestLogsThatTakeNothing(t *testing.T) {
+func TestReadOnlyAndClosedLogsRejectChanges(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{})
 	mustAppend(t, l, entry("text"))
 	reader := mustOpen(t, l.dir, Options{ReadOnly: true})
@@ -211,7 +211,7 @@ func TestLogsThatTakeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
+		t.Errorf("Close again: got %v, want nil", err)
 	}
 	for closed, want := range map[*Log]error{l: ErrClosed, reader: ErrReadOnly} {
 		_, err := closed.Append([]Entry{entry("text")})
@@ -219,13 +219,13 @@ func TestLogsThatTakeNothing(t *testing.T) {
 		_, err3 := closed.Repair()
 		for _, err := range []error{err, err2, err3, closed.Redact(0)} {
 			if !errors.Is(err, want) {
-				t.Errorf("%v, want %v", err, want)
+				t.Errorf("got %v, want %v", err, want)
 			}
 		}
 	}
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
 		if _, err := Open(dir, Options{ReadOnly: true}); err == nil || !strings.Contains(err.Error(), dir) {
-			t.Errorf("to be read, %s opens: %v", dir, err)
+			t.Errorf("Open(%s) for reading: got %v, want an error", dir, err)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (m *model) append(t *rapid.T) {
 		t.Fatal(err)
 	}
 	if b.First < m.end {
-		t.Fatalf("a line goes to %d, offsets to %d were used", b.First, m.end)
+		t.Fatalf("got a line at %d, want it at %d or later", b.First, m.end)
 	}
 	m.end = b.End
 	for i, line := range b.Lines {
@@ -116,11 +116,11 @@ func (m *model) retain(t *rapid.T) {
 		kept = len(m.lines)
 	}
 	if gone := int64(len(strings.Join(m.lines[:kept], ""))); gone != removed {
-		t.Fatalf("%d bytes are said to be removed, %d are", removed, gone)
+		t.Fatalf("got %d bytes reported as removed, want %d", removed, gone)
 	}
 	m.lines = m.lines[kept:]
 	if size := int64(len(strings.Join(m.lines, ""))); limit > 0 && size > limit && len(l.knownBases()) > 1 {
-		t.Fatalf("%d bytes are kept, want %d or less", size, limit)
+		t.Fatalf("got %d bytes kept, want at most %d", size, limit)
 	}
 }
 

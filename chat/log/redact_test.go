@@ -55,12 +55,12 @@ func TestRedactedTextIsGone(t *testing.T) {
 	mustAppend(t, other, entry("the other process goes on"))
 	mustAppend(t, l, entry("so does this one"))
 	if got := all(t, other); len(got) != len(before)+2 {
-		t.Errorf("%d lines, want %d", len(got), len(before)+2)
+		t.Errorf("got %d lines, want %d", len(got), len(before)+2)
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, name := range names {
 		if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "secret") {
-			t.Errorf("%s still holds the secret: %v", name, err)
+			t.Errorf("%s contains the secret, want it removed: %v", name, err)
 		}
 	}
 	if err := l.Redact(secrets[0]); err != nil {
@@ -113,9 +113,9 @@ func TestRetainByAge(t *testing.T) {
 			t.Fatal(lines, err)
 		}
 		if age := now.Sub(lines[0].Time()); age > 26*day {
-			t.Fatalf("day %d: the oldest line is %v old", d, age)
+			t.Fatalf("day %d: got an oldest line of %v, want it removed", d, age)
 		} else if d > 30 && age < 20*day {
-			t.Fatalf("day %d: lines younger than 20 days are gone: the oldest is %v old", d, age)
+			t.Fatalf("day %d: lines younger than 20 days were removed: the oldest is %v old", d, age)
 		}
 	}
 	end := l.Committed()
@@ -128,7 +128,7 @@ func TestRetainByAge(t *testing.T) {
 		t.Errorf("after three years: %d lines, %v", len(lines), err)
 	}
 	if b := mustAppend(t, l, entry("hello again")); b.First != end || l.First() != end {
-		t.Errorf("the next line goes to %d, want %d", b.First, end)
+		t.Errorf("got the next line at %d, want %d", b.First, end)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestRetainBySize(t *testing.T) {
 		}
 		lines := all(t, other) // finds out that segments are gone
 		if size := len(strings.Join(lines, "")); size > 20_000 || i > 200 && size < 13_000 {
-			t.Fatalf("message %d: %d bytes are kept", i, size)
+			t.Fatalf("message %d: got %d bytes kept, want at most the limit", i, size)
 		}
 		if first := Line(lines[0]).Offset(); removed > 0 && first == before {
 			t.Errorf("%d bytes are removed, and the first line is still at %d", removed, first)
@@ -155,22 +155,22 @@ func TestRetainBySize(t *testing.T) {
 	}
 }
 
-// TestReadersOfWhatIsRemoved go on with the oldest line that is there.
-func TestReadersOfWhatIsRemoved(t *testing.T) {
+// TestReadersContinueBehindRemovedSegments go on with the oldest line that is there.
+func TestReadersContinueBehindRemovedSegments(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 500})
 	beside := mustOpen(t, l.dir, Options{ReadOnly: true})
 	for range 40 {
 		mustAppend(t, l, entry("text"))
 	}
 	if len(all(t, beside)) != 40 {
-		t.Fatal("a reader beside does not find 40 lines")
+		t.Fatal("a concurrent reader got fewer than 40 lines")
 	}
 	if _, err := l.Retain(0, 1500, noon); err != nil {
 		t.Fatal(err)
 	}
 	kept := all(t, l)
 	if got := all(t, beside); len(got) != len(kept) || len(kept) >= 40 || len(kept) == 0 {
-		t.Errorf("a reader beside finds %d lines, want %d", len(got), len(kept))
+		t.Errorf("a concurrent reader got %d lines, want %d", len(got), len(kept))
 	}
 	if lines, err := beside.Latest(100, beside.Committed()); err != nil || len(lines) != len(kept) {
 		t.Errorf("Latest: %d lines, %v, want %d", len(lines), err, len(kept))

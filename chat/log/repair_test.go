@@ -70,7 +70,7 @@ func TestRepairDamage(t *testing.T) {
 		}
 		for _, d := range done {
 			if _, err := os.Stat(d.Kept); err != nil {
-				t.Errorf("seed %d: what was there is not kept: %v", seed, err)
+				t.Errorf("seed %d: the damaged segment is not kept: %v", seed, err)
 			}
 		}
 		for i, w := range []*Log{other, l, other} {
@@ -80,7 +80,7 @@ func TestRepairDamage(t *testing.T) {
 			t.Fatalf("seed %d: %d lines at last, want %d", seed, len(got), len(want))
 		}
 		if again, err := l.Repair(); err != nil || len(again) > 0 {
-			t.Errorf("seed %d: a second repair does %+v, %v", seed, again, err)
+			t.Errorf("seed %d: a second repair: got %+v, %v; want nothing to do", seed, again, err)
 		}
 		other.Close()
 		l.Close()
@@ -139,9 +139,9 @@ func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%d lines, want %d:\n%q", len(got), len(want), got)
+		t.Errorf("got %d lines, want %d:\n%q", len(got), len(want), got)
 	}
 	if kept, _ := filepath.Glob(filepath.Join(l.dir, "*.damaged")); len(kept) != 2 {
-		t.Errorf("kept beside: %q, want two files", kept)
+		t.Errorf("got the files %q kept, want two", kept)
 	}
 }

@@ -118,7 +118,7 @@ func redactedVector(t testing.TB, plain []byte, all []int64) vector {
 		l, _ := check(plain[all[i]:all[i+1]])
 		r, ok := redacted(l)
 		if !ok {
-			t.Fatalf("%q can't be redacted", l)
+			t.Fatalf("redacted(%q): got false, want true", l)
 		}
 		copy(data[all[i]:], r)
 		v.expect = append(v.expect, fmt.Sprint("redacted ", all[i]))
@@ -171,7 +171,7 @@ func (v *vector) line(t testing.TB, offset int64) Line {
 			b := s.data[offset-s.base:]
 			l, ok := check(b[:strings.IndexByte(string(b), '\n')+1])
 			if !ok {
-				t.Fatalf("%s: there is no line at %d", v.name, offset)
+				t.Fatalf("%s: want a line at %d", v.name, offset)
 			}
 			return l
 		}

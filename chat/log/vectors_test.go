@@ -105,7 +105,7 @@ func vectorFolders(t *testing.T) []string {
 // littleEndian says whether this machine can read the vector with a file committed.
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
-func TestVectorsAreReadAsTheySay(t *testing.T) {
+func TestVectorsAreReadAsExpected(t *testing.T) {
 	for _, dir := range vectorFolders(t) {
 		if filepath.Base(dir) == "committed" && !littleEndian() {
 			continue
@@ -132,7 +132,7 @@ func TestVectorsAreReadAsTheySay(t *testing.T) {
 	}
 }
 
-func TestVectorsAreContinuedAsTheySay(t *testing.T) {
+func TestVectorsAreContinuedAsExpected(t *testing.T) {
 	for _, dir := range vectorFolders(t) {
 		e := readExpected(t, dir)
 		if e.next < 0 || filepath.Base(dir) == "committed" && !littleEndian() {
@@ -141,7 +141,7 @@ func TestVectorsAreContinuedAsTheySay(t *testing.T) {
 		before := len(e.lines) + len(e.kept)
 		l := mustOpen(t, copyRoom(t, dir, true), Options{})
 		if b := mustAppend(t, l, entry("next")); b.First != e.next {
-			t.Errorf("%s: the next line goes to %d, want %d", dir, b.First, e.next)
+			t.Errorf("%s: got the next line at %d, want %d", dir, b.First, e.next)
 		}
 		if got := all(t, l); len(got) != before+1 {
 			t.Errorf("%s: %d lines, want the %d that were there and the new one", dir, len(got), before)

@@ -22,11 +22,11 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 		{"192.0.2.1", "2001:db8::1", false},
 	} {
 		if same := Network(netip.MustParseAddr(c.a)) == Network(netip.MustParseAddr(c.b)); same != c.same {
-			t.Errorf("%s and %s are the same: %v", c.a, c.b, same)
+			t.Errorf("Network of %s and %s: got equal %v, want the opposite", c.a, c.b, same)
 		}
 	}
 	if Network(netip.Addr{}).IsValid() {
-		t.Error("no address has a network")
+		t.Error("Network of no address: got one, want zero")
 	}
 }
 
@@ -60,20 +60,20 @@ func TestALobbyIsABoundedLine(t *testing.T) {
 			}
 			p := l.Enter(a, free, n)
 			if (p == nil) != (!free && of >= each) {
-				t.Fatalf("with %d of %d of a network one more is let in: %v", of, each, p != nil)
+				t.Fatalf("with %d of %d of a network: Enter got %v, want the opposite", of, each, p != nil)
 			}
 			if p != nil {
 				want = append(want, one{n, Network(a), p})
 			}
 			who, crowded := l.EvictOldest()
 			if crowded != (len(want) > all) || crowded && who != want[0].n {
-				t.Fatalf("with %d of %d: %d has to go: %v", len(want), all, who, crowded)
+				t.Fatalf("with %d of %d: EvictOldest got %d, %v; want the oldest beyond the limit", len(want), all, who, crowded)
 			}
 			if crowded {
 				want = want[1:]
 			}
 			if l.Len() != len(want) {
-				t.Fatalf("there are %d, want %d", l.Len(), len(want))
+				t.Fatalf("Len: got %d, want %d", l.Len(), len(want))
 			}
 		}
 	})

@@ -23,10 +23,10 @@ func TestAPatternFitsAndLearns(t *testing.T) {
 		{"REDACT #den {m}", "REDACT #den r-1", true},
 	} {
 		if got := w.Fits(c.pattern, c.line); got != c.fits {
-			t.Errorf("%q fits %q: %v, want %v", c.pattern, c.line, got, c.fits)
+			t.Errorf("pattern %q, line %q: got %v, want %v", c.pattern, c.line, got, c.fits)
 		}
 	}
 	if got := w.Fill("REDACT #den {m} {unknown} *"); got != "REDACT #den r-1 {unknown} *" {
-		t.Errorf("filled in: %q", got)
+		t.Errorf("Fill: got %q", got)
 	}
 }
