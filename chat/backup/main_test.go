@@ -7,7 +7,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// writerVariable makes the test binary a process that writes to rooms: see TestCopiesDuringWritesArePrefixes.
+// writerVariable makes the test binary a process that writes to rooms: see
+// TestCopiesDuringWritesArePrefixes.
 const writerVariable = "WEIR_BACKUP_TEST_WRITER"
 
 func TestMain(m *testing.M) {

@@ -91,7 +91,8 @@ func onCreate(flag int, err error) error {
 	return nil
 }
 
-// TestASegmentThatCannotBeCreatedRefusesTheBatch refuses batches until it can, when the old one is full.
+// TestASegmentThatCannotBeCreatedRefusesTheBatch refuses batches until it can, when the old one is
+// full.
 func TestASegmentThatCannotBeCreatedRefusesTheBatch(t *testing.T) {
 	fs := &faultFS{}
 	l := mustOpen(t, t.TempDir(), Options{FS: fs, Segment: 300})
