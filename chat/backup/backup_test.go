@@ -76,8 +76,8 @@ func contents(t *testing.T, room string) []byte {
 	}
 }
 
-// TestACopyIsRestoredUnchanged: a copy of either kind holds what belongs into it, and what is restored from it
-// holds the same.
+// TestACopyIsRestoredUnchanged: a copy of either kind holds what belongs into it, and what is
+// restored from it holds the same.
 func TestACopyIsRestoredUnchanged(t *testing.T) {
 	dir := chat(t)
 	for _, to := range []string{"copy", "copy.tar", "copy.tar.gz"} {
@@ -132,8 +132,8 @@ func goesOn(t *testing.T, room string) {
 	}
 }
 
-// TestOffsetsSurviveRetentionAndRestore: what retention removed is not in a copy, and no offset is used again
-// there.
+// TestOffsetsSurviveRetentionAndRestore: what retention removed is not in a copy, and no offset is
+// used again there.
 func TestOffsetsSurviveRetentionAndRestore(t *testing.T) {
 	dir := chat(t)
 	room := filepath.Join(dir, rooms[0])
@@ -234,8 +234,8 @@ func writer(dir string) int {
 	}
 }
 
-// TestCopiesDuringWritesArePrefixes: copies made while two processes write hold a prefix of each room, and open
-// without repair.
+// TestCopiesDuringWritesArePrefixes: copies made while two processes write hold a prefix of each
+// room, and open without repair.
 func TestCopiesDuringWritesArePrefixes(t *testing.T) {
 	dir, place := chat(t), t.TempDir()
 	stop := []func(){startWriter(t, dir), startWriter(t, dir)}
