@@ -7,7 +7,7 @@ import "syscall"
 // wait waits for the program's exit, and then kills its group. The ID is not reused while the group
 // exists (POSIX, fork).
 func (p *process) wait() error {
-	err := p.cmd.HandshakeTimeout()
+	err := p.cmd.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
