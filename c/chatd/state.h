@@ -1,5 +1,5 @@
 /* Reads and writes the file "state" of a room: topic, modes, ranks and bans, in lines of IRC
- * (docs/protocol.md, "Data directory"). */
+ * (docs/protocol.md, "The data directory"). */
 #ifndef STATE_H
 #define STATE_H
 

@@ -35,8 +35,8 @@ bool name_is_room(struct slice s);
 /* Makes a valid user name from the one that a client sent; "user" if no character is valid. */
 void name_clean_user(struct slice s, char to[USER_MAX + 1]);
 
-/* Writes the folder name of a room or conversation (docs/protocol.md, "Data directory") and a NUL.
- * Returns false if it is too long. */
+/* Writes the folder name of a room or conversation (docs/protocol.md, "The data directory") and a
+ * NUL. Returns false if it is too long. */
 bool name_folder(struct slice s, char *to, size_t room);
 
 #endif

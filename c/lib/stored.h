@@ -1,5 +1,5 @@
 /*
- * A line as stored in a log (docs/protocol.md, "Stored lines"):
+ * A line as stored in a log (docs/protocol.md, "A line"):
  *
  *	@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.123Z;msgid=ID-OFFSET[;TAGS]
  *	 :SOURCE COMMAND TARGET[ PARAMS][ :TEXT]\r\n
