@@ -126,7 +126,7 @@ func TestRunOfRooms(t *testing.T) {
 	must(t, report.Write(b.options.Out, found))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
-	for _, want := range []string{"Killed, what was acknowledged is", "CPU per delivery"} {
+	for _, want := range []string{"Acknowledged messages when killed", "CPU per delivery"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("got a report without %q", want)
 		}

@@ -196,7 +196,7 @@ func TestRunOfStacks(t *testing.T) {
 	must(t, report.Write(b.options.Out, found))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
-	for _, want := range []string{"Round trips: a byte to the stack and back", "memory of a connection on which nothing happens", "over the stack's own loopback"} {
+	for _, want := range []string{"Round trips: a byte to the stack and back", "memory per idle connection", "over the stack's own loopback"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("got a report without %q", want)
 		}
