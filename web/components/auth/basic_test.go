@@ -58,7 +58,7 @@ func TestFigure3APrivateArea(t *testing.T) {
 				t.Errorf("%s with %q: %d %q, want %d %q", c.path, c.authorization, resp.StatusCode, body, c.status, c.body)
 			}
 			if challenge := resp.Header.Get("WWW-Authenticate"); c.status == 401 && challenge != `Basic realm="the \"attic\"", charset="UTF-8"` {
-				t.Errorf("challenge %q", challenge)
+				t.Errorf("%s with %q: got challenge %q, want realm %q and charset UTF-8", c.path, c.authorization, challenge, `the "attic"`)
 			}
 		}
 	})
@@ -71,10 +71,10 @@ func TestAPlainPipe(t *testing.T) {
 	}
 	webtest.BothWays(t, web.Chain(pipe, showUser("inside")), func(t *testing.T, url string) {
 		if resp, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
-			t.Errorf("the right password: %d %q", resp.StatusCode, body)
+			t.Errorf("the right password: got %d %q, want the body %q", resp.StatusCode, body, `inside "ann"`)
 		}
 		if resp, _ := asked(t, url); resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") != `Basic realm="private", charset="UTF-8"` {
-			t.Errorf("nothing: %d %v", resp.StatusCode, resp.Header)
+			t.Errorf("no password: got %d %v, want 401 with a challenge for the realm private", resp.StatusCode, resp.Header)
 		}
 	})
 }
@@ -86,10 +86,10 @@ func TestAPartForThoseOutside(t *testing.T) {
 	}
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
-			t.Errorf("the right password: %q", body)
+			t.Errorf("the right password: got %q, want %q", body, `inside "ann"`)
 		}
 		if resp, body := asked(t, url, basicOf("ann", "x")); resp.StatusCode != 200 || body != `outside ""` {
-			t.Errorf("a wrong password: %d %q", resp.StatusCode, body)
+			t.Errorf("a wrong password: got %d %q, want 200 %q", resp.StatusCode, body, `outside ""`)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 		checks[5].Store(0)
 		for i, name := range []string{"ann", "bob", "eve"} {
 			if resp, _ := asked(t, url, basicOf(name, "wrong")); resp.StatusCode != 401 {
-				t.Errorf("%s: got %d", name, resp.StatusCode)
+				t.Errorf("%s with a wrong password: got %d, want 401", name, resp.StatusCode)
 			}
 			if n := checks[5].Load(); n != int32(i+1) {
 				t.Errorf("after %s: %d checks of cost 5, want %d", name, n, i+1)
@@ -154,11 +154,11 @@ func TestAPairThatWasRightIsNotCheckedAgain(t *testing.T) {
 			return resp.StatusCode == 401
 		})
 		if resp, _ := asked(t, url, basicOf("ann", "other")); resp.StatusCode != 200 {
-			t.Errorf("the new password: %d", resp.StatusCode)
+			t.Errorf("the new password: got %d, want 200", resp.StatusCode)
 		}
 	})
 	if n := checks[4].Load(); n < 4 {
-		t.Errorf("got %d checks: the new passwords were not checked", n)
+		t.Errorf("got %d password checks, want at least 4, since the new passwords must be checked too", n)
 	}
 }
 
@@ -168,10 +168,10 @@ func TestVerifiedIsBounded(t *testing.T) {
 		v.add(v.digest([]byte("h"), "ann", strings.Repeat("x", i)))
 	}
 	if len(v.seen) != maxVerified {
-		t.Errorf("%d pairs are remembered, at most %d", len(v.seen), maxVerified)
+		t.Errorf("got %d remembered passwords, want %d", len(v.seen), maxVerified)
 	}
 	if v.digest([]byte("h"), "ann", "x") == v.digest([]byte("h"), "annx", "") {
-		t.Error("two pairs have the same digest")
+		t.Error("ann with password x and annx without one have the same digest, want different ones")
 	}
 }
 
@@ -187,7 +187,7 @@ func TestAFileThatBreaksChangesNothing(t *testing.T) {
 		rewrite(t, file, "ann:sesame\n")
 		webtest.Until(t, "the invalid file is reported", func() bool {
 			if resp, _ := asked(t, url, basicOf("ann", "sesame")); resp.StatusCode != 200 {
-				t.Fatalf("who was known is refused: %d", resp.StatusCode)
+				t.Fatalf("the user of the last valid file: got %d, want 200", resp.StatusCode)
 			}
 			return broken.Load() != nil
 		})
@@ -228,7 +228,7 @@ func TestBasicIsRefused(t *testing.T) {
 		says(t, err, c.says)
 	}
 	if _, err := Basic(BasicConfig{Users: written(t, "")}, nil); err != nil {
-		t.Errorf("a file without users is valid: got %v", err)
+		t.Errorf("a file without users: got error %v, want none", err)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestFileWithoutUsersAdmitsNoClient(t *testing.T) {
 	}
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, _ := asked(t, url, basicOf("ann", "")); resp.StatusCode != 401 {
-			t.Errorf("got %d", resp.StatusCode)
+			t.Errorf("an empty password: got %d, want 401", resp.StatusCode)
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestPairs(t *testing.T) {
 	} {
 		p, err := parsePair(base64.StdEncoding.EncodeToString([]byte(text)))
 		if err != nil || p.name != want.name || p.password != want.password {
-			t.Errorf("%q: %v %v", text, p, err)
+			t.Errorf("%q: got %v, error %v; want %v", text, p, err, want)
 		}
 	}
 	for _, text := range []string{"", ":", ":x", "ann", "an\nn:x", "ann:\x00", "ann:\x7f", "ann:\xff"} {
@@ -282,7 +282,7 @@ func FuzzPairs(f *testing.F) {
 		}
 		again, err := parsePair(base64.StdEncoding.EncodeToString([]byte(p.name + ":" + p.password)))
 		if err != nil || again.name != p.name || again.password != p.password {
-			t.Errorf("%q: %v %v", token, again, err)
+			t.Errorf("the name and password of %q, encoded again: got %v, error %v; want %v", token, again, err, p)
 		}
 	})
 }
@@ -297,12 +297,12 @@ func FuzzUsers(f *testing.F) {
 		var lines strings.Builder
 		for _, name := range u.names {
 			if cost, err := bcrypt.Cost(u.hashes[name]); err != nil || cost > maxCost {
-				t.Fatalf("got %q has the hash %q", name, u.hashes[name])
+				t.Fatalf("user %q has the hash %q, error %v; want a cost of at most %d", name, u.hashes[name], err, maxCost)
 			}
 			lines.WriteString(name + ":" + string(u.hashes[name]) + "\n")
 		}
 		if again, err := parseUsers([]byte(lines.String())); err != nil || len(again.names) != len(u.names) {
-			t.Errorf("got %q does not come back: %v", lines.String(), err)
+			t.Errorf("%q, written and parsed again: got error %v, want the same users", lines.String(), err)
 		}
 	})
 }
