@@ -63,7 +63,7 @@ func (s *sandbox) typeLine(t *testing.T, line string) string {
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "sudo ", ""), "./weir", weirBinary(t))
 	// the tutorial's values leave a reader time to type: shorten them
 	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000", "ping -c 3", "ping -i 0.2 -c 3").Replace(line)
-	line = strings.Replace(line, "ping -c 2 10", "ping -i 0.01 -W 0.05 -c 2 10", 1)
+	line = strings.Replace(line, "ping -c 2 10", "ping -i 0.5 -W 0.1 -c 2 10", 1)
 	first, _, _ := strings.Cut(line, " ")
 	if _, err := exec.LookPath(first); err != nil {
 		t.Logf("%s is missing: skipped: %s", first, line)
