@@ -14,21 +14,38 @@ const (
 
 // announcePlan reports, before the trials, how many there are and about how long they take.
 func (r *Runner) announcePlan(skip map[Place]bool) {
-	toGo := 0
-	var all time.Duration
+	var all, first estimate // first: one block of each cell, which the time limit does not cut
 	for block := range r.plan.All() {
 		for _, p := range block {
-			if !skip[p] {
-				toGo++
-				all += r.expectedDuration(p)
+			if skip[p] {
+				continue
+			}
+			all.add(r.expectedDuration(p))
+			if p.Block == 0 {
+				first.add(r.expectedDuration(p))
 			}
 		}
 	}
-	what := fmt.Sprintf("%d trials, about %s", toGo, roughly(all))
-	if limit := time.Duration(r.experiment.TimeLimit); limit > 0 && all > limit {
-		what = fmt.Sprintf("as many of %d trials as fit %v", toGo, limit)
+	what := all.String()
+	switch limit := time.Duration(r.experiment.TimeLimit); {
+	case limit > 0 && first.time > limit:
+		what = fmt.Sprintf("%v: one block of each cell, which is the least and exceeds the limit of %v", first, limit)
+	case limit > 0 && all.time > limit:
+		what = fmt.Sprintf("as many of %d trials as fit %v", all.trials, limit)
 	}
 	r.progress(Progress{Phase: "planned:", What: what, CPU: -1})
+}
+
+// estimate is a number of trials, and how long they take on a quiet machine.
+type estimate struct {
+	trials int
+	time   time.Duration
+}
+
+func (e *estimate) add(d time.Duration) { e.trials, e.time = e.trials+1, e.time+d }
+
+func (e estimate) String() string {
+	return fmt.Sprintf("%d trials, about %s", e.trials, roughly(e.time))
 }
 
 // expectedDuration estimates how long the trial at p takes on a quiet machine, without retries.

@@ -27,7 +27,10 @@ func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
 	r.announcePlan(nil)
 	e.TimeLimit = Duration(time.Minute)
 	r.announcePlan(nil)
-	if got, want := strings.Join(said, "|"), "planned: 10 trials, about 3 minutes|planned: as many of 10 trials as fit 1m0s"; got != want {
+	e.TimeLimit = Duration(30 * time.Second)
+	r.announcePlan(nil)
+	if got, want := strings.Join(said, "|"), "planned: 10 trials, about 3 minutes|planned: as many of 10 trials as fit 1m0s|"+
+		"planned: 2 trials, about 40 seconds: one block of each cell, which is the least and exceeds the limit of 30s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

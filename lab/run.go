@@ -48,7 +48,9 @@ type Runner struct {
 	// absolute path of the folder that subjects serve; empty unless the workload is HTTP
 	www       string
 	startedAt time.Time
-	trialsRun int
+	trialsRun int // without those of the run that this one resumes
+	// places that need no further trial, or get none for want of time
+	placesDone int
 
 	readyTimeout time.Duration // for a subject to become ready; 0: the default
 	// set while capacities are searched and shares of them measured, else nil
@@ -199,6 +201,7 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 // round always runs, because comparisons need it.
 func (r *Runner) runTrials(ctx context.Context) error {
 	skip := finishedPlaces(r.results.Trials)
+	r.placesDone = len(skip)
 	r.announcePlan(skip)
 	r.warnOfWarmUps()
 	first := 0 // places of the first round that remain
@@ -221,6 +224,7 @@ func (r *Runner) runTrials(ctx context.Context) error {
 			if err := r.runPlace(ctx, p, toCome); err != nil {
 				return err
 			}
+			r.placesDone++
 		}
 	}
 	return nil
@@ -280,7 +284,7 @@ type Progress struct {
 	Phase     string // "building", "leaving out", "trial", "measuring", …
 	What      string // the subject, or the current activity
 	Place     Place
-	Done      int           // trials accepted or given up
+	Done      int           // trials of the plan that are over: accepted, or given up
 	Total     int           // trials in the plan
 	Rejected  int           // trials rejected so far
 	Remaining time.Duration // estimated time to the end; 0 while unknown
@@ -295,11 +299,9 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.saturation != nil {
 		return r.saturation.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
-		if isFinal(&r.results.Trials[i]) {
-			s.Done++
-		} else {
+		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++
 		}
 	}

@@ -276,10 +276,18 @@ func TestTimeLimitHoldsOnABusyMachine(t *testing.T) {
 		must(t, neighbour.Process.Kill())
 		_ = neighbour.Wait() // it was killed
 	}()
-	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
+	var last Progress
+	r, err := NewRunner(t.Context(), b.experiment, b.options, func(p Progress) {
+		if p.Phase == "trial" {
+			last = p
+		}
+	})
 	must(t, err)
 	found, err := r.Run(t.Context())
 	must(t, errors.Join(err, r.Close()))
+	if last.Done != 3 || last.Rejected != 3 {
+		t.Errorf("during the last trial: got %d trials done and %d rejected, want 3 of each: a trial that is not retried is done", last.Done, last.Rejected)
+	}
 	if len(found.Trials) != 4 {
 		t.Errorf("got %d trials, want the 4 of the first round", len(found.Trials))
 	}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +48,7 @@ type runCmd struct {
 	WaitMS      int           `name:"wait-ms" help:"Milliseconds that the subject waits per message." placeholder:"N"`
 	Duration    time.Duration `help:"Measured window of a trial." placeholder:"1.5s"`
 	Blocks      int           `help:"Palindromic blocks per cell; each holds two trials of every subject." placeholder:"N"`
-	Time        time.Duration `help:"Start no more blocks after this time." placeholder:"10m"`
+	Time        time.Duration `help:"Start no more blocks after this time. One block of each cell is run in any case." placeholder:"10m"`
 
 	ServerCPUs int  `name:"server-cpus" default:"1" help:"Cores for the subject."`
 	Veth       bool `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
@@ -130,40 +128,14 @@ func (c *runCmd) listExperiments(t *terminal) error {
 }
 
 // answersNothing is the error of a run in which every trial was rejected, with the most frequent
-// reason.
+// cause. A run that only searched for capacities has no trial, and is no error.
 func answersNothing(r *result.Results) error {
-	reasons := map[string]int{}
-	for _, t := range r.Trials {
-		if t.Accepted || len(t.FailedBecause) > 0 {
-			return nil
-		}
-		for _, reason := range t.RejectedBecause {
-			reasons[rejectionCause(reason)]++
-		}
+	rejected := func(t result.Trial) bool { return !t.Accepted && len(t.FailedBecause) == 0 }
+	if len(r.Trials) == 0 || slices.ContainsFunc(r.Trials, func(t result.Trial) bool { return !rejected(t) }) {
+		return nil
 	}
-	if len(r.Trials) == 0 {
-		return nil // a search for capacities, which keeps its probes
-	}
-	most := ""
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		if reasons[reason] > reasons[most] {
-			most = reason
-		}
-	}
+	most := report.MostFrequentRejection(r)
 	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
-}
-
-// percentOfACore matches the figure in the reason of a rejection.
-var percentOfACore = regexp.MustCompile(` [0-9.]+ % of a core`)
-
-// rejectionCause returns the reason of a rejection without its figures, so that equal ones are
-// counted together.
-func rejectionCause(reason string) string {
-	if at := percentOfACore.FindStringIndex(reason); at != nil {
-		return reason[:at[0]] + " CPU" + reason[at[1]:]
-	}
-	short, _, _ := strings.Cut(reason, ":")
-	return short
 }
 
 // busyMachine measures the machine for a moment before a run. It returns a warning if other

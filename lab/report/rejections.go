@@ -51,6 +51,16 @@ func (d *digest) causeList(most int) string {
 	return list(words)
 }
 
+// MostFrequentRejection returns the most frequent cause of the rejected trials, as the report
+// counts and names it, and "" if no trial was rejected.
+func MostFrequentRejection(r *result.Results) string {
+	causes := digestOf(r).rejectionCauses()
+	if len(causes) == 0 {
+		return ""
+	}
+	return causes[0].cause
+}
+
 // rejection is a cause of rejections with the trials that it explains.
 type rejection struct {
 	cause, example string

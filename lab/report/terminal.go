@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -100,14 +101,18 @@ func (s *screen) tables(d *digest) {
 		return
 	}
 	for _, g := range d.groups {
-		s.WriteString("\n")
-		s.para(bold, "", upper(d.caption(g))+": CPU per "+d.unit()+", lowest first")
-		s.table(d, g)
+		s.table(d, g, "CPU per "+d.unit()+", lowest first")
 	}
 }
 
-// table writes the subjects of a group by CPU.
-func (s *screen) table(d *digest, g *group) {
+// table writes the subjects of a group by CPU. It writes nothing if no trial of the group was
+// accepted.
+func (s *screen) table(d *digest, g *group, what string) {
+	if !slices.ContainsFunc(g.cells, func(c *cell) bool { return len(c.trials) > 0 }) {
+		return
+	}
+	s.WriteString("\n")
+	s.para(bold, "", upper(d.caption(g))+": "+what)
 	rows := [][]string{{"subject", "µs/" + d.unit(), "ratio to first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
@@ -121,9 +126,7 @@ func (s *screen) table(d *digest, g *group) {
 // have.
 func (s *screen) requests(d *digest) {
 	for _, g := range d.representative() {
-		s.WriteString("\n")
-		s.para(bold, "", upper(d.caption(g))+": CPU per request, lowest first")
-		s.table(d, g)
+		s.table(d, g, "CPU per request, lowest first")
 	}
 	tables := d.sweepTables(d.sweep())
 	for _, g := range d.loops() {
@@ -142,6 +145,9 @@ func (s *screen) requests(d *digest) {
 // operations writes the tables of a run on TCP/IP stacks.
 func (s *screen) operations(d *digest) {
 	for _, b := range d.operationsSection().Blocks {
+		if b.Table.trim(); !b.Table.hasValues() {
+			continue
+		}
 		s.WriteString("\n")
 		s.para(bold, "", b.Table.Caption)
 		s.grid(cleaned(b.Table), b.Table.Align)
