@@ -89,7 +89,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok := check(line); !ok {
-			b.Fatal("not whole")
+			b.Fatal("check of an encoded line: got invalid, want valid")
 		}
 	}
 }
@@ -129,7 +129,7 @@ func BenchmarkStream(b *testing.B) {
 		}
 		r.Close()
 		if found != n {
-			b.Fatalf("%d lines", found)
+			b.Fatalf("Stream: got %d lines, want %d", found, n)
 		}
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
@@ -140,7 +140,7 @@ func BenchmarkLatest(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if lines, err := l.Latest(50, l.Committed()); err != nil || len(lines) != 50 {
-			b.Fatal(len(lines), err)
+			b.Fatalf("Latest(50): got %d lines and error %v, want 50 lines", len(lines), err)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestReadersBesideAWriter read in every way while a room grows, is redacted and loses its oldest
-// lines.
-func TestReadersBesideAWriter(t *testing.T) {
+// TestConcurrentReadersGetLinesInOrder reads by Latest, After, Stream and Seek while a writer
+// appends, redacts and removes the oldest lines.
+func TestConcurrentReadersGetLinesInOrder(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, FS: noSyncFS{}})
 	mustAppend(t, l, entry("the first"))
 	stop := make(chan struct{}) // closed by the writer at its end
@@ -21,7 +21,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 			wg.Go(func() {
 				for {
 					if err := read(l); err != nil {
-						t.Error(err)
+						t.Errorf("reading beside a writer: %v", err)
 						return
 					}
 					select {
@@ -39,12 +39,12 @@ func TestReadersBesideAWriter(t *testing.T) {
 		b := mustAppend(t, l, e, e, e)
 		if i%50 == 7 {
 			if err := l.Redact(b.First); err != nil {
-				t.Error(err)
+				t.Errorf("Redact beside readers: got %v, want nil", err)
 			}
 		}
 		if i%100 == 99 {
 			if _, err := l.Retain(0, 30_000, noon); err != nil {
-				t.Error(err)
+				t.Errorf("Retain beside readers: got %v, want nil", err)
 			}
 		}
 	}
@@ -52,13 +52,14 @@ func TestReadersBesideAWriter(t *testing.T) {
 	wg.Wait()
 }
 
-// follows wants a line to begin where the one before ends, unless what was between them is removed.
+// follows returns an error if a line does not begin where the one before ends, unless the bytes
+// between them were removed.
 func follows(l *Log, end int64, line Line) error {
 	if at := line.Offset(); at != end && (at < end || end >= l.First()) {
-		return fmt.Errorf("the line at %d follows one that ends at %d", at, end)
+		return fmt.Errorf("got a line at offset %d after one that ends at %d, want no lines left out", at, end)
 	}
 	if line.Offset() >= l.Committed() {
-		return fmt.Errorf("the line at %d is beyond %d", line.Offset(), l.Committed())
+		return fmt.Errorf("got a line at offset %d, want none from the committed offset %d on", line.Offset(), l.Committed())
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func readAll(l *Log) error {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			if r.Bad() > 0 {
-				return fmt.Errorf("%d bad bytes", r.Bad())
+				return fmt.Errorf("Stream: got %d bytes that are no valid line, want 0", r.Bad())
 			}
 			return nil
 		}
@@ -116,7 +117,7 @@ func readBySeek(l *Log) error {
 		return nil
 	}
 	if err == nil && line.Time().Before(noon.Add(5*time.Second)) {
-		err = fmt.Errorf("Seek leads to %q", line)
+		err = fmt.Errorf("Seek(%v): got %q, want a line of that time or later", noon.Add(5*time.Second), line)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func lastSegment(t testing.TB, dir string) (name string, base int64) {
 	t.Helper()
 	bases, _, err := listSegments(dir)
 	if err != nil || len(bases) == 0 {
-		t.Fatalf("%s: no segments: %v", dir, err)
+		t.Fatalf("%s: got %d segments and error %v, want one or more", dir, len(bases), err)
 	}
 	base = bases[len(bases)-1]
 	return filepath.Join(dir, segmentName(base)), base
@@ -47,29 +47,29 @@ func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
 	t.Helper()
 	reader := mustOpen(t, dir, Options{ReadOnly: true})
 	if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("%s: a reader got %d lines, want %d\n%q", what, len(got), len(want), got)
+		t.Fatalf("%s: a reader got %d lines, want %d:\n got %q\nwant %q", what, len(got), len(want), got, want)
 	}
 	for range 2 {
 		l, err := Open(dir, Options{Segment: 600})
 		if err != nil {
-			t.Fatalf("%s: %v", what, err)
+			t.Fatalf("%s: Open: got %v, want the room to open", what, err)
 		}
 		b := mustAppend(t, l, entry("afterwards"))
 		if b.First < used {
-			t.Fatalf("%s: got the new line at %d, want it at %d or later", what, b.First, used)
+			t.Fatalf("%s: got the new line at offset %d, want %d or more (offsets are never reused)", what, b.First, used)
 		}
 		want, used = append(want[:len(want):len(want)], string(b.Bytes)), b.End
 		if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%s: a writer got %d lines, want %d\n%q", what, len(got), len(want), got)
+			t.Fatalf("%s: a writer got %d lines, want %d:\n got %q\nwant %q", what, len(got), len(want), got, want)
 		}
 		l.Close()
 	}
 	reader.Close()
 }
 
-// TestCutAtEveryByte cuts the last segment of a room that has no other place to look at all of its
-// lengths.
-func TestCutAtEveryByte(t *testing.T) {
+// TestRecoveryKeepsEveryWholeLineOfACutSegment cuts the last segment of a room without the file
+// committed to each of its lengths.
+func TestRecoveryKeepsEveryWholeLineOfACutSegment(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
 	info, err := os.Stat(name)
@@ -89,8 +89,9 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestCutBelowCommitted: what is missing is reported, and its offsets are not used again.
-func TestCutBelowCommitted(t *testing.T) {
+// TestBytesCutBelowCommittedAreReportedAsLost cuts the last segment below the committed offset. The
+// next line gets no offset that was lost.
+func TestBytesCutBelowCommittedAreReportedAsLost(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
 	info, err := os.Stat(name)
@@ -105,18 +106,18 @@ func TestCutBelowCommitted(t *testing.T) {
 		}
 		l := mustOpen(t, dir, Options{})
 		if lost := l.Recovery().Lost; lost != end-base-size {
-			t.Errorf("cut to %d: got %d bytes reported as lost, want %d", size, lost, end-base-size)
+			t.Errorf("segment cut to %d bytes: got %d bytes reported as lost, want %d", size, lost, end-base-size)
 		}
 		if b := mustAppend(t, l, entry("afterwards")); b.First < end {
-			t.Errorf("cut to %d: got the new line at %d, want it at %d or later", size, b.First, end)
+			t.Errorf("segment cut to %d bytes: got the new line at offset %d, want %d or more (offsets are never reused)", size, b.First, end)
 		}
 		l.Close()
 	}
 }
 
-// TestRandomDamage cuts, overwrites and lengthens the tail behind what was committed, as a crash at
-// any byte may.
-func TestRandomDamage(t *testing.T) {
+// TestRecoveryRemovesADamagedTail replaces the last segment's bytes from a random one on, as a
+// crash may.
+func TestRecoveryRemovesADamagedTail(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
 	data, err := os.ReadFile(name)
@@ -142,9 +143,9 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// TestDeathInRecovery stops recovery at each call that changes something, as a kill would, and goes
-// on with another process's eyes.
-func TestDeathInRecovery(t *testing.T) {
+// TestRecoveryCompletesAfterAKillAtAnyStep stops recovery at each call that changes a file, as a
+// kill would. Another process then opens the room.
+func TestRecoveryCompletesAfterAKillAtAnyStep(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
 	data, err := os.ReadFile(name)
@@ -162,7 +163,7 @@ func TestDeathInRecovery(t *testing.T) {
 			if died = err != nil; !died {
 				l.Close()
 				if step < 5 {
-					t.Fatalf("recovery took only %d steps, want more", step)
+					t.Fatalf("recovery ended at step %d, want 5 steps or more that a kill can interrupt", step)
 				}
 			}
 			checkAfter(t, fmt.Sprint("dead ", dying, " step ", step), dir, r.lines[:len(r.lines)-1], base+int64(whole))
@@ -170,9 +171,9 @@ func TestDeathInRecovery(t *testing.T) {
 	}
 }
 
-// TestDeathAtAnyStep has a process die at each call of each thing that it may do. Readers beside it
-// find no less than before, and another process that had the room open goes on.
-func TestDeathAtAnyStep(t *testing.T) {
+// TestAKillAtAnyStepLosesNoLine stops a process at each call of each operation. Concurrent readers
+// find no fewer lines than before, and another process that had the room open can append.
+func TestAKillAtAnyStepLosesNoLine(t *testing.T) {
 	whole := makeRoom(t, 14)
 	damaged := room{copyRoom(t, whole.dir, true), nil, nil}
 	name := filepath.Join(damaged.dir, segmentName(0))
@@ -212,7 +213,7 @@ func TestDeathAtAnyStep(t *testing.T) {
 	}
 }
 
-// dieIn runs do on a copy of a room until a step. It says whether do came as far.
+// dieIn runs do on a copy of a room and stops it at a step. It reports whether do reached the step.
 func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Log) error) (died bool) {
 	t.Helper()
 	dir := copyRoom(t, r.dir, true)
@@ -227,10 +228,10 @@ func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Lo
 	b := mustAppend(t, other, entry("afterwards"))
 	got := all(t, other)
 	if last := got[len(got)-1]; last != string(b.Bytes) {
-		t.Fatalf("%s: the line appended afterwards is not the last one, %q is", what, last)
+		t.Fatalf("%s: another process appended %q: got %q as the last line, want the appended one", what, b.Bytes, last)
 	}
 	wantNoLess(t, what+": the other process", got, r.lines)
-	wantNoLess(t, what+": who opens the room", all(t, mustOpen(t, copyRoom(t, dir, false), Options{})), r.lines)
+	wantNoLess(t, what+": a process that opens the room", all(t, mustOpen(t, copyRoom(t, dir, false), Options{})), r.lines)
 	reader.Close()
 	other.Close()
 	return died
@@ -241,19 +242,19 @@ func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Lo
 func wantNoLess(t *testing.T, what string, got, acknowledged []string) {
 	t.Helper()
 	if len(got) == 0 {
-		t.Fatalf("%s finds no lines", what)
+		t.Fatalf("%s got 0 lines, want the %d acknowledged ones", what, len(acknowledged))
 	}
 	want := acknowledged
 	for len(want) > 0 && Line(want[0]).Offset() < Line(got[0]).Offset() {
 		want = want[1:]
 	}
 	if removed := len(acknowledged) - len(want); removed > 0 && !strings.Contains(what, "retain") || len(want) < 4 {
-		t.Fatalf("%s does not find the first %d of %d lines", what, removed, len(acknowledged))
+		t.Fatalf("%s got lines without the first %d of the %d acknowledged ones, want all (only Retain may remove the oldest, and must leave 4)", what, removed, len(acknowledged))
 	}
 	for i, w := range want {
 		without, _ := redacted(Line(w))
 		if i >= len(got) || got[i] != w && got[i] != string(without) {
-			t.Fatalf("%s finds %d lines, and not %q at place %d:\n%q", what, len(got), w, i, got)
+			t.Fatalf("%s got %d lines, want %q or its redacted form as line %d:\n%q", what, len(got), w, i, got)
 		}
 	}
 }

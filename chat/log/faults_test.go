@@ -34,8 +34,8 @@ func wantLines(t *testing.T, l *Log, want []string) {
 	}
 }
 
-// TestADiskThatFails makes each kind of fault last for some batches, then go away.
-func TestADiskThatFails(t *testing.T) {
+// TestADiskFaultLosesNoAcknowledgedLine makes each kind of fault last for some batches, then end.
+func TestADiskFaultLosesNoAcknowledgedLine(t *testing.T) {
 	full := func([]byte) (int, error) { return 0, unix.ENOSPC }
 	for _, c := range []struct {
 		name string
@@ -72,7 +72,7 @@ func TestADiskThatFails(t *testing.T) {
 				fs.write, fs.sync, fs.open, fs.cut, fs.dirSync = nil, nil, nil, nil, nil
 				b := mustAppend(t, l, entry("when it works again"))
 				if b.First < end {
-					t.Fatalf("got a line at %d, want it at %d or later", b.First, end)
+					t.Fatalf("got a line at offset %d, want %d or more (offsets are never reused)", b.First, end)
 				}
 				want, end = append(want, string(b.Bytes)), b.End
 				wantLines(t, l, want)
@@ -145,27 +145,28 @@ func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64
 	return logs, errs, fs.syncs.Load() - before
 }
 
-// TestOneSyncForAll: a batch that waited while another process synced needs no sync of its own.
-func TestOneSyncForAll(t *testing.T) {
+// TestBatchesThatWaitTogetherShareASync checks that a batch that waited while another process
+// synced needs no sync of its own.
+func TestBatchesThatWaitTogetherShareASync(t *testing.T) {
 	logs, errs, syncs := together(t, nil)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 	if got := all(t, logs[0]); len(got) != len(logs) {
-		t.Errorf("got %d lines, want %d", len(got), len(logs))
+		t.Errorf("got %d lines, want the %d that were acknowledged", len(got), len(logs))
 	}
 	if syncs > 2 { // the first one's covers what was written when it began, the next one's the rest
 		t.Errorf("got %d syncs for %d batches that waited together, want one or two", syncs, len(logs))
 	}
 }
 
-// TestAllThatWaitedAreRefused: after a failed sync no batch is acknowledged, and no line of it is
-// found.
-func TestAllThatWaitedAreRefused(t *testing.T) {
+// TestAFailedSyncRefusesEveryWaitingBatch checks that after a failed sync no batch is acknowledged,
+// and no line of any is found.
+func TestAFailedSyncRefusesEveryWaitingBatch(t *testing.T) {
 	logs, errs, _ := together(t, unix.EIO)
 	for i, err := range errs {
 		if !errors.Is(err, ErrFailing) {
-			t.Errorf("process %d: %v, want ErrFailing", i, err)
+			t.Errorf("process %d: Append whose sync failed: got %v, want ErrFailing", i, err)
 		}
 	}
 	if got := all(t, logs[0]); len(got) != 0 {
@@ -174,14 +175,14 @@ func TestAllThatWaitedAreRefused(t *testing.T) {
 	for i, l := range logs {
 		mustAppend(t, l, entry("when it works again"))
 		if got := all(t, logs[0]); len(got) != i+1 {
-			t.Errorf("after %d batches there are %d lines", i+1, len(got))
+			t.Errorf("batch %d after the disk works again: got %d lines, want %d", i, len(got), i+1)
 		}
 	}
 }
 
-// TestASlowDisk: several processes' batches on a disk whose syncs take 5 ms are all there, each
-// once and in order.
-func TestASlowDisk(t *testing.T) {
+// TestASlowDiskKeepsEachWritersOrder has several processes append to a disk whose syncs take 5 ms.
+// All batches are found, each process's in the order of its appends.
+func TestASlowDiskKeepsEachWritersOrder(t *testing.T) {
 	dir := t.TempDir()
 	fs := &faultFS{slow: 5 * time.Millisecond}
 	const writers, batches = 8, 10
@@ -191,7 +192,7 @@ func TestASlowDisk(t *testing.T) {
 		wg.Go(func() {
 			for i := range batches {
 				if _, err := l.Append([]Entry{{noon, "", fmt.Sprintf(":ann!u@h PRIVMSG #room :w%d %d", w, i)}}); err != nil {
-					t.Error(err)
+					t.Errorf("Append on a slow disk: got %v, want nil", err)
 				}
 			}
 		})
@@ -205,7 +206,7 @@ func TestASlowDisk(t *testing.T) {
 	}
 	for w := range writers {
 		if got := f.seen[fmt.Sprint("w", w)]; len(got) != batches || !slices.IsSorted(got) {
-			t.Errorf("writer %d: %v", w, got)
+			t.Errorf("writer %d: got messages %v, want %d in rising order", w, got, batches)
 		}
 	}
 	t.Logf("%d syncs for %d batches", fs.syncs.Load(), writers*batches)

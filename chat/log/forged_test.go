@@ -19,19 +19,19 @@ func TestALineInsideATextIsNotALine(t *testing.T) {
 	after := mustAppend(t, l, entry("after")).First
 
 	if string(mustAt(t, l, outer)[at-outer:]) != string(forged) {
-		t.Fatal("the text does not hold the line where it says that it is")
+		t.Fatalf("the test's text does not stand at offset %d: got %q, want %q", at, mustAt(t, l, outer)[at-outer:], forged)
 	}
 	if line, err := l.At(at); !errors.Is(err, ErrNotFound) {
-		t.Errorf("At inside a text is %q, %v", line, err)
+		t.Errorf("At(offset inside a text): got %q and error %v, want ErrNotFound", line, err)
 	}
 	if lines, err := l.After(at, 1); err != nil || len(lines) != 1 || lines[0].Offset() != after {
-		t.Errorf("After inside a text is %q, %v, want the line behind it", lines, err)
+		t.Errorf("After(offset inside a text): got %q and error %v, want the line after the one with the text", lines, err)
 	}
 	if err := l.Redact(at); !errors.Is(err, ErrNotFound) {
-		t.Errorf("Redact inside a text: %v", err)
+		t.Errorf("Redact(offset inside a text): got %v, want ErrNotFound", err)
 	}
 	if n := len(all(t, l)); n != 3 {
-		t.Errorf("there are %d lines, want 3", n)
+		t.Errorf("Stream: got %d lines, want the 3 appended ones", n)
 	}
 }
 

@@ -19,25 +19,25 @@ func encode(t testing.TB, e Entry, offset int64) Line {
 	}
 	l, ok := check(b)
 	if !ok {
-		t.Fatalf("an encoded line is invalid: %q", b)
+		t.Fatalf("check(%q): got invalid, want valid for what the encoder made", b)
 	}
 	return l
 }
 
-func TestLine(t *testing.T) {
+func TestALineHasTheEntrysPartsAndItsOffset(t *testing.T) {
 	l := encode(t, Entry{noon, `account=ann;+draft/reply=x\:y`, ":ann!u@h PRIVMSG #room :grüß dich"}, 4711)
 	if want := "time=2026-11-21T12:00:00.123Z;msgid=abcdefgh-4711;account=ann;+draft/reply=x\\:y :ann!u@h PRIVMSG #room :grüß dich\r\n"; string(l.Tagged()) != want {
-		t.Errorf("Tagged is %q, want %q", l.Tagged(), want)
+		t.Errorf("Tagged: got %q, want %q", l.Tagged(), want)
 	}
 	if want := ":ann!u@h PRIVMSG #room :grüß dich\r\n"; string(l.Plain()) != want {
-		t.Errorf("Plain is %q, want %q", l.Plain(), want)
+		t.Errorf("Plain: got %q, want %q", l.Plain(), want)
 	}
 	if l.Offset() != 4711 || l.MsgID() != "abcdefgh-4711" || !l.Time().Equal(noon) {
-		t.Errorf("offset %d, msgid %s, time %v", l.Offset(), l.MsgID(), l.Time())
+		t.Errorf("got offset %d, msgid %s, time %v; want 4711, abcdefgh-4711, %v", l.Offset(), l.MsgID(), l.Time(), noon)
 	}
 	for name, want := range map[string]string{"account": "ann", "+draft/reply": `x\:y`} {
 		if v, ok := l.Tag(name); !ok || v != want {
-			t.Errorf("tag %s is %q %v, want %q", name, v, ok, want)
+			t.Errorf("Tag(%s): got %q, %v; want %q, true", name, v, ok, want)
 		}
 	}
 	if _, ok := l.Tag("accoun"); ok {
@@ -77,7 +77,7 @@ func TestInvalidEntriesAreRejected(t *testing.T) {
 	} {
 		x := encoder{id: "abcdefgh"}
 		if b, _, err := x.append([]byte("kept"), &c.e, 0, 0); !errors.Is(err, c.want) || string(b) != "kept" {
-			t.Errorf("%.40q: %v, want %v", c.e.Body, err, c.want)
+			t.Errorf("encoding %.40q: got error %v and %.40q, want %v and the buffer unchanged", c.e.Body, err, b, c.want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Line(b).Time(); !got.Equal(later) || milli != later.UnixMilli() {
-		t.Errorf("the line's time is %v, that of the line before is %v", got, later)
+		t.Errorf("clock an hour behind the line before: got time %v and %d ms, want %v, the time of the line before", got, milli, later)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestRedactedKeepsLengthTimeAndPlace(t *testing.T) {
 			continue
 		}
 		if _, whole := check(r); !whole || len(r) != len(l) || r.MsgID() != l.MsgID() || !r.Time().Equal(l.Time()) || !r.Redacted() || l.Redacted() {
-			t.Errorf("%q redacted is %q", l, r)
+			t.Errorf("redacted(%q): got %q, want a valid, redacted line of the same length, msgid and time", l, r)
 		}
 		if strings.Contains(string(r), "secret") {
 			t.Errorf("%q contains the secret, want it removed", r)
@@ -150,11 +150,11 @@ func FuzzLine(f *testing.F) {
 		tags, body, _ := strings.Cut(string(l[at:len(l)-2]), " ")
 		again, _, err := (&encoder{id: string(l[msgidAt : msgidAt+idSize])}).append(nil, &Entry{l.Time(), strings.TrimPrefix(tags, ";"), body}, l.Offset(), 0)
 		if err == nil && len(again) == len(l) && !bytes.Equal(again, l) {
-			t.Errorf("%q came back as %q", l, again)
+			t.Errorf("encoding the parts of %q again: got %q, want the same bytes", l, again)
 		}
 		if r, ok := redacted(l); ok {
 			if _, whole := check(r); !whole || len(r) != len(l) {
-				t.Errorf("%q redacted is %q", l, r)
+				t.Errorf("redacted(%q): got %q, want a valid line of the same length", l, r)
 			}
 		}
 	})

@@ -75,7 +75,7 @@ func copyRoom(t testing.TB, from string, committed bool) string {
 	return to
 }
 
-func TestAppendAndReadBack(t *testing.T) {
+func TestReadersGetWhatWasAppended(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rooms", "#room")
 	l := mustOpen(t, dir, Options{Segment: 1000})
 	var want []string
@@ -86,7 +86,7 @@ func TestAppendAndReadBack(t *testing.T) {
 		}
 		b := mustAppend(t, l, batch...)
 		if len(b.Lines) != len(batch) || b.End != l.Committed() || b.First+int64(len(b.Bytes)) != b.End {
-			t.Fatalf("batch %d: %d lines from %d to %d, committed %d", i, len(b.Lines), b.First, b.End, l.Committed())
+			t.Fatalf("batch %d: got %d lines from %d to %d, committed offset %d; want %d lines of %d bytes that end at the committed offset", i, len(b.Lines), b.First, b.End, l.Committed(), len(batch), len(b.Bytes))
 		}
 		for _, line := range b.Lines {
 			want = append(want, string(line))
@@ -95,15 +95,15 @@ func TestAppendAndReadBack(t *testing.T) {
 	for _, again := range []*Log{l, mustOpen(t, dir, Options{}), mustOpen(t, dir, Options{ReadOnly: true}), mustOpen(t, copyRoom(t, dir, false), Options{ReadOnly: true})} {
 		got := all(t, again)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("got %d lines, want %d:\n%q\n%q", len(got), len(want), got, want)
+			t.Fatalf("got %d lines, want %d:\n got %q\nwant %q", len(got), len(want), got, want)
 		}
 		if again.ID() != l.ID() || again.Committed() != l.Committed() {
-			t.Errorf("id %s, committed %d, want %s, %d", again.ID(), again.Committed(), l.ID(), l.Committed())
+			t.Errorf("opened again: got id %s, committed offset %d; want %s, %d", again.ID(), again.Committed(), l.ID(), l.Committed())
 		}
 	}
 	bases, _, _ := listSegments(dir)
 	if len(bases) < 4 {
-		t.Errorf("got %d segments, want several", len(bases))
+		t.Errorf("got %d segments, want 4 or more", len(bases))
 	}
 	for i, base := range bases {
 		info, err := os.Stat(l.segmentPath(base))
@@ -111,12 +111,12 @@ func TestAppendAndReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if finished := info.Mode().Perm() == finishedMode; finished != (i+1 < len(bases)) {
-			t.Errorf("segment %d of %d has mode %v", i, len(bases), info.Mode())
+			t.Errorf("segment %d of %d: got mode %v, want %v for all but the last", i, len(bases), info.Mode(), finishedMode)
 		}
 	}
 }
 
-func TestHistory(t *testing.T) {
+func TestLatestAfterAtAndSeekFindTheirLines(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 10_000})
 	var lines []string
 	var offsets []int64
@@ -132,31 +132,31 @@ func TestHistory(t *testing.T) {
 			got, err := l.Latest(n, offsets[before])
 			want := lines[max(0, before-n):before]
 			if err != nil || !same(got, want) {
-				t.Errorf("Latest(%d) before line %d: %d lines, %v, want %d", n, before, len(got), err, len(want))
+				t.Errorf("Latest(%d) before line %d: got %d lines and error %v, want lines %d to %d", n, before, len(got), err, max(0, before-n), before)
 			}
 			got, err = l.After(offsets[before], n)
 			want = lines[before:min(500, before+n)]
 			if err != nil || !same(got, want) {
-				t.Errorf("After(%d) from line %d: %d lines, %v, want %d", n, before, len(got), err, len(want))
+				t.Errorf("After(%d) from line %d: got %d lines and error %v, want lines %d to %d", n, before, len(got), err, before, min(500, before+n))
 			}
 		}
 	}
 	for i, offset := range offsets[:500] {
 		if line, err := l.At(offset); err != nil || string(line) != lines[i] {
-			t.Errorf("At(%d): %q, %v", offset, line, err)
+			t.Errorf("At(%d): got %q and error %v, want %q", offset, line, err, lines[i])
 		}
 		first := i - i%3 // three lines have the same time
 		if at, err := l.Seek(noon.Add(time.Duration(i/3) * time.Second)); err != nil || at != offsets[first] {
-			t.Errorf("Seek to the time of line %d: %d, %v, want %d", i, at, err, offsets[first])
+			t.Errorf("Seek(time of line %d): got %d and error %v, want %d, the first line of that time", i, at, err, offsets[first])
 		}
 	}
 	for _, offset := range []int64{-1, 1, offsets[3] + 1, offsets[500], 1 << 50} {
 		if line, err := l.At(offset); !errors.Is(err, ErrNotFound) {
-			t.Errorf("At(%d): %q, %v, want ErrNotFound", offset, line, err)
+			t.Errorf("At(%d), which is no line's offset: got %q and error %v, want ErrNotFound", offset, line, err)
 		}
 	}
 	if at, err := l.Seek(noon.Add(time.Hour)); err != nil || at != l.Committed() {
-		t.Errorf("Seek behind all: %d, %v", at, err)
+		t.Errorf("Seek(time after all lines): got %d and error %v, want the committed offset %d", at, err, l.Committed())
 	}
 }
 
@@ -172,8 +172,8 @@ func same(got []Line, want []string) bool {
 	return true
 }
 
-// TestLongestLines: lines of the greatest length are found by every way of reading.
-func TestLongestLines(t *testing.T) {
+// TestLinesOfMaximumLengthAreRead reads them by Stream, Latest and After.
+func TestLinesOfMaximumLengthAreRead(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 100_000})
 	var want []string
 	for i := range 30 {
@@ -190,16 +190,16 @@ func TestLongestLines(t *testing.T) {
 		}
 	}
 	if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("Stream: got %d lines, want %d", len(got), len(want))
+		t.Errorf("Stream of lines of maximum length: got %d lines, want %d", len(got), len(want))
 	}
 	if got, err := l.Latest(100, l.Committed()); err != nil || !same(got, want) {
-		t.Errorf("Latest: %d lines, %v", len(got), err)
+		t.Errorf("Latest of lines of maximum length: got %d lines and error %v, want %d", len(got), err, len(want))
 	}
 	if got, err := l.After(0, 100); err != nil || !same(got, want) {
-		t.Errorf("After: %d lines, %v", len(got), err)
+		t.Errorf("After of lines of maximum length: got %d lines and error %v, want %d", len(got), err, len(want))
 	}
 	if _, err := mustOpen(t, l.dir, Options{}).Append([]Entry{entry("by another process, which looks for the last line's time")}); err != nil {
-		t.Error(err)
+		t.Errorf("Append after lines of maximum length, by another Log: got %v, want nil", err)
 	}
 }
 
@@ -219,13 +219,13 @@ func TestReadOnlyAndClosedLogsRejectChanges(t *testing.T) {
 		_, err3 := closed.Repair()
 		for _, err := range []error{err, err2, err3, closed.Redact(0)} {
 			if !errors.Is(err, want) {
-				t.Errorf("got %v, want %v", err, want)
+				t.Errorf("Append, Retain, Repair or Redact: got %v, want %v", err, want)
 			}
 		}
 	}
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
 		if _, err := Open(dir, Options{ReadOnly: true}); err == nil || !strings.Contains(err.Error(), dir) {
-			t.Errorf("Open(%s) for reading: got %v, want an error", dir, err)
+			t.Errorf("Open(%s) for reading where no room is: got %v, want an error that names the folder", dir, err)
 		}
 	}
 }

@@ -72,11 +72,11 @@ func childWriter(args []string) error {
 	}
 }
 
-// message takes a message's writer and number out of its line.
+// message returns the writer and the number in a line's text.
 func message(line Line) (writer string, n int, err error) {
 	_, text, _ := strings.Cut(string(line.Plain()), " :")
 	if _, err := fmt.Sscan(text, &writer, &n); err != nil {
-		return "", 0, fmt.Errorf("%q is no message of the test: %w", line, err)
+		return "", 0, fmt.Errorf("got %q, want a writer's name and a number in its text: %w", line, err)
 	}
 	return writer, n, nil
 }
@@ -87,10 +87,11 @@ type follow struct {
 	end  int64 // of the last line
 }
 
-// take wants a line behind the one before, and notes whose it is.
+// take returns an error if the line does not follow the one before. It records the line's writer
+// and number.
 func (f *follow) take(line Line) error {
 	if line.Offset() < f.end {
-		return fmt.Errorf("%q comes behind offset %d", line, f.end)
+		return fmt.Errorf("got %q after a line that ends at offset %d, want offsets that rise", line, f.end)
 	}
 	f.end = line.Offset() + int64(len(line))
 	writer, n, err := message(line)
@@ -123,7 +124,7 @@ func childReader(dir string) error {
 			return err
 		}
 		if r.Bad() > 0 {
-			return fmt.Errorf("%d bad bytes before %d", r.Bad(), line.Offset())
+			return fmt.Errorf("got %d invalid bytes before offset %d, want 0", r.Bad(), line.Offset())
 		}
 	}
 }
@@ -187,7 +188,7 @@ func killLoop(t *testing.T, dir, name string, rounds int, seed uint64) (acknowle
 		got, err := p.numbers(1 + rng.IntN(60))
 		rest, err2 := p.kill()
 		if err := errors.Join(err, err2); err != nil {
-			t.Errorf("writer %s: %v", name, err)
+			t.Errorf("writer %s, started and killed again and again: %v", name, err)
 			return acknowledged
 		}
 		acknowledged = append(append(acknowledged, got...), rest...)
@@ -220,10 +221,10 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	for _, r := range readers {
 		r.stdin.Close() // it exits with 0 unless it found something wrong before
 		if r.out.Scan() {
-			t.Error("a reader beside the writers: ", r.out.Text())
+			t.Errorf("a reader beside the writers printed %q, want no fault found", r.out.Text())
 		}
 		if err := r.cmd.Wait(); err != nil {
-			t.Error("a reader beside the writers: ", err)
+			t.Errorf("a reader beside the writers: got %v, want exit status 0", err)
 		}
 	}
 	wantAcknowledged(t, mustOpen(t, dir, Options{ReadOnly: true}), names, acknowledged)
@@ -231,7 +232,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	wantAcknowledged(t, l, names, acknowledged)
 	report, err := Inspect(dir)
 	if err != nil || len(report.Faults) > 0 || report.Behind > 0 {
-		t.Errorf("afterwards: %+v, %v", report, err)
+		t.Errorf("Inspect after the kills: got %+v and error %v, want no faults and no bytes behind the committed offset", report, err)
 	}
 }
 
@@ -251,7 +252,7 @@ func wantAcknowledged(t *testing.T, l *Log, names []string, acknowledged [][]int
 		last := -1
 		for _, n := range f.seen[name] {
 			if n <= last {
-				t.Errorf("%s: %d comes behind %d", name, n, last)
+				t.Errorf("writer %s: got message %d after %d, want rising numbers (the order of sending)", name, n, last)
 			}
 			last = n
 			there[n] = true
@@ -263,16 +264,16 @@ func wantAcknowledged(t *testing.T, l *Log, names []string, acknowledged [][]int
 			}
 		}
 		if lost > 0 {
-			t.Errorf("%s: %d of %d acknowledged messages are lost", name, lost, len(acknowledged[i]))
+			t.Errorf("writer %s: %d of %d acknowledged messages are not in the log, want 0", name, lost, len(acknowledged[i]))
 		}
 		total += len(acknowledged[i])
 	}
 	t.Logf("%d acknowledged, all there", total)
 }
 
-// TestALogOpenBesideOthers: one that was open all the time goes on behind what the killed ones
-// left.
-func TestALogOpenBesideOthers(t *testing.T) {
+// TestALogContinuesAfterKilledWriters keeps one Log open while other writers are killed. Its
+// batches follow the lines that those left.
+func TestALogContinuesAfterKilledWriters(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpen(t, dir, Options{Segment: 5000})
 	var acknowledged []int

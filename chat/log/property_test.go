@@ -80,12 +80,12 @@ func (m *model) append(t *rapid.T) {
 		t.Fatal(err)
 	}
 	if b.First < m.end {
-		t.Fatalf("got a line at %d, want it at %d or later", b.First, m.end)
+		t.Fatalf("got a line at offset %d, want %d or more (offsets are never reused)", b.First, m.end)
 	}
 	m.end = b.End
 	for i, line := range b.Lines {
 		if !strings.HasSuffix(string(line), " "+batch[i].Body+"\r\n") {
-			t.Fatalf("%q was stored as %q", batch[i].Body, line)
+			t.Fatalf("Append(%q): got the line %q, want the text unchanged at its end", batch[i].Body, line)
 		}
 		m.lines = append(m.lines, string(line))
 	}
@@ -116,11 +116,11 @@ func (m *model) retain(t *rapid.T) {
 		kept = len(m.lines)
 	}
 	if gone := int64(len(strings.Join(m.lines[:kept], ""))); gone != removed {
-		t.Fatalf("got %d bytes reported as removed, want %d", removed, gone)
+		t.Fatalf("Retain: got %d bytes reported as removed, want %d", removed, gone)
 	}
 	m.lines = m.lines[kept:]
 	if size := int64(len(strings.Join(m.lines, ""))); limit > 0 && size > limit && len(l.knownBases()) > 1 {
-		t.Fatalf("got %d bytes kept, want at most %d", size, limit)
+		t.Fatalf("Retain: got %d bytes left, want at most %d", size, limit)
 	}
 }
 
@@ -153,19 +153,19 @@ func (m *model) check(t *rapid.T) {
 	for i, l := range m.logs {
 		got, err := l.After(0, 1<<20)
 		if err != nil || !same(got, m.lines) {
-			t.Fatalf("process %d reads %d lines, %v, want %d:\n%q\n%q", i, len(got), err, len(m.lines), got, m.lines)
+			t.Fatalf("process %d: After(0): got %d lines and error %v, want %d:\n got %q\nwant %q", i, len(got), err, len(m.lines), got, m.lines)
 		}
 		if len(got) == 0 {
 			continue
 		}
 		n := rapid.IntRange(1, len(got)).Draw(t, "latest")
 		if latest, err := l.Latest(n, l.Committed()); err != nil || !same(latest, m.lines[len(m.lines)-n:]) {
-			t.Fatalf("process %d: Latest(%d) has %d lines, %v", i, n, len(latest), err)
+			t.Fatalf("process %d: Latest(%d): got %d lines and error %v, want the last %d of %d", i, n, len(latest), err, n, len(m.lines))
 		}
 		line := got[rapid.IntRange(0, len(got)-1).Draw(t, "seek")]
 		first := slices.IndexFunc(got, func(l Line) bool { return !l.Time().Before(line.Time()) })
 		if at, err := l.Seek(line.Time()); err != nil || at != got[first].Offset() {
-			t.Fatalf("process %d: Seek(%v) is %d, %v, want %d", i, line.Time(), at, err, got[first].Offset())
+			t.Fatalf("process %d: Seek(%v): got %d and error %v, want %d", i, line.Time(), at, err, got[first].Offset())
 		}
 	}
 }
@@ -196,16 +196,16 @@ func FuzzReader(f *testing.F) {
 		found := all(t, reader)
 		for _, line := range found {
 			if at := int(Line(line).Offset()); !strings.HasPrefix(string(data[at:]), line) {
-				t.Errorf("%q is not what stands at %d", line, at)
+				t.Errorf("got the line %q, want the bytes that the segment has at offset %d", line, at)
 			}
 		}
 		if latest, err := reader.Latest(1<<20, reader.Committed()); err != nil || !same(latest, found) {
-			t.Errorf("backwards there are %d lines, %v, forwards %d", len(latest), err, len(found))
+			t.Errorf("Latest: got %d lines and error %v, want the same %d as Stream", len(latest), err, len(found))
 		}
 		l := mustOpen(t, dir, Options{FS: noSyncFS{}})
 		b := mustAppend(t, l, entry("next"))
 		if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(append(found, string(b.Bytes))) {
-			t.Errorf("after a line was appended: %q, before: %q", got, found)
+			t.Errorf("after a line was appended: got %q, want the lines read before and the new one: %q", got, found)
 		}
 	})
 }

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestRedactVector redacts in plain what the vector redacted says, and wants its very bytes.
-func TestRedactVector(t *testing.T) {
+// TestRedactWritesTheBytesOfTheVector redacts in the vector "plain" the lines that the vector
+// "redacted" lists.
+func TestRedactWritesTheBytesOfTheVector(t *testing.T) {
 	e := readExpected(t, filepath.Join(vectors, "redacted"))
 	dir := copyRoom(t, filepath.Join(vectors, "plain"), false)
 	l := mustOpen(t, dir, Options{})
@@ -26,11 +27,11 @@ func TestRedactVector(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, segmentName(0))); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("redacted, the segment is %v\n%s", err, got)
+		t.Errorf("after the redactions of the vector: error %v, got the segment\n%s\nwant\n%s", err, got, want)
 	}
 }
 
-// TestRedactedTextIsGone looks for it in all files of the room.
+// TestRedactedTextIsGone searches all files of the room for the redacted text.
 func TestRedactedTextIsGone(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpen(t, dir, Options{Segment: 500})
@@ -49,13 +50,13 @@ func TestRedactedTextIsGone(t *testing.T) {
 	}
 	for _, offset := range secrets {
 		if line, err := other.At(offset); err != nil || !line.Redacted() {
-			t.Errorf("the line at %d is %q, %v", offset, line, err)
+			t.Errorf("another process reads offset %d: got %q and error %v, want a redacted line", offset, line, err)
 		}
 	}
 	mustAppend(t, other, entry("the other process goes on"))
 	mustAppend(t, l, entry("so does this one"))
 	if got := all(t, other); len(got) != len(before)+2 {
-		t.Errorf("got %d lines, want %d", len(got), len(before)+2)
+		t.Errorf("after two appends: got %d lines, want %d", len(got), len(before)+2)
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, name := range names {
@@ -64,17 +65,17 @@ func TestRedactedTextIsGone(t *testing.T) {
 		}
 	}
 	if err := l.Redact(secrets[0]); err != nil {
-		t.Errorf("redacted again: %v", err)
+		t.Errorf("Redact of a redacted line: got %v, want nil", err)
 	}
 	for _, offset := range []int64{-1, secrets[0] + 1, l.Committed(), 1 << 40} {
 		if err := l.Redact(offset); !errors.Is(err, ErrNotFound) {
-			t.Errorf("Redact(%d): %v, want ErrNotFound", offset, err)
+			t.Errorf("Redact(%d), which is no line's offset: got %v, want ErrNotFound", offset, err)
 		}
 	}
 }
 
-// TestAFollowingReaderMissesNothing: it has the last segment open while that is replaced, again and
-// again.
+// TestAFollowingReaderMissesNothing has the reader keep the last segment open while redactions
+// replace it again and again.
 func TestAFollowingReaderMissesNothing(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 1500, FS: noSyncFS{}})
 	r := mustOpen(t, l.dir, Options{ReadOnly: true}).Stream(0)
@@ -83,11 +84,11 @@ func TestAFollowingReaderMissesNothing(t *testing.T) {
 		b := mustAppend(t, l, entry("text"), entry("more"))
 		for _, want := range b.Lines {
 			if line, err := r.Next(); err != nil || string(line) != string(want) {
-				t.Fatalf("batch %d: %q, %v, want %q", i, line, err, want)
+				t.Fatalf("batch %d: a reader got %q and error %v, want %q", i, line, err, want)
 			}
 		}
 		if line, err := r.Next(); !errors.Is(err, io.EOF) {
-			t.Fatalf("batch %d: %q, %v, want the end", i, line, err)
+			t.Fatalf("batch %d: a reader got %q and error %v, want io.EOF", i, line, err)
 		}
 		for range i % 3 {
 			if err := l.Redact(b.First); err != nil {
@@ -97,7 +98,7 @@ func TestAFollowingReaderMissesNothing(t *testing.T) {
 	}
 }
 
-func TestRetainByAge(t *testing.T) {
+func TestRetainRemovesSegmentsPastTheAge(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{})
 	day := 24 * time.Hour
 	for d := range 100 { // a quiet room: everything would fit one segment
@@ -110,12 +111,12 @@ func TestRetainByAge(t *testing.T) {
 		}
 		lines, err := l.After(0, 1)
 		if err != nil || len(lines) != 1 {
-			t.Fatal(lines, err)
+			t.Fatalf("After(0, 1): got %d lines and error %v, want 1 line", len(lines), err)
 		}
 		if age := now.Sub(lines[0].Time()); age > 26*day {
 			t.Fatalf("day %d: got an oldest line of %v, want it removed", d, age)
 		} else if d > 30 && age < 20*day {
-			t.Fatalf("day %d: lines younger than 20 days were removed: the oldest is %v old", d, age)
+			t.Fatalf("day %d: got an oldest line %v old, want all lines of the last 20 days kept", d, age)
 		}
 	}
 	end := l.Committed()
@@ -125,14 +126,14 @@ func TestRetainByAge(t *testing.T) {
 		}
 	}
 	if lines, err := l.Latest(10, end); err != nil || len(lines) != 0 {
-		t.Errorf("after three years: %d lines, %v", len(lines), err)
+		t.Errorf("after three years: got %d lines and error %v, want none", len(lines), err)
 	}
 	if b := mustAppend(t, l, entry("hello again")); b.First != end || l.First() != end {
 		t.Errorf("got the next line at %d, want %d", b.First, end)
 	}
 }
 
-func TestRetainBySize(t *testing.T) {
+func TestRetainLimitsTheSize(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{})
 	other := mustOpen(t, l.dir, Options{})
 	for i := range 500 {
@@ -150,13 +151,14 @@ func TestRetainBySize(t *testing.T) {
 			t.Fatalf("message %d: got %d bytes kept, want at most the limit", i, size)
 		}
 		if first := Line(lines[0]).Offset(); removed > 0 && first == before {
-			t.Errorf("%d bytes are removed, and the first line is still at %d", removed, first)
+			t.Errorf("Retain: got %d bytes reported as removed and the first line still at offset %d, want it removed", removed, first)
 		}
 	}
 }
 
-// TestReadersContinueBehindRemovedSegments go on with the oldest line that is there.
-func TestReadersContinueBehindRemovedSegments(t *testing.T) {
+// TestReadersContinueAfterRemovedSegments checks that readers go on with the oldest line that is
+// left.
+func TestReadersContinueAfterRemovedSegments(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 500})
 	beside := mustOpen(t, l.dir, Options{ReadOnly: true})
 	for range 40 {
@@ -170,12 +172,12 @@ func TestReadersContinueBehindRemovedSegments(t *testing.T) {
 	}
 	kept := all(t, l)
 	if got := all(t, beside); len(got) != len(kept) || len(kept) >= 40 || len(kept) == 0 {
-		t.Errorf("a concurrent reader got %d lines, want %d", len(got), len(kept))
+		t.Errorf("after Retain: a concurrent reader got %d lines, want %d (some of 40, not all)", len(got), len(kept))
 	}
 	if lines, err := beside.Latest(100, beside.Committed()); err != nil || len(lines) != len(kept) {
-		t.Errorf("Latest: %d lines, %v, want %d", len(lines), err, len(kept))
+		t.Errorf("Latest(100) after Retain: got %d lines and error %v, want %d", len(lines), err, len(kept))
 	}
 	if lines, err := beside.Latest(10, 300); err != nil || len(lines) != 0 {
-		t.Errorf("Latest before what is kept: %d lines, %v", len(lines), err)
+		t.Errorf("Latest before the oldest line that is left: got %d lines and error %v, want none", len(lines), err)
 	}
 }

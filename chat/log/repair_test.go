@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestInspectVectors: bad bytes and overlaps are faults, a torn tail behind what is read is none.
-func TestInspectVectors(t *testing.T) {
+// TestInspectReportsTheFaultsOfTheVectors checks that invalid bytes and overlaps are faults, and
+// that a torn tail after the committed offset is none.
+func TestInspectReportsTheFaultsOfTheVectors(t *testing.T) {
 	for _, dir := range vectorFolders(t) {
 		name := filepath.Base(dir)
 		if name == "committed" && !littleEndian() {
@@ -18,30 +19,30 @@ func TestInspectVectors(t *testing.T) {
 		e := readExpected(t, dir)
 		r, err := Inspect(dir)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Inspect: got %v, want a report", name, err)
 			continue
 		}
 		if r.ID != e.id || r.Lines != int64(len(e.lines)) || r.First != e.first || r.Committed != e.end || r.Redacted != int64(len(e.redacted)) {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s: Inspect: got %+v, want id %s, %d lines, first offset %d, committed %d, %d redacted", name, r, e.id, len(e.lines), e.first, e.end, len(e.redacted))
 		}
 		want := len(e.bad)
 		if name == "overlap" {
 			want++
 		}
 		if len(r.Faults) != want {
-			t.Errorf("%s: faults %+v, want %d", name, r.Faults, want)
+			t.Errorf("%s: Inspect: got the faults %+v, want %d", name, r.Faults, want)
 		}
 		for i, bad := range e.bad {
 			if r.Faults[i].Offset != bad[0] || r.Faults[i].Length != bad[1] {
-				t.Errorf("%s: fault %+v, want %d bytes at %d", name, r.Faults[i], bad[1], bad[0])
+				t.Errorf("%s: Inspect: got the fault %+v, want %d bytes at offset %d", name, r.Faults[i], bad[1], bad[0])
 			}
 		}
 	}
 }
 
-// TestRepairDamage changes bytes in the middle of a room, and wants all lines that are whole and no
-// fault afterwards, from the Log that repairs and from one that had the room open.
-func TestRepairDamage(t *testing.T) {
+// TestRepairKeepsEveryWholeLine changes bytes in the middle of a room. After the repair, the Log
+// that repaired it and one that had it open find all whole lines and no fault.
+func TestRepairKeepsEveryWholeLine(t *testing.T) {
 	r := makeRoom(t, 30)
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -58,26 +59,26 @@ func TestRepairDamage(t *testing.T) {
 		l := mustOpen(t, dir, Options{Segment: 600})
 		done, err := l.Repair()
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d: Repair: got %v, want nil", seed, err)
 		}
 		for _, reader := range []*Log{l, other, mustOpen(t, copyRoom(t, dir, false), Options{ReadOnly: true})} {
 			if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("seed %d: %d lines after the repair, want %d", seed, len(got), len(want))
+				t.Fatalf("seed %d: after the repair: got %d lines, want the %d readable ones", seed, len(got), len(want))
 			}
 		}
 		if report, err := Inspect(dir); err != nil || len(report.Faults) > 0 {
-			t.Errorf("seed %d: after the repair: %+v, %v", seed, report, err)
+			t.Errorf("seed %d: Inspect after the repair: got %+v and error %v, want no faults", seed, report, err)
 		}
 		for _, d := range done {
 			if _, err := os.Stat(d.Kept); err != nil {
-				t.Errorf("seed %d: the damaged segment is not kept: %v", seed, err)
+				t.Errorf("seed %d: got no copy of the damaged segment, want it kept: %v", seed, err)
 			}
 		}
 		for i, w := range []*Log{other, l, other} {
 			want = append(want, string(mustAppend(t, w, entry(fmt.Sprint("afterwards ", i))).Bytes))
 		}
 		if got := all(t, other); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("seed %d: %d lines at last, want %d", seed, len(got), len(want))
+			t.Fatalf("seed %d: after the repair and an append: got %d lines, want %d", seed, len(got), len(want))
 		}
 		if again, err := l.Repair(); err != nil || len(again) > 0 {
 			t.Errorf("seed %d: a second repair: got %+v, %v; want nothing to do", seed, again, err)
@@ -109,8 +110,9 @@ func damage(t *testing.T, name string, rng *rand.Rand) {
 	}
 }
 
-// TestRepairPutsLinesWhereTheyBelong: a line was deleted with an editor, and a segment renamed.
-func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
+// TestRepairPutsLinesAtTheirOffsets repairs a room from which an editor deleted a line, and whose
+// last segment was renamed.
+func TestRepairPutsLinesAtTheirOffsets(t *testing.T) {
 	r := makeRoom(t, 20)
 	name := filepath.Join(r.dir, segmentName(0))
 	data, err := os.ReadFile(name)
@@ -139,9 +141,9 @@ func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %d lines, want %d:\n%q", len(got), len(want), got)
+		t.Errorf("after the repair: got %d lines, want %d:\n got %q\nwant %q", len(got), len(want), got, want)
 	}
 	if kept, _ := filepath.Glob(filepath.Join(l.dir, "*.damaged")); len(kept) != 2 {
-		t.Errorf("got the files %q kept, want two", kept)
+		t.Errorf("got the files %q, want two damaged segments kept", kept)
 	}
 }

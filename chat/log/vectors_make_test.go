@@ -171,7 +171,7 @@ func (v *vector) line(t testing.TB, offset int64) Line {
 			b := s.data[offset-s.base:]
 			l, ok := check(b[:strings.IndexByte(string(b), '\n')+1])
 			if !ok {
-				t.Fatalf("%s: want a line at %d", v.name, offset)
+				t.Fatalf("vector %s: got no valid line at offset %d, want one", v.name, offset)
 			}
 			return l
 		}

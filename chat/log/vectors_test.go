@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestVectorsAreAsMade wants the files of docs/vectors/log to be what the encoder makes; -update
-// writes them.
-func TestVectorsAreAsMade(t *testing.T) {
+// TestVectorsAreWhatTheEncoderMakes compares the files of docs/vectors/log with the encoder's.
+// -update writes them.
+func TestVectorsAreWhatTheEncoderMakes(t *testing.T) {
 	made := t.TempDir()
 	for _, v := range makeVectors(t) {
 		if *update {
@@ -30,7 +30,7 @@ func TestVectorsAreAsMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, err := os.ReadFile(filepath.Join(vectors, name)); err != nil || string(a) != string(b) {
-				t.Errorf("docs/vectors/log/%s is not what is made (go test -update writes it): %v", name, err)
+				t.Errorf("docs/vectors/log/%s: got other bytes than the encoder makes, want the same (go test -update writes them): %v", name, err)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func readExpected(t *testing.T, dir string) expected {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if word != "id" && word != "#" {
 			if n, _ := fmt.Sscan(rest, &a, &b, &sum); n == 0 {
-				t.Fatalf("%s: %q has no number", dir, line)
+				t.Fatalf("%s/expect: got the line %q, want a number after the keyword", dir, line)
 			}
 		}
 		switch word {
@@ -84,7 +84,7 @@ func readExpected(t *testing.T, dir string) expected {
 		case "kept":
 			e.kept = append(e.kept, a)
 		default:
-			t.Fatalf("%s: what is %q?", dir, line)
+			t.Fatalf("%s/expect: got the line %q, want a known keyword", dir, line)
 		}
 	}
 	return e
@@ -94,7 +94,7 @@ func vectorFolders(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(vectors, "*", "expect"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no vectors: %v", err)
+		t.Fatalf("%s: got %d vectors and error %v, want one or more", vectors, len(files), err)
 	}
 	for i, f := range files {
 		files[i] = filepath.Dir(f)
@@ -113,20 +113,20 @@ func TestVectorsAreReadAsExpected(t *testing.T) {
 		e := readExpected(t, dir)
 		l := mustOpen(t, dir, Options{ReadOnly: true})
 		if l.ID() != e.id || l.First() != e.first || l.Committed() != e.end {
-			t.Errorf("%s: id %s, first %d, end %d, want %s, %d, %d", dir, l.ID(), l.First(), l.Committed(), e.id, e.first, e.end)
+			t.Errorf("%s: got id %s, first offset %d, end %d; want %s, %d, %d", dir, l.ID(), l.First(), l.Committed(), e.id, e.first, e.end)
 		}
 		got := all(t, l)
 		if len(got) != len(e.lines) {
-			t.Errorf("%s: %d lines, want %d", dir, len(got), len(e.lines))
+			t.Errorf("%s: got %d lines, want %d", dir, len(got), len(e.lines))
 			continue
 		}
 		for i, text := range got {
 			line := Line(text)
 			if line.Offset() != e.lines[i][0] || int64(len(line)) != e.lines[i][1] || text[sumAt:sumAt+8] != e.sums[i] {
-				t.Errorf("%s: line %d is %q, want it at %d with %d bytes and sum %s", dir, i, text, e.lines[i][0], e.lines[i][1], e.sums[i])
+				t.Errorf("%s: line %d: got %q, want it at offset %d with %d bytes and sum %s", dir, i, text, e.lines[i][0], e.lines[i][1], e.sums[i])
 			}
 			if line.Redacted() != slices.Contains(e.redacted, line.Offset()) {
-				t.Errorf("%s: line %d is %q: redacted or not?", dir, i, text)
+				t.Errorf("%s: line %d, %q: got Redacted() = %v, want the opposite", dir, i, text, line.Redacted())
 			}
 		}
 	}
@@ -141,19 +141,19 @@ func TestVectorsAreContinuedAsExpected(t *testing.T) {
 		before := len(e.lines) + len(e.kept)
 		l := mustOpen(t, copyRoom(t, dir, true), Options{})
 		if b := mustAppend(t, l, entry("next")); b.First != e.next {
-			t.Errorf("%s: got the next line at %d, want %d", dir, b.First, e.next)
+			t.Errorf("%s: got the next line at offset %d, want %d", dir, b.First, e.next)
 		}
 		if got := all(t, l); len(got) != before+1 {
-			t.Errorf("%s: %d lines, want the %d that were there and the new one", dir, len(got), before)
+			t.Errorf("%s: after an append: got %d lines, want %d and the new one", dir, len(got), before)
 		}
 		for base, size := range e.cut {
 			if info, err := os.Stat(l.segmentPath(base)); err != nil || info.Size() != size {
-				t.Errorf("%s: segment %d has %d bytes, %v, want %d", dir, base, info.Size(), err, size)
+				t.Errorf("%s: segment %d: got %d bytes and error %v, want it cut to %d", dir, base, info.Size(), err, size)
 			}
 		}
 		for _, offset := range e.kept {
 			if _, err := l.At(offset); err != nil {
-				t.Errorf("%s: the line at %d was not kept: %v", dir, offset, err)
+				t.Errorf("%s: the whole line at offset %d, not yet committed: got %v, want it kept", dir, offset, err)
 			}
 		}
 	}
