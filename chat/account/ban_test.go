@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestBans(t *testing.T) {
+func TestABanMatchesItsPattern(t *testing.T) {
 	here := Client{Account: "Mallory", Addr: netip.MustParseAddr("192.0.2.7"), Mask: "Mal[1]!~mal@dsl-7.example.net"}
 	six := Client{Addr: netip.MustParseAddr("2001:db8::7%eth0"), Mask: "x!y@2001:db8::7"}
 	mapped := Client{Addr: netip.MustParseAddr("::ffff:192.0.2.7")}
@@ -44,12 +44,12 @@ func TestBans(t *testing.T) {
 		s := open(t, t.TempDir(), Options{})
 		b, err := s.Ban(Ban{Pattern: c.pattern, Reason: "be quiet, 100% of the time", By: "ann"})
 		if err != nil || b.Pattern != c.stored {
-			t.Errorf("Ban(%s): got the pattern %q, want %q (%v)", c.pattern, b.Pattern, c.stored, err)
+			t.Errorf("Ban(%s): got the pattern %q and error %v, want %q", c.pattern, b.Pattern, err, c.stored)
 			continue
 		}
 		found, banned := s.Banned(c.client, time.Now())
 		if banned != c.banned || banned && (found.Reason != "be quiet, 100% of the time" || found.By != "ann") {
-			t.Errorf("the ban %s of %+v: got %v, %+v; want the opposite", c.pattern, c.client, banned, found)
+			t.Errorf("the ban %s of %+v: got banned %v, %+v; want %v with the reason and ann as its author", c.pattern, c.client, banned, found, c.banned)
 		}
 		if err := s.Unban(c.pattern); err != nil || len(s.Bans()) != 0 {
 			t.Errorf("Unban(%s): got %v and the bans %v, want none", c.pattern, err, s.Bans())
@@ -73,8 +73,8 @@ func TestInvalidBansAreRejected(t *testing.T) {
 	}
 }
 
-// A ban ends by itself, the next change takes it out of the file, and one of the same pattern takes
-// its place.
+// TestBansExpire checks that an expired ban has no effect, that the next change removes it from the
+// file, and that a new ban replaces one of the same pattern.
 func TestBansExpire(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s := open(t, dir, Options{Now: func() time.Time { return clock }})
@@ -96,12 +96,12 @@ func TestBansExpire(t *testing.T) {
 	clock = clock.Add(2 * time.Hour)
 	ban("carl", time.Time{})
 	if got := read(t, dir, "bans"); strings.Contains(strings.ToLower(got), "bob") || strings.Count(got, "\n") != 2 {
-		t.Errorf("the file is\n%s", got)
+		t.Errorf("bans after bob's ban ended and carl was banned: got the file\n%s\nwant two lines, none for bob", got)
 	}
 }
 
-// matches is what the plain recursive definition says.
-func TestMatches(t *testing.T) {
+// TestPatternsMatchAsTheirRecursiveDefinition compares matchesPattern with a definition of * and ?.
+func TestPatternsMatchAsTheirRecursiveDefinition(t *testing.T) {
 	var plain func(p, s string) bool
 	plain = func(p, s string) bool {
 		switch {

@@ -18,7 +18,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-func TestRegister(t *testing.T) {
+func TestRegisterFollowsThePolicy(t *testing.T) {
 	for _, c := range []struct {
 		policy                 Registration
 		name, password, invite string
@@ -60,26 +60,26 @@ func TestRegister(t *testing.T) {
 		before := read(t, dir, "accounts")
 		a, err := s.Register(c.name, c.password, code)
 		if !errors.Is(err, c.want) || (err == nil) != (a != nil) {
-			t.Errorf("%+v: %+v, %v", c, a, err)
+			t.Errorf("Register for %+v: got %+v and error %v, want error %v", c, a, err, c.want)
 		}
 		if err != nil && (strings.Contains(err.Error(), c.password) || read(t, dir, "accounts") != before) {
-			t.Errorf("%+v: the error contains the password, or the file changed: %v", c, err)
+			t.Errorf("refused Register for %+v: got error %q and the file\n%s\nwant an error without the password and the file unchanged:\n%s", c, err, read(t, dir, "accounts"), before)
 		}
 		if err != nil {
 			continue
 		}
 		if _, err := s.Plain(c.name, c.password); err != nil || a.Role != Member {
-			t.Errorf("%+v: can't log in: %v, %+v", c, err, a)
+			t.Errorf("PLAIN login after Register for %+v: got error %v, account %+v; want a login and the role member", c, err, a)
 		}
 		if _, err := s.Register("carl", c.password, code); c.policy == RegistrationByInvite && err != ErrInvite {
-			t.Errorf("%+v: the code used again: got %v, want ErrInvite", c, err)
+			t.Errorf("%+v: Register with a used code: got %v, want ErrInvite", c, err)
 		}
 	}
 }
 
-// Parts of a file that a change does not concern stay byte for byte: comments, empty lines, damaged
-// lines, keys of other programs.
-func TestUnrelatedLinesAreUnchanged(t *testing.T) {
+// TestAChangeLeavesOtherLinesUnchanged checks that a change leaves comments, empty lines, damaged
+// lines and unknown keys byte for byte.
+func TestAChangeLeavesOtherLinesUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	head := "# my family\n\nbroken SCRAM-SHA-256$4096:nonsense role=admin\nANN - x\n"
 	write(t, dir, "accounts", "ann   -  x-shoe=44 role=member\n"+head+"carl - y=1")
@@ -97,23 +97,23 @@ func TestUnrelatedLinesAreUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := read(t, dir, "accounts"), "ann - x-shoe=44 role=operator certfp="+strings.Repeat("cd", 32)+"\n"+head+"carl - y=1 removed="; !strings.HasPrefix(got, want) {
-		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+		t.Errorf("accounts: got the file\n%s\nwant it to begin with\n%s", got, want)
 	}
 	if got := read(t, dir, "bans"); !strings.HasPrefix(got, "# why not\n:-( reason=damaged\nmallory created=") {
-		t.Errorf("the bans are\n%s", got)
+		t.Errorf("bans: got the file\n%s\nwant its two lines unchanged, then mallory's ban", got)
 	}
 	if all := errors.Join(s.Problems()...).Error(); strings.Count(all, "\n") != 2 || !strings.Contains(all, "accounts:4: the verifier is damaged") ||
 		!strings.Contains(all, "accounts:5: line 1 already has the account \"ANN\"") || !strings.Contains(all, "bans:2: ") || strings.Contains(all, "nonsense") {
-		t.Errorf("problems:\n%s", all)
+		t.Errorf("Problems: got\n%s\nwant accounts:4, accounts:5 and bans:2, without the damaged verifier's text", all)
 	}
 	for _, name := range []string{"accounts", "bans", "secret", "accounts.lock"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || name != "accounts.lock" && info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			t.Errorf("%s: got mode %v and error %v, want 0600 (only the owner may read it)", name, info.Mode(), err)
 		}
 	}
 }
 
-func TestRemovedNames(t *testing.T) {
+func TestARemovedNameIsReservedUntilFreed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{Registration: RegistrationOpen})
 	add(t, s, "ann", "correct horse")
@@ -122,7 +122,7 @@ func TestRemovedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Lookup("ann") != nil || len(s.Accounts()) != 0 || read(t, dir, "marks/ann") != "" {
-		t.Error("files of ann exist after Remove, want none")
+		t.Errorf("after Remove: got ann %+v, %d accounts, marks/ann %q; want none", s.Lookup("ann"), len(s.Accounts()), read(t, dir, "marks/ann"))
 	}
 	if _, err := s.Plain("ann", "correct horse"); err != ErrLoginFailed {
 		t.Errorf("login of a removed account: got %v, want ErrLoginFailed", err)

@@ -21,7 +21,7 @@ func open(t *testing.T, dir string, o Options) *Store {
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 	})
 	return s
@@ -43,8 +43,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestScramRFC7677 is the conversation of RFC 7677, section 3, word for word.
-func TestScramRFC7677(t *testing.T) {
+// TestScramMatchesTheExampleOfRFC7677 exchanges the messages of RFC 7677, section 3.
+func TestScramMatchesTheExampleOfRFC7677(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "accounts", rfcAccount+"\n")
 	s := open(t, dir, Options{nonce: func() string { return "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0" }})
@@ -77,7 +77,7 @@ func converse(t *testing.T, s *Store, name, password, authzid string) (Login, er
 	for {
 		message, err := talk.Step(answer)
 		if err != nil {
-			t.Fatalf("the client's side: %v", err)
+			t.Fatalf("the client's SCRAM step for the answer %q: %v", answer, err)
 		}
 		var done bool
 		var login Login
@@ -86,14 +86,14 @@ func converse(t *testing.T, s *Store, name, password, authzid string) (Login, er
 		}
 		if done {
 			if _, err := talk.Step(answer); err != nil || !talk.Valid() {
-				t.Fatalf("the client rejects the server's signature: %v", err)
+				t.Fatalf("the client checks the server signature in %q: got error %v, want it valid (RFC 5802, section 3)", answer, err)
 			}
 			return login, nil
 		}
 	}
 }
 
-func TestLogin(t *testing.T) {
+func TestPlainAndScramAcceptTheSameLogins(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	add(t, s, "Alice", "correct horse")
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestLogin(t *testing.T) {
 	} {
 		plain, plainErr := s.Plain(c.name, c.password)
 		if c.ok && (plainErr != nil || plain.Name != "Alice" || plain.Device != c.device) {
-			t.Errorf("PLAIN %q: got %+v, %v; want a login", c.name, plain, plainErr)
+			t.Errorf("PLAIN %q: got %+v and error %v, want a login", c.name, plain, plainErr)
 		}
 		if !c.ok && !errors.Is(plainErr, ErrLoginFailed) {
 			t.Errorf("PLAIN %q %q: got %v, want ErrLoginFailed", c.name, c.password, plainErr)
@@ -124,7 +124,7 @@ func TestLogin(t *testing.T) {
 		}
 		login, err := converse(t, s, c.name, c.password, "")
 		if (err == nil) != c.ok || login != plain || err != nil && err != ErrLoginFailed {
-			t.Errorf("SCRAM %q: got %+v, %v; want as PLAIN %+v, %v", c.name, login, err, plain, plainErr)
+			t.Errorf("SCRAM %q: got %+v and error %v, want the same as PLAIN: %+v and error %v", c.name, login, err, plain, plainErr)
 		}
 	}
 }

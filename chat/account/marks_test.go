@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Marks only move forward, survive Close, and belong to a device and a room each.
+// TestReadMarkersMoveForwardOnly also checks that markers are kept by Close, one for each device
+// and room.
 func TestReadMarkersMoveForwardOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "marks")
@@ -71,12 +72,13 @@ func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("this did not happen within the limit: %s", what)
+			t.Fatalf("waited for a minute, want: %s", what)
 		}
 	}
 }
 
-// A mark is written by itself, what can't be written is tried again, and other lines and keys stay.
+// TestReadMarkersAreWrittenAndMerged checks that markers are written after the interval, that a
+// failed write is repeated, and that other lines and keys stay.
 func TestReadMarkersAreWrittenAndMerged(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "accounts", "ann -\n")
@@ -93,7 +95,7 @@ func TestReadMarkersAreWrittenAndMerged(t *testing.T) {
 	}})
 	s.SetReadMarker("ann", "phone", "room1", 5)
 	if err := <-reported; !strings.Contains(err.Error(), "marks") {
-		t.Errorf("Report received %v, want one error", err)
+		t.Errorf("Report: got %v, want an error that names the folder marks", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
@@ -106,17 +108,18 @@ func TestReadMarkersAreWrittenAndMerged(t *testing.T) {
 	}
 	until(t, "the mark is written", func() bool { return strings.Contains(read(t, dir, "marks/ann"), "phone 5") })
 	if got := read(t, dir, "marks/ann"); !strings.HasPrefix(got, "# hers\nroom1 phone 5 x=1 seen=2") || !strings.HasSuffix(got, "\nroom1 - 9\nrubbish\n") {
-		t.Errorf("the file is\n%s", got)
+		t.Errorf("marks/ann: got the file\n%s\nwant the phone's marker at 5 and all other lines and keys unchanged", got)
 	}
 	s.SetReadMarker("nobody", "", "room1", 5)
 	s.SetReadMarker("ann", "a b", "room1", 5)
 	s.SetReadMarker("ann", "", "room\n1", 5)
 	if err := s.marks.flush(); err != nil || read(t, dir, "marks/nobody") != "" || strings.Contains(read(t, dir, "marks/ann"), "a b") {
-		t.Errorf("an invalid marker was stored: %v\n%s", err, read(t, dir, "marks/ann"))
+		t.Errorf("after SetReadMarker with invalid names: got error %v and marks/ann\n%s\nwant nil and none of these markers stored", err, read(t, dir, "marks/ann"))
 	}
 }
 
-// An account has MaxDevices devices; the one not seen for longest is forgotten.
+// TestDevicesAreBounded checks that an account has at most MaxDevices devices: the one unseen for
+// longest is removed.
 func TestDevicesAreBounded(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	write(t, dir, "accounts", "ann -\n")

@@ -77,14 +77,15 @@ func run(t *testing.T, dir string, lines []string, crash ...string) []string {
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	out, err := cmd.Output()
 	if killed := cmd.ProcessState != nil && !cmd.ProcessState.Exited(); err != nil && !killed {
-		t.Errorf("a worker: %v", err)
+		t.Errorf("a worker process: got %v, want exit status 0 or SIGKILL", err)
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// TestProcesses lets processes change the same files at the same time: nothing that was answered
-// with ok is lost, a name and an invite are given once, and a mark is the highest that anybody set.
-func TestProcesses(t *testing.T) {
+// TestConcurrentProcessesLoseNoChange has processes change the same files at the same time. No
+// change answered with ok is lost, a name and an invite are given once, and a read marker is the
+// highest that any process set.
+func TestConcurrentProcessesLoseNoChange(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -141,7 +142,7 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 	made, spent, certs, bans, rooms := map[string]int{}, map[string]int{}, 0, 0, map[string]int64{}
 	for i, script := range scripts {
 		if len(answers[i]) != len(script) {
-			t.Fatalf("worker %d: %d answers to %d lines: %q", i, len(answers[i]), len(script), answers[i])
+			t.Fatalf("worker %d: got %d answers %q, want one for each of %d commands", i, len(answers[i]), answers[i], len(script))
 		}
 		for n, line := range script {
 			words, ok := strings.Fields(line), answers[i][n] == "ok"
@@ -159,38 +160,38 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 				offset, _ := strconv.ParseInt(words[3], 10, 64)
 				rooms[words[2]] = max(rooms[words[2]], offset)
 			case words[0] != "add" && words[0] != "register" && !ok:
-				t.Errorf("worker %d: %s: %s", i, line, answers[i][n])
+				t.Errorf("worker %d: %s: got %q, want ok", i, line, answers[i][n])
 			}
 		}
 	}
 	for what, times := range made {
 		if times != 1 || s.Lookup(what) == nil {
-			t.Errorf("%s was made %d times, and is %v", what, times, s.Lookup(what))
+			t.Errorf("account %s: got %d successful creations and %+v, want one creation and the account", what, times, s.Lookup(what))
 		}
 	}
 	for code, times := range spent {
 		if times != 1 {
-			t.Errorf("the code %s was good %d times", code, times)
+			t.Errorf("invite code %s: got %d registrations, want 1", code, times)
 		}
 	}
 	invites, err := s.Invites()
 	if a := s.Accounts(); len(a) != len(made)+1 || len(s.Lookup("shared").Certs) != certs || len(s.Bans()) != bans || err != nil || len(invites) != 3-len(spent) {
-		t.Errorf("%d accounts, %d certs, %d bans, %d invites, want %d, %d, %d, %d (%v)", len(a), len(s.Lookup("shared").Certs), len(s.Bans()), len(invites), len(made)+1, certs, bans, 3-len(spent), err)
+		t.Errorf("got %d accounts, %d certificates, %d bans, %d invites (error %v); want the acknowledged %d, %d, %d, %d", len(a), len(s.Lookup("shared").Certs), len(s.Bans()), len(invites), err, len(made)+1, certs, bans, 3-len(spent))
 	}
 	for room, offset := range rooms {
 		if got, _ := s.ReadMarker("shared", "", room); got != offset {
-			t.Errorf("the mark of %s is %d, want %d", room, got, offset)
+			t.Errorf("read marker in %s: got %d, want %d, the highest that a worker set", room, got, offset)
 		}
 	}
 	if p := s.Problems(); len(p) > 0 {
-		t.Errorf("problems: %v", p)
+		t.Errorf("Problems: got %v, want none", p)
 	}
 }
 
-// TestCrash kills a process at every step of every change. Then a file has its former or its new
-// content, other files are unchanged, the lock is free, an invite is valid if and only if no
-// account was registered with it, and the next change succeeds.
-func TestCrash(t *testing.T) {
+// TestAKillAtAnyStepLeavesWholeFiles kills a process at every step of every change. Then a file has
+// its former or its new content, other files are unchanged, the lock is free, an invite is valid if
+// and only if no account was registered with it, and the next change succeeds.
+func TestAKillAtAnyStepLeavesWholeFiles(t *testing.T) {
 	steps := []durable.Step{stepLocked, durable.Written, durable.Synced, durable.Renamed, durable.Done}
 	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush", "marker old room 17"} {
 		for _, step := range steps {
@@ -221,26 +222,26 @@ func crashAt(t *testing.T, operation string, step durable.Step, number int) {
 	ok := len(answers) == len(lines) && answers[len(answers)-1] == "ok"
 	later := open(t, dir, Options{})
 	if _, err := later.Plain("old", "correct horse"); err != nil || len(later.Problems()) > 0 {
-		t.Fatalf("what was there before is damaged: %v, %v", err, later.Problems())
+		t.Fatalf("after the kill: got %v at the login of an older account and the problems %v, want nil and none", err, later.Problems())
 	}
 	added, banned, certs := later.Lookup("new") != nil, len(later.Bans()) == 2, len(later.Lookup("old").Certs) == 1
 	mark, marked := later.ReadMarker("old", "", "room")
 	marker, _ := later.ReadMarker("old", SharedDevice, "room")
 	happened := slices.Contains([]bool{added, banned, certs, marked && mark == 17, marker == 17}, true)
 	if ok && !happened || !ok && step == durable.Renamed && number == 1 && !happened || !ok && step == durable.Written && number == 1 && happened {
-		t.Errorf("answered %q, and it happened: %v", answers, happened)
+		t.Errorf("killed at %s, time %d: got the answers %q and the change in effect: %v; want it after ok or the rename, not before the rename", step, number, answers, happened)
 	}
 	_, first := later.Register("second", "correct horse", code)
 	registered := added && strings.HasPrefix(operation, "register")
 	if (first == nil) == registered {
-		t.Errorf("new was registered with the code: %v; the next one: %v", registered, first)
+		t.Errorf("second registration with the code: got %v after the first was in effect: %v; want ErrInvite only if it was", first, registered)
 	}
 	_, err = later.Ban(Ban{Pattern: "203.0.113.1"})
 	if _, also := later.Add("third", "correct horse", Member, false); err != nil || also != nil {
-		t.Errorf("the next changes: %v, %v", err, also)
+		t.Errorf("changes after the kill: Ban got %v, Add got %v; want nil", err, also)
 	}
 	if left := leftovers(t, dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("got the temporary files %v left by the killed process, want none", left)
 	}
 }
 

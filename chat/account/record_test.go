@@ -26,19 +26,19 @@ func FuzzTable(f *testing.F) {
 		book := parseBook("accounts", data)
 		written := book.table.bytes()
 		if !bytes.Equal(written, want) {
-			t.Fatalf("written back:\n%q\nwas\n%q", written, want)
+			t.Fatalf("written back: got\n%q\nwant\n%q", written, want)
 		}
 		again := parseBook("accounts", written)
 		if len(again.names) != len(book.names) || len(again.problems) != len(book.problems) {
-			t.Errorf("%d accounts and %d problems, then %d and %d", len(book.names), len(book.problems), len(again.names), len(again.problems))
+			t.Errorf("parsed again: got %d accounts and %d problems, want %d and %d as at first", len(again.names), len(again.problems), len(book.names), len(book.problems))
 		}
 		for name, a := range book.names {
 			if CheckName(a.Name) != nil || name != irc.Fold(a.Name) || a.Role.rank() < 0 {
-				t.Errorf("an account %+v", a)
+				t.Errorf("got the account %+v as %q, want a valid name, its folded form and a known role", a, name)
 			}
 			if a.verifier != nil {
 				if v, err := parseVerifier(a.verifier.String()); err != nil || v.String() != a.verifier.String() {
-					t.Errorf("%s: the verifier %s reads as %v, %v", name, a.verifier, v, err)
+					t.Errorf("%s: parseVerifier(%s): got %v and error %v, want the same verifier", name, a.verifier, v, err)
 				}
 			}
 		}
@@ -50,27 +50,27 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// A value of any text is read as it was set, and other keys and their order stay.
-func TestValues(t *testing.T) {
+// TestAnyValueIsReadAsItWasSet also checks that other keys and their order stay.
+func TestAnyValueIsReadAsItWasSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := parseTable([]byte("name first=1 note=old last=%41\n"))
 		value := rapid.String().Draw(t, "value")
 		table.lines[0].set("note", value)
 		table = parseTable(table.bytes())
 		if len(table.lines) != 1 || table.lines[0].err != nil && utf8.ValidString(value) {
-			t.Fatalf("%q makes %d lines, %v", value, len(table.lines), table.lines[0].err)
+			t.Fatalf("value %q: got %d lines and error %v, want one valid line", value, len(table.lines), table.lines[0].err)
 		}
 		r := table.lines[0]
 		if r.get("note") != value || r.get("first") != "1" || r.get("last") != "A" || r.get("none") != "" {
-			t.Errorf("%q is read from %q as %q", value, r.text, r.get("note"))
+			t.Errorf("value %q: got %q from the line %q, want it and the other keys unchanged", value, r.get("note"), r.text)
 		}
 		if !strings.HasPrefix(r.text, "name first=1 ") || !strings.HasSuffix(r.text, " last=%41") {
-			t.Errorf("what was not touched changed: %q", r.text)
+			t.Errorf("after note was set: got the line %q, want the bytes of first and last unchanged", r.text)
 		}
 	})
 }
 
-func TestNames(t *testing.T) {
+func TestSplitAcceptsValidNamesOnly(t *testing.T) {
 	for _, c := range []struct {
 		authcid, name, device string
 		ok                    bool
@@ -87,13 +87,13 @@ func TestNames(t *testing.T) {
 	} {
 		name, device, err := Split(c.authcid)
 		if (err == nil) != c.ok || c.ok && (name != c.name || device != c.device) {
-			t.Errorf("%q is %q at %q, %v", c.authcid, name, device, err)
+			t.Errorf("Split(%q): got name %q, device %q, error %v; want %q, %q, valid %v", c.authcid, name, device, err, c.name, c.device, c.ok)
 		}
 	}
 	if irc.Fold("Az[]{}ÄZ") != "az[]{}Äz" {
-		t.Errorf("folded to %q", irc.Fold("Az[]{}ÄZ"))
+		t.Errorf("irc.Fold(Az[]{}ÄZ): got %q, want az[]{}Äz (only A to Z change)", irc.Fold("Az[]{}ÄZ"))
 	}
 	if got := fileName("[X]\\`_^{|}-9"); got != "%5Bx%5D%5C%60_%5E%7B%7C%7D-9" {
-		t.Errorf("the file is called %s", got)
+		t.Errorf("fileName: got %s, want each byte that is not a letter, digit or - escaped as %%XX", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"weir/internal/durable"
 )
 
-// A folder that cannot be opened cannot be synced. A change that failed is not in effect after a
-// restart, either.
+// TestAChangeRefusedByASyncIsNotInEffectAfterARestart makes the sync fail by a limit of no open
+// files: the folder cannot be opened, so it cannot be synced.
 func TestAChangeRefusedByASyncIsNotInEffectAfterARestart(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

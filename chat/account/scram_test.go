@@ -23,23 +23,23 @@ func TestUnknownNamesLookKnown(t *testing.T) {
 			answer, done, _, err := s.Scram().Step("n,,n=" + name + ",r=abc")
 			nonce, salt, ok := strings.Cut(answer, ",")
 			if err != nil || done || !ok || !strings.HasPrefix(nonce, "r=abc") || len(salt) != len("s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096") || !strings.HasSuffix(salt, ",i=4096") {
-				t.Errorf("%s: %q, %v, %v", name, answer, done, err)
+				t.Errorf("SCRAM for the name %s: got answer %q, done %v, error %v; want a nonce, a salt and 4096 iterations, as for a known name", name, answer, done, err)
 			}
 			now[name] = salt
 		}
 		if now["ann"] != now["ANN"] || now["bob"] != now["BOB"] || now["ann"] == now["bob"] || now["bob"] == now["gone"] {
-			t.Errorf("got the salts %v, want one for each name", now)
+			t.Errorf("got the salts %v, want one for each name, in upper or lower case", now)
 		}
 		for name := range first {
 			if first[name] != now[name] {
-				t.Errorf("%s: a restart changed the salt", name)
+				t.Errorf("%s: got the salt %s after a restart, want %s as before", name, now[name], first[name])
 			}
 		}
 		first = now
 	}
 }
 
-func TestScramRefusals(t *testing.T) {
+func TestScramRejectsInvalidMessages(t *testing.T) {
 	s := open(t, t.TempDir(), Options{nonce: func() string { return "server" }})
 	add(t, s, "ann", "correct horse")
 	long := strings.Repeat("x", maxMessage)
@@ -66,14 +66,14 @@ func TestScramRefusals(t *testing.T) {
 		var err error
 		for i, m := range c.messages {
 			if _, done, _, err = talk.Step(m); done || err == nil && i == len(c.messages)-1 || err != nil && i < len(c.messages)-1 {
-				t.Errorf("%.80q, message %d: done %v, %v", c.messages, i, done, err)
+				t.Errorf("%.80q, message %d: got done %v and error %v, want not done, and an error at the last message only", c.messages, i, done, err)
 			}
 		}
 		if err != c.want {
-			t.Errorf("%.80q: %v, want %v", c.messages, err, c.want)
+			t.Errorf("SCRAM messages %.80q: got %v, want %v", c.messages, err, c.want)
 		}
 		if _, done, _, err := talk.Step(c.messages[0]); done || err == nil {
-			t.Errorf("%.80q: a step after the end: got %v, %v; want ErrMalformed", c.messages, done, err)
+			t.Errorf("%.80q: a step after the end: got done %v and error %v, want an error", c.messages, done, err)
 		}
 	}
 }
@@ -84,22 +84,23 @@ func TestScramRejectsAnotherAuthzid(t *testing.T) {
 	add(t, s, "bob", "correct horse")
 	for authzid, want := range map[string]error{"": nil, "ANN": nil, "ann@phone": nil, "bob": ErrLoginFailed, "b b": ErrLoginFailed} {
 		if login, err := converse(t, s, "ann@phone", "correct horse", authzid); err != want || err == nil && (login.Name != "ann" || login.Device != "phone") {
-			t.Errorf("as %q: %+v, %v, want %v", authzid, login, err, want)
+			t.Errorf("SCRAM as ann@phone with authzid %q: got %+v and error %v, want %v", authzid, login, err, want)
 		}
 		authcid, password, err := SplitPlain([]byte(authzid + "\x00ann@phone\x00correct horse"))
 		if err != want || err == nil && (authcid != "ann@phone" || password != "correct horse") {
-			t.Errorf("PLAIN as %q: %q, %q, %v", authzid, authcid, password, err)
+			t.Errorf("PLAIN as ann@phone with authzid %q: got authcid %q, password %q, error %v; want error %v", authzid, authcid, password, err, want)
 		}
 	}
 	for _, message := range []string{"", "ann", "\x00ann", "\x00ann\x00a\x00b", "\x00ann\xff\x00b", "\x00ann\x00" + strings.Repeat("x", maxMessage)} {
 		if _, _, err := SplitPlain([]byte(message)); err != ErrMalformed {
-			t.Errorf("PLAIN %.20q: %v", message, err)
+			t.Errorf("SplitPlain(%.20q): got %v, want ErrMalformed (RFC 4616, section 2)", message, err)
 		}
 	}
 }
 
-// The account is looked for again when the conversation ends.
-func TestRemovedWhileLoggingIn(t *testing.T) {
+// TestALoginToAnAccountRemovedMeanwhileIsRejected removes the account between the messages: the
+// Store looks it up again at the end of the exchange.
+func TestALoginToAnAccountRemovedMeanwhileIsRejected(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	s.opts.nonce = func() string {
 		if err := s.Remove("ann", true); err != nil {
@@ -113,7 +114,7 @@ func TestRemovedWhileLoggingIn(t *testing.T) {
 	}
 }
 
-func TestExternal(t *testing.T) {
+func TestExternalAcceptsOnlyTheAccountsCertificates(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	add(t, s, "ann", "correct horse")
 	add(t, s, "bob", "correct horse")
@@ -134,7 +135,7 @@ func TestExternal(t *testing.T) {
 	} {
 		login, err := s.External(c.authzid, c.cert)
 		if !errors.Is(err, c.want) || err == nil && (login.Name != "ann" || login.Device != c.device) {
-			t.Errorf("%q, %.8s: %+v, %v", c.authzid, c.cert, login, err)
+			t.Errorf("EXTERNAL with authzid %q and certificate %.8s: got %+v and error %v, want device %q and error %v", c.authzid, c.cert, login, err, c.device, c.want)
 		}
 	}
 	if err := s.RemoveCert("ann", cert); err != nil {
@@ -163,10 +164,10 @@ func FuzzScram(f *testing.F) {
 		c := s.Scram()
 		answer, done, _, err := c.Step(first)
 		if done || (answer == "") != (err != nil) {
-			t.Fatalf("%q: %q, %v, %v", first, answer, done, err)
+			t.Fatalf("client-first-message %q: got answer %q, done %v, error %v; want an answer or an error, and no login", first, answer, done, err)
 		}
 		if answer, done, login, err := c.Step(second); done || answer != "" || login.Account != nil || err == nil {
-			t.Fatalf("%q, %q: %q, %v, %+v, %v", first, second, answer, done, login, err)
+			t.Fatalf("messages %q, %q: got answer %q, done %v, login %+v, error %v; want an error and no login", first, second, answer, done, login, err)
 		}
 		_ = c.Key()
 	})

@@ -59,7 +59,8 @@ func vectorAccounts(t *testing.T) string {
 	}, "\n")
 }
 
-// vectorExpect is what a reader must find, checked by TestVectors against this package.
+// vectorExpect is what a reader must find, checked by TestVectorsAreReadAsExpected against this
+// package.
 func vectorExpect() string {
 	return strings.Join([]string{
 		"# See README.md.",
@@ -85,9 +86,9 @@ func decoySalt(name string) string {
 	return base64.StdEncoding.EncodeToString([]byte(decoyVerifier(secret, name, DefaultIterations).Salt))
 }
 
-// TestVectors holds this package to what every implementation is held to, and the files to be those
-// of here.
-func TestVectors(t *testing.T) {
+// TestVectorsAreReadAsExpected reads the files of docs/vectors/accounts, which every implementation
+// must read alike, and compares them with those that this package makes.
+func TestVectorsAreReadAsExpected(t *testing.T) {
 	for name, text := range map[string]string{"accounts": vectorAccounts(t), "expect": vectorExpect()} {
 		path := filepath.Join(vectors, name)
 		if *update {
@@ -99,7 +100,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
-			t.Fatalf("%s is not what go test ./chat/account -run Vectors -update writes (%v)", path, err)
+			t.Fatalf("%s: got other bytes than this package makes (%v), want the same: go test ./chat/account -run Vectors -update writes them", path, err)
 		}
 	}
 	dir := t.TempDir()
@@ -110,12 +111,12 @@ func TestVectors(t *testing.T) {
 	for line := range strings.Lines(vectorExpect()) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if err := checkVector(s, word, rest); err != nil {
-			t.Errorf("%q: %v", line, err)
+			t.Errorf("vector %q: %v", strings.TrimSpace(line), err)
 		}
 		lines[word] = true
 	}
 	if len(lines) != 10 || len(s.Problems()) != 6 || len(s.Accounts()) != 7 {
-		t.Errorf("%d kinds of lines, %d problems, %d accounts", len(lines), len(s.Problems()), len(s.Accounts()))
+		t.Errorf("got %d kinds of lines, %d problems, %d accounts; want 10, 6, 7", len(lines), len(s.Problems()), len(s.Accounts()))
 	}
 }
 
@@ -124,30 +125,30 @@ func checkVector(s *Store, word, rest string) error {
 	switch word {
 	case "account":
 		if a := s.Lookup(part[2]); a == nil || fmt.Sprintf("%d %s", a.record.number, a.Role) != part[0]+" "+part[1] || a.Name != part[2] {
-			return fmt.Errorf("it is %+v", a)
+			return fmt.Errorf("Lookup: got %+v, want the account with this line number, role and name", a)
 		}
 	case "removed":
 		if a := s.book.names[part[1]]; a == nil || s.Lookup(part[1]) != nil || fmt.Sprint(a.record.number) != part[0] {
-			return fmt.Errorf("it is %+v", a)
+			return fmt.Errorf("got %+v, want a removed account of this line number that Lookup does not return", a)
 		}
 	case "damaged", "odd":
 		if all := errors.Join(s.Problems()...).Error(); !strings.Contains(all, "accounts:"+part[0]+": ") {
-			return errors.New("it is not reported in: " + all)
+			return fmt.Errorf("got the problems %s, want one for this line", all)
 		}
 	case "plain", "prep":
 		authcid, password, _ := strings.Cut(part[3], " ")
 		login, err := s.Plain(authcid, password)
 		if (err == nil) != (part[0] == "yes") || err == nil && (login.Name != part[1] || login.Device != strings.Trim(part[2], "-")) {
-			return fmt.Errorf("it is %+v, %v", login, err)
+			return fmt.Errorf("PLAIN: got %+v and error %v, want the login or the refusal of the vector", login, err)
 		}
 	case "cert":
 		if login, err := s.External("", part[1]); err != nil || login.Name != part[0] {
-			return fmt.Errorf("it is %+v, %v", login, err)
+			return fmt.Errorf("EXTERNAL: got %+v and error %v, want a login to the account", login, err)
 		}
 	case "decoy":
 		first, _, _, err := s.Scram().Step("n,,n=" + part[1] + ",r=x")
 		if !strings.HasSuffix(first, ",s="+part[2]+",i="+part[0]) {
-			return fmt.Errorf("the server says %q, %v", first, err)
+			return fmt.Errorf("SCRAM: got the answer %q and error %v, want this salt and iteration count", first, err)
 		}
 	}
 	return nil
