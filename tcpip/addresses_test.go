@@ -11,7 +11,7 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestLocalBroadcastAndMartianAddresses(t *testing.T) {
+func TestLocalBroadcastAndMartianAddressesAreClassified(t *testing.T) {
 	la, _ := link.Pair(link.PairConfig{})
 	s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24", "192.0.2.9/31", "198.51.100.7/32")})
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestSourcesAreSelectedByRoute(t *testing.T) {
 		c.Write([]byte("x")) //nolint:errcheck // the test checks what arrives
 		p := make([]byte, 10)
 		if _, from, err := l.ReadFrom(p); err != nil || from.String() != c.LocalAddr().String() {
-			t.Errorf("%s: from %v (%v)", dst, from, err)
+			t.Errorf("a datagram to %s: got the source %v, error %v; want the source that its route selects, %v", dst, from, err, c.LocalAddr())
 		}
 	}
 }

@@ -50,9 +50,9 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, pool
 }
 
-func TestHTTP(t *testing.T) { ways(t, testHTTP) }
+func TestHTTPRunsOnTheStack(t *testing.T) { ways(t, testHTTPRunsOnTheStack) }
 
-func testHTTP(t *testing.T, run Run) {
+func testHTTPRunsOnTheStack(t *testing.T, run Run) {
 	a, b := hostsBy(t, run, link.PairConfig{})
 	certificate, pool := certificate(t)
 	page := bytes.Repeat([]byte("0123456789"), 100_000)
@@ -77,12 +77,12 @@ func testHTTP(t *testing.T, run Run) {
 			r, _ := http.NewRequest(method, scheme+"://10.0.0.2/", body)
 			res, err := client.Do(r)
 			if err != nil {
-				t.Fatal(scheme, method, err)
+				t.Fatalf("%s %s: got error %v, want a response", scheme, method, err)
 			}
 			got, err := io.ReadAll(res.Body)
 			res.Body.Close()
 			if err != nil || !bytes.Equal(got, page) {
-				t.Errorf("%s %s: %d bytes (%v)", scheme, method, len(got), err)
+				t.Errorf("%s %s: got %d bytes, error %v; want the %d bytes of the page", scheme, method, len(got), err, len(page))
 			}
 		}
 		transport.CloseIdleConnections()
@@ -91,9 +91,9 @@ func testHTTP(t *testing.T, run Run) {
 	}
 }
 
-func TestSSH(t *testing.T) { ways(t, testSSH) }
+func TestSSHRunsOnTheStack(t *testing.T) { ways(t, testSSHRunsOnTheStack) }
 
-func testSSH(t *testing.T, run Run) {
+func testSSHRunsOnTheStack(t *testing.T, run Run) {
 	a, b := hostsBy(t, run, link.PairConfig{})
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -121,7 +121,7 @@ func testSSH(t *testing.T, run Run) {
 	session.Stdin = bytes.NewReader(bytes.Repeat([]byte("a"), 200_000))
 	out, err := session.Output("shout")
 	if err != nil || !bytes.Equal(out, bytes.Repeat([]byte("A"), 200_000)) {
-		t.Errorf("%d bytes (%v)", len(out), err)
+		t.Errorf("the output of the command: got %d bytes, error %v; want its 200000 bytes in upper case", len(out), err)
 	}
 	client.Close()
 	<-done

@@ -101,7 +101,7 @@ func (q *fickleQueue) Read(batch []link.Frame, wait time.Duration) (int, error) 
 
 // Segments of a connection that arrive in another reader's queue are processed, without a data
 // race.
-func TestSegmentsThatArriveInAnotherQueue(t *testing.T) {
+func TestSegmentsOfAnotherQueueReachTheirConnection(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := measured(t, Config{Link: newFickle(la), Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 	b := measured(t, Config{Link: newFickle(lb), Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
@@ -128,7 +128,7 @@ func TestSegmentsThatArriveInAnotherQueue(t *testing.T) {
 			c.(*Conn).CloseWrite() //nolint:errcheck // the test checks its effect
 		}()
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
-			t.Errorf("port %s: got %d bytes back of %d (%v)", port, len(got), len(said), err)
+			t.Errorf("port %s: got %d bytes back, error %v; want the %d bytes that were sent", port, len(got), err, len(said))
 		}
 	}
 }

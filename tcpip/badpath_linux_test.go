@@ -116,7 +116,7 @@ func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time
 		}
 		f := carry(from, to, 80, d)
 		if f.err != nil {
-			t.Fatal(f.err)
+			t.Fatalf("the transfer: got error %v, want all bytes to arrive", f.err)
 		}
 		s := way.since()
 		got = trial{float64(f.bytes) * 8 / d.Seconds() / 1e6, float64(s.bytes)*(1-path.loss)/float64(f.bytes) - 1, s.meanWait(), s.longest}
@@ -262,7 +262,7 @@ func shared(t *testing.T, path badPath, seed uint64, stack bool, d time.Duration
 		mine := carry(two, left, 82, d)
 		f := <-other
 		if f.err != nil || mine.err != nil {
-			t.Fatal(f.err, mine.err)
+			t.Fatalf("the transfers: got errors %v and %v, want all bytes of both to arrive", f.err, mine.err)
 		}
 		first, second = float64(f.bytes), float64(mine.bytes)
 	})

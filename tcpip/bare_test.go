@@ -67,7 +67,7 @@ func (h *bareHost) next(wait time.Duration) wire.IPv4 {
 		}
 		v, fault := wire.ParseIPv4(append([]byte(nil), e.Payload()...))
 		if fault != wire.OK || !v.ChecksumOK() {
-			h.t.Fatal(fault)
+			h.t.Fatalf("the stack sent an invalid packet: got fault %v, right checksum %t; want a valid IPv4 packet or ARP message", fault, fault == wire.OK && v.ChecksumOK())
 		}
 		return v
 	}
@@ -101,11 +101,11 @@ func datagramTo(port uint16, payload string) []byte {
 func icmpOf(t *testing.T, v wire.IPv4) wire.ICMP {
 	t.Helper()
 	if v == nil || v.Protocol() != wire.ICMPv4Protocol {
-		t.Fatalf("no message of ICMP but % x", []byte(v))
+		t.Fatalf("got the packet % x, want an ICMP message", []byte(v))
 	}
 	m, fault := wire.ParseICMP(v.Payload())
 	if fault != wire.OK || !m.ChecksumOK() {
-		t.Fatal(fault)
+		t.Fatalf("got an ICMP message with fault %v, right checksum %t; want a valid one", fault, fault == wire.OK && m.ChecksumOK())
 	}
 	return m
 }

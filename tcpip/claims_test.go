@@ -22,7 +22,7 @@ func TestNewFailsIfAnotherHostUsesTheAddress(t *testing.T) {
 		began := time.Now()
 		_, err := New(Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), ProbeAddrs: true})
 		if err == nil || !strings.Contains(err.Error(), "10.0.0.2 is in use by 02:00:00:00:00:01") {
-			t.Errorf("%v", err)
+			t.Errorf("New with an address of another host: got error %v, want one that names 10.0.0.2 and its MAC address", err)
 		}
 		// the answer to the first probe suffices
 		if took := time.Since(began); took > time.Second {
@@ -42,7 +42,7 @@ func TestAFreeAddressIsClaimed(t *testing.T) {
 		}
 		for _, dst := range b.ifaces[0].addrs {
 			if _, err := a.Ping(t.Context(), dst.Addr(), 8); err != nil {
-				t.Error(dst, err)
+				t.Errorf("pinging the probed address %v: got error %v, want a reply", dst, err)
 			}
 		}
 	})
@@ -50,7 +50,7 @@ func TestAFreeAddressIsClaimed(t *testing.T) {
 
 // If two hosts have one address, the one with the yielding policy loses it and its connections. The
 // other one's OnConflict is called.
-func TestTwoHostsWithOneAddress(t *testing.T) {
+func TestAConflictMovesTheAddressToOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		// the conflicts that each stack reports; room for all
@@ -70,7 +70,7 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 		}
 		stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24"), OnConflict: func(c Conflict) { kept <- c }})
 		if got := <-lost; got != (Conflict{netip.MustParseAddr("10.0.0.1"), wire.MAC{2, 0, 0, 0, 0, 1}, true}) {
-			t.Errorf("%+v", got)
+			t.Errorf("the lost address: got the conflict %+v, want 10.0.0.1, its other host and lost (RFC 5227, section 2.4)", got)
 		}
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNABORTED) {
 			t.Errorf("reading from a connection of the lost address: %v, want ECONNABORTED", err)
@@ -82,7 +82,7 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 			t.Errorf("the stack has the addresses %v, want 10.0.0.2 and the loopback's", got)
 		}
 		if _, err := b.Ping(t.Context(), netip.MustParseAddr("10.0.0.1"), 8); err != nil {
-			t.Errorf("pinging the host that kept the address: %v", err)
+			t.Errorf("pinging the host that kept the address: got error %v, want a reply", err)
 		}
 		if n := len(kept); n != 0 {
 			t.Errorf("the host that keeps the address reported %d conflicts, want 1", n)
@@ -91,7 +91,7 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 }
 
 // A neighbour with new hardware announces it, and connections use its new address.
-func TestConnectionsFollowTheirNeighbour(t *testing.T) {
+func TestConnectionsFollowANewMACAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
@@ -119,7 +119,7 @@ func TestConnectionsFollowTheirNeighbour(t *testing.T) {
 			}
 		}
 		if to[0] != first || to[1] != first || to[2] != second {
-			t.Errorf("SYNs went to %v", to)
+			t.Errorf("SYNs went to %v, want two to %v and, after it announced a new MAC address, one to %v", to, first, second)
 		}
 		a.Close()
 		<-done

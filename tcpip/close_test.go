@@ -42,7 +42,7 @@ func TestCloseEndsAConcurrentDial(t *testing.T) {
 					t.Errorf("a Dial ended with %v, want net.ErrClosed", err)
 				}
 			case <-time.After(30 * time.Second):
-				t.Fatal("a Dial did not return")
+				t.Fatal("a Dial did not return within 30 s of Close, want net.ErrClosed")
 			}
 		}
 		lb.Close()
@@ -72,7 +72,7 @@ func TestClosingAListenerEmptiesItsAcceptQueue(t *testing.T) {
 		both.Go(func() { l.Close() })
 		both.Wait()
 		if offered && len(l.acceptQueue) > 0 {
-			t.Fatalf("connection %d is in the accept queue of a closed listener", i)
+			t.Fatalf("connection %d is in the accept queue of a closed listener, want it refused or reset", i)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func TestClosingAListenerFreesMemory(t *testing.T) {
 				synctest.Wait()
 			}
 			if held, _ := s.Memory(); held == 0 {
-				t.Fatal("no data has arrived")
+				t.Fatal("the connection in the accept queue holds no data, want what its client sent")
 			}
 			l.Close()
 			synctest.Wait()
 			if _, err := c.Read(make([]byte, 1)); err == nil || err == io.EOF {
-				t.Errorf("a connection that was not accepted ended with %v", err)
+				t.Errorf("a connection that was never accepted ended with %v, want a reset", err)
 			}
 			c.Close()
 			if held, _ := s.Memory(); held != 0 {

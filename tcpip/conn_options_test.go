@@ -42,25 +42,25 @@ func gone(err error) bool {
 	return errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTUNREACH)
 }
 
-func TestKeepAlive(t *testing.T) {
+func TestKeepAliveEndsOnlyDeadConnections(t *testing.T) {
 	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
 		if err := errors.Join(a.SetKeepAlive(true), a.SetKeepAlivePeriod(10*time.Second), a.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: -1, Interval: 5 * time.Second, Count: 3})); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		if a.tcp.State().String() != "ESTABLISHED" {
-			t.Fatal("a live peer was given up")
+			t.Fatalf("with a live peer: got the state %v after an hour, want ESTABLISHED", a.tcp.State())
 		}
 		cut()
 		begun := time.Now()
 		_, err := a.Read(make([]byte, 1))
 		if took := time.Since(begun); !gone(err) || took > 26*time.Second {
-			t.Errorf("reading from a dead peer: got %v after %v", err, took)
+			t.Errorf("reading from a dead peer: got error %v after %v, want a timeout within 26 s, after keep-alive probes", err, took)
 		}
 	})
 }
 
-func TestUserTimeout(t *testing.T) {
+func TestUserTimeoutEndsAConnection(t *testing.T) {
 	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
 		if err := a.SetUserTimeout(3 * time.Second); err != nil {
 			t.Fatal(err)
@@ -70,12 +70,12 @@ func TestUserTimeout(t *testing.T) {
 		begun := time.Now()
 		_, err := a.Read(make([]byte, 1))
 		if took := time.Since(begun); !gone(err) || took < 3*time.Second || took > 10*time.Second {
-			t.Errorf("reading from a dead peer: got %v after %v", err, took)
+			t.Errorf("reading from a dead peer: got error %v after %v, want a timeout after 3 s to 10 s (RFC 5482)", err, took)
 		}
 	})
 }
 
-func TestLinger(t *testing.T) {
+func TestLingerDelaysOrResetsClose(t *testing.T) {
 	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
 		if err := a.SetLinger(0); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestLinger(t *testing.T) {
 	})
 }
 
-func TestCorkAndDelay(t *testing.T) {
+func TestCorkAndDelayHoldSmallSegments(t *testing.T) {
 	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
 		sent := func() uint64 { return a.iface.link.Queue(0).Counters().Sent }
 		write := func(n int) { a.Write(make([]byte, n)) } //nolint:errcheck // it is in the buffer
@@ -136,26 +136,26 @@ func TestCorkAndDelay(t *testing.T) {
 }
 
 // Urgent data is reported, and read in line.
-func TestUrgent(t *testing.T) {
+func TestUrgentDataIsReadInLine(t *testing.T) {
 	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
 		a.Write([]byte("all")) //nolint:errcheck // the peer sees it
 		if n, err := a.WriteUrgent([]byte("!")); n != 1 || err != nil {
-			t.Error(n, err)
+			t.Errorf("WriteUrgent of one byte: got %d, error %v; want 1 without an error", n, err)
 		}
 		a.Write([]byte("well")) //nolint:errcheck // the test checks its effect
 		synctest.Wait()
 		if n := b.Urgent(); n != 4 {
-			t.Errorf("%d bytes are urgent", n)
+			t.Errorf("got %d urgent bytes, want 4: all up to the urgent one", n)
 		}
 		buf := make([]byte, 8)
 		if _, err := io.ReadFull(b, buf); err != nil || string(buf) != "all!well" || b.Urgent() != 0 {
-			t.Errorf("%q %v, %d are urgent", buf, err, b.Urgent())
+			t.Errorf("got %q, error %v and %d urgent bytes; want %q and none urgent", buf, err, b.Urgent(), "all!well")
 		}
 	})
 }
 
 // Segments have the TOS of the application, the SYN too, but not its ECN bits.
-func TestTOSOfSegments(t *testing.T) {
+func TestSegmentsHaveTheApplicationsTOS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		conns := make(chan net.Conn, 1) // the one
@@ -174,7 +174,7 @@ func TestTOSOfSegments(t *testing.T) {
 		}
 		c.Write([]byte("data")) //nolint:errcheck // the frame tells
 		if data := h.next(time.Second); syn.TOS() != 0xb8 || ack.TOS() != 0xb8 || data.TOS() != 0x20 {
-			t.Errorf("the SYN says %#x, the acknowledgment %#x, data %#x", syn.TOS(), ack.TOS(), data.TOS())
+			t.Errorf("got TOS %#x in the SYN, %#x in its acknowledgment, %#x in data; want 0xb8, 0xb8 and, as set later, 0x20 without ECN bits", syn.TOS(), ack.TOS(), data.TOS())
 		}
 	})
 }

@@ -61,7 +61,7 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 }
 
 // A Dialer chooses the local address and port.
-func TestDialerLocalAddr(t *testing.T) {
+func TestADialerUsesItsLocalAddr(t *testing.T) {
 	for _, c := range []struct {
 		name, network, local, to string
 		from                     string // as the other end sees it; without a port: any port
@@ -138,7 +138,7 @@ func TestATupleInUseIsRejected(t *testing.T) {
 		refused := func(when string) {
 			t.Helper()
 			if _, err := d.Dial("tcp", "10.0.0.2:80"); !errors.Is(err, syscall.EADDRINUSE) {
-				t.Errorf("%s: %v", when, err)
+				t.Errorf("%s: got error %v, want EADDRINUSE", when, err)
 			}
 		}
 		for range 2 {
@@ -146,7 +146,7 @@ func TestATupleInUseIsRejected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused("beside it")
+			refused("a second connection with the tuple")
 			other, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestATupleInUseIsRejected(t *testing.T) {
 			synctest.Wait()
 			other.Close()
 			synctest.Wait()
-			refused("at once")
+			refused("the tuple right after its connection closed")
 			time.Sleep(1100 * time.Millisecond)
 		}
 	})

@@ -223,7 +223,7 @@ func (b *bench) get(r record) {
 	pause := [4]time.Duration{0, 40 * time.Millisecond, time.Second, 10 * time.Second}[r.op/soon]
 	b.step(0)
 	if b.answers > answersMost {
-		b.t.Errorf("%d frames answer one", b.answers)
+		b.t.Errorf("one frame was answered by %d frames, want at most %d", b.answers, answersMost)
 	}
 	b.step(pause)
 }
@@ -379,7 +379,7 @@ func add32(b []byte, n uint32) { binary.BigEndian.PutUint32(b, binary.BigEndian.
 func (b *bench) see(f []byte) {
 	e, fault := wire.ParseEthernet(f)
 	if fault != wire.OK || e.Src() != b.s.ifaces[0].caps.MAC || b.plain && len(e.Payload()) > 1500 && e.Type() == wire.TypeIPv4 {
-		b.t.Errorf("the stack sent an invalid frame: %x", f)
+		b.t.Errorf("the stack sent the invalid frame %x, want valid headers, its own MAC address and at most 1500 bytes of IPv4", f)
 		return
 	}
 	if e.Type() != wire.TypeIPv4 {
@@ -388,7 +388,7 @@ func (b *bench) see(f []byte) {
 	}
 	p, fault := wire.ParseIPv4(e.Payload())
 	if fault != wire.OK || !p.ChecksumOK() || p.Src() != benchHost {
-		b.t.Errorf("the stack sent an invalid packet: %x", f)
+		b.t.Errorf("the stack sent the invalid packet %x, want a valid IPv4 header and its own address", f)
 		return
 	}
 	switch {
@@ -398,11 +398,11 @@ func (b *bench) see(f []byte) {
 		return
 	case p.Protocol() == wire.ICMPv4Protocol:
 		if m, fault := wire.ParseICMP(p.Payload()); fault != wire.OK || !m.ChecksumOK() {
-			b.t.Errorf("the stack sent an invalid ICMP message: %x", f)
+			b.t.Errorf("the stack sent the invalid ICMP message %x, want valid headers and checksum", f)
 		}
 	case p.Protocol() == wire.UDPProtocol:
 		if d, fault := wire.ParseUDP(p.Payload()); fault != wire.OK || !d.ChecksumOK(p.Src(), p.Dst()) {
-			b.t.Errorf("the stack sent an invalid datagram: %x", f)
+			b.t.Errorf("the stack sent the invalid datagram %x, want valid headers and checksum", f)
 		}
 	}
 	b.said = append(b.said, fmt.Sprintf("%v/%d %x len %d sum %08x", p.Dst(), p.Protocol(), p.Payload()[:min(8, len(p.Payload()))], len(p.Payload()), crc32.ChecksumIEEE(p.Payload())))
@@ -412,7 +412,7 @@ func (b *bench) see(f []byte) {
 func (b *bench) seeSegment(p wire.IPv4) {
 	v, fault := wire.ParseTCP(p.Payload())
 	if fault != wire.OK || b.plain && !v.ChecksumOK(p.Src(), p.Dst()) {
-		b.t.Errorf("the stack sent an invalid segment: %x", []byte(p))
+		b.t.Errorf("the stack sent the invalid segment %x, want valid headers and checksum", []byte(p))
 		return
 	}
 	s := tcp.ParseSegment(v)

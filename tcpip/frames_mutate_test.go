@@ -48,7 +48,7 @@ func both(t *testing.T, all []record) {
 	network := play(t, all, func(c *Config) { c.Run = RunNetwork })
 	for i := range max(len(chain), len(network)) {
 		if i >= len(chain) || i >= len(network) || chain[i] != network[i] {
-			t.Errorf("the chain sent %d frames, the network %d. From the %dth on they differ:\n%s", len(chain), len(network), i+1,
+			t.Errorf("the chain sent %d frames, the network %d, want the same. They differ from frame %d on:\n%s", len(chain), len(network), i+1,
 				strings.Join(append(append(chain[min(i, len(chain)):min(i+3, len(chain))], "---"), network[min(i, len(network)):min(i+3, len(network))]...), "\n"))
 			return
 		}

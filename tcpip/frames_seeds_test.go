@@ -180,7 +180,7 @@ func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *St
 	t.Cleanup(func() {
 		s.Close()
 		if held := s.held(); held != 0 {
-			t.Errorf("buffers of %d bytes are left", held)
+			t.Errorf("a closed stack holds %d bytes of buffers, want 0", held)
 		}
 	})
 	return s

@@ -110,7 +110,7 @@ func (f *ftpServer) transfer(l net.Listener, command, name string, from int, say
 	return "226 done"
 }
 
-func TestFTP(t *testing.T) {
+func TestFTPRunsOnTheStack(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	server := &ftpServer{b, map[string][]byte{"there": []byte("was there")}}
 	l := listen(t, b, ":21")
@@ -129,10 +129,10 @@ func TestFTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if names, err := c.NameList(""); err != nil || !slices.Equal(names, []string{"large", "there"}) {
-		t.Errorf("%q (%v)", names, err)
+		t.Errorf("the list of files: got %q, error %v; want large and there", names, err)
 	}
 	if size, err := c.FileSize("large"); err != nil || size != int64(len(file)) {
-		t.Errorf("%d bytes (%v)", size, err)
+		t.Errorf("the size of the stored file: got %d bytes, error %v; want %d", size, err, len(file))
 	}
 	for _, from := range []int{0, 1_000_000} {
 		r, err := c.RetrFrom("large", uint64(from))
@@ -141,7 +141,7 @@ func TestFTP(t *testing.T) {
 		}
 		got, err := io.ReadAll(r)
 		if err != nil || !bytes.Equal(got, file[from:]) {
-			t.Errorf("from %d on: %d bytes (%v)", from, len(got), err)
+			t.Errorf("the file from byte %d on: got %d bytes, error %v; want %d", from, len(got), err, len(file)-from)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -151,7 +151,7 @@ func TestFTP(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := c.Retr("large"); err == nil {
-		t.Error("a deleted file was fetched")
+		t.Error("fetching a deleted file succeeded, want an error")
 	}
 	if err := c.Quit(); err != nil {
 		t.Error(err)

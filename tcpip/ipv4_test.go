@@ -77,19 +77,19 @@ func TestWhichPacketsAreAnsweredByICMPErrors(t *testing.T) {
 // A packet whose fragments do not all arrive causes an ICMP error after 30 s, if the first of them
 // has arrived (RFC 792).
 func TestReassemblyTimesOut(t *testing.T) {
-	for offset, told := range map[int]bool{0: true, 8: false} {
+	for offset, reported := range map[int]bool{0: true, 8: false} {
 		synctest.Test(t, func(t *testing.T) {
 			_, h := bare(t, Config{})
 			began := time.Now()
 			h.send(wire.IPv4Fields{ID: 7, Protocol: wire.UDPProtocol, FragmentOffset: offset, MoreFragments: true}, make([]byte, 16))
 			v := h.next(time.Minute)
-			if took := time.Since(began); told && (took < 30*time.Second || took > 31*time.Second) {
+			if took := time.Since(began); reported && (took < 30*time.Second || took > 31*time.Second) {
 				t.Errorf("the error came after %v, want 30 s", took)
 			}
-			if (v != nil) != told {
-				t.Fatalf("fragments from offset %d: ICMP error %t", offset, v != nil)
+			if (v != nil) != reported {
+				t.Fatalf("fragments from offset %d: got an ICMP error: %t, want %t (only if the first fragment has arrived: RFC 792)", offset, v != nil, reported)
 			}
-			if told {
+			if reported {
 				if m := icmpOf(t, v); m.Type() != wire.TimeExceeded || m.Code() != wire.ReassemblyExceeded {
 					t.Errorf("got ICMP type %d, code %d, want time exceeded in reassembly", m.Type(), m.Code())
 				}
@@ -99,7 +99,7 @@ func TestReassemblyTimesOut(t *testing.T) {
 }
 
 // The rate of ICMP errors is limited.
-func TestErrorsAreLimited(t *testing.T) {
+func TestICMPErrorsAreRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{ErrorRate: 1})
 		answered := 0
@@ -117,7 +117,7 @@ func TestErrorsAreLimited(t *testing.T) {
 
 // An echo reply has the data, the TOS and the answered options of the request (RFC 1122, section
 // 3.2.2.6), and the configured TTL.
-func TestEcho(t *testing.T) {
+func TestAnEchoRequestIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{TTL: 17})
 		request := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(7, 9), []byte("data"))
@@ -125,7 +125,7 @@ func TestEcho(t *testing.T) {
 		v := h.next(time.Second)
 		m := icmpOf(t, v)
 		if m.Type() != wire.EchoReply || m.EchoID() != 7 || m.EchoSeq() != 9 || string(m.Body()) != "data" || v.TOS() != 0xb8 || v.TTL() != 17 {
-			t.Errorf("% x", []byte(v))
+			t.Errorf("got the packet % x, want an echo reply with the request's identifier, number, data and TOS, with TTL 17 and without options", []byte(v))
 		}
 		if want := []byte{7, 11, 8, 10, 0, 0, 1, 0, 0, 0, 0, 0}; !bytes.Equal(v.Options(), want) {
 			t.Errorf("got the options % x, want % x", v.Options(), want)

@@ -73,15 +73,15 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 	}
 	for i, way := range []string{"out", "in"} {
 		if sent, got := <-sums[i][0], <-sums[i][1]; sent != got {
-			t.Errorf("%s: %08x of %d bytes were sent (%v), %08x of %d have come (%v)", way, sent.sum, sent.n, sent.err, got.sum, got.n, got.err)
+			t.Errorf("%s: got sum %08x of %d bytes, error %v; want the sent %08x of %d bytes (%v)", way, got.sum, got.n, got.err, sent.sum, sent.n, sent.err)
 		}
 	}
 }
 
-// TestKernelBulkBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on one
-// connection and compares the checksums of what was sent and what arrived. Without offloads, and as
-// a network, it sends less.
-func TestKernelBulkBothWays(t *testing.T) {
+// TestKernelExchangesBulkDataBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on
+// one connection and compares the checksums of what was sent and what arrived. Without offloads,
+// and as a network, it sends less.
+func TestKernelExchangesBulkDataBothWays(t *testing.T) {
 	whole := testsize.Of(t, "WEIR_BULK_MIB", 256) << 20
 	for _, c := range []struct {
 		name  string
@@ -94,7 +94,7 @@ func TestKernelBulkBothWays(t *testing.T) {
 			a, b := p.pair(t, true)
 			exchange(t, a, b, c.size)
 			if old := p.counted(t, "PAWSEstab"); old != "0" {
-				t.Errorf("the kernel took %s segments for old ones, by their timestamps", old)
+				t.Errorf("the kernel dropped %s segments for old timestamps, want 0 (PAWS: RFC 7323, section 5)", old)
 			}
 			a.Close()
 			b.Close()
@@ -112,7 +112,7 @@ func info(t *testing.T, c *net.TCPConn) unix.TCPInfo {
 	}
 	var got *unix.TCPInfo
 	if e := raw.Control(func(fd uintptr) { got, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); e != nil || err != nil {
-		t.Fatal(e, err)
+		t.Fatalf("TCP_INFO: got errors %v and %v, want none", e, err)
 	}
 	return *got
 }
@@ -141,7 +141,7 @@ func TestKernelFillsTheStacksWindow(t *testing.T) {
 	}()
 	until(t, "the kernel probes a closed window", func() bool { return info(t, b).Backoff >= 2 })
 	if held, most := p.stack.held(), int64(2*a.cfg.ReceiveBuffer.Max); held > most {
-		t.Errorf("the stack holds %d bytes for a reader that stopped, at most %d are its", held, most)
+		t.Errorf("the stack holds %d bytes for a reader that stopped, want at most the %d bytes of two receive buffers", held, most)
 	}
 	alive(t, p)
 	sum, n, err := drain(a)
@@ -173,7 +173,7 @@ func TestKernelClosesItsWindow(t *testing.T) {
 		return now.Segs_in >= stopped.Segs_in+3
 	})
 	if held, most := p.stack.held(), int64(2*a.cfg.SendBuffer.Max); held > most {
-		t.Errorf("the stack holds %d bytes for a peer that does not read, at most %d are its", held, most)
+		t.Errorf("the stack holds %d bytes for a peer that does not read, want at most the %d bytes of two send buffers", held, most)
 	}
 	alive(t, p)
 	sum, n, err := drain(b)

@@ -36,7 +36,7 @@ func TestKernelConnsAreThoseOfNet(t *testing.T) {
 
 // Short connections run in parallel, half dialed by the kernel, half by the stack. The dialing end
 // sends a request. Either end closes first.
-func TestKernelShortConnections(t *testing.T) {
+func TestKernelOpensShortConnections(t *testing.T) {
 	const each, clients = 5000, 8
 	p := kernel(t, false)
 	ours := listen(t, p.stack, stackHost+":80")
@@ -68,7 +68,7 @@ func TestKernelShortConnections(t *testing.T) {
 		t.Errorf("%d connections were served, want %d", served.Load(), 2*each)
 	}
 	if p.stack.held() != 0 {
-		t.Errorf("buffers of %d bytes are held by connections that are over", p.stack.held())
+		t.Errorf("closed connections hold %d bytes of buffers, want 0", p.stack.held())
 	}
 }
 

@@ -183,7 +183,7 @@ func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v it is not so that %s", waitLimit, what)
+			t.Fatalf("after %v this is not true, want it to be: %s", waitLimit, what)
 		}
 	}
 }
@@ -202,6 +202,6 @@ func (p *peer) counted(t *testing.T, what string) string {
 			return values[k]
 		}
 	}
-	t.Fatalf("the kernel does not count %s", what)
+	t.Fatalf("the kernel has no counter %s, want it in the namespace's statistics", what)
 	return ""
 }

@@ -36,17 +36,17 @@ func TestKernelPings(t *testing.T) {
 			data := make([]byte, size)
 			rand.NewChaCha8([32]byte{byte(number)}).Read(data)
 			if _, err := c.WriteTo(wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(77, uint16(number)), data), &net.IPAddr{IP: net.ParseIP(stackHost)}); err != nil {
-				t.Fatalf("%d bytes: %v", size, err)
+				t.Fatalf("sending an echo request of %d bytes: got error %v, want none", size, err)
 			}
 			b := make([]byte, 70_000)
 			n, _, err := c.ReadFrom(b)
 			m, fault := wire.ParseICMP(b[:n])
 			if err != nil || fault != wire.OK || !m.ChecksumOK() || m.Type() != wire.EchoReply || m.EchoSeq() != uint16(number) || !bytes.Equal(m.Body(), data) {
-				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
+				t.Fatalf("an echo request of %d bytes: got %d bytes back, error %v; want a reply with number %d and the same data", size, n, err, number)
 			}
 		}
 		if held := p.stack.unfinished(); held != 0 {
-			t.Errorf("%d bytes of fragments are held", held)
+			t.Errorf("the stack holds %d bytes of fragments, want 0 after whole packets", held)
 		}
 	}
 }
@@ -56,14 +56,14 @@ func TestKernelIsPinged(t *testing.T) {
 	p := kernel(t, false)
 	for _, size := range pingSizes {
 		if _, err := p.stack.Ping(t.Context(), netip.MustParseAddr(kernelHost), size); err != nil {
-			t.Errorf("%d bytes: %v", size, err)
+			t.Errorf("pinging the kernel with %d bytes: got error %v, want a reply", size, err)
 		}
 	}
 }
 
 // Packets to a neighbour that does not answer: few of them wait, the application receives an error,
 // and other traffic goes on.
-func TestKernelASilentNeighbour(t *testing.T) {
+func TestKernelSilentNeighbourIsReported(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
 	silent := dial(t, p.stack, "udp", "10.77.0.99:9")
@@ -89,7 +89,7 @@ func TestKernelASilentNeighbour(t *testing.T) {
 }
 
 // The kernel's side of the link goes down during a transfer, and up again: the transfer continues.
-func TestKernelGoesDownAndUp(t *testing.T) {
+func TestKernelGoesDownAndUpAndTransfersContinue(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
 	other, others := p.pair(t, true)
@@ -103,14 +103,14 @@ func TestKernelGoesDownAndUp(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(waitLimit):
-		t.Error("it does not go on")
+		t.Errorf("the transfers did not finish within %v of the device going up, want them to continue", waitLimit)
 		a.Close()
 		b.Close()
 		<-done
 	}
 	others.SetReadDeadline(time.Now().Add(waitLimit))
 	if n, err := others.Read(make([]byte, 1)); n != 1 {
-		t.Errorf("what was written while it was down: %v", err)
+		t.Errorf("reading what was written while the device was down: got %d bytes, error %v; want 1", n, err)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 		u.Write(make([]byte, 1472)) //nolint:errcheck // the other end tells
 		in.SetReadDeadline(time.Now().Add(waitLimit))
 		if n, _, err := in.ReadFrom(make([]byte, 2000)); n != 1472 || err != nil {
-			t.Errorf("a datagram of 1472 bytes: %d came (%v)", n, err)
+			t.Errorf("a datagram of 1472 bytes on a path with a lower MTU: got %d bytes, error %v; want it fragmented and whole", n, err)
 		}
 		if mtu, _ := p.stack.pathMTU(dst, p.stack.ifaces[0]); mtu != 1300 {
 			t.Errorf("the path takes %d bytes, want 1300", mtu)

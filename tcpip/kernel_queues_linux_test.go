@@ -51,7 +51,7 @@ func TestQueuesShareConnections(t *testing.T) {
 	ends.Wait()
 	for i := range 2 {
 		if n := tap.Queue(i).Counters(); n.Received < conns || n.Sent < conns {
-			t.Errorf("queue %d took part with %d frames in and %d out", i, n.Received, n.Sent)
+			t.Errorf("queue %d: got %d frames in and %d out, want at least %d each, a part of the connections", i, n.Received, n.Sent, conns)
 		}
 	}
 }
@@ -63,6 +63,6 @@ func there(t *testing.T, c net.Conn, said []byte) {
 		c.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // the test checks its effect
 	}()
 	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
-		t.Errorf("%d bytes came back of %d (%v)", len(got), len(said), err)
+		t.Errorf("the echo: got %d bytes back, error %v; want the %d bytes that were sent", len(got), err, len(said))
 	}
 }

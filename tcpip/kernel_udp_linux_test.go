@@ -16,7 +16,7 @@ import (
 )
 
 // Datagrams of every size pass between the kernel and the stack; a closed port causes an error.
-func TestKernelDatagrams(t *testing.T) {
+func TestKernelExchangesDatagrams(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain)
 		var pc net.PacketConn
@@ -38,13 +38,13 @@ func TestKernelDatagrams(t *testing.T) {
 			}
 			n, from, err := pc.ReadFrom(got)
 			if err != nil || !bytes.Equal(got[:n], sent) || from.String() != c.LocalAddr().String() {
-				t.Fatalf("%d bytes: %d came from %v (%v)", size, n, from, err)
+				t.Fatalf("a datagram of %d bytes to the kernel: got %d bytes from %v, error %v; want the same bytes from %v", size, n, from, err, c.LocalAddr())
 			}
 			if _, err := pc.WriteTo(sent, from); err != nil {
 				t.Fatal(err)
 			}
 			if n, err := c.Read(got); err != nil || !bytes.Equal(got[:n], sent) {
-				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
+				t.Fatalf("a datagram of %d bytes to the stack: got %d bytes, error %v; want the same bytes", size, n, err)
 			}
 		}
 		closed := dial(t, p.stack, "udp", kernelHost+":54")
@@ -57,7 +57,7 @@ func TestKernelDatagrams(t *testing.T) {
 }
 
 // The kernel answers a probe for its own address: the stack does not start with it.
-func TestKernelHasTheAddress(t *testing.T) {
+func TestKernelHasTheAddressAndNewFails(t *testing.T) {
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
 	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), ProbeAddrs: true})
@@ -65,6 +65,6 @@ func TestKernelHasTheAddress(t *testing.T) {
 		s.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), kernelHost+" is in use") {
-		t.Errorf("%v", err)
+		t.Errorf("New with the kernel's address: got error %v, want one that says %s is in use", err, kernelHost)
 	}
 }

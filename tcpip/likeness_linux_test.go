@@ -100,18 +100,18 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 		theirs, fault := wire.ParseTCPOptions(kernels.Options())
 		our, fault2 := wire.ParseTCPOptions(ours.Options())
 		if fault != wire.OK || fault2 != wire.OK || kernels.Flags()&wire.SYN == 0 || ours.Flags()&wire.SYN == 0 {
-			t.Fatalf("the first segments are %v and %v", kernels.Flags(), ours.Flags())
+			t.Fatalf("the first segments: got flags %v from the kernel and %v from the stack, want SYNs with valid options", kernels.Flags(), ours.Flags())
 		}
 		t.Logf("the kernel's %v: options %v MSS %d scale %d window %d TTL %d", kernels.Flags(), kinds(kernels), theirs.MSS, theirs.WindowScale, kernels.Window(), s.ttl[0])
 		t.Logf("the stack's %v: options %v MSS %d scale %d window %d TTL %d", ours.Flags(), kinds(ours), our.MSS, our.WindowScale, ours.Window(), s.ttl[1])
 		if !slices.Equal(kinds(kernels), kinds(ours)) || theirs.MSS != our.MSS || s.ttl[0] != s.ttl[1] {
-			t.Error("they differ")
+			t.Errorf("the SYNs differ: the stack's has options %v, MSS %d, TTL %d; want the kernel's %v, %d, %d", kinds(ours), our.MSS, s.ttl[1], kinds(kernels), theirs.MSS, s.ttl[0])
 		}
 	}
 }
 
 // ECN is negotiated with the kernel in both directions (RFC 3168).
-func TestECNWithTheKernel(t *testing.T) {
+func TestKernelAgreesOnECN(t *testing.T) {
 	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.RequestECN })
 	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {
 		t.Skip("ECN cannot be enabled in the kernel: ", err)
@@ -134,11 +134,11 @@ func TestECNWithTheKernel(t *testing.T) {
 		}
 		const agreed, seen = 8, 16 // TCPI_OPT_ECN, TCPI_OPT_ECN_SEEN
 		if info.Options&agreed == 0 || info.Options&seen == 0 {
-			t.Errorf("the stack dials: %v; the kernel's options are %#x: no ECN, or none of our segments may be marked", stackDials, info.Options)
+			t.Errorf("with the stack dialing %t: the kernel's TCP_INFO has options %#x, want ECN agreed (8) and seen (16)", stackDials, info.Options)
 		}
 		s.mu.Lock()
 		if s.tos[1] != ecnCapable && s.tos[1] != 0 {
-			t.Errorf("TOS %d", s.tos[1])
+			t.Errorf("the stack's segments have TOS %d, want ECT(0) or 0", s.tos[1])
 		}
 		s.mu.Unlock()
 	}

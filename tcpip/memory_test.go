@@ -29,7 +29,7 @@ func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
 	both := used(t, a, l, "10.0.0.2:7", conns)
 	t.Logf("two ends, a session at one: %d bytes; two ends with net.Conn: %d bytes", dialed, both)
 	if dialed > 2*idleMost || both > 2*idleMost {
-		t.Errorf("two ends take %d bytes, or %d with a session at one; they may take %d", both, dialed, 2*idleMost)
+		t.Errorf("two ends of an idle connection hold %d bytes, or %d with a session at one; want at most %d", both, dialed, 2*idleMost)
 	}
 }
 

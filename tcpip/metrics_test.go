@@ -36,7 +36,7 @@ func gathered(t *testing.T, s *Stack) map[string]float64 {
 	return values
 }
 
-func TestMetrics(t *testing.T) {
+func TestMetricsCountTraffic(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	l := listen(t, b, ":80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, name := range []string{"frames_total{link,in}", "bytes_total{link,out}", "packets_total{link,in,tcp}", "packets_total{link,out,tcp}"} {
 		if have, ok := found(got, name); !ok || have == 0 {
-			t.Errorf("%s is %v (%t)", name, have, ok)
+			t.Errorf("%s: got %v, present: %t; want a count above 0", name, have, ok)
 		}
 	}
 }
@@ -115,11 +115,11 @@ func TestRetransmissionsAreCounted(t *testing.T) {
 	}
 	defer d.Close()
 	if n, err := io.Copy(io.Discard, d); err != nil || n != 1<<20 {
-		t.Fatal(n, err)
+		t.Fatalf("got %d bytes, error %v; want %d", n, err, 1<<20)
 	}
 	got := gathered(t, a)
 	lost := got["frames_dropped_total{link,lost}"]
 	if resent := got["segments_resent_total{}"]; resent == 0 || lost == 0 {
-		t.Errorf("%v frames were lost, but %v segments retransmitted", lost, resent)
+		t.Errorf("got %v frames lost and %v segments retransmitted, want more than 0 of both", lost, resent)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // One acknowledgment covers all segments of a batch.
-func TestOneAcknowledgmentABatch(t *testing.T) {
+func TestABatchIsAcknowledgedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, ours := link.Pair(link.PairConfig{})
 		theirs, lb := link.Pair(link.PairConfig{})
@@ -132,7 +132,7 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	b.listeners.mu.Unlock()
 	readers.Wait()
 	if ended := b.drops[DropTCPPort].Load(); full()+ended != 5*edgeCapacity+edgeCapacity/2 {
-		t.Errorf("of %d packets %d found no room, and %d came to their end", 5*edgeCapacity+edgeCapacity/2, full(), ended)
+		t.Errorf("got %d packets dropped for full queues and %d delivered, want %d in sum", full(), ended, 5*edgeCapacity+edgeCapacity/2)
 	}
 }
 
@@ -175,7 +175,7 @@ func endless(c net.Conn) error {
 
 func TestAnInvalidRunIsRejected(t *testing.T) {
 	if _, err := New(Config{Run: "fast"}); err == nil || !strings.Contains(err.Error(), "choose chain or network") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("an unknown Run: got error %v, want one that names chain and network", err)
 	}
 }
 
@@ -185,16 +185,16 @@ func TestAStackIsDrawn(t *testing.T) {
 		a, _ := hostsBy(t, run, link.PairConfig{})
 		net := a.Topology()
 		if string(net.Way) != string(run) || len(net.Edges) != len(edges(run)) {
-			t.Errorf("it runs by %s with %d edges", net.Way, len(net.Edges))
+			t.Errorf("got the concurrency model %s with %d edges, want %s with %d", net.Way, len(net.Edges), run, len(edges(run)))
 		}
 		mermaid := draw.Mermaid(net)
 		for _, d := range layerStages {
 			if !strings.Contains(mermaid, d.name) {
-				t.Errorf("there is no %s in\n%s", d.name, mermaid)
+				t.Errorf("the drawing lacks the layer %s, want all layers:\n%s", d.name, mermaid)
 			}
 		}
 		if waits := strings.Contains(mermaid, flow.Refuse.String()); waits != (run == RunNetwork) {
-			t.Errorf("what happens when a queue is full: %v in\n%s", waits, mermaid)
+			t.Errorf("the drawing says what a full queue does: got %t, want %t (only the network has queues):\n%s", waits, run == RunNetwork, mermaid)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestThePackageCommentNamesAllLayers(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(string(text), name) {
-			t.Errorf("doc.go has no %q", name)
+			t.Errorf("doc.go lacks %q, want the capacity of queues and every layer", name)
 		}
 	}
 }

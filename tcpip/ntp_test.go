@@ -40,7 +40,7 @@ func tellTime(u net.PacketConn, ahead time.Duration) {
 	}
 }
 
-func TestNTP(t *testing.T) {
+func TestNTPRunsOnTheStack(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	u, err := b.ListenPacket("udp", ":123")
 	if err != nil {
@@ -58,6 +58,6 @@ func TestNTP(t *testing.T) {
 	}
 	// the best accuracy of one request and its response
 	if off := (r.ClockOffset - time.Hour).Abs(); off > r.RTT+time.Millisecond {
-		t.Errorf("the clock is %v ahead, with a round trip of %v", r.ClockOffset, r.RTT)
+		t.Errorf("got a clock offset of %v with a round trip of %v, want an hour, give or take the round trip", r.ClockOffset, r.RTT)
 	}
 }

@@ -64,7 +64,7 @@ func TestASYNCookieIsAcceptedOnceThereIsRoom(t *testing.T) {
 		}
 		said := make([]byte, 10)
 		if n, err := c.Read(said); err != nil || string(said[:n]) != "hello" {
-			t.Errorf("it says %q (%v)", said[:n], err)
+			t.Errorf("the connection of a SYN cookie: got %q, error %v; want %q", said[:n], err, "hello")
 		}
 	})
 }

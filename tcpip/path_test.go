@@ -16,11 +16,11 @@ import (
 func tcpOf(t *testing.T, v wire.IPv4) wire.TCP {
 	t.Helper()
 	if v == nil {
-		t.Fatal("nothing was sent")
+		t.Fatal("got no packet, want a segment")
 	}
 	s, fault := wire.ParseTCP(v.Payload())
 	if v.Protocol() != wire.TCPProtocol || fault != wire.OK || !s.ChecksumOK(v.Src(), v.Dst()) {
-		t.Fatalf("no segment but % x", []byte(v))
+		t.Fatalf("got the packet % x, want a valid segment", []byte(v))
 	}
 	return s
 }
@@ -127,7 +127,7 @@ func TestPTBIsValidatedAgainstDeliveredData(t *testing.T) {
 			all := h.burst()
 			h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1000, all[0][:28]))
 			if again := h.burst(); len(again) > 0 {
-				t.Fatalf("%d packets are sent at once, the first of %d bytes", len(again), len(again[0]))
+				t.Fatalf("after a Packet Too Big: got %d packets at once, the first of %d bytes; want none before an RTO (RFC 5927, section 7.2)", len(again), len(again[0]))
 			}
 			if !comes {
 				if v := h.next(time.Second); len(v) != 1000 || tcpOf(t, v).Seq() != tcpOf(t, all[0]).Seq() {
@@ -145,7 +145,7 @@ func TestPTBIsValidatedAgainstDeliveredData(t *testing.T) {
 
 // A path MTU below 552 bytes is not accepted: larger packets are sent without DF instead, as Linux
 // does.
-func TestAPathMTUBelowTheMinimum(t *testing.T) {
+func TestAPathMTUBelowTheMinimumClearsDF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		c := connected(t, s, h)
@@ -155,13 +155,13 @@ func TestAPathMTUBelowTheMinimum(t *testing.T) {
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 296, h.burst()[0][:28]))
 		again := h.burst()
 		if len(again) != 2 || len(again[0]) != 552 || again[0].DontFragment() || again[0].ID() == again[1].ID() {
-			t.Fatalf("%d packets, the first of %d bytes, which may be cut: %t", len(again), len(again[0]), !again[0].DontFragment())
+			t.Fatalf("got %d packets, the first of %d bytes with DF %t; want 2, the first of 552 bytes, without DF and with different Identifications", len(again), len(again[0]), again[0].DontFragment())
 		}
 	})
 }
 
 // Identifications between two hosts are consecutive, and unrelated to those between others.
-func TestIdentifications(t *testing.T) {
+func TestIdentificationsAreCountedPerPair(t *testing.T) {
 	s, _ := hosts(t, link.PairConfig{})
 	other, same := netip.MustParseAddr("10.0.0.7"), 0
 	for range 100 {
@@ -174,6 +174,6 @@ func TestIdentifications(t *testing.T) {
 		}
 	}
 	if same > 50 { // unless they share a counter and, by a rare chance, their start
-		t.Error("another pair of hosts has the same Identifications")
+		t.Errorf("another pair of hosts has consecutive Identifications %d times of 100, want at most 50: each pair has its own counter", same)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Many pings may be in flight at once, and each is ended by its own reply.
-func TestManyPings(t *testing.T) {
+func TestConcurrentPingsAreAnswered(t *testing.T) {
 	a, _ := hosts(t, link.PairConfig{Depth: 4096})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -34,7 +34,7 @@ func TestManyPings(t *testing.T) {
 	}
 	all.Wait()
 	if n := len(a.sockets.pings); n != 0 {
-		t.Errorf("%d are still waited for", n)
+		t.Errorf("got %d pings that still wait for a reply, want 0", n)
 	}
 }
 
@@ -92,6 +92,6 @@ func TestInvalidPingsAreRejected(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.2"), maxPingSize); err != nil {
-		t.Errorf("the largest: %v", err)
+		t.Errorf("pinging with the largest size, %d bytes: got error %v, want a reply", maxPingSize, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Every raw socket of a protocol receives every packet of it. While there is one, no Protocol
 // Unreachable is sent.
-func TestRawSocketsOfAProtocol(t *testing.T) {
+func TestRawSocketsReceiveTheirProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		first, err := s.ListenIP(99)
@@ -29,12 +29,12 @@ func TestRawSocketsOfAProtocol(t *testing.T) {
 		for _, c := range []*PacketConn{first, second} {
 			p := make([]byte, 100)
 			if n, from, err := c.ReadFrom(p); err != nil || string(p[:n]) != "packet" || from.String() != "10.0.0.9" {
-				t.Errorf("%q from %v (%v)", p[:n], from, err)
+				t.Errorf("got %q from %v, error %v; want %q from 10.0.0.9 at every raw socket of the protocol", p[:n], from, err, "packet")
 			}
 		}
 		second.Close()
 		if v := h.next(time.Second); v != nil || len(h.drops()) != 0 {
-			t.Errorf("the answer is % x, dropped are %v", []byte(v), h.drops())
+			t.Errorf("got the answer % x and drops %v, want neither while a raw socket is open", []byte(v), h.drops())
 		}
 		for range 3 { // larger packets are fragmented and reassembled
 			if _, err := first.WriteTo(make([]byte, 4000), &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}); err != nil {
@@ -42,19 +42,19 @@ func TestRawSocketsOfAProtocol(t *testing.T) {
 			}
 		}
 		if v := h.next(time.Second); v == nil || v.Protocol() != 99 || !v.MoreFragments() {
-			t.Errorf("% x", []byte(v))
+			t.Errorf("a payload of 4000 bytes: got the packet % x, want a first fragment of protocol 99", []byte(v))
 		}
 		first.Close()
 		h.send(wire.IPv4Fields{Protocol: 99}, []byte("nobody"))
 		synctest.Wait()
 		if got := h.drops(); !maps.Equal(got, map[Drop]uint64{DropProtocol: 1}) {
-			t.Errorf("dropped without a raw socket: %v", got)
+			t.Errorf("without a raw socket: got drops %v, want one of %v", got, DropProtocol)
 		}
 	})
 }
 
 // Raw sockets of UDP, TCP and ICMP receive copies; the stack's own sockets receive theirs.
-func TestRawSocketsOfKnownProtocols(t *testing.T) {
+func TestRawSocketsReceiveKnownProtocolsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		raw, err := s.ListenIP(wire.UDPProtocol)
@@ -70,10 +70,10 @@ func TestRawSocketsOfKnownProtocols(t *testing.T) {
 		h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol}, datagramTo(53, "both"))
 		p := make([]byte, 100)
 		if n, _, err := u.ReadFrom(p); err != nil || string(p[:n]) != "both" {
-			t.Errorf("%q (%v)", p[:n], err)
+			t.Errorf("the UDP socket: got %q, error %v; want %q though a raw socket has its protocol", p[:n], err, "both")
 		}
 		if n, _, err := raw.ReadFrom(p); err != nil || n != wire.UDPHeader+4 {
-			t.Errorf("%d bytes (%v)", n, err)
+			t.Errorf("the raw socket: got %d bytes, error %v; want the %d bytes of the whole datagram", n, err, wire.UDPHeader+4)
 		}
 	})
 }
@@ -91,19 +91,19 @@ func TestRawSocketsRejectInvalidPackets(t *testing.T) {
 		}
 		host, mac := &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}, EtherAddr{wire.Broadcast}
 		if _, err := ip.WriteTo(make([]byte, 65516), host); !errors.Is(err, syscall.EMSGSIZE) {
-			t.Errorf("more than a packet carries: %v", err)
+			t.Errorf("a payload of 65516 bytes: got error %v, want EMSGSIZE: an IPv4 packet carries 65515", err)
 		}
 		if _, err := ether.WriteTo(make([]byte, 1501), mac); !errors.Is(err, syscall.EMSGSIZE) {
-			t.Errorf("more than a frame carries: %v", err)
+			t.Errorf("a payload of 1501 bytes: got error %v, want EMSGSIZE: a frame carries 1500", err)
 		}
 		if _, err := ip.WriteTo(nil, mac); err == nil {
-			t.Error("an IP socket accepted an EtherAddr")
+			t.Error("an IP socket accepted an EtherAddr, want an error")
 		}
 		if _, err := ether.WriteTo(nil, host); err == nil {
-			t.Error("a frame socket accepted an IP address")
+			t.Error("a frame socket accepted an IP address, want an error")
 		}
 		if _, err := s.ListenEther(1500); err == nil {
-			t.Error("ListenEther accepted a frame length")
+			t.Error("ListenEther accepted 1500, a frame length, want an error: EtherTypes start at 1536")
 		}
 		for _, c := range []*PacketConn{ip, ether} {
 			if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
@@ -144,7 +144,7 @@ func TestAnUnreadRawSocketDrops(t *testing.T) {
 		}
 		waiting, bytes, dropped := c.usage()
 		if most := maxSenderBytes / (each + 64); waiting != most || bytes > maxSenderBytes || int(dropped) != 1000-most || h.drops()[DropSocketFull] != dropped {
-			t.Errorf("%d of %d bytes wait, %d were dropped (%v)", waiting, bytes, dropped, h.drops())
+			t.Errorf("got %d packets of %d bytes waiting, %d dropped and the counters %v; want %d waiting in at most %d bytes, the others dropped and counted", waiting, bytes, dropped, h.drops(), most, maxSenderBytes)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestAReceiveQueueIsAFIFO(t *testing.T) {
 			if len(model) > 0 && rapid.IntRange(0, 2).Draw(t, "take") == 0 {
 				d, err := b.read()
 				if err != nil || &d.payload[0] != &model[0].payload[0] {
-					t.Fatal("dequeued another datagram than the oldest", err)
+					t.Fatalf("got another datagram than the oldest, or error %v; want the oldest without an error", err)
 				}
 				cost -= d.chargedSize()
 				model = model[1:]
@@ -26,7 +26,7 @@ func TestAReceiveQueueIsAFIFO(t *testing.T) {
 			d := datagram{from: netip.MustParseAddrPort("10.0.0.1:5"), payload: make([]byte, rapid.SampledFrom([]int{1, 1500, 65507}).Draw(t, "size"))}
 			fits := cost+d.chargedSize() <= maxSenderBytes
 			if b.enqueue(d) != fits {
-				t.Fatalf("%d bytes on top of %d: fits %t", d.chargedSize(), cost, fits)
+				t.Fatalf("a datagram of %d bytes on top of %d: got enqueued %t, want %t", d.chargedSize(), cost, !fits, fits)
 			}
 			if fits {
 				model = append(model, d)

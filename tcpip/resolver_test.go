@@ -129,31 +129,31 @@ func TestNamesAreDialed(t *testing.T) {
 	// the first of two addresses refuses connections
 	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} {
 		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
-			t.Errorf("%s was dialed at %v", name, c.RemoteAddr())
+			t.Errorf("%s was dialed at %v, want 10.0.0.2:80", name, c.RemoteAddr())
 		}
 	}
 	if c := dial(t, a, "udp", "web.test:53"); c.RemoteAddr().String() != "10.0.0.2:53" {
-		t.Errorf("by UDP it is at %v", c.RemoteAddr())
+		t.Errorf("web.test:53 by UDP was dialed at %v, want 10.0.0.2:53", c.RemoteAddr())
 	}
 	if n.byTCP.Load() != 0 {
-		t.Error("what fits is asked by TCP")
+		t.Errorf("got %d questions by TCP, want 0: the answers fit in datagrams", n.byTCP.Load())
 	}
 	got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "many.test.")
 	if err != nil || len(got) != len(many) || n.byTCP.Load() == 0 {
-		t.Errorf("%d of %d addresses, %d questions by TCP (%v)", len(got), len(many), n.byTCP.Load(), err)
+		t.Errorf("an answer larger than a datagram: got %d addresses, %d questions by TCP, error %v; want %d addresses by TCP (RFC 7766)", len(got), n.byTCP.Load(), err, len(many))
 	}
 	var missing *net.DNSError
 	if _, err := a.Dial("tcp", "gone.test:80"); !errors.As(err, &missing) || !missing.IsNotFound {
-		t.Errorf("an unknown name: got %v", err)
+		t.Errorf("dialing an unknown name: got error %v, want a net.DNSError with IsNotFound", err)
 	}
 	if _, err := a.Dial("tcp", "down.test:80"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("dialing a closed port: %v", err)
+		t.Errorf("dialing a closed port: got error %v, want one that says refused", err)
 	}
 	if _, err := b.Dial("tcp", "web.test:80"); err == nil || !strings.Contains(err.Error(), "Config.Resolver") {
-		t.Errorf("without a resolver: got %v", err)
+		t.Errorf("dialing a name without a resolver: got error %v, want one that names Config.Resolver", err)
 	}
 	if _, err := b.Resolver().LookupHost(t.Context(), "web.test."); err == nil {
-		t.Error("a stack without DNS servers resolved a name")
+		t.Error("a stack without DNS servers resolved a name, want an error")
 	}
 }
 
@@ -162,14 +162,14 @@ func TestAFailedDNSServerIsSkipped(t *testing.T) {
 	a, b := resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
 	good := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")
 	if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-		t.Fatalf("with a silent first server: %v (%v)", got, err)
+		t.Fatalf("with a silent first server: got %v, error %v; want the second server's address", got, err)
 	}
 	a, b = resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
 	bad := (&names{code: dnsmessage.RCodeServerFailure}).serve(t, b, ":5301")
 	(&names{of: good.of}).serve(t, b, ":5302")
 	for range 3 {
 		if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-			t.Fatalf("with a failing first server: %v (%v)", got, err)
+			t.Fatalf("with a failing first server: got %v, error %v; want the second server's address", got, err)
 		}
 	}
 	if got := bad.byUDP.Load(); got != 1 {
@@ -180,7 +180,7 @@ func TestAFailedDNSServerIsSkipped(t *testing.T) {
 func TestInvalidResolversAreRejected(t *testing.T) {
 	for _, r := range []string{"0.0.0.0:53", "[::1]:53", "224.0.0.1:53"} {
 		if _, err := New(Config{Resolver: []netip.AddrPort{netip.MustParseAddrPort(r)}}); err == nil || !strings.Contains(err.Error(), "Resolver") {
-			t.Errorf("%s: %v", r, err)
+			t.Errorf("Resolver %s: got error %v, want one that names Resolver", r, err)
 		}
 	}
 }

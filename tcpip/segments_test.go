@@ -28,7 +28,7 @@ func segmentOf(t *testing.T, v wire.IPv4) (wire.TCP, tcp.Segment) {
 	}
 	s, fault := wire.ParseTCP(v.Payload())
 	if fault != wire.OK || !s.ChecksumOK(v.Src(), v.Dst()) {
-		t.Fatalf("got an invalid segment: %v", fault)
+		t.Fatalf("got a segment with fault %v, right checksum %t; want a valid one", fault, fault == wire.OK && s.ChecksumOK(v.Src(), v.Dst()))
 	}
 	return s, tcp.ParseSegment(s)
 }
@@ -48,7 +48,7 @@ func (h *bareHost) deaf() {
 }
 
 // Segments of no connection are answered by RST (RFC 9293, section 3.10.7.1), or not at all.
-func TestSegmentsOfNoConnection(t *testing.T) {
+func TestSegmentsOfNoConnectionAreReset(t *testing.T) {
 	to := func(a string) netip.AddrPort { return netip.MustParseAddrPort(a) }
 	options := string((&wire.TCPOptions{MSS: 1460}).Append(nil))
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestSegmentsOfNoConnection(t *testing.T) {
 }
 
 // A segment with a wrong checksum has no effect.
-func TestSegmentsWithAWrongChecksum(t *testing.T) {
+func TestSegmentsWithAWrongChecksumAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{})
 		f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, 5000), Dst: netip.AddrPortFrom(stackAddr, 81), Flags: wire.SYN}
@@ -109,7 +109,7 @@ func TestSegmentsWithAWrongChecksum(t *testing.T) {
 			t.Errorf("got the answer % x, want none", []byte(v))
 		}
 		if h.drops()[DropTCPHeader] != 1 {
-			t.Errorf("dropped: %v", h.drops())
+			t.Errorf("a segment with a wrong checksum: got drops %v, want one of %v", h.drops(), DropTCPHeader)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestSegmentsWithAWrongChecksum(t *testing.T) {
 // ICMP errors about a SYN: a hard error ends the connection at once, a soft one is the cause if it
 // times out, and an implausible one is ignored (RFC 1122, section 4.2.3.9, and RFC 5927, section
 // 4.1).
-func TestICMPErrorsAboutSYNs(t *testing.T) {
+func TestHardICMPErrorsEndADial(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		kind   wire.ICMPType
@@ -154,7 +154,7 @@ func TestICMPErrorsAboutSYNs(t *testing.T) {
 
 // ICMP errors do not end an established connection (RFC 5927, section 5.2). They are the cause if
 // it times out.
-func TestICMPErrorsAboutConnections(t *testing.T) {
+func TestICMPErrorsDoNotEndConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, about := opened(t)
 		for _, code := range []uint8{wire.PortUnreachable, wire.ProtocolUnreachable, wire.HostUnreachable} {
@@ -174,7 +174,7 @@ func TestICMPErrorsAboutConnections(t *testing.T) {
 
 // After a Packet Too Big, the segment is sent again at once in smaller ones. An implausible one is
 // ignored (RFC 1191, RFC 5927, section 7).
-func TestPTBAboutASegment(t *testing.T) {
+func TestAPTBResendsASegmentInSmallerOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, _ := opened(t)
 		c.Write(make([]byte, 1400))
@@ -221,7 +221,7 @@ func TestDialingAGroupAddressIsRejected(t *testing.T) {
 		s, _ := bare(t, Config{})
 		for _, to := range []string{"10.0.0.255:80", "255.255.255.255:80", "224.0.0.1:80", "240.0.0.1:80"} {
 			if _, err := s.Dial("tcp", to); !errors.Is(err, syscall.ENETUNREACH) {
-				t.Errorf("%s: %v", to, err)
+				t.Errorf("dialing the group address %s: got error %v, want ENETUNREACH", to, err)
 			}
 		}
 		listen(t, s, ":80")
@@ -231,7 +231,7 @@ func TestDialingAGroupAddressIsRejected(t *testing.T) {
 
 // Initial sequence numbers of a tuple rise by one each 4 us. Tuples and stacks start at different
 // numbers (RFC 6528). Timestamps start at a number of the two hosts (RFC 7323, section 5.4).
-func TestInitialSequenceNumbers(t *testing.T) {
+func TestInitialSequenceNumbersDependOnTheTuple(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		other, _ := bare(t, Config{})
@@ -241,20 +241,20 @@ func TestInitialSequenceNumbers(t *testing.T) {
 		first, stamp := s.initialSeq(name(5000))
 		time.Sleep(time.Second)
 		if later, again := s.initialSeq(name(5000)); later.Sub(first) != 250_000 || again != stamp {
-			t.Errorf("after a second it has risen by %d, and timestamps begin at %d, before at %d", later.Sub(first), again, stamp)
+			t.Errorf("a second later: got a sequence number higher by %d and timestamps from %d on, want 250000 (RFC 9293, section 3.4.1) and %d", later.Sub(first), again, stamp)
 		}
 		if b, again := s.initialSeq(name(5001)); b.Sub(first) == 250_000 || again != stamp {
-			t.Errorf("another name begins at the same place, or with other timestamps: %d and %d", again, stamp)
+			t.Errorf("another tuple: got a sequence number higher by %d and timestamps from %d on, want another distance (RFC 6528) and %d", b.Sub(first), again, stamp)
 		}
 		if b, _ := other.initialSeq(name(5000)); b.Sub(first) == 250_000 {
-			t.Error("another stack begins at the same place")
+			t.Error("another stack starts at the same sequence number, want one from its own secret (RFC 6528)")
 		}
 	})
 }
 
 // Several listeners may share a port, each at an address of its own, and one at all others (RFC
 // 9293, section 3.9.1.1).
-func TestListenersAtOnePort(t *testing.T) {
+func TestTheMostSpecificListenerAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
 		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", ":80"} {
@@ -277,7 +277,7 @@ func TestEphemeralPortsAreRandom(t *testing.T) {
 		for last, n := 0, 0; n < 100; n++ {
 			port := listen(t, s, ":0").Addr().(*net.TCPAddr).Port
 			if port < firstPort {
-				t.Fatalf("port %d", port)
+				t.Fatalf("got the ephemeral port %d, want at least %d", port, firstPort)
 			}
 			if port == last+1 {
 				one++
@@ -286,13 +286,13 @@ func TestEphemeralPortsAreRandom(t *testing.T) {
 			halves[port < firstPort+portCount/2]++
 		}
 		if one > 5 || halves[true] < 20 || halves[false] < 20 {
-			t.Errorf("of 100 ports %d follow the one before, %d are of the lower half, %d of the upper", one, halves[true], halves[false])
+			t.Errorf("of 100 ports %d follow the one before, %d are in the lower half and %d in the upper; want at most 5, and at least 20 in each half", one, halves[true], halves[false])
 		}
 	})
 }
 
 // A single fragment that arrives while the stack is idle times out, with both concurrency models.
-func TestLoneFragments(t *testing.T) {
+func TestLoneFragmentsAreFreed(t *testing.T) {
 	for _, run := range []Run{RunChain, RunNetwork} {
 		synctest.Test(t, func(t *testing.T) {
 			s, h := bare(t, Config{Run: run})
@@ -301,7 +301,7 @@ func TestLoneFragments(t *testing.T) {
 				h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol, MoreFragments: true, FragmentOffset: 8}, make([]byte, 8))
 				time.Sleep(time.Minute)
 				if held := s.unfinished(); held != 0 {
-					t.Fatalf("%s: %d bytes are held after a minute", run, held)
+					t.Fatalf("%s: the stack holds %d bytes of fragments a minute later, want 0", run, held)
 				}
 			}
 		})

@@ -69,7 +69,7 @@ func orders(t *testing.T, run Run, o serve.Options) (b *Stack, v *Server, open f
 func expect(t *testing.T, c net.Conn, send, want string) {
 	t.Helper()
 	if _, err := io.WriteString(c, send); err != nil {
-		t.Fatal(send, err)
+		t.Fatalf("sending %q: got error %v, want none", send, err)
 	}
 	p := make([]byte, len(want))
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -83,7 +83,7 @@ func TestSessionsRunInTheReadersGoroutine(t *testing.T) { ways(t, testSessions) 
 func testSessions(t *testing.T, run Run) {
 	_, v, open := orders(t, run, serve.Options{})
 	if got := v.Addr().String(); got != "0.0.0.0:7" {
-		t.Errorf("it is at %s", got)
+		t.Errorf("got the server's address %s, want 0.0.0.0:7", got)
 	}
 	c, s := open()
 	expect(t, c, "hello", "hello")
@@ -92,21 +92,21 @@ func testSessions(t *testing.T, run Run) {
 	s.c.Post()
 	expect(t, c, "", " woken")
 	if !s.c.Send([]byte("from elsewhere")) {
-		t.Error("Send returned false")
+		t.Error("Send from another goroutine returned false, want true while the session is open")
 	}
 	expect(t, c, "", "from elsewhere")
 	if s.c.RemoteAddr().String() != c.LocalAddr().String() {
-		t.Errorf("the peer is %v", s.c.RemoteAddr())
+		t.Errorf("got the peer %v, want %v", s.c.RemoteAddr(), c.LocalAddr())
 	}
 	c.(*Conn).CloseWrite()
 	if err := <-s.ended; err != io.EOF {
 		t.Errorf("the session ended with %v, want io.EOF", err)
 	}
 	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
-		t.Errorf("behind the end there are %q (%v)", rest, err)
+		t.Errorf("after the session's end: got %q, error %v; want the end of the stream", rest, err)
 	}
 	if s.c.Send([]byte("too late")) {
-		t.Error("Send returned true after the session's end")
+		t.Error("Send returned true after the session's end, want false")
 	}
 }
 
@@ -140,7 +140,7 @@ func TestOutputOfAnEndedSessionIsSent(t *testing.T) {
 		c, s := open()
 		io.WriteString(c, order) //nolint:errcheck // see what comes
 		if err := <-s.ended; err != io.EOF {
-			t.Errorf("%s: the session ended by %v", order, err)
+			t.Errorf("%s: the session ended with %v, want io.EOF", order, err)
 		}
 		if got, err := io.ReadAll(c); err != nil || string(got) != want {
 			t.Errorf("%s: %d bytes came, want %d (%v)", order, len(got), len(want), err)
@@ -169,19 +169,19 @@ func TestAPanicEndsItsSessionAndNoOther(t *testing.T) {
 	other, _ := open()
 	io.WriteString(c, "panic") //nolint:errcheck // the test checks its effect
 	if p := <-heard; p.Value != "as ordered" || len(p.Stack) == 0 {
-		t.Errorf("OnPanic was called with %v", p)
+		t.Errorf("OnPanic: got %v with a stack of %d bytes, want the value %q with a stack", p.Value, len(p.Stack), "as ordered")
 	}
 	var p *serve.PanicError
 	if err := <-s.ended; !errors.As(err, &p) {
-		t.Errorf("the session ended with %v", err)
+		t.Errorf("the session that panicked ended with %v, want a *serve.PanicError", err)
 	}
 	io.Copy(io.Discard, c) //nolint:errcheck // until it is closed
 	expect(t, other, "still there", "still there")
 }
 
-func TestSessionsEnd(t *testing.T) { ways(t, testSessionsEnd) }
+func TestASessionEndsWithItsCause(t *testing.T) { ways(t, testASessionEndsWithItsCause) }
 
-func testSessionsEnd(t *testing.T, run Run) {
+func testASessionEndsWithItsCause(t *testing.T, run Run) {
 	ends := map[string]struct {
 		end  func(b *Stack, v *Server, c net.Conn, s *ordered)
 		want error
@@ -223,13 +223,13 @@ func TestAServiceMayRefuseConnections(t *testing.T) {
 	}
 	c := dial(t, a, "tcp", "10.0.0.2:7")
 	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
-		t.Errorf("a refused client reads %q (%v)", rest, err)
+		t.Errorf("a refused client: got %q, error %v; want the end of the stream", rest, err)
 	}
 	if _, err := b.Serve(":7", serve.Service{}, serve.Options{}); err == nil {
 		t.Error("a second Serve at the port succeeded, want EADDRINUSE")
 	}
 	v.Close()
 	if _, err := a.Dial("tcp", "10.0.0.2:7"); err == nil {
-		t.Error("a closed server accepts connections")
+		t.Error("dialing a closed server succeeded, want an error")
 	}
 }

@@ -55,7 +55,7 @@ func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
 		time.Sleep(time.Second)
 		waits := 1<<20 - c.(*Conn).buffered() // in b's send buffer or waiting for it
 		if held, _ := b.Memory(); held < waits {
-			t.Errorf("%d bytes wait to be sent, and the stack counts %d", waits, held)
+			t.Errorf("the stack counts %d bytes of output, want at least the %d that wait to be sent", held, waits)
 		}
 		if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 			open("10.0.0.1")
 			time.Sleep(100 * time.Millisecond)
 			if held, most := b.Memory(); held > most {
-				t.Fatalf("%d bytes are held of %d", held, most)
+				t.Fatalf("the stack holds %d bytes, want at most %d", held, most)
 			}
 		}
 		if len(ended) < 40 {
@@ -89,7 +89,7 @@ func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 		}
 		c := open("10.0.0.3")
 		if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
-			t.Errorf("another address, which reads, beside them: %v", err)
+			t.Errorf("a client at another address, which reads: got error %v, want its 1 MiB", err)
 		}
 	})
 }
@@ -110,13 +110,13 @@ func TestStalledOutputIsEvicted(t *testing.T) {
 		for range 5 {
 			c := open("10.0.0.5")
 			if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
-				t.Fatalf("one that reads, beside them: %v", err)
+				t.Fatalf("a client that reads while others stall: got error %v, want its 1 MiB", err)
 			}
 			c.Close()
 		}
 		time.Sleep(time.Second)
 		if len(ended) == before {
-			t.Error("no session was evicted")
+			t.Error("no session was evicted, want some of the stalled ones")
 		}
 		reset := 0
 		for _, c := range stalled {
@@ -125,12 +125,12 @@ func TestStalledOutputIsEvicted(t *testing.T) {
 			if errors.Is(err, syscall.ECONNRESET) {
 				reset++
 			} else if err != nil {
-				t.Errorf("one that stalled reads %d bytes, and then %v", n, err)
+				t.Errorf("a stalled client: got %d bytes and error %v, want all bytes or a reset", n, err)
 			}
 			c.Close()
 		}
 		if reset == 0 {
-			t.Error("none of those that stalled was reset")
+			t.Error("no stalled client was reset, want at least one")
 		}
 		time.Sleep(3 * time.Minute)
 		if left := b.accounts(); left != (accounts{}) || len(b.outputAccount.perPeer) != 0 || b.outputAccount.byProgress.Len() != 0 {

@@ -93,7 +93,7 @@ func TestTheHostItselfHasNoShare(t *testing.T) {
 		for i := range 40 { // each counts at both ends
 			c, err := b.Dial("tcp", []string{"127.0.0.1:80", "10.0.0.2:80"}[i%2])
 			if err != nil {
-				t.Fatalf("connection %d of 40 to the host itself: %v", i+1, err)
+				t.Fatalf("connection %d of 40 to the host itself: got error %v, want none: the host has no share", i+1, err)
 			}
 			defer c.Close()
 		}

@@ -25,7 +25,7 @@ func TestASilentNeighbourIsProbed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if v := h.next(5 * time.Second); v == nil || v.Protocol() != wire.UDPProtocol {
-				t.Fatalf("no datagram but % x", []byte(v))
+				t.Fatalf("got the packet % x, want a datagram, sent also while the neighbour is probed (RFC 4861, section 7.3.3)", []byte(v))
 			}
 			time.Sleep(time.Minute) // from the second time on the neighbour is silent
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // A frame of a VLAN is not for this host; one with a priority tag is (IEEE 802.1Q).
-func TestFramesWithTags(t *testing.T) {
+func TestPriorityTagsAreAnsweredVLANsAreNot(t *testing.T) {
 	for _, c := range []struct {
 		tag   wire.Tag
 		taken bool
@@ -21,10 +21,10 @@ func TestFramesWithTags(t *testing.T) {
 			f := wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: bareAddr, Dst: stackAddr, Payload: len(echo)}
 			h.q.Write(&link.Parts{Head: wire.AppendIPv4(wire.AppendTagged(nil, h.stack, h.mac, c.tag, wire.TypeIPv4), &f), Body: [2][]byte{echo}})
 			if v := h.next(5 * time.Second); (v != nil) != c.taken {
-				t.Errorf("a tag of %#x: answered %t", uint16(c.tag), v != nil)
+				t.Errorf("a tag of %#x: got answered %t, want %t", uint16(c.tag), v != nil, c.taken)
 			}
 			if n := h.drops()[DropFrame]; (n == 0) != c.taken {
-				t.Errorf("a tag of %#x: %d frames are dropped", uint16(c.tag), n)
+				t.Errorf("a tag of %#x: got %d frames dropped, want answered %t", uint16(c.tag), n, c.taken)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func heap() int {
 }
 
 // A connection in TIME-WAIT takes little memory, and is removed when its time is over.
-func TestManyInTimeWait(t *testing.T) {
+func TestManyInTimeWaitTakeLittleMemory(t *testing.T) {
 	const many, each = 100_000, 180
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{})
@@ -41,22 +41,22 @@ func TestManyInTimeWait(t *testing.T) {
 			s.timeWaits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
 		if used := (heap() - before) / many; used > each {
-			t.Errorf("each holds %d bytes, more than %d", used, each)
+			t.Errorf("a connection in TIME-WAIT holds %d bytes, want at most %d", used, each)
 		} else {
 			t.Logf("each holds %d bytes", used)
 		}
 		time.Sleep(30 * time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK, Seq: ^wire.Seq(0)}
 		if taken, _ := s.timeWaits.receiveSegment(nth(7), &fin, true, s.now()); !taken {
-			t.Error("a retransmitted FIN was not handled by TIME-WAIT")
+			t.Error("a retransmitted FIN was not handled by TIME-WAIT, want it acknowledged (RFC 9293, section 3.10.7.4)")
 		}
 		time.Sleep(32 * time.Second)
 		if n, _ := s.TimeWaits(); n != 1 {
-			t.Errorf("%d are left behind a minute, and one of them began anew", n)
+			t.Errorf("after a minute: got %d in TIME-WAIT, want only the one that a FIN restarted", n)
 		}
 		time.Sleep(30 * time.Second)
 		if n, forgotten := s.TimeWaits(); n != 0 || forgotten != 0 || s.timeWaits.entries != nil || s.timeWaits.expiry != nil {
-			t.Errorf("%d are left, %d were forgotten", n, forgotten)
+			t.Errorf("after the last minute: got %d in TIME-WAIT, %d evicted, %d entries and %d expiries; want none, and no memory", n, forgotten, len(s.timeWaits.entries), len(s.timeWaits.expiry))
 		}
 	})
 }
@@ -77,10 +77,10 @@ func TestTimeWaitEvictsTheOldest(t *testing.T) {
 			t.Errorf("got %d in TIME-WAIT and %d evicted, want 1000 and 4000", n, forgotten)
 		}
 		if free, _ := s.timeWaits.claimTuple(nth(4000), false, false, s.now()); free {
-			t.Error("one of the last thousand was evicted")
+			t.Error("one of the last thousand was evicted, want the oldest evicted")
 		}
 		if free, _ := s.timeWaits.claimTuple(nth(3999), false, false, s.now()); !free {
-			t.Error("an older one was not evicted")
+			t.Error("an older one than the last thousand was not evicted, want it evicted")
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestTuplesInTimeWaitAreReused(t *testing.T) {
 		}
 		local := talk()
 		if n, _ := b.TimeWaits(); n != 1 || len(a.Connections()) != 0 || len(b.conns.all()) != 0 {
-			t.Fatalf("%d wait, %d connections are left", n, len(b.conns.all()))
+			t.Fatalf("got %d in TIME-WAIT and %d connections left, want 1 and 0", n, len(b.conns.all()))
 		}
 		k := tuple{netip.MustParseAddrPort("10.0.0.2:80"), local}
 		syn := tcp.Segment{Flags: wire.SYN, Seq: 1}
@@ -126,12 +126,12 @@ func TestTuplesInTimeWaitAreReused(t *testing.T) {
 		stamp := wire.Timestamp(uint32(a.now()/1e6) + skew)
 		syn.Options.HasTimestamps, syn.Options.TSVal = true, stamp-1000
 		if taken, _ := b.timeWaits.receiveSegment(k, &syn, true, b.now()); !taken {
-			t.Error("a SYN with an older timestamp opened a connection (RFC 6191)")
+			t.Error("a SYN with an older timestamp opened a connection, want it handled by TIME-WAIT (RFC 6191)")
 		}
 		syn.Options.TSVal = stamp + 1
 		taken, floor := b.timeWaits.receiveSegment(k, &syn, true, b.now())
 		if n, _ := b.TimeWaits(); taken || !floor.valid || n != 0 {
-			t.Error("a SYN with a later timestamp opened no connection (RFC 6191)")
+			t.Errorf("a SYN with a later timestamp: got handled by TIME-WAIT: %t, a minimum for timestamps: %t, %d in TIME-WAIT; want a new connection with a minimum (RFC 6191)", taken, floor.valid, n)
 		}
 	})
 }
@@ -169,10 +169,10 @@ func TestTheLoopbackDoesNotRunOutOfTuples(t *testing.T) {
 					}
 				}
 				if took := time.Since(begun); took > time.Duration(many)*time.Millisecond/10 {
-					t.Errorf("took %v: SYNs were retransmitted", took)
+					t.Errorf("the connections took %v, want less than %v: SYNs were retransmitted", took, time.Duration(many)*time.Millisecond/10)
 				}
 				if n, _ := s.TimeWaits(); n > 2*portCount || len(s.timeWaits.expiry) > 2*n+1024 {
-					t.Errorf("%d wait, and of %d it is noted when they end", n, len(s.timeWaits.expiry))
+					t.Errorf("got %d in TIME-WAIT and %d entries of expiries, want at most %d and at most %d", n, len(s.timeWaits.expiry), 2*portCount, 2*n+1024)
 				}
 			})
 		})
@@ -198,14 +198,14 @@ func TestATimestampSentInTimeWaitCounts(t *testing.T) {
 		time.Sleep(time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK}
 		if taken, _ := s.timeWaits.receiveSegment(k, &fin, true, s.now()); !taken {
-			t.Fatal("a retransmitted FIN was not handled by TIME-WAIT")
+			t.Fatal("a retransmitted FIN was not handled by TIME-WAIT, want it acknowledged (RFC 9293, section 3.10.7.4)")
 		}
 		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); free {
-			t.Error("the tuple is free in the millisecond of its last timestamp")
+			t.Error("the tuple is free in the millisecond of its last timestamp, want it kept: PAWS needs a later one (RFC 7323, section 5)")
 		}
 		time.Sleep(time.Millisecond)
 		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); !free {
-			t.Error("the tuple is not free a millisecond later")
+			t.Error("the tuple is not free a millisecond after its last timestamp, want it free (RFC 6191)")
 		}
 	})
 }

@@ -27,14 +27,14 @@ func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
 	}
 	v := h.next(time.Second)
 	if v == nil {
-		t.Fatal("no packet was sent")
+		t.Fatal("the stack sent no packet, want the datagram")
 	}
 	return v
 }
 
 // An ICMP error about a datagram is returned once, by the next call of the connected socket, and
 // only if it quotes a datagram of the socket (RFC 5927).
-func TestICMPErrorsAboutDatagrams(t *testing.T) {
+func TestICMPErrorsAboutDatagramsReachTheirSocket(t *testing.T) {
 	changed := func(at int, value byte) func(wire.IPv4) {
 		return func(v wire.IPv4) { v[at] = value }
 	}
@@ -53,8 +53,8 @@ func TestICMPErrorsAboutDatagrams(t *testing.T) {
 		{"to another port", wire.PortUnreachable, 0, changed(23, 1), nil},
 		{"to another host", wire.PortUnreachable, 0, changed(19, 8), nil},
 		{"from another host", wire.PortUnreachable, 0, changed(15, 8), nil},
-		{"too big, though it may be cut", wire.FragmentationNeeded, 600, nil, nil},
-		{"too big, and was said to be whole by who says so", wire.FragmentationNeeded, 600, changed(6, 0x40), nil},
+		{"too big, though it had no DF", wire.FragmentationNeeded, 600, nil, nil},
+		{"too big, with a DF that only the quoted packet has", wire.FragmentationNeeded, 600, changed(6, 0x40), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestICMPErrorsAboutDatagrams(t *testing.T) {
 				h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(c.code, c.rest, about))
 				synctest.Wait()
 				if got := h.drops()[DropICMP]; (got == 0) != (c.want != nil) {
-					t.Errorf("got %d dropped errors", got)
+					t.Errorf("got %d dropped ICMP errors, want any: %t, for an error that matches no socket", got, c.want == nil)
 				}
 				if _, err := conn.Write([]byte("again")); !errors.Is(err, c.want) {
 					t.Errorf("Write: got %v, want %v", err, c.want)
@@ -82,7 +82,7 @@ func TestICMPErrorsAboutDatagrams(t *testing.T) {
 
 // A socket with DF returns EMSGSIZE after a Packet Too Big. For ten minutes the known path MTU is
 // used (RFC 1191).
-func TestDatagramsWithDF(t *testing.T) {
+func TestDatagramsWithDFAreNotFragmented(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
@@ -92,7 +92,7 @@ func TestDatagramsWithDF(t *testing.T) {
 		}
 		about := sentBy(t, h, conn, make([]byte, 1472))
 		if !about.DontFragment() {
-			t.Error("a datagram was sent without DF")
+			t.Error("a datagram was sent without DF, want it set")
 		}
 		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1280, about[:28]))
 		synctest.Wait()
@@ -103,7 +103,7 @@ func TestDatagramsWithDF(t *testing.T) {
 			t.Errorf("a datagram above the path MTU: got %v, want EMSGSIZE", err)
 		}
 		if v := sentBy(t, h, conn, make([]byte, 1252)); len(v) != 1280 {
-			t.Errorf("%d bytes", len(v))
+			t.Errorf("a datagram that fits the path MTU: got a packet of %d bytes, want 1280", len(v))
 		}
 		time.Sleep(10 * time.Minute)
 		if v := sentBy(t, h, conn, make([]byte, 1472)); len(v) != 1500 {
@@ -111,7 +111,7 @@ func TestDatagramsWithDF(t *testing.T) {
 		}
 		conn.SetDontFragment(false)
 		if v := sentBy(t, h, conn, make([]byte, 5000)); !v.MoreFragments() {
-			t.Error("a datagram above the path MTU was not fragmented")
+			t.Error("a datagram above the path MTU was not fragmented, want fragments without DF")
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestInvalidDatagramsAreRejected(t *testing.T) {
 		}
 		conn.Close()
 		if _, err := conn.Write(nil); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("closed: %v", err)
+			t.Errorf("writing to a closed socket: got error %v, want net.ErrClosed", err)
 		}
 	})
 }
@@ -174,14 +174,14 @@ func TestWhichSocketReceivesADatagram(t *testing.T) {
 			defer pc.Close()
 		}
 		if fmt.Sprint(said) != "[:53: to all 10.0.0.1:53: to all]" {
-			t.Errorf("%q", said)
+			t.Errorf("got %q, want the first datagram at the only socket, the second at the one bound to its address", said)
 		}
 	})
 }
 
 // A server at all addresses learns the address of each request, answers from it, and sets the TTL
 // and TOS of its datagrams.
-func TestReadMsgAndWriteMsg(t *testing.T) {
+func TestReadMsgReturnsTheDestinationForWriteMsg(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		server := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
@@ -199,14 +199,14 @@ func TestReadMsgAndWriteMsg(t *testing.T) {
 			}
 			n, from, to, err := u.ReadMsg(p)
 			if err != nil || string(p[:n]) != "where?" || from.String() != c.LocalAddr().String() || to.String() != at {
-				t.Errorf("%q from %v to %v (%v)", p[:n], from, to, err)
+				t.Errorf("ReadMsg: got %q from %v to %v, error %v; want %q from %v to %s", p[:n], from, to, err, "where?", c.LocalAddr(), at)
 			}
 			if _, err := u.WriteMsg([]byte("here"), from, to); err != nil {
 				t.Fatal(err)
 			}
 			// a connected socket receives datagrams of its peer only
 			if n, err := c.Read(p); err != nil || string(p[:n]) != "here" {
-				t.Errorf("%q (%v)", p[:n], err)
+				t.Errorf("the answer: got %q, error %v; want %q from the address that was asked", p[:n], err, "here")
 			}
 		}
 		if _, err := u.WriteMsg(nil, netip.MustParseAddrPort("10.0.0.9:9"), bareAddr); !errors.Is(err, syscall.EADDRNOTAVAIL) {
