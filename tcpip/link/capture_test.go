@@ -39,10 +39,10 @@ func readBack(t *testing.T, file []byte) (pcapgo.NgInterface, pcapgo.NgSectionIn
 			break
 		}
 		if err != nil {
-			t.Fatalf("packet %d: %v", len(all), err)
+			t.Fatalf("reading packet %d of the capture: got error %v, want a packet or the end", len(all), err)
 		}
 		if options.Flags == nil {
-			t.Fatalf("packet %d has no flags", len(all))
+			t.Fatalf("packet %d of the capture has no flags, want its direction in them", len(all))
 		}
 		all = append(all, recorded{bytes.Clone(b), info.Length, info.Timestamp, options.Flags.Direction == pcapgo.NgEpbFlagDirectionOutbound})
 	}
@@ -80,7 +80,7 @@ func TestACaptureHasAllFrames(t *testing.T) {
 		}
 		i, section, got := readBack(t, file.Bytes())
 		if i.Name != "weir0" || i.LinkType != 1 || i.SnapLength != 1<<18 || section.Application != "weir" || !strings.Contains(section.Comment, "a test") {
-			t.Errorf("got the interface %+v, the section %+v", i, section)
+			t.Errorf("got the interface %+v and the section %+v; want weir0 of Ethernet with a snap length of %d, by weir, with the comment", i, section, 1<<18)
 		}
 		if len(got) != len(wanted) || c.Missed() != 0 {
 			t.Fatalf("%d packets, %d missed, want %d", len(got), c.Missed(), len(wanted))
@@ -113,7 +113,7 @@ func TestACaptureTruncatesAtSnapLen(t *testing.T) {
 	}
 	for i, g := range got {
 		if n := 16 + i; g.length != n || !bytes.Equal(g.bytes, frame(n, n)[:min(n, 61)]) {
-			t.Errorf("a frame of %d bytes: got %d bytes, and a length of %d", n, len(g.bytes), g.length)
+			t.Errorf("a frame of %d bytes: got %d bytes that differ or a length of %d; want its first %d bytes and its length", n, len(g.bytes), g.length, min(n, 61))
 		}
 	}
 }
@@ -167,14 +167,14 @@ func TestASlowWriterDoesNotBlockTheLink(t *testing.T) {
 		}
 		for i := range 50 {
 			if !c.Queue(0).Write(inParts(frame(i, 1000))) {
-				t.Fatal("a frame was dropped because of the capture")
+				t.Fatalf("frame %d was dropped because of the capture, want it sent", i)
 			}
 			time.Sleep(captureDelay)
 		}
 		want(t, far.Queue(0), 50)
 		missed := c.Missed()
 		if missed < 20 || missed > 40 {
-			t.Errorf("%d of 50 frames of 1,000 bytes are missed with two buffers of 10,000 bytes", missed)
+			t.Errorf("got %d of 50 frames missed, want 20 to 40: two buffers of 10,000 bytes hold the others", missed)
 		}
 		close(g.open)
 		if err := c.Close(); err != nil {
@@ -217,7 +217,7 @@ func TestACaptureThatFailsToStartLeavesTheLink(t *testing.T) {
 	close(g.open)
 	for name, c := range map[string]CaptureConfig{"the disk": {}, "a Snap of -1": {SnapLen: -1}, "a Buffer of -1": {BufferSize: -1}, "shorten it": {Comment: strings.Repeat("x", 1<<16)}} {
 		if _, err := NewCapture(near, g, c); err == nil {
-			t.Errorf("%s: NewCapture returned no error", name)
+			t.Errorf("%s: NewCapture returned no error, want one", name)
 		}
 	}
 	far.Queue(0).Write(inParts(frame(1, 100)))
@@ -249,6 +249,6 @@ func TestTcpdumpReadsACapture(t *testing.T) {
 	}
 	out, err := exec.Command(tcpdump, "-n", "-S", "-r", name).CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("10.9.0.1.1000 > 10.9.0.2.2000: Flags [P.]")) || !bytes.Contains(out, []byte("length 60000")) {
-		t.Errorf("tcpdump: got %v\n%s", err, out)
+		t.Errorf("tcpdump: got error %v and this output, want a segment with PSH and a length of 60000:\n%s", err, out)
 	}
 }

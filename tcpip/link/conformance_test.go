@@ -71,7 +71,7 @@ func paired(t testing.TB, c PairConfig, in func(testing.TB, Link) Link) station 
 		link: near,
 		send: func(t testing.TB, frame []byte) {
 			if !far.Queue(0).Write(inParts(frame)) {
-				t.Fatal("the other side could not send")
+				t.Fatal("the other side could not send, want its frame accepted")
 			}
 		},
 		receive: func(t testing.TB, n int) [][]byte { return want(t, far.Queue(0), n) },
@@ -97,7 +97,7 @@ func TestFramesArriveWholeAndInOrder(t *testing.T) {
 		same(t, want(t, q, len(sent)), sent)
 		for _, f := range back {
 			if !q.Write(inParts(f)) {
-				t.Fatal("a frame was dropped")
+				t.Fatal("a frame was dropped, want it sent: its length is within the MTU")
 			}
 		}
 		same(t, s.receive(t, len(back)), back)
@@ -141,13 +141,13 @@ func TestUnsupportedFramesAreRejected(t *testing.T) {
 			t.Errorf("counted %d as refused, want %d", got, len(refused))
 		}
 		if !q.Write(&Parts{Head: largest}) {
-			t.Error("a frame of the MTU was rejected")
+			t.Error("a frame of the MTU was rejected, want it sent")
 		}
 		same(t, s.receive(t, 1), [][]byte{largest})
 	})
 }
 
-func TestFrameOwnership(t *testing.T) {
+func TestFramesAreUnchangedUntilTheNextRead(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q := s.link.Queue(0)
 		first, second := frame(1, 500), frame(2, 500)
@@ -163,7 +163,7 @@ func TestFrameOwnership(t *testing.T) {
 			s.send(t, second)
 		}
 		if !bytes.Equal(batch[0].Bytes, first) {
-			t.Error("a frame changed before the next Read")
+			t.Error("a frame of a batch changed before the next Read, want it unchanged until then")
 		}
 		out := bytes.Clone(first)
 		q.Write(inParts(out))
@@ -172,7 +172,7 @@ func TestFrameOwnership(t *testing.T) {
 	})
 }
 
-func TestReadWaitsAtMostItsTimeout(t *testing.T) {
+func TestReadWaitsForItsTimeout(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q := s.link.Queue(0)
 		var batch [4]Frame
@@ -180,10 +180,10 @@ func TestReadWaitsAtMostItsTimeout(t *testing.T) {
 			begin := time.Now()
 			n, err := q.Read(batch[:], wait)
 			if n != 0 || err != nil {
-				t.Errorf("waiting for %v: %d frames and %v, want none", wait, n, err)
+				t.Errorf("waiting for %v: got %d frames and error %v, want none", wait, n, err)
 			}
 			if took := time.Since(begin); took < wait {
-				t.Errorf("Read with a timeout of %v took %v", wait, took)
+				t.Errorf("Read with a timeout of %v returned after %v, want it to wait that long", wait, took)
 			}
 		}
 		s.send(t, frame(1, 100))
@@ -239,7 +239,7 @@ func TestCloseEndsAReaderThatIsAlone(t *testing.T) {
 	})
 }
 
-func TestCloseEndsEverything(t *testing.T) {
+func TestCloseEndsReadersAndWriters(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		q := s.link.Queue(0)
 		var busy sync.WaitGroup
@@ -284,7 +284,7 @@ func closed(t *testing.T, l Link) {
 	q := l.Queue(0)
 	before := q.Counters().Dropped[DropClosed]
 	if q.Write(inParts(frame(3, 100))) {
-		t.Error("a closed link sent a frame")
+		t.Error("a closed link sent a frame, want Write to return false")
 	}
 	if got := q.Counters().Dropped[DropClosed]; got != before+1 {
 		t.Errorf("%d frames were dropped because the link was closed, want %d", got, before+1)
@@ -296,7 +296,7 @@ func closed(t *testing.T, l Link) {
 		}
 	}
 	if err := l.Close(); err != nil {
-		t.Errorf("closing once more: %v", err)
+		t.Errorf("closing a closed link: got error %v, want none", err)
 	}
 }
 
@@ -304,11 +304,11 @@ func TestQueueReturnsTheSameQueue(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
 		caps := s.link.Caps()
 		if caps.Queues < 1 || caps.MTU <= 0 || caps.MAC.IsGroup() {
-			t.Errorf("got the invalid caps %+v", caps)
+			t.Errorf("got the caps %+v, want a queue or more, an MTU above 0 and a MAC address of one host", caps)
 		}
 		for i := range caps.Queues {
 			if s.link.Queue(i) != s.link.Queue(i) {
-				t.Errorf("Queue(%d) returned different queues", i)
+				t.Errorf("Queue(%d) returned two different queues, want the same one", i)
 			}
 		}
 	})

@@ -56,7 +56,7 @@ func want(t testing.TB, q Queue, n int) (got [][]byte) {
 	for end := time.Now().Add(waitLimit); len(got) < n; {
 		k, err := q.Read(batch[:min(len(batch), n-len(got))], max(0, time.Until(end)))
 		if err != nil {
-			t.Fatalf("after %d of %d frames: %v", len(got), n, err)
+			t.Fatalf("after %d of %d frames: got error %v, want the other frames", len(got), n, err)
 		}
 		for _, f := range batch[:k] {
 			if e, fault := wire.ParseEthernet(f.Bytes); fault == wire.OK && e.Type() == typeTest {

@@ -37,7 +37,7 @@ func along(t *testing.T, c ImpairConfig, n, size int, interval time.Duration) (g
 		go func() { // until all is sent
 			for i := range n {
 				if !from.Write(inParts(frame(i, size))) {
-					t.Errorf("frame %d was dropped", i)
+					t.Errorf("frame %d was dropped by its sender's Write, want it accepted", i)
 				}
 				time.Sleep(interval)
 			}
@@ -67,7 +67,7 @@ func bothWays(t *testing.T, c Impairment, test func(t *testing.T, c ImpairConfig
 	t.Run("in", func(t *testing.T) { test(t, ImpairConfig{Seed: 1, In: c}) })
 }
 
-func TestDelay(t *testing.T) {
+func TestDelayIsAddedToEveryFrame(t *testing.T) {
 	bothWays(t, Impairment{Delay: 70 * time.Millisecond}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 10, 100, time.Millisecond)
 		var want []arrival
@@ -80,7 +80,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-func TestDelayInRealTime(t *testing.T) {
+func TestDelayIsAccurateInRealTime(t *testing.T) {
 	near, far := Pair(PairConfig{})
 	defer far.Close()
 	l, err := Impair(near, ImpairConfig{Out: Impairment{Delay: 5 * time.Millisecond}})
@@ -111,12 +111,12 @@ func TestJitterKeepsTheOrder(t *testing.T) {
 			}
 		}
 		if len(got) != 1000 || len(various) < 100 {
-			t.Errorf("got %d frames with %d different delays", len(got), len(various))
+			t.Errorf("got %d frames with %d different delays, want 1000 frames with at least 100", len(got), len(various))
 		}
 	})
 }
 
-func TestLoss(t *testing.T) {
+func TestLossHasItsProbability(t *testing.T) {
 	bothWays(t, Impairment{Loss: 0.1}, func(t *testing.T, c ImpairConfig) {
 		got, counted := along(t, c, 10000, 100, 0)
 		if lost := 10000 - len(got); lost < 880 || lost > 1120 || counted.Dropped[DropLost] != uint64(lost) {
@@ -125,7 +125,7 @@ func TestLoss(t *testing.T) {
 	})
 }
 
-func TestLossInBursts(t *testing.T) {
+func TestLossInBurstsHasItsMeanLength(t *testing.T) {
 	bothWays(t, Impairment{Burst: Burst{Start: 0.01, End: 0.2}}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 20000, 100, 0)
 		bursts, lost := 0, 0
@@ -140,14 +140,14 @@ func TestLossInBursts(t *testing.T) {
 	})
 }
 
-func TestDuplicates(t *testing.T) {
+func TestDuplicatesArriveInOrder(t *testing.T) {
 	bothWays(t, Impairment{Duplicate: 0.2, Delay: time.Millisecond}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 1000, 100, time.Microsecond)
 		times := map[int]int{}
 		for i, a := range got {
 			times[a.nth]++
 			if i > 0 && a.nth < got[i-1].nth {
-				t.Fatalf("frame %d arrived after frame %d", a.nth, got[i-1].nth)
+				t.Fatalf("frame %d arrived after frame %d, want duplicates in order", a.nth, got[i-1].nth)
 			}
 		}
 		if twice := len(got) - 1000; len(times) != 1000 || twice < 150 || twice > 250 {
@@ -156,7 +156,7 @@ func TestDuplicates(t *testing.T) {
 	})
 }
 
-func TestReordering(t *testing.T) {
+func TestReorderedFramesOvertakeOthers(t *testing.T) {
 	bothWays(t, Impairment{Reorder: 0.1, ReorderDelay: 5 * time.Millisecond}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 1000, 100, time.Millisecond)
 		late := 0
@@ -175,7 +175,7 @@ func TestReordering(t *testing.T) {
 	})
 }
 
-func TestRate(t *testing.T) {
+func TestRateLimitsThroughput(t *testing.T) {
 	bothWays(t, Impairment{Rate: 8_000_000}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 50, 1000, 0)
 		for i, a := range got {
@@ -211,10 +211,10 @@ func TestASeedIsReproducible(t *testing.T) {
 	again, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
 	other, _ := along(t, ImpairConfig{Seed: 8, Out: c}, 500, 300, 100*time.Microsecond)
 	if !slices.Equal(first, again) {
-		t.Error("the same seed had another effect")
+		t.Error("two runs with one seed differ, want the same fates")
 	}
 	if slices.Equal(first, other) {
-		t.Error("another seed had the same effect")
+		t.Error("runs with two seeds are the same, want different fates")
 	}
 	delayed, _ := along(t, ImpairConfig{Seed: 7, Out: Impairment{Loss: 0.1, Delay: time.Second}}, 500, 300, 0)
 	prompt, _ := along(t, ImpairConfig{Seed: 7, Out: Impairment{Loss: 0.1}}, 500, 300, 0)
@@ -225,7 +225,7 @@ func TestASeedIsReproducible(t *testing.T) {
 		return n
 	}
 	if !slices.Equal(nth(delayed), nth(prompt)) {
-		t.Error("a delay changes which frames a seed loses")
+		t.Error("a delay changes which frames a seed loses, want the same ones")
 	}
 }
 
@@ -252,9 +252,9 @@ func TestFatesAreSound(t *testing.T) {
 			case times == 0 && why != DropLost && why != DropFull:
 				t.Fatalf("got the drop reason %v, want lost or full", why)
 			case times > 0 && at.Before(now.Add(c.Delay)):
-				t.Fatalf("the frame arrived after %v, before its delay of %v", at.Sub(now), c.Delay)
+				t.Fatalf("the frame arrived after %v, want it no earlier than its delay of %v", at.Sub(now), c.Delay)
 			case times > 0 && c.Reorder == 0 && at.Before(last):
-				t.Fatal("the frame overtook an earlier one without reordering")
+				t.Fatalf("the frame overtook an earlier one by %v, want the order kept without Reorder", last.Sub(at))
 			case times > 0:
 				last = at
 			}
@@ -277,7 +277,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 				from, to = to, from
 			}
 			if !from.Write(supers(60000, 1000, wire.ACK)) {
-				t.Fatal("Write returned false for a superframe")
+				t.Fatal("Write returned false for a superframe, want it accepted")
 			}
 			batch := make([]Frame, 100)
 			n, err := to.Read(batch, waitLimit)
@@ -286,7 +286,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 			}
 			for i := range batch[:n] {
 				if !batch[i].ChecksumOK {
-					t.Error("a segment has no valid checksum")
+					t.Error("a segment of a superframe has no valid checksum, want ChecksumOK")
 				}
 				checked(t, &batch[i], true)
 			}
@@ -309,7 +309,7 @@ func TestCloseDropsFramesInFlight(t *testing.T) {
 			t.Error(err)
 		}
 		if n, err := far.Queue(0).Read(make([]Frame, 10), time.Minute); n != 0 || err != nil {
-			t.Errorf("%d frames came from a closed link (%v)", n, err)
+			t.Errorf("a closed link: got %d frames in flight, error %v; want none", n, err)
 		}
 		if got := l.Queue(0).Counters().Dropped[DropClosed]; got != 10 {
 			t.Errorf("%d are counted as dropped, want 10", got)
@@ -335,29 +335,29 @@ func TestSetChangesTheImpairment(t *testing.T) {
 		both := func(nth int) (lost bool) { // sends a frame each way
 			sent := l.Queue(0).Write(inParts(frame(nth, 100))) && far.Queue(0).Write(inParts(frame(nth, 100)))
 			if !sent {
-				t.Fatalf("Write returned false for frame %d", nth)
+				t.Fatalf("Write returned false for frame %d, want it accepted", nth)
 			}
 			n, _ := far.Queue(0).Read(make([]Frame, 1), 0)
 			m, _ := l.Queue(0).Read(make([]Frame, 1), 0)
 			if n != m {
-				t.Fatalf("frame %d: got %d written and %d read", nth, n, m)
+				t.Fatalf("frame %d: %d arrived on the way out and %d on the way in, want the same", nth, n, m)
 			}
 			return n == 0
 		}
 		if both(1) {
-			t.Error("a frame was lost without impairments")
+			t.Error("a frame was lost without impairments, want it to arrive")
 		}
 		if set(Impairment{Loss: 1}); !both(2) {
-			t.Error("a frame arrived with a loss of 1")
+			t.Error("a frame arrived with a loss of 1, want it lost")
 		}
 		if set(Impairment{Delay: time.Second}); !both(3) {
-			t.Error("a frame arrived without its delay")
+			t.Error("a frame arrived at once, want it after its delay of a second")
 		}
 		if set(Impairment{}); both(4) {
-			t.Error("a frame was lost after the impairments were removed")
+			t.Error("a frame was lost after the impairments were removed, want it to arrive")
 		}
 		if err := l.Set(ImpairConfig{In: Impairment{Loss: 2}}); err == nil || both(5) {
-			t.Errorf("an invalid impairment changed the current one (%v)", err)
+			t.Errorf("an invalid impairment: got error %v, want one, and the current impairment unchanged", err)
 		}
 		same(t, want(t, far.Queue(0), 1), [][]byte{frame(3, 100)})
 		same(t, want(t, l.Queue(0), 1), [][]byte{frame(3, 100)})

@@ -29,24 +29,24 @@ func TestAPairHoldsItsDepth(t *testing.T) {
 	}
 }
 
-func TestAPairWithOneEndClosed(t *testing.T) {
+func TestAPairWithOneEndClosedDropsFrames(t *testing.T) {
 	a, b := Pair(PairConfig{})
 	a.Queue(0).Write(inParts(frame(1, 100)))
 	a.Close()
 	same(t, want(t, b.Queue(0), 1), [][]byte{frame(1, 100)})
 	if b.Queue(0).Write(inParts(frame(2, 100))) || b.Queue(0).Counters().Dropped[DropClosed] != 1 {
-		t.Error("a frame to a closed end was accepted")
+		t.Errorf("a frame to a closed end: counters %+v, want Write to return false and to count it as closed", b.Queue(0).Counters())
 	}
 	if n, err := b.Queue(0).Read(make([]Frame, 1), time.Millisecond); n != 0 || err != nil {
 		t.Errorf("reading from a closed end: %d frames and %v, want silence", n, err)
 	}
 	b.Close()
 	if _, err := b.Queue(0).Read(make([]Frame, 1), -1); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("closed itself: %v", err)
+		t.Errorf("reading from an end closed by its owner: got error %v, want net.ErrClosed", err)
 	}
 }
 
-func TestAPairInVirtualTime(t *testing.T) {
+func TestAPairWaitsInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pair(PairConfig{})
 		defer a.Close()
@@ -77,6 +77,6 @@ func TestAPairReusesBuffers(t *testing.T) {
 		t.Errorf("%v allocations for four frames, want none", n)
 	}
 	if c := b.Queue(0).Counters(); c.Received != a.Queue(0).Counters().Sent {
-		t.Errorf("%d frames were received of %d", c.Received, a.Queue(0).Counters().Sent)
+		t.Errorf("got %d frames received, want the %d that were sent", c.Received, a.Queue(0).Counters().Sent)
 	}
 }

@@ -13,7 +13,7 @@ func segments(f *Frame, partial bool) (all []Frame, ok bool) {
 	return all, ok
 }
 
-func TestSegmentsOfASuperframe(t *testing.T) {
+func TestASuperframeIsCutIntoValidSegments(t *testing.T) {
 	const all = wire.FIN | wire.PSH | wire.ACK | wire.CWR | wire.URG
 	for name, c := range map[string]struct {
 		payload, size       int
@@ -47,12 +47,12 @@ func TestSegmentsOfASuperframe(t *testing.T) {
 					flags = c.last
 				}
 				if tcp.Flags() != flags || tcp.Seq() != wire.Seq(0xfffff000).Add(len(payload)) || ip.ID() != 0xfffe+uint16(i) || len(tcp.Payload()) > c.size {
-					t.Errorf("segment %d: %v at %d, ID %d, %d bytes", i, tcp.Flags(), tcp.Seq(), ip.ID(), len(tcp.Payload()))
+					t.Errorf("segment %d: got flags %v, sequence number %d, ID %d and %d bytes; want %v, %d, %d and at most %d", i, tcp.Flags(), tcp.Seq(), ip.ID(), len(tcp.Payload()), flags, wire.Seq(0xfffff000).Add(len(payload)), 0xfffe+uint16(i), c.size)
 				}
 				payload = append(payload, tcp.Payload()...)
 			}
 			if !bytes.Equal(payload, f.Bytes[len(p.Head):]) {
-				t.Error("the segments' payload differs from the superframe's")
+				t.Errorf("the segments have a payload of %d bytes that differs from the superframe's, want its %d bytes", len(payload), len(f.Bytes)-len(p.Head))
 			}
 		})
 	}
@@ -64,10 +64,10 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	e, _ := wire.ParseEthernet(s.Bytes)
 	ip, fault := wire.ParseIPv4(e.Payload())
 	if fault != wire.OK || len(ip) != len(e.Payload()) || !ip.ChecksumOK() {
-		t.Fatalf("invalid packet: %v", fault)
+		t.Fatalf("a segment's packet of %d bytes: got fault %v, want a valid header, checksum and length in %d bytes", len(ip), fault, len(e.Payload()))
 	}
 	if partial != s.ChecksumPartial || s.SegmentSize != 0 || s.CWR || !s.checksumWithin(len(s.Bytes)) {
-		t.Fatalf("a segment has the offload %+v", s.Offload)
+		t.Fatalf("a segment: got the offload %+v, want no superframe and a checksum that is partial: %t", s.Offload, partial)
 	}
 	if partial { // as a device does
 		at := s.ChecksumStart + s.ChecksumOffset
@@ -76,7 +76,7 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	}
 	tcp, fault := wire.ParseTCP(ip.Payload())
 	if fault != wire.OK || !tcp.ChecksumOK(ip.Src(), ip.Dst()) {
-		t.Fatalf("invalid segment: %v", fault)
+		t.Fatalf("a segment: got fault %v, want a valid TCP header and checksum", fault)
 	}
 	return ip, tcp
 }
@@ -101,7 +101,7 @@ func FuzzCut(f *testing.F) {
 			payload = append(payload, tcp.Payload()...)
 		}
 		if !bytes.HasSuffix(b, payload) {
-			t.Error("the segments' payload differs from the superframe's")
+			t.Errorf("the segments have a payload of %d bytes that differs from the superframe's, want its last bytes", len(payload))
 		}
 	})
 }

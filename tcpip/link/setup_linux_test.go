@@ -29,7 +29,7 @@ func TestUndoRestoresThePreviousState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, space); !strings.Contains(got, "tap0 up 1400 7777 [10.9.0.1/24 tap0 10.9.1.1/24 tap0]") {
-		t.Errorf("after a second Setup: got %q", got)
+		t.Errorf("after a second Setup: got %q, want tap0 up with both addresses and an MTU of 1400", got)
 	}
 	for i, undo := range []func() error{second, first} {
 		if err := undo(); err != nil {
@@ -51,10 +51,10 @@ func TestSetupMakesANamespaceAndABridge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, outer); !strings.Contains(got, "br-tap0 up 1500 1000 [10.9.0.1/24 br-tap0]") {
-		t.Errorf("with a bridge: got %q", got)
+		t.Errorf("with a bridge: got %q, want br-tap0 up with the address", got)
 	}
 	if _, err := Setup(SetupConfig{Tap: "tap2", Namespace: outer, Bridge: "tap1"}); err == nil || !strings.Contains(err.Error(), "in a bridge already") {
-		t.Errorf("a second bridge: %v", err)
+		t.Errorf("a second bridge for one port: got error %v, want one that says %q", err, "in a bridge already")
 	}
 	if err := undo(); err != nil {
 		t.Error(err)
@@ -66,13 +66,13 @@ func TestSetupMakesANamespaceAndABridge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := state(t, space); !strings.Contains(got, "lo up") || !strings.Contains(got, "tap0 up") {
-		t.Errorf("in a new namespace: got %q", got)
+		t.Errorf("in a new namespace: got %q, want lo and tap0 up", got)
 	}
 	if err := undo(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat("/run/netns/" + space); err == nil {
-		t.Error("the namespace still exists")
+		t.Error("the namespace that Setup made still exists, want it removed by undo")
 	}
 }
 
@@ -100,10 +100,10 @@ func TestSetupThatFailsLeavesNothing(t *testing.T) {
 		}
 	}
 	if _, err := Setup(SetupConfig{Tap: "tap0", Namespace: space + "-x", MTU: 70000}); err == nil {
-		t.Error("a too large MTU was accepted")
+		t.Error("Setup accepted an MTU of 70000, want an error")
 	}
 	if _, err := os.Stat("/run/netns/" + space + "-x"); err == nil {
-		t.Error("the namespace still exists")
+		t.Error("the namespace of a Setup that failed still exists, want it removed")
 	}
 }
 

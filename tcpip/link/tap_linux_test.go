@@ -96,7 +96,7 @@ func tapped(t testing.TB, c TapConfig) station {
 				_, err = unix.Write(fd, frame)
 			}
 			if err != nil {
-				t.Fatalf("the other side could not send: %v", err)
+				t.Fatalf("the other side could not send: got error %v, want its frame accepted", err)
 			}
 		},
 		receive: func(t testing.TB, n int) (got [][]byte) {
@@ -104,7 +104,7 @@ func tapped(t testing.TB, c TapConfig) station {
 			for range n {
 				k, err := unix.Read(fd, b)
 				if err != nil {
-					t.Fatalf("after %d of %d frames: %v", len(got), n, err)
+					t.Fatalf("after %d of %d frames: got error %v, want the other frames", len(got), n, err)
 				}
 				got = append(got, bytes.Clone(b[:k]))
 			}
@@ -149,16 +149,16 @@ func TestADeviceThatIsDownDrops(t *testing.T) {
 	q := tap.Queue(0)
 	set(netlink.LinkSetDown)
 	if q.Write(inParts(frame(1, 100))) || q.Counters().Dropped[DropDown] != 1 {
-		t.Errorf("a device that is down accepted a frame: %+v", q.Counters())
+		t.Errorf("a frame for a device that is down: counters %+v, want Write to return false and to count it as down", q.Counters())
 	}
 	if n, err := q.Read(make([]Frame, 1), 0); n != 0 || err != nil {
-		t.Errorf("reading a device that is down: %d frames, %v", n, err)
+		t.Errorf("reading a device that is down: got %d frames, error %v; want neither", n, err)
 	}
 	set(netlink.LinkSetUp)
 	s.send(t, frame(2, 100))
 	same(t, want(t, q, 1), [][]byte{frame(2, 100)})
 	if !q.Write(inParts(frame(3, 100))) {
-		t.Error("a device that is up again accepted no frame")
+		t.Errorf("a device that is up again dropped a frame, want it sent: counters %+v", q.Counters())
 	}
 	same(t, s.receive(t, 1), [][]byte{frame(3, 100)})
 }
@@ -188,7 +188,7 @@ func TestADeviceThatIsDeletedEndsItsReader(t *testing.T) {
 		t.Errorf("the reader ended by %v, want an error that says which device is gone", err)
 	}
 	if s.link.Queue(0).Write(inParts(frame(1, 100))) || s.link.Queue(0).Counters().Dropped[DropClosed] != 1 {
-		t.Errorf("a removed device accepted a frame: %+v", s.link.Queue(0).Counters())
+		t.Errorf("a frame for a removed device: counters %+v, want Write to return false and to count it as closed", s.link.Queue(0).Counters())
 	}
 }
 
@@ -211,7 +211,7 @@ func TestFlowsStayOnTheirQueue(t *testing.T) {
 	fd := packetSocket(t, currentSpace(t), "tap0", wire.TypeIPv4)
 	for port := range uint16(16) {
 		if !tap.Queue(int(port) % 4).Write(&Parts{Head: datagram(port, false)}) {
-			t.Fatalf("queue %d accepted no frame", port%4)
+			t.Fatalf("queue %d dropped a frame, want it sent", port%4)
 		}
 	}
 	for port := range uint16(16) {
@@ -223,7 +223,7 @@ func TestFlowsStayOnTheirQueue(t *testing.T) {
 	for port := range uint16(16) {
 		n, err := tap.Queue(int(port)%4).Read(batch, waitLimit)
 		if err != nil || n != 1 || !bytes.Equal(batch[0].Bytes, datagram(port, true)) {
-			t.Errorf("queue %d has not the answer to what it sent from port %d (%d frames, %v)", port%4, port, n, err)
+			t.Errorf("queue %d: got %d frames, error %v; want the answer to what it sent from port %d", port%4, n, err, port)
 		}
 	}
 }
@@ -260,13 +260,13 @@ func TestADeviceHasOneUser(t *testing.T) {
 		}
 	}
 	if _, err := OpenTap(TapConfig{Name: "tap0", Namespace: "weir-there-is-none"}); err == nil || !strings.Contains(err.Error(), "weir-there-is-none") {
-		t.Errorf("a namespace that is not there: %v", err)
+		t.Errorf("a namespace that does not exist: got error %v, want one that names it", err)
 	}
 	s.send(t, frame(1, 100)) // and the first user still has the device
 	same(t, want(t, s.link.Queue(0), 1), [][]byte{frame(1, 100)})
 }
 
-func TestMissingTunFeatures(t *testing.T) {
+func TestMissingTunFeaturesAreNamed(t *testing.T) {
 	const old = unix.IFF_TAP | unix.IFF_NO_PI
 	for _, c := range []struct {
 		known int
@@ -291,7 +291,7 @@ func TestTheKernelNamesADevice(t *testing.T) {
 	space := namespace(t)
 	tap := opened(t, TapConfig{Namespace: space, Queues: 2})
 	if tap.Name() == "" || tap.Caps().MTU != 1500 {
-		t.Errorf("got the name %q, caps %+v", tap.Name(), tap.Caps())
+		t.Errorf("got the name %q and caps %+v, want a name from the kernel and an MTU of 1500", tap.Name(), tap.Caps())
 	}
 }
 
@@ -306,7 +306,7 @@ func joined(t testing.TB, a, b TapConfig) (*Tap, *Tap) {
 	for batch, end := make([]Frame, 1), 0; ; end++ {
 		first.Queue(0).Write(&Parts{Head: frame(0, 60)})
 		if n, err := second.Queue(0).Read(batch, 10e6); err != nil || end > 1000 {
-			t.Fatalf("the bridge passes nothing on (%v)", err)
+			t.Fatalf("the bridge forwarded no frame of %d, error %v; want one after it has a carrier", end, err)
 		} else if n > 0 {
 			break
 		}
@@ -327,11 +327,11 @@ func TestSuperframesGoThroughTheKernel(t *testing.T) {
 			p := supers(60000, 1400, c.flags)
 			p.CWR = c.cwr
 			if !a.Queue(0).Write(p) {
-				t.Fatalf("the superframe was dropped: %+v", a.Queue(0).Counters())
+				t.Fatalf("the superframe was dropped, want it sent: counters %+v", a.Queue(0).Counters())
 			}
 			var batch [1]Frame
 			if n, err := b.Queue(0).Read(batch[:], waitLimit); n != 1 || err != nil {
-				t.Fatal(n, err)
+				t.Fatalf("reading the superframe: got %d frames, error %v; want 1", n, err)
 			}
 			want := p.Offload
 			want.ChecksumOK = true
@@ -358,16 +358,16 @@ func TestSegmentationMatchesTheKernels(t *testing.T) {
 			p.CWR = flags&wire.CWR != 0
 			var segments [][]byte
 			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !segmentSuperframe(&f, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
-				t.Fatal("the superframe was not segmented")
+				t.Fatal("the superframe was not segmented, want its segments")
 			}
 			if !a.Queue(0).Write(p) {
-				t.Fatalf("the superframe was dropped: %+v", a.Queue(0).Counters())
+				t.Fatalf("the superframe was dropped, want it sent: counters %+v", a.Queue(0).Counters())
 			}
 			var got [][]byte
 			for batch := make([]Frame, 8); len(got) < len(segments); {
 				n, err := b.Queue(0).Read(batch, waitLimit)
 				if n == 0 || err != nil {
-					t.Fatalf("%d segments, %v", len(got), err)
+					t.Fatalf("after %d of %d segments: got %d frames, error %v; want the kernel's segments", len(got), len(segments), n, err)
 				}
 				for _, f := range batch[:n] {
 					got = append(got, bytes.Clone(f.Bytes))

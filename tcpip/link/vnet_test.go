@@ -19,7 +19,7 @@ func vnetBytes(t testing.TB, header string, n int) []byte {
 	return append(b, make([]byte, n)...)
 }
 
-func TestParseVnet(t *testing.T) {
+func TestVnetHeadersAreParsedOrRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		header string // flags, GSO type, length of headers, segment size, csum_start, csum_offset
 		frame  int
@@ -72,17 +72,17 @@ func FuzzVnet(f *testing.F) {
 		}
 		n := len(first.Bytes)
 		if n < wire.EthernetHeader || first.SegmentSize >= n || first.ChecksumPartial && (first.ChecksumStart < wire.EthernetHeader || first.ChecksumStart+first.ChecksumOffset+2 > n) {
-			t.Fatalf("the offload %+v exceeds its frame of %d bytes", first.Offload, n)
+			t.Fatalf("got the offload %+v, want it within its frame of %d bytes", first.Offload, n)
 		}
 		var header [vnetHeader]byte
 		putVnet(&header, &Parts{Head: first.Bytes, Offload: first.Offload})
 		if !parseVnet(append(header[:], first.Bytes...), &second) {
-			t.Fatalf("%+v was written as %x, which parseVnet rejects", first.Offload, header)
+			t.Fatalf("%+v was written as %x, which parseVnet rejects, want it accepted", first.Offload, header)
 		}
 		// a sent frame has no flag for a verified checksum
 		first.ChecksumOK = first.ChecksumPartial
 		if first.Offload != second.Offload || !bytes.Equal(first.Bytes, second.Bytes) {
-			t.Errorf("%+v was written, %+v read", first.Offload, second.Offload)
+			t.Errorf("%+v was written, %+v read; want the same, and the same bytes", first.Offload, second.Offload)
 		}
 	})
 }
