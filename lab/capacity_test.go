@@ -21,7 +21,7 @@ func TestSearchEnclosesCapacity(t *testing.T) {
 		low, high, probes := 0.0, 0.0, 0
 		for rate := nextProbeRate(start, low, high, limit); rate > 0; rate = nextProbeRate(start, low, high, limit) {
 			if probes++; probes > 40 {
-				t.Fatalf("the search did not end: got bounds %v and %v", low, high)
+				t.Fatalf("the search did not end after %d probes: got bounds %v and %v, want an end within 40", probes, low, high)
 			}
 			if rate > limit {
 				t.Fatalf("offered %v, want at most the generator's limit of %v", rate, limit)
@@ -59,12 +59,12 @@ func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
 		total := maxOffered(n)
 		c := load.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
 		if err := c.Check(true); err != nil {
-			t.Errorf("%d connections: %v", n, err)
+			t.Errorf("%d connections at the largest rate offered: got error %v, want a valid load", n, err)
 		}
 	}
 }
 
-func TestJudgeProbe(t *testing.T) {
+func TestProbesAreJudgedByTheirFigures(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(*result.Trial)
@@ -157,7 +157,7 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	judgeTrial(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
 	got := externalReasons(all.RejectedBecause)
 	if len(own.RejectedBecause) == 0 || len(got) != 3 || len(all.RejectedBecause) != len(own.RejectedBecause)+3 {
-		t.Errorf("got external reasons %q of %q", got, all.RejectedBecause)
+		t.Errorf("got external reasons %q of %q, want 3 in addition to the load's own %q", got, all.RejectedBecause, own.RejectedBecause)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestShareIsAccepted(t *testing.T) {
 		c.change(&trial, &ev)
 		judgeTrial(&trial, ev)
 		if got := shareRejections(&trial); len(got) != c.want {
-			t.Errorf("%s: got reasons for rejection %q", c.name, got)
+			t.Errorf("%s: got reasons for rejection %q, want %d", c.name, got, c.want)
 		}
 	}
 }

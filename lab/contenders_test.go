@@ -59,7 +59,7 @@ func TestRequiredSubjectMustTakePart(t *testing.T) {
 			r, said, err := b.prepare(t.Context())
 			must(t, err)
 			if len(r.subjects) != 1 || len(r.results.Skipped) != 1 || strings.Contains(r.results.Skipped[0].Reason, "\n") {
-				t.Errorf("the experiment's own subjects: got %d in the run and %+v skipped", len(r.subjects), r.results.Skipped)
+				t.Errorf("the experiment's own subjects: got %d in the run and %+v skipped, want 1 and 1 with a reason of one line", len(r.subjects), r.results.Skipped)
 			}
 			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "leaving out "+c.skipped) }) {
 				t.Errorf("got progress %q, want the subject to be left out", said)
@@ -82,7 +82,7 @@ func TestInterruptedBuildDoesNotSkipTheSubject(t *testing.T) {
 		t.Errorf("got error %v, want context.Canceled", err)
 	}
 	if _, err := os.Stat(b.options.Out); !os.IsNotExist(err) {
-		t.Errorf("the directory of a run that did not start was not removed (%v)", err)
+		t.Errorf("the directory of a run that did not start: got error %v for it, want it removed", err)
 	}
 }
 
@@ -106,25 +106,25 @@ func TestBrokenSubjectOutsideTheRunIsIgnored(t *testing.T) {
 	}
 }
 
-// TestMissingSubject: a missing subject is left out of a built-in experiment, and is an error in
-// any other.
-func TestMissingSubject(t *testing.T) {
+// TestMissingSubjectIsLeftOutOfBuiltInExperimentsOnly: a missing subject is left out of a built-in
+// experiment, and is an error in any other.
+func TestMissingSubjectIsLeftOutOfBuiltInExperimentsOnly(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Subjects = []string{"server-0", "server-9"}
 	b.experiment.BuiltIn = true
 	r, said, err := b.prepare(t.Context())
 	must(t, err)
 	if !slices.Equal(r.plan.Subjects, []string{"server-0"}) || !slices.Contains(said, "leaving out server-9: this checkout has no such subject") {
-		t.Errorf("got subjects %v with progress %q", r.plan.Subjects, said)
+		t.Errorf("got subjects %v with progress %q, want only server-0 and that server-9 is left out", r.plan.Subjects, said)
 	}
 	b.options.Out += "2"
 	b.options.Required = []string{"server-9"}
 	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
-		t.Errorf("required by name: got error %v", err)
+		t.Errorf("a missing subject required by name: got error %v, want one that names server-9", err)
 	}
 	b.experiment.BuiltIn, b.options.Required = false, nil
 	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
-		t.Errorf("in a file: got error %v", err)
+		t.Errorf("a missing subject in an experiment's file: got error %v, want one that names server-9", err)
 	}
 }
 

@@ -21,11 +21,11 @@ func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
 					continue
 				}
 				if err := e.Apply(variant); err != nil {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("applying the variant of %s: got error %v, want none", name, err)
 				}
 			}
 			if err := e.Validate(); err != nil {
-				t.Errorf("%s %s: %v", name, variant, err)
+				t.Errorf("%s %s: got error %v, want a valid experiment", name, variant, err)
 			}
 		}
 	}
@@ -127,13 +127,14 @@ func TestGoodLoadsAreAccepted(t *testing.T) {
 			err = e.Validate()
 		}
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a valid experiment", name, err)
 		}
 	}
 }
 
-// TestBitsMakeARate: the results of a load in bits a second have the rate of its messages.
-func TestBitsMakeARate(t *testing.T) {
+// TestLoadInBitsHasARateOfMessages: the results of a load in bits a second have the rate of its
+// messages.
+func TestLoadInBitsHasARateOfMessages(t *testing.T) {
 	e, err := ReadExperiment("im-published")
 	if err != nil {
 		t.Fatal(err)
@@ -159,17 +160,17 @@ func FuzzParseExperiment(f *testing.F) {
 		}
 		b, err := toml.Marshal(e)
 		if err != nil {
-			t.Fatalf("a valid experiment cannot be encoded: %v", err)
+			t.Fatalf("encoding a valid experiment: got error %v, want none", err)
 		}
 		again, err := ParseExperiment("fuzz", b)
 		if err != nil {
-			t.Fatalf("the encoded experiment cannot be parsed: %v\n%s", err, b)
+			t.Fatalf("parsing the encoded experiment: got error %v, want none:\n%s", err, b)
 		}
 		if err := again.Validate(); err != nil {
-			t.Fatalf("the encoded experiment is not valid: %v\n%s", err, b)
+			t.Fatalf("validating the encoded experiment: got error %v, want none:\n%s", err, b)
 		}
 		if !reflect.DeepEqual(e.plan(), again.plan()) {
-			t.Fatalf("parsing the encoded experiment gives a different plan:\n%+v\n%+v", e.plan(), again.plan())
+			t.Fatalf("parsing the encoded experiment: got the plan\n%+v\nwant\n%+v", again.plan(), e.plan())
 		}
 	})
 }

@@ -44,15 +44,15 @@ func TestReasonsAreCountedUnderEveryPattern(t *testing.T) {
 	for i, pattern := range b.experiment.Patterns {
 		r := found.Reasons[i]
 		if r.Subject != "server-0" || r.Pattern != pattern || r.Connections != 4 {
-			t.Errorf("reasons %d: got %s, %s, %d connections", i, r.Subject, r.Pattern, r.Connections)
+			t.Errorf("reasons %d: got %s, %s, %d connections; want server-0, %s, 4", i, r.Subject, r.Pattern, r.Connections, pattern)
 		}
 		// The server makes one read per message, and another that returns EAGAIN.
 		if n := r.ByName["read"]; n < 0.9 || n > 3 {
-			t.Errorf("%s: got %.3f reads per message", pattern, n)
+			t.Errorf("%s: got %.3f reads per message, want 0.9 to 3", pattern, n)
 		}
 	}
 	if len(found.SwitchCosts) == 0 || found.Finished.IsZero() {
-		t.Errorf("got switch costs %+v, finished %v", found.SwitchCosts, found.Finished)
+		t.Errorf("got switch costs %+v, finished %v; want switch costs and a finished run", found.SwitchCosts, found.Finished)
 	}
 }
 
@@ -82,6 +82,6 @@ func TestFailedTrialForReasonsDoesNotFailTheRun(t *testing.T) {
 		t.Errorf("got note %q, want one line with the exit status", said)
 	}
 	if len(found.Trials) == 0 || found.Finished.IsZero() || len(found.SwitchCosts) == 0 {
-		t.Errorf("got %d trials, finished %v, switch costs %+v", len(found.Trials), found.Finished, found.SwitchCosts)
+		t.Errorf("got %d trials, finished %v, switch costs %+v; want all of them though one trial failed", len(found.Trials), found.Finished, found.SwitchCosts)
 	}
 }

@@ -135,10 +135,10 @@ func groupsLeft() (left []string) {
 	return left
 }
 
-// TestServersThatFail: a server that exits or does not become ready ends the run with a one-line
-// error. Every other fault is recorded in its trials, and the run goes on. Nothing is left behind,
-// and finished trials are kept.
-func TestServersThatFail(t *testing.T) {
+// TestServersThatFailAreReported: a server that exits or does not become ready ends the run with a
+// one-line error. Every other fault is recorded in its trials, and the run goes on. Nothing is left
+// behind, and finished trials are kept.
+func TestServersThatFailAreReported(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { // once for all the runs, after the last
@@ -179,7 +179,7 @@ func TestServersThatFail(t *testing.T) {
 			kept, readErr := result.Read(b.options.Out)
 			must(t, readErr)
 			if len(kept.Trials) == 0 || len(kept.Trials) != len(found.Trials) || kept.Finished.IsZero() != (test.fatal != "") {
-				t.Errorf("got %d of %d trials stored, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
+				t.Errorf("got %d of %d trials stored, finished %v; want all stored, and finished: %t", len(kept.Trials), len(found.Trials), kept.Finished, test.fatal == "")
 			}
 			checkError(t, err, test.fatal)
 			for _, trial := range kept.Trials {
@@ -284,16 +284,16 @@ func TestTargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 	found, err := r.Run(t.Context())
 	must(t, errors.Join(err, r.Close()))
 	if s := found.Subjects[0]; !s.Elsewhere || !s.SameMachine || found.Plan.AAControl != "" {
-		t.Errorf("got target %+v and A/A control %q", s, found.Plan.AAControl)
+		t.Errorf("got target %+v and A/A control %q, want a target that is elsewhere and on this machine, without a control", s, found.Plan.AAControl)
 	}
 	for _, trial := range found.Trials {
 		if why := strings.Join(trial.RejectedBecause, "; "); strings.Contains(why, "another process") || trial.Messages == 0 {
-			t.Errorf("trial %d: got %d messages, reasons for rejection %q", trial.ID, trial.Messages, why)
+			t.Errorf("trial %d: got %d messages, reasons for rejection %q; want messages, and the target not counted as another process", trial.ID, trial.Messages, why)
 		}
 	}
 }
 
-func TestIsLocalAddress(t *testing.T) {
+func TestLocalAddressesAreRecognised(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"127.0.0.1:80": true, "[::1]:80": true, "127.0.0.2:80": true, "localhost:80": true, "0.0.0.0:80": true,
 		"192.0.2.1:80": false, "[2001:db8::1]:80": false, "no.such.host.invalid:80": false, "nonsense": false,

@@ -45,7 +45,7 @@ func TestEveryBlockIsAPalindromeOfAllSubjects(t *testing.T) {
 					t.Fatalf("position %d: got %s, mirrored %s, want equal", i, place.Subject, block[n-1-i].Subject)
 				}
 				if place.Position != i || place.Cell != block[0].Cell || place.Block != block[0].Block {
-					t.Fatalf("place %d of the block: got %+v", i, place)
+					t.Fatalf("place %d of the block: got %+v, want position %d in cell %+v, block %d", i, place, i, block[0].Cell, block[0].Block)
 				}
 				seen[place.Subject]++
 			}
@@ -94,7 +94,7 @@ func TestEveryRoundHoldsOneBlockOfEachCell(t *testing.T) {
 		trials := 0
 		for block := range p.All() {
 			if block[0].Block != count[block[0].Cell] {
-				t.Fatalf("got block %d of %+v after %d others", block[0].Block, block[0].Cell, count[block[0].Cell])
+				t.Fatalf("got block %d of %+v after %d others, want consecutive numbers", block[0].Block, block[0].Cell, count[block[0].Cell])
 			}
 			count[block[0].Cell]++
 			trials += len(block)

@@ -99,7 +99,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 			ev.Steal = time.Second
 			judgeTrial(disturbed, ev)
 			if failed := len(disturbed.FailedBecause) > 0; failed != test.always || disturbed.Accepted {
-				t.Errorf("on a disturbed machine: got accepted %v, failures %q", disturbed.Accepted, disturbed.FailedBecause)
+				t.Errorf("on a disturbed machine: got accepted %v, failures %q; want it not accepted, and failed: %t", disturbed.Accepted, disturbed.FailedBecause, test.always)
 			}
 		})
 	}

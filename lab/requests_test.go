@@ -48,8 +48,9 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestRequestArgs: rates are per connection in an experiment, and in total on the command line.
-func TestRequestArgs(t *testing.T) {
+// TestRatesOfRequestsArePassedInTotal: rates are per connection in an experiment, and in total on
+// the command line.
+func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		www  string
@@ -81,7 +82,7 @@ subjects = ["d"]
 	must(t, e.Validate())
 	must(t, e.Validate()) // validation may be repeated
 	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed}) || e.Loads[0].Path != "/4k.html" {
-		t.Errorf("got patterns %v and path %q", e.Patterns, e.Loads[0].Path)
+		t.Errorf("got patterns %v and path %q, want the patterns %v of the loads and /4k.html", e.Patterns, e.Loads[0].Path, []string{load.Staggered, result.Closed})
 	}
 	for seed := range uint64(20) {
 		p := NewPlan(e, []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, seed)
@@ -112,7 +113,7 @@ func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	var got []string
 	for i, place := range block {
 		if place.Subject != block[len(block)-1-i].Subject {
-			t.Errorf("position %d of %v: got a block that is not mirrored", i, block)
+			t.Errorf("position %d of %v: got %s, mirrored %s; want equal", i, block, place.Subject, block[len(block)-1-i].Subject)
 		}
 		got = append(got, place.Subject)
 	}
@@ -130,10 +131,10 @@ func TestPublishedLoadIsUnchanged(t *testing.T) {
 		i := slices.IndexFunc(e.Loads, func(l Load) bool { return l.Name == "published" })
 		l := e.plan().Loads[i]
 		if l.Requests.Floor(e.Connections[0]) != 20*time.Second || l.Requests.Ceiling(e.Connections[0]) != 500 || !l.Requests.NoKeepAlive || l.Rate != 0 {
-			t.Errorf("variant %q: got published load %+v over %v connections", form, l, e.Connections)
+			t.Errorf("variant %q: got published load %+v over %v connections, want at least 20 s and at most 500 requests/s, without keep-alive", form, l, e.Connections)
 		}
 		if e.Loads[i].Path != "/page.html" || l.Requests.DurationS != 20 {
-			t.Errorf("variant %q: got requests for %s during %v s", form, e.Loads[i].Path, l.Requests.DurationS)
+			t.Errorf("variant %q: got requests for %s during %v s, want /page.html during 20 s", form, e.Loads[i].Path, l.Requests.DurationS)
 		}
 	}
 }
@@ -178,7 +179,7 @@ func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 				return p.Rate == l.Rate && p.Filters == 0 && !p.Gzip && len(p.Subjects) == 0
 			}
 			if !slices.ContainsFunc(loads, plain) {
-				t.Errorf("variant %q: got no plain load of %v requests/s beside %s", form, l.Rate, l.Name)
+				t.Errorf("variant %q: got no plain load of %v requests/s, want one to compare %s with", form, l.Rate, l.Name)
 			}
 		}
 	}
@@ -200,9 +201,9 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	}
 }
 
-// TestRequestFailures: how many requests are answered in an open loop is a finding; any other error
-// is a failure or a reason for rejection.
-func TestRequestFailures(t *testing.T) {
+// TestFailedRequestsFailTheTrialExceptUnansweredOnes: how many requests are answered in an open
+// loop is a finding; any other error is a failure or a reason for rejection.
+func TestFailedRequestsFailTheTrialExceptUnansweredOnes(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		change           func(*result.Trial, *Evidence)
@@ -262,7 +263,7 @@ func TestRequestFailures(t *testing.T) {
 			t.Errorf("%s: got reasons for rejection %q and failures %q, want %q and %q", test.name, rejected, failed, test.rejected, test.failed)
 		}
 		if trial.Accepted != (rejected+failed == "") {
-			t.Errorf("%s: got accepted %v", test.name, trial.Accepted)
+			t.Errorf("%s: got accepted %v, want %v, by the reasons above", test.name, trial.Accepted, rejected+failed == "")
 		}
 	}
 }

@@ -66,17 +66,17 @@ func TestOnlyTheSameProgramsAreResumed(t *testing.T) {
 	must(t, r.Close())
 	must(t, os.WriteFile(program, []byte("two"), 0o755))
 	if _, err := resume(); err == nil || !strings.Contains(err.Error(), "the program of server-1 has changed") || !strings.Contains(err.Error(), "start a new run") {
-		t.Errorf("another binary: got error %v", err)
+		t.Errorf("another binary of server-1: got error %v, want one that names it and says to start a new run", err)
 	}
 	must(t, os.WriteFile(program, []byte("one"), 0o755))
 	other := filepath.Join(t.TempDir(), "weir")
 	must(t, os.WriteFile(other, []byte("another lab"), 0o755))
 	if _, err := Resume(t.Context(), b.options.Out, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "the program of weir has changed") {
-		t.Errorf("another lab: got error %v", err)
+		t.Errorf("another binary of the lab: got error %v, want one that names weir", err)
 	}
 	must(t, os.Remove(b.file("1")))
 	if _, err := resume(); err == nil || !strings.Contains(err.Error(), `no subject "server-1"`) {
-		t.Errorf("without a subject that took part: got error %v", err)
+		t.Errorf("without a subject that took part: got error %v, want one that names server-1", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestResumedRunUsesItsOriginalSubjects(t *testing.T) {
 	must(t, err)
 	must(t, r.Close())
 	if !slices.Equal(r.plan.Subjects, []string{"server-0"}) || len(r.results.Skipped) != 1 {
-		t.Errorf("got subjects %v, skipped %+v", r.plan.Subjects, r.results.Skipped)
+		t.Errorf("got subjects %v, skipped %+v; want only server-0, and server-1 still skipped", r.plan.Subjects, r.results.Skipped)
 	}
 }
 

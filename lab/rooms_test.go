@@ -65,8 +65,9 @@ func TestInvalidLoadOfMembersIsRejectedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestRoomArgs: rates are per member in an experiment, and in total on the command line.
-func TestRoomArgs(t *testing.T) {
+// TestRatesOfMembersArePassedInTotal: rates are per member in an experiment, and in total on the
+// command line.
+func TestRatesOfMembersArePassedInTotal(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		want string
@@ -81,8 +82,9 @@ func TestRoomArgs(t *testing.T) {
 	}
 }
 
-// TestRunOfRooms runs a small form of the experiment chat, with a server that loses messages.
-func TestRunOfRooms(t *testing.T) {
+// TestRunOfRoomsReportsLostMessages runs a small form of the experiment chat, with a server that
+// loses messages.
+func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 	b := newBench(t)
 	no := false
 	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "chat", nil, &no, Duration(1)
@@ -104,21 +106,21 @@ func TestRunOfRooms(t *testing.T) {
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 2*2+2*5+2 {
-		t.Errorf("got %d trials", len(found.Trials))
+		t.Errorf("got %d trials, want %d", len(found.Trials), 2*2+2*5+2)
 	}
 	for _, trial := range found.Trials {
 		why := strings.Join(trial.FailedBecause, "; ")
 		switch {
 		case trial.Subject == "rooms-hangs-up": // this ends its trial, but not the run
 			if !strings.Contains(why, "broke off") && !strings.Contains(why, "could not join") && !strings.Contains(why, "lost before the end") && !strings.Contains(why, "took no message") {
-				t.Errorf("%s: the server closed its connections: got failures %q", trial.Load, why)
+				t.Errorf("%s: the server closed its connections: got failures %q, want one that says so", trial.Load, why)
 			}
 		case trial.Subject == "rooms-loses":
 			if trial.Messages > 100 && !strings.Contains(why, "load error: lost") {
-				t.Errorf("some of %d deliveries under %s were lost: got failures %q", trial.Messages, trial.Load, why)
+				t.Errorf("some of %d deliveries under %s were lost: got failures %q, want one of a load error: lost", trial.Messages, trial.Load, why)
 			}
 		case why != "" || trial.Messages > 0 && trial.CPUUSPerMessage <= 0 || (trial.Load == "talk" || trial.Load == "quiet") != (trial.Pattern != result.Closed) && trial.Load != "idle":
-			t.Errorf("%s: got %d deliveries, pattern %s, failures %q", trial.Load, trial.Messages, trial.Pattern, why)
+			t.Errorf("%s: got %d deliveries at %v us, pattern %s, failures %q; want CPU time, the load's pattern and no failures", trial.Load, trial.Messages, trial.CPUUSPerMessage, trial.Pattern, why)
 		case trial.Load == "talk" && (trial.OfferedRate < 590 || trial.OfferedRate > 610):
 			t.Errorf("got %v deliveries/s offered, want 600", trial.OfferedRate)
 		}

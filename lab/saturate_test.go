@@ -37,7 +37,7 @@ func TestEveryRoundOfSharesIsAPalindrome(t *testing.T) {
 			}
 			for point, times := range seen {
 				if times != 2 || n != 2*len(p.Subjects)*len(shares) {
-					t.Fatalf("%s: got %d times among %d", point, times, n)
+					t.Fatalf("%s: got %d times among %d, want 2 among %d", point, times, n, 2*len(p.Subjects)*len(shares))
 				}
 			}
 		}
@@ -71,7 +71,7 @@ func TestCapacityAndSharesSurviveAnInterruption(t *testing.T) {
 	probes := 0
 	cut, err := b.run(ctx, func(p Progress) {
 		if p.Phase == "trial" && (p.Step == "" || p.Rate <= 0 || p.Done >= p.Total) {
-			t.Errorf("got %d of %d done at %v messages/s: %q", p.Done, p.Total, p.Rate, p.Step)
+			t.Errorf("got %d of %d done at %v messages/s: %q; want a step, a rate and less than all done", p.Done, p.Total, p.Rate, p.Step)
 		}
 		if p.Step != "searching its capacity" && p.Done == probes+1 && p.Phase == "trial" {
 			interrupt()
@@ -118,15 +118,15 @@ func checkCapacity(t *testing.T, r *result.Results) {
 	}
 	for _, p := range r.Probes {
 		if p.Rate > 500*1.5 && p.KeptUp {
-			t.Errorf("got a server of 500 messages/s that kept up with %+v", p)
+			t.Errorf("a server of 500 messages/s kept up with %+v, want not above 750", p)
 		}
 	}
 	for _, m := range r.Saturation {
 		if m.CapacityRate != low.Rate || m.GeneratorBound != high.GeneratorBound || m.Accepted != (len(m.RejectedBecause) == 0) {
-			t.Errorf("got a measurement that contradicts its probes: %+v", m)
+			t.Errorf("got the measurement %+v, want the capacity %v, generator bound %v, and accepted only without reasons for rejection", m, low.Rate, high.GeneratorBound)
 		}
 		if !slices.Contains([]float64{50, 70}, m.SharePercent) || m.LatencyUS.P50 <= 0 || m.CPUPercentMean <= 0 {
-			t.Errorf("got a measurement with impossible figures: %+v", m)
+			t.Errorf("got the measurement %+v, want a share of 50 or 70 with latency and CPU time", m)
 		}
 	}
 }

@@ -97,8 +97,9 @@ func TestInvalidLoadOfStacksIsRejectedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestOperationArgs: rates are per flow in an experiment, and in total on the command line.
-func TestOperationArgs(t *testing.T) {
+// TestRatesOfFlowsArePassedInTotal: rates are per flow in an experiment, and in total on the
+// command line.
+func TestRatesOfFlowsArePassedInTotal(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		want string
@@ -114,8 +115,9 @@ func TestOperationArgs(t *testing.T) {
 	}
 }
 
-// TestHandlesSignal: a program without a handler would be killed by the signal.
-func TestHandlesSignal(t *testing.T) {
+// TestOnlyProcessesWithAHandlerHandleASignal: a program without a handler would be killed by the
+// signal.
+func TestOnlyProcessesWithAHandlerHandleASignal(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}
@@ -126,7 +128,7 @@ func TestHandlesSignal(t *testing.T) {
 		_ = sleeper.Wait()
 	}()
 	if handlesSignal(sleeper.Process.Pid, syscall.SIGUSR1) || handlesSignal(1<<30, syscall.SIGUSR1) {
-		t.Error("got a handler for a process without one")
+		t.Error("handlesSignal returned true for a process without a handler, or for no process; want false")
 	}
 	orders := make(chan os.Signal, 1)
 	signal.Notify(orders, syscall.SIGUSR1)
@@ -148,8 +150,8 @@ func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 	}
 }
 
-// TestRunOfStacks runs a small form of the experiment stack on the kernel's stack.
-func TestRunOfStacks(t *testing.T) {
+// TestRunOfStacksReportsEachLoad runs a small form of the experiment stack on the kernel's stack.
+func TestRunOfStacksReportsEachLoad(t *testing.T) {
 	cable, err := network.Cable(fmt.Sprintf("weirtry%d", os.Getpid()))
 	if err != nil {
 		t.Skip(err) // needs root and a kernel with veth
@@ -175,21 +177,21 @@ func TestRunOfStacks(t *testing.T) {
 		found.Trials[i].Accepted = true
 		s := trial.Stack
 		if s == nil || len(trial.FailedBecause) > 0 || trial.Messages == 0 {
-			t.Fatalf("%s: got %+v, failures %q", trial.Load, s, trial.FailedBecause)
+			t.Fatalf("%s: got %+v, %d messages, failures %q; want the stack's figures and messages without failures", trial.Load, s, trial.Messages, trial.FailedBecause)
 		}
 		reported := s.After != nil && s.Before != nil && s.Bare != nil && s.After.HeapBytes == 5 && s.After.PausesNS.Max == 1
 		switch trial.Load {
 		case "round trips":
 			if !reported || s.MeanUS <= 0 || s.Congestion == "" || trial.Pattern != result.Closed || trial.CPUUSPerMessage <= 0 {
-				t.Errorf("round trips: got %+v, CPU %v, pattern %s", s, trial.CPUUSPerMessage, trial.Pattern)
+				t.Errorf("round trips: got %+v, CPU %v, pattern %s; want reports, a mean, a congestion control, CPU time and a closed loop", s, trial.CPUUSPerMessage, trial.Pattern)
 			}
 		case "idle":
 			if !reported || trial.Messages != 20 || s.BarePSSKB <= 0 {
-				t.Errorf("idle: got %+v, %d connections", s, trial.Messages)
+				t.Errorf("idle: got %+v, %d connections; want reports, memory and 20 connections", s, trial.Messages)
 			}
 		case "inside":
 			if trial.Messages != 1000 || s.MeanUS != 12.5 || trial.CPUUSPerMessage != 7 || trial.CPUPercentMean != 3.5 {
-				t.Errorf("inside: got %+v, %+v", trial, s)
+				t.Errorf("inside: got %+v, %+v; want 1000 messages, a mean of 12.5 us and the CPU time 7 us, 3.5%%", trial, s)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, trialsFile), whole[:cut], 0o644))
 		again, h, err := openStore(dir)
 		if err != nil {
-			t.Fatalf("cut at byte %d: %v", cut, err)
+			t.Fatalf("cut at byte %d: got error %v, want the finished trials", cut, err)
 		}
 		want := 0
 		if cut >= first {
@@ -48,7 +48,7 @@ func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
 		must(t, again.trials.add(result.Trial{ID: want + 1}))
 		again.close()
 		if again, h, err = openStore(dir); err != nil || len(h.Results.Trials) != want+1 {
-			t.Fatalf("cut at byte %d: got %d trials after one more (%v)", cut, len(h.Results.Trials), err)
+			t.Fatalf("cut at byte %d: got %d trials after one more, error %v; want %d", cut, len(h.Results.Trials), err, want+1)
 		}
 		again.close()
 	}
@@ -91,7 +91,7 @@ func TestRunThatDidNotStartLeavesNothing(t *testing.T) {
 	must(t, err)
 	s.discard()
 	if _, err := os.Stat(made); !os.IsNotExist(err) {
-		t.Errorf("%s was not removed (%v)", made, err)
+		t.Errorf("%s of a run that did not start: got error %v for it, want it removed", made, err)
 	}
 	theirs := t.TempDir()
 	s, err = createStore(theirs)
@@ -102,9 +102,9 @@ func TestRunThatDidNotStartLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingToResume(t *testing.T) {
+func TestDirectoryWithoutARunIsNotResumed(t *testing.T) {
 	if _, _, err := openStore(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run to resume") {
-		t.Errorf("got error %v", err)
+		t.Errorf("an empty directory: got error %v, want one that says %q", err, "no run to resume")
 	}
 }
 

@@ -24,7 +24,7 @@ func progressing(w *warming, sent func(i int) int64, cost func(i int) float64) (
 	return 0, errors.New("it never ended")
 }
 
-func TestWarmUps(t *testing.T) {
+func TestWarmUpsLastUntilTheyAreComplete(t *testing.T) {
 	load := Load{Rate: 125, Size: 1000}
 	linear := func(i int) int64 { return int64(400 * i) } // 64 connections
 	even := func(int) float64 { return 10 }

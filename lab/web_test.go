@@ -120,9 +120,9 @@ func TestServedFilesAreDeterministic(t *testing.T) {
 	}
 }
 
-// TestRunOfRequests runs a small form of the experiment web: two servers, one load whose sleeps
-// limit its rate, one without.
-func TestRunOfRequests(t *testing.T) {
+// TestRunOfRequestsMeasuresBothServers runs a small form of the experiment web: two servers, one
+// load whose sleeps limit its rate, one without.
+func TestRunOfRequestsMeasuresBothServers(t *testing.T) {
 	b := newWebBench(t, "page", []Load{
 		{Name: "free", NoKeepAlive: true, Duration: Duration(200 * time.Millisecond)},
 		{Name: "sleeps", SleepMS: 100, SleepEvery: 2, Requests: 1000, Cold: true},
@@ -136,25 +136,25 @@ func TestRunOfRequests(t *testing.T) {
 	for _, trial := range found.Trials {
 		answers += trial.Messages // a busy machine may leave a window without any
 		if trial.HTTP == nil || trial.Messages > 0 && (trial.CPUUSPerMessage <= 0 || trial.LatencyUS.P50 <= 0) || trial.Pattern != result.Closed || len(trial.FailedBecause) > 0 {
-			t.Errorf("trial %d under %s: got %d messages, latency %v, pattern %s, http %+v, failures %q", trial.ID, trial.Load, trial.Messages, trial.LatencyUS, trial.Pattern, trial.HTTP, trial.FailedBecause)
+			t.Errorf("trial %d under %s: got %d messages, CPU %v us, latency %v, pattern %s, http %+v, failures %q; want http figures in a closed loop, CPU time and latency of any messages, and no failures", trial.ID, trial.Load, trial.Messages, trial.CPUUSPerMessage, trial.LatencyUS, trial.Pattern, trial.HTTP, trial.FailedBecause)
 		}
 		ceiling := found.Plan.Loads[1].Requests.Ceiling(4) // 80 requests/s
 		if over := 1 + 12/(ceiling*trial.WindowS); trial.Load == "sleeps" && trial.Rate() > over*ceiling {
 			t.Errorf("trial %d: got %v requests/s, want at most the %v that sleeps allow", trial.ID, trial.Rate(), ceiling)
 		}
 		if cold := trial.Load == "sleeps"; cold != (trial.ColdUSPerMsg == 0) {
-			t.Errorf("trial %d under %s: got a cold figure of %v", trial.ID, trial.Load, trial.ColdUSPerMsg)
+			t.Errorf("trial %d under %s: got a cold figure of %v us, want one: %t (none under the load that sleeps)", trial.ID, trial.Load, trial.ColdUSPerMsg, !cold)
 		}
 	}
 	if answers == 0 {
-		t.Error("got no answers in any trial")
+		t.Error("got no answers in any trial, want some")
 	}
 	must(t, report.Write(b.options.Out, found))
 }
 
-// TestWebServerElsewhere: the bodies of a server that runs elsewhere only need to be equal to one
-// another.
-func TestWebServerElsewhere(t *testing.T) {
+// TestWebServerElsewhereIsMeasuredWithoutCPU: the bodies of a server that runs elsewhere only need
+// to be equal to one another.
+func TestWebServerElsewhereIsMeasuredWithoutCPU(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "other") })}
@@ -167,14 +167,14 @@ func TestWebServerElsewhere(t *testing.T) {
 	must(t, err)
 	for _, trial := range found.Trials {
 		if trial.HTTP == nil || len(trial.FailedBecause) > 0 || trial.CPUUSPerMessage != 0 {
-			t.Errorf("got %d answers at %v us, failures %q", trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
+			t.Errorf("got %d answers at %v us of CPU, http %+v, failures %q; want http figures, no CPU time and no failures", trial.Messages, trial.CPUUSPerMessage, trial.HTTP, trial.FailedBecause)
 		}
 	}
 }
 
-// TestRunOfRates runs a small form of the experiment pipes, with a server that cannot keep up and
-// one that sends wrong bodies.
-func TestRunOfRates(t *testing.T) {
+// TestRunOfRatesReportsSlowAndWrongAnswers runs a small form of the experiment pipes, with a server
+// that cannot keep up and one that sends wrong bodies.
+func TestRunOfRatesReportsSlowAndWrongAnswers(t *testing.T) {
 	b := newWebBench(t, "files", []Load{
 		{Name: "plain", Rate: 50},
 		{Name: "compressed", Rate: 50, Gzip: true, Filters: 3, Subjects: []string{"web-sound"}},
@@ -185,19 +185,19 @@ func TestRunOfRates(t *testing.T) {
 		why := strings.Join(trial.FailedBecause, "; ")
 		switch {
 		case trial.HTTP == nil || trial.OfferedRate != 200 || trial.HTTP.Attempted < 59 || trial.HTTP.Attempted > 61:
-			t.Errorf("trial %d: got %v requests/s offered, %+v", trial.ID, trial.OfferedRate, trial.HTTP)
+			t.Errorf("trial %d: got %v requests/s offered, %+v; want 200, and 59 to 61 requests", trial.ID, trial.OfferedRate, trial.HTTP)
 		case trial.Subject == "web-is-slow" && (trial.Messages > trial.HTTP.Attempted*4/5 || why != ""):
-			t.Errorf("the slow server: got %[2]d answers to %[1]d requests, failures %[3]q", trial.HTTP.Attempted, trial.Messages, why)
+			t.Errorf("the slow server: got %[2]d answers to %[1]d requests, failures %[3]q; want at most four fifths answered, and no failures", trial.HTTP.Attempted, trial.Messages, why)
 		case trial.Subject == "web-lies" && !strings.Contains(why, "load error: body"):
-			t.Errorf("the server with wrong bodies: got failures %q", why)
+			t.Errorf("the server with wrong bodies: got failures %q, want a load error of the body", why)
 		case trial.Subject == "web-sound" && why != "":
-			t.Errorf("the correct server: got %d answers, failures %q", trial.Messages, why)
+			t.Errorf("the correct server: got %d answers, failures %q; want no failures", trial.Messages, why)
 		}
 		if size := trial.HTTP.BodyBytes / max(1, trial.Messages); trial.Subject == "web-sound" && trial.Messages > 0 && (trial.Load == "plain") != (size == textBytes) {
-			t.Errorf("%s: got an answer of %d bytes", trial.Load, size)
+			t.Errorf("%s: got an answer of %d bytes, want the whole %d bytes only under plain", trial.Load, size, textBytes)
 		}
 		if trial.Load == "compressed" && trial.Subject != "web-sound" {
-			t.Errorf("%s: got a load that is not for it", trial.Subject)
+			t.Errorf("%s took part in the load compressed, want only web-sound", trial.Subject)
 		}
 	}
 	must(t, report.Write(b.options.Out, found))
