@@ -58,7 +58,7 @@ func TestSumOfPartsIsTheSumOfTheWhole(t *testing.T) {
 	})
 }
 
-func TestPseudoHeaders(t *testing.T) {
+func TestSumHasThePseudoHeader(t *testing.T) {
 	for _, c := range []struct{ src, dst, header string }{
 		{"10.0.0.1", "192.168.1.255", "\x0a\x00\x00\x01\xc0\xa8\x01\xff\x00\x06\x12\x34"},
 		{"2001:db8::1", "fe80::2", "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\xfe\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x12\x34\x00\x00\x00\x06"},
@@ -76,7 +76,7 @@ func FuzzSum(f *testing.F) {
 			t.Errorf("the sum is %#04x, want %#04x", got, referenceSum(b))
 		}
 		if cut := min(int(at), len(b)); (Sum{}).Add(b[:cut]).Add(b[cut:]).Partial() != referenceSum(b) {
-			t.Errorf("the sum of two parts, split at %d, differs from the sum of the whole", cut)
+			t.Errorf("the sum of two parts, split at %d: got %#04x, want the sum of the whole, %#04x", cut, (Sum{}).Add(b[:cut]).Add(b[cut:]).Partial(), referenceSum(b))
 		}
 	})
 }

@@ -21,7 +21,7 @@ func FuzzEthernet(f *testing.F) {
 			again = AppendTagged(nil, e.Dst(), e.Src(), NewTag(e.Tag().Priority(), e.Tag().DropEligible(), e.Tag().VLANID()), e.Type())
 		}
 		if again = append(again, e.Payload()...); !bytes.Equal(again, b) {
-			t.Errorf("% x is written again as % x", b, again)
+			t.Errorf("% x, parsed and written again: got % x, want the same", b, again)
 		}
 	})
 }
@@ -34,7 +34,7 @@ func FuzzARP(f *testing.F) {
 			return
 		}
 		if again := AppendARP(nil, a.Operation(), a.SenderMAC(), a.Sender(), a.TargetMAC(), a.Target()); !bytes.Equal(again, a) {
-			t.Errorf("% x is written again as % x", a, again)
+			t.Errorf("% x, parsed and written again: got % x, want the same", a, again)
 		}
 	})
 }
@@ -50,10 +50,10 @@ func FuzzIPv4(f *testing.F) {
 		again := AppendIPv4(nil, &IPv4Fields{TOS: p.TOS(), ID: p.ID(), DontFragment: p.DontFragment(), MoreFragments: p.MoreFragments(), FragmentOffset: p.FragmentOffset(),
 			TTL: p.TTL(), Protocol: p.Protocol(), Src: p.Src(), Dst: p.Dst(), Options: p.Options(), Payload: len(p.Payload())})
 		if v, fault := ParseIPv4(append(again, p.Payload()...)); fault != OK || !v.ChecksumOK() || v.IsFragment() != p.IsFragment() {
-			t.Errorf("% x does not parse after being written again: %v", again, fault)
+			t.Errorf("% x, parsed, written as % x and parsed again: got fault %v, right checksum %t; want a valid packet that is equally a fragment", p, again, fault, fault == OK && v.ChecksumOK())
 		}
 		if p[6]&0x80 == 0 && p.ChecksumOK() && !bytes.Equal(again[:10], p[:10]) || !bytes.Equal(again[12:], p[12:p.HeaderLen()]) {
-			t.Errorf("% x is written again as % x", p[:p.HeaderLen()], again)
+			t.Errorf("the header % x, parsed and written again: got % x, want the same", p[:p.HeaderLen()], again)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func FuzzICMP(f *testing.F) {
 		}
 		again, _ := ParseICMP(AppendICMP(nil, m.Type(), m.Code(), m.RestOfHeader(), m.Body()))
 		if !again.ChecksumOK() || again.EchoID() != m.EchoID() || again.EchoSeq() != m.EchoSeq() || again.NextMTU() != int(m.EchoSeq()) || !bytes.Equal(again.Body(), m.Body()) {
-			t.Errorf("% x is written again as % x", m, again)
+			t.Errorf("% x, parsed and written again: got % x, want the same fields and a right checksum", m, again)
 		}
 	})
 }
@@ -81,10 +81,10 @@ func FuzzUDP(f *testing.F) {
 		}
 		again, fault := ParseUDP(append(AppendUDP(nil, addrPort(from, d.SrcPort()), addrPort(to, d.DstPort()), d.Payload()), d.Payload()...))
 		if fault != OK || !again.ChecksumOK(from, to) || !bytes.Equal(again[:6], d[:6]) && len(b) <= IPv4Largest || !bytes.Equal(again.Payload(), d.Payload()) {
-			t.Errorf("% x is written again as % x (%v)", d, again, fault)
+			t.Errorf("% x, parsed and written again: got % x, fault %v; want the same fields and a right checksum", d, again, fault)
 		}
 		if d[6]|d[7] != 0 && d.ChecksumOK(from, to) && !bytes.Equal(again, d) && [2]byte(d[6:8]) != [2]byte{0xff, 0xff} {
-			t.Errorf("% x has another checksum when written again: % x", d, again)
+			t.Errorf("% x, parsed and written again: got % x, want the same checksum", d, again)
 		}
 	})
 }
@@ -100,10 +100,10 @@ func FuzzTCP(f *testing.F) {
 		again := append(AppendTCP(nil, &TCPFields{Src: addrPort(from, s.SrcPort()), Dst: addrPort(to, s.DstPort()), Seq: s.Seq(), Ack: s.Ack(), Flags: s.Flags(),
 			Window: s.Window(), Urgent: s.Urgent(), Options: s.Options()}, s.Payload()), s.Payload()...)
 		if v, fault := ParseTCP(again); fault != OK || !v.ChecksumOK(from, to) || v.SeqLen() != s.SeqLen() {
-			t.Errorf("% x does not parse after being written again: %v", again, fault)
+			t.Errorf("% x, parsed, written and parsed again: got fault %v, right checksum %t; want a valid segment of the same length", again, fault, fault == OK && v.ChecksumOK(from, to))
 		}
 		if !bytes.Equal(again[:12], s[:12]) || again[12]>>4 != s[12]>>4 || !bytes.Equal(again[13:16], s[13:16]) || !bytes.Equal(again[18:], s[18:]) {
-			t.Errorf("% x is written again as % x", s, again)
+			t.Errorf("% x, parsed and written again: got % x, want the same, except for the checksum", s, again)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func FuzzOptions(f *testing.F) {
 		}
 		written := o.Append(nil)
 		if again, fault := ParseTCPOptions(written); fault != OK || again != o || len(written)%4 != 0 {
-			t.Errorf("%+v is written as % x and parsed as %+v (%v)", o, written, again, fault)
+			t.Errorf("%+v, written as % x and parsed again: got %+v, fault %v; want the same in a multiple of 4 bytes", o, written, again, fault)
 		}
 	})
 }

@@ -21,7 +21,7 @@ func parses[V ~[]byte](parse func([]byte) (V, Fault)) func([]byte) ([]byte, Faul
 }
 
 // A malformed packet yields its fault and no view.
-func TestFaults(t *testing.T) {
+func TestMalformedPacketsYieldTheirFault(t *testing.T) {
 	ip := AppendIPv4(nil, &IPv4Fields{TTL: 64, Src: from, Dst: to})
 	with := func(b []byte, at int, v ...byte) []byte { b = bytes.Clone(b); copy(b[at:], v); return b }
 	udp := AppendUDP(nil, addrPort(from, 1), addrPort(to, 2), nil)
@@ -94,7 +94,7 @@ func TestTypeAndPayloadFollowTheTag(t *testing.T) {
 		t.Errorf("got tag %d %t %d, want 5 true 42", tag.Priority(), tag.DropEligible(), tag.VLANID())
 	}
 	if plain, _ := ParseEthernet(AppendEthernet(nil, Broadcast, alice, TypeIPv4)); plain.Tag() != 0 || plain.Type() != TypeIPv4 || !plain.Dst().IsGroup() {
-		t.Errorf("a frame without a tag: got %v", plain)
+		t.Errorf("a frame without a tag: got type %v, tag %x; want IPv4 to a group address without a tag", plain.Type(), uint16(plain.Tag()))
 	}
 }
 
@@ -118,12 +118,12 @@ func TestOptionsAreEncodedAsInLinux(t *testing.T) {
 			t.Errorf("%s: encoded as % x, want % x", c.name, b, c.want)
 		}
 		if again, fault := ParseTCPOptions(b); fault != OK || again != c.o {
-			t.Errorf("%s: parsed as %+v (%v)", c.name, again, fault)
+			t.Errorf("%s: parsed again as %+v, fault %v; want %+v", c.name, again, fault, c.o)
 		}
 	}
 }
 
-func TestUnknownAndMalformedOptions(t *testing.T) {
+func TestUnknownOptionsAreSkippedAndMalformedOnesReported(t *testing.T) {
 	for _, c := range []struct {
 		name, b string
 		want    TCPOptions
@@ -150,7 +150,7 @@ func TestSequenceNumbersWrapAround(t *testing.T) {
 	last := Seq(0xfffffff0)
 	next := last.Add(0x20)
 	if next != 0x10 || !last.Less(next) || next.Less(last) || next.Sub(last) != 0x20 || last.Sub(next) != -0x20 || last.Max(next) != next || next.Max(last) != next {
-		t.Errorf("%#x and %#x compare wrongly across the wrap", last, next)
+		t.Errorf("%#x and %#x: got a wrong order, distance or maximum across the wrap at 2^32, want the second later by 0x20", last, next)
 	}
 	for _, c := range []struct {
 		s    Seq
@@ -161,7 +161,7 @@ func TestSequenceNumbersWrapAround(t *testing.T) {
 		}
 	}
 	if old, now := Timestamp(0xffffffff), Timestamp(1); !old.Less(now) || now.Since(old, time.Millisecond) != 2*time.Millisecond {
-		t.Errorf("timestamp %v since %v is not 2 ms", now, old)
+		t.Errorf("timestamp %v since %v: got %v, want 2ms across the wrap", now, old, now.Since(old, time.Millisecond))
 	}
 }
 
@@ -176,6 +176,6 @@ func TestPartialChecksumIsCompletedByADevice(t *testing.T) {
 	}
 	s, _ := ParseTCP(append(whole, "oddeven!"...))
 	if !s.ChecksumOK(from, to) || s.ChecksumOK(from, from) || s.SeqLen() != 8 {
-		t.Error("ChecksumOK or SeqLen is wrong for the whole segment")
+		t.Errorf("the whole segment: got right checksum %t, with a wrong address %t, length %d; want true, false, 8", s.ChecksumOK(from, to), s.ChecksumOK(from, from), s.SeqLen())
 	}
 }

@@ -154,10 +154,10 @@ func TestFramesWithTagsAndOptionsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 		}
 		e, fault := ParseEthernet(want)
 		if tag := e.Tag(); fault != OK || e.Type() != TypeIPv4 || tag.Priority() != priority || tag.DropEligible() != eligible || tag.VLANID() != network {
-			t.Fatalf("the tag is parsed as %x of %v (%v)", tag, e.Type(), fault)
+			t.Fatalf("got the tag %x of %v, fault %v; want that of the oracle: priority %d, drop eligible %t, VLAN %d", tag, e.Type(), fault, priority, eligible, network)
 		}
 		if p, fault := ParseIPv4(e.Payload()); fault != OK || !p.ChecksumOK() || !bytes.Equal(p.Options(), f.Options) || p.MoreFragments() != f.MoreFragments || !bytes.Equal(p.Payload(), text) {
-			t.Fatalf("the packet is parsed as % x (%v)", p, fault)
+			t.Fatalf("got the packet % x, fault %v; want the options, flags and payload that the oracle wrote", p, fault)
 		}
 	})
 }
@@ -183,13 +183,13 @@ func sameIPv4(t *testing.T, e Ethernet, p gopacket.Packet, l *layers.IPv4) {
 	v, fault := ParseIPv4(e.Payload())
 	if fault != OK {
 		if p.ErrorLayer() == nil && !p.Metadata().Truncated && e.Type() == TypeIPv4 {
-			t.Errorf("% x: got %v, but gopacket finds no fault", e, fault)
+			t.Errorf("% x: got fault %v, want none, as gopacket finds none", e, fault)
 		}
 		return
 	}
 	if v.TOS() != l.TOS || v.ID() != l.Id || v.TTL() != l.TTL || uint8(v.Protocol()) != uint8(l.Protocol) || !ipOf(v.Src()).Equal(l.SrcIP) || !ipOf(v.Dst()).Equal(l.DstIP) ||
 		v.FragmentOffset() != int(l.FragOffset)*8 || !bytes.Equal(v.Payload(), l.Payload) {
-		t.Errorf("gopacket: %+v, got % x", l, v)
+		t.Errorf("got the packet % x, want the fields that gopacket reads: %+v", v, l)
 	}
 	tcp, ok := p.Layer(layers.LayerTypeTCP).(*layers.TCP)
 	s, fault := ParseTCP(v.Payload())
@@ -198,6 +198,6 @@ func sameIPv4(t *testing.T, e Ethernet, p gopacket.Packet, l *layers.IPv4) {
 	}
 	if s.SrcPort() != uint16(tcp.SrcPort) || s.DstPort() != uint16(tcp.DstPort) || uint32(s.Seq()) != tcp.Seq || uint32(s.Ack()) != tcp.Ack || s.Window() != tcp.Window ||
 		s.Urgent() != tcp.Urgent || (s.Flags()&SYN != 0) != tcp.SYN || (s.Flags()&CWR != 0) != tcp.CWR || !bytes.Equal(s.Payload(), tcp.Payload) {
-		t.Errorf("gopacket: %+v, got % x", tcp, s)
+		t.Errorf("got the segment % x, want the fields that gopacket reads: %+v", s, tcp)
 	}
 }
