@@ -56,7 +56,7 @@ func TestParseError(t *testing.T) {
 	}
 	later := packet(wire.UDPProtocol, "10.0.0.2", 8, make([]byte, 100))
 	if _, ok := ParseError(wire.AppendICMP(nil, wire.Unreachable, 3, 0, later)); ok {
-		t.Error("an error about a non-initial fragment is parsed, but it quotes no ports")
+		t.Error("an error about a non-initial fragment was parsed, want it rejected: it quotes no ports")
 	}
 }
 
@@ -90,7 +90,7 @@ func TestPacketTooBigMustBePlausible(t *testing.T) {
 		f := wire.IPv4Fields{DontFragment: c.whole, TTL: 64, Protocol: wire.UDPProtocol, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), Payload: c.length - wire.IPv4Header}
 		r, ok := ParseError(wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, uint32(c.says), append(wire.AppendIPv4(nil, &f), make([]byte, 8)...)))
 		if !ok || r.Plausible(1500) != c.want {
-			t.Errorf("%s: plausible is %t", c.name, r.Plausible(1500))
+			t.Errorf("%s: got parsed %t, plausible %t; want true, %t (RFC 1191, RFC 5927)", c.name, ok, r.Plausible(1500), c.want)
 		}
 	}
 }
