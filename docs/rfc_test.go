@@ -79,8 +79,8 @@ func exists(file string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// shows reports an error unless a test exists: "tcp.TestReno", or a script, "close.txt:
-// simultaneous close".
+// shows reports an error unless a test exists: "tcp.TestRenoGrowsByASegmentARound", or a script,
+// "close.txt: simultaneous close".
 func shows(name string) error {
 	if file, title, ok := strings.Cut(name, ".txt: "); ok {
 		text, err := os.ReadFile("../tcpip/tcp/testdata/" + file + ".txt")

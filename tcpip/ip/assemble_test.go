@@ -35,7 +35,7 @@ func fragments(id uint16, length, mtu int) (all [][]byte, payload []byte) {
 func parse(t interface{ Fatal(...any) }, b []byte) wire.IPv4 {
 	p, fault := wire.ParseIPv4(b)
 	if fault != wire.OK || !p.ChecksumOK() {
-		t.Fatal(fault)
+		t.Fatal("got a packet with the fault ", fault, ", want a valid header and checksum")
 	}
 	return p
 }
@@ -57,11 +57,11 @@ func TestReassemblyInAnyOrder(t *testing.T) {
 				if o == Complete {
 					complete++
 					if i != len(order)-1 || !bytes.Equal(got.Payload(), payload) || !got.ChecksumOK() || got.IsFragment() || got.TOS() != 4 {
-						t.Fatalf("after fragment %d of %d: got a wrong packet with %d bytes of payload", i+1, len(order), len(got.Payload()))
+						t.Fatalf("after fragment %d of %d: got a packet with %d bytes of payload that is wrong or early, want the whole packet after the last fragment, with its checksum and TOS", i+1, len(order), len(got.Payload()))
 					}
 					break
 				} else if o != Incomplete && o != Duplicate {
-					t.Fatalf("fragment %d of %d: got outcome %v", i, len(order), o)
+					t.Fatalf("fragment %d of %d: got outcome %v, want Incomplete or Duplicate", i, len(order), o)
 				}
 			}
 		}
@@ -88,7 +88,7 @@ func TestOverlappingFragmentsDiscardThePacket(t *testing.T) {
 	if a.HeldBytes() != reassemblyCost {
 		t.Errorf("%d bytes are held for a discarded packet, want %d", a.HeldBytes(), reassemblyCost)
 	}
-	a.Tick(1<<62, func(wire.IPv4) { t.Error("a discarded packet is reported as expired") })
+	a.Tick(1<<62, func(wire.IPv4) { t.Error("a discarded packet was reported as expired, want no report") })
 	if a.HeldBytes() != 0 {
 		t.Errorf("%d bytes are held in the end, want 0", a.HeldBytes())
 	}
@@ -135,7 +135,7 @@ func TestReassemblyKeepsCEMarks(t *testing.T) {
 	}
 }
 
-func TestImpossibleFragments(t *testing.T) {
+func TestImpossibleFragmentsAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		offset, length int
 		more           bool
@@ -177,7 +177,7 @@ func TestOptionsMakeAPacketTooLarge(t *testing.T) {
 }
 
 // Memory, time and the number of packets are bounded.
-func TestReassemblyLimits(t *testing.T) {
+func TestReassemblyIsBounded(t *testing.T) {
 	a := NewReassembler(Limits{Memory: 10_000, PacketsPerSource: 8, Timeout: time.Second})
 	for id := range uint16(20) {
 		all, _ := fragments(id, 4000, 1500)
@@ -236,7 +236,7 @@ func TestFragmentFloodDoesNotPreventReassembly(t *testing.T) {
 		for i, b := range all {
 			got, o := a.Add(parse(t, b), now)
 			if last := i == len(all)-1; last && (o != Complete || !bytes.Equal(got.Payload(), payload)) || !last && o != Incomplete {
-				t.Errorf("a flood %s: fragment %d of %d has outcome %v", name, i+1, len(all), o)
+				t.Errorf("a flood %s: fragment %d of %d has outcome %v, want Incomplete, and after the last one Complete", name, i+1, len(all), o)
 			}
 			for id := range uint16(20) { // the flood continues between the fragments
 				a.Add(eightBytes(t, flooder, 20_000+uint16(i)*20+id), now)
@@ -278,7 +278,7 @@ func FuzzReassembler(f *testing.F) {
 				continue
 			}
 			if got, o := a.Add(p, now*Time(step)*1e6); o == Complete && (len(got) > wire.IPv4Largest || !got.ChecksumOK()) {
-				t.Fatalf("got an invalid packet of %d bytes", len(got))
+				t.Fatalf("got a packet of %d bytes, right checksum %t; want at most %d bytes and a right checksum", len(got), got.ChecksumOK(), wire.IPv4Largest)
 			}
 			if a.HeldBytes() > 1<<17 {
 				t.Fatalf("%d bytes are held, want at most %d", a.HeldBytes(), 1<<17)
@@ -292,7 +292,7 @@ func FuzzReassembler(f *testing.F) {
 	})
 }
 
-func TestOptionsOfFragments(t *testing.T) {
+func TestOnlyCopiedOptionsAreInLaterFragments(t *testing.T) {
 	f := fields(1)
 	// Router Alert has the copied flag, Timestamp has not.
 	f.Options = []byte{0x94, 4, 0, 0, 0x44, 4, 5, 0}
@@ -309,7 +309,7 @@ func TestOptionsOfFragments(t *testing.T) {
 	})
 }
 
-func TestRoutes(t *testing.T) {
+func TestTheLongestPrefixRoutes(t *testing.T) {
 	r, err := NewRoutes(Route{To: netip.MustParsePrefix("0.0.0.0/0"), Via: bob}, Route{To: netip.MustParsePrefix("10.0.0.0/8")}, Route{To: netip.MustParsePrefix("10.9.0.0/16"), Via: alice})
 	if err != nil {
 		t.Fatal(err)
@@ -320,14 +320,14 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	if _, _, ok := (Routes{}).Next(bob); ok {
-		t.Error("an empty table has a route")
+		t.Error("an empty table has a route, want none")
 	}
 	if _, err := NewRoutes(Route{To: netip.MustParsePrefix("::/0")}); err == nil {
-		t.Error("an IPv6 route is accepted")
+		t.Error("an IPv6 route was accepted, want an error")
 	}
 }
 
-func TestPaths(t *testing.T) {
+func TestPacketTooBigLowersThePathMTU(t *testing.T) {
 	var p Paths
 	for _, c := range []struct {
 		size, says, want int

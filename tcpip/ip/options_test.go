@@ -58,7 +58,7 @@ func TestEchoReplyOptions(t *testing.T) {
 			t.Errorf("%s: got % x, want % x", c.name, got, c.want)
 		}
 		if !bytes.Equal(c.o, before) {
-			t.Errorf("%s: the request was changed", c.name)
+			t.Errorf("%s: the request was changed to % x, want % x", c.name, c.o, before)
 		}
 	}
 }
@@ -71,14 +71,14 @@ func FuzzOptions(f *testing.F) {
 		o := Options(b[:min(len(b), 40)&^3])
 		v, at := o.Check()
 		if v != Valid && at >= len(o) {
-			t.Errorf("the fault is at offset %d of %d bytes", at, len(o))
+			t.Errorf("the fault is at offset %d of %d bytes, want it within them", at, len(o))
 		}
 		reply := Options(o.EchoReply(bob, 1))
 		if len(reply) > len(o) || len(reply)%4 != 0 {
-			t.Errorf("got options of %d bytes in the reply to %d", len(reply), len(o))
+			t.Errorf("got options of %d bytes in the reply to %d, want at most as many and a multiple of 4", len(reply), len(o))
 		}
 		if got, _ := reply.Check(); v == Valid && got != Valid {
-			t.Errorf("the reply to % x has malformed options % x", []byte(o), []byte(reply))
+			t.Errorf("the reply to % x has the malformed options % x, want valid ones", []byte(o), []byte(reply))
 		}
 	})
 }

@@ -94,13 +94,13 @@ func TestProbeDetectsAConflict(t *testing.T) {
 		}
 		runUntil(c, l, 3*second, 60*second)
 		if got := strings.Join(l.entries, "; "); !strings.HasSuffix(got, "hold 10.0.0.1; announce 10.0.0.1; announce 10.0.0.1") {
-			t.Errorf("%s: %s", m.name, got)
+			t.Errorf("%s: got %s, want the address held and announced twice (RFC 5227, section 2.3)", m.name, got)
 		}
 	}
 }
 
 // A host defends its address in use against another host (RFC 5227, section 2.4).
-func TestAddressDefense(t *testing.T) {
+func TestAnAddressIsDefendedByItsPolicy(t *testing.T) {
 	conflict := message(wire.ARPRequest, theirs, us, them)
 	const seen, lost = theirMAC + " uses 10.0.0.1 too", "give up 10.0.0.1 to " + theirMAC
 	for _, k := range []struct {

@@ -68,13 +68,13 @@ func check(t *testing.T, table *Table, do *countingActions, queued int) {
 			bytes += len(p)
 		}
 		if n.Waiting() > MaxWaitingPackets || n.MAC.IsGroup() || n.Addr == us || n.State == Reachable && n.Waiting() > 0 {
-			t.Errorf("%v at %v is %v, with %d waiting packets", n.Addr, n.MAC, n.State, n.Waiting())
+			t.Errorf("the neighbour %v at %v is %v with %d waiting packets; want at most %d, none while reachable, no group MAC address and not the host itself", n.Addr, n.MAC, n.State, n.Waiting(), MaxWaitingPackets)
 		}
 	}
 	if len(table.neighbours) > MaxNeighbours || bytes > MaxWaitingBytes || bytes != table.waitingBytes {
-		t.Errorf("%d neighbours, %d bytes wait, %d are counted", len(table.neighbours), bytes, table.waitingBytes)
+		t.Errorf("got %d neighbours and %d bytes that wait, counted as %d; want at most %d, at most %d, and the same count", len(table.neighbours), bytes, table.waitingBytes, MaxNeighbours, MaxWaitingBytes)
 	}
 	if got := do.sent + waiting + int(table.Dropped); got != queued {
-		t.Errorf("%d packets were queued, but %d were sent, %d wait, %d were dropped", queued, do.sent, waiting, table.Dropped)
+		t.Errorf("got %d packets sent, %d waiting and %d dropped; want %d in sum, as queued", do.sent, waiting, table.Dropped, queued)
 	}
 }

@@ -44,18 +44,18 @@ func message(op wire.ARPOperation, from wire.MAC, sender, target netip.Addr) wir
 
 func newTable() (*Table, *log) { return &Table{MAC: ours, Addrs: []netip.Addr{us, alsoUs}}, &log{} }
 
-func TestResolution(t *testing.T) {
+func TestAReplyResolvesAnAddress(t *testing.T) {
 	n, l := newTable()
 	now := second
 	n.Queue(them, []byte("one"), now, l)
 	n.Queue(them, []byte("two"), now, l)
 	l.expect(t, "request 10.0.0.2 at ff:ff:ff:ff:ff:ff")
 	if n.Receive(message(wire.ARPReply, theirs, them, us), now, l) {
-		t.Error("Receive reports a request for an answer")
+		t.Error("Receive returned true for an ARP reply, want false: only a request is answered")
 	}
 	l.expect(t, "send one to 02:00:00:00:00:02", "send two to 02:00:00:00:00:02")
 	if got, ok := n.Lookup(them, now); !ok || got.MAC != theirs || got.State != Reachable {
-		t.Errorf("got neighbour %+v", got)
+		t.Errorf("got the neighbour %+v, present: %t; want %v, reachable", got, ok, theirs)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestNeighbourThatLeavesIsDetected(t *testing.T) {
 
 // Requests for each address of the host are answered. A probe (RFC 5227, section 2.1.1) is
 // answered, but its sender is not added; nor is a host that uses our address.
-func TestWhichMessagesAreAnswered(t *testing.T) {
+func TestOnlyRequestsForTheHostAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		op               wire.ARPOperation
@@ -130,10 +130,10 @@ func TestWhichMessagesAreAnswered(t *testing.T) {
 	} {
 		n, l := newTable()
 		if got := n.Receive(message(c.op, theirs, c.sender, c.target), second, l); got != c.requested {
-			t.Errorf("%s: Receive reports %t", c.name, got)
+			t.Errorf("%s: Receive returned %t, want %t", c.name, got, c.requested)
 		}
 		if got := len(n.neighbours) > 0; got != c.added {
-			t.Errorf("%s: the sender is added: %t", c.name, got)
+			t.Errorf("%s: the sender was added: %t, want %t", c.name, got, c.added)
 		}
 	}
 }
@@ -142,24 +142,24 @@ func TestWhichMessagesAreAnswered(t *testing.T) {
 func TestOnlyRequestsAddNeighbours(t *testing.T) {
 	n, l := newTable()
 	if !n.Receive(message(wire.ARPRequest, theirs, them, us), second, l) {
-		t.Error("Receive does not report a request for the host")
+		t.Error("Receive returned false for a request for the host, want true")
 	}
 	if got, ok := n.Lookup(them, second); !ok || got.MAC != theirs {
-		t.Errorf("got neighbour %+v (%t)", got, ok)
+		t.Errorf("got the neighbour %+v, present: %t; want %v", got, ok, theirs)
 	}
 	third := netip.MustParseAddr("10.0.0.3")
 	n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 0, 3}, third, third), second, l)
 	if _, ok := n.Lookup(third, second); ok {
-		t.Error("an announcement added a neighbour")
+		t.Error("an announcement added a neighbour, want only known ones updated")
 	}
 	moved := wire.MAC{2, 0, 0, 0, 0, 9}
 	n.Receive(message(wire.ARPRequest, moved, them, them), second, l)
 	if got, _ := n.Lookup(them, second); got.MAC != moved || got.State != Stale {
-		t.Errorf("got neighbour %+v", got)
+		t.Errorf("got the neighbour %+v, want %v, stale, as announced", got, moved)
 	}
 	n.Receive(message(wire.ARPReply, wire.Broadcast, them, us), second, l)
 	if got, _ := n.Lookup(them, second); got.MAC != moved {
-		t.Error("a neighbour has the broadcast address")
+		t.Errorf("got the neighbour at %v, want %v: a group MAC address is ignored", got.MAC, moved)
 	}
 }
 
@@ -208,20 +208,20 @@ func TestUnresolvedAddressesDoNotEvictNeighbours(t *testing.T) {
 		n.Queue(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("unresolved"), now, l)
 	}
 	if _, ok := n.Lookup(them, now); !ok || len(n.neighbours) > MaxNeighbours {
-		t.Errorf("with %d neighbours, the known one is still known: %t", len(n.neighbours), ok)
+		t.Errorf("with %d neighbours, the known one is present: %t, want true and at most %d", len(n.neighbours), ok, MaxNeighbours)
 	}
 	late := netip.MustParseAddr("10.0.0.3")
 	n.Queue(late, []byte("resolved!!"), now, l)
 	n.Receive(message(wire.ARPReply, theirs, late, us), now, l)
 	if got, ok := n.Lookup(late, now); !ok || got.State != Reachable {
-		t.Error("a neighbour that answers is not found")
+		t.Errorf("a neighbour that answered: got %+v, present: %t; want it reachable", got, ok)
 	}
 	waiting := 0
 	for _, x := range n.neighbours {
 		waiting += x.Waiting()
 	}
 	if n.waitingBytes != waiting*len("unresolved") {
-		t.Errorf("%d packets wait, but count as %d bytes", waiting, n.waitingBytes)
+		t.Errorf("%d waiting packets count as %d bytes, want %d", waiting, n.waitingBytes, waiting*len("unresolved"))
 	}
 }
 
@@ -258,7 +258,7 @@ func TestFloodDoesNotEvictANeighbourInUse(t *testing.T) {
 		late := netip.MustParseAddr("10.0.0.3")
 		n.Receive(message(wire.ARPRequest, theirs, late, us), now, l)
 		if _, ok := n.Lookup(late, now); !ok {
-			t.Errorf("a flood of %s: a host that requests our address is not added", name)
+			t.Errorf("a flood of %s: a host that requests our address was not added, want it added", name)
 		}
 	}
 }

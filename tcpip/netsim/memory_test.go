@@ -109,19 +109,19 @@ func TestMemoryIsBounded(t *testing.T) {
 			c.held()
 		}
 		if held := c.held(); held < little/2 {
-			t.Errorf("%d connections use %d bytes, too few for this test", crowded, held)
+			t.Errorf("%d connections hold %d bytes, want at least %d: otherwise memory is not under pressure", crowded, held, little/2)
 		}
 		if dropped(c.host, tcpip.DropMemory) == 0 {
 			t.Error("nothing was dropped for want of memory")
 		}
 		begun := time.Now()
 		if err := c.all(c.connect()); err != nil {
-			t.Errorf("one that is read beside them: %v", err)
+			t.Errorf("a connection that is read beside those that are not: got error %v, want all its data", err)
 		}
 		t.Logf("%d bytes are held, %d segments were dropped; one that is read beside them takes %v", c.held(), dropped(c.host, tcpip.DropMemory), time.Since(begun))
 		for i, h := range stopped {
 			if err := c.all(h); err != nil {
-				t.Errorf("number %d: %v", i, err)
+				t.Errorf("connection %d, read after it had stopped: got error %v, want all its data", i, err)
 			}
 		}
 		synctest.Wait()
@@ -153,10 +153,10 @@ func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		if held := c.held(); held > little*3/4 {
-			t.Errorf("one connection uses %d of %d bytes", held, little)
+			t.Errorf("one connection holds %d of %d bytes, want at most %d", held, little, little*3/4)
 		}
 		if err := c.all(c.connect()); err != nil {
-			t.Errorf("another beside it: %v", err)
+			t.Errorf("another connection beside it: got error %v, want all its data", err)
 		}
 		h.Close()
 		<-ended

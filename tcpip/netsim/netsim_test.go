@@ -51,7 +51,7 @@ func transfer(t *testing.T, path link.Impairment, seed uint64, data []byte) time
 	err = receive(l, data)
 	took := time.Since(begun)
 	if err := <-sent; err != nil {
-		t.Errorf("sending: %v", err)
+		t.Errorf("sending: got error %v, want none", err)
 	}
 	if err != nil {
 		t.Error(err)
@@ -108,13 +108,13 @@ func receive(l net.Listener, want []byte) error {
 	}
 }
 
-// TestThroughput is tables of what a connection carries over paths of 100 Mbit/s, by round trip and
-// loss, and by round trip and reordering, beside a golden file: in virtual time it hardly differs
-// from run to run. WEIR_GOLDEN=write makes the file anew. Where nothing is lost, doubling an
-// initial window of ten segments in each round trip of 200 ms gives 15.7 Mbit/s, with one for ARP
-// and one for opening; of 100 ms, where the rate is reached, 29.5. Cells are of one seed: those
-// with reordering differ by a fifth from seed to seed.
-func TestThroughput(t *testing.T) {
+// TestThroughputMatchesTheGoldenFile is tables of what a connection carries over paths of 100
+// Mbit/s, by round trip and loss, and by round trip and reordering, beside a golden file: in
+// virtual time it hardly differs from run to run. WEIR_GOLDEN=write makes the file anew. Where
+// nothing is lost, doubling an initial window of ten segments in each round trip of 200 ms gives 15.7
+// Mbit/s, with one for ARP and one for opening; of 100 ms, where the rate is reached, 29.5. Cells
+// are of one seed: those with reordering differ by a fifth from seed to seed.
+func TestThroughputMatchesTheGoldenFile(t *testing.T) {
 	var table strings.Builder
 	data := make([]byte, 4<<20)
 	rand.NewChaCha8([32]byte{7}).Read(data)

@@ -25,7 +25,7 @@ import (
 // ends in any order. All data must arrive once, in order and to the end. After the last connection,
 // both hosts must have no connection, no buffered byte, no timer that would send anything, and no
 // goroutine.
-func TestSeeds(t *testing.T) {
+func TestConversationsOfAllSeedsArriveAndLeaveNothing(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_NETSIM_SEEDS", 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +161,7 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 	var before [2]uint64
 	for i, s := range hosts {
 		if all := s.Connections(); len(all) > 0 {
-			t.Errorf("host %d has %d connections left: %+v", i+1, len(all), all[0])
+			t.Errorf("host %d has %d connections left, want none: %+v", i+1, len(all), all[0])
 		}
 		if held, _ := s.Memory(); held != 0 {
 			t.Errorf("host %d has %d bytes in use, want 0", i+1, held)

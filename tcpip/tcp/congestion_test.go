@@ -45,7 +45,7 @@ func TestCubicReturnsToWMaxAfterK(t *testing.T) {
 
 // A second loss below W_max reduces W_max further (fast convergence, RFC 9438, section 4.7), and a
 // spurious loss is undone (section 4.9).
-func TestCubicFastConvergenceAndUndo(t *testing.T) {
+func TestCubicFastConvergenceIsUndone(t *testing.T) {
 	c, w := &cubic{}, newCongestionWindow(1000)
 	c.wMax = 1000
 	w.size = 800 * w.mss
@@ -59,7 +59,7 @@ func TestCubicFastConvergenceAndUndo(t *testing.T) {
 }
 
 // After a timeout W_max is where slow start ends (RFC 9438, section 4.8). Undo reverts that, too.
-func TestCubicAfterTimeout(t *testing.T) {
+func TestCubicTimeoutSetsWMax(t *testing.T) {
 	c, w := &cubic{}, newCongestionWindow(1000)
 	w.size, c.wMax = 100*w.mss, 100
 	w.ssthresh = c.onLoss(&w, Time(time.Hour))
@@ -109,7 +109,7 @@ func TestCubicIsRenoFriendly(t *testing.T) {
 }
 
 // Reno grows the window by a segment a round, and halves it on a loss (RFC 5681, section 3.1).
-func TestReno(t *testing.T) {
+func TestRenoGrowsByASegmentARound(t *testing.T) {
 	c, w := &reno{}, newCongestionWindow(1000)
 	w.size, w.ssthresh = 20*w.mss, 10*w.mss
 	now := Time(time.Hour)
@@ -131,7 +131,7 @@ func TestReno(t *testing.T) {
 // On a short path slow start doubles the window in a round. When the RTT rises, Conservative Slow
 // Start grows it by a quarter of that and leaves slow start after five rounds; if the RTT falls
 // again, slow start resumes (RFC 9406, section 4.2).
-func TestHyStart(t *testing.T) {
+func TestHyStartLeavesSlowStartAfterARisingRTT(t *testing.T) {
 	c, w := &cubic{}, newCongestionWindow(1000)
 	now := Time(time.Hour)
 	for _, r := range []struct {

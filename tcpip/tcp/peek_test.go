@@ -45,7 +45,7 @@ func TestPeekedBytesStayValidWhileMoreArrive(t *testing.T) {
 		arrive(1000)
 	}
 	if want := bytes.Repeat([]byte("a"), 3000); !bytes.Equal(peeked, want) {
-		t.Errorf("the %d peeked bytes have changed: %q...", len(peeked), peeked[:min(10, len(peeked))])
+		t.Errorf("the %d peeked bytes are now %q..., want the 3000 bytes unchanged", len(peeked), peeked[:min(10, len(peeked))])
 	}
 	c.Discard(now, len(peeked))
 	if memory.out != 1 {

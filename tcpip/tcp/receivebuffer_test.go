@@ -51,14 +51,14 @@ func TestLentPiecesAreReadInOrder(t *testing.T) {
 				p := make([]byte, rapid.IntRange(0, in.length).Draw(t, "read"))
 				in.get(p)
 				if !bytes.Equal(p, want[:len(p)]) {
-					t.Fatalf("the %d bytes read differ from those received", len(p))
+					t.Fatalf("the %d bytes read differ from those received, want them in order", len(p))
 				}
 				take(len(p))
 			},
 			"look": func(t *rapid.T) {
 				p := in.peek(rapid.IntRange(1, 4096).Draw(t, "look"))
 				if !bytes.Equal(p, want[:len(p)]) || len(p) == 0 && in.length > 0 {
-					t.Fatalf("the %d peeked bytes of %d differ from those received", len(p), in.length)
+					t.Fatalf("the %d peeked bytes of %d differ from those received, want the next ones in order, and at least one", len(p), in.length)
 				}
 				take(len(p))
 			},

@@ -4,7 +4,7 @@ import "testing"
 
 // Proportional rate reduction (RFC 6937) does not overflow for a large window where int has 32
 // bits.
-func TestPRROfALargeWindow(t *testing.T) {
+func TestPRRDoesNotOverflowForALargeWindow(t *testing.T) {
 	const window, mss = 2 << 20, 1460
 	cfg := Config{}.WithDefaults()
 	c := newConn(&cfg, ourISS, 0)

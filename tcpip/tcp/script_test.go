@@ -61,10 +61,10 @@ const (
 	peerISS = wire.Seq(0x7fff_ffe0)
 )
 
-func TestScripts(t *testing.T) {
+func TestScriptsReplayAsWritten(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("testdata has no scripts: ", err)
+		t.Fatalf("testdata: got %d scripts, error %v; want at least one", len(files), err)
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScripts(t, f) })

@@ -129,7 +129,7 @@ func (s *sim) connect(a, b Config) {
 				s.ends[1].Conn = Accept(&b, 5_000_000, 99, &p.s, s.now)
 			}
 		}) {
-			s.t.Fatal("the SYN did not arrive")
+			s.t.Fatal("the SYN did not arrive, want it to: the simulated network sent its last packet")
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (s *sim) step(unknown func(*packet)) bool {
 		s.app(e)
 		e.Output(s.now, s.emit(i))
 		if e.Deadline().due(s.now) {
-			s.t.Fatalf("%v: a deadline is still due after Tick and Output: %+v", e.State(), e.timers)
+			s.t.Fatalf("%v: a deadline is still due after Tick and Output, want a later one: %+v", e.State(), e.timers)
 		}
 	}
 	return true
@@ -194,7 +194,7 @@ func (s *sim) run(limit time.Duration, done func() bool) {
 	until := s.now.Add(limit)
 	for !done() {
 		if s.now > until || !s.step(func(*packet) {}) {
-			s.t.Fatalf("not done after %v: %s; %s", limit, s.ends[0].describe(), s.ends[1].describe())
+			s.t.Fatalf("not done after %v, want the condition within it: %s; %s", limit, s.ends[0].describe(), s.ends[1].describe())
 		}
 	}
 }
@@ -262,7 +262,7 @@ func endedWell(s *sim, i int) bool {
 		peer.Cause() == NoCause && bytes.Equal(peer.received.Bytes(), end.send)
 }
 
-func TestSeeds(t *testing.T) {
+func TestTransfersOfAllSeedsArrive(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_TCP_SEEDS", 150)) {
 		s := newSim(t, seed)
 		r := s.rand
