@@ -28,7 +28,7 @@ type sink struct {
 func (s *sink) Write(b []byte) (int, error) { return s.Buffer.Write(b) }
 func (s *sink) Read(b []byte) (int, error)  { return s.Buffer.Read(b) }
 
-func TestChunksEnd(t *testing.T) {
+func TestChunksReportHowTheyEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		bytes string
 		want  string
@@ -70,7 +70,7 @@ func TestChunksContinueAfterADeadline(t *testing.T) {
 	near.SetReadDeadline(time.Now().Add(waitLimit))
 	b := make([]byte, 9)
 	if n, err := c.Read(b); err != nil || string(b[:n]) != "a" {
-		t.Errorf("%q, %v", b[:n], err)
+		t.Errorf("reading after a deadline: got %q, error %v; want %q", b[:n], err, "a")
 	}
 }
 
@@ -86,13 +86,13 @@ func FuzzChunks(f *testing.F) {
 		s := &sink{}
 		c := newChunkConn(s, bufio.NewReaderSize(s, maxChunk), "tcp")
 		if n, err := c.Write(written); n != len(written) || err != nil {
-			t.Fatal(n, err)
+			t.Fatalf("Write: got %d bytes, error %v; want %d", n, err, len(written))
 		}
 		if err := c.CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Write([]byte("more")); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("written behind the end: %v", err)
+			t.Errorf("writing after CloseWrite: got error %v, want net.ErrClosed", err)
 		}
 		if got, err := io.ReadAll(reader{c}); err != nil || !bytes.Equal(got, written) {
 			t.Errorf("%d bytes, want %d (%v)", len(got), len(written), err)

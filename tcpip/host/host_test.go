@@ -48,7 +48,7 @@ func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 			t.Error(err)
 		}
 		if _, err := os.Stat(h.config.Control); err == nil {
-			t.Error("the control socket still exists after Close")
+			t.Error("the control socket still exists after Close, want it removed")
 		}
 	})
 	return Client{h.config.Control}, s
@@ -61,7 +61,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestServices(t *testing.T) {
+func TestServicesEchoDiscardAndSend(t *testing.T) {
 	_, s := neighbours(t, Echo(7), Discard(9), Source(19))
 	text := make([]byte, 300_000)
 	rand.Read(text) //nolint:errcheck // it never fails
@@ -94,18 +94,18 @@ func TestAClientPings(t *testing.T) {
 	ctx := within(t)
 	for _, size := range []int{0, 56, 3000} {
 		if addr, took, err := c.Ping(ctx, "10.0.0.1", size, waitLimit); err != nil || addr.String() != "10.0.0.1" || took <= 0 {
-			t.Errorf("%d bytes: %v, %v, %v", size, addr, took, err)
+			t.Errorf("a ping of %d bytes: got %v in %v, error %v; want 10.0.0.1 after some time", size, addr, took, err)
 		}
 	}
 	_, _, err := c.Ping(ctx, "10.0.0.77", 1, 20*time.Millisecond)
 	if said, ok := errors.AsType[*Error](err); !ok || !said.Timeout() {
-		t.Errorf("an address without a host: %v", err)
+		t.Errorf("pinging an address without a host: got error %v, want an Error that is a timeout", err)
 	}
 	if _, _, err := c.Ping(ctx, "10.0.0.1", 70_000, waitLimit); err == nil || !strings.Contains(err.Error(), "65507") {
-		t.Errorf("too large: %v", err)
+		t.Errorf("a ping of 70000 bytes: got error %v, want one that names the limit 65507", err)
 	}
 	if _, _, err := c.Ping(ctx, "name.test", 1, waitLimit); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a name, and no server that knows it: %v", err)
+		t.Errorf("pinging a name that no server knows: got error %v, want one at once, not DeadlineExceeded", err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestAClientConnects(t *testing.T) {
 	}
 	defer conn.Close()
 	if conn.RemoteAddr().String() != "127.0.0.1:7" || !strings.HasPrefix(conn.LocalAddr().String(), "127.0.0.1:") {
-		t.Errorf("the connection is from %v to %v", conn.LocalAddr(), conn.RemoteAddr())
+		t.Errorf("got a connection from %v to %v, want one from a port of 127.0.0.1 to 127.0.0.1:7", conn.LocalAddr(), conn.RemoteAddr())
 	}
 	text := make([]byte, 1_000_000)
 	rand.Read(text) //nolint:errcheck // it never fails
@@ -126,7 +126,7 @@ func TestAClientConnects(t *testing.T) {
 		closeWrite(conn)
 	}()
 	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, text) {
-		t.Errorf("%d bytes came back (%v)", len(got), err)
+		t.Errorf("the echo: got %d bytes, error %v; want the %d bytes that were sent", len(got), err, len(text))
 	}
 }
 
@@ -134,7 +134,7 @@ func TestAClientReceivesErrors(t *testing.T) {
 	c, s := neighbours(t)
 	ctx := within(t)
 	if _, err := c.DialContext(ctx, "tcp", "10.0.0.1:80"); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a closed port: %v", err)
+		t.Errorf("connecting to a closed port: got error %v, want one that says refused", err)
 	}
 	l, err := s.Listen("tcp", ":80")
 	if err != nil {
@@ -157,10 +157,10 @@ func TestAClientReceivesErrors(t *testing.T) {
 	}
 	other.Close() // what it has not read has it reset
 	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), syscall.ECONNRESET.Error()) {
-		t.Errorf("the other end has reset: %v", err)
+		t.Errorf("reading after the other end's reset: got error %v, want one that says %q", err, syscall.ECONNRESET.Error())
 	}
 	if _, err := (Client{c.Path + "x"}).Status(ctx, 0); err == nil || !strings.Contains(err.Error(), "check that it is running") {
-		t.Errorf("no host: %v", err)
+		t.Errorf("the status without a running host: got error %v, want one that says to check that it is running", err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
 	}
 	cancel()
 	if _, err := w.Accept(); err == nil {
-		t.Error("a connection was accepted")
+		t.Error("a connection was accepted for a client that is gone, want an error")
 	}
 	until(t, func() bool { now, err := c.Status(t.Context(), 0); return err == nil && len(now.Listeners) == 0 })
 	l, err := s.Listen("tcp", ":80")
@@ -209,7 +209,7 @@ func until(t *testing.T, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the condition did not become true")
+			t.Fatalf("the condition did not become true within %v", waitLimit)
 		}
 	}
 }
@@ -236,20 +236,20 @@ func TestAClientListens(t *testing.T) {
 		defer conn.Close()
 		b := make([]byte, 100)
 		if n, err := conn.Read(b); err != nil || string(b[:n]) != "hello" || conn.RemoteAddr().String() != other.LocalAddr().String() {
-			t.Errorf("%s: %q from %v (%v)", network, b[:n], conn.RemoteAddr(), err)
+			t.Errorf("%s: got %q from %v, error %v; want %q from %v", network, b[:n], conn.RemoteAddr(), err, "hello", other.LocalAddr())
 		}
 		if _, err := conn.Write([]byte("and back")); err != nil {
 			t.Fatal(err)
 		}
 		other.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		if n, err := other.Read(b); err != nil || string(b[:n]) != "and back" {
-			t.Errorf("%s: %q came back (%v)", network, b[:n], err)
+			t.Errorf("%s: got %q back, error %v; want %q", network, b[:n], err, "and back")
 		}
 	}
 }
 
 // Datagrams are preserved, empty ones and the largest too.
-func TestDatagramsOfAClient(t *testing.T) {
+func TestDatagramsOfAClientArriveWhole(t *testing.T) {
 	c, s := neighbours(t)
 	p, err := s.ListenPacket("udp", ":53")
 	if err != nil {
@@ -268,19 +268,19 @@ func TestDatagramsOfAClient(t *testing.T) {
 		p.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		n, from, err := p.ReadFrom(b)
 		if err != nil || n != size {
-			t.Fatalf("of %d bytes %d came (%v)", size, n, err)
+			t.Fatalf("a datagram of %d bytes: got %d bytes, error %v; want the same number", size, n, err)
 		}
 		if _, err := p.WriteTo(b[:n], from); err != nil {
 			t.Fatal(err)
 		}
 		conn.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		if n, err := conn.Read(back); err != nil || n != size {
-			t.Fatalf("of %d bytes %d came back (%v)", size, n, err)
+			t.Fatalf("the answer of %d bytes: got %d bytes, error %v; want the same number", size, n, err)
 		}
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestStatusListsConnectionsAndListeners(t *testing.T) {
 	c, s := neighbours(t, Echo(7))
 	conn, err := s.Dial("tcp", "10.0.0.2:7")
 	if err != nil {
@@ -301,13 +301,13 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now.Addr != "10.0.0.2/24" || now.Total != 2 || len(now.Connections) != 1 || now.Connections[0].State != "ESTABLISHED" || now.Connections[0].Local != "10.0.0.2:7" {
-		t.Errorf("%+v", now)
+		t.Errorf("got the status %+v, want 10.0.0.2/24 with 2 connections, of which one is listed: ESTABLISHED at 10.0.0.2:7", now)
 	}
 	if len(now.Listeners) != 1 || now.Listeners[0].Service != "echo" || len(now.Neighbours) != 1 || now.Neighbours[0].Addr != "10.0.0.1" || len(now.Routes) == 0 {
-		t.Errorf("%+v", now)
+		t.Errorf("got the status %+v, want the listener of echo, the neighbour 10.0.0.1, and routes", now)
 	}
 	if now.Interfaces[0].Name != "weir0" || now.Interfaces[0].Received == 0 {
-		t.Errorf("%+v", now.Interfaces)
+		t.Errorf("got the interfaces %+v, want weir0 with received frames first", now.Interfaces)
 	}
 }
 
@@ -318,11 +318,11 @@ func TestAHostIsDrawn(t *testing.T) {
 	}
 	for form, begin := range map[string]string{"svg": "<svg", "dot": "digraph", "mermaid": "flowchart"} {
 		if text, err := c.Draw(within(t), form); err != nil || !strings.HasPrefix(text, begin) || !strings.Contains(text, "fragments") {
-			t.Errorf("%s: %v, %s", form, err, text)
+			t.Errorf("a drawing as %s: got error %v and this text, want one that starts with %q and has the fragments layer: %s", form, err, begin, text)
 		}
 	}
 	if _, err := c.Draw(within(t), "oil"); err == nil || !strings.Contains(err.Error(), "use svg") {
-		t.Errorf("in oil: %v", err)
+		t.Errorf("a drawing as oil: got error %v, want one that says %q", err, "use svg")
 	}
 }
 
@@ -337,13 +337,15 @@ func TestHostsAreFound(t *testing.T) {
 	}
 	all, denied := Find(within(t), filepath.Join(folder, "none"), folder)
 	if len(all) != 1 || all[0].Tap != "weir0" || all[0].Namespace != "" || denied != "" {
-		t.Errorf("got the hosts %+v, denied %q", all, denied)
+		t.Errorf("got the hosts %+v, denied %q; want only weir0, and none denied", all, denied)
 	}
 	if tap, space := parseSocketName("/x/" + SocketName("weir0", "lab")); tap != "weir0" || space != "lab" {
-		t.Errorf("parseSocketName: got %q in %q", tap, space)
+		t.Errorf("parseSocketName: got %q in %q, want weir0 in lab", tap, space)
 	}
-	if info, err := os.Stat(c.Path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+	if info, err := os.Stat(c.Path); err != nil {
+		t.Error(err)
+	} else if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("the control socket has mode %v, want 0600", mode)
 	}
 }
 
@@ -358,17 +360,17 @@ func TestImpairmentsChangeAtRuntime(t *testing.T) {
 		return now
 	}
 	if now := say("loss=100%"); now != "loss=100%" {
-		t.Errorf("got the impairments %q", now)
+		t.Errorf("got the impairments %q, want loss=100%%", now)
 	}
 	if _, _, err := c.Ping(ctx, "10.0.0.1", 1, 20*time.Millisecond); err == nil {
-		t.Error("a reply arrived with a loss of 100 %")
+		t.Error("a reply arrived with loss=100%, want none")
 	}
 	wrong := "loss=200%"
 	if _, err := c.Impair(ctx, &wrong); err == nil {
-		t.Error("a loss of 200 % was accepted")
+		t.Error("loss=200% was accepted, want an error")
 	}
 	if now, err := c.Impair(ctx, nil); err != nil || now != "loss=100%" {
-		t.Errorf("it is %q (%v)", now, err)
+		t.Errorf("after an invalid change: got the impairments %q, error %v; want loss=100%%", now, err)
 	}
 	say("off")
 	until(t, func() bool { _, _, err := c.Ping(ctx, "10.0.0.1", 1, time.Second); return err == nil })
@@ -387,7 +389,7 @@ func TestMalformedRequestsAreRejected(t *testing.T) {
 		conn.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // reading tells
 		said, err := io.ReadAll(conn)
 		if errors.Is(err, os.ErrDeadlineExceeded) || err == nil && len(said) == 0 {
-			t.Errorf("%.50q: %q, %v", text, said, err)
+			t.Errorf("%.50q: got the response %q, error %v; want an error in the response, or the connection closed", text, said, err)
 		}
 		conn.Close()
 	}

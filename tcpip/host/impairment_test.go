@@ -24,7 +24,7 @@ func TestParseImpairment(t *testing.T) {
 		}
 		again, err := ParseImpairment(ImpairmentText(got))
 		if err != nil || again != got {
-			t.Errorf("%q is written as %q, which is %+v (%v)", text, ImpairmentText(got), again, err)
+			t.Errorf("%q, written as %q and parsed again: got %+v, error %v; want %+v", text, ImpairmentText(got), again, err, got)
 		}
 	}
 }
@@ -49,13 +49,13 @@ func FuzzImpairment(f *testing.F) {
 		defer far.Close()
 		l, err := link.Impair(near, link.ImpairConfig{Out: i, In: i})
 		if err != nil {
-			t.Fatalf("%q: %v", text, err)
+			t.Fatalf("%q: Impair got error %v, want none for an impairment that was parsed", text, err)
 		}
 		l.Close()
 		written := ImpairmentText(i)
 		again, err := ParseImpairment(written)
 		if err != nil || ImpairmentText(again) != written {
-			t.Errorf("%q is written as %q, and that as %q (%v)", text, written, ImpairmentText(again), err)
+			t.Errorf("%q, written as %q and parsed again: got %q, error %v; want the same text", text, written, ImpairmentText(again), err)
 		}
 	})
 }
