@@ -39,7 +39,7 @@ var suite = []struct {
 	{"what a session has written before a stop arrives, though its peer goes on sending", "answer-stop", 0, answersBeforeStop},
 }
 
-func TestConformance(t *testing.T) {
+func TestEveryModelConforms(t *testing.T) {
 	for i, trait := range Ways {
 		for _, f := range []form{sessions, handlers} {
 			if trait.LinuxOnly && !onLinux || f == sessions && !trait.RunsSessions || f == handlers && !trait.RunsHandlers {
@@ -75,7 +75,7 @@ func descriptors(t *testing.T) int {
 func (r *running) stopsCleanly() {
 	r.t.Helper()
 	if err := r.stop(); err != nil {
-		r.t.Error("Run returned", err)
+		r.t.Errorf("Run returned %v, want nil after a stop", err)
 	}
 }
 
@@ -83,11 +83,11 @@ func (r *running) stopsCleanly() {
 func exchange(t *testing.T, c net.Conn, text string) {
 	t.Helper()
 	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal("sending:", err)
+		t.Fatalf("sending: got error %v, want none", err)
 	}
 	got := make([]byte, len(text))
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
-		t.Fatalf("sent %q, got %q, %v", text, got, err)
+		t.Fatalf("sent %q: got %q, error %v; want the same text", text, got, err)
 	}
 }
 
@@ -118,7 +118,7 @@ func echoesIntact(t *testing.T, r *running, _ Way) {
 			}()
 			got, err := io.ReadAll(c)
 			if err != nil || !bytes.Equal(got, text) {
-				t.Errorf("connection %d: %d bytes sent, %d came back, equal: %v, %v", i, len(text), len(got), bytes.Equal(got, text), err)
+				t.Errorf("connection %d: got %d bytes back, equal: %v, error %v; want the %d bytes that were sent", i, len(got), bytes.Equal(got, text), err, len(text))
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func halfCloses(t *testing.T, r *running, _ Way) {
 		text := noise(1, n)
 		go func() { c.Write(text); c.CloseWrite() }()
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, text) {
-			t.Errorf("%d bytes and half-close: %d came back, %v", n, len(got), err)
+			t.Errorf("%d bytes and a half-close: got %d bytes back, error %v; want the same bytes", n, len(got), err)
 		}
 	}
 	r.stopsCleanly()
@@ -163,7 +163,7 @@ func backsPressure(t *testing.T, r *running, _ Way) {
 			break
 		}
 		if err != nil || sent > 256<<20 {
-			t.Fatalf("%d bytes were read from a peer that does not read, %v", sent, err)
+			t.Fatalf("the server read %d bytes from a peer that does not read, error %v; want backpressure within 256 MiB", sent, err)
 		}
 	}
 	exchangeElsewhere := r.dial()
@@ -171,11 +171,11 @@ func backsPressure(t *testing.T, r *running, _ Way) {
 	c.CloseWrite()
 	got, err := io.ReadAll(c)
 	if err != nil || len(got) != sent {
-		t.Fatalf("%d bytes sent, %d came back, %v", sent, len(got), err)
+		t.Fatalf("got %d bytes back, error %v; want the %d bytes that were sent", len(got), err, sent)
 	}
 	for i := range got {
 		if got[i] != part[i%len(part)] {
-			t.Fatalf("byte %d is not what was sent", i)
+			t.Fatalf("byte %d: got %#x, want %#x as sent", i, got[i], part[i%len(part)])
 		}
 	}
 	r.stopsCleanly()
@@ -196,7 +196,7 @@ func holdsMany(t *testing.T, r *running, w Way) {
 		}
 	}
 	if s := r.meter.Snapshot(); !Ways[w].MultiProcess && s.Open != int64(n) {
-		t.Errorf("%d connections, %d are counted as open", n, s.Open)
+		t.Errorf("got %d connections counted as open, want %d", s.Open, n)
 	}
 	r.stopsCleanly()
 }
@@ -207,7 +207,7 @@ func waits(t *testing.T, r *running, _ Way) {
 	text := string(noise(3, 4096*3))
 	exchange(t, c, text)
 	if took := time.Since(began); took < 3*echoDelay {
-		t.Errorf("three reads that each wait %v took %v", echoDelay, took)
+		t.Errorf("three reads that each wait %v took %v, want at least %v", echoDelay, took, 3*echoDelay)
 	}
 	r.stopsCleanly()
 }
@@ -243,14 +243,14 @@ func drains(t *testing.T, r *running, _ Way) {
 	go func() { stopped <- r.stop() }()
 	got, err := io.ReadAll(c)
 	if err != nil || !bytes.Equal(got, text) {
-		t.Errorf("%d bytes had arrived before the stop, %d came back, %v", len(text), len(got), err)
+		t.Errorf("bytes that arrived before the stop: got %d back, error %v; want %d", len(got), err, len(text))
 	}
 	if err := <-stopped; err != nil {
-		t.Error("Run returned", err)
+		t.Errorf("Run returned %v, want nil after a stop", err)
 	}
 	if c, err := net.Dial("tcp", r.addr); err == nil {
 		c.Close()
-		t.Error("accepted after the stop")
+		t.Error("a connection was accepted after the stop, want it refused")
 	}
 }
 
@@ -260,7 +260,7 @@ func letsGo(t *testing.T, r *running, _ Way) {
 	c := r.dial()
 	for {
 		if _, err := c.Write([]byte("?")); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal("the connection of a peer that does not read stays open")
+			t.Fatal("the connection of a peer that does not read is still open, want it closed")
 		} else if err != nil {
 			break
 		}

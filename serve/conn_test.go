@@ -41,7 +41,7 @@ func reachableService() (service, chan *reachedSession) {
 	}}, opened
 }
 
-func TestSendFromManyGoroutines(t *testing.T) {
+func TestConcurrentSendsAreNotMixed(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		s, opened := reachableService()
 		r := startService(t, w, sessions, s, Options{})
@@ -66,7 +66,7 @@ func TestSendFromManyGoroutines(t *testing.T) {
 		senders.Wait()
 		for line := range bytes.SplitSeq(bytes.TrimSuffix(got, []byte("\n")), []byte("\n")) {
 			if len(line) != 99 || strings.Trim(string(line), string(line[:1])) != "" {
-				t.Fatalf("two sends are mixed: %q", line)
+				t.Fatalf("got the line %q of two sends, want each line from one Send", line)
 			}
 		}
 		r.stopsCleanly()
@@ -82,20 +82,20 @@ func TestSendToAPeerThatDoesNotReadIsRefused(t *testing.T) {
 		line, sent := make([]byte, 1000), 0
 		for session.conn.Send(line) {
 			if sent += len(line); sent > 256<<20 {
-				t.Fatal("Send takes without bounds")
+				t.Fatalf("Send accepted %d bytes for a peer that does not read, want false at the limit of SendQueue", sent)
 			}
 		}
 		if n := r.meter.Snapshot().SendsRefused; n != 1 {
-			t.Errorf("one Send was refused, counted %d", n)
+			t.Errorf("got %d refused sends counted, want 1", n)
 		}
 		if n, err := io.CopyN(io.Discard, c, int64(sent)); err != nil {
-			t.Errorf("%d bytes were taken, %d came: %v", sent, n, err)
+			t.Errorf("got %d bytes, error %v; want the %d bytes that Send accepted", n, err, sent)
 		}
 		eventually(t, "room in the queue again", func() bool { return session.conn.Send(line) })
 	})
 }
 
-func TestCloseFromElsewhere(t *testing.T) {
+func TestCloseFromAnotherGoroutineEndsTheSession(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		s, opened := reachableService()
 		r := startService(t, w, sessions, s, Options{})
@@ -110,7 +110,7 @@ func TestCloseFromElsewhere(t *testing.T) {
 			t.Errorf("the peer read %d, %v, want the end", n, err)
 		}
 		if session.conn.Send([]byte("late")) {
-			t.Error("Send took bytes for a closed connection")
+			t.Error("Send returned true for a closed connection, want false")
 		}
 		session.conn.Post()
 		r.stopsCleanly()
@@ -144,13 +144,13 @@ func TestWakesWithoutInput(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		r := startService(t, w, sessions, services["beat"], Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != "....." || err != nil {
-			t.Errorf("five beats 5 ms apart: got %q, %v", got, err)
+			t.Errorf("five beats 5 ms apart: got %q, error %v; want %q", got, err, ".....")
 		}
 		r.stopsCleanly()
 	})
 }
 
-func TestAwait(t *testing.T) {
+func TestAwaitReturnsToItsHandler(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		if !Ways[w].RunsHandlers {
 			t.Skip("has no handlers")
@@ -164,7 +164,7 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-func TestReadDeadlineOfHandlers(t *testing.T) {
+func TestAReadDeadlineEndsAHandlersRead(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		if !Ways[w].RunsHandlers {
 			t.Skip("has no handlers")
@@ -182,7 +182,7 @@ func TestReadDeadlineOfHandlers(t *testing.T) {
 		}}
 		r := startService(t, w, handlers, reader, Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != "late" || err != nil {
-			t.Errorf("got %q, %v", got, err)
+			t.Errorf("a read with a deadline: got %q, error %v; want %q", got, err, "late")
 		}
 		r.stopsCleanly()
 	})
@@ -196,7 +196,7 @@ func TestDrainEndsAtItsDeadline(t *testing.T) {
 		session := <-opened
 		// more than the kernel takes for a peer that does not read
 		if !session.conn.Send(make([]byte, 64<<20)) {
-			t.Error("an empty queue did not take a message")
+			t.Error("Send returned false with an empty queue, want true")
 		}
 		if err := r.stop(); !errors.Is(err, ErrDeadline) {
 			t.Errorf("a peer does not read: Run returned %v, want ErrDeadline", err)

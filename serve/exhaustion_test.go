@@ -70,7 +70,7 @@ func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 			lines := bufio.NewReader(out)
 			addr, err := lines.ReadString('\n')
 			if err != nil {
-				t.Fatal("no address:", err)
+				t.Fatalf("the server process printed no address: got error %v, want a line", err)
 			}
 			r := &running{t: t, addr: strings.TrimSpace(addr)}
 			conns := make([]*net.TCPConn, 3*spareDescriptors)
@@ -79,7 +79,7 @@ func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 			}
 			// a quick client would have freed descriptors before all were taken
 			if line, err := lines.ReadString('\n'); err != nil {
-				t.Fatalf("it never paused: %q, %v", line, err)
+				t.Fatalf("waiting for the pause: got %q, error %v; want a line when descriptors run out", line, err)
 			}
 			for _, c := range conns { // each close frees a descriptor for another
 				exchange(t, c, "served at last")

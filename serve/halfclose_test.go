@@ -87,7 +87,7 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 		if stopped.conn.Send([]byte("still here")); true {
 			got := make([]byte, 10)
 			if _, err := io.ReadFull(c, got); string(got) != "still here" {
-				t.Errorf("sent after the end of input: got %q, %v", got, err)
+				t.Errorf("sent after the end of input: got %q, error %v; want %q", got, err, "still here")
 			}
 		}
 		reset, c := half()
@@ -131,7 +131,7 @@ func TestGoRunsAGoroutineOfASession(t *testing.T) {
 		c := r.dialSoon()
 		c.Write([]byte("?"))
 		if got, err := io.ReadAll(c); string(got) != "done" || err != nil {
-			t.Errorf("got %q, %v", got, err)
+			t.Errorf("the output of a goroutine of Go: got %q, error %v; want %q", got, err, "done")
 		}
 		r.stopsCleanly()
 	})

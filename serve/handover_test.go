@@ -200,7 +200,7 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 		fresh.wantLine("1:accepted as before")
 		s.handOver(end, 2+1)
 		if n := s.meter.Snapshot(); n.Accepted != 3 || n.Open != 0 {
-			t.Errorf("two were adopted and one accepted, all were moved: counted %d, open %d", n.Accepted, n.Open)
+			t.Errorf("got %d connections counted as accepted, %d open; want 3 (two adopted, one accepted) and none", n.Accepted, n.Open)
 		}
 	})
 	eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
@@ -235,7 +235,7 @@ func TestClientsTalkDuringHandovers(t *testing.T) {
 	talking.Wait()
 	for range talkers {
 		if n := <-spoken; n < changes {
-			t.Errorf("a talker said %d lines only", n)
+			t.Errorf("a talker sent %d lines, want at least %d: one per handover", n, changes)
 		}
 	}
 	end()
@@ -256,7 +256,7 @@ func (p *peer) talk(name int, stop chan struct{}) (answered int) {
 				continue
 			}
 			if answered++; line != fmt.Sprintf("%d:line %d of %d\n", answered, answered, name) || err != nil {
-				p.t.Errorf("talker %d, answer %d: %q, %v", name, answered, line, err)
+				p.t.Errorf("talker %d: got the answer %q, error %v; want number %d", name, line, err, answered)
 				return answered
 			}
 		}
@@ -279,7 +279,7 @@ func TestQueuedOutputIsHandedOver(t *testing.T) {
 		c.send("much\n")
 		conn := <-opened
 		if !CanMove(conn) {
-			t.Error("a connection with a descriptor cannot be moved")
+			t.Error("CanMove returned false for a connection with a descriptor, want true")
 		}
 		eventually(t, "output that waits", func() bool { return waitsFor(conn) })
 		c.send("and more\n")
@@ -287,7 +287,7 @@ func TestQueuedOutputIsHandedOver(t *testing.T) {
 		end = s.start(to, Options{})
 		got := make([]byte, much)
 		if _, err := io.ReadFull(c.lines, got); err != nil || !bytes.Equal(got, bytes.Repeat([]byte("much"), much/4)) {
-			t.Fatalf("what waited is not what came: %v", err)
+			t.Fatalf("the output that waited at the handover: got error %v or other bytes, want the same %d bytes", err, much)
 		}
 		c.wantLine("moved")
 		c.wantLine("2:and more")
@@ -335,7 +335,7 @@ func TestAConnectionThatStaysEndsAsByAStop(t *testing.T) {
 					t.Errorf("the peer got %q, %v; want the end", rest, err)
 				}
 				if asks.Load() > 1 {
-					t.Errorf("it was asked %d times", asks.Load())
+					t.Errorf("Move was called %d times, want at most once", asks.Load())
 				}
 			})
 		})
@@ -359,7 +359,7 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		result := make(chan error, 1)
 		l := listen(t)
-		o := Options{OnMove: func(MovedConn) { t.Error("moved") }, DrainTimeout: 20 * time.Second}
+		o := Options{OnMove: func(MovedConn) { t.Error("a connection was handed over, want none") }, DrainTimeout: 20 * time.Second}
 		go func() { result <- Run(ctx, w, bareListener{l}, s, o) }()
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -369,10 +369,10 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 		exchangeLine(t, c, "one\n", "1:one\n")
 		cancel(ErrHandover)
 		if err := <-result; onLinux && err != nil {
-			t.Errorf("%s: Run returned %v", w, err)
+			t.Errorf("%s: Run returned %v, want nil after a handover", w, err)
 		}
 		if CanMove(<-opened) {
-			t.Errorf("%s: a connection without a descriptor can be moved", w)
+			t.Errorf("%s: CanMove returned true for a connection without a descriptor, want false", w)
 		}
 		if err := <-closed; err != ErrStopped {
 			t.Errorf("%s: Close received %v, want ErrStopped", w, err)
@@ -414,13 +414,13 @@ func TestAStopHandsNothingOver(t *testing.T) {
 			t.Skip("connections are handed over on Linux only")
 		}
 		s := service{open: func(c Conn) Session { return &numberer{conn: c} }}
-		r := startService(t, w, sessions, s, Options{OnMove: func(MovedConn) { t.Error("moved") }})
+		r := startService(t, w, sessions, s, Options{OnMove: func(MovedConn) { t.Error("a connection was handed over, want none") }})
 		exchangeLine(t, r.dial(), "one\n", "1:one\n")
 		r.stopsCleanly()
 	})
 }
 
-func TestRefusalsToHandOver(t *testing.T) {
+func TestRunRejectsServicesThatItCannotHandOver(t *testing.T) {
 	per := serviceForm{open: services["echo"].open, state: PerConnection}
 	handler := serviceForm{handle: services["echo"].handle, state: PerConnection}
 	keep := func(MovedConn) {}
@@ -464,7 +464,7 @@ func TestARejectedRunClosesItsAdoptions(t *testing.T) {
 	c.wantLine("1:one")
 	s.handOver(end, 1)
 	if err := Run(t.Context(), Loop, listen(t), Service{Open: s.open}, Options{Adopt: s.moved}); err == nil {
-		t.Error("connections were adopted by a service that adopts none")
+		t.Error("a service that adopts no connections accepted Adopt, want an error")
 	}
 	s.moved = nil
 	if rest, err := io.ReadAll(c.lines); len(rest) > 0 || err != nil {

@@ -69,7 +69,7 @@ func TestAnIdleConnectionKeepsLittle(t *testing.T) {
 				for got := 0; got < len(back); {
 					n, err := syscall.Read(fds[i], back[got:])
 					if err != nil || n == 0 {
-						t.Fatal(n, err)
+						t.Fatalf("reading an echo: got %d bytes, error %v; want all %d bytes", n, err, len(back))
 					}
 					got += n
 				}

@@ -43,7 +43,7 @@ func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 					t.Errorf("%s, a connection that came %s: %v, want %v", w, when, got, want)
 				}
 			case <-time.After(20 * time.Second):
-				t.Fatal("not opened")
+				t.Fatalf("%s: the connection that came %s was not opened within 20 s, want it opened", w, when)
 			}
 			// the loop has seen its queue empty, or will before the next connection
 			exchange(t, early, "up")

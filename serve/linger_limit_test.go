@@ -84,7 +84,7 @@ func TestLingeringClosesEndWhenDescriptorsRunOut(t *testing.T) {
 			defer cmd.Process.Kill()
 			addr, err := bufio.NewReader(out).ReadString('\n')
 			if err != nil {
-				t.Fatal("no address:", err)
+				t.Fatalf("the server process printed no address: got error %v, want a line", err)
 			}
 			r := &running{t: t, addr: strings.TrimSpace(addr)}
 			for range 3 * spareDescriptors {

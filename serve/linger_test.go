@@ -103,7 +103,7 @@ func answersBeforeStop(t *testing.T, r *running, _ Way) {
 	c.Close()
 	<-sent
 	if err := <-stopped; err != nil {
-		t.Error("Run returned", err)
+		t.Errorf("Run returned %v, want nil after a stop", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func goesOn(t *testing.T, w Way, loops string, busy bool) {
 	lines := bufio.NewReader(out)
 	addr, err := lines.ReadString('\n')
 	if err != nil {
-		t.Fatal("no address:", err)
+		t.Fatalf("the server process printed no address: got error %v, want a line", err)
 	}
 	stop := func() {}
 	if busy {
@@ -85,10 +85,10 @@ func goesOn(t *testing.T, w Way, loops string, busy bool) {
 	stop()
 	in.Close()
 	if err := cmd.Wait(); err != nil || did != rounds {
-		t.Errorf("%d of %d collections and ticks were done, then the program stood still beside its loops (%v)", did, rounds, err)
+		t.Errorf("got %d collections and ticks beside event loops, exit %v; want %d", did, err, rounds)
 	}
 	if busy != (messages > 0) {
-		t.Errorf("busy %v, and %d messages came", busy, messages)
+		t.Errorf("got %d messages, want more than 0: %t (only with clients that send)", messages, busy)
 	}
 }
 
@@ -156,6 +156,6 @@ func TestAsyncPreemptOffIsRefused(t *testing.T) {
 	t.Setenv("GODEBUG", "asyncpreemptoff=1")
 	if release, err := reserve(1); err == nil {
 		release()
-		t.Error("an event loop without preemption signals was not refused")
+		t.Error("an event loop without preemption signals was accepted, want an error")
 	}
 }

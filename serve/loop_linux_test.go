@@ -55,7 +55,7 @@ func TestAFloodHasOneEntryInTheQueue(t *testing.T) {
 			sender.Close()
 			r.stopsCleanly()
 			if longest > 1 {
-				t.Errorf("one connection stood %d times in the queue", longest)
+				t.Errorf("one connection was %d times in the queue, want at most once", longest)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestEarlyExitsDoNotEndARunThatHasServed(t *testing.T) {
 				time.Sleep(2 * minLifetime)
 			}
 			if err := n.childExited(p); err != nil {
-				t.Fatalf("early death %d after a child that lived ends Run: %v", i, err)
+				t.Fatalf("early exit %d, after a child that served: Run returned %v, want it to continue", i, err)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func TestARefusedPeerReceivesTheReason(t *testing.T) {
 	check := func(t *testing.T, l net.Listener, w Way) {
 		r := startServiceOver(t, l, w, sessions, refusing, Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != why || err != nil {
-			t.Errorf("got %q, %v", got, err)
+			t.Errorf("a refused peer: got %q, error %v; want %q", got, err, why)
 		}
 		r.stopsCleanly()
 	}

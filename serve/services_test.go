@@ -365,7 +365,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("never seen:", what)
+			t.Fatalf("not seen within 30 s, want it: %s", what)
 		}
 	}
 }

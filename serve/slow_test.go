@@ -63,13 +63,13 @@ func TestASessionWithASlowPeerIsReached(t *testing.T) {
 						session.conn.Post()
 					}
 					if got := <-session.woken; got != i {
-						t.Fatalf("wake %d came as number %d", got, i)
+						t.Fatalf("wake-up %d: got number %d, want them in order", i, got)
 					}
 				}
 				c.CloseWrite()
 				got, err := io.ReadAll(io.LimitReader(c, much+wakes*int64(len(word))))
 				if err != nil || bytes.ContainsFunc(got[:much], func(x rune) bool { return x != 0 }) {
-					t.Fatalf("%d bytes came, %v; the first %d not as they were written", len(got), err, much)
+					t.Fatalf("got %d bytes, error %v; want %d, the first %d as they were written", len(got), err, much+wakes*int64(len(word)), much)
 				}
 				if want := bytes.Repeat([]byte(word), wakes); !bytes.Equal(got[much:], want) {
 					t.Errorf("after %d bytes came %q, want %q", much, got[much:], want)
@@ -104,14 +104,14 @@ func TestTheConnOfARefusedSessionIsDead(t *testing.T) {
 			return &echo{}
 		}}, Options{})
 		if _, err := r.dial().Read(make([]byte, 1)); err != io.EOF {
-			t.Fatal("a refused connection is not closed:", err)
+			t.Fatalf("reading a refused connection: got error %v, want io.EOF", err)
 		}
 		old := <-refused
 		for range 8 {
 			c := r.dial()
 			exchange(t, c, "mine")
 			if old.Send([]byte("foreign")) {
-				t.Error("Send took bytes for a connection that was refused")
+				t.Error("Send returned true for a refused connection, want false")
 			}
 			old.Post()
 			exchange(t, c, "still mine")

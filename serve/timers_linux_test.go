@@ -7,7 +7,7 @@ import (
 )
 
 // After any sequence of set and remove, next returns the earliest timer that is set.
-func TestTimers(t *testing.T) {
+func TestNextTimerIsTheEarliest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var heap timers
 		all := make([]timer, 20)

@@ -13,7 +13,7 @@ import (
 // noDescriptor is a listener without a descriptor, as of TLS or a stack in user space.
 type noDescriptor struct{ net.Listener }
 
-func TestRefusals(t *testing.T) {
+func TestRunRejectsServicesThatItsModelCannotServe(t *testing.T) {
 	per, in := serviceForm{open: services["echo"].open, state: PerConnection}, serviceForm{open: services["echo"].open}
 	handler := serviceForm{handle: services["echo"].handle, state: PerConnection}
 	child := Options{ChildCommand: []string{"self"}}
@@ -64,18 +64,18 @@ func TestARefusalClosesTheListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := Run(t.Context(), Prefork, l, Service{Open: services["echo"].open}, Options{}); err == nil {
-		t.Fatal("a service with state in one process was run by several")
+		t.Fatal("Prefork accepted a service with state in one process, want an error")
 	}
 	l.(*net.TCPListener).SetDeadline(time.Now())
 	if _, err := l.Accept(); err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("the listener is left open: %v", err)
+		t.Errorf("accepting after the refusal: got error %v, want a closed listener", err)
 	}
 }
 
-func TestParseWay(t *testing.T) {
+func TestEveryModelIsParsedByItsName(t *testing.T) {
 	for w := range Ways {
 		if got, err := ParseWay(Way(w).String()); err != nil || got != Way(w) {
-			t.Errorf("ParseWay(%q) = %v, %v", Way(w).String(), got, err)
+			t.Errorf("ParseWay(%q): got %v, error %v; want %v", Way(w).String(), got, err, Way(w))
 		}
 	}
 	if _, err := ParseWay("fibre"); err == nil || !strings.Contains(err.Error(), "goroutine, pool, loop") {
@@ -86,7 +86,7 @@ func TestParseWay(t *testing.T) {
 // TLS has no descriptor; the blocking models serve it, drains included.
 func TestBlockingWaysServeListenersWithoutDescriptor(t *testing.T) {
 	if _, ok := any(tls.NewListener(nil, nil)).(interface{ SyscallConn() }); ok {
-		t.Fatal("TLS listeners have a descriptor now: the table of ways is out of date")
+		t.Fatal("TLS listeners have a descriptor, want none: otherwise the table of concurrency models is out of date")
 	}
 	for _, w := range []Way{Goroutine, Pool} {
 		for _, f := range []form{sessions, handlers} {
@@ -132,7 +132,7 @@ func TestEveryWayServesSocketFiles(t *testing.T) {
 			exchange(t, c, "over a file")
 			r.stopsCleanly()
 			if _, err := os.Stat(name); err == nil {
-				t.Error("the socket file is still there")
+				t.Error("the socket file still exists after the stop, want it removed")
 			}
 		})
 	}
