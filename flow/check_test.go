@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsInvalidNets(t *testing.T) {
 	pass := Merge[int]()
 	a, b := Stage[int]{Name: "a", Do: pass}, Stage[int]{Name: "b", Do: pass}
 	for _, c := range []struct {

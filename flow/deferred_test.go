@@ -153,7 +153,7 @@ func TestDeferredBatchesAlternateWithTheQueue(t *testing.T) {
 			} else if round++; round < rounds {
 				out.Put([]int{-1})
 			} else if waiting.Load() {
-				t.Errorf("callers still waited after %d rounds", rounds)
+				t.Errorf("callers still waited after %d rounds, want their items taken between the rounds", rounds)
 			}
 		})
 		n := run(t, Network, []Stage[int]{{Name: "again", Do: again}, {Name: "end"}}, []Edge{{To: "again", Cap: 1}, {From: "again", To: "end"}})

@@ -87,7 +87,7 @@ func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
 		all.Wait()
 		n.stop(nil)
 		if len(n.out) != callers*each || len(n.lost) > 0 {
-			t.Errorf("%d of %d items came out, %d were refused", len(n.out), callers*each, len(n.lost[ErrFull.Error()]))
+			t.Errorf("got %d items and %d refused, want all %d and none refused", len(n.out), len(n.lost[ErrFull.Error()]), callers*each)
 		}
 	})
 }

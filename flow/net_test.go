@@ -98,7 +98,7 @@ func (n *testNet) wantLost(why string, want ...int) {
 func (n *testNet) put(items ...int) {
 	n.t.Helper()
 	if got := n.Put(items); got != len(items) {
-		n.t.Errorf("Put took %d of %d items", got, len(items))
+		n.t.Errorf("Put accepted %d items, want %d", got, len(items))
 	}
 }
 
@@ -145,7 +145,7 @@ func TestStopCompletesTakenItems(t *testing.T) {
 		n.stop(nil)
 		n.wantOut(upTo(10)...)
 		if n.Put([]int{1}) != 0 {
-			t.Error("Put took an item after the stop")
+			t.Error("Put accepted an item after the stop, want 0")
 		}
 	})
 }
@@ -235,7 +235,7 @@ func TestPanicOfABatchLosesItemsNotSentOn(t *testing.T) {
 	})
 }
 
-func TestFullQueue(t *testing.T) {
+func TestAFullQueueFollowsItsPolicy(t *testing.T) {
 	for _, c := range []struct {
 		policy           Policy
 		out              []int
@@ -276,7 +276,7 @@ func TestPutReportsWhatAFullEntryRefused(t *testing.T) {
 			synctest.Wait() // the stage handles 1
 			n.put(2)
 			if got := n.Put([]int{3}); got != 0 {
-				t.Errorf("Put took %d items into a full net", got)
+				t.Errorf("Put accepted %d items into a full net, want 0", got)
 			}
 			close(release)
 			n.stop(nil)
@@ -284,7 +284,7 @@ func TestPutReportsWhatAFullEntryRefused(t *testing.T) {
 				t.Errorf("the entry counted %+v, want 2 items and 1 dropped or refused", e)
 			}
 			if len(n.lost) > 0 {
-				t.Errorf("the error function received %v, which Put had reported to its caller", n.lost)
+				t.Errorf("the error function received %v, want nothing: Put reported the loss to its caller", n.lost)
 			}
 		})
 	}
@@ -335,7 +335,7 @@ func TestWidthBoundsCalls(t *testing.T) {
 	})
 }
 
-func TestBranchMergeBroadcast(t *testing.T) {
+func TestItemsBranchMergeAndAreBroadcast(t *testing.T) {
 	eachModel(t, func(t *testing.T, way Way) {
 		n := run(t, way, []Stage[int]{
 			// 0: leaves; 1: port 0; 2: port 1
@@ -400,7 +400,7 @@ func TestManyCallersLoseNothing(t *testing.T) {
 				callers.Go(func() {
 					for i := range 500 {
 						if net.Put([]int{c*500 + i}) != 1 {
-							t.Error("Put took nothing")
+							t.Error("Put did not accept its item, want it accepted")
 						}
 						net.Snapshot()
 					}
@@ -417,7 +417,7 @@ func TestManyCallersLoseNothing(t *testing.T) {
 }
 
 // A net that is stopped under load of several callers completes every item that Put took.
-func TestStopInTheMiddleOfLoad(t *testing.T) {
+func TestAStopUnderLoadLosesNoAcceptedItem(t *testing.T) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -448,7 +448,7 @@ func TestStopInTheMiddleOfLoad(t *testing.T) {
 			}
 			callers.Wait()
 			if came.Load() != accepted.Load() {
-				t.Errorf("Put took %d items, and %d came out", accepted.Load(), came.Load())
+				t.Errorf("got %d items, want the %d that Put accepted", came.Load(), accepted.Load())
 			}
 		})
 	}
@@ -459,7 +459,7 @@ func TestANetRunsOnce(t *testing.T) {
 		n := run(t, way, []Stage[int]{{Name: "end"}}, line("end"))
 		n.stop(nil)
 		if err := n.Run(t.Context(), way); err == nil {
-			t.Error("a net ran twice")
+			t.Error("a net ran twice, want an error")
 		}
 	})
 }

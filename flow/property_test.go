@@ -237,7 +237,7 @@ func (g *graph) start(t *rapid.T, way Way, slow time.Duration) *trial {
 func (r *trial) wantSums(t *rapid.T, accepted int) {
 	s := r.Snapshot()
 	if put := r.seen.sum("put"); s.Edges[0].Items != uint64(accepted)+put {
-		t.Fatalf("the entry counted %d items, Net.Put took %d, and stages put %d", s.Edges[0].Items, accepted, put)
+		t.Fatalf("the entry counted %d items, want the %d that Net.Put accepted and the %d that stages put", s.Edges[0].Items, accepted, put)
 	}
 	var lost uint64
 	for i, stage := range s.Stages {
@@ -257,11 +257,11 @@ func (r *trial) wantSums(t *rapid.T, accepted int) {
 			want *= uint64(len(r.g.ports[i]))
 		}
 		if in != stage.Items || stage.Items != r.seen.sum(stage.Name) || out+stage.Left != want {
-			t.Fatalf("%s does not add up: %d came in, %d were seen, %d went out\n%+v", stage.Name, in, r.seen.sum(stage.Name), out, s)
+			t.Fatalf("%s handled %d items, of which %d came in, %d were seen and %d went out or were left over; want all in and seen, and %d out:\n%+v", stage.Name, stage.Items, in, r.seen.sum(stage.Name), out+stage.Left, want, s)
 		}
 	}
 	if lost != r.seen.sum("lost") {
-		t.Fatalf("%d items were lost by the snapshot, and %d by the error function", lost, r.seen.sum("lost"))
+		t.Fatalf("the snapshot has %d lost items, want the %d of the error function", lost, r.seen.sum("lost"))
 	}
 }
 
@@ -291,7 +291,7 @@ func TestEveryNetAgreesWithTheModel(t *testing.T) {
 				batch[i] = len(items) + i
 			}
 			if got := r.Put(batch); got != size {
-				t.Fatalf("Put took %d items of %d", got, size)
+				t.Fatalf("Put accepted %d items, want %d", got, size)
 			}
 			items = append(items, batch...)
 		}
@@ -411,10 +411,10 @@ func TestEveryItemIsAccountedForAfterADeadline(t *testing.T) {
 		synctest.Wait()
 		for i, taken := range accepted {
 			if fate[i] != taken {
-				t.Fatalf("item %d: Put took %d, and it came out or was reported %d times", i, taken, fate[i])
+				t.Fatalf("item %d came out or was reported %d times, want %d: as often as Put accepted it", i, fate[i], taken)
 			}
 			if child := i + 20; fate[child] != put[child] {
-				t.Fatalf("item %d: stages put %d, and it came out or was reported %d times", child, put[child], fate[child])
+				t.Fatalf("item %d came out or was reported %d times, want %d: as often as stages put it", child, fate[child], put[child])
 			}
 		}
 	})

@@ -14,17 +14,17 @@ func TestItemsPutBetweenStartAndStopPassThrough(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := n.Stop(); err != nil || n.Put([]int{0}) != 0 {
-			t.Errorf("before Start, Stop returned %v, or Put took something", err)
+			t.Errorf("before Start: got error %v from Stop, or Put accepted an item; want nil and no item", err)
 		}
 		if err := n.Start(way); err != nil {
 			t.Fatal(err)
 		}
 		if n.Put([]int{1}) != 1 || n.Start(way) == nil {
-			t.Error("it did not run, or it ran twice")
+			t.Error("Put accepted no item, or a second Start succeeded; want a net that runs once")
 		}
 		for range 2 {
 			if err := n.Stop(); err != nil || n.Put([]int{2}) != 0 {
-				t.Errorf("Stop returned %v, or Put took something after it", err)
+				t.Errorf("after Stop: got error %v from Stop, or Put accepted an item; want nil and no item", err)
 			}
 		}
 		if !slices.Equal(out, []int{1}) {

@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestTopologyAsJSON(t *testing.T) {
+func TestTopologyIsWrittenAsJSON(t *testing.T) {
 	const golden = "testdata/topology.json"
 	got, err := json.MarshalIndent(Topology{
 		Way:    Network,
@@ -33,6 +33,6 @@ func TestTopologyAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("the JSON is now\n%s\nif it should be, run go test -update", got)
+		t.Errorf("got the JSON\n%s\nwant that of the golden file; if the new one is right, run go test -update", got)
 	}
 }

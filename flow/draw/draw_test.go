@@ -38,7 +38,7 @@ var topology = flow.Topology{
 	},
 }
 
-func TestDrawings(t *testing.T) {
+func TestDrawingsMatchTheGoldenFiles(t *testing.T) {
 	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "net.svg": SVG(topology), "chain.dot": DOT(chainTopology()), "chain.mmd": Mermaid(chainTopology()), "empty.svg": SVG(flow.Topology{}), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
 		golden := filepath.Join("testdata", name)
 		if *update {
@@ -51,7 +51,7 @@ func TestDrawings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s is drawn anew; if it should, run go test -update\n%s", golden, got)
+			t.Errorf("%s: got another drawing, want that of the file; if the new one is right, run go test -update:\n%s", golden, got)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestMermaidTextEscapesNames(t *testing.T) {
 		}
 		label := drawn[strings.Index(drawn, `["`)+2 : strings.Index(drawn, `"]`)]
 		if strings.ContainsAny(label, "<>\"&`\\") || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
-			t.Errorf("%q: the label %q has characters that are more than text", name, label)
+			t.Errorf("%q: the label %q has characters of Mermaid or HTML, want them escaped", name, label)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestDOTTextEscapesNames(t *testing.T) {
 		}
 		bare := strings.NewReplacer(`\\`, "", `\"`, "").Replace(drawn)
 		if strings.Count(bare, `"`)%2 != 0 || strings.Contains(bare, `\x`) || strings.Contains(bare, `\u`) {
-			t.Errorf("%q: not quoted as Graphviz reads it:\n%s", name, drawn)
+			t.Errorf("%q: got unbalanced quotes or escapes that Graphviz does not know, want balanced quotes and only \\\\ and \\\":\n%s", name, drawn)
 		}
 	}
 }
@@ -52,11 +52,11 @@ func TestSVGTextEscapesNames(t *testing.T) {
 				break
 			}
 			if err != nil {
-				t.Errorf("%q: no XML: %v", name, err)
+				t.Errorf("%q: parsing the drawing as XML: got error %v, want none", name, err)
 				break
 			}
 			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "img" {
-				t.Errorf("%q: the name has become an element", name)
+				t.Errorf("%q: the name has become an element, want it as text", name)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestLabelsStandAtTheirOwnLinks(t *testing.T) {
 		before, _, found := strings.Cut(svg, text)
 		start := strings.LastIndex(before, "<text")
 		if _, err := fmt.Sscanf(before[max(0, start):], `<text class="small label" x="%f" y="%f"`, &x, &y); !found || err != nil {
-			t.Fatalf("the count of link %d is not drawn: %v\n%s", i, err, svg)
+			t.Fatalf("the count of link %d is not drawn (%v), want it as text:\n%s", i, err, svg)
 		}
 		nearest, least := -1, math.Inf(1)
 		for j, other := range p.Links {
@@ -39,7 +39,7 @@ func TestLabelsStandAtTheirOwnLinks(t *testing.T) {
 			}
 		}
 		if nearest != i {
-			t.Errorf("the label of link %+v stands at %v, %v: nearest is %+v", l, x, y, p.Links[nearest])
+			t.Errorf("the label of link %+v stands at %v, %v, nearest to %+v; want it nearest to its own link", l, x, y, p.Links[nearest])
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestTheSlowestStageIsMarked(t *testing.T) {
 	drawn.Stages[1].ServiceNS = 2000
 	for name, draw := range formats {
 		if got := draw(drawn); strings.Contains(got, ", slowest") {
-			t.Errorf("%s: the only timed stage is marked:\n%s", name, got)
+			t.Errorf("%s: the only timed stage is marked as slowest, want no mark:\n%s", name, got)
 		}
 	}
 	drawn.Stages[2].ServiceNS = 9000
@@ -88,7 +88,7 @@ func TestEdgesCarryTheirLabels(t *testing.T) {
 	drawn.Edges[2].Label = "GET /pages/{name}"
 	for name, draw := range map[string]func(flow.Topology) string{"svg": SVG, "dot": DOT, "mermaid": Mermaid} {
 		if got := draw(drawn); !strings.Contains(got, "GET /pages/{name}") {
-			t.Errorf("%s: the label is not drawn:\n%s", name, got)
+			t.Errorf("%s: the label of an edge is not drawn, want it:\n%s", name, got)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestEveryNetCanBeDrawn(t *testing.T) {
 			drawn += len(link.Edges)
 			from, to := l.Nodes[link.From], l.Nodes[link.To]
 			if from.Layer >= to.Layer && acyclic {
-				t.Fatalf("link %+v goes back from %+v to %+v", link, from, to)
+				t.Fatalf("link %+v goes back from %+v to %+v, want it forward: the net has no cycle", link, from, to)
 			}
 			for i, via := range link.Via {
 				if via.Layer != from.Layer+1+i || via.Layer >= to.Layer {
@@ -115,7 +115,7 @@ func apart(t *rapid.T, l Layout) {
 	rows := map[int][]float64{}
 	add := func(s Spot) {
 		if s.Layer < 0 || s.Layer >= l.Layers {
-			t.Fatalf("position %+v is outside the %d layers", s, l.Layers)
+			t.Fatalf("position %+v is outside the %d layers, want it within", s, l.Layers)
 		}
 		for _, row := range rows[s.Layer] {
 			if math.Abs(row-s.Row) < 1-1e-9 {

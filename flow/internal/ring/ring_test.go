@@ -23,7 +23,7 @@ func TestAQueueIsASliceWithABound(t *testing.T) {
 		for i, offer := range rapid.SliceOf(rapid.Bool()).Draw(t, "steps") {
 			if offer {
 				if got := q.Offer(pointer(i)); got != (len(model) < room) {
-					t.Fatalf("Offer said %v with %d of %d slots taken", got, len(model), room)
+					t.Fatalf("Offer returned %t with %d of %d slots taken, want %t", got, len(model), room, len(model) < room)
 				} else if got {
 					model = append(model, i)
 				}
@@ -40,7 +40,7 @@ func TestAQueueIsASliceWithABound(t *testing.T) {
 			t.Fatalf("Close returned %d elements, want %d", len(rest), len(model))
 		}
 		if q.Offer(pointer(0)) || q.Put(pointer(0)) || q.Spill(pointer(0), 1) || q.Take() != nil {
-			t.Fatal("a closed queue took or gave something")
+			t.Fatal("a closed queue accepted or returned an element, want neither")
 		}
 	})
 }
@@ -105,7 +105,7 @@ func TestSpillWakesAWaitingReceiver(t *testing.T) {
 				t.Errorf("Take returned %v, want what was spilled", got)
 			}
 		default:
-			t.Error("the receiver still waits")
+			t.Error("the receiver still waits, want it woken by Spill")
 			q.Close()
 			<-took
 		}
@@ -123,7 +123,7 @@ func TestEverythingPutIsTakenOnce(t *testing.T) {
 			senders.Go(func() {
 				for i := range each {
 					if p := pointer(s*each + i); s%3 == 2 && !q.Spill(p, each) || s%3 != 2 && !q.Put(p) {
-						t.Error("an open queue refused")
+						t.Error("an open queue refused an element, want it accepted")
 					}
 				}
 			})
@@ -163,12 +163,12 @@ func TestCloseWakesEveryWaiter(t *testing.T) {
 		for range 5 {
 			go func() {
 				if full.Put(pointer(2)) {
-					t.Error("Put got into a full queue")
+					t.Error("Put returned true for a full queue, want it to wait until Close and return false")
 				}
 			}()
 			go func() {
 				if p := empty.Take(); p != nil {
-					t.Errorf("Take returned %d from an empty queue", *p)
+					t.Errorf("Take returned %d from an empty queue, want nil after Close", *p)
 				}
 			}()
 		}
@@ -212,7 +212,7 @@ func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 		rest := q.Close()
 		work.Wait()
 		if put != taken+len(rest) {
-			t.Fatalf("%d were put, %d taken and %d left", put, taken, len(rest))
+			t.Fatalf("got %d elements taken and %d left, want the %d that were put", taken, len(rest), put)
 		}
 	}
 }
