@@ -142,7 +142,7 @@ func emptyCPU(t *testing.T, g *Group) time.Duration {
 		pids, err := g.PIDs()
 		cpu, err2 := g.CPU()
 		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
+			t.Fatalf("reading the group: got errors %v for its processes and %v for its CPU time, want none", err, err2)
 		}
 		if len(pids) == 0 && cpu == last {
 			return cpu
@@ -150,7 +150,7 @@ func emptyCPU(t *testing.T, g *Group) time.Duration {
 		last = cpu
 		time.Sleep(10 * time.Millisecond) // interval of the check
 	}
-	t.Fatal("timeout: the group is not empty")
+	t.Fatal("the group is not empty after 20 s, want no process and a constant CPU time")
 	return 0
 }
 
@@ -211,7 +211,7 @@ func TestMethodsMeetTheLimits(t *testing.T) {
 						return
 					}
 				}
-				t.Errorf("got errors of %.0f %% or more three times", 100*c.bar)
+				t.Errorf("got errors of %.0f %% or more three times, want a smaller one at least once", 100*c.bar)
 			})
 		}
 	}

@@ -62,7 +62,7 @@ func FuzzGCLine(f *testing.F) {
 		}
 		again, ok := parseGCLine(c.String())
 		if !ok || again != c {
-			t.Errorf("%q: got %+v, formatted %q, and %+v when parsed again", line, c, c, again)
+			t.Errorf("%q: got %+v, formatted %q, and %+v when parsed again; want the same", line, c, c, again)
 		}
 	})
 }

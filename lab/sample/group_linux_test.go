@@ -26,7 +26,7 @@ func eachMethod(t *testing.T, f func(t *testing.T, g *Group)) {
 			}
 			defer func() {
 				if err := g.Close(); err != nil {
-					t.Error("Close failed: ", err)
+					t.Errorf("Close: got error %v, want none", err)
 				}
 			}()
 			f(t, g)
@@ -37,7 +37,7 @@ func eachMethod(t *testing.T, f func(t *testing.T, g *Group)) {
 func TestGroupCountsACommand(t *testing.T) {
 	eachMethod(t, func(t *testing.T, g *Group) {
 		if cpu, err := g.CPU(); err != nil || cpu != 0 {
-			t.Errorf("an empty group: got CPU %v, error %v", cpu, err)
+			t.Errorf("an empty group: got CPU %v, error %v; want 0", cpu, err)
 		}
 		cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done; read line")
 		stdin, _ := cmd.StdinPipe()
@@ -49,7 +49,7 @@ func TestGroupCountsACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cpu, err := g.CPU(); err != nil || cpu <= 0 {
-			t.Errorf("a loop: got CPU %v, error %v", cpu, err)
+			t.Errorf("a loop: got CPU %v, error %v; want more than 0", cpu, err)
 		}
 		stdin.Close()
 		_ = cmd.Wait() // read returns EOF, which the exit status of sh reports
@@ -62,19 +62,19 @@ func TestGroupNamesIdentifyTheirCreator(t *testing.T) {
 		t.Errorf("got name %q, want a safe file name", name)
 	}
 	if abandoned(name) {
-		t.Errorf("our own %q: got abandoned", name)
+		t.Errorf("our own %q: got abandoned, want in use", name)
 	}
 	dead := strings.Replace(name, "weir-"+pidNamespace(), "weir-1", 1)
 	if abandoned(dead) {
-		t.Errorf("%q, of another PID namespace: got abandoned", dead)
+		t.Errorf("%q, of another PID namespace: got abandoned, want in use: its process cannot be checked", dead)
 	}
 	parts := strings.SplitN(name, "-", 6)
 	parts[3] = "1"
 	if reused := strings.Join(parts, "-"); !abandoned(reused) {
-		t.Errorf("%q, whose process ID was reused: got not abandoned", reused)
+		t.Errorf("%q, whose process ID was reused: got in use, want abandoned", reused)
 	}
 	if abandoned("system.slice") || abandoned("weir-x") {
-		t.Error("other programs' cgroups: got abandoned")
+		t.Error("other programs' cgroups: got abandoned, want in use: the lab removes only its own")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestCloseRemovesTheCgroup(t *testing.T) {
 		}
 		_ = cmd.Wait()
 		if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
-			t.Errorf("%s was not removed: %v", c.dir, err)
+			t.Errorf("%s after Close: got error %v, want it removed", c.dir, err)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func methodOf(t *testing.T) accountingMethod {
 			return w
 		}
 	}
-	t.Fatal("not a subtest of eachMethod: ", t.Name())
+	t.Fatalf("%s is not a subtest of eachMethod, want a name that ends with a method", t.Name())
 	return accountingMethod{}
 }
 
@@ -159,7 +159,7 @@ func TestGroupOfAnExitedLabIsRemoved(t *testing.T) {
 			t.Errorf("its process: got error %v, want killed", err)
 		}
 		if _, err := os.Stat(stale); !os.IsNotExist(err) {
-			t.Errorf("%s was not removed", stale)
+			t.Errorf("%s still exists, want it removed: its lab has exited", stale)
 		}
 	})
 }
@@ -179,11 +179,11 @@ func TestCommandStartsInItsNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		if theirs := strings.TrimSpace(string(out)); theirs == "" || theirs == ours {
-			t.Errorf("got network namespace %q, with this process in %q", theirs, ours)
+			t.Errorf("got network namespace %q, want another than this process has, %q", theirs, ours)
 		}
 		for _, tid := range threads(os.Getpid()) {
 			if ns, err := os.Readlink(fmt.Sprintf("/proc/self/task/%d/ns/net", tid)); err == nil && ns != ours {
-				t.Errorf("our thread %d is still in %s", tid, ns)
+				t.Errorf("our thread %d is still in %s, want %s as before", tid, ns, ours)
 			}
 		}
 	})
@@ -199,11 +199,11 @@ func TestReadingsKeepTheirSchedule(t *testing.T) {
 	defer cancel()
 	points := Record(ctx, g, 20*time.Millisecond)
 	if len(points) < 2 || len(points) > 18 {
-		t.Errorf("got %d readings in 300 ms at an interval of 20 ms", len(points))
+		t.Errorf("got %d readings in 300 ms at an interval of 20 ms, want 2 to 18", len(points))
 	}
 	for i := 1; i < len(points); i++ {
 		if points[i].At <= points[i-1].At || points[i].CPU < points[i-1].CPU {
-			t.Errorf("reading %d: got %+v after %+v", i, points[i], points[i-1])
+			t.Errorf("reading %d: got %+v after %+v, want a later time and no less CPU", i, points[i], points[i-1])
 		}
 	}
 }

@@ -15,13 +15,13 @@ func TestTopSumsItsFirstRows(t *testing.T) {
 		now.clocks[pid] = 700 * time.Microsecond
 	}
 	if got := sumRows(now.rows(last), topRows); math.Abs(got-2.52) > 1e-9 {
-		t.Errorf("18 rows of 0.14 %%: got %v", got)
+		t.Errorf("18 rows of 0.14 %% of 65: got %v, want 2.52", got)
 	}
 	if got := sumRows(now.rows(last), 65); math.Abs(got-9.10) > 1e-9 {
-		t.Errorf("65 rows of 0.14 %%: got %v", got)
+		t.Errorf("65 rows of 0.14 %%: got %v, want 9.10", got)
 	}
 	if got := now.tickPercent(last); math.Abs(got-2) > 1e-9 {
-		t.Errorf("one tick in half a second: got %v %%", got)
+		t.Errorf("one tick in half a second: got %v %%, want 2", got)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestOtherMethodsAreRead(t *testing.T) {
 	_ = cmd.Wait()
 	for _, r := range readings {
 		if len(r.Percents) == 0 || r.Mean() <= 0 || r.About == "" {
-			t.Errorf("%s: got %+v for a busy process", r.Name, r.Percents)
+			t.Errorf("%s: got %+v for a busy process, want a mean above 0 and a description", r.Name, r.Percents)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func noneLeft(t *testing.T, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {
 		if s, ok := readStat(pid); ok && s.state != 'Z' {
-			t.Errorf("got process %d (%s) left behind", pid, s.name)
+			t.Errorf("got process %d (%s) left behind, want none", pid, s.name)
 		}
 	}
 	for _, controller := range []string{"", "cpuacct"} {
@@ -36,7 +36,7 @@ func noneLeft(t *testing.T, pids ...int) {
 		for _, dir := range append(upwards(h), h.mount) {
 			left, _ := filepath.Glob(filepath.Join(dir, "weir-*-"+strconv.Itoa(os.Getpid())+"-*"))
 			if len(left) > 0 {
-				t.Errorf("got cgroups left behind: %v", left)
+				t.Errorf("got cgroups left behind: %v, want none", left)
 			}
 		}
 	}
@@ -51,13 +51,13 @@ func TestCommandIsMeasuredUntilItsExit(t *testing.T) {
 	}
 	var exit *exec.ExitError
 	if !errors.As(u.ExitError, &exit) || exit.ExitCode() != 3 || !u.ExitedByItself || u.KilledProcesses != 0 {
-		t.Errorf("got exit %v, by itself %v, %d killed", u.ExitError, u.ExitedByItself, u.KilledProcesses)
+		t.Errorf("got exit %v, by itself %t, %d killed; want status 3, true, 0", u.ExitError, u.ExitedByItself, u.KilledProcesses)
 	}
 	if ratio := float64(u.CPU) / float64(u.Waited); ratio < 0.97 || ratio > 1.03 {
-		t.Errorf("got CPU %v, less than the %v that its parent waited for", u.CPU, u.Waited)
+		t.Errorf("got CPU %v, want the %v that the command waited for, give or take 3 %%", u.CPU, u.Waited)
 	}
 	if u.Wall <= 0 || u.Peak.Processes < 1 || len(u.Points) < 2 || u.Method.Name == "" {
-		t.Errorf("got incomplete usage: %+v", u)
+		t.Errorf("got incomplete usage %+v, want wall time, a peak of a process or more, two points or more, and a method", u)
 	}
 	noneLeft(t)
 }
@@ -69,7 +69,7 @@ func TestCommandThatIgnoresSIGTERMIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u.ExitedByItself || u.KilledProcesses == 0 {
-		t.Errorf("got exit by itself %v, %d killed", u.ExitedByItself, u.KilledProcesses)
+		t.Errorf("got exit by itself %t, %d killed; want false, and at least one killed", u.ExitedByItself, u.KilledProcesses)
 	}
 	noneLeft(t)
 }
@@ -85,7 +85,7 @@ func TestBackgroundProcessIsFollowedAndStopped(t *testing.T) {
 	text, _ := os.ReadFile(file)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if !u.ExitedByItself || u.ExitError != nil || pid == 0 {
-		t.Errorf("got exit by itself %v, %v; pid %d", u.ExitedByItself, u.ExitError, pid)
+		t.Errorf("got exit by itself %t, error %v, pid %d; want true without an error, and the background process's ID", u.ExitedByItself, u.ExitError, pid)
 	}
 	if u.Waited > u.CPU/2 {
 		t.Errorf("got CPU %v, of which %v were waited for, want the background process counted", u.CPU, u.Waited)
@@ -111,7 +111,7 @@ func TestInterruptStopsTheCommandAndKeepsTheFigures(t *testing.T) {
 	}
 	var exit *exec.ExitError
 	if !errors.As(u.ExitError, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM || u.CPU <= 0 {
-		t.Errorf("got exit %v after %v", u.ExitError, u.CPU)
+		t.Errorf("got exit %v after %v of CPU, want SIGTERM and the CPU time until then", u.ExitError, u.CPU)
 	}
 	noneLeft(t, cmd.Process.Pid)
 }
