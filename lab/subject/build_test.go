@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestMissing(t *testing.T) {
+func TestMissingNamesTheAbsentTool(t *testing.T) {
 	tests := []struct{ name, line, want string }{
 		{"nothing", ``, ""},
 		{"a command", `needs = ["sh", "no-such-tool"]`, "no-such-tool is not on PATH: install it"},
@@ -28,7 +28,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if strings.Contains(got, "\n") {
-				t.Errorf("got more than one line: %q", got)
+				t.Errorf("got more than one line: %q, want one", got)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func TestBuildRunsInTheFolderAndWritesToOut(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Build(t.Context(), nil); err != nil {
-		t.Errorf("without a log: got error %v", err)
+		t.Errorf("without a log: got error %v, want none", err)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestBuildErrorCarriesTheLastLines(t *testing.T) {
 	err := s.Build(t.Context(), nil)
 	wantError(t, err, "scratch: build failed (exit status 4): cd ", "\n100\nx.c:1: no such thing")
 	if strings.Contains(err.Error(), "\n50\n") {
-		t.Errorf("not only the last lines: %v", err)
+		t.Errorf("got more than the last lines, want line 50 of 100 left out: %v", err)
 	}
 	s.BuildCmd = []string{"no-such-compiler"}
 	wantError(t, s.Build(t.Context(), nil), "cannot build: no-such-compiler is not on PATH")
@@ -87,7 +87,7 @@ func TestBuildStopsWithItsContextAndLeavesNothing(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); len(processGroup(group)) > 0; time.Sleep(pause) {
 		if time.Now().After(deadline) {
-			t.Fatalf("got processes left: %v", processGroup(group))
+			t.Fatalf("got the processes %v left of an interrupted build, want none", processGroup(group))
 		}
 	}
 }
@@ -99,11 +99,11 @@ func TestDescribeCountsLinesAndBytes(t *testing.T) {
 	write(t, filepath.Join(s.Out, "bin"), "12345")
 	d := s.Describe()
 	if d.Lines != 3+3 || d.BinaryBytes != 5 || d.Dependencies != 3 || d.Name != "scratch" || d.About != "a" || d.Differs != "d" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want 6 lines, 5 bytes, 3 dependencies and the texts of the file", d)
 	}
 	s.Binary = "{out}"
 	write(t, filepath.Join(s.Out, "more", "x"), "678")
 	if d := s.Describe(); d.BinaryBytes != 8 {
-		t.Errorf("a folder of 8 bytes: got %d", d.BinaryBytes)
+		t.Errorf("a folder of 8 bytes: got %d, want 8", d.BinaryBytes)
 	}
 }

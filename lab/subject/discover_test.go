@@ -28,14 +28,14 @@ func TestDiscoverSortsAndKeepsValidSubjects(t *testing.T) {
 	root := project(t, "b", "a", "c")
 	all, err := Discover(root)
 	if err != nil || namesOf(all) != "a b c" {
-		t.Errorf("%s, %v", namesOf(all), err)
+		t.Errorf("got the subjects %s, error %v; want a b c", namesOf(all), err)
 	}
 	write(t, filepath.Join(root, "subjects", "b", fileName), "nothing")
 	write(t, filepath.Join(root, "subjects", "c", fileName), least)
 	all, err = Discover(root)
 	wantError(t, err, "subjects/b/subject.toml:1", "subjects/c/subject.toml", `write name = "c"`)
 	if namesOf(all) != "a" {
-		t.Errorf("got valid subjects %s", namesOf(all))
+		t.Errorf("got the valid subjects %s, want a", namesOf(all))
 	}
 }
 
@@ -77,13 +77,13 @@ func TestSelectReportsTheErrorOfABrokenSubject(t *testing.T) {
 	root := project(t, "a")
 	write(t, filepath.Join(root, "subjects", "b", fileName), "nothing")
 	if _, err := Select(root, []string{"a"}, nil); err != nil {
-		t.Errorf("a broken subject that was not selected: got error %v", err)
+		t.Errorf("a broken subject that was not selected: got error %v, want none", err)
 	}
 	write(t, filepath.Join(root, "subjects", "c", fileName), least)
 	_, err := Select(root, []string{"b"}, nil)
 	wantError(t, err, `no usable subject "b"`, "subjects/b/subject.toml:1", "not TOML")
 	if strings.Contains(err.Error(), "subjects/c") {
-		t.Errorf("got an error with another subject too: %v", err)
+		t.Errorf("got an error that names another subject too, want only the selected one: %v", err)
 	}
 	_, err = Select(root, []string{"c"}, nil)
 	wantError(t, err, `no usable subject "c"`, `write name = "c"`)

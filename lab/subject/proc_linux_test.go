@@ -35,11 +35,11 @@ func TestListenersAreFoundByAddressAndPort(t *testing.T) {
 		}
 		port := l.Addr().(*net.TCPAddr).Port
 		if got := listening(os.Getpid(), net.ParseIP(tt.look), port); got != tt.want {
-			t.Errorf("bound to %s, looked up at %s: got %v", l.Addr(), tt.look, got)
+			t.Errorf("bound to %s, looked up at %s: got %t, want %t", l.Addr(), tt.look, got, tt.want)
 		}
 		l.Close()
 		if listening(os.Getpid(), net.ParseIP(tt.look), port) {
-			t.Errorf("%s: got a listener after Close", l.Addr())
+			t.Errorf("%s: got a listener after Close, want none", l.Addr())
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestListenersAreListedBeforeConnections(t *testing.T) {
 		for _, l := range []net.Listener{early, late} {
 			addr := l.Addr().(*net.TCPAddr)
 			if !listening(os.Getpid(), addr.IP, addr.Port) {
-				t.Fatalf("%s: got no listener among connections", addr)
+				t.Fatalf("%s: got no listener among connections, want it found", addr)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func TestHasListenerOnAKnownTable(t *testing.T) {
 		"   2: 0100007F:1F91 0100007F:C001 01 00000000:00000000 00:00000000\n"
 	for port, want := range map[int]bool{8080: true, 8081: false, 8082: true, 8083: false} {
 		if got := hasListener(strings.NewReader(table), net.ParseIP("127.0.0.1"), port); got != want {
-			t.Errorf("port %d: got %v", port, got)
+			t.Errorf("port %d: got %t, want %t", port, got, want)
 		}
 	}
 }

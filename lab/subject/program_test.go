@@ -22,24 +22,24 @@ func TestProgramIsADigestOfWhatRuns(t *testing.T) {
 	write(t, filepath.Join(dir, "x"), "built")
 	bySources, byBinary := program(sources), program(binary)
 	if program(sources) != bySources || program(binary) != byBinary {
-		t.Error("the same program: got two digests")
+		t.Error("the same program: got two digests, want one")
 	}
 	if program(sources+"about = \"other words\"\n") != bySources {
-		t.Error("another description: got another digest")
+		t.Error("another description: got another digest, want the same")
 	}
 	if program(sources+"build = [\"cc\"]\n") == bySources || program(sources+"env = { A = \"b\" }\n") == bySources {
-		t.Error("another build command or environment: got the same digest")
+		t.Error("another build command or environment: got the same digest, want another")
 	}
 	write(t, filepath.Join(dir, "x.c"), "two")
 	if program(sources) == bySources {
-		t.Error("other sources: got the same digest")
+		t.Error("other sources: got the same digest, want another")
 	}
 	if program(binary) != byBinary {
-		t.Error("other sources of a named binary: got another digest")
+		t.Error("other sources of a named binary: got another digest, want the same")
 	}
 	write(t, filepath.Join(dir, "x"), "built again")
 	if program(binary) == byBinary {
-		t.Error("another binary: got the same digest")
+		t.Error("another binary: got the same digest, want another")
 	}
 }
 
@@ -52,7 +52,7 @@ func TestProgramCanBeAFolder(t *testing.T) {
 	before := s.Program()
 	write(t, filepath.Join(s.Out, "a", "A.class"), "b")
 	if s.Program() == before {
-		t.Error("a changed file in the folder: got the same digest")
+		t.Error("a changed file in the folder: got the same digest, want another")
 	}
 }
 
@@ -61,6 +61,6 @@ func TestMissingProgramHasADifferentDigest(t *testing.T) {
 	before := s.Program()
 	write(t, filepath.Join(s.Out, "x"), "")
 	if s.Program() == before {
-		t.Error("an empty binary: got the digest of a missing one")
+		t.Error("an empty binary: got the digest of a missing one, want another")
 	}
 }

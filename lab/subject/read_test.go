@@ -25,7 +25,7 @@ func TestReadSetsDefaults(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 	if byFolder, err := Read(dir); err != nil || !reflect.DeepEqual(byFolder, want) {
-		t.Errorf("by its folder: got %+v, %v", byFolder, err)
+		t.Errorf("by its folder: got %+v, error %v; want %+v", byFolder, err, want)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestReadRejects(t *testing.T) {
 			_, err := Read(file)
 			wantError(t, err, append(tt.want, file)...)
 			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("got more than one line: %q", err)
+				t.Errorf("got more than one line: %q, want one", err)
 			}
 		})
 	}
 }
 
-func TestReadOfNoFile(t *testing.T) {
+func TestReadRejectsAMissingFile(t *testing.T) {
 	_, err := Read(filepath.Join(t.TempDir(), "none.toml"))
 	wantError(t, err, "none.toml does not exist", "subject.toml")
 }
@@ -103,7 +103,7 @@ func TestReadOfNoFile(t *testing.T) {
 func TestPortMayBeInTheEnvironment(t *testing.T) {
 	s, err := parse([]byte(strings.Replace(least, `, "{addr}"`, "", 1) + "env = { PORT = \"{port}\" }\n"))
 	if err != nil || s.Env["PORT"] != "{port}" {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("the port in the environment: got %+v, error %v; want PORT set to {port}", s, err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	}
 	s.RunCmd = []string{"{workload}-{size}-{gzip}"}
 	if got := s.Command(Params{})[0]; got != "sink-1000-0" {
-		t.Errorf("defaults: got %s", got)
+		t.Errorf("defaults: got %s, want sink-1000-0", got)
 	}
 }
 
@@ -142,7 +142,7 @@ func FuzzParse(f *testing.F) {
 		s, err := parse([]byte(text))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), ":") {
-				t.Fatalf("got an error without a line: %q", err)
+				t.Fatalf("got the error %q, want one that starts with a line", err)
 			}
 			return
 		}
@@ -152,10 +152,10 @@ func FuzzParse(f *testing.F) {
 		}
 		back, err := parse(again)
 		if err != nil {
-			t.Fatalf("encoded as\n%s\ngot error %v", again, err)
+			t.Fatalf("the encoded subject\n%s\ngot error %v, want it parsed", again, err)
 		}
 		if a, b := normal(*s), normal(*back); !reflect.DeepEqual(a, b) {
-			t.Fatalf("%+v\nbecame\n%+v", a, b)
+			t.Fatalf("encoded and parsed again: got\n%+v\nwant\n%+v", b, a)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func TestStackCommandHasDeviceAndAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.IsStack() || s.Network != "tap" {
-		t.Errorf("got %+v", s)
+		t.Errorf("got %+v, want a stack with the network tap", s)
 	}
 	run := s.Command(Params{Host: "10.77.0.2", Port: 7, Workload: "stack", Tap: "tap0", Net: "10.77.0.2/24", Cores: 2})
 	if want := []string{s.Out + "/x", "tap0", "10.77.0.2/24", "1500", "2"}; !slices.Equal(run, want) {

@@ -47,15 +47,15 @@ func TestStartReturnsWhenTheServerIsReady(t *testing.T) {
 				}
 				c, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 				if err != nil {
-					t.Errorf("a ready server: got %v", err)
+					t.Errorf("connecting to a ready server: got error %v, want none", err)
 				} else {
 					c.Close()
 				}
 				if err := p.Stop(); err != nil {
-					t.Errorf("Stop: got error %v", err)
+					t.Errorf("Stop: got error %v, want none", err)
 				}
 				if left := processGroup(p.PID()); len(left) > 0 {
-					t.Errorf("got processes left: %v", left)
+					t.Errorf("got the processes %v left, want none", left)
 				}
 			})
 		}
@@ -73,7 +73,7 @@ func TestStartWaitsForALineAndPassesTheOutputOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, _ := os.ReadFile(out.Name()); string(text) != "listening soon\n" {
-		t.Errorf("got standard output %q", text)
+		t.Errorf("got standard output %q, want %q", text, "listening soon\n")
 	}
 }
 
@@ -150,13 +150,13 @@ func TestStartSaysWhyNot(t *testing.T) {
 				t.Errorf("got %v, want ErrPortInUse: %v", err, taken)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("got more than one line: %q", err)
+				t.Errorf("got more than one line: %q, want one", err)
 			}
 		})
 	}
 }
 
-func TestStartOfAMissingCommand(t *testing.T) {
+func TestStartReportsAMissingCommand(t *testing.T) {
 	s := scratch(t, "plain", `build=["true"]`)
 	s.RunCmd = []string{"{out}/server", "{addr}"}
 	_, err := s.Start(t.Context(), nil, Params{Host: "127.0.0.1", Port: freePort(t, "127.0.0.1")}, Place{})
@@ -173,7 +173,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	wantError(t, err, "interrupted")
 }
 
-func TestStopForms(t *testing.T) {
+func TestStopReportsHowTheServerEnded(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		kind, why string
@@ -192,16 +192,16 @@ func TestStopForms(t *testing.T) {
 			p := start(t, scratch(t, tt.kind), Place{})
 			err := p.Stop()
 			if tt.want == "" && err != nil {
-				t.Errorf("%s: got error %v", tt.why, err)
+				t.Errorf("%s: got error %v, want none", tt.why, err)
 			}
 			if tt.want != "" {
 				wantError(t, err, tt.want)
 			}
 			if again := p.Stop(); (again == nil) != (err == nil) {
-				t.Errorf("got %v from the second Stop, %v from the first", again, err)
+				t.Errorf("got %v from the second Stop, want an error only if the first had one: %v", again, err)
 			}
 			if left := processGroup(p.PID()); len(left) > 0 {
-				t.Errorf("%s: got processes left: %v", tt.why, left)
+				t.Errorf("%s: got the processes %v left, want none", tt.why, left)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestStopForms(t *testing.T) {
 func TestUnexpectedExitIsAnError(t *testing.T) {
 	p := start(t, scratch(t, "plain"), Place{})
 	if p.Err() != nil || p.Exit() != nil {
-		t.Errorf("running: got Err %v, Exit %v", p.Err(), p.Exit())
+		t.Errorf("a running server: got Err %v, Exit %v; want nil", p.Err(), p.Exit())
 	}
 	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -226,11 +226,11 @@ func TestPublishedProgramsMayLeaveChildren(t *testing.T) {
 		t.Error(err)
 	}
 	if left := processGroup(p.PID()); len(left) > 0 {
-		t.Errorf("got processes left: %v", left)
+		t.Errorf("got the processes %v left, want none", left)
 	}
 }
 
-func TestStartInAGroup(t *testing.T) {
+func TestStartPutsTheServerInItsGroup(t *testing.T) {
 	t.Parallel()
 	g, err := sample.NewGroup("subject-test")
 	if err != nil {
@@ -249,6 +249,6 @@ func TestStartInAGroup(t *testing.T) {
 	}
 	wantError(t, p.Stop(), "left 1 processes behind")
 	if pids, err := g.PIDs(); err != nil || len(pids) > 0 {
-		t.Errorf("got processes left in the group: %v, %v", pids, err)
+		t.Errorf("got the processes %v left in the group, error %v; want none", pids, err)
 	}
 }

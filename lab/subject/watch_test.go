@@ -18,7 +18,7 @@ func TestWatchFindsALineInAnyParts(t *testing.T) {
 			_, _ = w.Write([]byte(text[fed : fed+n]))
 			fed += n
 			if w.hasSeen() != (fed >= len(before)+len("[info] server UP")) {
-				t.Fatalf("after %d bytes: got hasSeen %v", fed, w.hasSeen())
+				t.Fatalf("after %d bytes: got hasSeen %t, want %t", fed, w.hasSeen(), !w.hasSeen())
 			}
 		}
 	})
