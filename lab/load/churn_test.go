@@ -12,7 +12,7 @@ func TestChurnPlanCountsEarlierConnections(t *testing.T) {
 		before := p.start + rapid.Int64Range(-1e9, 1e12).Draw(t, "before")
 		n := p.number(before)
 		if n < 0 || p.due(n) < before || n > 0 && p.due(n-1) >= before {
-			t.Fatalf("got %d connections due before %d, but the last is due at %d and the next at %d", n, before, p.due(n-1), p.due(n))
+			t.Fatalf("got %d connections due before %d, with the last due at %d and the next at %d; want the last before it and the next not", n, before, p.due(n-1), p.due(n))
 		}
 	})
 }

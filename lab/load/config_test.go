@@ -11,7 +11,7 @@ import (
 func TestInvalidConfigurationsAreRejected(t *testing.T) {
 	good := Config{Target: "127.0.0.1:7000", Connections: 64, Rate: 125, Size: 1000, Duration: time.Second}
 	if err := good.Check(false); err != nil {
-		t.Fatalf("a valid configuration: got error %v", err)
+		t.Fatalf("a valid configuration: got error %v, want none", err)
 	}
 	for _, test := range []struct {
 		change func(*Config)

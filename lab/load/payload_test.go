@@ -27,7 +27,7 @@ func TestPayloadDoesNotDependOnItsParts(t *testing.T) {
 		whole := read(p, i, offset, span)
 		parts := append(bytes.Clone(p.at(i, offset, cut)), p.at(i, offset+int64(cut), span-cut)...)
 		if !bytes.Equal(whole, parts) {
-			t.Fatalf("cut at %d: got a different text", cut)
+			t.Fatalf("cut at %d: got a different text, want the same in parts", cut)
 		}
 	})
 }
@@ -37,20 +37,20 @@ func TestPayloadShowsLossAndConfusion(t *testing.T) {
 		p := newPayload(size)
 		text := read(p, 0, 0, 2*size)
 		if bytes.Equal(text[:size], text[size:]) {
-			t.Errorf("size %d: got two consecutive equal messages: a lost one would not be detected", size)
+			t.Errorf("size %d: got two consecutive equal messages, want different ones, so that a lost one is detected", size)
 		}
 		if bytes.Equal(text[:size], read(p, 1, 0, size)) {
-			t.Errorf("size %d: got two connections with the same text: a mix-up would not be detected", size)
+			t.Errorf("size %d: got two connections with the same text, want different ones, so that a mix-up is detected", size)
 		}
 		if size >= 8 && (text[size-1] != '\n' || bytes.IndexByte(text[:size-1], '\n') >= 0) {
-			t.Errorf("size %d: got a message that is not one line", size)
+			t.Errorf("size %d: got a message with a newline elsewhere than at its end, want one line", size)
 		}
 	}
 }
 
-func TestRepeatedText(t *testing.T) {
+func TestRepeatedTextContinuesAtItsOffset(t *testing.T) {
 	p := newRepeated(bitsText)
 	if got := string(p.at(5, 3, 16)); got != "sage\nmessage\nmes" {
-		t.Errorf("from byte 3 on: got %q", got)
+		t.Errorf("from byte 3 on: got %q, want %q", got, "sage\nmessage\nmes")
 	}
 }

@@ -20,7 +20,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timeout waiting for: %s", what)
+			t.Fatalf("not true within 30 s, want it: %s", what)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func whole(t *testing.T, p *payload, texts [][]byte) {
 			}
 		}
 		if !found {
-			t.Errorf("got no text that equals that of connection %d", i)
+			t.Errorf("got no text that equals that of connection %d, want one", i)
 		}
 	}
 }
@@ -63,14 +63,14 @@ func TestEverythingOfferedArrives(t *testing.T) {
 			c.Pattern = pattern
 			r, err := Run(t.Context(), c, Events{})
 			if err != nil || len(r.Errors) > 0 {
-				t.Fatalf("%v, errors %v", err, r.Errors)
+				t.Fatalf("got error %v, errors %v; want none", err, r.Errors)
 			}
 			texts := k.received(t, c.Connections)
 			if r.Messages+r.Owed != r.Offered {
-				t.Errorf("got %d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+				t.Errorf("got %d sent and %d owed, want %d in sum, as offered", r.Messages, r.Owed, r.Offered)
 			}
 			if got := total(texts); got < r.Bytes || got > r.Bytes+r.Owed*int64(c.Size) || r.Bytes != r.Messages*int64(c.Size) {
-				t.Errorf("got %d bytes received, %d sent in %d messages", got, r.Bytes, r.Messages)
+				t.Errorf("got %d bytes received, %d counted in %d messages of %d bytes with %d owed; want whole messages counted, and at most the owed ones in addition", got, r.Bytes, r.Messages, c.Size, r.Owed)
 			}
 			if want := int64(8 * 200 * 0.3); pattern != Poisson && r.Offered != want {
 				t.Errorf("got %d messages offered, want %d", r.Offered, want)
@@ -85,7 +85,7 @@ func TestBitsArriveAsTheirText(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", k.handle)
 	r, err := Run(t.Context(), Config{Target: s.addr, Connections: 4, Bits: 1e6, Size: 8, Duration: 200 * time.Millisecond}, Events{})
 	if err != nil || r.Messages == 0 || r.Writes == 0 || r.Pattern != Together {
-		t.Fatalf("%v, %+v", err, r)
+		t.Fatalf("got error %v, %+v; want messages, written together", err, r)
 	}
 	for _, text := range k.received(t, 4) {
 		if want := strings.Repeat(bitsText, len(text)/8+1)[:len(text)]; string(text) != want {
@@ -94,7 +94,7 @@ func TestBitsArriveAsTheirText(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfAddress(t *testing.T) {
+func TestEveryKindOfAddressIsDialed(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::1]", "localhost"} {
 		t.Run(host, func(t *testing.T) {
 			s := serve(t, host+":0", echo)
@@ -102,7 +102,7 @@ func TestEveryKindOfAddress(t *testing.T) {
 			c := small(host + ":" + port)
 			c.Echo = true
 			if r, err := Run(t.Context(), c, Events{}); err != nil || r.Echoed == 0 || len(r.Errors) > 0 {
-				t.Errorf("got error %v, %d echoes, errors %v", err, r.Echoed, r.Errors)
+				t.Errorf("got error %v, %d echoes, errors %v; want echoes without an error", err, r.Echoed, r.Errors)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestFullConnectionKeepsItsSchedule(t *testing.T) {
 		}
 	}})
 	if err != nil || len(r.Errors) > 0 {
-		t.Fatalf("%v, errors %v", err, r.Errors)
+		t.Fatalf("got error %v, errors %v; want none", err, r.Errors)
 	}
 	release()
 	texts := k.received(t, c.Connections)
@@ -138,7 +138,7 @@ func TestFullConnectionKeepsItsSchedule(t *testing.T) {
 		t.Error("got no message counted as behind, want some")
 	}
 	if r.Messages+r.Owed != r.Offered {
-		t.Errorf("got %d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+		t.Errorf("got %d sent and %d owed, want %d in sum, as offered", r.Messages, r.Owed, r.Offered)
 	}
 	if sent := (r.Messages + r.WarmMessages) * int64(c.Size); total(texts) < sent {
 		t.Errorf("got %d bytes received, want %d", total(texts), sent)
@@ -153,7 +153,7 @@ func TestEchoesAreCheckedAndTimed(t *testing.T) {
 		c.Echo, c.Pattern = true, pattern
 		r, err := Run(t.Context(), c, Events{})
 		if err != nil || len(r.Errors) > 0 || r.Echoed < r.Messages || r.LatencyUS.P50 <= 0 || r.LatencyUS.P50 < r.LatenessUS.P01 {
-			t.Errorf("%s: got error %v, %+v", pattern, err, r)
+			t.Errorf("%s: got error %v, %+v; want an echo of every message, and a latency that is no less than the lateness", pattern, err, r)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestServerMistakesAreNamed(t *testing.T) {
 				t.Errorf("got details %q, want the position of the byte", r.Details)
 			}
 			if allLost := kind == "closed early" || kind == "connection reset"; allLost != (err != nil) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want one: %t (only if all connections are lost)", err, allLost)
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestServerMistakesAreNamed(t *testing.T) {
 func TestRepliesToASinkAreDiscarded(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", echo)
 	if r, err := Run(t.Context(), small(s.addr), Events{}); err != nil || r.Discarded == 0 || len(r.Errors) > 0 {
-		t.Errorf("got error %v, %d discarded, errors %v", err, r.Discarded, r.Errors)
+		t.Errorf("got error %v, %d discarded, errors %v; want replies discarded without an error", err, r.Discarded, r.Errors)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestIdleConnectionsAreHeld(t *testing.T) {
 	c := small(s.addr)
 	c.Idle = 20
 	if r, err := Run(t.Context(), c, Events{}); err != nil || len(r.Errors) > 0 {
-		t.Errorf("got error %v, errors %v", err, r.Errors)
+		t.Errorf("got error %v, errors %v; want none", err, r.Errors)
 	}
 	idle := 0
 	for _, text := range k.received(t, 28) {
@@ -240,12 +240,12 @@ func TestIdleConnectionsThatCloseAreCounted(t *testing.T) {
 	}
 }
 
-func TestChurn(t *testing.T) {
+func TestChurnOpensEveryShortConnection(t *testing.T) {
 	for _, wantEcho := range []bool{false, true} {
 		s := serve(t, "127.0.0.1:0", echo)
 		r, err := Run(t.Context(), Config{Target: s.addr, Churn: 200, Size: 100_000, Echo: wantEcho, Duration: 300 * time.Millisecond}, Events{})
 		if err != nil || len(r.Errors) > 0 || r.Churn == nil || r.Churn.Done == 0 || r.Churn.Done != r.Churn.Offered {
-			t.Errorf("got error %v, errors %v, churn %+v", err, r.Errors, r.Churn)
+			t.Errorf("got error %v, errors %v, churn %+v; want all short connections done without an error", err, r.Errors, r.Churn)
 		}
 	}
 	// the client sees it
@@ -279,7 +279,7 @@ func TestIdleConnectionsAloneHaveAWindow(t *testing.T) {
 	}
 }
 
-func TestUnreachableTargets(t *testing.T) {
+func TestUnreachableTargetsAreReported(t *testing.T) {
 	closed, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func TestInterruptKeepsTheResults(t *testing.T) {
 		}
 	}})
 	if !errors.Is(err, context.Canceled) || !r.Interrupt || r.Messages < 100 || r.WindowNS <= 0 || r.Messages+r.Owed != r.Offered {
-		t.Errorf("got error %v, %+v", err, r)
+		t.Errorf("got error %v, %+v; want context.Canceled, and the 100 messages or more until then", err, r)
 	}
 	whole(t, newPayload(c.Size), k.received(t, c.Connections))
 }

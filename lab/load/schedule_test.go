@@ -71,7 +71,7 @@ func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 				t.Fatalf("connection %d, message %d: got %d in the merged order, want its own %d", i, own[i].k, at, own[i].at)
 			}
 			if next := s.after(i, own[i]); next.k != own[i].k+1 || next.at < own[i].at {
-				t.Fatalf("got %+[2]v after %+[1]v", own[i], next)
+				t.Fatalf("got %+[2]v after %+[1]v, want the next number at no earlier time", own[i], next)
 			} else {
 				own[i] = next
 			}
@@ -80,7 +80,7 @@ func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 		}
 		for i := range own {
 			if at, _ := p.peek(); own[i].at < at {
-				t.Fatalf("at %d the order has omitted connection %d's message at %d", at, i, own[i].at)
+				t.Fatalf("at %d the order has omitted connection %d's message at %d, want it in order", at, i, own[i].at)
 			}
 		}
 	})
@@ -96,7 +96,7 @@ func TestPeriodicTimesDoNotDrift(t *testing.T) {
 		exact.Mul(exact, big.NewFloat(1e9)).Quo(exact, big.NewFloat(rate))
 		want, _ := exact.Int64()
 		if off := s.periodic(0, k) - want; off < -20 || off > 20 {
-			t.Fatalf("message %d at %v/s: got an error of %d ns within a day", k, rate, off)
+			t.Fatalf("message %d at %v/s: got an error of %d ns within a day, want at most 20", k, rate, off)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestRoundsStartWithTheFirstConnection(t *testing.T) {
 		at := s.start + rapid.Int64Range(0, int64(100*s.period)).Draw(t, "after")
 		round := s.round(at)
 		if round < at || float64(round-at) > s.period+2 {
-			t.Fatalf("got a round at %[2]d for time %[1]d with a period of %[3]v", at, round, s.period)
+			t.Fatalf("got a round at %[2]d for time %[1]d, want one at most a period of %[3]v later", at, round, s.period)
 		}
 	})
 }
@@ -143,13 +143,13 @@ func TestPoissonDependsOnSeedAndConnection(t *testing.T) {
 		return times
 	}
 	if !slices.Equal(walk(1, 0), walk(1, 0)) {
-		t.Error("the same seed: got different times")
+		t.Error("the same seed: got different times, want the same")
 	}
 	if slices.Equal(walk(1, 0), walk(2, 0)) {
-		t.Error("another seed: got the same times")
+		t.Error("another seed: got the same times, want others")
 	}
 	if slices.Equal(walk(1, 0), walk(1, 1)) {
-		t.Error("another connection: got the same times")
+		t.Error("another connection: got the same times, want others")
 	}
 }
 
@@ -186,7 +186,7 @@ func TestThenPredictsTheNextTurn(t *testing.T) {
 			p.take(0)
 			at, i := p.peek()
 			if then != at && !(s.pattern == Poisson && i == was && (then > at || s.n == 1 && then == 0)) {
-				t.Fatalf("got %d from then, but connection %d is due at %d after connection %d", then, i, at, was)
+				t.Fatalf("then returned %d, want %d, when connection %d is due after connection %d", then, at, i, was)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
 	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
 }
 
-func TestSteering(t *testing.T) {
+func TestSteeringMeasuresItsWindow(t *testing.T) {
 	var k sink
 	c := small(serve(t, "127.0.0.1:0", k.handle).addr)
 	s := steer(t, c)
@@ -34,13 +34,13 @@ func TestSteering(t *testing.T) {
 		t.Fatal(err)
 	}
 	if connected.AtNS > sending.AtNS || sending.AtNS > e.AtNS || measured.AtNS-e.AtNS != 250e6 {
-		t.Errorf("got connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, e.AtNS, measured.AtNS)
+		t.Errorf("got connected %d, sending %d, measuring %d, measured %d; want this order and a window of 250 ms", connected.AtNS, sending.AtNS, e.AtNS, measured.AtNS)
 	}
 	if r.StartedNS != e.AtNS || r.WindowNS != 250e6 || r.Offered != 8*50 || r.WarmMessages < 100 || r.Messages+r.Owed != r.Offered {
-		t.Errorf("got report %+v", r)
+		t.Errorf("got report %+v, want the window of 250 ms with 400 messages offered, after 100 or more for warm-up", r)
 	}
 	if got := total(k.received(t, c.Connections)); got < (r.Messages+r.WarmMessages)*100 {
-		t.Errorf("got %d bytes received for %d messages, warm-up included", got, r.Messages+r.WarmMessages)
+		t.Errorf("got %d bytes received, want at least %d for %d messages, warm-up included", got, (r.Messages+r.WarmMessages)*100, r.Messages+r.WarmMessages)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestProgressWithBitsCountsWholeMessages(t *testing.T) {
 		t.Error(err)
 	}
 	if got := total(k.received(t, c.Connections)) / 1000; got < sent {
-		t.Errorf("got progress of %d messages, but %d were received", sent, got)
+		t.Errorf("got progress of %d messages, want at most the %d that were received", sent, got)
 	}
 }
 
@@ -120,11 +120,11 @@ func TestInvalidCommandIsRejected(t *testing.T) {
 		}
 	}
 	if err := s.End(); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), `"faster" is unknown: write measure DURATION or stop`) {
-		t.Errorf("got error %v", err)
+		t.Errorf("an unknown command: got error %v, want ErrUsage with the commands", err)
 	}
 }
 
-func TestCommands(t *testing.T) {
+func TestCommandsAreParsedOrRejected(t *testing.T) {
 	for line, want := range map[string]string{
 		"measure 2s": "2s", " measure 500ms ": "500ms", "stop": "0s",
 		"measure": "", "measure 0s": "", "measure -1s": "", "measure 25h": "", "measure 2": "", "stop now": "", "": "", "MEASURE 2s": "",
@@ -145,7 +145,7 @@ func FuzzCommand(f *testing.F) {
 			return
 		}
 		if again, err := parseCommand("measure " + cmd.Measure.String()); err != nil || again != cmd {
-			t.Errorf("%q: got %v, and %v, %v after formatting and parsing again", line, cmd, again, err)
+			t.Errorf("%q: got %v, and %v, error %v after formatting and parsing again; want the same", line, cmd, again, err)
 		}
 	})
 }

@@ -14,20 +14,20 @@ func TestTextsAreDecodedAsEncoded(t *testing.T) {
 		line := ts.append([]byte(":a!b@c PRIVMSG #r :"), sender, number)
 		at, ok := ts.find(line)
 		if !ok || at != len(line)-ts.size {
-			t.Fatalf("got no text in %q", line)
+			t.Fatalf("got no text in %q, want the one that was appended", line)
 		}
 		if s, n, ok := ts.read(line[at:]); !ok || s != sender || n != number {
-			t.Fatalf("got %d, %d, %v from %q", s, n, ok, line)
+			t.Fatalf("%q: got sender %d, number %d, valid %t; want %d, %d, true", line, s, n, ok, sender, number)
 		}
 		i := at + rapid.IntRange(senderAt, ts.size-1).Draw(t, "place")
 		line[i] ^= 0x80
 		if _, _, ok := ts.read(line[at:]); ok {
-			t.Fatalf("got %q accepted", line)
+			t.Fatalf("the changed text %q was accepted, want it rejected", line)
 		}
 	})
 }
 
-func TestParse(t *testing.T) {
+func TestLinesAreParsed(t *testing.T) {
 	for line, want := range map[string][]string{ // tags, source, command, parameters
 		"PING :abc":                         {"", "", "PING", "abc"},
 		":s 366 me #r :End of /NAMES":       {"", "s", "366", "me", "#r", "End of /NAMES"},
@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 	}
 	p := parse([]byte("@a=1;msgid=x-9;b PRIVMSG #r :x"))
 	if string(p.tag("msgid")) != "x-9" || p.tag("c") != nil {
-		t.Errorf("got tags %q and %q", p.tag("msgid"), p.tag("c"))
+		t.Errorf("got the tags msgid %q and c %q, want x-9 and none", p.tag("msgid"), p.tag("c"))
 	}
 }
 
@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		p := parse(line)
 		if p.n > len(p.params) || bytes.ContainsRune(p.command, ' ') {
-			t.Fatalf("got %+v", p)
+			t.Fatalf("got %+v, want a command without spaces and no more parameters than there is room for", p)
 		}
 		p.tag("msgid")
 		p.last()

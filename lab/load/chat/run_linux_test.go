@@ -36,7 +36,7 @@ func TestEveryDeliveryIsCounted(t *testing.T) {
 			c.change(&config)
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 {
-				t.Fatalf("got error %v, errors %v: %q", err, r.Errors, r.Details)
+				t.Fatalf("got error %v, errors %v, want none: %q", err, r.Errors, r.Details)
 			}
 			if r.Offered != 80*c.fan || r.Answered != r.Offered || r.Missing != 0 || r.Messages > r.Offered || r.LatencyUS.P50 <= 0 {
 				t.Errorf("want 80 messages to %d each, got %+v", c.fan, r)
@@ -52,7 +52,7 @@ func TestClosedLoopContinuesAfterDeliveryToAll(t *testing.T) {
 			config.Rate, config.Caps = 0, []string{"echo-message"}
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 || r.Messages == 0 || r.Missing != 0 || r.Offered != r.Messages || r.AchievedRatio != 1 {
-				t.Errorf("got error %v, %+v", err, r)
+				t.Errorf("got error %v, %+v; want all messages delivered to all without an error", err, r)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestFailedJoinIsReported(t *testing.T) {
 			}
 			time.AfterFunc(100*time.Millisecond, cancel)
 			if _, err := Run(ctx, config, load.Events{}); !errors.Is(err, context.Canceled) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want context.Canceled", err)
 			}
 		})
 	}
@@ -114,11 +114,11 @@ func TestAcknowledgements(t *testing.T) {
 			config.Acks, config.Caps = true, []string{"echo-message"}
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Acknowledged) != 8 {
-				t.Fatalf("got error %v, %+v", err, r.Acknowledged)
+				t.Fatalf("got error %v, %+v; want the acknowledged messages of 8 members", err, r.Acknowledged)
 			}
 			for _, a := range r.Acknowledged {
 				if a.How != c.how || a.Messages == 0 || a.Messages > a.Sent || len(a.Mark) != 8 || a.How == "echo" && a.Messages != a.Sent {
-					t.Errorf("got %+v", a)
+					t.Errorf("got %+v, want messages acknowledged by %s, at most as many as were sent (by echo all), and a mark of 8 bytes", a, c.how)
 				}
 			}
 		})
@@ -139,13 +139,13 @@ func TestReplay(t *testing.T) {
 			config.Members, config.Rate, config.Replay = 1, 0, 950
 			r, err := Run(t.Context(), config, load.Events{})
 			if err != nil || len(r.Errors) > 0 || r.History != c.how || r.Messages == 0 {
-				t.Errorf("got error %v, %+v", err, r)
+				t.Errorf("got error %v, %+v; want messages replayed by %s without an error", err, r, c.how)
 			}
 		})
 	}
 	config := slowConfig(serve(t, &rooms.Server{}))
 	config.Members, config.Rate, config.Replay = 1, 0, 950
 	if _, err := Run(t.Context(), config, load.Events{}); err == nil || !strings.Contains(err.Error(), "0 messages of a history of 950") {
-		t.Errorf("a server without history: got error %v", err)
+		t.Errorf("a server without history: got error %v, want one that says how many of 950 messages it has", err)
 	}
 }

@@ -14,7 +14,7 @@ func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
 	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
 }
 
-func TestSteering(t *testing.T) {
+func TestSteeringMeasuresItsWindow(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"open loop":   func(*Config) {},
 		"closed loop": func(c *Config) { c.Rate = 0 },
@@ -36,10 +36,10 @@ func TestSteering(t *testing.T) {
 				t.Fatal(err)
 			}
 			if connected.AtNS > sending.AtNS || sending.AtNS > measuring.AtNS || measured.AtNS-measuring.AtNS != 200e6 {
-				t.Errorf("got connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
+				t.Errorf("got connected %d, sending %d, measuring %d, measured %d; want this order and a window of 200 ms", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
 			}
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 200e6 || r.WarmMessages < 20 || len(r.Errors) != 0 || r.Interrupt {
-				t.Errorf("got report %+v", r)
+				t.Errorf("got report %+v, want the window of 200 ms after 20 messages or more for warm-up, without an error", r)
 			}
 			// 80 messages, depending on the position of the window
 			if c.Rate > 0 && (r.Offered < 79*7 || r.Offered > 81*7 || r.Answered != r.Offered) {

@@ -16,13 +16,13 @@ func TestTheExpectedBodyIsReadOrMapped(t *testing.T) {
 		}
 		text, release, err := ReadExpected(name)
 		if err != nil || text == nil || !bytes.Equal(text, want) {
-			t.Fatalf("file of %d bytes: got error %v and %d bytes", size, err, len(text))
+			t.Fatalf("file of %d bytes: got error %v and %d bytes, want the same bytes", size, err, len(text))
 		}
 		release()
 	}
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
 		if _, _, err := ReadExpected(name); err == nil {
-			t.Errorf("%s: got no error", name)
+			t.Errorf("%s: got no error, want one: it is not a file", name)
 		}
 	}
 }

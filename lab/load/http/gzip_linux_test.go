@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestGzip uses a server that compresses on request, and every seventh time compresses another
-// body.
-func TestGzip(t *testing.T) {
+// TestCompressedBodiesAreComparedWithTheirText uses a server that compresses on request, and every
+// seventh time compresses another body.
+func TestCompressedBodiesAreComparedWithTheirText(t *testing.T) {
 	text := zipped(t, page, 5)
 	wrong := zipped(t, strings.ToUpper(page), 5)
 	var n atomic.Int64

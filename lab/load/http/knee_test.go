@@ -59,7 +59,7 @@ func TestSearchToleratesDisturbance(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
+func TestVerdictNamesTheLimitThatAStepExceeded(t *testing.T) {
 	good := Report{Rate: 100, Offered: 1000, Messages: 970, Failed: 10, MessageRate: 97, OfferedRate: 100, LatencyUS: result.Percentiles{P99: 5000}}
 	for want, change := range map[string]func(*Report){
 		"":                                  func(*Report) {},
@@ -101,7 +101,7 @@ func TestKneeAsText(t *testing.T) {
 	}
 }
 
-func TestParseRamp(t *testing.T) {
+func TestRampsAreParsedOrRejected(t *testing.T) {
 	for text, want := range map[string][]float64{
 		"100:300:100": {100, 200, 300}, "100:350:100": {100, 200, 300}, "0.1:0.3:0.1": {0.1, 0.2, 0.3}, "5:5:1": {5},
 		"": nil, "100": nil, "1:2": nil, "1:2:3:4": nil, "a:2:1": nil, "3:2:1": nil, "1:2:0": nil, "1:2:-1": nil, "0:2:1": nil, "1:2e6:1e5": nil, "1:2000:1": nil, "NaN:2:1": nil, "1:2:NaN": nil,

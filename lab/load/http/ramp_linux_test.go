@@ -24,7 +24,7 @@ func TestARampClimbs(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := WriteSteps(&b, steps); err != nil || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "300.0") {
-		t.Errorf("got error %v and the table\n%s", err, b.String())
+		t.Errorf("got error %v and this table, want four lines with the rate 300.0:\n%s", err, b.String())
 	}
 }
 

@@ -49,7 +49,7 @@ func TestClosedLoopMakesTheNumberOfRequests(t *testing.T) {
 				t.Errorf("got %d connections, want %d", r.Opened, opened)
 			}
 			if r.TotalUS.Min <= 0 || r.TotalUS.Max < r.TotalUS.Median || r.WaitUS.Max > r.ProcessingUS.Max || r.WindowNS <= 0 || r.CPUNS <= 0 || r.ConnectUS.Max <= 0 {
-				t.Errorf("got impossible times: %+v", r)
+				t.Errorf("got impossible times, want phases above 0 and no longer than what has them in it: %+v", r)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestOpenLoopCompletesEveryRequest(t *testing.T) {
 				t.Errorf("got %+v, want 250 requests offered and answered", r)
 			}
 			if r.LatencyUS.Max < r.TotalUS.Min || r.LatencyUS.P50 <= 0 {
-				t.Errorf("got impossible times: %+v", r)
+				t.Errorf("got impossible times, want a P50 above 0 and a maximum that is at least the shortest request: %+v", r)
 			}
 		})
 	}
@@ -190,10 +190,10 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 	}
 }
 
-// TestAServerThatClosesWithoutNotice checks a server that closes without Connection: close. Without
-// keep-alive that is no error. With keep-alive a request can meet the close, which is an error of
-// the server.
-func TestAServerThatClosesWithoutNotice(t *testing.T) {
+// TestAServerThatClosesWithoutNoticeFailsOnlyKeepAlive checks a server that closes without
+// Connection: close. Without keep-alive that is no error. With keep-alive a request can meet the
+// close, which is an error of the server.
+func TestAServerThatClosesWithoutNoticeFailsOnlyKeepAlive(t *testing.T) {
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	checkKind(t, Config{URL: url, Connections: 3, Close: true, Requests: 50, Expect: []byte("x")}, "", 50)
 	r := mustRun(t, Config{URL: url, Connections: 3, Requests: 50, Expect: []byte("x"), Timeout: time.Minute})
@@ -213,7 +213,7 @@ func TestIdleConnectionsAreReopened(t *testing.T) {
 	}
 }
 
-func TestIPv6(t *testing.T) {
+func TestRequestsAreSentByIPv6(t *testing.T) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skipf("no IPv6 here: %v", err)
@@ -260,8 +260,8 @@ func TestAServerThatDoesNotListenIsAnError(t *testing.T) {
 	}
 }
 
-// TestAServerThatStopsListening checks that each later request fails to connect.
-func TestAServerThatStopsListening(t *testing.T) {
+// TestAServerThatStopsListeningIsReported checks that each later request fails to connect.
+func TestAServerThatStopsListeningIsReported(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

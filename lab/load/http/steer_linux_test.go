@@ -16,7 +16,7 @@ func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
 	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
 }
 
-func TestSteering(t *testing.T) {
+func TestSteeringMeasuresItsWindow(t *testing.T) {
 	url := web(t)
 	for name, change := range map[string]func(*Config){
 		"closed loop":                  func(*Config) {},
@@ -39,7 +39,7 @@ func TestSteering(t *testing.T) {
 				t.Fatal(err)
 			}
 			if connected.AtNS > sending.AtNS || sending.AtNS > measuring.AtNS || measured.AtNS-measuring.AtNS != 200e6 {
-				t.Errorf("connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
+				t.Errorf("got connected %d, sending %d, measuring %d, measured %d; want this order and a window of 200 ms", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
 			}
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 200e6 || r.WarmMessages < 20 || r.Failed != 0 || len(r.Errors) != 0 || r.Interrupt {
 				t.Errorf("got the report %+v, want a window of 200 ms without errors", r)

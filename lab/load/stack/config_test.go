@@ -41,7 +41,7 @@ func TestCheckRejectsInvalidConfigs(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestDefaultsAreFilledIn(t *testing.T) {
 	for operation, want := range map[string]string{Connect: "10.0.0.1:9", In: "10.0.0.1:9", Out: "10.0.0.1:19", RR: "10.0.0.1:7", Idle: "10.0.0.1:7", Ping: "10.0.0.1"} {
 		c := Config{Operation: operation, Address: "10.0.0.1", Connections: 1}
 		if err := c.Check(true); err != nil {

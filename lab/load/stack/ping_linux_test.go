@@ -50,7 +50,7 @@ func TestEveryDuePingIsSent(t *testing.T) {
 				t.Errorf("got %+v, want 200 pings answered", r)
 			}
 			if r.LatencyUS.P50 <= 0 || r.LatencyUS.P50 > r.LatencyUS.Max || r.Unstamped != 0 || r.LatenessUS.Max <= 0 {
-				t.Errorf("got impossible times: %+v", r)
+				t.Errorf("got impossible times, want a P50 above 0 and below the maximum, a lateness above 0 and all pings timestamped: %+v", r)
 			}
 		})
 	}
@@ -134,10 +134,10 @@ func FuzzPingsLines(f *testing.F) {
 	f.Add("3 packets transmitted, 1 received, 66% packet loss, time 2003ms")
 	f.Fuzz(func(t *testing.T, line string) {
 		if took, ok := pingTime(line); took < 0 || !ok && took != 0 {
-			t.Errorf("%q: got the time %d, %v", line, took, ok)
+			t.Errorf("%q: got the time %d, %t; want none below 0, and 0 without a time", line, took, ok)
 		}
 		if lost, ok := pingLoss(line); lost < 0 || !ok && lost != 0 {
-			t.Errorf("%q: got the loss %d, %v", line, lost, ok)
+			t.Errorf("%q: got the loss %d, %t; want none below 0, and 0 without a loss", line, lost, ok)
 		}
 	})
 }

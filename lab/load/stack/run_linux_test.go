@@ -60,7 +60,7 @@ func mustRun(t *testing.T, c Config) Report {
 
 var good = map[string]session{Connect: discard, In: discard, Out: source, RR: echo, Idle: echo}
 
-func TestOperations(t *testing.T) {
+func TestOperationsReportTheirFigures(t *testing.T) {
 	for operation, service := range good {
 		t.Run(operation, func(t *testing.T) {
 			c := lenient(operation, serve(t, service))
@@ -72,10 +72,10 @@ func TestOperations(t *testing.T) {
 				t.Errorf("got %+v, want the report of this Config", r)
 			}
 			if carries := operation != Idle; carries != (r.Bytes > 0) || carries != (r.GbitS > 0) || carries != (r.SegmentsOut > 0) {
-				t.Errorf("got impossible bytes or segments: %+v", r)
+				t.Errorf("got impossible bytes or segments, want them above 0: %t, in %+v", carries, r)
 			}
 			if timed := operation == RR || operation == Connect; timed != (r.LatencyUS.P50 > 0) || timed != (r.MeanUS > 0) || r.LatencyUS.Max < r.LatencyUS.P50 {
-				t.Errorf("got impossible times: %+v", r)
+				t.Errorf("got impossible times, want them above 0: %t, and the maximum no less than P50, in %+v", timed, r)
 			}
 		})
 	}

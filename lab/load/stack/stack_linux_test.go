@@ -82,10 +82,10 @@ func inside(t *testing.T, space string, c Config) (r Report) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%s: %v: %s", c.Operation, err, out)
+		t.Fatalf("%s: got error %v, want none: %s", c.Operation, err, out)
 	}
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatalf("%s: %v: %s", c.Operation, err, out)
+		t.Fatalf("%s: parsing the report: got error %v, want none: %s", c.Operation, err, out)
 	}
 	return r
 }

@@ -13,7 +13,7 @@ func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
 	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
 }
 
-func TestSteering(t *testing.T) {
+func TestSteeringMeasuresItsWindow(t *testing.T) {
 	loads := map[string]Config{}
 	for operation, service := range good {
 		loads[operation] = lenient(operation, serve(t, service))
@@ -35,7 +35,7 @@ func TestSteering(t *testing.T) {
 				t.Fatal(err)
 			}
 			if connected.AtNS > sending.AtNS || sending.AtNS > measuring.AtNS || measured.AtNS-measuring.AtNS != 100e6 {
-				t.Errorf("connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
+				t.Errorf("got connected %d, sending %d, measuring %d, measured %d; want this order and a window of 100 ms", connected.AtNS, sending.AtNS, measuring.AtNS, measured.AtNS)
 			}
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 100e6 || operation != Idle && r.WarmMessages < 3 || len(r.Errors) != 0 || r.Interrupt {
 				t.Errorf("got the report %+v, want a window of 100 ms without errors", r)

@@ -65,7 +65,7 @@ func FuzzResponse(f *testing.F) {
 		final := write(whole.Head, body)
 		again.Begin(false)
 		if body2, rest, err := read(&again, final, 4, true); err != nil || rest != "" || body2 != body || again.Head != whole.Head {
-			t.Errorf("%+v with %q, written as %q: got %v, %+v, %q", whole.Head, body, final, err, again.Head, body2)
+			t.Errorf("%+v with %q, written as %q: got error %v, %+v, %q; want the same", whole.Head, body, final, err, again.Head, body2)
 		}
 		sameAsStandard(t, strings.TrimSuffix(text, rest), whole.Head, body)
 	})
@@ -76,7 +76,7 @@ func sameAsStandard(t *testing.T, text string, h Head, body string) {
 	for r := bufio.NewReader(strings.NewReader(text)); ; {
 		response, err := http.ReadResponse(r, nil)
 		if err != nil {
-			t.Fatalf("accepted, but net/http returns the error %v", err)
+			t.Fatalf("a response was accepted for which net/http returns error %v, want none", err)
 		}
 		if response.StatusCode < 200 {
 			continue

@@ -174,7 +174,7 @@ func TestOneResponseAfterAnother(t *testing.T) {
 		}
 		p.Begin(test.head)
 		if p.Started() {
-			t.Errorf("%s: got Started before the first byte", test.name)
+			t.Errorf("%s: got Started before the first byte, want false", test.name)
 		}
 		body, rest, err := read(&p, text, 11, false)
 		if err != nil || body != test.body || p.Head != test.want || !p.Started() {

@@ -9,7 +9,7 @@ func TestClockReadsTheSameAsTheSystemCall(t *testing.T) {
 	for range 100 {
 		before, between, after := c.Now(), Monotonic(), c.Now()
 		if between < before-1_000_000 || between > after+1_000_000 {
-			t.Fatalf("%d is not between %d and %d", between, before, after)
+			t.Fatalf("got %d between %d and %d, want it between them, give or take 1 ms", between, before, after)
 		}
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"weir/lab/result"
 )
 
-func TestDistribution(t *testing.T) {
+func TestDistributionCountsAndRanksTimes(t *testing.T) {
 	d := NewDistribution()
 	if mean := d.MeanUS(); mean != 0 {
 		t.Errorf("nothing recorded: got a mean of %v us, want 0", mean)
 	}
 	if p := d.Percentiles(); d.Count() != 0 || p != (result.Percentiles{}) {
-		t.Errorf("nothing recorded: %d times, %+v", d.Count(), p)
+		t.Errorf("nothing recorded: got %d times, %+v; want 0 and no percentiles", d.Count(), p)
 	}
 	for _, ns := range []int64{-5, 1000, 1000, 2000} {
 		d.Record(ns)
 	}
 	if p := d.Percentiles(); d.Count() != 4 || p.P01 != 0 || p.P50 != 1 || p.Max != 2 {
-		t.Errorf("four times recorded: %d, %+v", d.Count(), p)
+		t.Errorf("four times recorded: got %d, %+v; want 4 with P01 0, P50 1 and a maximum of 2 us", d.Count(), p)
 	}
 	if mean := d.MeanUS(); mean != 1 {
 		t.Errorf("0, 1, 1 and 2 us recorded: got a mean of %v us, want 1", mean)
@@ -39,10 +39,10 @@ func TestFailuresKeepTheFirstInFull(t *testing.T) {
 	}
 }
 
-func TestWindow(t *testing.T) {
+func TestWindowHoldsTimesFromStartToEnd(t *testing.T) {
 	w := NewWindow()
 	if w.Holds(0) || w.Holds(Unset-1) {
-		t.Error("got a time held by a window that is not set")
+		t.Error("a window that is not set holds a time, want none")
 	}
 	w.To.Store(20)
 	w.From.Store(10)
