@@ -151,7 +151,7 @@ func TestTooFewBlocksGiveAWarning(t *testing.T) {
 	}
 	pair := mirrored(3, 2, func(b, p, s int) float64 { return 1 })
 	if e := PairedRatio(pair[0][:1], pair[1]); !strings.HasPrefix(e.Warning, "in none of 3 blocks") {
-		t.Errorf("no complete block: got warning %q", e.Warning)
+		t.Errorf("no complete block: got warning %q, want one that says so", e.Warning)
 	}
 }
 

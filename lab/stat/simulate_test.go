@@ -44,12 +44,12 @@ func readSeries(t *testing.T, file, unit string) map[string]series {
 		case *benchfmt.Result:
 			v, ok := rec.Value(unit)
 			if !ok {
-				t.Fatalf("a trial in %s has no %s", file, unit)
+				t.Fatalf("a trial in %s has no %s, want the figure in all", file, unit)
 			}
 			p := pattern(rec)
 			recorded[p] = append(recorded[p], v)
 		case *benchfmt.SyntaxError:
-			t.Fatal(rec)
+			t.Fatalf("%s: got the syntax error %v, want the format of benchmarks", file, rec)
 		}
 	}
 	if err := r.Err(); err != nil {

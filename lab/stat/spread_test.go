@@ -50,7 +50,7 @@ func TestPoolOfKnownNumbers(t *testing.T) {
 	}
 }
 
-func TestC4(t *testing.T) {
+func TestC4MatchesItsTable(t *testing.T) {
 	// Holtzman 1950 and tables since
 	for df, want := range map[float64]float64{1: 0.7978846, 2: 0.8862269, 8: 0.9693107, 1000: 0.99975} {
 		if got := c4(df); math.Abs(got-want) > 1e-6 {
@@ -157,7 +157,7 @@ func TestSpreadRatioDropsIncompleteBlocks(t *testing.T) {
 	}
 }
 
-func TestSpreadApart(t *testing.T) {
+func TestSpreadApartFindsADifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	e := UnpairedCVRatio(noisy(r, 20, 5, 0.3), noisy(r, 10, 5, 0.1), 500)
 	if e.Low > 3 || e.High < 3 || e.Low < 1.5 || e.Blocks != 10 {
@@ -165,7 +165,7 @@ func TestSpreadApart(t *testing.T) {
 	}
 }
 
-func TestByLength(t *testing.T) {
+func TestSpreadIsPooledByLength(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	var trials []SampledTrial
 	for block := range 4 { // two trials of 1 s a block

@@ -17,7 +17,7 @@ func level(r *rand.Rand, n int, mean, sd float64) []float64 {
 	return v
 }
 
-func TestSteady(t *testing.T) {
+func TestSteadyFindsTheTailAfterADrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var falling []float64
 	// just-in-time compilation: ten times the cost at first, steady after about 20 windows

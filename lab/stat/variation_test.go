@@ -48,7 +48,7 @@ func TestWindowsLoseNothing(t *testing.T) {
 		sum := 0.0
 		for _, x := range w {
 			if x < -1e-9 {
-				t.Fatalf("got a growth of %v in a window of a monotonic counter", x)
+				t.Fatalf("got a growth of %v in a window of a monotonic counter, want none below 0", x)
 			}
 			sum += x
 		}

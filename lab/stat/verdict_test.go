@@ -29,11 +29,11 @@ func TestHolmKeepsTheOrder(t *testing.T) {
 		c := Holm(p)
 		for i := range p {
 			if c[i] < p[i] || c[i] > 1 || c[i] > float64(len(p))*p[i] {
-				t.Fatalf("got corrected p %v for p %v in a family of %d", c[i], p[i], len(p))
+				t.Fatalf("got corrected p %v for p %v in a family of %d, want at least p, and at most 1 and p times the family", c[i], p[i], len(p))
 			}
 			for j := range p {
 				if p[i] < p[j] && c[i] > c[j] {
-					t.Fatalf("got corrected p %v > %v for p %v < %v", c[i], c[j], p[i], p[j])
+					t.Fatalf("got corrected p %v > %v for p %v < %v, want the same order", c[i], c[j], p[i], p[j])
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func exact(ratio, sd float64, blocks int) Estimate {
 	return pairedEstimate(diffs)
 }
 
-func TestVerdicts(t *testing.T) {
+func TestVerdictsFollowTheInterval(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		e       Estimate
@@ -112,11 +112,11 @@ func TestTheIntervalOfAVerdictAgreesWithItsWord(t *testing.T) {
 			switch {
 			case v.High == 0 && v.Word == result.Undecided: // one block
 			case v.Word == result.Different && !different:
-				t.Fatalf("comparison %d is different, but its interval %v to %v contains 1", i, v.Low, v.High)
+				t.Fatalf("comparison %d is different, but its interval %v to %v contains 1, want it outside", i, v.Low, v.High)
 			case v.Word == result.Equivalent && !within:
-				t.Fatalf("comparison %d is equivalent within %v, but its interval is %v to %v", i, margin, v.Low, v.High)
+				t.Fatalf("comparison %d is equivalent within %v, but its interval is %v to %v, want it within", i, margin, v.Low, v.High)
 			case v.Word == result.Undecided && (different || within):
-				t.Fatalf("comparison %d is undecided, but its interval %v to %v decides it", i, v.Low, v.High)
+				t.Fatalf("comparison %d is undecided, but its interval %v to %v decides it, want the word that it decides", i, v.Low, v.High)
 			}
 		}
 	})
