@@ -26,7 +26,7 @@ func echoes(t *testing.T) (*sample.Group, func(n int)) {
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err1 != nil || err2 != nil {
-		t.Fatal(err1, err2)
+		t.Fatalf("the pipes of cat: got errors %v and %v, want none", err1, err2)
 	}
 	if err := g.Start(cmd, sample.Placement{}); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestTracepointsCountEvents(t *testing.T) {
 		slept, yielded := after.Voluntary-before.Voluntary, after.Involuntary-before.Involuntary
 		t.Logf("%+v; the kernel says that it waited %d times and yielded %d times", c, slept, yielded)
 		if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
-			t.Fatalf("cat reads and writes each message once: %d messages: got %+v", messages, c)
+			t.Fatalf("%d messages through cat: got %+v, want a read and a write for each", messages, c)
 		}
 		// A machine under heavy load was seen to report fewer wake-ups than waits, so the test is
 		// repeated.
@@ -82,7 +82,7 @@ func TestTracepointsCountEvents(t *testing.T) {
 			return
 		}
 		if try == tries {
-			t.Fatalf("cat is woken as often as it waits, and leaves its core when it waits or yields: got %+v", c)
+			t.Fatalf("got %+v; want as many wake-ups of cat as waits, and a switch for every wait or yield", c)
 		}
 	}
 }
@@ -100,20 +100,20 @@ func TestStraceCountsSystemCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || c.Wakeups != -1 || c.Switches != -1 {
-		t.Errorf("%d messages: got %+v", messages, c)
+		t.Errorf("%d messages through cat: got %+v; want a read and a write for each, and neither wake-ups nor switches (-1)", messages, c)
 	}
 	echo(1) // it still works after the tracing
 }
 
-func TestCountsPerMessage(t *testing.T) {
+func TestCountsAreDividedByMessages(t *testing.T) {
 	c := Counts{Tool: "strace", Syscalls: 30, ByName: map[string]int64{"read": 20, "write": 10}, Wakeups: -1, Switches: -1}
 	r := c.Per(10)
 	if r.Syscalls != 3 || r.ByName["read"] != 2 || r.Wakeups != -1 || r.Switches != -1 || r.Messages != 10 {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v; want 3 system calls and 2 reads per message, and -1 for what was not counted", r)
 	}
 }
 
-func TestSwitchCosts(t *testing.T) {
+func TestSwitchCostsAreMeasuredForEachKind(t *testing.T) {
 	costs, err := SwitchCosts(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -122,12 +122,12 @@ func TestSwitchCosts(t *testing.T) {
 	for _, c := range costs {
 		names = append(names, c.Between)
 		if !(0 < c.Low && c.Low <= c.NS && c.NS <= c.High) || c.How == "" {
-			t.Errorf("got %+v", c)
+			t.Errorf("got %+v, want a cost within its bounds, above 0, with how it was measured", c)
 		}
 		t.Logf("%-11s %8.0f ns (%.0f to %.0f)", c.Between, c.NS, c.Low, c.High)
 	}
 	if got := strings.Join(names, " "); got != "processes threads goroutines channel coroutines" {
-		t.Error("got", got)
+		t.Errorf("got the costs of %s, want processes, threads, goroutines, channel and coroutines", got)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestSwitchCostsStopWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if costs, err := SwitchCosts(ctx); err == nil || len(costs) != 0 {
-		t.Errorf("got %v, %v", costs, err)
+		t.Errorf("a cancelled context: got %v, error %v; want no costs and an error", costs, err)
 	}
 }
 
@@ -143,11 +143,11 @@ func TestFormatsAreParsed(t *testing.T) {
 	const format = "name: sched_switch\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
 		"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
 	if p, ok := parseFormat(format, "prev_pid"); !ok || p.offset != 24 || p.size != 4 {
-		t.Errorf("got %+v, %v", p, ok)
+		t.Errorf("prev_pid: got %+v, present: %t; want offset 24 and size 4", p, ok)
 	}
 	for _, field := range []string{"pid", "prev_comm[16]", "next_pid"} {
 		if p, ok := parseFormat(format, field); ok {
-			t.Errorf("%s: got %+v", field, p)
+			t.Errorf("%s: got %+v, want it absent", field, p)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func FuzzStraceTable(f *testing.F) {
 		}
 		for name, n := range parseTable(again.String()) {
 			if calls[name] != n {
-				t.Errorf("%q: %s: got %d, and %d when parsed again", text, name, calls[name], n)
+				t.Errorf("%q: %s: got %d, and %d when parsed again; want the same", text, name, calls[name], n)
 			}
 		}
 	})
@@ -182,7 +182,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint32, body []byte) {
 		record(kind, body, func(raw []byte) {
 			if len(raw) > len(body) {
-				t.Errorf("got %d bytes from %d", len(raw), len(body))
+				t.Errorf("got %d bytes from a record of %d, want no more", len(raw), len(body))
 			}
 			_ = tracepoint{offset: 8, size: 8}.value(raw)
 		})
@@ -191,14 +191,14 @@ func FuzzRecords(f *testing.F) {
 
 func TestStraceTableIsParsed(t *testing.T) {
 	if c := parseTable(table); len(c) != 2 || c["read"] != 10 || c["write"] != 8 {
-		t.Error(c)
+		t.Errorf("got %v, want 10 reads and 8 writes", c)
 	}
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, pattern := range []string{"weir-strace-*", "weir-tracefs-*"} {
 		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)); len(left) > 0 {
-			t.Errorf("got files left behind: %v", left)
+			t.Errorf("got files left behind: %v, want none", left)
 		}
 	}
 }
@@ -223,6 +223,6 @@ func TestCollectorRunsDuringSwitchCosts(t *testing.T) {
 	_, err := SwitchCosts(context.Background())
 	close(stop)
 	if cycles := <-stopped; err != nil || cycles < 10 {
-		t.Errorf("got %d cycles, error %v", cycles, err)
+		t.Errorf("got %d cycles of the collector, error %v; want 10 or more during the measurement", cycles, err)
 	}
 }
