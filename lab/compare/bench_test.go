@@ -24,11 +24,11 @@ func readBench(t interface {
 		case *benchfmt.Result:
 			results = append(results, rec.Clone())
 		case *benchfmt.SyntaxError:
-			t.Fatalf("%v in:\n%s", rec, text)
+			t.Fatalf("got the syntax error %v, want the format of benchmarks:\n%s", rec, text)
 		}
 	}
 	if r.Err() != nil {
-		t.Fatalf("%v", r.Err())
+		t.Fatalf("reading the benchmarks: got error %v, want none", r.Err())
 	}
 	return results, r.Units()
 }
@@ -59,7 +59,7 @@ func TestBenchReadsBack(t *testing.T) {
 		t.Errorf("got configuration %+v, want workload and cpu, and no seed, which would keep benchstat from comparing runs", first.Config)
 	}
 	if units.GetBetter("us/msg") != -1 {
-		t.Error("got no unit line that says that less CPU is better")
+		t.Error("got no unit line that says that less CPU is better, want one for us/msg")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestBenchReadsBackWithAnyNames(t *testing.T) {
 		}
 		got, _ := readBench(t, text.Bytes())
 		if len(got) != 1 {
-			t.Fatalf("got %d results of one trial in:\n%s", len(got), text.Bytes())
+			t.Fatalf("got %d results of one trial, want 1:\n%s", len(got), text.Bytes())
 		}
 		if v, ok := got[0].Value("us/msg"); !ok || v != 8.5 {
 			t.Fatalf("got %v us/msg, want 8.5", v)

@@ -76,7 +76,7 @@ func find(t *testing.T, all []result.Comparison, a, b, metric string) result.Com
 			return c
 		}
 	}
-	t.Fatalf("got no comparison of %s with %s in %s", a, b, metric)
+	t.Fatalf("got no comparison of %s with %s in %s, want one", a, b, metric)
 	return result.Comparison{}
 }
 

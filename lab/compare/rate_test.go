@@ -84,6 +84,6 @@ func TestRunsOfClosedLoopsAreComparedByRate(t *testing.T) {
 		}
 	}
 	if _, err := Runs(a, b); err == nil {
-		t.Error("loads with different sleeps: got no error")
+		t.Error("loads with different sleeps: got no error, want one")
 	}
 }

@@ -25,7 +25,7 @@ func TestWriteRunsMatchesTheGoldenFile(t *testing.T) {
 	}
 	golden(t, "testdata/runs.txt", got.Bytes())
 	if err := WriteRuns(full{}, "", "", a, b, found); err == nil {
-		t.Error("full disk: got no error")
+		t.Error("full disk: got no error, want one")
 	}
 }
 
@@ -41,6 +41,6 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s: got\n%s\n(go test ./lab/compare -update writes it)", file, got)
+		t.Errorf("%s: got\n%s\nwant what the file has (go test ./lab/compare -update writes it)", file, got)
 	}
 }

@@ -21,7 +21,7 @@ func TestCorrectChatServerPasses(t *testing.T) {
 	all := Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"::1"}, Only: []string{"fan-out"}})...) {
 		if o.Err != nil {
-			t.Errorf("%s, %s: %v", o.Name, o.Host, o.Err)
+			t.Errorf("%s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Err)
 		}
 		if o.Skipped != "" {
 			t.Logf("%s, %s: skipped: %s", o.Name, o.Host, o.Skipped)
@@ -60,7 +60,7 @@ func TestEveryChatFaultIsCaught(t *testing.T) {
 			t.Parallel()
 			found := Check(t.Context(), faultyChat(t, f.fault), Options{Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("got no failure: %+v", found)
+				t.Fatalf("got %+v, want one failure", found)
 			}
 			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
 				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
@@ -69,12 +69,12 @@ func TestEveryChatFaultIsCaught(t *testing.T) {
 	}
 	for _, c := range chatChecks {
 		if !covered[c.name] {
-			t.Errorf("got no fault that is caught by %q", c.name)
+			t.Errorf("got no fault that is caught by %q, want one", c.name)
 		}
 	}
 	for _, fault := range rooms.Faults {
 		if !caught[fault] {
-			t.Errorf("got no test of a server that %s", fault)
+			t.Errorf("got no test of a server that %s, want one", fault)
 		}
 	}
 }

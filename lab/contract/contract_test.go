@@ -47,7 +47,7 @@ func TestCorrectServerPasses(t *testing.T) {
 	t.Parallel()
 	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{Own: true}) {
 		if o.Err != nil {
-			t.Errorf("%s, %s, %s: %v", o.Name, o.Host, o.Workload, o.Err)
+			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
 		}
 		if o.Skipped != "" {
 			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
@@ -110,7 +110,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 			found := Check(t.Context(), faultySubject(t, f.fault, f.workload),
 				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("got no failure: %+v", found)
+				t.Fatalf("got %+v, want one failure", found)
 			}
 			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
 				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
@@ -119,7 +119,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 	}
 	for _, c := range checks {
 		if !covered[c.name] {
-			t.Errorf("got no fault that is caught by %q", c.name)
+			t.Errorf("got no fault that is caught by %q, want one", c.name)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestServerThatDoesNotStartFailsOnce(t *testing.T) {
 	s.RunCmd = []string{"false", "{addr}"}
 	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}})
 	if len(found) != 1 || found[0].Name != "start" || found[0].Err == nil {
-		t.Errorf("got %+v", found)
+		t.Errorf("a server that exits: got %+v, want only the failed check start", found)
 	}
 }
 
@@ -138,16 +138,16 @@ func TestInapplicableChecksAreSkippedWithTheReason(t *testing.T) {
 	s.RunCmd = slices.DeleteFunc(s.RunCmd, func(w string) bool { return w == "--wait-ms" || w == "{wait_ms}" })
 	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "{wait_ms}") {
-		t.Errorf("got %+v", found)
+		t.Errorf("a server without {wait_ms}: got %+v, want one check, skipped for that", found)
 	}
 	s.RunCmd = []string{"server", "{port}"}
 	found = Check(t.Context(), s, Options{Hosts: []string{"::1"}})
 	if len(found) != 1 || found[0].Skipped == "" {
-		t.Errorf("a server without {host}: got %+v", found)
+		t.Errorf("a server without {host}: got %+v, want one skipped check", found)
 	}
 	s.Contract = "published"
 	found = Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "published") {
-		t.Errorf("got %+v", found)
+		t.Errorf("a published server: got %+v, want one check, skipped for that", found)
 	}
 }

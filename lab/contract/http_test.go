@@ -22,7 +22,7 @@ func TestCorrectWebServerPasses(t *testing.T) {
 	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files"), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
 		if o.Err != nil {
-			t.Errorf("%s, %s, %s: %v", o.Name, o.Host, o.Workload, o.Err)
+			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
 		}
 		if o.Skipped != "" {
 			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
@@ -72,7 +72,7 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 			found := Check(t.Context(), faultyWebSubject(t, f.fault, f.workload),
 				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("got no failure: %+v", found)
+				t.Fatalf("got %+v, want one failure", found)
 			}
 			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
 				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
@@ -82,7 +82,7 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 	for _, c := range webChecks {
 		shared := slices.ContainsFunc(checks, func(s check) bool { return s.name == c.name })
 		if !covered[c.name] && !shared {
-			t.Errorf("got no fault that is caught by %q", c.name)
+			t.Errorf("got no fault that is caught by %q, want one", c.name)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestEverySubject(t *testing.T) {
 			for _, o := range found {
 				where := fmt.Sprintf("%s (%s, %s)", o.Name, o.Workload, o.Host)
 				if o.Err != nil {
-					t.Errorf("%s: %v", where, o.Err)
+					t.Errorf("%s: got error %v, want the subject to pass", where, o.Err)
 				}
 				if o.Skipped != "" {
 					skipped = append(skipped, where+": "+o.Skipped)

@@ -58,10 +58,10 @@ func TestEveryTargetIsNamed(t *testing.T) {
 	for _, p := range found {
 		switch {
 		case p.Passed:
-			t.Errorf("got a pass of a broken subject: %+v", p)
+			t.Errorf("got a pass of a broken subject, want a failure: %+v", p)
 		case strings.HasPrefix(p.Note, "not tested: "):
 			if p.Built {
-				t.Errorf("got a target not tested but built: %+v", p)
+				t.Errorf("got a target that was built but not tested, want it not built: %+v", p)
 			}
 		case p.Subject == "broken" && (p.Built || !strings.Contains(p.Note, "error:")):
 			t.Errorf("got %+v, want the compiler's error", p)
@@ -69,7 +69,7 @@ func TestEveryTargetIsNamed(t *testing.T) {
 			t.Errorf("got %+v, want its exit status", p)
 		}
 		if strings.Contains(p.Note, "\n") {
-			t.Errorf("got more than one line: %q", p.Note)
+			t.Errorf("got more than one line: %q, want one", p.Note)
 		}
 	}
 }
@@ -88,27 +88,27 @@ func TestFindingsAreStoredUntilSomethingChanges(t *testing.T) {
 		return found
 	}
 	if _, ok := Kept(root); ok {
-		t.Error("got stored findings before the first run")
+		t.Error("got stored findings before the first run, want none")
 	}
 	first := run()
 	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" && tried == 0 {
-		t.Error("gcc is installed and was not tried")
+		t.Error("gcc is installed and was not tried, want it tried")
 	}
 	again := run()
 	if tried != 0 || !reflect.DeepEqual(again, first) {
-		t.Errorf("got %d new trials; %+v, then %+v", tried, first, again)
+		t.Errorf("the second run: got %d new trials and %+v; want none and %+v", tried, again, first)
 	}
 	if kept, ok := Kept(root); !ok || !reflect.DeepEqual(kept, first) {
-		t.Errorf("got stored findings %v, %+v", ok, kept)
+		t.Errorf("the stored findings: got %+v, present: %t; want %+v", kept, ok, first)
 	}
 	put(t, filepath.Join(root, "subjects", "dead", "main.c"), "int main(void) { return 4; }\n")
 	if _, ok := Kept(root); ok {
-		t.Error("a changed source: got the old findings")
+		t.Error("a changed source: got the old findings, want none")
 	}
 	run()
 	o.Fresh = true
 	if run(); tried == 0 && strings.Contains(first[0].Note, "exit") {
-		t.Error("Options.Fresh: got no new trial")
+		t.Error("Options.Fresh: got no new trial, want one")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestVariantKeepsTheBuildAndReplacesTheCompiler(t *testing.T) {
 		t.Errorf("got out %s, want %s", v.Out, want)
 	}
 	if s.BuildCmd[0] != "cc" || len(s.Needs) != 1 {
-		t.Errorf("got a changed subject: %+v", s)
+		t.Errorf("got a changed subject %+v, want the original with the compiler cc", s)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestVariantKeepsTheBuildAndReplacesTheCompiler(t *testing.T) {
 func TestTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	subjects, err := cSubjects("../..")
 	if err != nil || len(subjects) == 0 {
-		t.Fatalf("got %d subjects, %v", len(subjects), err)
+		t.Fatalf("got %d subjects, error %v; want at least one", len(subjects), err)
 	}
 	gcc := targets()[0]
 	if reason := gcc.unusable(t.Context()); reason != "" {
@@ -142,7 +142,7 @@ func TestTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	}
 	for _, s := range subjects[:1] {
 		if p := try(t.Context(), s, gcc); !p.Passed {
-			t.Errorf("%+v", p)
+			t.Errorf("got %+v, want a pass", p)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := try(t.Context(), subjects[0], musl); p.Built || !strings.Contains(p.Note, "libc-version.h") {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want a failed build that names libc-version.h", p)
 	}
 }
 

@@ -95,11 +95,11 @@ func TestADeviceIsReadyForAStack(t *testing.T) {
 	err := In(n.Peer, func() error {
 		device, err := net.InterfaceByName(n.Tap)
 		if err != nil || device.Flags&net.FlagUp == 0 {
-			return fmt.Errorf("the device: %+v, %v", device, err)
+			return fmt.Errorf("the device: got %+v, error %v; want it up", device, err)
 		}
 		addrs, err := device.Addrs()
 		if err != nil || !strings.Contains(fmt.Sprint(addrs), tapPeer.String()) {
-			return fmt.Errorf("its addresses: %v, %v", addrs, err)
+			return fmt.Errorf("the addresses of the device: got %v, error %v; want %v", addrs, err, tapPeer)
 		}
 		return nil
 	})
