@@ -108,12 +108,12 @@ func receive(l net.Listener, want []byte) error {
 	}
 }
 
-// TestThroughputMatchesTheGoldenFile is tables of what a connection carries over paths of 100
-// Mbit/s, by round trip and loss, and by round trip and reordering, beside a golden file: in
-// virtual time it hardly differs from run to run. WEIR_GOLDEN=write makes the file anew. Where
-// nothing is lost, doubling an initial window of ten segments in each round trip of 200 ms gives 15.7
-// Mbit/s, with one for ARP and one for opening; of 100 ms, where the rate is reached, 29.5. Cells
-// are of one seed: those with reordering differ by a fifth from seed to seed.
+// TestThroughputMatchesTheGoldenFile compares tables of throughput with a golden file. One table is
+// by round trip and loss, one by round trip and reordering, over paths of 100 Mbit/s. In virtual
+// time the figures hardly differ from run to run. WEIR_GOLDEN=write writes the file again. Without
+// loss the initial window of ten segments doubles in each round trip. With one round trip for ARP
+// and one for the handshake, 200 ms give 15.7 Mbit/s, and 100 ms, where the rate is reached, 29.5.
+// Each cell is of one seed: cells with reordering differ by a fifth from seed to seed.
 func TestThroughputMatchesTheGoldenFile(t *testing.T) {
 	var table strings.Builder
 	data := make([]byte, 4<<20)
