@@ -115,7 +115,7 @@ func (c *client) line() (string, error) {
 	c.conn.SetReadDeadline(end)
 	line, err := c.r.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("%s received no further line: %w", c.name, err)
+		return "", fmt.Errorf("%s received no further line within %v, want one: %w", c.name, waitLimit, err)
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }
@@ -126,7 +126,7 @@ func (c *client) until(t *testing.T, text string) string {
 	for {
 		line, err := c.line()
 		if err != nil {
-			t.Fatalf("waiting for %q: %v", text, err)
+			t.Fatalf("%s: want a line that contains %q: %v", c.name, text, err)
 		}
 		if strings.Contains(line, text) {
 			return line

@@ -41,7 +41,7 @@ func TestKillLosesNoAcknowledgedState(t *testing.T) {
 			s.mustRestart(t)
 			s.judge(t, items)
 			if t.Failed() {
-				t.Fatalf("round %d of WEIR_CHATTEST_SEED=%d", round, seed)
+				t.Fatalf("failed in round %d; WEIR_CHATTEST_SEED=%d repeats the run", round, seed)
 			}
 		}
 		t.Logf("seed %d: %d kills; changes acknowledged: %v; 0 lost", seed, kills, acknowledged)
@@ -92,7 +92,7 @@ func (s *stateServer) mustRestart(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the server did not log its page's address: %s", s.stderr)
+			t.Fatalf("the server did not log its page's address within %v, but: %s", waitLimit, s.stderr)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (s *stateServer) logIn(t *testing.T, name, device string, rooms ...string) 
 	c.must(t, c.logIn(name, name+"@"+device+":"+statePassword, "draft/metadata-2", "draft/channel-rename", "draft/chathistory"))
 	for _, room := range rooms {
 		if lines, err := c.ask("JOIN " + room); err != nil {
-			t.Fatal(err, lines)
+			t.Fatalf("JOIN %s: got %q and error %v, want to be in the room", room, lines, err)
 		}
 	}
 	return c
@@ -138,7 +138,7 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 	workUntilKilled(t, s.server, enough, moment, items, func(it *item, acknowledged func()) {
 		for it.change(s, it) {
 			if it.refused != "" {
-				t.Errorf("%s: number %d was refused: %s", it.name, it.sent, it.refused)
+				t.Errorf("%s: change number %d was refused with %q, want it acknowledged (the disk is not full)", it.name, it.sent, it.refused)
 			}
 			acknowledged()
 		}
@@ -158,14 +158,14 @@ func (s *stateServer) judge(t *testing.T, items []*item) {
 	for _, it := range items {
 		fits, err := it.read(s, c)
 		if err != nil {
-			t.Fatalf("%s: %v", it.name, err)
+			t.Fatalf("%s: reading the state after the kill: %v", it.name, err)
 		}
 		n := it.sent
 		for n >= it.acked && !fits(n) {
 			n--
 		}
 		if n < it.acked {
-			t.Errorf("lost: %s was acknowledged up to number %d (%d was requested), but the server no longer has it: %s", it.name, it.acked, it.sent, it.lastRead)
+			t.Errorf("lost: %s: got %s after the kill, want number %d, the last acknowledged, or one up to %d, the last requested", it.name, it.lastRead, it.acked, it.sent)
 			continue
 		}
 		it.acked, it.sent = n, n
@@ -178,7 +178,7 @@ func (s *stateServer) checkNoTempFiles(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(s.data, func(path string, e fs.DirEntry, err error) error {
 		if name := filepath.Base(path); strings.HasSuffix(name, ".tmp") || strings.HasPrefix(name, ".state-") || strings.HasPrefix(name, ".new-") {
-			t.Errorf("temporary file left: %s", path)
+			t.Errorf("got the temporary file %s after the restart, want none left", path)
 		}
 		return nil // files may disappear during the walk
 	})

@@ -47,7 +47,7 @@ func crashAgain(t *testing.T, p *program, kills int, seed uint64) {
 	for round := range kills {
 		before = crash(t, s, round, random, before, &sum)
 		if t.Failed() {
-			t.Fatalf("round %d of WEIR_CHATTEST_SEED=%d", round, seed)
+			t.Fatalf("failed in round %d; WEIR_CHATTEST_SEED=%d repeats the run", round, seed)
 		}
 	}
 	t.Logf("seed %d: %d kills; %d messages acknowledged, %d received by others, %d stored that were neither; damage: %d truncated, %d bits flipped, %d with random bytes appended, %d without the committed offset: 0 lost, 0 duplicated, 0 out of order",
@@ -74,7 +74,7 @@ func crash(t *testing.T, s *server, round int, random *rand.Rand, before []strin
 	end := readRoom(t, s) // before the log is read: the first join makes the server repair it
 	history := readLog(t, s)
 	if len(end) > len(history) || !slices.Equal(history[len(history)-len(end):], end) || len(end) < min(crashMinReplay, len(history)) {
-		t.Errorf("a joining client received %d messages, want the last of the %d in the log", len(end), len(history))
+		t.Errorf("a joining client received %d messages, want the last %d or more of the %d in the log", len(end), crashMinReplay, len(history))
 	}
 	judge(t, history, before, all, holed, sum)
 	return history
@@ -99,14 +99,14 @@ func interrupt(t *testing.T, s *server, random *rand.Rand) {
 func judge(t *testing.T, history, before []string, all []*talker, holed bool, sum *crashes) {
 	t.Helper()
 	if len(history) < len(before) || !slices.Equal(history[:len(before)], before) {
-		t.Errorf("lost or reordered: the %d messages of the last round are not the first of the %d now", len(before), len(history))
+		t.Errorf("lost or reordered: got a log of %d messages that does not begin with the %d of the last round, want those unchanged", len(history), len(before))
 		return
 	}
 	recent := history[len(before):]
 	place := map[string]int{}
 	for i, text := range history {
 		if first, twice := place[text]; twice {
-			t.Errorf("duplicated: %.30q is at %d and at %d", text, first, i)
+			t.Errorf("duplicated: got %.30q at places %d and %d of the log, want it once", text, first, i)
 		}
 		place[text] = i
 	}
@@ -114,7 +114,7 @@ func judge(t *testing.T, history, before []string, all []*talker, holed bool, su
 	for _, text := range recent {
 		who, n := sender(text)
 		if n < next[who] || n > next[who] && !holed {
-			t.Errorf("lost or out of order: %.30q follows number %d of %s", text, next[who]-1, who)
+			t.Errorf("lost or out of order: got %.30q after number %d of %s, want number %d", text, next[who]-1, who, next[who])
 		}
 		next[who] = n + 1
 	}
@@ -133,16 +133,16 @@ func (c *talker) judge(t *testing.T, place map[string]int, known map[string]bool
 		at, there := place[text]
 		switch known[text] = true; {
 		case !there:
-			t.Errorf("lost: %s had received %.30q", c.name, text)
+			t.Errorf("lost: %s received %.30q, but the log does not contain it (a message is stored before it is delivered)", c.name, text)
 		case at <= last:
-			t.Errorf("out of order: %s received %.30q, which is at %d, after the one at %d", c.name, text, at, last)
+			t.Errorf("out of order: %s received %.30q, place %d of the log, after the message at place %d; want the log's order", c.name, text, at, last)
 		}
 		last = at
 	}
 	for _, text := range c.acknowledged {
 		known[text] = true
 		if _, there := place[text]; !there {
-			t.Errorf("lost: %.30q of %s had been acknowledged", text, c.name)
+			t.Errorf("lost: %s received the acknowledgement of %.30q, but the log does not contain it", c.name, text)
 		}
 	}
 }

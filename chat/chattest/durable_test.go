@@ -17,9 +17,10 @@ var (
 	synced = regexp.MustCompile(`^\d+ +fsync\(\d+<([^>]*)>\) += 0$`)
 )
 
-// chatd syncs the parent of each new folder before it writes to the folder (docs/protocol.md).
-// Otherwise a power loss could remove the folder with everything acknowledged in it. An existing
-// data folder is synced too: it may not be durable yet.
+// TestNewFoldersAreSyncedInTheirParents checks that chatd syncs the parent of each new folder
+// before it writes to the folder (docs/protocol.md). Otherwise a power loss could remove the folder
+// with everything acknowledged in it. An existing data folder is synced too: it may not be durable
+// yet.
 func TestNewFoldersAreSyncedInTheirParents(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed: run scripts/setup test")
@@ -76,10 +77,10 @@ func checkFoldersAreStored(t *testing.T, data string, exists bool) {
 		}
 	}
 	if len(all) < want {
-		t.Errorf("chatd created %q, want its folders and the room's:\n%s", all, text)
+		t.Errorf("chatd created the folders %q, want %d or more: its own and the room's:\n%s", all, want, text)
 	}
 	if len(waiting) > 0 {
-		t.Errorf("the parent folders %q were not synced:\n%s", waiting, text)
+		t.Errorf("got no sync of the parent folders %q, want one after each new folder:\n%s", waiting, text)
 	}
 }
 

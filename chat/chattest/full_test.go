@@ -37,7 +37,7 @@ func TestFullDiskRefusesChangesWithoutEffect(t *testing.T) {
 		for _, it := range items {
 			it.client = s.logIn(t, "ann", it.device(), it.room)
 			if !it.change(s, it) || it.refused != "" {
-				t.Fatalf("%s: refused with free space on the disk: %q", it.name, it.refused)
+				t.Fatalf("%s: with free space on the disk: got the refusal %q, want the change acknowledged", it.name, it.refused)
 			}
 		}
 		for _, it := range items {
@@ -63,14 +63,14 @@ func (s *stateServer) refuseOnFull(t *testing.T, it *item, f *filler) {
 	for range fullTries {
 		f.fill(t)
 		if !it.change(s, it) {
-			t.Fatalf("%s: the connection was closed on a full disk", it.name)
+			t.Fatalf("%s: on a full disk: got the connection closed, want the change refused with a text", it.name)
 		}
 		if it.refused != "" {
 			break
 		}
 	}
 	if it.refused == "" {
-		t.Errorf("%s: no change was refused on a full disk", it.name)
+		t.Errorf("%s: on a full disk: got %d changes acknowledged, want one refused within %d", it.name, it.acked, fullTries)
 		return
 	}
 	if strings.HasPrefix(it.refused, ":") && !strings.Contains(it.refused, "disk is full") {
@@ -82,7 +82,7 @@ func (s *stateServer) refuseOnFull(t *testing.T, it *item, f *filler) {
 	it.sent = it.acked // the refused number no longer counts as requested
 	fits, err := it.read(s, it.client)
 	if err != nil || !fits(it.acked) {
-		t.Errorf("%s: after the refusal %q the state is not number %d: %s %v", it.name, it.refused, it.acked, it.lastRead, err)
+		t.Errorf("%s: after the refusal %q: got %s and error %v, want the state of number %d, the last acknowledged", it.name, it.refused, it.lastRead, err, it.acked)
 	}
 }
 
@@ -154,6 +154,6 @@ func TestRoomRefusedOnAFullDiskLeavesNoFolder(t *testing.T) {
 	}
 	folders, err := filepath.Glob(filepath.Join(data, "rooms", "#new*"))
 	if err != nil || refused == 0 || len(folders) > 20-refused {
-		t.Errorf("full disk: %d of 20 rooms were refused, but %d have a folder (error %v)", refused, len(folders), err)
+		t.Errorf("full disk: got %d of 20 rooms refused and %d folders (error %v), want some refused, and no folder for those", refused, len(folders), err)
 	}
 }

@@ -70,11 +70,11 @@ func TestGoAndCShareOneLog(t *testing.T) {
 	}
 	for i := range orders {
 		if fmt.Sprint(orders[i]) != fmt.Sprint(orders[0]) {
-			t.Error("two readers read different orders")
+			t.Errorf("two readers of one log got different orders: offsets\n%v\nwant the same\n%v", orders[i], orders[0])
 		}
 	}
 	if first.Committed() <= orders[0][len(orders[0])-1] {
-		t.Errorf("committed offset: got %d, which is before the last line", first.Committed())
+		t.Errorf("got the committed offset %d, want it after the last line, which is at %d", first.Committed(), orders[0][len(orders[0])-1])
 	}
 }
 
@@ -90,7 +90,7 @@ func logtool(t *testing.T) string {
 	}
 	file := filepath.Join(dir, "check", "logtool")
 	if out, err := exec.Command("make", "-s", "-C", "../../c", "OUT="+dir, "CHECKED=-O1", file).CombinedOutput(); err != nil {
-		t.Fatalf("building logtool:\n%s", out)
+		t.Fatalf("building logtool: %v\n%s", err, out)
 	}
 	return file
 }
@@ -143,7 +143,7 @@ func follow(l *log.Log, n int) (offsets []int64, err error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("after %d of %d lines: %w", len(offsets), n, err)
+			return nil, fmt.Errorf("got %d lines, want %d: %w", len(offsets), n, err)
 		}
 		_, text, _ := strings.Cut(string(line.Plain()), " :")
 		var writer, number int
@@ -154,7 +154,7 @@ func follow(l *log.Log, n int) (offsets []int64, err error) {
 		offsets = append(offsets, line.Offset())
 	}
 	if bad := r.Bad(); bad > 0 {
-		return nil, fmt.Errorf("%d bytes do not belong to a complete line", bad)
+		return nil, fmt.Errorf("got %d bytes that belong to no complete line, want 0", bad)
 	}
 	return offsets, nil
 }

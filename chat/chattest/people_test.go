@@ -19,7 +19,7 @@ import (
 // Real clients without chathistory: a user who leaves and returns sees the missed messages, each
 // once.
 
-func TestIrssi(t *testing.T) {
+func TestAnIrssiUserSeesMissedMessagesOnce(t *testing.T) {
 	people(t, "irssi", func(dir, host, port, pass string) []string {
 		// the default delays lines for seconds
 		config := `settings = { "irc/core" = { cmd_queue_speed = "1msec"; cmds_max_at_once = "100"; }; };`
@@ -30,7 +30,7 @@ func TestIrssi(t *testing.T) {
 	})
 }
 
-func TestWeeChat(t *testing.T) {
+func TestAWeeChatUserSeesMissedMessagesOnce(t *testing.T) {
 	people(t, "weechat", func(dir, host, port, pass string) []string {
 		command := []string{"weechat", "-d", dir}
 		for _, c := range []string{"/set weechat.look.mouse off", "/server add here " + host + "/" + port, "/set irc.server.here.ssl off", "/set irc.server.here.tls off",
@@ -86,7 +86,7 @@ func people(t *testing.T, name string, command func(dir, host, port, pass string
 			}
 		}
 		if strings.Contains(text, "hello, ") {
-			t.Errorf("alice received messages again that she had seen:\n%s", text)
+			t.Errorf("alice returned and received messages that she had seen before, want only those she missed:\n%s", text)
 		}
 		a.types("/quit")
 		bob.until(t, " QUIT ")
@@ -129,7 +129,7 @@ func gone(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); pid != 0 && syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("process %d, a client in tmux, did not exit", pid)
+			t.Errorf("process %d, a client in tmux, still runs after %v, want it ended", pid, waitLimit)
 			return
 		}
 	}
@@ -159,7 +159,7 @@ func (s *screen) shows(text string) string {
 			return all
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("the screen does not show %q, but:\n%s", text, all)
+			s.t.Fatalf("after %v, want %q on the screen, got:\n%s", waitLimit, text, all)
 		}
 	}
 }

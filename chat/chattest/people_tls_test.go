@@ -20,7 +20,7 @@ import (
 // Real clients over TLS, which verify the server's certificate and log in: WeeChat with
 // SCRAM-SHA-256, irssi with a client certificate.
 
-func TestWeeChatByTLSAndSCRAM(t *testing.T) {
+func TestWeeChatLogsInByTLSAndSCRAM(t *testing.T) {
 	peopleByTLS(t, "weechat", func(dir, host, port, ca, _ string) []string {
 		command := []string{"weechat", "-d", dir}
 		for _, c := range []string{"/set weechat.look.mouse off", "/set weechat.network.gnutls_ca_user " + ca, "/server add here " + host + "/" + port,
@@ -32,7 +32,7 @@ func TestWeeChatByTLSAndSCRAM(t *testing.T) {
 	})
 }
 
-func TestIrssiByTLSAndItsCertificate(t *testing.T) {
+func TestIrssiLogsInByTLSAndItsCertificate(t *testing.T) {
 	peopleByTLS(t, "irssi", func(dir, _, port, ca, cert string) []string {
 		config := fmt.Sprintf(`servers = ( { address = "localhost"; family = "inet"; chatnet = "here"; port = %q; use_tls = "yes"; tls_verify = "yes"; tls_cafile = %q; tls_cert = %q; autoconnect = "yes"; } );
 chatnets = { here = { type = "IRC"; nick = "alice"; sasl_mechanism = "EXTERNAL"; sasl_username = "alice"; }; };
@@ -91,7 +91,7 @@ func (s *screen) ends() {
 			return
 		}
 		if time.Now().After(end) {
-			s.t.Fatal("the program did not exit")
+			s.t.Fatalf("the program in tmux still runs after %v, want it ended", waitLimit)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func buildChatd(name string, more ...string) (string, error) {
 	file := filepath.Join(dir, name, "chatd")
 	args := append([]string{"-s", "-C", "../../c", "OUT=" + filepath.Dir(file)}, more...)
 	if out, err := exec.Command("make", append(args, file)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building chatd:\n%s", out)
+		return "", fmt.Errorf("building chatd: %w\n%s", err, out)
 	}
 	return file, nil
 }

@@ -45,13 +45,13 @@ type script struct {
 	at      string // file and line
 }
 
-func TestConversations(t *testing.T) { everyProgram(t, conversations) }
+func TestServersAnswerAsTheConversationsSay(t *testing.T) { everyProgram(t, conversations) }
 
 // conversations runs all scripts.
 func conversations(t *testing.T, p *program) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts found", err)
+		t.Fatalf("testdata/*.txt: got %d scripts and error %v, want one or more", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -91,7 +91,7 @@ func (x *script) do(line string) {
 		}
 		x.s.mustStart(x.t)
 	case len(words) < 2:
-		x.t.Fatalf("%s: invalid step %q", x.at, line)
+		x.t.Fatalf("%s: got the step %q, want a client's name, a verb and its arguments", x.at, line)
 	default:
 		x.step(words[0], words[1], words[2:], line)
 	}
@@ -100,7 +100,7 @@ func (x *script) do(line string) {
 func (x *script) step(name, verb string, rest []string, line string) {
 	c := x.clients[name]
 	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
-		x.t.Fatalf("%s: %s is not connected", x.at, name)
+		x.t.Fatalf("%s: %s is not connected, want a step before that connects it", x.at, name)
 	}
 	_, text, _ := strings.Cut(line, " "+verb+" ")
 	switch verb {
@@ -122,7 +122,7 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case "=":
 		x.expectNothing(c, rest[0])
 	default:
-		x.t.Fatalf("%s: invalid step %q", x.at, line)
+		x.t.Fatalf("%s: got the step %q, want a known verb", x.at, line)
 	}
 }
 
@@ -152,7 +152,7 @@ func (x *script) expect(c *client, want string, skip bool) {
 	for {
 		line, err := c.line()
 		if err != nil {
-			x.t.Fatalf("%s: %v, want %s\nbefore it:\n%s", x.at, err, want, strings.Join(passed, "\n"))
+			x.t.Fatalf("%s: want %s: %v\nlines received before:\n%s", x.at, want, err, strings.Join(passed, "\n"))
 		}
 		if x.words.Fits(want, line) {
 			return
@@ -181,7 +181,7 @@ func (x *script) ends(c *client) {
 	x.t.Helper()
 	rest, err := io.ReadAll(c.r)
 	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
-		x.t.Fatalf("%s: the connection of %s did not end: %v", x.at, c.name, err)
+		x.t.Fatalf("%s: %s: got %v, want the server to close the connection", x.at, c.name, err)
 	}
 	for line := range bytes.Lines(rest) {
 		if !bytes.HasPrefix(line, []byte("ERROR ")) && !bytes.Contains(line, []byte(" QUIT ")) {

@@ -126,7 +126,7 @@ func (s *server) ready() error {
 		select {
 		case err := <-s.exited:
 			s.cmd = nil
-			return fmt.Errorf("%s exited before it accepted connections: %v: %s", s.name, err, s.stderr)
+			return fmt.Errorf("%s exited before it accepted connections, want it to serve: %v: %s", s.name, err, s.stderr)
 		default:
 		}
 		if conn, err := net.DialTimeout("tcp", s.addr, waitLimit); err == nil {
@@ -134,7 +134,7 @@ func (s *server) ready() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return errors.Join(fmt.Errorf("%s does not accept connections: %s", s.name, s.stderr), s.kill())
+			return errors.Join(fmt.Errorf("%s accepted no connection within %v: %s", s.name, waitLimit, s.stderr), s.kill())
 		}
 	}
 }
@@ -149,11 +149,11 @@ func (s *server) stop() error {
 	case err := <-s.exited:
 		s.cmd = nil
 		if err != nil {
-			return fmt.Errorf("%s exited after SIGTERM with %w: %s", s.name, err, s.stderr)
+			return fmt.Errorf("%s after SIGTERM: got %w, want exit status 0: %s", s.name, err, s.stderr)
 		}
 		return s.gone()
 	case <-time.After(waitLimit):
-		return errors.Join(fmt.Errorf("%s did not exit after SIGTERM", s.name), s.kill())
+		return errors.Join(fmt.Errorf("%s still runs %v after SIGTERM, want it ended", s.name, waitLimit), s.kill())
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *server) gone() error {
 	defer f.Close()
 	for end := time.Now().Add(waitLimit); syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("%s has exited, but a process still holds the lock of its data folder", s.name)
+			return fmt.Errorf("%s has exited, but a process still holds the lock of its data folder after %v", s.name, waitLimit)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ type returner struct {
 
 // All clients lose their connections and reconnect at the same time, and request the history after
 // their last message.
-func TestSimultaneousReconnectWithHistory(t *testing.T) {
+func TestSimultaneousReconnectsReceiveTheHistory(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		p.needs(t, "draft/chathistory", "message-tags", "server-time", "batch")
 		s := p.run(t)
@@ -48,7 +48,7 @@ func TestSimultaneousReconnectWithHistory(t *testing.T) {
 }
 
 // Clients without chathistory receive on joining the messages that their devices missed.
-func TestSimultaneousReconnectWithReplay(t *testing.T) {
+func TestSimultaneousReconnectsReceiveMissedMessages(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		s := p.run(t)
 		for i := range 10 {
@@ -96,7 +96,7 @@ func (s *server) storm(t *testing.T, many int, visit func(r *returner, visit, un
 	talker.must(t, talkErr)
 	for _, r := range all {
 		if r.err != nil || r.heard < stormTalk {
-			t.Errorf("%s received %d of %d messages: %v", r.name, r.heard, stormTalk, r.err)
+			t.Errorf("%s received %d messages and error %v, want %d, each once", r.name, r.heard, r.err, stormTalk)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (c *client) hear(n int) (texts []string, err error) {
 	for len(texts) < n {
 		line, err := c.line()
 		if err != nil {
-			return texts, fmt.Errorf("after %d messages of %d: %w", len(texts), n, err)
+			return texts, fmt.Errorf("got %d messages, want %d: %w", len(texts), n, err)
 		}
 		if text, is := said(line); is {
 			texts = append(texts, text)
@@ -35,7 +35,7 @@ func (c *client) hearInOrder(t *testing.T, n int) {
 	c.must(t, err)
 	for i, text := range texts {
 		if first, _, _ := strings.Cut(text, " "); first != strconv.Itoa(i) {
-			t.Fatalf("%s: message %d: got %.30q", c.name, i, text)
+			t.Fatalf("%s: got %.30q as message %d, want number %d", c.name, text, i, i)
 		}
 	}
 }
@@ -56,9 +56,9 @@ func (s *server) crowd(t *testing.T, names ...string) []*client {
 	return all
 }
 
-// The originally published chat lost 3 to 12 messages, and duplicated as many, with 16 to 64
-// clients.
-func TestAll64ClientsTalk(t *testing.T) {
+// TestEveryClientReceivesTheMessagesInTheLogsOrder has 64 clients talk at the same time. The
+// originally published chat lost 3 to 12 messages, and duplicated as many, with 16 to 64 clients.
+func TestEveryClientReceivesTheMessagesInTheLogsOrder(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		const members, each = 64, 10
 		s := p.run(t)
@@ -82,18 +82,18 @@ func TestAll64ClientsTalk(t *testing.T) {
 		everyone.Wait()
 		kept := readLog(t, s)
 		if len(kept) != members*each {
-			t.Errorf("the log has %d messages, want %d", len(kept), members*each)
+			t.Errorf("got %d messages in the log, want the %d that were sent", len(kept), members*each)
 		}
 		for i, c := range all {
 			c.must(t, errs[i])
 			others := slices.DeleteFunc(slices.Clone(kept), func(text string) bool { return strings.HasSuffix(text, " "+c.name+" .") })
 			if !slices.Equal(heard[i], others) {
-				t.Errorf("%s received the others' messages in another order than the log's", c.name)
+				t.Errorf("%s received\n%q\nwant the others' messages in the log's order:\n%q", c.name, heard[i], others)
 			}
 			rest, err := c.flush()
 			c.must(t, err)
 			if len(rest) > 0 {
-				t.Errorf("%s received unexpected lines: %q", c.name, rest)
+				t.Errorf("%s received %q after all messages, want nothing", c.name, rest)
 			}
 		}
 	})
@@ -101,7 +101,7 @@ func TestAll64ClientsTalk(t *testing.T) {
 
 // In the originally published chat signals merged and each was answered by one read, so the tail of
 // a 19 kB burst waited for the next message.
-func TestBurst(t *testing.T) {
+func TestABurstIsDeliveredAtOnce(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		all := p.run(t).crowd(t, "alice", "bob", "carol")
 		var burst strings.Builder
@@ -116,7 +116,7 @@ func TestBurst(t *testing.T) {
 }
 
 // In the originally published chat a NUL in a message sent bytes of the heap to other clients.
-func TestNULInAMessage(t *testing.T) {
+func TestAMessageWithANULIsNotDelivered(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		all := p.run(t).crowd(t, "alice", "bob")
 		alice, bob := all[0], all[1]
@@ -133,7 +133,7 @@ func TestNULInAMessage(t *testing.T) {
 }
 
 // The originally published chat refused a password that arrived in two segments.
-func TestPasswordInPieces(t *testing.T) {
+func TestAPasswordInTwoSegmentsIsAccepted(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		s := p.run(t)
 		s.account(t, "alice", "correct-horse", account.Member)
@@ -233,7 +233,7 @@ func (s *server) catchUp(t *testing.T, heard, messages int) {
 			after = "msgid=" + tag(line, "msgid")
 		}
 		if read == before {
-			t.Fatalf("the history ends after %d messages, want %d; %d had been received live", read, messages, heard)
+			t.Fatalf("got a history of %d messages, want %d; %d of them had been received live", read, messages, heard)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestFloodIsThrottled(t *testing.T) {
 }
 
 // A thousand idle clients delay no other client, and stay connected.
-func TestIdleClients(t *testing.T) {
+func TestIdleClientsDelayNoOther(t *testing.T) {
 	wanted := testsize.Of(t, "WEIR_CHATTEST_IDLE", 1000)
 	everyProgram(t, func(t *testing.T, p *program) {
 		many := wanted

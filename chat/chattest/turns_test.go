@@ -54,7 +54,7 @@ func (x *turns) goOn() {
 	x.expect(ann, " 353 ", "@ann")
 	bob := x.in("bob@desk")
 	if text := x.welcome; !strings.Contains(text, "] psst") {
-		t.Errorf("bob did not receive the direct message sent while the other server ran, but:\n%s", text)
+		t.Errorf("bob logs in: want the direct message that was sent while the other server ran, got\n%s", text)
 	}
 	bob.must(t, bob.send("JOIN #village"))
 	x.expect(bob, "PRIVMSG #Village", "] one")
@@ -79,7 +79,7 @@ func (x *turns) comeBack() {
 	x.keptOut("eve")
 	bob := x.in("bob@desk")
 	if text := x.welcome; !strings.Contains(text, "] and again") || strings.Contains(text, "psst") {
-		t.Errorf("bob's missed direct messages: want each once, got\n%s", text)
+		t.Errorf("bob logs in: want the missed direct message once and the one he had received not again, got\n%s", text)
 	}
 	bob.must(t, bob.send("JOIN #village"))
 	x.expect(bob, " 332 ", ":even newer")
@@ -87,7 +87,7 @@ func (x *turns) comeBack() {
 	for line := ""; !strings.Contains(line, " 366 "); {
 		line = x.line(bob)
 		if text, is := strings.CutPrefix(line, ":ann!"); is && strings.Contains(text, "PRIVMSG") && !strings.HasSuffix(text, "] three") {
-			t.Errorf("bob received %q again", line)
+			t.Errorf("bob received %q, want only the message he missed (three)", line)
 		}
 		if strings.Contains(line, "] three") {
 			seen++

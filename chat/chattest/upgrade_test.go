@@ -63,7 +63,7 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 		said, _ := os.ReadFile(log.Name())
 		for _, word := range []string{"DATA RACE", "panic", "goroutine "} {
 			if strings.Contains(string(said), word) {
-				t.Errorf("a server logged %q", word)
+				t.Errorf("got %q in a server's log, want none:\n%s", word, said)
 			}
 		}
 		if t.Failed() {
@@ -89,7 +89,7 @@ func (u *upgraded) listens(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("the server does not accept connections: ", err)
+			t.Fatalf("the server accepted no connection within %v: %v", waitLimit, err)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (u *upgraded) upgrade(t *testing.T) (upgrade.Outcome, error) {
 	out, err := exec.Command(binary, "chat", "upgrade", "--data", u.data, "--json").Output()
 	var o upgrade.Outcome
 	if wrong := json.Unmarshal(out, &o); wrong != nil {
-		t.Errorf("weir chat upgrade printed %q, error %v", out, err)
+		t.Errorf("weir chat upgrade --json: got %q and error %v, want one object: %v", out, err, wrong)
 	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
@@ -143,7 +143,7 @@ func (u *upgraded) mustUpgrade(t *testing.T, kept int) {
 		t.Errorf("upgrade: got %d kept, %d closed, error %v; want %d kept, 0 closed", o.Kept, o.Closed, err, kept)
 	}
 	if now := u.serving(t); now == before || now != o.PID {
-		t.Errorf("after the upgrade process %d serves, before it process %d; the outcome names process %d", now, before, o.PID)
+		t.Errorf("after the upgrade process %d serves, want a new one, not %d, and the one that the outcome names: %d", now, before, o.PID)
 	}
 }
 
@@ -168,7 +168,7 @@ func (u *upgraded) end(t *testing.T) {
 		syscall.Kill(-u.cmd.Process.Pid, syscall.SIGKILL)
 	}
 	if err := u.cmd.Wait(); err != nil {
-		t.Errorf("the first process exited with %v", err)
+		t.Errorf("the first process: got %v, want exit status 0", err)
 	}
 }
 
@@ -180,7 +180,7 @@ const (
 
 // Clients that send messages continuously keep their connections while the server is upgraded three
 // times. They receive every message once, and all members of a room in the same order.
-func TestUpgradesUnderLoad(t *testing.T) {
+func TestUpgradesUnderLoadLoseNoMessage(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
 			u := runUpgradable(t, p)
@@ -202,7 +202,7 @@ func TestUpgradesUnderLoad(t *testing.T) {
 			talking.Wait()
 			for i, c := range all {
 				if errs[i] != nil {
-					t.Fatal(errs[i])
+					t.Fatalf("sending or receiving during the upgrades: %v", errs[i])
 				}
 				if first := all[i%upgradeRooms]; c.sum != first.sum || c.count != first.count {
 					t.Errorf("%s received %d messages and %s %d; want the same number in the same order", c.name, c.count, first.name, first.count)
@@ -274,7 +274,7 @@ func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 		from = from[1:strings.IndexByte(from, '!')]
 		number, bye, last := strings.Cut(text, " ")
 		if n, _ := strconv.Atoi(number); n != c.last[from]+1 {
-			return fmt.Errorf("%s received %q from %s after number %d", c.name, text, from, c.last[from])
+			return fmt.Errorf("%s received %q from %s after number %d, want number %d", c.name, text, from, c.last[from], c.last[from]+1)
 		}
 		c.last[from]++
 		c.count++
@@ -288,7 +288,7 @@ func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 
 // A client that has sent half a line, one that has not read its pending output, and one that
 // connects during the upgrade all continue to be served.
-func TestUpgradesOfSlowClients(t *testing.T) {
+func TestUpgradesKeepSlowClients(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -336,7 +336,7 @@ func smallWindow(_, _ string, c syscall.RawConn) error {
 }
 
 // A program that cannot take over has no effect on clients, and a later upgrade succeeds.
-func TestUpgradesThatFail(t *testing.T) {
+func TestAFailedUpgradeChangesNothing(t *testing.T) {
 	p := programs()[0]
 	u := runUpgradable(t, p)
 	ann, bob := u.guest(t, "ann"), u.guest(t, "bob")
