@@ -17,7 +17,7 @@ func TestTheDocumentNamesAllCommandsAndCapabilities(t *testing.T) {
 	spoken, _, _ = strings.Cut(spoken, "\n## ")
 	named := func(word string) {
 		if !strings.Contains(spoken, "`"+word+"`") {
-			t.Errorf("docs/protocol.md, What is spoken, does not name %s", word)
+			t.Errorf("docs/protocol.md, What is spoken: got no `%s`, want every command and capability named", word)
 		}
 	}
 	for command := range Commands {

@@ -31,12 +31,12 @@ func TestSplitterCutsLinesHoweverTheyCome(t *testing.T) {
 			}
 			kept = slices.Clone(rest)
 			if len(kept) > maxLine+1 {
-				t.Fatalf("in steps of %d: %d bytes are kept", step, len(kept))
+				t.Fatalf("input in steps of %d bytes: got %d bytes kept for the next step, want at most %d", step, len(kept), maxLine+1)
 			}
 		}
 		want := []string{"one", "two", "", ErrTooLong.Error(), "three", ErrTooLong.Error(), "four"}
 		if !slices.Equal(got, want) || string(kept) != "fi" {
-			t.Errorf("in steps of %d: %q and %q", step, got, kept)
+			t.Errorf("input in steps of %d bytes: got the lines %q and the rest %q, want %q and \"fi\"", step, got, kept, want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestParseRejectsInvalidLines(t *testing.T) {
 	}
 }
 
-func TestViews(t *testing.T) {
+func TestAViewHasTheTagsOfTheClientsCapabilities(t *testing.T) {
 	tags := []byte("time=2026-11-21T11:30:00.123Z;msgid=abc-0;account=al;+r=x")
 	own := append(bytes.Clone(tags), ";weir/pad=xx"...)
 	body := []byte(":al!a@h PRIVMSG #r :hi\r\n")
@@ -82,7 +82,7 @@ func TestViews(t *testing.T) {
 	} {
 		for _, tags := range [][]byte{tags, own} {
 			if got := string(AppendView(nil, c.caps.View(), c.extra, tags, body)); got != c.want+string(body) {
-				t.Errorf("%v: %q, want %q", c.caps.Names(), got, c.want)
+				t.Errorf("view for %v: got %q, want %q", c.caps.Names(), got, c.want)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestRequestIsAllOrNothing(t *testing.T) {
 		{"", true, CapBatch},
 	} {
 		if got, ok := CapBatch.Request(c.request, offered); ok != c.ok || got != c.want {
-			t.Errorf("REQ %q: %v %v", c.request, got.Names(), ok)
+			t.Errorf("CAP REQ %q: got %v, accepted %v; want %v, %v", c.request, got.Names(), ok, c.want.Names(), c.ok)
 		}
 	}
 	if len(capNames) != len(AllCaps.Names()) {
@@ -110,7 +110,7 @@ func TestRequestIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
+func TestChangesKeepsTheKnownModes(t *testing.T) {
 	for _, c := range []struct{ in, out, unknown string }{
 		{"+nt", "+nt", ""},
 		{"-n+k-l key", "-n+k-l key", ""},
@@ -123,12 +123,12 @@ func TestChanges(t *testing.T) {
 	} {
 		changes, unknown := Changes(strings.Fields(c.in))
 		if got := strings.Join(FormatChanges(changes), " "); got != c.out || string(unknown) != c.unknown {
-			t.Errorf("%q is %q without %q, want %q without %q", c.in, got, unknown, c.out, c.unknown)
+			t.Errorf("mode changes %q: got %q without %q, want %q without %q", c.in, got, unknown, c.out, c.unknown)
 		}
 	}
 }
 
-func TestMatch(t *testing.T) {
+func TestMatchFollowsTheMask(t *testing.T) {
 	for _, c := range []struct {
 		mask, name string
 		want       bool
@@ -137,29 +137,29 @@ func TestMatch(t *testing.T) {
 		{"*b*d", "abcde", false}, {"", "", true}, {"", "a", false}, {"a**b", "ab", true},
 	} {
 		if got := Match(c.mask, c.name); got != c.want {
-			t.Errorf("Match(%q, %q) = %v", c.mask, c.name, got)
+			t.Errorf("Match(%q, %q): got %v, want %v", c.mask, c.name, got, c.want)
 		}
 	}
 	for in, want := range map[string]string{"bob": "bob!*@*", "u@h": "*!u@h", "n!u@h": "n!u@h", "n!u": "n!u@*", "h.example": "*!*@h.example"} {
 		if got := CleanMask(in); got != want {
-			t.Errorf("CleanMask(%q) = %q, want %q", in, got, want)
+			t.Errorf("CleanMask(%q): got %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestOnlyValidNamesAreAccepted(t *testing.T) {
 	for nick, want := range map[string]bool{"alice": true, "[a]": true, "1a": false, "-a": false, "a b": false, "é": false, "": false, strings.Repeat("a", 33): false} {
 		if ValidNick(nick) != want {
-			t.Errorf("ValidNick(%q): want %v", nick, want)
+			t.Errorf("ValidNick(%q): got %v, want %v", nick, !want, want)
 		}
 	}
 	for room, want := range map[string]bool{"#a": true, "#": false, "a": false, "#é": true, "#a b": false, "#a,b": false, "#\x07": false, "#*": false} {
 		if ValidRoom(room) != want {
-			t.Errorf("ValidRoom(%q): want %v", room, want)
+			t.Errorf("ValidRoom(%q): got %v, want %v", room, !want, want)
 		}
 	}
 	if CleanUser("~ü @x") != "~x" || CleanUser("  ") != "user" || Cut("aé", 2) != "a" {
-		t.Error("CleanUser kept invalid characters")
+		t.Errorf("got CleanUser %q and %q, Cut %q; want ~x, user and a", CleanUser("~ü @x"), CleanUser("  "), Cut("aé", 2))
 	}
 }
 
@@ -171,17 +171,17 @@ func TestSASLPartsAreCollectedToTheMessage(t *testing.T) {
 		for i, part := range parts {
 			got, whole, err := a.Add(part)
 			if err != nil || whole != (i == len(parts)-1) || whole && !bytes.Equal(got, message) {
-				t.Errorf("%d bytes, part %d: %q %v %v", n, i, got, whole, err)
+				t.Errorf("message of %d bytes, part %d: got %q, complete %v, error %v; want it complete with part %d", n, i, got, whole, err, len(parts)-1)
 			}
 		}
 	}
 	var a SASLMessage
 	if _, _, err := a.Add("not base64!"); !errors.Is(err, ErrSASL) {
-		t.Error(err)
+		t.Errorf("Add(not base64!): got %v, want ErrSASL", err)
 	}
 }
 
-func TestParseHistory(t *testing.T) {
+func TestParseHistoryAcceptsOnlyValidRequests(t *testing.T) {
 	at := time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC)
 	for _, c := range []struct {
 		in, code string
@@ -202,17 +202,17 @@ func TestParseHistory(t *testing.T) {
 	} {
 		got, code, _ := ParseHistory(strings.Fields(c.in), 100)
 		if code != c.code || code == "" && got != c.want {
-			t.Errorf("%q: %+v %q, want %+v %q", c.in, got, code, c.want, c.code)
+			t.Errorf("CHATHISTORY %q: got %+v %q, want %+v %q", c.in, got, code, c.want, c.code)
 		}
 	}
 }
 
-func TestWrapAndWhox(t *testing.T) {
+func TestWrapFitsTheWidthAndWhoxIsParsed(t *testing.T) {
 	if got := Wrap([]string{"aa", "bb", "cc"}, 5); !slices.Equal(got, []string{"aa bb", "cc"}) {
-		t.Errorf("%q", got)
+		t.Errorf("Wrap(aa bb cc, 5): got %q, want \"aa bb\" and \"cc\"", got)
 	}
 	if fields, token, ok := ParseWhox("%tn,42"); fields != "tn" || token != "42" || !ok {
-		t.Errorf("%q %q %v", fields, token, ok)
+		t.Errorf("ParseWhox(%%tn,42): got fields %q, token %q, %v; want tn, 42, true", fields, token, ok)
 	}
 	if _, token, _ := ParseWhox("%t,4242"); token != "" {
 		t.Error("ParseWhox of a token of four digits: want no token")
@@ -232,7 +232,7 @@ func FuzzLine(f *testing.F) {
 		}
 		for i, p := range m.Params[:max(0, len(m.Params)-1)] {
 			if p == "" || p[0] == ':' || strings.Contains(p, " ") {
-				t.Fatalf("parameter %d of %q is %q", i, line, p)
+				t.Fatalf("Parse(%q): got %q as parameter %d, want one word that does not start with a colon (only the last may)", line, p, i)
 			}
 		}
 		written := AppendLine(nil, "", m.Command, m.Params...)
@@ -241,7 +241,7 @@ func FuzzLine(f *testing.F) {
 			return // by the colon that it got
 		}
 		if err != nil || again.Command != m.Command || !slices.Equal(again.Params, m.Params) {
-			t.Fatalf("%q is written as %q and read as %q: %v", line, written, again.Params, err)
+			t.Fatalf("Parse(%q), written as %q: got the parameters %q and error %v, want those of the first line: %q", line, written, again.Params, err, m.Params)
 		}
 	})
 }
@@ -252,7 +252,7 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		r, code, _ := ParseHistory(strings.Fields(line), 100)
 		if code == "" && (r.Limit < 1 || r.Limit > 100 || r.Kind != "TARGETS" && r.Target == "") {
-			t.Fatalf("%q is %+v", line, r)
+			t.Fatalf("ParseHistory(%q): got %+v, want a limit from 1 to 100 and a target, or an error", line, r)
 		}
 	})
 }
