@@ -57,7 +57,7 @@ func said(text string) log.Entry {
 	return log.Entry{Tags: "account=ann", Body: ":ann!u@h PRIVMSG #Family :" + text}
 }
 
-func TestText(t *testing.T) {
+func TestTextExportShowsEveryMessage(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir, "#Family", said("hello"), said("\x01ACTION waves\x01"), log.Entry{Body: ":bob!u@h NOTICE #Family :note\x1b[31m"},
 		log.Entry{Body: ":bob!u@h TOPIC #Family :plans"}, log.Entry{Tags: "+draft/react=x", Body: ":bob!u@h TAGMSG #Family"}, said("secret"))
@@ -82,10 +82,10 @@ func TestText(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := exported(t, dir, Options{Format: Text, Room: "#family", Since: noon.Add(4 * time.Second)}); strings.Count(got, "\n") != 2 {
-		t.Errorf("got\n%s", got)
+		t.Errorf("export of #family since second 4: got\n%s\nwant two lines, its name and one message", got)
 	}
 	if _, err := Export(t.Context(), &bytes.Buffer{}, dir, Options{Room: "#other"}); err == nil || !strings.Contains(err.Error(), "#Family ann,bob") {
-		t.Errorf("%v", err)
+		t.Errorf("export of an unknown room: got %v, want an error that lists the rooms", err)
 	}
 }
 
@@ -97,9 +97,9 @@ func anyText() *rapid.Generator[string] {
 	})
 }
 
-// TestRoundTrip: what is exported, imported elsewhere and exported there is the same bytes, and
-// importing again adds nothing.
-func TestRoundTrip(t *testing.T) {
+// TestExportAndImportKeepEveryByte imports an export elsewhere and exports it there: the bytes are
+// the same, and a second import adds nothing.
+func TestExportAndImportKeepEveryByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := tempDir(t), tempDir(t)
 		defer os.RemoveAll(from)
@@ -120,16 +120,16 @@ func TestRoundTrip(t *testing.T) {
 		for _, text := range []string{half, first, first} {
 			r, err := Import(t.Context(), "f", strings.NewReader(text), to, false)
 			if err != nil || r.Messages+r.Known != int64(strings.Count(text, "\n")) {
-				t.Fatalf("%+v, %v", r, err)
+				t.Fatalf("Import: got %+v and error %v, want %d messages, new or known", r, err, strings.Count(text, "\n"))
 			}
 		}
 		if total > 0 {
 			if second := exported(t, to, Options{}); second != first {
-				t.Fatalf("first\n%s\nsecond\n%s", first, second)
+				t.Fatalf("exported after the import: got\n%s\nwant the imported text:\n%s", second, first)
 			}
 		}
 		if r, err := Import(t.Context(), "f", strings.NewReader(first), from, false); err != nil || r.Messages != 0 {
-			t.Fatalf("into where it is from: %+v, %v", r, err)
+			t.Fatalf("Import into the exported chat: got %+v and error %v, want no new message", r, err)
 		}
 	})
 }
@@ -169,10 +169,10 @@ func TestInvalidLinesAreRejectedWithTheirNumber(t *testing.T) {
 		dir := t.TempDir()
 		_, err := Import(t.Context(), "file", strings.NewReader(good+c.bad), dir, false)
 		if err == nil || !strings.HasPrefix(err.Error(), "file:2: ") || !strings.Contains(err.Error(), c.why) {
-			t.Errorf("%.80q: %v, want %q", c.bad, err, c.why)
+			t.Errorf("Import with the second line %.80q: got %v, want an error at file:2 with %q", c.bad, err, c.why)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%.80q: %v was made", c.bad, left)
+			t.Errorf("rejected import of %.80q: got the files %v, want none created", c.bad, left)
 		}
 	}
 }
@@ -182,21 +182,21 @@ func TestMessagesOlderThanTheRoomNeedLate(t *testing.T) {
 	fill(t, dir, "#family", said("new"))
 	old := line(7, noon.Add(-time.Hour), "old")
 	if _, err := Import(t.Context(), "file", strings.NewReader(old), dir, false); err == nil || !strings.Contains(err.Error(), "file:1: #Family has messages up to 2026-11-21T12:00:00.000Z") {
-		t.Errorf("%v", err)
+		t.Errorf("Import of a message older than the room's last, without late: got %v, want an error with the line and the room's last time", err)
 	}
 	for want := range int64(2) {
 		r, err := Import(t.Context(), "file", strings.NewReader(old), dir, true)
 		if err != nil || r.Late != 1-want || r.Known != want {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("Import with late, time %d: got %+v and error %v, want it imported at first and known then", want+1, r, err)
 		}
 	}
 	if got := exported(t, dir, Options{}); !strings.Contains(got, "weir/sent=2026-11-21T11:00:00.000Z") || strings.Count(got, noon.Format(timeForm)) != 2 {
-		t.Errorf("got\n%s", got)
+		t.Errorf("late message exported: got\n%s\nwant its own time in weir/sent and the last message's time", got)
 	}
 }
 
-// TestRedactedStaysRedacted: an imported message that was redacted is not imported again.
-func TestRedactedStaysRedacted(t *testing.T) {
+// TestARedactedMessageIsNotImportedAgain: an imported message that was redacted is not imported again.
+func TestARedactedMessageIsNotImportedAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := line(0, noon, "one") + line(90, noon.Add(time.Second), "the secret") + line(190, noon.Add(2*time.Second), "three")
 	if _, err := Import(t.Context(), "file", strings.NewReader(file), dir, false); err != nil {
@@ -215,10 +215,10 @@ func TestRedactedStaysRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := Import(t.Context(), "file", strings.NewReader(file), dir, false); err != nil || r.Known != 3 || r.Messages != 0 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("second Import, one message redacted: got %+v and error %v, want all 3 known", r, err)
 	}
 	if got := exported(t, dir, Options{}); strings.Contains(got, "secret") || !strings.Contains(got, `"weir/redacted"`) {
-		t.Errorf("got\n%s", got)
+		t.Errorf("export after the second Import: got\n%s\nwant the message still redacted", got)
 	}
 }
 
@@ -229,7 +229,7 @@ func FuzzParse(f *testing.F) {
 		m, at, _, err := parse(bytes.TrimSuffix(b, []byte("\n")))
 		if err != nil {
 			if !errors.Is(err, ErrMessage) {
-				t.Fatalf("%v", err)
+				t.Fatalf("parse(%q): got error %v, want ErrMessage", b, err)
 			}
 			return
 		}
@@ -239,7 +239,7 @@ func FuzzParse(f *testing.F) {
 		}
 		n, at2, _, err := parse(bytes.TrimSuffix(again.Bytes(), []byte("\n")))
 		if err != nil || n.Line != m.Line || n.Tags != m.Tags || n.MsgID != m.MsgID || !at2.Equal(at) {
-			t.Fatalf("%+v became %+v, %v", m, n, err)
+			t.Fatalf("%+v, written and parsed: got %+v and error %v, want the same message", m, n, err)
 		}
 		dir := t.TempDir()
 		l, err := log.Open(dir, log.Options{})
@@ -249,10 +249,10 @@ func FuzzParse(f *testing.F) {
 		defer l.Close()
 		stored, err := l.Append([]log.Entry{{Time: at, Tags: m.importTags(), Body: m.Line}})
 		if err != nil {
-			t.Fatalf("the log does not take %+v: %v", m, err)
+			t.Fatalf("Append of the parsed message %+v: got %v, want nil", m, err)
 		}
 		if back := toMessage(m.Room, stored.Lines[0]); back.MsgID != m.MsgID || back.Line != m.Line {
-			t.Fatalf("%+v came back as %+v", m, back)
+			t.Fatalf("%+v, stored and read: got %+v, want the same line and msgid", m, back)
 		}
 	})
 }
