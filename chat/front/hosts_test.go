@@ -52,10 +52,10 @@ func TestARequestOfHTTP10MayHaveNoHost(t *testing.T) {
 	}
 }
 
-func TestCanonicalHost(t *testing.T) {
+func TestCanonicalHostAcceptsOnlyHostNames(t *testing.T) {
 	for text, want := range map[string]string{"Chat.Example.ORG.": "chat.example.org", "a-b_c.d": "a-b_c.d", "*.example.org": "", "a b": "", "a..b": "", "a:80": "", "é.example": "", "\u212aelvin": "", "": ""} {
 		if got, ok := CanonicalHost(text); got != want || ok != (want != "") {
-			t.Errorf("CanonicalHost(%q) = %q, %v, want %q", text, got, ok, want)
+			t.Errorf("CanonicalHost(%q): got %q, %v; want %q, %v", text, got, ok, want, want != "")
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestTLSAndClearTextMeetInOneChat(t *testing.T) {
 		for c, want := range map[*client]string{alice: " sts=duration=3600 ", bob: " sts=port=6697 "} {
 			c.send("CAP LS 302")
 			if line := c.until(" LS "); !strings.Contains(line, want) {
-				t.Errorf("got the capabilities %q, want%s", line, want)
+				t.Errorf("CAP LS: got %q, want%s", line, want)
 			}
 			c.send("CAP END")
 		}

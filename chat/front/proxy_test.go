@@ -45,7 +45,7 @@ func header(t testing.TB, version byte, from string, tls bool) string {
 // of version 2: the proxy looks whether the server lives
 const local = "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"
 
-func TestHeaders(t *testing.T) {
+func TestProxyHeadersAreParsed(t *testing.T) {
 	for _, c := range []struct{ header, addr, why string }{
 		{header: "PROXY TCP4 192.0.2.1 198.51.100.1 40000 6667\r\n", addr: "192.0.2.1"},
 		{header: "PROXY TCP6 2001:db8::5 2001:db8::1 40000 6667\r\n", addr: "2001:db8::5"},
@@ -72,14 +72,14 @@ func TestHeaders(t *testing.T) {
 			continue
 		}
 		if got := o.addr.String(); err != nil || n != len(c.header) || got != c.addr && (c.addr != "" || o.addr.IsValid()) {
-			t.Errorf("%q of %d bytes is %s with %d bytes, %v", c.header, len(c.header), got, n, err)
+			t.Errorf("parseHeader(%q): got address %s, %d bytes, error %v; want %s, %d bytes", c.header, got, n, err, c.addr, len(c.header))
 		}
 		if o.secure != strings.Contains(c.header, "weir.test") {
 			t.Errorf("parseHeader(%q): got secure %v, want the opposite", c.header, o.secure)
 		}
 		for i := range len(c.header) { // it may come in parts
 			if _, n, err := parseHeader([]byte(c.header[:i])); n != 0 || err != nil {
-				t.Fatalf("the first %d bytes of %q are %d bytes of header, %v", i, c.header, n, err)
+				t.Fatalf("parseHeader of the first %d bytes of %q: got %d bytes and error %v, want 0 (incomplete)", i, c.header, n, err)
 			}
 		}
 	}
@@ -94,27 +94,27 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, n, err := parseHeader(b)
 		if n < 0 || n > len(b) || n > maxHeader || n > 0 && err != nil {
-			t.Fatalf("%d of %d bytes, %v", n, len(b), err)
+			t.Fatalf("parseHeader of %d bytes: got a header of %d bytes and error %v, want at most %d bytes of the input, and none with an error", len(b), n, err, maxHeader)
 		}
 		if n == 0 {
 			return
 		}
 		if again, m, err := parseHeader(append(bytes.Clone(b[:n]), "more"...)); again != o || m != n || err != nil {
-			t.Errorf("with more behind it %v, %d bytes, is %v, %d bytes, %v", o, n, again, m, err)
+			t.Errorf("with bytes after the header: got %v, %d bytes, error %v; want %v, %d bytes as without", again, m, err, o, n)
 		}
 		if _, early, err := parseHeader(b[:n-1]); early != 0 || err != nil {
-			t.Errorf("without its last byte it is %d bytes, %v", early, err)
+			t.Errorf("without the last byte: got a header of %d bytes and error %v, want 0 (incomplete)", early, err)
 		}
 		if o.addr.IsValid() && o.addr.Is4() {
 			text := fmt.Sprintf("PROXY TCP4 %s 192.0.2.9 1 2\r\n", o.addr)
 			if again, _, err := parseHeader([]byte(text)); again.addr != o.addr || err != nil {
-				t.Errorf("%q is %v, %v", text, again, err)
+				t.Errorf("parseHeader(%q): got address %v and error %v, want %v", text, again.addr, err, o.addr)
 			}
 		}
 	})
 }
 
-func TestWhoIsTrusted(t *testing.T) {
+func TestOnlyListedProxiesAreTrusted(t *testing.T) {
 	p, err := ParseProxies([]string{"10.1.2.3/8", "192.0.2.7", "2001:db8::/32"})
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +214,6 @@ func TestAHeaderFromAnUntrustedAddressIsRejected(t *testing.T) {
 	c.send("NICK alice", strings.TrimSpace(header(t, 1, "203.0.113.1:1", false)), "USER u 0 * :U")
 	c.until(" 221 alice")
 	if text := c.whois("alice"); !strings.Contains(text, "is connecting from 127.0.0.1\r\n") {
-		t.Error(text)
+		t.Errorf("WHOIS of a client that sends a header without being a trusted proxy: got %s, want its own address, 127.0.0.1", text)
 	}
 }

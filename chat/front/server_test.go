@@ -84,7 +84,7 @@ func start(t *testing.T, o setup) *server {
 				options.Meter = &s.plainServed
 			}
 			if err := serve.Run(ctx, way, l, service, options); err != nil {
-				t.Errorf("%v: %v", way, err)
+				t.Errorf("serve.Run with %v: got %v, want nil", way, err)
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func (c *client) until(text string) string {
 	for {
 		line, err := c.r.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("waiting for %q: %v", text, err)
+			c.t.Fatalf("want a line with %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return line
@@ -224,7 +224,7 @@ func wait(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("this did not happen within the limit: %s", what)
+			t.Fatalf("waited for %v, want: %s", waitLimit, what)
 		}
 	}
 }
