@@ -71,7 +71,7 @@ func find(t *testing.T, x *Index, query string, o Options) []string {
 	return all
 }
 
-func TestQueries(t *testing.T) {
+func TestFindReturnsTheMatchingMessages(t *testing.T) {
 	dir := t.TempDir()
 	family, other := room(t, dir, "rooms/#family"), room(t, dir, "direct/ann,bob")
 	say(t, family, "ann", "The blue boat is in the harbour")
@@ -99,7 +99,7 @@ func TestQueries(t *testing.T) {
 		{`boat" OR text:*) NEAR(`, nil},
 	} {
 		if got := find(t, x, c.query, Options{}); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.query, got, c.want)
+			t.Errorf("query %s: got %q, want %q", c.query, got, c.want)
 		}
 	}
 	if got := find(t, x, "boat", Options{RoomPaths: []string{"direct/ann,bob"}}); len(got) != 1 || got[0] != "the <boat> is a secret" {
@@ -174,7 +174,7 @@ func inFile(t *testing.T, dir, text string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "index", "*"))
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("index files: got %q and error %v, want one or more", files, err)
 	}
 	for _, file := range files {
 		b, err := os.ReadFile(file)
@@ -236,7 +236,7 @@ func TestExpiredMessagesLeaveTheIndex(t *testing.T) {
 		t.Fatalf("before retention: got %d results, want 30", len(got))
 	}
 	if removed, err := l.Retain(time.Nanosecond, 0, noon.Add(sinceNoon+time.Hour)); err != nil || removed == 0 {
-		t.Fatal(removed, err)
+		t.Fatalf("Retain: got %d bytes removed and error %v, want some removed", removed, err)
 	}
 	rest, err := l.After(0, 100)
 	if err != nil {
@@ -338,7 +338,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if _, err := x.Find(t.Context(), q, Options{}); err != nil {
-			t.Fatalf("%q does not compile to valid SQL: %v", s, err)
+			t.Fatalf("query %q: got error %v, want valid SQL", s, err)
 		}
 	})
 }

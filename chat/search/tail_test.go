@@ -143,7 +143,7 @@ func TestFilterNeverRejectsAnIndexMatch(t *testing.T) {
 		f := newLineFilter(q)
 		for _, c := range fits {
 			if !f.mayMatch([]byte(":ann!u@h PRIVMSG #r :" + c.text)) {
-				t.Errorf("the filter rejects %q for the query %q, which matches in the index", c.text, "x"+string(r)+"x")
+				t.Errorf("filter for the query %q: got %q rejected, want it accepted, as the index matches it", "x"+string(r)+"x", c.text)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func TestFilterNeverRejectsAnIndexMatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if f := newLineFilter(q); !f.mayMatch([]byte(string(r))) {
-				t.Errorf("the filter rejects %q for the query %q, which differs only in case", r, other)
+				t.Errorf("filter for the query %q: got %q rejected, want it accepted, as only the case differs", other, r)
 			}
 		}
 	}
