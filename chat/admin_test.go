@@ -98,7 +98,7 @@ func TestInvalidAdministrativeChangesAreRejected(t *testing.T) {
 		"no rank":        {"#a", RoomChange{Ranks: map[string]string{"ann": "+q"}}, ErrInvalidChange},
 	} {
 		if err := s.chat.ChangeRoom(x.room, x.change); !errors.Is(err, x.want) {
-			t.Errorf("%s: %v, want %v", what, err, x.want)
+			t.Errorf("ChangeRoom, %s: got %v, want %v", what, err, x.want)
 		}
 	}
 	if err := s.chat.DeleteRoom("#b"); !errors.Is(err, ErrNoRoom) {

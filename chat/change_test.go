@@ -48,7 +48,7 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 		ann.send("JOIN #r")
 		ann.until(" 366 ")
 		if state := s.stateFile("#r"); !strings.Contains(state, "+o ann") {
-			t.Errorf("the state file is %q, want the +o that ann was sent", state)
+			t.Errorf("after JOIN: got the state file %q, want the +o that ann was sent in it", state)
 		}
 		bob.send("JOIN #r")
 		bob.until(" 366 ")
@@ -69,7 +69,7 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 				room = "#other"
 			}
 			if state := s.stateFile(room); !strings.Contains(state, c.stored) {
-				t.Errorf("after %q was sent, the state file is %q, want %q in it", c.command, state, c.stored)
+				t.Errorf("after %q was sent: got the state file %q, want %q in it (a change is stored before it is sent)", c.command, state, c.stored)
 			}
 		}
 	})
@@ -92,7 +92,7 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 			command, _, _ := strings.Cut(c, " ")
 			ann.send("@label=x " + c)
 			if line := ann.until("@label=x"); !strings.HasPrefix(line, "@label=x :weir.chat FAIL "+command+" TEMPORARILY_UNAVAILABLE #r :It was not stored") {
-				t.Errorf("%s: ann received %q, want that it was not stored", c, line)
+				t.Errorf("%s on a disk that refuses it: ann received %q, want FAIL with TEMPORARILY_UNAVAILABLE", c, line)
 			}
 		}
 		ann.send("RENAME #r #elsewhere")
@@ -110,7 +110,7 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 		}
 		unblock()
 		if after := s.stateFile("#r"); after != before {
-			t.Errorf("the state is %q, want %q", after, before)
+			t.Errorf("after the refused changes: got the state file %q, want it as before: %q", after, before)
 		}
 		if _, err := os.Lstat(filepath.Join(s.dir, "rooms", "#elsewhere")); err == nil {
 			t.Error("the folder of the refused name exists, want none")
@@ -147,7 +147,7 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
 	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
-		t.Errorf("once the file can be written again, it is %q, want +ntkl key 5 in it", state)
+		t.Errorf("once the file can be written again: got %q, want +ntkl key 5 in it", state)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 			s.chat.withLock(func() { writing = r.stateDirty || r.inCommitNet })
 		}
 		if after := s.stateFile("#r"); after != before {
-			t.Errorf("the state is %q, want %q", after, before)
+			t.Errorf("after the refused changes: got the state file %q, want it as before: %q", after, before)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		marks := filepath.Join(s.dir, "marks", "ann")
 		before, err := os.ReadFile(marks)
 		if err != nil || !strings.Contains(string(before), " * ") {
-			t.Errorf("after the reply to MARKREAD the file is %q, error %v; want a line of the marker", before, err)
+			t.Errorf("after the reply to MARKREAD: got the file %q and error %v, want a line of the marker", before, err)
 		}
 		unblock := s.block("marks/ann")
 		ann.send("PRIVMSG #r :more", "MARKREAD #r")
@@ -203,11 +203,11 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		other.sync()
 		ann.send("MARKREAD #r timestamp=2100-01-01T00:00:00.000Z")
 		if line := ann.until("MARKREAD"); !strings.HasPrefix(line, ":weir.chat FAIL MARKREAD INTERNAL_ERROR #r :The marker was not stored") {
-			t.Errorf("ann received %q, want that it was not stored", line)
+			t.Errorf("MARKREAD on a disk that refuses it: ann received %q, want that it was not stored", line)
 		}
 		ann.send("MARKREAD #r")
 		if line := ann.until("MARKREAD"); line != marker {
-			t.Errorf("the marker is %q, want %q", line, marker)
+			t.Errorf("after the refused MARKREAD: got the marker %q, want the former one, %q", line, marker)
 		}
 		for _, line := range other.sync() {
 			if strings.Contains(line, "MARKREAD") {
@@ -278,7 +278,7 @@ func (c *client) next() string {
 	c.t.Helper()
 	line, ok := c.line()
 	if !ok {
-		c.t.Fatalf("%s: the connection ended", c.name)
+		c.t.Fatalf("%s: the connection ended, want a further line", c.name)
 	}
 	return line
 }

@@ -101,7 +101,7 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	f.svc.deliver(f, d)
 	f.svc.requeue(f, d, nil)
 	if at, ok := f.svc.accounts.ReadMarker("bob", "", f.logID); !ok || at != f.batch.End {
-		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
+		t.Errorf("read marker after the session left: got %d, stored %v; want %d, the end of what it was sent", at, ok, f.batch.End)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	select {
 	case <-got:
 	case <-time.After(testTimeout):
-		t.Fatal("a history request still waits for the aborted delivery")
+		t.Fatalf("a history request still waits for the aborted delivery after %v, want it answered", testTimeout)
 	}
 	for i, want := range []bool{false, true, true} {
 		if got := sinks[i].closed.Load(); got != want {

@@ -36,7 +36,7 @@ func TestTheLogContainsOnlyNamesOfAccounts(t *testing.T) {
 	s.account("alice", "correct-horse", account.Member)
 	for _, name := range []string{"alice", "Secret-of-alice"} {
 		if _, err := s.chat.AccountByPassword(t.Context(), netip.MustParseAddr("192.0.2.1"), name, "wrong"); err == nil {
-			t.Fatal(name, "was admitted with a wrong password")
+			t.Fatalf("AccountByPassword(%s) with a wrong password: got nil, want an error", name)
 		}
 	}
 	if text := log.String(); strings.Contains(strings.ToLower(text), "secret") || !strings.Contains(text, "account=alice") || !strings.Contains(text, "account=unknown") {

@@ -30,7 +30,7 @@ func TestAFreezeRefusesAdministrativeChanges(t *testing.T) {
 	}
 	s.chat.Thaw()
 	if err := change(); err != nil {
-		t.Error("ChangeRoom after the freeze:", err)
+		t.Errorf("ChangeRoom after the freeze: got %v, want nil", err)
 	}
 	ann.until("TOPIC #r :another")
 }

@@ -60,6 +60,6 @@ func strangers(t *testing.T, dir string) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "x")); err == nil {
-		t.Error("a file was created beside the data directory")
+		t.Error("got a file that a client's names created beside the data directory, want none")
 	}
 }

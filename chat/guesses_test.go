@@ -15,21 +15,21 @@ func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 	g, now := guesses{}, time.Unix(1000, 0)
 	for range guessesPerNetwork {
 		if g.waitTime("x", guessesPerNetwork, now) > 0 {
-			t.Fatal("a login was throttled within the burst")
+			t.Fatalf("got a wait for one of the first %d logins of a network, want none", guessesPerNetwork)
 		}
 		g.addFailure("x", now)
 	}
 	if g.waitTime("x", guessesPerNetwork, now) <= 0 {
-		t.Error("a login after the burst was not throttled")
+		t.Errorf("got no wait after %d failed logins, want one", guessesPerNetwork)
 	}
 	if g.waitTime("x", guessesPerNetwork, now.Add(guessEvery+1)) > 0 {
-		t.Error("a failure did not expire after guessEvery")
+		t.Errorf("got a wait %v after a failure, want the failure expired", guessEvery+1)
 	}
 	for range 10_000 {
 		g.addFailure("x", now)
 	}
 	if later := now.Add((guessesPerName + 2) * guessEvery); g.waitTime("x", 1, later) > 0 {
-		t.Error("continued failures extend the lockout beyond its bound")
+		t.Errorf("continued failures: got a wait longer than %v, want it bounded", (guessesPerName+2)*guessEvery)
 	}
 	if g.removeExpired(now.Add(time.Hour)); len(g) > 0 {
 		t.Errorf("got %d entries after an hour, want 0", len(g))
@@ -82,7 +82,7 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 	check := func(addr string, want int) {
 		t.Helper()
 		if n := from(addr); n != want {
-			t.Errorf("%s gets %d accounts, want %d", addr, n, want)
+			t.Errorf("registrations from %s: got %d accounts, want %d", addr, n, want)
 		}
 	}
 	s.chat.withLock(func() {
@@ -118,7 +118,7 @@ func TestAnUnusedRoomIsRemoved(t *testing.T) {
 	s.chat.closeIdle()
 	for name, want := range map[string]bool{"#blank": false, "#said": true, "#set": true} {
 		if _, err := os.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+			t.Errorf("folder of %s: got it present %v, want %v (an unused room is removed)", name, err == nil, want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 	r.t.Helper()
 	r.end(serve.ErrHandover)
 	if err := <-r.runDone; err != nil {
-		r.t.Fatal("serve.Run:", err)
+		r.t.Fatalf("serve.Run that is handed over: got %v, want nil", err)
 	}
 	state := r.chat.HandoverState()
 	lock, err := r.chat.DuplicateLock()
@@ -101,7 +101,7 @@ func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 		r.t.Fatal(err)
 	}
 	if _, err := Open(r.dir, r.o); err == nil {
-		r.t.Fatal("another service could open the data directory during the handover")
+		r.t.Fatal("Open of the data directory during the handover: got nil, want an error (it is in use)")
 	}
 	for i := range r.moved {
 		if between != nil {
@@ -172,7 +172,7 @@ func checkHandoverIsInvisible(t *testing.T, from, to serve.Way) {
 	raw(t, bob, "om :one line\r\n")
 	for _, c := range []*client{alice, carol} {
 		if line := c.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :one line") {
-			t.Errorf("%s received %q first, want the message", c.name, line)
+			t.Errorf("after the handover: %s received %q first, want bob's message, sent in two halves", c.name, line)
 		}
 	}
 	raw(t, alice, "t\r\n")
@@ -281,7 +281,7 @@ func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, rece
 		for received[name] < said {
 			line, ok := c.line()
 			if !ok {
-				c.t.Errorf("%s: the connection ended: want all lines", name)
+				c.t.Errorf("%s: the connection ended after %d lines, want it kept by the handovers", name, said)
 				return said, received
 			}
 			from, text, ok := strings.Cut(line, " PRIVMSG ")
@@ -411,7 +411,7 @@ func TestAnUnknownHandoverStateIsRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Resume(dir, Options{}, Handover{Lock: lock, State: []byte(c.state)}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want a reason with %q", c.why, err, c.want)
+			t.Errorf("Resume of a state with %s: got %v, want an error with %q", c.why, err, c.want)
 		}
 		second, err := Open(dir, Options{}) // the lock is free
 		if err != nil {
@@ -435,7 +435,7 @@ func FuzzState(f *testing.F) {
 		}
 		again, err := readState(mustMarshal(st))
 		if err != nil || !bytes.Equal(mustMarshal(again), mustMarshal(st)) {
-			t.Errorf("a state changed by encoding and decoding: %v", err)
+			t.Errorf("encoding, decoding and encoding a state: got %s and error %v, want the same bytes as at first: %s", mustMarshal(again), err, mustMarshal(st))
 		}
 	})
 }
@@ -460,7 +460,7 @@ func TestTheOpenerOfARoomIsHandedOver(t *testing.T) {
 	r.chat.withLock(func() {
 		for name, want := range map[string]string{"#a": "@192.0.2.1/32", "#b": ""} {
 			if room := r.chat.rooms[name]; room == nil || room.opener != want {
-				t.Errorf("after the handover %s is opened by %v, want %q", name, room, want)
+				t.Errorf("after the handover: got %v as the opener of %s, want %q", room, name, want)
 			}
 		}
 	})

@@ -20,7 +20,7 @@ func (w *watcher) readUntil(end string) {
 	for {
 		line, ok := w.line()
 		if !ok {
-			w.t.Fatalf("the connection ended before %q", end)
+			w.t.Fatalf("the connection ended, want a line with %q", end)
 		}
 		w.note(line)
 		if strings.Contains(line, end) {

@@ -22,7 +22,7 @@ func TestGuessesDoNotLockOutAnAccountsOwnerAfterARestart(t *testing.T) {
 	s.halt()
 	path := filepath.Join(s.dir, "networks")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "ann 192.0.2.2/32\n" {
-		t.Errorf("the file is %q, %v; want the network of ann", text, err)
+		t.Errorf("networks: got the file %q and error %v, want the network of ann", text, err)
 	}
 	damage, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

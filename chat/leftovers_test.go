@@ -27,7 +27,7 @@ func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {
 		if _, err := os.Stat(filepath.Join(dir, "rooms", name)); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+			t.Errorf("folder of %s after the start: got it present %v, want %v", name, err == nil, want)
 		}
 	}
 }

@@ -20,11 +20,11 @@ func TestPaceLetsTenSecondsWorthThroughAtOnceAndThenOneByOne(t *testing.T) {
 		taken++
 	}
 	if taken != 51 {
-		t.Errorf("%d were let through at once, want 51", taken)
+		t.Errorf("rate of 5 commands a second: got %d at once, want 51 (10 seconds' worth and one)", taken)
 	}
 	wait := p.wait(now, 5)
 	if wait <= 0 || wait > time.Second/5 {
-		t.Errorf("the next waits %v, want at most 200 ms", wait)
+		t.Errorf("command after the burst: got a wait of %v, want more than 0 and at most 200 ms", wait)
 	}
 	if again := p.wait(now.Add(wait), 5); again != 0 {
 		t.Errorf("after the wait: got %v more, want 0", again)
@@ -92,17 +92,17 @@ func TestUnregisteredConnectionsLockOutNoClient(t *testing.T) {
 	// the 399th address
 	s.from("198.18.1.143", "Too many connections from your address that have not registered")
 	if !first.closed || !strings.Contains(string(first.said), "Too many unregistered connections") {
-		t.Errorf("the oldest unregistered connection received %q and is closed: %v; want the reason and closed", first.said, first.closed)
+		t.Errorf("the oldest unregistered connection received %q, closed %v; want the reason, and closed", first.said, first.closed)
 	}
 	if n := s.chat.Counts().Evicted; n != 3000 {
-		t.Errorf("%d had to go, want 3000", n)
+		t.Errorf("got %d unregistered connections evicted, want 3000 of 4000", n)
 	}
 	if s.user("bob").sync(); !known.stillThere() {
-		t.Error("a registered client was disconnected")
+		t.Error("a registered client was disconnected to make room for unregistered ones, want it kept")
 	}
 	closeSessions(all...)
 	if c := s.chat.Counts(); c.Sessions != 2 {
-		t.Errorf("at the end there are %d sessions, want 2", c.Sessions)
+		t.Errorf("after the unregistered connections closed: got %d sessions, want 2", c.Sessions)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestSTSIsAdvertisedByTransport(t *testing.T) {
 	c := s.client("alice")
 	c.send("CAP LS 302")
 	if text := c.until(" LS "); !strings.Contains(text, " sts=port=6697 ") {
-		t.Errorf("in clear text the server offers %s, want sts=port=6697", text)
+		t.Errorf("CAP LS in clear text: got %s, want sts=port=6697", text)
 	}
 	c.send("CAP REQ sts")
 	c.until(" NAK :sts")
@@ -220,7 +220,7 @@ func TestWhowasIsBounded(t *testing.T) {
 		a.sync()
 		a.send("WHOWAS " + strings.Repeat("a,", 240) + "a")
 		if n, most := len(a.sync()), maxTargets*maxWhowasReplies*2+1; n > most {
-			t.Errorf("it is answered by %d lines, want %d at most", n, most)
+			t.Errorf("WHOWAS for 241 nicks: got %d lines, want %d at most", n, most)
 		}
 	})
 }
@@ -239,7 +239,7 @@ func TestAClientThatReadsNoRepliesIsBlocked(t *testing.T) {
 		}
 		b.sync()
 		if n := s.chat.Counts().Commands - before; n > asked/2 {
-			t.Errorf("%d of %d commands ran for a client that reads nothing, want at most half", n, asked)
+			t.Errorf("client that reads no reply: got %d of %d commands run, want at most half", n, asked)
 		}
 		for range asked {
 			a.until(" 376 ")
@@ -261,7 +261,7 @@ func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 	s.chat.withLock(func() {
 		x = s.chat.findUser("alice").sessions[0]
 		if at, want := s.chat.accountPaces["alice"].nextAt.Load(), began.Add(3400*time.Millisecond).UnixNano(); at != want {
-			t.Errorf("they count as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
+			t.Errorf("five expensive commands at 10 a second: got them counted as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
 		}
 	})
 	x.chargeSearch(time.Now().Add(-time.Minute))

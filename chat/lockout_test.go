@@ -210,7 +210,7 @@ func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
 	s.chat.withLock(func() {
 		left := time.Until(s.chat.guesses["ann first"])
 		if left <= 0 || left > guessEvery {
-			t.Errorf("three /64 of one /48 count as first tries for %v, want those of one for %v", left, guessEvery)
+			t.Errorf("failed logins from three /64 of one /48: got %v until the next first try, want more than 0 and at most %v, as for one network", left, guessEvery)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func TestAThrottledLoginDoesNotLengthenTheWait(t *testing.T) {
 		attempts["SASL PLAIN"](s, address(9), "ann", "correct horse")
 	}
 	if after := wait(); after != before {
-		t.Errorf("the waits end at %v, want %v as before", after, before)
+		t.Errorf("throttled logins: got the waits until %v, want %v as before them", after, before)
 	}
 }
 
@@ -295,9 +295,9 @@ func TestKnownNetworksOfAnAccountAreLimited(t *testing.T) {
 		a.add("ann", address(0).Addr)
 	}
 	if n := len(a["ann"]); n != networksPerAccount {
-		t.Errorf("got %d remembered, want %d", n, networksPerAccount)
+		t.Errorf("got %d networks of an account remembered, want %d", n, networksPerAccount)
 	}
 	if a["ann"][networksPerAccount-1].Addr() != address(0).Addr {
-		t.Error("the network of the last login is not the last entry")
+		t.Errorf("last of the known networks: got %v, want that of the last login, %v", a["ann"][networksPerAccount-1], address(0).Addr)
 	}
 }

@@ -19,10 +19,10 @@ func TestScramAcceptsOnlyTheRightPassword(t *testing.T) {
 		c.send("CAP REQ sasl", "NICK alice", "USER a 0 * :A")
 		c.until("ACK")
 		if said := c.scram(t, "alice@phone", "wrong-horse"); !strings.Contains(said, " 904 ") {
-			t.Errorf("with a wrong password the client received %q, want 904", said)
+			t.Errorf("SCRAM with a wrong password: got %q, want 904", said)
 		}
 		if said := c.scram(t, "alice@phone", "correct-horse"); !strings.Contains(said, " 900 ") {
-			t.Errorf("with the password the client received %q, want 900", said)
+			t.Errorf("SCRAM with the right password: got %q, want 900", said)
 		}
 		c.until(" 903 ")
 		c.send("CAP END")
@@ -93,7 +93,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 		"is negative": {MaxReplay: -1},
 	} {
 		if _, err := Open(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", o, err, want)
+			t.Errorf("Open with %+v: got %v, want an error with %q", o, err, want)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestConfigureKeepsWhatCannotChange(t *testing.T) {
 	} {
 		kept, err := s.chat.Configure(c.o)
 		if err != nil || !slices.Equal(kept, c.kept) {
-			t.Errorf("%s: kept %q, %v; want %q", what, kept, err, c.kept)
+			t.Errorf("Configure, %s: got the kept options %q and error %v, want %q kept", what, kept, err, c.kept)
 		}
 		if o := s.chat.options(); o.Name != "a.chat" || o.MaxConnections > 10 || o.MaxRooms > 10 {
 			t.Errorf("%s: got options %+v, want those of Open", what, o)
@@ -52,7 +52,7 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{PingAfter: time.Hour}).run()
 	for _, bad := range []Options{{MaxReplay: -1}, {Registration: "sometimes"}, {Name: "nodot"}} {
 		if _, err := s.chat.Configure(bad); err == nil {
-			t.Errorf("Configure accepted %+v, want an error", bad)
+			t.Errorf("Configure with %+v: got nil, want an error", bad)
 		}
 	}
 	if o := s.chat.options(); o.PingAfter != time.Hour || o.Registration != account.RegistrationByInvite {

@@ -123,7 +123,7 @@ func (s *server) sends(t *testing.T, nick string) bool {
 	defer s.chat.mu.Unlock()
 	u := s.chat.users[nick]
 	if u == nil || len(u.sessions) != 1 {
-		t.Fatal(nick, "does not have exactly one session")
+		t.Fatalf("got no user %s or not one session of it, want exactly one", nick)
 	}
 	sent, _ := serve.Delivered(u.sessions[0].conn)
 	return sent

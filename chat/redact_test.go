@@ -40,10 +40,10 @@ func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 	r.conversation.finishPosts(posts)
 	want := ":ann!ann@ann.account REDACT #r " + id + " :oops"
 	if line := ann.until("label=x"); !strings.HasSuffix(line, want) {
-		t.Errorf("ann received %q, want %q", line, want)
+		t.Errorf("REDACT whose log line is refused: ann received %q, want %q", line, want)
 	}
 	if line := bob.until("REDACT"); !strings.HasSuffix(line, want) {
-		t.Errorf("bob received %q, want %q", line, want)
+		t.Errorf("REDACT whose log line is refused: bob received %q, want %q", line, want)
 	}
 	for _, line := range carl.sync() {
 		t.Errorf("carl, without message-redaction, received %q, want nothing", line)

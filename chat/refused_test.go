@@ -26,7 +26,7 @@ func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 		}
 		alice.send("@label=x PRIVMSG #room :lost", "PING :and then?")
 		if line := alice.until(" 404 "); line != "@label=x :weir.chat 404 alice #room :Your message was neither stored nor delivered: closed" {
-			t.Errorf("alice received %q, want the refusal", line)
+			t.Errorf("PRIVMSG to a closed log: alice received %q, want 404 with its label and the reason", line)
 		}
 		alice.until("and then?")
 		alice.send("CHATHISTORY LATEST #room * 10")
@@ -54,7 +54,7 @@ func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
 			ann.until("TOPIC #r :" + topic)
 			state, err := os.ReadFile(filepath.Join(s.dir, "rooms", "#r", "state"))
 			if err != nil || !strings.Contains(string(state), topic) {
-				t.Errorf("after topic %q was sent, the state file is %q, %v; want the topic in it", topic, state, err)
+				t.Errorf("after topic %q was sent: got the state file %q and error %v, want the topic in it", topic, state, err)
 			}
 		}
 	})
@@ -79,14 +79,14 @@ func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 		}
 		ann.send("TOPIC #r :as it is not")
 		if line := ann.until("FAIL"); !strings.Contains(line, "FAIL TOPIC TEMPORARILY_UNAVAILABLE #r :It was not stored") {
-			t.Errorf("ann received %q, want that it was not stored", line)
+			t.Errorf("TOPIC that the log refuses: ann received %q, want that it was not stored", line)
 		}
 		if after := s.stateFile("#r"); after != before {
-			t.Errorf("the state is %q after the refusal, want %q", after, before)
+			t.Errorf("after the refused TOPIC: got the state file %q, want it as before: %q", after, before)
 		}
 		ann.send("TOPIC #r", "MODE #r +l 5")
 		if line := ann.until(" 332 "); !strings.HasSuffix(line, ":as it was") {
-			t.Errorf("after the refusal the topic is %q, want the former one", line)
+			t.Errorf("after the refused TOPIC: got %q, want the former topic", line)
 		}
 		for _, line := range bob.sync() {
 			if strings.Contains(line, "TOPIC") {

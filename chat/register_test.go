@@ -68,6 +68,6 @@ func TestARedactionNamesTheStoredID(t *testing.T) {
 	id, _, _ = strings.Cut(strings.Fields(id)[0], ";")
 	alice.send("REDACT #room " + strings.Replace(id, "-", "-00", 1))
 	if line := alice.until("REDACT"); !strings.HasSuffix(line, "REDACT #room "+id) {
-		t.Errorf("the redaction received is %q, want id %s", line, id)
+		t.Errorf("REDACT sent to the members: got %q, want the id as stored, %s", line, id)
 	}
 }

@@ -48,7 +48,7 @@ func TestARenameDuringMessagesLosesNothing(t *testing.T) {
 			now = words[3]
 		case "PRIVMSG":
 			if want := fmt.Sprintf("%s :%d", now, next); strings.Join(words[2:], " ") != want {
-				t.Fatalf("hearer received %q, want %q", line, want)
+				t.Fatalf("member during the renames: got %q, want %q", line, want)
 			}
 			next++
 		}
@@ -75,15 +75,15 @@ func TestARespellingDuringARenameIsRefused(t *testing.T) {
 	}
 	root.send("RENAME #a #b")
 	if line := ann.until("RENAME CANNOT_RENAME"); !strings.Contains(line, " #b #A ") {
-		t.Errorf("ann received %q, want that the name is another one", line)
+		t.Errorf("RENAME to another spelling during a rename: ann received %q, want CANNOT_RENAME, as the room is called #b now", line)
 	}
 	s.chat.withLock(func() {
 		if r.name != "#b" || s.chat.rooms["#b"] != r {
-			t.Errorf("the room is called %s, want #b", r.name)
+			t.Errorf("after both renames: got a room called %s, want #b", r.name)
 		}
 	})
 	if state := s.stateFile("#b"); !strings.Contains(state, "CREATED #b ") {
-		t.Errorf("its state is %q, want that of #b", state)
+		t.Errorf("after both renames: got the state file %q, want that of #b", state)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestRetainRemovesOldMessagesOfOpenAndClosedLogs(t *testing.T) {
 		t.Helper()
 		if err := s.chat.Retain(t.Context(), rooms, directs, func(r Retained) {
 			if r.Err != nil {
-				t.Errorf("%s: %v", r.Log, r.Err)
+				t.Errorf("Retain of %s: got %v, want nil", r.Log, r.Err)
 			}
 			removed = append(removed, r.Log)
 		}); err != nil {
@@ -59,10 +59,10 @@ func TestRetainRemovesOldMessagesOfOpenAndClosedLogs(t *testing.T) {
 	carl.send("JOIN #open")
 	carl.sync()
 	if removed := retain(month, Retention{}); !slices.Equal(removed, []string{"rooms/#closed", "rooms/#open"}) {
-		t.Errorf("after 35 days, rooms only: removed of %q, want both rooms", removed)
+		t.Errorf("Retain after 35 days, rooms only: got messages removed of %q, want both rooms", removed)
 	}
 	if removed := retain(month, month); !slices.Equal(removed, []string{"direct/ann,bob"}) {
-		t.Errorf("after 35 days, all: removed of %q, want the direct conversation", removed)
+		t.Errorf("Retain after 35 days, all: got messages removed of %q, want the direct conversation", removed)
 	}
 	carl.send("JOIN #closed")
 	for _, line := range carl.sync() {
@@ -85,7 +85,7 @@ func TestRetainLimitsBytes(t *testing.T) {
 		}
 	}
 	if left := logBytes(s.dir + "/rooms/#a"); total == 0 || left > 20_000 {
-		t.Errorf("%d bytes were removed and %d are left, want at most 20,000", total, left)
+		t.Errorf("Retain with 20,000 bytes: got %d removed and %d left, want at most 20,000 left", total, left)
 	}
 }
 

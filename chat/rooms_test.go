@@ -134,7 +134,7 @@ func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
 			t.Errorf("guest %d of the address has %d new rooms opened, want %d: %s", i, got, want, lines)
 		}
 		if i > 0 && !strings.Contains(lines, "403 guest"+fmt.Sprint(i)+" #r"+fmt.Sprint(i)+".0 :No such channel: guests from your address") {
-			t.Errorf("guest %d received %q, want the reason", i, lines)
+			t.Errorf("guest %d received %q, want 403 with the reason", i, lines)
 		}
 	}
 	again := s.guestAt(home, "again")

@@ -42,7 +42,7 @@ type script struct {
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there are no scripts", err)
+		t.Fatalf("testdata/*.txt: got %d scripts and error %v, want one or more", len(files), err)
 	}
 	for _, way := range testWays() {
 		t.Run(way.String(), func(t *testing.T) {
@@ -76,7 +76,7 @@ func (x *script) do(line string) {
 		x.s.halt()
 		x.s.run()
 	case len(words) < 2:
-		x.t.Fatalf("%s: %q is not a step", x.at, line)
+		x.t.Fatalf("%s: got the step %q, want a client's name, a verb and its arguments", x.at, line)
 	default:
 		x.s.run()
 		x.step(words[0], words[1], words[2:], line)
@@ -92,14 +92,14 @@ func (x *script) option(name, value string) {
 	case "login-only":
 		x.s.o.LoginOnly = true
 	default:
-		x.t.Fatalf("%s: there is no option %s", x.at, name)
+		x.t.Fatalf("%s: got the option %s, want a known one", x.at, name)
 	}
 }
 
 func (x *script) step(name, verb string, rest []string, line string) {
 	c := x.clients[name]
 	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
-		x.t.Fatalf("%s: client %s is not connected", x.at, name)
+		x.t.Fatalf("%s: client %s is not connected, want a step before that connects it", x.at, name)
 	}
 	_, text, _ := strings.Cut(line, " "+verb+" ")
 	switch verb {
@@ -120,7 +120,7 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case "=":
 		x.silent(c, rest[0])
 	default:
-		x.t.Fatalf("%s: %q is not a step", x.at, line)
+		x.t.Fatalf("%s: got the step %q, want a known verb", x.at, line)
 	}
 }
 
@@ -187,7 +187,7 @@ func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(testTimeout); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the condition that this line waits for did not hold within %v", testTimeout)
+			t.Fatalf("the condition that this line waits for did not hold within %v, want it to", testTimeout)
 		}
 	}
 }

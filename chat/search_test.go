@@ -29,7 +29,7 @@ func (c *client) found(attributes string) (lines []string) {
 		line, ok := c.line()
 		switch {
 		case !ok:
-			c.t.Fatalf("%s: the connection ended", c.name)
+			c.t.Fatalf("%s: the connection ended, want the results", c.name)
 		case strings.Contains(line, " BATCH -"):
 			return lines
 		}
@@ -73,7 +73,7 @@ func TestASearchFindsALineOfAMultilineMessage(t *testing.T) {
 	_, id, _ := strings.Cut(first[0], ";msgid=")
 	id, _, _ = strings.Cut(id, " ")
 	if third := alice.found("text=harbours"); len(third) != 1 || !strings.Contains(third[0], ";msgid="+id+" :alice!") || !strings.HasSuffix(third[0], " :the third is of harbours") {
-		t.Errorf("found %q, want the third line with the id %s, and no topic", third, id)
+		t.Errorf("SEARCH for the third line: got %q, want it with the id %s, and no topic", third, id)
 	}
 }
 

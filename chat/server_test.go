@@ -77,10 +77,10 @@ func (s *server) halt() {
 	}
 	s.stop()
 	if err := <-s.runDone; err != nil {
-		s.t.Errorf("serve.Run: %v", err)
+		s.t.Errorf("serve.Run: got %v, want nil", err)
 	}
 	if err := s.chat.Close(); err != nil {
-		s.t.Errorf("Close: %v", err)
+		s.t.Errorf("Close: got %v, want nil", err)
 	}
 	s.chat = nil
 }
@@ -149,7 +149,7 @@ func (c *client) line() (line string, ok bool) {
 	c.conn.SetReadDeadline(time.Now().Add(testTimeout))
 	line, err := c.r.ReadString('\n')
 	if e, is := err.(net.Error); is && e.Timeout() {
-		c.t.Fatalf("%s received nothing for %v", c.name, testTimeout)
+		c.t.Fatalf("%s received nothing for %v, want a line or the end of the connection", c.name, testTimeout)
 	}
 	return strings.TrimRight(line, "\r\n"), err == nil
 }
@@ -160,7 +160,7 @@ func (c *client) until(text string) string {
 	for {
 		line, ok := c.line()
 		if !ok {
-			c.t.Fatalf("%s: the connection ended before %q", c.name, text)
+			c.t.Fatalf("%s: the connection ended, want a line with %q", c.name, text)
 		}
 		if strings.Contains(line, text) {
 			return line
@@ -176,7 +176,7 @@ func (c *client) sync() (lines []string) {
 	for {
 		line, ok := c.line()
 		if !ok {
-			c.t.Fatalf("%s: the connection ended", c.name)
+			c.t.Fatalf("%s: the connection ended, want a further line", c.name)
 		}
 		if strings.HasSuffix(line, " :synced?") {
 			return lines

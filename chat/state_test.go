@@ -31,7 +31,7 @@ func TestUnknownLinesOfAStateFileAreKept(t *testing.T) {
 	ann = s.user("ann", "draft/channel-rename")
 	ann.send("JOIN #r", "MODE #r")
 	if line := ann.until(" 324 "); !strings.HasSuffix(line, "#r +nst") {
-		t.Errorf("the room's modes are %q, want those that are known", line)
+		t.Errorf("modes read from a state file with unknown ones: got %q, want those that are known", line)
 	}
 	ann.send("TOPIC #r :another", "RENAME #r #R", "MODE #R +i", "PING done")
 	ann.until("done")
