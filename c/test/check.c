@@ -7,15 +7,17 @@
 static unsigned passed;
 
 void
-check(bool so, const char *sentence, ...)
+check_passed(void)
+{
+	passed++;
+}
+
+void
+check_failed(const char *sentence, ...)
 {
 	va_list args;
 
-	if (so) {
-		passed++;
-		return;
-	}
-	fputs("FAILED: ", stderr);
+	fputs("FAILED, required: ", stderr);
 	va_start(args, sentence);
 	vfprintf(stderr, sentence, args);
 	va_end(args);
@@ -29,8 +31,8 @@ check_folder(char dir[FOLDER_BYTES])
 	const char *below = getenv("TMPDIR");
 	int n = snprintf(dir, FOLDER_BYTES, "%s/chatd-test-XXXXXX", below != NULL && *below != '\0' ? below : "/tmp");
 
-	check(n < FOLDER_BYTES, "TMPDIR is shorter than %d bytes", FOLDER_BYTES - 18);
-	check(mkdtemp(dir) != NULL, "a folder can be made: %s", dir);
+	check(n < FOLDER_BYTES, "the path in TMPDIR has fewer than %d bytes", FOLDER_BYTES - 18);
+	check(mkdtemp(dir) != NULL, "mkdtemp can create the folder %s", dir);
 }
 
 unsigned

@@ -4,8 +4,13 @@
 
 #include <stdbool.h>
 
-/* Ends the program with the sentence if so is false. */
-void check(bool so, const char *sentence, ...) __attribute__((format(printf, 2, 3)));
+/* If so is false, prints the sentence and ends the program. The sentence says what must hold, and
+ * what was seen where a value is at hand. A macro: its arguments are evaluated after so, and may
+ * use values that so has set, such as errno. */
+#define check(so, ...) ((so) ? check_passed() : check_failed(__VA_ARGS__))
+
+void check_passed(void);
+_Noreturn void check_failed(const char *sentence, ...) __attribute__((format(printf, 1, 2)));
 
 enum { FOLDER_BYTES = 64 };
 

@@ -46,7 +46,7 @@ free_port(void)
 	socklen_t length = sizeof a;
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	check(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && getsockname(fd, (struct sockaddr *)&a, &length) == 0, "there is a free port");
+	check(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && getsockname(fd, (struct sockaddr *)&a, &length) == 0, "a TCP port on 127.0.0.1 is free");
 	close(fd);
 	return ntohs(a.sin_port);
 }
@@ -78,7 +78,7 @@ server_make(struct server *s, const char *program)
 	check_folder(s->data);
 	snprintf(name, sizeof name, "%s/secret", s->data);
 	f = fopen(name, "w");
-	check(f != NULL && fprintf(f, "%064d\n", 0) == 65 && fclose(f) == 0, "a secret can be written");
+	check(f != NULL && fprintf(f, "%064d\n", 0) == 65 && fclose(f) == 0, "the test can write the server's secret to the data directory");
 }
 
 static int
@@ -120,11 +120,11 @@ server_start(struct server *s, const char *const *more)
 	if (s->pid == 0)
 		run(s, more);
 	while ((fd = try_connect(s->port)) < 0 && clock_steady() < end) {
-		check(waitpid(s->pid, NULL, WNOHANG) == 0, "the server runs");
+		check(waitpid(s->pid, NULL, WNOHANG) == 0, "the server runs until it listens (it has exited: see its message above)");
 		pause_a_little();
 	}
-	check(fd >= 0, "the server listens");
-	check(send(fd, "PING x\r\n", 8, MSG_NOSIGNAL) == 8 && recv(fd, answer, sizeof answer, 0) > 0, "and answers");
+	check(fd >= 0, "the server listens on port %u within %d ms", (unsigned)s->port, WAIT_LIMIT_MS);
+	check(send(fd, "PING x\r\n", 8, MSG_NOSIGNAL) == 8 && recv(fd, answer, sizeof answer, 0) > 0, "the server answers PING on a new connection");
 	close(fd);
 	s->keeper = 0;
 	server_expect_children(s, 1);
@@ -139,8 +139,8 @@ server_stop(struct server *s)
 	int status;
 
 	kill(s->pid, SIGTERM);
-	check(waitpid(s->pid, &status, 0) == s->pid, "the server ends");
-	check(clock_steady() - began < STOP_MS + SLACK_MS, "the server ends in time");
+	check(waitpid(s->pid, &status, 0) == s->pid, "the server process %ld can be waited for", (long)s->pid);
+	check(clock_steady() - began < STOP_MS + SLACK_MS, "the server exits within %d ms of SIGTERM", STOP_MS + SLACK_MS);
 	s->pid = 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
@@ -193,7 +193,7 @@ server_expect_children(const struct server *s, size_t count)
 	pid_t pids[CHILDREN_MAX];
 
 	while (server_children(s, pids, CHILDREN_MAX) != count) {
-		check(clock_steady() < end, "there are %zu processes of clients, not %zu", count, server_children(s, pids, CHILDREN_MAX));
+		check(clock_steady() < end, "the clients have %zu processes within %d ms; got %zu", count, WAIT_LIMIT_MS, server_children(s, pids, CHILDREN_MAX));
 		pause_a_little();
 	}
 }
@@ -205,7 +205,7 @@ server_remove(struct server *s)
 
 	current = NULL;
 	snprintf(command, sizeof command, "rm -r %s", s->data);
-	check(system(command) == 0, "the data folder goes");
+	check(system(command) == 0, "the data directory can be removed: %s", command);
 }
 
 void
@@ -226,7 +226,7 @@ server_account(const struct server *s, const char *name, const char *password)
 	base64_encode(server, sizeof server, texts[2]);
 	snprintf(path, sizeof path, "%s/accounts", s->data);
 	f = fopen(path, "a");
-	check(f != NULL, "accounts can be written");
+	check(f != NULL, "the test can append to the file \"accounts\"");
 	fprintf(f, "%s SCRAM-SHA-256$%d:%s$%s:%s role=member\n", name, ITERATIONS, texts[0], texts[1], texts[2]);
 	fclose(f);
 }
@@ -236,7 +236,7 @@ peer_connect(struct peer *p, const struct server *s)
 {
 	p->fd = try_connect(s->port);
 	p->length = p->taken = 0;
-	check(p->fd >= 0, "a client connects");
+	check(p->fd >= 0, "a client can connect to port %u", (unsigned)s->port);
 }
 
 void
@@ -286,8 +286,8 @@ fill(struct peer *p)
 	memmove(p->bytes, p->bytes + p->taken, p->length - p->taken);
 	p->length -= p->taken;
 	p->taken = 0;
-	check(p->length < sizeof p->bytes, "a line has an end");
-	check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "something comes within the time limit; the last line was \"%s\"", p->line);
+	check(p->length < sizeof p->bytes, "a line from the server has at most %zu bytes", sizeof p->bytes);
+	check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "the server sends something within %d ms; the last line was \"%s\"", WAIT_LIMIT_MS, p->line);
 	n = recv(p->fd, p->bytes + p->length, sizeof p->bytes - p->length, 0);
 	if (n > 0)
 		p->length += (size_t)n;
@@ -314,7 +314,7 @@ void
 peer_expect(struct peer *p, const char *text)
 {
 	do
-		check(peer_line(p), "the connection lasts until \"%s\" comes; the last line was \"%s\"", text, p->line);
+		check(peer_line(p), "a line with \"%s\" comes before the connection ends; the last line was \"%s\"", text, p->line);
 	while (strstr(p->line, text) == NULL);
 }
 
@@ -322,8 +322,8 @@ void
 peer_expect_without(struct peer *p, const char *text, const char *other)
 {
 	do {
-		check(peer_line(p), "the connection lasts until \"%s\" comes", text);
-		check(strstr(p->line, other) == NULL, "no \"%s\" comes before \"%s\", but: %s", other, text, p->line);
+		check(peer_line(p), "a line with \"%s\" comes before the connection ends; the last line was \"%s\"", text, p->line);
+		check(strstr(p->line, other) == NULL, "no line with \"%s\" comes before the one with \"%s\"; got \"%s\"", other, text, p->line);
 	} while (strstr(p->line, text) == NULL);
 }
 

@@ -24,7 +24,7 @@ const char *const *arguments;
 int
 main(int argc, char **argv)
 {
-	check(argc >= 3, "the programs are given");
+	check(argc >= 3, "the arguments are the programs chatd and chatc");
 	chatd = argv[1];
 	chatc = argv[2];
 	arguments = (const char *const *)argv + 3;

@@ -20,7 +20,7 @@ put_bans(const char *text)
 	snprintf(path, sizeof path, "%s/bans", s.data);
 	snprintf(new_path, sizeof new_path, "%s/.bans.tmp", s.data);
 	f = fopen(new_path, "w");
-	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0 && rename(new_path, path) == 0, "bans can be written");
+	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0 && rename(new_path, path) == 0, "the test can replace the file \"bans\"");
 }
 
 static void
@@ -38,7 +38,7 @@ expect_refused(const char *bans, const char *login, const char *nick, const char
 	put_bans(bans);
 	log_in(&eve, login, nick);
 	peer_expect(&eve, " 465 ");
-	check(strstr(eve.line, why) != NULL, "the reason is told: %s", eve.line);
+	check(strstr(eve.line, why) != NULL, "ERR_YOUREBANNEDCREEP (465) contains the reason \"%s\"; got \"%s\"", why, eve.line);
 	peer_expect_end(&eve);
 	peer_close(&eve);
 }
@@ -76,7 +76,7 @@ test_bans(void)
 	peer_expect(&eve, " 432 eve evileve :This nickname is banned");
 	peer_close(&eve);
 	peer_close(&ann);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -120,7 +120,7 @@ test_marks_of_the_killed(void)
 	peer_expect(&ann, ":then");
 	offset = strtoull(strstr(ann.line, "msgid=") + 6 + 9, NULL, 10);
 	while (!marked(offset + 1)) {
-		check(clock_steady() < end, "the mark is written while all go on");
+		check(clock_steady() < end, "the read marker is stored within %d ms, while the clients stay connected", WAIT_LIMIT_MS);
 		poll(NULL, 0, 10);
 	}
 	server_kill(&s);
@@ -138,6 +138,6 @@ test_marks_of_the_killed(void)
 	peer_expect_without(&ann, "] after", "then");
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }

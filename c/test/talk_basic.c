@@ -19,22 +19,22 @@ test_talk(void)
 	peer_expect(&ann, ":bob!~bob@" GUEST " JOIN #room");
 	peer_say(&ann, "PRIVMSG #room :hello bob");
 	peer_expect(&bob, ":ann!~ann@" GUEST " PRIVMSG #room :hello bob");
-	check(strncmp(bob.line, "@time=20", 8) == 0 && strstr(bob.line, ";msgid=") != NULL && strstr(bob.line, "weir/") == NULL, "who knows tags gets them, but none of the log's own: %s", bob.line);
+	check(strncmp(bob.line, "@time=20", 8) == 0 && strstr(bob.line, ";msgid=") != NULL && strstr(bob.line, "weir/") == NULL, "a client with message-tags and server-time receives time and msgid, and no tag weir/...; got \"%s\"", bob.line);
 	peer_say(&ann, "PING done");
 	peer_expect_without(&ann, "PONG", "hello bob");
 	peer_say(&bob, "@+draft/reply=x;secret=y PRIVMSG #room :hello ann");
 	peer_say(&bob, "PING done");
 	peer_expect_without(&bob, "hello ann", "PONG");
-	check(strstr(bob.line, "+draft/reply=x") != NULL && strstr(bob.line, "secret") == NULL, "client-only tags are kept, others are not: %s", bob.line);
+	check(strstr(bob.line, "+draft/reply=x") != NULL && strstr(bob.line, "secret") == NULL, "a client-only tag (+draft/reply) is delivered, another client's tag is not; got \"%s\"", bob.line);
 	peer_expect(&bob, "PONG");
 	peer_expect(&ann, "hello ann");
-	check(strcmp(ann.line, ":bob!~bob@" GUEST " PRIVMSG #room :hello ann") == 0, "who knows no tags gets none: %s", ann.line);
+	check(strcmp(ann.line, ":bob!~bob@" GUEST " PRIVMSG #room :hello ann") == 0, "a client without capabilities receives no tags; got \"%s\"", ann.line);
 	peer_say(&bob, "@+typing=active TAGMSG #room");
 	peer_say(&bob, "NICK robert");
 	peer_expect_without(&ann, ":bob!~bob@" GUEST " NICK robert", "TAGMSG");
 	peer_say(&ann, "NAMES #room");
 	peer_expect(&ann, " 353 ann = #room :");
-	check(strstr(ann.line, "ann") != NULL && strstr(ann.line, "robert") != NULL, "both are there: %s", ann.line);
+	check(strstr(ann.line, "ann") != NULL && strstr(ann.line, "robert") != NULL, "NAMES lists both members, ann and robert; got \"%s\"", ann.line);
 	peer_say(&bob, "PART #room :bye");
 	peer_expect(&ann, ":robert!~bob@" GUEST " PART #room :bye");
 	peer_say(&bob, "PRIVMSG #room :from outside");
@@ -46,7 +46,7 @@ test_talk(void)
 	peer_expect_end(&bob);
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -73,7 +73,7 @@ test_burst(void)
 	peer_sync(&ann);
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -125,7 +125,7 @@ test_hostile(void)
 	peer_close(&eve);
 	peer_close(&ann);
 	free(large);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -142,8 +142,8 @@ listen_to_all(int member, int heard[MEMBERS * MESSAGES])
 
 	while (n < MEMBERS * MESSAGES) {
 		peer_expect(&members[member], "PRIVMSG #room :");
-		check(sscanf(strstr(members[member].line, "#room :"), "#room :%d %d", &who, &number) == 2, "a message is as it was sent: %s", members[member].line);
-		check(number == next[who], "member %d hears message %d of %d next, not %d", member, next[who], who, number);
+		check(sscanf(strstr(members[member].line, "#room :"), "#room :%d %d", &who, &number) == 2, "a message contains its sender's number and its own, as sent; got \"%s\"", members[member].line);
+		check(number == next[who], "member %d receives message %d of member %d next; got message %d", member, next[who], who, number);
 		next[who]++;
 		heard[n++] = who * MESSAGES + number;
 	}
@@ -169,11 +169,11 @@ test_everybody(void)
 	listen_to_all(0, first);
 	for (int i = 1; i < MEMBERS; i++) {
 		listen_to_all(i, other);
-		check(memcmp(first, other, sizeof first) == 0, "member %d hears the same order as the first", i);
+		check(memcmp(first, other, sizeof first) == 0, "member %d receives the messages in the same order as member 0", i);
 	}
 	for (int i = 0; i < MEMBERS; i++)
 		peer_close(&members[i]);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -200,6 +200,6 @@ test_limits(void)
 	peer_close(&ann);
 	peer_close(&bob);
 	peer_close(&eve);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }

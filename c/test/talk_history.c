@@ -26,18 +26,18 @@ test_history(void)
 		peer_say(&ann, "PRIVMSG #room :number %d", i);
 	peer_sync(&ann);
 	peer_close(&ann);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_start(&s, arguments);
 
 	peer_register(&bob, &s, "bob", "server-time batch");
 	peer_say(&bob, "JOIN #room");
 	peer_expect_without(&bob, "BATCH +h1 chathistory #room", " 353 ");
 	for (int i = 0; i < LINES; i++) {
-		check(peer_line(&bob), "there are more");
+		check(peer_line(&bob), "message %d of %d is replayed before the connection ends", i, LINES);
 		snprintf(want, sizeof want, "PRIVMSG #room :number %d", i);
-		check(strncmp(bob.line, "@batch=h1;time=", 15) == 0 && strstr(bob.line, want) != NULL, "line %d is replayed, in the batch: %s", i, bob.line);
+		check(strncmp(bob.line, "@batch=h1;time=", 15) == 0 && strstr(bob.line, want) != NULL, "message %d is replayed in the batch, with its time and the text \"%s\"; got \"%s\"", i, want, bob.line);
 	}
-	check(peer_line(&bob) && strcmp(bob.line, "BATCH -h1") == 0, "the batch ends: %s", bob.line);
+	check(peer_line(&bob) && strcmp(bob.line, "BATCH -h1") == 0, "BATCH -h1 follows the last message; got \"%s\"", bob.line);
 	peer_expect(&bob, " 353 ");
 	peer_close(&bob);
 
@@ -47,7 +47,7 @@ test_history(void)
 	peer_say(&bob, "CHATHISTORY LATEST #room * 3");
 	peer_expect(&bob, "BATCH +h1 chathistory #room");
 	peer_line(&bob);
-	check(strstr(bob.line, ":number 297") != NULL, "the newest three begin with the third last: %s", bob.line);
+	check(strstr(bob.line, ":number 297") != NULL, "CHATHISTORY LATEST with limit 3 begins with the third newest message, number 297; got \"%s\"", bob.line);
 	snprintf(msgid, sizeof msgid, "%.40s", strstr(bob.line, "msgid=") + 6);
 	msgid[strcspn(msgid, "; ")] = '\0';
 	peer_expect(&bob, ":number 299");
@@ -60,7 +60,7 @@ test_history(void)
 	peer_say(&bob, "CHATHISTORY LATEST #elsewhere * 100");
 	peer_expect(&bob, "FAIL CHATHISTORY INVALID_TARGET LATEST #elsewhere");
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -108,7 +108,7 @@ test_marks(void)
 	peer_expect(&ann, "] three");
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -120,10 +120,10 @@ put_state(const char *room, const char *text)
 
 	snprintf(path, sizeof path, "%s/rooms", s.data);
 	snprintf(path, sizeof path, "mkdir -p %s/rooms/%s", s.data, room);
-	check(system(path) == 0, "a room's folder can be made");
+	check(system(path) == 0, "the test can create a room's folder");
 	snprintf(path, sizeof path, "%s/rooms/%s/state", s.data, room);
 	f = fopen(path, "w");
-	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "a room's state can be written");
+	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "the test can write a room's file \"state\"");
 }
 
 /* The room's state file is enforced: joining, speaking, operators, visibility, the spelling of the
@@ -153,7 +153,7 @@ modes(void)
 	peer_expect(&ann, ":dora!~x@dora.account PRIVMSG #Quiet :I may");
 	peer_say(&carl, "JOIN #quiet"); /* an operator may join a full room */
 	peer_expect(&carl, " 353 carl = #Quiet :");
-	check(strstr(carl.line, "@carl") != NULL && strstr(carl.line, "+dora") != NULL && strstr(carl.line, "ann") != NULL, "names have their ranks: %s", carl.line);
+	check(strstr(carl.line, "@carl") != NULL && strstr(carl.line, "+dora") != NULL && strstr(carl.line, "ann") != NULL, "NAMES shows @carl, +dora and ann without a prefix; got \"%s\"", carl.line);
 	peer_say(&bob, "NICK rob");
 	peer_expect(&bob, "NICK rob");
 	peer_say(&bob, "JOIN #quiet");
@@ -177,12 +177,12 @@ refused_topic(void)
 	char in_the_way[256];
 
 	snprintf(in_the_way, sizeof in_the_way, "%s/rooms/#room/state.new", s.data);
-	check(mkdir(in_the_way, 0700) == 0, "no state can be written");
+	check(mkdir(in_the_way, 0700) == 0, "the test can create a folder where the server would create the new state file");
 	peer_say(&ann, "TOPIC #room :what is not stored");
 	peer_expect_without(&ann, "FAIL TOPIC TEMPORARILY_UNAVAILABLE #room :It was not stored", "ann TOPIC");
 	peer_say(&bob, "TOPIC #room");
 	peer_expect_without(&bob, " 332 bob #room :what we talk about", "what is not stored");
-	check(rmdir(in_the_way) == 0, "it is as it was");
+	check(rmdir(in_the_way) == 0, "the folder that prevented the state file is empty and can be removed");
 	peer_say(&ann, "PART #room");
 	peer_say(&ann, "JOIN #room");
 	peer_expect_without(&ann, " 366 ", "what is not stored");
@@ -218,7 +218,7 @@ test_topic(void)
 	modes();
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_start(&s, arguments);
 	peer_register(&ann, &s, "ann", "");
 	peer_say(&ann, "JOIN #room");
@@ -227,7 +227,7 @@ test_topic(void)
 	peer_expect(&ann, " 332 ann #Quiet :louder");
 	peer_expect(&ann, " 333 ann #Quiet carl!~x@carl.account ");
 	peer_close(&ann);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -255,7 +255,7 @@ missed_direct(void)
 	peer_sync(&ann);
 	comes_back(&bob, "bob", "batch"); /* ann's session has the conversation open */
 	peer_expect(&bob, "BATCH +h1 chathistory ann");
-	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :[") != NULL && strstr(bob.line, "] are you there?") != NULL, "what was missed: %s", bob.line);
+	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :[") != NULL && strstr(bob.line, "] are you there?") != NULL, "on joining, Bob is replayed the direct message that he missed, in a batch with its time in the text; got \"%s\"", bob.line);
 	peer_expect(&bob, "BATCH -h1");
 	peer_say(&ann, "PRIVMSG bob :there you are");
 	peer_expect(&bob, ":there you are");
@@ -264,7 +264,7 @@ missed_direct(void)
 	peer_close(&bob);
 	peer_say(&ann, "PRIVMSG bob :gone again");
 	peer_sync(&ann);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_start(&s, arguments);
 	comes_back(&bob, "bob", "batch"); /* no session has the conversation open */
 	peer_expect_without(&bob, "] gone again", "there you are");
@@ -312,7 +312,7 @@ test_direct(void)
 	peer_expect(&desk, ":bob!~x@bob.account PRIVMSG ann :yes?");
 	snprintf(path, sizeof path, "%s/direct/ann,bob/00000000000000000000.log", s.data);
 	f = fopen(path, "r");
-	check(f != NULL && fread(path, 1, 10, f) == 10 && memcmp(path, "@weir/sum=", 10) == 0, "it is in the log of the two");
+	check(f != NULL && fread(path, 1, 10, f) == 10 && memcmp(path, "@weir/sum=", 10) == 0, "a direct message of ann and bob is stored in the log direct/ann,bob");
 	fclose(f);
 	peer_say(&ann, "PRIVMSG nobody :psst");
 	peer_expect(&ann, " 401 ");
@@ -320,6 +320,6 @@ test_direct(void)
 	peer_close(&ann);
 	peer_close(&bob);
 	peer_close(&desk);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }

@@ -88,7 +88,7 @@ test_login(void)
 	peer_expect_end(&bob);
 	peer_close(&ann);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -114,7 +114,7 @@ test_guessing(void)
 	begin_login(&bob, "eve", "PLAIN");
 	plain(&bob, "Ann@desk", "long password");
 	peer_expect(&bob, " 904 ");
-	check(strstr(bob.line, "too many attempts, try again in ") != NULL, "the refusal says what it is: %s", bob.line);
+	check(strstr(bob.line, "too many attempts, try again in ") != NULL, "after too many wrong passwords the 904 gives the reason and the wait; got \"%s\"", bob.line);
 	peer_say(&bob, "AUTHENTICATE PLAIN");
 	peer_expect(&bob, "AUTHENTICATE +");
 	plain(&bob, "bob", "long password");
@@ -125,9 +125,9 @@ test_guessing(void)
 	peer_say(&bob, "NICK x");
 	peer_say(&bob, "USER x 0 * :x");
 	peer_expect(&bob, " 464 ");
-	check(strstr(bob.line, "too many attempts") != NULL, "so does that of PASS: %s", bob.line);
+	check(strstr(bob.line, "too many attempts") != NULL, "after too many wrong passwords the 464 of PASS gives the reason; got \"%s\"", bob.line);
 	peer_close(&bob);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -144,7 +144,7 @@ run_client(struct program *p, const char *const *args)
 {
 	int in[2], out[2];
 
-	check(pipe(in) == 0 && pipe(out) == 0, "there are pipes");
+	check(pipe(in) == 0 && pipe(out) == 0, "the test can create two pipes");
 	p->pid = fork();
 	if (p->pid == 0) {
 		dup2(in[0], STDIN_FILENO);
@@ -169,9 +169,9 @@ client_shows(struct program *p, const char *want)
 
 	p->text[p->length] = '\0';
 	while (strstr(p->text, want) == NULL) {
-		check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "the client shows \"%s\"; so far: %s", want, p->text);
+		check(poll(&in, 1, WAIT_LIMIT_MS) > 0, "chatc shows \"%s\" within %d ms; so far it showed: %s", want, WAIT_LIMIT_MS, p->text);
 		n = read(p->out, p->text + p->length, sizeof p->text - 1 - p->length);
-		check(n > 0, "the client runs until it shows \"%s\"; so far: %s", want, p->text);
+		check(n > 0, "chatc runs until it shows \"%s\"; it showed: %s", want, p->text);
 		p->length += (size_t)n;
 		p->text[p->length] = '\0';
 	}
@@ -180,7 +180,7 @@ client_shows(struct program *p, const char *want)
 static void
 type(struct program *p, const char *text)
 {
-	check(write(p->in, text, strlen(text)) == (ssize_t)strlen(text), "\"%s\" is typed", text);
+	check(write(p->in, text, strlen(text)) == (ssize_t)strlen(text), "chatc reads its input: \"%s\" can be written to it", text);
 }
 
 static void
@@ -188,7 +188,7 @@ client_ends(struct program *p, int status)
 {
 	int got;
 
-	check(waitpid(p->pid, &got, 0) == p->pid && WIFEXITED(got) && WEXITSTATUS(got) == status, "the client ends with %d", status);
+	check(waitpid(p->pid, &got, 0) == p->pid && WIFEXITED(got) && WEXITSTATUS(got) == status, "chatc exits with status %d; got the wait status %d", status, got);
 	close(p->in);
 	close(p->out);
 }
@@ -201,7 +201,7 @@ password_file(const char *password)
 
 	snprintf(path, sizeof path, "%s/password", s.data);
 	f = fopen(path, "w");
-	check(f != NULL && fprintf(f, "%s\n", password) > 0 && fclose(f) == 0, "a password can be written down");
+	check(f != NULL && fprintf(f, "%s\n", password) > 0 && fclose(f) == 0, "the test can write the file with the password");
 	return path;
 }
 
@@ -225,7 +225,7 @@ test_scram_login(void)
 	client_ends(&p, 1);
 	run_client(&p, (const char *const[]){ chatc, "--account", "nobody", "--password-file", password_file("wrong password"), port, NULL });
 	client_ends(&p, 1);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -258,7 +258,7 @@ test_client(void)
 	peer_close(&bob);
 	run_client(&p, (const char *const[]){ chatc, "--nick", "ann", port, NULL });
 	client_shows(&p, "* connected");
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	client_ends(&p, 1);
 	server_remove(&s);
 }

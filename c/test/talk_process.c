@@ -39,7 +39,7 @@ test_slow_reader(void)
 	}
 	peer_close(&ann);
 	peer_close(&eve);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -57,7 +57,7 @@ test_death(void)
 	server_expect_children(&s, 0);
 	peer_join(&ann, &s, "ann", "", "#room");
 	n = server_children(&s, pids, MANY);
-	check(n == 2, "a client has two processes, not %zu", n);
+	check(n == 2, "a client has two processes; got %zu", n);
 	for (int i = 0; i < 6; i++) {
 		pid_t now[MANY], victim = 0;
 		size_t count;
@@ -78,10 +78,10 @@ test_death(void)
 	}
 	peer_say(&ann, "NAMES #room");
 	peer_expect(&ann, " 353 ann = #room :ann");
-	check(strstr(ann.line, "bob") == NULL, "nobody is left of who died: %s", ann.line);
+	check(strstr(ann.line, "bob") == NULL, "NAMES does not list bob, whose processes were killed; got \"%s\"", ann.line);
 	peer_close(&ann);
 	server_expect_children(&s, 0);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -100,7 +100,7 @@ test_stop(void)
 	for (int i = 0; i < LINES; i++)
 		peer_say(&ann, "PRIVMSG #room :%03d", i);
 	peer_expect(&ann, "#room :000");
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	for (int i = 1; i < LINES; i++) {
 		snprintf(want, sizeof want, "#room :%03d", i);
 		peer_expect(&ann, want);
@@ -118,7 +118,7 @@ test_stop(void)
 		peer_expect(&ann, want);
 	}
 	peer_close(&ann);
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -133,7 +133,7 @@ count_echoes(struct peer *p, int n)
 
 		if (at == NULL)
 			continue;
-		check(sscanf(at, "PRIVMSG #room :%d", &number) == 1 && number == n, "echo %d comes in order: %s", n, p->line);
+		check(sscanf(at, "PRIVMSG #room :%d", &number) == 1 && number == n, "the echo of message %d comes next; got \"%s\"", n, p->line);
 		n++;
 	}
 	return n;
@@ -167,10 +167,10 @@ test_crash(void)
 		for (int i = 0; i < echoed; i++) {
 			snprintf(want, sizeof want, "] %d", i);
 			peer_expect(&bob, "PRIVMSG");
-			check(strlen(bob.line) > strlen(want) && strcmp(bob.line + strlen(bob.line) - strlen(want), want) == 0, "message %d of %d that were echoed is there next: %s", i, echoed, bob.line);
+			check(strlen(bob.line) > strlen(want) && strcmp(bob.line + strlen(bob.line) - strlen(want), want) == 0, "after SIGKILL and a restart the history has message %d of the %d that were echoed next; got \"%s\"", i, echoed, bob.line);
 		}
 		peer_close(&bob);
-		check(server_stop(&s) == 0, "the server ends well");
+		check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 		server_remove(&s);
 	}
 }
@@ -197,9 +197,9 @@ test_second_server(void)
 #pragma GCC diagnostic pop
 		snprintf(command, sizeof command, "%s %s 2>/dev/null", chatd, args);
 		status = system(command);
-		check(WIFEXITED(status) && WEXITSTATUS(status) == starts[i].status, "chatd %s ends with %d", args, starts[i].status);
+		check(WIFEXITED(status) && WEXITSTATUS(status) == starts[i].status, "chatd %s exits with status %d; got the wait status %d", args, starts[i].status, status);
 	}
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
 
@@ -213,7 +213,7 @@ locked_by(void)
 
 	snprintf(path, sizeof path, "%s/lock", s.data);
 	f = fopen(path, "r");
-	check(f != NULL && fscanf(f, "%ld", &pid) == 1 && pid > 1, "the lock says who runs");
+	check(f != NULL && fscanf(f, "%ld", &pid) == 1 && pid > 1, "the data directory's file \"lock\" contains the server's process id");
 	fclose(f);
 	return (pid_t)pid;
 }
@@ -231,19 +231,19 @@ test_daemon(void)
 		snprintf(more + strlen(more), sizeof more - strlen(more), " %s", arguments[i]);
 	server_make(&s, chatd);
 	server_start(&s, arguments); /* to find a free port */
-	check(server_stop(&s) == 0, "the server ends well");
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	snprintf(command, sizeof command, "%s --daemon --data %s --listen 127.0.0.1:%u%s", chatd, s.data, (unsigned)s.port, more);
-	check(system(command) == 0, "the command ends, and all is well");
+	check(system(command) == 0, "chatd --daemon exits with status 0 once the server listens: %s", command);
 	pid = locked_by();
-	check(getsid(pid) != getsid(0) && getsid(pid) != pid, "it has a session of its own, which it does not lead");
+	check(getsid(pid) != getsid(0) && getsid(pid) != pid, "the daemon, process %ld, has a session of its own and does not lead it", (long)pid);
 	peer_join(&ann, &s, "ann", "", "#room");
 	snprintf(command + strlen(command), sizeof command - strlen(command), " 2>/dev/null");
-	check(system(command) != 0, "a second one says at once that it cannot run");
+	check(system(command) != 0, "a second chatd --daemon on the same data exits with an error: %s", command);
 	kill(pid, SIGTERM);
 	peer_expect(&ann, "ERROR :Closing link: the server is stopping");
 	peer_close(&ann);
 	while (kill(pid, 0) == 0 && clock_steady() < end)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	check(clock_steady() < end, "it ends");
+	check(clock_steady() < end, "the daemon exits within %d ms of SIGTERM", WAIT_LIMIT_MS);
 	server_remove(&s);
 }

@@ -7,7 +7,7 @@
 int
 main(int argc, char **argv)
 {
-	check(argc == 2, "the folder of the vectors is given");
+	check(argc == 2, "the argument is the folder docs/vectors");
 	test_text();
 	test_crypto();
 	test_accounts(argv[1]);

@@ -18,7 +18,7 @@ same(const unsigned char digest[SHA256_SIZE], const char *hex, const char *what)
 
 	for (int i = 0; i < SHA256_SIZE; i++)
 		snprintf(got + 2 * i, 3, "%02x", digest[i]);
-	check(strcmp(got, hex) == 0, "%s is %s, not %s", what, hex, got);
+	check(strcmp(got, hex) == 0, "%s is %s; got %s", what, hex, got);
 }
 
 static void
@@ -27,7 +27,7 @@ test_hashes(void)
 	unsigned char d[SHA256_SIZE];
 	struct sha256 h;
 
-	check(crc32c("123456789", 9) == 0xE3069283, "CRC-32C has its check value");
+	check(crc32c("123456789", 9) == 0xE3069283, "the CRC-32C of 123456789 is its check value, E3069283; got %08X", (unsigned)crc32c("123456789", 9));
 	sha256(slice_of(""), d);
 	same(d, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "SHA-256 of nothing");
 	sha256(slice_of("abc"), d);
@@ -55,11 +55,11 @@ test_verifier(void)
 	static const char *const wrong[] = { "", "-", "SCRAM-SHA-1$4096:W22ZaJ0SNY7soEsUEjb6gQ==$a:b", "SCRAM-SHA-256$1:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=",
 		"SCRAM-SHA-256$4096:W22Z$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=" };
 
-	check(verifier_parse(slice_of(verifier_text), &v), "a verifier is read");
-	check(verifier_proves(&v, slice_of("pencil")), "the password proves it");
-	check(!verifier_proves(&v, slice_of("pencils")), "another does not");
+	check(verifier_parse(slice_of(verifier_text), &v), "verifier_parse accepts the verifier \"%s\"", verifier_text);
+	check(verifier_proves(&v, slice_of("pencil")), "the verifier accepts the password pencil");
+	check(!verifier_proves(&v, slice_of("pencils")), "the verifier rejects the password pencils");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		check(!verifier_parse(slice_of(wrong[i]), &v), "\"%s\" is no verifier", wrong[i]);
+		check(!verifier_parse(slice_of(wrong[i]), &v), "verifier_parse rejects \"%s\"", wrong[i]);
 }
 
 static void
@@ -68,9 +68,9 @@ begin(struct scram *s, char *message, size_t room)
 	struct verifier v;
 	struct slice login;
 
-	check(verifier_parse(slice_of(verifier_text), &v), "the verifier is read");
-	check(scram_begin(s, slice_of("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"), &login) && slice_equal(login, slice_of("user")), "the first message names the user");
-	check(scram_challenge(s, &v, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", message, room), "it is answered");
+	check(verifier_parse(slice_of(verifier_text), &v), "verifier_parse accepts the verifier \"%s\"", verifier_text);
+	check(scram_begin(s, slice_of("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"), &login) && slice_equal(login, slice_of("user")), "the client-first-message of RFC 7677, section 3, names user");
+	check(scram_challenge(s, &v, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", message, room), "scram_challenge answers the client-first-message");
 }
 
 static void
@@ -83,18 +83,18 @@ test_scram(void)
 	struct slice login;
 
 	begin(&s, message, sizeof message);
-	check(strcmp(message, "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096") == 0, "the challenge is the RFC's");
-	check(scram_finish(&s, slice_of(last), message, sizeof message), "the RFC's proof is right");
-	check(strcmp(message, "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=") == 0, "and the server's is the RFC's");
-	check(!scram_finish(&s, slice_of(last), message, sizeof message), "it is good once");
+	check(strcmp(message, "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096") == 0, "the server-first-message is that of RFC 7677, section 3; got \"%s\"", message);
+	check(scram_finish(&s, slice_of(last), message, sizeof message), "the client proof of RFC 7677, section 3, is accepted");
+	check(strcmp(message, "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=") == 0, "the server signature is that of RFC 7677, section 3; got \"%s\"", message);
+	check(!scram_finish(&s, slice_of(last), message, sizeof message), "a client proof is not accepted a second time in the same exchange");
 	for (size_t i = 0; i < sizeof last - 1; i++) {
 		memcpy(changed, last, sizeof last);
 		changed[i] = changed[i] == 'A' ? 'B' : 'A';
 		begin(&s, message, sizeof message);
-		check(!scram_finish(&s, slice_of(changed), message, sizeof message), "a proof with another byte %zu is wrong", i);
+		check(!scram_finish(&s, slice_of(changed), message, sizeof message), "a client-final-message with byte %zu changed is rejected", i);
 	}
 	for (size_t i = 0; i < sizeof first_wrong / sizeof *first_wrong; i++)
-		check(!scram_begin(&s, slice_of(first_wrong[i]), &login), "\"%s\" begins nothing", first_wrong[i]);
+		check(!scram_begin(&s, slice_of(first_wrong[i]), &login), "scram_begin rejects the client-first-message \"%s\"", first_wrong[i]);
 }
 
 void

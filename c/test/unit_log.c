@@ -28,7 +28,7 @@ run(const char *format, const char *a, const char *b)
 	char command[2 * PATH_BYTES];
 
 	snprintf(command, sizeof command, format, a, b);
-	check(system(command) == 0, "%s", command);
+	check(system(command) == 0, "the command succeeds: %s", command);
 }
 
 static int
@@ -38,7 +38,7 @@ make_folder(char dir[FOLDER_BYTES])
 
 	check_folder(dir);
 	data = open(dir, O_RDONLY | O_DIRECTORY);
-	check(data >= 0, "and opened");
+	check(data >= 0, "the data directory %s can be opened", dir);
 	return data;
 }
 
@@ -53,7 +53,7 @@ static void
 open_log(struct log *l, int data, struct log_recovery *found)
 {
 	log_shared_init(&shared);
-	check(log_open(l, data, "room", &shared, true, found), "the log can be opened: %s", strerror(errno));
+	check(log_open(l, data, "room", &shared, true, found), "log_open opens the log; got %s", strerror(errno));
 }
 
 /* Appends one message and waits until it is on disk. */
@@ -64,8 +64,8 @@ say(struct log *l, const char *body, uint64_t ms)
 	struct log_batch b = { .entries = &e, .count = 1, .now_ms = ms, .scratch = scratch, .room = sizeof scratch };
 	uint64_t first, end;
 
-	check(log_append(l, &b, &first, &end), "a message is written: %s", strerror(errno));
-	check(log_commit(l, end) == LOG_COMMITTED_US, "and is on the disk");
+	check(log_append(l, &b, &first, &end), "log_append writes a message; got %s", strerror(errno));
+	check(log_commit(l, end) == LOG_COMMITTED_US, "log_commit syncs the message to the disk up to offset %" PRIu64, end);
 	return first;
 }
 
@@ -122,7 +122,7 @@ check_cut(const char *dir, uint64_t base, uint64_t size, const char *name)
 
 	snprintf(path, sizeof path, "%s/room/%020" PRIu64 ".log", dir, base);
 	there = stat(path, &s) == 0;
-	check(there ? (uint64_t)s.st_size == size : size == 0, "%s: segment %" PRIu64 " is cut to %" PRIu64, name, base, size);
+	check(there ? (uint64_t)s.st_size == size : size == 0, "vector %s: segment %" PRIu64 " is cut to %" PRIu64 " bytes; got %lld", name, base, size, there ? (long long)s.st_size : -1LL);
 }
 
 static void
@@ -142,28 +142,28 @@ test_vector(const char *vectors, const char *name)
 	run("cp -r %s %s/room", path, dir);
 	snprintf(path, sizeof path, "%s/room/expect", dir);
 	f = fopen(path, "r");
-	check(f != NULL && buffer != NULL, "%s says what is expected", name);
+	check(f != NULL && buffer != NULL, "vector %s has a file \"expect\"", name);
 	open_log(&l, data, &found);
-	check(reader_open(&r, data, "room", 0), "%s can be read", name);
+	check(reader_open(&r, data, "room", 0), "vector %s can be opened for reading", name);
 	while (next_word(f, &w)) {
 		if (strcmp(w.what, "id") == 0)
-			check(strcmp(l.id, w.text) == 0, "%s: the id is %s", name, w.text);
+			check(strcmp(l.id, w.text) == 0, "vector %s: the log's id is %s; got %s", name, w.text, l.id);
 		if (strcmp(w.what, "next") == 0)
 			next = w.a;
 		if (strcmp(w.what, "cut") == 0)
 			check_cut(dir, w.a, w.b, name);
 		if (strcmp(w.what, "line") == 0) {
-			check(next_line(&r, buffer, &rest, &offset, &line) && offset == w.a && line.length == w.b, "%s: there is a line at %" PRIu64, name, w.a);
-			check(memcmp(line.at + 10, w.text, 8) == 0, "%s: its sum is %s", name, w.text);
+			check(next_line(&r, buffer, &rest, &offset, &line) && offset == w.a && line.length == w.b, "vector %s: the next line is at offset %" PRIu64 "; got one at %" PRIu64, name, w.a, offset);
+			check(memcmp(line.at + 10, w.text, 8) == 0, "vector %s: the line's checksum is %s; got %.8s", name, w.text, line.at + 10);
 			offset += line.length;
 		}
 	}
 	if (strcmp(name, "committed") == 0)
-		check(next_line(&r, buffer, &rest, &offset, &line) && offset == 108, "%s: the whole line beyond COMMITTED is kept", name);
+		check(next_line(&r, buffer, &rest, &offset, &line) && offset == 108, "vector %s: the whole line beyond COMMITTED, at offset 108, is kept", name);
 	else
-		check(!next_line(&r, buffer, &rest, &offset, &line), "%s: there are no more lines", name);
+		check(!next_line(&r, buffer, &rest, &offset, &line), "vector %s: no more lines follow; got one at %" PRIu64, name, offset);
 	if (next != UINT64_MAX) /* not every vector has the result of a writer */
-		check(say(&l, ":a!b@c PRIVMSG #room :next", 0) == next, "%s: the next line goes to %" PRIu64, name, next);
+		check(say(&l, ":a!b@c PRIVMSG #room :next", 0) == next, "vector %s: the next line is appended at offset %" PRIu64, name, next);
 	fclose(f);
 	reader_close(&r);
 	log_close(&l);
@@ -193,7 +193,7 @@ test_writing(const char *vectors)
 
 	snprintf(path, sizeof path, "%s/log/plain/00000000000000000000.log", vectors);
 	f = fopen(path, "r");
-	check(f != NULL, "the vector plain is there");
+	check(f != NULL, "the vector \"plain\" can be opened");
 	n = fread(want, 1, sizeof want, f);
 	fclose(f);
 	while (line < want + n) {
@@ -202,7 +202,7 @@ test_writing(const char *vectors)
 		struct entry e;
 		uint64_t ms;
 
-		check(stored_time(whole, &ms), "a line has a time");
+		check(stored_time(whole, &ms), "every line of the vector \"plain\" has a time");
 		slice_cut(&tags, ';');
 		slice_cut(&tags, ';'); /* time, msgid */
 		if (slice_starts(tags, "weir/pad="))
@@ -211,7 +211,7 @@ test_writing(const char *vectors)
 		made += stored_write(got + made, sizeof got - made, "abcdefgh", made, ms, &e);
 		line += whole.length;
 	}
-	check(made == n && memcmp(got, want, n) == 0, "what is written is, byte for byte, what the vectors hold");
+	check(made == n && memcmp(got, want, n) == 0, "the lines of the vector \"plain\" are written again byte for byte; got %zu bytes for %zu", made, n);
 }
 
 static void
@@ -227,17 +227,17 @@ test_order(void)
 	char *buffer = malloc(ROOM_BYTES);
 
 	open_log(&l, data, &found);
-	check(say(&l, ":a!b@c PRIVMSG #room :one", 5000) == 0, "the first line is at 0");
+	check(say(&l, ":a!b@c PRIVMSG #room :one", 5000) == 0, "the first line of a log is at offset 0");
 	first = say(&l, ":a!b@c PRIVMSG #room :two", 4000);
 	log_shared_reset(&shared); /* as if another program had written them */
 	say(&l, ":a!b@c PRIVMSG #room :three", 3000);
-	check(reader_open(&r, data, "room", 0), "it can be read");
+	check(reader_open(&r, data, "room", 0), "the log can be opened for reading");
 	for (int i = 0; i < 3; i++) {
-		check(next_line(&r, buffer, &rest, &offset, &line) && stored_time(line, &ms) && ms == 5000, "a clock that goes back does not take the lines along");
+		check(next_line(&r, buffer, &rest, &offset, &line) && stored_time(line, &ms) && ms == 5000, "a line written after the clock went back has the time of the line before, 5000 ms; got %llu", (unsigned long long)ms);
 		offset += line.length;
 	}
-	check(reader_back(&r, reader_committed(&r), 2) && r.position == first, "the newest two begin with the second");
-	check(reader_back(&r, reader_committed(&r), 100) && r.position == 0, "of fewer than are asked for all are given");
+	check(reader_back(&r, reader_committed(&r), 2) && r.position == first, "the newest two of three lines begin with the second, at %" PRIu64 "; got %" PRIu64, first, r.position);
+	check(reader_back(&r, reader_committed(&r), 100) && r.position == 0, "100 of three lines are all of them, from offset 0; got %" PRIu64, r.position);
 	reader_close(&r);
 	log_close(&l);
 	remove_folder(dir, data);
@@ -265,22 +265,22 @@ test_rolling(void)
 		struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
 
 		memset(body + head, 'x', TEXT);
-		check(log_append(&l, &b, &first, &end), "a long message is written");
+		check(log_append(&l, &b, &first, &end), "log_append writes a long message; got %s", strerror(errno));
 		if (i == 3)
 			third = first;
 	}
-	check(log_commit(&l, end) == LOG_COMMITTED_US, "all are on the disk by one sync");
-	check(segment_find(l.dir, 0, SEGMENT_AFTER, &base) && segment_find(l.dir, base, SEGMENT_AFTER, &base), "there are three segments");
-	check(reader_open(&r, data, "room", 0), "they can be read");
+	check(log_commit(&l, end) == LOG_COMMITTED_US, "one log_commit syncs the lines of all segments");
+	check(segment_find(l.dir, 0, SEGMENT_AFTER, &base) && segment_find(l.dir, base, SEGMENT_AFTER, &base), "the lines fill three segments or more");
+	check(reader_open(&r, data, "room", 0), "the log of several segments can be opened for reading");
 	for (; next_line(&r, buffer, &rest, &offset, &line); offset += line.length)
 		n++;
-	check(n == LINES, "all %d lines are found, not %d", LINES, n);
-	check(reader_back(&r, reader_committed(&r), LINES - 3) && r.position == third, "going back passes the borders of segments");
+	check(n == LINES, "a reader finds all %d lines; got %d", LINES, n);
+	check(reader_back(&r, reader_committed(&r), LINES - 3) && r.position == third, "reading backwards crosses segments: line 3 is at %" PRIu64 "; got %" PRIu64, third, r.position);
 	reader_close(&r);
 	log_close(&l);
 	open_log(&l, data, &found);
-	check(found.cut == 0 && found.bad == 0, "opened again, all is in order");
-	check(say(&l, ":a!b@c PRIVMSG #room :after", 0) == end, "and it goes on where it was");
+	check(found.cut == 0 && found.bad == 0, "opened again, the log has no torn and no invalid bytes; got %" PRIu64 " and %" PRIu64, found.cut, found.bad);
+	check(say(&l, ":a!b@c PRIVMSG #room :after", 0) == end, "opened again, the log continues at its end, offset %" PRIu64, end);
 	log_close(&l);
 	remove_folder(dir, data);
 	free(body);
@@ -304,12 +304,12 @@ test_cuts(void)
 		second = say(&l, ":a!b@c PRIVMSG #room :two", 0);
 		end = atomic_load(&l.ends->end);
 		snprintf(path, sizeof path, "%s/room/00000000000000000000.log", dir);
-		check(truncate(path, (off_t)(second + cut)) == 0, "the file is cut");
+		check(truncate(path, (off_t)(second + cut)) == 0, "the segment can be cut to %" PRIu64 " bytes", second + cut);
 		log_close(&l);
 		open_log(&l, data, &found);
-		check(found.cut == cut && found.missing == end - second - cut, "what was torn and what is missing is told");
+		check(found.cut == cut && found.missing == end - second - cut, "cut after %" PRIu64 " bytes of the last line: the torn bytes and the %" PRIu64 " missing ones are reported; got %" PRIu64 " and %" PRIu64, cut, end - second - cut, found.cut, found.missing);
 		next = say(&l, ":a!b@c PRIVMSG #room :three", 0);
-		check(next == end, "the next line is beyond all that there was, at %" PRIu64 " not %" PRIu64, end, next);
+		check(next == end, "no offset is used twice: the next line is at %" PRIu64 "; got %" PRIu64, end, next);
 		log_close(&l);
 		run("rm -r %s/room%s", dir, "");
 	}
@@ -345,13 +345,13 @@ test_full_disk(void)
 	open_log(&l, data, &found);
 	say(&l, ":a!b@c PRIVMSG #room :fits", 0);
 	last_end = atomic_load(&l.ends->end);
-	check(limit_file(last_end + 20), "files may not grow");
-	check(!log_append(&l, &b, &first, &end), "a message for which there is no room is refused");
-	check(limit_file(0), "files may grow again");
-	check(say(&l, ":a!b@c PRIVMSG #room :fits again", 0) == last_end, "the log goes on where it was");
+	check(limit_file(last_end + 20), "setrlimit can limit the size of files to 20 more bytes");
+	check(!log_append(&l, &b, &first, &end), "log_append refuses a message that does not fit on the disk");
+	check(limit_file(0), "setrlimit can remove the limit of file sizes");
+	check(say(&l, ":a!b@c PRIVMSG #room :fits again", 0) == last_end, "after a refused message the log continues at offset %" PRIu64, last_end);
 	log_close(&l);
 	open_log(&l, data, &found);
-	check(found.cut == 0 && found.bad == 0, "nothing of the refused message is there");
+	check(found.cut == 0 && found.bad == 0, "the refused message left no torn and no invalid bytes; got %" PRIu64 " and %" PRIu64, found.cut, found.bad);
 	log_close(&l);
 	remove_folder(dir, data);
 }
@@ -370,7 +370,7 @@ test_too_long(void)
 	memset(body, 'x', STORED_MAX);
 	memcpy(body, ":a B ", 5);
 	open_log(&l, data, &found);
-	check(!log_append(&l, &b, &first, &end) && errno == EMSGSIZE, "a line longer than 16 KiB is refused");
+	check(!log_append(&l, &b, &first, &end) && errno == EMSGSIZE, "log_append refuses a line longer than 16 KiB with EMSGSIZE; got %s", strerror(errno));
 	log_close(&l);
 	remove_folder(dir, data);
 	free(body);

@@ -45,7 +45,7 @@ status_of(pid_t pid)
 {
 	int status;
 
-	check(waitpid(pid, &status, 0) == pid, "a process ends");
+	check(waitpid(pid, &status, 0) == pid, "the child process %ld can be waited for", (long)pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
@@ -56,11 +56,11 @@ begin(char dir[FOLDER_BYTES], int *data)
 	struct log_recovery found;
 	struct log l;
 
-	check(c != MAP_FAILED, "there is memory");
+	check(c != MAP_FAILED, "mmap gives memory that the processes share");
 	check_folder(dir);
 	*data = open(dir, O_RDONLY | O_DIRECTORY);
 	log_shared_init(&c->shared);
-	check(log_open(&l, *data, "room", &c->shared, true, &found), "the log is made");
+	check(log_open(&l, *data, "room", &c->shared, true, &found), "log_open creates the log");
 	log_close(&l);
 	return c;
 }
@@ -73,7 +73,7 @@ end(struct common *c, const char *dir, int data)
 	munmap(c, sizeof *c);
 	close(data);
 	snprintf(command, sizeof command, "rm -r %s", dir);
-	check(system(command) == 0, "the folder goes");
+	check(system(command) == 0, "the folder can be removed: %s", command);
 }
 
 static void
@@ -92,9 +92,9 @@ test_side_by_side(void)
 		if ((writers[i] = fork()) == 0)
 			write_all(c, data, i, MESSAGES);
 	for (int i = 0; i < WRITERS; i++)
-		check(status_of(writers[i]) == 0, "writer %d has written all", i);
+		check(status_of(writers[i]) == 0, "writer %d writes all its messages and exits with status 0", i);
 	for (int i = 0; i < READERS; i++)
-		check(status_of(readers[i]) == 0, "reader %d has seen all, whole, each once, in each writer's order", i);
+		check(status_of(readers[i]) == 0, "reader %d finds all messages complete, once, each writer's in order, and exits with status 0", i);
 	end(c, dir, data);
 }
 
@@ -121,13 +121,13 @@ test_killed_writers(void)
 		for (int i = 0; i < WRITERS / 2; i++)
 			kill(writers[i], SIGKILL);
 		for (int i = 0; i < WRITERS; i++)
-			check(status_of(writers[i]) == (i < WRITERS / 2 ? -SIGKILL : 0), "writer %d ends as it should", i);
+			check(status_of(writers[i]) == (i < WRITERS / 2 ? -SIGKILL : 0), "writer %d %s", i, i < WRITERS / 2 ? "is ended by SIGKILL" : "exits with status 0");
 		log_shared_reset(&c->shared);
-		check(log_open(&l, data, "room", &c->shared, true, &found) && found.missing == 0, "nothing is missing");
+		check(log_open(&l, data, "room", &c->shared, true, &found) && found.missing == 0, "after the kills the log opens and no committed bytes are missing");
 		log_close(&l);
-		check(lines_read(data, "room", 0, next, WRITERS) == 0, "what is there is whole, each once and in order");
+		check(lines_read(data, "room", 0, next, WRITERS) == 0, "after the kills every line in the log is valid, once, and in its writer's order");
 		for (int i = 0; i < WRITERS; i++)
-			check(next[i] >= (int)atomic_load(&c->acknowledged[i]), "what writer %d knew to be durable is there", i);
+			check(next[i] >= (int)atomic_load(&c->acknowledged[i]), "all %d acknowledged messages of writer %d are in the log; got %d", (int)atomic_load(&c->acknowledged[i]), i, next[i]);
 		end(c, dir, data);
 	}
 }

@@ -22,7 +22,7 @@ shared_memory(size_t n)
 {
 	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	check(at != MAP_FAILED, "there is shared memory");
+	check(at != MAP_FAILED, "mmap gives memory that the processes share");
 	return at;
 }
 
@@ -38,10 +38,10 @@ test_lock(void)
 		lock_take(l);
 		kill(getpid(), SIGKILL);
 	}
-	check(waitpid(pid, NULL, 0) == pid, "a process dies with the lock");
-	check(lock_take(l), "who takes it next is told");
+	check(waitpid(pid, NULL, 0) == pid, "the child process exits while it holds the lock");
+	check(lock_take(l), "lock_take returns true to the first process after the holder died");
 	lock_release(l);
-	check(!lock_take(l), "and who comes then is not");
+	check(!lock_take(l), "lock_take returns false after a normal release");
 	lock_release(l);
 	munmap(l, sizeof *l);
 }
@@ -57,23 +57,23 @@ test_mail(void)
 	unsigned written = 0, read = 0;
 
 	mail_init(m);
-	check(mail_next(m, &got) == NULL, "a new one is empty");
+	check(mail_next(m, &got) == NULL, "a new mailbox is empty");
 	memset(text, 'x', sizeof text);
 	while (read < 3000) {
 		while (mail_write(m, &(struct mail_item){ .type = MAIL_TEXT, .count = written }, (struct slice){ text, written * 7 % 2000 }, MAIL_BYTES))
 			written++;
 		for (int i = 0; i < 3 && (item = mail_next(m, &got)) != NULL; i++) {
-			check(item->count == read && got.length == read * 7 % 2000 && item->type == MAIL_TEXT, "item %u comes as it was written", read);
+			check(item->count == read && got.length == read * 7 % 2000 && item->type == MAIL_TEXT, "item %u is read as it was written: its count, type and length; got count %u, length %zu", read, (unsigned)item->count, got.length);
 			read++;
 			mail_done(m);
 		}
 	}
 	while (mail_next(m, &got) != NULL)
 		mail_done(m);
-	check(!mail_write(m, &(struct mail_item){ .type = MAIL_TEXT }, (struct slice){ text, MAIL_TEXT_MAX + 1 }, MAIL_BYTES), "what is too long is refused");
+	check(!mail_write(m, &(struct mail_item){ .type = MAIL_TEXT }, (struct slice){ text, MAIL_TEXT_MAX + 1 }, MAIL_BYTES), "mail_write refuses a text longer than MAIL_TEXT_MAX, %d bytes", (int)MAIL_TEXT_MAX);
 	while (mail_write(m, &(struct mail_item){ .type = MAIL_TEXT }, (struct slice){ text, 100 }, MAIL_OTHERS))
 		continue;
-	check(mail_has_room(m, 0, MAIL_BYTES), "what others may not fill is left for the client's own");
+	check(mail_has_room(m, 0, MAIL_BYTES), "a mailbox that other clients have filled has room for the client's own items");
 	munmap(m, sizeof *m);
 }
 
@@ -82,13 +82,13 @@ test_feed(void)
 {
 	struct feed f = { .used = true };
 
-	check(feed_own(&f, 10, 20) && feed_own(&f, 20, 30) && f.owns == 1, "ranges that touch are one");
-	check(feed_own(&f, 50, 60), "others are two");
-	check(!feed_is_own(&f, 0) && feed_is_own(&f, 10) && feed_is_own(&f, 25) && !feed_is_own(&f, 30) && feed_is_own(&f, 50) && !feed_is_own(&f, 60), "what is in them is own");
-	check(f.owns == 0, "what was passed is forgotten");
+	check(feed_own(&f, 10, 20) && feed_own(&f, 20, 30) && f.owns == 1, "two adjacent ranges of own messages become one; got %u", (unsigned)f.owns);
+	check(feed_own(&f, 50, 60), "feed_own accepts a second, separate range");
+	check(!feed_is_own(&f, 0) && feed_is_own(&f, 10) && feed_is_own(&f, 25) && !feed_is_own(&f, 30) && feed_is_own(&f, 50) && !feed_is_own(&f, 60), "feed_is_own is true from 10 to 29 and from 50 to 59, and false at 0, 30 and 60");
+	check(f.owns == 0, "ranges before the last offset asked for are removed; got %u", (unsigned)f.owns);
 	for (uint64_t i = 0; i < OWN_MAX; i++)
-		check(feed_own(&f, 100 + 10 * i, 101 + 10 * i), "there is room for many");
-	check(!feed_own(&f, 5000, 5001), "but not for all");
+		check(feed_own(&f, 100 + 10 * i, 101 + 10 * i), "feed_own accepts OWN_MAX ranges; got range %llu refused", (unsigned long long)i);
+	check(!feed_own(&f, 5000, 5001), "feed_own refuses a range beyond OWN_MAX, %d", (int)OWN_MAX);
 }
 
 static unsigned
@@ -112,26 +112,26 @@ test_table(void)
 	struct room *r = &t->rooms[0];
 
 	for (int i = 0; i < SESSIONS; i++) {
-		check(session_claim(t, "127.0.0.1") == i, "places are given in order");
+		check(session_claim(t, "127.0.0.1") == i, "session_claim gives the sessions in order, %d next", i);
 		snprintf(t->sessions[i].nick, sizeof t->sessions[i].nick, "nick%d", i);
 		t->sessions[i].registered = true;
 	}
-	check(session_claim(t, "127.0.0.1") < 0, "until there are none");
+	check(session_claim(t, "127.0.0.1") < 0, "session_claim returns a negative number when all sessions are in use");
 	r->used = true;
 	snprintf(r->name, sizeof r->name, "#Room");
-	check(room_empty(r) && room_find(t, slice_of("#rOOM")) == 0 && room_find(t, slice_of("#other")) < 0, "a room is found, in whatever case");
+	check(room_empty(r) && room_find(t, slice_of("#rOOM")) == 0 && room_find(t, slice_of("#other")) < 0, "room_find finds #Room by #rOOM, and does not find #other");
 	for (unsigned i = 0; i < SESSIONS; i++)
 		room_set(r, i, true);
 	session_leave(t, 1, slice_of("gone"));
-	check(!room_has(r, 1) && room_has(r, 0) && room_has(r, 2), "who leaves is in no room");
-	check(count_mail(t, 0) == 2 && count_mail(t, 2) == 2 && count_mail(t, 1) == 0, "the others are told once");
+	check(!room_has(r, 1) && room_has(r, 0) && room_has(r, 2), "session_leave removes the session from its rooms, and no other");
+	check(count_mail(t, 0) == 2 && count_mail(t, 2) == 2 && count_mail(t, 1) == 0, "session_leave sends one QUIT to each other member");
 	session_leave(t, 1, slice_of("gone"));
-	check(count_mail(t, 0) == 0, "and not again");
+	check(count_mail(t, 0) == 0, "a second session_leave sends no QUIT");
 	session_free(t, 1);
-	check(session_claim(t, "::1") == 1 && t->sessions[1].nick[0] == '\0', "its place is given again, clean");
+	check(session_claim(t, "::1") == 1 && t->sessions[1].nick[0] == '\0', "session_claim gives a freed session again, without its former nick");
 	session_free(t, 0);
 	session_free(t, 2);
-	check(!r->used, "a room that everybody left is forgotten");
+	check(!r->used, "a room without members is freed");
 	munmap(t, sizeof *t);
 }
 
@@ -156,42 +156,42 @@ test_guesses(void)
 	char name[16], network[32];
 
 	guess_right(&g, &owner, 1000);
-	check(fail(&g, "ann", "192.0.2.1", 19, 1000) == 0, "19 logins of a network may fail");
-	check(fail(&g, "ann", "192.0.2.1", 1, 1000) == 6, "after 20 it waits for six seconds");
-	check(fail(&g, "bob", "192.0.2.1", 0, 1000) == 6, "whatever the name");
-	check(fail(&g, "bob", "192.0.2.1", 0, 7000) == 0, "and then one may be tried");
+	check(fail(&g, "ann", "192.0.2.1", 19, 1000) == 0, "19 failed logins from one network cause no wait");
+	check(fail(&g, "ann", "192.0.2.1", 1, 1000) == 6, "after 20 failed logins a network waits for 6 seconds");
+	check(fail(&g, "bob", "192.0.2.1", 0, 1000) == 6, "the network's wait is the same for another name");
+	check(fail(&g, "bob", "192.0.2.1", 0, 7000) == 0, "after 6 seconds the network may try one login");
 	for (int i = 2; i < 5; i++) {
 		snprintf(network, sizeof network, "192.0.2.%d", i);
 		fail(&g, "ann", network, 20, 1000);
 	}
-	check(fail(&g, "ann", "192.0.2.8", 0, 1000) == 0, "after 50 of a name a network that has not failed for it may try");
-	check(fail(&g, "ann", "192.0.2.8", 1, 1000) > 0, "but only once");
+	check(fail(&g, "ann", "192.0.2.8", 0, 1000) == 0, "after 50 failed logins to a name, a network that has not failed for it may try once");
+	check(fail(&g, "ann", "192.0.2.8", 1, 1000) > 0, "after 50 failed logins to a name, a new network waits once it has failed for it");
 	for (int i = 0; i < 50; i++) {
 		snprintf(network, sizeof network, "198.51.100.%d", i);
 		fail(&g, "ann", network, 1, 1000);
 	}
-	check(fail(&g, "ann", "192.0.2.7", 0, 1000) > 0, "after 50 of these another network waits for it too");
-	check(fail(&g, "cat", "192.0.2.9", 20, 1000) > 0, "a neighbour of the owner guesses at another name");
-	check(fail(&g, "ann", "192.0.2.9", 0, 1000) == 0, "but not one from which the owner has logged in");
-	check(fail(&g, "bob", "192.0.2.8", 0, 1000) == 0, "nor another name");
-	check(fail(&g, "ivy", "", 50, 1000) > 0 && fail(&g, "ivy", "2001:db8:1:1::/64", 0, 1000) == 0, "an IPv6 network has a first try too");
+	check(fail(&g, "ann", "192.0.2.7", 0, 1000) > 0, "after first tries from 50 new networks, a further new network waits too");
+	check(fail(&g, "cat", "192.0.2.9", 20, 1000) > 0, "a network from which the owner logged in waits after 20 failed logins to another name");
+	check(fail(&g, "ann", "192.0.2.9", 0, 1000) == 0, "a network from which the owner logged in does not wait for the owner's name");
+	check(fail(&g, "bob", "192.0.2.8", 0, 1000) == 0, "failed logins to ann cause no wait for bob");
+	check(fail(&g, "ivy", "", 50, 1000) > 0 && fail(&g, "ivy", "2001:db8:1:1::/64", 0, 1000) == 0, "after 50 failed logins to a name from loopback, an IPv6 network may try once");
 	fail(&g, "ivy", "2001:db8:1:1::/64", 1, 1000);
-	check(fail(&g, "ivy", "2001:db8:1:2::/64", 0, 1000) > 0 && fail(&g, "ivy", "2001:db8:2::/64", 0, 1000) == 0, "one for each /48");
-	check(fail(&g, "ann", "", 0, 1000) > 0, "clients of this machine are bounded by name");
-	check(fail(&g, "eve", "", 49, 1000) == 0 && fail(&g, "eve", "", 1, 1000) == 6, "so is one that nobody has");
-	check(fail(&g, "eve", "", 0, 1000000) == 0, "it is forgotten");
+	check(fail(&g, "ivy", "2001:db8:1:2::/64", 0, 1000) > 0 && fail(&g, "ivy", "2001:db8:2::/64", 0, 1000) == 0, "networks of one IPv6 /48 share one first try; another /48 has its own");
+	check(fail(&g, "ann", "", 0, 1000) > 0, "loopback clients wait after 50 failed logins to a name");
+	check(fail(&g, "eve", "", 49, 1000) == 0 && fail(&g, "eve", "", 1, 1000) == 6, "loopback clients wait after 50 failed logins to a name without an account");
+	check(fail(&g, "eve", "", 0, 1000000) == 0, "failures expire: after 999 seconds there is no wait");
 	for (int i = 0; i < 2 * GUESSES_MAX; i++) {
 		snprintf(name, sizeof name, "n%d", i);
 		fail(&g, name, "", 1, 2000000);
 	}
-	check(fail(&g, "last", "", 50, 2000000) == 6, "with no place left the one that is forgotten soonest makes it");
+	check(fail(&g, "last", "", 50, 2000000) == 6, "in a full table the entry that expires first is replaced: a new name is counted");
 	for (uint64_t i = 0; i < 3 * KNOWN_EACH; i++) {
 		snprintf(owner.network, sizeof owner.network, "10.0.0.%u", (unsigned)i);
 		guess_right(&g, &owner, 3000000 + i);
 	}
 	fail(&g, "ann", "", 50, 4000000);
-	check(fail(&g, "ann", "10.0.0.47", 0, 4000000) == 0 && fail(&g, "ann", "10.0.0.32", 0, 4000000) == 0, "the last 16 networks of an account are known");
-	check(fail(&g, "ann", "10.0.0.31", 1, 4000000) > 0, "and no others");
+	check(fail(&g, "ann", "10.0.0.47", 0, 4000000) == 0 && fail(&g, "ann", "10.0.0.32", 0, 4000000) == 0, "the last %d networks from which the owner logged in do not wait", (int)KNOWN_EACH);
+	check(fail(&g, "ann", "10.0.0.31", 1, 4000000) > 0, "networks before the last %d from which the owner logged in wait", (int)KNOWN_EACH);
 }
 
 /* The known networks of an account survive the server. */
@@ -209,23 +209,23 @@ test_known(void)
 	check_folder(dir);
 	data = open(dir, O_RDONLY | O_DIRECTORY);
 	known_read(&after, data);
-	check(after.changes == 0, "without a file no network is known");
+	check(after.changes == 0, "without the file \"networks\" no network is known; got %u", after.changes);
 	guess_right(&before, &bob, 1000);
 	guess_right(&before, &ann, 2000);
 	guess_right(&before, &here, 3000);
-	check(known_write(&before, data), "the file is written");
+	check(known_write(&before, data), "known_write writes the file \"networks\"");
 	fd = openat(data, "networks", O_RDWR);
 	n = read(fd, text, sizeof text);
-	check(n == (ssize_t)strlen(want) && memcmp(text, want, (size_t)n) == 0, "the file has a line for each network, the latest last: %.*s", (int)n, text);
-	check(write(fd, junk, strlen(junk)) == (ssize_t)strlen(junk), "there are lines that are none");
+	check(n == (ssize_t)strlen(want) && memcmp(text, want, (size_t)n) == 0, "the file has a line for each network, the latest last:\n%sgot\n%.*s", want, (int)n, text);
+	check(write(fd, junk, strlen(junk)) == (ssize_t)strlen(junk), "the test can append invalid lines to the file");
 	close(fd);
 	known_read(&after, data);
-	check(after.changes == 2, "the next server knows two networks and not %u", after.changes);
+	check(after.changes == 2, "known_read reads two networks and skips invalid lines; got %u", after.changes);
 	fail(&after, "ann", "192.0.2.1", 50, 1000);
-	check(fail(&after, "ann", "192.0.2.9", 19, 1000) == 0 && fail(&after, "bob", "2001:db8:1:2::/64", 49, 1000) == 0, "and has limits of their own for them");
-	check(unlinkat(data, "networks", 0) == 0, "the file is removed");
+	check(fail(&after, "ann", "192.0.2.9", 19, 1000) == 0 && fail(&after, "bob", "2001:db8:1:2::/64", 49, 1000) == 0, "after known_read, ann and bob do not wait on their known networks until those reach their own limits");
+	check(unlinkat(data, "networks", 0) == 0, "the file \"networks\" can be removed");
 	close(data);
-	check(rmdir(dir) == 0, "nothing is left beside it");
+	check(rmdir(dir) == 0, "known_write leaves no other file in the folder");
 }
 
 void

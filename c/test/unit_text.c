@@ -16,7 +16,7 @@
 static void
 same(struct slice got, const char *want, const char *what)
 {
-	check(slice_equal(got, slice_of(want)), "%s is \"%s\", not \"%.*s\"", what, want, (int)got.length, got.at);
+	check(slice_equal(got, slice_of(want)), "%s is \"%s\"; got \"%.*s\"", what, want, (int)got.length, got.at);
 }
 
 static void
@@ -29,11 +29,11 @@ test_slices(void)
 	same(slice_cut(&rest, ','), "b", "before the second");
 	same(slice_cut(&rest, ','), "", "between two");
 	same(slice_cut(&rest, ','), "c", "after the last");
-	check(rest.length == 0, "nothing is left then");
-	check(slice_number(slice_of("65535"), 65535, &n) && n == 65535, "a number may be the most");
-	check(!slice_number(slice_of("65536"), 65535, &n), "a number may not be more");
-	check(!slice_number(slice_of("99999999999999999999999"), UINT64_MAX, &n), "a number may not overflow");
-	check(!slice_number(slice_of(""), 9, &n) && !slice_number(slice_of("-1"), 9, &n) && !slice_number(slice_of("1 "), 9, &n), "only digits are a number");
+	check(rest.length == 0, "slice_cut leaves nothing after the last part; got %zu bytes", rest.length);
+	check(slice_number(slice_of("65535"), 65535, &n) && n == 65535, "slice_number accepts 65535 with the maximum 65535");
+	check(!slice_number(slice_of("65536"), 65535, &n), "slice_number rejects 65536 with the maximum 65535");
+	check(!slice_number(slice_of("99999999999999999999999"), UINT64_MAX, &n), "slice_number rejects a number that overflows 64 bits");
+	check(!slice_number(slice_of(""), 9, &n) && !slice_number(slice_of("-1"), 9, &n) && !slice_number(slice_of("1 "), 9, &n), "slice_number rejects an empty text, a sign and a space");
 }
 
 static void
@@ -48,21 +48,21 @@ test_lines(void)
 	};
 
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		check(line_parse(slice_of(faults[i].text), &l) == faults[i].fault, "\"%s\" is judged rightly", faults[i].text);
-	check(line_parse((struct slice){ "PRIVMSG a :x\0y", 14 }, &l) == LINE_BAD, "a NUL is refused");
-	check(line_parse(slice_of("@a=b;c :nick!u@h  PRIVMSG   #room  x :two words :"), &l) == LINE_FINE, "a whole line is taken apart");
+		check(line_parse(slice_of(faults[i].text), &l) == faults[i].fault, "line_parse(\"%s\") returns the fault %d", faults[i].text, (int)faults[i].fault);
+	check(line_parse((struct slice){ "PRIVMSG a :x\0y", 14 }, &l) == LINE_BAD, "line_parse rejects a line with a NUL");
+	check(line_parse(slice_of("@a=b;c :nick!u@h  PRIVMSG   #room  x :two words :"), &l) == LINE_FINE, "line_parse accepts a line with tags, a source and several spaces");
 	same(l.tags, "a=b;c", "its tags");
 	same(l.source, "nick!u@h", "its source");
 	same(l.command, "PRIVMSG", "its command");
-	check(l.count == 3, "it has three parameters");
+	check(l.count == 3, "the line has three parameters; got %d", (int)l.count);
 	same(line_param(&l, 2), "two words :", "the last");
 	same(line_param(&l, 3), "", "one that is not there");
-	check(line_parse(slice_of("X 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), &l) == LINE_FINE && l.count == LINE_PARAMS_MAX, "there are fifteen at most");
+	check(line_parse(slice_of("X 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), &l) == LINE_FINE && l.count == LINE_PARAMS_MAX, "a line has at most %d parameters; got %d", LINE_PARAMS_MAX, (int)l.count);
 	same(line_param(&l, 14), "15 16", "the fifteenth, which has the rest");
 	memset(longest, 'x', sizeof longest);
-	check(line_parse((struct slice){ longest, LINE_REST_MAX - 2 }, &l) == LINE_FINE, "510 bytes are a line");
-	check(line_parse((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_TOO_LONG, "511 are none");
-	check(line_parse_any((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_FINE, "but of a server's they are");
+	check(line_parse((struct slice){ longest, LINE_REST_MAX - 2 }, &l) == LINE_FINE, "line_parse accepts a line of 510 bytes (RFC 1459, section 2.3: 512 with CR LF)");
+	check(line_parse((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_TOO_LONG, "line_parse rejects a line of 511 bytes as too long (RFC 1459, section 2.3)");
+	check(line_parse_any((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_FINE, "line_parse_any, for a server's lines, accepts 511 bytes");
 }
 
 static void
@@ -73,21 +73,21 @@ test_names(void)
 	static const char *const rooms[] = { "#a", "#A.b", "##", "#\xC3\xA4" }, *const no_rooms[] = { "", "#", "a", "#a b", "#a,b", "#a*", "#a?", "#a\x01" };
 
 	for (size_t i = 0; i < sizeof nicks / sizeof *nicks; i++)
-		check(name_is_nick(slice_of(nicks[i])), "%s is a nick", nicks[i]);
+		check(name_is_nick(slice_of(nicks[i])), "name_is_nick accepts %s", nicks[i]);
 	for (size_t i = 0; i < sizeof no_nicks / sizeof *no_nicks; i++)
-		check(!name_is_nick(slice_of(no_nicks[i])), "\"%s\" is no nick", no_nicks[i]);
+		check(!name_is_nick(slice_of(no_nicks[i])), "name_is_nick rejects \"%s\"", no_nicks[i]);
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-		check(name_is_room(slice_of(rooms[i])), "%s is a room", rooms[i]);
+		check(name_is_room(slice_of(rooms[i])), "name_is_room accepts %s", rooms[i]);
 	for (size_t i = 0; i < sizeof no_rooms / sizeof *no_rooms; i++)
-		check(!name_is_room(slice_of(no_rooms[i])), "\"%s\" is no room", no_rooms[i]);
-	check(name_same(slice_of("#Room[A]"), slice_of("#rOOM[a]")) && !name_same(slice_of("a{"), slice_of("a[")), "only the case of letters is folded");
-	check(name_folder(slice_of("#R.o/m%\xC3\xA4"), folder, sizeof folder) && strcmp(folder, "#r.o%2Fm%25%C3%A4") == 0, "a room's folder is escaped");
-	check(name_folder(slice_of("..a"), folder, sizeof folder) && strcmp(folder, "%2E.a") == 0, "no folder begins with a dot");
-	check(name_folder(slice_of("ann,bob"), folder, sizeof folder) && strcmp(folder, "ann,bob") == 0, "a conversation's folder has a comma");
+		check(!name_is_room(slice_of(no_rooms[i])), "name_is_room rejects \"%s\"", no_rooms[i]);
+	check(name_same(slice_of("#Room[A]"), slice_of("#rOOM[a]")) && !name_same(slice_of("a{"), slice_of("a[")), "name_same ignores the case of A to Z only: a{ and a[ differ");
+	check(name_folder(slice_of("#R.o/m%\xC3\xA4"), folder, sizeof folder) && strcmp(folder, "#r.o%2Fm%25%C3%A4") == 0, "the folder of #R.o/m%%\xC3\xA4 is in lower case, with / %% and other bytes escaped; got %s", folder);
+	check(name_folder(slice_of("..a"), folder, sizeof folder) && strcmp(folder, "%2E.a") == 0, "a folder's leading dot is escaped; got %s", folder);
+	check(name_folder(slice_of("ann,bob"), folder, sizeof folder) && strcmp(folder, "ann,bob") == 0, "the folder of the conversation ann,bob is ann,bob; got %s", folder);
 	name_clean_user(slice_of("a b@c!d.e~f"), user);
-	check(strcmp(user, "abcd.e~f") == 0, "a user name keeps what it may");
+	check(strcmp(user, "abcd.e~f") == 0, "a user name keeps its valid characters: abcd.e~f; got %s", user);
 	name_clean_user(slice_of("@ !"), user);
-	check(strcmp(user, "user") == 0, "a user name is never empty");
+	check(strcmp(user, "user") == 0, "an empty user name becomes \"user\"; got %s", user);
 }
 
 static void
@@ -101,12 +101,12 @@ test_base64(void)
 		long n = base64_decode(slice_of(pairs[i].text), bytes, sizeof bytes);
 
 		base64_encode(pairs[i].bytes, strlen(pairs[i].bytes), text);
-		check(strcmp(text, pairs[i].text) == 0, "\"%s\" is encoded as RFC 4648 says", pairs[i].bytes);
-		check(n == (long)strlen(pairs[i].bytes) && memcmp(bytes, pairs[i].bytes, (size_t)n) == 0, "\"%s\" is decoded", pairs[i].text);
+		check(strcmp(text, pairs[i].text) == 0, "\"%s\" is encoded as %s (RFC 4648, section 4); got %s", pairs[i].bytes, pairs[i].text, text);
+		check(n == (long)strlen(pairs[i].bytes) && memcmp(bytes, pairs[i].bytes, (size_t)n) == 0, "\"%s\" is decoded to \"%s\" (RFC 4648, section 4)", pairs[i].text, pairs[i].bytes);
 	}
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		check(base64_decode(slice_of(wrong[i]), bytes, sizeof bytes) < 0, "\"%s\" is no base 64", wrong[i]);
-	check(base64_decode(slice_of("Zm9vYmFy"), bytes, 5) < 0, "what needs more room than there is is refused");
+		check(base64_decode(slice_of(wrong[i]), bytes, sizeof bytes) < 0, "base64_decode rejects \"%s\"", wrong[i]);
+	check(base64_decode(slice_of("Zm9vYmFy"), bytes, 5) < 0, "base64_decode rejects six bytes for a buffer of five");
 }
 
 static void
@@ -122,11 +122,11 @@ test_clock(void)
 
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		clock_text(times[i].ms, text);
-		check(strcmp(text, times[i].text) == 0, "%" PRIu64 " ms are %s, not %s", times[i].ms, times[i].text, text);
-		check(clock_parse(slice_of(text), &ms) && ms == times[i].ms, "%s is read", text);
+		check(strcmp(text, times[i].text) == 0, "clock_text writes %" PRIu64 " ms as %s; got %s", times[i].ms, times[i].text, text);
+		check(clock_parse(slice_of(text), &ms) && ms == times[i].ms, "clock_parse reads %s as %" PRIu64 " ms", text, times[i].ms);
 	}
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		check(!clock_parse(slice_of(wrong[i]), &ms), "\"%s\" is no time", wrong[i]);
+		check(!clock_parse(slice_of(wrong[i]), &ms), "clock_parse rejects \"%s\"", wrong[i]);
 }
 
 static void
@@ -150,10 +150,10 @@ test_view(void)
 		same((struct slice){ to, n }, views[i].want, "what a client sees");
 	}
 	n = stored_write(stored, sizeof stored, "abcdefgh", 0, 0, &e);
-	check(n > 0 && stored_whole((struct slice){ stored, n }, 0), "a line without a text is stored");
-	check(view_write(to, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), CAP_SERVER_TIME, NULL, NULL) == 0, "who knows no tags is not sent TAGMSG");
+	check(n > 0 && stored_whole((struct slice){ stored, n }, 0), "stored_write writes a valid line for a TAGMSG, which has no text");
+	check(view_write(to, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), CAP_SERVER_TIME, NULL, NULL) == 0, "a client without message-tags is not sent a TAGMSG");
 	n = view_write(stored, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), ~0u, "batch=12345678901", NULL);
-	check(n > 0, "a line can be turned into what a client sees where it stands");
+	check(n > 0, "view_write can write a line's view into the line's own buffer");
 }
 
 /* A message that is replayed to a client without server-time has its time in the text. */
@@ -196,16 +196,16 @@ test_addresses(void)
 
 	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
 		net_network(networks[i][0], host);
-		check(strcmp(host, networks[i][1]) == 0, "%s is counted under %s, not %s", networks[i][0], networks[i][1], host);
+		check(strcmp(host, networks[i][1]) == 0, "the address %s is counted under %s; got %s", networks[i][0], networks[i][1], host);
 	}
 	net_customer("2001:db8:1:2::/64", host);
-	check(strcmp(host, "2001:db8:1::/48") == 0, "a customer has 48 bits, not %s", host);
+	check(strcmp(host, "2001:db8:1::/48") == 0, "an IPv6 customer is counted under its /48, 2001:db8:1::/48; got %s", host);
 	net_customer("192.0.2.1", host);
-	check(strcmp(host, "192.0.2.1") == 0, "or an IPv4 address, not %s", host);
-	check(net_parse("127.0.0.1:6667", host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6667, "an IPv4 address is parted");
-	check(net_parse("[::1]:1", host, &port) && strcmp(host, "::1") == 0 && port == 1, "an IPv6 address is parted");
+	check(strcmp(host, "192.0.2.1") == 0, "an IPv4 customer is counted under its address, 192.0.2.1; got %s", host);
+	check(net_parse("127.0.0.1:6667", host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6667, "net_parse reads 127.0.0.1:6667 as host and port; got %s and %u", host, (unsigned)port);
+	check(net_parse("[::1]:1", host, &port) && strcmp(host, "::1") == 0 && port == 1, "net_parse reads [::1]:1 as host and port; got %s and %u", host, (unsigned)port);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		check(!net_parse(wrong[i], host, &port), "\"%s\" is no address", wrong[i]);
+		check(!net_parse(wrong[i], host, &port), "net_parse rejects \"%s\"", wrong[i]);
 }
 
 void
