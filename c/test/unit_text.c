@@ -25,10 +25,10 @@ test_slices(void)
 	struct slice rest = slice_of("a,b,,c");
 	unsigned long long n;
 
-	same(slice_cut(&rest, ','), "a", "what stands before the first comma");
-	same(slice_cut(&rest, ','), "b", "before the second");
-	same(slice_cut(&rest, ','), "", "between two");
-	same(slice_cut(&rest, ','), "c", "after the last");
+	same(slice_cut(&rest, ','), "a", "the part before the first comma");
+	same(slice_cut(&rest, ','), "b", "the part before the second comma");
+	same(slice_cut(&rest, ','), "", "the part between two commas");
+	same(slice_cut(&rest, ','), "c", "the part after the last comma");
 	check(rest.length == 0, "slice_cut leaves nothing after the last part; got %zu bytes", rest.length);
 	check(slice_number(slice_of("65535"), 65535, &n) && n == 65535, "slice_number accepts 65535 with the maximum 65535");
 	check(!slice_number(slice_of("65536"), 65535, &n), "slice_number rejects 65536 with the maximum 65535");
@@ -51,14 +51,14 @@ test_lines(void)
 		check(line_parse(slice_of(faults[i].text), &l) == faults[i].fault, "line_parse(\"%s\") returns the fault %d", faults[i].text, (int)faults[i].fault);
 	check(line_parse((struct slice){ "PRIVMSG a :x\0y", 14 }, &l) == LINE_BAD, "line_parse rejects a line with a NUL");
 	check(line_parse(slice_of("@a=b;c :nick!u@h  PRIVMSG   #room  x :two words :"), &l) == LINE_FINE, "line_parse accepts a line with tags, a source and several spaces");
-	same(l.tags, "a=b;c", "its tags");
-	same(l.source, "nick!u@h", "its source");
-	same(l.command, "PRIVMSG", "its command");
+	same(l.tags, "a=b;c", "the tags of the line");
+	same(l.source, "nick!u@h", "the source of the line");
+	same(l.command, "PRIVMSG", "the command of the line");
 	check(l.count == 3, "the line has three parameters; got %d", (int)l.count);
-	same(line_param(&l, 2), "two words :", "the last");
-	same(line_param(&l, 3), "", "one that is not there");
+	same(line_param(&l, 2), "two words :", "the last parameter of the line");
+	same(line_param(&l, 3), "", "a parameter beyond the last");
 	check(line_parse(slice_of("X 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), &l) == LINE_FINE && l.count == LINE_PARAMS_MAX, "a line has at most %d parameters; got %d", LINE_PARAMS_MAX, (int)l.count);
-	same(line_param(&l, 14), "15 16", "the fifteenth, which has the rest");
+	same(line_param(&l, 14), "15 16", "the fifteenth parameter, which has the rest of the line,");
 	memset(longest, 'x', sizeof longest);
 	check(line_parse((struct slice){ longest, LINE_REST_MAX - 2 }, &l) == LINE_FINE, "line_parse accepts a line of 510 bytes (RFC 1459, section 2.3: 512 with CR LF)");
 	check(line_parse((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_TOO_LONG, "line_parse rejects a line of 511 bytes as too long (RFC 1459, section 2.3)");
@@ -147,7 +147,7 @@ test_view(void)
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
 		n = view_write(to, slice_of(tags), slice_of(plain), views[i].caps, views[i].extra, views[i].stamp);
-		same((struct slice){ to, n }, views[i].want, "what a client sees");
+		same((struct slice){ to, n }, views[i].want, "the view of a line for a client's capabilities");
 	}
 	n = stored_write(stored, sizeof stored, "abcdefgh", 0, 0, &e);
 	check(n > 0 && stored_whole((struct slice){ stored, n }, 0), "stored_write writes a valid line for a TAGMSG, which has no text");
@@ -173,14 +173,14 @@ test_stamp(void)
 	struct slice line;
 
 	view_stamp(stamp, noon, noon + 1000);
-	same(slice_of(stamp), "[12:00:00] ", "the stamp of today");
+	same(slice_of(stamp), "[12:00:00] ", "the stamp of a message of today");
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		same((struct slice){ to, view_write(to, slice_of(""), slice_of(lines[i].plain), 0, NULL, stamp) }, lines[i].want, "a stamped line");
 	view_stamp(stamp, noon - 86400000, noon);
-	same(slice_of(stamp), "[2026-11-20 12:00:00] ", "the stamp of yesterday");
+	same(slice_of(stamp), "[2026-11-20 12:00:00] ", "the stamp of a message of yesterday");
 	line = (struct slice){ stored, stored_write(stored, sizeof stored, "abcdefgh", 0, noon - 86400000, &e) };
 	line.length = view_write(stored, stored_tags(line), stored_plain(line), CAP_MESSAGE_TAGS, "batch=12345678901", stamp);
-	same(line, want, "a line that is stamped over its stored form");
+	same(line, want, "a line whose view is written into its own buffer");
 }
 
 static void

@@ -195,8 +195,8 @@ func TestMessagesOlderThanTheRoomNeedLate(t *testing.T) {
 	}
 }
 
-// TestARedactedMessageIsNotImportedAgain imports a file, redacts one of its messages and imports the
-// file again.
+// TestARedactedMessageIsNotImportedAgain imports a file, redacts one of its messages and imports
+// the file again.
 func TestARedactedMessageIsNotImportedAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := line(0, noon, "one") + line(90, noon.Add(time.Second), "the secret") + line(190, noon.Add(2*time.Second), "three")
