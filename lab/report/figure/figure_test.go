@@ -28,10 +28,10 @@ func contrast(a, b colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestPaletteContrast: "text … has a contrast ratio of at least 4.5:1" (WCAG 2.1, 1.4.3). Names of
-// curves and rows are set in their colours, so every series is text; what a page sets on a band is
-// Ink, Muted and links, which have the colour of the first series.
-func TestPaletteContrast(t *testing.T) {
+// TestPaletteHasEnoughContrast: "text … has a contrast ratio of at least 4.5:1" (WCAG 2.1, 1.4.3).
+// Names of curves and rows are set in their colours, so every series is text; what a page sets on a
+// band is Ink, Muted and links, which have the colour of the first series.
+func TestPaletteHasEnoughContrast(t *testing.T) {
 	const least = 4.5
 	for name, theme := range map[string]map[Role]colour{"light": light, "dark": dark} {
 		for r := Ink; r < series+seriesRoles; r++ {
@@ -58,7 +58,7 @@ func TestSeriesLookDifferent(t *testing.T) {
 	for i := range 48 {
 		l := look{Series(i), ShapeOf(i)}
 		if j, ok := seen[l]; ok {
-			t.Errorf("series %d looks like series %d", i, j)
+			t.Errorf("series %d looks like series %d, want another colour or shape", i, j)
 		}
 		seen[l] = i
 	}
@@ -73,10 +73,10 @@ func TestSpreadKeepsLabelsApart(t *testing.T) {
 		spreadApart(at, 13, 0, 200)
 		for i := range at {
 			if at[i] < -1e-9 || at[i] > 200+1e-9 {
-				t.Fatalf("label %d at %v lies outside", i, at[i])
+				t.Fatalf("label %d is at %v, want it between 0 and 200", i, at[i])
 			}
 			if i > 0 && at[i]-at[i-1] < 13-1e-9 {
-				t.Fatalf("labels %d and %d at %v and %v overlap", i-1, i, at[i-1], at[i])
+				t.Fatalf("labels %d and %d are at %v and %v, want them at least 13 apart", i-1, i, at[i-1], at[i])
 			}
 		}
 	})
@@ -91,11 +91,11 @@ func TestScaleHoldsItsValues(t *testing.T) {
 		s := scaleOf(a, values, 5, 0, 100)
 		for _, v := range values {
 			if p := s.place(v); a.usable(v) && (p < -1e-6 || p > 100+1e-6) {
-				t.Fatalf("%v is placed at %v", v, p)
+				t.Fatalf("%v is at %v, want it between 0 and 100", v, p)
 			}
 		}
 		if len(s.ticks) > 20 || !slices.IsSorted(s.ticks) {
-			t.Fatalf("ticks %v", s.ticks)
+			t.Fatalf("got the ticks %v, want at most 20, in order", s.ticks)
 		}
 	})
 }
@@ -150,19 +150,20 @@ func TestCleanKeepsTextOnOneLine(t *testing.T) {
 	}
 }
 
-// TestOneFigureTwoForms: the same description gives the same bytes each time, as SVG and as PDF.
-func TestOneFigureTwoForms(t *testing.T) {
+// TestSVGAndPDFAreTheSameEachTime: the same description gives the same bytes each time, as SVG and
+// as PDF.
+func TestSVGAndPDFAreTheSameEachTime(t *testing.T) {
 	f := Lines{Name: "x", Title: "title <1>", Desc: "description", X: Axis{Label: "x µs"}, Y: Axis{Label: "y", Zero: true},
 		Curves: []Curve{{Name: "a & b", Points: []XY{{1, 2, 1, 3, "hover <here>"}, {2, math.NaN(), 0, 0, ""}, {3, 4, 4, 4, ""}}}}}.Draw()
 	if !bytes.Contains(f.SVG(), []byte("hover &lt;here&gt;")) || !bytes.Equal(f.SVG(), f.SVG()) {
-		t.Errorf("the SVG lacks the hover text or changes:\n%s", f.SVG())
+		t.Errorf("the SVG lacks the hover text or changes, want it escaped and the same each time:\n%s", f.SVG())
 	}
 	a, err := f.PDF()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := f.PDF(); !bytes.Equal(a, b) || !bytes.HasPrefix(a, []byte("%PDF-")) {
-		t.Error("the PDF changes from one drawing to the next, or is none")
+		t.Error("the PDF changes from one drawing to the next, or has no PDF header; want the same valid one")
 	}
 }
 
@@ -240,9 +241,9 @@ func TestIntervalsDoNotCoverOneAnother(t *testing.T) {
 		return x
 	}
 	if x := places(1, 3); len(x) != 2 || x[1]-x[0] < 3 {
-		t.Errorf("with intervals, at %v", x)
+		t.Errorf("two markers with intervals are at %v, want them at least 3 apart", x)
 	}
 	if x := places(0, 0); len(x) != 2 || x[0] != x[1] {
-		t.Errorf("without, at %v", x)
+		t.Errorf("two markers without intervals are at %v, want them at one place", x)
 	}
 }

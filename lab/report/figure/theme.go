@@ -8,7 +8,7 @@ type colour struct{ r, g, b uint8 }
 func (c colour) hex() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
 // The palettes are built on Okabe and Ito's (2008), darkened or lightened until every colour can be
-// that of text; TestPaletteContrast holds them to it.
+// that of text; TestPaletteHasEnoughContrast holds them to it.
 var (
 	light = map[Role]colour{
 		Ink: {0x1b, 0x1f, 0x24}, Muted: {0x5a, 0x63, 0x6e}, Grid: {0xdf, 0xe3, 0xe8},
