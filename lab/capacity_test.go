@@ -161,8 +161,9 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	}
 }
 
-// TestShareIsAccepted if the load was as planned, even if the subject did not keep up.
-func TestShareIsAccepted(t *testing.T) {
+// TestShareIsAcceptedIfTheLoadWasAsPlanned checks that a subject that did not keep up does not
+// matter.
+func TestShareIsAcceptedIfTheLoadWasAsPlanned(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*result.Trial, *Evidence)

@@ -116,7 +116,7 @@ func TestFewUnreadMessagesAreAccepted(t *testing.T) {
 func TestDiskThreadsAreNotNeighbours(t *testing.T) {
 	for name, want := range map[string]bool{"kworker/1:1H-kblockd": true, "kworker/0:2-events": false, "cc1": false, "my-kblockd": false, "kworker/u8:1": false} {
 		if isDiskThread(name) != want {
-			t.Errorf("%s: got isDiskThread %t", name, !want)
+			t.Errorf("%s: got isDiskThread %t, want %t", name, !want, want)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 	must(t, err)
 	for _, want := range []string{"Acknowledged messages when killed", "CPU per delivery"} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("got a report without %q", want)
+			t.Errorf("got a report without %q, want it", want)
 		}
 	}
 }

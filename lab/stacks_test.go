@@ -200,7 +200,7 @@ func TestRunOfStacksReportsEachLoad(t *testing.T) {
 	must(t, err)
 	for _, want := range []string{"Round trips: a byte to the stack and back", "memory per idle connection", "over the stack's own loopback"} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("got a report without %q", want)
+			t.Errorf("got a report without %q, want it", want)
 		}
 	}
 }

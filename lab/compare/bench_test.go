@@ -103,7 +103,7 @@ func TestBenchReadsBackWithAnyNames(t *testing.T) {
 	})
 }
 
-func TestBenchNames(t *testing.T) {
+func TestBenchNamesAreIdentifiers(t *testing.T) {
 	for experiment, want := range map[string]string{
 		"im": "IM", "im-published": "IMPublished", "my/own test.toml": "OwnTest", "": "Lab", "...": "Lab",
 	} {

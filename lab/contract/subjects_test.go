@@ -17,9 +17,9 @@ func hosts(s *subject.Subject) []string {
 	return nil
 }
 
-// TestEverySubject: every subject of the tree that can be built on this machine fulfils the
-// contract.
-func TestEverySubject(t *testing.T) {
+// TestEverySubjectFulfilsTheContract checks the subjects of the tree that can be built on this
+// machine.
+func TestEverySubjectFulfilsTheContract(t *testing.T) {
 	all, err := subject.Discover("../..")
 	if err != nil {
 		t.Error(err)

@@ -24,7 +24,7 @@ const wantText = `127.0.0.1:7000: 64 connections x 125/s x 1000 bytes, together,
              connection 3: closed early when 7 messages had been sent on all
 `
 
-func TestReportAsText(t *testing.T) {
+func TestReportIsWrittenAsText(t *testing.T) {
 	r := Report{Target: "127.0.0.1:7000", Connections: 64, Idle: 10, Pattern: Together, Rate: 125, Size: 1000,
 		OfferedRate: 8000, AchievedRatio: 79990.0 / 80000, Offered: 80000, Messages: 79990, Bytes: 79_990_000, Writes: 79900, Behind: 20, Owed: 10,
 		LatenessUS: result.Percentiles{P01: 1.5, P50: 150, P99: 1250, P999: 2e6, Max: 3e6},

@@ -47,7 +47,7 @@ func TestApartRelativeCancelsTheSpeedOfTheMachine(t *testing.T) {
 	}
 }
 
-func TestApartWithoutEnough(t *testing.T) {
+func TestTooFewBlocksHaveNoInterval(t *testing.T) {
 	a := mirrored(1, 1, func(_, _, _ int) float64 { return 2 })[0]
 	if e := UnpairedRatio(a, a); e.Blocks != 1 || e.Ratio != 1 || e.P != 1 || e.Low != 0 || e.Warning == "" {
 		t.Errorf("one block: got %+v, want a ratio without interval and a warning", e)

@@ -59,7 +59,7 @@ func TestC4MatchesItsTable(t *testing.T) {
 	}
 }
 
-func TestPoolOfNothing(t *testing.T) {
+func TestPoolOfTooFewWindowsHasNoVariation(t *testing.T) {
 	for name, trials := range map[string][]SampledTrial{
 		"no trials":             nil,
 		"one window each":       {recorded(0, 1), recorded(0, 2), recorded(1, 3)},

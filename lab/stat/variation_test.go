@@ -18,7 +18,7 @@ func TestVariationOfKnownNumbers(t *testing.T) {
 	}
 }
 
-func TestVariationOfNothing(t *testing.T) {
+func TestTooFewReadingsHaveNoVariation(t *testing.T) {
 	for name, r := range map[string][]Reading{
 		"no readings":  nil,
 		"one":          {{0, 1}},

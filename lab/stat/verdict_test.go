@@ -129,7 +129,7 @@ func TestAVerdictAloneHasTheOrdinaryInterval(t *testing.T) {
 	}
 }
 
-func TestBlocksNeeded(t *testing.T) {
+func TestBlocksNeededMatchTheTextbook(t *testing.T) {
 	// A textbook case: a difference of one standard deviation, alone, power 90 %, takes 13 pairs
 	// (Cohen 1988: 12.6).
 	if n := BlocksNeeded(math.Log(1.1), 0.1, 1); n < 12 || n > 14 {

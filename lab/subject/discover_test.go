@@ -39,7 +39,7 @@ func TestDiscoverSortsAndKeepsValidSubjects(t *testing.T) {
 	}
 }
 
-func TestSelect(t *testing.T) {
+func TestSelectTakesNamesAndFiles(t *testing.T) {
 	root := project(t, "a", "b")
 	mine := write(t, filepath.Join(t.TempDir(), "mine.toml"), strings.Replace(least, `"x"`, `"mine"`, 1))
 	clash := write(t, filepath.Join(t.TempDir(), "clash.toml"), strings.Replace(least, `"x"`, `"a"`, 1))

@@ -101,7 +101,7 @@ func TestFailedJoinIsReported(t *testing.T) {
 	}
 }
 
-func TestAcknowledgements(t *testing.T) {
+func TestAcknowledgedMessagesAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		server *rooms.Server
 		how    string
@@ -125,7 +125,7 @@ func TestAcknowledgements(t *testing.T) {
 	}
 }
 
-func TestReplay(t *testing.T) {
+func TestHistoryIsReplayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		server *rooms.Server
 		how    string

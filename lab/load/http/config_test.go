@@ -53,7 +53,7 @@ func TestConfigsThatNeedNoDuration(t *testing.T) {
 	}
 }
 
-func TestRequestsAndAddresses(t *testing.T) {
+func TestURLsBecomeRequestsAndAddresses(t *testing.T) {
 	for url, want := range map[string][3]string{
 		"http://127.0.0.1:8080":        {"127.0.0.1:8080", "GET / HTTP/1.1\r\n", "Host: 127.0.0.1:8080\r\n"},
 		"http://example.org/a%20b?c=d": {"example.org:80", "GET /a%20b?c=d HTTP/1.1\r\n", "Host: example.org\r\n"},

@@ -78,7 +78,7 @@ func TestVerdictNamesTheLimitThatAStepExceeded(t *testing.T) {
 	}
 }
 
-func TestKneeAsText(t *testing.T) {
+func TestKneeIsReportedAsText(t *testing.T) {
 	limit := int64(50 * time.Millisecond)
 	for _, test := range []struct {
 		knee Knee

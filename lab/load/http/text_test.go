@@ -44,7 +44,7 @@ const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requ
                connection 3: status 500
 `
 
-func TestReportAsText(t *testing.T) {
+func TestReportIsWrittenAsText(t *testing.T) {
 	r := example()
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || b.String() != wantText {

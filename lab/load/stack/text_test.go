@@ -8,7 +8,7 @@ import (
 	"weir/lab/result"
 )
 
-func TestWriteText(t *testing.T) {
+func TestReportIsWrittenAsText(t *testing.T) {
 	times := tally.Times{Min: 9, Mean: 20.5, Median: 16, P99: 1500, P999: 2e6, Max: 3e6}
 	for _, c := range []struct {
 		report Report

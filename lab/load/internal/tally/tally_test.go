@@ -48,7 +48,7 @@ func TestWindowHoldsTimesFromStartToEnd(t *testing.T) {
 	w.From.Store(10)
 	for at, want := range map[int64]bool{9: false, 10: true, 19: true, 20: false} {
 		if w.Holds(at) != want {
-			t.Errorf("from 10 to 20 holds %d: %v", at, !want)
+			t.Errorf("a window from 10 to 20 holds %d: got %t, want %t", at, !want, want)
 		}
 	}
 }
