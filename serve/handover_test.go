@@ -122,7 +122,7 @@ func (s *handoverRig) start(w Way, o Options) (end func() error) {
 		case err := <-result:
 			return err
 		case <-time.After(60 * time.Second):
-			return errors.New("Run does not return")
+			return errors.New("Run has not returned within 60 s of the handover, want it returned")
 		}
 	})
 }

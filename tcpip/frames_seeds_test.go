@@ -59,7 +59,7 @@ func TestTheRecordedConversationReplays(t *testing.T) {
 		"0> SYN|ACK 0 ", "0> FIN|ACK 2001 ", "1> SYN 0 ", "1> ACK 1 ", "1> FIN|PSH|ACK 49233 ", "10.0.0.2/17 0035", "10.0.0.2/1 0000",
 	} {
 		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in\n%s", want, said)
+			t.Errorf("the conversation lacks %q, want it in\n%s", want, said)
 		}
 	}
 }

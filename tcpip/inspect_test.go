@@ -72,7 +72,7 @@ func eventually(t testing.TB, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the condition did not become true within 30 s")
+			t.Fatal("the condition was not true within 30 s, want it true")
 		}
 	}
 }

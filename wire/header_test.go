@@ -157,7 +157,7 @@ func TestSequenceNumbersWrapAround(t *testing.T) {
 		want bool
 	}{{0xfffffff0, true}, {0xffffffff, true}, {0, true}, {0xf, true}, {0x10, false}, {0xffffffef, false}} {
 		if c.s.InWindow(last, 0x20) != c.want {
-			t.Errorf("%#x is in the window of 32 from %#x: got %t", c.s, last, !c.want)
+			t.Errorf("%#x in the window of 32 from %#x: got %t, want %t", c.s, last, !c.want, c.want)
 		}
 	}
 	if old, now := Timestamp(0xffffffff), Timestamp(1); !old.Less(now) || now.Since(old, time.Millisecond) != 2*time.Millisecond {

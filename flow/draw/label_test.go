@@ -60,7 +60,7 @@ func TestAnSVGFitsItsWindow(t *testing.T) {
 	svg := SVG(branching())
 	for _, want := range []string{`viewBox="0 0 `, `style="max-width:100%;height:auto"`, "prefers-color-scheme:dark"} {
 		if !strings.Contains(svg, want) {
-			t.Errorf("the drawing does not have %s:\n%s", want, svg)
+			t.Errorf("the drawing lacks %s, want it:\n%s", want, svg)
 		}
 	}
 }

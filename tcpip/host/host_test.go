@@ -209,7 +209,7 @@ func until(t *testing.T, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the condition did not become true within %v", waitLimit)
+			t.Fatalf("the condition was not true within %v, want it true", waitLimit)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (f *flooded) clients(n int) error {
 		go c.Write(data) //nolint:errcheck // who reads sees it
 		back := make([]byte, len(data))
 		if _, err := io.ReadFull(c, back); err != nil || !bytes.Equal(back, data) {
-			return fmt.Errorf("what came back is not what was sent (%v)", err)
+			return fmt.Errorf("the echo: got error %v or other bytes, want the %d bytes that were sent", err, len(data))
 		}
 		c.Close()
 	}

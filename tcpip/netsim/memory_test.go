@@ -78,7 +78,7 @@ func (c *crowd) all(h net.Conn) error {
 	got, err := io.ReadAll(h)
 	h.Close()
 	if err != nil || !bytes.Equal(got, c.data) {
-		return fmt.Errorf("%d bytes came of %d (%v)", len(got), len(c.data), err)
+		return fmt.Errorf("got %d bytes, error %v; want %d", len(got), err, len(c.data))
 	}
 	return nil
 }

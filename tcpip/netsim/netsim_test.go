@@ -97,7 +97,7 @@ func receive(l net.Listener, want []byte) error {
 	for part, at := make([]byte, 64<<10), 0; ; {
 		n, err := c.Read(part)
 		if n > len(want)-at || !bytes.Equal(part[:n], want[at:at+n]) {
-			return fmt.Errorf("the received data differs after %d bytes", at)
+			return fmt.Errorf("the received data differs after %d bytes, want all %d as sent", at, len(want))
 		}
 		switch at += n; {
 		case err == io.EOF && at == len(want):
