@@ -15,7 +15,7 @@ func TestTheBinaryThatMakeBuildsNeedsNoOtherFile(t *testing.T) {
 	}
 	binary := filepath.Join(t.TempDir(), "weir")
 	if out, err := exec.Command("make", "-s", "-C", "../..", "build", "BINARY="+binary).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("make build: got %v, want it to succeed:\n%s", err, out)
 	}
 	f, err := elf.Open(binary)
 	if err != nil {
@@ -31,6 +31,6 @@ func TestTheBinaryThatMakeBuildsNeedsNoOtherFile(t *testing.T) {
 		t.Errorf("it needs %v, want no library", libraries)
 	}
 	if out, err := exec.Command(binary, "--help").CombinedOutput(); err != nil {
-		t.Errorf("it does not run: %v: %s", err, out)
+		t.Errorf("weir --help with the built binary: got %v, want exit status 0:\n%s", err, out)
 	}
 }

@@ -45,7 +45,7 @@ func (p *pane) tmux(args ...string) string {
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "NO_COLOR=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		p.t.Errorf("tmux %q: %v: %s", args, err, out)
+		p.t.Errorf("tmux %q: got %v, want it to succeed: %s", args, err, out)
 	}
 	return string(out)
 }
@@ -65,7 +65,7 @@ func (p *pane) until(what string, holds func(screen string) bool) {
 			return
 		}
 	}
-	p.t.Fatalf("%s is not seen; the screen is\n%s", what, screen)
+	p.t.Fatalf("want %s on the screen within a minute, got:\n%s", what, screen)
 }
 
 func (p *pane) shows(text string) {
@@ -127,7 +127,7 @@ func (u *ircUser) until(text string) (said string) {
 	for {
 		line, err := u.r.ReadString('\n')
 		if said += line; err != nil {
-			u.t.Fatalf("%q does not come: %v; what came is\n%s", text, err, said)
+			u.t.Fatalf("want a line with %q from the server, got %v after:\n%s", text, err, said)
 		}
 		if strings.Contains(line, text) {
 			return said
@@ -147,7 +147,7 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	add := exec.Command(binary(t), "chat", "user", "add", "ann", "--data", data)
 	add.Stdin = strings.NewReader("garden-gate-1\n")
 	if out, err := add.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("weir chat user add ann: got %v, want the account to be created: %s", err, out)
 	}
 	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")
 	kill := chatProcess(t, data, addr)
@@ -190,7 +190,7 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	said := bob.until("BATCH -")
 	for _, word := range []string{":apples", ":pears", ":plums", ":quinces"} {
 		if n := strings.Count(said, "PRIVMSG #garden "+word); n < 1 || n > 2 || word == ":pears" && n != 1 {
-			t.Errorf("%s is in the room's log %d times", word, n)
+			t.Errorf("room's log: got %s %d times, want it once (twice at most if sent while the server was gone)", word, n)
 		}
 	}
 	p.types("/quit bye")
@@ -218,11 +218,11 @@ func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {
 func TestChatConnectNeedsATerminal(t *testing.T) {
 	out, err := exec.Command(binary(t), "chat", "connect").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "needs a terminal") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("weir chat connect without a terminal: got %v and %q, want an error that says it needs one", err, out)
 	}
 }
 
-func TestChatConnectAddress(t *testing.T) {
+func TestChatConnectCompletesTheAddress(t *testing.T) {
 	for _, c := range []struct {
 		addr    string
 		tls     bool
@@ -242,7 +242,7 @@ func TestChatConnectAddress(t *testing.T) {
 	} {
 		address, host, err := (&chatConnectCmd{Addr: c.addr, chatTrust: chatTrust{TLS: c.tls}}).address()
 		if address != c.address || host != c.host || (err != nil) != (c.address == "") {
-			t.Errorf("%q is %q at %q: %v", c.addr, address, host, err)
+			t.Errorf("%q: got address %q, host %q, error %v, want address %q, host %q, an error only without an address", c.addr, address, host, err, c.address, c.host)
 		}
 	}
 }

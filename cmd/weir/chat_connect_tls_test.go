@@ -46,7 +46,7 @@ func answering(t *testing.T, config *tls.Config) string {
 	return l.Addr().String()
 }
 
-func TestWhomConnectTrusts(t *testing.T) {
+func TestChatConnectVerifiesTheServersCertificate(t *testing.T) {
 	a, dir := certtest.New(t), t.TempDir()
 	certFile, keyFile := a.Files(t, dir, "chat.test")
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -80,7 +80,7 @@ func TestWhomConnectTrusts(t *testing.T) {
 	} {
 		config, err := c.trust.tls(first(c.host, "chat.test"))
 		if err != nil {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("trusting %s: got error %v, want a TLS configuration", c.what, err)
 			continue
 		}
 		if !c.now.IsZero() {
@@ -104,7 +104,7 @@ func TestWhomConnectTrusts(t *testing.T) {
 		}
 	}
 	if c := (chatConnectCmd{chatTrust: chatTrust{Fingerprint: print}}); !c.secure() {
-		t.Error("a fingerprint is not for TLS")
+		t.Error("secure with a fingerprint: got false, want true: a fingerprint implies TLS")
 	}
 }
 
@@ -123,7 +123,7 @@ func ownCertificate(t *testing.T, data, name string) string {
 		cmd := exec.Command(binary(t), append([]string{"chat", "user", "--data", data}, args...)...)
 		cmd.Stdin = strings.NewReader("garden-gate-1\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, out)
+			t.Fatalf("weir chat user %q: got %v, want it to succeed: %s", args, err, out)
 		}
 	}
 	cert, err := os.ReadFile(certFile)
@@ -162,7 +162,7 @@ func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 		advice = strings.TrimSuffix(advice, `"`)
 	}
 	if !strings.HasPrefix(advice, "chat connect --fingerprint ") {
-		t.Fatalf("the server advises %q", advice)
+		t.Fatalf("connect attribute in the server's log: got %q, want a weir chat connect command with --fingerprint", advice)
 	}
 	newPane(t, fmt.Sprintf("%s chat connect --tls %s -n ann; echo it ended with $?; cat", binary(t), addr)).shows("it ended with 1")
 	mine := ownCertificate(t, data, "ann")

@@ -39,12 +39,12 @@ func printed(t *testing.T, run func(*terminal) error) (string, error) {
 	return string(text), failed
 }
 
-func TestChatLogCheck(t *testing.T) {
+func TestChatLogCheckReportsEachFault(t *testing.T) {
 	data := chatVectors(t, map[string]string{"rooms/#good": "plain", "rooms/#bad": "corrupt", "direct/ann,bob": "segments"})
 	c := chatLogCheckCmd{logFolders{Folder: []string{data}}}
 	text, err := printed(t, func(out *terminal) error { return c.Run(t.Context(), out) })
 	if err == nil || !strings.Contains(text, "#bad: at 108, 137 bytes: not a valid line\n") || !strings.HasSuffix(text, "logs: 3, messages: 20, faults: 1\n") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("check: got error %v, want one, with the fault of #bad at 108 and the sum of 3 logs, 20 messages and 1 fault in:\n%s", err, text)
 	}
 	c = chatLogCheckCmd{logFolders{Folder: []string{filepath.Join(data, "rooms", "#good")}, JSON: true}}
 	text, err = printed(t, func(out *terminal) error { return c.Run(t.Context(), out) })
@@ -53,11 +53,11 @@ func TestChatLogCheck(t *testing.T) {
 		log.Report
 	}
 	if bad := json.Unmarshal([]byte(text), &reports); err != nil || bad != nil || len(reports) != 1 || reports[0].Lines != 11 {
-		t.Errorf("%v, %v\n%s", err, bad, text)
+		t.Errorf("check --json: got errors %v, %v (JSON), want none and one report with 11 lines in:\n%s", err, bad, text)
 	}
 }
 
-func TestChatLogRepair(t *testing.T) {
+func TestChatLogRepairLeavesNoFault(t *testing.T) {
 	data := chatVectors(t, map[string]string{"rooms/#good": "plain", "rooms/#bad": "corrupt", "rooms/#torn": "torn"})
 	repair := chatLogRepairCmd{logFolders{Folder: []string{data}}}
 	text, err := printed(t, func(out *terminal) error { return repair.Run(t.Context(), out) })
@@ -68,20 +68,20 @@ func TestChatLogRepair(t *testing.T) {
 	}
 	check := chatLogCheckCmd{logFolders{Folder: []string{data}}}
 	if text, err := printed(t, func(out *terminal) error { return check.Run(t.Context(), out) }); err != nil || !strings.HasSuffix(text, "faults: 0\n") {
-		t.Errorf("after the repair: %v\n%s", err, text)
+		t.Errorf("check after the repair: got error %v, want none and %q at the end of:\n%s", err, "faults: 0", text)
 	}
 	stat := chatLogStatCmd{logFolders{Folder: []string{data}}}
 	text, err = printed(t, func(out *terminal) error { return stat.Run(t.Context(), out) })
 	if err != nil || !strings.Contains(text, "#good") || !strings.Contains(text, "2026-11-22 11:30") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("stat: got error %v, want none, with #good and 2026-11-22 11:30 in:\n%s", err, text)
 	}
 }
 
-func TestChatLogSaysWhatIsNoLog(t *testing.T) {
+func TestChatLogCheckNamesAFolderWithoutALog(t *testing.T) {
 	for _, folder := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
 		c := chatLogCheckCmd{logFolders{Folder: []string{folder}}}
 		if _, err := printed(t, func(out *terminal) error { return c.Run(t.Context(), out) }); err == nil || !strings.Contains(err.Error(), folder) {
-			t.Errorf("%s: %v", folder, err)
+			t.Errorf("check of %s, which has no log: got error %v, want one that names the folder", folder, err)
 		}
 	}
 }

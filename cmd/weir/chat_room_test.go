@@ -45,7 +45,7 @@ func (h *hosted) until(t *testing.T, text string) string {
 			return rest
 		}
 	}
-	t.Fatalf("the server never says %q", text)
+	t.Fatalf("weir chat serve's log ended, want a line with %q", text)
 	return ""
 }
 
@@ -59,7 +59,7 @@ func (h *hosted) stop(t *testing.T) {
 		t.Log(h.lines.Text())
 	}
 	if err := h.Wait(); err != nil {
-		t.Errorf("weir chat serve: %v", err)
+		t.Errorf("weir chat serve after SIGTERM: got %v, want exit status 0", err)
 	}
 }
 
@@ -82,7 +82,7 @@ func hear(t *testing.T, conn net.Conn, until string) {
 	for r := bufio.NewReader(conn); ; {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			t.Fatalf("%q never comes: %v", until, err)
+			t.Fatalf("got %v, want a line with %q from the server", err, until)
 		}
 		if strings.Contains(line, until) {
 			return
@@ -90,20 +90,20 @@ func hear(t *testing.T, conn net.Conn, until string) {
 	}
 }
 
-func TestChatRoom(t *testing.T) {
+func TestChatRoomShowsAndChangesRooms(t *testing.T) {
 	dir := t.TempDir()
 	do := func(in string, args ...string) string {
 		t.Helper()
 		out, failed, code := chatCommand(t, dir, in, args...)
 		if code != 0 {
-			t.Fatalf("weir chat %q: exit status %d, %s", args, code, failed)
+			t.Fatalf("weir chat %q: got exit status %d, want 0: %s", args, code, failed)
 		}
 		return out
 	}
 	do("correct horse\n", "user", "add", "ann")
 	h := hostChat(t, dir)
 	if out := do("", "room", "list", "--json"); out != "[]\n" {
-		t.Errorf("before anybody has spoken the rooms are %s", out)
+		t.Errorf("room list before the first message: got %s, want []", out)
 	}
 	bob := h.talk(t, ":stored", "NICK bob", "USER bob 0 * :bob", "JOIN #Garden,#old", "PRIVMSG #Garden :hello", "PRIVMSG #old :hello", "PING :stored")
 
@@ -112,12 +112,12 @@ func TestChatRoom(t *testing.T) {
 	fmt.Fprint(bob, "TOPIC #Garden :\x1b]0;taken over\aRoses\u009b2J\r\nMODE #Garden +b \x1b[31m!*@*\r\nPING :hostile\r\n")
 	hear(t, bob, ":hostile")
 	if out := do("", "room", "show", "#garden") + do("", "room", "list"); strings.ContainsAny(out, "\x1b\a\u009b") || !strings.Contains(out, "taken overRoses2J") {
-		t.Errorf("a terminal is sent %q", out)
+		t.Errorf("room show and list: got %q, want the topic without its control characters, which a terminal would obey", out)
 	}
 	do("", "room", "topic", "#garden", "Roses")
 	do("", "room", "op", "#garden", "Ann")
 	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "member           bob operator\n") || !strings.Contains(out, "retention        for ever, all") {
-		t.Errorf("while bob is there the room is shown as\n%s", out)
+		t.Errorf("room show while bob is joined: want bob as operator and retention for ever, got\n%s", out)
 	}
 	h.stop(t)
 	do("", "room", "key", "#garden", "lilac") // the files are changed
@@ -132,17 +132,17 @@ func TestChatRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(list) != 2 || list[0].Name != "#Garden" || list[0].Topic != "Roses" || list[0].Key != "lilac" || list[0].Ranks["ann"] != "o" || list[0].Bytes < 100 || list[0].Newest.IsZero() {
-		t.Errorf("the rooms are %+v", list)
+		t.Errorf("room list --json: got %+v, want 2 rooms, #Garden first with topic Roses, key lilac, ann as operator, bytes and a time", list)
 	}
 	if out := do("", "room", "list"); !strings.Contains(out, "#Garden") || !strings.Contains(out, "Roses") || !strings.Contains(out, "ann") {
-		t.Errorf("the list is\n%s", out)
+		t.Errorf("room list: want #Garden with Roses and ann, got\n%s", out)
 	}
 	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "rank of ann      operator") || !strings.Contains(out, "lilac") {
-		t.Errorf("the room is shown as\n%s", out)
+		t.Errorf("room show after the server stopped: want ann as operator and the key lilac, got\n%s", out)
 	}
 	do("#OLD\n", "room", "delete", "#old")
 	if out := do("", "room", "list"); strings.Contains(out, "#old") {
-		t.Errorf("after its deletion the list is\n%s", out)
+		t.Errorf("room list after #old was deleted: want no #old, got\n%s", out)
 	}
 	for _, c := range []struct {
 		in   string

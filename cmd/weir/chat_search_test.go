@@ -9,7 +9,7 @@ import (
 	"weir/chat/log"
 )
 
-func TestChatSearch(t *testing.T) {
+func TestChatSearchFindsMessages(t *testing.T) {
 	data := t.TempDir()
 	l, err := log.Open(filepath.Join(data, "rooms/#family"), log.Options{})
 	if err != nil {
@@ -31,11 +31,11 @@ func TestChatSearch(t *testing.T) {
 	} {
 		cmd := chatSearchCmd{chatData: chatData{data}, Query: c.query, Limit: 20, JSON: c.json}
 		if text, err := printed(t, func(out *terminal) error { return cmd.Run(t.Context(), out) }); err != nil || !strings.Contains(text, c.want) {
-			t.Errorf("%q: %v\n%s", c.query, err, text)
+			t.Errorf("search %q: got error %v, want none and %q in:\n%s", c.query, err, c.want, text)
 		}
 	}
 	cmd := chatSearchCmd{chatData: chatData{data}, Query: []string{"-boat"}, Limit: 20}
 	if _, err := printed(t, func(out *terminal) error { return cmd.Run(t.Context(), out) }); err == nil || !strings.Contains(err.Error(), "invalid query") {
-		t.Errorf("%v", err)
+		t.Errorf("search with only an excluded word: got error %v, want an invalid query", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"weir/chat/upload"
 )
 
-func TestChatUpload(t *testing.T) {
+func TestChatUploadListsAndRemovesFiles(t *testing.T) {
 	data := t.TempDir()
 	s, err := upload.Open(data, upload.Options{})
 	if err != nil {
@@ -38,22 +38,22 @@ func TestChatUpload(t *testing.T) {
 	}
 	text, err := list(on, false)
 	if err != nil || !strings.Contains(text, hashes[0][:16]) || !strings.Contains(text, "ann  boat.jpg") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("list: got error %v, want none, with the hash %s and ann's boat.jpg in:\n%s", err, hashes[0][:16], text)
 	}
 	remove := &uploadRemoveCmd{Files: []string{"https://chat.example.org/file/" + hashes[1] + "/bad.txt", "0000000000"}}
 	text, err = printed(t, func(out *terminal) error { return remove.Run(out, on) })
 	if err == nil || text != "removed: "+hashes[1]+"\n" {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("remove of one file and one unknown hash: got error %v, want one, and %s removed, got:\n%s", err, hashes[1], text)
 	}
 	text, err = list(on, true)
 	var all []upload.File
 	if err := errors.Join(err, json.Unmarshal([]byte(text), &all)); err != nil || len(all) != 2 || all[0].Hash != hashes[0] || all[1].Removed == nil {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("list --json: got error %v, want none, and 2 files, %s first, the second removed, in:\n%s", err, hashes[0], text)
 	}
 	if text, err := list(on, false); err != nil || !strings.Contains(text, "removed") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("list after a removal: got error %v, want none and a file marked removed in:\n%s", err, text)
 	}
 	if _, err := list(&chatUploadCmd{chatData: chatData{filepath.Join(data, "none")}}, false); err == nil {
-		t.Error("a folder that is not there is listed")
+		t.Error("list of a data directory that does not exist: got no error, want one")
 	}
 }

@@ -31,13 +31,13 @@ func chatCommand(t *testing.T, dir, in string, args ...string) (stdout, stderr s
 
 // Each command does what it says on a data directory that a server has open, and the server sees
 // it.
-func TestChatUser(t *testing.T) {
+func TestChatUserChangesTheAccountsOfARunningServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chat")
 	do := func(in string, args ...string) string {
 		t.Helper()
 		out, failed, code := chatCommand(t, dir, in, args...)
 		if code != 0 {
-			t.Fatalf("weir chat %q: exit status %d, %s", args, code, failed)
+			t.Fatalf("weir chat %q: got exit status %d, want 0: %s", args, code, failed)
 		}
 		return out
 	}
@@ -54,49 +54,49 @@ func TestChatUser(t *testing.T) {
 	cert := strings.Repeat("ab", 32)
 	do("", "user", "cert", "bob", cert)
 	if server.Generation() <= before {
-		t.Error("the server does not notice")
+		t.Errorf("accounts' generation after changes by the command: got %d, want more than %d, so that a server notices", server.Generation(), before)
 	}
 	ann, err1 := server.Plain("ann", "a third horse")
 	bob, err2 := server.External("", cert)
 	if err1 != nil || err2 != nil || ann.Role != account.Admin || bob.Name != "bob" || bob.Role != account.Operator {
-		t.Errorf("logged in as %+v and %+v, %v, %v", ann, bob, err1, err2)
+		t.Errorf("logins: got %+v (%v) and %+v (%v), want Ann as admin and bob as operator", ann, err1, bob, err2)
 	}
 	table, list := do("", "user", "list"), []map[string]any{}
 	if err := json.Unmarshal([]byte(do("", "user", "list", "--json")), &list); err != nil || len(list) != 2 || list[0]["name"] != "Ann" || list[0]["role"] != "admin" || list[0]["password"] != true {
-		t.Errorf("the list is %v, %v", list, err)
+		t.Errorf("user list --json: got %v, error %v, want 2 accounts, Ann first as admin with a password", list, err)
 	}
 	if !strings.Contains(table, "Ann") || !strings.Contains(table, "password, certificate abab") || strings.Contains(table, "SCRAM") {
-		t.Errorf("the table is\n%s", table)
+		t.Errorf("user list: want Ann, and bob with password and certificate, no word of SCRAM, got\n%s", table)
 	}
 	do("", "user", "cert", "bob", cert, "--remove")
 	do("", "user", "remove", "Bob")
 	if server.Lookup("bob") != nil {
-		t.Error("bob is there still")
+		t.Error("bob's account after user remove: got one, want none")
 	}
 }
 
-func TestChatBanAndInvite(t *testing.T) {
+func TestChatBansAndInvitesAreListedAndRevoked(t *testing.T) {
 	dir := t.TempDir()
 	ban, _, code := chatCommand(t, dir, "", "user", "ban", "mal*!*@*", "--for", "2w", "--reason", "calm down", "--json")
 	var made account.Ban
 	if err := json.Unmarshal([]byte(ban), &made); err != nil || code != 0 || made.By != "root of it" || made.Until.Sub(made.Created).Round(time.Hour) != 14*24*time.Hour {
-		t.Errorf("the ban is %+v, %v", made, err)
+		t.Errorf("user ban --for 2w: got exit status %d, %+v, error %v, want 0 and a ban of two weeks by root", code, made, err)
 	}
 	if table, _, _ := chatCommand(t, dir, "", "user", "bans"); !strings.Contains(table, "mal*!*@*") || !strings.Contains(table, "calm down") {
-		t.Errorf("the bans are\n%s", table)
+		t.Errorf("user bans: want mal*!*@* with its reason, got\n%s", table)
 	}
 	chatCommand(t, dir, "", "user", "unban", "MAL*!*@*")
 	if list, _, _ := chatCommand(t, dir, "", "user", "bans", "--json"); strings.TrimSpace(list) != "[]" {
-		t.Errorf("the bans are %s", list)
+		t.Errorf("user bans after unban in capital letters: got %s, want []", list)
 	}
 	printed, stderr, code := chatCommand(t, dir, "", "invite")
 	if code != 0 || len(strings.TrimSpace(printed)) != 31 || !strings.Contains(stderr, "cannot be shown again") {
-		t.Errorf("weir chat invite: %q, %q, %d", printed, stderr, code)
+		t.Errorf("invite: got exit status %d, %q, %q, want 0, a code of 31 characters, and a note that it cannot be shown again", code, printed, stderr)
 	}
 	var invites []account.Invite
 	list, _, _ := chatCommand(t, dir, "", "invite", "list", "--json")
 	if err := json.Unmarshal([]byte(list), &invites); err != nil || len(invites) != 1 || invites[0].Until.IsZero() || strings.Contains(list, printed[:5]) {
-		t.Fatalf("the invites are %s, %v", list, err)
+		t.Fatalf("invite list: got %s, error %v, want one invite with a time limit and without its code", list, err)
 	}
 	s, err := account.Open(dir, account.Options{})
 	if err != nil {
@@ -104,15 +104,15 @@ func TestChatBanAndInvite(t *testing.T) {
 	}
 	defer s.Close()
 	if _, err := s.Register("carl", "correct horse", strings.TrimSpace(printed)); err != nil {
-		t.Errorf("the code is not good: %v", err)
+		t.Errorf("registration with the invite's code: got %v, want an account", err)
 	}
 	if _, _, code := chatCommand(t, dir, "", "invite", "revoke", invites[0].ID); code != 1 {
-		t.Errorf("a used code is revoked: exit status %d", code)
+		t.Errorf("revoking a used code: got exit status %d, want 1", code)
 	}
 }
 
 // A refusal is one line that tells what is wrong, and never a password.
-func TestChatUserRefuses(t *testing.T) {
+func TestChatUserRefusesWrongInput(t *testing.T) {
 	dir := t.TempDir()
 	chatCommand(t, dir, "correct horse\n", "user", "add", "ann")
 	chatCommand(t, dir, "correct horse\n", "user", "add", "gone")
@@ -144,6 +144,6 @@ func TestChatUserRefuses(t *testing.T) {
 		}
 	}
 	if _, failed, code := chatCommand(t, filepath.Join(dir, "none"), "", "user", "list"); code != 1 || !strings.Contains(failed, "weir chat user add creates one") {
-		t.Errorf("no data directory: %d, %s", code, failed)
+		t.Errorf("user list without a data directory: got exit status %d, %q, want 1 and the command that creates one", code, failed)
 	}
 }

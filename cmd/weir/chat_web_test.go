@@ -13,7 +13,7 @@ import (
 )
 
 // The page is served beside the chat, and a stop ends its connections too.
-func TestChatServeWeb(t *testing.T) {
+func TestChatServeEndsWebConnectionsOnAStop(t *testing.T) {
 	cmd := exec.Command(binary(t), "chat", "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -58,6 +58,6 @@ func TestChatServeWeb(t *testing.T) {
 		t.Log(lines.Text())
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("weir chat serve: %v", err)
+		t.Errorf("weir chat serve after SIGTERM: got %v, want exit status 0", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestCompareSaysWhatChanged(t *testing.T) {
 	}
 }
 
-func TestCompareAsJSON(t *testing.T) {
+func TestCompareWritesJSON(t *testing.T) {
 	cmd := compareCmd{A: comparableRun(t, 15, nil), B: comparableRun(t, 10, nil), JSON: true}
 	text, err := output(t, cmd.Run)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestCompareAsJSON(t *testing.T) {
 		Comparisons []result.Comparison
 	}
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
+		t.Fatalf("compare --json: got %v, want valid JSON in:\n%s", err, text)
 	}
 	if got.A != cmd.A || got.B != cmd.B || len(got.Comparisons) != 5 {
 		t.Fatalf("got %+v, want both directories and 5 comparisons", got)
@@ -94,7 +94,7 @@ func TestCompareAsJSON(t *testing.T) {
 	}
 }
 
-func TestCompareRefuses(t *testing.T) {
+func TestCompareRefusesRunsThatCannotBeCompared(t *testing.T) {
 	good := comparableRun(t, 10, nil)
 	damaged := t.TempDir()
 	if err := os.WriteFile(filepath.Join(damaged, result.File), []byte("{"), 0o644); err != nil {

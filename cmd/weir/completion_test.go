@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCompletion(t *testing.T) {
+func TestCompletionOffersCommandsAndFlags(t *testing.T) {
 	weir := binary(t)
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		out, err := exec.Command(weir, "completion", shell).Output()

@@ -36,7 +36,7 @@ func TestEveryCommandStatesItsExitStatuses(t *testing.T) {
 			}
 		}
 		if strings.Contains(n.Detail, "Exit status") {
-			t.Errorf("weir %s states its exit statuses in its text too: they stand in exit.go", n.Path())
+			t.Errorf("weir %s: got exit statuses in its Help text, want them in exit.go only", n.Path())
 		}
 	})
 }
@@ -46,7 +46,7 @@ func TestEveryTableOfStatusesBelongsToACommand(t *testing.T) {
 	eachNode(t, func(_ *kong.Kong, n *kong.Node) { commands[n.Path()] = true })
 	for name := range statusMeanings {
 		if !commands[name] {
-			t.Errorf("statusMeanings has %q, which is no command", name)
+			t.Errorf("statusMeanings: got %q, want only names of commands", name)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestProseOfHelpFits80Columns(t *testing.T) {
 	eachNode(t, func(k *kong.Kong, n *kong.Node) {
 		for line := range strings.Lines(newHelpPage(k.Model, n).plain(80)) {
 			if line = strings.TrimRight(line, "\n"); len([]rune(line)) > 80 && !strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "Usage: ") {
-				t.Errorf("weir %s --help: a line of %d columns: %s", n.Path(), len([]rune(line)), line)
+				t.Errorf("weir %s --help: got a line of %d columns, want at most 80: %s", n.Path(), len([]rune(line)), line)
 			}
 		}
 	})
@@ -77,12 +77,12 @@ func TestHelpIsFoundByEverySpelling(t *testing.T) {
 	output := func(args ...string) string {
 		out, err := exec.Command(weir, args...).Output()
 		if err != nil {
-			t.Errorf("weir %s: %v", strings.Join(args, " "), err)
+			t.Errorf("weir %s: got %v, want exit status 0", strings.Join(args, " "), err)
 		}
 		return string(out)
 	}
 	if got := output(); !strings.Contains(got, "weir lab run im --quick") || !strings.Contains(got, "Serve the web:") {
-		t.Errorf("weir alone prints no overview:\n%s", got)
+		t.Errorf("weir without arguments: want an overview with a first command and the group of serve, got\n%s", got)
 	}
 	for _, same := range [][][]string{
 		{{"help"}, {"--help"}, {"-h"}},
@@ -98,6 +98,6 @@ func TestHelpIsFoundByEverySpelling(t *testing.T) {
 		}
 	}
 	if all := output("help"); !strings.Contains(all, "\nHost a chat:\n  chat serve ") || !strings.Contains(all, "\n  chat room delete ") {
-		t.Errorf("weir help does not list the commands in groups:\n%s", all)
+		t.Errorf("weir help: want the commands in groups, got\n%s", all)
 	}
 }

@@ -39,7 +39,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 		defer client.Close()
 		_, _ = io.WriteString(client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
 		if resp, err := http.ReadResponse(bufio.NewReader(client), nil); err != nil || resp.ContentLength != 1<<30 {
-			t.Fatalf("%v, %v", resp, err)
+			t.Fatalf("GET /large: got %v, error %v, want a response of 1 GiB", resp, err)
 		}
 		_ = s.Process.Signal(c.first)
 		for { // until it stops

@@ -14,7 +14,7 @@ import (
 func TestLoadChatRefusesARateOfNothing(t *testing.T) {
 	none := 0.0
 	if _, err := (&chatLoadCmd{Target: "127.0.0.1:1", Rate: &none}).config(); !errors.As(err, new(usageError)) {
-		t.Errorf("a rate of 0: %v", err)
+		t.Errorf("--rate 0: got error %v, want a usage error", err)
 	}
 }
 
@@ -26,11 +26,11 @@ func TestLoadChatSaysWhatIsWrong(t *testing.T) {
 	defer out.Close()
 	c := chatLoadCmd{Target: "127.0.0.1:1", Members: 2, Rooms: 1, Size: 80, Duration: 1e9}
 	if err := c.Run(context.Background(), newTerminal(out, out)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-		t.Errorf("without a server: %v", err)
+		t.Errorf("load without a server: got error %v, want one that says nothing listens there", err)
 	}
 	c.Members = 0
 	if err := c.Run(context.Background(), newTerminal(out, out)); !errors.As(err, new(usageError)) {
-		t.Errorf("no members: %v", err)
+		t.Errorf("--members 0: got error %v, want a usage error", err)
 	}
 }
 
@@ -45,6 +45,6 @@ func TestLoadChatWritesAcknowledgements(t *testing.T) {
 	}
 	first, rest, _ := strings.Cut(string(text), "\n")
 	if want := `{"room":"#r","nick":"w0","mark":"abcdefgh","sender":0,"sent":5,"acknowledged":4,"how":"echo"}`; first != want || strings.Count(rest, "\n") != 1 {
-		t.Errorf("wrote %s", text)
+		t.Errorf("--acks: want two lines, the first %s, got\n%s", want, text)
 	}
 }

@@ -40,10 +40,10 @@ func runHTTP(t *testing.T, c httpCmd, status int, body string) (out, progress st
 	return text(files[0]), text(files[1]), err
 }
 
-func TestLoadHTTPPrintsAsAb(t *testing.T) {
+func TestLoadHTTPPrintsTheTableOfAb(t *testing.T) {
 	out, progress, err := runHTTP(t, httpCmd{Requests: 20}, http.StatusOK, "hello")
 	if err != nil || progress != "" {
-		t.Errorf("%v, progress %q", err, progress)
+		t.Errorf("load http: got error %v, progress %q, want none of both", err, progress)
 	}
 	for _, want := range []string{"answers      20 in", "processing", "waiting", "% within ms", "errors       none"} {
 		if !strings.Contains(out, want) {
@@ -60,27 +60,27 @@ func TestLoadHTTPFailsWhenRequestsFail(t *testing.T) {
 	out, _, err := runHTTP(t, httpCmd{Requests: 20, Expect: expect, JSON: true}, http.StatusInternalServerError, "hello")
 	var r loadhttp.Report
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil || r.Errors["status"] != 20 {
-		t.Errorf("%v, %s", jsonErr, out)
+		t.Errorf("load http --json against status 500: got error %v (JSON), want 20 errors of status in:\n%s", jsonErr, out)
 	}
 	if err == nil || !strings.Contains(err.Error(), "requests failed: status (20)") {
-		t.Errorf("ended with %v", err)
+		t.Errorf("load http against status 500: got error %v, want one that counts 20 failed requests", err)
 	}
 }
 
-func TestLoadHTTPRamps(t *testing.T) {
+func TestLoadHTTPReportsEachStepOfARamp(t *testing.T) {
 	quick := 20 * time.Millisecond
 	out, _, err := runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, NoKeepAlive: true}, http.StatusOK, "hello")
 	if err != nil || strings.Count(out, "\n") != 3 || !strings.Contains(out, "attempted/s") {
-		t.Errorf("%v, %s", err, out)
+		t.Errorf("--ramp: got error %v, want none, and a heading with a row for each of 2 rates in:\n%s", err, out)
 	}
 	out, _, err = runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, JSON: true}, http.StatusOK, "hello")
 	var steps struct{ Steps []loadhttp.Report }
 	if jsonErr := json.Unmarshal([]byte(out), &steps); err != nil || jsonErr != nil || len(steps.Steps) != 2 || steps.Steps[1].Rate != 200 {
-		t.Errorf("%v, %v, %s", err, jsonErr, out)
+		t.Errorf("--ramp --json: got errors %v, %v (JSON), want none, and 2 steps, the second at 200/s, in:\n%s", err, jsonErr, out)
 	}
 }
 
-func TestLoadHTTPRefusesWhatCannotBeMeant(t *testing.T) {
+func TestLoadHTTPRefusesContradictoryFlags(t *testing.T) {
 	zero, ten := 0.0, 10.0
 	for want, c := range map[string]httpCmd{
 		"--rate is 0":                   {Rate: &zero},

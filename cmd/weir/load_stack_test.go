@@ -38,7 +38,7 @@ func TestLoadStackSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestLoadStackReports(t *testing.T) {
+func TestLoadStackWritesItsReport(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +70,6 @@ func TestLoadStackReports(t *testing.T) {
 	text, err := os.ReadFile(out.Name())
 	var r loadstack.Report
 	if err != nil || json.Unmarshal(text, &r) != nil || r.Operation != "rr" || r.Messages == 0 || r.Congestion != "reno" {
-		t.Errorf("%v, wrote %s", err, text)
+		t.Errorf("load stack --json: got error %v, want a report of rr over reno with messages in:\n%s", err, text)
 	}
 }

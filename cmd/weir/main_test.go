@@ -66,7 +66,7 @@ func binary(t *testing.T) string {
 	t.Helper()
 	name, err := build()
 	if err != nil {
-		t.Fatalf("weir does not build: %v", err)
+		t.Fatalf("go build of weir: got %v, want a binary", err)
 	}
 	return name
 }

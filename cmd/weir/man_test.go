@@ -14,7 +14,7 @@ import (
 func TestEveryCommandHasAManualPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "share", "man1")
 	if out, err := exec.Command(binary(t), "man", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("weir man %s: got %v, want the pages to be written: %s", dir, err, out)
 	}
 	eachNode(t, func(_ *kong.Kong, n *kong.Node) {
 		name := manName(n.FullPath()) + ".1"
@@ -25,7 +25,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 		}
 		for _, part := range []string{".TH ", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH EXIT STATUS\n"} {
 			if !bytes.Contains(text, []byte(part)) {
-				t.Errorf("%s has no line %q", name, part)
+				t.Errorf("%s: got no line %q, want one", name, part)
 			}
 		}
 	})
@@ -41,7 +41,7 @@ func TestManualPagesAreValid(t *testing.T) {
 		cmd := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z")
 		cmd.Stdin = bytes.NewReader(newHelpPage(k.Model, n).man())
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("the page of weir %s: %v\n%s", n.Path(), err, out)
+			t.Errorf("groff of the page of weir %s: got %v, want no error and no warning:\n%s", n.Path(), err, out)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func TestManShowsAPage(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command(binary(t), "man", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("weir man %s: got %v, want the pages to be written: %s", dir, err, out)
 	}
 	cmd := exec.Command(man, "-l", filepath.Join(dir, "weir-lab-run.1"))
 	cmd.Env = append(os.Environ(), "MANWIDTH=80", "MANPAGER=cat", "LC_ALL=C.UTF-8", "TERM=dumb")
@@ -95,7 +95,7 @@ func TestMakeInstallPutsWeirAndItsPagesBelowPREFIX(t *testing.T) {
 	}{{"install", true}, {"uninstall", false}} {
 		cmd := exec.Command("make", "-C", "../..", step.target, "PREFIX="+prefix, "BINARY="+built)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("make %s: %v\n%s", step.target, err, out)
+			t.Fatalf("make %s: got %v, want it to succeed:\n%s", step.target, err, out)
 		}
 		for _, name := range []string{"bin/weir", "share/man/man1/weir.1", "share/man/man1/weir-chat-user-add.1"} {
 			if _, err := os.Stat(filepath.Join(prefix, name)); (err == nil) != step.there {

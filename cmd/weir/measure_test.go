@@ -36,23 +36,23 @@ func TestMeasurePrintsJSONApartFromTheCommandsOutput(t *testing.T) {
 	out, progress, err := runMeasure(t, measureCmd{JSON: true, Command: []string{"--", "sh", "-c", "echo hello; exit 3"}})
 	var m measurement
 	if jsonErr := json.Unmarshal([]byte(out), &m); jsonErr != nil {
-		t.Fatalf("%v in %q", jsonErr, out)
+		t.Fatalf("measure --json: got error %v, want only JSON on standard output, got %q", jsonErr, out)
 	}
 	if m.CPUNS <= 0 || m.WallNS <= 0 || m.ExitCode != 3 || !m.ByItself || m.Method == "" {
-		t.Errorf("something is missing: %+v", m)
+		t.Errorf("measure --json: got %+v, want CPU and wall time, exit status 3, by itself, and a method", m)
 	}
 	if progress != "hello\n" {
-		t.Errorf("the command's output became %q", progress)
+		t.Errorf("the command's output: got %q on standard error, want %q", progress, "hello\n")
 	}
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("the command failed, measure said %v", err)
+		t.Errorf("measure of a command that exits with 3: got error %v, want one with its exit status", err)
 	}
 }
 
 func TestMeasureNamesItsAccountingMethod(t *testing.T) {
 	out, _, err := runMeasure(t, measureCmd{Methods: true, Command: []string{"sh", "-c", "echo hello"}})
 	if err != nil {
-		t.Error(err)
+		t.Errorf("measure --methods: got error %v, want none", err)
 	}
 	for _, want := range []string{"hello\n", "CPU", "counted by", "first 18 rows", "by itself with exit status 0"} {
 		if !strings.Contains(out, want) {
@@ -66,7 +66,7 @@ func TestMeasureRefusesWhatItCannotRun(t *testing.T) {
 		_, _, err := runMeasure(t, c)
 		var u usageError
 		if !errors.As(err, &u) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%+v: got error %v, want a usage error of one line", c, err)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"weir/lab/result"
 )
 
-// TestReportWritesAgain: from results.json alone, the report is there again; --text writes no file.
-func TestReportWritesAgain(t *testing.T) {
+// TestReportIsRewrittenFromItsResults: from results.json alone, the report is there again; --text writes no file.
+func TestReportIsRewrittenFromItsResults(t *testing.T) {
 	dir := t.TempDir()
 	r := &result.Results{Version: result.Version, Trials: []result.Trial{{ID: 1, Subject: "c-fork", Load: "messages", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 10, Accepted: true}}}
 	if err := result.Write(dir, r); err != nil {
@@ -27,23 +27,23 @@ func TestReportWritesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
-		t.Errorf("--text left %d files beside the results", len(files)-1)
+		t.Errorf("report --text: got %d files beside the results, want none", len(files)-1)
 	}
 	if err := (&reportCmd{Dir: dir}).Run(context.Background(), term); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{"report.html", "report.md", "table.tex", "trials.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
-			t.Error(err)
+			t.Errorf("report: got %v, want the file to be written", err)
 		}
 	}
 }
 
-// TestReportSaysWhatIsMissing: a directory without a run gives one error that names it.
-func TestReportSaysWhatIsMissing(t *testing.T) {
+// TestReportNamesADirectoryWithoutARun: a directory without a run gives one error that names it.
+func TestReportNamesADirectoryWithoutARun(t *testing.T) {
 	dir := t.TempDir()
 	err := (&reportCmd{Dir: dir}).Run(context.Background(), newTerminal(os.Stdout, os.Stderr))
 	if err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("got %v", err)
+		t.Errorf("report of a directory without a run: got error %v, want one that names %s", err, dir)
 	}
 }

@@ -171,7 +171,7 @@ func TestAMissingSubjectIsReportedBeforeTheFirstTrial(t *testing.T) {
 	p.write("short.toml", strings.Replace(shortExperiment, `["server"]`, `["server", "absent", "failing"]`, 1))
 	stderr, code := p.weir("lab", "run", "short.toml", "--out", "run", "--no-reasons", "--blocks", "1")
 	if !ranToItsEnd(code) {
-		t.Fatalf("exit status %d:\n%s", code, stderr)
+		t.Fatalf("lab run: got exit status %d, want the run to end without the missing subjects:\n%s", code, stderr)
 	}
 	first, _, _ := strings.Cut(stderr, "trial 1 of")
 	for _, want := range []string{"leaving out absent: no-such-tool-of-weir", "leaving out failing: build failed"} {
@@ -180,10 +180,10 @@ func TestAMissingSubjectIsReportedBeforeTheFirstTrial(t *testing.T) {
 		}
 	}
 	if strings.Contains(stderr, "broken") || strings.Contains(stderr, "two") {
-		t.Errorf("it says too much:\n%s", stderr)
+		t.Errorf("want no report of subjects that the experiment does not name, got\n%s", stderr)
 	}
 	if found, err := result.Read(filepath.Join(p.dir, "run")); err != nil || len(found.Skipped) != 2 || len(found.Subjects) != 1 {
-		t.Errorf("error %v; skipped %+v, took part %+v", err, found.Skipped, found.Subjects)
+		t.Errorf("results: got error %v, skipped %+v, took part %+v, want none, 2 and 1", err, found.Skipped, found.Subjects)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestARunThatWasKilledIsResumed(t *testing.T) {
 	p.wantNothing("run/results.json")
 
 	if stderr, code := p.weir("lab", "run", "--resume", "run"); !ranToItsEnd(code) {
-		t.Fatalf("exit status %d:\n%s", code, stderr)
+		t.Fatalf("lab run --resume: got exit status %d, want the run to end:\n%s", code, stderr)
 	}
 	found, err := result.Read(filepath.Join(p.dir, "run"))
 	if err != nil {
@@ -237,16 +237,16 @@ func TestARunThatWasKilledIsResumed(t *testing.T) {
 	}
 	p.wantWhole(found, kept)
 	if left := p.servers(); len(left) > 0 && strings.HasPrefix(found.AccountingMethods[0].Name, "cgroup") {
-		t.Errorf("servers of the killed run are left: %v", left)
+		t.Errorf("servers of the killed run after its resumption: got %v, want none", left)
 	}
 	for _, name := range []string{"report.html", "bench.txt", "trials.csv"} {
 		if _, err := os.Stat(filepath.Join(p.dir, "run", name)); err != nil {
-			t.Error(err)
+			t.Errorf("after the resumed run: got %v, want the file to be written", err)
 		}
 	}
 	p.subject("server", "env = { A = \"b\" }\n")
 	if stderr, code := p.weir("lab", "run", "--resume", "run"); code != 1 || !strings.Contains(stderr, "the program of server has changed") {
-		t.Errorf("with another program, exit status %d:\n%s", code, stderr)
+		t.Errorf("resuming with another program of server: got exit status %d, want 1 and that the program has changed:\n%s", code, stderr)
 	}
 }
 

@@ -15,14 +15,14 @@ func TestServeComponentsListsAndExplains(t *testing.T) {
 		t.Helper()
 		out, err := exec.Command(weir, append([]string{"serve", "components"}, args...)...).Output()
 		if err != nil {
-			t.Fatalf("weir serve components %q: %v", args, err)
+			t.Fatalf("weir serve components %q: got %v, want exit status 0", args, err)
 		}
 		return string(out)
 	}
 	list := output()
 	for _, name := range reference.Names() {
 		if !strings.Contains(list, "\n  "+name+" ") {
-			t.Errorf("the list does not have %s:\n%s", name, list)
+			t.Errorf("weir serve components: want %s in the list, got\n%s", name, list)
 		}
 	}
 	explained := output("limit_rate")

@@ -69,7 +69,7 @@ func (s *served) says(t *testing.T, words string) string {
 			return line
 		}
 		if err != nil {
-			t.Fatalf("it never said %q, but %q", words, all.String())
+			t.Fatalf("log within a minute: want a line with %q, got %q and %v", words, all.String(), err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (s *served) stop(t *testing.T) {
 	_ = s.Process.Signal(syscall.SIGTERM)
 	_, _ = io.Copy(io.Discard, s.lines)
 	if err := s.Wait(); err != nil {
-		t.Errorf("stopped by SIGTERM: %v", err)
+		t.Errorf("after SIGTERM: got %v, want exit status 0", err)
 	}
 }
 
@@ -105,35 +105,35 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func TestServeAFolder(t *testing.T) {
+func TestServeListsAFolderAndItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.txt"), "in the folder")
 	for _, way := range []string{"chain", "network"} {
 		s := serveCommand(t, dir, "--listen", "127.0.0.1:0", "--run", way)
 		if code, body := s.get(t, "a.txt"); code != 200 || body != "in the folder" {
-			t.Errorf("%s: %d %q", way, code, body)
+			t.Errorf("--run %s: GET /a.txt: got %d %q, want 200 and the file", way, code, body)
 		}
 		if code, body := s.get(t, ""); code != 200 || !strings.Contains(body, "a.txt") {
-			t.Errorf("%s: the listing: %d %q", way, code, body)
+			t.Errorf("--run %s: GET /: got %d %q, want 200 and a listing with a.txt", way, code, body)
 		}
 		s.stop(t)
 	}
 }
 
-func TestServeASite(t *testing.T) {
+func TestServeReloadsAChangedSiteFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "site.hcl")
 	write(t, filepath.Join(dir, "a.txt"), "beside the site file")
 	write(t, file, "server { listen = \"127.0.0.1:0\" }\nfiles { dir = \".\" }")
 	s := serveCommand(t, file)
 	if code, body := s.get(t, "a.txt"); code != 200 || body != "beside the site file" {
-		t.Errorf("%d %q", code, body)
+		t.Errorf("GET /a.txt: got %d %q, want 200 and the file beside the site file", code, body)
 	}
 	write(t, file, "server { listen = \"127.0.0.1:0\" }\ntext { text = \"changed\" }")
 	_ = s.Process.Signal(syscall.SIGHUP)
 	s.says(t, "reloaded site.hcl")
 	if _, body := s.get(t, ""); body != "changed" {
-		t.Errorf("%q", body)
+		t.Errorf("GET / after SIGHUP: got %q, want %q of the changed site file", body, "changed")
 	}
 	write(t, file, "txt {}")
 	s.says(t, "on site.hcl line 1")
@@ -144,28 +144,28 @@ func TestServeASite(t *testing.T) {
 	_ = s.Process.Signal(syscall.SIGHUP)
 	s.says(t, "open site.hcl: no such file or directory; the running configuration stays in effect")
 	if _, body := s.get(t, ""); body != "changed" {
-		t.Errorf("after a wrong file: %q", body)
+		t.Errorf("GET / after an invalid site file and after its removal: got %q, want %q of the running configuration", body, "changed")
 	}
 	s.stop(t)
 }
 
-func TestPassword(t *testing.T) {
+func TestServePasswordPrintsABcryptHash(t *testing.T) {
 	cmd := exec.Command(binary(t), "serve", "password", "--cost", "4", "ann")
 	cmd.Stdin = strings.NewReader("sesame\n")
 	line, err := cmd.Output()
 	name, hash, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
 	if err != nil || name != "ann" || bcrypt.CompareHashAndPassword([]byte(hash), []byte("sesame")) != nil {
-		t.Errorf("%q, %v", line, err)
+		t.Errorf("serve password ann: got %q, error %v, want ann: and the password's bcrypt hash", line, err)
 	}
 	if out, err := exec.Command(binary(t), "serve", "password", "a:b").CombinedOutput(); err == nil {
-		t.Errorf("a name with a colon: %s", out)
+		t.Errorf("serve password a:b: got %q, want an error: a colon ends a name in the password file", out)
 	}
 	if out, err := exec.Command(binary(t), "serve", "password", "ann").CombinedOutput(); err == nil || !strings.Contains(string(out), "standard input is empty") {
-		t.Errorf("no password: %v, %s", err, out)
+		t.Errorf("serve password with empty standard input: got error %v and %q, want an error that says so", err, out)
 	}
 }
 
-func TestTheAdminPageIsBesideTheSite(t *testing.T) {
+func TestTheAdminPageIsServedOnItsOwnAddress(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "site.hcl")
 	write(t, file, "server { admin = \"127.0.0.1:0\" }\nmetrics {}\ntext { text = \"hello\" }")
@@ -173,7 +173,7 @@ func TestTheAdminPageIsBesideTheSite(t *testing.T) {
 	page := site.start(t, "admin page on")
 	site.url = site.address(t, "serving on")
 	if _, body := site.get(t, ""); body != "hello" {
-		t.Errorf("%q", body)
+		t.Errorf("GET / of the site: got %q, want %q", body, "hello")
 	}
 	admin := &served{url: page}
 	for path, want := range map[string]string{"": "<html", "api/topology": `"to":"response"`, "metrics": `weir_http_requests_total{class="2xx"`, "debug/pprof/": "goroutine"} {
@@ -183,13 +183,13 @@ func TestTheAdminPageIsBesideTheSite(t *testing.T) {
 	}
 	if code, _ := site.get(t, "debug/pprof/"); code == 200 {
 		if _, body := site.get(t, "debug/pprof/"); body != "hello" {
-			t.Error("profiles are served beside the site's pages")
+			t.Errorf("GET /debug/pprof/ of the site: got %.200q, want no profiles: they are on the admin page only", body)
 		}
 	}
 	site.stop(t)
 }
 
-func TestCheckAndDrawASite(t *testing.T) {
+func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 	dir := t.TempDir()
 	right, wrong := filepath.Join(dir, "right.hcl"), filepath.Join(dir, "wrong.hcl")
 	write(t, right, "route \"/\" {\n text { text = \"x\" }\n}\nsecurity {}")
@@ -237,6 +237,6 @@ func TestCheckAndDrawASite(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "access.log")); err == nil {
-		t.Error("checking has made the log")
+		t.Error("access log after serve check: got a file, want none: checking writes nothing")
 	}
 }

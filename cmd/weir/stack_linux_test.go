@@ -59,7 +59,7 @@ func (s *onStack) inSpace(t *testing.T, do func() error) {
 		done <- err
 	}()
 	if err := <-done; err != nil {
-		t.Error(err)
+		t.Errorf("in the namespace %s: got %v, want no error", s.space, err)
 	}
 }
 
@@ -125,7 +125,7 @@ func (s *onStack) weir(t *testing.T, input string, args ...string) (out, wrong s
 	return o.String(), e.String(), code
 }
 
-func TestAHostOnTheStack(t *testing.T) {
+func TestAHostServesAndConnectsUntilItStops(t *testing.T) {
 	www := t.TempDir()
 	capture := filepath.Join(t.TempDir(), "up.pcapng")
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")
@@ -133,7 +133,7 @@ func TestAHostOnTheStack(t *testing.T) {
 		"--pcap", capture, "--dns", "10.0.0.1:5353", "--metrics", "127.0.0.1:0")
 	s.says(t, "try:")
 	if code, text := s.get(t, ""); code != 200 || !strings.Contains(text, `weir_stack_frames_total{direction="in",interface="link"}`) {
-		t.Errorf("/metrics answers %d, %s", code, text)
+		t.Errorf("GET /metrics: got %d, want 200 and the count of frames in: %s", code, text)
 	}
 	t.Run("is reached", func(t *testing.T) { isReached(t, s) })
 	t.Run("gets", func(t *testing.T) { gets(t, s) })
@@ -145,18 +145,18 @@ func TestAHostOnTheStack(t *testing.T) {
 	again := exec.Command(binary(t), "stack", "up", "--addr", "10.0.0.3/24", "--namespace", s.space)
 	again.Env = s.env
 	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "runs on weir0 already") {
-		t.Errorf("a second host on the device: %v, %s", err, out)
+		t.Errorf("a second host on the device: got error %v and %q, want one that says a host runs on weir0 already", err, out)
 	}
 	s.stop(t)
 	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
-		t.Error("the namespace is left")
+		t.Errorf("namespace %s after the host stopped: got it, want it deleted: --setup created it", s.space)
 	}
 	recorded, err := os.ReadFile(capture)
 	if err != nil || !bytes.HasPrefix(recorded, []byte{0x0a, 0x0d, 0x0d, 0x0a}) || !bytes.Contains(recorded, []byte("a page of the host's")) {
-		t.Errorf("the capture has %d bytes, and is none or holds no page (%v)", len(recorded), err)
+		t.Errorf("capture: got %d bytes, error %v, want pcapng with the page's packets", len(recorded), err)
 	}
 	if out, wrong, code := s.weir(t, "", "netstat"); code != 1 || !strings.Contains(wrong, "no host runs") {
-		t.Errorf("it has ended: %d, %s%s", code, out, wrong)
+		t.Errorf("netstat after the host stopped: got exit status %d, %q, %q, want 1 and that no host runs", code, out, wrong)
 	}
 }
 
@@ -167,7 +167,7 @@ func isReached(t *testing.T, s *onStack) {
 	}
 	defer resp.Body.Close()
 	if page, err := io.ReadAll(resp.Body); err != nil || string(page) != "a page of the host's" {
-		t.Errorf("%q, %v", page, err)
+		t.Errorf("GET /page.html from the kernel: got %q, error %v, want the host's page", page, err)
 	}
 	c := s.dial(t, "tcp", "10.0.0.2:7")
 	if _, err := io.WriteString(c, "hello"); err != nil {
@@ -175,7 +175,7 @@ func isReached(t *testing.T, s *onStack) {
 	}
 	c.(*net.TCPConn).CloseWrite() //nolint:errcheck // reading tells
 	if back, err := io.ReadAll(c); err != nil || string(back) != "hello" {
-		t.Errorf("%q came back, %v", back, err)
+		t.Errorf("echo: got %q, error %v, want %q", back, err, "hello")
 	}
 }
 
@@ -192,49 +192,49 @@ func gets(t *testing.T, s *onStack) {
 	go web.Serve(l) //nolint:errcheck // until Close
 	defer web.Close()
 	if out, wrong, code := s.weir(t, "", "get", "http://10.0.0.1:8000/page"); code != 0 || out != "the kernel's page" {
-		t.Errorf("%d, %q, %s", code, out, wrong)
+		t.Errorf("get: got exit status %d, %q, want 0 and the page: %s", code, out, wrong)
 	}
 	file := filepath.Join(t.TempDir(), "page")
 	out, wrong, code := s.weir(t, "", "get", "-o", file, "10.0.0.1:8000/page")
 	if page, _ := os.ReadFile(file); code != 0 || out != "" || string(page) != "the kernel's page" {
-		t.Errorf("%d, %q, %s", code, page, wrong)
+		t.Errorf("get -o: got exit status %d, file %q, output %q, want 0, the page in the file and no output: %s", code, page, out, wrong)
 	}
 	if _, wrong, code := s.weir(t, "", "get", "10.0.0.1:8000/other"); code != 1 || !strings.Contains(wrong, "404") {
-		t.Errorf("%d, %s", code, wrong)
+		t.Errorf("get of a missing page: got exit status %d, %q, want 1 and 404", code, wrong)
 	}
 	if _, wrong, code := s.weir(t, "", "get", "-o", file, "10.0.0.1:8001/"); code != 1 || !strings.Contains(wrong, "refused") {
-		t.Errorf("%d, %s", code, wrong)
+		t.Errorf("get from a closed port: got exit status %d, %q, want 1 and that it was refused", code, wrong)
 	}
 }
 
 func pings(t *testing.T, s *onStack) {
 	out, wrong, code := s.weir(t, "", "ping", "-c", "3", "-i", "0.01", "-W", "30", "10.0.0.1")
 	if code != 0 || !strings.Contains(out, "64 bytes from 10.0.0.1: seq=3 time=") || !strings.Contains(out, "3 packets sent, 3 received, 0% lost\nrtt min/avg/max/mdev = ") {
-		t.Errorf("%d, %s%s", code, out, wrong)
+		t.Errorf("ping -c 3: got exit status %d, want 0, a line for seq=3 and the summary of 3 answers in: %s%s", code, out, wrong)
 	}
 	if out, _, code := s.weir(t, "", "impair", "loss=100%"); code != 0 || out != "loss=100%\n" {
-		t.Errorf("%d, %s", code, out)
+		t.Errorf("impair loss=100%%: got exit status %d, %q, want 0 and the new setting", code, out)
 	}
 	var report pingReport
 	out, wrong, code = s.weir(t, "", "ping", "-c", "2", "-i", "0.01", "-W", "0.05", "--json", "10.0.0.1")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || report.Sent != 2 || report.Received != 0 || !strings.Contains(wrong, "no ping was answered") {
-		t.Errorf("by a link that loses all: %d, %s%s (%v)", code, out, wrong, err)
+		t.Errorf("ping over a link that loses all: got exit status %d, %q, %q, JSON error %v, want 1 with 2 sent and 0 received", code, out, wrong, err)
 	}
 	if out, _, code := s.weir(t, "", "impair", "off"); code != 0 || out != "off\n" {
-		t.Errorf("%d, %s", code, out)
+		t.Errorf("impair off: got exit status %d, %q, want 0 and off", code, out)
 	}
 	out, wrong, code = s.weir(t, "", "ping", "-c", "1", "-W", "30", "-s", "3000", "--json", "10.0.0.1")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 || report.Received != 1 || report.RTT.Min <= 0 {
-		t.Errorf("in fragments: %d, %s%s (%v)", code, out, wrong, err)
+		t.Errorf("ping of 3000 bytes, in fragments: got exit status %d, %q, %q, JSON error %v, want 0 and 1 received with a round-trip time", code, out, wrong, err)
 	}
 }
 
 func connects(t *testing.T, s *onStack) {
 	if out, wrong, code := s.weir(t, "hello\n", "nc", "127.0.0.1", "7"); code != 0 || out != "hello\n" {
-		t.Errorf("%d, %q, %s", code, out, wrong)
+		t.Errorf("nc to the host's echo: got exit status %d, %q, want 0 and %q: %s", code, out, "hello\n", wrong)
 	}
 	if _, wrong, code := s.weir(t, "", "nc", "10.0.0.1", "9"); code != 1 || !strings.Contains(wrong, "refused") {
-		t.Errorf("%d, %s", code, wrong)
+		t.Errorf("nc to a closed port: got exit status %d, %q, want 1 and that it was refused", code, wrong)
 	}
 	var p net.PacketConn
 	s.inSpace(t, func() (err error) { p, err = net.ListenPacket("udp", "10.0.0.1:9999"); return err })
@@ -260,11 +260,11 @@ func connects(t *testing.T, s *onStack) {
 	}
 	b := make([]byte, len("datagram"))
 	if _, err := io.ReadFull(out, b); err != nil || string(b) != "DATAGRAM" {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("nc -u: got %q, error %v, want the answer %q", b, err, "DATAGRAM")
 	}
 	cmd.Process.Signal(os.Interrupt) //nolint:errcheck // Wait tells
 	if cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("interrupted: %v", cmd.ProcessState)
+		t.Errorf("nc after an interrupt: got %v, want exit status 130", cmd.ProcessState)
 	}
 }
 
@@ -286,10 +286,10 @@ func listens(t *testing.T, s *onStack) {
 	}
 	c.(*net.TCPConn).CloseWrite() //nolint:errcheck // reading tells
 	if got, err := io.ReadAll(c); err != nil || string(got) != "from the host" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("the kernel read %q, error %v, want nc's standard input %q", got, err, "from the host")
 	}
 	if err := cmd.Wait(); err != nil || out.String() != "from the kernel" {
-		t.Errorf("%q, %v", out.String(), err)
+		t.Errorf("nc -l: got output %q, error %v, want %q and exit status 0", out.String(), err, "from the kernel")
 	}
 }
 
@@ -318,16 +318,16 @@ func asksForNames(t *testing.T, s *onStack) {
 		}
 	}()
 	if out, wrong, code := s.weir(t, "", "dns", "page.test."); code != 0 || out != "10.0.0.1\n" {
-		t.Errorf("%d, %q, %s", code, out, wrong)
+		t.Errorf("dns page.test.: got exit status %d, %q, want 0 and 10.0.0.1: %s", code, out, wrong)
 	}
 	if out, wrong, code := s.weir(t, "", "ping", "-c", "1", "-W", "30", "page.test."); code != 0 || !strings.Contains(out, "from 10.0.0.1") {
-		t.Errorf("%d, %q, %s", code, out, wrong)
+		t.Errorf("ping page.test.: got exit status %d, %q, want 0 and an answer from 10.0.0.1: %s", code, out, wrong)
 	}
 	if _, wrong, code := s.weir(t, "", "dns", "other.test."); code != 1 || !strings.Contains(wrong, "no such host") {
-		t.Errorf("%d, %s", code, wrong)
+		t.Errorf("dns of an unknown name: got exit status %d, %q, want 1 and no such host", code, wrong)
 	}
 	if _, wrong, code := s.weir(t, "", "dns", "page.test", "XX"); code != 1 || !strings.Contains(wrong, "AAAA") {
-		t.Errorf("%d, %s", code, wrong)
+		t.Errorf("dns of the unknown type XX: got exit status %d, %q, want 1 and the known types", code, wrong)
 	}
 }
 
@@ -348,18 +348,18 @@ func showsItself(t *testing.T, s *onStack) {
 	out, _, _ = s.weir(t, "", "netstat", "--json")
 	var now host.Status
 	if err := json.Unmarshal([]byte(out), &now); err != nil || now.Addr != "10.0.0.2/24" || now.Namespace != s.space || len(now.Connections) == 0 {
-		t.Errorf("%s, %v", out, err)
+		t.Errorf("netstat --json: got error %v, want the host's address, namespace and a connection in: %s", err, out)
 	}
 	if out, wrong, code := s.weir(t, "", "draw"); code != 0 || !strings.HasPrefix(out, "<svg") || !strings.Contains(out, "ipv4") {
-		t.Errorf("%d, %s%s", code, out, wrong)
+		t.Errorf("draw: got exit status %d, want 0 and an SVG with ipv4: %s%s", code, out, wrong)
 	}
 	if out, wrong, code := s.weir(t, "", "draw", "--format", "mermaid"); code != 0 || !strings.HasPrefix(out, "flowchart") {
-		t.Errorf("%d, %s%s", code, out, wrong)
+		t.Errorf("draw --format mermaid: got exit status %d, want 0 and a flowchart: %s%s", code, out, wrong)
 	}
 }
 
 // A host whose device goes away says so, and ends.
-func TestAHostWithoutItsDevice(t *testing.T) {
+func TestAHostEndsWhenItsDeviceIsRemoved(t *testing.T) {
 	s := startOnStack(t, "try:", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE")
 	s.inSpace(t, func() error {
 		l, err := netlink.LinkByName("weir0")
@@ -373,11 +373,11 @@ func TestAHostWithoutItsDevice(t *testing.T) {
 		t.Errorf("it ended by %v, want exit status 1", err)
 	}
 	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
-		t.Error("the namespace is left")
+		t.Errorf("namespace %s after the host stopped: got it, want it deleted: --setup created it", s.space)
 	}
 }
 
-func TestServeOnAHostInUserSpace(t *testing.T) {
+func TestServeAnswersOnAHostInUserSpace(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "index.html"), "a site on the stack")
 	s := startOnStack(t, "serving on http://10.0.0.2:80/", "serve", www, "--stack", "addr=10.0.0.2/24,setup,run=network,offload=off,namespace=NAMESPACE")
@@ -387,13 +387,13 @@ func TestServeOnAHostInUserSpace(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if page, err := io.ReadAll(resp.Body); err != nil || string(page) != "a site on the stack" {
-		t.Errorf("%q, %v", page, err)
+		t.Errorf("GET / of the site on the stack: got %q, error %v, want the site's page", page, err)
 	}
 	if out, wrong, code := s.weir(t, "", "ping", "-c", "1", "-W", "30", "10.0.0.1"); code != 0 {
-		t.Errorf("%s%s", out, wrong)
+		t.Errorf("ping 10.0.0.1: got exit status %d, want 0: %s%s", code, out, wrong)
 	}
 	s.stop(t)
 	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
-		t.Error("the namespace is left")
+		t.Errorf("namespace %s after the server stopped: got it, want it deleted: setup created it", s.space)
 	}
 }

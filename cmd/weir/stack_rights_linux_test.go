@@ -15,7 +15,7 @@ func rights(t *testing.T, pid int) map[string]bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil || len(threads) < 2 {
-		t.Fatalf("the process has %d threads (%v)", len(threads), err)
+		t.Fatalf("/proc/%d/task: got %d threads, error %v, want at least 2", pid, len(threads), err)
 	}
 	all := map[string]bool{}
 	for _, file := range threads {
@@ -41,7 +41,7 @@ func givesPage(t *testing.T, s *onStack) {
 	}
 	defer resp.Body.Close()
 	if page, err := io.ReadAll(resp.Body); err != nil || string(page) != "a page of the host's" {
-		t.Errorf("the host's page is %q (%v)", page, err)
+		t.Errorf("GET /page.html: got %q, error %v, want the host's page", page, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestAHostRunsWithoutCapabilities(t *testing.T) {
 			}
 			s.stop(t)
 			if _, err := os.Stat("/run/netns/" + s.space); err == nil {
-				t.Error("the namespace is left")
+				t.Errorf("namespace %s after the host stopped: got it, want it deleted: setup created it", s.space)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestAHostWhoseDeviceIsTransientKeepsNoCapability(t *testing.T) {
 			s.stop(t)
 		}
 		if out, err := exec.Command("ip", "-n", space, "link", "show", "weir0").CombinedOutput(); err == nil {
-			t.Errorf("killed %t: the device is left: %s", killed, out)
+			t.Errorf("after the host ended (killed: %t): got the device, want it gone: %s", killed, out)
 		}
 	}
 }

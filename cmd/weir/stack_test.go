@@ -12,7 +12,7 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestHostsThatCannotBe(t *testing.T) {
+func TestStackUpRefusesWrongFlags(t *testing.T) {
 	capture := filepath.Join(t.TempDir(), "there.pcapng")
 	write(t, capture, "")
 	for _, c := range []struct {
@@ -54,14 +54,14 @@ func TestHostsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestStackSpecs(t *testing.T) {
+func TestStackSpecParsesKeysAndRefusesWrongOnes(t *testing.T) {
 	c, err := stackSpec("addr=10.0.0.2/24, tap=x0,setup,mtu=9000,dns=10.0.0.1,dns=10.0.0.3,offload=off")
 	if err != nil || c.Addr != "10.0.0.2/24" || c.Tap != "x0" || !c.Setup || c.MTU != 9000 || len(c.DNS) != 2 || c.Offload != "off" {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("stackSpec: got %+v, error %v, want the values that the text names", c, err)
 	}
 	for _, text := range []string{"setup", "addr", "addr=", "addr=10.0.0.2/24,x=1", "addr=10.0.0.2/24,mtu=x", "addr=10.0.0.2/24,setup=yes", "addr=10.0.0.2/24,offload=maybe", "addr=10.0.0.2/24,"} {
 		if c, err := stackSpec(text); err == nil {
-			t.Errorf("%q was taken, as %+v", text, c)
+			t.Errorf("stackSpec(%q): got %+v, want an error", text, c)
 		}
 	}
 }
@@ -76,12 +76,12 @@ func TestEveryDropHasAMeaning(t *testing.T) {
 	defer s.Close()
 	for why := range s.Drops() {
 		if dropMeanings[why.String()] == "" {
-			t.Errorf("weir stack netstat does not say what the drop %s means", why)
+			t.Errorf("dropMeanings[%s]: got none, want a meaning, which weir stack netstat prints", why)
 		}
 	}
 	for why := range link.Drops {
 		if name := link.Drop(why).String(); dropMeanings[name] == "" {
-			t.Errorf("weir stack netstat does not say what a link's drop %s means", name)
+			t.Errorf("dropMeanings[%s], of a link: got none, want a meaning, which weir stack netstat prints", name)
 		}
 	}
 }

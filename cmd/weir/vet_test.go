@@ -32,10 +32,10 @@ func TestVetPrintsPlaces(t *testing.T) {
 	text, err := vet(t, vetCmd{Packages: []string{touching}})
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if !strings.HasPrefix(lines[0], touching+"/passed.go:13:2: c is used here, but was passed on in line 12") {
-		t.Errorf("%q", lines[0])
+		t.Errorf("first line: got %q, want the place, the use and the line that passed c on", lines[0])
 	}
 	if err == nil || !strings.HasPrefix(err.Error(), "6 uses of a Conn") || len(lines) != 6 {
-		t.Errorf("%v, with %d lines", err, len(lines))
+		t.Errorf("got error %v and %d lines, want an error that counts 6 uses and 6 lines", err, len(lines))
 	}
 }
 
@@ -49,8 +49,8 @@ func TestVetPrintsJSON(t *testing.T) {
 	}
 }
 
-func TestVetSaysWhatIsMissing(t *testing.T) {
+func TestVetNamesAMissingPackage(t *testing.T) {
 	if text, err := vet(t, vetCmd{Packages: []string{"./nowhere"}}); err == nil || !strings.Contains(err.Error(), "nowhere") || text != "" {
-		t.Errorf("%q %v", text, err)
+		t.Errorf("vet of a package that does not exist: got output %q, error %v, want none and an error that names it", text, err)
 	}
 }
