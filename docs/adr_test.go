@@ -18,14 +18,14 @@ func TestEveryDecisionIsInTheIndex(t *testing.T) {
 	}
 	for _, d := range decisions {
 		if !strings.Contains(string(index), "("+filepath.Base(d)+")") {
-			t.Errorf("adr/README.md does not list %s", filepath.Base(d))
+			t.Errorf("adr/README.md: got no link to %s, want one to every decision", filepath.Base(d))
 		}
 		text, err := os.ReadFile(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(text), "\nStatus: ") {
-			t.Errorf("%s has no line \"Status: ... Date: ...\"", d)
+			t.Errorf("%s: got no line \"Status: ... Date: ...\", want one", d)
 		}
 	}
 }

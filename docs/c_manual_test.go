@@ -35,13 +35,13 @@ func cHelp(t *testing.T, source string) string {
 	}
 	m := cUsage.FindSubmatch(data)
 	if m == nil {
-		t.Fatalf("%s has no usage text", source)
+		t.Fatalf("%s: got no usage text, want one that --help prints", source)
 	}
 	var help strings.Builder
 	for line := range strings.Lines(string(m[1])) {
 		text, err := strconv.Unquote(strings.TrimSpace(line))
 		if err != nil {
-			t.Fatalf("%s: %v in %q", source, err, line)
+			t.Fatalf("%s: usage text: got %v, want a C string that Go can unquote in %q", source, err, line)
 		}
 		help.WriteString(text)
 	}
@@ -67,7 +67,7 @@ func TestManualPagesOfCProgramsHaveTheOptionsOfTheHelp(t *testing.T) {
 		page := string(data)
 		want := options(helpOption, strings.ReplaceAll(strings.ReplaceAll(help, "[", ""), "]", ""))
 		if len(want) == 0 {
-			t.Errorf("%s: found no option in the help", p.source)
+			t.Errorf("%s: got no option in the help, want at least one", p.source)
 		}
 		if got := options(pageOption, page); !slices.Equal(got, want) {
 			t.Errorf("%s: got the options\n%q\nwant those of --help\n%q", p.page, got, want)
@@ -77,7 +77,7 @@ func TestManualPagesOfCProgramsHaveTheOptionsOfTheHelp(t *testing.T) {
 		}
 		for _, m := range helpValue.FindAllStringSubmatch(help, -1) {
 			if !strings.Contains(page, m[1]) {
-				t.Errorf("%s: the default %s of --help is missing", p.page, m[1])
+				t.Errorf("%s: got no default %s, want the default that --help states", p.page, m[1])
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestMakeInstallsTheManualPagesOfCPrograms(t *testing.T) {
 	}
 	plan, err := exec.Command("make", "-n", "-C", "../c", "install", "DESTDIR=/stage", "PREFIX=/usr").CombinedOutput()
 	if err != nil {
-		t.Fatalf("make -n install: %v\n%s", err, plan)
+		t.Fatalf("make -n install: got %v, want it to succeed:\n%s", err, plan)
 	}
 	for _, p := range cPrograms {
 		if want := "/stage/usr" + p.installed; !strings.Contains(string(plan), want) {

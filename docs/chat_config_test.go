@@ -116,8 +116,8 @@ func TestEveryKeyOfAChatsConfigurationIsDocumented(t *testing.T) {
 	}
 }
 
-// TestTheExamplesOfAChatsConfigurationAreRight reads the examples as weir chat serve does.
-func TestTheExamplesOfAChatsConfigurationAreRight(t *testing.T) {
+// TestTheExamplesOfAChatsConfigurationAreAccepted reads the examples as weir chat serve does.
+func TestTheExamplesOfAChatsConfigurationAreAccepted(t *testing.T) {
 	n := 0
 	for _, b := range blocks(t, "chat-config.md") {
 		if b.kind != "toml" {
@@ -129,10 +129,10 @@ func TestTheExamplesOfAChatsConfigurationAreRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := (host.Source{File: file}).Read(); err != nil {
-			t.Errorf("%v in\n%s", err, b.text)
+			t.Errorf("chat-config.md: got %v, want an example that the server accepts:\n%s", err, b.text)
 		}
 	}
 	if n == 0 {
-		t.Error("chat-config.md has no example")
+		t.Error("chat-config.md: got no example, want at least one")
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"weir/internal/chromium"
 )
 
-// TestAChatInAMinute runs the commands of the tutorial and sends messages in a browser.
+// TestTheChatTutorialWorks runs the commands of the tutorial and sends messages in a browser.
 // WEIR_SHOTS=img updates its pictures.
-func TestAChatInAMinute(t *testing.T) {
+func TestTheChatTutorialWorks(t *testing.T) {
 	dir := t.TempDir()
 	var log string // of the server, as it starts
 	messagesSent := false
@@ -76,7 +76,7 @@ func startChat(t *testing.T, dir, line string) (url, log string) {
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // if it has ended, Wait reports that
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("%s: after SIGTERM: got %v, want exit status 0", line, err)
 		}
 	})
 	lines := bufio.NewScanner(stderr)
@@ -88,7 +88,7 @@ func startChat(t *testing.T, dir, line string) (url, log string) {
 			return url, log
 		}
 	}
-	t.Fatalf("%s ended before it logged the URL of its page", line)
+	t.Fatalf("%s: got the log's end, want the URL of its page in:\n%s", line, log)
 	return "", ""
 }
 
@@ -103,7 +103,7 @@ func runChatCommand(t *testing.T, dir, line string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Errorf("%s: %v: %s", line, err, stderr.String())
+		t.Errorf("%s: got %v, want exit status 0: %s", line, err, stderr.String())
 	}
 	return string(out)
 }
@@ -149,9 +149,9 @@ func saveScreenshot(t *testing.T, p *chromium.Page, name string) {
 	}
 }
 
-// TestTheDeploymentIsRight checks the tutorial's configuration by the server, and its units by
+// TestTheChatDeploymentsFilesAreAccepted checks the tutorial's configuration by the server, and its units by
 // systemd if that is installed.
-func TestTheDeploymentIsRight(t *testing.T) {
+func TestTheChatDeploymentsFilesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	var units []string
 	for _, b := range blocks(t, "chat-for-real.md") {
@@ -171,7 +171,7 @@ func TestTheDeploymentIsRight(t *testing.T) {
 		put(t, dir, filepath.Base(b.file), b.text)
 		if b.kind == "toml" {
 			if out, err := exec.Command(weirBinary(t), "chat", "serve", "--config", file, "--check").CombinedOutput(); err != nil {
-				t.Errorf("%s: %s", b.file, out)
+				t.Errorf("%s: got %v, want a configuration that the server accepts: %s", b.file, err, out)
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func TestTheDeploymentIsRight(t *testing.T) {
 		t.Skip("systemd-analyze is missing: the units are not checked")
 	}
 	if out, err := exec.Command("systemd-analyze", append([]string{"verify", "--man=no"}, units...)...).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		t.Errorf("systemd-analyze verify: got %v, want units without a fault or warning:\n%s", err, out)
 	}
 }
 
@@ -191,11 +191,11 @@ func checkFlags(t *testing.T, command []string) {
 	t.Helper()
 	help, err := exec.Command(weirBinary(t), append(command[:2:2], "--help")...).CombinedOutput()
 	if err != nil {
-		t.Errorf("weir %v: %s", command, help)
+		t.Errorf("weir %v --help: got %v, want a command that exists: %s", command[:2], err, help)
 	}
 	for _, w := range command[2:] {
 		if strings.HasPrefix(w, "--") && !strings.Contains(string(help), " "+w+"=") {
-			t.Errorf("weir %v: there is no flag %s", command, w)
+			t.Errorf("weir %v: got the flag %s in a unit, want only flags that --help lists", command[:2], w)
 		}
 	}
 }

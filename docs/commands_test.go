@@ -30,7 +30,7 @@ func weirBinary(t *testing.T) string {
 	t.Helper()
 	binary, err := weir()
 	if err != nil {
-		t.Fatalf("building weir: %v", err)
+		t.Fatalf("building weir: got %v, want a binary", err)
 	}
 	return binary
 }
@@ -102,13 +102,13 @@ func TestDocumentsNameCommandsAndFlagsThatExist(t *testing.T) {
 			words, flags := split(line)
 			help, err := exec.Command(weirBinary(t), append(words, "--help")...).CombinedOutput()
 			if err != nil {
-				t.Errorf("%s names weir %s: there is no such command: %s", document, line, help)
+				t.Errorf("%s: got weir %s, want a command that exists: %s", document, line, help)
 				continue
 			}
 			known := flag.FindAllStringSubmatch(string(help), -1)
 			for _, f := range flags {
 				if !slices.ContainsFunc(known, func(m []string) bool { return m[1] == f }) {
-					t.Errorf("%s names weir %s: the command has no flag %s", document, line, f)
+					t.Errorf("%s: got weir %s with --%s, want a flag that the command's --help lists", document, line, f)
 				}
 			}
 		}

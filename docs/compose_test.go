@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestTheSiteTutorial writes the files of the tutorial and compares its drawings and outputs with
+// TestTheSiteTutorialWorks writes the files of the tutorial and compares its drawings and outputs with
 // the command's. It sends the tutorial's requests to the last site, run as a chain and as a
 // network.
-func TestTheSiteTutorial(t *testing.T) {
+func TestTheSiteTutorialWorks(t *testing.T) {
 	dir := t.TempDir()
 	users := exec.Command(weirBinary(t), "serve", "password", "--cost", "4", "ann")
 	users.Stdin = strings.NewReader("sesame\n")
@@ -71,9 +71,9 @@ func TestTheSiteTutorialStopsItsServer(t *testing.T) {
 	}
 }
 
-// TestThePictureOfTheREADMEsSite compares the picture with the drawing of the README's site file.
+// TestThePictureOfTheREADMEsSiteIsUpToDate compares the picture with the drawing of the README's site file.
 // WEIR_DRAW=write updates the picture.
-func TestThePictureOfTheREADMEsSite(t *testing.T) {
+func TestThePictureOfTheREADMEsSiteIsUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "users", "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n")
 	put(t, dir, "www/index.html", "")
@@ -88,7 +88,7 @@ func TestThePictureOfTheREADMEsSite(t *testing.T) {
 		put(t, "img", "site.svg", drawn)
 	}
 	if picture, err := os.ReadFile("img/site.svg"); err != nil || string(picture) != drawn {
-		t.Errorf("img/site.svg differs from the output of weir serve draw (%v): run WEIR_DRAW=write go test ./docs", err)
+		t.Errorf("img/site.svg: got error %v or another picture, want the output of weir serve draw: run WEIR_DRAW=write go test ./docs", err)
 	}
 }
 
@@ -140,7 +140,7 @@ func siteAnswers(t *testing.T, dir, site, way string) string {
 	for _, ask := range []struct{ path, user string }{{"", ""}, {"private/plans.txt", ""}, {"private/plans.txt", "ann"}} {
 		r, err := http.NewRequest("GET", url+ask.path, nil)
 		if err != nil {
-			t.Fatalf("%v: the first output of the server is %q", err, first[:n])
+			t.Fatalf("got %v, want a URL in the first output of the server: %q", err, first[:n])
 		}
 		if ask.user != "" {
 			r.SetBasicAuth(ask.user, "sesame")

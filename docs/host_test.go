@@ -23,9 +23,9 @@ type sandbox struct {
 	download       *exec.Cmd // the command in the second terminal
 }
 
-// TestAHostInUserSpace runs the commands of the tutorial and compares their output with the
+// TestTheHostTutorialWorks runs the commands of the tutorial and compares their output with the
 // tutorial's.
-func TestAHostInUserSpace(t *testing.T) {
+func TestTheHostTutorialWorks(t *testing.T) {
 	if _, err := os.Stat("/dev/net/tun"); os.Getuid() != 0 || err != nil {
 		t.Skipf("a TAP device in a network namespace needs root and /dev/net/tun (%v)", err)
 	}
@@ -87,7 +87,7 @@ func (s *sandbox) typeLine(t *testing.T, line string) string {
 		return ""
 	case strings.HasPrefix(line, "cmp "):
 		if err := s.download.Wait(); err != nil {
-			t.Errorf("the download over a bad link: %v", err)
+			t.Errorf("the download over a bad link: got %v, want it to complete", err)
 		}
 	case strings.HasPrefix(line, "tcpdump"):
 		s.awaitCapture(t, line)
@@ -115,7 +115,7 @@ func (s *sandbox) run(t *testing.T, line string) string {
 	out, err := c.Output()
 	// the tutorial expects this failure
 	if err != nil && !bytes.Contains(out, []byte("100% lost")) {
-		t.Errorf("%s: %v\n%s%s", line, err, out, stderr.String())
+		t.Errorf("%s: got %v, want exit status 0\n%s%s", line, err, out, stderr.String())
 	}
 	return string(out)
 }
@@ -142,7 +142,7 @@ func (s *sandbox) startHost(t *testing.T, line, text string) (output string) {
 			return output
 		}
 	}
-	t.Fatalf("%s ended before it printed %q; its output: %s", line, text, output)
+	t.Fatalf("%s: want %q in its output, got to the end of it:\n%s", line, text, output)
 	return ""
 }
 
@@ -156,7 +156,7 @@ func (s *sandbox) stopHost(t *testing.T) {
 		t.Errorf("after Ctrl-C the host exits with %v, want status 0", err)
 	}
 	if _, err := os.Stat("/run/netns/" + s.namespace); err == nil {
-		t.Errorf("after Ctrl-C the namespace %s still exists", s.namespace)
+		t.Errorf("after Ctrl-C: got the namespace %s, want it removed", s.namespace)
 	}
 	s.host = nil
 }
@@ -180,7 +180,7 @@ func (s *sandbox) await(t *testing.T, condition string, isTrue func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !isTrue(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("within a minute it did not become true that %s", condition)
+			t.Fatalf("want that %s; it was false for a minute", condition)
 		}
 	}
 }

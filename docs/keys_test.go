@@ -42,12 +42,12 @@ func compareKeys(t *testing.T, document string, documented, read []string) {
 	t.Helper()
 	for _, key := range read {
 		if !slices.Contains(documented, key) {
-			t.Errorf("%s does not explain the key %s", document, key)
+			t.Errorf("%s: got no explanation of the key %s, want every key that the program reads", document, key)
 		}
 	}
 	for _, key := range documented {
 		if !slices.Contains(read, key) {
-			t.Errorf("%s explains the key %s, which the program does not read", document, key)
+			t.Errorf("%s: got the key %s, want only keys that the program reads", document, key)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := e.Validate(); err != nil {
-			t.Error(err)
+			t.Errorf("experiments.md: got %v, want a valid experiment:\n%s", err, b.text)
 		}
 		documented = append(documented, firsts(b.text, setting)...)
 	}

@@ -75,14 +75,14 @@ func TestEveryFieldOfTheResultsIsDocumented(t *testing.T) {
 	for name, fields := range code {
 		for _, f := range fields {
 			if !slices.Contains(page[name], f) {
-				t.Errorf("results.md, section %s, does not explain %s", name, f)
+				t.Errorf("results.md, section %s: got no explanation of %s, want every field of the code", name, f)
 			}
 		}
 	}
 	for name, fields := range page {
 		for _, f := range fields {
 			if !slices.Contains(code[name], f) {
-				t.Errorf("results.md, section %s, explains %s, which the code does not have", name, f)
+				t.Errorf("results.md, section %s: got %s, want only fields of the code", name, f)
 			}
 		}
 	}

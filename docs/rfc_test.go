@@ -51,24 +51,24 @@ func names(cell string) (all []string) {
 
 // The files, tests and scripts that rfc.md names exist. A row without a test says so, or names a
 // gap.
-func TestEveryRequirementNamesWhatThereIs(t *testing.T) {
+func TestEveryRequirementNamesFilesAndTestsThatExist(t *testing.T) {
 	for _, r := range requirements(t) {
 		for _, file := range names(r.where) {
 			if !exists("../tcpip/"+file) && !exists("../"+file) {
-				t.Errorf("%s: no file %s in tcpip or the root", r.number, file)
+				t.Errorf("rfc.md, %s: got the file %s, want one that exists in tcpip or the root", r.number, file)
 			}
 		}
 		gap := strings.Contains(r.test, "**Gap**")
 		if r.where == "" && !gap && !strings.Contains(r.test, "no test") {
-			t.Errorf("%s names no file, and no gap", r.number)
+			t.Errorf("rfc.md, %s: got no file, want one, a gap or \"no test\"", r.number)
 		}
 		tests := names(r.test)
 		if len(tests) == 0 && !gap && !strings.Contains(r.test, "no test") {
-			t.Errorf("%s names no test, and does not say so", r.number)
+			t.Errorf("rfc.md, %s: got no test, want one, a gap or \"no test\"", r.number)
 		}
 		for _, name := range tests {
 			if err := shows(name); err != nil {
-				t.Errorf("%s: %v", r.number, err)
+				t.Errorf("rfc.md, %s: got %v, want a test or script that exists", r.number, err)
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func typeLine(t *testing.T, dir, line string) string {
 	out, err := cmd.CombinedOutput()
 	const allRejected = 3 // the exit status if every trial was rejected: the machine was busy
 	if err != nil && cmd.ProcessState.ExitCode() != allRejected {
-		t.Fatalf("%s: %v\n%s", line, err, out)
+		t.Fatalf("%s: got %v, want exit status 0, or %d if every trial was rejected\n%s", line, err, allRejected, out)
 	}
 	return string(out)
 }

@@ -33,7 +33,7 @@ func TestAnotherModuleUsesServe(t *testing.T) {
 	build := exec.Command("go", "build", "-o", "shout", ".")
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the page's module: %v\n%s", err, out)
+		t.Fatalf("building the page's module: got %v, want a binary:\n%s", err, out)
 	}
 	shout := exec.Command(filepath.Join(dir, "shout"), "--listen", "127.0.0.1:0")
 	log, err := shout.StderrPipe()

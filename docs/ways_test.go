@@ -11,16 +11,16 @@ import (
 
 var cell = regexp.MustCompile("`([a-z]+)`")
 
-// TestTheTableOfWays compares the table in concurrency-models.md with the combinations that serve
+// TestTheTableOfModelsAgreesWithServe compares the table in concurrency-models.md with the combinations that serve
 // rejects.
-func TestTheTableOfWays(t *testing.T) {
+func TestTheTableOfModelsAgreesWithServe(t *testing.T) {
 	text, err := os.ReadFile("concurrency-models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "\n| service |")
 	if !found {
-		t.Fatal("concurrency-models.md has no table of services")
+		t.Fatal("concurrency-models.md: got no table of services, want one")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	lines := strings.Split(table, "\n")
@@ -38,7 +38,7 @@ func TestTheTableOfWays(t *testing.T) {
 			trait := serve.Ways[way]
 			refused := strings.Contains(line, "in process") && trait.MultiProcess || strings.Contains(line, "no file descriptor") && trait.NeedsDescriptor
 			if says := strings.TrimSpace(answers[i+2]); (says == "no") != refused {
-				t.Errorf("%s under %s: got %q in the table, and serve rejects it: %v", strings.TrimSpace(answers[1]), w[1], says, refused)
+				t.Errorf("%s under %s: got %q in the table, want \"no\" exactly if serve rejects it (%t)", strings.TrimSpace(answers[1]), w[1], says, refused)
 			}
 		}
 	}
