@@ -29,7 +29,7 @@ func says(t *testing.T, url, request string) string {
 	}
 	all, err := io.ReadAll(c)
 	if err != nil {
-		t.Errorf("%q: %v", request, err)
+		t.Errorf("reading the response to %q: got %v, want the end of the connection", request, err)
 	}
 	return string(all)
 }
@@ -78,7 +78,7 @@ func TestAbortOfAHandlerWhoseBodyIsNotSentIsIgnored(t *testing.T) {
 
 // RFC 9110 section 8.6: a server must not send Content-Length in response to HEAD unless it is what
 // GET would get.
-func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
+func TestHEADOfAnEmptyResponseHasTheLengthOfGETOrNone(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodHead {
 			_, _ = io.WriteString(w, "hello")
@@ -97,10 +97,10 @@ func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
 	c := web.Chain(web.Pipe(func(c *web.Conn) { c.SendInformational(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if got := says(t, url, "GET / HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") {
-			t.Errorf("got %q", got)
+			t.Errorf("to a client of HTTP/1.0: got %q, want 200 and no informational response (RFC 9110, 15.2)", got)
 		}
 		if got := says(t, url, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); strings.Count(got, "HTTP/1.1 103 ") != 2 {
-			t.Errorf("got %q", got)
+			t.Errorf("to a client of HTTP/1.1: got %q, want two responses 103", got)
 		}
 	})
 }
@@ -127,13 +127,13 @@ func TestHijackWithoutSupportIsAnswered501(t *testing.T) {
 			t.Errorf("got %d %q, want %d", w.Code, w.Body, want)
 		}
 		if err := handler.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 	}
 }
 
 // A body of bytes may have trailers. It has no Content-Length then (RFC 9112, section 6.3).
-func TestTrailersOfABytesBody(t *testing.T) {
+func TestTrailersOfABytesBodyAreSent(t *testing.T) {
 	declared := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		_, _ = io.WriteString(w, "body")
@@ -152,7 +152,7 @@ func TestTrailersOfABytesBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if resp, body := get(t, url); !strings.EqualFold(body, "body") || resp.Trailer.Get("X-Sum") != "4" || resp.Header.Get("X-Sum") != "" {
-					t.Errorf("got %q, trailers %v, head %v", body, resp.Trailer, resp.Header)
+					t.Errorf("got %q, trailers %v, head %v, want the body, and X-Sum as a trailer only", body, resp.Trailer, resp.Header)
 				}
 			})
 		})
@@ -169,7 +169,7 @@ func TestContentTypeIsDetectedBeforeFilters(t *testing.T) {
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		seen = ""
 		if resp, _ := get(t, url); seen != "text/html; charset=utf-8" || resp.Header.Get("Content-Type") != seen {
-			t.Errorf("seen %q, sent %q", seen, resp.Header.Get("Content-Type"))
+			t.Errorf("Content-Type: got %q in a pipe and %q at the client, want text/html; charset=utf-8 for both", seen, resp.Header.Get("Content-Type"))
 		}
 	})
 }

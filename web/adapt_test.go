@@ -37,12 +37,12 @@ func TestComponentsBehindAHandlerSeeItsFields(t *testing.T) {
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Seen") != "yes" || resp.ContentLength != 15 {
-			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v, want 418, the body of 15 bytes, and X-Seen from a pipe that saw the handler's fields", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
 
-func TestAHandlerThatWritesMuch(t *testing.T) {
+func TestLargeBodyOfAHandlerPassesFilters(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		for range 100 {
 			_, _ = io.WriteString(w, strings.Repeat("a", 1000))
@@ -50,11 +50,11 @@ func TestAHandlerThatWritesMuch(t *testing.T) {
 	}
 	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != strings.Repeat("A", 100_000) || resp.Header["X-Way"] == nil {
-			t.Errorf("got %d bytes, %v", len(body), resp.Header)
+			t.Errorf("got %d bytes, fields %v, want 100000 bytes in capitals and X-Way", len(body), resp.Header)
 		}
 		resp, err := http.Head(url)
 		if err != nil || resp.StatusCode != 200 {
-			t.Errorf("HEAD: %v, %v", resp, err)
+			t.Errorf("HEAD: got %v, error %v, want 200", resp, err)
 		}
 		resp.Body.Close()
 	})
@@ -86,12 +86,12 @@ func TestFlushTrailersAndInformationalResponsesPassFilters(t *testing.T) {
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || string(body) != "NOW AND THEN" || hints != 1 || resp.Trailer.Get("X-End") != "end" {
-			t.Errorf("got %q, %v, %d hints, trailers %v", body, err, hints, resp.Trailer)
+			t.Errorf("got %q, error %v, %d hints, trailers %v, want NOW AND THEN, 1 hint and the trailer X-End", body, err, hints, resp.Trailer)
 		}
 	})
 }
 
-func TestHijack(t *testing.T) {
+func TestHandlersAndComponentsCanHijack(t *testing.T) {
 	talk := func(c net.Conn, rw *bufio.ReadWriter) {
 		defer c.Close()
 		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
@@ -138,7 +138,7 @@ func TestHijack(t *testing.T) {
 				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nyou\n")
 				all, err := io.ReadAll(conn)
 				if err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 101 ") || !strings.HasSuffix(string(all), "\r\n\r\nheard you\n") {
-					t.Errorf("got %q, %v", all, err)
+					t.Errorf("got %q, error %v, want 101 and the answer of the hijacked connection", all, err)
 				}
 			})
 		})
@@ -162,7 +162,7 @@ func TestHandlerIsFinishedWhenItsBodyIsNotSent(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatPanics(t *testing.T) {
+func TestPanickingHandlerIsAnswered500OrCut(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/late" {
 			_, _ = w.Write(make([]byte, 10_000))
@@ -185,12 +185,12 @@ func TestAHandlerThatPanics(t *testing.T) {
 			resp.Body.Close()
 		}
 		if err == nil {
-			t.Error("panic after the head: the truncated body looks complete")
+			t.Error("panic after the head: got a complete body, want a cut connection")
 		}
 	})
 }
 
-func TestServeFileThroughTheAdapter(t *testing.T) {
+func TestServeFileSendsRangesThroughTheAdapter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.bin")
 	if err := os.WriteFile(file, []byte(strings.Repeat("0123456789", 10_000)), 0o644); err != nil {
 		t.Fatal(err)
@@ -198,10 +198,10 @@ func TestServeFileThroughTheAdapter(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
 	webtest.BothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
 		if resp, body := get(t, url); len(body) != 100_000 || resp.ContentLength != 100_000 {
-			t.Errorf("got %d bytes, length %d", len(body), resp.ContentLength)
+			t.Errorf("got %d bytes, Content-Length %d, want 100000 for both", len(body), resp.ContentLength)
 		}
 		if resp, body := get(t, url, "Range", "bytes=10-19"); resp.StatusCode != 206 || body != "0123456789" {
-			t.Errorf("got %d %q", resp.StatusCode, body)
+			t.Errorf("Range: got %d %q, want 206 and bytes 10 to 19 of the file", resp.StatusCode, body)
 		}
 	})
 }

@@ -254,7 +254,7 @@ func TestLoopbackSocketsAndProxiesHaveNoShareLimit(t *testing.T) {
 				}
 			}
 			if err := l.h.Close(); err != nil {
-				t.Error(err)
+				t.Errorf("%s: Close: got %v, want nil", from, err)
 			}
 		}
 	})

@@ -77,12 +77,12 @@ func TestTopologyShowsTheAdmissionQueue(t *testing.T) {
 		}
 		webtest.Until(t, "nothing is inside", func() bool { e, a := edge("fork"), edge("arm"); return e.Depth+a.Depth == 0 })
 		if err := h.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 		after = append(after, readings(h.Topology()))
 	})
 	if after[0] != after[1] {
-		t.Errorf("chain   %s\nnetwork %s", after[0], after[1])
+		t.Errorf("got different readings, want the same of both models\nchain   %s\nnetwork %s", after[0], after[1])
 	}
 }
 
@@ -128,7 +128,7 @@ func disconnectedClientLeavesTheAdmissionQueue(t *testing.T, way flow.Way) {
 	close(gate)
 	for range 2 {
 		if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != http.StatusOK {
-			t.Errorf("%+v", end)
+			t.Errorf("an exchange that waited: got %+v, want status 200", end)
 		}
 	}
 	// An exchange that need not wait is served even if its client has disconnected: the client may
@@ -137,6 +137,6 @@ func disconnectedClientLeavesTheAdmissionQueue(t *testing.T, way flow.Way) {
 	leave()
 	ask(gone)
 	if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != http.StatusOK {
-		t.Errorf("%+v", end)
+		t.Errorf("a disconnected client's exchange that need not wait: got %+v, want status 200", end)
 	}
 }

@@ -23,7 +23,7 @@ func (c counted) Close() error { *c.closed++; return nil }
 
 // An answer may be derived from the earlier one: its closers run once, when the exchange is over. A
 // new answer closes the earlier one at once.
-func TestAnswerDerivedFromTheOneBefore(t *testing.T) {
+func TestAnswerDerivedFromTheOneBeforeClosesItOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		again func(b web.Body, f func()) web.Body
 		body  string
@@ -54,7 +54,7 @@ func TestAnswerDerivedFromTheOneBefore(t *testing.T) {
 				t.Errorf("%s: got %q, closed %d times, %d of them at once, f called %d times; want %q, 1, %d and %d", name, w.Body, closed, soon, calls, c.body, c.soon, c.calls)
 			}
 			if err := h.Close(); err != nil {
-				t.Error(err)
+				t.Errorf("%s: Close: got %v, want nil", name, err)
 			}
 		}
 	}
@@ -68,14 +68,14 @@ func TestFileBodyCanBeAnsweredAgain(t *testing.T) {
 	file := web.Source(func(*web.Conn) web.Body {
 		f, err := os.Open(name)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("opening the body's file: got %v, want a file", err)
 		}
 		return web.File(f, 3, 6)
 	})
 	again := web.Pipe(func(c *web.Conn) { c.Answer(c.Body().OnClose(func() {})) })
 	webtest.BothWays(t, web.Chain(file, again), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "a file" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want %q", body, "a file")
 		}
 	})
 }

@@ -58,7 +58,7 @@ func TestInvalidCompositionIsRejectedWithItsPosition(t *testing.T) {
 				}
 				if c.want == "" {
 					if err != nil {
-						t.Errorf("refused: %v", err)
+						t.Errorf("New: got %v, want the composition accepted", err)
 					}
 					return
 				}
@@ -89,10 +89,10 @@ func TestAnEarlyAnswerSkipsSourcesOnly(t *testing.T) {
 				t.Errorf("%s: body %q, want %q", path, body, want)
 			}
 			if way := strings.Join(resp.Header["X-Way"], " "); way != "first last" {
-				t.Errorf("%s went through %q", path, way)
+				t.Errorf("%s: got the way %q, want %q: pipes after the answer run too", path, way, "first last")
 			}
 			if !strings.EqualFold(resp.Header.Get("X-Seen"), strings.TrimSpace(want)) {
-				t.Errorf("%s: a pipe behind saw %q", path, resp.Header.Get("X-Seen"))
+				t.Errorf("%s: a pipe after the filter saw %q, want %q", path, resp.Header.Get("X-Seen"), strings.TrimSpace(want))
 			}
 		}
 	})
@@ -118,7 +118,7 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 				t.Errorf("%s: got %q by way of %q, want %q", path, body, resp.Header.Get("X-Way"), want)
 			}
 			if route := resp.Header.Get("X-Route"); path == "/js/a.js" && route != "/js/" {
-				t.Errorf("%s: route %q", path, route)
+				t.Errorf("%s: got the route %q, want /js/", path, route)
 			}
 		}
 	})

@@ -40,7 +40,7 @@ func FuzzConditions(f *testing.F) {
 		switch w.Code {
 		case 200:
 			if body != whole || says != "" {
-				t.Errorf("200 %q, Content-Range %q", body, says)
+				t.Errorf("200: got body %q, Content-Range %q, want the whole body and no Content-Range", body, says)
 			}
 		case 206:
 			if strings.HasPrefix(w.Header().Get("Content-Type"), "multipart/byteranges") {
@@ -48,14 +48,14 @@ func FuzzConditions(f *testing.F) {
 			}
 			var from, to, size int
 			if n, err := fmt.Sscanf(says, "bytes %d-%d/%d", &from, &to, &size); n != 3 || err != nil || from > to || to >= len(whole) || size != len(whole) || body != whole[from:to+1] {
-				t.Errorf("206 %q, Content-Range %q", body, says)
+				t.Errorf("206: got body %q, Content-Range %q, want the bytes that Content-Range names of %d (RFC 9110, 14.4)", body, says, len(whole))
 			}
 		case 304, 412, 416:
 			if strings.Contains(body, whole) {
-				t.Errorf("got %d %q", w.Code, body)
+				t.Errorf("got %d %q, want no content of the resource", w.Code, body)
 			}
 		default:
-			t.Errorf("got %d", w.Code)
+			t.Errorf("got status %d, want 200, 206, 304, 412 or 416", w.Code)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func head(c *web.Conn) {
 	c.SetHeader("Content-Type", "text/plain")
 }
 
-func TestConditionsAndRanges(t *testing.T) {
+func TestConditionsAndRangesFollowRFC9110(t *testing.T) {
 	before, after := changed.Add(-time.Hour).Format(http.TimeFormat), changed.Add(time.Hour).Format(http.TimeFormat)
 	at := changed.Format(http.TimeFormat)
 	cases := []struct {
@@ -89,13 +89,13 @@ func TestConditionsAndRanges(t *testing.T) {
 					t.Errorf("%s: %s: got %d %q, want %d %q", kind, c.why, resp.StatusCode, body, c.status, c.body)
 				}
 				if c.status < 400 && resp.Header.Get("ETag") != `"v1"` {
-					t.Errorf("%s: %s: no ETag", kind, c.why)
+					t.Errorf("%s: %s: got ETag %q, want \"v1\" in quotes", kind, c.why, resp.Header.Get("ETag"))
 				}
 				if resp.StatusCode == 416 && resp.Header.Get("Content-Range") != "bytes */16" {
-					t.Errorf("%s: %s: Content-Range %q", kind, c.why, resp.Header.Get("Content-Range"))
+					t.Errorf("%s: %s: got Content-Range %q, want bytes */16 with 416 (RFC 9110, 14.4)", kind, c.why, resp.Header.Get("Content-Range"))
 				}
 				if resp.StatusCode == 206 && !strings.HasSuffix(resp.Header.Get("Content-Range"), "/16") {
-					t.Errorf("%s: %s: Content-Range %q", kind, c.why, resp.Header.Get("Content-Range"))
+					t.Errorf("%s: %s: got Content-Range %q, want one of 16 bytes", kind, c.why, resp.Header.Get("Content-Range"))
 				}
 			}
 		})
@@ -106,11 +106,11 @@ func TestSeveralRangesAreMultipart(t *testing.T) {
 	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=0-1,4-5")
 		if resp.StatusCode != 206 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "multipart/byteranges") {
-			t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
+			t.Fatalf("got %d %v, want 206 and multipart/byteranges (RFC 9110, 15.3.7.2)", resp.StatusCode, resp.Header)
 		}
 		for _, part := range []string{"Content-Range: bytes 0-1/16\r\n", "\r\n\r\n01\r\n", "Content-Range: bytes 4-5/16\r\n", "\r\n\r\n45\r\n"} {
 			if !strings.Contains(body, part) {
-				t.Errorf("no %q in %q", part, body)
+				t.Errorf("want %q in the body, got %q", part, body)
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if resp.ContentLength != 16 || resp.Header.Get("ETag") != `"v1"` || resp.Header.Get("Accept-Ranges") != "bytes" {
-			t.Errorf("got %d %v", resp.ContentLength, resp.Header)
+			t.Errorf("HEAD: got length %d, fields %v, want 16, and the ETag and Accept-Ranges of GET", resp.ContentLength, resp.Header)
 		}
 	})
 }

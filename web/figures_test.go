@@ -130,13 +130,13 @@ func TestFigure3(t *testing.T) {
 	}
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/private/a.txt"); resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" || strings.Contains(body, "let") {
-			t.Errorf("without a password: %d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("without a password: got %d %q %v, want 401 with a challenge and without the file", resp.StatusCode, body, resp.Header)
 		}
 		if resp, body := get(t, url+"/private/a.txt", "Authorization", "Basic YW5uOndlaXI="); resp.StatusCode != 200 || body != script {
-			t.Errorf("with the password: %d, %d bytes", resp.StatusCode, len(body))
+			t.Errorf("with the password: got %d, %d bytes, want 200 and the file", resp.StatusCode, len(body))
 		}
 		if resp, body := get(t, url); resp.StatusCode != 200 || body != script {
-			t.Errorf("beside the private area: %d, %d bytes", resp.StatusCode, len(body))
+			t.Errorf("outside the private area: got %d, %d bytes, want 200 and the file", resp.StatusCode, len(body))
 		}
 	})
 	h, err := web.New(c, web.Options{Way: flow.Network})
@@ -145,6 +145,6 @@ func TestFigure3(t *testing.T) {
 	}
 	defer h.Close()
 	if n := len(h.Topology().Stages); n < 5 {
-		t.Errorf("got %d stages", n)
+		t.Errorf("topology: got %d stages, want at least 5", n)
 	}
 }

@@ -47,10 +47,10 @@ func TestFilterCorrectsTheHead(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 200 || body != "0123456789ABCDEF" {
-			t.Errorf("got %d %q: a range of a changed body must be ignored", resp.StatusCode, body)
+			t.Errorf("got %d %q, want 200 and the whole body: a range of a changed body is ignored", resp.StatusCode, body)
 		}
 		if h := resp.Header; h.Get("ETag") != `W/"one"` || h.Get("Accept-Ranges") != "" {
-			t.Errorf("ETag %s, Accept-Ranges %q", h.Get("ETag"), h.Get("Accept-Ranges"))
+			t.Errorf("got ETag %s, Accept-Ranges %q, want a weak tag and none: the filter changed the body", h.Get("ETag"), h.Get("Accept-Ranges"))
 		}
 		if resp, _ := get(t, url, "If-None-Match", `W/"one"`); resp.StatusCode != 304 {
 			t.Errorf("If-None-Match with the weak tag: got %d, want 304", resp.StatusCode)
@@ -58,11 +58,11 @@ func TestFilterCorrectsTheHead(t *testing.T) {
 	})
 }
 
-func TestAFilterThatLeavesTheBodyAlone(t *testing.T) {
+func TestInactiveFilterKeepsRangesAndTags(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(plain)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 206 || body != "23" || resp.Header.Get("ETag") != `"one"` {
-			t.Errorf("got %d %q %s", resp.StatusCode, body, resp.Header.Get("ETag"))
+			t.Errorf("got %d %q, ETag %s, want 206, the range and the strong tag: the filter changes nothing", resp.StatusCode, body, resp.Header.Get("ETag"))
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestFiltersWorkInTheirOrder(t *testing.T) {
 	c := web.Chain(text("a"), filter(brackets), filter(shout), filter(brackets))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "[[A]]" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want %q", body, "[[A]]")
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestFlushPassesFilters(t *testing.T) {
 }
 
 // A filter in the paper's style is a goroutine that reads and writes.
-func TestPiped(t *testing.T) {
+func TestPipedFilterTransformsTheBody(t *testing.T) {
 	double := web.Piped(func(w io.Writer, r io.Reader) error {
 		all, err := io.ReadAll(r)
 		if err == nil {
@@ -139,7 +139,7 @@ func TestPiped(t *testing.T) {
 	})
 	webtest.BothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ABAB" {
-			t.Errorf("got %q", body)
+			t.Errorf("got %q, want %q", body, "ABAB")
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestAStreamSetsTrailers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if resp, _ := get(t, url); resp.Trailer.Get("X-Sum") != "4" {
-					t.Errorf("%v", resp.Trailer)
+					t.Errorf("got trailers %v, want X-Sum: 4", resp.Trailer)
 				}
 			})
 		})
@@ -221,7 +221,7 @@ func TestFailedPipedFilterEnds(t *testing.T) {
 					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 				}()
 				if err := h.Close(); err != nil || h.Active() != 0 {
-					t.Errorf("%s: got %v, %d active", way, err, h.Active())
+					t.Errorf("%s: Close: got %v and %d active exchanges, want nil and 0", way, err, h.Active())
 				}
 			}
 		})
@@ -243,13 +243,13 @@ func TestAnswerInPlaceOfACodedOneIsNotCoded(t *testing.T) {
 	refused := web.When("refused", pathIs("/refused"), web.Pipe(func(c *web.Conn) { c.Reply(403) }))
 	webtest.BothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != "0123456789ABCDEF" || resp.Header.Get("Content-Encoding") != "shout" {
-			t.Errorf("got %q %v", body, resp.Header)
+			t.Errorf("GET /: got %q %v, want the coded body and its Content-Encoding", body, resp.Header)
 		}
 		if resp, body := get(t, url+"/refused"); body != "403 Forbidden\n" || resp.Header.Get("Content-Encoding") != "" {
-			t.Errorf("got %q %v", body, resp.Header)
+			t.Errorf("GET /refused: got %q %v, want 403 without Content-Encoding", body, resp.Header)
 		}
 		if resp, body := get(t, url, "If-Match", `"two"`); body != "412 Precondition Failed\n" || resp.Header.Get("Content-Encoding") != "" {
-			t.Errorf("got %q %v", body, resp.Header)
+			t.Errorf("If-Match of another tag: got %q %v, want 412 without Content-Encoding", body, resp.Header)
 		}
 	})
 }
@@ -283,7 +283,7 @@ func TestFlushPassesPipedFilters(t *testing.T) {
 		for range 100 {
 			got := make([]byte, 5)
 			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != "PART " {
-				t.Fatalf("got %q, %v", got, err)
+				t.Fatalf("a flushed part: got %q, error %v, want %q before the next is written", got, err, "PART ")
 			}
 			gate <- struct{}{}
 		}

@@ -20,7 +20,7 @@ func TestUnansweredExchangeGets404(t *testing.T) {
 	webtest.BothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != 404 || body != "404 Not Found\n" || resp.Header.Get("X-Way") != "m" {
-			t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+			t.Errorf("got %d %q %v, want 404 with its text, after the pipe m", resp.StatusCode, body, resp.Header)
 		}
 	})
 }
@@ -52,10 +52,10 @@ func TestPanicFailsOnlyItsExchange(t *testing.T) {
 			s := httptest.NewServer(h)
 			defer s.Close()
 			if resp, body := get(t, s.URL+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" || resp.Header.Get("X-Way") != "" {
-				t.Errorf("got %d %q %v", resp.StatusCode, body, resp.Header)
+				t.Errorf("GET /panic: got %d %q %v, want 500 without a field of the panicking exchange", resp.StatusCode, body, resp.Header)
 			}
 			if resp, body := get(t, s.URL); resp.StatusCode != 200 || body != "fine" {
-				t.Errorf("the next exchange: %d %q", resp.StatusCode, body)
+				t.Errorf("the exchange after a panic: got %d %q, want 200 and fine", resp.StatusCode, body)
 			}
 			if reported.Load() != "fragile: no, with stack: true" || after.Load() != 1 {
 				t.Errorf("OnPanic got %v, After was called %d times, want the panic and 1", reported.Load(), after.Load())
@@ -78,7 +78,7 @@ func TestPanicOfAStreamClosesTheConnection(t *testing.T) {
 		s := httptest.NewServer(h)
 		if resp, err := http.Get(s.URL); err == nil {
 			if _, err = io.ReadAll(resp.Body); err == nil {
-				t.Error("the truncated body looks complete")
+				t.Errorf("%s: got a complete body, want a cut connection", way)
 			}
 			resp.Body.Close()
 		}
@@ -89,7 +89,7 @@ func TestPanicOfAStreamClosesTheConnection(t *testing.T) {
 		}
 		s.Close()
 		if err := h.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("%s: Close: got %v, want nil", way, err)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestBlockingComponentLimitsConcurrency(t *testing.T) {
 			}
 		}
 		if _, body := get(t, url+"/fast"); body != "done" {
-			t.Errorf("an exchange beside the blocked ones: %q", body)
+			t.Errorf("an exchange that does not go through the blocked component: got %q, want %q", body, "done")
 		}
 		close(gate)
 		for range width + waiting {
@@ -164,7 +164,7 @@ func TestManyRequestsThroughEachWay(t *testing.T) {
 		wg.Wait()
 		for range connections {
 			if err := <-errs; err != nil {
-				t.Error(err)
+				t.Errorf("client: %v", err)
 			}
 		}
 	})
@@ -196,12 +196,12 @@ func TestAClosedHandlerAnswers503(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := errors.Join(h.Close(), h.Close()); err != nil {
-			t.Error(err)
+			t.Errorf("%s: Close, twice: got %v, want nil", way, err)
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if w.Code != 503 || w.Header().Get("Retry-After") != "1" || h.Active() != 0 {
-			t.Errorf("%s: got %d %v, %d active", way, w.Code, w.Header(), h.Active())
+			t.Errorf("%s: after Close: got %d %v, %d active exchanges, want 503 with Retry-After: 1 and none active", way, w.Code, w.Header(), h.Active())
 		}
 	}
 }
@@ -228,12 +228,12 @@ func TestAfterSeesTheFinalResponse(t *testing.T) {
 
 func TestUnknownWayIsRejected(t *testing.T) {
 	if _, err := web.New(text("x"), web.Options{Way: "fast"}); err == nil || !strings.Contains(err.Error(), "choose chain or network") {
-		t.Errorf("%v", err)
+		t.Errorf("New with the model \"fast\": got %v, want an error that names chain and network", err)
 	}
 }
 
 // A topology ends where responses are sent.
-func TestTopology(t *testing.T) {
+func TestTopologyCountsTheExchangesOfEachEdge(t *testing.T) {
 	c := web.Chain(mark("in"), web.When("js", pathIs("/js"), text("js")), web.When("css", pathIs("/css"), text("css")))
 	h, err := web.New(c, web.Options{})
 	if err != nil {
@@ -249,7 +249,7 @@ func TestTopology(t *testing.T) {
 	}
 	want := ">in:3 in>js:3 js>text:1 js>css:2 text>css:1 css>text-2:1 css>response:2 text-2>response:1"
 	if got := strings.Join(edges, " "); got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got edges %s, want %s", got, want)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestPanicOfAfterFuncRunsTheOthers(t *testing.T) {
 					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 				}()
 				if err := h.Close(); err != nil || h.Active() != 0 || over != 1 || closed != 2 || reported == 0 {
-					t.Errorf("got %v, %d active, After called %d times, %d of 2 bodies closed, OnPanic called %d times", err, h.Active(), over, closed, reported)
+					t.Errorf("got %v, %d active, After called %d times, %d of 2 bodies closed, OnPanic called %d times; want nil, 0, once, both, at least once", err, h.Active(), over, closed, reported)
 				}
 			})
 		}

@@ -11,7 +11,7 @@ import (
 
 // A network over the user's own channels: two compositions in a row, with a goroutine of the user's
 // own between them.
-func TestNetworkBetweenChannels(t *testing.T) {
+func TestNetworksBetweenChannelsAnswerExchanges(t *testing.T) {
 	in, between, after, out := make(chan *web.Conn), make(chan *web.Conn, 4), make(chan *web.Conn), make(chan *web.Conn)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
@@ -39,20 +39,20 @@ func TestNetworkBetweenChannels(t *testing.T) {
 	s := httptest.NewServer(h)
 	for path, want := range map[string]int{"/": 200, "/lose": 503, "/panic": 500} {
 		if resp, body := get(t, s.URL+path); resp.StatusCode != want || want == 200 && (body != "hello" || len(resp.Header["X-Way"]) != 2) {
-			t.Errorf("%s: got %d %q %v", path, resp.StatusCode, body, resp.Header)
+			t.Errorf("%s: got %d %q %v, want %d, and with 200 the text and X-Way of both networks", path, resp.StatusCode, body, resp.Header, want)
 		}
 	}
 	if err := h.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	s.Close()
 	stop()
 	if err := <-ended; err != nil {
-		t.Error(err)
+		t.Errorf("RunNetwork whose context ended: got %v, want nil", err)
 	}
 	close(between)
 	if err := <-ended; err != nil {
-		t.Error(err)
+		t.Errorf("RunNetwork whose input was closed: got %v, want nil", err)
 	}
 }
 
@@ -74,10 +74,10 @@ func TestCloseReportsExchangesThatDoNotComeBack(t *testing.T) {
 	}()
 	<-in
 	if err := h.Close(); err == nil {
-		t.Error("Close returned nil although an exchange did not come back")
+		t.Error("Close: got nil, want an error: an exchange did not come back")
 	}
 	if err := <-gone; err == nil {
-		t.Error("an exchange that did not come back was answered")
+		t.Error("an exchange that did not come back: got a response, want a cut connection")
 	}
 }
 
@@ -105,13 +105,13 @@ func TestClosedChannelHandlerAnswers503(t *testing.T) {
 	in, out := make(chan *web.Conn, 40), make(chan *web.Conn)
 	h := web.NewChannelHandler(in, out)
 	if err := h.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	for range 40 {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 	}
 	if len(in) != 0 {
-		t.Errorf("got %d exchanges went in after Close", len(in))
+		t.Errorf("got %d exchanges in the network after Close, want 0", len(in))
 	}
 }
 
@@ -131,15 +131,15 @@ func TestUserNetworkDoesNotSeeRanges(t *testing.T) {
 	h := web.NewChannelHandler(in, out)
 	s := httptest.NewServer(h)
 	if resp, body := get(t, s.URL, "Range", "bytes=1-2"); resp.StatusCode != 200 || body != "WHOLE" {
-		t.Errorf("got %d %q", resp.StatusCode, body)
+		t.Errorf("got %d %q, want 200 and the whole body in capitals", resp.StatusCode, body)
 	}
 	s.Close()
 	if err := h.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	stop()
 	if err := <-ended; err != nil {
-		t.Error(err)
+		t.Errorf("RunNetwork whose context ended: got %v, want nil", err)
 	}
 }
 
@@ -182,11 +182,11 @@ func TestNetworkBetweenChannelsRejectsWithoutRoom(t *testing.T) {
 		}
 	}
 	if err := h.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	s.Close()
 	stop()
 	if err := <-ended; err != nil {
-		t.Error(err)
+		t.Errorf("RunNetwork whose context ended: got %v, want nil", err)
 	}
 }

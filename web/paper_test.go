@@ -29,16 +29,16 @@ func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 	return webtest.Fetch(t, http.DefaultClient, "GET", url, nil, header...)
 }
 
-func TestASourceAndAFilter(t *testing.T) {
+func TestFilterCodesTheBodyOfASource(t *testing.T) {
 	webtest.BothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "hello" || !resp.Uncompressed {
-			t.Errorf("got %q, uncompressed by the client: %v", body, resp.Uncompressed)
+			t.Errorf("got %q, decoded by the client: %t, want hello with a gzip coding", body, resp.Uncompressed)
 		}
 	})
 }
 
-func TestAPanic(t *testing.T) {
+func TestPanicIsAnswered500AndTheNextRequestIsServed(t *testing.T) {
 	c := web.Chain(web.Pipe(func(c *web.Conn) {
 		if c.Path() == "/panic" {
 			panic("no")
@@ -46,15 +46,15 @@ func TestAPanic(t *testing.T) {
 	}), text("fine"))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
-			t.Errorf("got %d %q", resp.StatusCode, body)
+			t.Errorf("GET /panic: got %d %q, want 500", resp.StatusCode, body)
 		}
 		if resp, body := get(t, url); resp.StatusCode != 200 || body != "fine" {
-			t.Errorf("got %d %q", resp.StatusCode, body)
+			t.Errorf("GET /: got %d %q, want 200 and fine", resp.StatusCode, body)
 		}
 	})
 }
 
-func TestHandler(t *testing.T) {
+func TestTrailersOfAHandlerPassAFilter(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-End")
 		io.WriteString(w, "some")
@@ -65,7 +65,7 @@ func TestHandler(t *testing.T) {
 	webtest.BothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "some more" || resp.Trailer.Get("X-End") != "yes" {
-			t.Errorf("got %q %v", body, resp.Trailer)
+			t.Errorf("got %q, trailers %v, want the decoded body and X-End: yes", body, resp.Trailer)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // A client disconnects in the middle of a large body: Sent reports less than the whole, for every
 // kind of body.
-func TestSentOfATruncatedBody(t *testing.T) {
+func TestSentCountsTheBytesOfATruncatedBody(t *testing.T) {
 	const size, read = 64 << 20, 100_000
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
@@ -28,7 +28,7 @@ func TestSentOfATruncatedBody(t *testing.T) {
 		"file": func() web.Body {
 			f, err := os.Open(name)
 			if err != nil {
-				t.Error(err)
+				t.Errorf("opening the body's file: got %v, want a file", err)
 			}
 			return web.File(f, 0, size)
 		},
@@ -50,7 +50,7 @@ func TestSentOfATruncatedBody(t *testing.T) {
 			_ = c.(*net.TCPConn).SetLinger(0)
 			c.Close()
 			if n := <-sent; n < read-1000 || n >= size {
-				t.Errorf("%s: got %d bytes of %d, of which %d were read", kind, n, size, read)
+				t.Errorf("%s: Sent: got %d of %d bytes, want at least the %d that the client read (1000 fewer at most), and not all", kind, n, size, read)
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func TestTapSeesTheBodyAsWritten(t *testing.T) {
 	}
 }
 
-func TestFields(t *testing.T) {
+func TestFieldsYieldsEveryResponseField(t *testing.T) {
 	var names []string
 	h, err := web.New(web.Pipe(func(c *web.Conn) {
 		c.SetHeader("b", "1")
@@ -91,6 +91,6 @@ func TestFields(t *testing.T) {
 	r, _ := http.NewRequest("GET", "/", nil)
 	h.ServeHTTP(&nowhere{header: http.Header{}}, r)
 	if fmt.Sprint(names) != "[A2 B1]" {
-		t.Errorf("%v", names)
+		t.Errorf("Fields: got %v, want A2 and B1", names)
 	}
 }
