@@ -41,7 +41,7 @@ func TestServesOverAnyListener(t *testing.T) {
 	_, dial := overUnix(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, err := os.Open(file)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("opening the page: got %v, want a file", err)
 			return
 		}
 		defer f.Close()
@@ -52,7 +52,7 @@ func TestServesOverAnyListener(t *testing.T) {
 			_, err = c.Respond(w, 200, page[5:])
 		}
 		if err != nil {
-			t.Error(err)
+			t.Errorf("%s: got %v, want the page sent", r.URL.Path, err)
 		}
 	}))
 	c := dial()
@@ -83,6 +83,6 @@ func TestSlowReadersAreDroppedOverAnyListener(t *testing.T) {
 	select {
 	case <-gone:
 	case <-time.After(waitTimeout):
-		t.Fatal("a client that reads nothing was not dropped")
+		t.Fatalf("a client that reads nothing: got a connection still open after %v, want it closed", waitTimeout)
 	}
 }

@@ -76,7 +76,7 @@ func asks(t *testing.T, c net.Conn) bool {
 func gone(t *testing.T, c net.Conn) {
 	t.Helper()
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
-		t.Errorf("a connection that should have been replaced is still open: %v", err)
+		t.Errorf("a connection that a newer one replaces: got %v, want it closed by the server", err)
 	}
 }
 
@@ -92,19 +92,19 @@ func TestNewConnectionReplacesTheLongestIdleOne(t *testing.T) {
 	idle := []net.Conn{dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)}
 	for _, c := range idle {
 		if !asks(t, c) {
-			t.Fatal("a connection within the limit is not answered")
+			t.Fatal("a connection within the limit: got no response, want one")
 		}
 		rests(t, s)
 	}
 	for i := range 2 { // requests on the others have renewed them: the first ones are idle longest
 		if c := dial(t, s.addr); !asks(t, c) {
-			t.Errorf("new connection %d is not answered, though all others are idle", i)
+			t.Errorf("new connection %d: got no response, want one: all others are idle", i)
 		}
 		rests(t, s)
 		gone(t, idle[i])
 	}
 	if !asks(t, idle[2]) {
-		t.Error("a connection that was not the longest idle was closed")
+		t.Error("a connection that was not the longest idle: got it closed, want a response")
 	}
 	if n := s.Connections(); n != 3 {
 		t.Errorf("%d connections are open, want 3", n)
@@ -121,7 +121,7 @@ func TestConnectionsPerClientAreLimited(t *testing.T) {
 		c := dial(t, s.addr)
 		open = append(open, c)
 		if !asks(t, c) {
-			t.Errorf("connection %d is not answered", len(open))
+			t.Errorf("connection %d: got no response, want one", len(open))
 		}
 		rests(t, s)
 		return c
@@ -133,7 +133,7 @@ func TestConnectionsPerClientAreLimited(t *testing.T) {
 	gone(t, first) // its client has three connections; the other client's are not affected
 	for i, c := range open[1:] {
 		if !asks(t, c) {
-			t.Errorf("connection %d was ended", i+2)
+			t.Errorf("connection %d: got it closed, want a response: its client is within its limit", i+2)
 		}
 		rests(t, s)
 	}
@@ -146,7 +146,7 @@ func TestConnectionsPerClientAreLimited(t *testing.T) {
 	}
 	for i, c := range open[7:] {
 		if !asks(t, c) {
-			t.Errorf("connection %d of loopback, or of a trusted proxy, was closed", i+8)
+			t.Errorf("connection %d: got it closed, want a response: loopback and trusted proxies have no limit", i+8)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestClientWithBusyConnectionsGets429(t *testing.T) {
 			t.Errorf("a further connection: got %d %q, want 429 and the reason", resp.StatusCode, body)
 		}
 		if _, err := c.ReadByte(); err == nil || timedOut(err) {
-			t.Errorf("a further connection is still open: %v", err)
+			t.Errorf("a further connection after 429: got %v, want it closed by the server", err)
 		}
 	}
 	if said := <-lines; !strings.Contains(said, "192.0.2.1/32 has 1 connections") || len(lines) != 0 {
@@ -217,7 +217,7 @@ func TestHTTP2And3ConnectionsCountAgainstTheLimit(t *testing.T) {
 	ask := func(c *http.Client, path string) error { return read(c, "https://"+s.addr+path) }
 	over2 := browser(t, a, s.addr)
 	if _, body := fetch(t, over2); body != "HTTP/2.0" {
-		t.Fatalf("HTTP/2 is answered %q", body)
+		t.Fatalf("over HTTP/2: got %q, want %q", body, "HTTP/2.0")
 	}
 	rests(t, s)
 	first := third()
@@ -226,10 +226,10 @@ func TestHTTP2And3ConnectionsCountAgainstTheLimit(t *testing.T) {
 	defer h3.Close()
 	over3 := &http.Client{Transport: h3, Timeout: waitTimeout}
 	if err := ask(over3, "/"); err != nil {
-		t.Errorf("a new connection of HTTP/3 while others are idle: %v", err)
+		t.Errorf("a new HTTP/3 connection while others are idle: got %v, want a response", err)
 	}
 	if err := ask(over3, "/"); err != nil {
-		t.Errorf("another request on it: %v", err)
+		t.Errorf("another request on the HTTP/3 connection: got %v, want a response", err)
 	}
 	rests(t, s)
 	second := third() // replaces the first two: now over3's is the longest idle
@@ -241,7 +241,7 @@ func TestHTTP2And3ConnectionsCountAgainstTheLimit(t *testing.T) {
 		t.Errorf("%d connections are open, want 2", n)
 	}
 	if err := ask(over2, "/"); err != nil {
-		t.Errorf("a second stream: %v", err)
+		t.Errorf("a second stream of the busy HTTP/2 connection: got %v, want a response", err)
 	}
 	wait(t, "second is no longer new", func() bool { return s.listener.connLimit.Idle() == 1 })
 	third() // second is idle; a connection with an active stream is not
@@ -251,6 +251,6 @@ func TestHTTP2And3ConnectionsCountAgainstTheLimit(t *testing.T) {
 	}
 	close(leave)
 	if err := <-ended; err != nil {
-		t.Errorf("a connection of HTTP/2 with a request under way was ended: %v", err)
+		t.Errorf("a request in progress over HTTP/2: got %v, want its response: busy connections are not replaced", err)
 	}
 }

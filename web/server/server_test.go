@@ -67,7 +67,7 @@ func wait(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitTimeout); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain: %s", waitTimeout, what)
+			t.Fatalf("want that %s, but it did not hold for %v", what, waitTimeout)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestShutdownCompletesRequestsInProgress(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", s.addr); err == nil {
 		c.Close()
-		t.Error("a stopped server accepts")
+		t.Error("dialling a stopped server: got a connection, want an error")
 	}
 }
 
@@ -214,7 +214,7 @@ func echo(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			t.Error(err)
+			t.Errorf("Hijack: got %v, want the connection", err)
 			return
 		}
 		defer c.Close()
@@ -249,7 +249,7 @@ func TestHijackedConnectionCarriesAnyBytes(t *testing.T) {
 		r := bufio.NewReader(c)
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil || resp.StatusCode != 101 {
-			t.Fatalf("got %v, %v", resp, err)
+			t.Fatalf("upgrade: got %v, error %v, want 101", resp, err)
 		}
 		expect(t, r, early+late)
 	}
@@ -285,7 +285,7 @@ func TestShutdownNotifiesUnboundedResponses(t *testing.T) {
 	}
 	expect(t, resp.Body, "first")
 	if err := s.stop(); err != nil {
-		t.Error(err)
+		t.Errorf("Run returned %v, want nil", err)
 	}
 	expect(t, resp.Body, " last")
 }
@@ -297,7 +297,7 @@ func TestDeclinedUpgradeLeavesHTTP(t *testing.T) {
 	r := bufio.NewReader(c)
 	for range 4 {
 		if _, body := answer(t, r); body != "no" {
-			t.Errorf("answer %q", body)
+			t.Errorf("declined upgrade: got %q, want the ordinary response %q", body, "no")
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestLimitPausesAcceptingWhileAllConnectionsAreBusy(t *testing.T) {
 	<-entered // the third: the one that was answered has become idle, and given way
 	close(leave)
 	if _, body := answer(t, bufio.NewReader(third)); body != "here" {
-		t.Errorf("answer %q to the one that waited", body)
+		t.Errorf("the connection that waited for Accept: got %q, want %q", body, "here")
 	}
 }
 
@@ -364,7 +364,7 @@ func TestAcceptResumesAfterTemporaryErrors(t *testing.T) {
 		io.WriteString(client, get)
 		answer(t, bufio.NewReader(client))
 		if n := len(faults); n != 0 {
-			t.Errorf("%d errors of Accept were not consumed", n)
+			t.Errorf("got %d errors of Accept left, want all consumed", n)
 		}
 	}
 }
@@ -379,10 +379,10 @@ func TestAPanicEndsItsConnectionOnly(t *testing.T) {
 	c, other := dial(t, s.addr), dial(t, s.addr)
 	fmt.Fprintf(c, "GET /panic HTTP/1.1\r\nHost: a\r\n\r\n")
 	if n, err := io.Copy(io.Discard, c); n != 0 {
-		t.Errorf("got %d bytes, %v", n, err)
+		t.Errorf("a handler that panics: got %d bytes (%v), want the connection's end", n, err)
 	}
 	if line := <-logged; !strings.Contains(line, "on purpose") {
-		t.Errorf("log line %q", line)
+		t.Errorf("error log: got %q, want the panic's value", line)
 	}
 	io.WriteString(other, get)
 	answer(t, bufio.NewReader(other))
@@ -399,7 +399,7 @@ func TestBlockedErrorLogDoesNotBlockServing(t *testing.T) {
 		}
 	}
 	if err := s.stop(); err != nil {
-		t.Errorf("the stop: %v", err)
+		t.Errorf("Run returned %v, want nil although the error log blocks", err)
 	}
 	close(takes)
 }

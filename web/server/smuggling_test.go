@@ -81,10 +81,10 @@ func (b *backend) requests(t *testing.T) (n uint64) {
 	for _, got := range b.conns {
 		s := http1.New(http1.Limits{})
 		if at, v := s.Scan(got.Bytes()); v != nil {
-			t.Errorf("the backend received %q: %v at byte %d", got, v, at)
+			t.Errorf("the backend received %q, want valid requests only: got %v at byte %d", got, v, at)
 		}
 		if bytes.Contains(got.Bytes(), []byte("smuggled")) {
-			t.Errorf("the backend received a smuggled request: %q", got)
+			t.Errorf("the backend received %q, want no smuggled request", got)
 		}
 		n += s.Requests()
 	}
@@ -148,7 +148,7 @@ func TestUnusualButValidRequestsAreNormalised(t *testing.T) {
 			r := bufio.NewReader(conn)
 			for range 2 {
 				if resp, body := answer(t, r); body != "good" {
-					t.Errorf("answer %s %q", resp.Status, body)
+					t.Errorf("got %s %q, want both requests answered with good", resp.Status, body)
 				}
 			}
 			if n := b.requests(t); n != 2 {

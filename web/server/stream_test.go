@@ -45,10 +45,10 @@ func TestSlowStreamsAreDropped(t *testing.T) {
 		select {
 		case err := <-ended:
 			if err == nil {
-				t.Errorf("%s: no error", what)
+				t.Errorf("%s: got no error in the handler, want the one of a dropped connection", what)
 			}
 		case <-time.After(waitTimeout):
-			t.Fatalf("%s: was not ended", what)
+			t.Fatalf("%s: got a stream in progress after %v, want it dropped", what, waitTimeout)
 		}
 	}
 	for version, c := range multiplexed(t, a, s) {
@@ -86,7 +86,7 @@ func TestEventStreamsOverHTTP2And3MayBeIdle(t *testing.T) {
 		go func() {
 			resp, err := c.Get(at(s, "/events"))
 			if err != nil {
-				t.Errorf("%s: %v", version, err)
+				t.Errorf("%s: got %v, want a response", version, err)
 				close(answered)
 				return
 			}

@@ -62,7 +62,7 @@ const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 func seeing(t *testing.T, bodies *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/smuggled" {
-			t.Errorf("the handler received the smuggled request")
+			t.Error("the handler received the smuggled request, want it to receive none")
 		}
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			http.Error(w, "bad body", 400)
@@ -87,7 +87,7 @@ func behind(t *testing.T, addr, text string, apart bool) (status, body string) {
 		io.WriteString(c, get)
 	}
 	if _, body := answer(t, r); body != "good" {
-		t.Errorf("the valid request before: got %q", body)
+		t.Errorf("the valid request before the malformed one: got %q, want %q", body, "good")
 	}
 	if apart {
 		io.WriteString(c, text+smuggled)
@@ -138,7 +138,7 @@ func TestEarlierPipelinedRequestIsAnsweredBeforeAViolation(t *testing.T) {
 		close(entered)
 		<-leave
 		if err := r.Context().Err(); err != nil {
-			t.Errorf("the context of the request before ended: %v", err)
+			t.Errorf("context of the request before the malformed one: got %v, want it alive", err)
 		}
 		io.WriteString(w, "good")
 	}))
@@ -149,7 +149,7 @@ func TestEarlierPipelinedRequestIsAnsweredBeforeAViolation(t *testing.T) {
 	io.WriteString(c, "GET / HTTP/1.1\nrubbish")
 	close(leave)
 	if _, body := answer(t, r); body != "good" {
-		t.Errorf("answer %q", body)
+		t.Errorf("the request before the malformed one: got %q, want %q", body, "good")
 	}
 	if resp, body := answer(t, r); resp.StatusCode != 400 || !strings.Contains(body, "LF alone") {
 		t.Errorf("then got %s with %q, want 400 and the reason", resp.Status, body)

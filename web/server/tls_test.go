@@ -76,11 +76,11 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true}, shows)
 	if _, body := fetch(t, browser(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
-		t.Errorf("HTTP/1.1: got %q", body)
+		t.Errorf("over HTTP/1.1: got %q, want %q", body, "HTTP/1.1 http/1.1 hello")
 	}
 	resp, body := fetch(t, browser(t, a, s.addr))
 	if body != "HTTP/2.0 h2 hello" {
-		t.Errorf("HTTP/2: got %q", body)
+		t.Errorf("over HTTP/2: got %q, want %q", body, "HTTP/2.0 h2 hello")
 	}
 	_, port, _ := net.SplitHostPort(s.addr)
 	if alt := resp.Header.Get("Alt-Svc"); !strings.HasPrefix(alt, `h3=":`+port+`"`) {
@@ -94,7 +94,7 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	}
 	text, err := io.ReadAll(resp.Body)
 	if resp.Body.Close(); string(text) != "HTTP/3.0 h3 hello" || err != nil {
-		t.Errorf("HTTP/3: got %q, %v", text, err)
+		t.Errorf("over HTTP/3: got %q, error %v, want %q", text, err, "HTTP/3.0 h3 hello")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestFramingIsCheckedOverTLS(t *testing.T) {
 	io.WriteString(c, get+"GET / HTTP/1.1\nHost: a\n\n")
 	r := bufio.NewReader(c)
 	if _, body := answer(t, r); body != "good" {
-		t.Errorf("answer %q", body)
+		t.Errorf("the valid request before the malformed one: got %q, want %q", body, "good")
 	}
 	if resp, _ := answer(t, r); resp.StatusCode != 400 {
 		t.Errorf("bare LF: got %s, want 400", resp.Status)
@@ -132,7 +132,7 @@ func TestConnectionsOverTLSCanBeHijacked(t *testing.T) {
 	}
 	expect(t, r, "early")
 	if err := s.stop(); err != nil {
-		t.Error(err)
+		t.Errorf("Run returned %v, want nil", err)
 	}
 	expect(t, r, "bye")
 }
@@ -143,7 +143,7 @@ func TestShutdownClosesConnectionsAfterTheHandshake(t *testing.T) {
 	c := secure(t, a, s.addr)
 	wait(t, "the connection is with the engine", func() bool { return s.Connections() == 1 })
 	if err := s.stop(); err != nil {
-		t.Error(err)
+		t.Errorf("Run returned %v, want nil: a connection without a request ends at once", err)
 	}
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
 		t.Errorf("the connection got %v, want EOF", err)
@@ -166,16 +166,16 @@ func TestPlainHTTPOnATLSPortIsAnswered400(t *testing.T) {
 	c := dial(t, s.addr)
 	io.WriteString(c, get)
 	if resp, body := answer(t, bufio.NewReader(c)); resp.StatusCode != 400 || !strings.Contains(body, "https://") {
-		t.Errorf("answer %s %q", resp.Status, body)
+		t.Errorf("got %s %q, want 400 and the address with https", resp.Status, body)
 	}
 }
 
-func TestStopWithIdleHTTP2Connections(t *testing.T) {
+func TestShutdownClosesIdleHTTP2Connections(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, shows)
 	fetch(t, browser(t, a, s.addr))
 	if err := s.stop(); err != nil {
-		t.Error(err)
+		t.Errorf("Run returned %v, want nil: an idle connection ends at once", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 		return len(logged) > 0
 	})
 	if len(logged) != 1 || !strings.Contains(logged[0], "the previous certificate stays in use") {
-		t.Errorf("log %q", logged)
+		t.Errorf("error log: got %q, want one line: the previous certificate stays in use", logged)
 	}
 	if err := os.Remove(f.CertFile); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	wait(t, "the newer certificate is in use", func() bool { return name(t, s.addr) == "newer.test" })
 }
 
-func TestCertificatesByACME(t *testing.T) {
+func TestServerObtainsCertificatesByACME(t *testing.T) {
 	a := certtest.New(t)
 	var s *running
 	started := make(chan struct{}) // carries no values; closed when s is set
@@ -245,6 +245,6 @@ func TestCertificatesByACME(t *testing.T) {
 		return true
 	})
 	if got := len(s.h2.TLSNextProto); got == 0 {
-		t.Error("got another protocol than HTTP/2")
+		t.Error("got no HTTP/2 in TLSNextProto, want it with certificates by ACME")
 	}
 }
