@@ -79,10 +79,10 @@ func TestReportContents(t *testing.T) {
 		}
 		s := r.Sites[0]
 		if s.Name != "example" || s.Way != string(way) || s.Active == nil || r.AtNS <= 0 {
-			t.Errorf("%s", body)
+			t.Errorf("report: want the site example with its model, active exchanges and a time, got\n%s", body)
 		}
 		if len(s.Layout.Nodes) != len(s.Stages)+1 || s.Layout.Exit != len(s.Stages) || len(s.Edges) == 0 || s.Edges[0].Full != "wait" {
-			t.Errorf("%s", body)
+			t.Errorf("report: want a node for each stage and one for the exit, and edges whose full is wait, got\n%s", body)
 		}
 		patterns := map[string]string{}
 		for _, e := range s.Edges {
@@ -151,7 +151,7 @@ func TestForeignRequestsAreRejected(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", c.about, resp.StatusCode, c.status)
 		}
 		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: a CORS field allows other sites to read the response", c.about)
+			t.Errorf("%s: got Access-Control-Allow-Origin %q, want none: other sites may not read the response", c.about, resp.Header.Get("Access-Control-Allow-Origin"))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestInvalidConfigIsRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := New(Config{Source: none, Metrics: m}); err == nil {
-		t.Error("New accepted metrics that are in use already")
+		t.Error("New with metrics that are in use already: got no error, want one")
 	}
 }
 

@@ -41,7 +41,7 @@ func busy(t *testing.T, url string) {
 				}
 				r, err := http.NewRequest("GET", url+path, nil)
 				if err != nil {
-					t.Error(err)
+					t.Errorf("creating a request to %s: got %v, want none", path, err)
 					return
 				}
 				if n%3 > 0 {
@@ -94,7 +94,7 @@ func TestPageDrawsTheTopology(t *testing.T) {
 		b.Press("Enter")
 		b.Until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
 		if label := chromium.Eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
-			t.Errorf("label %q", label)
+			t.Errorf("aria-label of the stage compress: got %q, want its name first", label)
 		}
 		b.Click("summary")
 		b.Until(`document.querySelectorAll(".table tbody tr").length > 15`)
@@ -183,10 +183,10 @@ func checkPhone(t *testing.T, b *chromium.Page) {
 	b.Size(375, 740, false)
 	b.Until(`document.querySelector(".net").scrollWidth <= document.querySelector(".net").clientWidth && document.querySelector(".net svg").clientWidth > 250`)
 	if columns := chromium.Eval[int](b, `new Set([...document.querySelectorAll(".stage .box")].map((r) => r.getAttribute("x"))).size`); columns != 1 {
-		t.Errorf("on a phone there are %d columns", columns)
+		t.Errorf("on a phone: got %d columns, want 1", columns)
 	}
 	if wide := chromium.Eval[int](b, `document.documentElement.scrollWidth`); wide > 375 {
-		t.Errorf("on a phone of 375 pixels the page is %d wide", wide)
+		t.Errorf("on a phone of 375 pixels: got a page %d pixels wide, want at most 375", wide)
 	}
 	checkDrawing(t, b)
 }
@@ -195,11 +195,11 @@ func checkPhone(t *testing.T, b *chromium.Page) {
 func checkVisitor(t *testing.T, b *chromium.Page, admin string) {
 	t.Helper()
 	if len(b.Fetched()) < 5 {
-		t.Errorf("the browser fetched only %q", b.Fetched())
+		t.Errorf("requests of the browser: got only %q, want at least 5", b.Fetched())
 	}
 	for _, url := range b.Fetched() {
 		if !strings.HasPrefix(url, admin+"/") && !strings.HasPrefix(url, "data:") {
-			t.Errorf("the browser fetched %s from another server", url)
+			t.Errorf("requests of the browser: got %s, want only addresses below %s", url, admin)
 		}
 	}
 	if len(b.Errors()) > 0 {
@@ -226,7 +226,7 @@ func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 			t.Fatal(err)
 		}
 		if r, _, _, _ := p.At(2, 2).RGBA(); (r < 0x8000) != v.dark {
-			t.Errorf("%s: the background is %v", v.name, p.At(2, 2))
+			t.Errorf("%s: got the background %v, want a dark one: %t", v.name, p.At(2, 2), v.dark)
 		}
 		if *shots != "" {
 			if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%s.png", way, v.name)), shot, 0o644); err != nil {
