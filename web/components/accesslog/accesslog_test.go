@@ -102,7 +102,7 @@ func TestJSON(t *testing.T) {
 	served(t, "json", named(breaks), func(*http.Request) {}, func(t *testing.T, log string) {
 		var line map[string]any
 		if err := json.Unmarshal([]byte(log), &line); err != nil {
-			t.Fatalf("%q: %v", log, err)
+			t.Fatalf("log line: got %q (%v), want a JSON object", log, err)
 		}
 		for name, want := range map[string]any{
 			"client": "127.0.0.1", "user": "Ann B", "method": "GET", "host": "example.org", "target": "/a?b=c", "proto": "HTTP/1.1",
@@ -114,10 +114,10 @@ func TestJSON(t *testing.T) {
 			}
 		}
 		if _, err := time.Parse(time.RFC3339Nano, line["time"].(string)); err != nil {
-			t.Error(err)
+			t.Errorf("time: got %v (%v), want RFC 3339", line["time"], err)
 		}
 		if took, ok := line["duration_us"].(float64); !ok || took < 0 {
-			t.Errorf("duration_us is %v", line["duration_us"])
+			t.Errorf("duration_us: got %v, want a number from 0", line["duration_us"])
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestAConnectionThatIsTakenOver(t *testing.T) {
 	up := web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
-			t.Error(err)
+			t.Errorf("Hijack: got %v, want the connection", err)
 			return
 		}
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
@@ -134,7 +134,7 @@ func TestAConnectionThatIsTakenOver(t *testing.T) {
 	}))
 	served(t, "common", up, func(*http.Request) {}, func(t *testing.T, log string) {
 		if !strings.HasSuffix(log, " 101 -\n") {
-			t.Errorf("got %q", log)
+			t.Errorf("got the line %q, want status 101 and no length at its end", log)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestTheFileIsReopened(t *testing.T) {
 	}
 	l.add([]byte("too late\n"))
 	if err := l.Reopen(); err != nil {
-		t.Errorf("a log that is closed: %v", err)
+		t.Errorf("Reopen of a closed log: got %v, want nil", err)
 	}
 	for file, want := range map[string]string{name: "after\n", name + ".1": "before\nbetween\n"} {
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
@@ -191,7 +191,7 @@ func TestAFileThatCannotBeReopenedStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir+"2", "log")); err != nil || string(got) != "still\n" {
-		t.Errorf("got %q %v", got, err)
+		t.Errorf("the renamed file after a failed Reopen: got %q (%v), want the line written since", got, err)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestFailedWritesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(reported) != "[accesslog: 2 lines are lost: no space left]" || l.Dropped() != 2 {
-		t.Errorf("got %v, %d dropped", reported, l.Dropped())
+		t.Errorf("got reports %v and %d dropped, want one report and 2 lines lost", reported, l.Dropped())
 	}
 }
 
@@ -281,7 +281,7 @@ func TestLinesOfSeveralStayWhole(t *testing.T) {
 	all.Wait()
 	for end := time.Now().Add(time.Minute); strings.Count(out.String(), "\n")+int(l.Dropped()) < 8000; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("after a minute not everything was written, though nothing was closed")
+			t.Fatalf("after a minute: got %d lines written and %d dropped, want 8000 together", strings.Count(out.String(), "\n"), l.Dropped())
 		}
 	}
 	if err := l.Close(); err != nil {
@@ -289,7 +289,7 @@ func TestLinesOfSeveralStayWhole(t *testing.T) {
 	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) != 51 || strings.Count(line, line[:1]) != 50 {
-			t.Fatalf("got %q", line)
+			t.Fatalf("got the line %q, want 50 times the same letter: lines are not mixed", line)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func unescaped(t *testing.T, s string) string {
 	t.Helper()
 	u, err := strconv.Unquote(`"` + s + `"`)
 	if err != nil {
-		t.Fatalf("%q: %v", s, err)
+		t.Fatalf("got %q (%v), want a text that Go can unquote", s, err)
 	}
 	return u
 }
@@ -24,7 +24,7 @@ func oneLine(t *testing.T, line []byte, printable func(rune) bool) {
 	t.Helper()
 	text, ended := strings.CutSuffix(string(line), "\n")
 	if i := strings.IndexFunc(text, func(r rune) bool { return !printable(r) }); !ended || i >= 0 {
-		t.Errorf("%q is not one printable line", line)
+		t.Errorf("got %q, want one printable line", line)
 	}
 }
 
@@ -47,11 +47,11 @@ func FuzzLines(f *testing.F) {
 		oneLine(t, line, strconv.IsPrint)
 		var got struct{ Target, User, Agent, Error string }
 		if err := json.Unmarshal(line, &got); err != nil {
-			t.Fatalf("%q: %v", line, err)
+			t.Fatalf("got %q (%v), want a JSON object", line, err)
 		}
 		for was, is := range map[string]string{target: got.Target, user: got.User, agent: got.Agent, why: got.Error} {
 			if valid(was) != is {
-				t.Errorf("got %q came back as %q", was, is)
+				t.Errorf("%q in JSON: got %q back, want it unchanged except for invalid UTF-8", was, is)
 			}
 		}
 	})

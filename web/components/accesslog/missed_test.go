@@ -32,7 +32,7 @@ func TestLinesWithoutRoomAreReported(t *testing.T) {
 		t.Errorf("got %v, want that 3 lines are lost", err)
 	}
 	if err := l.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	if n := l.Dropped(); n != 3 || len(reported) != 0 {
 		t.Errorf("got %d lines dropped, %d more reports, want 3 and 0", n, len(reported))

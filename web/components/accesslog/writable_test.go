@@ -33,25 +33,25 @@ func TestChecking(t *testing.T) {
 		l, err := Check(Config{File: c.file})
 		if c.want == "" {
 			if err != nil {
-				t.Errorf("%s: %v", c.file, err)
+				t.Errorf("Check of %s: got %v, want nil: a log can be created there", c.file, err)
 				continue
 			}
 			l.add([]byte("discarded\n"))
 			if err := l.Reopen(); err != nil {
-				t.Error(err)
+				t.Errorf("Reopen of a checked log: got %v, want nil", err)
 			}
 			if err := l.Close(); err != nil {
-				t.Error(err)
+				t.Errorf("Close of a checked log: got %v, want nil", err)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.file, err, c.want)
 		}
 	}
 	if after := listing(t, dir); after != before {
-		t.Errorf("it was\n%s\nand is\n%s", before, after)
+		t.Errorf("the folder after Check: got\n%s\nwant it unchanged\n%s", after, before)
 	}
 	if _, err := Check(Config{}); err == nil {
-		t.Error("a log without a file is right")
+		t.Error("Check without a file: got no error, want one")
 	}
 }
 
