@@ -250,7 +250,7 @@ func TestHashesOfApacheAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := bcrypt.CompareHashAndPassword(u.hashes["ann"], []byte("sesame")); err != nil {
-		t.Error(err)
+		t.Errorf("the password's hash with Apache's prefix $2y$: got %v, want it accepted", err)
 	}
 }
 

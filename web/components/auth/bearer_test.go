@@ -92,7 +92,7 @@ func TestBearer(t *testing.T) {
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		good := signed(t, jwt.SigningMethodHS256, []byte(secret), claimsOf(nil))
 		if resp, body := asked(t, url, "Bearer "+good); body != `inside "ann"` {
-			t.Errorf("a good token: %d %q", resp.StatusCode, body)
+			t.Errorf("a valid token: got %d %q, want the protected part as ann", resp.StatusCode, body)
 		}
 		for authorization, challenge := range map[string]string{
 			"":                         `Bearer realm="private"`,
@@ -306,7 +306,7 @@ func TestVerifyIsForSeveral(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			if _, err := b.verify(token); err != nil {
-				t.Error(err)
+				t.Errorf("a valid token: got %v, want its user", err)
 			}
 		})
 	}
@@ -319,7 +319,7 @@ func FuzzKeySet(f *testing.F) {
 		for algorithm, read := range keyReaders {
 			keys, err := read(text)
 			if err == nil && len(keys) == 0 {
-				t.Errorf("%s: no key, and no error", algorithm)
+				t.Errorf("%s: got no key and no error, want one of both", algorithm)
 			}
 		}
 	})
@@ -330,7 +330,7 @@ func FuzzToken(f *testing.F) {
 	f.Add(signed(f, jwt.SigningMethodHS256, []byte(secret), claimsOf(jwt.MapClaims{"aud": nil})))
 	f.Fuzz(func(t *testing.T, token string) {
 		if user, err := b.verify(token); err == nil && user != "ann" {
-			t.Errorf("got %q lets %q in", token, user)
+			t.Errorf("token %q: got the user %q, want an error: ann's key did not sign it", token, user)
 		}
 	})
 }

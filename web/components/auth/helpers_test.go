@@ -63,6 +63,6 @@ func says(t *testing.T, err error, words string) {
 		t.Errorf("error %v, want one that says %q", err, words)
 	}
 	if err != nil && strings.Contains(err.Error(), "sesame") {
-		t.Errorf("error %v tells the secret", err)
+		t.Errorf("got the error %v, want it without the secret", err)
 	}
 }
