@@ -173,7 +173,7 @@ func FuzzRedirectTarget(f *testing.F) {
 			return u.Scheme + "://" + u.Host
 		}
 		if plain, other := lead("", ""), lead(path, query); other != "" && plain != other {
-			t.Errorf("got %q leads to %s, and by %q and %q to %s", to, plain, path, query, other)
+			t.Errorf("redirection to %q with path %q and query %q: got the host %s, want %s: a request does not choose it", to, path, query, other, plain)
 		}
 	})
 }
