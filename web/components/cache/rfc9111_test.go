@@ -353,11 +353,11 @@ func request(t *testing.T, h http.Handler, o *origin, method, fields, want, line
 		expected = words[0]
 	}
 	if got != expected {
-		t.Errorf("%s: %s (%d %v)", strings.TrimSpace(line), got, resp.StatusCode, resp.Header)
+		t.Errorf("%s: got %s (%d %v), want %s (RFC 9111)", strings.TrimSpace(line), got, resp.StatusCode, resp.Header, expected)
 	}
 	if len(words) == 3 {
 		if f := parseFields(words[2]); len(f) != 1 || resp.Header.Get(f[0][0]) != f[0][1] {
-			t.Errorf("%s: %v", strings.TrimSpace(line), resp.Header)
+			t.Errorf("%s: got fields %v, want %s", strings.TrimSpace(line), resp.Header, words[2])
 		}
 	}
 }
