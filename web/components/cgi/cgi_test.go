@@ -292,7 +292,7 @@ func TestOutputLeftInThePipeIsSent(t *testing.T) {
 			t.Errorf("got %d bytes, %v, want all 60,000", len(all), err)
 		}
 		if err := p.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 		if pid := pidIn(pids); pid != 0 {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

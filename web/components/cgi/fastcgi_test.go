@@ -59,7 +59,7 @@ func TestFastCGI(t *testing.T) {
 					t.Errorf("%s %s: %d %q, want %q", c.method, c.path, resp.StatusCode, body, c.want)
 				}
 				if e := <-end; e.Err != nil {
-					t.Error(e.Err)
+					t.Errorf("%s %s: the exchange ended with %v, want no error", c.method, c.path, e.Err)
 				}
 			}
 			if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {

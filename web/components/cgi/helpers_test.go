@@ -32,7 +32,7 @@ func bothWays(t *testing.T, component func() (web.Component, error), test func(t
 		}
 		t.Cleanup(func() {
 			if err := c.(io.Closer).Close(); err != nil {
-				t.Error(err)
+				t.Errorf("Close: got %v, want nil", err)
 			}
 		})
 		to := make(chan webtest.ExchangeEnd, 16)

@@ -69,6 +69,6 @@ func TestSlowClientDoesNotTimeOutTheProgram(t *testing.T) {
 		t.Errorf("got %d bytes and %v, want 8990", len(rest), err)
 	}
 	if err := p.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 }

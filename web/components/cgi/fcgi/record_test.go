@@ -34,7 +34,7 @@ func TestBeginAndEnd(t *testing.T) {
 	}
 	for s, want := range map[ProtocolStatus]string{RequestComplete: "complete", UnknownRole: "role of a Responder", 77: "77"} {
 		if !strings.Contains(s.String(), want) {
-			t.Errorf("got %d: %s", s, s)
+			t.Errorf("status %d: got the text %s, want %q in it", s, s, want)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestStreams(t *testing.T) {
 func TestParams(t *testing.T) {
 	b := AppendParam(AppendParam(nil, "A", "bc"), "LONG", strings.Repeat("x", 128))
 	if want := "\x01\x02Abc\x04\x80\x00\x00\x80LONG" + strings.Repeat("x", 128); string(b) != want {
-		t.Errorf("got %q", b)
+		t.Errorf("got %q, want %q: a length above 127 takes four bytes", b, want)
 	}
 	for _, bad := range []string{"\x01", "\x05\x00abc", "\x80\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x80\x00\x00"} {
 		if err := ParseParams([]byte(bad), func(string, string) {}); err == nil {

@@ -81,7 +81,7 @@ func TestAgainstNetHTTP(t *testing.T) {
 				t.Errorf("%s, %d bytes: got %.200q, %v, want the whole response", network, size, all, err)
 			}
 			if err := r.Close(); err != nil {
-				t.Error(err)
+				t.Errorf("Close: got %v, want nil", err)
 			}
 		}
 		l.Close()
@@ -194,7 +194,7 @@ func TestSlowReaderDoesNotTimeOutTheApplication(t *testing.T) {
 			time.Sleep(time.Hour) // the client takes it
 		}
 		if err := <-ended; err != nil {
-			t.Error(err)
+			t.Errorf("the application ended with %v, want nil", err)
 		}
 	})
 }
