@@ -39,7 +39,7 @@ func TestAnyBytesComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := decode(c.name, out.Bytes()); err != nil || got != in.String() {
-			t.Fatalf("%s: %d bytes became %d, %v", c.name, in.Len(), len(got), err)
+			t.Fatalf("%s: %d bytes became %d (%v) after decoding, want the same bytes", c.name, in.Len(), len(got), err)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func TestOneCompressorIsEnough(t *testing.T) {
 	a, _ := New(Config{})
 	b, _ := New(Config{})
 	if _, err := web.New(web.Chain(page(text), a, b), web.Options{}); err == nil || !strings.Contains(err.Error(), "content coding") {
-		t.Errorf("two compressors: %v", err)
+		t.Errorf("two compressors: got %v, want an error about the content coding", err)
 	}
 }
 
@@ -77,6 +77,6 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	if !matchesAny([]string{"*/*"}, "image/png") {
-		t.Error("*/* does not match")
+		t.Error("*/* with image/png: got false, want true")
 	}
 }
