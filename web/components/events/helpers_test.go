@@ -33,7 +33,7 @@ func bothWays(t *testing.T, component func() (web.Component, error), test func(t
 		url := webtest.Serve(t, way, web.Chain(append([]web.Component{webtest.RecordEnds(to), c}, behind...)...))
 		defer func() {
 			if err := c.(io.Closer).Close(); err != nil {
-				t.Error(err)
+				t.Errorf("Close: got %v, want nil", err)
 			}
 		}()
 		test(t, url, c.(io.Closer), to)

@@ -56,7 +56,7 @@ func (r *reader) next() (name, data string, err error) {
 		case key == "retry":
 			r.retry = value
 		default:
-			return "", "", fmt.Errorf("line %q", line)
+			return "", "", fmt.Errorf("got the line %q, want event, data, id or retry", line)
 		}
 	}
 }
@@ -99,10 +99,10 @@ func roundTrip(t interface{ Errorf(string, ...any) }, e Event) {
 		wantName = "message"
 	}
 	if err != nil || name != wantName || data != validLines(e.Data) || r.id != valid(e.ID) {
-		t.Errorf("%+v: %q %q %q, %v", e, name, data, r.id, err)
+		t.Errorf("%+v: got name %q, data %q, ID %q, error %v, want the event (line ends and UTF-8 corrected)", e, name, data, r.id, err)
 	}
 	if rest, _ := io.ReadAll(r.lines); len(rest) != 0 {
-		t.Errorf("%+v: %q is left", e, rest)
+		t.Errorf("%+v: got %q after the event, want nothing: one event is one block", e, rest)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestStream(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if h := resp.Header; (h.Get("Content-Encoding") == "gzip") != (behind != nil) || h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("X-Before") != "kept" {
-				t.Errorf("%v", h)
+				t.Errorf("%s: got fields %v, want an event stream, no-cache, gzip exactly if compressed, and X-Before", kind, h)
 			}
 			body := io.Reader(resp.Body)
 			if resp.Header.Get("Content-Encoding") == "gzip" {
@@ -184,12 +184,12 @@ func TestStream(t *testing.T) {
 			}
 			from := &reader{lines: bufio.NewReader(body)}
 			if name, data, err := from.next(); name != "hello" || data != "41" || err != nil || from.retry != "2000" {
-				t.Fatalf("got %q %q, %v, retry %s", name, data, err, from.retry)
+				t.Fatalf("got event %q with %q (%v) and retry %s, want hello with the last ID 41, and 2000", name, data, err, from.retry)
 			}
 			for i := range 5 {
 				next <- fmt.Sprint(i)
 				if _, data, err := from.next(); data != fmt.Sprint(i) || err != nil || from.id != data {
-					t.Fatalf("%s: got %q, %v", kind, data, err)
+					t.Fatalf("%s: got %q with ID %q (%v), want %d for both, at once", kind, data, from.id, err, i)
 				}
 			}
 			if err := from.comment(); err != nil {
@@ -200,7 +200,7 @@ func TestStream(t *testing.T) {
 				t.Errorf("got %v, want the end", err)
 			}
 			if e := <-end; e.Status != 200 || e.Err != nil {
-				t.Errorf("got %+v", e)
+				t.Errorf("the exchange ended with %+v, want 200 and no error", e)
 			}
 		}, behind...)
 	}
@@ -228,7 +228,7 @@ func TestHowAStreamEnds(t *testing.T) {
 		}
 		goAway()
 		if e := <-end; e.Status != 200 || e.Err != nil {
-			t.Errorf("the client has gone: %+v", e)
+			t.Errorf("after the client disconnected: got %+v, want 200 and no error", e)
 		}
 		webtest.Until(t, "no client is connected", func() bool { return c.(*Streams).Open() == 0 })
 
@@ -238,13 +238,13 @@ func TestHowAStreamEnds(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 		if rest, err := io.ReadAll(resp.Body); err != nil {
 			t.Errorf("got %q, %v, want a clean end", rest, err)
 		}
 		if e := <-end; e.Err != nil {
-			t.Errorf("got %+v", e)
+			t.Errorf("after Close: got %+v, want no error", e)
 		}
 	})
 	component := func() (web.Component, error) {
@@ -266,15 +266,15 @@ func TestMethods(t *testing.T) {
 	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		resp, err := webtest.Client(t).Head(url)
 		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Type") == "" {
-			t.Errorf("HEAD: %v, %v", resp, err)
+			t.Errorf("HEAD: got %v, error %v, want 200 with Content-Type", resp, err)
 		}
 		<-end
 		if n := c.(*Streams).Open(); n != 0 {
-			t.Errorf("got %d open", n)
+			t.Errorf("after HEAD: got %d streams, want 0", n)
 		}
 		resp, err = webtest.Client(t).Post(url, "text/plain", strings.NewReader("a"))
 		if err != nil || resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST: %v, %v", resp, err)
+			t.Errorf("POST: got %v, error %v, want 405 with Allow: GET, HEAD", resp, err)
 		}
 		resp.Body.Close()
 		<-end
@@ -311,7 +311,7 @@ func TestWatch(t *testing.T) {
 			for { // a file may be seen in the middle of being written
 				name, data, err := from.next()
 				if err != nil || name != "change" {
-					t.Fatalf("got %q %q, %v", name, data, err)
+					t.Fatalf("got event %q with %q (%v), want change", name, data, err)
 				}
 				// perhaps with another that was not yet whole
 				if slices.Contains(strings.Split(data, "\n"), want) {

@@ -35,20 +35,20 @@ func TestEcho(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kind, got, err := conn.Read(ctx); err != nil || string(got) != want || kind != websocket.MessageText {
-				t.Fatalf("got %q, %v", got, err)
+				t.Fatalf("got a message of %d bytes, type %v (%v), want the %d bytes sent, as text", len(got), kind, err, len(want))
 			}
 		}
 		if n := c.(*WebSockets).Open(); n != 1 {
-			t.Errorf("got %d open", n)
+			t.Errorf("while connected: got %d open, want 1", n)
 		}
 		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
-			t.Error(err)
+			t.Errorf("the closing handshake: got %v, want nil", err)
 		}
 		if e := <-end; e.Status != 101 || e.Err != nil {
-			t.Errorf("got %+v", e)
+			t.Errorf("the exchange ended with %+v, want 101 and no error", e)
 		}
 		if n := c.(*WebSockets).Open(); n != 0 {
-			t.Errorf("got %d open", n)
+			t.Errorf("after the close: got %d open, want 0", n)
 		}
 	}, zip)
 }
@@ -83,7 +83,7 @@ func TestWhoMayConnect(t *testing.T) {
 			conn, resp, err := dial(t, url, fields...)
 			switch {
 			case ok && (err != nil || conn.Subprotocol() != "a"):
-				t.Errorf("origin %q: %v", origin, err)
+				t.Errorf("origin %q: got %v, want a connection with subprotocol a", origin, err)
 			case !ok && (err == nil || resp.StatusCode != 403):
 				t.Errorf("origin %q: %v, %v, want 403", origin, resp, err)
 			}
@@ -91,7 +91,7 @@ func TestWhoMayConnect(t *testing.T) {
 				_ = conn.Close(websocket.StatusNormalClosure, "")
 			}
 			if e := <-end; ok != (e.Err == nil) {
-				t.Errorf("origin %q: %+v", origin, e)
+				t.Errorf("origin %q: the exchange ended with %+v, want an error exactly if it is not allowed", origin, e)
 			}
 		}
 		resp, err := webtest.Client(t).Get(url)
@@ -120,7 +120,7 @@ func TestMaxOpen(t *testing.T) {
 		<-end
 		third, _, err := dial(t, url)
 		if err != nil {
-			t.Fatalf("when the first has gone: %v", err)
+			t.Fatalf("after the first connection ended: got %v, want another connection", err)
 		}
 		_ = third.Close(websocket.StatusNormalClosure, "")
 	})
@@ -134,7 +134,7 @@ func TestHowAFunctionEnds(t *testing.T) {
 		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.ExchangeEnd) {
 			conn, _, dialled := dial(t, url)
 			if dialled != nil {
-				t.Fatal(dialled)
+				t.Fatalf("dialling: got %v, want a connection", dialled)
 			}
 			_, _, got := conn.Read(within(t))
 			if websocket.CloseStatus(got) != want || strings.Contains(got.Error(), "secret") {
@@ -156,13 +156,13 @@ func TestCloseIsAGoodbye(t *testing.T) {
 		read := make(chan error, 1)
 		go func() { _, _, err := conn.Read(within(t)); read <- err }()
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 		if err := <-read; websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("got %v, want status 1001", err)
 		}
 		if e := <-end; e.Err != nil {
-			t.Errorf("got %+v", e)
+			t.Errorf("the exchange ended with %+v, want no error", e)
 		}
 		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 {
 			t.Errorf("after Close: %v, want 503", resp)
@@ -250,7 +250,7 @@ func TestPings(t *testing.T) {
 		select {
 		case <-pinged:
 		case <-ctx.Done():
-			t.Error("the connection has ended before a ping")
+			t.Error("got the connection's end, want a ping before it")
 		}
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 		<-end
