@@ -83,7 +83,7 @@ func TestFilesOutsideTheRootAreNotServed(t *testing.T) {
 			}
 		}
 		if _, body := get(t, s, "/"); strings.Contains(body, "up.txt") || strings.Contains(body, `"./dir`) || !strings.Contains(body, "within.txt") {
-			t.Errorf("got a listing that differs from the served files:\n%s", body)
+			t.Errorf("listing of /: want the files that are served, no link out of the root, got\n%s", body)
 		}
 	}
 }
