@@ -38,7 +38,7 @@ func TestHowPixelsAreMeantIsKept(t *testing.T) {
 		}
 	}
 	if size, err := jpeg.DecodeConfig(bytes.NewReader(changed)); err != nil || size.Width != 10 {
-		t.Errorf("got %v %v", size, err)
+		t.Errorf("JPEG: got size %+v (%v), want a width of 10", size, err)
 	}
 	gamma, text := []byte{0, 0, 0xb1, 0x8f}, []byte("Comment\x00private")
 	colour := withChunk(withChunk(withChunk(asPNG(t, picture(40, 30)), "gAMA", gamma), "iCCP", []byte("p\x00\x00colours")), "tEXt", text)
@@ -54,7 +54,7 @@ func TestHowPixelsAreMeantIsKept(t *testing.T) {
 			}
 		}
 		if size, err := png.DecodeConfig(bytes.NewReader(changed)); err != nil || size.Width != 10 {
-			t.Errorf("got %v %v", size, err)
+			t.Errorf("PNG: got size %+v (%v), want a width of 10", size, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func FuzzChanged(f *testing.F) {
 				continue
 			}
 			if _, format, err := image.Decode(bytes.NewReader(changed)); err != nil || "image/"+format != kind {
-				t.Errorf("%s became %s: %v", kind, format, err)
+				t.Errorf("changed %s: got format %q (%v), want a valid picture of the same format", kind, format, err)
 			}
 		}
 	})

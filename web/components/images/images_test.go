@@ -126,7 +126,7 @@ func TestTheMarkStandsWhereItShould(t *testing.T) {
 			served(t, web.Chain(bytesOf(kind, b), marked(t, f)), nil, func(t *testing.T, resp *http.Response, body []byte) {
 				p, format, err := image.Decode(bytes.NewReader(body))
 				if err != nil || "image/"+format != kind || resp.Header.Get("Content-Type") != kind {
-					t.Fatalf("%s %s: %v, sent as %s", kind, format, err, resp.Header.Get("Content-Type"))
+					t.Fatalf("%s: got %s, sent as %s (%v), want it in its format", kind, format, resp.Header.Get("Content-Type"), err)
 				}
 				if resp.Header.Get("ETag") != `W/"1"` {
 					t.Errorf("ETag %s, want a weak one", resp.Header.Get("ETag"))
@@ -137,7 +137,7 @@ func TestTheMarkStandsWhereItShould(t *testing.T) {
 						inside := d.X >= 2 && d.X < 18 && d.Y >= 2 && d.Y < 8
 						outside := d.X < -8 || d.X >= 28 || d.Y < -8 || d.Y >= 18
 						if inside && !red(p, x, y) || outside && red(p, x, y) {
-							t.Fatalf("%s: at %d,%d the picture is %v", place, x, y, p.At(x, y))
+							t.Fatalf("%s: at %d,%d: got %v (inside the mark: %t), want red inside the mark only", place, x, y, p.At(x, y), inside)
 						}
 					}
 				}
@@ -151,7 +151,7 @@ func TestALargeMarkIsScaledDown(t *testing.T) {
 	served(t, web.Chain(bytesOf("image/png", asPNG(t, picture(300, 200))), c), nil, func(t *testing.T, _ *http.Response, body []byte) {
 		p, err := png.Decode(bytes.NewReader(body))
 		if err != nil || !red(p, 150, 100) || red(p, 150-40, 100) || red(p, 150, 100-40) {
-			t.Errorf("%v: the mark is not a third of the height: %v %v", err, p.At(110, 100), p.At(150, 60))
+			t.Errorf("got %v and %v 40 pixels left of and above the mark's centre (%v), want the mark a third of the height", p.At(110, 100), p.At(150, 60), err)
 		}
 	})
 }
@@ -234,11 +234,11 @@ func TestABomb(t *testing.T) {
 	binary.BigEndian.PutUint32(bomb[20:], 60_000)
 	binary.BigEndian.PutUint32(bomb[29:], crc32.ChecksumIEEE(bomb[12:29]))
 	if c, err := png.DecodeConfig(bytes.NewReader(bomb)); err != nil || c.Width != 60_000 {
-		t.Fatalf("the bomb is none: %v %v", c, err)
+		t.Fatalf("the constructed picture: got %+v (%v), want a width of 60000", c, err)
 	}
 	served(t, web.Chain(bytesOf("image/png", bomb), marked(t, WatermarkConfig{})), nil, func(t *testing.T, _ *http.Response, body []byte) {
 		if !bytes.Equal(body, bomb) {
-			t.Error("it was changed")
+			t.Errorf("got %d other bytes, want the picture as it is: it has too many pixels to decode", len(body))
 		}
 	})
 }
@@ -252,13 +252,13 @@ func TestAFileThatIsTooLargeKeepsItsRanges(t *testing.T) {
 	file := source("image/png", func() web.Body {
 		f, err := os.Open(name)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("opening the picture: got %v, want a file", err)
 		}
 		return web.File(f, 0, int64(len(b)))
 	})
 	served(t, web.Chain(file, marked(t, WatermarkConfig{MaxBytes: 10})), nil, func(t *testing.T, resp *http.Response, body []byte) {
 		if !bytes.Equal(body, b) || resp.Header.Get("ETag") != `"1"` || resp.Header.Get("Accept-Ranges") != "bytes" || resp.ContentLength != int64(len(b)) {
-			t.Errorf("got %d bytes, %v", len(body), resp.Header)
+			t.Errorf("got %d bytes, fields %v, want the file as it is, its strong tag and its ranges", len(body), resp.Header)
 		}
 	})
 }
@@ -285,10 +285,10 @@ func TestLowerQuality(t *testing.T) {
 			served(t, web.Chain(bytesOf("image/jpeg", b), lowered(t, c.cfg)), c.header, func(t *testing.T, resp *http.Response, body []byte) {
 				size, err := jpeg.DecodeConfig(bytes.NewReader(body))
 				if err != nil || size.Width != c.width || bytes.Equal(b, body) != c.same || len(body) > len(b) {
-					t.Errorf("%v: %d wide, %d bytes of %d", err, size.Width, len(body), len(b))
+					t.Errorf("got a width of %d, %d bytes of %d (%v), want %d, unchanged: %t, and never more bytes", size.Width, len(body), len(b), err, c.width, c.same)
 				}
 				if varies := resp.Header.Get("Vary") == "Save-Data"; varies == (c.cfg.When == "always") {
-					t.Errorf("Vary %q", resp.Header.Get("Vary"))
+					t.Errorf("got Vary %q, want Save-Data exactly if the field decides", resp.Header.Get("Vary"))
 				}
 			})
 		})
@@ -311,7 +311,7 @@ func TestMoreThanCanWaitIs503(t *testing.T) {
 	ask := func() int {
 		resp, err := client.Get(url)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("GET: got %v, want a response", err)
 			return 0
 		}
 		defer resp.Body.Close()
@@ -328,11 +328,11 @@ func TestMoreThanCanWaitIs503(t *testing.T) {
 	close(release)
 	for range 2 {
 		if status := <-answers; status != 200 {
-			t.Errorf("one of the first two: %d", status)
+			t.Errorf("one of the first two: got %d, want 200", status)
 		}
 	}
 	if status := ask(); status != 200 {
-		t.Errorf("after them: %d", status)
+		t.Errorf("after the first two: got %d, want 200", status)
 	}
 }
 
