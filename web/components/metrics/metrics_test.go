@@ -22,7 +22,7 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 {
-		t.Fatalf("got %d %s", w.Code, w.Body)
+		t.Fatalf("GET /metrics: got %d %s, want 200", w.Code, w.Body)
 	}
 	values := map[string]float64{}
 	for line := range strings.Lines(w.Body.String()) {
@@ -32,7 +32,7 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 		i := strings.LastIndexByte(line, ' ')
 		v, err := strconv.ParseFloat(strings.TrimSpace(line[i+1:]), 64)
 		if err != nil {
-			t.Fatalf("%q: %v", line, err)
+			t.Fatalf("line %q: got %v, want a number at its end", line, err)
 		}
 		values[line[:i]] = v
 	}
@@ -120,19 +120,19 @@ func TestNamesAreAsPrometheusWantsThem(t *testing.T) {
 		if strings.HasPrefix(name, "weir_") {
 			n++
 			if !ours.MatchString(name) {
-				t.Errorf("%s does not say its unit", name)
+				t.Errorf("got the name %s, want one that ends in its unit", name)
 			}
 		}
 	}
 	if n == 0 {
-		t.Error("nothing of ours is there")
+		t.Error("got no name with weir_, want some")
 	}
 }
 
 func TestWatchTwiceIsRefused(t *testing.T) {
 	m, _ := server(t, flow.Chain)
 	if err := m.Watch(func() []metrics.Site { return nil }); err == nil {
-		t.Error("no error")
+		t.Error("a second Watch: got no error, want one")
 	}
 }
 
