@@ -77,7 +77,7 @@ func newProxy(t *testing.T, cfg Config) *Proxy {
 	}
 	t.Cleanup(func() {
 		if err := c.(*Proxy).Close(); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 	})
 	return c.(*Proxy)

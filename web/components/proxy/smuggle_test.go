@@ -207,7 +207,7 @@ func TestSmuggling(t *testing.T) {
 				up.mu.Lock()
 				defer up.mu.Unlock()
 				for _, w := range up.wrong {
-					t.Errorf("got a violation of RFC 9112 at the upstream: %s", w)
+					t.Errorf("at the upstream: got a violation of RFC 9112, want none: %s", w)
 				}
 				may := func(asked string) bool {
 					for _, a := range c.asked {

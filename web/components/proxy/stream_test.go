@@ -152,7 +152,7 @@ func TestWebSocketsArePassedOn(t *testing.T) {
 			t.Errorf("got %+v, want it under way", u)
 		}
 		if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
-			t.Error(err)
+			t.Errorf("the closing handshake: got %v, want nil", err)
 		}
 		if end := <-to; end.Status != 101 || end.Upstream != up.URL || end.Err != nil {
 			t.Errorf("got %+v, want 101 from the upstream", end)
