@@ -99,7 +99,7 @@ func TestATokenThatIsReturnedCanBeTakenAgain(t *testing.T) {
 		t.Errorf("after a token was returned: %+v, want another", got)
 	}
 	if got := b.Take(who, 0); got.OK {
-		t.Errorf("more tokens than the bucket has: %+v", got)
+		t.Errorf("another token: got %+v, want none: the bucket is empty", got)
 	}
 	b.Return(Client{Key: "never came"})
 }

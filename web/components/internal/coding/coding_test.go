@@ -64,13 +64,13 @@ func FuzzChoose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept string) {
 		i, identity := Choose([]string{accept}, []string{"br", "gzip"})
 		if i < -1 || i > 1 {
-			t.Fatalf("index %d", i)
+			t.Fatalf("got index %d, want -1, 0 or 1", i)
 		}
 		if !identity && !strings.Contains(accept, "0") {
-			t.Fatalf("got %q refuses identity", accept)
+			t.Fatalf("%q: got identity refused, want it accepted: no weight is 0", accept)
 		}
 		if j, same := Choose(strings.Split(accept, ","), []string{"br", "gzip"}); i != j || identity != same {
-			t.Fatalf("%q as one line: %d %v, as several: %d %v", accept, i, identity, j, same)
+			t.Fatalf("%q: got %d, %v as one line and %d, %v as several, want the same", accept, i, identity, j, same)
 		}
 	})
 }
@@ -78,6 +78,6 @@ func FuzzChoose(f *testing.F) {
 func TestChooseDoesNotAllocate(t *testing.T) {
 	accept, offered := []string{"gzip, deflate, br;q=0.9"}, []string{"br", "gzip"}
 	if n := testing.AllocsPerRun(100, func() { Choose(accept, offered) }); n != 0 {
-		t.Errorf("got %v allocations", n)
+		t.Errorf("got %v allocations, want 0", n)
 	}
 }

@@ -20,13 +20,13 @@ func FuzzQuality(f *testing.F) {
 		q, ok := quality(s)
 		if s == "" {
 			if q != 1000 || !ok {
-				t.Fatalf("none: %d, %v", q, ok)
+				t.Fatalf("no weight: got %d, %v, want 1000 (RFC 9110, 12.4.2)", q, ok)
 			}
 			return
 		}
 		m := weights.FindStringSubmatch(s)
 		if ok != (m != nil) {
-			t.Fatalf("%q: %d, %v", s, q, ok)
+			t.Fatalf("%q: got %d, %v, want it accepted exactly if the grammar has it (RFC 9110, 12.4.2)", s, q, ok)
 		}
 		if !ok {
 			return
@@ -46,13 +46,13 @@ func FuzzHasToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list, token string) {
 		got := HasToken([]string{list}, token)
 		if several := HasToken(strings.Split(list, ","), token); several != got {
-			t.Fatalf("got %q has %q: %v on one line, %v on several", list, token, got, several)
+			t.Fatalf("%q in %q: got %v on one line and %v on several, want the same", token, list, got, several)
 		}
 		if got && !strings.Contains(strings.ToLower(strings.ToUpper(list)), strings.ToLower(strings.ToUpper(token))) {
-			t.Fatalf("got %q has %q", list, token)
+			t.Fatalf("%q in %q: got true, want false: the list does not contain the text", token, list)
 		}
 		if plain := regexp.MustCompile(`^[a-z-]+$`).MatchString(token); plain && !HasToken([]string{list + "," + strings.ToUpper(token) + " ; x"}, token) {
-			t.Fatalf("%q is not found behind %q", token, list)
+			t.Fatalf("%q appended to %q: got false, want true", token, list)
 		}
 	})
 }

@@ -16,12 +16,12 @@ func check(t *rapid.T, s *Store[string, int]) {
 		for key, k := range s.shards[i].m {
 			sum, n = sum+k.cost, n+1
 			if k.key != key || s.ring[k.index] != k {
-				t.Fatalf("%q is not in its place", key)
+				t.Fatalf("%q: got another key or an entry that is not at its index of the ring, want both to agree", key)
 			}
 		}
 	}
 	if sum != s.Total() || sum > s.limit || n != s.Len() {
-		t.Fatalf("got %d in %d values, counted %d in %d, limit %d", sum, n, s.Total(), s.Len(), s.limit)
+		t.Fatalf("got cost %d in %d values, want the store's count of %d in %d, at most %d", sum, n, s.Total(), s.Len(), s.limit)
 	}
 }
 
@@ -38,14 +38,14 @@ func TestAStoreKeepsItsLimit(t *testing.T) {
 			case 1:
 				s.Delete(key)
 				if _, ok := s.Get(key); ok {
-					t.Fatalf("%q is there after it was deleted", key)
+					t.Fatalf("%q after Delete: got a value, want none", key)
 				}
 			default:
 				cost := rapid.Int64Range(1, 1200).Draw(t, "cost")
 				kept := s.Put(key, i, cost)
 				model[key] = i
 				if v, ok := s.Get(key); kept != (cost <= 1000) || ok != kept || ok && v != i {
-					t.Fatalf("got %q of %d: kept %v, there %v as %d", key, cost, kept, ok, v)
+					t.Fatalf("Put of %q with cost %d: got kept %v, then present %v with %d, want the value exactly if the cost is at most 1000", key, cost, kept, ok, v)
 				}
 			}
 			check(t, s)
@@ -58,7 +58,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	s.Put("hot", 0, 1)
 	for i := range 1000 {
 		if _, ok := s.Get("hot"); !ok {
-			t.Fatalf("what is used all the time has left after %d others", i)
+			t.Fatalf("a value in constant use: got it evicted after %d others, want it kept", i)
 		}
 		s.Put(fmt.Sprint(i), i, 1)
 	}
@@ -72,7 +72,7 @@ func TestManyAtOnce(t *testing.T) {
 			for i := range 2000 {
 				key := fmt.Sprint((i * (w + 1)) % 150)
 				if v, ok := s.Get(key); ok && fmt.Sprint(v) != key {
-					t.Errorf("%s is %d", key, v)
+					t.Errorf("%s: got %d, want the number in the key", key, v)
 				}
 				var v int
 				fmt.Sscan(key, &v)
@@ -91,7 +91,7 @@ func TestGetDoesNotAllocate(t *testing.T) {
 	key := strings.Repeat("/a", 10)
 	s.Put(key, 1, 1)
 	if n := testing.AllocsPerRun(100, func() { s.Get(key) }); n != 0 {
-		t.Errorf("got %v allocations", n)
+		t.Errorf("got %v allocations, want 0", n)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestOneClientLeavesHalfToOthers(t *testing.T) {
 	}
 	l.Leave("[2001:db8::2]:1")
 	if !l.Enter("[2001:db8::9]:1") {
-		t.Error("a client that has left one may not take another")
+		t.Error("Enter of a client that has left a place: got false, want true")
 	}
 	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::9]:1", "192.0.2.1:1", "127.0.0.1:1"} {
 		l.Leave(from)
@@ -37,7 +37,7 @@ func TestOneClientLeavesHalfToOthers(t *testing.T) {
 	}
 	for range 4 {
 		if !l.Enter("127.0.0.1:1") {
-			t.Error("loopback may not take all")
+			t.Error("Enter of loopback: got false, want true: loopback has no share limit")
 		}
 	}
 }

@@ -5,7 +5,7 @@ import "testing"
 func TestOf(t *testing.T) {
 	a, b := Of([]byte("a")), Of([]byte("b"))
 	if a == b || a != Of([]byte("a")) || !Strong(a) || a != `"ypeBEsobvcr6wjGzmiPcTQ"` {
-		t.Errorf("%s and %s", a, b)
+		t.Errorf("got tags %s and %s, want different strong ones, the first \"ypeBEsobvcr6wjGzmiPcTQ\" in quotes", a, b)
 	}
 }
 

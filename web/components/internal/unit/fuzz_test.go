@@ -20,14 +20,14 @@ func FuzzSize(f *testing.F) {
 		n, err := Size("size", text, 7)
 		if text == "" {
 			if n != 7 || err != nil {
-				t.Fatalf("the default: %d, %v", n, err)
+				t.Fatalf("no size: got %d, %v, want the default 7", n, err)
 			}
 			return
 		}
 		m := size.FindStringSubmatch(text)
 		if m == nil {
 			if err == nil {
-				t.Fatalf("%q is %d", text, n)
+				t.Fatalf("%q: got %d, want an error: the grammar does not have it", text, n)
 			}
 			return
 		}
@@ -37,7 +37,7 @@ func FuzzSize(f *testing.F) {
 			t.Fatalf("%q is %d, %v, want %v", text, n, err, want)
 		}
 		if again, err2 := Size("size", strconv.FormatInt(n, 10), 0); err == nil && (again != n || err2 != nil) {
-			t.Fatalf("%d is %d, %v", n, again, err2)
+			t.Fatalf("%d as text: got %d, %v, want the same number", n, again, err2)
 		}
 	})
 }
@@ -51,12 +51,12 @@ func FuzzDuration(f *testing.F) {
 		d, err := Duration("time", text, time.Second)
 		if err != nil {
 			if d != 0 || !strings.HasPrefix(err.Error(), "time is ") {
-				t.Fatalf("%q: %v, %v", text, d, err)
+				t.Fatalf("%q: got %v, %v, want 0 with an error that names the field", text, d, err)
 			}
 			return
 		}
 		if again, err := Duration("time", d.String(), 0); d < 0 || err != nil || again != d {
-			t.Fatalf("%q is %v, and that %v, %v", text, d, again, err)
+			t.Fatalf("%q: got %v, and from that text %v, %v, want the same duration", text, d, again, err)
 		}
 	})
 }

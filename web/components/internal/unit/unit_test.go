@@ -31,10 +31,10 @@ func TestDuration(t *testing.T) {
 func TestErrorsNameTheField(t *testing.T) {
 	_, err := Size("cache", "much", 0)
 	if err == nil || err.Error() != `cache is "much", which is not a size: write a number of bytes, or one with KB, MB or GB behind it` {
-		t.Error(err)
+		t.Errorf("Size: got %v, want an error that names the field cache, its value and the form", err)
 	}
 	_, err = Duration("wait", "long", 0)
 	if err == nil || err.Error() != `wait is "long", which is not a duration: write one such as "30s" or "1m30s"` {
-		t.Error(err)
+		t.Errorf("Duration: got %v, want an error that names the field wait, its value and the form", err)
 	}
 }
