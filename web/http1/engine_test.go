@@ -49,9 +49,9 @@ func engineRefuses(l Limits, in string) error {
 	got, err := served(in[:v.passed] + s.Refusal())
 	switch {
 	case got != v.requests && !isTarget(err):
-		return fmt.Errorf("net/http reads %d requests before the refusal, the scanner %d", got, v.requests)
+		return fmt.Errorf("got %d requests that net/http reads before the refusal, want the %d of the scanner", got, v.requests)
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("net/http waits for more bytes after the refusal: %v", err)
+		return fmt.Errorf("net/http waits for more bytes after the refusal (%v), want an error at once", err)
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func sameFraming(in string, v verdict, unfinished bool) error {
 		// net/http bounds all chunks together
 		return nil
 	case got != v.requests:
-		return fmt.Errorf("net/http reads %d requests, the scanner %d (%v)", got, v.requests, err)
+		return fmt.Errorf("got %d requests that net/http reads (%v), want the %d of the scanner", got, err, v.requests)
 	case err != io.EOF && !unfinished:
-		return fmt.Errorf("net/http rejects a stream that the scanner accepts: %v", err)
+		return fmt.Errorf("got %v of net/http, want it to accept what the scanner accepts", err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func check(t interface{ Errorf(string, ...any) }, in string) {
 	whole, s := scan(small, in, 0, len(in)+1)
 	for _, cut := range []int{1, 2, 3, 7, len(in) / 2} {
 		if other, _ := scan(small, in, cut, cut+1); other != whole {
-			t.Errorf("%q cut into %d: %v\nbut whole: %v", in, cut+1, other, whole)
+			t.Errorf("%q cut into pieces of %d: got %v\nwant the verdict of the whole %v", in, cut+1, other, whole)
 		}
 	}
 	var err error
@@ -93,7 +93,7 @@ func check(t interface{ Errorf(string, ...any) }, in string) {
 		err = engineRefuses(small, in)
 	}
 	if err != nil {
-		t.Errorf("%q: %v (%v)", in, err, whole)
+		t.Errorf("%q: %v (the scanner's verdict: %v)", in, err, whole)
 	}
 }
 

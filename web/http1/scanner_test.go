@@ -45,11 +45,11 @@ func everyWay(t *testing.T, l Limits, in string) verdict {
 	t.Helper()
 	whole, _ := scan(l, in, 0, len(in)+1)
 	if single, _ := scan(l, in, 0, 1); single != whole {
-		t.Errorf("%q byte by byte: %v\nbut whole: %v", in, single, whole)
+		t.Errorf("%q byte by byte: got %v\nwant the verdict of the whole %v", in, single, whole)
 	}
 	for cut := 1; cut < len(in); cut++ {
 		if two, _ := scan(l, in, cut, len(in)); two != whole {
-			t.Errorf("%q cut after %d: %v\nbut whole: %v", in, cut, two, whole)
+			t.Errorf("%q cut after %d: got %v\nwant the verdict of the whole %v", in, cut, two, whole)
 		}
 	}
 	return whole
@@ -110,7 +110,7 @@ func testRefused(t *testing.T, cases []refused) {
 			t.Errorf("%s: %q: %v\nwant %d bytes and %v", c.says, in, got, at, c.want)
 		}
 		if err := engineRefuses(small, in); err != nil {
-			t.Errorf("%s: %q: %v", c.says, in, err)
+			t.Errorf("%s: %q, as net/http reads it: %v", c.says, in, err)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestBetweenAndInBody(t *testing.T) {
 		{"3\r\nab", false, true}, {"c", false, true}, {"\r\n0\r\n", false, true}, {"X:", false, true}, {"\r\n\r\n", true, false},
 	} {
 		if _, v := s.Scan([]byte(step.in)); v != nil {
-			t.Fatal(v)
+			t.Fatalf("%q: got the violation %v, want none", step.in, v)
 		}
 		if s.Between() != step.between || s.InBody() != step.inBody {
 			t.Errorf("behind %q: between %v, in a body %v; want %v, %v", step.in, s.Between(), s.InBody(), step.between, step.inBody)
