@@ -29,7 +29,7 @@ func TestCheckHasNoSideEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: got %v, want nil", err)
 	}
 	if _, err := os.Stat(log); err == nil || asked.Load() != 0 {
 		t.Errorf("the log file: %v, want none; the upstream got %d requests, want 0", err, asked.Load())
@@ -40,6 +40,6 @@ func TestCheckHasNoSideEffects(t *testing.T) {
 	defer s.Close()
 	webtest.Until(t, "the upstream is asked", func() bool { return asked.Load() > 0 })
 	if _, err := os.Stat(log); err != nil {
-		t.Error(err)
+		t.Errorf("the log file after Load: got %v, want it created", err)
 	}
 }

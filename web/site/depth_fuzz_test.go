@@ -28,10 +28,10 @@ func FuzzDepth(f *testing.F) {
 			return
 		}
 		if at.Filename != "site.hcl" || at.Start.Byte > len(text) {
-			t.Fatalf("%v", at)
+			t.Fatalf("got the place %v, want one within site.hcl", at)
 		}
 		if _, err := Parse("site.hcl", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "too deep") {
-			t.Fatalf("%v", err)
+			t.Fatalf("Parse of a text that is too deep: got %v, want an error that says so", err)
 		}
 	})
 }

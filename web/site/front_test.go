@@ -39,7 +39,7 @@ func served(t *testing.T, text string, config server.Config, report func(site.Ev
 	stop := func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			t.Errorf("Run returned %v, want nil", err)
 		}
 		live.Close()
 	}

@@ -52,7 +52,7 @@ func TestARateLimitSurvivesAReload(t *testing.T) {
 	}
 	l.write(t, "nonsense {}")
 	if err := l.Reload(); err == nil {
-		t.Error("an invalid file was accepted")
+		t.Error("Reload of an invalid file: got no error, want one")
 	}
 	l.change(t, limited)
 	if got := l.status(t, "/a"); got != 429 {
@@ -175,7 +175,7 @@ func TestReplacedFolderIsServedAfterAReload(t *testing.T) {
 	put("old")
 	l := live(t, "", "files { dir = \""+dir+"\" }")
 	if got := l.get(t); got != "old" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("before the reload: got %q, want %q", got, "old")
 	}
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)

@@ -68,15 +68,15 @@ func (l *lived) get(t *testing.T) string {
 func TestReload(t *testing.T) {
 	l := live(t, "", `text { text = "old" }`)
 	if got := l.get(t); got != "old" {
-		t.Errorf("got %q", got)
+		t.Errorf("before a reload: got %q, want %q", got, "old")
 	}
 	l.write(t, `text { text = "new" }`)
 	if err := l.Reload(); err != nil || l.get(t) != "new" {
-		t.Errorf("got %v, %q", err, l.get(t))
+		t.Errorf("after a reload: got %v and %q, want nil and %q", err, l.get(t), "new")
 	}
 	l.write(t, `text { txt = "bad" }`)
 	if err := l.Reload(); err == nil || !strings.Contains(err.Error(), "site.hcl:1,") || l.get(t) != "new" {
-		t.Errorf("an invalid file: %v, %q", err, l.get(t))
+		t.Errorf("Reload of an invalid file: got %v and %q, want its place and the running site's %q", err, l.get(t), "new")
 	}
 	for _, want := range []string{"reloaded", "refused"} {
 		if e := <-l.events; e.Type != want {
@@ -89,11 +89,11 @@ func TestChangedServerBlockRequiresRestart(t *testing.T) {
 	l := live(t, "", `text { text = "x" }`)
 	l.write(t, "server { run = \"network\" }\ntext { text = \"y\" }")
 	if err := l.Reload(); err != nil || l.Handler().Topology().Way != flow.Network {
-		t.Errorf("got %v, runs as %s", err, l.Handler().Topology().Way)
+		t.Errorf("Reload: got %v and the model %s, want nil and network", err, l.Handler().Topology().Way)
 	}
 	l.write(t, "server { listen = \":1\" }\ntext { text = \"y\" }")
 	if err := l.Reload(); err != nil {
-		t.Error(err)
+		t.Errorf("Reload with another address to listen on: got %v, want nil", err)
 	}
 	for _, want := range []string{"reloaded", "reloaded", "restart"} {
 		if e := <-l.events; e.Type != want {
@@ -130,16 +130,16 @@ func TestAnExchangeOutlivesAReload(t *testing.T) {
 	defer resp.Body.Close()
 	l.write(t, `text { text = "new" }`)
 	if err := l.Reload(); err != nil || l.get(t) != "new" {
-		t.Errorf("got %v, %q", err, l.get(t))
+		t.Errorf("Reload during an exchange: got %v and %q, want nil and %q", err, l.get(t), "new")
 	}
 	select {
 	case <-closed:
-		t.Error("a component was closed during an exchange")
+		t.Error("got a component closed during an exchange, want it closed afterwards")
 	default:
 	}
 	close(goOn)
 	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "begun, ended" {
-		t.Errorf("got %q, %v", body, err)
+		t.Errorf("the exchange that outlives the reload: got %q (%v), want it whole", body, err)
 	}
 	<-closed
 }
@@ -156,11 +156,11 @@ func TestWatch(t *testing.T) {
 	watching.Go(func() { l.Watch(ctx, reload) })
 	reload <- syscall.SIGHUP
 	if e := <-l.events; e.Type != "reloaded" {
-		t.Errorf("after a signal: got %+v", e)
+		t.Errorf("after a signal: got %+v, want reloaded", e)
 	}
 	l.write(t, `text { text = "a longer one" }`)
 	if e := <-l.events; e.Type != "reloaded" || l.get(t) != "a longer one" {
-		t.Errorf("after a change: got %+v", e)
+		t.Errorf("after a change of the file: got %+v, want reloaded and the new text", e)
 	}
 	stop()
 	watching.Wait()
@@ -184,7 +184,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 						w := httptest.NewRecorder()
 						l.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 						if w.Code != 200 || w.Body.String() != "x" {
-							t.Errorf("got %d %q", w.Code, w.Body.String())
+							t.Errorf("during reloads: got %d %q, want 200 and x", w.Code, w.Body.String())
 							return
 						}
 					}
@@ -192,7 +192,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 			}
 			for range 20 {
 				if err := l.Reload(); err != nil {
-					t.Error(err)
+					t.Errorf("Reload under load: got %v, want nil", err)
 				}
 				time.Sleep(time.Millisecond) // so that requests fall between
 			}
@@ -212,10 +212,10 @@ func TestWatchSeesAChangeBeforeItStarted(t *testing.T) {
 	select {
 	case e := <-l.events:
 		if e.Type != "reloaded" || l.get(t) != "a longer one" {
-			t.Errorf("got %+v", e)
+			t.Errorf("got %+v, want reloaded and the new text", e)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("Watch did not see the change")
+		t.Error("got no event within 30 s, want a reload for the change before Watch started")
 	}
 	stop()
 	watching.Wait()

@@ -33,7 +33,7 @@ func serve(t *testing.T, text string, test func(t *testing.T, get func(path stri
 			})
 		})
 		if err := errors.Join(h.Close(), s.Close()); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestErrorsHaveTheirPosition(t *testing.T) {
 			}
 			var b strings.Builder
 			if err := wrong.Explain(&b, 100, false); err != nil || !strings.Contains(b.String(), "Error: ") {
-				t.Errorf("explained as %q, %v", b.String(), err)
+				t.Errorf("Explain: got %q (%v), want a text with Error:", b.String(), err)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestComponentsInsideACache(t *testing.T) {
 	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
 		for range 2 {
 			if code, body := get("/"); code != 200 || body != "kept" {
-				t.Errorf("got %d %q", code, body)
+				t.Errorf("got %d %q, want 200 and kept", code, body)
 			}
 		}
 	})

@@ -37,12 +37,12 @@ func TestNoSpellingOverHTTP3IsServedWithoutCredentials(t *testing.T) {
 			defer cancel()
 			resp, err := transport.RoundTrip(r.WithContext(ctx))
 			if err != nil {
-				t.Fatalf("%+v: %v", c, err)
+				t.Fatalf("%+v: got %v, want a response", c, err)
 			}
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != c.status || strings.Contains(string(body), secret) {
-				t.Errorf("%+v: got %d %q", c, resp.StatusCode, body)
+				t.Errorf("%+v: got %d %q, want %d without the secret", c, resp.StatusCode, body, c.status)
 			}
 		}
 	})

@@ -123,7 +123,7 @@ func TestStderrOfFastCGIReachesTheOperator(t *testing.T) {
 	l.trouble(t, "fastcgi "+app.Addr().String()+" says: PHP Warning: of it")
 	app.Close()
 	if err := <-ended; err != nil {
-		t.Error(err)
+		t.Errorf("the application ended with %v, want nil", err)
 	}
 }
 

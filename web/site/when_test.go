@@ -22,7 +22,7 @@ func handling(t *testing.T, text string) *web.Handler {
 	}
 	t.Cleanup(func() {
 		if err := errors.Join(h.Close(), s.Close()); err != nil {
-			t.Error(err)
+			t.Errorf("Close: got %v, want nil", err)
 		}
 	})
 	return h
@@ -146,7 +146,7 @@ func TestCacheDoesNotStoreConditionalResponses(t *testing.T) {
 			r.Header.Set("X-Key", c.key)
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, r); strings.Contains(w.Body.String(), "secret") != c.want {
-				t.Errorf("%s: %+v: got %d %q (%s)", name, c, w.Code, w.Body, w.Header().Get("Cache-Status"))
+				t.Errorf("%s: %+v: got %d %q (%s), want the secret exactly with the key", name, c, w.Code, w.Body, w.Header().Get("Cache-Status"))
 			}
 		}
 	}

@@ -54,9 +54,9 @@ func TestDefaultsStandInTheCode(t *testing.T) {
 			found := constantsBehind(code[dir], field)
 			switch isFound := slices.Contains(found, canonical(t, a, stated)) || slices.Contains(found, strings.Trim(stated, `"`)); {
 			case !isFound && !slices.Contains(unchecked, key):
-				t.Errorf("%s: the comment says that the default is %s; the code of %s has %q for %s", key, stated, dir, found, field)
+				t.Errorf("%s: got the default %s in the comment, want one of %q that the code of %s has for %s", key, stated, found, dir, field)
 			case isFound && slices.Contains(unchecked, key):
-				t.Errorf("%s is found in the code: take it out of unchecked", key)
+				t.Errorf("unchecked: got %s, want only defaults that the code does not show: take it out", key)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func canonical(t *testing.T, a Attribute, literal string) string {
 	case a.Unit == duration:
 		d, err := site.Duration(text)
 		if err != nil {
-			t.Errorf("the default %s of %s: %v", literal, a.Name, err)
+			t.Errorf("the default %s of %s: got %v, want a duration", literal, a.Name, err)
 		}
 		return strconv.FormatInt(int64(d), 10)
 	case a.Unit == size:

@@ -59,13 +59,13 @@ func with(t *testing.T, block, attribute, value string) string {
 	for _, name := range append([]string{block}, Names()...) {
 		file, diags := hclwrite.ParseConfig([]byte(exampleOf(name)), name, hcl.InitialPos)
 		if diags.HasErrors() {
-			t.Fatal(diags)
+			t.Fatalf("example of %s: got %v, want valid HCL", name, diags)
 		}
 		if setAttribute(file.Body(), block, attribute, value) {
 			return string(file.Bytes())
 		}
 	}
-	t.Fatalf("no example has %s.%s", block, attribute)
+	t.Fatalf("got no example with %s.%s, want one", block, attribute)
 	return ""
 }
 
@@ -86,7 +86,7 @@ func TestExamplesLoad(t *testing.T) {
 	inFolderOfExamples(t)
 	for _, name := range Names() {
 		if err := load(t, exampleOf(name)); err != nil {
-			t.Errorf("examples/%s.hcl: %v", name, err)
+			t.Errorf("examples/%s.hcl: got %v, want a site that loads", name, err)
 		}
 	}
 }
@@ -114,12 +114,12 @@ func TestValuesAreAllThatLoad(t *testing.T) {
 			}
 			for _, v := range a.Values {
 				if !loadsWith(t, b.Name, a.Name, write(v)) {
-					t.Errorf("%s.%s = %s is listed and does not load", b.Name, a.Name, v)
+					t.Errorf("%s.%s = %s: got an error, want every listed value to load", b.Name, a.Name, v)
 				}
 			}
 			wrong := map[bool]string{true: "300", false: "nonsense"}[a.Type == "integer"]
 			if len(a.Values) > 0 && loadsWith(t, b.Name, a.Name, write(wrong)) {
-				t.Errorf("%s.%s = %s is not listed, but loads", b.Name, a.Name, wrong)
+				t.Errorf("%s.%s = %s: got a site that loads, want an error: the value is not listed", b.Name, a.Name, wrong)
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func TestRequiredAttributesAreEnforced(t *testing.T) {
 	inFolderOfExamples(t)
 	for key, f := range facts {
 		if block, attribute, _ := strings.Cut(key, "."); f.required && loadsWith(t, block, attribute, `""`) {
-			t.Errorf("%s is listed as required, but a site loads without it", key)
+			t.Errorf("%s left empty: got a site that loads, want an error: it is listed as required", key)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestRangesAreEnforced(t *testing.T) {
 		for _, a := range b.Attributes {
 			proof, ok := limitProofs[a.Range]
 			if a.Range != "" && !ok {
-				t.Errorf("%s.%s: the range %q has no values in limitProofs", b.Name, a.Name, a.Range)
+				t.Errorf("%s.%s: got the range %q without values in limitProofs, want some", b.Name, a.Name, a.Range)
 			}
 			inside, outside := slices.Clone(proof.inside), slices.Clone(proof.outside)
 			switch {
@@ -173,12 +173,12 @@ func TestRangesAreEnforced(t *testing.T) {
 			}
 			for _, v := range inside {
 				if !loadsWith(t, b.Name, a.Name, v) {
-					t.Errorf("%s.%s = %s is within %q and does not load", b.Name, a.Name, v, a.Range)
+					t.Errorf("%s.%s = %s: got an error, want it to load: it is within %q", b.Name, a.Name, v, a.Range)
 				}
 			}
 			for _, v := range outside {
 				if loadsWith(t, b.Name, a.Name, v) {
-					t.Errorf("%s.%s = %s is not a %s within %q, but loads", b.Name, a.Name, v, a.Kind(), a.Range)
+					t.Errorf("%s.%s = %s: got a site that loads, want an error: it is not a %s within %q", b.Name, a.Name, v, a.Kind(), a.Range)
 				}
 			}
 		}
@@ -210,7 +210,7 @@ func ownBlock(t *testing.T, name string) string {
 	t.Helper()
 	file, diags := hclwrite.ParseConfig([]byte(exampleOf(name)), name, hcl.InitialPos)
 	if diags.HasErrors() {
-		t.Fatal(diags)
+		t.Fatalf("example of %s: got %v, want valid HCL", name, diags)
 	}
 	var find func(*hclwrite.Body) string
 	find = func(body *hclwrite.Body) string {

@@ -37,10 +37,10 @@ func TestReferenceIsCurrent(t *testing.T) {
 		}
 		got, err := os.ReadFile(name)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("reading the reference: got %v, want a file: run go generate ./web/site/reference", err)
 		}
 		if string(got) != want {
-			t.Errorf("%s is not current: run go generate ./web/site/reference", name)
+			t.Errorf("%s: got %d other bytes, want the generated %d: run go generate ./web/site/reference", name, len(got), len(want))
 		}
 	}
 }
@@ -56,11 +56,11 @@ func TestEveryAttributeIsExplained(t *testing.T) {
 			case a.Text == "" || a.Example == "" || a.Type == "":
 				t.Errorf("%s.%s: got %+v, want a text in the field's comment, and a value in examples/%s.hcl", b.Name, a.Name, a, b.Name)
 			case !strings.HasPrefix(a.Text, "`"+a.Name+"` "):
-				t.Errorf("%s.%s: the comment does not start with the field's name: %s", b.Name, a.Name, a.Text)
+				t.Errorf("%s.%s: got the comment %q, want it to start with the field's name", b.Name, a.Name, a.Text)
 			case a.Required && a.Default != "":
-				t.Errorf("%s.%s is required and has the default %q", b.Name, a.Name, a.Default)
+				t.Errorf("%s.%s: got required with the default %q, want one of both", b.Name, a.Name, a.Default)
 			case !a.Required && a.Default == "" && !isText:
-				t.Errorf("%s.%s has no default: write it in the field's comment behind 0: or Empty:", b.Name, a.Name)
+				t.Errorf("%s.%s: got no default, want one in the field's comment, after 0: or Empty:", b.Name, a.Name)
 			}
 		}
 	}
@@ -76,22 +76,22 @@ func TestTablesNameOnlyWhatExists(t *testing.T) {
 	}
 	for key := range facts {
 		if !known[key] {
-			t.Errorf("facts has %s, which does not exist", key)
+			t.Errorf("facts: got %s, want only attributes and blocks that exist", key)
 		}
 	}
 	for name := range places {
 		if !known[name] {
-			t.Errorf("places has %s, which does not exist", name)
+			t.Errorf("places: got %s, want only blocks that exist", name)
 		}
 	}
 	for _, k := range site.Kinds() {
 		if groupIndex(places[k.Name].group) < 0 {
-			t.Errorf("places does not have %s", k.Name)
+			t.Errorf("places: got no place for %s, want one for every kind", k.Name)
 		}
 	}
 	for _, name := range exampleFiles(t) {
 		if !known[name] {
-			t.Errorf("examples/%s.hcl is of no block", name)
+			t.Errorf("examples/%s.hcl: got no block of this name, want one", name)
 		}
 		text, _ := examples.ReadFile("examples/" + name + ".hcl")
 		if formatted := hclwrite.Format(text); !bytes.Equal(formatted, text) {
