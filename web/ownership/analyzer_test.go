@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		}
 		for _, f := range found {
 			if line := strings.Split(string(text), "\n")[f.Position.Line-1]; !strings.Contains(line, "// want ") {
-				t.Errorf("unexpected finding: %v", f)
+				t.Errorf("got the finding %v, want none in a line without a want comment", f)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func TestCheckReportsUnreadablePackages(t *testing.T) {
 		"nowhere/x": "nowhere/x",
 	} {
 		if found, err := Check(t.Context(), ".", "", pattern); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, %v", pattern, found, err)
+			t.Errorf("%s: got %v, %v, want an error of one line that names it", pattern, found, err)
 		}
 	}
 }

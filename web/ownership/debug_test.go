@@ -56,7 +56,7 @@ func TestDebugBuildDetectsAKeptConn(t *testing.T) {
 				t.Errorf("got %d %v, want 500 and an error that names the component", status, why)
 			}
 			if got := touch(kept); !strings.Contains(got, "after keeper has passed it on") {
-				t.Errorf("after the exchange: %s", got)
+				t.Errorf("after the exchange: got %q, want a panic that names keeper", got)
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestDebugBuildDetectsAConnUsedInABody(t *testing.T) {
 			status, why := asked(t, way, stream, filter)
 			got := strings.Join(complaints, "\n")
 			if status != 200 || why != nil || !strings.Contains(got, "after stream has") || !strings.Contains(got, "after filter has") {
-				t.Errorf("got %d %v, complaints: %s", status, why, got)
+				t.Errorf("got %d %v, complaints %q, want 200, nil, and complaints about stream and filter", status, why, got)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestDebugBuildAcceptsCorrectComponents(t *testing.T) {
 				return web.String(path)
 			})
 			if status, why := asked(t, way, source, web.Pipe(func(c *web.Conn) { c.SetStatus(c.Status()) })); status != 200 || why != nil {
-				t.Errorf("got %d %v", status, why)
+				t.Errorf("got %d %v, want 200 and no error", status, why)
 			}
 		})
 	}
