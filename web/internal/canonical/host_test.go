@@ -56,7 +56,7 @@ func FuzzHost(f *testing.F) {
 		host, err := ParseHost(in, 80)
 		if err != nil {
 			if IsHost(in, 80) {
-				t.Fatalf("%q: canonical but rejected: %v", in, err)
+				t.Fatalf("%q: got %v, want it accepted: it is canonical", in, err)
 			}
 			return
 		}
@@ -64,7 +64,7 @@ func FuzzHost(f *testing.F) {
 			t.Fatalf("%q becomes %q, which becomes %q, %v: want the canonical form to stay", in, host, again, err)
 		}
 		if strings.ToLower(host) != host || strings.ContainsAny(host, "/@%?#\\ ") || strings.HasSuffix(Name(host), ".") {
-			t.Fatalf("%q becomes %q", in, host)
+			t.Fatalf("%q: got %q, want lower case, no delimiter, and a name without a dot at its end", in, host)
 		}
 	})
 }

@@ -106,7 +106,7 @@ func parse(t testing.TB, target string) *url.URL {
 	t.Helper()
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
-		t.Fatalf("%q: %v", target, err)
+		t.Fatalf("%q: got %v, want a target that net/url parses", target, err)
 	}
 	return u
 }
@@ -127,27 +127,27 @@ func FuzzPath(f *testing.F) {
 		p, err := ParsePath(u, slashes)
 		if err != nil {
 			if was {
-				t.Fatalf("%q: canonical but rejected: %v", target, err)
+				t.Fatalf("%q: got %v, want it accepted: it is canonical", target, err)
 			}
 			return
 		}
 		if was && (p.Decoded != u.Path || p.Escaped != u.EscapedPath() || p.Resolved || p.EncodedSlash) {
-			t.Fatalf("%q: canonical but changed to %+v", target, p)
+			t.Fatalf("%q: got %+v, want it unchanged: it is canonical", target, p)
 		}
 		for segment := range strings.SplitSeq(p.Decoded[1:], "/") {
 			if name, _, _ := strings.Cut(segment, ";"); name == "." || name == ".." || strings.ContainsAny(segment, "\\\x00\r\n") {
-				t.Fatalf("%q: got %q", target, p.Decoded)
+				t.Fatalf("%q: got %q, want no dot segment, backslash, NUL or line end", target, p.Decoded)
 			}
 		}
 		if strings.Contains(p.Decoded, "//") || strings.Contains(strings.ToLower(p.Escaped), "%2f") {
-			t.Fatalf("%q: got %+v", target, p)
+			t.Fatalf("%q: got %+v, want no empty segment and no encoded slash", target, p)
 		}
 		again := parse(t, p.Escaped)
 		if again.Path != p.Decoded || !IsPath(again.Path, again.RawPath) {
-			t.Fatalf("%q: the canonical %q is read as %q and %q", target, p.Escaped, again.Path, again.RawPath)
+			t.Fatalf("%q: the canonical form %q: got path %q, raw path %q, want %q in canonical form", target, p.Escaped, again.Path, again.RawPath, p.Decoded)
 		}
 		if next, err := ParsePath(again, false); err != nil || next.Decoded != p.Decoded || next.Escaped != p.Escaped {
-			t.Fatalf("%q: %+v becomes %+v, %v", target, p, next, err)
+			t.Fatalf("%q: the canonical form again: got %+v, %v, want %+v", target, next, err, p)
 		}
 	})
 }

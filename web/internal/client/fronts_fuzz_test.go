@@ -37,21 +37,21 @@ func FuzzClient(f *testing.F) {
 		switch at := len(said) - 1; {
 		case got == peer:
 		case !in.Contains(peer):
-			t.Fatalf("peer %v is not trusted, but the client is %v", peer, got)
+			t.Fatalf("got client %v, want the peer %v, which is not trusted", got, peer)
 		case !slices.Contains(said, got):
 			t.Fatalf("got client %v, want one of those named in %q", got, lines)
 		default:
 			for ; said[at] != got; at-- {
 				if !in.Contains(said[at]) {
-					t.Fatalf("got client %v, but %v behind it in %q is not trusted", got, said[at], lines)
+					t.Fatalf("got client %v, want only trusted entries behind it in %q: %v is not", got, lines, said[at])
 				}
 			}
 		}
 		if more := in.Client(peer, append([]string{"6.6.6.6"}, lines...)); !in.Contains(got) && more != got {
-			t.Fatalf("%q gives %v, but %v with an entry in front", lines, got, more)
+			t.Fatalf("%q: got client %v, but %v with an entry in front, want the same", lines, got, more)
 		}
 		if one := in.Client(peer, []string{strings.Join(lines, ", ")}); one != got {
-			t.Fatalf("%q as one field: %v, as several: %v", lines, one, got)
+			t.Fatalf("%q: got client %v as one field, %v as several, want the same", lines, one, got)
 		}
 	})
 }

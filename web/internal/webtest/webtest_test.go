@@ -21,7 +21,7 @@ func TestBothWaysRunsChainAndNetwork(t *testing.T) {
 		}
 		body, err := io.ReadAll(c.RequestBody())
 		if err != nil {
-			t.Error(err)
+			t.Errorf("reading the request's body: got %v, want nil", err)
 		}
 		return web.String(fmt.Sprintf("%s %s %s %s %q", c.Method(), c.Host(), body, c.RequestHeader("X-A"), c.RequestHeader("Accept-Encoding")))
 	})
@@ -32,7 +32,7 @@ func TestBothWaysRunsChainAndNetwork(t *testing.T) {
 			t.Errorf("got %s %v, want %s", body, resp.Header, want)
 		}
 		if end := <-to; end != (webtest.ExchangeEnd{Status: 200}) {
-			t.Errorf("got %+v", end)
+			t.Errorf("the exchange ended with %+v, want 200 and no error", end)
 		}
 		if resp, _ := webtest.Get(t, url+"/away"); resp.StatusCode != 302 {
 			t.Errorf("got %d, want the redirect itself", resp.StatusCode)
@@ -50,10 +50,10 @@ func TestRawSendsTheRequestLineAsWritten(t *testing.T) {
 	})
 	url := webtest.Serve(t, flow.Chain, says)
 	if _, body := webtest.Raw(t, url, "GET /a/../%62 HTTP/1.0", "X-A", "1"); body != "/a/../%62 HTTP/1.0 1" {
-		t.Errorf("got %q", body)
+		t.Errorf("got %q, want the target and version as written, and the field", body)
 	}
 	if resp, body := webtest.Raw(t, url, "HEAD / HTTP/1.1"); resp.StatusCode != 200 || body != "" {
-		t.Errorf("got %d %q", resp.StatusCode, body)
+		t.Errorf("HEAD: got %d %q, want 200 without a body", resp.StatusCode, body)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestServeClosesBeforeEarlierCleanups(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		t.Cleanup(func() {
 			if len(over) != 1 {
-				t.Error("the cleanup ran before the exchange ended")
+				t.Errorf("at the cleanup: got %d ended exchanges, want 1", len(over))
 			}
 			<-over
 		})
