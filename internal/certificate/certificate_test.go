@@ -33,16 +33,16 @@ func TestReloadReadsFilesAtOnceAndKeepsWhatWorks(t *testing.T) {
 	}
 	a.Files(t, dir, "new.test")
 	if err := s.Reload(); err != nil || leaf(t, s).DNSNames[0] != "new.test" {
-		t.Errorf("after a reload the certificate is for %s: %v", leaf(t, s).DNSNames, err)
+		t.Errorf("after Reload: got a certificate for %s (%v), want new.test", leaf(t, s).DNSNames, err)
 	}
 	if err := os.WriteFile(cert, []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "cannot use the certificate "+cert) {
-		t.Errorf("rubbish is reloaded: %v", err)
+		t.Errorf("Reload of an invalid file: got %v, want an error that names the file", err)
 	}
 	if name := leaf(t, s).DNSNames[0]; name != "new.test" {
-		t.Errorf("after that the certificate is for %s", name)
+		t.Errorf("after a failed Reload: got a certificate for %s, want the previous one for new.test", name)
 	}
 }
 
@@ -62,15 +62,15 @@ func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
 		prints = append(prints, certificate.Fingerprint(l.Raw))
 		for _, name := range []string{"chat.test", "127.0.0.1"} {
 			if err := l.VerifyHostname(name); err != nil {
-				t.Error(err)
+				t.Errorf("the certificate: got %v, want it valid for %s", err, name)
 			}
 		}
 		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the key's file is %v, %v", info.Mode(), err)
+			t.Errorf("the key's file: got %v (%v), want mode 0600", info, err)
 		}
 	}
 	if prints[0] != prints[1] || len(prints[0]) != 64 {
-		t.Errorf("fingerprints %q", prints)
+		t.Errorf("got fingerprints %q, want the same of 64 digits twice", prints)
 	}
 }
 
@@ -99,12 +99,12 @@ func TestTheSourceAnswersACMEsChallengeWhereNoServerListens(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("there is no certificate: %v", err)
+			t.Fatalf("after 30 s: got %v, want a certificate for weir.test", err)
 		}
 	}
 }
 
-func TestACMEThatCannotBe(t *testing.T) {
+func TestInvalidACMEConfigIsRejected(t *testing.T) {
 	for want, a := range map[string]certificate.ACME{
 		"the names":   {Agreed: true, Dir: "d"},
 		"needs Agree": {Names: []string{"weir.test"}, Dir: "d"},

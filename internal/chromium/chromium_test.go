@@ -16,7 +16,7 @@ const text = `<!doctype html><body style="margin:0"><input id=in><button id=b on
 
 // A page is opened, typed into, clicked, photographed, and its requests and errors are read.
 // Another page shares nothing with it.
-func TestDriving(t *testing.T) {
+func TestPageCanBeDrivenAndObserved(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, text) }))
 	defer s.Close()
 	p, other := Open(t), Open(t)
@@ -28,17 +28,17 @@ func TestDriving(t *testing.T) {
 	p.Press("Alt+k")
 	p.Until(`document.title == "häh!"`)
 	if dark := Eval[bool](p, `matchMedia("(prefers-color-scheme: dark)").matches`); !dark {
-		t.Error("it is not dark")
+		t.Error("prefers-color-scheme: got light, want dark")
 	}
 	if picture, err := png.Decode(bytes.NewReader(p.Shot())); err != nil || picture.Bounds().Empty() {
-		t.Errorf("the picture: %v", err)
+		t.Errorf("the picture: got %v or no pixel, want a PNG", err)
 	}
 	Eval[any](p, `(localStorage.setItem("a", "1"), console.error("ouch"), fetch("http://elsewhere.example/").catch(() => 0))`)
 	if !slices.Contains(p.Fetched(), "http://elsewhere.example/") || !strings.Contains(strings.Join(p.Errors(), "\n"), "ouch") {
-		t.Errorf("fetched %q, errors %q", p.Fetched(), p.Errors())
+		t.Errorf("got requests %q and errors %q, want the one to elsewhere.example and ouch", p.Fetched(), p.Errors())
 	}
 	other.Go(s.URL + "/")
 	if kept := Eval[any](other, `localStorage.getItem("a")`); kept != nil || len(other.Errors()) > 0 {
-		t.Errorf("another page has %v, %q", kept, other.Errors())
+		t.Errorf("another page: got the stored value %v and errors %q, want none of both: pages are separate", kept, other.Errors())
 	}
 }

@@ -86,7 +86,7 @@ func TestAFailedReplacementLeavesTheOldFileAndNoTemporaryOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := ReplaceFile(path, []byte("new"), 0o600); err == nil {
-		t.Error("a folder was replaced by a file")
+		t.Error("ReplaceFile over a folder: got no error, want one")
 	}
 	if got := names(t, dir); got != "state" {
 		t.Errorf("the folder has %q, want only the old", got)
@@ -131,7 +131,7 @@ func TestRemoveTempsRemovesWhatCrashesLeftAndNothingElse(t *testing.T) {
 		t.Errorf("the folder has %q, want %q", got, want)
 	}
 	if err := RemoveTemps(filepath.Join(dir, "none")); err != nil {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("RemoveTemps in a folder that does not exist: got %v, want nil", err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestMkdirAllMakesFoldersAndTakesThoseThatAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := MkdirAll(filepath.Join(file, "below"), 0o700); err == nil {
-		t.Error("a folder was made below a file")
+		t.Error("MkdirAll below a file: got no error, want one")
 	}
 	if err := SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("syncing a folder that is not there gives %v, want fs.ErrNotExist", err)

@@ -24,7 +24,7 @@ func TestTheFileIsSyncedBeforeItHasItsNameAndTheFolderAfterwards(t *testing.T) {
 	cmd := exec.Command("strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,renameat,linkat", "-e", "signal=none", os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+filepath.Join(dir, "state"))
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("strace: got %v, want exit status 0: %s", err, out)
 	}
 	text, err := os.ReadFile(trace)
 	if err != nil {

@@ -21,7 +21,7 @@ func withoutDescriptors(t *testing.T) Replacer {
 			none.Cur = 0
 		}
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
-			t.Error(err)
+			t.Errorf("setting the limit of descriptors: got %v, want nil", err)
 		}
 	}}
 }
@@ -38,7 +38,7 @@ func TestAReplacementWhoseFolderCannotBeSyncedIsTakenBack(t *testing.T) {
 			err := by.ReplaceFile(path, []byte("new"), 0o600)
 			by.Step(Done) // gives the descriptors back
 			if err == nil {
-				t.Fatal("the folder was synced without a descriptor")
+				t.Fatal("ReplaceFile without a descriptor for the folder: got no error, want one: the folder cannot be synced")
 			}
 			if old != "" {
 				want(t, path, old, "state")

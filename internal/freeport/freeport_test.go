@@ -24,7 +24,7 @@ func TestAChosenPortCanBeListenedOn(t *testing.T) {
 		}
 		l.Close()
 		if err := Try(host, port); err != nil {
-			t.Errorf("after Close: got error %v", err)
+			t.Errorf("after Close: got error %v, want none", err)
 		}
 	}
 }
@@ -53,12 +53,12 @@ func TestNoPortIsChosenTwice(t *testing.T) {
 			for range 50 {
 				addr, err := Address("127.0.0.1")
 				if err != nil {
-					t.Error(err)
+					t.Errorf("Address: got %v, want an address", err)
 					return
 				}
 				mu.Lock()
 				if seen[addr] {
-					t.Errorf("%s was chosen twice", addr)
+					t.Errorf("got %s twice, want every address once", addr)
 				}
 				seen[addr] = true
 				mu.Unlock()

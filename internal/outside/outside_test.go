@@ -20,10 +20,10 @@ func TestAnotherModuleUsesTheLibrariesByTheirPublicPath(t *testing.T) {
 	tree := copyOfTheTree(t)
 	in(t, tree, "scripts/module-path", path)
 	if out := in(t, tree, "git", "log", "--format=%s"); out != "all: give the module its public path "+path+"\ncopy\n" {
-		t.Errorf("the commits are\n%s", out)
+		t.Errorf("git log: want the commit that renames the module on the copy, got\n%s", out)
 	}
 	if out := in(t, tree, "git", "grep", "-lE", `"weir/(serve|flow|web|tcpip|chat|lab|internal|wire)[/"]`, "--", "*.go", ":!internal/outside"); out != "" {
-		t.Errorf("files that still import the old path:\n%s", out)
+		t.Errorf("want no file that imports the old path, got\n%s", out)
 	}
 	in(t, tree, "go", "vet", "./serve", "./flow", "./internal/durable")
 	for _, library := range libraries {
@@ -72,7 +72,7 @@ func in(t *testing.T, dir string, command ...string) string {
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
 	if err != nil && (len(command) < 2 || command[1] != "grep") {
-		t.Fatalf("%s: %v\n%s%s", strings.Join(command, " "), err, out, failed.Bytes())
+		t.Fatalf("%s: got %v, want exit status 0\n%s%s", strings.Join(command, " "), err, out, failed.Bytes())
 	}
 	return string(out)
 }
@@ -91,7 +91,7 @@ func consumer(t *testing.T, tree, path, library string) {
 	}
 	said := exampleOutput.FindSubmatch(text)
 	if said == nil || !exampleFunction.Match(text) {
-		t.Fatalf("%s/example_test.go has no func Example with its output", library)
+		t.Fatalf("%s/example_test.go: got no func Example with its output, want one", library)
 	}
 	want := strings.TrimSpace(strings.ReplaceAll(string(said[1]), "\n\t// ", "\n"))
 	program := exampleFunction.ReplaceAll(examplePackage.ReplaceAll(text, []byte("package main")), []byte("func main()"))

@@ -92,9 +92,9 @@ func TestPackagesExplainThemselves(t *testing.T) {
 	for pkg, text := range comments {
 		switch {
 		case text == "":
-			t.Errorf("%s has no package comment: state its purpose, its users and its limitations", pkg)
+			t.Errorf("%s: got no package comment, want its purpose, its users and its limitations", pkg)
 		case !strings.Contains(text, "Limitation"):
-			t.Errorf("the package comment of %s has no Limitations: state what it does not do", pkg)
+			t.Errorf("%s: got a package comment without Limitations, want what it does not do", pkg)
 		}
 	}
 }

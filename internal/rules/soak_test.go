@@ -52,7 +52,7 @@ func TestStepsOfTheSoakNameTests(t *testing.T) {
 		names := testNames(t, filepath.Join(root(t), folder))
 		for name := range strings.SplitSeq(strings.Trim(words[at+1], "^$()"), "|") {
 			if !slices.Contains(names, name) {
-				t.Errorf("step %s of scripts/soak: there is no %s in %s", words[0], name, folder)
+				t.Errorf("step %s of scripts/soak: got the test %s, want one that exists in %s", words[0], name, folder)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func TestDocumentsNameTargetsThatExist(t *testing.T) {
 		}
 		for _, m := range makeCommand.FindAllSubmatch(text, -1) {
 			if !targets[string(m[1])] {
-				t.Errorf("%s names make %s: the Makefile has no such target", name, m[1])
+				t.Errorf("%s: got make %s, want a target of the Makefile", name, m[1])
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		for _, m := range link.FindAllSubmatch(text, -1) {
 			target := filepath.Join(root(t), path.Dir(name), string(m[1]))
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s, which does not exist", name, m[1])
+				t.Errorf("%s: got a link to %s, want only links to files that exist", name, m[1])
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestEveryDocumentIsInTheIndex(t *testing.T) {
 	for _, name := range documents(t) {
 		page := path.Base(name)
 		if path.Dir(name) == "docs" && page != "README.md" && !bytes.Contains(index, []byte("("+page+")")) {
-			t.Errorf("docs/README.md does not link to %s: add it for the kind of reader that it serves", page)
+			t.Errorf("docs/README.md: got no link to %s, want one: add it for the kind of reader that it serves", page)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func unraced(t *testing.T) *regexp.Regexp {
 	}
 	m := unracedPattern.FindSubmatch(script)
 	if m == nil {
-		t.Fatal("scripts/test has no line local unraced='PATTERN'")
+		t.Fatal("scripts/test: got no line local unraced='PATTERN', want one")
 	}
 	return regexp.MustCompile(string(m[1]))
 }

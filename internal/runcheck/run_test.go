@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 		t.Skip("there is no run to check: set WEIR_RUN to the directory of one")
 	}
 	for _, fault := range faults(read(t, dir, "results.json")) {
-		t.Error("results.json:", fault)
+		t.Errorf("results.json: got the fault %q, want none", fault)
 	}
 	t.Run("report.html works offline", func(t *testing.T) { checkHTML(t, read(t, dir, "report.html")) })
 	t.Run("trials.csv has rows of equal length", func(t *testing.T) {
@@ -28,14 +28,14 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("bench.txt is a Go benchmark file", func(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s+\S+ \S+`).Match(read(t, dir, "bench.txt")) {
-			t.Error("no line of it is a benchmark result")
+			t.Error("bench.txt: got no line of a benchmark result, want some")
 		}
 	})
 	read(t, dir, "report.md")
 	read(t, dir, "table.tex")
 	for _, kind := range []string{"svg", "pdf"} {
 		if figures, _ := filepath.Glob(filepath.Join(dir, "figures", "*."+kind)); len(figures) == 0 {
-			t.Errorf("figures holds no %s", kind)
+			t.Errorf("figures: got no %s, want some", kind)
 		}
 	}
 }
@@ -56,10 +56,10 @@ var fetches = regexp.MustCompile(`(?i)<(script|img|iframe|source|image)\b[^>]*\b
 
 func checkHTML(t *testing.T, text []byte) {
 	if found := fetches.Find(text); found != nil {
-		t.Errorf("it loads something from elsewhere: %s", found)
+		t.Errorf("report.html: got %q, want no resource of another host", found)
 	}
 	if !bytes.Contains(text, []byte("</html>")) {
-		t.Error("it is cut off before </html>")
+		t.Error("report.html: got no </html>, want the whole file")
 	}
 }
 
@@ -72,7 +72,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 	failed := strings.Replace(good, `"accepted":true,"refused_because":null`, `"accepted":false,"refused_because":[],"failed_because":["wrong byte"]`, 1)
 	if all := strings.Join(faults([]byte(failed)), "; "); strings.Contains(all, "reason") {
-		t.Errorf("a trial in which the subject failed: faults %q", all)
+		t.Errorf("a trial in which the subject failed: got faults %q, want none about a missing reason", all)
 	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"a renamed field", `"cpu_cv":0.1`, `"cpu_cov":0.1`, "missing"},

@@ -12,6 +12,6 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 		}
 	}
 	if got := DidYouMean("c-epol", names); got != `; did you mean "c-epoll"?` {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want the nearest name c-epoll as a question", got)
 	}
 }

@@ -15,7 +15,7 @@ func TestTheEndIsKept(t *testing.T) {
 			all += part
 		}
 		if want := all[max(0, len(all)-10):]; kept.String() != want {
-			t.Fatalf("kept %q of %q", kept.String(), all)
+			t.Fatalf("after %q: got %q, want the last 10 bytes %q", all, kept.String(), want)
 		}
 	})
 }

@@ -13,7 +13,7 @@ func TestTheVariableOverridesTheQuickSize(t *testing.T) {
 	}
 	t.Setenv(variable, "1000")
 	if got := Of(t, variable, 7); got != 1000 {
-		t.Errorf("set to 1000: got %d", got)
+		t.Errorf("set to 1000: got %d, want 1000", got)
 	}
 }
 
@@ -29,7 +29,7 @@ func TestAValueThatIsNoSizeFails(t *testing.T) {
 		}()
 		<-done
 		if !r.failed {
-			t.Errorf("%s=%q was accepted", variable, text)
+			t.Errorf("%s=%q: got it accepted, want a failure: it is no size", variable, text)
 		}
 	}
 }
