@@ -8,7 +8,7 @@ import (
 	"weir/serve"
 )
 
-func TestParse(t *testing.T) {
+func TestParseReadsFlagsAndRejectsInvalidOnes(t *testing.T) {
 	for _, c := range []struct {
 		line string
 		want string // part of the error; empty: accepted
@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 	}
 	c, err := parse(strings.Fields("--listen [::1]:7000 --workload echo --size 3 --work-us 5 --wait-ms 6 --way loop"))
 	if err != nil || !c.echo || c.size != 3 || c.work != 5*time.Microsecond || c.wait != 6*time.Millisecond || c.way != serve.Loop {
-		t.Errorf("parsed %+v, %v", c, err)
+		t.Errorf("got %+v (%v), want the values of the flags", c, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func FuzzReadRequest(f *testing.F) {
 			return
 		}
 		if r.method != other.Method || r.body != other.ContentLength || r.old != (other.ProtoMinor == 0) || ours.Buffered() != theirs.Buffered() {
-			t.Errorf("%q: %+v and %d bytes to go; net/http: %s, body %d, HTTP/1.%d, %d to go",
+			t.Errorf("%q: got %+v and %d unread bytes, want as net/http %s, body %d, HTTP/1.%d, %d unread",
 				text, r, ours.Buffered(), other.Method, other.ContentLength, other.ProtoMinor, theirs.Buffered())
 		}
 	})

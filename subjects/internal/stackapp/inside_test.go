@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-func TestInside(t *testing.T) {
+func TestInsideMeasuresEachOperation(t *testing.T) {
 	for _, operation := range []string{Connect, Bulk, RR} {
 		t.Run(operation, func(t *testing.T) {
 			r, err := Inside(t.Context(), InsideConfig{Operation: operation, Connections: 3, Duration: 300 * time.Millisecond}, Kernel(netip.Addr{}))
@@ -23,10 +23,10 @@ func TestInside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Messages == 0 || r.Bytes == 0 || r.GbitS <= 0 || len(r.Errors) != 0 || r.CPUNS <= 0 || r.WindowNS < 300e6 || r.WarmNS < 75e6 {
-				t.Errorf("got %+v", r)
+				t.Errorf("got %+v, want messages, bytes, a rate, CPU time, no errors, a window of 300 ms and a warm-up of 75 ms at least", r)
 			}
 			if times := r.LatencyUS; (operation != Bulk) != (times.P50 > 0) || times.P50 > times.Max || r.MeanUS > times.Max {
-				t.Errorf("the times can't be: %+v, mean %v", times, r.MeanUS)
+				t.Errorf("got times %+v, mean %v, want a median for %s exactly if not bulk, and no mean or median above the maximum", times, r.MeanUS, operation)
 			}
 		})
 	}
@@ -37,18 +37,18 @@ func TestFailedOperationsAreCounted(t *testing.T) {
 	s.Dial = func(context.Context, int) (net.Conn, error) { return nil, errors.New("no service there") }
 	r, err := Inside(t.Context(), InsideConfig{Operation: RR, Connections: 1, Duration: 50 * time.Millisecond}, s)
 	if err != nil || r.Messages != 0 || r.Errors["no service there"] == 0 {
-		t.Errorf("%v, got %+v", err, r)
+		t.Errorf("dialling that fails: got %+v (%v), want 0 messages and the errors counted", r, err)
 	}
 	s.Dial = nil
 	if _, err := Inside(t.Context(), InsideConfig{Operation: RR, Connections: 1, Duration: time.Second}, s); err == nil {
-		t.Error("a stack that cannot be dialled was measured inside")
+		t.Error("a stack without Dial: got a measurement, want an error")
 	}
 }
 
-func TestHistogram(t *testing.T) {
+func TestHistogramKeepsPercentilesWithin2Percent(t *testing.T) {
 	for bucket := range len(histogram{}.buckets) - 128 {
 		if low := lowest(bucket); bucketOf(low) != bucket || bucketOf(lowest(bucket+1)-1) != bucket {
-			t.Fatalf("bucket %d begins at %d, which is in %d, and ends where %d does", bucket, low, bucketOf(low), bucketOf(lowest(bucket+1)-1))
+			t.Fatalf("bucket %d: got its lowest value %d in bucket %d, its last in %d, want both in the bucket", bucket, low, bucketOf(low), bucketOf(lowest(bucket+1)-1))
 		}
 	}
 	var h histogram
@@ -66,11 +66,11 @@ func TestHistogram(t *testing.T) {
 		}
 	}
 	if p := (&histogram{}).percentiles(); p != (Percentiles{}) {
-		t.Errorf("of nothing: %+v", p)
+		t.Errorf("percentiles of an empty histogram: got %+v, want zeros", p)
 	}
 }
 
-func TestFlags(t *testing.T) {
+func TestFlagsAreParsedAndInvalidOnesRejected(t *testing.T) {
 	var way string
 	own := func(f *flag.FlagSet) { f.StringVar(&way, "run", "chain", "") }
 	o, err := parse(strings.Fields("--tap tap0 --addr 10.1.0.2/16 --mtu 9000 --offload off --cores 2 --run network"), own)
@@ -112,9 +112,9 @@ func TestTheReportIsOneLineOfJSON(t *testing.T) {
 	var out bytes.Buffer
 	var r Report
 	if err := run(t.Context(), o, open, &out); err != nil || strings.Count(out.String(), "\n") != 1 || json.Unmarshal(out.Bytes(), &r) != nil || r.Connections != 2 {
-		t.Errorf("%v, wrote %s", err, &out)
+		t.Errorf("got %v and %s, want nil and one line of JSON with 2 connections", err, &out)
 	}
 	if !closed {
-		t.Error("the stack was not closed")
+		t.Error("the stack after the run: got it open, want it closed")
 	}
 }

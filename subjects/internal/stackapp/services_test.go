@@ -32,7 +32,7 @@ func TestEchoSendsBackWhatComes(t *testing.T) {
 	text := bytes.Repeat([]byte("what comes goes "), 1000)
 	go func() { c.Write(text); c.CloseWrite() }() //nolint:errcheck // the reader sees it
 	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, text) {
-		t.Errorf("%d bytes came back of %d, %v", len(got), len(text), err)
+		t.Errorf("echo: got %d bytes (%v), want the same %d", len(got), err, len(text))
 	}
 }
 
@@ -48,7 +48,7 @@ func TestDiscardClosesWhenItsPeerHas(t *testing.T) {
 func TestSourceSendsUntilTheConnectionBreaks(t *testing.T) {
 	c := dialled(t, Source)
 	if n, err := io.CopyN(io.Discard, c, 10<<20); err != nil {
-		t.Errorf("%d bytes came, %v", n, err)
+		t.Errorf("source: got %d bytes (%v), want 10 MiB", n, err)
 	}
 }
 
