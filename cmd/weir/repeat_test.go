@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// TestRepeatCommandCanBeTyped: the command in a report begins with the program as it was typed, so
-// that it works where weir is not on the PATH; the seed is in it, the directory of the run is not.
+// The command in a report starts with the program as it was typed, so that it works where weir is
+// not on the PATH. It has the seed, but not the directory of the run.
 func TestRepeatCommandCanBeTyped(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -10,7 +10,7 @@ import (
 	"weir/lab/result"
 )
 
-// TestReportIsRewrittenFromItsResults: from results.json alone, the report is there again; --text writes no file.
+// The report is written again from results.json alone. --text writes no file.
 func TestReportIsRewrittenFromItsResults(t *testing.T) {
 	dir := t.TempDir()
 	r := &result.Results{Version: result.Version, Trials: []result.Trial{{ID: 1, Subject: "c-fork", Load: "messages", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 10, Accepted: true}}}
@@ -39,7 +39,6 @@ func TestReportIsRewrittenFromItsResults(t *testing.T) {
 	}
 }
 
-// TestReportNamesADirectoryWithoutARun: a directory without a run gives one error that names it.
 func TestReportNamesADirectoryWithoutARun(t *testing.T) {
 	dir := t.TempDir()
 	err := (&reportCmd{Dir: dir}).Run(context.Background(), newTerminal(os.Stdout, os.Stderr))

@@ -215,8 +215,7 @@ func TestCtrlCWhileASubjectIsBuiltLeavesNothing(t *testing.T) {
 	p.wantNothing("run")
 }
 
-// TestARunThatWasKilledIsResumed: nothing asks a run that is killed to clean up, and nothing is
-// lost but the trial that was running.
+// A killed run cannot clean up. It loses only the trial that was in progress.
 func TestARunThatWasKilledIsResumed(t *testing.T) {
 	p := newProject(t)
 	cmd := p.command("lab", "run", "short.toml", "--out", "run", "--no-reasons")

@@ -27,7 +27,7 @@ func vet(t *testing.T, c vetCmd) (string, error) {
 	return string(text), failed
 }
 
-// TestVetPrintsPlaces: lines as compilers write them, and an error that counts them.
+// Each line has the form of a compiler's message. The error states the number of lines.
 func TestVetPrintsPlaces(t *testing.T) {
 	text, err := vet(t, vetCmd{Packages: []string{touching}})
 	lines := strings.Split(strings.TrimSpace(text), "\n")
