@@ -149,8 +149,7 @@ func saveScreenshot(t *testing.T, p *chromium.Page, name string) {
 	}
 }
 
-// TestTheChatDeploymentsFilesAreAccepted checks the tutorial's configuration by the server, and its units by
-// systemd if that is installed.
+// The server accepts the tutorial's configuration. systemd, if it is installed, accepts its units.
 func TestTheChatDeploymentsFilesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	var units []string

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestTheSiteTutorialWorks writes the files of the tutorial and compares its drawings and outputs with
-// the command's. It sends the tutorial's requests to the last site, run as a chain and as a
-// network.
+// The test writes the files of the tutorial and compares its drawings and outputs with the
+// command's. It sends the tutorial's requests to the last site, run as a chain and as a network.
 func TestTheSiteTutorialWorks(t *testing.T) {
 	dir := t.TempDir()
 	users := exec.Command(weirBinary(t), "serve", "password", "--cost", "4", "ann")
@@ -71,8 +70,7 @@ func TestTheSiteTutorialStopsItsServer(t *testing.T) {
 	}
 }
 
-// TestThePictureOfTheREADMEsSiteIsUpToDate compares the picture with the drawing of the README's site file.
-// WEIR_DRAW=write updates the picture.
+// The picture equals the drawing of the README's site file. WEIR_DRAW=write updates the picture.
 func TestThePictureOfTheREADMEsSiteIsUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "users", "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n")

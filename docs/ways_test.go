@@ -11,8 +11,7 @@ import (
 
 var cell = regexp.MustCompile("`([a-z]+)`")
 
-// TestTheTableOfModelsAgreesWithServe compares the table in concurrency-models.md with the combinations that serve
-// rejects.
+// The table in concurrency-models.md says no for exactly the combinations that serve rejects.
 func TestTheTableOfModelsAgreesWithServe(t *testing.T) {
 	text, err := os.ReadFile("concurrency-models.md")
 	if err != nil {
