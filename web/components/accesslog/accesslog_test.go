@@ -66,7 +66,7 @@ func named(c web.Component) web.Component {
 	}), c)
 }
 
-func TestLines(t *testing.T) {
+func TestLinesHaveTheConfiguredFormat(t *testing.T) {
 	const when = `127\.0\.0\.1 - (-|Ann\\x20B) \[\d\d/[A-Z][a-z][a-z]/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] `
 	panics := web.Pipe(func(*web.Conn) { panic("no") })
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestJSONLineHasEveryField(t *testing.T) {
 	breaks := web.Source(func(c *web.Conn) web.Body {
 		return web.Stream(-1, func(w io.Writer) error {
 			_, _ = io.WriteString(w, "half")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestChecking leaves no trace, and finds what stands in the way of New.
-func TestChecking(t *testing.T) {
+// Check reports the faults that New would report, and creates no file.
+func TestCheckChangesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	there, full := filepath.Join(dir, "there.log"), filepath.Join(dir, "full")
 	if err := os.WriteFile(there, []byte("a line\n"), 0o600); err != nil {

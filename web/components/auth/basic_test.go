@@ -64,7 +64,7 @@ func TestFigure3APrivateArea(t *testing.T) {
 	})
 }
 
-func TestAPlainPipe(t *testing.T) {
+func TestBasicWithoutAComponentIsAPipe(t *testing.T) {
 	pipe, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4))}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestHashesOfApacheAreRead(t *testing.T) {
 	}
 }
 
-func TestPairs(t *testing.T) {
+func TestPairsAreParsedAsInRFC7617(t *testing.T) {
 	for text, want := range map[string]credentialPair{
 		"Aladdin:open sesame": {name: "Aladdin", password: "open sesame"},
 		"ann:a:b":             {name: "ann", password: "a:b"},

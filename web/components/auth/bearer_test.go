@@ -84,7 +84,7 @@ func verifier(t testing.TB, cfg BearerConfig) *bearer {
 	return &bearer{keys: keys, audience: cfg.Audience, userClaim: user, userRequired: cfg.User != "", parser: parser(cfg, 0)}
 }
 
-func TestBearer(t *testing.T) {
+func TestBearerAdmitsValidTokens(t *testing.T) {
 	c, err := Bearer(BearerConfig{Algorithm: "HS256", Key: written(t, secret+"\n"), Audience: "weir", Issuer: "https://issuer.example"}, showUser("inside"))
 	if err != nil {
 		t.Fatal(err)
@@ -151,8 +151,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestConfusion has tokens that some libraries were led astray by.
-func TestConfusion(t *testing.T) {
+// Some libraries have accepted tokens of these forms.
+func TestForgedTokensAreRejected(t *testing.T) {
 	k := issuer()
 	rsaPEM := pemOf(t, &k.rsa.PublicKey)
 	claims := claimsOf(jwt.MapClaims{"aud": nil})
@@ -226,7 +226,7 @@ func jwks(t testing.TB) string {
 	return string(text)
 }
 
-func TestAKeySet(t *testing.T) {
+func TestTokenIsVerifiedWithTheKeyThatItNames(t *testing.T) {
 	k, file, claims := issuer(), written(t, jwks(t)), claimsOf(jwt.MapClaims{"aud": nil})
 	for _, c := range []struct {
 		algorithm string
@@ -298,8 +298,8 @@ func TestBearerIsRefused(t *testing.T) {
 	}
 }
 
-// TestVerifyIsForSeveral is for the race detector.
-func TestVerifyIsForSeveral(t *testing.T) {
+// The race detector reports an unsynchronized access.
+func TestVerifyIsSafeForConcurrentUse(t *testing.T) {
 	b := verifier(t, BearerConfig{Algorithm: "HS256", Key: written(t, secret)})
 	token := signed(t, jwt.SigningMethodHS256, []byte(secret), claimsOf(jwt.MapClaims{"aud": nil}))
 	var all sync.WaitGroup

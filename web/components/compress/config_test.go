@@ -10,8 +10,8 @@ import (
 	"weir/web"
 )
 
-// TestAnyBytesComeBack compresses what it likes in writes of any size, with flushes.
-func TestAnyBytesComeBack(t *testing.T) {
+// The bytes are random, written in pieces of random sizes with flushes between some of them.
+func TestAnyBytesAreRestoredByDecoding(t *testing.T) {
 	var codecs []*codec
 	for effort := range 3 {
 		for _, name := range []string{"gzip", "deflate", "br", "zstd"} {
@@ -67,7 +67,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-func TestTypes(t *testing.T) {
+func TestCompressibleTypesAreMatched(t *testing.T) {
 	for kind, want := range map[string]bool{
 		"text/html": true, "TEXT/HTML; charset=utf-8": true, "text/": true, "text": false, "application/json": true, "application/ld+json": true, "application/ld+JSON ;x": true,
 		"image/svg+xml": true, "image/png": false, "+json": false, "": false, "video/mp4": false, "font/woff2": false, "application/wasm": true,

@@ -61,7 +61,7 @@ func (r *reader) next() (name, data string, err error) {
 	}
 }
 
-func TestAnEventAsItIsSent(t *testing.T) {
+func TestAppendWritesTheFieldsOfAnEvent(t *testing.T) {
 	for _, c := range []struct {
 		e    Event
 		want string
@@ -115,7 +115,7 @@ func validLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestWhatIsSentIsWhatArrives(t *testing.T) {
+func TestEventsArriveAsTheyWereSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("a: \r\n\x00é")))
 		roundTrip(t, Event{ID: text.Draw(t, "id"), Name: text.Draw(t, "name"), Data: text.Draw(t, "data")})
@@ -157,7 +157,7 @@ func (r *reader) comment() error {
 }
 
 // Each event arrives before the next one is made, also through a filter that compresses.
-func TestStream(t *testing.T) {
+func TestStreamSendsEventsAtOnce(t *testing.T) {
 	compressor, err := compress.New(compress.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func waiting() (web.Component, error) {
 	})
 }
 
-func TestHowAStreamEnds(t *testing.T) {
+func TestStreamEndsWithItsClientOrServer(t *testing.T) {
 	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		ctx, goAway := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
@@ -262,7 +262,7 @@ func TestHowAStreamEnds(t *testing.T) {
 	})
 }
 
-func TestMethods(t *testing.T) {
+func TestStreamAcceptsOnlyGETAndHEAD(t *testing.T) {
 	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		resp, err := webtest.Client(t).Head(url)
 		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Type") == "" {
@@ -281,7 +281,7 @@ func TestMethods(t *testing.T) {
 	})
 }
 
-func TestWatch(t *testing.T) {
+func TestWatchReportsChangedFiles(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {
 		file := filepath.Join(root, name)

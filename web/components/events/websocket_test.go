@@ -20,7 +20,7 @@ import (
 
 func echo() (web.Component, error) { return Echo(WebSocketConfig{MaxMessage: "1KB"}) }
 
-func TestEcho(t *testing.T) {
+func TestEchoReturnsEachMessage(t *testing.T) {
 	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		conn, resp, err := dial(t, url)
 		if err != nil {
@@ -67,7 +67,7 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 	})
 }
 
-func TestWhoMayConnect(t *testing.T) {
+func TestOnlyAllowedOriginsConnect(t *testing.T) {
 	component := func() (web.Component, error) {
 		return Echo(WebSocketConfig{Origins: []string{"*.example.org", "https://other.example"}, Protocols: []string{"a"}})
 	}
@@ -105,7 +105,7 @@ func TestWhoMayConnect(t *testing.T) {
 	})
 }
 
-func TestMaxOpen(t *testing.T) {
+func TestConnectionBeyondMaxOpenGets503(t *testing.T) {
 	component := func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: 1}) }
 	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		first, _, err := dial(t, url)
@@ -126,7 +126,7 @@ func TestMaxOpen(t *testing.T) {
 	})
 }
 
-func TestHowAFunctionEnds(t *testing.T) {
+func TestErrorOfTheFunctionDecidesTheCloseStatus(t *testing.T) {
 	for want, err := range map[websocket.StatusCode]error{websocket.StatusNormalClosure: nil, websocket.StatusInternalError: errors.New("secret")} {
 		component := func() (web.Component, error) {
 			return WebSocket(WebSocketConfig{}, func(context.Context, *websocket.Conn) error { return err })
@@ -147,7 +147,7 @@ func TestHowAFunctionEnds(t *testing.T) {
 	}
 }
 
-func TestCloseIsAGoodbye(t *testing.T) {
+func TestCloseSendsStatus1001(t *testing.T) {
 	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.ExchangeEnd) {
 		conn, _, err := dial(t, url)
 		if err != nil {
@@ -172,7 +172,7 @@ func TestCloseIsAGoodbye(t *testing.T) {
 
 // The end of the server's context for requests is one too, and a server of web/server says so
 // before.
-func TestTheServerStops(t *testing.T) {
+func TestStoppingServerEndsEventConnections(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		sockets, err := echo()
 		if err != nil {
@@ -257,7 +257,7 @@ func TestPings(t *testing.T) {
 	})
 }
 
-func TestConfigs(t *testing.T) {
+func TestInvalidConfigsAreRejected(t *testing.T) {
 	talk := func(context.Context, *websocket.Conn) error { return nil }
 	tell := func(context.Context, *Stream) error { return nil }
 	for says, made := range map[string]func() (web.Component, error){

@@ -156,7 +156,7 @@ func TestALargeMarkIsScaledDown(t *testing.T) {
 	})
 }
 
-func TestOpacity(t *testing.T) {
+func TestOpacityMixesTheMarkWithThePicture(t *testing.T) {
 	c := marked(t, WatermarkConfig{Place: "center", Opacity: .5})
 	served(t, web.Chain(bytesOf("image/png", asPNG(t, picture(300, 200))), c), nil, func(t *testing.T, _ *http.Response, body []byte) {
 		p, err := png.Decode(bytes.NewReader(body))
@@ -169,8 +169,8 @@ func TestOpacity(t *testing.T) {
 	})
 }
 
-// TestWhatPassesAsItIs has what a filter leaves alone, byte for byte.
-func TestWhatPassesAsItIs(t *testing.T) {
+// A filter that cannot change a response passes it on byte for byte.
+func TestUnsuitableResponsesPassUnchanged(t *testing.T) {
 	big, small := asPNG(t, picture(300, 200)), asPNG(t, picture(100, 300))
 	streamed := func(b []byte) web.Component {
 		return source("image/png", func() web.Body {
@@ -227,8 +227,8 @@ func TestWhatPassesAsItIs(t *testing.T) {
 	}
 }
 
-// TestABomb has a picture of 60,000 by 60,000 pixels in a few bytes.
-func TestABomb(t *testing.T) {
+// The picture claims 60,000 by 60,000 pixels in a few bytes.
+func TestAPictureOfTooManyPixelsIsNotDecoded(t *testing.T) {
 	bomb := asPNG(t, image.NewGray(image.Rect(0, 0, 1, 1)))
 	binary.BigEndian.PutUint32(bomb[16:], 60_000)
 	binary.BigEndian.PutUint32(bomb[20:], 60_000)
@@ -263,7 +263,7 @@ func TestAFileThatIsTooLargeKeepsItsRanges(t *testing.T) {
 	})
 }
 
-func TestLowerQuality(t *testing.T) {
+func TestLowerQualityAppliesAsConfigured(t *testing.T) {
 	b := asJPEG(t, picture(1400, 100))
 	save := []string{"Save-Data", " on "}
 	for _, c := range []struct {

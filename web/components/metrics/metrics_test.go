@@ -66,7 +66,7 @@ func server(t *testing.T, way flow.Way) (m *metrics.Metrics, url string) {
 	return m, s.URL
 }
 
-func TestCounts(t *testing.T) {
+func TestRequestsAreCountedByRouteAndClass(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		m, url := server(t, way)
 		for _, path := range []string{"/", "/", "/gone", "/panic"} {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestHeaders(t *testing.T) {
+func TestHeaderIsEncodedAndInvalidOnesAreRejected(t *testing.T) {
 	h := Header{Type: Stdout, ID: 0x1234, Content: 0x5678, Padding: 3}
 	b := h.Append(nil)
 	if want := []byte{1, 6, 0x12, 0x34, 0x56, 0x78, 3, 0}; !bytes.Equal(b, want) {
@@ -68,7 +68,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-func TestParams(t *testing.T) {
+func TestParamsAreEncodedWithTheirLengths(t *testing.T) {
 	b := AppendParam(AppendParam(nil, "A", "bc"), "LONG", strings.Repeat("x", 128))
 	if want := "\x01\x02Abc\x04\x80\x00\x00\x80LONG" + strings.Repeat("x", 128); string(b) != want {
 		t.Errorf("got %q, want %q: a length above 127 takes four bytes", b, want)

@@ -154,7 +154,7 @@ func TestOutputOfAnApplication(t *testing.T) {
 	}
 }
 
-func TestIdleTimeout(t *testing.T) {
+func TestSilentApplicationTimesOut(t *testing.T) {
 	hold := make(chan struct{})
 	dial := listen(t, func(c net.Conn) { <-hold })
 	r, err := Begin(t.Context(), dial(), get, nil, io.Discard, 20*time.Millisecond)

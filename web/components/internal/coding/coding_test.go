@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestChoose(t *testing.T) {
+func TestChooseFollowsRFC9110(t *testing.T) {
 	offered := []string{"br", "zstd", "gzip"}
 	for _, c := range []struct {
 		accept   string // "-": the field is missing

@@ -53,7 +53,7 @@ func TestAStoreKeepsItsLimit(t *testing.T) {
 	})
 }
 
-func TestWhatIsUsedStays(t *testing.T) {
+func TestAValueInUseIsNotEvicted(t *testing.T) {
 	s := New[string, int](10)
 	s.Put("hot", 0, 1)
 	for i := range 1000 {
@@ -64,7 +64,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestStoreIsSafeForConcurrentUse(t *testing.T) {
 	s := New[string, int](100)
 	var wg sync.WaitGroup
 	for w := range 4 {

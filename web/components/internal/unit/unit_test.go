@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestSize(t *testing.T) {
+func TestSizeParsesAndRejectsTexts(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 7, "0": 0, "12": 12, "12B": 12, "4KB": 4096, "64MB": 64 << 20, "2 gb": 2 << 30,
 		"-1": -1, "1.5MB": -1, "MB": -1, "1TB": -1, "9999999999GB": -1, "9223372036854775807": 1<<63 - 1, "9223372036854775808": -1,
@@ -17,7 +17,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
+func TestDurationParsesAndRejectsTexts(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 7, "0s": 0, "30s": 30 * time.Second, "1m30s": 90 * time.Second, "-1s": -1, "30": -1, "soon": -1,
 	} {
