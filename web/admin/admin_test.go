@@ -59,7 +59,7 @@ func running(t *testing.T, way flow.Way, c web.Component) (site, admin *httptest
 	return site, admin
 }
 
-func TestReportContents(t *testing.T) {
+func TestReportDescribesSitesStagesAndEdges(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		site, admin := running(t, way, figure3(t))
 		webtest.Get(t, site.URL+"/js/x.js")

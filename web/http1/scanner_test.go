@@ -279,7 +279,7 @@ func TestScanStopsWhereTheProtocolMayChange(t *testing.T) {
 	}
 }
 
-func TestBetweenAndInBody(t *testing.T) {
+func TestBetweenAndInBodyFollowTheStream(t *testing.T) {
 	s := New(Limits{})
 	for _, step := range []struct {
 		in              string

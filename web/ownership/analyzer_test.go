@@ -9,12 +9,12 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-func TestAnalyzer(t *testing.T) {
+func TestAnalyzerReportsTheMarkedLines(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), Analyzer, "lent", "passed")
 }
 
 // Check finds the same where the packages use the real package web.
-func TestCheck(t *testing.T) {
+func TestCheckReportsTheMarkedLines(t *testing.T) {
 	for _, name := range []string{"lent", "passed"} {
 		dir := filepath.Join("testdata", "src", name)
 		text, err := os.ReadFile(filepath.Join(dir, name+".go"))

@@ -65,7 +65,7 @@ func (l *lived) get(t *testing.T) string {
 	return string(body)
 }
 
-func TestReload(t *testing.T) {
+func TestReloadReplacesTheSite(t *testing.T) {
 	l := live(t, "", `text { text = "old" }`)
 	if got := l.get(t); got != "old" {
 		t.Errorf("before a reload: got %q, want %q", got, "old")
@@ -148,7 +148,7 @@ type closer func()
 
 func (c closer) Close() error { c(); return nil }
 
-func TestWatch(t *testing.T) {
+func TestWatchReloadsOnSignalsAndChanges(t *testing.T) {
 	l := live(t, "", `text { text = "old" }`)
 	ctx, stop := context.WithCancel(t.Context())
 	reload := make(chan os.Signal, 1)

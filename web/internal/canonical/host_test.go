@@ -40,7 +40,7 @@ func TestInvalidHostIsRejected(t *testing.T) {
 	}
 }
 
-func TestName(t *testing.T) {
+func TestNameRemovesThePort(t *testing.T) {
 	for in, want := range map[string]string{"": "", "a.b": "a.b", "a.b:1": "a.b", "[::1]": "[::1]", "[::1]:1": "[::1]"} {
 		if got := Name(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)

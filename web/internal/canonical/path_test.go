@@ -76,7 +76,7 @@ func TestEncodedSlashInParametersIsRejected(t *testing.T) {
 	}
 }
 
-func TestWithoutParams(t *testing.T) {
+func TestWithoutParamsRemovesPathParameters(t *testing.T) {
 	for path, want := range map[string]string{"/a;x/b;y=z;w": "/a/b", "/a/;x": "/a/", "/;x/a": "/a", "/;": "/", "/a;": "/a"} {
 		if got, ok := WithoutParams(path); got != want || !ok {
 			t.Errorf("%q: got %q, %v, want %q", path, got, ok, want)
@@ -87,7 +87,7 @@ func TestWithoutParams(t *testing.T) {
 	}
 }
 
-func TestIsBelow(t *testing.T) {
+func TestIsBelowComparesWholeSegments(t *testing.T) {
 	for _, c := range []struct {
 		folder, path string
 		want         bool
