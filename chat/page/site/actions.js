@@ -19,25 +19,26 @@ export class Actions {
     this.remove = button("", "Delete", "", () => this.redact());
     this.bar.append(this.remove);
     // touch scrolling also sends pointerover: only a tap chooses a message
-    log.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.on(e.target));
-    log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.off());
-    log.addEventListener("focusin", (e) => this.on(e.target));
-    log.addEventListener("click", (e) => this.on(e.target));
+    log.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.showFor(e.target));
+    log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.hide());
+    log.addEventListener("focusin", (e) => this.showFor(e.target));
+    log.addEventListener("click", (e) => this.showFor(e.target));
     log.addEventListener("keydown", (e) => this.key(e));
   }
 
-  // of returns the message of an element; undefined if it has no actions.
-  of(node) {
+  // messageOf returns the message of an element; undefined if it has no actions.
+  messageOf(node) {
     const room = this.app.shown();
     const m = (room?.past ?? room)?.ids.get(node?.dataset.id);
     return m && !m.redacted && !m.event && m.id && !Number.isNaN(m.offset) ? m : undefined;
   }
 
-  on(target) {
+  // showFor puts the bar on the message of an element.
+  showFor(target) {
     const node = target.closest?.("article");
     if (this.bar.parentNode === node && node) return;
     if (this.bar.contains(document.activeElement) && target !== document.activeElement) return;
-    const m = this.of(node);
+    const m = this.messageOf(node);
     if (!m || !this.app.client.ready) return;
     this.message = m;
     this.remove.hidden = !this.removable(m);
@@ -51,33 +52,33 @@ export class Actions {
     return client.caps.has("draft/message-redaction") && (mine || this.app.shown().operator(client.nick));
   }
 
-  off() {
+  hide() {
     this.bar.remove();
     this.message = null;
   }
 
   react(sign) {
     const m = this.message;
-    this.off();
+    this.hide();
     react(this.app.client, this.app.shown(), m, sign);
-    this.back(m);
+    this.returnFocus(m);
   }
 
   reply() {
     const m = this.message;
-    this.off();
+    this.hide();
     this.app.reply(m);
   }
 
   redact() {
     const m = this.message;
-    this.off();
+    this.hide();
     if (confirm("Delete this message for all users?")) redact(this.app.client, this.app.shown(), m.id);
-    this.back(m);
+    this.returnFocus(m);
   }
 
-  // back returns the focus to a message after its button was removed.
-  back(m) {
+  // returnFocus returns the focus to a message after its button was removed.
+  returnFocus(m) {
     this.log.querySelector(`article[data-id="${CSS.escape(m.id)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -89,17 +90,17 @@ export class Actions {
     const at = among.indexOf(node);
     const inBar = this.bar.contains(e.target);
     const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: among.length - 1 }[e.key];
-    if (inBar && (e.key === "ArrowLeft" || e.key === "ArrowRight")) this.along(e);
-    else if (to !== undefined) this.go(e, among[to]);
+    if (inBar && (e.key === "ArrowLeft" || e.key === "ArrowRight")) this.moveInBar(e);
+    else if (to !== undefined) this.moveTo(e, among[to]);
     else if (e.target !== node) return;
     else if (e.key === "Enter") this.enter(e);
-    else if (e.key === "r" && this.of(node)) this.then(e, () => this.reply());
-    else if (e.key === "Delete" && this.of(node) && this.removable(this.of(node))) this.then(e, () => this.redact());
+    else if (e.key === "r" && this.messageOf(node)) this.runShortcut(e, () => this.reply());
+    else if (e.key === "Delete" && this.messageOf(node) && this.removable(this.messageOf(node))) this.runShortcut(e, () => this.redact());
   }
 
-  then(e, act) {
+  runShortcut(e, act) {
     e.preventDefault();
-    this.on(e.target);
+    this.showFor(e.target);
     act();
   }
 
@@ -108,14 +109,16 @@ export class Actions {
     this.bar.querySelector("button")?.focus();
   }
 
-  along(e) {
+  // moveInBar moves the focus to the next or previous button of the bar.
+  moveInBar(e) {
     const all = [...this.bar.querySelectorAll("button:not([hidden])")];
     const by = e.key === "ArrowLeft" ? -1 : 1;
     e.preventDefault();
     all[(all.indexOf(e.target) + by + all.length) % all.length].focus();
   }
 
-  go(e, node) {
+  // moveTo moves the focus to a message, or below the last one to the input field.
+  moveTo(e, node) {
     e.preventDefault();
     if (!node) {
       if (e.key === "ArrowDown") this.app.field.focus();

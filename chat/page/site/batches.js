@@ -1,11 +1,11 @@
 // Batches of IRCv3: the lines of a batch are delivered together when the batch ends.
 
 export class Batches {
-  // whole(batch) is called for each complete batch that is not nested in another one. batch =
+  // complete(batch) is called for each complete batch that is not nested in another one. batch =
   // {type, params, tags, nick, items, cut}; cut is the msgid of a message of which the batch has
   // only the first lines.
-  constructor(whole) {
-    this.whole = whole;
+  constructor(complete) {
+    this.complete = complete;
     this.open = new Map();
   }
 
@@ -14,7 +14,7 @@ export class Batches {
     const ref = m.tags.get("batch");
     if (m.command === "BATCH") {
       const name = m.params[0].slice(1);
-      if (m.params[0][0] === "+") this.open.set(name, { type: m.params[1], params: m.params.slice(2), tags: m.tags, nick: m.nick, items: [], of: ref });
+      if (m.params[0][0] === "+") this.open.set(name, { type: m.params[1], params: m.params.slice(2), tags: m.tags, nick: m.nick, items: [], outerRef: ref });
       else this.end(name);
       return true;
     }
@@ -28,19 +28,19 @@ export class Batches {
     this.open.delete(name);
     if (!batch) return;
     for (const [inner, b] of this.open) { // a page of history may end inside a multiline message
-      if (b.of !== name) continue;
+      if (b.outerRef !== name) continue;
       this.open.delete(inner);
       batch.cut = b.tags.get("msgid");
     }
-    const outer = this.open.get(batch.of);
+    const outer = this.open.get(batch.outerRef);
     if (batch.type === "draft/multiline") {
       const m = joined(batch);
       if (outer) outer.items.push(m);
-      else this.whole({ type: "", items: [m] });
+      else this.complete({ type: "", items: [m] });
     } else if (outer && batch.type === "labeled-response") {
       outer.items.push(...batch.items);
     } else {
-      this.whole(batch);
+      this.complete(batch);
     }
   }
 }

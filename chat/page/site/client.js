@@ -4,13 +4,13 @@
 import { Batches } from "./batches.js";
 import { fold, isRoom, line, parse } from "./irc.js";
 import { handlers } from "./commands.js";
-import { catchUp, searched, whole } from "./history.js";
+import { addHistoryPage, catchUp, searchReceived } from "./history.js";
 import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
 export class Client {
-  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room,
-  // text), found(results, why), token(token, why), lost(), show(room, msgid).
+  // ui: changed(what, room), state(text), refused(why), ready(), liveMessage(room, message),
+  // showError(room, text), found(results, why), token(token, why), lost(), show(room, msgid).
   constructor(ui) {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
@@ -48,7 +48,7 @@ export class Client {
     this.connection++;
     this.offered = new Map();
     this.caps = new Set();
-    this.batches = new Batches((batch) => this.whole(batch));
+    this.batches = new Batches((batch) => this.handleBatch(batch));
     // outstanding CHATHISTORY requests, by folded target: [{kind, room, into}]
     this.requests = new Map();
     this.ready = false;
@@ -90,10 +90,10 @@ export class Client {
     handler?.(this, m);
   }
 
-  // whole handles a complete batch.
-  whole(batch) {
-    if (batch.type === "chathistory") whole(this, batch);
-    else if (batch.type === "search") searched(this, batch);
+  // handleBatch handles a complete batch.
+  handleBatch(batch) {
+    if (batch.type === "chathistory") addHistoryPage(this, batch);
+    else if (batch.type === "search") searchReceived(this, batch);
     else batch.items.forEach((m) => this.handle(m));
   }
 
@@ -144,8 +144,8 @@ export class Client {
     this.ui.changed("rooms");
   }
 
-  // place returns the room or conversation of a live message.
-  place(m) {
+  // roomOf returns the room or conversation of a live message.
+  roomOf(m) {
     const target = m.params[0].replace(/^[~&@%+]+(?=#)/, "");
     if (isRoom(target)) return this.rooms.get(fold(target));
     if (m.nick.includes(".")) return undefined; // the server
@@ -153,7 +153,7 @@ export class Client {
     const known = this.rooms.get(fold(other));
     if (known || m.command === "TAGMSG") return known; // typing alone does not open a conversation
     const room = this.room(other);
-    room.readTo = room.marker = 0;
+    room.readTo = room.dividerTime = 0;
     catchUp(this, room);
     return room;
   }
@@ -169,6 +169,6 @@ export class Client {
     if (time <= room.readTo) return;
     room.readTo = time;
     this.ui.changed("rooms");
-    if (this.ready && this.account && room.synced && room.upTo) this.send("MARKREAD", [room.name, `timestamp=${new Date(time).toISOString()}`]);
+    if (this.ready && this.account && room.synced && room.completeTo) this.send("MARKREAD", [room.name, `timestamp=${new Date(time).toISOString()}`]);
   }
 }

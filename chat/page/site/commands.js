@@ -1,13 +1,13 @@
-// The handlers of the server's commands.
+// The handlers of the server's commands. In all functions c is the Client, m a parsed line.
 
 import { fold, isRoom } from "./irc.js";
-import { catchUp, failed, take } from "./history.js";
-import { challenged, loggedIn, negotiate, notRegistered, prove, registered } from "./login.js";
+import { catchUp, handleLine, historyRefused } from "./history.js";
+import { answerChallenge, loggedIn, negotiate, notRegistered, registered, startLogin } from "./login.js";
 
-const own = (c, m) => fold(m.nick) === fold(c.nick);
+const isOwn = (c, m) => fold(m.nick) === fold(c.nick);
 
-// everywhere calls f for each room that a user is in.
-function everywhere(c, nick, f) {
+// forEachRoomOf calls f for each room that a user is in.
+function forEachRoomOf(c, nick, f) {
   for (const room of c.rooms.values()) if (room.people.has(fold(nick))) f(room, room.people.get(fold(nick)));
   c.ui.changed("people");
 }
@@ -21,30 +21,30 @@ function capabilities(c, m) {
       break;
     case "ACK":
       for (const name of list) c.caps.add(name);
-      if (!c.ready) prove(c);
+      if (!c.ready) startLogin(c);
       break;
     case "NAK":
       c.refuse("The server does not support the capabilities that this page needs.");
   }
 }
 
-// notIn handles a wrong name or password.
-const notIn = (c, m) => {
+// loginRefused handles a wrong name or password.
+const loginRefused = (c, m) => {
   const [many] = m.params.at(-1).match(/too many attempts.*/) ?? [];
   c.refuse(many ? `Logging in is blocked for now: ${many}.` : "The name or the password is wrong.");
 };
 
 function nickTaken(c) {
-  if (c.ready) c.ui.wrong(null, "This name is in use.");
+  if (c.ready) c.ui.showError(null, "This name is in use.");
   else if (!c.entered || c.nick.length > 28) c.refuse("This name is in use. If it is yours, log in with your account; otherwise choose another name.");
   else c.send("NICK", [(c.nick += "_")]); // the old connection is not closed yet
 }
 
 function joined(c, m) {
-  const room = own(c, m) ? c.room(m.params[0]) : c.rooms.get(fold(m.params[0]));
+  const room = isOwn(c, m) ? c.room(m.params[0]) : c.rooms.get(fold(m.params[0]));
   if (!room) return;
   room.people.set(fold(m.nick), { nick: m.nick, rank: "" });
-  if (own(c, m)) {
+  if (isOwn(c, m)) {
     Object.assign(room, { joined: true, wanted: true, name: m.params[0] });
     catchUp(c, room);
     c.ui.changed("rooms");
@@ -52,34 +52,34 @@ function joined(c, m) {
   c.ui.changed("people", room);
 }
 
-// gone removes a user from a room.
-function gone(c, name, nick, why) {
+// removeMember removes a user from a room.
+function removeMember(c, name, nick, why) {
   const room = c.rooms.get(fold(name));
   if (!room) return;
   room.people.delete(fold(nick));
   if (fold(nick) === fold(c.nick)) {
     Object.assign(room, { joined: false, wanted: false, synced: false });
-    c.ui.wrong(room, why);
+    c.ui.showError(room, why);
   }
   c.ui.changed("people", room);
 }
 
 function renamed(c, m) {
   const nick = m.params[0];
-  if (own(c, m)) {
+  if (isOwn(c, m)) {
     c.nick = nick;
     if (c.ready && !c.account) c.name = nick;
   }
-  everywhere(c, m.nick, (room, person) => {
+  forEachRoomOf(c, m.nick, (room, person) => {
     room.people.delete(fold(m.nick));
     room.people.set(fold(nick), { ...person, nick });
   });
 }
 
-function spoken(c, m) {
-  const room = c.place(m);
-  if (room) take(c, room, m, false);
-  else if (m.command === "NOTICE" && !isRoom(m.params[0])) c.ui.wrong(null, m.params[1]);
+function handleMessage(c, m) {
+  const room = c.roomOf(m);
+  if (room) handleLine(c, room, m, false);
+  else if (m.command === "NOTICE" && !isRoom(m.params[0])) c.ui.showError(null, m.params[1]);
 }
 
 function topic(c, name, text) {
@@ -92,10 +92,10 @@ function readMarker(c, m) {
   const room = c.rooms.get(fold(m.params[0]));
   const at = Date.parse((m.params[1] ?? "").replace("timestamp=", ""));
   if (!room) return;
-  if (!Number.isNaN(at) && (at > room.readTo || !room.marked)) room.readTo = at;
-  else if (!room.marked) room.readTo = 0; // never read
-  if (!room.marked) room.marker = room.readTo;
-  room.marked = true;
+  if (!Number.isNaN(at) && (at > room.readTo || !room.readMarkerKnown)) room.readTo = at;
+  else if (!room.readMarkerKnown) room.readTo = 0; // never read
+  if (!room.readMarkerKnown) room.dividerTime = room.readTo;
+  room.readMarkerKnown = true;
   c.ui.changed("rooms");
 }
 
@@ -107,17 +107,17 @@ function failure(c, m) {
     const s = label && room.sending.find((s) => s.id === label);
     if (!s) continue;
     room.sending = room.sending.filter((other) => other !== s);
-    c.ui.wrong(room, `“${s.text}” was not sent: ${text}`);
+    c.ui.showError(room, `“${s.text}” was not sent: ${text}`);
     return;
   }
   const room = c.rooms.get(fold(m.params[1] ?? ""));
   if (room && !room.joined && /^(403|405|471|473|474|475)$/.test(m.command)) room.wanted = false;
-  c.ui.wrong(room, text);
+  c.ui.showError(room, text);
 }
 
-function refusal(c, m) {
+function handleFail(c, m) {
   const [command, code] = m.params;
-  if (command === "CHATHISTORY" && m.params.length > 4) failed(c, code, m.params[3]);
+  if (command === "CHATHISTORY" && m.params.length > 4) historyRefused(c, code, m.params[3]);
   else if (command === "REGISTER") notRegistered(c, code, m.params.at(-1));
   else if (command === "FILEHOST") c.ui.token("", m.params.at(-1));
   else if (command === "SEARCH") c.ui.found(null, m.params.at(-1));
@@ -125,7 +125,8 @@ function refusal(c, m) {
   else if (command !== "MARKREAD" && command !== "CHATHISTORY") failure(c, m);
 }
 
-function target(c, m) {
+// addConversation handles a line of CHATHISTORY TARGETS: a direct conversation of the user.
+function addConversation(c, m) {
   if (m.params[0] !== "TARGETS" || isRoom(m.params[1]) || c.rooms.has(fold(m.params[1]))) return;
   c.resume(c.room(m.params[1]));
 }
@@ -139,10 +140,10 @@ function supports(c, m) {
 }
 
 function away(c, m) {
-  everywhere(c, m.nick, (_, person) => (person.away = !!m.params[0]));
+  forEachRoomOf(c, m.nick, (_, person) => (person.away = !!m.params[0]));
 }
 
-function backOrAway(c, away) {
+function setOwnAway(c, away) {
   c.away = away;
   c.ui.changed("rooms");
 }
@@ -155,15 +156,15 @@ function mode(c, m) {
 
 export const handlers = {
   CAP: capabilities,
-  AUTHENTICATE: (c, m) => challenged(c, m.params[0]),
+  AUTHENTICATE: (c, m) => answerChallenge(c, m.params[0]),
   REGISTER: (c, m) => (m.params[0] === "SUCCESS" ? registered(c) : notRegistered(c, m.params[0], m.params.at(-1))),
   900: (c, m) => (c.account = m.params[2]),
   903: loggedIn,
-  902: notIn,
-  904: notIn,
-  905: notIn,
-  464: notIn,
-  432: (c) => (c.ready ? c.ui.wrong(null, "This is not a valid name.") : c.refuse("This is not a valid name: letters, digits, - and _, a letter first.")),
+  902: loginRefused,
+  904: loginRefused,
+  905: loginRefused,
+  464: loginRefused,
+  432: (c) => (c.ready ? c.ui.showError(null, "This is not a valid name.") : c.refuse("This is not a valid name: letters, digits, - and _, a letter first.")),
   433: nickTaken,
   465: (c, m) => c.refuse(m.params.at(-1)),
   "001": (c, m) => (c.nick = m.params[0]),
@@ -177,27 +178,27 @@ export const handlers = {
   PING: (c, m) => c.send("PONG", [m.params[0]]),
   ERROR: (c, m) => (c.ready ? c.ui.state(m.params[0]) : c.entered || c.refuse(m.params[0])),
   JOIN: joined,
-  PART: (c, m) => gone(c, m.params[0], m.nick, "You have left."),
-  KICK: (c, m) => gone(c, m.params[0], m.params[1], `${m.nick} has removed you from the room: ${m.params[2] ?? ""}`),
-  QUIT: (c, m) => everywhere(c, m.nick, (room) => room.people.delete(fold(m.nick))),
+  PART: (c, m) => removeMember(c, m.params[0], m.nick, "You have left."),
+  KICK: (c, m) => removeMember(c, m.params[0], m.params[1], `${m.nick} has removed you from the room: ${m.params[2] ?? ""}`),
+  QUIT: (c, m) => forEachRoomOf(c, m.nick, (room) => room.people.delete(fold(m.nick))),
   NICK: renamed,
   AWAY: away,
   MODE: mode,
-  305: (c) => backOrAway(c, ""),
-  306: (c) => backOrAway(c, c.away || "Away"),
-  PRIVMSG: spoken,
-  NOTICE: spoken,
-  TAGMSG: spoken,
-  REDACT: spoken,
+  305: (c) => setOwnAway(c, ""),
+  306: (c) => setOwnAway(c, c.away || "Away"),
+  PRIVMSG: handleMessage,
+  NOTICE: handleMessage,
+  TAGMSG: handleMessage,
+  REDACT: handleMessage,
   FILEHOST: (c, m) => m.params[0] === "TOKEN" && c.ui.token(m.params[1], ""),
   TOPIC: (c, m) => {
     topic(c, m.params[0], m.params[1] ?? "");
-    spoken(c, m);
+    handleMessage(c, m);
   },
-  INVITE: (c, m) => !own(c, m) && c.ui.wrong(null, `${m.nick} invites you to ${m.params[1]}: /join ${m.params[1]}`),
-  341: (c, m) => c.ui.wrong(c.rooms.get(fold(m.params[2])), `${m.params[1]} was invited.`),
+  INVITE: (c, m) => !isOwn(c, m) && c.ui.showError(null, `${m.nick} invites you to ${m.params[1]}: /join ${m.params[1]}`),
+  341: (c, m) => c.ui.showError(c.rooms.get(fold(m.params[2])), `${m.params[1]} was invited.`),
   MARKREAD: readMarker,
-  CHATHISTORY: target,
-  FAIL: refusal,
+  CHATHISTORY: addConversation,
+  FAIL: handleFail,
   failure,
 };

@@ -13,7 +13,7 @@ const keys = [
   ["Escape", "closes what is open, and goes to the newest message"],
 ];
 
-// About is the dialog of a room; app = {client, shown(), wrong(room, text)}.
+// About is the dialog of a room; app = {client, shown(), showError(room, text)}.
 export class About {
   constructor(app) {
     this.app = app;

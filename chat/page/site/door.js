@@ -10,10 +10,10 @@ const notes = {
   guest: { password: "", complete: "off", enter: "Come in as a guest" },
 };
 
-const place = (name) => `weir.rooms.${name.toLowerCase()}`;
+const roomsKey = (name) => `weir.rooms.${name.toLowerCase()}`;
 
-// kept and keep read and write the browser's local storage, which may be disabled.
-function kept(name) {
+// load and store read and write the browser's local storage, which may be disabled.
+function load(name) {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -21,7 +21,7 @@ function kept(name) {
   }
 }
 
-function keep(name, value) {
+function store(name, value) {
   try {
     localStorage.setItem(name, value);
   } catch {
@@ -33,14 +33,14 @@ function keep(name, value) {
 export function remember(client) {
   if (!client.ready) return;
   const rooms = [...client.rooms.values()].filter((r) => r.wanted || r.direct).map((r) => r.name);
-  keep("weir.name", client.name);
-  keep("weir.kind", client.account ? "account" : "guest");
-  keep(place(client.name), JSON.stringify(rooms));
+  store("weir.name", client.name);
+  store("weir.kind", client.account ? "account" : "guest");
+  store(roomsKey(client.name), JSON.stringify(rooms));
 }
 
 function recall(name) {
   try {
-    return JSON.parse(kept(place(name))) ?? [];
+    return JSON.parse(load(roomsKey(name))) ?? [];
   } catch {
     return [];
   }
@@ -54,28 +54,28 @@ function choose(which) {
 }
 
 function draw() {
-  const is = kind();
-  const { password, complete, enter } = notes[is];
-  $("invitefield").hidden = $("invitenote").hidden = is !== "invite";
-  $("passwordfield").hidden = is === "guest";
+  const chosen = kind();
+  const { password, complete, enter } = notes[chosen];
+  $("invitefield").hidden = $("invitenote").hidden = chosen !== "invite";
+  $("passwordfield").hidden = chosen === "guest";
   $("passwordname").textContent = password;
-  $("password").required = is !== "guest";
-  $("password").minLength = is === "invite" ? 8 : 0;
+  $("password").required = chosen !== "guest";
+  $("password").minLength = chosen === "invite" ? 8 : 0;
   $("password").autocomplete = complete;
   $("enter").textContent = enter;
   $("refused").textContent = "";
 }
 
-// prepare sets up the form and calls come(how, rooms, first) when it is submitted. A link may carry
-// an invite or a room: #invite=CODE, #room=NAME.
-export function prepare(come) {
+// setUpForm calls logIn(how, rooms, first) when the form is submitted. A link may carry an invite
+// or a room: #invite=CODE, #room=NAME.
+export function setUpForm(logIn) {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has("invite") || asked.has("room")) history.replaceState(null, "", location.pathname);
   if (asked.get("room")) $("first").value = `#${asked.get("room").replace(/^#/, "")}`;
   $("invite").value = asked.get("invite") ?? "";
-  $("name").value = kept("weir.name") ?? "";
+  $("name").value = load("weir.name") ?? "";
   $("unsafe").hidden = usable();
-  choose(asked.has("invite") ? "invite" : kept("weir.kind") ?? "guest");
+  choose(asked.has("invite") ? "invite" : load("weir.kind") ?? "guest");
   $("kinds").addEventListener("change", draw);
   $("door").addEventListener("submit", (e) => {
     e.preventDefault();
@@ -85,21 +85,21 @@ export function prepare(come) {
     if (first) rooms.push(isRoom(first) ? first : `#${first}`);
     $("refused").textContent = "";
     $("enter").disabled = true;
-    come({ kind: kind(), name, password: $("password").value, invite: $("invite").value.trim() }, rooms, first ? rooms.at(-1) : "");
+    logIn({ kind: kind(), name, password: $("password").value, invite: $("invite").value.trim() }, rooms, first ? rooms.at(-1) : "");
   });
-  $(kept("weir.name") && kind() === "account" ? "password" : "name").focus();
+  $(load("weir.name") && kind() === "account" ? "password" : "name").focus();
 }
 
-// refuse shows the form again with an error.
-export function refuse(why) {
+// showRefusal shows the form again with an error.
+export function showRefusal(why) {
   $("chat").hidden = true;
   $("door").hidden = false;
   $("refused").textContent = why;
   $("enter").disabled = false;
 }
 
-// leave hides the form. It returns false if it was hidden already.
-export function leave() {
+// hideForm hides the form. It returns false if it was hidden already.
+export function hideForm() {
   if ($("door").hidden) return false;
   $("door").hidden = true;
   $("chat").hidden = false;

@@ -9,14 +9,14 @@ import { typing } from "./talk.js";
 const $ = (id) => document.getElementById(id);
 
 export class Field {
-  // app = {client, shown(), open(room), wrong(room, text), help(), find(words), sent()}.
+  // app = {client, shown(), open(room), showError(room, text), help(), find(words), sent()}.
   constructor(app) {
     this.app = app;
     this.field = $("say");
     this.reply = null; // the message that the next one replies to
     this.completion = new Completion(this.field, () => this.names());
     $("saying").addEventListener("submit", (e) => this.say(e));
-    $("answer-off").addEventListener("click", () => this.forget());
+    $("answer-off").addEventListener("click", () => this.cancelReply());
     this.field.addEventListener("keydown", (e) => this.key(e));
     this.field.addEventListener("input", () => this.input());
   }
@@ -42,13 +42,13 @@ export class Field {
     e?.preventDefault();
     const text = this.field.value;
     if (!text.trim()) return;
-    const { client, open, wrong, help, find } = this.app;
+    const { client, open, showError, help, find } = this.app;
     const reply = this.reply?.id ?? "";
     this.field.value = "";
     this.grow();
-    this.forget();
+    this.cancelReply();
     this.app.sent();
-    run({ client, room: this.app.shown(), open, wrong, help, find }, text, reply);
+    run({ client, room: this.app.shown(), open, showError, help, find }, text, reply);
   }
 
   input() {
@@ -58,26 +58,26 @@ export class Field {
     if (room) typing(this.app.client, room, text !== "" && !/^\/(?!me )/.test(text));
   }
 
-  // change stores the draft of one room and shows the draft of another.
-  change(from, to) {
+  // switchRoom stores the draft of one room and shows the draft of another.
+  switchRoom(from, to) {
     if (from) from.draft = this.field.value;
-    this.forget();
+    this.cancelReply();
     this.field.value = to?.draft ?? "";
     this.field.placeholder = to ? `Message to ${to.name}` : "/join #room";
     this.grow();
     if (!matchMedia("(pointer: coarse)").matches) this.focus();
   }
 
-  // answer makes the next message a reply to m.
-  answer(m) {
+  // replyTo makes the next message a reply to m.
+  replyTo(m) {
     this.reply = m;
     $("answering").hidden = false;
     $("answered").replaceChildren("Replying to ", nickOf(m.nick), ` ${m.text.split("\n", 1)[0].slice(0, 120)}`);
     this.focus();
   }
 
-  // forget cancels the reply. It returns false if there was none.
-  forget() {
+  // cancelReply cancels the reply. It returns false if there was none.
+  cancelReply() {
     const was = this.reply !== null;
     this.reply = null;
     $("answering").hidden = true;

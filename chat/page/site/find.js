@@ -44,7 +44,7 @@ export class Finder {
     $("found").replaceChildren();
     if (!this.words) return;
     if (!this.app.client.caps.has("draft/search")) {
-      this.take(null, "This server does not support search.");
+      this.showResults(null, "This server does not support search.");
       return;
     }
     $("found-state").textContent = "Searching …";
@@ -52,8 +52,8 @@ export class Finder {
     search(this.app.client, this.words, $("everywhere").checked ? null : this.app.shown());
   }
 
-  // take shows the results, newest first; results is null if the search failed.
-  take(results, why) {
+  // showResults shows the results, newest first; results is null if the search failed.
+  showResults(results, why) {
     if (!this.waiting && results === null && this.app.client.caps.has("draft/search")) return;
     this.waiting = false;
     const n = results?.length ?? 0;

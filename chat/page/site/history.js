@@ -1,11 +1,12 @@
-// Messages: live, from the history, and from a search; each is stored once and in order.
+// Messages: live, from the history, and from a search; each is stored once and in order. In all
+// functions c is the Client, m a parsed line.
 //
 // A room holds its newest messages without a gap. If the user opens an old search result, room.past
 // holds a separate older part of the history. It is merged with the room when scrolling has loaded
 // everything between them.
 
 import { fold, line, offset } from "./irc.js";
-import { ownId, utter } from "./talk.js";
+import { ownId, transmit } from "./talk.js";
 import { Room } from "./room.js";
 
 const page = 100; // messages per request
@@ -21,24 +22,24 @@ function ask(c, kind, room, point, lines, into = room) {
 // catchUp requests the messages after the last one up to which the room is complete.
 export function catchUp(c, room) {
   room.synced = false;
-  if (room.upTo) ask(c, "AFTER", room, `msgid=${room.upTo}`, 2 * page);
+  if (room.completeTo) ask(c, "AFTER", room, `msgid=${room.completeTo}`, 2 * page);
   else ask(c, "LATEST", room, "*", page);
 }
 
-// older requests the messages before the first one shown.
-export function older(c, room) {
+// requestOlder requests the messages before the first one shown.
+export function requestOlder(c, room) {
   const view = room.past ?? room;
-  if (!c.ready || view.started || view.loading || !room.synced || !view.first()) return;
+  if (!c.ready || view.startReached || view.loading || !room.synced || !view.first()) return;
   view.loading = true;
   ask(c, "BEFORE", room, `msgid=${view.first()}`, page, view);
 }
 
-// newer requests the messages after the past that is shown.
-export function newer(c, room) {
+// requestNewer requests the messages after the past that is shown.
+export function requestNewer(c, room) {
   const { past } = room;
   if (!c.ready || !past || past.loading || !room.synced) return;
   past.loading = true;
-  ask(c, "AFTER", room, `msgid=${past.upTo}`, page, past);
+  ask(c, "AFTER", room, `msgid=${past.completeTo}`, page, past);
 }
 
 // jump shows a message, wherever it is in the history.
@@ -55,21 +56,21 @@ export function jump(c, room, id) {
   }
 }
 
-// whole handles a page of history.
-export function whole(c, batch) {
+// addHistoryPage handles a page of history.
+export function addHistoryPage(c, batch) {
   const request = c.requests.get(fold(batch.params[0] ?? ""))?.shift();
   if (!request) return;
   const { kind, room, into } = request;
   let last = "";
   for (const m of batch.items) {
     if (!Number.isNaN(offset(m.tags.get("msgid")))) last = m.tags.get("msgid");
-    if (kind !== "FILL") into.saw(last);
-    if (!batch.cut || m.tags.get("msgid") !== batch.cut) take(c, room, m, true, into);
+    if (kind !== "FILL") into.recordReceived(last);
+    if (!batch.cut || m.tags.get("msgid") !== batch.cut) handleLine(c, room, m, true, into);
   }
   if (batch.cut && kind !== "FILL") fill(c, room, into, batch.cut);
-  if (into !== room) pastCame(c, room, into, kind, last);
-  else if (kind === "BEFORE") Object.assign(room, { loading: false, started: last === "" });
-  else if (kind === "AFTER" && last && !(offset(last) >= room.liveFrom)) more(c, room, last);
+  if (into !== room) pastReceived(c, room, into, kind, last);
+  else if (kind === "BEFORE") Object.assign(room, { loading: false, startReached: last === "" });
+  else if (kind === "AFTER" && last && !(offset(last) >= room.firstLiveOffset)) continueCatchUp(c, room, last);
   else if (kind !== "FILL") caughtUp(c, room, last);
   c.ui.changed("messages", room);
 }
@@ -80,59 +81,60 @@ function fill(c, room, into, id) {
   c.requests.get(fold(room.name)).at(-1).kind = "FILL";
 }
 
-function more(c, room, last) {
-  room.reached(last);
+// continueCatchUp requests the next page after an incomplete one.
+function continueCatchUp(c, room, last) {
+  room.recordComplete(last);
   catchUp(c, room);
 }
 
-// pastCame handles a page of a room's past. The past is shown when it has arrived, and merged when
-// it reaches the first message of the room.
-function pastCame(c, room, past, kind, last) {
+// pastReceived handles a page of a room's past. The past is shown when it has arrived, and merged
+// when it reaches the first message of the room.
+function pastReceived(c, room, past, kind, last) {
   if (kind === "FILL") return;
   past.loading = false;
-  if (kind === "BEFORE") past.started = last === "";
-  else if (last) past.reached(last);
-  const meets = offset(past.upTo) >= offset(room.first()) || (kind === "AFTER" && last === "");
+  if (kind === "BEFORE") past.startReached = last === "";
+  else if (last) past.recordComplete(last);
+  const meets = offset(past.completeTo) >= offset(room.first()) || (kind === "AFTER" && last === "");
   if (meets) for (const m of past.messages) room.add(m);
-  if (meets) room.started ||= past.started;
+  if (meets) room.startReached ||= past.startReached;
   if (room.past === past || kind === "AROUND") room.past = meets ? null : past;
   if (kind === "AROUND") c.ui.show(room, past.goal);
 }
 
 // caughtUp marks the room as complete: from now on live messages follow without a gap.
 function caughtUp(c, room, last) {
-  if (last) room.reached(last);
-  else if (!room.upTo) room.started = true;
+  if (last) room.recordComplete(last);
+  else if (!room.completeTo) room.startReached = true;
   room.synced = true;
   const end = room.messages.findLast((m) => !Number.isNaN(m.offset));
-  if (end) room.reached(end.id);
-  if (room.readTo === Infinity) room.readTo = room.marker = end?.time ?? 0;
-  for (const s of room.sending) utter(c, room, s);
+  if (end) room.recordComplete(end.id);
+  if (room.readTo === Infinity) room.readTo = room.dividerTime = end?.time ?? 0;
+  for (const s of room.sending) transmit(c, room, s);
   c.ui.changed("rooms");
 }
 
-// failed handles a refused CHATHISTORY: there is no history, or the log is a different one.
-export function failed(c, code, target) {
+// historyRefused handles a refused CHATHISTORY: there is no history, or the log is a different one.
+export function historyRefused(c, code, target) {
   const request = c.requests.get(fold(target))?.shift();
   if (!request) return;
   const { kind, room, into } = request;
   if (kind === "FILL") return;
   if (into !== room) {
-    if (kind === "AROUND") c.ui.wrong(room, "This message no longer exists.");
+    if (kind === "AROUND") c.ui.showError(room, "This message no longer exists.");
     into.loading = false;
   } else if (code === "INVALID_MSGREFTYPE" && kind === "AFTER") {
-    room.forget();
+    room.clear();
     catchUp(c, room);
   } else {
-    Object.assign(room, { loading: false, started: true });
+    Object.assign(room, { loading: false, startReached: true });
     caughtUp(c, room, "");
   }
 }
 
-// take handles a line of a room, live or from the history, for the room or its past.
-export function take(c, room, m, old, into = room) {
+// handleLine handles a line of a room, live or from the history, for the room or its past.
+export function handleLine(c, room, m, old, into = room) {
   if (m.command === "TAGMSG") {
-    signal(c, room, m, old);
+    handleTagmsg(c, room, m, old);
     return;
   }
   if (m.command === "REDACT") {
@@ -146,27 +148,27 @@ export function take(c, room, m, old, into = room) {
   if (!message) return;
   if (room.typing.delete(fold(m.nick))) c.ui.changed("typing", room);
   if (!into.add(message)) return;
-  if (!old) heard(c, room, message);
+  if (!old) liveMessage(c, room, message);
   c.ui.changed("messages", room);
 }
 
-// heard handles a live message: its offset shows how far the room is complete.
-function heard(c, room, message) {
-  if (!room.synced && Number.isNaN(room.liveFrom)) room.liveFrom = message.offset;
-  if (room.synced && message.id && !Number.isNaN(message.offset)) room.reached(message.id);
-  c.ui.heard(room, message);
+// liveMessage handles a live message: its offset shows how far the room is complete.
+function liveMessage(c, room, message) {
+  if (!room.synced && Number.isNaN(room.firstLiveOffset)) room.firstLiveOffset = message.offset;
+  if (room.synced && message.id && !Number.isNaN(message.offset)) room.recordComplete(message.id);
+  c.ui.liveMessage(room, message);
 }
 
-// signal handles a TAGMSG: a reaction or a typing notification.
-function signal(c, room, m, old) {
+// handleTagmsg handles a TAGMSG: a reaction or a typing notification.
+function handleTagmsg(c, room, m, old) {
   const reaction = m.tags.get("+draft/react");
   const to = m.tags.get("+draft/reply");
   if (reaction && to) {
     room.react(to, [...reaction].slice(0, 16).join(""), m.nick, m.tags.get("msgid") ?? "");
-    if (!old && room.synced && !Number.isNaN(offset(m.tags.get("msgid")))) room.reached(m.tags.get("msgid"));
+    if (!old && room.synced && !Number.isNaN(offset(m.tags.get("msgid")))) room.recordComplete(m.tags.get("msgid"));
   }
   const typing = m.tags.get("+typing");
-  if (typing && !old && fold(m.nick) !== fold(c.nick)) room.types(m.nick, typing);
+  if (typing && !old && fold(m.nick) !== fold(c.nick)) room.setTyping(m.nick, typing);
   c.ui.changed("messages", room);
 }
 
@@ -190,8 +192,8 @@ export function search(c, words, room) {
   c.send("SEARCH", [`${room ? `in=${attribute(room.name)};` : ""}text=${attribute(words)};limit=50`]);
 }
 
-// searched handles the results of a search.
-export function searched(c, batch) {
+// searchReceived handles the results of a search.
+export function searchReceived(c, batch) {
   const results = batch.items.map((m) => ({ ...messageOf(m), room: m.params[0] })).filter((r) => r.text !== undefined);
   for (const r of results) if (fold(r.room) === fold(c.nick)) r.room = r.nick;
   c.ui.found(results, "");

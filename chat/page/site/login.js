@@ -1,4 +1,5 @@
-// Registration: capabilities first, then a login, a new account, or neither.
+// Registration: capabilities first, then a login, a new account, or neither. In all functions c is
+// the Client.
 
 import { Scram, usable } from "./scram.js";
 import { base64, chunks } from "./irc.js";
@@ -19,28 +20,29 @@ export function negotiate(c) {
   c.send("CAP", ["REQ", ask.join(" ")]);
 }
 
-// prove starts the login or registration that the user chose.
-export function prove(c) {
+// startLogin starts the login or registration that the user chose.
+export function startLogin(c) {
   if (c.kind === "invite") c.send("REGISTER", [c.name, c.invite || "*", c.password]);
-  else if (c.kind === "account") begin(c);
+  else if (c.kind === "account") startSasl(c);
   else c.send("CAP", ["END"]);
 }
 
-function begin(c) {
+// startSasl starts SCRAM-SHA-256, or PLAIN if the browser has no Web Crypto.
+function startSasl(c) {
   const offered = (c.offered.get("sasl") ?? "").toUpperCase().split(/[=,]/);
-  c.said = "";
+  c.challengeText = "";
   c.scram = usable() ? new Scram(c.name, c.password) : null;
   if (c.scram && !offered.includes("SCRAM-SHA-256")) c.refuse("The server does not support SCRAM-SHA-256.");
   else c.send("AUTHENTICATE", [c.scram ? "SCRAM-SHA-256" : "PLAIN"]);
 }
 
-// challenged answers a challenge of the server.
-export async function challenged(c, part) {
-  if (part !== "+") c.said += part;
+// answerChallenge answers a challenge of the server.
+export async function answerChallenge(c, part) {
+  if (part !== "+") c.challengeText += part;
   if (part.length === 400) return;
   const { scram, connection } = c;
-  const said = atob(c.said);
-  c.said = "";
+  const said = atob(c.challengeText);
+  c.challengeText = "";
   try {
     const answer = scram ? await scram.answer(said) : `\0${c.name}\0${c.password}`;
     if (connection !== c.connection) return; // the connection was lost meanwhile

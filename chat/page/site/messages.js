@@ -4,9 +4,9 @@ import { fold } from "./irc.js";
 import { element, message } from "./message.js";
 
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const together = 5 * 60e3; // messages of one user within this time (ms) share one head
-const few = 10; // at most this many new messages are announced to screen readers
-const most = 1500; // messages that a room keeps while it is scrolled to the end
+const sameHeadMs = 5 * 60e3; // messages of one user within this time (ms) share one head
+const maxAnnounced = 10; // at most this many new messages are announced to screen readers
+const maxKept = 1500; // messages that a room keeps while it is scrolled to the end
 
 export class Messages {
   // log is the scrolling element; acts = {jump(id), react(message, reaction)}.
@@ -15,12 +15,12 @@ export class Messages {
     this.acts = acts;
     this.nodes = new Map(); // elements by message, or by name of a divider
     this.room = null; // a room, or the past of one
-    this.stuck = true; // scrolled to the end: stays there when sizes change
-    const stay = () => this.stuck && this.toEnd();
+    this.followsEnd = true; // scrolled to the end: stays there when sizes change
+    const stay = () => this.followsEnd && this.toEnd();
     const size = () => `${log.clientWidth} ${log.clientHeight} ${log.scrollHeight}`;
     let last = ""; // a scroll event after a change of size was not caused by the user
     log.addEventListener("scroll", () => {
-      if (size() === last) this.stuck = this.atEnd;
+      if (size() === last) this.followsEnd = this.atEnd;
       else stay();
       last = size();
     });
@@ -33,7 +33,7 @@ export class Messages {
   }
 
   toEnd() {
-    this.stuck = true;
+    this.followsEnd = true;
     this.log.scrollTop = this.log.scrollHeight;
   }
 
@@ -51,10 +51,10 @@ export class Messages {
     const before = anchor?.offsetTop;
     const items = this.items(room, { me, room: whole, ...this.acts });
     const focused = document.activeElement?.closest?.("article")?.dataset.id;
-    this.announce(!other && items.filter(([key]) => !this.nodes.has(key)).length <= few);
+    this.announce(!other && items.filter(([key]) => !this.nodes.has(key)).length <= maxAnnounced);
     this.place(items);
     if (focused && !this.log.contains(document.activeElement)) this.node(focused)?.focus({ preventScroll: true });
-    this.rove();
+    this.updateTabStop();
     const now = anchor && (anchor.isConnected ? anchor : this.node(anchor.dataset.id));
     if (end) this.toEnd();
     else if (now) this.log.scrollTop += now.offsetTop - before;
@@ -65,23 +65,23 @@ export class Messages {
     return id && this.log.querySelector(`article[data-id="${CSS.escape(id)}"]`);
   }
 
-  // rove makes one message reachable by Tab: the one with the focus, or the last. Arrow keys move
-  // to the others.
-  rove() {
+  // updateTabStop makes one message reachable by Tab: the one with the focus, or the last. Arrow
+  // keys move to the others.
+  updateTabStop() {
     const all = this.log.querySelectorAll("article");
     const keep = document.activeElement?.closest?.("article") ?? all[all.length - 1];
     for (const e of all) e.tabIndex = e === keep ? 0 : -1;
   }
 
-  // point scrolls to a message and highlights it for a while.
-  point(id) {
+  // highlight scrolls to a message and highlights it for a while.
+  highlight(id) {
     const e = this.node(id);
     if (!e) return false;
     e.scrollIntoView({ block: "center" });
     e.focus({ preventScroll: true });
     e.classList.remove("pointed");
     requestAnimationFrame(() => e.classList.add("pointed"));
-    this.rove();
+    this.updateTabStop();
     return true;
   }
 
@@ -100,15 +100,15 @@ export class Messages {
     const { me } = v;
     let day = "", last = null, fresh = false;
     const empty = room.messages.every((m) => m.event) && room.sending.length === 0;
-    if (room.started) items.push(empty ? [`welcome ${room.topic}`, () => welcome(room)] : ["begin", () => element("div", "begin", room.direct ? "The conversation starts here." : "The room starts here.")]);
+    if (room.startReached) items.push(empty ? [`welcome ${room.topic}`, () => welcome(room)] : ["begin", () => element("div", "begin", room.direct ? "The conversation starts here." : "The room starts here.")]);
     for (const m of room.messages) {
       const its = date.format(m.time);
       if (its !== day) items.push([`day ${its}`, () => element("div", "divider", its)]);
-      if (!fresh && m.time > room.marker && !m.local && fold(m.nick) !== fold(me)) {
+      if (!fresh && m.time > room.dividerTime && !m.local && fold(m.nick) !== fold(me)) {
         fresh = true;
         if (last) items.push(["new", () => element("div", "divider new", "New")]);
       }
-      const first = !last || its !== day || last.event || last.action || last.local || m.event || m.action || last.nick !== m.nick || m.time - last.time > together || m.reply;
+      const first = !last || its !== day || last.event || last.action || last.local || m.event || m.action || last.nick !== m.nick || m.time - last.time > sameHeadMs || m.reply;
       items.push([m, () => message(m, v), first]);
       [day, last] = [its, m];
     }
@@ -151,7 +151,7 @@ function welcome(room) {
 
 // trim drops the oldest messages of a long room; scrolling loads them again.
 function trim(room) {
-  if (room.messages.length < most || room.loading) return;
-  for (const m of room.messages.splice(0, room.messages.length - most / 2)) room.ids.delete(m.id);
-  Object.assign(room, { started: false, oldest: "" });
+  if (room.messages.length < maxKept || room.loading) return;
+  for (const m of room.messages.splice(0, room.messages.length - maxKept / 2)) room.ids.delete(m.id);
+  Object.assign(room, { startReached: false, oldest: "" });
 }

@@ -9,8 +9,8 @@ import { Messages } from "./messages.js";
 import { Uploads } from "./upload.js";
 import { counts, drawPeople, drawRooms, sorted } from "./lists.js";
 import { fold } from "./irc.js";
-import { jump, newer, older } from "./history.js";
-import { leave, prepare, refuse, remember } from "./door.js";
+import { jump, requestNewer, requestOlder } from "./history.js";
+import { hideForm, remember, setUpForm, showRefusal } from "./door.js";
 import { mention } from "./text.js";
 import { notify, offer } from "./notify.js";
 import { react } from "./talk.js";
@@ -23,11 +23,11 @@ let goal = ""; // id of a message to scroll to once it is drawn
 const client = new Client({
   changed: draw,
   state: (text) => ($("state").textContent = text),
-  refused: refuse,
-  ready: entered,
-  heard,
-  wrong,
-  found: (results, why) => finder.take(results, why),
+  refused: showRefusal,
+  ready: loggedIn,
+  liveMessage,
+  showError,
+  found: (results, why) => finder.showResults(results, why),
   lost: () => uploads.lost(),
   token: (token, why) => uploads.answer(token, why),
   show: (room, id) => {
@@ -36,7 +36,7 @@ const client = new Client({
     draw();
   },
 });
-const app = { client, shown: () => shown, open, wrong, help, find: (words) => find(words), field: $("say"), reply: (m) => field.answer(m) };
+const app = { client, shown: () => shown, open, showError, help, find: (words) => find(words), field: $("say"), reply: (m) => field.replyTo(m) };
 const messages = new Messages($("log"), {
   jump: (id) => jump(client, shown, id),
   react: (m, reaction) => react(client, shown, m, reaction),
@@ -82,19 +82,19 @@ function paintRoom(room) {
   $("peopletitle").textContent = room.joined ? `${room.people.size} here` : "Not here";
   drawPeople($("peoplelist"), room, (nick) => open(client.join(nick)));
   messages.show(room.past ?? room, client.nick, room);
-  if (goal && (messages.point(goal) || !(room.past ?? room).loading)) goal = "";
+  if (goal && (messages.highlight(goal) || !(room.past ?? room).loading)) goal = "";
   paintTyping(room);
   scrolled();
 }
 
-let retype = 0;
+let typingTimer = 0;
 
 function paintTyping(room) {
   const who = room.typists();
   const names = who.slice(0, 3).join(", ");
   $("typing").textContent = who.length === 0 ? "" : who.length === 1 ? `${names} is typing …` : `${names}${who.length > 3 ? " and others" : ""} are typing …`;
-  clearTimeout(retype);
-  if (who.length > 0) retype = setTimeout(draw, 1000);
+  clearTimeout(typingTimer);
+  if (who.length > 0) typingTimer = setTimeout(draw, 1000);
 }
 
 function paintUnread() {
@@ -112,8 +112,8 @@ function scrolled() {
   $("down").hidden = messages.atEnd && !shown?.past;
   read();
   if (!shown || goal) return;
-  if (log.scrollTop < 300) older(client, shown);
-  if (shown.past && log.scrollHeight - log.scrollTop - log.clientHeight < 300) newer(client, shown);
+  if (log.scrollTop < 300) requestOlder(client, shown);
+  if (shown.past && log.scrollHeight - log.scrollTop - log.clientHeight < 300) requestNewer(client, shown);
 }
 
 // read marks the current room as read if the user sees its end.
@@ -135,22 +135,22 @@ function newest() {
 function open(room) {
   panels(false, false);
   if (room === shown) return;
-  if (shown) Object.assign(shown, { marker: shown.readTo, past: null });
-  field.change(shown, room);
+  if (shown) Object.assign(shown, { dividerTime: shown.readTo, past: null });
+  field.switchRoom(shown, room);
   shown = room;
-  if (room) room.marker = room.readTo;
+  if (room) room.dividerTime = room.readTo;
   paint();
 }
 
-// heard handles every live message: it notifies the user.
-function heard(room, m) {
+// liveMessage handles every live message: it notifies the user.
+function liveMessage(room, m) {
   if (m.event || fold(m.nick) === fold(client.nick)) return;
   const looking = room === shown && !document.hidden && document.hasFocus();
   if (!looking && (room.direct || mention(client.nick).test(m.text))) notify(room, m, open);
 }
 
-// wrong shows an error in a room, or in the current one if there is none.
-function wrong(room, text) {
+// showError shows an error in a room, or in the current one if there is none.
+function showError(room, text) {
   const where = room ?? shown;
   where?.messages.push({ id: "", offset: NaN, time: where.messages.at(-1)?.time ?? Date.now(), nick: "", text, local: true, event: true });
   draw();
@@ -162,12 +162,12 @@ function find(words) {
   if (words) finder.search(words);
 }
 
-function entered() {
-  if (leave()) field.focus();
+function loggedIn() {
+  if (hideForm()) field.focus();
   draw();
 }
 
-function key(e) {
+function keyPressed(e) {
   if ($("chat").hidden || document.querySelector("dialog[open]")) return;
   if (e.key === "Escape") escape();
   else if (e.altKey && !e.ctrlKey && (e.key === "ArrowUp" || e.key === "ArrowDown")) {
@@ -182,7 +182,7 @@ function key(e) {
 function escape() {
   panels(false, false);
   if (finder.open) finder.close();
-  else if (!field.forget()) newest();
+  else if (!field.cancelReply()) newest();
   field.focus();
 }
 
@@ -206,7 +206,7 @@ function panels(rooms, people) {
   $("who").setAttribute("aria-expanded", people);
 }
 
-document.addEventListener("keydown", key);
+document.addEventListener("keydown", keyPressed);
 $("joining").addEventListener("submit", (e) => {
   e.preventDefault();
   const name = $("joinname").value.trim().replace(/[\s,]/g, "");
@@ -227,7 +227,7 @@ document.querySelector("main").addEventListener("pointerdown", (e) => e.target.c
 addEventListener("focus", read);
 document.addEventListener("visibilitychange", read);
 offer($("alerts"));
-prepare((how, rooms, first) => {
+setUpForm((how, rooms, first) => {
   client.rooms.clear();
   shown = null;
   client.connect(how, rooms);

@@ -15,20 +15,20 @@ export class Room {
     // by id of the message: Map of reaction to Map of folded nick to {nick, id}
     this.reactions = new Map();
     this.typing = new Map(); // by folded nick: {nick, until}
-    this.typed = 0; // time of our last typing notification
+    this.typingSentAt = 0; // time of our last typing notification
     this.sending = []; // sent or queued, not acknowledged: {id, parts, text, reply}
     this.past = null; // a separate older part of the history that is shown: a Room
     this.oldest = ""; // id of the oldest line received
-    this.upTo = ""; // id of the message up to which the room is complete; "" if none
-    this.synced = false; // live messages follow upTo without a gap
-    this.started = false; // no message is older than the first one
+    this.completeTo = ""; // id of the message up to which the room is complete; "" if none
+    this.synced = false; // live messages follow completeTo without a gap
+    this.startReached = false; // no message is older than the first one
     this.loading = false; // older messages have been requested
     this.joined = false;
     this.wanted = false; // to be joined again after a reconnect
-    this.liveFrom = NaN; // offset of the first live message of this connection
+    this.firstLiveOffset = NaN; // offset of the first live message of this connection
     this.readTo = Infinity; // read marker: time in milliseconds; Infinity while unknown
-    this.marker = Infinity; // readTo when the room was opened: the place of the divider "new"
-    this.marked = false; // the server has sent the read marker
+    this.dividerTime = Infinity; // readTo when the room was opened: the place of the divider "new"
+    this.readMarkerKnown = false; // the server has sent the read marker
     this.draft = "";
   }
 
@@ -38,7 +38,7 @@ export class Room {
 
   // lost discards the state of the last connection.
   lost() {
-    Object.assign(this, { synced: false, joined: false, loading: false, liveFrom: NaN, people: new Map(), typing: new Map(), typed: 0 });
+    Object.assign(this, { synced: false, joined: false, loading: false, firstLiveOffset: NaN, people: new Map(), typing: new Map(), typingSentAt: 0 });
     if (this.past) this.past.loading = false;
   }
 
@@ -101,8 +101,8 @@ export class Room {
     return this.reactions.get(to)?.get(reaction)?.get(fold(nick))?.id;
   }
 
-  // types stores a typing notification: "active", "paused" or "done".
-  types(nick, how) {
+  // setTyping stores a typing notification: "active", "paused" or "done".
+  setTyping(nick, how) {
     if (how === "active") this.typing.set(fold(nick), { nick, until: Date.now() + typingFor });
     else this.typing.delete(fold(nick));
   }
@@ -119,19 +119,19 @@ export class Room {
     return offset(this.oldest) < offset(shown) || shown === "" ? this.oldest : shown;
   }
 
-  // saw records that a line was received.
-  saw(id) {
+  // recordReceived records that a line was received.
+  recordReceived(id) {
     if (!(offset(id) >= offset(this.oldest)) && !Number.isNaN(offset(id))) this.oldest = id;
   }
 
-  // reached records that the room is complete up to a message.
-  reached(id) {
-    if (!(offset(id) <= offset(this.upTo))) this.upTo = id;
+  // recordComplete records that the room is complete up to a message.
+  recordComplete(id) {
+    if (!(offset(id) <= offset(this.completeTo))) this.completeTo = id;
   }
 
-  // forget discards all messages: the log is a different one.
-  forget() {
-    Object.assign(this, { messages: [], oldest: "", upTo: "", started: false, past: null });
+  // clear discards all messages: the log is a different one.
+  clear() {
+    Object.assign(this, { messages: [], oldest: "", completeTo: "", startReached: false, past: null });
     this.ids.clear();
     this.reactions.clear();
   }

@@ -13,7 +13,7 @@ export class Socket {
     this.tries = 0;
     this.ws = null;
     this.timer = 0;
-    this.heard = 0;
+    this.lastInputTime = 0;
     this.retry = () => this.wanted && !this.ws && this.connect();
     addEventListener("online", this.retry);
     document.addEventListener("visibilitychange", this.retry);
@@ -27,11 +27,11 @@ export class Socket {
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const ws = new WebSocket(url, ["text.ircv3.net"]);
     this.ws = ws;
-    this.heard = Date.now();
+    this.lastInputTime = Date.now();
     ws.onopen = () => ws === this.ws && this.events.opened();
     ws.onmessage = (e) => {
       if (ws !== this.ws) return;
-      this.heard = Date.now();
+      this.lastInputTime = Date.now();
       this.events.received(e.data);
     };
     ws.onclose = () => ws === this.ws && this.lose();
@@ -52,7 +52,7 @@ export class Socket {
 
   // check detects a dead connection.
   check() {
-    const quiet = Date.now() - this.heard;
+    const quiet = Date.now() - this.lastInputTime;
     if (this.ws?.readyState === WebSocket.OPEN && quiet > silence) this.send("PING :there?");
     if (this.ws && quiet > 2 * silence) {
       const ws = this.ws;

@@ -1,5 +1,5 @@
 // Sending of messages, reactions, redactions and typing notifications. Messages are kept until they
-// are acknowledged, across reconnects.
+// are acknowledged, across reconnects. In all functions c is the Client.
 
 import { cut } from "./irc.js";
 
@@ -18,9 +18,9 @@ export function say(c, room, text, reply = "") {
   for (const parts of messages(text)) {
     const s = { id: newId(), parts, text: joined(parts), reply };
     room.sending.push(s);
-    if (c.ready && room.synced) utter(c, room, s);
+    if (c.ready && room.synced) transmit(c, room, s);
   }
-  room.typed = 0;
+  room.typingSentAt = 0;
   c.ui.changed("messages", room);
 }
 
@@ -42,8 +42,8 @@ function messages(text) {
   return all.filter((parts) => parts.some((p) => p.text !== ""));
 }
 
-// utter sends a message.
-export function utter(c, room, s) {
+// transmit sends a message that is in room.sending, with its id as label.
+export function transmit(c, room, s) {
   const tags = { label: s.id, [ownId]: s.id };
   if (s.reply) tags["+draft/reply"] = s.reply;
   if (s.parts.length > 1 && c.caps.has("draft/multiline")) {
@@ -71,7 +71,7 @@ export function redact(c, room, id) {
 export function typing(c, room, active) {
   if (!c.ready || !c.caps.has("message-tags") || !(room.joined || room.direct)) return;
   const now = Date.now();
-  if (active ? now - room.typed < typingAgain : room.typed === 0) return;
-  room.typed = active ? now : 0;
+  if (active ? now - room.typingSentAt < typingAgain : room.typingSentAt === 0) return;
+  room.typingSentAt = active ? now : 0;
   c.send("TAGMSG", [room.name], { "+typing": active ? "active" : "done" });
 }

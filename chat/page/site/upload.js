@@ -34,12 +34,12 @@ export class Uploads {
       this.send($("files").files);
       $("files").value = "";
     });
-    $("say").addEventListener("paste", (e) => this.given(e, e.clipboardData));
+    $("say").addEventListener("paste", (e) => this.uploadFrom(e, e.clipboardData));
     addEventListener("dragover", (e) => this.over(e));
     addEventListener("dragleave", (e) => e.relatedTarget ?? document.body.classList.remove("dropping"));
     addEventListener("drop", (e) => {
       document.body.classList.remove("dropping");
-      this.given(e, e.dataTransfer);
+      this.uploadFrom(e, e.dataTransfer);
     });
   }
 
@@ -59,19 +59,19 @@ export class Uploads {
     document.body.classList.toggle("dropping", this.offered);
   }
 
-  // given uploads pasted or dropped files.
-  given(e, data) {
+  // uploadFrom uploads pasted or dropped files.
+  uploadFrom(e, data) {
     if (!data?.files.length) return;
     e.preventDefault(); // otherwise the browser would open the file
     if (this.offered) this.send(data.files);
-    else this.app.wrong(this.app.shown(), "Uploads need an account, and a server that accepts files.");
+    else this.app.showError(this.app.shown(), "Uploads need an account, and a server that accepts files.");
   }
 
   send(files) {
-    for (const file of files) this.one(file, this.app.shown());
+    for (const file of files) this.upload(file, this.app.shown());
   }
 
-  async one(file, room) {
+  async upload(file, room) {
     const line = element("li");
     const [name, bar] = [element("span", "file", file.name), document.createElement("progress")];
     bar.setAttribute("aria-label", `Sending ${file.name}`);
