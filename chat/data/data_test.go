@@ -12,7 +12,7 @@ import (
 	"weir/chat/irc"
 )
 
-func TestNamed(t *testing.T) {
+func TestNamedReturnsThePathOfAConversation(t *testing.T) {
 	for _, c := range []struct{ name, path, is string }{
 		{"#Family", "rooms/#family", "#Family"},
 		{"#a/b", "rooms/#a%2Fb", "#a/b"},
@@ -22,7 +22,7 @@ func TestNamed(t *testing.T) {
 	} {
 		r, err := Named(c.name)
 		if err != nil || r.Path != c.path || r.Name != c.is {
-			t.Errorf("Named(%s): got %+v, %v", c.name, r, err)
+			t.Errorf("Named(%s): got %+v and error %v, want the path %s and the name %s", c.name, r, err, c.path, c.is)
 		}
 	}
 	for _, name := range []string{"", "#", "family", "#a b", "../x", "ann", "ann,", "ann,b b", "#" + strings.Repeat("\u00fc", 40), "#\x00"} {
@@ -48,7 +48,7 @@ func TestListFindsWhatNamedNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all, err := List(dir); err != nil || len(all) != 1 || all[0].Name != irc.Fold(name) || all[0].Path != r.Path {
-			t.Fatalf("List: got %+v, %v", all, err)
+			t.Fatalf("List: got %+v and error %v, want the one conversation %s at %s", all, err, irc.Fold(name), r.Path)
 		}
 		state := irc.AppendLine(nil, "weir.chat", "CREATED", name, "1763730000")
 		if err := os.WriteFile(filepath.Join(dir, r.Path, "state"), state, 0o600); err != nil {

@@ -38,7 +38,7 @@ func TestARoomThatIsRenamedIsFoundByBothNames(t *testing.T) {
 				t.Errorf("Renamed(#a): got %q, %v; want #b", now, ok)
 			}
 			if _, err := os.Stat(filepath.Join(rooms, "#a", "state")); err != nil {
-				t.Error("a file of the room by its old path:", err)
+				t.Errorf("a room's file by its old path: got %v, want nil", err)
 			}
 			if all, err := List(dir); err != nil || len(all) != 1 || all[0].Path != "rooms/#b" {
 				t.Errorf("List: got %v, %v; want one room", all, err)
@@ -105,6 +105,6 @@ func TestAMissingLinkIsCreatedAgain(t *testing.T) {
 		t.Errorf("Renamed(#old): got %q, %v; want #new", now, ok)
 	}
 	if _, ok := Renamed(dir, "#other"); ok {
-		t.Error("Relink replaced a room's folder by a link")
+		t.Error("Relink replaced a room's folder by a link, want the folder kept")
 	}
 }
