@@ -143,7 +143,7 @@ func TestOffsetsSurviveRetentionAndRestore(t *testing.T) {
 	}
 	defer l.Close()
 	if removed, err := l.Retain(time.Nanosecond, 0, time.Now().Add(time.Hour)); err != nil || removed == 0 {
-		t.Fatal(removed, err)
+		t.Fatalf("Retain: got %d bytes removed and error %v, want some removed", removed, err)
 	}
 	back := filepath.Join(t.TempDir(), "copy")
 	if _, err := Create(t.Context(), dir, back); err != nil {
@@ -259,11 +259,11 @@ func TestCopiesDuringWritesArePrefixes(t *testing.T) {
 		for _, room := range rooms {
 			had, all := contents(t, filepath.Join(back, room)), contents(t, filepath.Join(dir, room))
 			if !bytes.HasPrefix(all, had) || len(had) == 0 {
-				t.Errorf("copy %d of %s: got %d bytes that are no prefix of the room's %d", i, room, len(had), len(all))
+				t.Errorf("copy %d of %s: got %d bytes that are no prefix of the room's %d, want a prefix", i, room, len(had), len(all))
 			}
 			if room == rooms[0] {
 				if len(had) < last {
-					t.Errorf("copy %d has fewer messages than the one before", i)
+					t.Errorf("copy %d: got %d bytes of the first room, want at least the %d of the copy before", i, len(had), last)
 				}
 				last = len(had)
 			}
@@ -294,14 +294,14 @@ func startWriter(t *testing.T, dir string) func() {
 			ended = true
 			in.Close()
 			if err := cmd.Wait(); err != nil {
-				t.Errorf("the writer: %v", err)
+				t.Errorf("the writer process: got %v, want exit status 0", err)
 			}
 		}
 	}
 	t.Cleanup(end)
 	b := make([]byte, 100)
 	if n, _ := out.Read(b); string(b[:n]) != "at work\n" {
-		t.Fatalf("the writer: %s", b[:n])
+		t.Fatalf("the writer process printed %q, want \"at work\"", b[:n])
 	}
 	return end
 }
