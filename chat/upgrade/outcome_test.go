@@ -28,7 +28,7 @@ func TestOutcomeIsStored(t *testing.T) {
 	}
 }
 
-func TestServerPID(t *testing.T) {
+func TestServerPIDReadsTheLock(t *testing.T) {
 	for lock, want := range map[string]int{"123\n": 123, "": 0, "x\n": 0, "1\n": 0, "-5\n": 0} {
 		dir := t.TempDir()
 		os.WriteFile(filepath.Join(dir, "lock"), []byte(lock), 0o600)

@@ -66,7 +66,7 @@ func serveAll(h Handover) error {
 	}
 	l, err := h.TakeListener("irc")
 	if err != nil || l == nil {
-		return fmt.Errorf("no listener: %v", err)
+		return fmt.Errorf("TakeListener: got %v and error %v, want the listener irc", l, err)
 	}
 	defer l.Close()
 	conn, err := l.Accept()
@@ -166,7 +166,7 @@ func (g *oldServer) checkServed() {
 		want := string(g.handover.Connections[i].Unsent) + fmt.Sprintf("state %d", i) + ".all" + "own"
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
-			g.t.Fatalf("client %d: got %d bytes that differ from the handover, error %v", i, len(got), err)
+			g.t.Fatalf("client %d: got %q and error %v, want the unsent output, the state and new output: %q", i, got, err, want)
 		}
 	}
 	c, err := net.Dial("tcp", g.listener.Addr().String())
@@ -206,7 +206,7 @@ func TestExitOfTheOldProcessMeansGo(t *testing.T) {
 	s.socket.Close()
 	g.checkServed()
 	if err := s.cmd.Wait(); err != nil {
-		t.Error("the new process:", err)
+		t.Errorf("the new process: got %v, want exit status 0", err)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestCancelledUpgradeLeavesConnectionsUntouched(t *testing.T) {
 				t.Errorf("Transfer: got error %v, want %q", err, want)
 			}
 			if err := s.Kill(); err != nil {
-				t.Error(err)
+				t.Errorf("Kill of the new process: got %v, want nil", err)
 			}
 			checkUntouched(t, g)
 		})
@@ -250,7 +250,7 @@ func TestCancelledUpgradeLeavesConnectionsUntouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Kill(); err != nil {
-			t.Error(err)
+			t.Errorf("Kill of the new process: got %v, want nil", err)
 		}
 		checkUntouched(t, g)
 	})
