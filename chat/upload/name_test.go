@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestCleanName(t *testing.T) {
+func TestCleanNameRemovesPathsAndControls(t *testing.T) {
 	for name, want := range map[string]string{
 		"boat.jpg":                        "boat.jpg",
 		"Boot im Hafen.jpeg":              "Boot im Hafen.jpeg",
@@ -64,7 +64,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, name := range []string{CleanName(s), NameFrom(s)} {
 			if name == "" || len(name) > maxName || !utf8.ValidString(name) || name[0] == '.' || strings.ContainsAny(name, `/\"`) || strings.ContainsFunc(name, unicode.IsControl) {
-				t.Fatalf("cleaning %q: got %q, which is not a clean name", s, name)
+				t.Fatalf("cleaning %q: got %q, want 1 to %d bytes of UTF-8 without a leading dot, a slash, a quote or a control character", s, name, maxName)
 			}
 			if again := CleanName(name); again != name {
 				t.Fatalf("cleaning %q: got %q, cleaned again %q; want no change", s, name, again)
@@ -72,7 +72,7 @@ func FuzzNames(f *testing.F) {
 			header := disposition("inline", name)
 			how, params, err := mime.ParseMediaType(header)
 			if err != nil || how != "inline" || params["filename"] != name {
-				t.Fatalf("name %q in the header %s: parsed as %q, error %v", name, header, params["filename"], err)
+				t.Fatalf("Content-Disposition %s: got the file name %q and error %v, want %q", header, params["filename"], err, name)
 			}
 		}
 	})

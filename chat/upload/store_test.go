@@ -151,7 +151,7 @@ func TestOnlyHarmlessTypesAreShownInline(t *testing.T) {
 	}
 }
 
-func TestUploadLimits(t *testing.T) {
+func TestUploadsBeyondALimitAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, dir, Options{MaxBytes: 100, DayBytes: 250, DayFiles: 4})
 	big := strings.Repeat("x", 100)
@@ -202,7 +202,7 @@ func TestFullStoreRefusesUploadsAndRemovesNothing(t *testing.T) {
 	}
 }
 
-func TestUploadsInProgress(t *testing.T) {
+func TestUploadsInProgressAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, dir, Options{MaxBytes: 100, DayBytes: 150})
 	var all []*Upload
@@ -218,7 +218,7 @@ func TestUploadsInProgress(t *testing.T) {
 	}
 	text := bytes.Repeat([]byte("x"), 100)
 	if _, err := all[0].Write(text); err != nil {
-		t.Error(err)
+		t.Errorf("Write to the first upload: got %v, want nil", err)
 	}
 	if _, err := all[1].Write(text); !errors.Is(err, ErrQuota) {
 		t.Errorf("two uploads of 200 bytes together, limit 150: got %v, want ErrQuota", err)
@@ -352,7 +352,7 @@ func TestConcurrentUploadsOfTheSameContent(t *testing.T) {
 		group.Go(func() {
 			for range 4 {
 				if _, err := share(s, string(rune('a'+i)), "x", "the same"); err != nil {
-					t.Error(err)
+					t.Errorf("concurrent upload of the same content: got %v, want nil", err)
 				}
 			}
 		})
