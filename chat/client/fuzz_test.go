@@ -40,12 +40,12 @@ func checkWhole(t *testing.T, c *Client) {
 	t.Helper()
 	for _, v := range c.Conversations() {
 		if c.Find(v.Name) != v {
-			t.Fatalf("Find(%q) does not return the conversation with this name", v.Name)
+			t.Fatalf("Find(%q): got %p, want the conversation of this name, %p", v.Name, c.Find(v.Name), v)
 		}
 		seen := map[string]bool{}
 		for _, m := range v.Messages {
 			if m.ID != "" && seen[m.ID] {
-				t.Fatalf("msgid %q is shown twice in %q", m.ID, v.Name)
+				t.Fatalf("conversation %q: got msgid %q twice, want each message once", v.Name, m.ID)
 			}
 			seen[m.ID] = true
 		}

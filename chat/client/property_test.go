@@ -161,7 +161,7 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			w.c.LoadOlder(v)
 			w.pump()
 			if len(w.up) == 0 {
-				t.Fatal("the client does not request older messages, although the history has more")
+				t.Fatal("LoadOlder: got no request, want one, as the history has older messages")
 			}
 			w.quiet()
 		}

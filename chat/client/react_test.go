@@ -71,7 +71,7 @@ func TestRedactDeletesTheText(t *testing.T) {
 	}
 }
 
-func TestSearch(t *testing.T) {
+func TestSearchSendsTheQueryAndReturnsTheResults(t *testing.T) {
 	s := inRoom(t)
 	if s.c.CanSearch() {
 		t.Error("CanSearch without the capability: got true, want false")

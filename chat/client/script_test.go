@@ -51,7 +51,7 @@ func (s *script) texts(name string, want ...string) {
 	s.t.Helper()
 	v := s.c.Find(name)
 	if v == nil {
-		s.t.Fatalf("conversation %s does not exist", name)
+		s.t.Fatalf("Find(%s): got nil, want a conversation", name)
 	}
 	var got []string
 	for _, m := range v.Messages {
@@ -250,7 +250,7 @@ func TestInputCannotInjectCommands(t *testing.T) {
 	s.sends()
 }
 
-func TestMembers(t *testing.T) {
+func TestMembersFollowJoinsAndLeaves(t *testing.T) {
 	s := inRoom(t)
 	s.says(":srv.x 353 ann = #g :bob @+cid ann", ":srv.x 366 ann #g :End", ":dan!u@h JOIN #g", ":bob!u@h NICK bea", ":cid!u@h QUIT :bye",
 		":eve!u@h QUIT :was never here", ":cid!u@h KICK #g dan :enough")
@@ -304,7 +304,7 @@ func TestRefusedMessagesAreNoLongerUnsent(t *testing.T) {
 	}
 }
 
-func TestSplitText(t *testing.T) {
+func TestSplitTextFitsTheBytes(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want []string

@@ -51,7 +51,7 @@ func next[T any](t *testing.T, signals <-chan any) T {
 		}
 		return v
 	case <-time.After(eventTimeout):
-		t.Fatal("no signal within the timeout")
+		t.Fatalf("got no event within %v, want one", eventTimeout)
 	}
 	panic("unreachable")
 }

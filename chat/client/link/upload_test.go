@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestUpload(t *testing.T) {
+func TestUploadReturnsTheLinkOrTheReason(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch {
