@@ -41,7 +41,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("this did not happen within the limit: %s", what)
+			t.Fatalf("waited for %v, want: %s", waitLimit, what)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (c *client) until(text string) string {
 	for {
 		line, err := c.r.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("waiting for %q: %v", text, err)
+			c.t.Fatalf("want a line with %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return strings.TrimRight(line, "\r\n")

@@ -33,7 +33,7 @@ func (r *running) values() map[string]float64 {
 	r.t.Helper()
 	status, text := r.get("/metrics")
 	if status != http.StatusOK {
-		r.t.Fatalf("/metrics: %d %s", status, text)
+		r.t.Fatalf("GET /metrics: got status %d and %s, want 200", status, text)
 	}
 	all := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -44,7 +44,7 @@ func (r *running) values() map[string]float64 {
 	return all
 }
 
-func TestMetrics(t *testing.T) {
+func TestMetricsCountTheChat(t *testing.T) {
 	r := start(t, Config{Metrics: Metrics{Listen: "127.0.0.1:0"}, Web: Web{Listen: []string{"127.0.0.1:0"}}})
 	ann := r.user("ann", "JOIN #a", "PRIVMSG #a :one", "PRIVMSG #a :two", "PING :stored")
 	ann.until(" :stored")
@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
+func TestHealthReportsARefusingDisk(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, Config{Data: data, Metrics: Metrics{Listen: "127.0.0.1:0"}})
 	waitFor(t, "it is ready", func() bool { status, _ := r.get("/readyz"); return status == http.StatusOK })

@@ -60,9 +60,9 @@ func TestABadConfigurationChangesNothing(t *testing.T) {
 	}
 }
 
-// A file that changes is read by itself; a signal has it read too; a wrong one is refused with its
-// place.
-func TestWatch(t *testing.T) {
+// TestWatchReloadsAChangedFile also checks that a signal reloads the file, and that an invalid file
+// is rejected with its position.
+func TestWatchReloadsAChangedFile(t *testing.T) {
 	source := Source{File: file(t, "data = \"d\"\nlisten = [\"127.0.0.1:0\"]\nserver.motd = \"one\"\n")}
 	c, err := source.Read()
 	if err != nil {

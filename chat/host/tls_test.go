@@ -38,7 +38,7 @@ func hears(t *testing.T, c net.Conn, text string) {
 	for b := make([]byte, 4096); !strings.Contains(all.String(), text); {
 		n, err := c.Read(b)
 		if all.Write(b[:n]); err != nil {
-			t.Fatalf("waiting for %q: %v, after %q", text, err, all.String())
+			t.Fatalf("want a line with %q: %v; got %q", text, err, all.String())
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestACertificatesFilesAreReadAtAReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Reload(config); err == nil || !strings.Contains(err.Error(), "tls.cert: cannot use the certificate") {
-		t.Errorf("Reload of an invalid certificate: got %v", err)
+		t.Errorf("Reload of an invalid certificate: got %v, want an error for tls.cert", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDurations(t *testing.T) {
+func TestDurationsAreParsed(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"45s": 45 * time.Second, "1h30m": 90 * time.Minute, "90d": 90 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "0": 0, "0s": 0,
 		"": -1, "d": -1, "5": -1, "-1s": -1, "-1d": -1, "1.5d": -1, "70000d": -1, "5x": -1, "1d2h": -1, "36501d": -1,
@@ -20,7 +20,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
+func TestSizesAreParsed(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "4096": 4096, "1KB": 1000, "1KiB": 1024, "500 MB": 5e8, "2GiB": 2 << 30, "7B": 7,
 		"": -1, "MB": -1, "-1": -1, "1.5GB": -1, "1TB": -1, "9999999999999GB": -1, "1 kb": -1,

@@ -92,7 +92,7 @@ func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 	for {
 		_, line, err := ws.Read(ctx)
 		if err != nil {
-			t.Fatalf("waiting for %q: %v", text, err)
+			t.Fatalf("want a line with %q: %v", text, err)
 		}
 		if strings.Contains(string(line), text) {
 			return

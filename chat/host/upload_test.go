@@ -90,7 +90,7 @@ func TestInvalidUploadKeysAreRejected(t *testing.T) {
 	}
 }
 
-func TestDefaultURL(t *testing.T) {
+func TestTheUploadURLFollowsTheListener(t *testing.T) {
 	named, secure := Config{Server: Server{Name: "chat.example.org"}}, Config{Server: Server{Name: "chat.example.org"}, TLS: TLS{Web: true}}
 	for _, c := range []struct {
 		config     *Config
