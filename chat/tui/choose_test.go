@@ -90,11 +90,11 @@ func TestServerSearchOpensOldMessages(t *testing.T) {
 	old[10] = message(-90, "bob", "an apple pie is an apple pie")
 	s.history("#garden", old...)
 	if text := s.text(); !strings.Contains(text, "an apple pie is an apple ") || strings.Contains(text, "no apple pie here") || chosenID(s) != "g--90" {
-		t.Errorf("the opened result is not shown and chosen:\n%s", text)
+		t.Errorf("opened search result: got %s chosen and the screen\n%s\nwant the old message g--90 shown and chosen", chosenID(s), text)
 	}
 	s.press(tea.KeyEscape)
 	if !strings.Contains(s.text(), "as always") {
-		t.Error("Escape does not scroll to the end")
+		t.Errorf("after Escape: got the screen\n%s\nwant its end, with the newest message", s.text())
 	}
 }
 
@@ -131,7 +131,7 @@ func TestPasswordIsNeitherShownNorInHistory(t *testing.T) {
 	s.press(tea.KeyEnter)
 	s.types("secret words")
 	if text := s.text(); strings.Contains(text, "secret") || !strings.Contains(text, "••••") {
-		t.Errorf("a password is being typed: the screen shows it\n%s", text)
+		t.Errorf("while a password is typed: got the screen\n%s\nwant dots in place of its characters", text)
 	}
 	s.input.key("up")
 	s.press(tea.KeyEscape)
@@ -141,7 +141,7 @@ func TestPasswordIsNeitherShownNorInHistory(t *testing.T) {
 	s.press(tea.KeyEnter)
 	for s.press(tea.KeyUp); s.input.String() != ""; s.press(tea.KeyUp) {
 		if before := s.input.String(); strings.Contains(before, "secret") {
-			t.Fatalf("the input history contains the password: %q", before)
+			t.Fatalf("input history: got %q, want no line with the password", before)
 		} else if s.press(tea.KeyUp); s.input.String() == before {
 			break
 		}

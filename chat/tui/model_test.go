@@ -102,10 +102,10 @@ func (s *screen) golden(name string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || string(want) != b.String() {
-		s.t.Errorf("%s differs (-update rewrites it), error %v; the screen is\n%s", name, err, b.String())
+		s.t.Errorf("%s (-update rewrites it): got error %v and the screen\n%s\nwant\n%s", name, err, b.String(), want)
 	}
 	if bad := unsafeText(s.View().Content); bad != "" {
-		s.t.Errorf("unsanitized text reaches the terminal: %q", bad)
+		s.t.Errorf("got %q on the terminal, want no control characters of a message", bad)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestThemesColourMentionsLinksAndTheCurrentRoom(t *testing.T) {
 			}
 		}
 		if theme.Name == "none" && strings.Contains(content, "38;") {
-			t.Error("theme none: the screen contains a colour")
+			t.Error("theme none: got a colour on the screen, want none")
 		}
 	}
 }
@@ -149,11 +149,11 @@ func TestScreenFitsAnySize(t *testing.T) {
 			s.Update(tea.WindowSizeMsg{Width: w, Height: h})
 			lines := strings.Split(s.text(), "\n")
 			if len(lines) > h {
-				t.Fatalf("%dx%d: got %d rows", w, h, len(lines))
+				t.Fatalf("window of %dx%d: got %d rows, want at most its height", w, h, len(lines))
 			}
 			for _, l := range lines {
 				if width(l) > w {
-					t.Fatalf("%dx%d: got a row of %d columns", w, h, width(l))
+					t.Fatalf("window of %dx%d: got a row of %d columns, want at most its width", w, h, width(l))
 				}
 			}
 		}
@@ -170,7 +170,7 @@ func TestScrollbackLoadsHistory(t *testing.T) {
 	}
 	s.history("#garden", lines...)
 	if !strings.Contains(s.text(), "message 199") {
-		t.Fatal("the newest message is not shown")
+		t.Fatalf("after the history: got the screen\n%s\nwant the newest message, 199, on it", s.text())
 	}
 	for range 20 {
 		s.press(tea.KeyPgUp)
@@ -180,15 +180,15 @@ func TestScrollbackLoadsHistory(t *testing.T) {
 	}
 	s.history("#garden", message(98, "bob", "message 98"), message(99, "bob", "message 99"))
 	if strings.Contains(s.text(), "message 98 ") || !strings.Contains(s.text(), "message 100 ") {
-		t.Error("the visible rows moved when older messages were loaded")
+		t.Errorf("older messages loaded: got the screen\n%s\nwant the same rows as before, from message 100 on", s.text())
 	}
 	s.says("@" + message(200, "bob", "message 200"))
 	if strings.Contains(s.text(), "message 200") || !strings.Contains(s.text(), "1 new below") {
-		t.Errorf("the visible rows moved when a new message arrived\n%s", s.text())
+		t.Errorf("new message while scrolled up: got the screen\n%s\nwant the same rows and \"1 new below\"", s.text())
 	}
 	s.press(tea.KeyPgUp)
 	if !strings.Contains(s.text(), "message 98 ") {
-		t.Error("scrolling up does not show the loaded messages")
+		t.Errorf("after Page Up: got the screen\n%s\nwant the loaded message 98 on it", s.text())
 	}
 	for range 30 {
 		s.press(tea.KeyPgDown)
@@ -198,7 +198,7 @@ func TestScrollbackLoadsHistory(t *testing.T) {
 	}
 }
 
-func TestCommands(t *testing.T) {
+func TestCommandsSendTheirLines(t *testing.T) {
 	for _, c := range []struct{ typed, sent, note string }{
 		{"/join #bees", "JOIN #bees\r\n", ""},
 		{"/join bees key", "JOIN #bees key\r\n", ""},
@@ -290,10 +290,10 @@ func FuzzNetwork(f *testing.F) {
 		s.search = text
 		v := s.View()
 		if bad := unsafeText(v.Content); bad != "" {
-			t.Fatalf("unsanitized text reaches the terminal: %q", bad)
+			t.Fatalf("got %q on the terminal, want no control characters of a message", bad)
 		}
 		if strings.IndexFunc(v.WindowTitle, func(r rune) bool { return r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 }) >= 0 {
-			t.Fatalf("the window title has a control character: %q", v.WindowTitle)
+			t.Fatalf("window title: got %q, want no control characters", v.WindowTitle)
 		}
 	})
 }

@@ -57,10 +57,10 @@ func TestCleanIsIdempotentAndSafe(t *testing.T) {
 		in := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		got := Clean(in)
 		if Clean(got) != got {
-			t.Errorf("Clean is not idempotent: got %q, cleaned again %q", got, Clean(got))
+			t.Errorf("Clean(%q): got %q, and %q for that; want no change by the second Clean", in, got, Clean(got))
 		}
 		if bad := unsafeText(got); bad != "" || strings.ContainsAny(got, "\n\x1b") {
-			t.Errorf("Clean left %q", bad)
+			t.Errorf("Clean(%q): got %q left, want no control characters", in, bad)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestWrapKeepsTextAndFits(t *testing.T) {
 	})
 }
 
-func TestClip(t *testing.T) {
+func TestClipFitsTheColumns(t *testing.T) {
 	for _, c := range []struct {
 		text    string
 		columns int

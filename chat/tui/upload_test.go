@@ -8,7 +8,7 @@ import (
 	"weir/chat/client/link"
 )
 
-func TestUpload(t *testing.T) {
+func TestUploadSendsTheFileWithAToken(t *testing.T) {
 	s := village(t, 80, 24)
 	run := func(line string) string {
 		s.input.set(line)
@@ -16,7 +16,7 @@ func TestUpload(t *testing.T) {
 		return strings.Join(s.notes, "\n")
 	}
 	if got := run("/upload x"); !strings.Contains(got, "does not accept files") {
-		t.Errorf("server without uploads: got note %q", got)
+		t.Errorf("/upload to a server without uploads: got the note %q, want that it does not accept files", got)
 	}
 	var begun []string
 	s.options.Upload = func(to, token, file string) { begun = append(begun, to+" "+token+" "+file) }
@@ -44,7 +44,7 @@ func TestUpload(t *testing.T) {
 	run("/upload x")
 	s.Update(uploadResult{file: "x", err: errors.New("too \x1b[2Jlarge")})
 	if got := strings.Join(s.notes, ""); got != "x was not sent: too �[2Jlarge" {
-		t.Errorf("failed upload: got note %q", got)
+		t.Errorf("failed upload: got the note %q, want the reason without its control characters", got)
 	}
 	run("/upload x")
 	s.Update(link.Down{Err: errors.New("gone")})
