@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWhatCountsAsOneAddress(t *testing.T) {
+func TestNetworkIsTheAddressOrTheIPv6Slash64(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool

@@ -27,6 +27,6 @@ func TestAPatternFitsAndLearns(t *testing.T) {
 		}
 	}
 	if got := w.Fill("REDACT #den {m} {unknown} *"); got != "REDACT #den r-1 {unknown} *" {
-		t.Errorf("Fill: got %q", got)
+		t.Errorf("Fill: got %q, want the known word filled in and others unchanged", got)
 	}
 }
