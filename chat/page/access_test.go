@@ -35,7 +35,7 @@ const unnamed = `[...document.querySelectorAll("button, input, textarea, a, [rol
 
 // All text, including every colour of nicks, has enough contrast in the light and the dark theme.
 // All controls have names and are reachable by the keyboard.
-func TestPageIsAccessible(t *testing.T) {
+func TestEveryControlIsNamedAndReachableByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	h.account("ann", "correct horse")
@@ -71,10 +71,10 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 	reach(t, b, `document.querySelector("#roomlist button").focus()`, "joinname", "away", "out", "find", "more", "words", "everywhere", "found-close", "say", "send")
 	if names := chromium.Eval[[]string](b.Page, unnamed); len(names) > 0 {
-		t.Errorf("controls without an accessible name: %q", names)
+		t.Errorf("got the controls %q without an accessible name, want none (WCAG 2.2, 4.1.2)", names)
 	}
 	if live := chromium.Eval[string](b.Page, `document.querySelector("#log").role + " " + document.querySelector("#log").getAttribute("aria-live")`); !strings.HasPrefix(live, "log ") {
-		t.Errorf("the log is not a live region: got role and aria-live %q", live)
+		t.Errorf("#log: got role and aria-live %q, want the role log and a live region", live)
 	}
 	b.clean(h)
 }
@@ -83,7 +83,7 @@ func TestPageIsAccessible(t *testing.T) {
 func (b *browser) legible(where string) {
 	b.t.Helper()
 	for _, bad := range chromium.Eval[[]string](b.Page, contrast) {
-		b.t.Errorf("too little contrast on %s: %s", where, bad)
+		b.t.Errorf("contrast on %s: got too little for %s", where, bad)
 	}
 }
 
@@ -107,7 +107,7 @@ func reach(t *testing.T, b *browser, from string, ids ...string) {
 	}
 	for _, id := range ids {
 		if !seen[id] {
-			t.Errorf("#%s is not reachable by the keyboard", id)
+			t.Errorf("Tab: got no focus on #%s, want every control reachable by the keyboard", id)
 		}
 	}
 }

@@ -100,12 +100,12 @@ func (b *browser) clean(h *host) {
 	for _, e := range b.Errors() {
 		// a broken connection is not an error of the page
 		if !strings.Contains(e, "WebSocket connection") {
-			b.t.Errorf("the browser's console: %s", e)
+			b.t.Errorf("got the error %q in the browser's console, want none", e)
 		}
 	}
 	for _, f := range b.Fetched() {
 		if u, err := url.Parse(f); err != nil || u.Host != h.addr && u.Scheme != "data" && f != "about:blank" {
-			b.t.Errorf("the page requested %s from another host", f)
+			b.t.Errorf("got a request for %s, want requests to the page's own host only", f)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (h *host) invite() string {
 
 // A user opens a link with an invite, chooses a name and a password, and is logged in. The account
 // works after a reconnect and on another device.
-func TestRegistration(t *testing.T) {
+func TestAnInviteRegistersAnAccount(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	b := open(t)
@@ -45,7 +45,7 @@ func TestRegistration(t *testing.T) {
 	b.Write("short")
 	b.Press("Enter")
 	if len(chromium.Eval[[]string](b.Page, `said`)) > 0 {
-		t.Error("a password that is too short was sent to the server")
+		t.Error("registration with a password of 5 characters: got a request to the server, want the form to refuse it")
 	}
 	b.Write(" no more")
 	b.Press("Enter")
@@ -66,7 +66,7 @@ func TestRegistration(t *testing.T) {
 }
 
 // The page sends a password to the server only if the browser provides no cryptography.
-func TestSignIn(t *testing.T) {
+func TestThePasswordIsSentOnlyWithoutWebCrypto(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	const password = "käse\u00a0½ brot"
@@ -100,7 +100,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("login without Web Crypto: sent\n%s\nwant PLAIN", said)
 	}
 	if hidden := chromium.Eval[bool](unsafe.Page, `document.querySelector("#unsafe").hidden`); hidden {
-		t.Error("login without Web Crypto: the warning is hidden")
+		t.Error("login without Web Crypto: got the warning hidden, want it shown")
 	}
 	unsafe.clean(h)
 }

@@ -69,7 +69,7 @@ func TestSubprotocolIsChosenInTheClientsOrder(t *testing.T) {
 	} {
 		ws, res, err := h.dial(nil, c.asked...)
 		if err != nil {
-			t.Fatalf("%q: %v", c.asked, err)
+			t.Fatalf("WebSocket with the subprotocols %q: got %v, want a connection", c.asked, err)
 		}
 		_ = ws.CloseNow()
 		if got := res.Header.Get("Sec-WebSocket-Protocol"); !strings.EqualFold(got, c.want) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Two users talk: one with an account, one as a guest.
-func TestTalking(t *testing.T) {
+func TestMessagesAreShownToBothUsers(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	h.account("ann", "correct horse")
@@ -40,7 +40,7 @@ func TestTalking(t *testing.T) {
 	ann.shows([]string{want[0], "hello again", want[1], want[2]})
 	if got := chromium.Eval[[]string](ann.Page, `[...document.querySelectorAll("#log a")].map((a) => a.href + " " + a.rel)`); len(got) != 1 ||
 		got[0] != "https://example.org/a_(b)?c=d noopener noreferrer nofollow" {
-		t.Errorf("links: got %q", got)
+		t.Errorf("links: got %q, want one without the full stop, with noopener noreferrer nofollow", got)
 	}
 	completes(ann)
 	directTalk(ann, bob)
@@ -196,7 +196,7 @@ func racing(t *testing.T, h *host, ann *browser, said []string) {
 	bob.clean(h)
 }
 
-func TestPhoneAndDark(t *testing.T) {
+func TestThePageFitsAPhoneInLightAndDark(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	h.account("ann", "correct horse")
@@ -255,7 +255,7 @@ func phone(t *testing.T, b *browser) {
 		}
 		out := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea, a")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > 361).map((e) => e.outerHTML)`)
 		if len(out) > 0 {
-			t.Errorf("%s: elements are cut off: %q", what, out)
+			t.Errorf("%s: got the elements %q cut off at 360 pixels, want none", what, out)
 		}
 	}
 	fits("room")
@@ -281,7 +281,7 @@ func phone(t *testing.T, b *browser) {
 	unnamed := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea")].filter((e) => !e.closest("[hidden]") &&
 		!(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map((e) => e.outerHTML)`)
 	if len(unnamed) > 0 {
-		t.Errorf("controls without an accessible name: %q", unnamed)
+		t.Errorf("got the controls %q without an accessible name, want none", unnamed)
 	}
 }
 

@@ -16,7 +16,7 @@ const uncut = `((e) => e.scrollWidth <= e.clientWidth && getComputedStyle(e).tex
 
 // On a phone, an empty room shows a welcome with hints, the action bar covers no message, and the
 // user's own name is shown in full.
-func TestOnAPhone(t *testing.T) {
+func TestNothingIsCoveredOrCutOnAPhone(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
 	b := open(t)
@@ -26,7 +26,7 @@ func TestOnAPhone(t *testing.T) {
 	b.logIn(longNick, "", "#garden")
 	b.Until(`document.querySelector("#log .welcome h3")?.textContent == "Welcome to #garden"`)
 	if fits := chromium.Eval[bool](b.Page, `document.documentElement.scrollWidth <= 360`); !fits {
-		t.Error("an empty room is wider than 360 pixels")
+		t.Error("an empty room: got it wider than 360 pixels, want it to fit")
 	}
 	b.picture("phone-empty")
 	b.say("one")
@@ -39,16 +39,16 @@ func TestOnAPhone(t *testing.T) {
 		return [...document.querySelectorAll("#log article .text")].filter((e) => { const r = e.getBoundingClientRect();
 			return r.bottom > bar.top + 1 && r.top < bar.bottom - 1 && r.right > bar.left && r.left < bar.right }).map((e) => e.textContent) })()`
 	if texts := chromium.Eval[[]string](b.Page, covered); len(texts) > 0 {
-		t.Errorf("the action bar covers the messages %q", texts)
+		t.Errorf("the action bar: got the messages %q covered, want none", texts)
 	}
 	if text := chromium.Eval[string](b.Page, `document.querySelector(".actions").closest("article").querySelector(".text").textContent`); text != "two" {
-		t.Errorf("tap on the message two: the action bar is on %q", text)
+		t.Errorf("tap on the message two: got the action bar on %q, want it on two", text)
 	}
 	b.picture("phone-actions")
 	b.tap("#menu")
 	b.Until(`document.querySelector("#me").checkVisibility()`)
 	if whole := chromium.Eval[bool](b.Page, uncut+`(document.querySelector("#me"))`); !whole {
-		t.Error("the user's own name is cut")
+		t.Error("the user's own name: got it cut, want it whole")
 	}
 	b.picture("phone-name")
 	b.clean(h)

@@ -26,7 +26,7 @@ func TestUploadedPicturesAreShown(t *testing.T) {
 	h.visit(bob, "guest", "", "#a")
 	bob.inRoom("#a")
 	if shown := chromium.Eval[bool](bob.Page, `document.querySelector("#attach").checkVisibility()`); shown {
-		t.Error("the attach button is shown to a guest")
+		t.Error("the attach button: got it shown to a guest, want it hidden (uploads need an account)")
 	}
 	picture, err := base64.StdEncoding.DecodeString(picture64)
 	if err != nil {

@@ -35,7 +35,7 @@ const pure = `Promise.all([import("./irc.js"), import("./scram.js"), import("./t
 	return wrong.slice(0, 5);
 })`
 
-func TestPureFunctions(t *testing.T) {
+func TestPureFunctionsKeepAnyText(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	b := open(t)

@@ -27,7 +27,7 @@ func (b *browser) finds(words string, n int) {
 
 // A search finds an old message and opens it. Scrolling from there to the end shows every message
 // once.
-func TestSearch(t *testing.T) {
+func TestASearchResultOpensItsMessage(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
 	w := h.user("writer", "#old", textProtocol)

@@ -81,11 +81,11 @@ func (h *host) halt() {
 		return
 	}
 	if err := h.page.Close(); err != nil {
-		h.t.Errorf("Page.Close: %v", err)
+		h.t.Errorf("Page.Close: got %v, want nil", err)
 	}
 	h.server.Close()
 	if err := h.service.Close(); err != nil {
-		h.t.Errorf("Service.Close: %v", err)
+		h.t.Errorf("Service.Close: got %v, want nil", err)
 	}
 	h.service = nil
 }
@@ -160,7 +160,7 @@ func (c *client) line() (string, error) {
 		c.t.Fatalf("type of a message: got %v, want %v", kind, c.kind)
 	}
 	if strings.ContainsAny(string(text), "\r\n") {
-		c.t.Fatalf("a message has a line break: %q", text)
+		c.t.Fatalf("got the message %q, want one line without a line end", text)
 	}
 	return string(text), err
 }
@@ -171,7 +171,7 @@ func (c *client) until(text string) string {
 	for {
 		line, err := c.line()
 		if err != nil {
-			c.t.Fatalf("the connection ended before %q arrived: %v", text, err)
+			c.t.Fatalf("the connection ended, want a line with %q: %v", text, err)
 		}
 		if strings.Contains(line, text) {
 			return line

@@ -17,7 +17,7 @@ import (
 
 // "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the type of
 // messages follows the subprotocol.
-func TestSubprotocols(t *testing.T) {
+func TestASubprotocolIsNegotiated(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	for _, c := range []struct {
 		offered []string
@@ -90,8 +90,8 @@ func TestLongLinesAreRefused(t *testing.T) {
 	h.mustHold("#a", []string{"short"})
 }
 
-// Without the check, a page of another host could act for its visitor.
-func TestOrigins(t *testing.T) {
+// A page of another host must not act for its visitor: browsers send its origin.
+func TestOnlyAllowedOriginsMayConnect(t *testing.T) {
 	h := startHost(t, Config{Origins: []string{"*.example.org"}}, chat.Options{})
 	for origin, want := range map[string]bool{
 		"":                         true, // not a browser
@@ -147,7 +147,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 		break
 	}
 	if fast.ctx.Err() != nil {
-		t.Fatal("a client that does not read was not disconnected")
+		t.Fatal("a client that does not read: got it still connected, want it disconnected")
 	}
 	slow.ended()
 }

@@ -78,7 +78,7 @@ func notified(t *testing.T, ann, bob *browser, h *host) {
 	ann.say("bob: not yet")
 	bob.Until(texts + `.at(-1) == "bob: not yet"`)
 	if asked := chromium.Eval[int](bob.Page, `notes.length + Notification.asked`); asked != 0 {
-		t.Error("the permission for notifications was requested without a click")
+		t.Errorf("got %d requests or notifications before a click on the button, want none", asked)
 	}
 	bob.Click("#alerts")
 	bob.Until(`document.querySelector("#alerts").hidden`)

@@ -82,7 +82,7 @@ func TestUploadByTokenAndDownloadByLink(t *testing.T) {
 	}
 	res, text = h.ask("GET", where, "")
 	if res.StatusCode != 200 || text != "a boat" {
-		t.Errorf("download: got %s %q", res.Status, text)
+		t.Errorf("download: got %s %q, want 200 and the uploaded text", res.Status, text)
 	}
 	for name, want := range map[string]string{"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff", "Content-Disposition": `inline; filename="boat #1.txt"`,
 		"Content-Security-Policy": filePolicy, "Cache-Control": "private, max-age=604800, immutable"} {
@@ -115,7 +115,7 @@ func TestUploadByPassword(t *testing.T) {
 		}
 		res, _ = h.ask("GET", strings.TrimSpace(text), "")
 		if res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/png" || res.Header.Get("Content-Disposition") != `inline; filename="boat trip.png"` {
-			t.Errorf("download: got %s with headers %v", res.Status, res.Header)
+			t.Errorf("download: got %s with headers %v, want 200, image/png, and the file name shown inline", res.Status, res.Header)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestUnauthorizedUploadsAreRefused(t *testing.T) {
 	}
 	res, _ := h.ask("OPTIONS", "/upload", "", "Origin", "https://chat.friends.example")
 	if res.StatusCode != 204 || res.Header.Get("Allow") != "OPTIONS, POST" || res.Header.Get("Access-Control-Allow-Origin") != "https://chat.friends.example" {
-		t.Errorf("OPTIONS: got %s with headers %v", res.Status, res.Header)
+		t.Errorf("OPTIONS: got %s with headers %v, want 204, Allow and the page's origin allowed", res.Status, res.Header)
 	}
 }
 
@@ -223,7 +223,7 @@ func waitUntil(t *testing.T, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the condition was not met within a minute")
+			t.Fatal("the condition of this line did not hold within a minute, want it to")
 		}
 	}
 }
@@ -257,6 +257,6 @@ func TestRemovedFileIsNotServed(t *testing.T) {
 		t.Errorf("upload of the removed content: got %s %q, want 403", res.Status, text)
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "uploads")); err != nil {
-		t.Error(err)
+		t.Errorf("the folder uploads after the removal: got %v, want it kept", err)
 	}
 }
