@@ -39,7 +39,7 @@ type script struct {
 	at      string // file and line
 }
 
-func TestConversations(t *testing.T) {
+func TestTheServerAnswersAsTheConversationsSay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("testdata/*.txt: got %d scripts and error %v, want one or more", len(files), err)
