@@ -51,11 +51,11 @@ func TestScramMatchesTheExampleOfRFC7677(t *testing.T) {
 	c := s.Scram()
 	first, done, _, err := c.Step("n,,n=user,r=rOprNGfwEbeRWgbNEkqO")
 	if want := "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"; first != want || done || err != nil {
-		t.Fatalf("first answer %q, done %v, error %v, want %q", first, done, err, want)
+		t.Fatalf("server-first-message: got %q, done %v, error %v; want %q (RFC 7677, section 3)", first, done, err, want)
 	}
 	final, done, login, err := c.Step("c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
 	if want := "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="; final != want || !done || err != nil {
-		t.Fatalf("last answer %q, done %v, error %v, want %q", final, done, err, want)
+		t.Fatalf("server-final-message: got %q, done %v, error %v; want %q (RFC 7677, section 3)", final, done, err, want)
 	}
 	if login.Name != "user" || login.Device != "" {
 		t.Errorf("got the login %s@%s, want user", login.Name, login.Device)

@@ -51,7 +51,7 @@ func TestThePageAndTheMetricsAnswerToTheServersOwnNames(t *testing.T) {
 	c := *r.Config()
 	c.Web.Hosts = []string{"evil"}
 	if kept, err := r.Reload(c); err != nil || len(kept) > 0 {
-		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
+		t.Fatalf("Reload: got the keys %q kept and error %v, want none", kept, err)
 	}
 	if got, _ := r.status("web", "/", "evil"); got != 200 {
 		t.Errorf("a name that a reload added: got status %d, want 200", got)

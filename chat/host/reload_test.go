@@ -16,7 +16,7 @@ func TestReloadTakesEffectAndDisconnectsNoClient(t *testing.T) {
 	c := *r.Config()
 	c.Server.MOTD, c.Limits.UserRooms, c.Accounts.LoginOnly, c.Log.Level = "new", 1, true, "error"
 	if kept, err := r.Reload(c); err != nil || len(kept) > 0 {
-		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
+		t.Fatalf("Reload: got the keys %q kept and error %v, want none", kept, err)
 	}
 	ann.send("MOTD", "JOIN #a", "JOIN #b")
 	ann.until("- new")
@@ -33,7 +33,7 @@ func TestReloadReturnsTheKeysThatNeedARestart(t *testing.T) {
 	kept, err := r.Reload(c)
 	slices.Sort(kept)
 	if want := []string{"data", "limits.connections", "listen", "server.name", "web.listen"}; err != nil || !slices.Equal(kept, want) {
-		t.Errorf("Reload: kept %q, %v; want %q", kept, err, want)
+		t.Errorf("Reload: got the keys %q kept and error %v, want %q", kept, err, want)
 	}
 	if now := r.Config(); now.Data == "other" || now.Server.Name != "" || now.Limits.Replay != 7 {
 		t.Errorf("got the configuration %+v, want the fixed keys unchanged", now)
@@ -55,7 +55,7 @@ func TestABadConfigurationChangesNothing(t *testing.T) {
 			t.Errorf("Reload(%+v): got nil, want an error", c)
 		}
 		if r.Config() != before {
-			t.Error("the configuration changed after an error, want the former one")
+			t.Error("Reload of an invalid file: got a changed configuration, want the former one in effect")
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestASelfSignedCertificateIsCreatedOnce(t *testing.T) {
 		r.stop()
 	}
 	if prints[0] != prints[1] {
-		t.Error("a restart changed the certificate, want the same")
+		t.Error("after a restart: got another self-signed certificate, want the same")
 	}
 }
 
@@ -76,7 +76,7 @@ func TestACertificatesFilesAreReadAtAReload(t *testing.T) {
 	config := *r.Config()
 	config.TLS.STS = new(Duration)
 	if kept, err := r.Reload(config); err != nil || len(kept) > 0 {
-		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
+		t.Fatalf("Reload: got the keys %q kept and error %v, want none", kept, err)
 	}
 	if _, now := r.secure(t, "ircs"); now == old {
 		t.Error("after Reload: got the old certificate, want the new one")

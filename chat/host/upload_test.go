@@ -63,7 +63,7 @@ func TestFilesAreUploadedWhereThePageIs(t *testing.T) {
 	config := *r.Config()
 	config.Upload.MaxBytes, config.Upload.URL = 2<<20, "https://chat.example.org/upload"
 	if kept, err := r.Reload(config); err != nil || len(kept) > 0 {
-		t.Fatalf("Reload: kept %q, %v; want none", kept, err)
+		t.Fatalf("Reload: got the keys %q kept and error %v, want none", kept, err)
 	}
 	if code, text := status("POST", at, strings.NewReader(big+"x")); code != 201 {
 		t.Errorf("upload after a reload: got %d %s, want the new limit", code, text)

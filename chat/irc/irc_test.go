@@ -59,7 +59,7 @@ func TestParseRejectsInvalidLines(t *testing.T) {
 		}
 	}
 	if m, _ := Parse([]byte(":someone PING x")); m.Source != "" {
-		t.Error("Parse kept the source of a client, want it dropped")
+		t.Error("Parse of a line with a source from a client: got it kept, want it dropped (RFC 2812, section 2.3)")
 	}
 }
 
@@ -215,7 +215,7 @@ func TestWrapFitsTheWidthAndWhoxIsParsed(t *testing.T) {
 		t.Errorf("ParseWhox(%%tn,42): got fields %q, token %q, %v; want tn, 42, true", fields, token, ok)
 	}
 	if _, token, _ := ParseWhox("%t,4242"); token != "" {
-		t.Error("ParseWhox of a token of four digits: want no token")
+		t.Error("ParseWhox of a token of four digits: got it accepted, want no token (at most three)")
 	}
 }
 

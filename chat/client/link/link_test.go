@@ -116,6 +116,6 @@ func TestServerThatDoesNotReadIsDisconnected(t *testing.T) {
 
 func TestBackoffGrowsTo30Seconds(t *testing.T) {
 	if Backoff(0) != 500*time.Millisecond || Backoff(1) != time.Second || Backoff(7) != 30*time.Second || Backoff(1000) != 30*time.Second {
-		t.Error("backoff: want 0.5 s, doubled with each attempt, at most 30 s")
+		t.Errorf("backoff of attempts 0, 1, 7, 1000: got %v, %v, %v, %v; want 0.5 s, 1 s, 30 s, 30 s", Backoff(0), Backoff(1), Backoff(7), Backoff(1000))
 	}
 }
