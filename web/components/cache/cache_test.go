@@ -251,7 +251,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestHeuristic(t *testing.T) {
+func TestHeuristicFreshnessAppliesOnlyIfConfigured(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		n := 0
 		source := web.Source(func(c *web.Conn) web.Body {

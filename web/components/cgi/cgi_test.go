@@ -69,7 +69,7 @@ func TestConnectIsRejected(t *testing.T) {
 	})
 }
 
-func TestPrograms(t *testing.T) {
+func TestProgramIsFoundByItsPath(t *testing.T) {
 	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
 		for _, c := range []struct {
 			path   string
@@ -322,7 +322,7 @@ func TestOutputIsFlushedAtOnce(t *testing.T) {
 	})
 }
 
-func TestInput(t *testing.T) {
+func TestProgramReadsTheWholeRequestBody(t *testing.T) {
 	large := strings.Repeat("0123456789", 100_000)
 	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		for _, body := range []string{"", "a", large} {
@@ -344,7 +344,7 @@ func TestInput(t *testing.T) {
 	})
 }
 
-func TestMaxRunning(t *testing.T) {
+func TestRequestBeyondMaxRunningGets503(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
 	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.ExchangeEnd) {
@@ -379,7 +379,7 @@ func environment(body string) map[string]string {
 	return vars
 }
 
-func TestEnvironment(t *testing.T) {
+func TestProgramGetsTheVariablesOfRFC3875(t *testing.T) {
 	t.Setenv("SECRET", "of the server")
 	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		_, body := webtest.Do(t, "POST", url+"/cgi-bin/env/x%20y?a=b&c", strings.NewReader("abc"), "Content-Type", "text/x", "X-A", "1", "X-A", "2", "Cookie", "a=1", "Cookie", "b=2",
@@ -419,7 +419,7 @@ func TestEnvironmentAsAnotherProgramPrintsIt(t *testing.T) {
 	})
 }
 
-func TestOneProgram(t *testing.T) {
+func TestOneProgramServesEveryPathBelowItsPrefix(t *testing.T) {
 	var said bytes.Buffer
 	component := func() (web.Component, error) {
 		return New(Config{Program: "sh", Args: []string{"-c", `printf 'Content-Type: text/plain\n\n%s %s %s' "$SCRIPT_NAME" "$PATH_INFO" "$1"; echo aside >&2`, "sh", "arg"}, Prefix: "/run", Stderr: &said})
@@ -437,7 +437,7 @@ func TestOneProgram(t *testing.T) {
 	}
 }
 
-func TestConfigs(t *testing.T) {
+func TestInvalidConfigsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
 		says string

@@ -69,7 +69,7 @@ func TestFastCGI(t *testing.T) {
 	}
 }
 
-func TestScripts(t *testing.T) {
+func TestScriptIsFoundByItsPath(t *testing.T) {
 	root, err := filepath.Abs("testdata/php")
 	if err != nil {
 		t.Fatal(err)

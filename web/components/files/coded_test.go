@@ -9,7 +9,7 @@ import (
 	"weir/web/internal/webtest"
 )
 
-func TestPrecompressed(t *testing.T) {
+func TestPrecompressedSiblingIsSentIfAccepted(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"a.html": "plain", "a.html.br": "brotli", "a.html.gz": "gzipped", "b.css": "plain", "c.js": "plain", "c.js.zst": "zstandard", "old.js": "new", "old.js.gz": "old", "d/index.html": "plain", "d/index.html.gz": "gzipped",
 	})

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOtherMethods(t *testing.T) {
+func TestOtherMethodsGet405(t *testing.T) {
 	s := serve(t, Config{Dir: tree(t, site)})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		if resp, _ := ask(t, s, method, "/page.html"); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
@@ -44,7 +44,7 @@ func TestRedirectToTheSlash(t *testing.T) {
 	}
 }
 
-func TestStrip(t *testing.T) {
+func TestStripRemovesThePrefix(t *testing.T) {
 	s := serve(t, Config{Dir: tree(t, site), Strip: "/static"})
 	for target, want := range map[string]int{"/static/page.html": 200, "/static/": 200, "/page.html": 404, "/staticpage.html": 404, "/": 404} {
 		if resp, _ := get(t, s, target); resp.StatusCode != want {
@@ -88,7 +88,7 @@ func TestFilesOutsideTheRootAreNotServed(t *testing.T) {
 	}
 }
 
-func TestDotfiles(t *testing.T) {
+func TestDotfilesAreServedOnlyIfConfigured(t *testing.T) {
 	dir := tree(t, map[string]string{".env": "x", ".git/config": "x", "a/.b/c": "x", "a/.well-known/c": "x", ".well-known/c": "x", ".well-known/.d": "x", "..c": "x"})
 	hidden, shown := serve(t, Config{Dir: dir}), serve(t, Config{Dir: dir, Dotfiles: true})
 	for target, want := range map[string]int{
@@ -201,7 +201,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-func TestListing(t *testing.T) {
+func TestListingEscapesAndSortsNames(t *testing.T) {
 	dir := tree(t, map[string]string{"d/b.txt": strings.Repeat("x", 1536), "d/a<i>.html": "", "d/sub/x": "", "d/.hidden": "", "d/c:d.txt": "", "d/e?f#g.txt": "q"})
 	s := serve(t, Config{Dir: dir, List: true})
 	resp, body := get(t, s, "/d/")
@@ -236,7 +236,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
+func TestSizeIsWrittenWithItsUnit(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1.0 MiB", 5 << 30: "5.0 GiB", 1<<63 - 1: "8.0 EiB"} {
 		if got := formatSize(n); got != want {
 			t.Errorf("got %d: %q, want %q", n, got, want)

@@ -83,7 +83,7 @@ func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 	})
 }
 
-func TestHashInput(t *testing.T) {
+func TestHashDependsOnlyOnItsConfiguredInput(t *testing.T) {
 	a, b := named(t, "a"), named(t, "b")
 	for by, vary := range map[string]func(i int) []string{
 		"address":        func(i int) []string { return []string{"X-Tenant", strconv.Itoa(i)} },
