@@ -20,7 +20,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 		name := manName(n.FullPath()) + ".1"
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			t.Error(err)
+			t.Errorf("reading the page of weir %s: got %v, want a file", n.Path(), err)
 			return
 		}
 		for _, part := range []string{".TH ", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH EXIT STATUS\n"} {
