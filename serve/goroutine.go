@@ -93,11 +93,7 @@ func (c *blockingServer) run(ctx context.Context, accept func() error) error {
 		defer func() { failedc <- err }()
 		err = accept()
 	})
-	var failed error
-	select {
-	case failed = <-failedc:
-	case <-ctx.Done():
-	}
+	failed := awaitEnd(ctx, failedc)
 	c.stop(handsOver(ctx, c.options))
 	gonec := make(chan struct{}) // closed when all goroutines have ended
 	go func() { c.serving.Wait(); close(gonec) }()
@@ -113,6 +109,25 @@ func (c *blockingServer) run(ctx context.Context, accept func() error) error {
 
 // grace is how long handlers may take to return after their connection was closed.
 const grace = 100 * time.Millisecond
+
+// awaitEnd waits until ctx ends or accepting fails. It returns the failure. Its timer keeps the
+// runtime's monitor thread alive: see directIO.
+func awaitEnd(ctx context.Context, failedc <-chan error) error {
+	preempting := time.NewTicker(preemptEvery)
+	defer preempting.Stop()
+	for {
+		select {
+		case err := <-failedc:
+			return err
+		case <-ctx.Done():
+			return nil
+		case <-preempting.C:
+		}
+	}
+}
+
+// preemptEvery is how often the process has a timer that expires.
+const preemptEvery = 100 * time.Millisecond
 
 // closeRemaining closes the connections that are left at the deadline.
 func (c *blockingServer) closeRemaining(gonec <-chan struct{}) error {

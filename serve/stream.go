@@ -24,6 +24,7 @@ type stream struct {
 	socketConn    syscall.RawConn // raw, or that of the connection under TLS; nil: none
 	lingerTimeout time.Duration   // Options.LingerTimeout
 	detectsIdle   bool            // Options.IdleTimeout is set
+	direct        directIO
 
 	stopping    atomic.Bool
 	handingOver atomic.Bool // with stopping: it hands over
@@ -52,6 +53,7 @@ func newStream(c net.Conn, n *counterShard, o *Options) *stream {
 	s := &stream{Conn: c, counters: n, lingerTimeout: o.LingerTimeout, detectsIdle: o.IdleTimeout > 0, interruptc: make(chan struct{}, 1), closedc: make(chan struct{})}
 	s.rawConn = rawConnOf(c)
 	s.socketConn = s.rawConn
+	s.direct.init(s.rawConn)
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok && s.rawConn == nil {
 		s.socketConn = rawConnOf(t.NetConn())
 	}
@@ -71,7 +73,7 @@ func rawConnOf(c net.Conn) syscall.RawConn {
 // Read implements net.Conn.
 func (s *stream) Read(p []byte) (n int, err error) {
 	if !s.stopping.Load() {
-		n, err = s.Conn.Read(p)
+		n, err = s.readOnce(p)
 		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && s.stopping.Load() {
 			n, err = s.readArrived(p)
 		}
@@ -86,6 +88,25 @@ func (s *stream) Read(p []byte) (n int, err error) {
 		err = s.connError(err)
 	}
 	return n, err
+}
+
+// NetConn returns the accepted connection.
+func (s *stream) NetConn() net.Conn { return s.Conn }
+
+// readOnce reads what arrives first.
+func (s *stream) readOnce(p []byte) (int, error) {
+	if n, err, ok := s.direct.read(p); ok {
+		return n, err
+	}
+	return s.Conn.Read(p)
+}
+
+// writeAll writes p.
+func (s *stream) writeAll(p []byte) (int, error) {
+	if n, err, ok := s.direct.write(p); ok {
+		return n, err
+	}
+	return s.Conn.Write(p)
 }
 
 // connError returns the error of a Read or Write that has failed with err. It notes when the
@@ -166,7 +187,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	if s.detectsIdle && len(p) > idleWriteSize {
 		return s.writeParts(p)
 	}
-	n, err := s.Conn.Write(p)
+	n, err := s.writeAll(p)
 	s.countWritten(n)
 	if err != nil {
 		err = s.connError(err)
