@@ -84,19 +84,41 @@ func New(l Limits) Scanner {
 func (s *Scanner) Scan(b []byte) (n int, v *Violation) {
 	s.mayChangeProtocol = false
 	for n < len(b) && !s.mayChangeProtocol {
-		part := b[n:]
-		if s.isLimited() && len(part) > int(s.bytesLeft) {
-			if part = part[:s.bytesLeft]; s.bytesLeft == 0 {
-				return n, s.limitViolation()
-			}
-		}
-		used, v := s.readNext(part)
+		used, _, v := s.Step(b[n:])
 		n += used
 		if v != nil {
 			return n, v
 		}
 	}
 	return n, nil
+}
+
+// Step reads the next part of b, which is not empty: either content or framing. content says which.
+// b[:n] is that part; it ends at the latest where a head, content or a message ends. Call Step
+// again with the rest. With a violation, b[n] is the first offending byte, and Step must not be
+// called again.
+func (s *Scanner) Step(b []byte) (n int, content bool, v *Violation) {
+	if s.state == inBody || s.state == inChunkData {
+		return s.skipData(b), true, nil
+	}
+	inHead := !s.InBody()
+	for n < len(b) {
+		part := b[n:]
+		if s.isLimited() && len(part) > int(s.bytesLeft) {
+			if part = part[:s.bytesLeft]; s.bytesLeft == 0 {
+				return n, false, s.limitViolation()
+			}
+		}
+		used, v := s.readNext(part)
+		n += used
+		if v != nil {
+			return n, false, v
+		}
+		if s.state == betweenMessages || s.state == inChunkData || inHead && s.InBody() {
+			break
+		}
+	}
+	return n, false, nil
 }
 
 // Between reports whether the client is idle: the scanner has seen no byte of a further message.
