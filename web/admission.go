@@ -101,7 +101,7 @@ func (l *admissionQueue) run(c *Conn, do func(*Conn)) error {
 // prefix has no share limit.
 func limitedClient(c *Conn) netip.Prefix {
 	limited := client.Limited(c.RemoteAddr())
-	if limited.IsValid() && client.ProxyAddr(c.Context()) == c.RemoteAddr() {
+	if limited.IsValid() && client.ProxyAddr(c.r.Context()) == c.RemoteAddr() {
 		return netip.Prefix{} // a trusted proxy that does not name its client
 	}
 	return limited
@@ -120,7 +120,7 @@ func (l *admissionQueue) acquire(c *Conn, limited netip.Prefix) error {
 	if w == nil {
 		return flow.ErrFull
 	}
-	gone := c.Context()
+	gone := c.r.Context()
 	select {
 	case err := <-w.admitted:
 		return err

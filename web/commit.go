@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -164,9 +165,17 @@ func (c *Conn) send(b Body) {
 		c.w.WriteHeader(c.status)
 		err = out.sendThrough(c.transforms, b)
 	case b.kind == bytesBody && !c.hasTrailers:
-		c.sentBytes, err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
+		if r, ok := c.w.(responder); ok {
+			c.sentBytes, err = r.Respond(c.status, b.data)
+		} else {
+			c.sentBytes, err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
+		}
 	case b.kind == fileBody && !c.hasTrailers:
-		c.sentBytes, err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.offset, b.size, b.verify)
+		if r, ok := c.w.(responder); ok {
+			c.sentBytes, err = r.RespondFile(c.status, b.file, b.offset, b.size, b.verify)
+		} else {
+			c.sentBytes, err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.offset, b.size, b.verify)
+		}
 	default:
 		c.w.WriteHeader(c.status)
 		err = b.writeTo(&out)
@@ -177,6 +186,12 @@ func (c *Conn) send(b Body) {
 		}
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// responder is the writer of an engine that sends head and content together.
+type responder interface {
+	Respond(status int, content []byte) (sent int64, err error)
+	RespondFile(status int, f *os.File, offset, length int64, verify func() error) (sent int64, err error)
 }
 
 // hijack takes over the connection.

@@ -122,7 +122,7 @@ func (c *Conn) Secure() bool { c.assertOwned(); return c.r.TLS != nil }
 
 // Context returns the request's context, which is canceled when the client disconnects or the
 // exchange ends.
-func (c *Conn) Context() context.Context { c.assertOwned(); return c.r.Context() }
+func (c *Conn) Context() context.Context { c.assertOwned(); c.detach(); return c.r.Context() }
 
 // RequestHeader returns the first value of a request field, or "".
 func (c *Conn) RequestHeader(name string) string { c.assertOwned(); return c.r.Header.Get(name) }
@@ -182,12 +182,21 @@ func (c *Conn) Rewrite(path, rawQuery string) {
 
 // HTTPRequest returns the request for use with net/http, with path and host in canonical form. The
 // caller may read its body but must not change the request.
-func (c *Conn) HTTPRequest() *http.Request { c.assertOwned(); return c.r }
+func (c *Conn) HTTPRequest() *http.Request { c.assertOwned(); c.detach(); return c.r }
+
+// detach makes the engine use request, context and header fields for this exchange only: the
+// caller may keep them.
+func (c *Conn) detach() {
+	if d, ok := c.w.(interface{ Detach() }); ok {
+		d.Detach()
+	}
+}
 
 // WithContext sets the context for the components that follow. It must be derived from
 // [Conn.Context].
 func (c *Conn) WithContext(ctx context.Context) {
 	c.assertOwned()
+	c.detach()
 	c.r = c.mutableRequest().WithContext(ctx)
 }
 

@@ -125,6 +125,10 @@ func (h *Handler) exitFunc() func(*Conn) {
 	return func(c *Conn) { c.requestSide.setUpDone <- struct{}{} }
 }
 
+// ReusesExchanges reports whether the engine may use requests again: the handler keeps neither a
+// request nor a header of a response, unless it calls Detach of the response's writer.
+func (h *Handler) ReusesExchanges() bool { return true }
+
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.active.Add(1)

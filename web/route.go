@@ -45,7 +45,7 @@ func Routes(arms ...Arm) (Component, error) {
 		return b, nil
 	}
 	b.choose = func(c *Conn) int {
-		r := c.HTTPRequest()
+		r := c.r
 		if r.Method == http.MethodConnect { // for CONNECT the mux would match the port, too
 			r = &http.Request{Method: r.Method, URL: r.URL, Host: canonical.Name(r.Host)}
 		}
@@ -85,7 +85,7 @@ func answerAsMux(c *Conn, h http.Handler) {
 		return
 	}
 	said := recordedHead{header: http.Header{}}
-	h.ServeHTTP(&said, c.HTTPRequest())
+	h.ServeHTTP(&said, c.r)
 	if said.status == http.StatusNotFound {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/internal/certificate"
+	"weir/serve"
 	"weir/web/http1"
 	"weir/web/internal/client"
 	"weir/web/internal/conn"
@@ -18,6 +19,12 @@ type Config struct {
 	// TCP address to listen on, such as ":8080" or "[::1]:0"; ignored with a Listener
 	Addr     string
 	Listener net.Listener // accepts connections instead of Addr; Run closes it
+
+	// Engine serves HTTP/1: EngineNetHTTP (the default) or EngineHTTP1.
+	Engine string
+	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with
+	// EngineHTTP1 also serve.Pool.
+	Model serve.Way
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS
@@ -78,11 +85,21 @@ func withDefault[T int | int64 | time.Duration](n, byDefault, none T) T {
 	return n
 }
 
+// Engines of HTTP/1.
+const (
+	EngineHTTP1   = "http1"   // that of this project
+	EngineNetHTTP = "nethttp" // net/http's
+)
+
 // validate returns an error for a configuration that cannot work.
 func (c *Config) validate() error {
 	switch {
 	case c.Addr == "" && c.Listener == nil:
 		return errors.New("server: no address to listen on: set Addr or Listener")
+	case c.Engine != "" && c.Engine != EngineHTTP1 && c.Engine != EngineNetHTTP:
+		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, EngineHTTP1, EngineNetHTTP)
+	case c.Model != serve.Goroutine && !(c.Model == serve.Pool && c.Engine == EngineHTTP1):
+		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, or %s with the engine %s", c.Model, serve.Goroutine, serve.Pool, EngineHTTP1)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}

@@ -71,6 +71,10 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	case certificate.Challenge:
 		t.Close() // the certificate was the answer to the challenge
 	default:
+		if s.engine != nil {
+			first.handOff(t)
+			return
+		}
 		first.handOff(line.Over(t))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"weir/internal/lograte"
 	"weir/web/internal/client"
 	"weir/web/internal/conn"
+	"weir/web/internal/engine"
 )
 
 // Server serves one address.
@@ -27,9 +28,12 @@ type Server struct {
 	listener *limitedListener
 	watch    *conn.Watch
 	handler  atomic.Pointer[http.Handler]
-	h1, h2   *http.Server // h2 is nil without TLS
-	certs    *certificates
-	h3       *quicServer // nil without HTTP/3
+	engine   *engine.Server // of HTTP/1; nil: net/http's
+	// Closed when the engine has ended; carries no values.
+	http1Ended chan struct{}
+	h1, h2     *http.Server // h1 is nil with engine, h2 without TLS
+	certs      *certificates
+	h3         *quicServer // nil without HTTP/3
 	// Run was called
 	running      atomic.Bool
 	baseContext  context.Context // parent of every request's context
@@ -44,7 +48,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, watch: conn.NewWatch(c.connRules()), stopping: make(chan struct{})}
+	s := &Server{config: c, watch: conn.NewWatch(c.connRules()), stopping: make(chan struct{}), http1Ended: make(chan struct{})}
 	s.trustedProxies, _ = client.ParseTrustedProxies(c.TrustedProxies) // validate has checked them
 	s.faults = lograte.New(time.Minute, c.logf)
 	s.baseContext = conn.WithStopping(context.Background(), s.stopping)
@@ -55,7 +59,11 @@ func New(h http.Handler, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.listener = newLimitedListener(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.trustedProxies), s.reportOverLimit)
-	s.h1 = s.newEngine()
+	if c.Engine == EngineHTTP1 {
+		s.engine = s.newHTTP1()
+	} else {
+		s.h1 = s.newEngine()
+	}
 	if c.TLS == nil {
 		s.listener.rejectsInPlainHTTP = true
 		return s, nil
@@ -113,7 +121,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.h3 != nil && r.ProtoMajor < 3 {
 		s.h3.advertise(w.Header())
 	}
-	if r.ProtoMajor == 1 && (r.Header["Upgrade"] != nil || r.Method == http.MethodConnect) {
+	if s.engine == nil && r.ProtoMajor == 1 && (r.Header["Upgrade"] != nil || r.Method == http.MethodConnect) {
 		turning, cancel := conn.Turning(r)
 		defer cancel()
 		r = turning
@@ -148,7 +156,12 @@ func (s *Server) logEngineLine(line string) { s.faults.Say(line[:min(len(line), 
 
 // Dropped returns the number of connections closed because the client was too slow or idle for too
 // long.
-func (s *Server) Dropped() int64 { return s.watch.Dropped() }
+func (s *Server) Dropped() int64 {
+	if s.engine == nil {
+		return s.watch.Dropped()
+	}
+	return s.watch.Dropped() + s.engine.Dropped()
+}
 
 // Close releases a server that is not run. It may be called more than once.
 func (s *Server) Close() error {
@@ -202,13 +215,18 @@ func (s *Server) Run(ctx context.Context) error {
 // serveFuncs returns the functions that must run concurrently. Each returns when the server is shut
 // down.
 func (s *Server) serveFuncs(ctx context.Context) []func() error {
+	serveFirst := s.serveHTTP1Func(ctx)
 	if s.h2 == nil {
-		return []func() error{func() error { return s.h1.Serve(plainListener{s.listener}) }}
+		l := net.Listener(plainListener{s.listener})
+		if s.engine != nil {
+			l = lineListener{s.listener}
+		}
+		return []func() error{func() error { return serveFirst(l) }}
 	}
 	first, second := newHandoffListener(s.Addr()), newHandoffListener(s.Addr())
 	all := []func() error{
 		func() error { return s.acceptTLS(ctx, first, second) },
-		func() error { return s.h1.Serve(first) },
+		func() error { return serveFirst(first) },
 		func() error { return s.h2.Serve(second) },
 	}
 	if s.h3 != nil {
@@ -216,6 +234,14 @@ func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	}
 	s.certs.manage(ctx)
 	return all
+}
+
+// serveHTTP1Func returns the function that serves HTTP/1 on the connections of a listener.
+func (s *Server) serveHTTP1Func(ctx context.Context) func(net.Listener) error {
+	if s.engine == nil {
+		return s.h1.Serve
+	}
+	return func(l net.Listener) error { return s.serveHTTP1(ctx, l) }
 }
 
 // shutDown stops accepting, drains until DrainTimeout, and closes the rest.
@@ -226,6 +252,11 @@ func (s *Server) shutDown(engines *sync.WaitGroup) error {
 	s.listener.Close()
 	s.watch.Stop()
 	var shutdowns sync.WaitGroup
+	cut := 0 // connections that were in use when the time was over
+	if s.engine != nil {
+		s.engine.Stop()
+		shutdowns.Go(func() { cut = s.awaitHTTP1(drain) })
+	}
 	for _, engine := range []*http.Server{s.h1, s.h2} {
 		if engine != nil {
 			shutdowns.Go(func() { engine.Shutdown(drain) })
@@ -243,7 +274,7 @@ func (s *Server) shutDown(engines *sync.WaitGroup) error {
 	if s.certs != nil {
 		s.certs.close()
 	}
-	if n := s.watch.CloseAll(); n > 0 {
+	if n := cut + s.watch.CloseAll(); n > 0 {
 		return fmt.Errorf("%w: %d connections were still in use after %v", ErrDrainTimeout, n, time.Since(began).Round(time.Millisecond))
 	}
 	return nil

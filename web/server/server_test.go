@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +35,9 @@ func start(t *testing.T, c Config, h http.Handler) *running {
 	}
 	if c.ErrorLog == nil {
 		c.ErrorLog = func(line string) { t.Log(line) }
+	}
+	if c.Engine == "" {
+		c.Engine = underTest
 	}
 	s, err := New(h, c)
 	if err != nil {
@@ -194,10 +198,10 @@ func TestShutdownClosesConnectionsAfterDrainTimeout(t *testing.T) {
 
 func TestAbortDrainEndsShutdown(t *testing.T) {
 	entered := make(chan struct{}) // no values, closed by the handler
-	s := start(t, Config{DrainTimeout: time.Hour}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var s *running
+	s = start(t, Config{DrainTimeout: time.Hour}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-conn.Stopping(r.Context())
-		s := r.Context().Value(http.ServerContextKey).(*http.Server).Handler.(*Server)
 		s.AbortDrain()
 		<-r.Context().Done()
 	}))
@@ -334,7 +338,10 @@ type failing struct {
 	faults chan error // from the test to Accept, filled beforehand
 }
 
+// exhausted is an error of Accept for want of descriptors (accept(2)).
 type exhausted struct{ error }
+
+func (e exhausted) Unwrap() error { return syscall.EMFILE }
 
 func (exhausted) Temporary() bool { return true }
 func (exhausted) Timeout() bool   { return false }

@@ -113,6 +113,9 @@ func (l *Live) Metrics() *metrics.Metrics { return l.environment.counts }
 // Handler returns the handler that runs the current composition.
 func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }
 
+// ReusesExchanges reports whether the engine may use requests again, as [web.Handler] does.
+func (l *Live) ReusesExchanges() bool { return true }
+
 // ServeHTTP implements [http.Handler].
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g := l.acquire()

@@ -2,8 +2,10 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync/atomic"
+	"syscall"
 )
 
 // Line is a connection's lowest layer under watch: plain bytes, under TLS if there is any.
@@ -173,4 +175,27 @@ func (l *Line) takenOver() {
 	if l.told.Load() {
 		l.cancel()
 	}
+}
+
+// Idle says that nothing is asked on the line.
+func (l *Line) Idle() {
+	if l.place != nil {
+		l.place.Idle()
+	}
+}
+
+// Asked says that something is asked on the line.
+func (l *Line) Asked() {
+	l.used.Store(true)
+	if l.place != nil {
+		l.place.Asked()
+	}
+}
+
+// SyscallConn gives the line's descriptor, if it has one.
+func (l *Line) SyscallConn() (syscall.RawConn, error) {
+	if l.tcp == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return l.tcp.SyscallConn()
 }
