@@ -182,25 +182,36 @@ func (s *Service) saveReadMarkers() {
 	defer s.mu.Unlock()
 	for _, r := range s.rooms {
 		for _, sub := range r.subscriptions {
-			s.saveReadMarkerLocked(sub, true)
+			s.saveReadMarkerLocked(sub, ifAcknowledged)
 		}
 	}
 	for _, f := range s.directs {
 		for _, sub := range f.subscriptions {
-			s.saveReadMarkerLocked(sub, true)
+			s.saveReadMarkerLocked(sub, ifAcknowledged)
 		}
 	}
 }
 
+// markerCondition is what must have happened to all output of a session before its read markers are
+// stored.
+type markerCondition uint8
+
+const (
+	// ifWritten: no output is queued in this process. It suffices when a session leaves.
+	ifWritten markerCondition = iota
+	// ifAcknowledged: the client's system has acknowledged all of it, too. While a session goes on,
+	// messages lost in flight must be replayed after its connection breaks.
+	ifAcknowledged
+)
+
 // saveReadMarkerLocked stores how far the subscription's device has read, if its session has an
-// account and no output of the session is queued here. With surely set, the client's kernel must
-// have acknowledged all bytes: messages lost in flight must be replayed. The caller holds mu.
-func (s *Service) saveReadMarkerLocked(sub *subscription, acked bool) {
+// account and the condition holds. The caller holds mu.
+func (s *Service) saveReadMarkerLocked(sub *subscription, condition markerCondition) {
 	login, seen := sub.session.login, sub.sentUpTo.Load()
 	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.session.outputLost {
 		return
 	}
-	if sent, taken := serve.Delivered(sub.session.conn); !sent || acked && !taken {
+	if written, acked := serve.Delivered(sub.session.conn); !written || condition == ifAcknowledged && !acked {
 		return
 	}
 	sub.savedMarker = seen

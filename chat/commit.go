@@ -9,8 +9,9 @@ import (
 	"weir/flow"
 )
 
-// A message passes through one stage of the commit net, which runs for four conversations at once.
-// A conversation is in the net at most once, so its batches are in order:
+// The commit net is a queue of conversations with pending posts, and goroutines that run its one
+// stage for four of them at once. conversation.go shows how a conversation gets there. It is in the
+// net at most once, so its batches are in order. The stage has three steps:
 //
 //  1. commit takes the pending posts and writes the room's state file if it changes. Then it
 //     appends the lines to the log by one write and one fsync. So a topic is on disk both as state
@@ -23,7 +24,7 @@ import (
 
 var errStopping = errors.New("the server is stopping")
 
-// commitAndDeliver is the stage.
+// commitAndDeliver is the stage of the commit net.
 func (s *Service) commitAndDeliver(f *conversation, out *flow.Out[*conversation]) {
 	if f == nil { // startGoroutines probes whether the net runs
 		return
@@ -49,10 +50,10 @@ func (s *Service) commit(f *conversation) {
 	if changes {
 		d = f.storeChanges()
 	}
-	lines := false // some posts with a line also change the room
+	linesChange := false // a post with a line also changes the room
 	for i := range f.batchPosts {
 		f.entries = append(f.entries, f.batchPosts[i].entry)
-		lines = lines || f.batchPosts[i].change != nil
+		linesChange = linesChange || f.batchPosts[i].change != nil
 	}
 	f.batch, f.batchErr = log.Batch{}, nil
 	if len(f.entries) > 0 {
@@ -60,7 +61,7 @@ func (s *Service) commit(f *conversation) {
 		f.batch, f.batchErr = f.log.Append(f.entries)
 		s.fixed.OnCommit(time.Since(began), f.batchErr)
 	}
-	if f.batchErr != nil && lines {
+	if f.batchErr != nil && linesChange {
 		d = f.revertChanges()
 	}
 	if d != nil {

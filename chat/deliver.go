@@ -77,7 +77,7 @@ func (s *Service) requeue(f *conversation, d *delivery, out *flow.Out[*conversat
 	s.mu.Lock()
 	for _, sub := range d.subscriptions {
 		if sub.state == unsubscribed {
-			s.saveReadMarkerLocked(sub, false)
+			s.saveReadMarkerLocked(sub, ifWritten)
 		}
 	}
 	clear(d.subscriptions)

@@ -172,7 +172,7 @@ func (s *Service) closeUnusedRoom(r *room) {
 	if err := r.log.Close(); err != nil {
 		s.fixed.Log.Error("a log cannot be closed", "log", r.conversation.logID, "error", err)
 	}
-	r.removeIfUnused()
+	r.removeFolderIfUnused()
 }
 
 func (s *Service) roomStatePath(name string) string {
@@ -213,9 +213,9 @@ func (f *conversation) logFolder() string {
 	return filepath.Join(f.svc.dataDir, filepath.FromSlash(f.pathLocked()))
 }
 
-// removeIfUnused removes the folder of a conversation in which nothing was ever stored. Its log
+// removeFolderIfUnused removes the folder of a conversation in which nothing was ever stored. Its log
 // must be closed, and openMu locked.
-func (f *conversation) removeIfUnused() {
+func (f *conversation) removeFolderIfUnused() {
 	if !f.isUnused() {
 		return
 	}

@@ -232,7 +232,7 @@ func (s *Service) Close() error {
 	for _, f := range conversations {
 		errs = append(errs, f.log.Close())
 		if s.frozenSessions == nil { // after a handover another process uses the folders
-			f.removeIfUnused()
+			f.removeFolderIfUnused()
 		}
 	}
 	if s.index != nil {
