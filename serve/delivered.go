@@ -4,18 +4,20 @@ package serve
 // taken all of them, acknowledged that the peer's kernel has acknowledged all of them. Where
 // acknowledgments are not known (behind TLS, in a pipe, not on Linux) acknowledged equals sent. For
 // a connection that has ended with bytes queued, sent is false. Any goroutine may call it.
-func Delivered(c Conn) (sent, taken bool) {
-	d, ok := c.(interface{ delivered() (sent, taken bool) })
+func Delivered(c Conn) (sent, acknowledged bool) {
+	d, ok := c.(interface {
+		delivered() (sent, acknowledged bool)
+	})
 	if !ok {
 		return true, true
 	}
 	return d.delivered()
 }
 
-func (h *blockingSession) delivered() (sent, taken bool) { return h.outbox.delivered(h) }
+func (h *blockingSession) delivered() (sent, acknowledged bool) { return h.outbox.delivered(h) }
 
 // delivered is Delivered for the output of the outbox.
-func (b *outbox) delivered(t nonblockingWriter) (sent, taken bool) {
+func (b *outbox) delivered(t nonblockingWriter) (sent, acknowledged bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sent = len(b.queue) == 0 && !b.ownerWriting

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-func (c *conn) delivered() (sent, taken bool) { return c.outbox.delivered(c) }
+func (c *conn) delivered() (sent, acknowledged bool) { return c.outbox.delivered(c) }
 
 // inFlight implements nonblockingWriter: it reports whether output is unacknowledged. The lock of
 // c.outbox is held, as for tryWrite.
