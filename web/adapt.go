@@ -169,7 +169,8 @@ func (h *handlerRun) Write(p []byte) (int, error) {
 	return h.out.Write(p)
 }
 
-// ReadFrom implements [io.ReaderFrom], so that the kernel can send files.
+// ReadFrom implements [io.ReaderFrom], so that the kernel can send files. It waits until the head
+// is sent, and fails without reading from r if the body is not sent. Package proxy relies on both.
 func (h *handlerRun) ReadFrom(r io.Reader) (int64, error) {
 	h.WriteHeader(http.StatusOK)
 	if !h.awaitHead() {
