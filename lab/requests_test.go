@@ -11,6 +11,16 @@ import (
 	"weir/lab/result"
 )
 
+// These are tests of experiments whose messages are HTTP requests (package lab, requests.go).
+//
+// In an open loop the generator sends requests on a schedule (Load.Rate), whether or not earlier
+// ones are answered. In a closed loop (no rate) each connection sends its next request after the
+// response to the last one. A subject is a server under test. A cell is a load, a number of
+// connections and an arrival pattern. A block is a set of trials of one cell in an order that reads
+// the same backwards (A B B A). The A/A control is a subject that takes part a second time under
+// another name.
+
+// smallWeb is an experiment with one load, in closed loop. A test appends keys of that load.
 const smallWeb = `
 name = "mine"
 workload = "files"
@@ -21,22 +31,22 @@ connections = [8]
 
 func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"messages' keys", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
-		{"requests' keys with messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page and files"},
-		{"patterns", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
+		{"a key of echoes in a load of requests", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
+		{"keys of requests in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page and files"},
+		{"arrival patterns, which only echoes choose", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
-		{"a path that leads out", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not a plain file path`},
-		{"no path", smallWeb + `path = "x"` + "\n", `the path "x" is not a plain file path`},
-		{"a rate of next to nothing", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
-		{"a rate that is no number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
-		{"too much in all", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
-		{"requests in open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
+		{"a path that leads out of the folder", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not a plain file path`},
+		{"a relative path", smallWeb + `path = "x"` + "\n", `the path "x" is not a plain file path`},
+		{"a rate below the minimum", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
+		{"a rate that is not a number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
+		{"a rate too high over all connections", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
+		{"a number of requests in an open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
 		{"a sleep without sleep_every", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
-		{"a sleep of no length", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
+		{"sleep_every without a sleep", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
 		{"too many filters", smallWeb + "filters = 10000\n", "filters must be from 0 to 1000"},
-		{"blocks below none", smallWeb + "blocks = -1\n", "blocks must be from 0 to 1000"},
-		{"a window of nothing", smallWeb + "duration = \"1ms\"\n", "duration must be from 200ms"},
-		{"shares of capacity", "saturation = [70]\ntwin = false\n" + smallWeb + "rate = 1\n", "only echoes show"},
+		{"a negative number of blocks", smallWeb + "blocks = -1\n", "blocks must be from 0 to 1000"},
+		{"a duration that is too short", smallWeb + "duration = \"1ms\"\n", "duration must be from 200ms"},
+		{"saturation (shares of capacity), which only echoes have", "saturation = [70]\ntwin = false\n" + smallWeb + "rate = 1\n", "saturation: only echoes show whether a subject keeps up"},
 	} {
 		e, err := ParseExperiment("mine.toml", []byte(test.text))
 		if err == nil {
@@ -49,7 +59,7 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 }
 
 // TestRatesOfRequestsArePassedInTotal: rates are per connection in an experiment, and in total on
-// the command line.
+// the command line. The generator does not get the number of requests: the lab ends the trial.
 func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 	for _, test := range []struct {
 		load Load
@@ -66,6 +76,9 @@ func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 	}
 }
 
+// TestPlansOfRequestsUseEachLoadsPattern checks a plan of three loads: "open" has a rate, "loop" is
+// a closed loop for some subjects with blocks of its own, "unused" names only a subject that does
+// not take part. Each load has its own arrival pattern, number of blocks and subjects.
 func TestPlansOfRequestsUseEachLoadsPattern(t *testing.T) {
 	e, err := ParseExperiment("mine.toml", []byte(strings.Replace(smallWeb, `["http-go"]`, `["a", "b", "c"]`, 1)+`name = "open"
 rate = 1
@@ -74,7 +87,7 @@ name = "loop"
 subjects = ["c", "a", "elsewhere"]
 blocks = 2
 [[load]]
-name = "unmet"
+name = "unused"
 subjects = ["d"]
 `))
 	must(t, err)
@@ -94,13 +107,13 @@ subjects = ["d"]
 			checkPalindrome(t, p, block)
 		}
 		if len(blocks) != 2 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
-			t.Errorf("seed %d: got blocks %v, %d trials, want %d", seed, blocks, trials, p.Trials())
+			t.Errorf("seed %d: got blocks %v with %d trials, want 3 blocks of open, 2 of loop, and the %d trials of Plan.Trials", seed, blocks, trials, p.Trials())
 		}
 	}
 }
 
-// checkPalindrome checks that every subject that meets the load occurs twice, and the A/A control
-// only with its subject.
+// checkPalindrome checks that the block reads the same backwards, that each subject that the load
+// names has two trials, and that the A/A control is in it only together with its subject.
 func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	t.Helper()
 	want := []string{"a", "b", "c"}
@@ -123,8 +136,10 @@ func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	}
 }
 
-// TestPublishedLoadIsUnchanged checks every variant of the experiment: the load's lower bound is
-// part of each report.
+// TestPublishedLoadIsUnchanged checks that no variant of the experiment web alters the load
+// "published", which repeats a published measurement: ab -c 100 -n 10000. One request in ten sleeps
+// 2 s. So 10,000 requests over 100 connections take 20 s or more (Floor), at most at 500 requests/s
+// (Ceiling), with any server. Reports print these two bounds.
 func TestPublishedLoadIsUnchanged(t *testing.T) {
 	for _, form := range []string{"", "quick", "paper"} {
 		e := builtinForm(t, "web", form)
@@ -139,6 +154,7 @@ func TestPublishedLoadIsUnchanged(t *testing.T) {
 	}
 }
 
+// builtinForm returns a built-in experiment in a variant; "" is the experiment itself.
 func builtinForm(t *testing.T, name, form string) *Experiment {
 	t.Helper()
 	e, err := ReadExperiment(name)
@@ -150,8 +166,9 @@ func builtinForm(t *testing.T, name, form string) *Experiment {
 	return e
 }
 
-// TestQuickVariantsOfRequestsFitFourMinutes: the first round runs whatever the time limit, and the
-// explanation of the trials adds to it.
+// TestQuickVariantsOfRequestsFitFourMinutes: --quick promises four minutes in all. The time limit
+// is at most 200 s, because counting kernel events after the trials takes up to 40 s more. The
+// trials of the first round run even beyond the limit, so they must fit it.
 func TestQuickVariantsOfRequestsFitFourMinutes(t *testing.T) {
 	for _, name := range []string{"web", "pipes"} {
 		e := builtinForm(t, name, "quick")
@@ -165,12 +182,13 @@ func TestQuickVariantsOfRequestsFitFourMinutes(t *testing.T) {
 			}
 		}
 		if limit := time.Duration(e.TimeLimit); first > limit || limit > 200*time.Second || limit == 0 {
-			t.Errorf("%s --quick: got a first round of %v and a limit of %v, want 4 minutes in all", name, first, limit)
+			t.Errorf("%s --quick: got a first round of %v and a time limit of %v, want a limit of 200s at most (40 s remain for counting kernel events) and a first round within it", name, first, limit)
 		}
 	}
 }
 
-// TestEveryVariantOfPipesHasItsPlainLoad: the cost of a component is the difference to that load.
+// TestEveryVariantOfPipesHasItsPlainLoad: the cost of a component is the difference to a load of
+// the same rate without filters and compression, which all subjects serve (the plain load).
 func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 	for _, form := range []string{"", "quick"} {
 		loads := builtinForm(t, "pipes", form).Loads
@@ -185,6 +203,8 @@ func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 	}
 }
 
+// TestClosedLoopsAreEstimatedByTheirSleeps: the rate of a closed loop is not known before it runs.
+// The estimate is guessedRate, or the highest rate that the sleeps allow if that is lower.
 func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	for _, test := range []struct {
 		load Load
@@ -192,6 +212,7 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	}{
 		{Load{Rate: 40}, 4000},
 		{Load{SleepMS: 2000, SleepEvery: 10}, 500},
+		// the sleeps allow more: 50,000 requests/s
 		{Load{SleepMS: 20, SleepEvery: 10}, guessedRate},
 		{Load{}, guessedRate},
 	} {
@@ -201,58 +222,60 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	}
 }
 
-// TestFailedRequestsFailTheTrialExceptUnansweredOnes: how many requests are answered in an open
-// loop is a finding; any other error is a failure or a reason for rejection.
+// TestFailedRequestsFailTheTrialExceptUnansweredOnes checks which trials of requests are accepted,
+// rejected (the generator or the machine was at fault; the trial is repeated) or failed (the
+// subject was at fault). In an open loop, the number of requests that are not answered is a result,
+// so such a trial is accepted. goodTrial is the trial before each change.
 func TestFailedRequestsFailTheTrialExceptUnansweredOnes(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		change           func(*result.Trial, *Evidence)
 		rejected, failed string // part of the reason; empty: none
 	}{
-		{"all answered in time", func(*result.Trial, *Evidence) {}, "", ""},
-		{"half answered, the others given up", func(x *result.Trial, ev *Evidence) {
+		{"open loop, all answered in time: accepted", func(*result.Trial, *Evidence) {}, "", ""},
+		{"open loop, half answered, the others timed out or disconnected: accepted", func(x *result.Trial, ev *Evidence) {
 			x.Messages, x.CPUPercentMean, ev.Errors = 4000, 100, map[string]int64{"timeout": 3000, "connect": 1, "reset": 2, "closed": 3, "limit": 4}
 		}, "", ""},
-		{"a wrong answer", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"body": 1} }, "", "load error: body, 1 times"},
-		{"a wrong status and rubbish", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"status": 2, "protocol": 1} }, "", "status, 2 times"},
-		{"no port left", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"local": 7} }, "without ports or descriptors: 7 times", ""},
-		{"sent late on free connections", func(x *result.Trial, _ *Evidence) { x.LatenessUS.P99 = 1001 }, "generator late", ""},
-		{"late, though not all were answered", func(x *result.Trial, _ *Evidence) { x.Messages, x.LatenessUS.P99 = 4000, 1001 }, "generator late", ""},
-		{"the generator was at its limit and the server was not", func(x *result.Trial, _ *Evidence) {
+		{"open loop, a wrong body: failed", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"body": 1} }, "", "load error: body, 1 times"},
+		{"open loop, wrong statuses and an invalid response: failed", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"status": 2, "protocol": 1} }, "", "status, 2 times"},
+		{"open loop, no local port left for the generator: rejected", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"local": 7} }, "without ports or descriptors: 7 times", ""},
+		{"open loop, requests sent late, all answered: rejected", func(x *result.Trial, _ *Evidence) { x.LatenessUS.P99 = 1001 }, "generator late", ""},
+		{"open loop, requests sent late, half answered: rejected", func(x *result.Trial, _ *Evidence) { x.Messages, x.LatenessUS.P99 = 4000, 1001 }, "generator late", ""},
+		{"open loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, _ *Evidence) {
 			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 60
 		}, "gave out first: it used or waited for 94 % of a core", ""},
-		{"so were both", func(x *result.Trial, _ *Evidence) {
+		{"open loop, the generator and the subject at their limits: accepted", func(x *result.Trial, _ *Evidence) {
 			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 99
 		}, "", ""},
-		{"a closed loop has no schedule", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, lateness and a low achieved ratio, which only a schedule has: accepted", func(x *result.Trial, _ *Evidence) {
 			x.Pattern, x.LatenessUS.P99, x.LatenessUS.P50, x.AchievedRatio = result.Closed, 1e6, 1e6, 0.5
 		}, "", ""},
-		{"a closed loop whose generator has nothing left of its core measures the generator", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 70, 1
 		}, "generator gave out first: in a closed loop it used or waited for 92 %", ""},
-		{"where the subject has nothing left either, it is the subject's", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, the generator and the subject at their limits: accepted", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 95, 1
 		}, "", ""},
-		{"a closed loop whose connections wait for the generator measures the generator", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the generator: rejected", func(x *result.Trial, _ *Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.HTTP.LatencyMeanUS = 300
 		}, "requests were with the subject for 2 % of the time of the connections (Little's law)", ""},
-		{"nor does a long tail hide one: the mean counts, not the 99th percentile", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the generator, long tail of latency: rejected by the mean", func(x *result.Trial, _ *Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.LatencyUS = result.Percentiles{P01: 100, P50: 200, P99: 50_000, P999: 60_000, Max: 70_000}
 			x.HTTP.LatencyMeanUS = 900
 		}, "requests were with the subject for 6 % of the time of the connections (Little's law)", ""},
-		{"one whose connections wait for the subject does not", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the subject: accepted", func(x *result.Trial, _ *Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.HTTP.LatencyMeanUS = 16_000
 		}, "", ""},
-		{"a closed loop offers no more than is answered", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, a connection reset: failed", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}
 		}, "", "reset, 1 times"},
-		{"which a disturbed machine may be blamed for", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, a timeout while another process used the cores: rejected, not failed", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, ev.Errors, ev.Neighbour = result.Closed, map[string]int64{"timeout": 1}, time.Second
 		}, "timeout, 1 times", ""},
-		{"a neighbour", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
+		{"another process used the cores: rejected", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
 	} {
 		trial, ev := goodTrial()
 		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
