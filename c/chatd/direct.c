@@ -91,7 +91,7 @@ read_end(int data, const char *path, struct past *p)
 	if (!reader_open(&r, data, path, 0))
 		return false;
 	p->end = reader_committed(&r);
-	segment = segment_find(r.dir, UINT64_MAX, SEGMENT_AT, &base) ? segment_open(r.dir, base, O_RDONLY) : -1;
+	segment = segment_find(r.dir, UINT64_MAX, SEGMENT_AT_OR_BEFORE, &base) ? segment_open(r.dir, base, O_RDONLY) : -1;
 	id = openat(r.dir, "id", O_RDONLY | O_CLOEXEC);
 	fine = segment >= 0 && segment_size(segment, &size) && base + size == p->end;
 	fine = id >= 0 && read(id, p->id, STORED_ID) == STORED_ID && fine;

@@ -64,9 +64,10 @@ bool folder_make(int at, const char *path);
 bool folder_sync_parent(int at, const char *path);
 
 /*
- * Opens the log in the folder path below data. With recover set, the folder is created if it does
- * not exist, and the log is recovered; the first process of a server does that. Returns false and
- * sets errno after an error.
+ * Opens the log in the folder path below data. With recover set, it creates the folder if it does
+ * not exist, and recovers the log: the first process of a server does that. Without recover, the log
+ * must exist: a process does that while others have the log open. Returns false and sets errno after
+ * an error.
  */
 bool log_open(struct log *l, int data, const char *path, struct log_shared *shared, bool recover, struct log_recovery *found);
 void log_close(struct log *l);

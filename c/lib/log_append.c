@@ -53,7 +53,7 @@ take_write_lock(struct log *l)
 
 	if (!log_flock(l->lock))
 		return false;
-	if (in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT, &base) && log_take_segment(l, base) && in_order(l)))
+	if (in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) && log_take_segment(l, base) && in_order(l)))
 		return true;
 	log_unlock(l->lock); /* lock order: the sync lock first */
 	if (!log_flock(l->sync))

@@ -36,14 +36,14 @@ discard_locked(struct log *l)
 {
 	uint64_t committed = atomic_load(&l->ends->committed), end = atomic_load(&l->ends->end), base = 0, size, last;
 
-	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT, &last) || (last != l->base && !log_take_segment(l, last)) || !segment_size(l->segment, &size))
+	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &last) || (last != l->base && !log_take_segment(l, last)) || !segment_size(l->segment, &size))
 		return false;
 	if (last + size > end)
 		end = last + size;
 	if (!log_next_segment(l, end))
 		return false;
 	atomic_store(&l->ends->end, end);
-	if (!segment_find(l->dir, committed, SEGMENT_AT, &base) && !segment_find(l->dir, committed, SEGMENT_AFTER, &base))
+	if (!segment_find(l->dir, committed, SEGMENT_AT_OR_BEFORE, &base) && !segment_find(l->dir, committed, SEGMENT_AFTER, &base))
 		return false;
 	while (base < end) {
 		if (!cut(l, base, committed) || !segment_find(l->dir, base, SEGMENT_AFTER, &base))

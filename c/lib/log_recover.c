@@ -1,7 +1,26 @@
 /*
- * docs/protocol.md, "Recovery": what a writer does when it opens a room or finds it inconsistent.
- * Valid lines stay, a torn tail is cut, and the next line starts a segment behind it, so that no
- * offset is used twice.
+ * Recovery of a room's log (docs/protocol.md, "Recovery"). A process that opens a room for writing,
+ * or finds its files inconsistent, calls log_recover while it holds the sync lock and the write
+ * lock.
+ *
+ * An offset counts the bytes of the room's whole history. A segment is a file of the log; its base
+ * is the offset of its first byte, and its name is the base. A segment with a successor is finished:
+ * it is read-only and gets no more lines. The file "committed" stores two offsets:
+ *
+ *	COMMITTED: everything before it is on disk, and readers stop there;
+ *	END: the next line is written there. Lines from COMMITTED to END may be lost by a power failure.
+ *
+ * A line is valid if its form, checksum and offset are correct; otherwise it is damaged. Damaged
+ * lines before a valid one stay, and readers skip them. The bytes after the last valid line are the
+ * torn tail: a writer was killed while it wrote them.
+ *
+ * Recovery takes these steps:
+ *
+ *	1. remove temporary files, and create the room's id and the first segment if they are missing;
+ *	2. read the lines from COMMITTED on to find the end of the last valid line and the torn tail;
+ *	3. choose the segment for the next line, so that no offset is used twice;
+ *	4. write the lines that were read once more, cut the torn tail, and sync;
+ *	5. store COMMITTED and END.
  */
 #include "log.h"
 
@@ -18,32 +37,41 @@
 
 enum { BLOCK = 65536 };
 
-static const uint64_t offset_max = (uint64_t)1 << 62; /* larger values in "committed" are damage */
+/* Offsets in the file "committed" must be less than this. */
+static const uint64_t offset_max = (uint64_t)1 << 62;
 
-/* The result of reading the segments from begin on. */
+/* The result of reading the log from an offset to its end. All but the counts are offsets. */
 struct scan {
-	uint64_t begin, position; /* position: the next byte to read */
-	uint64_t whole;           /* end of the last valid line, begin if there is none */
-	uint64_t behind;          /* end of all bytes */
-	uint64_t bad, bad_before; /* damaged lines in all, and before whole */
+	uint64_t begin;      /* where reading starts */
+	uint64_t position;   /* the next byte to read */
+	uint64_t valid_end;  /* end of the last valid line; begin if there is none */
+	uint64_t data_end;   /* end of the last segment; the torn tail is [valid_end, data_end) */
+	uint64_t bad;        /* number of damaged lines */
+	uint64_t bad_inside; /* number of damaged lines before valid_end */
 };
 
+/* The two offsets of the file "committed" as they were before recovery. */
+struct saved_ends {
+	uint64_t committed, end;
+};
+
+/* Counts the line at s->position as valid or damaged, and moves s->position to the next one. */
 static void
 scan_line(struct scan *s, struct slice line)
 {
 	if (stored_whole(line, s->position)) {
-		s->whole = s->position + line.length;
-		s->bad_before = s->bad;
+		s->valid_end = s->position + line.length;
+		s->bad_inside = s->bad;
 	} else {
 		s->bad++;
 	}
 	s->position += line.length;
 }
 
-/* Scans the lines in n bytes and returns the bytes used. Bytes without an LF count as a line at the
- * end of the segment, or if they are too long for a line. */
-static size_t
-scan_block(struct scan *s, const char *block, size_t n, bool last)
+/* Scans the lines of a block of n bytes. A rest without an LF is a damaged line if the segment ends
+ * with the block, or if the rest is too long for a line. Otherwise it is left for the next block. */
+static void
+scan_block(struct scan *s, const char *block, size_t n, bool ends_segment)
 {
 	size_t used = 0;
 
@@ -51,15 +79,14 @@ scan_block(struct scan *s, const char *block, size_t n, bool last)
 		const char *end = memchr(block + used, '\n', n - used);
 		size_t length = end == NULL ? n - used : (size_t)(end - block) + 1 - used;
 
-		if (end == NULL && length <= STORED_MAX && !last)
+		if (end == NULL && length <= STORED_MAX && !ends_segment)
 			break;
 		scan_line(s, (struct slice){ block + used, length });
 		used += length;
 	}
-	return used;
 }
 
-/* Scans a segment up to limit. */
+/* Scans a segment from s->position up to the offset limit. */
 static bool
 scan_segment(int fd, uint64_t base, uint64_t limit, struct scan *s)
 {
@@ -76,7 +103,7 @@ scan_segment(int fd, uint64_t base, uint64_t limit, struct scan *s)
 	return true;
 }
 
-/* Gets the end of a segment's bytes: its end, or the start of the next segment. */
+/* Gets the end of a segment: the end of its file, or the base of the next segment if that is less. */
 static bool
 limit_of(int dir, int fd, uint64_t base, uint64_t *limit)
 {
@@ -90,13 +117,13 @@ limit_of(int dir, int fd, uint64_t base, uint64_t *limit)
 	return true;
 }
 
-/* Scans all segments from s->begin on, which is in the one with this base. */
+/* Scans the log from s->begin to its end. s->begin is in the segment with this base. */
 static bool
 scan_all(int dir, uint64_t base, struct scan *s)
 {
 	bool fine = true;
 
-	s->position = s->whole = s->behind = s->begin;
+	s->position = s->valid_end = s->data_end = s->begin;
 	do {
 		int fd = segment_open(dir, base, O_RDONLY);
 		uint64_t limit = 0;
@@ -104,23 +131,23 @@ scan_all(int dir, uint64_t base, struct scan *s)
 		if (base > s->position)
 			s->position = base;
 		fine = fd >= 0 && limit_of(dir, fd, base, &limit) && scan_segment(fd, base, limit, s);
-		if (limit > s->behind)
-			s->behind = limit;
+		if (limit > s->data_end)
+			s->data_end = limit;
 		if (fd >= 0)
 			close(fd);
 	} while (fine && segment_find(dir, base, SEGMENT_AFTER, &base));
 	return fine;
 }
 
-/* Reports whether a segment starts at the offset, or a line behind an LF. */
+/* Reports whether a line may start at the offset: a segment starts there, or an LF is before it. */
 static bool
-is_border(int dir, uint64_t offset)
+is_line_start(int dir, uint64_t offset)
 {
 	uint64_t base;
 	char before = '\0';
 	int fd;
 
-	if (!segment_find(dir, offset, SEGMENT_AT, &base))
+	if (!segment_find(dir, offset, SEGMENT_AT_OR_BEFORE, &base))
 		return false;
 	if (base == offset)
 		return true;
@@ -132,13 +159,13 @@ is_border(int dir, uint64_t offset)
 	return before == '\n';
 }
 
-/* Gets the base of the last segment that is not empty, or of the last one. */
+/* Gets the base of the last segment that is not empty, or of the last segment if all are empty. */
 static bool
 last_with_lines(int dir, uint64_t *base)
 {
 	uint64_t size = 0, before;
 
-	if (!segment_find(dir, INT64_MAX, SEGMENT_AT, base))
+	if (!segment_find(dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, base))
 		return false;
 	before = *base;
 	for (;;) {
@@ -149,13 +176,18 @@ last_with_lines(int dir, uint64_t *base)
 		close(fd);
 		if (size > 0)
 			*base = before;
-		if (size > 0 || before == 0 || !segment_find(dir, before - 1, SEGMENT_AT, &before))
+		if (size > 0 || before == 0 || !segment_find(dir, before - 1, SEGMENT_AT_OR_BEFORE, &before))
 			return true;
 	}
 }
 
-/* Rewrites the valid lines of a segment in place, because they may stem from a failed sync. Cuts it
- * at s->whole, and removes it if it is empty then. */
+/*
+ * Writes the bytes of a segment from s->begin to s->valid_end again, in place. They may be left from
+ * a failed sync: the kernel may then take them for written although they are not on disk. Writing
+ * them again makes the next sync store them. Then it cuts the segment at s->valid_end and syncs it.
+ * A segment with a successor becomes read-only (0400), which finishes it, and is removed if no byte
+ * is left. The last segment stays writable (0600) and is kept even if it is empty.
+ */
 static bool
 rewrite_segment(int dir, uint64_t base, const struct scan *s, bool last)
 {
@@ -164,21 +196,22 @@ rewrite_segment(int dir, uint64_t base, const struct scan *s, bool last)
 	uint64_t limit = 0, from = s->begin > base ? s->begin : base;
 	bool fine = fd >= 0 && limit_of(dir, fd, base, &limit);
 
-	for (uint64_t end = limit < s->whole ? limit : s->whole; fine && from < end; from += BLOCK) {
+	for (uint64_t end = limit < s->valid_end ? limit : s->valid_end; fine && from < end; from += BLOCK) {
 		size_t n = end - from < BLOCK ? (size_t)(end - from) : BLOCK;
 
 		fine = pread(fd, block, n, (off_t)(from - base)) == (ssize_t)n && pwrite(fd, block, n, (off_t)(from - base)) == (ssize_t)n;
 	}
-	if (fine && limit > s->whole)
-		fine = ftruncate(fd, s->whole > base ? (off_t)(s->whole - base) : 0) == 0;
+	if (fine && limit > s->valid_end)
+		fine = ftruncate(fd, s->valid_end > base ? (off_t)(s->valid_end - base) : 0) == 0;
 	fine = fine && fdatasync(fd) == 0 && fchmod(fd, last ? 0600 : 0400) == 0;
 	if (fd >= 0)
 		close(fd);
-	if (fine && !last && s->whole <= base)
+	if (fine && !last && s->valid_end <= base)
 		fine = segment_remove(dir, base);
 	return fine;
 }
 
+/* Rewrites the segment with this base, and all later ones. */
 static bool
 rewrite(struct log *l, uint64_t base, const struct scan *s)
 {
@@ -194,30 +227,37 @@ rewrite(struct log *l, uint64_t base, const struct scan *s)
 	return true;
 }
 
-/* Opens the segment for the next line. It is a new one behind every offset ever used, unless the
- * last segment can be used. */
+/*
+ * Opens the segment for the next line. Offsets before unused may have been given to lines, even to
+ * lines that are lost, and must not be used again. The last segment gets the next line in two cases:
+ *
+ *	- there is no torn tail, and no offset after the segment's end was ever used;
+ *	- the segment is empty, and starts at unused or later.
+ *
+ * Otherwise it is finished, and a new segment starts at unused.
+ */
 static bool
-open_last(struct log *l, const struct scan *s, uint64_t committed, uint64_t end)
+open_last(struct log *l, const struct scan *s, const struct saved_ends *saved)
 {
-	uint64_t beyond = s->behind, base, size;
+	uint64_t unused = s->data_end, base, size;
 
-	if (end > beyond)
-		beyond = end;
-	if (committed > beyond)
-		beyond = committed;
-	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT, &base) || !log_take_segment(l, base) || !segment_size(l->segment, &size))
+	if (saved->end > unused)
+		unused = saved->end;
+	if (saved->committed > unused)
+		unused = saved->committed;
+	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) || !log_take_segment(l, base) || !segment_size(l->segment, &size))
 		return false;
-	if ((s->whole == s->behind && beyond <= base + size) || (size == 0 && base >= beyond))
+	if ((s->valid_end == s->data_end && unused <= base + size) || (size == 0 && base >= unused))
 		return true;
-	return log_next_segment(l, beyond);
+	return log_next_segment(l, unused);
 }
 
 static bool
-has_end(const char *name, const char *end)
+has_suffix(const char *name, const char *suffix)
 {
-	size_t n = strlen(name), m = strlen(end);
+	size_t n = strlen(name), m = strlen(suffix);
 
-	return n > m && strcmp(name + n - m, end) == 0;
+	return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
 /* Removes the temporary files of an interrupted redaction or repair. */
@@ -230,7 +270,7 @@ remove_temporary(int dir)
 	bool fine = list != NULL;
 
 	while (fine && (file = readdir(list)) != NULL)
-		if (has_end(file->d_name, ".tmp"))
+		if (has_suffix(file->d_name, ".tmp"))
 			fine = unlinkat(dir, file->d_name, 0) == 0;
 	if (list != NULL)
 		closedir(list);
@@ -239,6 +279,7 @@ remove_temporary(int dir)
 	return fine;
 }
 
+/* Makes a new id for the room. */
 static bool
 random_id(char id[STORED_ID])
 {
@@ -253,9 +294,10 @@ random_id(char id[STORED_ID])
 	return fine;
 }
 
-/* Gets the id in the first valid line. Returns false if there is none. */
+/* Gets the room's id from the first line of the oldest segment. Returns false if that line is
+ * missing or damaged; later lines are not tried. */
 static bool
-id_of_lines(int dir, char id[STORED_ID])
+id_of_first_line(int dir, char id[STORED_ID])
 {
 	char text[STORED_MAX];
 	uint64_t base;
@@ -263,7 +305,7 @@ id_of_lines(int dir, char id[STORED_ID])
 	ssize_t n;
 	const char *end;
 
-	if (!segment_find(dir, 0, SEGMENT_AT, &base) && !segment_find(dir, 0, SEGMENT_AFTER, &base))
+	if (!segment_find(dir, 0, SEGMENT_AT_OR_BEFORE, &base) && !segment_find(dir, 0, SEGMENT_AFTER, &base))
 		return false;
 	fd = segment_open(dir, base, O_RDONLY);
 	n = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
@@ -276,6 +318,7 @@ id_of_lines(int dir, char id[STORED_ID])
 	return true;
 }
 
+/* Creates the file "id" if it is missing, with the id of the first line or a new one. */
 static bool
 make_id(int dir)
 {
@@ -285,7 +328,7 @@ make_id(int dir)
 
 	if (fd >= 0)
 		return close(fd) == 0;
-	if (errno != ENOENT || (!id_of_lines(dir, text) && !random_id(text)))
+	if (errno != ENOENT || (!id_of_first_line(dir, text) && !random_id(text)))
 		return false;
 	text[STORED_ID] = '\n';
 	fd = openat(dir, "id.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -295,49 +338,56 @@ make_id(int dir)
 	return fine && renameat(dir, "id.tmp", dir, "id") == 0 && fsync(dir) == 0;
 }
 
-/* Reads the two numbers of "committed". Returns false, and zeros, if it has no content. */
+/* Reads COMMITTED and END. An offset of offset_max or more counts as 0. Returns false, with both
+ * offsets 0, if the file is too short to hold them, as it is when it has just been created. */
 static bool
-read_ends(const struct log *l, uint64_t ends[2])
+read_ends(const struct log *l, struct saved_ends *saved)
 {
-	bool says = pread(l->sync, ends, 2 * sizeof *ends, 0) == (ssize_t)(2 * sizeof *ends);
+	bool has_content = pread(l->sync, saved, sizeof *saved, 0) == (ssize_t)sizeof *saved;
 
-	for (int i = 0; i < 2; i++)
-		if (!says || ends[i] >= offset_max)
-			ends[i] = 0;
-	return says;
+	if (!has_content || saved->committed >= offset_max)
+		saved->committed = 0;
+	if (!has_content || saved->end >= offset_max)
+		saved->end = 0;
+	return has_content;
 }
 
+/* Stores the same offset as COMMITTED and END: everything before it is on disk, and the next line
+ * is written there. If the file was not mapped yet, it is written, synced and mapped. */
 static bool
 store_ends(struct log *l, uint64_t at)
 {
-	uint64_t both[2] = { at, at };
+	struct saved_ends both = { .committed = at, .end = at };
 
 	if (l->ends == MAP_FAILED)
-		return pwrite(l->sync, both, sizeof both, 0) == (ssize_t)sizeof both && fsync(l->sync) == 0 && log_map_ends(l);
+		return pwrite(l->sync, &both, sizeof both, 0) == (ssize_t)sizeof both && fsync(l->sync) == 0 && log_map_ends(l);
 	atomic_store(&l->ends->end, at);
 	atomic_store(&l->ends->committed, at);
 	return true;
 }
 
+/* Creates the first segment if there is none. Its base is the larger of COMMITTED and END, because
+ * the offsets before may have been used by segments that are lost. */
 static bool
-make_first(struct log *l, const uint64_t ends[2])
+make_first(struct log *l, const struct saved_ends *saved)
 {
 	uint64_t base;
 	int fd;
 
-	if (segment_find(l->dir, INT64_MAX, SEGMENT_AT, &base))
+	if (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base))
 		return true;
-	fd = segment_make(l->dir, ends[0] > ends[1] ? ends[0] : ends[1]);
+	fd = segment_make(l->dir, saved->committed > saved->end ? saved->committed : saved->end);
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* Determines where to start reading: at COMMITTED, if a line may start there. */
+/* Gets the offset where reading starts, and the base of its segment: COMMITTED if it is known and a
+ * line may start there, otherwise the start of the last segment that is not empty. */
 static bool
-find_begin(struct log *l, bool says, uint64_t committed, uint64_t *begin, uint64_t *base)
+find_begin(struct log *l, bool known, uint64_t committed, uint64_t *begin, uint64_t *base)
 {
-	if (says && is_border(l->dir, committed)) {
+	if (known && is_line_start(l->dir, committed)) {
 		*begin = committed;
-		return segment_find(l->dir, committed, SEGMENT_AT, base);
+		return segment_find(l->dir, committed, SEGMENT_AT_OR_BEFORE, base);
 	}
 	if (!last_with_lines(l->dir, base))
 		return false;
@@ -348,18 +398,19 @@ find_begin(struct log *l, bool says, uint64_t committed, uint64_t *begin, uint64
 bool
 log_recover(struct log *l, struct log_recovery *found)
 {
-	uint64_t ends[2], base, size; /* ends: COMMITTED, END */
+	uint64_t base, size;
+	struct saved_ends saved;
 	struct scan s = { 0 };
-	bool says = read_ends(l, ends);
+	bool has_ends = read_ends(l, &saved);
 
 	memset(found, 0, sizeof *found);
-	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, ends) ||
-	    !find_begin(l, says, ends[0], &s.begin, &base) || !scan_all(l->dir, base, &s))
+	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, &saved) ||
+	    !find_begin(l, has_ends, saved.committed, &s.begin, &base) || !scan_all(l->dir, base, &s))
 		return false;
-	found->cut = s.behind - s.whole;
-	found->bad = s.bad_before;
-	found->missing = says && ends[0] > s.behind ? ends[0] - s.behind : 0;
-	if (!open_last(l, &s, ends[0], ends[1]) || !rewrite(l, base, &s) || !segment_size(l->segment, &size) || fsync(l->dir) != 0)
+	found->cut = s.data_end - s.valid_end;
+	found->bad = s.bad_inside;
+	found->missing = has_ends && saved.committed > s.data_end ? saved.committed - s.data_end : 0;
+	if (!open_last(l, &s, &saved) || !rewrite(l, base, &s) || !segment_size(l->segment, &size) || fsync(l->dir) != 0)
 		return false;
 	atomic_store(&l->shared->broken, false);
 	return store_ends(l, l->base + size);

@@ -76,7 +76,7 @@ open_here(struct reader *r)
 {
 	uint64_t base;
 
-	if (!segment_find(r->dir, r->position, SEGMENT_AT, &base) &&
+	if (!segment_find(r->dir, r->position, SEGMENT_AT_OR_BEFORE, &base) &&
 	    !segment_find(r->dir, r->position, SEGMENT_AFTER, &base))
 		return false;
 	if (base > r->position)
@@ -198,7 +198,7 @@ reader_back(struct reader *r, uint64_t before, unsigned long count)
 	uint64_t base = before;
 
 	r->position = before;
-	while (count > 0 && segment_find(r->dir, base - (base > 0), SEGMENT_AT, &base)) {
+	while (count > 0 && segment_find(r->dir, base - (base > 0), SEGMENT_AT_OR_BEFORE, &base)) {
 		if (!open_segment(r, base))
 			return false;
 		count = back_in_segment(r, end_here(r, before), count);

@@ -25,13 +25,13 @@ parse_name(const char *name, uint64_t *base)
 static bool
 fits(uint64_t base, uint64_t offset, enum segment_where where)
 {
-	return where == SEGMENT_AT ? base <= offset : base > offset;
+	return where == SEGMENT_AT_OR_BEFORE ? base <= offset : base > offset;
 }
 
 static bool
 nearer(uint64_t base, uint64_t best, enum segment_where where)
 {
-	return where == SEGMENT_AT ? base > best : base < best;
+	return where == SEGMENT_AT_OR_BEFORE ? base > best : base < best;
 }
 
 bool

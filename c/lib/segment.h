@@ -10,9 +10,11 @@ enum {
 	SEGMENT_BYTES = 8 << 20,    /* size from which a segment is no longer written to */
 };
 
+/* Which segment segment_find finds for an offset. */
 enum segment_where {
-	SEGMENT_AT,    /* the segment with the offset: the last one whose base is not behind it */
-	SEGMENT_AFTER, /* the first segment whose base is behind the offset */
+	/* the last one whose base is the offset or less; the last of all for INT64_MAX */
+	SEGMENT_AT_OR_BEFORE,
+	SEGMENT_AFTER,        /* the first one whose base is greater than the offset */
 };
 
 /* Finds a segment in the folder dir and gets its base. Returns false if there is none. */
@@ -24,7 +26,8 @@ int segment_open(int dir, uint64_t base, int flags);
 /* Creates a segment with a durable name. Returns -1 and sets errno after an error. */
 int segment_make(int dir, uint64_t base);
 
-/* Opens a segment, finished or not, for changes. segment_finish finishes it again. */
+/* Opens a segment, finished or not, to cut or rewrite it. Its mode keeps writers from appending
+ * until the caller changes it, as segment_finish does. */
 int segment_reopen(int dir, uint64_t base);
 
 /* Marks a segment as finished: there is a later one, and no process writes to this one. */

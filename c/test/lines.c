@@ -38,7 +38,7 @@ look_at(struct slice line, uint64_t offset, int *next, int writers)
 }
 
 int
-lines_read(int data, const char *path, int last, int *next, int writers)
+lines_read(int data, const char *path, int count, int *next, int writers)
 {
 	static char buffer[BYTES];
 	struct reader r;
@@ -47,7 +47,7 @@ lines_read(int data, const char *path, int last, int *next, int writers)
 
 	if (!reader_open(&r, data, path, 0))
 		return 4;
-	while (wrong == 0 && (n < last || (last == 0 && r.position < reader_committed(&r)))) {
+	while (wrong == 0 && (n < count || (count == 0 && r.position < reader_committed(&r)))) {
 		long got = reader_read(&r, buffer, sizeof buffer, reader_committed(&r), &first);
 		struct slice rest = { buffer, got > 0 ? (size_t)got : 0 };
 

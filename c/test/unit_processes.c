@@ -1,5 +1,5 @@
-/* The paper's requirements on the log, between processes: no message overwrites another, no reader
- * sees a partial one, readers do not wait. */
+/* Several processes write and read one log at the same time. No message overwrites another, and no
+ * reader sees a part of one. Writers may be killed at any moment. */
 #include "unit.h"
 
 #include "check.h"
@@ -24,6 +24,8 @@ struct common {
 	_Atomic unsigned acknowledged[WRITERS]; /* messages that a writer knows to be durable */
 };
 
+/* Runs in a child process: a writer that appends count messages to the log, which exists. It neither
+ * creates nor recovers the log (recover is false). */
 static _Noreturn void
 write_all(struct common *c, int data, int writer, int count)
 {
@@ -40,6 +42,7 @@ write_all(struct common *c, int data, int writer, int count)
 	_exit(0);
 }
 
+/* Waits for a child. Returns its exit status, or the negative number of the signal that killed it. */
 static int
 status_of(pid_t pid)
 {
@@ -49,6 +52,7 @@ status_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Creates a folder with an empty log in it, and the memory that all processes share. */
 static struct common *
 begin(char dir[FOLDER_BYTES], int *data)
 {
@@ -86,7 +90,7 @@ test_side_by_side(void)
 	int next[WRITERS] = { 0 };
 
 	for (int i = 0; i < READERS; i++)
-		if ((readers[i] = fork()) == 0)
+		if ((readers[i] = fork()) == 0) /* each reads on until it has all messages */
 			_exit(lines_read(data, "room", WRITERS * MESSAGES, next, WRITERS));
 	for (int i = 0; i < WRITERS; i++)
 		if ((writers[i] = fork()) == 0)
@@ -98,8 +102,9 @@ test_side_by_side(void)
 	end(c, dir, data);
 }
 
-/* Writers are killed at random moments. Their acknowledged messages are there, once and in order;
- * the others continue. */
+/* In each round, half of the writers are killed when the first of them has a certain number of
+ * acknowledged messages; the number differs between rounds. The acknowledged messages of all writers
+ * are in the log, once and in order, and the other writers write all their messages. */
 static void
 test_killed_writers(void)
 {
@@ -107,7 +112,7 @@ test_killed_writers(void)
 
 	for (int round = 0; round < ROUNDS; round++) {
 		char dir[FOLDER_BYTES];
-		int data, next[WRITERS] = { 0 };
+		int data, next[WRITERS] = { 0 }; /* next: messages found in the log, by writer */
 		struct common *c = begin(dir, &data);
 		pid_t writers[WRITERS];
 		struct log_recovery found;
