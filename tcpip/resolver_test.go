@@ -15,29 +15,29 @@ import (
 	"weir/tcpip/link"
 )
 
-// names is a DNS server.
-type names struct {
-	of           map[string][]string // addresses, by name without its last dot
+// dnsServer is a DNS server.
+type dnsServer struct {
+	addresses    map[string][]string // by name without its last dot
 	code         dnsmessage.RCode    // response code of all answers
-	byUDP, byTCP atomic.Int64        // questions
+	byUDP, byTCP atomic.Int64        // number of questions
 }
 
-// serve answers at an address of a stack's, until the test is over.
-func (n *names) serve(t *testing.T, s *Stack, address string) *names {
+// serve answers questions at an address of the stack, by UDP and TCP, until the test is over.
+func (n *dnsServer) serve(t *testing.T, s *Stack, address string) *dnsServer {
 	t.Helper()
 	u, err := s.ListenPacket("udp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := listen(t, s, address)
-	done := make(chan struct{}, 2) // the two servers' ends
+	done := make(chan struct{}, 2) // one value when each of the two goroutines has ended
 	go func() { n.datagrams(u); done <- struct{}{} }()
 	go func() { n.streams(l); done <- struct{}{} }()
 	t.Cleanup(func() { u.Close(); l.Close(); <-done; <-done })
 	return n
 }
 
-func (n *names) datagrams(u net.PacketConn) {
+func (n *dnsServer) datagrams(u net.PacketConn) {
 	p := make([]byte, 4096)
 	for {
 		length, from, err := u.ReadFrom(p)
@@ -45,11 +45,11 @@ func (n *names) datagrams(u net.PacketConn) {
 			return
 		}
 		n.byUDP.Add(1)
-		u.WriteTo(n.answer(p[:length], 512), from) //nolint:errcheck // the client tells
+		u.WriteTo(n.answer(p[:length], 512), from) //nolint:errcheck // without an answer the lookup fails
 	}
 }
 
-func (n *names) streams(l net.Listener) {
+func (n *dnsServer) streams(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -57,24 +57,25 @@ func (n *names) streams(l net.Listener) {
 		}
 		n.byTCP.Add(1)
 		var length [2]byte
-		io.ReadFull(c, length[:]) //nolint:errcheck // the client tells
+		io.ReadFull(c, length[:]) //nolint:errcheck // without an answer the lookup fails
 		p := make([]byte, binary.BigEndian.Uint16(length[:]))
-		io.ReadFull(c, p) //nolint:errcheck // the test checks its effect
+		io.ReadFull(c, p) //nolint:errcheck // without an answer the lookup fails
 		a := n.answer(p, 1<<16)
-		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)) //nolint:errcheck // the test checks its effect
+		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)) //nolint:errcheck // without an answer the lookup fails
 		c.Close()
 	}
 }
 
-// answer returns the answer to a question, with at most a given length.
-func (n *names) answer(p []byte, most int) []byte {
+// answer returns the answer to a question. If it is longer than most bytes, it is truncated: the TC
+// bit is set and the addresses are left out (RFC 2181, section 9).
+func (n *dnsServer) answer(p []byte, most int) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(p) != nil || len(m.Questions) != 1 {
 		return nil
 	}
 	m.Response, m.RCode, m.Additionals = true, n.code, nil
 	q := m.Questions[0]
-	addrs, ok := n.of[strings.TrimSuffix(q.Name.String(), ".")]
+	addrs, ok := n.addresses[strings.TrimSuffix(q.Name.String(), ".")]
 	if !ok && n.code == 0 {
 		m.RCode = dnsmessage.RCodeNameError
 	}
@@ -89,7 +90,8 @@ func (n *names) answer(p []byte, most int) []byte {
 	return b
 }
 
-// resolving returns two stacks; the first resolves names by servers on the second.
+// resolving returns two stacks. The first, 10.0.0.1, resolves names by DNS servers at the given
+// addresses; the second is 10.0.0.2. Port 0 in an address is the default, 53.
 func resolving(t *testing.T, servers ...string) (a, b *Stack) {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{})
@@ -124,9 +126,9 @@ func TestNamesAreDialed(t *testing.T) {
 	for i := range many {
 		many[i] = netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}).String()
 	}
-	n := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}, "two.test": {"127.0.0.1", "10.0.0.2"}, "many.test": many, "down.test": {"127.0.0.1"}}}).serve(t, b, ":53")
+	n := (&dnsServer{addresses: map[string][]string{"web.test": {"10.0.0.2"}, "two.test": {"127.0.0.1", "10.0.0.2"}, "many.test": many, "down.test": {"127.0.0.1"}}}).serve(t, b, ":53")
 	listen(t, b, ":80")
-	// the first of two addresses refuses connections
+	// two.test: the first of its two addresses refuses connections, so the second is dialed
 	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} {
 		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
 			t.Errorf("%s was dialed at %v, want 10.0.0.2:80", name, c.RemoteAddr())
@@ -157,23 +159,26 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 }
 
-// After a REFUSED or SERVFAIL the next server is asked, and stays the first for later questions.
+// A lookup asks the next DNS server if the port of the first is closed, or if the first answers
+// SERVFAIL or REFUSED. After such an answer the next server is asked first from then on.
 func TestAFailedDNSServerIsSkipped(t *testing.T) {
 	a, b := resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
-	good := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")
+	good := (&dnsServer{addresses: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")
 	if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-		t.Fatalf("with a silent first server: got %v, error %v; want the second server's address", got, err)
+		t.Fatalf("with the first server's port closed: got %v, error %v; want the second server's address", got, err)
 	}
-	a, b = resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
-	bad := (&names{code: dnsmessage.RCodeServerFailure}).serve(t, b, ":5301")
-	(&names{of: good.of}).serve(t, b, ":5302")
-	for range 3 {
-		if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
-			t.Fatalf("with a failing first server: got %v, error %v; want the second server's address", got, err)
+	for _, code := range []dnsmessage.RCode{dnsmessage.RCodeServerFailure, dnsmessage.RCodeRefused} {
+		a, b = resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
+		bad := (&dnsServer{code: code}).serve(t, b, ":5301")
+		(&dnsServer{addresses: good.addresses}).serve(t, b, ":5302")
+		for range 3 {
+			if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
+				t.Fatalf("with a first server that answers %v: got %v, error %v; want the second server's address", code, got, err)
+			}
 		}
-	}
-	if got := bad.byUDP.Load(); got != 1 {
-		t.Errorf("the failing server was asked %d times, want 1", got)
+		if got := bad.byUDP.Load(); got != 1 {
+			t.Errorf("the server that answers %v was asked %d times, want 1: later questions go to the second server first", code, got)
+		}
 	}
 }
 
