@@ -29,15 +29,15 @@ type Conversation struct {
 	// number of unread messages that mention the client; all of a direct conversation
 	Mentions int
 
-	joinWanted    bool // to be joined on the next connection
+	joinWanted    bool // the room is joined again after a reconnect
 	key           string
-	joinRequested bool // the user requested the join; reported in Event.Requested
+	joinRequested bool // the user requested a join that is not answered yet; see Event.Requested
 
 	firstID, lastID string          // msgids of the first and last stored message
 	firstPageLoaded bool            // the first page of history has arrived
 	knownIDs        map[string]bool // msgids and nonces of Messages
-	pending         historyRequest
-	held            []Message // live messages received while a gap is being filled
+	historyRequest  historyRequest  // request without a complete answer; noRequest: none
+	held            []Message       // live messages received while a gap is being filled
 	unsent          []unsent
 	reactions       map[string][]reaction // by msgid of the message
 	incomingMembers []Member              // of a NAMES reply in progress
@@ -80,7 +80,7 @@ func (c *Client) Find(name string) *Conversation { return c.byName[c.fold(name)]
 func (c *Client) lookup(name string) *Conversation { return c.byName[c.fold(name)] }
 
 // conversation returns the conversation with a name and creates it if needed. It returns nil if
-// there are too many.
+// there are maxConversations already, or the name is empty.
 func (c *Client) conversation(name string) *Conversation {
 	if conv := c.lookup(name); conv != nil {
 		return conv
@@ -117,7 +117,7 @@ func (c *Client) closeConversation(conv *Conversation) {
 // the history will contain them.
 func (v *Conversation) disconnected() {
 	v.Joined, v.Members, v.incomingMembers = !v.Room, nil, nil
-	v.pending, v.held, v.Loading = noRequest, nil, false
+	v.historyRequest, v.held, v.Loading = noRequest, nil, false
 	for i := range v.unsent {
 		if v.unsent[i].state == inFlight {
 			v.unsent[i].state = uncertain

@@ -45,14 +45,14 @@ func (c *Client) catchUp(v *Conversation) {
 // LoadOlder requests the messages before the first stored one. It does nothing if there are none or
 // the server has no history.
 func (c *Client) LoadOlder(v *Conversation) {
-	if c.state == Online && v.Joined && v.pending == noRequest && !v.AtStart && v.firstID != "" && c.hasHistory() {
+	if c.state == Online && v.Joined && v.historyRequest == noRequest && !v.AtStart && v.firstID != "" && c.hasHistory() {
 		c.requestHistory(v, beforeRequest, "msgid="+v.firstID)
 		v.Loading = true
 	}
 }
 
 func (c *Client) requestHistory(v *Conversation, what historyRequest, point string) {
-	v.pending = what
+	v.historyRequest = what
 	c.send("CHATHISTORY", [...]string{latestRequest: "LATEST", afterRequest: "AFTER", beforeRequest: "BEFORE"}[what], v.Name, point, strconv.Itoa(c.pageSize))
 }
 
@@ -132,7 +132,7 @@ func (c *Client) onHistoryBatch(b *batch, now time.Time) {
 			c.addReaction(v, &b.lines[i])
 		}
 	}
-	switch v.pending {
+	switch v.historyRequest {
 	case beforeRequest:
 		c.prependOlder(v, page, first)
 	case afterRequest:
@@ -185,7 +185,7 @@ func containsID(page []Message, id string) bool {
 
 // prependOlder adds a page of older messages.
 func (c *Client) prependOlder(v *Conversation, page []Message, first string) {
-	v.pending, v.Loading = noRequest, false
+	v.historyRequest, v.Loading = noRequest, false
 	page = slices.DeleteFunc(page, func(m Message) bool { return !v.remember(&m) })
 	v.Messages = append(page, v.Messages...)
 	if first == "" || first == v.firstID {
@@ -201,7 +201,7 @@ func (c *Client) prependOlder(v *Conversation, page []Message, first string) {
 // that are not in the history.
 func (c *Client) finishCatchUp(v *Conversation) {
 	waited := v.held
-	v.pending, v.held = noRequest, nil
+	v.historyRequest, v.held = noRequest, nil
 	c.appendMessages(v, waited)
 	c.sendUnsent(v, true)
 	c.emit(Event{Kind: Changed, Conversation: v})
@@ -216,7 +216,7 @@ func (c *Client) onHistoryFailed(m *ircmsg.Message) {
 	if v == nil {
 		return
 	}
-	switch v.pending {
+	switch v.historyRequest {
 	case afterRequest:
 		// The message was removed, or another room has taken this name.
 		if m.Params[1] == "INVALID_MSGREFTYPE" || m.Params[1] == "INVALID_PARAMS" {
@@ -229,7 +229,7 @@ func (c *Client) onHistoryFailed(m *ircmsg.Message) {
 	case latestRequest:
 		c.finishCatchUp(v)
 	case beforeRequest:
-		v.pending, v.Loading, v.AtStart = noRequest, false, true
+		v.historyRequest, v.Loading, v.AtStart = noRequest, false, true
 		c.emit(Event{Kind: Changed, Conversation: v})
 	}
 }

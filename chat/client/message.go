@@ -153,7 +153,7 @@ func (c *Client) conversationFor(target, from string, own bool) *Conversation {
 func (c *Client) receive(v *Conversation, msg Message) {
 	switch {
 	case v == nil:
-	case v.pending == afterRequest || v.pending == latestRequest:
+	case v.historyRequest == afterRequest || v.historyRequest == latestRequest:
 		if len(v.held) < maxMessages {
 			v.held = append(v.held, msg)
 		}

@@ -26,7 +26,8 @@ func (c *Client) onJoin(m *ircmsg.Message, now time.Time) {
 	c.addEvent(v, nick, "joined", m, now)
 }
 
-// onOwnJoin handles the client's own JOIN, which it or another device of the account requested.
+// onOwnJoin handles a JOIN of the client's own nick: the client is now in the room. It, or another
+// device of the account, has requested the JOIN.
 func (c *Client) onOwnJoin(room string) {
 	v := c.conversation(room)
 	if v == nil || v.Joined {
@@ -34,13 +35,15 @@ func (c *Client) onOwnJoin(room string) {
 	}
 	v.Name, v.Joined, v.joinWanted = room, true, true
 	v.Members = nil
-	mine := v.joinRequested
+	requested := v.joinRequested
 	v.joinRequested = false
-	c.emit(Event{Kind: Opened, Conversation: v, Requested: mine})
+	c.emit(Event{Kind: Opened, Conversation: v, Requested: requested})
 	c.catchUp(v)
 }
 
-// onJoinRefused handles an error numeric about a room, such as a refused JOIN.
+// onJoinRefused handles the numerics that refuse a JOIN: 403, 405, 471 and 473 to 477. 403 and 476
+// may also answer another command, so they count as a refused JOIN only if the client is not in the
+// room.
 func (c *Client) onJoinRefused(m *ircmsg.Message, _ time.Time) {
 	if len(m.Params) >= 3 {
 		if v := c.lookup(m.Params[1]); v != nil && v.Room && !v.Joined {
@@ -75,7 +78,7 @@ func (c *Client) removeMember(nick, room, event string, m *ircmsg.Message, now t
 		return
 	}
 	if c.IsOwn(nick) {
-		v.Joined, v.joinWanted, v.Members, v.pending = false, false, nil, noRequest
+		v.Joined, v.joinWanted, v.Members, v.historyRequest = false, false, nil, noRequest
 		if voluntary {
 			c.closeConversation(v)
 			return
@@ -115,6 +118,9 @@ func (c *Client) onNick(m *ircmsg.Message, now time.Time) {
 	own := c.IsOwn(old)
 	if own {
 		c.nick = name
+		// The next connection asks for this nick again. While registering, the server may have
+		// given the client another nick only because the preferred one is in use: that one stays
+		// preferred.
 		if c.state == Online {
 			c.config.Nick = name
 		}
@@ -182,7 +188,7 @@ func (c *Client) onTopicIs(m *ircmsg.Message, _ time.Time) {
 	}
 }
 
-// maxMembers is the maximum number of members of a room that are stored.
+// maxMembers is how many members of a room are taken from its NAMES replies.
 const maxMembers = 10_000
 
 // onNames handles 353 NICK SYMBOL ROOM :NAMES.

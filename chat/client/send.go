@@ -31,7 +31,7 @@ func (c *Client) Reply(v *Conversation, kind MessageKind, text string, to *Messa
 		c.lastSeq++
 		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
 	}
-	if c.state == Online && v.Joined && (v.pending == noRequest || v.pending == beforeRequest) {
+	if c.state == Online && v.Joined && (v.historyRequest == noRequest || v.historyRequest == beforeRequest) {
 		c.sendUnsent(v, true)
 	}
 }
