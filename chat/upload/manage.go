@@ -15,18 +15,20 @@ import (
 
 // File describes a stored or removed file for administrators.
 type File struct {
-	Hash     string    `json:"hash"`
-	Size     int64     `json:"size"` // bytes
-	Sharings []Sharing `json:"sharings"`
+	Hash     string    `json:"hash"`     // SHA-256 of the content, in hex
+	Size     int64     `json:"size"`     // bytes; 0 if removed
+	Sharings []Sharing `json:"sharings"` // uploads of this content, the oldest first
 	// When an administrator removed the file; its content is refused since then. Nil if not
 	// removed.
 	Removed *time.Time `json:"removed,omitempty"`
 }
 
-// List returns the files of a data directory, the most recently shared first and removed ones last.
-// A server may be running.
+// List returns the files of a data directory, the most recently uploaded first and removed ones
+// last. A server may be running.
 func List(dir string) ([]File, error) {
 	var all []File
+	// size is -1 if there is a record without content: the file was removed, or a crash interrupted
+	// its upload or its expiry
 	err := scanFiles(filepath.Join(dir, "uploads"), func(hash string, size int64, r record) {
 		f := File{Hash: hash, Size: max(size, 0), Sharings: append([]Sharing{}, r.sharings...)}
 		if !r.removedAt.IsZero() {
@@ -55,7 +57,9 @@ func b2i(b bool) int {
 func (f *File) lastUpload() time.Time { return record{sharings: f.Sharings}.lastUpload() }
 
 // Remove removes a file of a data directory: its links stop working and its content is refused from
-// then on. hash is the hash, its first eight digits or more, or a link. A server may be running.
+// then on. hash is the hash, its first eight digits or more, or a link. It returns the file as it
+// was before. A file that was removed before is removed again, with the new time. A server may be
+// running.
 func Remove(dir, hash string, now time.Time) (File, error) {
 	root := filepath.Join(dir, "uploads")
 	f, err := findByPrefix(dir, hash)
