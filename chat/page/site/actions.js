@@ -8,7 +8,8 @@ import { react, redact } from "./talk.js";
 const quick = [["👍", "Thumbs up"], ["❤️", "Heart"], ["😂", "Laughing"], ["🎉", "Hooray"], ["😮", "Surprised"], ["😢", "Sad"]];
 
 export class Actions {
-  // app = {client, shown(), reply(message), field}.
+  // app = {client, shown(), reply(message), field}. log is the element of the messages.
+  // this.message is the message that the bar is on; null: the bar is hidden.
   constructor(app, log) {
     Object.assign(this, { app, log, message: null });
     this.bar = element("div", "actions");
@@ -23,17 +24,20 @@ export class Actions {
     log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.hide());
     log.addEventListener("focusin", (e) => this.showFor(e.target));
     log.addEventListener("click", (e) => this.showFor(e.target));
-    log.addEventListener("keydown", (e) => this.key(e));
+    log.addEventListener("keydown", (e) => this.keyPressed(e));
   }
 
-  // messageOf returns the message of an element; undefined if it has no actions.
+  // messageOf returns the message of an element; undefined if it has no actions. A message that is
+  // not in the server's log, such as an error that only this page shows, has the offset NaN and no
+  // actions.
   messageOf(node) {
     const room = this.app.shown();
     const m = (room?.past ?? room)?.ids.get(node?.dataset.id);
     return m && !m.redacted && !m.event && m.id && !Number.isNaN(m.offset) ? m : undefined;
   }
 
-  // showFor puts the bar on the message of an element.
+  // showFor puts the bar on the message of an element. While a button of the bar has the focus, the
+  // pointer does not move the bar to another message.
   showFor(target) {
     const node = target.closest?.("article");
     if (this.bar.parentNode === node && node) return;
@@ -52,11 +56,13 @@ export class Actions {
     return client.caps.has("draft/message-redaction") && (mine || this.app.shown().operator(client.nick));
   }
 
+  // hide removes the bar.
   hide() {
     this.bar.remove();
     this.message = null;
   }
 
+  // react, reply and redact act on the message that the bar is on, and hide the bar.
   react(sign) {
     const m = this.message;
     this.hide();
@@ -82,8 +88,8 @@ export class Actions {
     this.log.querySelector(`article[data-id="${CSS.escape(m.id)}"]`)?.focus({ preventScroll: true });
   }
 
-  // key moves between messages and handles their shortcuts.
-  key(e) {
+  // keyPressed moves the focus between messages and handles their shortcuts.
+  keyPressed(e) {
     const node = e.target.closest?.("article");
     if (!node || e.ctrlKey || e.altKey || e.metaKey) return;
     const among = [...this.log.querySelectorAll("article")];
@@ -93,18 +99,20 @@ export class Actions {
     if (inBar && (e.key === "ArrowLeft" || e.key === "ArrowRight")) this.moveInBar(e);
     else if (to !== undefined) this.moveTo(e, among[to]);
     else if (e.target !== node) return;
-    else if (e.key === "Enter") this.enter(e);
+    else if (e.key === "Enter") this.focusBar(e);
     else if (e.key === "r" && this.messageOf(node)) this.runShortcut(e, () => this.reply());
     else if (e.key === "Delete" && this.messageOf(node) && this.removable(this.messageOf(node))) this.runShortcut(e, () => this.redact());
   }
 
+  // runShortcut shows the bar on the message that has the focus and calls act for that message.
   runShortcut(e, act) {
     e.preventDefault();
     this.showFor(e.target);
     act();
   }
 
-  enter(e) {
+  // focusBar moves the focus to the first button of the bar.
+  focusBar(e) {
     e.preventDefault();
     this.bar.querySelector("button")?.focus();
   }

@@ -26,10 +26,10 @@ export class Client {
     });
   }
 
-  // connect connects and logs in. how = {kind: "account", "invite" or "guest", name, password,
+  // connect connects and logs in. login = {kind: "account", "invite" or "guest", name, password,
   // invite}. The rooms are joined after the registration.
-  connect(how, rooms) {
-    Object.assign(this, how, { nick: how.name, account: "", entered: false, away: false });
+  connect(login, rooms) {
+    Object.assign(this, login, { nick: login.name, account: "", entered: false, away: false });
     for (const name of rooms) this.room(name).wanted = true;
     this.ui.state("Connecting …");
     this.socket.connect();

@@ -29,8 +29,9 @@ function store(name, value) {
   }
 }
 
-// remember stores the name, the kind of login and the rooms. It never stores a password.
-export function remember(client) {
+// storeLogin stores the name, the kind of login and the rooms in the browser, for the next visit.
+// It never stores a password.
+export function storeLogin(client) {
   if (!client.ready) return;
   const rooms = [...client.rooms.values()].filter((r) => r.wanted || r.direct).map((r) => r.name);
   store("weir.name", client.name);
@@ -38,7 +39,8 @@ export function remember(client) {
   store(roomsKey(client.name), JSON.stringify(rooms));
 }
 
-function recall(name) {
+// storedRooms returns the rooms that storeLogin stored for a name.
+function storedRooms(name) {
   try {
     return JSON.parse(load(roomsKey(name))) ?? [];
   } catch {
@@ -46,13 +48,16 @@ function recall(name) {
   }
 }
 
+// kind returns the selected kind of login: "account", "invite" or "guest".
 const kind = () => document.querySelector("#kinds input:checked").value;
 
+// choose selects a kind of login.
 function choose(which) {
   document.querySelector(`#kinds input[value="${which}"]`).checked = true;
   draw();
 }
 
+// draw shows the fields that the selected kind of login needs.
 function draw() {
   const chosen = kind();
   const { password, complete, enter } = notes[chosen];
@@ -66,8 +71,9 @@ function draw() {
   $("refused").textContent = "";
 }
 
-// setUpForm calls logIn(how, rooms, first) when the form is submitted. A link may carry an invite
-// or a room: #invite=CODE, #room=NAME.
+// setUpForm calls logIn(login, rooms, firstRoom) when the form is submitted. login is as in
+// Client.connect. rooms are the names of the rooms to join, and firstRoom the one to show, or "". A
+// link may carry an invite or a room: #invite=CODE, #room=NAME.
 export function setUpForm(logIn) {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has("invite") || asked.has("room")) history.replaceState(null, "", location.pathname);
@@ -81,7 +87,7 @@ export function setUpForm(logIn) {
     e.preventDefault();
     const name = $("name").value.trim();
     const first = $("first").value.trim().replace(/[\s,]/g, "");
-    const rooms = recall(name);
+    const rooms = storedRooms(name);
     if (first) rooms.push(isRoom(first) ? first : `#${first}`);
     $("refused").textContent = "";
     $("enter").disabled = true;

@@ -1,4 +1,8 @@
 // The page: it connects the parts and handles the user's actions.
+//
+// A room shows its newest messages, or an older part of its history: then room.past is that part.
+// room.readTo is the time up to which the user has read it. room.dividerTime is readTo as it was
+// when the room was opened: the divider "new" is drawn there and stays while the user reads.
 
 import { About, help } from "./dialogs.js";
 import { Actions } from "./actions.js";
@@ -10,14 +14,14 @@ import { Uploads } from "./upload.js";
 import { counts, drawPeople, drawRooms, sorted } from "./lists.js";
 import { fold } from "./irc.js";
 import { jump, requestNewer, requestOlder } from "./history.js";
-import { hideForm, remember, setUpForm, showRefusal } from "./door.js";
+import { hideForm, setUpForm, showRefusal, storeLogin } from "./door.js";
 import { mention } from "./text.js";
-import { notify, offer } from "./notify.js";
+import { notify, setUpAlerts } from "./notify.js";
 import { react } from "./talk.js";
 
 const $ = (id) => document.getElementById(id);
 let shown = null; // the current room
-let drawing = false;
+let drawing = false; // a redraw is scheduled
 let goal = ""; // id of a message to scroll to once it is drawn
 
 const client = new Client({
@@ -57,6 +61,7 @@ function draw() {
   });
 }
 
+// paint draws the whole page. If the current room is closed, it shows the first one instead.
 function paint() {
   if ($("chat").hidden) return;
   if (!shown || client.rooms.get(fold(shown.name)) !== shown) open(sorted(client.rooms)[0] ?? null);
@@ -68,9 +73,9 @@ function paint() {
   $("people").hidden = $("who").hidden = !shown || shown.direct;
   if (shown) paintRoom(shown);
   else $("title").textContent = $("topic").textContent = "";
-  uploads.offer();
+  uploads.updateButton();
   paintUnread();
-  remember(client);
+  storeLogin(client);
 }
 
 function paintRoom(room) {
@@ -87,7 +92,7 @@ function paintRoom(room) {
   scrolled();
 }
 
-let typingTimer = 0;
+let typingTimer = 0; // redraws while users type, because their notifications expire
 
 function paintTyping(room) {
   const who = room.typists();
@@ -97,13 +102,15 @@ function paintTyping(room) {
   if (who.length > 0) typingTimer = setTimeout(draw, 1000);
 }
 
+// paintUnread shows the number of unread messages, and in the title of the page how many of them
+// are mentions or direct messages.
 function paintUnread() {
   const all = [...client.rooms.values()].map((room) => counts(room, client.nick));
-  const rest = all.reduce((sum, c) => sum + c.all, 0);
+  const unread = all.reduce((sum, c) => sum + c.all, 0);
   const mine = all.reduce((sum, c) => sum + c.mine, 0);
-  $("elsewhere").hidden = rest === 0;
-  $("menu").setAttribute("aria-label", rest > 0 ? `Rooms, ${rest} unread` : "Rooms");
-  document.title = (mine > 0 ? `(${mine}) ` : rest > 0 ? "• " : "") + (shown ? `${shown.name} · ` : "") + client.network;
+  $("elsewhere").hidden = unread === 0;
+  $("menu").setAttribute("aria-label", unread > 0 ? `Rooms, ${unread} unread` : "Rooms");
+  document.title = (mine > 0 ? `(${mine}) ` : unread > 0 ? "• " : "") + (shown ? `${shown.name} · ` : "") + client.network;
 }
 
 // scrolled requests more history near an end, and marks visible messages as read.
@@ -123,7 +130,7 @@ function read() {
   if (last && shown.synced) client.markRead(shown, last.time);
 }
 
-// newest scrolls to the end of the room.
+// newest shows the newest messages and scrolls to the end.
 function newest() {
   if (shown?.past) {
     shown.past = null;
@@ -132,6 +139,8 @@ function newest() {
   messages.toEnd();
 }
 
+// open shows another room, or none if room is null. The divider of the room that is left moves to
+// what the user has read, and the older part of its history is closed.
 function open(room) {
   panels(false, false);
   if (room === shown) return;
@@ -142,26 +151,31 @@ function open(room) {
   paint();
 }
 
-// liveMessage handles every live message: it notifies the user.
+// liveMessage notifies the user of a message that has just arrived: a direct one or a mention,
+// unless the user sees it.
 function liveMessage(room, m) {
   if (m.event || fold(m.nick) === fold(client.nick)) return;
   const looking = room === shown && !document.hidden && document.hasFocus();
   if (!looking && (room.direct || mention(client.nick).test(m.text))) notify(room, m, open);
 }
 
-// showError shows an error in a room, or in the current one if there is none.
+// showError shows an error as a message in a room, or in the current one if room is null. The
+// message is not in the server's log, so its offset there is NaN.
 function showError(room, text) {
   const where = room ?? shown;
   where?.messages.push({ id: "", offset: NaN, time: where.messages.at(-1)?.time ?? Date.now(), nick: "", text, local: true, event: true });
   draw();
 }
 
+// find opens the search, and searches for words if there are any.
 function find(words) {
   finder.show();
   $("words").value = words;
   if (words) finder.search(words);
 }
 
+// loggedIn handles a login: the first one from the form, or one after a reconnect, when the form is
+// hidden already and the focus stays where it is.
 function loggedIn() {
   if (hideForm()) field.focus();
   draw();
@@ -179,6 +193,7 @@ function keyPressed(e) {
   }
 }
 
+// escape closes the search, or cancels a reply in progress, or else shows the newest messages.
 function escape() {
   panels(false, false);
   if (finder.open) finder.close();
@@ -226,10 +241,10 @@ $("log").addEventListener("scroll", scrolled);
 document.querySelector("main").addEventListener("pointerdown", (e) => e.target.closest("#menu, #who") ?? panels(false, false));
 addEventListener("focus", read);
 document.addEventListener("visibilitychange", read);
-offer($("alerts"));
-setUpForm((how, rooms, first) => {
+setUpAlerts($("alerts"));
+setUpForm((login, rooms, firstRoom) => {
   client.rooms.clear();
   shown = null;
-  client.connect(how, rooms);
-  if (first) open(client.room(first));
+  client.connect(login, rooms);
+  if (firstRoom) open(client.room(firstRoom));
 });

@@ -43,27 +43,28 @@ export class Uploads {
     });
   }
 
-  get offered() {
+  // accepted reports whether the server accepts files from this user.
+  get accepted() {
     const { client } = this.app;
     return client.ready && client.account !== "" && (client.supported.has("draft/FILEHOST") || client.supported.has("soju.im/FILEHOST"));
   }
 
-  // offer shows the button if the server accepts files.
-  offer() {
-    $("attach").hidden = !this.offered;
+  // updateButton shows the button if the server accepts files from this user.
+  updateButton() {
+    $("attach").hidden = !this.accepted;
   }
 
   over(e) {
     if (!e.dataTransfer?.types.includes("Files")) return;
     e.preventDefault();
-    document.body.classList.toggle("dropping", this.offered);
+    document.body.classList.toggle("dropping", this.accepted);
   }
 
   // uploadFrom uploads pasted or dropped files.
   uploadFrom(e, data) {
     if (!data?.files.length) return;
     e.preventDefault(); // otherwise the browser would open the file
-    if (this.offered) this.send(data.files);
+    if (this.accepted) this.send(data.files);
     else this.app.showError(this.app.shown(), "Uploads need an account, and a server that accepts files.");
   }
 
