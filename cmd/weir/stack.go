@@ -38,7 +38,8 @@ Examples:
   sudo weir stack impair off`
 }
 
-// hostFlags select one of the running hosts.
+// hostFlags select one of the running hosts. A host is the process of weir stack up: a TCP/IP stack
+// in user space, on a device of its own. Other commands reach it through its control socket.
 type hostFlags struct {
 	Tap       string `placeholder:"NAME" help:"Select the host by its device (default: the only running host)."`
 	Namespace string `placeholder:"NS" help:"Select the host by the network namespace of its device."`
@@ -53,8 +54,8 @@ func controlFolders() []string {
 	return []string{system}
 }
 
-// find returns the selected host.
-func (f hostFlags) find(ctx context.Context) (host.Client, error) {
+// findHost returns the selected host.
+func (f hostFlags) findHost(ctx context.Context) (host.Client, error) {
 	folders := controlFolders()
 	all, denied := host.Find(ctx, folders...)
 	var meant []host.FoundHost
@@ -99,7 +100,7 @@ Examples:
 
 // Run implements the command.
 func (c *stackDNSCmd) Run(ctx context.Context, t *terminal) error {
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (c *stackImpairCmd) Run(ctx context.Context, t *terminal) error {
 			return usageError{err}
 		}
 	}
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ Examples:
 
 // Run implements the command.
 func (c *stackDrawCmd) Run(ctx context.Context, t *terminal) error {
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,12 @@ type stackGetCmd struct {
 	hostFlags
 
 	URL    string `arg:"" name:"url" help:"The URL; http unless it has a scheme."`
-	Output string `short:"o" type:"path" placeholder:"FILE" help:"Write to this file instead of standard output; it appears when it is complete."`
+	Output string `short:"o" type:"path" placeholder:"FILE" help:"Write to this file instead of standard output. The file appears when the whole response has arrived, also that of an error."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackGetCmd) Help() string {
-	return `Uses Go's HTTP client over connections of the host. https is verified against this machine's certificates.
+	return `Uses Go's HTTP client over connections of a running host (weir stack up). https is verified against the certificates that this system trusts.
 
 Examples:
 
@@ -39,7 +39,7 @@ func (c *stackGetCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usageError{err}
 	}
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,14 +50,14 @@ func (c *stackGetCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	defer resp.Body.Close()
-	into, done, err := c.into(t)
+	output, finish, err := c.openOutput(t)
 	if err != nil {
 		return err
 	}
 	p := &progress{t: t, shown: t.errTTY && (c.Output != "" || !t.outTTY), total: resp.ContentLength, began: time.Now()}
-	_, err = io.Copy(io.MultiWriter(into, p), resp.Body)
+	_, err = io.Copy(io.MultiWriter(output, p), resp.Body)
 	p.end()
-	if err = errors.Join(err, done(err == nil)); err != nil {
+	if err = errors.Join(err, finish(err == nil)); err != nil {
 		return fmt.Errorf("%s: %w", url, err)
 	}
 	if resp.StatusCode >= 400 {
@@ -66,8 +66,10 @@ func (c *stackGetCmd) Run(ctx context.Context, t *terminal) error {
 	return nil
 }
 
-// into returns the output, and a function to call at the end, with whether it is complete.
-func (c *stackGetCmd) into(t *terminal) (io.Writer, func(whole bool) error, error) {
+// openOutput opens the output for the response's body. finish is called at the end. complete says
+// whether the whole body was written: only then the file that --output names is created or
+// replaced.
+func (c *stackGetCmd) openOutput(t *terminal) (output io.Writer, finish func(complete bool) error, err error) {
 	if c.Output == "" {
 		return t.out, func(bool) error { return nil }, nil
 	}
@@ -75,9 +77,9 @@ func (c *stackGetCmd) into(t *terminal) (io.Writer, func(whole bool) error, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return f, func(whole bool) error {
+	return f, func(complete bool) error {
 		err := errors.Join(f.Chmod(0o644), f.Close())
-		if whole && err == nil {
+		if complete && err == nil {
 			return os.Rename(f.Name(), c.Output)
 		}
 		return errors.Join(err, os.Remove(f.Name()))
@@ -86,35 +88,35 @@ func (c *stackGetCmd) into(t *terminal) (io.Writer, func(whole bool) error, erro
 
 // progress is a line on the terminal that shows a download.
 type progress struct {
-	t       *terminal
-	shown   bool
-	total   int64 // expected bytes; -1: unknown
-	n       int64
-	began   time.Time
-	written time.Time // time of the last line
+	t         *terminal
+	shown     bool
+	total     int64 // expected bytes; -1: unknown
+	received  int64 // bytes so far
+	began     time.Time
+	updatedAt time.Time // when the line was last written
 }
 
 // Write implements io.Writer.
 func (p *progress) Write(b []byte) (int, error) {
-	if p.n += int64(len(b)); p.shown && time.Since(p.written) > time.Second/5 {
-		p.written = time.Now()
-		p.line()
+	if p.received += int64(len(b)); p.shown && time.Since(p.updatedAt) > time.Second/5 {
+		p.updatedAt = time.Now()
+		p.writeLine()
 	}
 	return len(b), nil
 }
 
-func (p *progress) line() {
+func (p *progress) writeLine() {
 	of := ""
 	if p.total > 0 {
-		of = fmt.Sprintf(" of %s, %d %%", size(p.total), 100*p.n/p.total)
+		of = fmt.Sprintf(" of %s, %d %%", size(p.total), 100*p.received/p.total)
 	}
-	rate := float64(p.n) / max(time.Since(p.began).Seconds(), 1e-3)
-	fmt.Fprintf(p.t.err, "\r\x1b[K%s%s, %s/s", size(p.n), of, size(int64(rate)))
+	rate := float64(p.received) / max(time.Since(p.began).Seconds(), 1e-3)
+	fmt.Fprintf(p.t.err, "\r\x1b[K%s%s, %s/s", size(p.received), of, size(int64(rate)))
 }
 
 func (p *progress) end() {
 	if p.shown {
-		p.line()
+		p.writeLine()
 		fmt.Fprintln(p.t.err)
 	}
 }

@@ -43,7 +43,7 @@ func (c *stackNCCmd) Run(ctx context.Context, t *terminal) error {
 	case port == "":
 		where, port = "", where
 	}
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}

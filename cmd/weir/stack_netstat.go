@@ -41,7 +41,7 @@ func (c *stackNetstatCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Most < 1 {
 		return usageError{fmt.Errorf("--most %d: give 1 or more", c.Most)}
 	}
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (c *stackPingCmd) Run(ctx context.Context, t *terminal) error {
 	case time.Duration(c.Interval) < pingInterval:
 		return usageError{fmt.Errorf("-i %v: make it %v or more", time.Duration(c.Interval), pingInterval)}
 	}
-	h, err := c.find(ctx)
+	h, err := c.findHost(ctx)
 	if err != nil {
 		return err
 	}
