@@ -243,7 +243,7 @@ func (p *pinger) readStamps() {
 		if errno != 0 {
 			return
 		}
-		if why := p.socket.why; why != 0 { // an ICMP error, which uses the same queue
+		if why := p.socket.sendError; why != 0 { // an ICMP error, which uses the same queue
 			p.fails.Add(kindUnreachable, 1, "ping: %v", why)
 			continue
 		}

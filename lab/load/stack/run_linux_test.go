@@ -110,7 +110,7 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 		timeout   time.Duration
 		want      string
 	}{
-		"rr, closed":           {RR, closes, time.Minute, kindClosed},
+		"rr, closed":           {RR, closesAfterByte, time.Minute, kindClosed},
 		"rr, reset":            {RR, resets, time.Minute, kindReset},
 		"rr, another byte":     {RR, says("x"), time.Minute, kindBody},
 		"rr, more bytes":       {RR, says("\x01\x01"), time.Minute, kindBody},
@@ -118,10 +118,10 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 		"connect, no end":      {Connect, silent, short, kindTimeout},
 		"connect, bytes":       {Connect, says("x"), time.Minute, kindBody},
 		"connect, reset":       {Connect, resets, time.Minute, kindReset},
-		"in, closed":           {In, closes, time.Minute, ""},
+		"in, closed":           {In, closesAfterByte, time.Minute, ""},
 		"in, bytes":            {In, says("x"), time.Minute, kindBody},
 		"in, not read":         {In, silent, short, kindTimeout},
-		"out, the source ends": {Out, ends, time.Minute, kindClosed},
+		"out, the source ends": {Out, closesAfterMiB, time.Minute, kindClosed},
 		"out, nothing is sent": {Out, silent, short, kindTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestBrokenConnectionsAreReopened(t *testing.T) {
 		if n.Add(1) > 3 {
 			echo(c, over)
 		} else {
-			closes(c, over)
+			closesAfterByte(c, over)
 		}
 	}))
 	if r := untilProgress(t, c, func(p load.Progress) bool { return p.Failed == 3 && p.Sent > 0 }); r.Opened < 6 || r.Messages == 0 || r.Errors[kindClosed]+r.Errors[kindReset] != 3 {
@@ -160,7 +160,7 @@ func TestAStackThatDoesNotListenIsAnError(t *testing.T) {
 			t.Errorf("%s: got %v, want that nothing listens there", operation, err)
 		}
 	}
-	c := lenient(Idle, serve(t, closes))
+	c := lenient(Idle, serve(t, closesAfterByte))
 	if _, err := Run(t.Context(), c, load.Events{}); err == nil || !strings.Contains(err.Error(), "can't connect") {
 		t.Errorf("idle connections that are not served: got %v, want an error", err)
 	}

@@ -13,10 +13,13 @@ import (
 // test.
 type session func(c net.Conn, over <-chan struct{})
 
+// echo sends back what it receives.
 func echo(c net.Conn, _ <-chan struct{}) { io.Copy(c, c) } //nolint:errcheck // the client sees it
 
+// discard receives data until the client closes the connection.
 func discard(c net.Conn, _ <-chan struct{}) { io.Copy(io.Discard, c) } //nolint:errcheck // the client sees it
 
+// source sends data until the client closes the connection.
 func source(c net.Conn, _ <-chan struct{}) {
 	for block := make([]byte, 1<<16); ; {
 		if _, err := c.Write(block); err != nil {
@@ -25,7 +28,7 @@ func source(c net.Conn, _ <-chan struct{}) {
 	}
 }
 
-// counting is discard that adds the bytes it read to n.
+// counting discards what it receives, and adds the number of these bytes to n.
 func counting(n *atomic.Int64) session {
 	return func(c net.Conn, _ <-chan struct{}) {
 		got, _ := io.Copy(io.Discard, c)
@@ -33,18 +36,19 @@ func counting(n *atomic.Int64) session {
 	}
 }
 
-// closes closes the connection after the first byte.
-func closes(c net.Conn, _ <-chan struct{}) { c.Read(make([]byte, 1)) } //nolint:errcheck // the client sees it
+// closesAfterByte closes the connection after the first byte that it receives.
+func closesAfterByte(c net.Conn, _ <-chan struct{}) { c.Read(make([]byte, 1)) } //nolint:errcheck // the client sees it
 
-// resets resets the connection after the first byte.
+// resets resets the connection after the first byte that it receives.
 func resets(c net.Conn, over <-chan struct{}) {
-	closes(c, over)
+	closesAfterByte(c, over)
 	c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // it is open
 }
 
+// silent sends nothing and leaves the connection open.
 func silent(_ net.Conn, over <-chan struct{}) { <-over }
 
-// says writes text after the first byte.
+// says writes text after the first byte that it receives, and leaves the connection open.
 func says(text string) session {
 	return func(c net.Conn, over <-chan struct{}) {
 		c.Read(make([]byte, 1)) //nolint:errcheck // the client sees it
@@ -53,8 +57,8 @@ func says(text string) session {
 	}
 }
 
-// ends writes and closes.
-func ends(c net.Conn, _ <-chan struct{}) { c.Write(make([]byte, 1<<20)) } //nolint:errcheck // the client sees it
+// closesAfterMiB sends 1 MiB and closes the connection: a source that ends too early.
+func closesAfterMiB(c net.Conn, _ <-chan struct{}) { c.Write(make([]byte, 1<<20)) } //nolint:errcheck // the client sees it
 
 // serve runs a service on loopback until the end of the test, and returns its port.
 func serve(t *testing.T, handle session) int {

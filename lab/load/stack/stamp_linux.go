@@ -17,16 +17,19 @@ const (
 )
 
 // stampSocket is a raw socket for ICMP echo replies from one address, with the kernel's time
-// stamps. Those of receiving are ancillary data of the received packets. Those of sending are in
-// the error queue, with a copy of the sent packet. It must be used by one thread.
+// stamps. The time at which a packet was received is ancillary data of that packet. The time at
+// which a packet was sent is in the socket's error queue, with a copy of the packet. The error
+// queue also has the ICMP errors that sent packets caused. It must be used by one thread.
 type stampSocket struct {
 	fd      int
 	packet  []byte
 	control [256]byte
 	vector  unix.Iovec
 	header  unix.Msghdr
-	stamp   int64         // ns of CLOCK_REALTIME; of the last packet received; 0: none
-	why     syscall.Errno // of the last entry of the error queue; 0: a sent packet
+	stamp   int64 // time stamp that the last receive got; ns of CLOCK_REALTIME; 0: none
+	// error of a sent packet that the last receive read from the error queue; 0: the packet was
+	// sent, or the last receive did not read the error queue
+	sendError syscall.Errno
 }
 
 func newStampSocket(address string) (*stampSocket, error) {
@@ -42,6 +45,7 @@ func newStampSocket(address string) (*stampSocket, error) {
 		return nil, fmt.Errorf("load: cannot open a raw socket: %w", err)
 	}
 	const stamps = unix.SOF_TIMESTAMPING_TX_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+	// a set bit blocks the ICMP type of its number; all but type 0, echo reply, are blocked
 	replies := [4]byte{}
 	binary.NativeEndian.PutUint32(replies[:], ^uint32(1))
 	err = errors.Join(
@@ -67,14 +71,17 @@ func newStampSocket(address string) (*stampSocket, error) {
 func (s *stampSocket) close() { unix.Close(s.fd) } //nolint:errcheck // nothing is lost
 
 // receive reads a packet and its time stamp in ns of CLOCK_REALTIME, or the current time if it has
-// none. The packet is valid until the next call.
+// none. With flags 0 it reads a received packet, which starts with its IP header. With
+// unix.MSG_ERRQUEUE it reads the copy of a sent packet from the error queue: headers of lower
+// layers may precede the ICMP message, so callers search for their bytes. It returns EAGAIN if
+// there is nothing to read. The packet is valid until the next call.
 func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno syscall.Errno) {
 	s.header.SetControllen(len(s.control))
 	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.header)), uintptr(flags))
 	if errno != 0 {
 		return nil, 0, errno
 	}
-	s.why, s.stamp = 0, 0
+	s.sendError, s.stamp = 0, 0
 	for control := s.control[:s.header.Controllen]; len(control) >= unix.SizeofCmsghdr; {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
 		size := int(h.Len)
@@ -96,7 +103,7 @@ func (s *stampSocket) note(h *unix.Cmsghdr, data []byte) {
 	case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16:
 		s.stamp = int64(binary.NativeEndian.Uint64(data))*1e9 + int64(binary.NativeEndian.Uint64(data[8:]))
 	case h.Level == unix.SOL_IP && h.Type == unix.IP_RECVERR && len(data) >= 5 && data[4] != unix.SO_EE_ORIGIN_TIMESTAMPING:
-		s.why = syscall.Errno(binary.NativeEndian.Uint32(data))
+		s.sendError = syscall.Errno(binary.NativeEndian.Uint32(data))
 	}
 }
 
