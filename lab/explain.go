@@ -15,12 +15,20 @@ import (
 	"weir/lab/sample"
 )
 
+// A cell is a load, a number of connections and an arrival pattern (when the generator sends its
+// messages); a Place is a cell with a subject, the server under test. A trial is one run of a
+// subject in a cell. The generator sends before, during and after the trial's window, the time in
+// which it counts the messages.
+
+// noCPU is the CPU of a Progress without a running trial.
+const noCPU = -1
+
 // explainCosts measures, after the trials, what explains the subjects' CPU. It counts the kernel
 // events of each subject (system calls, wake-ups, context switches) in separate trials, and
-// measures the cost of a context switch. In options and results these counts are called Reasons. If
-// a value cannot be measured, a note in the results gives the reason.
+// measures the cost of a context switch. If a value cannot be measured, a note in the results says
+// why.
 func (r *Runner) explainCosts(ctx context.Context) error {
-	if !r.options.Reasons {
+	if !r.options.CountEvents {
 		return nil
 	}
 	for _, s := range r.results.Subjects {
@@ -31,7 +39,7 @@ func (r *Runner) explainCosts(ctx context.Context) error {
 	if len(r.results.SwitchCosts) > 0 {
 		return nil // measured before the run was interrupted
 	}
-	r.progress(Progress{Phase: "measuring", What: "the cost of a context switch", CPU: -1})
+	r.progress(Progress{Phase: "measuring", What: "the cost of a context switch", CPU: noCPU})
 	r.removeNote("switch costs", "")
 	costs, err := reason.SwitchCosts(ctx)
 	if err != nil {
@@ -44,7 +52,7 @@ func (r *Runner) explainCosts(ctx context.Context) error {
 // countEvents counts a subject's kernel events in one cell for each arrival pattern: see eventCell.
 // Where the ranking of subjects depends on the pattern, these counts show why.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
-	if s.Elsewhere {
+	if s.Elsewhere { // the lab did not start it, so it cannot trace it
 		return nil
 	}
 	r.removeNote("system calls", s.Name)
@@ -53,7 +61,7 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 		if !ok || r.hasEventCounts(p) {
 			continue
 		}
-		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: -1})
+		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: noCPU})
 		found, err := r.runTracedTrial(ctx, p)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -62,7 +70,7 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 			r.noteMissing("system calls", s.Name, err)
 			return nil
 		}
-		r.results.Reasons = append(r.results.Reasons, found)
+		r.results.EventCounts = append(r.results.EventCounts, found)
 	}
 	return nil
 }
@@ -82,7 +90,7 @@ func (r *Runner) eventCell(pattern, subject string) (Place, bool) {
 
 // runTracedTrial runs a trial whose subject is traced, and returns the events per message. The CPU
 // figures of the trial are not used. Tracing starts before the measured window and stops after it.
-func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.Reasons, error) {
+func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.EventCounts, error) {
 	var counts reason.Counts
 	var ahead time.Duration // from the start of tracing to the start of the measured window
 	l := r.loadNamed(p.Load)
@@ -90,7 +98,7 @@ func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.Reasons, e
 	t, err := r.trial(ctx, p, l, func(s *running) (func(time.Duration) error, error) {
 		watch, err := reason.Start(s.group)
 		tracedFrom := sample.Monotonic()
-		return func(windowStart time.Duration) (err error) {
+		return func(windowStart time.Duration) (err error) { // a reading of sample.Monotonic, too
 			ahead = windowStart - tracedFrom
 			counts, err = watch.Stop()
 			return err
@@ -98,26 +106,26 @@ func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.Reasons, e
 	})
 	// Tracing slows the subject down. So the counts are used even if the subject failed in the
 	// trial (FailedBecause), or the trial is rejected (RejectedBecause); a note says so.
-	wrong := slices.Concat(t.FailedBecause, t.RejectedBecause)
+	faults := slices.Concat(t.FailedBecause, t.RejectedBecause)
 	if err == nil && t.Messages == 0 {
-		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
+		err = errors.New(strings.Join(append(faults, "nothing was measured"), "; "))
 	}
 	if err != nil {
-		return result.Reasons{}, err
+		return result.EventCounts{}, err
 	}
 	found := counts.Per(t.Messages + sentAhead(&t, l, ahead))
 	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
-	if len(wrong) > 0 {
-		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself does not count: "+wrong[0], "; ")
+	if len(faults) > 0 {
+		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself was rejected or failed: "+faults[0], "; ")
 	}
 	return found, nil
 }
 
 // sentAhead returns how many messages the generator sent in the time ahead, just before the
-// measured window of t. It keeps its rate from the first message on, so the rate of the window
-// holds before it too. Under load.Together with a rate, it sends l.Rate bursts a second, each of
-// one message per connection. The window starts with a burst, so whole bursts are before it: the
-// window's mean rate would give a fraction of one.
+// measured window of t. The generator has the same rate before the window as in it. So the number
+// is that rate times ahead, with an exception: under load.Together with a rate, the generator sends
+// l.Rate bursts a second, each of one message per connection, and the window starts with a burst.
+// Then the number is that of the whole bursts in ahead, because a burst is sent completely or not.
 func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 	if t.Pattern == load.Together && l.Rate > 0 {
 		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
@@ -128,23 +136,24 @@ func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 // hasEventCounts reports whether the results have the event counts of a cell, as after an
 // interrupted run.
 func (r *Runner) hasEventCounts(p Place) bool {
-	return slices.ContainsFunc(r.results.Reasons, func(x result.Reasons) bool {
+	return slices.ContainsFunc(r.results.EventCounts, func(x result.EventCounts) bool {
 		return x.Subject == p.Subject && x.Connections == p.Connections && x.Pattern == p.Pattern
 	})
 }
 
-// checkPortability builds and tests the C subjects with the compilers and machines of this host. It
-// runs before the trials, because building would disturb them. Findings are cached between runs and
-// reused if nothing changed. It does nothing unless the option Reasons is set.
+// checkPortability builds and tests the C subjects with each compiler that is installed, for this
+// machine's architecture and for others of which an emulator is installed. It runs before the
+// trials, because building would disturb them. Findings are stored, and reused by later runs if
+// nothing changed. It does nothing unless Options.CountEvents is set.
 func (r *Runner) checkPortability(ctx context.Context) {
-	// experiments with web servers, chats and stacks, whose loads set the patterns, have no such C
-	// subjects
-	if !r.options.Reasons || r.experiment.patternsFromLoads() {
+	// patternsFromLoads is true for experiments with web servers, chats and stacks. They have no C
+	// subjects that portability tests.
+	if !r.options.CountEvents || r.experiment.patternsFromLoads() {
 		return
 	}
 	r.removeNote("portability", "")
 	found, err := portability.Run(ctx, r.options.Root, portability.Options{Doing: func(what string) {
-		r.progress(Progress{Phase: "testing", What: what, CPU: -1})
+		r.progress(Progress{Phase: "testing", What: what, CPU: noCPU})
 	}})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		r.noteMissing("portability", "", err)
@@ -159,8 +168,8 @@ func (r *Runner) noteMissing(what, subject string, why error) {
 	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Reason: text})
 }
 
-// removeNote removes the note that an interrupted run added about a measurement, before it is tried
-// again.
+// removeNote removes the note that an interrupted run added about a measurement. It is called
+// before the measurement is tried again.
 func (r *Runner) removeNote(what, subject string) {
 	r.results.Notes = slices.DeleteFunc(r.results.Notes, func(n result.Note) bool { return n.What == what && n.Subject == subject })
 }

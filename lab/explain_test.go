@@ -35,14 +35,14 @@ func TestReasonsAreCountedUnderEveryPattern(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Patterns = []string{"staggered", "together"}
 	no := false
-	b.experiment.AAControl, b.options.Reasons = &no, true
+	b.experiment.AAControl, b.options.CountEvents = &no, true
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
-	if len(found.Reasons) == 0 {
+	if len(found.EventCounts) == 0 {
 		t.Skipf("system calls cannot be counted on this machine: %+v", found.Notes)
 	}
 	for i, pattern := range b.experiment.Patterns {
-		r := found.Reasons[i]
+		r := found.EventCounts[i]
 		if r.Subject != "server-0" || r.Pattern != pattern || r.Connections != 4 {
 			t.Errorf("reasons %d: got %s, %s, %d connections; want server-0, %s, 4", i, r.Subject, r.Pattern, r.Connections, pattern)
 		}
@@ -65,7 +65,7 @@ func TestFailedTrialForReasonsDoesNotFailTheRun(t *testing.T) {
 	text = []byte(strings.Replace(string(text), "run = [", "run = [\"sh\", \"-c\", \"if [ -e "+die+" ]; then exit 4; fi; exec \\\"$@\\\"\", \"sh\", ", 1))
 	must(t, os.WriteFile(b.file("0"), text, 0o644))
 	no := false
-	b.experiment.AAControl, b.options.Reasons = &no, true
+	b.experiment.AAControl, b.options.CountEvents = &no, true
 	found, err := b.run(t.Context(), func(p Progress) {
 		if strings.HasPrefix(p.Phase, "counting") {
 			must(t, os.WriteFile(die, nil, 0o644))

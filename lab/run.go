@@ -26,7 +26,7 @@ type Options struct {
 	ServerCPUs   int      // number of cores for the subject, 1 or more
 	Namespace    bool     // put the two ends into network namespaces of their own
 	Quick        bool     // recorded in the plan
-	Reasons      bool     // after the trials, count system calls and switches
+	CountEvents  bool     // after the trials, count system calls and switches
 	Generator    []string // the command line of weir load
 	Command      string   // the command line that repeats the run
 	Weir         string   // the version of the lab

@@ -110,7 +110,7 @@ func (h *runHead) restoreFindings(dir string) error {
 		return fmt.Errorf("%w: remove that file to continue with the trials alone", err)
 	}
 	r := &h.Results
-	r.AccountingMethods, r.Reasons, r.SwitchCosts, r.Portability = kept.AccountingMethods, kept.Reasons, kept.SwitchCosts, kept.Portability
+	r.AccountingMethods, r.EventCounts, r.SwitchCosts, r.Portability = kept.AccountingMethods, kept.EventCounts, kept.SwitchCosts, kept.Portability
 	r.Skipped, r.Notes = kept.Skipped, kept.Notes
 	return nil
 }

@@ -58,7 +58,7 @@ func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 	s, dir := newTestStore(t)
 	found := result.Results{Version: result.Version,
 		AccountingMethods: []result.AccountingMethod{{Name: "cgroup"}, {Name: "top"}},
-		Reasons:           []result.Reasons{{Subject: "a", Syscalls: 3}},
+		EventCounts:       []result.EventCounts{{Subject: "a", Syscalls: 3}},
 		SwitchCosts:       []result.SwitchCost{{Between: "threads", NS: 1200}},
 		Skipped:           []result.Skip{{Subject: "b", Reason: "not installed"}},
 		Notes:             []result.Note{{What: "system calls", Subject: "b", Reason: "no strace"}},
@@ -68,7 +68,7 @@ func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 	again, h, err := openStore(dir)
 	must(t, err)
 	defer again.close()
-	kept := result.Results{Version: result.Version, AccountingMethods: h.Results.AccountingMethods, Reasons: h.Results.Reasons,
+	kept := result.Results{Version: result.Version, AccountingMethods: h.Results.AccountingMethods, EventCounts: h.Results.EventCounts,
 		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability}
 	if !reflect.DeepEqual(kept, found) {
 		t.Errorf("got %+v, want %+v", kept, found)

@@ -233,7 +233,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	}
 	return lab.NewRunner(ctx, e, lab.Options{
 		Out: c.Out, Root: projectRoot(), Required: c.Subjects, SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
-		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, Reasons: !c.NoReasons,
+		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, CountEvents: !c.NoReasons,
 		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
 	}, progress)
 }

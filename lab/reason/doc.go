@@ -43,14 +43,14 @@ type Counts struct {
 
 // Per divides by the messages that the server handled in the same time. The caller sets the
 // subject, connections and pattern.
-func (c Counts) Per(messages int64) result.Reasons {
+func (c Counts) Per(messages int64) result.EventCounts {
 	per := func(n int64) float64 {
 		if n < 0 {
 			return -1
 		}
 		return float64(n) / float64(max(messages, 1))
 	}
-	r := result.Reasons{Tool: c.Tool, Syscalls: per(c.Syscalls), ByName: map[string]float64{}, Wakeups: per(c.Wakeups),
+	r := result.EventCounts{Tool: c.Tool, Syscalls: per(c.Syscalls), ByName: map[string]float64{}, Wakeups: per(c.Wakeups),
 		Switches: per(c.Switches), Messages: messages, Note: c.Note}
 	for name, n := range c.ByName {
 		r.ByName[name] = per(n)

@@ -39,7 +39,7 @@ func (d *digest) floorSection() section {
 	if f := d.floorFigure(top); f != nil {
 		s.Blocks = append(s.Blocks, text("%s", d.floorSentence(top)), block{Figures: []*figure.Figure{f}})
 	}
-	if len(d.Reasons) > 0 {
+	if len(d.EventCounts) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
 		if !d.Plan.HTTP() {
 			s.Blocks = append(s.Blocks, d.eventBlocks()...)
@@ -128,7 +128,7 @@ func eventCount(v float64) string {
 
 func (d *digest) reasonsTable() *table {
 	t := &table{Caption: "Kernel events per " + d.unit(), Align: "lrlrrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Switching, µs of CPU per " + d.unit(), "Counted by", "Note"}}
-	for _, r := range d.Reasons {
+	for _, r := range d.EventCounts {
 		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), eventCount(r.Syscalls), eventCount(r.Wakeups), eventCount(r.Switches), d.switching(r), r.Tool, r.Note})
 	}
 	return t.trim()
@@ -137,7 +137,7 @@ func (d *digest) reasonsTable() *table {
 // callsBlock lists the system calls by name, the most frequent first.
 func (d *digest) callsBlock() block {
 	var items []string
-	for _, r := range d.Reasons {
+	for _, r := range d.EventCounts {
 		names := slices.SortedFunc(maps.Keys(r.ByName), func(a, b string) int {
 			return cmp.Or(cmp.Compare(r.ByName[b], r.ByName[a]), cmp.Compare(a, b))
 		})
@@ -176,7 +176,7 @@ func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 
 // switching estimates the CPU of a subject's context switches from the cost of one in isolation:
 // "1.46 of 10.7". It is empty if either is unknown.
-func (d *digest) switching(r result.Reasons) string {
+func (d *digest) switching(r result.EventCounts) string {
 	cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
 	if !ok || r.Switches < 0 {
 		return ""

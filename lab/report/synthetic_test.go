@@ -124,7 +124,7 @@ func (s *synthetic) sample(t *result.Trial) {
 // why adds the parts that come from trials of their own.
 func (s *synthetic) why() *synthetic {
 	for i, c := range costs {
-		s.Reasons = append(s.Reasons, result.Reasons{Subject: c.subject.Name, Connections: 64, Pattern: "staggered", Tool: "strace", Syscalls: 2 + float64(i)/2,
+		s.EventCounts = append(s.EventCounts, result.EventCounts{Subject: c.subject.Name, Connections: 64, Pattern: "staggered", Tool: "strace", Syscalls: 2 + float64(i)/2,
 			ByName: map[string]float64{"read": 1, "write": 1, "epoll_wait": float64(i) / 2}, Wakeups: -1, Switches: 1 + float64(i)/10, Messages: 4000})
 	}
 	s.SwitchCosts = []result.SwitchCost{

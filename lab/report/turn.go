@@ -13,7 +13,7 @@ import (
 func (d *digest) eventBlocks() []block {
 	var items []string
 	for _, name := range d.subjects {
-		same := slices.DeleteFunc(slices.Clone(d.Reasons), func(r result.Reasons) bool { return r.Subject != name })
+		same := slices.DeleteFunc(slices.Clone(d.EventCounts), func(r result.EventCounts) bool { return r.Subject != name })
 		if item := d.eventsByPattern(same); item != "" {
 			items = append(items, item)
 		}
@@ -33,7 +33,7 @@ func (d *digest) eventBlocks() []block {
 
 // eventsByPattern formats the counts of one subject at the first number of connections: "a:
 // staggered 7.40 (1.70), together 2.91 (0.30)".
-func (d *digest) eventsByPattern(all []result.Reasons) string {
+func (d *digest) eventsByPattern(all []result.EventCounts) string {
 	var parts []string
 	for _, r := range all {
 		if r.Connections != all[0].Connections {

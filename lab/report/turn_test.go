@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheReportListsEventsByArrivalPattern(t *testing.T) {
-	r := &result.Results{Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Reasons: []result.Reasons{
+	r := &result.Results{Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, EventCounts: []result.EventCounts{
 		{Subject: "a", Connections: 64, Pattern: "staggered", Syscalls: 7.4, Wakeups: 1.7},
 		{Subject: "a", Connections: 64, Pattern: "together", Syscalls: 2.9, Wakeups: 0.3},
 		{Subject: "b", Connections: 64, Pattern: "staggered", Syscalls: 4, Wakeups: -1},
@@ -23,7 +23,7 @@ func TestTheReportListsEventsByArrivalPattern(t *testing.T) {
 	if got := strings.Join(blocks[1].Items, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	r.Reasons = r.Reasons[3:]
+	r.EventCounts = r.EventCounts[3:]
 	if blocks := digestOf(r).eventBlocks(); len(blocks) > 0 {
 		t.Errorf("one pattern for each subject: got %+v, want nothing", blocks)
 	}

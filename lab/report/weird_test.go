@@ -79,7 +79,7 @@ func others(t *rapid.T, r *result.Results, names []string) {
 		v := numbers.Draw(t, "v")
 		r.Comparisons = append(r.Comparisons, result.Comparison{A: n, B: names[0], Metric: "cpu_us_per_message", Load: "messages", Connections: 64, Pattern: "together", Pairs: rapid.IntRange(-1, 3).Draw(t, "pairs"),
 			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), VerdictLow: numbers.Draw(t, "verdict's low"), VerdictHigh: numbers.Draw(t, "verdict's high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), AAControl: rapid.Bool().Draw(t, "twin"), Warning: n})
-		r.Reasons = append(r.Reasons, result.Reasons{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
+		r.EventCounts = append(r.EventCounts, result.EventCounts{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
 		r.Portability = append(r.Portability, result.Portability{Subject: n, Target: n, Built: rapid.Bool().Draw(t, "built"), Note: n})
 		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "counts"), RejectedBecause: []string{n}, FailedBecause: []string{n}})
 		r.Probes = append(r.Probes, result.Probe{Subject: n, Load: n, Pattern: n, Connections: 8, Rate: numbers.Draw(t, "rate"), KeptUp: rapid.Bool().Draw(t, "kept"), GeneratorBound: rapid.Bool().Draw(t, "bound"), LatencyP99US: v, DisturbedBy: []string{n}})

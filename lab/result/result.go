@@ -44,7 +44,7 @@ type Results struct {
 	AccountingMethods []AccountingMethod `json:"rulers"`
 
 	// kernel events per message of each subject, from separate trials
-	Reasons []Reasons `json:"reasons,omitempty"`
+	EventCounts []EventCounts `json:"reasons,omitempty"`
 	// cost of one context switch on this machine, by kind
 	SwitchCosts []SwitchCost `json:"switch_costs,omitempty"`
 	// the C subjects built by other compilers and for other machines
@@ -289,9 +289,9 @@ type AccountingMethod struct {
 	Primary bool   `json:"truth"` // the figures of the report use it
 }
 
-// Reasons holds the kernel events per message of a subject, from a trial whose CPU figures are not
-// used.
-type Reasons struct {
+// EventCounts holds the kernel events per message of a subject, from a trial whose CPU figures are
+// not used.
+type EventCounts struct {
 	Subject     string             `json:"subject"`
 	Connections int                `json:"connections"`
 	Pattern     string             `json:"pattern"`
