@@ -2,15 +2,16 @@ package tcp
 
 import "math"
 
-// Memory allocates the buffers of connections. Sizes are powers of two, 4 KiB or more. A stack
-// accounts in it for what all its connections hold.
+// Memory allocates the buffers of connections. Sizes are powers of two, 4 KiB or more. The
+// connections of a stack share one Memory, which limits what they hold in all.
 type Memory interface {
 	Get(size int) []byte // a buffer of this length; nil: none is left
 	Put(b []byte)        // frees a buffer from Get; nothing may use it afterwards
 
-	// Share is how many bytes a connection may hold of data to send (sending) or of received
-	// data: little when memory is scarce. Some must remain for received data when none is left
-	// for data to send: otherwise two ends could wait for ever for memory to receive.
+	// Share returns how many bytes a connection may hold of data to send (sending) or of received
+	// data: few when memory is scarce. An implementation must return more than 0 for received data
+	// even when it returns 0 for data to send. Otherwise two ends that fill their memory with data
+	// to send could not receive each other's, and would wait for ever.
 	Share(sending bool) int
 }
 
@@ -27,15 +28,16 @@ const Unlimited = math.MaxInt32
 // minBufferSize is the size of the smallest buffer, in bytes.
 const minBufferSize = 4 << 10
 
-// ring is a range of the stream in a ring buffer. discard moves its start; while it is empty it
-// holds no buffer. The next buffer is at once as large as the last one had to be, so that growing
-// does not copy the data several times.
+// ring is a range of the stream in a ring buffer. put writes bytes into it; the caller then
+// increases length by the bytes that are in order. discard removes bytes from the start, and
+// reduces length. While a ring is empty it holds no buffer. The first buffer after that is at once
+// as large as the last one had to be, so that growing does not copy the data several times.
 type ring struct {
 	buf           []byte // a power of two long; nil while the ring is empty
 	head          int    // index in buf of the first byte
 	length        int    // bytes in order from head; out-of-order bytes may follow after a gap
 	maxNeeded     int    // largest size reserved in buf
-	prevMaxNeeded int    // maxNeeded of the last buffer
+	prevMaxNeeded int    // maxNeeded of the buffer that was freed last; 0: already used by reserve
 }
 
 // free frees the buffer.
@@ -46,9 +48,9 @@ func (r *ring) free(m Memory) {
 	*r = ring{prevMaxNeeded: r.maxNeeded}
 }
 
-// reserve makes room for size bytes from the start and reports whether there is. It keeps the first
-// keep bytes, which may include out-of-order data.
-func (r *ring) reserve(size, keep int, m Memory) bool {
+// reserve makes room for size bytes from the start and reports whether there is. A larger buffer
+// gets a copy of the first used bytes, which may include out-of-order data.
+func (r *ring) reserve(size, used int, m Memory) bool {
 	r.maxNeeded = max(r.maxNeeded, size)
 	if size <= len(r.buf) {
 		return true
@@ -57,11 +59,11 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	if b == nil {
 		b = m.Get(r.bufferSize(size))
 	}
-	r.prevMaxNeeded = 0 // the new use decides from here on
+	r.prevMaxNeeded = 0 // it sets the size of the first buffer after free only
 	if b == nil {
 		return false
 	}
-	first, second := r.view(0, keep)
+	first, second := r.view(0, used)
 	copy(b[copy(b, first):], second)
 	if r.buf != nil {
 		m.Put(r.buf)
@@ -70,8 +72,8 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	return true
 }
 
-// allocationFor is the size of the buffer to allocate for size bytes; 0: the present one is large
-// enough.
+// allocationFor returns the least size of buffer that reserve would allocate for size bytes, or 0
+// if the present one is large enough.
 func (r *ring) allocationFor(size int) int {
 	if size <= len(r.buf) {
 		return 0
@@ -79,7 +81,8 @@ func (r *ring) allocationFor(size int) int {
 	return r.bufferSize(size)
 }
 
-// bufferSize is the size of a buffer for size bytes.
+// bufferSize returns the size of a buffer for size bytes: a power of two, no less than the present
+// one.
 func (r *ring) bufferSize(size int) int {
 	length := max(minBufferSize, len(r.buf))
 	for length < size {
@@ -101,23 +104,24 @@ func (r *ring) view(offset, length int) (first, second []byte) {
 	return r.buf[from : from+length], nil
 }
 
-// put writes bytes at an offset. They must have been reserved.
+// put writes bytes at an offset from the start. They must have been reserved. It does not change
+// length.
 func (r *ring) put(offset int, p []byte) {
 	first, second := r.view(offset, len(p))
 	copy(second, p[copy(first, p):])
 }
 
-// get copies the bytes from an offset into p.
+// get copies the bytes at an offset from the start into p.
 func (r *ring) get(offset int, p []byte) {
 	first, second := r.view(offset, len(p))
 	copy(p[copy(p, first):], second)
 }
 
-// discard removes bytes from the start. If keep is set, there is out-of-order data: the buffer
-// stays even when length is 0.
-func (r *ring) discard(n int, keep bool, m Memory) {
+// discard removes n bytes from the start. The buffer is freed when no byte is left in order, unless
+// hasOutOfOrder is set: then it holds later bytes after a gap.
+func (r *ring) discard(n int, hasOutOfOrder bool, m Memory) {
 	r.length -= n
-	if r.length == 0 && !keep {
+	if r.length == 0 && !hasOutOfOrder {
 		r.free(m)
 		return
 	}
