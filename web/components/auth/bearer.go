@@ -149,7 +149,7 @@ func (b *bearer) keysOf(t *jwt.Token) (any, error) {
 	var set jwt.VerificationKeySet
 	for _, k := range b.keys.get() {
 		if !named || k.id == "" || k.id == id {
-			set.Keys = append(set.Keys, k.public)
+			set.Keys = append(set.Keys, k.verifier)
 		}
 	}
 	if len(set.Keys) == 0 {

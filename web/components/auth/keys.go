@@ -20,17 +20,17 @@ import (
 
 // key is a key that verifies tokens.
 type key struct {
-	id     string // kid; "" matches any token
-	public jwt.VerificationKey
+	id       string              // kid; "" matches any token
+	verifier jwt.VerificationKey // a public key, or the secret of HS256
 }
 
 // keyReaders parse the key file of each algorithm. Each returns keys of the algorithm's own type,
 // so that no key is used for another algorithm.
 var keyReaders = map[string]func([]byte) ([]key, error){
 	"HS256": parseSecret,
-	"RS256": parsePublicKeys("RS256", asRSA),
-	"ES256": parsePublicKeys("ES256", asP256),
-	"EdDSA": parsePublicKeys("EdDSA", asEd25519),
+	"RS256": parsePublicKeys("RS256", checkRSA),
+	"ES256": parsePublicKeys("ES256", checkP256),
+	"EdDSA": parsePublicKeys("EdDSA", checkEd25519),
 }
 
 // parseSecret parses the secret of HS256, which has at least as many bytes as the digest (RFC 7518,
@@ -43,24 +43,24 @@ func parseSecret(text []byte) ([]key, error) {
 	case len(text) < 32:
 		return nil, fmt.Errorf("the secret has %d bytes: HS256 needs at least 32 (openssl rand -hex 32)", len(text))
 	}
-	return []key{{public: bytes.Clone(text)}}, nil
+	return []key{{verifier: bytes.Clone(text)}}, nil
 }
 
 // parsePublicKeys returns a parser of public keys, in PEM or as a JSON Web Key Set, that keeps
-// those of the algorithm.
-func parsePublicKeys(algorithm string, as func(crypto.PublicKey) error) func([]byte) ([]key, error) {
+// those for which check returns nil: keys of the algorithm, of a safe size.
+func parsePublicKeys(algorithm string, check func(crypto.PublicKey) error) func([]byte) ([]key, error) {
 	return func(text []byte) ([]key, error) {
 		if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
-			return parseKeySet(text, algorithm, as)
+			return parseKeySet(text, algorithm, check)
 		}
 		public, err := parsePEM(text)
 		if err == nil {
-			err = as(public)
+			err = check(public)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return []key{{public: public}}, nil
+		return []key{{verifier: public}}, nil
 	}
 }
 
@@ -79,21 +79,21 @@ func parsePEM(text []byte) (crypto.PublicKey, error) {
 	return public, nil
 }
 
-func asRSA(k crypto.PublicKey) error {
+func checkRSA(k crypto.PublicKey) error {
 	if r, ok := k.(*rsa.PublicKey); !ok || r.N.BitLen() < 2048 || r.N.BitLen() > 8192 {
 		return errors.New("RS256 needs an RSA key of 2,048 to 8,192 bits")
 	}
 	return nil
 }
 
-func asP256(k crypto.PublicKey) error {
+func checkP256(k crypto.PublicKey) error {
 	if e, ok := k.(*ecdsa.PublicKey); !ok || e.Curve != elliptic.P256() {
 		return errors.New("ES256 needs a key on the curve P-256")
 	}
 	return nil
 }
 
-func asEd25519(k crypto.PublicKey) error {
+func checkEd25519(k crypto.PublicKey) error {
 	if _, ok := k.(ed25519.PublicKey); !ok {
 		return errors.New("EdDSA needs an Ed25519 key")
 	}
@@ -116,7 +116,7 @@ func (u *unpadded) UnmarshalText(text []byte) (err error) {
 }
 
 // parseKeySet parses a JSON Web Key Set. It skips keys for other uses (RFC 7517, section 5).
-func parseKeySet(text []byte, algorithm string, as func(crypto.PublicKey) error) ([]key, error) {
+func parseKeySet(text []byte, algorithm string, check func(crypto.PublicKey) error) ([]key, error) {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(text, &set); err != nil {
 		return nil, errors.New("the file is not a JSON Web Key Set")
@@ -127,7 +127,7 @@ func parseKeySet(text []byte, algorithm string, as func(crypto.PublicKey) error)
 		if json.Unmarshal(raw, &k) != nil || k.Use != "" && k.Use != "sig" || k.Alg != "" && k.Alg != algorithm {
 			continue
 		}
-		if public := k.public(); public != nil && as(public) == nil {
+		if public := k.public(); public != nil && check(public) == nil {
 			keys = append(keys, key{k.Kid, public})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"slices"
 	"strings"
 
 	"golang.org/x/crypto/bcrypt"
@@ -17,8 +16,8 @@ const maxCost = 16
 // users is the content of a users file.
 type users struct {
 	hashes map[string][]byte // by name
-	names  []string          // sorted
-	seed   maphash.Seed
+	names  []string          // in the order of the file, for the choice in hash
+	seed   maphash.Seed      // makes that choice unpredictable
 }
 
 // parseUsers parses lines NAME:HASH, as htpasswd -B writes them. It skips empty lines and comments,
@@ -42,7 +41,6 @@ func parseUsers(text []byte) (*users, error) {
 		u.hashes[name] = hash
 		u.names = append(u.names, name)
 	}
-	slices.Sort(u.names)
 	return u, nil
 }
 
@@ -65,8 +63,8 @@ func parseUser(line []byte) (name string, hash []byte, err error) {
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // hash returns the hash to compare a user's password with. For an unknown name it returns the hash
-// of another user, the same one each time. So a check takes as long whether the user exists or not,
-// even if the costs of the hashes differ. It is nil if the file has no users.
+// of another user, the same one until the file is read again. So a check takes as long whether the
+// user exists or not, even if the costs of the hashes differ. It is nil if the file has no users.
 func (u *users) hash(name string) (hash []byte, known bool) {
 	if h := u.hashes[name]; h != nil {
 		return h, true
