@@ -41,8 +41,9 @@ func Do(t testing.TB, method, url string, body io.Reader, header ...string) (*ht
 	return Fetch(t, c, method, url, body, header...)
 }
 
-// Fetch sends a request and returns the response with its whole body. header has names, sent as
-// written, and values in turn; Host sets the requested host. The body may be nil.
+// Fetch sends a request and returns the response with its whole body. header alternates names and
+// values: "Accept", "text/plain", "Range", "bytes=0-1". Names are sent as written, not in canonical
+// form. The field Host sets the requested host. The body may be nil.
 func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -68,8 +69,8 @@ func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, hea
 }
 
 // Raw sends a request with a request line as written, such as "GET /a/../b HTTP/1.0", on a
-// connection of its own. It returns the response and its whole body. fields has names and values in
-// turn.
+// connection of its own. It returns the response and its whole body. fields alternates names and
+// values. Raw itself sends Host: test and Connection: close, so fields must not have these names.
 func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, string) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
