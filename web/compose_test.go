@@ -16,13 +16,14 @@ func mark(s string) web.Component {
 	return web.Named(s, web.Pipe(func(c *web.Conn) { c.AddHeader("X-Way", s) }))
 }
 
-func plain(*web.Conn) web.Transform { return nil }
+// noTransform is the function of a filter that leaves the body as it is.
+func noTransform(*web.Conn) web.Transform { return nil }
 
 func pathIs(p string) func(*web.Conn) bool { return func(c *web.Conn) bool { return c.Path() == p } }
 
 func TestInvalidCompositionIsRejectedWithItsPosition(t *testing.T) {
 	once := func(name string) web.Component {
-		return web.WithTraits(web.Filter(plain), web.Traits{Name: name, OncePerPath: "content coding"})
+		return web.WithTraits(web.Filter(noTransform), web.Traits{Name: name, OncePerPath: "content coding"})
 	}
 	named := func(c web.Component) web.Component { return web.WithTraits(c, web.Traits{Position: "site.hcl:7"}) }
 	cases := []struct {
@@ -35,15 +36,15 @@ func TestInvalidCompositionIsRejectedWithItsPosition(t *testing.T) {
 		{"a source after a chain with one", web.Chain(web.Chain(mark("m"), text("a")), text("b")), "chain[2] text: source text is behind"},
 		{"a source after arms that all have one", web.Chain(web.Branch("fork", nil, text("a"), text("b")), text("c")), ""},
 		{"a source after an arm that has one", web.Chain(web.When("js", pathIs("/js"), text("a")), text("b")), ""},
-		{"a filter before any source", web.Chain(web.Filter(plain), text("a")), "chain[1] filter: filter filter has no source before it"},
-		{"a filter in the arm without a source", web.Chain(web.Branch("fork", nil, text("a"), web.Filter(plain))), "chain[1] fork[2] filter: filter filter has no source"},
-		{"a filter after a source in one arm", web.Chain(web.When("js", pathIs("/js"), text("a")), web.Filter(plain), text("b")), ""},
+		{"a filter before any source", web.Chain(web.Filter(noTransform), text("a")), "chain[1] filter: filter filter has no source before it"},
+		{"a filter in the arm without a source", web.Chain(web.Branch("fork", nil, text("a"), web.Filter(noTransform))), "chain[1] fork[2] filter: filter filter has no source"},
+		{"a filter after a source in one arm", web.Chain(web.When("js", pathIs("/js"), text("a")), web.Filter(noTransform), text("b")), ""},
 		{"two compressors", web.Chain(text("a"), once("compress"), once("gzip")), "compress and gzip both do the content coding"},
 		{"two compressors, one in an arm", web.Chain(text("a"), web.When("js", pathIs("/js"), once("compress")), once("gzip")), "compress and gzip both do"},
 		{"a compressor in each arm", web.Chain(text("a"), web.Branch("fork", nil, once("compress"), once("gzip"))), ""},
 		{"a place that is known", web.Chain(text("a"), named(text("b"))), "site.hcl:7: source text is behind the source text"},
-		{"a chain under two names", web.Named("a", web.Named("b", web.Chain(web.Filter(plain), text("a")))), "filter filter has no source before it"},
-		{"a branch under two names", web.Named("a", web.Named("b", web.When("c", nil, web.Filter(plain)))), "filter filter has no source before it"},
+		{"a chain under two names", web.Named("a", web.Named("b", web.Chain(web.Filter(noTransform), text("a")))), "filter filter has no source before it"},
+		{"a branch under two names", web.Named("a", web.Named("b", web.When("c", nil, web.Filter(noTransform)))), "filter filter has no source before it"},
 		{"a chain that blocks", web.Blocking(2, 2, web.Chain(text("a"))), "give the width to the part that blocks"},
 		{"a branch that blocks", web.Named("a", web.Blocking(2, 2, web.When("c", nil, text("a")))), "give the width to the part that blocks"},
 		{"a name for nothing", web.Chain(text("a"), web.Named("none", nil)), "chain[2] none: this name has no component"},

@@ -33,10 +33,12 @@ func (s *shouting) Flush() error {
 
 func (s *shouting) Close() error { return s.Flush() }
 
+// filter returns a filter that always changes the body by f.
 func filter(f web.Transform) web.Component {
 	return web.Filter(func(*web.Conn) web.Transform { return f })
 }
 
+// described answers with a text, its type and a strong entity tag.
 func described(c *web.Conn) web.Body {
 	c.SetHeader("ETag", `"one"`)
 	c.SetHeader("Content-Type", "text/plain")
@@ -59,7 +61,7 @@ func TestFilterCorrectsTheHead(t *testing.T) {
 }
 
 func TestInactiveFilterKeepsRangesAndTags(t *testing.T) {
-	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(plain)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(noTransform)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 206 || body != "23" || resp.Header.Get("ETag") != `"one"` {
 			t.Errorf("got %d %q, ETag %s, want 206, the range and the strong tag: the filter changes nothing", resp.StatusCode, body, resp.Header.Get("ETag"))
@@ -67,12 +69,13 @@ func TestInactiveFilterKeepsRangesAndTags(t *testing.T) {
 	})
 }
 
+// TestFiltersWorkInTheirOrder: the first filter of a chain is the first to change the body.
 func TestFiltersWorkInTheirOrder(t *testing.T) {
 	brackets := func(next io.Writer) io.WriteCloser { return &bracketed{Writer: next} }
 	c := web.Chain(text("a"), filter(brackets), filter(shout), filter(brackets))
 	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "[[A]]" {
-			t.Errorf("got %q, want %q", body, "[[A]]")
+			t.Errorf("filters brackets, shout, brackets: got %q, want %q", body, "[[A]]")
 		}
 	})
 }
@@ -121,14 +124,16 @@ func TestFlushPassesFilters(t *testing.T) {
 		for _, want := range []string{"ONE ", "TWO"} {
 			got := make([]byte, len(want))
 			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
-				t.Fatalf("got %q, %v; want %q", got, err, want)
+				t.Fatalf("a flushed part through two filters: got %q, error %v; want %q before the next is written", got, err, want)
 			}
 			gate <- struct{}{}
 		}
 	})
 }
 
-// A filter in the paper's style is a goroutine that reads and writes.
+// A piped filter is a function that reads the body from a reader and writes the changed one to a
+// writer, in a goroutine of its own. J. Whitehead describes such filters in "Serving Web Content
+// with Dynamic Process Networks in Go" (2011).
 func TestPipedFilterTransformsTheBody(t *testing.T) {
 	double := web.Piped(func(w io.Writer, r io.Reader) error {
 		all, err := io.ReadAll(r)
@@ -139,7 +144,7 @@ func TestPipedFilterTransformsTheBody(t *testing.T) {
 	})
 	webtest.BothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ABAB" {
-			t.Errorf("got %q, want %q", body, "ABAB")
+			t.Errorf("a piped filter that doubles the body, then shout: got %q, want %q", body, "ABAB")
 		}
 	})
 }
@@ -162,7 +167,8 @@ func TestTruncatedBodyClosesTheConnection(t *testing.T) {
 			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				resp, err := http.Get(url)
 				if err != nil {
-					return // closed before the head, which the client sees as well
+					// the connection was closed before the head: the client sees an error, too
+					return
 				}
 				defer resp.Body.Close()
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil {
@@ -202,9 +208,9 @@ func TestFailedPipedFilterEnds(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r)
 			return io.ErrNoProgress
 		}))),
-		"it panics":            web.Chain(text("ab"), filter(web.Piped(func(io.Writer, io.Reader) error { panic("no") }))),
-		"one behind it fails":  web.Chain(text("ab"), filter(through), filter(func(io.Writer) io.WriteCloser { return broken{} })),
-		"one before it panics": web.Chain(text("ab"), filter(func(io.Writer) io.WriteCloser { panic("no") }), filter(through)),
+		"it panics":                   web.Chain(text("ab"), filter(web.Piped(func(io.Writer, io.Reader) error { panic("no") }))),
+		"the filter after it fails":   web.Chain(text("ab"), filter(through), filter(func(io.Writer) io.WriteCloser { return broken{} })),
+		"the filter before it panics": web.Chain(text("ab"), filter(func(io.Writer) io.WriteCloser { panic("no") }), filter(through)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range []flow.Way{flow.Chain, flow.Network} {
