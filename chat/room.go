@@ -213,8 +213,8 @@ func (f *conversation) logFolder() string {
 	return filepath.Join(f.svc.dataDir, filepath.FromSlash(f.pathLocked()))
 }
 
-// removeFolderIfUnused removes the folder of a conversation in which nothing was ever stored. Its log
-// must be closed, and openMu locked.
+// removeFolderIfUnused removes the folder of a conversation in which nothing was ever stored. Its
+// log must be closed, and openMu locked.
 func (f *conversation) removeFolderIfUnused() {
 	if !f.isUnused() {
 		return

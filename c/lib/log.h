@@ -1,9 +1,9 @@
 /*
  * The log of one room, as one process writes it (docs/protocol.md, "The log").
  *
- * Several processes may write and read at the same time, of this program and others. Each opens its
- * own descriptors, so that flock excludes them. No descriptor may be used by two processes after a
- * fork. Readers take no lock: they stop at COMMITTED (reader.h).
+ * Several processes may write and read at the same time, of this program and others. Each opens
+ * its own descriptors, so that flock excludes them. No descriptor may be used by two processes
+ * after a fork. Readers take no lock: they stop at COMMITTED (reader.h).
  */
 #ifndef LOG_H
 #define LOG_H
@@ -64,10 +64,10 @@ bool folder_make(int at, const char *path);
 bool folder_sync_parent(int at, const char *path);
 
 /*
- * Opens the log in the folder path below data. With recover set, it creates the folder if it does
- * not exist, and recovers the log: the first process of a server does that. Without recover, the log
- * must exist: a process does that while others have the log open. Returns false and sets errno after
- * an error.
+ * Opens the log in the folder path below data. With recover set, it creates the folder if it
+ * does not exist, and recovers the log: the first process of a server does that. Without
+ * recover, the log must exist: a process does that while others have the log open. Returns false
+ * and sets errno after an error.
  */
 bool log_open(struct log *l, int data, const char *path, struct log_shared *shared, bool recover, struct log_recovery *found);
 void log_close(struct log *l);
@@ -104,8 +104,8 @@ bool log_flock(int fd);
 void log_unlock(int fd);
 /* Opens an existing segment as the current one. */
 bool log_take_segment(struct log *l, uint64_t base);
-/* Finishes the open segment and creates one with this base as the current one. The caller holds the
- * write lock. */
+/* Finishes the open segment and creates one with this base as the current one. The caller holds
+ * the write lock. */
 bool log_next_segment(struct log *l, uint64_t base);
 /* Maps the file "committed", which has its content already. */
 bool log_map_ends(struct log *l);

@@ -1,18 +1,18 @@
 /*
- * Recovery of a room's log (docs/protocol.md, "Recovery"). A process that opens a room for writing,
- * or finds its files inconsistent, calls log_recover while it holds the sync lock and the write
- * lock.
+ * Recovery of a room's log (docs/protocol.md, "Recovery"). A process that opens a room for
+ * writing, or finds its files inconsistent, calls log_recover while it holds the sync lock and
+ * the write lock.
  *
- * An offset counts the bytes of the room's whole history. A segment is a file of the log; its base
- * is the offset of its first byte, and its name is the base. A segment with a successor is finished:
- * it is read-only and gets no more lines. The file "committed" stores two offsets:
+ * An offset counts the bytes of the room's whole history. A segment is a file of the log; its
+ * base is the offset of its first byte, and its name is the base. A segment with a successor is
+ * finished: it is read-only and gets no more lines. The file "committed" stores two offsets:
  *
  *	COMMITTED: everything before it is on disk, and readers stop there;
- *	END: the next line is written there. Lines from COMMITTED to END may be lost by a power failure.
+ *	END: the next line is written there. A power failure may lose lines from COMMITTED to END.
  *
  * A line is valid if its form, checksum and offset are correct; otherwise it is damaged. Damaged
- * lines before a valid one stay, and readers skip them. The bytes after the last valid line are the
- * torn tail: a writer was killed while it wrote them.
+ * lines before a valid one stay, and readers skip them. The bytes after the last valid line are
+ * the torn tail: a writer was killed while it wrote them.
  *
  * Recovery takes these steps:
  *
@@ -68,8 +68,9 @@ scan_line(struct scan *s, struct slice line)
 	s->position += line.length;
 }
 
-/* Scans the lines of a block of n bytes. A rest without an LF is a damaged line if the segment ends
- * with the block, or if the rest is too long for a line. Otherwise it is left for the next block. */
+/* Scans the lines of a block of n bytes. A rest without an LF is a damaged line if the segment
+ * ends with the block, or if the rest is too long for a line. Otherwise it is left for the next
+ * block. */
 static void
 scan_block(struct scan *s, const char *block, size_t n, bool ends_segment)
 {
@@ -103,7 +104,8 @@ scan_segment(int fd, uint64_t base, uint64_t limit, struct scan *s)
 	return true;
 }
 
-/* Gets the end of a segment: the end of its file, or the base of the next segment if that is less. */
+/* Gets the end of a segment: the end of its file, or the base of the next segment if that is
+ * less. */
 static bool
 limit_of(int dir, int fd, uint64_t base, uint64_t *limit)
 {
@@ -182,11 +184,12 @@ last_with_lines(int dir, uint64_t *base)
 }
 
 /*
- * Writes the bytes of a segment from s->begin to s->valid_end again, in place. They may be left from
- * a failed sync: the kernel may then take them for written although they are not on disk. Writing
- * them again makes the next sync store them. Then it cuts the segment at s->valid_end and syncs it.
- * A segment with a successor becomes read-only (0400), which finishes it, and is removed if no byte
- * is left. The last segment stays writable (0600) and is kept even if it is empty.
+ * Writes the bytes of a segment from s->begin to s->valid_end again, in place. They may be left
+ * from a failed sync: the kernel may then take them for written although they are not on disk.
+ * Writing them again makes the next sync store them. Then it cuts the segment at s->valid_end
+ * and syncs it. A segment with a successor becomes read-only (0400), which finishes it, and is
+ * removed if no byte is left. The last segment stays writable (0600) and is kept even if it is
+ * empty.
  */
 static bool
 rewrite_segment(int dir, uint64_t base, const struct scan *s, bool last)
@@ -228,8 +231,9 @@ rewrite(struct log *l, uint64_t base, const struct scan *s)
 }
 
 /*
- * Opens the segment for the next line. Offsets before unused may have been given to lines, even to
- * lines that are lost, and must not be used again. The last segment gets the next line in two cases:
+ * Opens the segment for the next line. Offsets before unused may have been given to lines, even
+ * to lines that are lost, and must not be used again. The last segment gets the next line in two
+ * cases:
  *
  *	- there is no torn tail, and no offset after the segment's end was ever used;
  *	- the segment is empty, and starts at unused or later.
@@ -380,8 +384,8 @@ make_first(struct log *l, const struct saved_ends *saved)
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* Gets the offset where reading starts, and the base of its segment: COMMITTED if it is known and a
- * line may start there, otherwise the start of the last segment that is not empty. */
+/* Gets the offset where reading starts, and the base of its segment: COMMITTED if it is known
+ * and a line may start there, otherwise the start of the last segment that is not empty. */
 static bool
 find_begin(struct log *l, bool known, uint64_t committed, uint64_t *begin, uint64_t *base)
 {

@@ -24,8 +24,8 @@ struct common {
 	_Atomic unsigned acknowledged[WRITERS]; /* messages that a writer knows to be durable */
 };
 
-/* Runs in a child process: a writer that appends count messages to the log, which exists. It neither
- * creates nor recovers the log (recover is false). */
+/* Runs in a child process: a writer that appends count messages to the log, which exists. It
+ * neither creates nor recovers the log (recover is false). */
 static _Noreturn void
 write_all(struct common *c, int data, int writer, int count)
 {
@@ -42,7 +42,8 @@ write_all(struct common *c, int data, int writer, int count)
 	_exit(0);
 }
 
-/* Waits for a child. Returns its exit status, or the negative number of the signal that killed it. */
+/* Waits for a child. Returns its exit status, or the negative number of the signal that killed
+ * it. */
 static int
 status_of(pid_t pid)
 {
@@ -103,8 +104,8 @@ test_side_by_side(void)
 }
 
 /* In each round, half of the writers are killed when the first of them has a certain number of
- * acknowledged messages; the number differs between rounds. The acknowledged messages of all writers
- * are in the log, once and in order, and the other writers write all their messages. */
+ * acknowledged messages; the number differs between rounds. The acknowledged messages of all
+ * writers are in the log, once and in order, and the other writers write all their messages. */
 static void
 test_killed_writers(void)
 {
