@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -115,15 +116,17 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	conn.SetReadLimit(s.largest)
 	// not canceled with the request: a closing handshake comes first
 	ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
-	done := make(chan struct{}) // closed when runPings has returned
-	go func() { defer close(done); s.runPings(ctx, end, r.Context(), conn) }()
-	defer func() { end(); <-done }()
+	closed := make(chan bool, 1) // the result of runPings; never closed
+	go func() { closed <- s.runPings(ctx, end, r.Context(), conn) }()
+	stopPings := sync.OnceValue(func() (hasClosed bool) { end(); return <-closed })
+	defer stopPings()
 
-	switch err = s.talk(ctx, conn); {
+	err = s.talk(ctx, conn)
+	switch hasClosed := stopPings(); {
+	case hasClosed || err != nil && websocket.CloseStatus(err) != -1:
+		return nil // the server has closed the connection, or the client has
 	case err == nil:
 		_ = conn.Close(websocket.StatusNormalClosure, "")
-	case websocket.CloseStatus(err) != -1 || ctx.Err() != nil: // the client has disconnected
-		return nil
 	default:
 		_ = conn.Close(websocket.StatusInternalError, "")
 	}
@@ -131,8 +134,9 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 }
 
 // runPings pings the client, and ends the connection when there is no answer or the server stops.
-// It returns when ctx ends.
-func (s *WebSockets) runPings(ctx context.Context, end context.CancelFunc, server context.Context, conn *websocket.Conn) {
+// It returns when ctx ends. It reports whether it has ended the connection, which makes the reads
+// of the connection's user fail.
+func (s *WebSockets) runPings(ctx context.Context, end context.CancelFunc, server context.Context, conn *websocket.Conn) (hasClosed bool) {
 	var tick <-chan time.Time
 	if s.ping > 0 {
 		t := time.NewTicker(s.ping)
@@ -142,7 +146,7 @@ func (s *WebSockets) runPings(ctx context.Context, end context.CancelFunc, serve
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-s.stopping.Done():
 		case <-server.Done():
 		case <-tick:
@@ -151,11 +155,11 @@ func (s *WebSockets) runPings(ctx context.Context, end context.CancelFunc, serve
 			}
 			end()
 			_ = conn.CloseNow()
-			return
+			return true
 		}
 		_ = conn.Close(websocket.StatusGoingAway, "the server stops")
 		end()
-		return
+		return true
 	}
 }
 
