@@ -72,7 +72,7 @@ func (c *userBansCmd) Run(t *terminal, u *chatUserCmd) error {
 		for _, b := range bans {
 			rows = append(rows, []string{b.Pattern, untilText(b.Until), b.By, b.Reason})
 		}
-		writeTable(t.out, []column{{title: "banned"}, {title: "duration"}, {title: "by"}, {title: "reason"}}, rows, 0, nil)
+		writePlainTable(t.out, []column{{title: "banned"}, {title: "duration"}, {title: "by"}, {title: "reason"}}, rows)
 		return nil
 	})
 }

@@ -68,7 +68,7 @@ func (c *inviteListCmd) Run(t *terminal, i *chatInviteCmd) error {
 		for _, v := range invites {
 			rows = append(rows, []string{v.ID, timeCell(v.Created), untilText(v.Until), v.By})
 		}
-		writeTable(t.out, []column{{title: "invite"}, {title: "created"}, {title: "valid"}, {title: "by"}}, rows, 0, nil)
+		writePlainTable(t.out, []column{{title: "invite"}, {title: "created"}, {title: "valid"}, {title: "by"}}, rows)
 		return nil
 	})
 }

@@ -238,7 +238,7 @@ func (c *chatLogStatCmd) Run(ctx context.Context, t *terminal) error {
 		return t.json(reports)
 	}
 	columns := []column{{"log", false}, {"messages", true}, {"redacted", true}, {"bytes", true}, {"segments", true}, {"oldest", false}, {"newest", false}, {"faults", true}}
-	writeTable(t.out, columns, rows, 0, nil)
+	writePlainTable(t.out, columns, rows)
 	return nil
 }
 

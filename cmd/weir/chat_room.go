@@ -134,7 +134,7 @@ func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 		return t.json(list)
 	}
 	columns := []column{{title: "room"}, {title: "bytes", right: true}, {title: "oldest message"}, {title: "last message"}, {title: "operators"}, {title: "topic"}}
-	writeTable(t.out, columns, rows, 0, nil)
+	writePlainTable(t.out, columns, rows)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (c *uploadListCmd) Run(t *terminal, u *chatUploadCmd) error {
 		}
 		rows = append(rows, row)
 	}
-	writeTable(t.out, []column{{title: "file"}, {title: "bytes", right: true}, {title: "shared"}, {title: "by"}, {title: "name"}}, rows, 0, nil)
+	writePlainTable(t.out, []column{{title: "file"}, {title: "bytes", right: true}, {title: "shared"}, {title: "by"}, {title: "name"}}, rows)
 	return nil
 }
 

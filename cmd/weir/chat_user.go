@@ -94,6 +94,8 @@ func (c *userAddCmd) Run(t *terminal, u *chatUserCmd) error {
 		}
 		a, err := s.Add(c.Name, password, account.Role(c.Role), c.Reuse)
 		if err != nil {
+			// The name exists and Lookup finds no account: the account is removed, its name
+			// reserved.
 			if errors.Is(err, account.ErrExists) && !c.Reuse && s.Lookup(c.Name) == nil {
 				return fmt.Errorf("%w: --reuse takes the name, with its direct messages", err)
 			}
@@ -137,29 +139,29 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 		var rows [][]string
 		for _, a := range s.Accounts() {
 			list = append(list, userEntry{a, a.HasPassword()})
-			rows = append(rows, []string{a.Name, string(a.Role), timeCell(a.Created), openedBy(a)})
+			rows = append(rows, []string{a.Name, string(a.Role), timeCell(a.Created), credentials(a)})
 		}
 		if c.JSON {
 			return t.json(list)
 		}
-		writeTable(t.out, []column{{title: "account"}, {title: "role"}, {title: "since"}, {title: "logs in by"}}, rows, 0, nil)
+		writePlainTable(t.out, []column{{title: "account"}, {title: "role"}, {title: "since"}, {title: "logs in by"}}, rows)
 		return nil
 	})
 }
 
-// openedBy lists the credentials of an account.
-func openedBy(a *account.Account) string {
-	var ways []string
+// credentials lists the credentials by which an account logs in.
+func credentials(a *account.Account) string {
+	var list []string
 	if a.HasPassword() {
-		ways = append(ways, "password")
+		list = append(list, "password")
 	}
 	for _, cert := range a.Certs {
-		ways = append(ways, "certificate "+cert[:12]+"…")
+		list = append(list, "certificate "+cert[:12]+"…")
 	}
-	if len(ways) == 0 {
+	if len(list) == 0 {
 		return "nothing"
 	}
-	return strings.Join(ways, ", ")
+	return strings.Join(list, ", ")
 }
 
 // timeCell formats a time for a table, in the local time zone. The zero time is "-".
@@ -251,14 +253,21 @@ func (c *userRemoveCmd) Run(t *terminal, u *chatUserCmd) error {
 	return u.with(t, func(s *account.Store) error { return s.Remove(c.Name, c.Free) })
 }
 
-// span is a duration as a user writes it: Go's notation, days (7d) or weeks (2w). 0 is for ever.
+// span is a duration as a user writes it: Go's notation, days (7d) or weeks (2w), at most maxSpan.
+// 0 is for ever.
 type span time.Duration
+
+// maxSpan is a century. A longer duration is rejected, because Duration overflows at 292 years.
+const maxSpan = 36500 * 24 * time.Hour
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *span) UnmarshalText(text []byte) error {
 	unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	if n := len(text) - 1; n > 0 && unit[text[n]] > 0 {
-		if count, err := strconv.ParseUint(string(text[:n]), 10, 16); err == nil && count <= 36500 {
+		if count, err := strconv.ParseUint(string(text[:n]), 10, 31); err == nil {
+			if count > uint64(maxSpan/unit[text[n]]) {
+				return errSpanTooLong(text)
+			}
 			*s = span(time.Duration(count) * unit[text[n]])
 			return nil
 		}
@@ -267,8 +276,15 @@ func (s *span) UnmarshalText(text []byte) error {
 	if err != nil || d < 0 {
 		return fmt.Errorf("%q is not a duration: write, for example, 45m, 12h, 7d or 2w", text)
 	}
+	if d > maxSpan {
+		return errSpanTooLong(text)
+	}
 	*s = span(d)
 	return nil
+}
+
+func errSpanTooLong(text []byte) error {
+	return fmt.Errorf("%q is longer than a century: write at most 36500d", text)
 }
 
 // until returns the time s from now, and the zero time for an endless span.

@@ -111,6 +111,23 @@ func TestChatBansAndInvitesAreListedAndRevoked(t *testing.T) {
 	}
 }
 
+// A span is limited to a century in every unit, so that no number of weeks overflows a Duration.
+func TestSpanIsAtMostACentury(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{"0": 0, "45m": 45 * time.Minute, "7d": 7 * day, "2w": 14 * day, "36500d": 36500 * day, "5214w": 5214 * 7 * day} {
+		var s span
+		if err := s.UnmarshalText([]byte(text)); err != nil || time.Duration(s) != want {
+			t.Errorf("span %s: got %v (%v), want %v", text, time.Duration(s), err, want)
+		}
+	}
+	for _, text := range []string{"36501d", "5215w", "15251w", "36500w", "65536w", "876001h", "-1d", "d", "7"} {
+		var s span
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("span %s: got %v, want an error", text, time.Duration(s))
+		}
+	}
+}
+
 // A refusal is one line that tells what is wrong, and never a password.
 func TestChatUserRefusesWrongInput(t *testing.T) {
 	dir := t.TempDir()

@@ -107,5 +107,5 @@ func cabled(t *testing.T, space string) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("creating the cable: got no answer within 30 s, want it made or refused")
 	}
-	t.Cleanup(func() { netns.DeleteNamed(space) }) //nolint:errcheck // it is there after a failure only
+	t.Cleanup(func() { netns.DeleteNamed(space) }) //nolint:errcheck // it exists after a failure only
 }

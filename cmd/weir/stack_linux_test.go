@@ -78,14 +78,15 @@ func (s *onStack) dial(t *testing.T, network, addr string) (c net.Conn) {
 	return c
 }
 
-// startOnStack runs weir with these arguments and a namespace, and waits until it says so.
-func startOnStack(t *testing.T, words string, args ...string) *onStack {
+// startOnStack runs weir and waits until its output contains readyText. In the arguments it
+// replaces NAMESPACE by the name of a new network namespace.
+func startOnStack(t *testing.T, readyText string, args ...string) *onStack {
 	t.Helper()
-	return startIn(t, stackNamespace(t), words, args...)
+	return startIn(t, stackNamespace(t), readyText, args...)
 }
 
-// startIn does so with a namespace that has a name already.
-func startIn(t *testing.T, space, words string, args ...string) *onStack {
+// startIn is startOnStack for a namespace whose name the caller has chosen.
+func startIn(t *testing.T, space, readyText string, args ...string) *onStack {
 	t.Helper()
 	s := &onStack{space: space}
 	folder, err := os.MkdirTemp("", "weir") // a short path, as sockets have to have
@@ -99,8 +100,8 @@ func startIn(t *testing.T, space, words string, args ...string) *onStack {
 	}
 	s.Cmd = exec.Command(binary(t), args...)
 	s.Env = s.env
-	t.Cleanup(func() { netns.DeleteNamed(s.space) }) //nolint:errcheck // it is there after a failure only, when the host was killed
-	s.url = s.start(t, words)
+	t.Cleanup(func() { netns.DeleteNamed(s.space) }) //nolint:errcheck // it exists only if the host was killed, after a failure
+	s.url = s.start(t, readyText)
 	s.peer = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
 		return s.dial(t, network, addr), nil
 	}}}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// rights are what all threads of a process may do: each line of their status that says so, once.
+// rights returns the set of Cap and NoNewPrivs lines in the status of all threads of a process. A
+// thread has six of them. If the set has six lines, all threads have the same rights.
 func rights(t *testing.T, pid int) map[string]bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -21,7 +22,7 @@ func rights(t *testing.T, pid int) map[string]bool {
 	for _, file := range threads {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		for line := range strings.Lines(string(b)) {
 			if strings.HasPrefix(line, "Cap") || strings.HasPrefix(line, "NoNewPrivs") {
@@ -32,8 +33,9 @@ func rights(t *testing.T, pid int) map[string]bool {
 	return all
 }
 
-// givesPage fails when the host's page is not to be had.
-func givesPage(t *testing.T, s *onStack) {
+// getHostPage gets a page from the host, which here is the user-space stack, and fails unless it is
+// the host's.
+func getHostPage(t *testing.T, s *onStack) {
 	t.Helper()
 	resp, err := s.peer.Get("http://10.0.0.2/page.html")
 	if err != nil {
@@ -45,27 +47,28 @@ func givesPage(t *testing.T, s *onStack) {
 	}
 }
 
-// A process that runs a host has no effective capability on any thread once the host is up. It
-// keeps only those permitted that undo --setup. Everything that --setup created is gone at the end.
+// A process that runs a host (a user-space stack) has no effective capability on any thread once
+// the host is up. Its permitted set has only the capabilities that undo --setup. At the end,
+// everything that --setup created is removed.
 func TestAHostRunsWithoutCapabilities(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")
-	const none, netAdmin, andSysAdmin = "0000000000000000", "0000000000001000", "0000000000201000"
+	const none, netAndSysAdmin = "0000000000000000", "0000000000201000"
 	for name, c := range map[string]struct {
-		words     string
-		args      []string
-		permitted string
+		readyText string   // its output once it is up
+		args      []string // startOnStack replaces NAMESPACE
+		permitted string   // CapPrm
 	}{
-		"stack up with --setup and a namespace": {"metrics on", []string{"stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "files=80:" + www, "--metrics", "127.0.0.1:0"}, andSysAdmin},
-		"serve --stack":                         {"serving on", []string{"serve", www, "--stack", "addr=10.0.0.2/24,setup,namespace=NAMESPACE"}, andSysAdmin},
+		"stack up with --setup and a namespace": {"metrics on", []string{"stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "files=80:" + www, "--metrics", "127.0.0.1:0"}, netAndSysAdmin},
+		"serve --stack":                         {"serving on", []string{"serve", www, "--stack", "addr=10.0.0.2/24,setup,namespace=NAMESPACE"}, netAndSysAdmin},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := startOnStack(t, c.words, c.args...)
-			givesPage(t, s)
+			s := startOnStack(t, c.readyText, c.args...)
+			getHostPage(t, s)
 			got := rights(t, s.Process.Pid)
 			for _, want := range []string{"CapEff: " + none, "CapPrm: " + c.permitted, "CapInh: " + none, "CapBnd: " + none, "CapAmb: " + none, "NoNewPrivs: 1"} {
 				if !got[want] || len(got) != 6 {
-					t.Errorf("its threads have %v, want %s on all", got, want)
+					t.Errorf("the threads have %v, want %s and no other value on all", got, want)
 				}
 			}
 			s.stop(t)
@@ -74,7 +77,7 @@ func TestAHostRunsWithoutCapabilities(t *testing.T) {
 			}
 		})
 	}
-	t.Run("stack up on a device that is there", func(t *testing.T) {
+	t.Run("stack up on an existing device", func(t *testing.T) {
 		space := stackNamespace(t)
 		ip := func(args ...string) {
 			if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
@@ -82,24 +85,24 @@ func TestAHostRunsWithoutCapabilities(t *testing.T) {
 			}
 		}
 		ip("netns", "add", space)
-		t.Cleanup(func() { exec.Command("ip", "netns", "del", space).Run() }) //nolint:errcheck // it is there
+		t.Cleanup(func() { exec.Command("ip", "netns", "del", space).Run() }) //nolint:errcheck // it exists
 		ip("-n", space, "tuntap", "add", "weir0", "mode", "tap")
 		ip("-n", space, "addr", "add", "10.0.0.1/24", "dev", "weir0")
 		ip("-n", space, "link", "set", "weir0", "up")
 		s := startIn(t, space, "metrics on", "stack", "up", "--addr", "10.0.0.2/24", "--namespace", space, "--service", "files=80:"+www, "--metrics", "127.0.0.1:0")
-		givesPage(t, s)
+		getHostPage(t, s)
 		got := rights(t, s.Process.Pid)
 		for _, want := range []string{"CapEff: " + none, "CapPrm: " + none, "CapInh: " + none, "CapBnd: " + none, "CapAmb: " + none, "NoNewPrivs: 1"} {
 			if !got[want] || len(got) != 6 {
-				t.Errorf("its threads have %v, want %s on all", got, want)
+				t.Errorf("the threads have %v, want %s and no other value on all", got, want)
 			}
 		}
 		s.stop(t)
 	})
 }
 
-// A host whose device is all that --setup made keeps no capability at all. The device ends with it,
-// also when it is killed.
+// If --setup created only the device, the host keeps no capability: the kernel removes the device
+// at the end of the process, also when it is killed.
 func TestAHostWhoseDeviceIsTransientKeepsNoCapability(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")
@@ -108,12 +111,12 @@ func TestAHostWhoseDeviceIsTransientKeepsNoCapability(t *testing.T) {
 	if out, err := exec.Command("ip", "netns", "add", space).CombinedOutput(); err != nil {
 		t.Fatalf("ip netns add: %s (%v)", out, err)
 	}
-	t.Cleanup(func() { exec.Command("ip", "netns", "del", space).Run() }) //nolint:errcheck // it is there
+	t.Cleanup(func() { exec.Command("ip", "netns", "del", space).Run() }) //nolint:errcheck // it exists
 	for _, killed := range []bool{false, true} {
 		s := startIn(t, space, "metrics on", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", space, "--service", "files=80:"+www, "--metrics", "127.0.0.1:0")
-		givesPage(t, s)
+		getHostPage(t, s)
 		if got := rights(t, s.Process.Pid); !got["CapPrm: "+none] || !got["CapEff: "+none] || len(got) != 6 {
-			t.Errorf("its threads have %v, want no capability, permitted or in effect", got)
+			t.Errorf("killed %t: the threads have %v, want no capability, permitted or effective, on any", killed, got)
 		}
 		if killed {
 			s.Process.Kill() //nolint:errcheck // it runs

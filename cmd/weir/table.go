@@ -13,6 +13,11 @@ type column struct {
 	right bool // aligned right, as numbers are
 }
 
+// writePlainTable is writeTable without a limit of width and without colours.
+func writePlainTable(w io.Writer, columns []column, rows [][]string) {
+	writeTable(w, columns, rows, 0, nil)
+}
+
 // writeTable writes rows under titles. Each column is as wide as its widest cell; the last is cut
 // at the width of the terminal (0: not cut). paint, which may be nil, colours a padded cell of a
 // row (-1: the titles).
