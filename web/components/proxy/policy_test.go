@@ -13,26 +13,36 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// poolOf returns a pool with a policy and a constant clock.
+// Settings of the pools that poolOf returns.
+const (
+	testMaxFails       = 3                // consecutive failures that suspend an upstream
+	testSuspendTime    = 10 * time.Second // how long it stays suspended
+	testCheckThreshold = 2                // consecutive checks that change its state
+)
+
+// poolOf returns a pool of n upstreams with a constant clock. The upstreams are named "0", "1" and
+// so on. policy "" is round robin.
 func poolOf(policy string, n int) *pool {
-	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: 3, suspendTime: 10 * time.Second, checkThreshold: 2}
+	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: testMaxFails, suspendTime: testSuspendTime, checkThreshold: testCheckThreshold}
 	for i := range n {
 		p.upstreams = append(p.upstreams, &upstream{reading: UpstreamReading{Name: strconv.Itoa(i)}})
 	}
 	return p
 }
 
-func names(p *pool, n int, key string) []string {
-	var took []string
+// takeNames takes an upstream for each of n exchanges, without a hash key, and returns the names of
+// the upstreams.
+func takeNames(p *pool, n int) []string {
+	var taken []string
 	for range n {
-		took = append(took, p.take(key, nil).reading.Name)
+		taken = append(taken, p.take("", nil).reading.Name)
 	}
-	return took
+	return taken
 }
 
 func TestRoundRobin(t *testing.T) {
-	if got := names(poolOf("", 3), 6, ""); !slices.Equal(got, []string{"0", "1", "2", "0", "1", "2"}) {
-		t.Errorf("got %v, want the upstreams in turn", got)
+	if got := takeNames(poolOf("", 3), 6); !slices.Equal(got, []string{"0", "1", "2", "0", "1", "2"}) {
+		t.Errorf("round robin: got %v, want each upstream once in every three", got)
 	}
 }
 
@@ -48,7 +58,7 @@ func TestLeastConnections(t *testing.T) {
 	}
 	p.give(p.upstreams[1], nil)
 	p.give(p.upstreams[1], nil)
-	if got := names(p, 2, ""); !slices.Equal(got, []string{"1", "1"}) {
+	if got := takeNames(p, 2); !slices.Equal(got, []string{"1", "1"}) {
 		t.Errorf("upstream 1 has the fewest exchanges: got %v, want it", got)
 	}
 }
@@ -78,7 +88,7 @@ func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 		}
 		goes.reading.Down = false
 		if now := p.take(key, nil); now != home {
-			t.Errorf("%s is back: %s, want %s", goes.reading.Name, now.reading.Name, home.reading.Name)
+			t.Errorf("%s is up again: got %s, want %s as before its failure", goes.reading.Name, now.reading.Name, home.reading.Name)
 		}
 	})
 }
@@ -97,7 +107,7 @@ func TestHashDependsOnlyOnItsConfiguredInput(t *testing.T) {
 			}
 			for i := range 8 {
 				if _, got := do(t, "GET", url, "", vary(i)...); got != first {
-					t.Errorf("%s: %s, want %s as before", by, got, first)
+					t.Errorf("hash by %s: a request with the same key got upstream %s, want %s as before", by, got, first)
 				}
 			}
 		})
@@ -115,7 +125,7 @@ func TestPoliciesWithRequests(t *testing.T) {
 	<-in
 	for range 5 {
 		if _, body := do(t, "GET", url, ""); body != "quick" {
-			t.Errorf("got %q, want the one that has nothing to do", body)
+			t.Errorf("least connections: got upstream %q, want quick, which has no exchange", body)
 		}
 	}
 	close(hold)

@@ -55,7 +55,7 @@ type pool struct {
 	upstreams []*upstream
 
 	mu   sync.Mutex
-	turn uint64
+	turn uint64 // counts choices; the policies select by it so that upstreams take turns
 }
 
 // dialError reports that no connection was made, so that the request was not sent.
@@ -99,29 +99,29 @@ func newUpstream(text string, s settings) (*upstream, error) {
 	}}, nil
 }
 
-// take selects an upstream that has not been tried, and counts the exchange. It returns nil if
-// there is none.
+// take selects an upstream that is not down and has not been tried, and counts the exchange. A
+// suspended one is selected only if there is no other. It returns nil if there is none.
 func (p *pool) take(key string, tried []*upstream) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	var well, aside []*upstream
+	var available, suspended []*upstream
 	for _, u := range p.upstreams {
 		switch {
 		case u.reading.Down || slices.Contains(tried, u):
 		case now.Before(u.reading.SuspendedUntil):
-			aside = append(aside, u)
+			suspended = append(suspended, u)
 		default:
-			well = append(well, u)
+			available = append(available, u)
 		}
 	}
-	if well == nil {
-		well = aside
+	if available == nil {
+		available = suspended
 	}
-	if well == nil {
+	if available == nil {
 		return nil
 	}
-	u := p.choose(p, well, key)
+	u := p.choose(p, available, key)
 	u.reading.Active++
 	u.reading.Requests++
 	return u
