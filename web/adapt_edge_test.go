@@ -50,7 +50,7 @@ func TestUnboundedHandlerEndsWhenItsBodyIsNotSent(t *testing.T) {
 			c.Reply(403)
 		}
 	})
-	webtest.BothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
 		for request, want := range map[string]string{"HEAD /": "HTTP/1.1 200 OK\r\n", "GET /refused": "HTTP/1.1 403 Forbidden\r\n"} {
 			if got := says(t, url, request+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: got %q, want %q", request, got, want)
@@ -69,7 +69,7 @@ func TestAbortOfAHandlerWhoseBodyIsNotSentIsIgnored(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.ContentLength != 10_000 {
 			t.Errorf("got response %v, error %v, want the Content-Length of GET or none", resp, err)
 		}
@@ -84,7 +84,7 @@ func TestHEADOfAnEmptyResponseHasTheLengthOfGETOrNone(t *testing.T) {
 			_, _ = io.WriteString(w, "hello")
 		}
 	}
-	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.Header["Content-Length"] != nil {
 			t.Errorf("got response %v, error %v, want the Content-Length of GET or none", resp, err)
 		}
@@ -95,7 +95,7 @@ func TestHEADOfAnEmptyResponseHasTheLengthOfGETOrNone(t *testing.T) {
 func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) }
 	c := web.Chain(web.Pipe(func(c *web.Conn) { c.SendInformational(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if got := says(t, url, "GET / HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") {
 			t.Errorf("to a client of HTTP/1.0: got %q, want 200 and no informational response (RFC 9110, 15.2)", got)
 		}
@@ -150,7 +150,7 @@ func TestTrailersOfABytesBodyAreSent(t *testing.T) {
 		"behind filters": web.Chain(web.FromHTTP(http.HandlerFunc(late)), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, c, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 				if resp, body := get(t, url); !strings.EqualFold(body, "body") || resp.Trailer.Get("X-Sum") != "4" || resp.Header.Get("X-Sum") != "" {
 					t.Errorf("got %q, trailers %v, head %v, want the body, and X-Sum as a trailer only", body, resp.Trailer, resp.Header)
 				}
@@ -166,7 +166,7 @@ func TestContentTypeIsDetectedBeforeFilters(t *testing.T) {
 	}
 	var seen string
 	c := web.Chain(web.FromHTTP(http.HandlerFunc(h)), web.Pipe(func(c *web.Conn) { seen = c.Header("Content-Type") }), filter(shout))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		seen = ""
 		if resp, _ := get(t, url); seen != "text/html; charset=utf-8" || resp.Header.Get("Content-Type") != seen {
 			t.Errorf("Content-Type: got %q in a pipe and %q at the client, want text/html; charset=utf-8 for both", seen, resp.Header.Get("Content-Type"))

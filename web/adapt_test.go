@@ -34,7 +34,7 @@ func TestComponentsBehindAHandlerSeeItsFields(t *testing.T) {
 			c.SetHeader("X-Seen", "yes")
 		}
 	}))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Seen") != "yes" || resp.ContentLength != 15 {
 			t.Errorf("got %d %q %v, want 418, the body of 15 bytes, and X-Seen from a pipe that saw the handler's fields", resp.StatusCode, body, resp.Header)
@@ -48,7 +48,7 @@ func TestLargeBodyOfAHandlerPassesFilters(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("a", 1000))
 		}
 	}
-	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != strings.Repeat("A", 100_000) || resp.Header["X-Way"] == nil {
 			t.Errorf("got %d bytes, fields %v, want 100000 bytes in capitals and X-Way", len(body), resp.Header)
 		}
@@ -70,7 +70,7 @@ func TestFlushTrailersAndInformationalResponsesPassFilters(t *testing.T) {
 		_, _ = io.WriteString(w, "and then")
 		w.Header().Set("X-End", "end")
 	}
-	webtest.BothWays(t, composed(h), func(t *testing.T, target string) {
+	webtest.ServeBothWays(t, composed(h), func(t *testing.T, target string) {
 		hints := 0
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 			if code == 103 && h.Get("Link") != "" {
@@ -127,7 +127,7 @@ func TestHandlersAndComponentsCanHijack(t *testing.T) {
 		"by a component": web.Chain(web.WithTraits(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, c, func(t *testing.T, target string) {
+			webtest.ServeBothWays(t, c, func(t *testing.T, target string) {
 				u, _ := url.Parse(target)
 				conn, err := net.DialTimeout("tcp", u.Host, 10*time.Second)
 				if err != nil {
@@ -154,7 +154,7 @@ func TestHandlerIsFinishedWhenItsBodyIsNotSent(t *testing.T) {
 			_, _ = w.Write(make([]byte, 4096))
 		}
 	}
-	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, _ := get(t, url, "If-None-Match", `"a"`); resp.StatusCode != 304 {
 			t.Errorf("got %d, want 304", resp.StatusCode)
 		}
@@ -172,7 +172,7 @@ func TestPanickingHandlerIsAnswered500OrCut(t *testing.T) {
 		}
 		panic("no")
 	}
-	webtest.BothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(h))), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(h))), func(t *testing.T, url string) {
 		if resp, _ := get(t, url+"/early"); resp.StatusCode != 500 {
 			t.Errorf("before the head: %d, want 500", resp.StatusCode)
 		}
@@ -196,7 +196,7 @@ func TestServeFileSendsRangesThroughTheAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
-	webtest.BothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
 		if resp, body := get(t, url); len(body) != 100_000 || resp.ContentLength != 100_000 {
 			t.Errorf("got %d bytes, Content-Length %d, want 100000 for both", len(body), resp.ContentLength)
 		}
@@ -214,7 +214,7 @@ func TestWithContextDoesNotExposeTheOriginalRequest(t *testing.T) {
 		web.Source(func(c *web.Conn) web.Body {
 			return web.String(c.RequestHeader("X-A") + came.Header.Get("X-A"))
 		}))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "b" {
 			t.Errorf("got %q, want the field once", body)
 		}

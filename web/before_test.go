@@ -24,7 +24,7 @@ func TestBeforeCanReplaceTheResponse(t *testing.T) {
 		}
 	})
 	c := web.Chain(say("outer"), say("inner"), fragile, web.When("page", pathIs("/"), text("page")))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for _, want := range []struct {
 			path, body string
 			status     int
@@ -45,7 +45,7 @@ func TestAFieldIsAddedToTheRequest(t *testing.T) {
 		h := c.RequestHeaders("X-Hop")
 		return web.String(h[0] + h[1])
 	}))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url, "X-Hop", "a"); body != "ab" {
 			t.Errorf("got %q, want both fields", body)
 		}

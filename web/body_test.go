@@ -73,7 +73,7 @@ func TestFileBodyCanBeAnsweredAgain(t *testing.T) {
 		return web.File(f, 3, 6)
 	})
 	again := web.Pipe(func(c *web.Conn) { c.Answer(c.Body().OnClose(func() {})) })
-	webtest.BothWays(t, web.Chain(file, again), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(file, again), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "a file" {
 			t.Errorf("got %q, want %q", body, "a file")
 		}

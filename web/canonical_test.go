@@ -18,7 +18,7 @@ var see = web.Source(func(c *web.Conn) web.Body {
 })
 
 func TestComponentsSeeCanonicalPathAndHost(t *testing.T) {
-	webtest.BothWays(t, see, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, see, func(t *testing.T, url string) {
 		for line, want := range map[string]string{
 			"GET /a/b?q=%2f HTTP/1.1":                        "test /a/b /a/b?q=%2f /a/b?q=%2f /a/b?q=%2f",
 			"GET /x/..//%61/./b%3f? HTTP/1.1":                "test /a/b? /a/b%3F? /a/b%3F? /a/b%3F?",
@@ -36,7 +36,7 @@ func TestComponentsSeeCanonicalPathAndHost(t *testing.T) {
 
 func TestRequestWithoutCanonicalFormIsAnswered400(t *testing.T) {
 	seen := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Seen", c.Path()+" "+c.Target()) })
-	webtest.BothWays(t, web.Chain(see, seen), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(see, seen), func(t *testing.T, url string) {
 		for target, want := range map[string]string{
 			"/private%2fplans": "the path has an encoded slash (%2F)", "/%2Fprivate": "the path has an encoded slash", `/a\b`: "the path has a backslash", "/a%5Cb": "the path has a backslash",
 			"/a%00": "the path has a control character", "/..;/a": "the path has a dot segment with parameters", "http://a@b/c": "the request target has user information",
@@ -152,7 +152,7 @@ func TestAnEncodedSlashCountsAsOneWhereAComponentNeedsTheRawPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Named("site", routes), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Named("site", routes), func(t *testing.T, url string) {
 		for target, want := range map[string]string{
 			"/@a%2fb": "raw /@a%2fb", "/a/b": "raw ", "/%41": "raw /%41", "/private%2fplans": "private", "/x%2f..%2fprivate%2fplans": "private", "/x%2f..%2fy": "raw refused", "//y": "raw refused",
 			"/rewritten/a": "raw ", "/rewritten/a%2fb": "raw refused", "/private%5cplans": "400 Bad Request: the path has a backslash\n",
@@ -170,7 +170,7 @@ func TestPathParametersBypassNoRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Named("site", routes), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Named("site", routes), func(t *testing.T, url string) {
 		for target, want := range map[string]int{
 			"/private;x/plans": 400, "/private%3Bx/plans": 400, "/private;/plans": 400, "/private;x": 400, "/;x/private/plans": 400, "/x;y/../private;z/plans": 400, "/plans;x": 400,
 			"/private/plans;x": 200, "/private/;x/plans": 200, "/page;jsessionid=1": 200, "/a;b/c;d": 200, "/odd;a/x": 200,
@@ -185,7 +185,7 @@ func TestPathParametersBypassNoRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Chain(alone, see), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(alone, see), func(t *testing.T, url string) {
 		for target, want := range map[string]int{"/private;x": 400, "/private;x/": 400, "/other;x": 200} {
 			if resp, _ := webtest.Raw(t, url, "GET "+target+" HTTP/1.1"); resp.StatusCode != want {
 				t.Errorf("%s, with a source behind the routes: got %d, want %d", target, resp.StatusCode, want)

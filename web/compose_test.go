@@ -83,7 +83,7 @@ func TestAnEarlyAnswerSkipsSourcesOnly(t *testing.T) {
 	})
 	upper := web.Filter(func(*web.Conn) web.Transform { return shout })
 	c := web.Chain(mark("first"), refuse, text("open"), mark("last"), upper, seen)
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "OPEN", "/private": "403 FORBIDDEN\n"} {
 			resp, body := get(t, url+path)
 			if body != want {
@@ -112,7 +112,7 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Route", c.StringValue(web.Route)) })
-	webtest.BothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "all", "/x/y": "all", "/js/a.js": "js", "/js/": "js index", "/none/x": "404 Not Found\n"} {
 			resp, body := get(t, url+path)
 			if body != want || resp.Header.Get("X-Way") != "behind" {
@@ -130,7 +130,7 @@ func TestRoutesAnswerUnmatchedRequestsAsServeMuxDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
 		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		for path, want := range map[string]string{"/js": "307 /js/ ", "/js?a%2Fb": "307 /js/?a%2Fb ", "//j%73": "307 /js/ ",
 			"/js//a?b=c": "200  ", "/j%73/../js//": "200  ", "/x/../%6a%73/./a": "200  ", "/js//a%2F": "400  ",
@@ -168,7 +168,7 @@ func TestInvalidRoutesAreRejected(t *testing.T) {
 
 func TestEmptyArmLeadsBehindTheBranch(t *testing.T) {
 	js := web.When("js", pathIs("/js"), mark("in"))
-	webtest.BothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/js": "in out", "/": "out"} {
 			resp, _ := get(t, url+path)
 			if got := strings.Join(resp.Header["X-Way"], " "); got != want {
@@ -182,7 +182,7 @@ func TestEmptyArmLeadsBehindTheBranch(t *testing.T) {
 func TestACompositionIsAComponent(t *testing.T) {
 	inner := web.Chain(mark("a"), web.Branch("fork", func(c *web.Conn) int { return len(c.Path()) - 1 }, mark("b"), mark("c")))
 	c := web.Chain(text("x"), web.Pipe(func(c *web.Conn) { inner.Handle(c) }))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "a b", "/1": "a c", "/12": "a"} {
 			resp, _ := get(t, url+path)
 			if got := strings.Join(resp.Header["X-Way"], " "); got != want {

@@ -82,7 +82,7 @@ func TestConditionsAndRangesFollowRFC9110(t *testing.T) {
 	}
 	sources := map[string]web.Component{"bytes": web.Source(func(c *web.Conn) web.Body { head(c); return web.String(whole) }), "file": asFile(t)}
 	for kind, source := range sources {
-		webtest.BothWays(t, source, func(t *testing.T, url string) {
+		webtest.ServeBothWays(t, source, func(t *testing.T, url string) {
 			for _, c := range cases {
 				resp, body := get(t, url, c.header...)
 				if resp.StatusCode != c.status || c.body != "" && body != c.body {
@@ -103,7 +103,7 @@ func TestConditionsAndRangesFollowRFC9110(t *testing.T) {
 }
 
 func TestSeveralRangesAreMultipart(t *testing.T) {
-	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=0-1,4-5")
 		if resp.StatusCode != 206 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "multipart/byteranges") {
 			t.Fatalf("got %d %v, want 206 and multipart/byteranges (RFC 9110, 15.3.7.2)", resp.StatusCode, resp.Header)
@@ -117,7 +117,7 @@ func TestSeveralRangesAreMultipart(t *testing.T) {
 }
 
 func TestHeadIsGetWithoutABody(t *testing.T) {
-	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, err := http.Head(url)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestShrinkingFileClosesTheConnection(t *testing.T) {
 		}
 		return web.File(f, 0, 2000)
 	})
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		resp, err := http.Get(url)
 		if err != nil {
 			return

@@ -90,7 +90,7 @@ func TestFigure1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for path, compressed := range map[string]bool{"/index.html": false, "/js/a.js": true, "/css/a.css": true} {
 			path = strings.TrimSuffix(path, "index.html")
 			if resp, body := get(t, url+path); body != script || resp.Uncompressed != compressed {
@@ -106,7 +106,7 @@ func TestFigure2(t *testing.T) {
 		t.Fatal(err)
 	}
 	turned := strings.ReplaceAll(script, "let steer = measure", "yrg fgrre = zrnfher")
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": script, "/js/a.js": turned, "/css/a.css": turned} {
 			if _, body := get(t, url+path); body != want {
 				t.Errorf("%s: %.40q, want %.40q", path, body, want)
@@ -128,7 +128,7 @@ func TestFigure3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/private/a.txt"); resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" || strings.Contains(body, "let") {
 			t.Errorf("without a password: got %d %q %v, want 401 with a challenge and without the file", resp.StatusCode, body, resp.Header)
 		}

@@ -46,7 +46,7 @@ func described(c *web.Conn) web.Body {
 }
 
 func TestFilterCorrectsTheHead(t *testing.T) {
-	webtest.BothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 200 || body != "0123456789ABCDEF" {
 			t.Errorf("got %d %q, want 200 and the whole body: a range of a changed body is ignored", resp.StatusCode, body)
@@ -61,7 +61,7 @@ func TestFilterCorrectsTheHead(t *testing.T) {
 }
 
 func TestInactiveFilterKeepsRangesAndTags(t *testing.T) {
-	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(noTransform)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.Source(described), web.Filter(noTransform)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 206 || body != "23" || resp.Header.Get("ETag") != `"one"` {
 			t.Errorf("got %d %q, ETag %s, want 206, the range and the strong tag: the filter changes nothing", resp.StatusCode, body, resp.Header.Get("ETag"))
@@ -73,7 +73,7 @@ func TestInactiveFilterKeepsRangesAndTags(t *testing.T) {
 func TestFiltersWorkInTheirOrder(t *testing.T) {
 	brackets := func(next io.Writer) io.WriteCloser { return &bracketed{Writer: next} }
 	c := web.Chain(text("a"), filter(brackets), filter(shout), filter(brackets))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "[[A]]" {
 			t.Errorf("filters brackets, shout, brackets: got %q, want %q", body, "[[A]]")
 		}
@@ -115,7 +115,7 @@ func TestFlushPassesFilters(t *testing.T) {
 			return nil
 		})
 	}), filter(shout), filter(shout))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		resp, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestPipedFilterTransformsTheBody(t *testing.T) {
 		}
 		return err
 	})
-	webtest.BothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ABAB" {
 			t.Errorf("a piped filter that doubles the body, then shout: got %q, want %q", body, "ABAB")
 		}
@@ -164,7 +164,7 @@ func TestTruncatedBodyClosesTheConnection(t *testing.T) {
 		"by a piped filter":      web.Chain(text("ab"), filter(fails)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, c, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 				resp, err := http.Get(url)
 				if err != nil {
 					// the connection was closed before the head: the client sees an error, too
@@ -190,7 +190,7 @@ func TestAStreamSetsTrailers(t *testing.T) {
 	})
 	for name, c := range map[string]web.Component{"plain": source, "through a filter": web.Chain(source, filter(shout))} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, c, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 				if resp, _ := get(t, url); resp.Trailer.Get("X-Sum") != "4" {
 					t.Errorf("got trailers %v, want X-Sum: 4", resp.Trailer)
 				}
@@ -247,7 +247,7 @@ func TestAnswerInPlaceOfACodedOneIsNotCoded(t *testing.T) {
 		return shout
 	})
 	refused := web.When("refused", pathIs("/refused"), web.Pipe(func(c *web.Conn) { c.Reply(403) }))
-	webtest.BothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != "0123456789ABCDEF" || resp.Header.Get("Content-Encoding") != "shout" {
 			t.Errorf("GET /: got %q %v, want the coded body and its Content-Encoding", body, resp.Header)
 		}
@@ -280,7 +280,7 @@ func TestFlushPassesPipedFilters(t *testing.T) {
 			return nil
 		})
 	}), filter(through), filter(shout), filter(through))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		resp, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestUnansweredExchangeGets404(t *testing.T) {
-	webtest.BothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != 404 || body != "404 Not Found\n" || resp.Header.Get("X-Way") != "m" {
 			t.Errorf("got %d %q %v, want 404 with its text, after the pipe m", resp.StatusCode, body, resp.Header)
@@ -105,7 +105,7 @@ func TestBlockingComponentLimitsConcurrency(t *testing.T) {
 		<-gate
 	})))
 	c := web.Chain(web.When("slow", pathIs("/slow"), slow), text("done"))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		// closed when the blocked exchanges may continue
 		gate = make(chan struct{})
 		status := make(chan int, width+waiting+more)
@@ -153,7 +153,7 @@ func TestManyRequestsThroughEachWay(t *testing.T) {
 				panic("every hundredth")
 			}
 		}))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
 		defer client.CloseIdleConnections()
 		var wg sync.WaitGroup
@@ -216,7 +216,7 @@ func TestAfterSeesTheFinalResponse(t *testing.T) {
 			})
 		})
 	}
-	webtest.BothWays(t, web.Chain(note("first"), note("second"), text("hello")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(note("first"), note("second"), text("hello")), func(t *testing.T, url string) {
 		get(t, url)
 		for _, want := range []string{"second 200 5 text/plain second", "first 200 5 text/plain second"} {
 			if got := <-seen; got != want {
@@ -304,7 +304,7 @@ func TestPanicOfAReplacedBodyIsRecovered(t *testing.T) {
 			}
 			c.Reply(403)
 		}))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]int{"/": 403, "/panic": 500} {
 			if resp, _ := get(t, url+path); resp.StatusCode != want {
 				t.Errorf("%s: got %d, want %d", path, resp.StatusCode, want)

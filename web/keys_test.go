@@ -12,7 +12,7 @@ func TestStringValuesPassBetweenComponents(t *testing.T) {
 	tell := web.Source(func(c *web.Conn) web.Body {
 		return web.String(c.StringValue(web.User) + "," + c.StringValue(web.RequestID) + "," + c.StringValue(web.Upstream))
 	})
-	webtest.BothWays(t, web.Chain(set, tell), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(set, tell), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ann,," {
 			t.Errorf("got %q, want the user, and nothing for a key without a value or with another type", body)
 		}

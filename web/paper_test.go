@@ -30,7 +30,7 @@ func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 }
 
 func TestFilterCodesTheBodyOfASource(t *testing.T) {
-	webtest.BothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "hello" || !resp.Uncompressed {
 			t.Errorf("got %q, decoded by the client: %t, want hello with a gzip coding", body, resp.Uncompressed)
@@ -44,7 +44,7 @@ func TestPanicIsAnswered500AndTheNextRequestIsServed(t *testing.T) {
 			panic("no")
 		}
 	}), text("fine"))
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
 			t.Errorf("GET /panic: got %d %q, want 500", resp.StatusCode, body)
 		}
@@ -62,7 +62,7 @@ func TestTrailersOfAHandlerPassAFilter(t *testing.T) {
 		io.WriteString(w, " more")
 		w.Header().Set("X-End", "yes")
 	})
-	webtest.BothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "some more" || resp.Trailer.Get("X-End") != "yes" {
 			t.Errorf("got %q, trailers %v, want the decoded body and X-End: yes", body, resp.Trailer)

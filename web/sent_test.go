@@ -37,7 +37,7 @@ func TestSentCountsTheBytesOfATruncatedBody(t *testing.T) {
 		sent := make(chan int64, 1)
 		note := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { sent <- c.Sent() }) })
 		source := web.Source(func(*web.Conn) web.Body { return body() })
-		webtest.BothWays(t, web.Chain(note, source), func(t *testing.T, url string) {
+		webtest.ServeBothWays(t, web.Chain(note, source), func(t *testing.T, url string) {
 			c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 			if err != nil {
 				t.Fatal(err)

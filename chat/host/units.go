@@ -26,6 +26,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		if s[n] == 'w' {
 			days *= 7
 		}
+		days = min(days, uint64(maxDuration/(24*time.Hour))+1) // too long, but no overflow
 		long, err = time.Duration(days)*24*time.Hour, perr
 	}
 	if err != nil || long < 0 || long > maxDuration {

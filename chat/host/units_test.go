@@ -11,6 +11,7 @@ func TestDurationsAreParsed(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"45s": 45 * time.Second, "1h30m": 90 * time.Minute, "90d": 90 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "0": 0, "0s": 0,
 		"": -1, "d": -1, "5": -1, "-1s": -1, "-1d": -1, "1.5d": -1, "70000d": -1, "5x": -1, "1d2h": -1, "36501d": -1,
+		"36500d": 36500 * 24 * time.Hour, "5214w": 5214 * 7 * 24 * time.Hour, "5215w": -1, "16000w": -1, "35000w": -1, "65535w": -1,
 	} {
 		var d Duration
 		err := d.UnmarshalText([]byte(text))

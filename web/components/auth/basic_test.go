@@ -33,7 +33,7 @@ func figure3(t *testing.T) web.Component {
 }
 
 func TestFigure3APrivateArea(t *testing.T) {
-	webtest.BothWays(t, figure3(t), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, figure3(t), func(t *testing.T, url string) {
 		for _, c := range []struct {
 			path          string
 			authorization []string
@@ -69,7 +69,7 @@ func TestBasicWithoutAComponentIsAPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, web.Chain(pipe, showUser("inside")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(pipe, showUser("inside")), func(t *testing.T, url string) {
 		if resp, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
 			t.Errorf("the right password: got %d %q, want the body %q", resp.StatusCode, body, `inside "ann"`)
 		}
@@ -84,7 +84,7 @@ func TestAPartForThoseOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if _, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
 			t.Errorf("the right password: got %q, want %q", body, `inside "ann"`)
 		}
@@ -118,7 +118,7 @@ func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.In
 func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 5)+"\n")
 	c, checks := counting(t, file)
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		checks[5].Store(0)
 		for i, name := range []string{"ann", "bob", "eve"} {
 			if resp, _ := asked(t, url, basicOf(name, "wrong")); resp.StatusCode != 401 {
@@ -138,7 +138,7 @@ func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 func TestAPairThatWasRightIsNotCheckedAgain(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 4)+"\n")
 	c, checks := counting(t, file)
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		rewrite(t, file, "ann:"+hash(t, "sesame", 4)+"\n")
 		for range 3 {
 			asked(t, url, basicOf("ann", "sesame"))
@@ -182,7 +182,7 @@ func TestAFileThatBreaksChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		broken.Store(nil)
 		rewrite(t, file, "ann:sesame\n")
 		webtest.Until(t, "the invalid file is reported", func() bool {
@@ -198,7 +198,7 @@ func TestAFileThatBreaksChangesNothing(t *testing.T) {
 func TestAnExchangeThatIsLostCostsNothing(t *testing.T) {
 	c, checks := counting(t, written(t, "ann:"+hash(t, "sesame", 4)+"\n"))
 	limit := web.Pipe(func(c *web.Conn) { c.Reply(http.StatusTooManyRequests) })
-	webtest.BothWays(t, web.Chain(limit, c), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(limit, c), func(t *testing.T, url string) {
 		resp, _ := asked(t, url, basicOf("ann", "wrong"))
 		if resp.StatusCode != 429 || checks[4].Load() != 0 {
 			t.Errorf("got %d and %d checks, want 429 and none", resp.StatusCode, checks[4].Load())
@@ -237,7 +237,7 @@ func TestFileWithoutUsersAdmitsNoClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		if resp, _ := asked(t, url, basicOf("ann", "")); resp.StatusCode != 401 {
 			t.Errorf("an empty password: got %d, want 401", resp.StatusCode)
 		}

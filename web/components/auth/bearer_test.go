@@ -89,7 +89,7 @@ func TestBearerAdmitsValidTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		good := signed(t, jwt.SigningMethodHS256, []byte(secret), claimsOf(nil))
 		if resp, body := asked(t, url, "Bearer "+good); body != `inside "ann"` {
 			t.Errorf("a valid token: got %d %q, want the protected part as ann", resp.StatusCode, body)

@@ -87,7 +87,7 @@ func TestErrorPages(t *testing.T) {
 			map[string]string{"/own": "not there", "/": "page"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			webtest.BothWays(t, c.site, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c.site, func(t *testing.T, url string) {
 				for path, want := range c.bodys {
 					resp, body := webtest.Get(t, url+path)
 					if body != want || path == "/405" && resp.Header.Get("Allow") != "GET" {
@@ -108,7 +108,7 @@ func TestErrorPagesWithoutPagesSendsBuiltinHTML(t *testing.T) {
 		status, _ := strconv.Atoi(c.Path()[1:])
 		return c.StatusBody(status)
 	}))
-	webtest.BothWays(t, site, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, site, func(t *testing.T, url string) {
 		for _, test := range []struct{ path, accept, contentType, part string }{
 			{"/404", "text/html,application/xhtml+xml,*/*;q=0.8", "text/html; charset=utf-8", "<title>404 Not Found</title>"},
 			{"/503", "text/html", "text/html; charset=utf-8", "<title>503 Service Unavailable</title>"},

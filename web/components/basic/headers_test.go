@@ -46,7 +46,7 @@ func TestHeadersChangeTheResponseAtTheirPlace(t *testing.T) {
 		{"last", web.Chain(must(basic.Headers(last)), source), "headers", "source,headers", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			webtest.BothWays(t, c.site, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c.site, func(t *testing.T, url string) {
 				for range 2 { // what was made once is not changed by its first use
 					resp, _ := webtest.Get(t, url)
 					h := resp.Header
@@ -68,7 +68,7 @@ func TestHeadersChangeTheRequestForLaterComponents(t *testing.T) {
 	see := echo(func(c *web.Conn) string {
 		return c.RequestHeader("X-From") + ";" + strings.Join(c.RequestHeaders("X-List"), ",") + ";" + c.RequestHeader("Authorization")
 	})
-	webtest.BothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
 		if _, body := webtest.Get(t, url, "X-From", "client", "X-List", "client", "Authorization", "x"); body != "headers;client,headers;" {
 			t.Errorf("got %q, want the fields of the configuration", body)
 		}

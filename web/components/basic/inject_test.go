@@ -70,7 +70,7 @@ func TestInjectChangesOnlyHTMLPages(t *testing.T) {
 		{"a canned answer", web.Chain(must(basic.Status(basic.StatusConfig{Code: 404}))), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			webtest.BothWays(t, web.Chain(c.source, inject), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(c.source, inject), func(t *testing.T, url string) {
 				if resp, body := webtest.Get(t, url); strings.Contains(body, "X</body>") != c.into {
 					t.Errorf("got %d %q, want the text only in complete HTML pages", resp.StatusCode, body)
 				}

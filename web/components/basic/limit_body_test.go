@@ -30,7 +30,7 @@ func TestLimitBody(t *testing.T) {
 		return web.Bytes(b)
 	})
 	limit := must(basic.LimitBody(basic.LimitBodyConfig{Max: "4"}))
-	webtest.BothWays(t, web.Chain(limit, reads), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(limit, reads), func(t *testing.T, url string) {
 		for _, c := range []struct {
 			name   string
 			body   io.Reader

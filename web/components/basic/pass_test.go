@@ -30,7 +30,7 @@ func TestPassChangesNothing(t *testing.T) {
 	text := strings.Repeat("0123456789", 10_000)
 	for name, c := range map[string]web.Component{"pass": basic.Pass(), "piped": basic.PassPiped()} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url); body != text {
 					t.Errorf("got %d bytes, want the body unchanged", len(body))
 				}

@@ -43,7 +43,7 @@ func TestRecover(t *testing.T) {
 	}))
 	for _, text := range []string{"", "<h1>{status}</h1>"} {
 		cfg.Text = text
-		webtest.BothWays(t, web.Chain(must(basic.Recover(cfg)), fragile), func(t *testing.T, url string) {
+		webtest.ServeBothWays(t, web.Chain(must(basic.Recover(cfg)), fragile), func(t *testing.T, url string) {
 			want := map[string]string{"": "500 Internal Server Error\n", "<h1>{status}</h1>": "<h1>500</h1>"}[text]
 			if resp, body := webtest.Get(t, url+"/panic"); resp.StatusCode != 500 || body != want {
 				t.Errorf("got %d %q, want %q", resp.StatusCode, body, want)

@@ -51,7 +51,7 @@ func TestReplaceChangesOnlyItsMediaTypes(t *testing.T) {
 		{"text/plain", []string{"application/json"}, false},
 	} {
 		replace := must(basic.Replace(basic.ReplaceConfig{Old: "a", New: "b", Types: c.types}))
-		webtest.BothWays(t, web.Chain(page(c.kind, "a"), replace), func(t *testing.T, url string) {
+		webtest.ServeBothWays(t, web.Chain(page(c.kind, "a"), replace), func(t *testing.T, url string) {
 			if _, body := webtest.Get(t, url); (body == "b") != c.does {
 				t.Errorf("%s of %v: got %q, want a change only for these types", c.kind, c.types, body)
 			}

@@ -42,7 +42,7 @@ func TestRequestID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site := web.Chain(must(basic.RequestID(basic.RequestIDConfig{Header: "x-trace", Trust: c.trust})), see)
-			webtest.BothWays(t, site, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, site, func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url, "X-Trace", c.came)
 				id := resp.Header.Get("X-Trace")
 				if body != id+" "+id || (id == c.came) != c.kept || !c.kept && len(id) != 26 {

@@ -50,7 +50,7 @@ func TestRewrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			see := echo(func(c *web.Conn) string { return c.Path() + "?" + c.RawQuery() })
-			webtest.BothWays(t, web.Chain(must(basic.Rewrite(c.cfg)), see), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(must(basic.Rewrite(c.cfg)), see), func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url+c.target); body != c.want {
 					t.Errorf("got %q, want %q", body, c.want)
 				}

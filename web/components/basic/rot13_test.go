@@ -36,7 +36,7 @@ func TestRot13TwiceIsTheIdentity(t *testing.T) {
 		"both":    web.Chain(page("text/plain", text), basic.Rot13(), basic.Rot13Piped()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			webtest.BothWays(t, c, func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 				if _, body := webtest.Get(t, url); body != text {
 					t.Errorf("got %d bytes, want the %d bytes of the input", len(body), len(text))
 				}
@@ -47,7 +47,7 @@ func TestRot13TwiceIsTheIdentity(t *testing.T) {
 
 // A source may send the same body again.
 func TestRot13DoesNotChangeItsInput(t *testing.T) {
-	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
 			if _, body := webtest.Get(t, url); body != "grkg" {
 				t.Errorf("got %q, want \"grkg\"", body)

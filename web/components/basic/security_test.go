@@ -65,7 +65,7 @@ func TestSecurity(t *testing.T) {
 // An exchange that fails keeps the fields that were set before.
 func TestSecurityFieldsAreSetOnFailures(t *testing.T) {
 	site := web.Chain(must(basic.Security(basic.SecurityConfig{})), web.Pipe(func(*web.Conn) { panic("no") }))
-	webtest.BothWays(t, site, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, site, func(t *testing.T, url string) {
 		if resp, _ := webtest.Get(t, url); resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("got %d %v, want 500 with the fields", resp.StatusCode, resp.Header)
 		}

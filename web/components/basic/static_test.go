@@ -39,7 +39,7 @@ func TestStatic(t *testing.T) {
 		{"a tag of its own", basic.StaticConfig{Headers: map[string]string{"ETag": `"1"`, "X-Of": "it"}}, 200, "text/plain; charset=utf-8", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			webtest.BothWays(t, must(basic.Static(c.cfg)), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, must(basic.Static(c.cfg)), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url)
 				if resp.StatusCode != c.status || body != c.body || resp.Header.Get("Content-Type") != c.kind || (resp.Header.Get("ETag") != "") != c.tag {
 					t.Errorf("got %d %q %v, want the response of the case", resp.StatusCode, body, resp.Header)

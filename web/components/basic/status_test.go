@@ -30,7 +30,7 @@ func TestStatus(t *testing.T) {
 		{"no body, canned", basic.StatusConfig{Code: 304}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			webtest.BothWays(t, web.Chain(must(basic.Status(c.cfg))), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(must(basic.Status(c.cfg))), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url)
 				if resp.StatusCode != c.cfg.Code || resp.Header.Get("Content-Type") != c.kind || body != c.body {
 					t.Errorf("got %d %q %q, want the response of the case", resp.StatusCode, resp.Header.Get("Content-Type"), body)

@@ -10,13 +10,13 @@ import (
 
 // target is the address of a redirect: a text with placeholders.
 type target struct {
-	parts  []string // text and names of placeholders in turn: those at odd indices are names
+	parts  []string // text at even indices, names of placeholders at odd ones
 	isPath bool     // a path of the same host
 }
 
 // newTarget parses a target. It rejects targets in which the client's input could become the host.
-// hasRest says whether {rest} is allowed.
-func newTarget(s string, rest bool) (*target, error) {
+// allowRest says whether {rest} is allowed.
+func newTarget(s string, allowRest bool) (*target, error) {
 	t := &target{isPath: strings.HasPrefix(s, "/") || strings.HasPrefix(s, "{path}")}
 	if err := checkHost(s, t.isPath); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func newTarget(s string, rest bool) (*target, error) {
 		switch {
 		case !closed:
 			return nil, fmt.Errorf("redirect: to is %q, which has a { without a }", s)
-		case name == "rest" && !rest:
+		case name == "rest" && !allowRest:
 			return nil, fmt.Errorf("redirect: to has {rest}, but from does not end in *: end from with /*, or remove {rest}")
 		case name != "path" && name != "rest" && name != "host" && name != "query":
 			return nil, fmt.Errorf("redirect: to has {%s}: write {path}, {rest}, {host} or {query}", name)
@@ -42,8 +42,10 @@ func newTarget(s string, rest bool) (*target, error) {
 }
 
 // checkHost returns an error unless the configuration alone decides the target's host.
-func checkHost(s string, local bool) error {
-	if local {
+// isPath says whether the target is a path of the same host.
+func checkHost(s string, isPath bool) error {
+	if isPath {
+		// A browser reads //name and /\name as another host.
 		if strings.HasPrefix(s, "//") || strings.HasPrefix(s, `/\`) {
 			return fmt.Errorf("redirect: to is %q: write https: before the //, or one / for a path", s)
 		}
@@ -53,6 +55,7 @@ func checkHost(s string, local bool) error {
 	if !ok || !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
 		return fmt.Errorf("redirect: to is %q: begin with / or {path} for a path of the same host, or with http:// or https://", s)
 	}
+	// The value of {path} begins with a slash, so it ends the host as a slash in s does.
 	host, _, _ := strings.Cut(after, "{path}")
 	if end := strings.IndexAny(host, "/?#"); end >= 0 {
 		host = host[:end]
@@ -65,7 +68,7 @@ func checkHost(s string, local bool) error {
 
 // expand fills in the placeholders; prefix is the part of the path before {rest}. It reports false
 // when {host} is needed and the request has no valid host.
-func (t *target) expand(c *web.Conn, from string) (string, bool) {
+func (t *target) expand(c *web.Conn, prefix string) (string, bool) {
 	var b strings.Builder
 	b.WriteString(t.parts[0])
 	for i := 1; i < len(t.parts); i += 2 {
@@ -74,7 +77,7 @@ func (t *target) expand(c *web.Conn, from string) (string, bool) {
 		case "path":
 			fill = escapePath("/" + strings.TrimLeft(c.Path(), "/"))
 		case "rest":
-			fill = escapePath(strings.TrimPrefix(c.Path(), from))
+			fill = escapePath(strings.TrimPrefix(c.Path(), prefix))
 		case "query":
 			fill = escapeQuery(c.RawQuery())
 		case "host":
@@ -88,10 +91,11 @@ func (t *target) expand(c *web.Conn, from string) (string, bool) {
 		b.WriteString(text)
 	}
 	address := b.String()
+	// {query} is the end of the target, and the query is empty: without the ? or & before it.
 	if n := len(t.parts); n > 2 && t.parts[n-2] == "query" && t.parts[n-1] == "" && c.RawQuery() == "" {
 		address = strings.TrimRight(address, "?&")
 	}
-	if t.isPath {
+	if t.isPath { // exactly one slash: with two, a browser would read a host
 		address = "/" + strings.TrimLeft(address, "/")
 	}
 	return address, true
@@ -99,6 +103,7 @@ func (t *target) expand(c *web.Conn, from string) (string, bool) {
 
 // escapePath escapes a path for an address, backslashes and control characters included.
 func escapePath(p string) string {
+	// EscapedPath returns the path "*" unescaped. With a slash before it, it is as any other.
 	return strings.ReplaceAll((&url.URL{Path: "/" + p}).EscapedPath()[1:], `\`, "%5C")
 }
 

@@ -34,7 +34,7 @@ func TestTemplate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			names := web.Pipe(func(c *web.Conn) { c.SetValue(web.User, "ann"); c.SetValue(web.RequestID, "id") })
 			page := must(basic.Template(basic.TemplateConfig{Files: []string{file(t, c.file, c.text)}, Vars: map[string]string{"a": "A"}}))
-			webtest.BothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
 				resp, body := webtest.Get(t, url+"/p?q=<q>", "X-It", "it")
 				if body != c.want || resp.Header.Get("Content-Type") != c.kind {
 					t.Errorf("got %q %q, want the page of the case", resp.Header.Get("Content-Type"), body)
@@ -53,7 +53,7 @@ func TestFailingTemplateIsAnsweredBy500(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			errs := make(chan error, 10) // from After -> to the test
 			log := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { errs <- c.Err() }) })
-			webtest.BothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
+			webtest.ServeBothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
 				if resp, body := webtest.Get(t, url); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
 					t.Errorf("got %d %q, want 500", resp.StatusCode, body)
 				}

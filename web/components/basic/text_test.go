@@ -18,7 +18,7 @@ func ExampleText() {
 }
 
 func TestTextSupportsConditionsAndRanges(t *testing.T) {
-	webtest.BothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
 		resp, body := webtest.Get(t, url)
 		if body != "hello" || resp.ContentLength != 5 {
 			t.Errorf("got %q of length %d, want \"hello\" of length 5", body, resp.ContentLength)

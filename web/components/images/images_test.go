@@ -101,7 +101,7 @@ func bytesOf(kind string, b []byte) web.Component {
 // served is what a composition answers, each way.
 func served(t *testing.T, c web.Component, header []string, check func(t *testing.T, resp *http.Response, body []byte)) {
 	t.Helper()
-	webtest.BothWays(t, c, func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, c, func(t *testing.T, url string) {
 		resp, body := webtest.Get(t, url, header...)
 		check(t, resp, []byte(body))
 	})

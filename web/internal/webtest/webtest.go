@@ -19,7 +19,7 @@ import (
 // WaitTimeout is how long a test waits for something that must happen, on a machine however busy.
 const WaitTimeout = 10 * time.Second
 
-// EachWay runs a test for a chain and for a process network.
+// EachWay runs a test for a chain and for a process network. It serves nothing: see ServeBothWays.
 func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
 	t.Helper()
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
@@ -27,8 +27,9 @@ func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
 	}
 }
 
-// BothWays runs a test of a composition as a chain and as a process network; url is its address.
-func BothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
+// ServeBothWays serves a composition as a chain and then as a process network, and runs a test of
+// each; url is its address.
+func ServeBothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
 	t.Helper()
 	EachWay(t, func(t *testing.T, way flow.Way) { test(t, Serve(t, way, c)) })
 }
@@ -59,8 +60,9 @@ type ExchangeEnd struct {
 	Err      error
 }
 
-// RecordEnds returns a pipe that sends the end of each exchange to a channel, and sets the field
-// X-Before to "kept". An exchange does not end before the channel has accepted it.
+// RecordEnds returns a pipe that sends the end of each exchange to a channel. An exchange does not
+// end before the channel has accepted it. The pipe also sets the field X-Before to "kept", so that
+// a test can check that a field of an earlier component survives.
 func RecordEnds(to chan<- ExchangeEnd) web.Component {
 	return web.Pipe(func(c *web.Conn) {
 		c.SetHeader("X-Before", "kept")
@@ -81,12 +83,13 @@ func Receive[T any](t testing.TB, from <-chan T, want string) T {
 	}
 }
 
-// Until polls until a condition holds, at most for WaitTimeout.
+// Until polls until is returns true. It ends the test if this takes longer than WaitTimeout; what
+// says what the condition is.
 func Until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(WaitTimeout); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("within %v this did not become true: %s", WaitTimeout, what)
 		}
 	}
 }

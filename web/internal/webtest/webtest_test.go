@@ -25,7 +25,7 @@ func TestBothWaysRunsChainAndNetwork(t *testing.T) {
 		}
 		return web.String(fmt.Sprintf("%s %s %s %s %q", c.Method(), c.Host(), body, c.RequestHeader("X-A"), c.RequestHeader("Accept-Encoding")))
 	})
-	webtest.BothWays(t, web.Chain(webtest.RecordEnds(to), says), func(t *testing.T, url string) {
+	webtest.ServeBothWays(t, web.Chain(webtest.RecordEnds(to), says), func(t *testing.T, url string) {
 		ways = append(ways, t.Name()[strings.LastIndexByte(t.Name(), '/')+1:])
 		resp, body := webtest.Do(t, "POST", url, strings.NewReader("text"), "Host", "example.org", "x-a", "1")
 		if want := `POST example.org text 1 ""`; body != want || resp.Header.Get("X-Before") != "kept" {

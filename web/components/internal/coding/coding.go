@@ -1,9 +1,11 @@
-// Package coding chooses a content coding by what a client accepts (RFC 9110 section 12.5.3).
+// Package coding chooses a content coding by what a client accepts (RFC 9110 section 12.5.3). It
+// also has [HasToken], which a component needs to see whether a response forbids a coding
+// (no-transform).
 //
 // # Limitations
 //
-// It knows names only: "x-gzip" is "gzip" (section 8.4.1.3), others are what they are called. An
-// element that is malformed is passed over.
+// The package compares names of codings and does not encode. "x-gzip" for "gzip" is the only alias
+// (section 8.4.1.3). A malformed element is ignored.
 package coding
 
 import (
@@ -11,8 +13,8 @@ import (
 	"strings"
 )
 
-// Choose selects one of the offered codings by the client's weights, and among equal weights by
-// their order. accept is the lines of an Accept-Encoding field.
+// Choose selects the offered coding to which the client gives the greatest weight; among equal
+// weights, the first in offered. accept is the lines of an Accept-Encoding field.
 //
 // It returns the index, or -1 for the body as it is: if the field is missing, if nothing offered is
 // accepted, or if the client gives "identity" a greater weight. identity is false if the client
@@ -58,9 +60,9 @@ func weight(accept []string, name string) (q int, listed bool) {
 	return 0, false
 }
 
-// quality parses the weight of an element (RFC 9110, section 12.4.2), or returns 1000 if there is
-// none.
-func quality(s string) (int, bool) {
+// quality parses the weight of an element (RFC 9110, section 12.4.2) and returns it in thousandths,
+// 1000 if s is empty. ok is false if the weight is malformed.
+func quality(s string) (thousandths int, ok bool) {
 	if s == "" {
 		return 1000, true
 	}
