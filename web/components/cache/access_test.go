@@ -51,7 +51,7 @@ func TestResponseBehindAnOuterLoginIsStored(t *testing.T) {
 		webtest.Get(t, url, "X-User", name)
 	}
 	if *n != 1 {
-		t.Errorf("the source was asked %d times, want once", *n)
+		t.Errorf("the source got %d requests, want 1", *n)
 	}
 }
 
@@ -63,6 +63,6 @@ func TestSpellingsOfAPathShareAResponse(t *testing.T) {
 		webtest.Raw(t, url, "GET "+target+" HTTP/1.1")
 	}
 	if *n != 1 {
-		t.Errorf("the source was asked %d times, want once", *n)
+		t.Errorf("the source got %d requests, want 1", *n)
 	}
 }

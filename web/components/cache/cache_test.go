@@ -87,7 +87,7 @@ func TestCompressionOutside(t *testing.T) {
 		}
 	}
 	if *n != 1 {
-		t.Errorf("the source was asked %d times, want once", *n)
+		t.Errorf("the source got %d requests, want 1", *n)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestStreamedResponseIsStored(t *testing.T) {
 // TestInvalidationDuringARequestPreventsStoring sends a POST while a response is made: that
 // response is outdated and is not stored.
 func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
-	// from the source -> the test, and back; one each
-	asked, go_ := make(chan struct{}), make(chan struct{})
+	// the source -> the test, then the test -> the source; one value each
+	started, proceed := make(chan struct{}), make(chan struct{})
 	first := true
 	source := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Cache-Control", "max-age=100")
@@ -189,8 +189,8 @@ func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
 		first = false
 		return web.Stream(-1, func(w io.Writer) error {
 			if wait {
-				asked <- struct{}{}
-				<-go_
+				started <- struct{}{}
+				<-proceed
 			}
 			_, err := io.WriteString(w, "body")
 			return err
@@ -199,13 +199,13 @@ func TestInvalidationDuringARequestPreventsStoring(t *testing.T) {
 	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, source))
 	done := make(chan struct{}) // closed by the first request
 	go func() { defer close(done); webtest.Get(t, url) }()
-	<-asked
+	<-started
 	resp, err := http.Post(url, "text/plain", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	go_ <- struct{}{}
+	proceed <- struct{}{}
 	<-done
 	if resp, _ := webtest.Get(t, url); resp.Header.Get("Cache-Status") != "weir; fwd=uri-miss" {
 		t.Errorf("got %s: want a response that was requested before the change not to be stored", resp.Header.Get("Cache-Status"))

@@ -53,19 +53,19 @@ func understoodStatus(status int) bool {
 
 // dateValue returns a response's Date, or when it was received if it has none (RFC 9110, section
 // 6.6.1).
-func dateValue(h http.Header, came time.Time) time.Time {
+func dateValue(h http.Header, responseTime time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		return date
 	}
-	return came
+	return responseTime
 }
 
 // correctedInitialAge returns the age of a response when it was received (section 4.2.3).
-func correctedInitialAge(h http.Header, asked, came time.Time) time.Duration {
-	apparent := max(0, came.Sub(dateValue(h, came)))
-	said := time.Duration(0)
+func correctedInitialAge(h http.Header, requestTime, responseTime time.Time) time.Duration {
+	apparent := max(0, responseTime.Sub(dateValue(h, responseTime)))
+	ageValue := time.Duration(0)
 	if v := h["Age"]; v != nil {
-		said = deltaSeconds(v[0])
+		ageValue = deltaSeconds(v[0])
 	}
-	return max(apparent, said+came.Sub(asked))
+	return max(apparent, ageValue+responseTime.Sub(requestTime))
 }
