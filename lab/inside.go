@@ -16,21 +16,24 @@ import (
 	"weir/lab/subject"
 )
 
-// insideReport is the report of a stack that measured its own loopback.
+// insideReport is the report of a stack that measured its own loopback. Counts are those of the
+// window, except where noted.
 type insideReport struct {
-	Messages     int64                `json:"messages"`
-	Bytes        int64                `json:"bytes"`
-	GbitS        float64              `json:"gbit_s"`
-	LatencyUS    result.Percentiles   `json:"latency_us"`
-	MeanUS       float64              `json:"mean_us"`
-	Errors       map[string]int64     `json:"errors"`
-	CPUNS        int64                `json:"cpu_ns"`
-	WindowNS     int64                `json:"window_ns"`
-	WarmMessages int64                `json:"warm_messages"`
-	Collector    *result.RuntimeStats `json:"collector"`
+	Messages     int64              `json:"messages"`
+	Bytes        int64              `json:"bytes"`
+	GbitS        float64            `json:"gbit_s"`
+	LatencyUS    result.Percentiles `json:"latency_us"`
+	MeanUS       float64            `json:"mean_us"`
+	Errors       map[string]int64   `json:"errors"`        // over the whole run
+	CPUNS        int64              `json:"cpu_ns"`        // of the whole process in the window
+	WindowNS     int64              `json:"window_ns"`     // length of the window
+	WarmMessages int64              `json:"warm_messages"` // before the window
+	// the garbage collector, at the end of the run
+	Collector *result.RuntimeStats `json:"collector"`
 }
 
-// insideMargin is how much longer than twice its window a measurement inside a stack may take.
+// insideMargin is how much longer than twice its window a measurement inside a stack may take. The
+// second window is for the warm-up, which takes at most a quarter of one, and for a busy machine.
 const insideMargin = 15 * time.Second
 
 // inside runs a stack that measures its own loopback: one process holds both ends and the
@@ -50,17 +53,17 @@ func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (
 		return err
 	}
 	defer func() { err = errors.Join(err, group.Close()) }()
-	place, _, _, err := r.site.placements(l.Cores)
+	placement, _, _, err := r.site.placements(l.Cores)
 	if err != nil {
 		return err
 	}
-	place.Netns = net.Subject
+	placement.Netns = net.Subject
 	before, err := readInside(group)
 	if err != nil {
 		return err
 	}
 	r.progress(r.progressFor(p))
-	report, err := runInside(ctx, group, place, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
+	report, err := runInside(ctx, group, placement, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
 	if err != nil {
 		return contextError(ctx, err)
 	}
@@ -69,6 +72,8 @@ func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (
 		return err
 	}
 	report.fill(t, l)
+	// The kernel threads that move its packets count as part of the trial. The generator is inside
+	// the stack's process, so a generator process is missing here.
 	seen := observation{before: before, after: after, ownsPacketThreads: true}
 	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).trialProcesses())
 	ev.SharedCores, ev.Errors = true, report.Errors
@@ -85,7 +90,7 @@ func readInside(g *sample.Group) (r reading, err error) {
 }
 
 // runInside runs the command to its end and decodes its report.
-func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *subject.Subject, i subject.Inside) (r insideReport, err error) {
+func runInside(ctx context.Context, g *sample.Group, placement sample.Placement, s *subject.Subject, i subject.Inside) (r insideReport, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.Duration*2+insideMargin, errors.New("it did not exit in time"))
 	defer cancel()
 	words := s.InsideCommand(i)
@@ -94,7 +99,7 @@ func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, &out, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := g.Start(cmd, place); err != nil {
+	if err := g.Start(cmd, placement); err != nil {
 		return r, fmt.Errorf("lab: %s cannot start: %w", s.Name, err)
 	}
 	ended := make(chan error, 1) // one result, from the goroutine below
@@ -117,10 +122,11 @@ func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *
 // fill copies the stack's report into a trial.
 func (i *insideReport) fill(t *result.Trial, l Load) {
 	t.Messages, t.Bytes, t.LatencyUS, t.WarmMessages = i.Messages, i.Bytes, i.LatencyUS, i.WarmMessages
+	// The generator sends as fast as the stack accepts, so it sends all that it offers.
 	t.WindowS, t.AchievedRatio = time.Duration(i.WindowNS).Seconds(), 1
 	if i.Messages > 0 {
 		t.CPUUSPerMessage = us(time.Duration(i.CPUNS)) / float64(i.Messages)
-		t.MachineUSPerMsg = t.CPUUSPerMessage
+		t.MachineUSPerMsg = t.CPUUSPerMessage // both ends are in the process
 	}
 	if i.WindowNS > 0 {
 		t.CPUPercentMean = 100 * float64(i.CPUNS) / float64(i.WindowNS)

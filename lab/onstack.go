@@ -139,11 +139,11 @@ func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (
 			err = errors.Join(contextError(ctx, err), s.abandon())
 		}
 	}()
-	place, load, shared, err := r.site.placements(l.Cores)
+	placement, load, shared, err := r.site.placements(l.Cores)
 	if err != nil {
 		return nil, err
 	}
-	place.Netns, load.Netns = s.network.Subject, s.network.Peer
+	placement.Netns, load.Netns = s.network.Subject, s.network.Peer
 	s.load, s.sharedCores, s.addr = load, shared, s.network.Host()
 	if s.output, err = newJSONLines(); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (
 	}
 	params := subject.Params{Host: s.addr, Port: servicePort, Workload: r.experiment.Workload, Tap: s.network.Tap, Net: s.network.Addr.String(), Cores: l.Cores}
 	s.startedAt = sample.Monotonic()
-	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.output.writer, Sample: place, Env: []string{"GODEBUG=gctrace=1"}, ReadyTimeout: r.readyTimeout})
+	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.output.writer, Sample: placement, Env: []string{"GODEBUG=gctrace=1"}, ReadyTimeout: r.readyTimeout})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"weir/lab/result"
 )
 
-// maxAttempts limits the trials of a place; after that the run goes on without it.
+// maxAttempts limits the trials of a place (one trial of the plan, see [Place]). After that the run
+// continues without it.
 const maxAttempts = 3
 
 // Evidence is what was observed during a trial beside its own figures. The trial is judged by it.
@@ -39,8 +40,8 @@ var patternLimits = map[string]limits{
 	load.Together:  {latenessP99: 4 * time.Millisecond, latenessP50: 2 * time.Millisecond},
 }
 
-// spreadLimits bound how far the limits grow with the number of connections in patterns without
-// bursts.
+// spreadLimits are upper bounds of the limits that limitsFor widens for many connections, in
+// patterns without bursts.
 var spreadLimits = limits{latenessP99: 5 * time.Millisecond, latenessP50: time.Millisecond}
 
 const (
@@ -55,8 +56,9 @@ const (
 	minInFlightShare = 0.9
 	maxSteal         = 0.01 // share of the window, of one core
 	maxNeighbour     = 0.05 // share of the window, of one core; also the limit for the lab itself
-	maxUnread        = 0.1  // share of the window's bytes,
-	maxQueued        = 4    // and messages per connection
+	// A subject does not read if it leaves both more than maxUnread and more than maxQueued unread.
+	maxUnread = 0.1 // share of the window's bytes
+	maxQueued = 4   // messages per connection
 )
 
 // isFinal reports whether the place of t needs no further trial: t is accepted, or the subject
@@ -96,7 +98,7 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		to := &wrong
-		// missing within the time that echoes and deliveries are given
+		// Not received in time is slow, not wrong.
 		if kind == "echo missing" || kind == "missing" {
 			to = &slow
 		}
@@ -111,16 +113,18 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 // rejections returns the reasons why a measurement is not valid. Messages that a failing subject
 // did not take are late or not sent at all through no fault of the generator, so its lateness is
 // not judged then. The limits on lateness are 16 times wider where generator and subject share
-// cores, since each delays the other. How many requests are answered depends on the subject. The
-// lateness of requests covers only requests with a free connection.
+// cores, since each delays the other.
 func rejections(t *result.Trial, ev Evidence, failing bool) []string {
 	var why findings
 	l := limitsFor(t, ev.SharedCores)
-	failing = failing || t.Pattern == result.Closed // a closed loop has no schedule
+	// A generator is late only against a schedule, which a closed loop does not have.
+	judgeSchedule := !failing && t.Pattern != result.Closed
 	share := func(d time.Duration) float64 { return float64(d) / float64(ev.Window) }
-	why.add(!failing && t.HTTP == nil && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
-	why.add(!failing && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
-	why.add(!failing && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
+	// Over HTTP the achieved ratio is not judged: how many requests are answered depends on the
+	// subject. Lateness is judged, since it covers only requests that had a free connection.
+	why.add(judgeSchedule && t.HTTP == nil && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
+	why.add(judgeSchedule && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
+	why.add(judgeSchedule && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
 	why.add(ev.Errors[generatorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[generatorErrorKind])
 	why.add(t.HTTP != nil && generatorSaturated(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
 	why.add(closedLoopGeneratorBound(t, ev), result.GeneratorGaveOut+": in a closed loop it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))

@@ -100,7 +100,7 @@ func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject
 	}
 	t.status("checking " + s.Name)
 	began := time.Now()
-	contract.Check(ctx, s, contract.Options{Only: c.Only, Own: contract.Own(s), Each: func(o contract.Outcome) {
+	contract.Check(ctx, s, contract.Options{Only: c.Only, OwnFlags: contract.HasOwnFlags(s), Each: func(o contract.Outcome) {
 		line := checkLine{Name: o.Name, Workload: o.Workload, Host: o.Host, Skipped: o.Skipped}
 		if o.Err != nil {
 			line.Error = o.Err.Error()

@@ -95,8 +95,8 @@ func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []benchUnit
 	b.WriteByte('\n')
 }
 
-// benchName converts an experiment's name to a benchmark's: "im-published" to IMPublished. Of a
-// path it uses the last element.
+// benchName converts an experiment's name to a benchmark's: "im-published" to IMPublished. Words of
+// one or two letters become capitals, others begin with one. Of a path it uses the last element.
 func benchName(experiment string) string {
 	base := strings.TrimSuffix(path.Base(experiment), ".toml")
 	var name strings.Builder

@@ -34,9 +34,9 @@ func readBench(t interface {
 }
 
 func TestBenchReadsBack(t *testing.T) {
-	run := made(1, 2)
+	run := makeResults(1, 2)
 	run.Machine = result.Machine{Kernel: "6.18.0", CPU: "Some CPU @ 2 GHz"}
-	run.Trials[3].Accepted = false
+	run.Trials[3].Accepted = false // is left out
 	var text bytes.Buffer
 	if err := WriteBench(&text, run); err != nil {
 		t.Fatal(err)
@@ -45,6 +45,8 @@ func TestBenchReadsBack(t *testing.T) {
 	if want := len(run.Trials) - 1; len(got) != want {
 		t.Fatalf("got %d lines, want one for each of the %d accepted trials", len(got), want)
 	}
+	// makeResults describes the experiment "im", whose name is written IM, with the workload
+	// "sink".
 	first, trial := got[0], run.Trials[0]
 	if want := "IM/subject=" + trial.Subject + "/load=messages/conns=1/pattern=" + trial.Pattern; first.Name.String() != want {
 		t.Errorf("got name %s, want %s", first.Name, want)
@@ -63,21 +65,20 @@ func TestBenchReadsBack(t *testing.T) {
 	}
 }
 
-// TestATrialOfOneWindowHasNoVariation checks that an unknown variation is left out, not written as
-// 0.
-func TestATrialOfOneWindowHasNoVariation(t *testing.T) {
-	run := made(1, 1)
-	run.Trials[0].CPUCV = 0
+// TestAnUnknownVariationIsLeftOut checks that an unknown variation is not written as 0.
+func TestAnUnknownVariationIsLeftOut(t *testing.T) {
+	run := makeResults(1, 1)
+	run.Trials[0].CPUCV = 0 // unknown: the trial had fewer than two windows
 	var text bytes.Buffer
 	if err := WriteBench(&text, run); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := readBench(t, text.Bytes())
 	if v, ok := got[0].Value("cpu-cv"); ok {
-		t.Errorf("trial of one window: got a variation of %v, want none", v)
+		t.Errorf("a trial with an unknown variation: got %v, want none", v)
 	}
 	if _, ok := got[1].Value("cpu-cv"); !ok {
-		t.Error("next trial: got no variation, want one")
+		t.Error("the next trial, with a known variation: got none, want it")
 	}
 }
 
@@ -120,7 +121,7 @@ var errFull = errors.New("no space left")
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestBenchReportsAFullDisk(t *testing.T) {
-	if err := WriteBench(full{}, made(1, 4)); !errors.Is(err, errFull) {
+	if err := WriteBench(full{}, makeResults(1, 4)); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
 }

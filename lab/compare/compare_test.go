@@ -13,9 +13,10 @@ import (
 	"weir/lab/stat"
 )
 
-// made returns a run with known costs: subjects a, b and c cost 10, 10 and 20 us per message, with
-// an A/A control of a. The noise of a trial is 2 %. There are four cells.
-func made(seed uint64, blocks int) *result.Results {
+// makeResults returns a run with known costs: subjects a, b and c cost 10, 10 and 20 us per
+// message, with an A/A control of a. The noise of a trial is 2 %. There are four cells, each with a
+// number of blocks of eight trials. seed is for the noise and the order.
+func makeResults(seed uint64, blocks int) *result.Results {
 	r := &result.Results{
 		Version: result.Version, Experiment: "im", Seed: seed,
 		Plan: result.Plan{
@@ -81,7 +82,7 @@ func find(t *testing.T, all []result.Comparison, a, b, metric string) result.Com
 }
 
 func TestAllFindsTheTrueRatios(t *testing.T) {
-	all := All(made(1, 8))
+	all := All(makeResults(1, 8))
 	for _, c := range []struct {
 		a, b    string
 		ratio   float64
@@ -104,7 +105,7 @@ func TestAllFindsTheTrueRatios(t *testing.T) {
 }
 
 func TestAllComparesEveryPairOnceInEachCell(t *testing.T) {
-	all := All(made(2, 3))
+	all := All(makeResults(2, 3))
 	seen := map[string]int{}
 	for _, c := range all {
 		seen[fmt.Sprint(c.A, c.B, c.Metric, c.Load, c.Connections, c.Pattern)]++
@@ -123,7 +124,7 @@ func TestAllComparesEveryPairOnceInEachCell(t *testing.T) {
 }
 
 func TestRejectedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
-	r := made(3, 6)
+	r := makeResults(3, 6)
 	for i := range r.Trials {
 		if r.Trials[i].Subject == "b" && r.Trials[i].Block == 2 && r.Trials[i].Position < 4 {
 			r.Trials[i].Accepted = false
@@ -139,7 +140,7 @@ func TestRejectedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
 }
 
 func TestARepeatedTrialReplacesTheRejectedOne(t *testing.T) {
-	r := made(4, 4)
+	r := makeResults(4, 4)
 	first := r.Trials[0]
 	r.Trials[0].Accepted = false
 	first.Attempt = 2
@@ -152,7 +153,7 @@ func TestARepeatedTrialReplacesTheRejectedOne(t *testing.T) {
 }
 
 func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
-	r := made(5, 3)
+	r := makeResults(5, 3)
 	r.Subjects = append(r.Subjects, result.Subject{Name: "never ran"})
 	r.Subjects[2].Elsewhere = true // c
 	for _, c := range All(r) {
@@ -169,7 +170,7 @@ func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
 }
 
 func TestARunOfOneBlockIsUndecided(t *testing.T) {
-	r := made(6, 1)
+	r := makeResults(6, 1)
 	c := find(t, All(r), "a", "c", result.MetricCPU)
 	if c.Verdict != result.Undecided || c.Low != 0 || c.High != 0 || c.P != 1 || c.Warning == "" {
 		t.Errorf("one block: got %+v, want no interval, undecided and a warning", c)
@@ -178,7 +179,7 @@ func TestARunOfOneBlockIsUndecided(t *testing.T) {
 
 // TestTheWholeRunIsOneFamily checks that p is corrected over all cells of a metric.
 func TestTheWholeRunIsOneFamily(t *testing.T) {
-	r := made(8, 4)
+	r := makeResults(8, 4)
 	family := 4 * 4 // pairs and cells
 	smallest := 1.0
 	for _, c := range All(r) {
@@ -201,7 +202,7 @@ func TestTheWholeRunIsOneFamily(t *testing.T) {
 }
 
 func TestVariationIsPooledOverTheTrials(t *testing.T) {
-	r := made(9, 6)
+	r := makeResults(9, 6)
 	random := rand.New(rand.NewPCG(9, 2))
 	for i := range r.Trials {
 		if r.Trials[i].Subject == "c" {
@@ -224,7 +225,7 @@ func TestVariationIsPooledOverTheTrials(t *testing.T) {
 }
 
 func TestOrderSharesPlacesWithoutASignificantDifference(t *testing.T) {
-	ranks := Order(made(7, 8), "messages", 64, "poisson")
+	ranks := Order(makeResults(7, 8), "messages", 64, "poisson")
 	if len(ranks) != 3 {
 		t.Fatalf("got %d ranks, want 3 (none for the A/A control): %+v", len(ranks), ranks)
 	}
@@ -234,7 +235,7 @@ func TestOrderSharesPlacesWithoutASignificantDifference(t *testing.T) {
 	if math.Abs(ranks[2].CPU/20-1) > 0.05 {
 		t.Errorf("got a CPU of %v for c, want about 20", ranks[2].CPU)
 	}
-	if got := Order(made(7, 8), "no such load", 64, "poisson"); len(got) != 0 {
+	if got := Order(makeResults(7, 8), "no such load", 64, "poisson"); len(got) != 0 {
 		t.Errorf("cell without trials: got ranks %+v, want none", got)
 	}
 }

@@ -20,7 +20,7 @@ func scaled(r *result.Results, name string, factor float64) *result.Results {
 }
 
 func TestRunsFindWhatChanged(t *testing.T) {
-	all, err := Runs(scaled(made(1, 8), "b", 1.3), made(2, 8))
+	all, err := Runs(scaled(makeResults(1, 8), "b", 1.3), makeResults(2, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRunsFindWhatChanged(t *testing.T) {
 }
 
 func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
-	all, err := Runs(scaled(made(1, 8), "", 0.6), made(2, 8))
+	all, err := Runs(scaled(makeResults(1, 8), "", 0.6), makeResults(2, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
 }
 
 func TestEveryPlainComparisonOfRunsHasAWarning(t *testing.T) {
-	a, b := made(1, 3), made(2, 3)
+	a, b := makeResults(1, 3), makeResults(2, 3)
 	b.Machine.Kernel = "another"
 	all, err := Runs(a, b)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestEveryPlainComparisonOfRunsHasAWarning(t *testing.T) {
 
 func TestTheReferenceIsTheFloorOrTheGivenSubject(t *testing.T) {
 	withFloor := func(seed uint64) *result.Results {
-		r := made(seed, 3)
+		r := makeResults(seed, 3)
 		r.Subjects[2].Paradigm = "floor" // c
 		return r
 	}
@@ -95,7 +95,7 @@ func TestTheReferenceIsTheFloorOrTheGivenSubject(t *testing.T) {
 }
 
 func TestOnlyCommonSubjectsAndCellsAreCompared(t *testing.T) {
-	a, b := made(1, 3), made(2, 3)
+	a, b := makeResults(1, 3), makeResults(2, 3)
 	b.Subjects = b.Subjects[:2]
 	b.Trials = slices.DeleteFunc(b.Trials, func(t result.Trial) bool { return t.Subject == "c" || t.Connections == 1 })
 	all, err := Runs(a, b)
@@ -136,13 +136,13 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 			`the load "messages" was 125 messages/s of 1000 bytes in A and 250 messages/s of 1000 bytes in B`},
 		{"another workload", func(b *result.Results) { b.Plan.Workload = "echo" }, "the workload was sink in A and echo in B"},
 	} {
-		b := made(2, 3)
+		b := makeResults(2, 3)
 		c.spoil(b)
-		if _, err := Runs(made(1, 3), b); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Runs(makeResults(1, 3), b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := RunsAgainst(made(1, 3), made(2, 3), "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown" is not in both runs: choose among a, b, c`) {
+	if _, err := RunsAgainst(makeResults(1, 3), makeResults(2, 3), "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown" is not in both runs: choose among a, b, c`) {
 		t.Errorf("unknown reference: got error %v, want one that lists the subjects", err)
 	}
 }

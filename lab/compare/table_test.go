@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 func TestWriteRunsMatchesTheGoldenFile(t *testing.T) {
-	a, b := made(1, 6), scaled(made(2, 6), "b", 1.3)
+	a, b := makeResults(1, 6), scaled(makeResults(2, 6), "b", 1.3)
 	a.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.Started = a.Started.Add(24 * time.Hour)
 	b.Finished = b.Started.Add(time.Hour)

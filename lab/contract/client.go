@@ -57,7 +57,8 @@ func (c *client) receive() ([]byte, error) {
 }
 
 // exchange sends writes of the given sizes, half-closes, and checks that everything is echoed
-// (echo) or nothing is sent (sink), followed by the end of the stream.
+// (echo) or nothing is sent (sink), followed by the end of the stream. Without sizes it sends
+// nothing more, and checks what was sent before.
 func (c *client) exchange(cuts ...int) error {
 	type reply struct {
 		got []byte
@@ -122,8 +123,9 @@ func (c *client) expect(from, n int) error {
 }
 
 var (
-	errReset = errors.New("the server reset the connection")
-	errEnded = errors.New("the server closed the connection")
+	errReset   = errors.New("the server reset the connection")
+	errEnded   = errors.New("the server closed the connection")
+	errTimeout = errors.New("nothing more within the time allowed")
 )
 
 // describeError replaces common network errors by plain descriptions.
@@ -133,7 +135,7 @@ func describeError(err error) error {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
 		return errReset
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return errors.New("nothing more within the time allowed")
+		return errTimeout
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errEnded
 	}

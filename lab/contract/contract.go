@@ -58,9 +58,9 @@ type Options struct {
 	Hosts []string // addresses to listen on; nil: 127.0.0.1 and ::1
 	Only  []string // names of checks; nil: all
 	// the program takes this project's flags: also check its answers to invalid ones
-	Own     bool
-	Timeout time.Duration // time limit for each reaction of a server; 0: 20 s
-	Each    func(Outcome) // called after each check, from Check's goroutine; may be nil
+	OwnFlags bool
+	Timeout  time.Duration // time limit for each reaction of a server; 0: 20 s
+	Each     func(Outcome) // called after each check, from Check's goroutine; may be nil
 }
 
 // Outcome is the result of one check. It passed if Err is nil and Skipped is empty.
@@ -72,8 +72,9 @@ type Outcome struct {
 	Skipped  string // why it was not run
 }
 
-// Own reports whether a subject takes this project's flags, so that Options.Own may be set.
-func Own(s *subject.Subject) bool {
+// HasOwnFlags reports whether a subject takes this project's flags, so that Options.OwnFlags may be
+// set.
+func HasOwnFlags(s *subject.Subject) bool {
 	run := strings.Join(s.RunCmd, " ")
 	if s.IsStack() {
 		return strings.Contains(run, "--addr {net}")
@@ -220,7 +221,7 @@ func cannotListen(s *subject.Subject, host string) string {
 }
 
 func (c *check) applies(s *subject.Subject, o Options, workload string) bool {
-	return (c.workload == "" || c.workload == workload) && (!c.own || o.Own) && (o.Only == nil || slices.Contains(o.Only, c.name))
+	return (c.workload == "" || c.workload == workload) && (!c.own || o.OwnFlags) && (o.Only == nil || slices.Contains(o.Only, c.name))
 }
 
 // skipReason returns why a check that applies cannot be run on the subject; empty if it can.

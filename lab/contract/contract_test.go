@@ -45,7 +45,7 @@ func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
 
 func TestCorrectServerPasses(t *testing.T) {
 	t.Parallel()
-	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{Own: true}) {
+	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{OwnFlags: true}) {
 		if o.Err != nil {
 			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
 		}
@@ -108,7 +108,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
 			t.Parallel()
 			found := Check(t.Context(), faultySubject(t, f.fault, f.workload),
-				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
+				Options{OwnFlags: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
 				t.Fatalf("got %+v, want one failure", found)
 			}

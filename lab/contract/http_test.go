@@ -70,7 +70,7 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
 			t.Parallel()
 			found := Check(t.Context(), faultyWebSubject(t, f.fault, f.workload),
-				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
+				Options{OwnFlags: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
 			if len(found) != 1 || found[0].Err == nil {
 				t.Fatalf("got %+v, want one failure", found)
 			}

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -32,7 +33,8 @@ func work(b *bench) (verify, error) {
 	return b.awaitAmounts(sentAmounts([]*client{c}))
 }
 
-// tookAtLeast waits for the output of a sink, and checks that it was not too early.
+// tookAtLeast checks that the server needed at least a time for all messages. A sink sends no
+// echoes, so for a sink it first waits until total bytes are on the standard output.
 func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) error {
 	if !b.echoes() {
 		if err := b.awaitBytes(total, b.timeout); err != nil {
@@ -45,10 +47,10 @@ func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) err
 	return nil
 }
 
-// waiting checks that a connection that waits for its twenty messages (two seconds) does not delay
-// others that wait for one. It compares the order of completion, not the speed. It uses three
-// others, one after the other, since the first may be served before the slow one has been read at
-// all.
+// waiting checks that a slow connection does not delay others. The server waits 100 ms for each of
+// its 20 messages, and for the one message of each other connection. The check compares the order
+// of completion, not the speed. It uses three others, one after the other, since the server may
+// serve the first before it has read from the slow one at all.
 func waiting(b *bench) (verify, error) {
 	const messages, others = 20, 3
 	const least = messages * waitMS * time.Millisecond
@@ -58,18 +60,18 @@ func waiting(b *bench) (verify, error) {
 		return nil, err
 	}
 	defer slow.Close()
-	amounts := []amount{{slow.number, messages * b.params.Size, messages * b.params.Size}}
+	amounts := []amount{{number: slow.number, least: messages * b.params.Size, most: messages * b.params.Size}}
 	began := time.Now()
 	if err := slow.send(messages * b.params.Size); err != nil {
 		return nil, err
 	}
-	for _, number := range numbers[1 : 1+others] {
-		if err := b.waitBeside(slow, number, began, least); err != nil {
+	for i, number := range numbers[1 : 1+others] {
+		if err := b.waitBeside(slow, number, i, began, least); err != nil {
 			return nil, err
 		}
-		amounts = append(amounts, amount{number, b.params.Size, b.params.Size})
+		amounts = append(amounts, amount{number: number, least: b.params.Size, most: b.params.Size})
 	}
-	if err := slow.exchange(); err != nil {
+	if err := slow.exchange(); err != nil { // all its messages are sent
 		return nil, err
 	}
 	if err := b.tookAtLeast(began, least, (messages+others)*b.params.Size); err != nil {
@@ -78,34 +80,34 @@ func waiting(b *bench) (verify, error) {
 	return b.awaitAmounts(amounts)
 }
 
-// waitBeside sends one message on a separate connection. It must be served before the slow
-// connection, which started to send earlier and must not be served before its time.
-func (b *bench) waitBeside(slow *client, number int, began time.Time, least time.Duration) error {
+// waitBeside sends one message on a quick connection. It must be served before the slow connection,
+// which started to send at began and must not be served before least has passed. quickBefore is how
+// many quick connections were served before.
+func (b *bench) waitBeside(slow *client, number, quickBefore int, began time.Time, least time.Duration) error {
 	quick, err := b.dial(number)
 	if err != nil {
 		return err
 	}
 	defer quick.Close()
 	if err := quick.exchange(b.params.Size); err != nil {
-		return fmt.Errorf("with a connection that waits: %w", err)
+		return fmt.Errorf("beside a connection on which the server waits: %w", err)
 	}
-	// the number also equals the count of such connections so far
-	served, err := b.served(slow, number*b.params.Size)
+	served, err := b.servedSlow(slow, (quickBefore+1)*b.params.Size)
 	took := time.Since(began)
 	switch {
 	case err != nil:
 		return err
 	case served && took < least:
-		return fmt.Errorf("expected a connection with %v of waiting to be served no earlier, saw it served after %v", least, took.Round(time.Millisecond))
+		return fmt.Errorf("expected the messages of a connection to be served after %v of waiting, saw one served after %v", least, took.Round(time.Millisecond))
 	case served:
-		return fmt.Errorf("a connection that waits for %v delayed one that waits for %d ms: expected the latter to be served first", least, waitMS)
+		return fmt.Errorf("a connection with %v of waiting delayed one with %d ms of waiting: expected the latter to be served first", least, waitMS)
 	}
 	return nil
 }
 
-// served reports whether output of the slow connection has appeared, once total bytes of output
-// exist.
-func (b *bench) served(slow *client, total int) (bool, error) {
+// servedSlow reports whether output of the slow connection has appeared. For a sink it first waits
+// for quickBytes bytes of output, which are those of the quick connections.
+func (b *bench) servedSlow(slow *client, quickBytes int) (bool, error) {
 	if b.echoes() {
 		if err := slow.SetReadDeadline(time.Now().Add(4 * pollInterval)); err != nil {
 			return false, err
@@ -113,10 +115,11 @@ func (b *bench) served(slow *client, total int) (bool, error) {
 		n, _ := slow.Read(make([]byte, 1))
 		return n > 0, slow.SetReadDeadline(time.Now().Add(b.timeout))
 	}
-	if err := b.awaitBytes(total, b.timeout); err != nil {
+	if err := b.awaitBytes(quickBytes, b.timeout); err != nil {
 		return false, err
 	}
 	output, err := b.output()
+	// The high half of a byte is the number of its connection.
 	return slices.ContainsFunc(output, func(x byte) bool { return int(x>>4) == slow.number }), err
 }
 
@@ -143,14 +146,15 @@ func slowReader(b *bench) (verify, error) {
 	if err := slow.SetDeadline(time.Now().Add(2 * b.timeout)); err != nil {
 		return nil, err
 	}
+	// One more write, of one byte more than a usual read of a server.
 	if err := slow.exchange(4097); err != nil {
 		return nil, fmt.Errorf("after a time without reading: %w", err)
 	}
 	return noOutput, nil
 }
 
-// fillBuffers sends until the connection is full, which must happen when all socket buffers on the
-// path are full.
+// fillBuffers sends until the server accepts nothing for 300 ms. This must happen when all socket
+// buffers on the path are full.
 func (b *bench) fillBuffers(c *client) error {
 	const piece, stuck = 64 << 10, 300 * time.Millisecond
 	limit := 4*socketBuffers() + 8<<20
@@ -163,7 +167,7 @@ func (b *bench) fillBuffers(c *client) error {
 		}
 		before := c.sent
 		if err := c.send(piece); err != nil && c.sent == before {
-			if os.IsTimeout(err) || strings.Contains(err.Error(), "time allowed") {
+			if errors.Is(err, errTimeout) {
 				return c.SetDeadline(time.Now().Add(b.timeout))
 			}
 			return err

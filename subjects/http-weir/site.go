@@ -20,6 +20,7 @@ const maxSleeping = 4096
 
 // compose builds the server's composition.
 func compose(ctx context.Context, c config) (web.Component, error) {
+	// The first component of a chain is the source; the others change its answers.
 	parts := web.Chain(passes(c)...)
 	if c.workload == "page" {
 		return web.Chain(page(ctx, c), parts), nil
@@ -28,7 +29,7 @@ func compose(ctx context.Context, c config) (web.Component, error) {
 	if err != nil || !c.gzip {
 		return web.Chain(source, parts), err
 	}
-	// as in other subjects: anew for each request
+	// No cache: the server compresses anew for each request, as other subjects do.
 	zip, err := compress.New(compress.Config{Cache: "0"})
 	return web.Chain(source, parts, zip), err
 }
@@ -51,7 +52,8 @@ func page(ctx context.Context, c config) web.Component {
 	var requests atomic.Int64
 	file := filepath.Join(c.www, "page.html")
 	html := web.NewField("Content-Type", "text/html; charset=utf-8")
-	return web.Blocking(maxSleeping, maxSleeping, web.Named("page", web.Source(func(conn *web.Conn) web.Body {
+	const width, queue = maxSleeping, maxSleeping // calls at once, and exchanges that wait for one
+	return web.Blocking(width, queue, web.Named("page", web.Source(func(conn *web.Conn) web.Body {
 		if p := conn.Path(); p != "/" && p != "/page.html" {
 			return conn.StatusBody(http.StatusNotFound)
 		}
