@@ -70,7 +70,7 @@ func (i *iface) resolve(l *reader, hop netip.Addr, own bool, p *link.Parts) (mac
 	now := neigh.Time(i.s.now())
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if n, ok := i.neigh.Lookup(hop, now); ok {
+	if n, ok := i.neigh.Lookup(hop); ok {
 		if i.neigh.MarkUsed(n, now) {
 			// have the neighbour probed: without answers, a sender of datagrams would never notice
 			// its absence

@@ -17,14 +17,14 @@ import (
 // table, is held during each call.
 type neighActions struct{ l *reader }
 
-// Ask implements neigh.Actions.
+// SendRequest implements neigh.Actions.
 func (a neighActions) SendRequest(target netip.Addr, at wire.MAC) {
 	if src := a.l.iface.sourceFor(target); src.IsValid() {
 		a.l.sendARP(wire.ARPRequest, at, src, wire.MAC{}, target)
 	}
 }
 
-// Release implements neigh.Actions.
+// SendQueued implements neigh.Actions.
 func (a neighActions) SendQueued(n *neigh.Neighbour, frame []byte) {
 	copy(frame, n.MAC[:])
 	if !a.l.queue.Write(&link.Parts{Head: frame}) {

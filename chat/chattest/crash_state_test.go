@@ -210,8 +210,8 @@ func (it *item) device() string {
 	}, it.name)
 }
 
-// by returns a change by a command. It is acknowledged by a line that contains a text or, every
-// second time, by a PONG.
+// changeByCommand returns a change by a command. It is acknowledged by a line that contains a text
+// or, every second time, by a PONG.
 func changeByCommand(command, acknowledged func(n int) string) func(*stateServer, *item) bool {
 	return func(_ *stateServer, it *item) bool {
 		n := it.next()

@@ -21,10 +21,10 @@ func Start(context.Context, *exec.Cmd) (*Successor, error) { return nil, errUnsu
 // PID is never called.
 func (*Successor) PID() int { return 0 }
 
-// Give is never called.
+// Transfer is never called.
 func (*Successor) Transfer(context.Context, Handover) error { return errUnsupported }
 
-// Go is never called.
+// Commit is never called.
 func (*Successor) Commit() error { return errUnsupported }
 
 // Kill is never called.
@@ -39,7 +39,7 @@ func Inherited() (*Predecessor, error) { return nil, errUnsupported }
 // Receive is never called.
 func (*Predecessor) Receive(int) (Handover, error) { return Handover{}, errUnsupported }
 
-// Taken is never called.
+// Confirm is never called.
 func (*Predecessor) Confirm() error { return errUnsupported }
 
 // Refuse is never called.

@@ -46,7 +46,7 @@ func FuzzTable(f *testing.F) {
 					c.Receive(m, now, do)
 				}
 			case 2:
-				if n, ok := table.Lookup(addr, now); ok {
+				if n, ok := table.Lookup(addr); ok {
 					table.MarkUsed(n, now)
 				}
 			case 3:

@@ -59,8 +59,10 @@ const (
 	Incomplete State = iota // requested and not answered
 	Reachable               // its address is confirmed
 	Stale                   // it was confirmed some time ago
-	Probing                 // it is used and being probed
-	Failed                  // it did not answer
+	// It has been used since it became Stale, and is probed after firstProbeDelay. This is DELAY
+	// and PROBE of RFC 4861 in one.
+	Probing
+	Failed // it did not answer
 
 	StateCount // number of states
 )
@@ -70,10 +72,10 @@ type Neighbour struct {
 	Addr           netip.Addr
 	MAC            wire.MAC
 	State          State
-	stateUntil     Time // when State changes by itself; 0: never
+	stateUntil     Time // when State changes by itself; 0: never, or not requested yet
 	lastUsedAt     Time // when a packet was last sent to it; 0: never
 	requests       int  // unanswered requests in this state
-	forOwnPackets  bool // a packet of the host's own was queued for it: see QueueOwn
+	forOwnPackets  bool // QueueOwn has queued a packet for it
 	waitingPackets [][]byte
 }
 
@@ -92,8 +94,10 @@ type Table struct {
 
 	waitingBytes int // of all waiting packets
 
-	Dropped uint64 // packets dropped while waiting: no answer, or too many waited
-	Changes uint32 // how often a neighbour changed its address or disappeared
+	// packets dropped: the neighbour did not answer, too many packets waited, or no neighbour could
+	// be added
+	Dropped uint64
+	Changes uint32 // how often a neighbour changed its address or failed to answer
 }
 
 // Actions are carried out by the driver during a call.
@@ -102,12 +106,13 @@ type Actions interface {
 	SendRequest(target netip.Addr, at wire.MAC)
 	// SendQueued sends a packet that was queued: an Ethernet frame whose addresses are not set.
 	SendQueued(n *Neighbour, packet []byte)
-	// Unreachable reports that the target did not answer, with a packet that waited for it.
+	// Unreachable reports that the target did not answer. The packet waited for it, or was to be
+	// queued for a neighbour that is Failed.
 	Unreachable(target netip.Addr, packet []byte)
 }
 
 // Lookup returns a neighbour whose address is known. If ok is false, the packet must be queued.
-func (t *Table) Lookup(addr netip.Addr, now Time) (n *Neighbour, ok bool) {
+func (t *Table) Lookup(addr netip.Addr) (n *Neighbour, ok bool) {
 	n = t.neighbours[addr]
 	if n == nil || n.State == Incomplete || n.State == Failed {
 		return nil, false
@@ -115,16 +120,18 @@ func (t *Table) Lookup(addr netip.Addr, now Time) (n *Neighbour, ok bool) {
 	return n, true
 }
 
-// Queue keeps a packet until the neighbour is resolved, and requests it. packet may be nil. When
-// too many wait, the oldest is dropped. A neighbour that did not answer is not requested again for
-// some seconds: its packets are unreachable at once.
+// Queue keeps a packet until the neighbour is resolved, and requests it. Lookup must have returned
+// false before. packet may be nil. When too many packets wait, the oldest is dropped. A neighbour
+// that did not answer is not requested again for some seconds: its packets are unreachable at once.
+//
+// Queue is for replies: another host can cause these by its packets, from any source address.
 func (t *Table) Queue(addr netip.Addr, packet []byte, now Time, do Actions) {
 	t.queue(addr, packet, false, now, do)
 }
 
-// QueueOwn is Queue for a packet of the host's own, or for a gateway. Answers to other hosts, which
-// can claim any address, do not use the requests reserved for such neighbours, and do not evict
-// them while they are being resolved.
+// QueueOwn is Queue for a packet that the host sends of its own accord, or sends to a gateway. Some
+// requests are reserved for the neighbours of these packets, and they are not evicted while they
+// are being resolved. So a flood that causes replies cannot keep the host from resolving them.
 func (t *Table) QueueOwn(addr netip.Addr, packet []byte, now Time, do Actions) {
 	t.queue(addr, packet, true, now, do)
 }
@@ -136,7 +143,7 @@ func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Act
 	}
 	n := t.neighbours[addr]
 	if n == nil {
-		if !t.makeRoom(now) {
+		if !t.evictIfFull(now) {
 			t.Dropped++
 			return
 		}
@@ -151,6 +158,7 @@ func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Act
 		}
 		return
 	}
+	// A neighbour that Lookup did not return is Incomplete or Failed. With stateUntil 0 it is new.
 	if n.State == Failed || n.stateUntil == 0 {
 		n.State, n.requests, n.stateUntil = Incomplete, 0, now
 	}
@@ -168,34 +176,34 @@ func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Act
 	t.tick(n, now, do)
 }
 
-// makeRoom reports whether there is room for one more neighbour. If need be it evicts one that is
-// unresolved or one that is not in use, from whichever kind there are more. A flood of one kind,
-// packets to unused addresses or requests that add their senders, thus evicts its own entries. It
-// examines only a few candidates.
-func (t *Table) makeRoom(now Time) bool {
+// evictIfFull reports whether the table can take one more neighbour. If it is full, this evicts an
+// unresolved neighbour or an idle one, of the kind that is more frequent among a few candidates. A
+// flood of packets to unused addresses adds unresolved neighbours. A flood of requests adds their
+// senders, which are idle. So each flood evicts its own entries.
+func (t *Table) evictIfFull(now Time) bool {
 	if len(t.neighbours) < MaxNeighbours {
 		return true
 	}
-	var silent, idle *Neighbour
-	var silents, idles, seen int
+	var unresolved, idle *Neighbour
+	var unresolvedCount, idleCount, examined int
 	for _, n := range t.neighbours {
-		switch seen++; {
+		switch examined++; {
 		case n.State == Incomplete && n.forOwnPackets:
 		case n.State == Incomplete || n.State == Failed:
-			silent = n
-			silents++
+			unresolved = n
+			unresolvedCount++
 		case n.lastUsedAt == 0 || now-n.lastUsedAt >= Time(inUseTime):
 			idle = n
-			idles++
+			idleCount++
 		}
-		if seen >= evictionSample && silents+idles > 0 {
+		if examined >= evictionSample && unresolvedCount+idleCount > 0 {
 			break
 		}
 	}
 	switch {
-	case silents > 0 && silents >= idles:
-		t.remove(silent)
-	case idles > 0:
+	case unresolvedCount > 0 && unresolvedCount >= idleCount:
+		t.remove(unresolved)
+	case idleCount > 0:
 		t.remove(idle)
 	default:
 		return false
@@ -250,7 +258,7 @@ func (t *Table) tick(n *Neighbour, now Time, do Actions) {
 	}
 }
 
-// markFailed gives a neighbour up, with the packets that wait for it.
+// markFailed makes a neighbour Failed, and reports the packets that wait for it as unreachable.
 func (t *Table) markFailed(n *Neighbour, now Time, do Actions) {
 	n.State, n.stateUntil = Failed, now+Time(failedTime)
 	t.Changes++
@@ -293,7 +301,7 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (requested bool) {
 	}
 	if n := t.neighbours[m.Sender()]; n != nil {
 		t.updateNeighbour(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
-	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.makeRoom(now) {
+	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.evictIfFull(now) {
 		if t.neighbours == nil {
 			t.neighbours = map[netip.Addr]*Neighbour{}
 		}
@@ -302,8 +310,9 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (requested bool) {
 	return forUs && m.Operation() == wire.ARPRequest
 }
 
-// updateNeighbour takes a neighbour's address from a message. An answer confirms it; any other
-// message makes it stale.
+// updateNeighbour takes a neighbour's address from a message, and sends the packets that wait for
+// it. An answer to the host's request makes the neighbour Reachable. Another message makes it Stale
+// if its address was unknown or is a different one; otherwise the state stays.
 func (t *Table) updateNeighbour(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
 	if n.State == Incomplete || n.State == Failed || n.MAC != m.SenderMAC() || answer {
 		if n.MAC != m.SenderMAC() {

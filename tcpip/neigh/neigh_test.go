@@ -54,7 +54,7 @@ func TestAReplyResolvesAnAddress(t *testing.T) {
 		t.Error("Receive returned true for an ARP reply, want false: only a request is answered")
 	}
 	l.expect(t, "send one to 02:00:00:00:00:02", "send two to 02:00:00:00:00:02")
-	if got, ok := n.Lookup(them, now); !ok || got.MAC != theirs || got.State != Reachable {
+	if got, ok := n.Lookup(them); !ok || got.MAC != theirs || got.State != Reachable {
 		t.Errorf("got the neighbour %+v, present: %t; want %v, reachable", got, ok, theirs)
 	}
 }
@@ -78,7 +78,7 @@ func TestStaleAddressIsUsedAndProbed(t *testing.T) {
 	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
 	l.entries = nil
 	n.Tick(40*second, l)
-	got, ok := n.Lookup(them, 40*second)
+	got, ok := n.Lookup(them)
 	if !ok || got.State != Stale {
 		t.Fatalf("got neighbour %+v (%t), want a stale one", got, ok)
 	}
@@ -99,14 +99,14 @@ func TestNeighbourThatLeavesIsDetected(t *testing.T) {
 	n.Queue(them, []byte("one"), second, l)
 	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
 	n.Tick(40*second, l)
-	got, _ := n.Lookup(them, 40*second)
+	got, _ := n.Lookup(them)
 	n.MarkUsed(got, 40*second)
 	l.entries = nil
 	for s := Time(45); s <= 48; s++ {
 		n.Tick(s*second, l)
 	}
 	l.expect(t, "request 10.0.0.2 at 02:00:00:00:00:02", "request 10.0.0.2 at 02:00:00:00:00:02", "request 10.0.0.2 at 02:00:00:00:00:02")
-	if _, ok := n.Lookup(them, 48*second); ok || n.Changes != 2 {
+	if _, ok := n.Lookup(them); ok || n.Changes != 2 {
 		t.Errorf("the neighbour is still known, or %d changes are counted, want 2", n.Changes)
 	}
 }
@@ -144,21 +144,21 @@ func TestOnlyRequestsAddNeighbours(t *testing.T) {
 	if !n.Receive(message(wire.ARPRequest, theirs, them, us), second, l) {
 		t.Error("Receive returned false for a request for the host, want true")
 	}
-	if got, ok := n.Lookup(them, second); !ok || got.MAC != theirs {
+	if got, ok := n.Lookup(them); !ok || got.MAC != theirs {
 		t.Errorf("got the neighbour %+v, present: %t; want %v", got, ok, theirs)
 	}
 	third := netip.MustParseAddr("10.0.0.3")
 	n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 0, 3}, third, third), second, l)
-	if _, ok := n.Lookup(third, second); ok {
+	if _, ok := n.Lookup(third); ok {
 		t.Error("an announcement added a neighbour, want only known ones updated")
 	}
 	moved := wire.MAC{2, 0, 0, 0, 0, 9}
 	n.Receive(message(wire.ARPRequest, moved, them, them), second, l)
-	if got, _ := n.Lookup(them, second); got.MAC != moved || got.State != Stale {
+	if got, _ := n.Lookup(them); got.MAC != moved || got.State != Stale {
 		t.Errorf("got the neighbour %+v, want %v, stale, as announced", got, moved)
 	}
 	n.Receive(message(wire.ARPReply, wire.Broadcast, them, us), second, l)
-	if got, _ := n.Lookup(them, second); got.MAC != moved {
+	if got, _ := n.Lookup(them); got.MAC != moved {
 		t.Errorf("got the neighbour at %v, want %v: a group MAC address is ignored", got.MAC, moved)
 	}
 }
@@ -207,13 +207,13 @@ func TestUnresolvedAddressesDoNotEvictNeighbours(t *testing.T) {
 		now += second / 100
 		n.Queue(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("unresolved"), now, l)
 	}
-	if _, ok := n.Lookup(them, now); !ok || len(n.neighbours) > MaxNeighbours {
+	if _, ok := n.Lookup(them); !ok || len(n.neighbours) > MaxNeighbours {
 		t.Errorf("with %d neighbours, the known one is present: %t, want true and at most %d", len(n.neighbours), ok, MaxNeighbours)
 	}
 	late := netip.MustParseAddr("10.0.0.3")
 	n.Queue(late, []byte("resolved!!"), now, l)
 	n.Receive(message(wire.ARPReply, theirs, late, us), now, l)
-	if got, ok := n.Lookup(late, now); !ok || got.State != Reachable {
+	if got, ok := n.Lookup(late); !ok || got.State != Reachable {
 		t.Errorf("a neighbour that answered: got %+v, present: %t; want it reachable", got, ok)
 	}
 	waiting := 0
@@ -237,7 +237,7 @@ func TestFloodDoesNotEvictANeighbourInUse(t *testing.T) {
 		n, l := newTable()
 		now := second
 		n.Receive(message(wire.ARPRequest, theirs, them, us), now, l)
-		neighbour, _ := n.Lookup(them, now)
+		neighbour, _ := n.Lookup(them)
 		asked := netip.MustParseAddr("10.0.0.4")
 		for i := range 20 * MaxNeighbours {
 			now += second / 1000
@@ -252,12 +252,12 @@ func TestFloodDoesNotEvictANeighbourInUse(t *testing.T) {
 				n.Receive(message(wire.ARPReply, wire.MAC{2, 0, 0, 0, 0, 4}, asked, us), now, l)
 			}
 		}
-		if got, ok := n.Lookup(them, now); !ok || got != neighbour || len(n.neighbours) > MaxNeighbours {
+		if got, ok := n.Lookup(them); !ok || got != neighbour || len(n.neighbours) > MaxNeighbours {
 			t.Errorf("a flood of %s: with %d neighbours, the one in use is known: %t, want true", name, len(n.neighbours), ok)
 		}
 		late := netip.MustParseAddr("10.0.0.3")
 		n.Receive(message(wire.ARPRequest, theirs, late, us), now, l)
-		if _, ok := n.Lookup(late, now); !ok {
+		if _, ok := n.Lookup(late); !ok {
 			t.Errorf("a flood of %s: a host that requests our address was not added, want it added", name)
 		}
 	}
