@@ -172,7 +172,7 @@ func (s *Service) planKeyAsServer(r *room, d *draft, key string) {
 	if key == "" {
 		words = []string{"-k", "*"}
 	}
-	d.afterStored(func() { s.serverNotification("MODE", r.name, words[0], words[1]).sendToRoom(r) })
+	d.whenApplied(func() { s.serverNotification("MODE", r.name, words[0], words[1]).sendToRoom(r) })
 }
 
 // planRanksAsServer plans new ranks for an account and for all members logged in to it.
@@ -185,7 +185,7 @@ func (s *Service) planRanksAsServer(r *room, d *draft, account, changes string) 
 			continue
 		}
 		d.setAccountRanks(key, setModeLetter(d.accountRanks[key], rank, on, irc.RoomRanks))
-		d.afterStored(func() { s.setMemberRank(r, key, rank, on) })
+		d.whenApplied(func() { s.setMemberRank(r, key, rank, on) })
 	}
 }
 

@@ -17,24 +17,29 @@ import (
 //  2. storeChanges: without mu, the draft replaces the state file.
 //  3. applyDraft: under mu, the draft becomes the room's settings, and the members are notified.
 //
-// If the file cannot be written, all changes of the batch are refused and leave no trace. Only the
-// commit stage that has the room changes its settings, so they are the same in steps 1 and 3.
-// Members may join and leave between these steps.
+// If the file cannot be written, all changes of the batch are refused and leave no trace. One
+// commit goroutine at a time processes a room, and only it changes the room's settings. So the
+// settings are the same in steps 1 and 3. Members may join and leave between these steps.
+//
+// The posts of a batch are in two lists of the conversation: batchPosts are those that get a line
+// in the log, changePosts those that do not. Before storeChanges has decided, all are in
+// batchPosts.
 
 // draft is the next state of a room.
 type draft struct {
 	settings
-	name        string
-	memberRanks map[*user]string // new ranks of members
-	onStored    []func()         // called under mu once the draft is in effect, in this order
+	name string
+	// New ranks of members that are present. The ranks of members that are not stand in settings.
+	memberRanks map[*user]string
+	onApplied   []func() // called under mu once the draft is in effect, in this order
 }
 
 func (r *room) draft() *draft {
 	return &draft{settings: r.settings.clone(), name: r.name, memberRanks: map[*user]string{}}
 }
 
-// afterStored adds a function that is called under mu once the draft is in effect.
-func (d *draft) afterStored(f func()) { d.onStored = append(d.onStored, f) }
+// whenApplied adds a function that is called under mu once the draft is in effect.
+func (d *draft) whenApplied(f func()) { d.onApplied = append(d.onApplied, f) }
 
 // ranksOf returns the ranks that a member has in the draft.
 func (d *draft) ranksOf(m *member) string {
@@ -53,7 +58,7 @@ func (s *session) putChangeLocked(r *room, command string, plan func(to *session
 		to.replies = nil
 		to.beginCommand(label)
 		plan(to, d)
-		d.afterStored(func() {
+		d.whenApplied(func() {
 			to.finishCommand()
 			if len(to.replies) > 0 {
 				s.conn.Send(to.replies) // if the client is gone or too slow, another write notices
@@ -63,8 +68,9 @@ func (s *session) putChangeLocked(r *room, command string, plan func(to *session
 	s.deferredReply = true
 }
 
-// sendChangeToRoom notifies a room of a change. Asker is the session that requested it, and to
-// collects the replies of asker.
+// sendChangeToRoom notifies the members of a room of a change. Asker is the session that requested
+// it. Its own notification goes to to, which collects the replies to its command, and only if it is
+// a member.
 func (n *notification) sendChangeToRoom(r *room, asker, to *session) {
 	n.requester, n.skipRequester = asker, true
 	n.sendToRoom(r)
@@ -75,8 +81,8 @@ func (n *notification) sendChangeToRoom(r *room, asker, to *session) {
 }
 
 // storeChanges plans the changes of the current batch and stores them in the state file. It returns
-// the draft. On failure it returns nil: the changes were refused and removed from the batch. Posts
-// without a log line move from batchPosts to changePosts.
+// the draft, and moves the posts without a log line from batchPosts to changePosts. On failure it
+// returns nil: it has refused and finished all changes of the batch.
 func (f *conversation) storeChanges() *draft {
 	d, state := f.planChanges(f.batchPosts)
 	var err error
@@ -84,7 +90,7 @@ func (f *conversation) storeChanges() *draft {
 		err = durable.ReplaceFile(f.room.statePath, state, 0o600)
 	}
 	if err == nil {
-		f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return p.entry.Body == "" })
+		f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return !p.hasLogLine() })
 		return d
 	}
 	f.svc.fixed.Log.Error("a room's state cannot be written", "log", f.logID, "error", err)
@@ -94,6 +100,10 @@ func (f *conversation) storeChanges() *draft {
 	f.finishChanges()
 	return nil
 }
+
+// hasLogLine reports whether the post gets a line in the room's log. Of the changes, only those
+// with a text for readers of the log, such as TOPIC, have one.
+func (p *post) hasLogLine() bool { return p.entry.Body != "" }
 
 // checkRefusedState marks the state file as dirty if it contains the refused change. This happens
 // if the file was renamed and the fsync of its folder failed.
@@ -115,8 +125,8 @@ func movePosts(moved, posts []post, moves func(post) bool) (_, left []post) {
 
 // planChanges applies the changes of posts to a draft and returns it with its encoded state file.
 // State is nil if the file is up to date. The state is encoded without mu, because a room with many
-// ranks would hold it for long. This is safe: while the stage has the conversation, no other
-// goroutine changes the draft or the room's settings and name.
+// ranks would hold it for long. This is safe: while a commit goroutine processes the conversation,
+// no other goroutine changes the draft or the room's settings and name.
 func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
 	server, dirty := f.svc.fixed.Name, false
 	f.svc.withLock(func() {
@@ -146,13 +156,13 @@ func (s *Service) retryStatesLocked() {
 	}
 }
 
-// revertChanges returns a draft without the changes of posts that the log has refused, and stores
-// it.
+// revertChanges is called when the log has refused the lines of batchPosts. It returns a draft with
+// the changes of changePosts alone, which have no line, and stores it.
 func (f *conversation) revertChanges() *draft {
 	d, _ := f.planChanges(f.changePosts)
 	if err := durable.ReplaceFile(f.room.statePath, d.encodeState(f.svc.fixed.Name, d.name), 0o600); err != nil {
 		f.svc.fixed.Log.Error("a room's state file has a change that its log refused", "log", f.logID, "error", err)
-		d.afterStored(func() { f.stateDirty = true })
+		d.whenApplied(func() { f.stateDirty = true })
 	}
 	return d
 }
@@ -167,14 +177,15 @@ func (f *conversation) applyDraft(d *draft) {
 				m.ranks = ranks
 			}
 		}
-		for _, f := range d.onStored {
+		for _, f := range d.onApplied {
 			f()
 		}
 	})
 	f.finishChanges()
 }
 
-// finishChanges finishes the posts that have no log line.
+// finishChanges finishes and removes changePosts: the changes that need no log line, or that were
+// refused.
 func (f *conversation) finishChanges() {
 	f.finishPosts(f.changePosts)
 	clear(f.changePosts)

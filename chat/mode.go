@@ -106,7 +106,7 @@ func (s *session) planModes(r *room, d *draft, changes []irc.Change, asker *sess
 		}
 	}
 	if len(done) > 0 {
-		d.afterStored(func() {
+		d.whenApplied(func() {
 			words := append([]string{r.name}, irc.FormatChanges(done)...)
 			s.svc.userNotification(s.user, nil, "MODE", words...).sendChangeToRoom(r, asker, s)
 		})

@@ -61,7 +61,7 @@ func (s *session) respellRoom(r *room, name, reason string) {
 			return
 		}
 		d.name = name
-		d.afterStored(func() {
+		d.whenApplied(func() {
 			n := s.svc.userNotification(to.user, nil, "RENAME", old, name, reason)
 			n.requiredCaps = irc.CapRename
 			n.sendChangeToRoom(r, s, to)

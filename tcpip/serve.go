@@ -58,8 +58,9 @@ func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*
 // Addr returns the address that the server listens at.
 func (v *Server) Addr() net.Addr { return v.l.Addr() }
 
-// Close closes the listener, and ends every session by serve.ErrStopped once it has processed its
-// input and was woken from its pause. It does not wait for them; Stack.Close does.
+// Close closes the listener and starts the end of every session. A session that pauses is woken
+// first. When a session has processed all input received, it ends with serve.ErrStopped. Close does
+// not wait for that; Stack.Close does.
 func (v *Server) Close() error {
 	err := v.l.Close()
 	v.stopping.Store(true)
@@ -106,10 +107,13 @@ type sessionConn struct {
 	// 0: never
 	wakeAt      tcp.Time
 	phase       sessionPhase
-	inputPaused bool  // the session has paused its input until its next wake-up
-	pauseEnded  bool  // the stop of the server has ended this pause
-	inputEnded  bool  // the peer has finished sending, and the session was notified
-	turnPending bool  // the reader will run the session without queueConn
+	inputPaused bool // the session has paused its input until its next wake-up
+	// The server stops, and has woken the session from a pause for that reason. It does so once for
+	// each input: a session that pauses again is not woken again.
+	wokenForStop bool
+	inputEnded   bool // the peer has finished sending, and the session was notified
+	// The reader's goroutine runs the session, or is about to: queueConn is not needed.
+	turnPending bool
 	calling     bool  // a call of the session is running; used by the reader's goroutine only
 	inputGiven  int   // bytes of input of the running call
 	stopError   error // why the stack must end the session; nil: it need not
@@ -117,8 +121,9 @@ type sessionConn struct {
 	// bytes of input to discard after the session's end before the connection is closed
 	discardLeft int
 
-	chargedBytes int // bytes charged to the budget for unsentOutput
-	// position in outputAccount.byProgress; nil: unsentOutput is empty
+	// bytes of unsentOutput that count against the stack's limit on memory: see outputAccount
+	chargedBytes int
+	// the session's entry in outputAccount.byProgress; nil: unsentOutput is empty
 	orderElement *list.Element
 	// when the peer last accepted some of unsentOutput, or it became non-empty
 	lastProgressAt tcp.Time
@@ -138,10 +143,12 @@ func (v *sessionConn) runLocked(now tcp.Time) {
 }
 
 // step does the next thing that is due for the session: a call, or its end. It reports whether it
-// did anything.
+// did anything. The caller of step, and of the methods below that step calls, holds the
+// connection's lock; callInput and call release it during the session's call.
 func (v *sessionConn) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
-	if len(v.unsentOutput) > 0 && v.send(now, nil) && v.phase >= sessionEnded {
+	sentSome := len(v.unsentOutput) > 0 && v.send(now, nil)
+	if sentSome && v.phase >= sessionEnded {
 		v.wakeAt = now.Add(v.server.o.FlushTimeout)
 	}
 	switch {
@@ -155,9 +162,11 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 	case v.closeRequested.Load():
 		v.endSession(now, serve.ErrClosed)
 	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.unsentOutput) > 0 || v.inputPaused):
-		// its output cannot be delivered, or its wake-up may never come
+		// The connection has failed. There is no input left, or the session will not take it: the
+		// server stops, its output can no longer be sent, or the wake-up that ends its pause may
+		// never come.
 		v.endSession(now, v.c.failureLocked())
-	case v.postRequested.Swap(false) || v.wakeDue(now) || v.inputPaused && !v.pauseEnded && stopping:
+	case v.postRequested.Swap(false) || v.wakeDue(now) || v.inputPaused && !v.wokenForStop && stopping:
 		v.wake(now)
 	case len(v.unsentOutput) > 0 || v.inputPaused:
 		return false
@@ -192,7 +201,7 @@ func (v *sessionConn) open(now tcp.Time) {
 
 // wake calls the session's Wake, which ends a pause.
 func (v *sessionConn) wake(now tcp.Time) {
-	v.pauseEnded = v.server.stopping.Load()
+	v.wokenForStop = v.server.stopping.Load()
 	v.wakeAt, v.inputPaused = 0, false
 	v.applyResult(now, v.call(func() error { return v.session.Wake(time.Now(), &v.c.reader.sessionWriter) }))
 }
@@ -200,7 +209,7 @@ func (v *sessionConn) wake(now tcp.Time) {
 // input gives the session the next bytes received.
 func (v *sessionConn) input(now tcp.Time) {
 	p := v.c.tcp.Peek(v.server.o.ReadSize)
-	v.pauseEnded, v.inputGiven = false, len(p)
+	v.wokenForStop, v.inputGiven = false, len(p)
 	err := v.callInput(p)
 	v.c.tcp.Discard(now, v.inputGiven)
 	v.inputGiven = 0
@@ -278,7 +287,7 @@ func (v *sessionConn) applyResult(now tcp.Time, err error) {
 	}
 	v.inputPaused = v.inputPaused || paused
 	if !wakeAt.IsZero() {
-		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1)
+		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1) // 0 would mean never
 	}
 	if err != nil {
 		v.endSession(now, err)
@@ -335,7 +344,8 @@ func (v *sessionConn) closeConn(now tcp.Time) {
 	v.c.closeLocked(now)
 }
 
-// resetConn resets the connection after its session's end.
+// resetConn resets the connection after its session's end. The session stands for the application,
+// so that closedByApp is set.
 func (v *sessionConn) resetConn(now tcp.Time) {
 	v.releaseOutput()
 	v.wakeAt, v.c.closedByApp = 0, true

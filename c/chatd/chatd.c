@@ -35,9 +35,9 @@ open_folder(const struct options *o)
 			fatal("cannot sync the parent directory of %s: %s", o->data, strerror(errno));
 	} else if (errno != EEXIST) {
 		fatal("cannot create %s: %s", o->data, strerror(errno));
-	/* its creator may have been killed before the sync; a failure is ignored, because an
-	 * administrator's folder may be in one that we cannot sync */
 	} else {
+		/* A server that made the folder may have been killed before the sync. A failure is
+		 * ignored: the parent of an administrator's folder may not be readable to us. */
 		(void)folder_sync_parent(AT_FDCWD, o->data);
 	}
 	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* DECOY_ITERATIONS is the number that new accounts get: a decoy looks like one. */
 enum { DEVICE_MAX_BYTES = 32, DECOY_ITERATIONS = 10000, PASSWORD_MAX = 256 };
 
 struct search {
@@ -11,40 +12,42 @@ struct search {
 	struct account *account;
 };
 
-/* Reports whether the keys behind the verifier mark the account as removed. Unknown keys are
- * ignored. */
-static bool
-is_removed(struct slice rest)
-{
-	struct slice key;
+/* A line of the file is NAME VERIFIER [ATTRIBUTE[=VALUE]]... A verifier "-" allows no login by
+ * password. */
 
-	while ((key = word_cut(&rest)).length > 0)
-		if (slice_equal(slice_cut(&key, '='), slice_of("removed")))
+/* Reports whether the attributes mark the account as removed. Unknown attributes are ignored. */
+static bool
+is_removed(struct slice attributes)
+{
+	struct slice attribute;
+
+	while ((attribute = word_cut(&attributes)).length > 0)
+		if (slice_equal(slice_cut(&attribute, '='), slice_of("removed")))
 			return true;
 	return false;
 }
 
-/* Takes the line of the account that is searched for. The first line with its name counts, even if
- * it is damaged. */
+/* Reads a line if it is that of the account that is searched for. Returns true to end the search:
+ * the first line with the name counts, even if it is damaged. */
 static bool
 take_line(void *context, struct slice line)
 {
 	struct search *s = context;
 	struct slice whole = line, name = word_cut(&line), verifier = word_cut(&line);
-	bool closed = slice_equal(verifier, slice_of("-")), proven;
+	bool no_password = slice_equal(verifier, slice_of("-")), verifier_ok;
 
 	if (name.length == 0 || *name.at == '#' || !name_same(name, s->name) || !slice_copy(name, s->account->name, sizeof s->account->name))
 		return false;
-	proven = !closed && verifier_parse(verifier, &s->account->verifier);
-	s->account->there = name_is_nick(name) && words_readable(whole) && (closed || proven) && !is_removed(line);
-	s->account->has_password = s->account->there && proven;
+	verifier_ok = !no_password && verifier_parse(verifier, &s->account->verifier);
+	s->account->usable = name_is_nick(name) && words_readable(whole) && (no_password || verifier_ok) && !is_removed(line);
+	s->account->has_password = s->account->usable && verifier_ok;
 	return true;
 }
 
 bool
 account_find(int data, struct slice name, struct account *a)
 {
-	return lines_find(data, "accounts", take_line, &(struct search){ name, a }) && a->there;
+	return lines_find(data, "accounts", take_line, &(struct search){ name, a }) && a->usable;
 }
 
 static bool
@@ -61,13 +64,13 @@ is_device(struct slice s)
 }
 
 bool
-account_login(struct slice login, struct slice *name, char *device, size_t room)
+account_login(struct slice login, struct slice *name, char *device, size_t device_size)
 {
-	bool named = slice_has(login, '@');
+	bool has_device = slice_has(login, '@');
 
 	*name = slice_cut(&login, '@');
 	device[0] = '\0';
-	return name_is_nick(*name) && (!named || (is_device(login) && name_fold(login, device, room)));
+	return name_is_nick(*name) && (!has_device || (is_device(login) && name_fold(login, device, device_size)));
 }
 
 bool
@@ -92,6 +95,6 @@ account_decoy(struct slice secret, struct slice name, struct verifier *v)
 		folded[0] = '\0';
 	hmac_sha256(secret, slice_of(folded), salt);
 	memcpy(v->salt, salt, v->salt_length);
-	hmac_sha256(secret, slice_of("nobody knows"), v->stored_key);
-	hmac_sha256(secret, slice_of("this either"), v->server_key);
+	hmac_sha256(secret, slice_of("stored key of a decoy"), v->stored_key);
+	hmac_sha256(secret, slice_of("server key of a decoy"), v->server_key);
 }

@@ -10,7 +10,7 @@
 
 struct account {
 	char name[NICK_MAX + 1]; /* in the spelling of the file */
-	bool there;              /* neither removed nor damaged */
+	bool usable;             /* neither removed nor damaged */
 	bool has_password;       /* verifier is valid and not "-" */
 	struct verifier verifier;
 };
@@ -18,8 +18,9 @@ struct account {
 /* Finds an account. Returns false if there is none, it was removed, or its line is damaged. */
 bool account_find(int data, struct slice name, struct account *a);
 
-/* Splits NAME or NAME@DEVICE and checks both. device is folded, "" if there is none. */
-bool account_login(struct slice login, struct slice *name, char *device, size_t room);
+/* Splits NAME or NAME@DEVICE and checks both. device gets at most device_size bytes: the folded
+ * name, "" if there is none. */
+bool account_login(struct slice login, struct slice *name, char *device, size_t device_size);
 
 /* Reports whether a password can be checked. Without the tables of SASLprep, only printable ASCII
  * is accepted, which SASLprep does not change. */

@@ -53,8 +53,8 @@ func answersTo(r *http.Request, own func(name string) bool) bool {
 	return name == "localhost" || own != nil && own(name)
 }
 
-// withoutPort returns a Host header's value without its port. ok is false if the part behind the
-// colon is not a number.
+// withoutPort returns a Host header's value without its port, which may be empty. ok is false if
+// the part behind the colon has other characters than digits.
 func withoutPort(host string) (string, bool) {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || strings.HasSuffix(host, "]") {
@@ -65,8 +65,8 @@ func withoutPort(host string) (string, bool) {
 
 // CanonicalHost returns a host name in the form for comparison: lower case, without a final dot. ok
 // is false if it cannot be a host name: it contains other characters than letters, digits, hyphens,
-// underscores and dots, or has an empty label. An international name is in the form that browsers
-// send (xn--…).
+// underscores and dots, or has an empty label. An international name must be in the form that
+// browsers send (xn--…).
 func CanonicalHost(name string) (string, bool) {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" || len(name) > 253 || strings.Contains("."+name+".", "..") {

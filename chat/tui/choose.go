@@ -43,7 +43,7 @@ func (m *Model) chooseAt(at int) {
 		rows += len(m.messageRows(i))
 	}
 	if at > bottom || at == bottom && hidden > 0 || rows > m.bodyRows() {
-		m.anchor = anchor{m.chosen, 0}
+		m.anchor = anchor{seq: m.chosen} // its last row is the last one of the screen
 	}
 }
 
@@ -115,13 +115,14 @@ func (m *Model) register(invite string) {
 	m.note("choose a password for the account " + m.client.Nick() + ", 8 characters or more; Esc: cancel")
 }
 
-// showMention shows the oldest unread message that mentions the user, in any conversation.
+// showMention shows the first conversation with unread mentions, and chooses the oldest of them. In
+// a direct conversation every message of the other user counts as a mention.
 func (m *Model) showMention() {
 	for _, v := range m.client.Conversations() {
 		if v.Mentions == 0 {
 			continue
 		}
-		read := v.ReadUntil
+		read := v.ReadUntil // show changes it
 		m.show(v)
 		for i := range v.Messages {
 			if msg := &v.Messages[i]; msg.Time.After(read) && !msg.Own && msg.Kind != client.EventMessage && (msg.Mention || !v.Room) {

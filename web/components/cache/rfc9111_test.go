@@ -27,7 +27,7 @@ import (
 //
 //	miss       the cache forwarded the request, and the origin sent a full response
 //	hit        the cache answered without a request to the origin
-//	confirmed  the cache sent a conditional request, and the origin confirmed the stored response by 304
+//	confirmed  the cache sent a conditional request, and the origin answered it by 304
 //	a status   the response has this status; where it came from does not matter
 var rules = []struct{ section, says, script string }{
 	{"2", "a cache's key is the method and target URI", `

@@ -11,8 +11,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// Three failures in a row suspend an upstream for 10 s. Then one more failure suspends it again, and
-// one success ends its history.
+// Three failures in a row suspend an upstream for 10 s. Then one more failure suspends it again,
+// and one success ends its history.
 func TestConsecutiveFailuresSuspendAnUpstream(t *testing.T) {
 	p := poolOf("", 2)
 	now := time.Unix(1000, 0)
