@@ -124,7 +124,7 @@ mark_save(struct client *c, const struct joined *j)
 		(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), &m, 1);
 }
 
-/* Parses "*", "timestamp=TIME" or "msgid=ROOM-OFFSET". Only lines behind that point are
+/* Parses "*", "timestamp=TIME" or "msgid=ROOM-OFFSET". Only lines after that point are
  * requested. */
 static bool
 parse_point(struct slice text, struct request *r)

@@ -39,7 +39,7 @@ struct sender {
 	bool again; /* check again before sleeping */
 	bool cut;  /* another process has asked to close, or SEND cannot continue */
 	unsigned long batches; /* replay batches so far, which number their ids */
-	int top; /* index behind the last feed ever used */
+	int top; /* index after the last feed ever used */
 	struct feed feeds[MY_FEEDS_MAX];
 };
 

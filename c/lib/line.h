@@ -9,7 +9,7 @@
 #include "slice.h"
 
 enum {
-	LINE_REST_MAX = 512,   /* bytes behind the tags, CR and LF included */
+	LINE_REST_MAX = 512,   /* bytes after the tags, CR and LF included */
 	LINE_TAGS_MAX = 4096,  /* bytes of a client's tags, '@' and the space included */
 	LINE_PARAMS_MAX = 15,
 };

@@ -70,7 +70,7 @@ open_segment(struct reader *r, uint64_t base)
 	return r->segment >= 0;
 }
 
-/* Opens the segment with the position, or the first one behind it. */
+/* Opens the segment with the position, or the first one after it. */
 static bool
 open_here(struct reader *r)
 {
@@ -181,7 +181,7 @@ back_in_segment(struct reader *r, uint64_t end, unsigned long count)
 	return count == 0 ? 0 : count;
 }
 
-/* Returns the end of the open segment's lines: not behind the next segment's base, nor before. */
+/* Returns the end of the open segment's lines: not after the next segment's base, nor before. */
 static uint64_t
 end_here(const struct reader *r, uint64_t before)
 {

@@ -41,7 +41,7 @@ bool stored_whole(struct slice line, uint64_t offset);
 bool stored_formed(struct slice line);
 
 /* Parts of a line for which stored_formed is true. */
-struct slice stored_tags(struct slice line);  /* from "time=" on, without the space behind them */
+struct slice stored_tags(struct slice line);  /* from "time=" on, without the space after them */
 struct slice stored_plain(struct slice line); /* from ':' on, CR and LF included */
 struct slice stored_id(struct slice line);    /* id of the room */
 bool stored_tag(struct slice line, const char *name, struct slice *value);

@@ -44,8 +44,8 @@ is_tagmsg(struct slice plain)
 	return slice_starts(plain, "TAGMSG ");
 }
 
-/* Returns the length of ":source COMMAND target :", behind which the text of a message starts; also
- * behind the "\1ACTION " of a CTCP ACTION. 0 if the line is no message or another CTCP message. */
+/* Returns the length of ":source COMMAND target :", after which the text of a message starts; also
+ * after the "\1ACTION " of a CTCP ACTION. 0 if the line is no message or another CTCP message. */
 static size_t
 text_start(struct slice plain)
 {

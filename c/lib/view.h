@@ -29,7 +29,7 @@ enum {
  * Writes a line for a client with these capabilities and returns the bytes written, 0 if the client
  * cannot be sent the line.
  *
- * tags are those from "time=" on, without the space behind them. plain is the line from ':' on, its
+ * tags are those from "time=" on, without the space after them. plain is the line from ':' on, its
  * CR and LF included. extra is a tag that is written first, NULL for none. stamp is inserted before
  * the text of a PRIVMSG or NOTICE, NULL for none: see view_stamp.
  *

@@ -65,6 +65,7 @@ begin(char dir[FOLDER_BYTES], int *data)
 	check_folder(dir);
 	*data = open(dir, O_RDONLY | O_DIRECTORY);
 	log_shared_init(&c->shared);
+	/* true: create the folder and recover the log */
 	check(log_open(&l, *data, "room", &c->shared, true, &found), "log_open creates the log");
 	log_close(&l);
 	return c;
@@ -131,6 +132,7 @@ test_killed_writers(void)
 		log_shared_reset(&c->shared);
 		check(log_open(&l, data, "room", &c->shared, true, &found) && found.missing == 0, "after the kills the log opens and no committed bytes are missing");
 		log_close(&l);
+		/* 0: read the lines that are there, and do not wait for more */
 		check(lines_read(data, "room", 0, next, WRITERS) == 0, "after the kills every line in the log is valid, once, and in its writer's order");
 		for (int i = 0; i < WRITERS; i++)
 			check(next[i] >= (int)atomic_load(&c->acknowledged[i]), "all %d acknowledged messages of writer %d are in the log; got %d", (int)atomic_load(&c->acknowledged[i]), i, next[i]);
