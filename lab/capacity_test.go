@@ -72,10 +72,10 @@ func TestProbesAreJudgedByTheirFigures(t *testing.T) {
 		generator bool
 	}{
 		{"a subject that echoes all in time keeps up", func(*result.Trial) {}, true, false},
-		{"even if a neighbour was there", func(t *result.Trial) { t.RejectedBecause = []string{"another process took 9.0 % of a core: cc1"} }, true, false},
+		{"a subject that echoes all in time keeps up although another process used the cores", func(t *result.Trial) { t.RejectedBecause = []string{"another process took 9.0 % of a core: cc1"} }, true, false},
 		{"a generator whose own sends are late is the bound", func(t *result.Trial) { t.LatenessUS.P99 = 300_000 }, false, true},
-		{"and so is one that sends too little", func(t *result.Trial) { t.AchievedRatio = 0.9 }, false, true},
-		{"unless full connections held it up", func(t *result.Trial) {
+		{"a generator that sends too little is the bound", func(t *result.Trial) { t.AchievedRatio = 0.9 }, false, true},
+		{"a generator that is late because connections were full is not the bound", func(t *result.Trial) {
 			t.AchievedRatio, t.LatenessUS.P99, t.Behind = 0.9, 300_000, 1000
 		}, false, false},
 		{"full connections alone are the subject's", func(t *result.Trial) { t.Behind = 1000 }, false, false},
@@ -93,7 +93,7 @@ func TestProbesAreJudgedByTheirFigures(t *testing.T) {
 		{"a subject that took nothing in the warm-up left nothing to measure", func(t *result.Trial) {
 			*t = result.Trial{Pattern: load.Poisson, Connections: 64, FailedBecause: []string{"stalled in the warm-up: no message was taken for 10s"}}
 		}, false, false},
-		{"on a disturbed machine too, for now", func(t *result.Trial) {
+		{"an echo that never came is the subject's although the hypervisor disturbed the machine", func(t *result.Trial) {
 			t.RejectedBecause = []string{"hypervisor took 3.0 % of a core", "load error: echo missing, 12 times"}
 		}, false, false},
 	} {

@@ -25,11 +25,11 @@ func TestDisturbancesRejectATrial(t *testing.T) {
 		{"too few messages were sent", func(t *result.Trial, _ *Evidence) { t.AchievedRatio = 0.99 }, "load short"},
 		{"the generator was often late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P50 = 101 }, "median"},
 		{"the generator was sometimes very late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P99 = 1001 }, "99th percentile"},
-		{"a burst may take its time", func(t *result.Trial, _ *Evidence) {
+		{"together: a burst that takes 0.9 ms to send is accepted", func(t *result.Trial, _ *Evidence) {
 			t.Pattern, t.LatenessUS.P50, t.LatenessUS.P99 = load.Together, 300, 900
 		}, ""},
 		{"the generator did not get its core", func(t *result.Trial, _ *Evidence) { t.LoadRunQueue = 0.06 }, "waited"},
-		{"on shared cores it cannot always have it", func(t *result.Trial, ev *Evidence) { t.LoadRunQueue, ev.SharedCores = 0.06, true }, ""},
+		{"on shared cores the generator may wait for its core", func(t *result.Trial, ev *Evidence) { t.LoadRunQueue, ev.SharedCores = 0.06, true }, ""},
 		{"the hypervisor took the machine away", func(_ *result.Trial, ev *Evidence) { ev.Steal = 11 * time.Millisecond }, "hypervisor"},
 		{"a neighbour took a core", func(_ *result.Trial, ev *Evidence) {
 			ev.Neighbour, ev.NeighbourName = 60*time.Millisecond, "cc1"
@@ -38,14 +38,14 @@ func TestDisturbancesRejectATrial(t *testing.T) {
 			ev.Neighbour, ev.ServerUnaccounted = 600*time.Millisecond, true
 		}, ""},
 		{"the lab disturbed its own measurement", func(_ *result.Trial, ev *Evidence) { ev.Lab = 60 * time.Millisecond }, "the lab itself"},
-		{"10,000 connections cannot all be on time", func(t *result.Trial, _ *Evidence) {
+		{"together, 10,000 connections: a burst that takes 80 ms to send is accepted", func(t *result.Trial, _ *Evidence) {
 			t.Connections, t.Pattern, t.LatenessUS.P99 = 10_000, load.Together, 80_000
 		}, ""},
-		{"apart, 10,000 can", func(t *result.Trial, _ *Evidence) { t.Connections, t.LatenessUS.P99 = 10_000, 5_100 }, "99th percentile"},
-		{"and half of them even sooner", func(t *result.Trial, _ *Evidence) {
+		{"staggered, 10,000 connections: a 99th percentile of 5.1 ms is too late", func(t *result.Trial, _ *Evidence) { t.Connections, t.LatenessUS.P99 = 10_000, 5_100 }, "99th percentile"},
+		{"poisson, 10,000 connections: a median of 1.1 ms is too late", func(t *result.Trial, _ *Evidence) {
 			t.Connections, t.Pattern, t.LatenessUS.P50 = 10_000, load.Poisson, 1_100
 		}, "median"},
-		{"slots of 200 us are soon enough", func(t *result.Trial, _ *Evidence) {
+		{"staggered, 10,000 connections: a median of 0.3 ms and a 99th percentile of 4.9 ms are accepted", func(t *result.Trial, _ *Evidence) {
 			t.Connections, t.LatenessUS.P50, t.LatenessUS.P99 = 10_000, 300, 4_900
 		}, ""},
 		{"on shared cores many connections widen nothing", func(t *result.Trial, ev *Evidence) {

@@ -59,7 +59,8 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 }
 
 // TestRatesOfRequestsArePassedInTotal: rates are per connection in an experiment, and in total on
-// the command line. The generator does not get the number of requests: the lab ends the trial.
+// the command line. The generator does not get Load.Requests, which is only for the report: a trial
+// ends by time.
 func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 	for _, test := range []struct {
 		load Load

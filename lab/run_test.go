@@ -97,7 +97,7 @@ func TestRunCompletesEveryPlaceAndStoresItsResults(t *testing.T) {
 	kept, err := result.Read(b.options.Out)
 	must(t, err)
 	if len(kept.Trials) != len(found.Trials) || kept.Finished.IsZero() {
-		t.Errorf("got %d trials and %d stored, finished %v", len(found.Trials), len(kept.Trials), kept.Finished)
+		t.Errorf("got %d trials and %d stored, finished %v, want all stored and a time at which the run finished", len(found.Trials), len(kept.Trials), kept.Finished)
 	}
 	complete := finishedPlaces(kept.Trials)
 	want := 2 * (2 * 3) // patterns, and a palindrome of two subjects and the A/A control
@@ -108,20 +108,20 @@ func TestRunCompletesEveryPlaceAndStoresItsResults(t *testing.T) {
 		checkTrial(t, trial)
 	}
 	if kept.Plan.AAControl == "" || len(kept.AccountingMethods) == 0 || !kept.AccountingMethods[0].Primary {
-		t.Errorf("got A/A control %q, accounting methods %v", kept.Plan.AAControl, kept.AccountingMethods)
+		t.Errorf("got A/A control %q, accounting methods %v, want a control, and first the primary method", kept.Plan.AAControl, kept.AccountingMethods)
 	}
 }
 
 func checkTrial(t *testing.T, trial result.Trial) {
 	t.Helper()
 	if trial.Messages == 0 || trial.CPUPercentMean <= 0 || trial.CPUUSPerMessage <= 0 || trial.LoadUSPerMsg <= 0 || trial.MachineUSPerMsg <= 0 {
-		t.Errorf("trial %d: got impossible figures: %+v", trial.ID, trial)
+		t.Errorf("trial %d: got %+v, want messages and all CPU figures above 0", trial.ID, trial)
 	}
 	if trial.WarmMessages < 10 || len(trial.Samples) < 4 || trial.Memory.Processes != 1 || trial.WindowS < 0.3 {
-		t.Errorf("trial %d: got %d warm messages, %d samples, %d processes, window of %v s", trial.ID, trial.WarmMessages, len(trial.Samples), trial.Memory.Processes, trial.WindowS)
+		t.Errorf("trial %d: got %d warm messages, %d samples, %d processes, window of %v s, want at least 10, 4, exactly 1 and at least 0.3 s", trial.ID, trial.WarmMessages, len(trial.Samples), trial.Memory.Processes, trial.WindowS)
 	}
 	if trial.Accepted != (len(trial.RejectedBecause) == 0) {
-		t.Errorf("trial %d: got accepted %v, reasons for rejection %v", trial.ID, trial.Accepted, trial.RejectedBecause)
+		t.Errorf("trial %d: got accepted %v, reasons for rejection %v, want accepted only without a reason", trial.ID, trial.Accepted, trial.RejectedBecause)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestSubjectThatExitsDuringTheRunIsNamed(t *testing.T) {
 	kept, readErr := result.Read(b.options.Out)
 	must(t, readErr)
 	if len(kept.Trials) != len(found.Trials) || !kept.Finished.IsZero() {
-		t.Errorf("got %d of %d trials stored, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
+		t.Errorf("got %d of %d trials stored, finished %v, want all, and no time of finishing: the run failed", len(kept.Trials), len(found.Trials), kept.Finished)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestServerElsewhereIsMeasuredWithoutItsCPU(t *testing.T) {
 	}
 	for _, trial := range found.Trials {
 		if trial.Messages == 0 || trial.CPUUSPerMessage != 0 {
-			t.Errorf("trial %d: got %d messages at %v us", trial.ID, trial.Messages, trial.CPUUSPerMessage)
+			t.Errorf("trial %d: got %d messages at %v us of CPU each, want messages and no CPU: the lab did not start the subject", trial.ID, trial.Messages, trial.CPUUSPerMessage)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestUnknownSubjectIsRejectedAtOnce(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Subjects = append(b.experiment.Subjects, "unknown")
 	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `no subject "unknown"`) {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want one that says no subject \"unknown\"", err)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestTimeLimitHoldsOnABusyMachine(t *testing.T) {
 	}
 	for _, trial := range found.Trials {
 		if trial.Accepted || trial.Attempt != 1 || trial.Block != 0 {
-			t.Errorf("trial %d: got accepted %v, attempt %d, block %d", trial.ID, trial.Accepted, trial.Attempt, trial.Block)
+			t.Errorf("trial %d: got accepted %v, attempt %d, block %d, want a rejected first attempt in block 0", trial.ID, trial.Accepted, trial.Attempt, trial.Block)
 		}
 	}
 }

@@ -43,16 +43,16 @@ func TestWarmUpsLastUntilTheyAreComplete(t *testing.T) {
 	}{
 		{"five pieces of progress are the least", 100, load, 64, linear, even, 5, true, "", 0},
 		{"the messages that were asked for come first", 8000, load, 64, linear, even, 20, true, "", 0},
-		{"one that never becomes steady is measured after twice the least and 4.5 s", 100, load, 64, linear, restless, 100, false, "", 0},
-		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 57) }, restless, (32 + 60) * 20, false, "", 0},
-		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "no message was taken for 10s", 0},
-		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "no message was taken for 10s", 0},
+		{"a subject that never becomes steady is measured after twice the least time and 4.5 s", 100, load, 64, linear, restless, 100, false, "", 0},
+		{"a subject that never becomes steady is measured after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 57) }, restless, (32 + 60) * 20, false, "", 0},
+		{"a subject that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "no message was taken for 10s", 0},
+		{"a subject that stops taking messages fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "no message was taken for 10s", 0},
 		{"a slow load is waited for", 3, Load{Rate: 0.5}, 1, func(i int) int64 { return int64(i / 40) }, even, 5 * 40, true, "", 0},
-		{"one that takes half of a load fails", 8000, load, 64, func(i int) int64 { return int64(i) }, even, 62*20 + 1, false, "messages in 1m2s and asks for 8000", 0},
+		{"a subject that takes half of a load fails", 8000, load, 64, func(i int) int64 { return int64(i) }, even, 62*20 + 1, false, "messages in 1m2s and asks for 8000", 0},
 		{"short connections are a load", 400, Load{Churn: 400}, 0, func(i int) int64 { return int64(20 * i) }, even, 20, true, "", 0},
-		{"one that never becomes steady is measured at the limit", 100, load, 64, linear, restless, 12, false, "", 600 * time.Millisecond},
+		{"a subject that never becomes steady is measured at the limit", 100, load, 64, linear, restless, 12, false, "", 600 * time.Millisecond},
 		{"the limit counts from the messages that were asked for", 8000, load, 64, linear, restless, 27, false, "", 600 * time.Millisecond},
-		{"the limit does not hold up one that becomes steady", 100, load, 64, linear, even, 5, true, "", time.Hour},
+		{"the limit does not hold up a subject that becomes steady", 100, load, 64, linear, even, 5, true, "", time.Hour},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWarming(test.need, test.load, test.conns, test.most, 0, 0)
