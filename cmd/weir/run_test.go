@@ -113,7 +113,7 @@ func (p project) servers() (pids []int) {
 func (p project) wantNothing(name string) {
 	p.Helper()
 	if _, err := os.Stat(filepath.Join(p.dir, name)); !os.IsNotExist(err) {
-		p.Errorf("%s is left behind (%v)", name, err)
+		p.Errorf("got %s in the folder (%v), want it removed", name, err)
 	}
 }
 
@@ -284,7 +284,7 @@ func (p project) awaitTrials(cmd *exec.Cmd, n int) []string {
 		case <-deadline:
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			p.Fatal("no trial ended in two minutes")
+			p.Fatal("got no trial that ended in two minutes, want one")
 		}
 	}
 }
@@ -297,13 +297,13 @@ func (p project) wantWhole(found *result.Results, kept []string) {
 		p.Fatal(err)
 	}
 	if now := strings.SplitAfter(string(text), "\n"); !slices.Equal(now[:len(kept)], kept) {
-		p.Errorf("the first %d trials are not those that were kept", len(kept))
+		p.Errorf("got other trials at the start of trials.jsonl, want the %d that were kept, unchanged", len(kept))
 	}
 	places := map[[2]int]bool{}
 	for _, trial := range found.Trials {
 		places[[2]int{trial.Block, trial.Position}] = true
 	}
 	if len(places) != 6 || found.Finished.IsZero() {
-		p.Errorf("%d of 6 places have trials, finished %v", len(places), found.Finished)
+		p.Errorf("got trials at %d places, finished %v, want 6 and a time at which the run finished", len(places), found.Finished)
 	}
 }
