@@ -29,7 +29,7 @@ func breaking(t *testing.T, count *atomic.Int64, sends string) string {
 	})
 }
 
-func TestRetries(t *testing.T) {
+func TestRequestIsRetriedOnlyWhereItIsSafe(t *testing.T) {
 	var asked, failed atomic.Int64
 	works := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -42,13 +42,13 @@ func TestRetries(t *testing.T) {
 		status                    int
 		want                      string
 	}{
-		{"what was not begun is", dead(t), "POST", strings.Repeat("a", 100_000), 200, "POST" + strings.Repeat("a", 100_000)},
-		{"an idempotent request is", silent, "GET", "", 200, "GET"},
-		{"with a small body too", silent, "PUT", "text", 200, "PUTtext"},
-		{"not with a large one", silent, "PUT", strings.Repeat("a", maxBuffered+1), 502, "502 Bad Gateway\n"},
-		{"another one is not", silent, "POST", "text", 502, "502 Bad Gateway\n"},
-		{"not behind a byte", breaking(t, &failed, "H"), "GET", "", 502, "502 Bad Gateway\n"},
-		{"not behind an informational response", breaking(t, &failed, "HTTP/1.1 103 Early Hints\r\n\r\n"), "GET", "", 502, "502 Bad Gateway\n"},
+		{"no connection to the upstream, POST: retried", dead(t), "POST", strings.Repeat("a", 100_000), 200, "POST" + strings.Repeat("a", 100_000)},
+		{"closed without a response, GET: retried", silent, "GET", "", 200, "GET"},
+		{"closed without a response, PUT with a small body: retried", silent, "PUT", "text", 200, "PUTtext"},
+		{"closed without a response, PUT with a body too large to buffer: not retried", silent, "PUT", strings.Repeat("a", maxBuffered+1), 502, "502 Bad Gateway\n"},
+		{"closed without a response, POST: not retried", silent, "POST", "text", 502, "502 Bad Gateway\n"},
+		{"closed after a byte of the response, GET: not retried", breaking(t, &failed, "H"), "GET", "", 502, "502 Bad Gateway\n"},
+		{"closed after an informational response, GET: not retried", breaking(t, &failed, "HTTP/1.1 103 Early Hints\r\n\r\n"), "GET", "", 502, "502 Bad Gateway\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := make(chan webtest.ExchangeEnd, 1)
@@ -57,7 +57,7 @@ func TestRetries(t *testing.T) {
 				resp, body := do(t, c.method, url, c.body)
 				end := <-to
 				if resp.StatusCode != c.status || body != c.want || resp.Header.Get("X-Before") != "kept" {
-					t.Errorf("got %d %.50q %v, want %d %.50q", resp.StatusCode, body, resp.Header, c.status, c.want)
+					t.Errorf("got %d %.50q %v, want %d %.50q with X-Before: kept", resp.StatusCode, body, resp.Header, c.status, c.want)
 				}
 				if ok := c.status == 200; ok && (end.Upstream != works.URL || end.Err != nil) || !ok && (end.Upstream != "" || end.Err == nil || asked.Load() != 0) {
 					t.Errorf("got %+v and %d requests at the other upstream, want a retry only where it is safe", end, asked.Load())
@@ -102,11 +102,11 @@ func TestUpstreamFailures(t *testing.T) {
 				}
 			}
 		}, 502},
-		{"it switches unasked", func(c net.Conn) {
+		{"it switches protocols unasked", func(c net.Conn) {
 			request(c)
 			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: irc\r\n\r\n")
 		}, 502},
-		{"it says two lengths", func(c net.Conn) {
+		{"it sends two different lengths", func(c net.Conn) {
 			request(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab")
 		}, 502},
