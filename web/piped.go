@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Piped makes a transform in the style of the paper: f reads the body from r and writes the changed
-// body to w, in a goroutine of its own. The goroutine ends when f returns, and f must return when
-// reading fails. Each write costs a copy and two goroutine switches; a Transform of its own is
-// cheaper.
+// Piped makes a transform in the style of the paper (see the package comment): f reads the body
+// from r and writes the changed body to w, in a goroutine of its own. The goroutine ends when f
+// returns, and f must return when reading fails. Each write costs a copy and two goroutine
+// switches; a Transform of its own is cheaper.
 func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	return func(next io.Writer) io.WriteCloser {
 		r, w := io.Pipe()

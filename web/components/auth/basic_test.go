@@ -18,7 +18,8 @@ func basicOf(name, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
 }
 
-// figure3 is the file server with a private area of the paper's figure 3.
+// figure3 is the file server with a private area of figure 3 in J. Whitehead, "Serving Web Content
+// with Dynamic Process Networks in Go" (2011).
 func figure3(t *testing.T) web.Component {
 	t.Helper()
 	private, err := Basic(BasicConfig{Users: written(t, "ann:"+hash(t, "sesame", 4)+"\n"), Realm: `the "attic"`}, showUser("private"))

@@ -4,7 +4,8 @@
 // Sources: [Text], [Static], [Status], [Template]. Pipes: [ErrorPages], [Headers], [Security],
 // [Redirect], [Rewrite], [LimitRate], [LimitConcurrency], [LimitBody], [RequestID], [Recover],
 // [Pass]. Filters: [Rot13], [Inject], [Replace]. [Rot13Piped] and [PassPiped] are filters in the
-// reader and writer style of the paper, for comparison.
+// reader and writer style of the paper, for comparison. The paper is J. Whitehead, "Serving Web
+// Content with Dynamic Process Networks in Go" (2011).
 //
 // # Order
 //

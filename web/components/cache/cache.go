@@ -26,7 +26,7 @@ type Config struct {
 	Heuristic bool `hcl:"heuristic,optional"`
 }
 
-// cache is the state that the stages before and behind the inner component share.
+// cache is the state that the stages before and after the inner component share.
 type cache struct {
 	maxBody   int64
 	heuristic bool

@@ -9,7 +9,7 @@ import (
 	"weir/web"
 )
 
-// handleResponse is the pipe behind the inner component.
+// handleResponse is the pipe after the inner component.
 func (k *cache) handleResponse(c *web.Conn) {
 	a, ok := c.Value(k).(*forwardedRequest)
 	if !ok || !c.Answered() {

@@ -32,8 +32,8 @@ func start(t testing.TB, way flow.Way, cfg Config, source web.Component, more ..
 	return webtest.Serve(t, way, web.Chain(append(append([]web.Component{source}, more...), z)...))
 }
 
-// page is a source that answers with the bytes of body. fields are names and values of header
-// fields, in turn.
+// page is a source that answers with the bytes of body. fields alternates names and values
+// of header fields.
 func page(body string, fields ...string) web.Component {
 	return web.Source(func(c *web.Conn) web.Body {
 		for i := 0; i < len(fields); i += 2 {
@@ -53,7 +53,7 @@ func stream(body string, fields ...string) web.Component {
 }
 
 // ask sends a request by the given version of HTTP, "1.0" or "1.1". It returns the response and its
-// body without decoding it. fields are names and values of header fields, in turn.
+// body without decoding it. fields alternates names and values of header fields.
 func ask(t testing.TB, url, method, version string, fields ...string) (*http.Response, []byte) {
 	t.Helper()
 	resp, body := webtest.Raw(t, url, method+" / HTTP/"+version, fields...)
