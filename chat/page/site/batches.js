@@ -9,13 +9,13 @@ export class Batches {
     this.open = new Map();
   }
 
-  // take reports whether a line belongs to a batch or starts or ends one.
+  // take handles a line that belongs to a batch, or starts or ends one. It returns false for others.
   take(m) {
     const ref = m.tags.get("batch");
     if (m.command === "BATCH") {
       const name = m.params[0].slice(1);
       if (m.params[0][0] === "+") this.open.set(name, { type: m.params[1], params: m.params.slice(2), tags: m.tags, nick: m.nick, items: [], outerRef: ref });
-      else this.end(name);
+      else this.endBatch(name);
       return true;
     }
     if (ref === undefined) return false;
@@ -23,7 +23,8 @@ export class Batches {
     return true;
   }
 
-  end(name) {
+  // endBatch ends a batch: its lines become part of the batch around it, or are passed to complete.
+  endBatch(name) {
     const batch = this.open.get(name);
     this.open.delete(name);
     if (!batch) return;

@@ -15,9 +15,9 @@ export class Field {
     this.field = $("say");
     this.reply = null; // the message that the next one replies to
     this.completion = new Completion(this.field, () => this.names());
-    $("saying").addEventListener("submit", (e) => this.say(e));
+    $("saying").addEventListener("submit", (e) => this.sendText(e));
     $("answer-off").addEventListener("click", () => this.cancelReply());
-    this.field.addEventListener("keydown", (e) => this.key(e));
+    this.field.addEventListener("keydown", (e) => this.keyPressed(e));
     this.field.addEventListener("input", () => this.input());
   }
 
@@ -38,7 +38,8 @@ export class Field {
     field.focus();
   }
 
-  say(e) {
+  // sendText sends the text of the field, or runs it as a command.
+  sendText(e) {
     e?.preventDefault();
     const text = this.field.value;
     if (!text.trim()) return;
@@ -91,14 +92,13 @@ export class Field {
     if (field.scrollHeight > 0) field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight / 3)}px`;
   }
 
-  key(e) {
-    if (e.key === "Enter" && !e.shiftKey && !e.isComposing) this.say(e);
+  keyPressed(e) {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing) this.sendText(e);
     else if (e.key === "Tab" && !e.altKey && !e.ctrlKey && this.completion.next(e.shiftKey)) e.preventDefault();
-    else if (e.key === "ArrowUp" && this.field.value === "" && !e.altKey) this.up(e);
+    else if (e.key === "ArrowUp" && this.field.value === "" && !e.altKey) this.focusNewestMessage(e);
   }
 
-  // up moves the focus to the newest message.
-  up(e) {
+  focusNewestMessage(e) {
     const last = [...document.querySelectorAll("#log article:not(.waiting)")].at(-1);
     if (!last) return;
     e.preventDefault();

@@ -18,7 +18,7 @@ export class Finder {
       e.preventDefault();
       this.search($("words").value);
     });
-    $("found").addEventListener("keydown", (e) => this.key(e));
+    $("found").addEventListener("keydown", (e) => this.keyPressed(e));
   }
 
   get open() {
@@ -94,7 +94,8 @@ export class Finder {
     node.append(text.slice(from));
   }
 
-  key(e) {
+  // keyPressed moves the focus between the results, and above the first one to the words.
+  keyPressed(e) {
     const to = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[e.key];
     if (!to) return;
     e.preventDefault();
