@@ -22,8 +22,8 @@ func TestDeliveredReportsAcknowledgedOutput(t *testing.T) {
 		want := func(what string, to Conn, wantSent, wantTaken bool) {
 			t.Helper()
 			eventually(t, what, func() bool {
-				sent, taken := Delivered(to)
-				return sent == wantSent && (taken == wantTaken || !onLinux)
+				sent, acknowledged := Delivered(to)
+				return sent == wantSent && (acknowledged == wantTaken || !onLinux)
 			})
 		}
 		exchange(t, c, "up")
@@ -36,7 +36,7 @@ func TestDeliveredReportsAcknowledgedOutput(t *testing.T) {
 		if _, err := io.CopyN(io.Discard, c, int64(n)); err != nil {
 			t.Fatal(err)
 		}
-		want("all was taken", reader.conn, true, true)
+		want("all was acknowledged", reader.conn, true, true)
 
 		fill(lost.conn)
 		cut.SetLinger(0)
