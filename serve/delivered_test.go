@@ -19,11 +19,11 @@ func TestDeliveredReportsAcknowledgedOutput(t *testing.T) {
 			}
 			return n
 		}
-		want := func(what string, to Conn, wantSent, wantTaken bool) {
+		want := func(what string, to Conn, wantSent, wantAcknowledged bool) {
 			t.Helper()
 			eventually(t, what, func() bool {
 				sent, acknowledged := Delivered(to)
-				return sent == wantSent && (acknowledged == wantTaken || !onLinux)
+				return sent == wantSent && (acknowledged == wantAcknowledged || !onLinux)
 			})
 		}
 		exchange(t, c, "up")

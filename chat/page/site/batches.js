@@ -9,7 +9,8 @@ export class Batches {
     this.open = new Map();
   }
 
-  // take handles a line that belongs to a batch, or starts or ends one. It returns false for others.
+  // take handles a line that belongs to a batch, or starts or ends one. For others it returns
+  // false.
   take(m) {
     const ref = m.tags.get("batch");
     if (m.command === "BATCH") {
