@@ -11,7 +11,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"weir/serve"
 	"weir/web/server"
 )
 
@@ -25,13 +24,6 @@ func (c *serveRunCmd) usualListen() string {
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
 func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
-	config.Engine = c.Engine
-	if c.Model != "" {
-		var err error
-		if config.Model, err = serve.ParseWay(c.Model); err != nil {
-			return usageError{err}
-		}
-	}
 	if c.onStack == nil {
 		return serveWeb(ctx, t, h, config, b)
 	}

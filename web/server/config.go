@@ -20,11 +20,12 @@ type Config struct {
 	Addr     string
 	Listener net.Listener // accepts connections instead of Addr; Run closes it
 
-	// Engine serves HTTP/1: EngineNetHTTP (the default) or EngineHTTP1.
-	Engine string
-	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with
-	// EngineHTTP1 also serve.Pool.
-	Model serve.Way
+	// engine serves HTTP/1: engineNetHTTP (the default) or engineHTTP1. Only tests choose it, until
+	// the project's own engine is safe against hostile clients.
+	engine string
+	// model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with
+	// engineHTTP1 also serve.Pool.
+	model serve.Way
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS
@@ -87,8 +88,8 @@ func withDefault[T int | int64 | time.Duration](n, byDefault, none T) T {
 
 // Engines of HTTP/1.
 const (
-	EngineHTTP1   = "http1"   // that of this project
-	EngineNetHTTP = "nethttp" // net/http's
+	engineHTTP1   = "http1"   // that of this project
+	engineNetHTTP = "nethttp" // net/http's
 )
 
 // validate returns an error for a configuration that cannot work.
@@ -96,10 +97,10 @@ func (c *Config) validate() error {
 	switch {
 	case c.Addr == "" && c.Listener == nil:
 		return errors.New("server: no address to listen on: set Addr or Listener")
-	case c.Engine != "" && c.Engine != EngineHTTP1 && c.Engine != EngineNetHTTP:
-		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, EngineHTTP1, EngineNetHTTP)
-	case c.Model != serve.Goroutine && !(c.Model == serve.Pool && c.Engine == EngineHTTP1):
-		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, or %s with the engine %s", c.Model, serve.Goroutine, serve.Pool, EngineHTTP1)
+	case c.engine != "" && c.engine != engineHTTP1 && c.engine != engineNetHTTP:
+		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.engine, engineHTTP1, engineNetHTTP)
+	case c.model != serve.Goroutine && !(c.model == serve.Pool && c.engine == engineHTTP1):
+		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, or %s with the engine %s", c.model, serve.Goroutine, serve.Pool, engineHTTP1)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}

@@ -28,7 +28,7 @@ func (s *Server) newHTTP1() *engine.Server {
 // serveHTTP1 serves the connections of a listener by the engine until ctx ends.
 func (s *Server) serveHTTP1(ctx context.Context, l net.Listener) error {
 	defer close(s.http1Ended)
-	return serve.RunBlocking(ctx, s.config.Model, l, serve.Handler{Handle: s.handleHTTP1}, serve.Options{
+	return serve.RunBlocking(ctx, s.config.model, l, serve.Handler{Handle: s.handleHTTP1}, serve.Options{
 		// later than awaitHTTP1, which counts the connections that are left
 		DrainTimeout: max(s.config.drainTimeout(), 0) + time.Second, LingerTimeout: lingerTimeout,
 	})

@@ -15,7 +15,7 @@ type eachEngine struct{ *testing.M }
 
 // Run implements [goleak.TestingM].
 func (e eachEngine) Run() int {
-	for _, underTest = range []string{EngineNetHTTP, EngineHTTP1} {
+	for _, underTest = range []string{engineNetHTTP, engineHTTP1} {
 		if status := e.M.Run(); status != 0 {
 			fmt.Println("with the engine " + underTest)
 			return status

@@ -36,8 +36,8 @@ func start(t *testing.T, c Config, h http.Handler) *running {
 	if c.ErrorLog == nil {
 		c.ErrorLog = func(line string) { t.Log(line) }
 	}
-	if c.Engine == "" {
-		c.Engine = underTest
+	if c.engine == "" {
+		c.engine = underTest
 	}
 	s, err := New(h, c)
 	if err != nil {

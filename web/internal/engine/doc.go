@@ -1,6 +1,7 @@
-// Package engine serves HTTP/1 on connections: it drives the state machine of web/http1 with the
-// bytes of a net.Conn, and calls an [http.Handler] for each request. It blocks in Read and Write of
-// the connection only, so it runs by every concurrency model of package serve that runs handlers.
+// Package engine serves HTTP/1 on connections. It is not in use yet: see ADR 0018. It drives the
+// state machine of web/http1 with the bytes of a net.Conn, and calls an [http.Handler] for each
+// request. It blocks in Read and Write of the connection only, so it runs by every concurrency
+// model of package serve that runs handlers.
 //
 // Ownership: the goroutine (or coroutine) that calls [Server.ServeConn] owns the connection and its
 // exchanges. While a handler works whose context is watched, a second goroutine reads the
