@@ -83,7 +83,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"queues without end", "echo", "slow reader", "to stop reading"},
 		{"does not work", "sink", "work", "expected 100ms at least"},
 		{"does not work", "echo", "work", "expected 100ms at least"},
-		{"does not wait", "echo", "waiting", "with 2s of waiting to be served no earlier, saw it"},
+		{"does not wait", "echo", "waiting", "to be served after 2s of waiting, saw one served after"},
 		{"waits for all", "sink", "waiting", "delayed one"},
 		{"waits for all", "echo", "waiting", "delayed one"},
 		{"drops at SIGTERM", "sink", "SIGTERM while busy", "the rest is lost"},
