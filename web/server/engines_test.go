@@ -35,6 +35,11 @@ var exchanges = []struct{ name, text string }{
 	{"trailers of a response (RFC 9110, 6.5)", "GET /trailers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
 	{"a value cannot end its line", "GET /split HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
 	{"a type that the handler has set to nil is not detected", "GET /untyped HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	{"content that is read behind the response's head is an error", "POST /behind HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /text HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	{"full duplex lets the handler read it", "POST /duplex HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /text HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	{"a handler may set deadlines", "GET /deadlines HTTP/1.1\r\nHost: a\r\n\r\nGET /text HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	{"an empty line before a request is skipped (RFC 9112, 2.2)", "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi\r\nGET /text HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	{"a handler that aborts ends the connection", "GET /abort HTTP/1.1\r\nHost: a\r\n\r\nGET /text HTTP/1.1\r\nHost: a\r\n\r\n"},
 	{"the target is as received", "GET /target/%2f?a=%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
 }
 
@@ -79,6 +84,23 @@ func newPlayground() http.Handler {
 		w.Header()["Content-Type"] = nil
 		io.WriteString(w, "<p>")
 	})
+	handle("/behind", func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		_, err := io.ReadAll(r.Body)
+		fmt.Fprint(w, err)
+	})
+	handle("/duplex", func(w http.ResponseWriter, r *http.Request) {
+		err := http.NewResponseController(w).EnableFullDuplex()
+		w.(http.Flusher).Flush()
+		b, readErr := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v %v", b, err, readErr)
+	})
+	handle("/deadlines", func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		later := time.Now().Add(time.Minute)
+		fmt.Fprint(w, c.SetReadDeadline(later), c.SetWriteDeadline(later))
+	})
+	handle("/abort", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	handle("/target/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI, " ", r.URL.Path) })
 	return mux
 }

@@ -30,7 +30,7 @@ func (s *Server) serveHTTP1(ctx context.Context, l net.Listener) error {
 	defer close(s.http1Ended)
 	return serve.RunBlocking(ctx, s.config.model, l, serve.Handler{Handle: s.handleHTTP1}, serve.Options{
 		// later than awaitHTTP1, which counts the connections that are left
-		DrainTimeout: max(s.config.drainTimeout(), 0) + time.Second, LingerTimeout: lingerTimeout,
+		DrainTimeout: max(s.config.drainTimeout(), 0) + lateDrain, LingerTimeout: lingerTimeout,
 	})
 }
 
@@ -41,9 +41,13 @@ func (s *Server) awaitHTTP1(drain context.Context) (closed int) {
 	case <-s.http1Ended:
 	case <-drain.Done():
 		closed = s.watch.CloseAll()
+		s.engine.Abort()
 	}
 	return closed
 }
+
+// lateDrain is how much later than this package the engine's own drain ends.
+const lateDrain = 50 * time.Millisecond
 
 // lingerTimeout is how long a connection that the server has ended may wait for its client.
 const lingerTimeout = 500 * time.Millisecond
@@ -59,17 +63,8 @@ func (s *Server) handleHTTP1(nc net.Conn) {
 		agreed := t.ConnectionState()
 		state, inner = &agreed, t.NetConn()
 	}
-	s.engine.ServeConn(nc, state, linePlace{inner.(*conn.Line)})
+	s.engine.ServeConn(nc, state, inner.(*conn.Line))
 }
-
-// linePlace notifies the watch of what happens on a connection.
-type linePlace struct{ line *conn.Line }
-
-// Idle implements [engine.Place].
-func (p linePlace) Idle() { p.line.Idle() }
-
-// Asked implements [engine.Place].
-func (p linePlace) Asked() { p.line.Asked() }
 
 // lineListener is the listener of the engine without TLS.
 type lineListener struct{ *limitedListener }
@@ -83,7 +78,9 @@ func (l lineListener) Accept() (net.Conn, error) {
 }
 
 // ReusesExchanges implements [engine.Reuser]. It reports whether the present handler is one.
-func (s *Server) ReusesExchanges() bool {
-	r, ok := (*s.handler.Load()).(engine.Reuser)
+func (s *Server) ReusesExchanges() bool { return reusesExchanges(*s.handler.Load()) }
+
+func reusesExchanges(h http.Handler) bool {
+	r, ok := h.(engine.Reuser)
 	return ok && r.ReusesExchanges()
 }

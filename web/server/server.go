@@ -138,7 +138,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer guarded.finish()
 		w = guarded
 	}
-	(*s.handler.Load()).ServeHTTP(w, r)
+	h := *s.handler.Load()
+	if x, ok := w.(interface{ Detach() }); ok && !reusesExchanges(h) {
+		x.Detach() // the handler was replaced since the engine has asked
+	}
+	h.ServeHTTP(w, r)
 }
 
 // Connections returns the number of open connections, idle ones included.

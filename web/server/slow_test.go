@@ -2,9 +2,11 @@ package server
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -120,6 +122,51 @@ func TestSlowReadersAreDropped(t *testing.T) {
 			t.Fatalf("a client that reads nothing is still connected after %v, want it dropped", waitTimeout)
 		}
 		waitUntilServed(t, s.addr)
+	}
+}
+
+// TestSmallWritesDoNotEvadeTheRate: what counts is what the client takes of the response, not when
+// a write of the handler ends.
+func TestSmallWritesDoNotEvadeTheRate(t *testing.T) {
+	gone := make(chan error, 1) // the error of the handler
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for {
+			_, err := w.Write(make([]byte, 512))
+			if err == nil {
+				err = http.NewResponseController(w).Flush()
+			}
+			if err != nil {
+				gone <- err
+				return
+			}
+		}
+	}))
+	c := dial(t, s.addr)
+	c.(*net.TCPConn).SetReadBuffer(4096)
+	io.WriteString(c, get)
+	for end := time.Now().Add(waitTimeout); time.Now().Before(end); time.Sleep(shortTimeout / 4) {
+		c.Read(make([]byte, 300))
+		select {
+		case <-gone:
+			return
+		default:
+		}
+	}
+	t.Errorf("a client that takes some bytes in each %v is still connected after %v, want it dropped", shortTimeout, waitTimeout)
+}
+
+// TestAPausingHandlerIsNotASlowClient: the client has sent all of its content.
+func TestAPausingHandlerIsNotASlowClient(t *testing.T) {
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.ReadFull(r.Body, make([]byte, 10))
+		time.Sleep(3 * shortTimeout)
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprintf(w, "%d %v", n, err)
+	}))
+	c := dial(t, s.addr)
+	io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n"+strings.Repeat("x", 20000))
+	if _, body := answer(t, bufio.NewReader(c)); body != "19990 <nil>" {
+		t.Errorf("the handler has read %q behind its pause, want 19990 bytes and no error", body)
 	}
 }
 

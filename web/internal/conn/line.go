@@ -55,17 +55,17 @@ func (l *Line) Read(p []byte) (int, error) {
 
 // Write writes p. A client that takes less than the rules' rate for too long ends the line.
 func (l *Line) Write(p []byte) (n int, err error) {
-	l.begin()
-	defer l.done()
+	l.Writing()
+	defer l.Written()
 	if seesArrivals && l.tcp != nil {
 		return l.direct.Write(l.tcp, p)
 	}
 	return l.writePieces(p)
 }
 
-// begin and done enclose what writes.
-func (l *Line) begin() { l.output.Store(writing) }
-func (l *Line) done()  { l.output.Store(written) }
+// Writing and Written enclose what writes.
+func (l *Line) Writing() { l.output.Store(writing) }
+func (l *Line) Written() { l.output.Store(written) }
 
 func (l *Line) writePieces(p []byte) (n int, err error) {
 	for {

@@ -191,9 +191,9 @@ func (c *Conn) joined(p []byte) (n int, err error) {
 	case head+len(p) > joinLimit && c.tcp != nil && seesArrivals:
 		var sent int64
 		both := net.Buffers{c.held, p}
-		c.line.begin()
+		c.line.Writing()
 		sent, err = both.WriteTo(c.tcp)
-		c.line.done()
+		c.line.Written()
 		n = int(sent)
 	default:
 		fits := min(len(p), max(0, joinLimit-head))

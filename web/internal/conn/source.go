@@ -47,8 +47,8 @@ func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	if c.tcp == nil || !seesArrivals {
 		return c.copyFrom(src)
 	}
-	c.line.begin()
-	defer c.line.done()
+	c.line.Writing()
+	defer c.line.Written()
 	if err := c.sendMore(); err != nil {
 		return 0, c.failed(err)
 	}

@@ -183,7 +183,7 @@ func TestWaitingForASourceIsNotTheClientsFault(t *testing.T) {
 	}
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, _ := pair(t, NewWatch(rules))
-	line.begin() // as ReadFrom does, with a source that gives nothing
+	line.Writing() // as ReadFrom does, with a source that gives nothing
 	if line.late(6*second, &rules) || line.late(30*second, &rules) || line.late(60*second, &rules) {
 		t.Error("a client that has everything it was sent is late")
 	}

@@ -6,6 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/textproto"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/web/http1"
@@ -15,16 +18,22 @@ import (
 // has not read them, so that the connection can go on. It is that of net/http.
 const maxDrain = 256 << 10
 
-// body is the content of a request. It implements [io.ReadCloser] for the handler's goroutine.
+// body is the content of a request. It implements [io.ReadCloser]. The handler may pass it to
+// another goroutine, such as that of an [http.Transport], which may still read when the handler has
+// returned. So a mutex guards it, and nothing of the connection is used by a Read once close has
+// returned.
 type body struct {
 	exchange *exchange
-	waiting  bool   // the client waits for 100 (Continue)
-	atEnd    bool   // all content was read
-	closed   bool   // the handler has closed it, or has returned
-	failed   error  // no more can be read; the connection ends
-	framing  []byte // the bytes behind the last piece of content: the last chunk and trailers
-	started  time.Time
-	read     int64 // bytes of content
+
+	ending atomic.Bool // end was called
+
+	mu       sync.Mutex // held by Read, drain and close; guards what follows
+	waiting  bool       // the client waits for 100 (Continue)
+	atEnd    bool       // all content was read
+	closed   bool       // no more may be read
+	failed   error      // no more can be read; the connection ends
+	framing  []byte     // the bytes behind the last piece of content: the last chunk and trailers
+	progress progress   // of the client, which sends the content
 }
 
 // noContent is the body of requests without content. Nothing of it changes.
@@ -34,28 +43,24 @@ func newBody(x *exchange, o http1.Options) *body {
 	return &body{exchange: x, waiting: o.ExpectContinue}
 }
 
-// close makes further reads fail: the handler has returned.
-func (b *body) close() {
-	if b != noContent {
-		b.closed = true
-	}
-}
-
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
-	switch {
-	case b.closed:
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
-	case b.waiting:
+	}
+	if b.waiting {
 		b.waiting = false
 		if err := b.exchange.sendContinue(); err != nil {
-			return 0, b.fail(err)
+			return 0, b.failLocked(err)
 		}
 	}
-	return b.readContent(p)
+	return b.readLocked(p)
 }
 
-func (b *body) readContent(p []byte) (int, error) {
+// readLocked reads content. The caller holds mu.
+func (b *body) readLocked(p []byte) (int, error) {
 	x := b.exchange
 	for len(p) > 0 {
 		switch {
@@ -64,53 +69,54 @@ func (b *body) readContent(p []byte) (int, error) {
 		case b.atEnd:
 			return 0, io.EOF
 		case x.start == len(x.in):
-			if err := b.fill(); err != nil {
-				return 0, b.fail(err)
+			err := b.fillLocked()
+			switch {
+			case err != nil && errors.Is(err, os.ErrDeadlineExceeded) && b.ending.Load() && !b.closed:
+				return 0, http.ErrBodyReadAfterClose // end has interrupted this read
+			case err != nil:
+				return 0, b.failLocked(err)
 			}
 		}
 		rest := x.in[x.start:]
 		n, content, v := x.conn.scanner.Step(rest[:min(len(rest), len(p))])
 		if v != nil {
-			return 0, b.fail(v)
+			return 0, b.failLocked(v)
 		}
 		x.start += n
 		if content {
-			b.framing, b.read = b.framing[:0], b.read+int64(n)
 			copy(p, rest[:n])
-			b.noteEnd()
+			b.framing = b.framing[:0]
+			b.progress.bytes += int64(n)
+			b.noteEndLocked()
 			return n, nil
 		}
 		b.framing = append(b.framing, rest[:n]...)
-		b.noteEnd()
+		b.noteEndLocked()
 	}
 	return 0, nil
 }
 
-// noteEnd notes the end of the content, once it was read.
-func (b *body) noteEnd() {
+// noteEndLocked notes the end of the content, once it was read. The caller holds mu.
+func (b *body) noteEndLocked() {
 	if b.atEnd = b.exchange.conn.scanner.Between(); b.atEnd {
-		b.setTrailers()
+		b.setTrailersLocked()
 		b.exchange.context.setContentRead()
 	}
 }
 
-// fill reads more input, within the time that the client has for the content.
-func (b *body) fill() error {
-	x, config := b.exchange, &b.exchange.conn.server.config
-	now := time.Now()
-	if b.started.IsZero() {
-		b.started = now
-	}
-	allowed := config.SlowTransferGrace
-	if allowed > 0 && config.MinRate > 0 {
-		allowed = max(allowed, time.Duration(float64(b.read)/float64(config.MinRate)*1e9))
-	}
-	x.conn.reading.limit(b.started, allowed)
-	return x.fill()
+// fillLocked reads more input, within the time that the client has for the content. The handler's
+// own time does not count. The caller holds mu.
+func (b *body) fillLocked() error {
+	x := b.exchange
+	began := time.Now()
+	x.conn.reading.limit(began, b.progress.left(&x.conn.server.config))
+	err := x.fill()
+	b.progress.waited += time.Since(began)
+	return err
 }
 
-// fail stores why no more content can be read.
-func (b *body) fail(err error) error {
+// failLocked stores why no more content can be read. The caller holds mu.
+func (b *body) failLocked(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -118,9 +124,9 @@ func (b *body) fail(err error) error {
 	return err
 }
 
-// setTrailers sets the request's trailer fields from the bytes behind the content: the end of the
-// last piece, the line of the last chunk, the fields, and an empty line.
-func (b *body) setTrailers() {
+// setTrailersLocked sets the request's trailer fields from the bytes behind the content: the end of
+// the last piece, the line of the last chunk, the fields, and an empty line. The caller holds mu.
+func (b *body) setTrailersLocked() {
 	_, fields, _ := bytes.Cut(bytes.TrimPrefix(b.framing, []byte("\r\n")), []byte("\r\n"))
 	fields = bytes.TrimSuffix(fields, []byte("\r\n"))
 	if len(fields) == 0 || b.exchange.head.options.Length >= 0 {
@@ -139,23 +145,53 @@ func (b *body) setTrailers() {
 
 // Close implements [io.Closer]. The rest of the content is dropped before the response is sent.
 func (b *body) Close() error {
-	b.close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
 	return nil
 }
 
+// end makes further reads fail, and ends one that another goroutine has begun. When it returns, the
+// connection is the caller's alone.
+func (b *body) end() {
+	if b == noContent {
+		return
+	}
+	b.ending.Store(true)
+	interrupted := false
+	for !b.mu.TryLock() {
+		interrupted = true
+		b.exchange.conn.interrupt()
+		time.Sleep(time.Millisecond)
+	}
+	if interrupted {
+		b.exchange.conn.reading.armed = past
+	}
+	b.closed = true
+	b.mu.Unlock()
+}
+
 // drain reads and drops content that the handler has not read, before the response is sent: some
-// clients read the response only when they have sent everything. It reports whether the connection
-// can go on.
+// clients read the response only when they have sent everything. Then nothing more can be read. It
+// reports whether the connection can go on. It cannot if another goroutine reads the content.
 func (b *body) drain() bool {
+	if b == noContent {
+		return true
+	}
+	if !b.mu.TryLock() {
+		return false
+	}
+	defer b.mu.Unlock()
+	b.closed = true
 	if b.atEnd {
 		return b.failed == nil
 	}
-	if b.waiting || b.failed != nil || b.exchange.head.options.Length-b.read > maxDrain {
+	if b.waiting || b.failed != nil || b.exchange.head.options.Length-b.progress.bytes > maxDrain {
 		return false
 	}
 	dropped := 0
 	for scratch := make([]byte, 4<<10); dropped <= maxDrain; {
-		n, err := b.readContent(scratch)
+		n, err := b.readLocked(scratch)
 		dropped += n
 		if err != nil {
 			return err == io.EOF

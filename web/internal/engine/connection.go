@@ -16,12 +16,13 @@ type connection struct {
 	server  *Server
 	conn    net.Conn
 	tls     *tls.ConnectionState // nil: plain
-	place   Place                // nil: there is no one to notify
+	monitor Monitor              // nil: there is none
 	remote  string               // the client's address; "" until it is asked for
 	scanner http1.Scanner
 	reading timing
-	writing timing
-	x       *exchange // the request in progress; nil while the connection is idle
+	// a handler has set a deadline for writes
+	writeLimited bool
+	x            *exchange // the request in progress; nil while the connection is idle
 	// The connection within conn, which another goroutine may read while the owner does not. Nil:
 	// only the owner may read.
 	inner net.Conn
@@ -54,7 +55,7 @@ func (c *connection) release() {
 	}
 	c.x, x.conn = nil, nil
 	x.in, x.start = x.in[:0], 0
-	if cap(x.in) <= maxKeptBuffer {
+	if cap(x.in) <= maxKeptBuffer && cap(x.out) <= maxJoined && cap(x.head.bytes) <= maxKeptBuffer {
 		c.server.exchanges.Put(x)
 	}
 }
@@ -70,19 +71,20 @@ func (c *connection) readHead(first bool) bool {
 	} else {
 		c.reading.limit(time.Now(), c.server.config.HeadTimeout)
 	}
+	// scanned counts from x.start: fill may move the input within its buffer
 	for scanned, before := 0, c.scanner.Requests(); ; {
-		for scanned < len(x.in) {
-			n, _, v := c.scanner.Step(x.in[scanned:])
+		for x.start+scanned < len(x.in) {
+			n, _, v := c.scanner.Step(x.in[x.start+scanned:])
 			scanned += n
 			switch {
 			case v != nil:
 				x.reject(v)
 				return false
 			case c.scanner.Requests() > before || c.scanner.InBody():
-				x.headEnd = scanned
+				x.headEnd = x.start + scanned
 				return true
 			case c.scanner.Between(): // an empty line before the request
-				x.start = scanned
+				x.start, scanned = x.start+scanned, 0
 			}
 		}
 		if idle && !first && !c.scanner.Between() {
@@ -97,9 +99,9 @@ func (c *connection) readHead(first bool) bool {
 
 // fillIdle is fill for a connection on which, if idle is set, nothing is asked.
 func (x *exchange) fillIdle(idle bool) error {
-	if place := x.conn.place; idle && place != nil {
-		place.Idle()
-		defer place.Asked()
+	if m := x.conn.monitor; idle && m != nil {
+		m.Idle()
+		defer m.Asked()
 	}
 	return x.fill()
 }
@@ -125,23 +127,21 @@ func (x *exchange) fill() error {
 	}
 }
 
-// maxWrite is the number of bytes that are given to the connection at once. A deadline that passes
-// within a write over TLS breaks the connection, so each write has the time for so many bytes.
-const maxWrite = 64 << 10
-
-// write sends p, within the time that the client has to take it.
+// write sends p. A client that does not take it is the Monitor's concern.
 func (c *connection) write(p []byte) (sent int, err error) {
-	for len(p) > sent {
-		part := p[sent:min(len(p), sent+maxWrite)]
-		if err := c.armWrite(len(part)); err != nil {
-			return sent, err
-		}
-		n, err := c.conn.Write(part)
-		if sent += n; err != nil && !c.writing.again(err, time.Now()) {
-			return sent, c.countSlow(err)
-		}
+	if len(p) == 0 {
+		return 0, nil
 	}
-	return sent, nil
+	if c.monitor != nil {
+		c.monitor.Writing()
+		defer c.monitor.Written()
+	}
+	return c.conn.Write(p)
+}
+
+// interrupt ends a read that another goroutine has begun.
+func (c *connection) interrupt() {
+	_ = c.conn.SetReadDeadline(past) // fails only if the connection has ended
 }
 
 // countSlow counts a client that was too slow. It returns err.
@@ -150,20 +150,6 @@ func (c *connection) countSlow(err error) error {
 		c.server.slow.Add(1)
 	}
 	return err
-}
-
-// armWrite sets the write deadline for n bytes.
-func (c *connection) armWrite(n int) error {
-	config := &c.server.config
-	allowed := config.SlowTransferGrace
-	if allowed > 0 && config.MinRate > 0 {
-		allowed = max(allowed, time.Duration(float64(n)/float64(config.MinRate)*1e9))
-	}
-	c.writing.limit(time.Now(), allowed)
-	if c.tls != nil {
-		c.writing.armed = time.Time{} // a write over TLS may not be cut short by an older deadline
-	}
-	return c.writing.arm(c.conn.SetWriteDeadline)
 }
 
 // remoteAddr returns the client's address as HOST:PORT.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 type requestContext struct {
 	base     context.Context
 	exchange *exchange
+	local    net.Conn // of the exchange, for its address
 
 	mu          sync.Mutex // guards what follows
 	cancelable  context.Context
@@ -24,7 +26,7 @@ type requestContext struct {
 
 // start prepares the context for a request.
 func (c *requestContext) start(x *exchange, contentRead bool) {
-	c.base, c.exchange, c.ended, c.contentRead = x.conn.server.config.Base, x, false, contentRead
+	c.base, c.exchange, c.local, c.ended, c.contentRead = x.conn.server.config.Base, x, x.conn.conn, false, contentRead
 }
 
 // isShared reports whether other code may still use the context after its exchange.
@@ -108,7 +110,7 @@ func (c *requestContext) Err() error {
 // Value implements [context.Context].
 func (c *requestContext) Value(key any) any {
 	if key == http.LocalAddrContextKey {
-		return c.exchange.conn.conn.LocalAddr()
+		return c.local.LocalAddr()
 	}
 	c.mu.Lock()
 	parent := c.base

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	firstBuffer   = 4 << 10  // bytes of an input buffer at first
-	maxKeptBuffer = 64 << 10 // a larger input buffer is not kept for later requests
+	firstBuffer   = 4 << 10 // bytes of an input buffer at first
+	maxKeptBuffer = 8 << 10 // a larger input buffer is not kept for later requests
 )
 
 // exchange is a request and its response. It implements [http.ResponseWriter]. Between requests it
@@ -33,7 +33,9 @@ type exchange struct {
 }
 
 func newExchange() *exchange {
-	return &exchange{in: make([]byte, 0, firstBuffer), response: response{out: make([]byte, 0, firstBuffer)}}
+	x := &exchange{in: make([]byte, 0, firstBuffer)}
+	x.out = make([]byte, 0, firstBuffer)
+	return x
 }
 
 // compact moves the input of the current request to the start of the buffer.
@@ -71,17 +73,18 @@ func (x *exchange) run() bool {
 		return false
 	}
 	returned := x.callHandler()
+	x.body.end()
 	if x.hijacked != nil {
-		x.awaitHijacked()
+		x.awaitHijacked(returned)
 		return false
 	}
 	if returned {
 		x.finish()
 	}
 	x.context.stopWatch()
-	x.body.close()
 	x.context.end()
-	goesOn := returned && x.failed == nil && !x.framing.Close
+	goesOn := returned && x.failed == nil && !x.framing.Close && (!x.fullDuplex || x.body.drain())
+	x.conn.clearDeadlines()
 	if x.detached {
 		x.conn.x = x.renew()
 	}
@@ -92,7 +95,9 @@ func (x *exchange) run() bool {
 // From then on writes to x fail.
 func (x *exchange) renew() *exchange {
 	x.over = true
-	return &exchange{conn: x.conn, in: x.in, start: x.start, response: response{out: x.out[:0], pending: x.pending[:0]}}
+	next := &exchange{conn: x.conn, in: x.in, start: x.start}
+	next.out, next.pending = x.out[:0], x.pending[:0]
+	return next
 }
 
 // Detach makes sure that what the handler was given is used for this exchange only.
@@ -106,6 +111,9 @@ func (x *exchange) callHandler() (returned bool) {
 		}
 		x.detached = true
 		p := recover()
+		if x.hijacked != nil {
+			_ = x.conn.conn.Close() // it has ended in any case
+		}
 		if report := x.conn.server.config.OnPanic; report != nil && p != nil && p != http.ErrAbortHandler {
 			report(x.request, p, debug.Stack())
 		}

@@ -12,8 +12,11 @@ import (
 // unchanged.
 const lastPiece = 1 << 10
 
+// maxCopied is the number of bytes of content that are read, and given to the connection, at once.
+const maxCopied = 64 << 10
+
 // copyBuffers holds buffers for content that is neither in memory nor sent by the kernel.
-var copyBuffers = sync.Pool{New: func() any { b := make([]byte, maxWrite); return &b }}
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, maxCopied); return &b }}
 
 // RespondFile is [response.Respond] for length bytes of f from offset. It moves the file's
 // position. A file that is shorter gives io.ErrUnexpectedEOF, and the connection ends. verify, if
@@ -61,7 +64,7 @@ func (s *fileSender) send() error {
 	if s.verify != nil {
 		last = min(s.left, lastPiece)
 	}
-	if err := s.sendByKernel(s.left - last); err != nil || last == 0 {
+	if err := s.copy(s.left - last); err != nil || last == 0 {
 		return err
 	}
 	if err := s.appendNext(last); err != nil {
@@ -94,43 +97,17 @@ func (s *fileSender) appendNext(n int64) error {
 	return nil
 }
 
-// sendByKernel sends the next n bytes by sendfile, if the connection can.
-func (s *fileSender) sendByKernel(n int64) error {
-	if _, err := s.file.Seek(s.offset, io.SeekStart); err != nil {
-		return err
-	}
-	sent, err := s.response.exchange.conn.readFrom(&io.LimitedReader{R: s.file, N: n})
+// copy sends the next n bytes.
+func (s *fileSender) copy(n int64) error {
+	buffer := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(buffer)
+	sent, err := io.CopyBuffer(writerFunc(s.response.exchange.conn.write), io.NewSectionReader(s.file, s.offset, n), *buffer)
 	s.offset, s.left = s.offset+sent, s.left-sent
 	if err == nil && sent < n {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
 }
-
-// readFrom sends what r gives, in pieces that the client has time to take.
-func (c *connection) readFrom(r *io.LimitedReader) (sent int64, err error) {
-	kernel, ok := c.conn.(io.ReaderFrom)
-	if !ok || c.tls != nil {
-		buffer := copyBuffers.Get().(*[]byte)
-		defer copyBuffers.Put(buffer)
-		return io.CopyBuffer(writerFunc(c.write), r, *buffer)
-	}
-	for total := r.N; sent < total && err == nil; {
-		if err = c.armWrite(maxSend); err != nil {
-			return sent, err
-		}
-		piece := io.LimitedReader{R: r.R, N: min(total-sent, maxSend)}
-		var n int64
-		n, err = kernel.ReadFrom(&piece)
-		if sent += n; err == nil && piece.N > 0 {
-			return sent, io.ErrUnexpectedEOF
-		}
-	}
-	return sent, err
-}
-
-// maxSend is the number of bytes of a file that the kernel is given at once.
-const maxSend = 1 << 20
 
 // writerFunc is a function as an io.Writer.
 type writerFunc func([]byte) (int, error)

@@ -8,20 +8,53 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 )
 
+// takeover is the state of a connection that a handler has taken over.
+type takeover struct {
+	closeOnce sync.Once
+	closed    chan struct{} // closed when the connection was closed, or is no longer reachable
+}
+
+func (t *takeover) close() { t.closeOnce.Do(func() { close(t.closed) }) }
+
 // hijackedConn is a connection that a handler has taken over. The stop of the server ends a read of
-// a connection; here it does not, because the request's context tells the handler's user.
+// a connection; here it does not, because the request's context ends then.
 type hijackedConn struct {
 	net.Conn
-	inner     net.Conn // within Conn; reads use it
-	closeOnce sync.Once
-	closed    chan struct{} // closed by Close
+	inner    net.Conn // within Conn; reads use it
+	monitor  Monitor  // nil: there is none
+	takeover *takeover
 
 	mu           sync.Mutex // guards what follows
-	readDeadline time.Time  // as the handler's user has set it
+	readDeadline time.Time  // as the user has set it
+}
+
+// Close implements [net.Conn].
+func (h *hijackedConn) Close() error {
+	err := h.Conn.Close()
+	h.takeover.close()
+	return err
+}
+
+// Write implements [net.Conn].
+func (h *hijackedConn) Write(p []byte) (int, error) {
+	if h.monitor != nil {
+		h.monitor.Writing()
+		defer h.monitor.Written()
+	}
+	return h.Conn.Write(p)
+}
+
+// CloseWrite shuts the connection down for writing, if it can.
+func (h *hijackedConn) CloseWrite() error {
+	if half, ok := h.inner.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Read implements [net.Conn].
@@ -57,13 +90,6 @@ func (h *hijackedConn) SetDeadline(t time.Time) error {
 	return errors.Join(h.SetReadDeadline(t), h.SetWriteDeadline(t))
 }
 
-// Close implements [net.Conn].
-func (h *hijackedConn) Close() error {
-	err := h.Conn.Close()
-	h.closeOnce.Do(func() { close(h.closed) })
-	return err
-}
-
 // Hijack implements [http.Hijacker]. The reader has the bytes that have arrived behind the request.
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	x := w.exchange
@@ -75,6 +101,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	case w.headEnded && w.framing.HasContent(w.status):
 		return nil, nil, http.ErrNotSupported
 	}
+	x.body.end()
 	x.context.stopWatch()
 	c := x.conn
 	if err := c.conn.SetDeadline(time.Time{}); err != nil {
@@ -84,30 +111,40 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		w.endHead(-1, nil)
 	}
 	w.flush()
-	w.hijacked = &hijackedConn{Conn: c.conn, inner: c.inner, closed: make(chan struct{})}
+	w.hijacked = &takeover{closed: make(chan struct{})}
+	taken := &hijackedConn{Conn: c.conn, inner: c.inner, monitor: c.monitor, takeover: w.hijacked}
 	if c.inner == nil {
-		w.hijacked.inner = c.conn
+		taken.inner = c.conn
 	}
+	runtime.AddCleanup(taken, (*takeover).close, w.hijacked)
 	c.server.registerTaken(c)
 	arrived := bytes.Clone(x.in[x.start:])
-	in := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(arrived), w.hijacked), max(4096, len(arrived)))
+	in := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(arrived), taken), max(4096, len(arrived)))
 	if _, err := in.Peek(len(arrived)); err != nil && len(arrived) > 0 {
 		return nil, nil, err
 	}
-	return w.hijacked, bufio.NewReadWriter(in, bufio.NewWriter(w.hijacked)), w.failed
+	return taken, bufio.NewReadWriter(in, bufio.NewWriter(taken)), w.failed
 }
 
-// awaitHijacked waits until the handler's user has closed the connection.
-func (x *exchange) awaitHijacked() {
-	<-x.hijacked.closed
-	x.conn.server.forgetTaken(x.conn)
+// awaitHijacked waits until the connection was closed: by its user, by a panic of the handler, or
+// because the server aborts. The exchange is not used again.
+func (x *exchange) awaitHijacked(returned bool) {
+	c := x.conn
+	if returned {
+		select {
+		case <-x.hijacked.closed:
+		case <-c.server.aborted:
+		}
+	}
+	c.server.forgetTaken(c)
 	x.context.end()
+	x.over, c.x = true, nil
 }
 
 func (s *Server) registerTaken(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken[c] = struct{}{}
+	s.taken[c] = c.x.context
 	if s.stopping {
 		c.x.context.end()
 	}

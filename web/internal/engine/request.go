@@ -39,7 +39,7 @@ func (x *exchange) makeRequest(head []byte) error {
 	if !same {
 		x.request = x.head.template.WithContext(x.context)
 	}
-	x.request.RemoteAddr, x.request.TLS = x.conn.remoteAddr(), x.conn.tls
+	x.request.RemoteAddr, x.request.TLS, x.request.Trailer = x.conn.remoteAddr(), x.conn.tls, x.head.template.Trailer
 	x.request.Body, x.body = http.NoBody, noContent
 	if x.head.options.Length != 0 {
 		x.body = newBody(x, x.head.options)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"weir/web/http1"
@@ -20,6 +21,12 @@ const maxPending = 2 << 10
 
 // response is the response side of an exchange.
 type response struct {
+	interim sync.Mutex // held to send 100 (Continue), and to start a head
+	responseState
+}
+
+// responseState is what belongs to one exchange.
+type responseState struct {
 	exchange *exchange
 	header   http.Header
 	framing  http1.Exchange
@@ -31,9 +38,10 @@ type response struct {
 	pending    []byte // content whose framing is not decided
 	written    int64  // bytes of content that the handler has written
 	connection []string
-	sniffs     bool          // Content-Type is detected from the content
-	failed     error         // a write has failed: the connection ends
-	hijacked   *hijackedConn // nil: the connection is the server's
+	sniffs     bool      // Content-Type is detected from the content
+	failed     error     // a write has failed: the connection ends
+	hijacked   *takeover // nil: the connection is the server's
+	fullDuplex bool      // the handler reads content while it writes
 }
 
 // reset prepares the response to the current request.
@@ -43,7 +51,7 @@ func (w *response) reset(x *exchange) {
 		header = make(http.Header)
 	}
 	clear(header)
-	*w = response{exchange: x, header: header, framing: http1.NewExchange(x.head.request, x.head.options), declared: -1, out: w.out[:0], pending: w.pending[:0]}
+	w.responseState = responseState{exchange: x, header: header, framing: http1.NewExchange(x.head.request, x.head.options), declared: -1, out: w.out[:0], pending: w.pending[:0]}
 }
 
 // Header implements [http.ResponseWriter].
@@ -52,7 +60,7 @@ func (w *response) Header() http.Header { return w.header }
 // WriteHeader implements [http.ResponseWriter].
 func (w *response) WriteHeader(status int) {
 	switch {
-	case w.exchange.over:
+	case w.exchange.over || w.hijacked != nil:
 		return
 	case status < 100 || status > 999:
 		panic("engine: invalid status " + strconv.Itoa(status))
@@ -67,7 +75,9 @@ func (w *response) WriteHeader(status int) {
 
 // startHead appends the fields that are set now. Later changes of the header have no effect.
 func (w *response) startHead(status int) {
+	w.interim.Lock()
 	w.status = status
+	w.interim.Unlock()
 	h := w.header
 	if length := h["Content-Length"]; len(length) > 0 {
 		if n, err := strconv.ParseUint(length[0], 10, 63); err == nil {
@@ -82,23 +92,30 @@ func (w *response) startHead(status int) {
 
 // sendInformational sends an informational response at once.
 func (w *response) sendInformational(status int) {
-	if status == http.StatusContinue && w.exchange.body.waiting {
-		w.exchange.body.waiting = false
-	}
+	w.interim.Lock()
+	defer w.interim.Unlock()
 	w.send(w.framing.AppendInformational(nil, status, w.header))
 }
 
+// sendContinue sends 100 (Continue), unless the final response has started. The goroutine that
+// reads the request's content calls it.
 func (w *response) sendContinue() error {
-	if w.status == 0 {
-		w.send(w.framing.AppendInformational(nil, http.StatusContinue, nil))
+	w.interim.Lock()
+	defer w.interim.Unlock()
+	if w.status != 0 || w.exchange.over {
+		return nil
 	}
-	return w.failed
+	_, err := w.exchange.conn.write(w.framing.AppendInformational(nil, http.StatusContinue, nil))
+	return err
 }
 
 // Write implements [http.ResponseWriter].
 func (w *response) Write(p []byte) (int, error) {
-	if w.exchange.over {
+	switch {
+	case w.exchange.over:
 		return 0, errOver
+	case w.hijacked != nil:
+		return 0, http.ErrHijacked
 	}
 	if w.status == 0 {
 		w.startHead(http.StatusOK)
@@ -141,7 +158,7 @@ func (w *response) endHead(length int64, more []byte) {
 		return
 	}
 	w.headEnded = true
-	if !w.exchange.body.drain() {
+	if !w.fullDuplex && !w.framing.Close && !w.exchange.body.drain() {
 		w.framing.Close = true
 	}
 	if first := w.pending; w.sniffs && len(first)+len(more) > 0 && allowsContent(w.status) {
@@ -204,8 +221,11 @@ func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError sends what was written so far.
 func (w *response) FlushError() error {
-	if w.exchange.over {
+	switch {
+	case w.exchange.over:
 		return errOver
+	case w.hijacked != nil:
+		return http.ErrHijacked
 	}
 	if w.status == 0 {
 		w.startHead(http.StatusOK)

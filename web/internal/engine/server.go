@@ -21,7 +21,7 @@ type Config struct {
 	// from a request's first byte, or the connection's start, to the end of its head
 	HeadTimeout time.Duration
 	IdleTimeout time.Duration // from a response to the next request
-	// How long a request's content may arrive, or a response be taken, more slowly than MinRate.
+	// How long a request's content may arrive more slowly than MinRate.
 	SlowTransferGrace time.Duration
 	MinRate           int64 // bytes per second
 
@@ -35,11 +35,15 @@ type Config struct {
 // which they do, they call the method Detach of the response's writer.
 type Reuser interface{ ReusesExchanges() bool }
 
-// Place is notified when a connection becomes idle, and when it is in use again. The connection's
-// goroutine calls it.
-type Place interface {
-	Idle()
-	Asked()
+// Monitor is notified of what happens on a connection. It closes a connection whose client takes
+// responses too slowly, and may close one that is idle. The goroutine that serves the connection
+// calls it; when a handler has taken the connection over, any goroutine may call Writing and
+// Written.
+type Monitor interface {
+	Idle()    // nothing is asked
+	Asked()   // a request arrives
+	Writing() // a write begins
+	Written() // the write has ended: the kernel may still have to send some of it
 }
 
 // Server serves connections. Its methods are safe for concurrent use.
@@ -47,10 +51,12 @@ type Server struct {
 	config    Config
 	exchanges sync.Pool // of *exchange
 	slow      atomic.Int64
+	aborted   chan struct{} // closed by Abort; carries no values
 
 	mu       sync.Mutex // guards what follows
 	stopping bool
-	taken    map[*connection]struct{} // connections that a handler has taken over
+	// the connections that a handler has taken over, with the contexts of their requests
+	taken map[*connection]*requestContext
 }
 
 // New returns a server.
@@ -58,24 +64,24 @@ func New(c Config) *Server {
 	if c.Base == nil {
 		c.Base = context.Background()
 	}
-	s := &Server{config: c, taken: map[*connection]struct{}{}}
+	s := &Server{config: c, taken: map[*connection]*requestContext{}, aborted: make(chan struct{})}
 	s.exchanges.New = func() any { return newExchange() }
 	return s
 }
 
 // ServeConn serves the requests of a connection, one after the other, and returns when it has
 // ended; the caller then closes it. If a handler takes the connection over, ServeConn returns when
-// the connection was closed. place may be nil, and so may state, that of the TLS connection.
-func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, place Place) {
-	c := connection{server: s, conn: nc, tls: state, place: place, scanner: http1.New(s.config.Limits)}
+// the connection was closed. monitor may be nil, and so may state, that of the TLS connection.
+func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, monitor Monitor) {
+	c := connection{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits)}
 	if outer, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		c.inner = outer.NetConn()
 	}
 	c.serve()
 }
 
-// Dropped returns the number of connections that have ended because the client was too slow, or
-// idle for too long.
+// Dropped returns the number of connections that have ended because the client has sent too slowly,
+// or was idle for too long.
 func (s *Server) Dropped() int64 { return s.slow.Load() }
 
 // Stop makes every later response the last one of its connection, and ends the contexts of the
@@ -84,10 +90,14 @@ func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopping = true
-	for c := range s.taken {
-		c.x.context.end()
+	for _, context := range s.taken {
+		context.end()
 	}
 }
+
+// Abort ends the wait for connections that handlers have taken over. The caller has closed them. It
+// may be called once.
+func (s *Server) Abort() { close(s.aborted) }
 
 func (s *Server) isStopping() bool {
 	s.mu.Lock()
