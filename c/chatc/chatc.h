@@ -38,7 +38,7 @@ void login_begin(struct chat *c);
 bool login_take(struct chat *c, const struct line *l);
 /* Reads a password from a file, or without echo from the terminal if file is NULL. Returns false
  * after an error on standard error. */
-bool login_password(const char *file, char *to, size_t room);
+bool login_password(const char *file, char *to, size_t capacity);
 
 /* show.c: prints a line of the server. */
 void show_line(struct chat *c, const struct line *l);

@@ -165,19 +165,19 @@ login_take(struct chat *c, const struct line *l)
 }
 
 static bool
-read_line(int fd, char *to, size_t room)
+read_line(int fd, char *to, size_t capacity)
 {
 	size_t n = 0;
 	char byte;
 
-	while (n < room - 1 && read(fd, &byte, 1) == 1 && byte != '\n')
+	while (n < capacity - 1 && read(fd, &byte, 1) == 1 && byte != '\n')
 		to[n++] = byte;
 	to[n] = '\0';
 	return n > 0;
 }
 
 static bool
-ask(char *to, size_t room)
+ask(char *to, size_t capacity)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios before, quiet;
@@ -191,7 +191,7 @@ ask(char *to, size_t room)
 	quiet.c_lflag &= ~(tcflag_t)ECHO;
 	tcsetattr(fd, TCSAFLUSH, &quiet);
 	dprintf(fd, "Password: ");
-	fine = read_line(fd, to, room);
+	fine = read_line(fd, to, capacity);
 	tcsetattr(fd, TCSAFLUSH, &before);
 	dprintf(fd, "\n");
 	close(fd);
@@ -199,19 +199,19 @@ ask(char *to, size_t room)
 }
 
 bool
-login_password(const char *file, char *to, size_t room)
+login_password(const char *file, char *to, size_t capacity)
 {
 	int fd;
 	bool fine;
 
 	if (file == NULL)
-		return ask(to, room);
+		return ask(to, capacity);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		fprintf(stderr, "chatc: cannot open %s: %s\n", file, strerror(errno));
 		return false;
 	}
-	fine = read_line(fd, to, room);
+	fine = read_line(fd, to, capacity);
 	close(fd);
 	if (!fine)
 		fprintf(stderr, "chatc: the first line of %s is empty, want the password\n", file);

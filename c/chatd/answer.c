@@ -80,7 +80,7 @@ add_line(struct client *c, char *text, int length)
 			n--;
 	}
 	memcpy(text + n, "\r\n", 2);
-	if (c->answers.room - c->answers.length < n + 2)
+	if (c->answers.capacity - c->answers.length < n + 2)
 		answers_flush(c);
 	buffer_add(&c->answers, (struct slice){ text, n + 2 });
 }

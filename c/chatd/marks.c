@@ -18,11 +18,11 @@ enum { FILE_MAX = 65536, NAME_MAX_BYTES = FOLDER_MAX + 16, SEEN_TEXT = 20, DEVIC
 static char bytes[FILE_MAX], again[FILE_MAX]; /* use memory only as far as they are written */
 
 static bool
-file_of(struct slice account, char *to, size_t room)
+file_of(struct slice account, char *to, size_t capacity)
 {
 	char folder[FOLDER_MAX + 1];
 
-	return name_folder(account, folder, sizeof folder) && (size_t)snprintf(to, room, "marks/%s", folder) < room;
+	return name_folder(account, folder, sizeof folder) && (size_t)snprintf(to, capacity, "marks/%s", folder) < capacity;
 }
 
 static struct slice

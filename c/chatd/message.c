@@ -88,7 +88,7 @@ store(struct client *c)
 	static char scratch[BATCH_BYTES];
 	struct log_batch b = {
 		.entries = c->batch.entries, .count = c->batch.count, .now_ms = clock_now(),
-		.scratch = scratch, .room = sizeof scratch, .written = note_own, .context = c,
+		.scratch = scratch, .capacity = sizeof scratch, .written = note_own, .context = c,
 	};
 	uint64_t first, end;
 

@@ -101,14 +101,14 @@ command_list(struct client *c, const struct line *l)
 
 /* Writes the WHO line of one member. The caller holds names. */
 static void
-who_line(const struct table *t, const struct room *r, unsigned i, const struct client *c, char *to, size_t room)
+who_line(const struct table *t, const struct room *r, unsigned i, const struct client *c, char *to, size_t capacity)
 {
 	const struct session *s = &t->sessions[i];
 	char rank[] = { 'H', state_rank(r, slice_of(s->account)), '\0' };
 
 	to[0] = '\0';
 	if (room_has(r, i) && room_first(t, r, i))
-		snprintf(to, room, "%s %s %s %s %s %s :0 %s", r->name, s->user, s->host, c->o->name, s->nick, rank, s->nick);
+		snprintf(to, capacity, "%s %s %s %s %s %s :0 %s", r->name, s->user, s->host, c->o->name, s->nick, rank, s->nick);
 }
 
 void

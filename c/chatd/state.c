@@ -181,9 +181,9 @@ take_line(struct room *r, struct slice text, struct buffer *others)
 }
 
 static void
-file_of(const struct room *r, const char *name, char *to, size_t room)
+file_of(const struct room *r, const char *name, char *to, size_t capacity)
 {
-	snprintf(to, room, "%s/%s", r->path, name);
+	snprintf(to, capacity, "%s/%s", r->path, name);
 }
 
 static void
@@ -199,7 +199,7 @@ state_read(int data, const char *server, struct room *r)
 {
 	char name[PATH_MAX_ROOM + 16];
 	static char text[STATE_MAX];
-	struct buffer others = { .at = r->modes, .room = sizeof r->modes - 1 };
+	struct buffer others = { .at = r->modes, .capacity = sizeof r->modes - 1 };
 	struct slice rest = { text, 0 };
 	ssize_t n;
 	int fd;

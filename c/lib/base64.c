@@ -55,7 +55,7 @@ decode_group(const char *at, size_t n, unsigned char *bytes)
 }
 
 long
-base64_decode(struct slice text, void *to, size_t room)
+base64_decode(struct slice text, void *to, size_t capacity)
 {
 	unsigned char *out = to;
 	size_t written = 0;
@@ -69,7 +69,7 @@ base64_decode(struct slice text, void *to, size_t room)
 		if (i + 4 == text.length)
 			while (n > 2 && text.at[i + n - 1] == '=')
 				n--;
-		if (!decode_group(text.at + i, n, bytes) || n - 1 > room - written)
+		if (!decode_group(text.at + i, n, bytes) || n - 1 > capacity - written)
 			return -1;
 		for (size_t k = 0; k < n - 1; k++)
 			out[written++] = bytes[k];

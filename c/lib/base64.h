@@ -12,7 +12,7 @@
 /* Writes BASE64_LENGTH(length) characters and a NUL to to. */
 void base64_encode(const void *data, size_t length, char *to);
 
-/* Returns the bytes written to to, -1 if text is malformed or needs more than room bytes. */
-long base64_decode(struct slice text, void *to, size_t room);
+/* Returns the bytes written to to, -1 if text is malformed or needs more than capacity bytes. */
+long base64_decode(struct slice text, void *to, size_t capacity);
 
 #endif

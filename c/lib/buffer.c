@@ -7,7 +7,7 @@
 void
 buffer_add(struct buffer *b, struct slice s)
 {
-	if (s.length > b->room - b->length) {
+	if (s.length > b->capacity - b->length) {
 		b->full = true;
 		return;
 	}
@@ -25,7 +25,7 @@ buffer_text(struct buffer *b, const char *text)
 void
 buffer_format(struct buffer *b, const char *format, ...)
 {
-	size_t left = b->room - b->length;
+	size_t left = b->capacity - b->length;
 	va_list args;
 	int n;
 

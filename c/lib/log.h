@@ -83,7 +83,7 @@ struct log_batch {
 	size_t count;
 	uint64_t now_ms; /* time of the lines, or that of the line before if it is later */
 	char *scratch;
-	size_t room;
+	size_t capacity;
 	void (*written)(void *context, uint64_t first, uint64_t end);
 	void *context;
 };

@@ -75,7 +75,7 @@ format(const struct log *l, const struct log_batch *b, uint64_t first, uint64_t 
 	size_t n = 0;
 
 	for (size_t i = 0; i < b->count; i++) {
-		size_t length = stored_write(b->scratch + n, b->room - n, l->id, first + n, ms, &b->entries[i]);
+		size_t length = stored_write(b->scratch + n, b->capacity - n, l->id, first + n, ms, &b->entries[i]);
 
 		if (length == 0)
 			return 0;

@@ -11,9 +11,9 @@ lower(char c)
 }
 
 bool
-name_fold(struct slice s, char *to, size_t room)
+name_fold(struct slice s, char *to, size_t capacity)
 {
-	if (!slice_copy(s, to, room))
+	if (!slice_copy(s, to, capacity))
 		return false;
 	for (size_t i = 0; i < s.length; i++)
 		to[i] = lower(to[i]);
@@ -109,7 +109,7 @@ stands(char c, bool first)
 }
 
 bool
-name_folder(struct slice s, char *to, size_t room)
+name_folder(struct slice s, char *to, size_t capacity)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	size_t n = 0;
@@ -118,7 +118,7 @@ name_folder(struct slice s, char *to, size_t room)
 		char c = lower(s.at[i]);
 		size_t needs = stands(c, i == 0) ? 1 : 3;
 
-		if (n + needs > FOLDER_MAX || n + needs >= room)
+		if (n + needs > FOLDER_MAX || n + needs >= capacity)
 			return false;
 		if (needs == 3) {
 			to[n++] = '%';

@@ -16,7 +16,7 @@ enum {
 
 /* Writes s in lower case (ASCII) and a NUL. Two names are equal if these are
  * (CASEMAPPING=ascii). */
-bool name_fold(struct slice s, char *to, size_t room);
+bool name_fold(struct slice s, char *to, size_t capacity);
 
 bool name_same(struct slice a, struct slice b);
 
@@ -37,6 +37,6 @@ void name_clean_user(struct slice s, char to[USER_MAX + 1]);
 
 /* Writes the folder name of a room or conversation (docs/protocol.md, "The data directory") and a
  * NUL. Returns false if it is too long. */
-bool name_folder(struct slice s, char *to, size_t room);
+bool name_folder(struct slice s, char *to, size_t capacity);
 
 #endif

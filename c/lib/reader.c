@@ -98,10 +98,10 @@ open_next(struct reader *r)
 
 /* Reads once within the segment. Returns 0 at its end. */
 static ssize_t
-read_here(struct reader *r, char *buffer, size_t room, uint64_t until)
+read_here(struct reader *r, char *buffer, size_t capacity, uint64_t until)
 {
 	uint64_t end = r->limit < until ? r->limit : until;
-	size_t n = end <= r->position ? 0 : end - r->position < room ? (size_t)(end - r->position) : room;
+	size_t n = end <= r->position ? 0 : end - r->position < capacity ? (size_t)(end - r->position) : capacity;
 	ssize_t got;
 
 	if (n == 0)
@@ -125,7 +125,7 @@ whole_lines(const char *buffer, size_t n)
 }
 
 long
-reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first)
+reader_read(struct reader *r, char *buffer, size_t capacity, uint64_t until, uint64_t *first)
 {
 	/* the segment was reopened by its name: a redaction replaces the file, and the new one then
 	 * grows */
@@ -134,7 +134,7 @@ reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_
 	if (r->segment < 0 && r->position < until && !open_here(r))
 		return -1;
 	while (r->position < until) {
-		ssize_t n = read_here(r, buffer, room, until);
+		ssize_t n = read_here(r, buffer, capacity, until);
 		size_t lines = n > 0 ? whole_lines(buffer, (size_t)n) : 0;
 
 		if (n < 0)

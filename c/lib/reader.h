@@ -31,7 +31,7 @@ uint64_t reader_committed(const struct reader *r);
  * first is the offset of the first line. Returns the bytes read, 0 if there are none, -1 and errno
  * after an error. Gaps between segments are skipped.
  */
-long reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first);
+long reader_read(struct reader *r, char *buffer, size_t capacity, uint64_t until, uint64_t *first);
 
 /* Moves to the start of the newest count lines before an offset, or to the oldest line. */
 bool reader_back(struct reader *r, uint64_t before, unsigned long count);

@@ -100,10 +100,10 @@ scram_begin(struct scram *s, struct slice message, struct slice *login)
 }
 
 bool
-scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t room)
+scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t capacity)
 {
 	char salt[BASE64_LENGTH(SCRAM_SALT_MAX) + 1];
-	struct buffer message = { .at = to, .room = room }, all = BUFFER_IN(s->first);
+	struct buffer message = { .at = to, .capacity = capacity }, all = BUFFER_IN(s->first);
 
 	s->verifier = *v;
 	s->step = 1;
@@ -142,7 +142,7 @@ repeats(const struct scram *s, struct slice binding, struct slice nonce)
 }
 
 bool
-scram_finish(struct scram *s, struct slice message, char *to, size_t room)
+scram_finish(struct scram *s, struct slice message, char *to, size_t capacity)
 {
 	unsigned char proof[SHA256_SIZE], signature[SHA256_SIZE], stored[SHA256_SIZE];
 	char text[BASE64_LENGTH(SHA256_SIZE) + 1];
@@ -162,5 +162,5 @@ scram_finish(struct scram *s, struct slice message, char *to, size_t room)
 		return false;
 	sign(s, without, s->verifier.server_key, signature);
 	base64_encode(signature, SHA256_SIZE, text);
-	return (size_t)snprintf(to, room, "v=%s", text) < room;
+	return (size_t)snprintf(to, capacity, "v=%s", text) < capacity;
 }

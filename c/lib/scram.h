@@ -46,10 +46,10 @@ bool scram_begin(struct scram *s, struct slice message, struct slice *login);
 
 /* Writes the server-first-message for the login's verifier, and a NUL. own is the server's part of
  * the nonce. */
-bool scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t room);
+bool scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t capacity);
 
 /* Checks the client-final-message and writes the server-final-message. Returns false if the proof
  * is wrong. */
-bool scram_finish(struct scram *s, struct slice message, char *to, size_t room);
+bool scram_finish(struct scram *s, struct slice message, char *to, size_t capacity);
 
 #endif

@@ -58,9 +58,9 @@ slice_cut(struct slice *rest, char separator)
 }
 
 bool
-slice_copy(struct slice s, char *to, size_t room)
+slice_copy(struct slice s, char *to, size_t capacity)
 {
-	if (s.length >= room)
+	if (s.length >= capacity)
 		return false;
 	if (s.length > 0)
 		memcpy(to, s.at, s.length);

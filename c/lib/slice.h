@@ -30,8 +30,9 @@ bool slice_has(struct slice s, char byte);
  * there is none. */
 struct slice slice_cut(struct slice *rest, char separator);
 
-/* Copies s and a NUL to to. Returns false, and copies nothing, if they do not fit in room bytes. */
-bool slice_copy(struct slice s, char *to, size_t room);
+/* Copies s and a NUL to to. Returns false, and copies nothing, if they need more than capacity
+ * bytes. */
+bool slice_copy(struct slice s, char *to, size_t capacity);
 
 /* Parses a decimal number of digits only, at most max. */
 bool slice_number(struct slice s, unsigned long long max, unsigned long long *number);

@@ -52,9 +52,9 @@ pad(struct buffer *b, const struct entry *e)
 }
 
 size_t
-stored_write(char *to, size_t room, const char *id, uint64_t offset, uint64_t ms, const struct entry *e)
+stored_write(char *to, size_t capacity, const char *id, uint64_t offset, uint64_t ms, const struct entry *e)
 {
-	struct buffer b = { .at = to, .room = room < STORED_MAX ? room : STORED_MAX };
+	struct buffer b = { .at = to, .capacity = capacity < STORED_MAX ? capacity : STORED_MAX };
 	char time[CLOCK_TEXT + 1];
 
 	clock_text(ms, time);

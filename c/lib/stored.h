@@ -31,7 +31,7 @@ struct entry {
 
 /* Writes the line of e for an offset of the room's log. Returns its length, 0 if it exceeds room or
  * STORED_MAX. */
-size_t stored_write(char *to, size_t room, const char *id, uint64_t offset, uint64_t ms, const struct entry *e);
+size_t stored_write(char *to, size_t capacity, const char *id, uint64_t offset, uint64_t ms, const struct entry *e);
 
 /* Reports whether line, CR and LF included, is valid at offset: form, checksum, msgid. */
 bool stored_whole(struct slice line, uint64_t offset);

@@ -108,11 +108,11 @@ digit(char c)
 }
 
 void
-word_value(struct slice value, char *to, size_t room)
+word_value(struct slice value, char *to, size_t capacity)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < value.length && n + 1 < room; i++) {
+	for (size_t i = 0; i < value.length && n + 1 < capacity; i++) {
 		char c = value.at[i];
 
 		if (c == '%' && i + 2 < value.length && digit(value.at[i + 1]) >= 0 && digit(value.at[i + 2]) >= 0) {
@@ -122,7 +122,7 @@ word_value(struct slice value, char *to, size_t room)
 		to[n++] = (unsigned char)c < ' ' || c == 0x7F ? ' ' : c;
 	}
 	/* the cut may be inside a character */
-	while (n > 0 && n + 1 == room && ((unsigned char)to[n - 1] & 0x80))
+	while (n > 0 && n + 1 == capacity && ((unsigned char)to[n - 1] & 0x80))
 		n--;
 	to[n] = '\0';
 }

@@ -26,7 +26,7 @@ bool words_readable(struct slice line);
 
 /* Writes the value of KEY=VALUE with %XX decoded, and a NUL. Control characters become spaces. A
  * too long value is cut. */
-void word_value(struct slice value, char *to, size_t room);
+void word_value(struct slice value, char *to, size_t capacity);
 
 /* Parses a time such as 2026-11-21T11:30:00Z to milliseconds. */
 bool word_time(struct slice text, uint64_t *ms);

@@ -17,7 +17,7 @@ lines_say(struct log *l, int writer, int number)
 	int head = snprintf(body, sizeof body, ":w%d!b@c PRIVMSG #room :%d %d ", writer, writer, number);
 	size_t text = (size_t)(writer * 37 + number * 11) % TEXT_MAX;
 	struct entry e = { .body = { body, (size_t)head + text } };
-	struct log_batch b = { .entries = &e, .count = 1, .now_ms = clock_now(), .scratch = scratch, .room = sizeof scratch };
+	struct log_batch b = { .entries = &e, .count = 1, .now_ms = clock_now(), .scratch = scratch, .capacity = sizeof scratch };
 	uint64_t first, end;
 
 	memset(body + head, 'a' + writer, text);

@@ -63,14 +63,14 @@ test_verifier(void)
 }
 
 static void
-begin(struct scram *s, char *message, size_t room)
+begin(struct scram *s, char *message, size_t capacity)
 {
 	struct verifier v;
 	struct slice login;
 
 	check(verifier_parse(slice_of(verifier_text), &v), "verifier_parse accepts the verifier \"%s\"", verifier_text);
 	check(scram_begin(s, slice_of("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"), &login) && slice_equal(login, slice_of("user")), "the client-first-message of RFC 7677, section 3, names user");
-	check(scram_challenge(s, &v, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", message, room), "scram_challenge answers the client-first-message");
+	check(scram_challenge(s, &v, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", message, capacity), "scram_challenge answers the client-first-message");
 }
 
 static void

@@ -61,7 +61,7 @@ static uint64_t
 say(struct log *l, const char *body, uint64_t ms)
 {
 	struct entry e = { .body = slice_of(body) };
-	struct log_batch b = { .entries = &e, .count = 1, .now_ms = ms, .scratch = scratch, .room = sizeof scratch };
+	struct log_batch b = { .entries = &e, .count = 1, .now_ms = ms, .scratch = scratch, .capacity = sizeof scratch };
 	uint64_t first, end;
 
 	check(log_append(l, &b, &first, &end), "log_append writes a message; got %s", strerror(errno));
@@ -262,7 +262,7 @@ test_rolling(void)
 	for (int i = 0; i < LINES; i++) {
 		int head = snprintf(body, 64, ":a!b@c PRIVMSG #room :%d ", i);
 		struct entry e = { .body = { body, (size_t)head + TEXT } };
-		struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+		struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .capacity = sizeof scratch };
 
 		memset(body + head, 'x', TEXT);
 		check(log_append(&l, &b, &first, &end), "log_append writes a long message; got %s", strerror(errno));
@@ -339,7 +339,7 @@ test_full_disk(void)
 	struct log_recovery found;
 	struct log l;
 	struct entry e = { .body = slice_of(":a!b@c PRIVMSG #room :does not fit") };
-	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .capacity = sizeof scratch };
 	uint64_t first, end, last_end;
 
 	open_log(&l, data, &found);
@@ -364,7 +364,7 @@ test_too_long(void)
 	struct log_recovery found;
 	struct log l;
 	struct entry e = { .body = { body, STORED_MAX - 10 } };
-	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .capacity = sizeof scratch };
 	uint64_t first, end;
 
 	memset(body, 'x', STORED_MAX);

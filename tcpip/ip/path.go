@@ -30,7 +30,7 @@ const (
 )
 
 // plateaus are the likely MTUs behind a router that does not report the next-hop MTU (RFC 1191,
-// section 7.1).
+// sections 5 and 7).
 var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
 
 // MTU returns the path MTU to an address over a link with the given MTU, and whether routers must

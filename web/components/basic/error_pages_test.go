@@ -52,7 +52,7 @@ func (d *doubling) Close() error {
 	return err
 }
 
-func TestErrorPages(t *testing.T) {
+func TestErrorPagesReplaceTheBodiesOfErrors(t *testing.T) {
 	status := func(c *web.Conn) web.Body {
 		switch c.Path() {
 		case "/404":

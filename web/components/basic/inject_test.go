@@ -20,7 +20,7 @@ func ExampleInject() {
 	// <html><body><p>hello<footer>served by pipes</footer></body></html>
 }
 
-func TestInject(t *testing.T) {
+func TestInjectInsertsItsTextOnce(t *testing.T) {
 	for _, c := range []struct{ name, before, body, want string }{
 		{"body", "", "<p>a</body></html>", "<p>aX</body></html>"},
 		{"head", "head", "<head></head><body></body>", "<head>X</head><body></body>"},

@@ -21,7 +21,7 @@ func ExampleLimitBody() {
 	// hello
 }
 
-func TestLimitBody(t *testing.T) {
+func TestLimitBodyRejectsLongerBodies(t *testing.T) {
 	reads := web.Source(func(c *web.Conn) web.Body {
 		b, err := io.ReadAll(c.RequestBody())
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {

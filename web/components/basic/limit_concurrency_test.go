@@ -21,7 +21,7 @@ func ExampleLimitConcurrency() {
 }
 
 // An exchange occupies a place until its response is sent or aborted.
-func TestLimitConcurrency(t *testing.T) {
+func TestLimitConcurrencyRejectsExchangesAboveItsNumber(t *testing.T) {
 	const places = 2
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		// gate: closed when bodies may end; left: from After -> to the test

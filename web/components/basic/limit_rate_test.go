@@ -20,7 +20,7 @@ func ExampleLimitRate() {
 	// hello
 }
 
-func TestLimitRate(t *testing.T) {
+func TestLimitRateRejectsRequestsAboveItsRate(t *testing.T) {
 	for _, way := range []string{"", "X-Key"} {
 		t.Run("by "+way, func(t *testing.T) {
 			limit := must(basic.LimitRate(basic.LimitRateConfig{Rate: 3, Per: "24h", Header: way}))

@@ -28,7 +28,7 @@ func ExampleRecover() {
 	// Something is broken here, and we know it.
 }
 
-func TestRecover(t *testing.T) {
+func TestRecoverAnswersForAComponentThatPanics(t *testing.T) {
 	reports := make(chan string, 100) // from the callback -> to the test
 	cfg := basic.RecoverConfig{OnPanic: func(c *web.Conn, panicErr *flow.PanicError) { reports <- c.Path() + fmt.Sprint(panicErr.Value) }}
 	fragile := web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

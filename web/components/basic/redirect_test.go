@@ -22,7 +22,7 @@ func ExampleRedirect() {
 	// home
 }
 
-func TestRedirect(t *testing.T) {
+func TestRedirectSendsItsTarget(t *testing.T) {
 	type cfg = basic.RedirectConfig
 	for _, c := range []struct {
 		name   string

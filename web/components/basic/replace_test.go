@@ -18,7 +18,7 @@ func ExampleReplace() {
 	// <a href="https://new.example/x">
 }
 
-func TestReplace(t *testing.T) {
+func TestReplaceChangesItsTextInBodies(t *testing.T) {
 	for _, c := range []struct{ name, old, with, body, want string }{
 		{"one", "b", "B", "abc", "aBc"},
 		{"all", "ab", "", "ababxab", "x"},

@@ -24,7 +24,7 @@ func ExampleRequestID() {
 	// it has a name
 }
 
-func TestRequestID(t *testing.T) {
+func TestRequestIDIsPassedOnAndSent(t *testing.T) {
 	see := echo(func(c *web.Conn) string { return c.RequestHeader("X-Trace") + " " + c.StringValue(web.RequestID) })
 	for _, c := range []struct {
 		name  string

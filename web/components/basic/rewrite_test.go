@@ -21,7 +21,7 @@ func ExampleRewrite() {
 	// /article id=4
 }
 
-func TestRewrite(t *testing.T) {
+func TestRewriteChangesThePathForWhatFollows(t *testing.T) {
 	type cfg = basic.RewriteConfig
 	for _, c := range []struct {
 		name         string

@@ -22,7 +22,7 @@ func ExampleSecurity() {
 	// hello
 }
 
-func TestSecurity(t *testing.T) {
+func TestSecuritySetsItsFields(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		cfg    basic.SecurityConfig

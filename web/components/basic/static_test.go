@@ -21,7 +21,7 @@ func ExampleStatic() {
 	// Disallow: /private/
 }
 
-func TestStatic(t *testing.T) {
+func TestStaticAnswersWithItsResponse(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		cfg    basic.StaticConfig

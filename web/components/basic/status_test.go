@@ -15,7 +15,7 @@ func ExampleStatus() {
 	// 451 Unavailable For Legal Reasons
 }
 
-func TestStatus(t *testing.T) {
+func TestStatusAnswersWithItsStatus(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		cfg  basic.StatusConfig

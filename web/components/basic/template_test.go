@@ -25,7 +25,7 @@ func ExampleTemplate() {
 	// <footer>the end</footer>
 }
 
-func TestTemplate(t *testing.T) {
+func TestTemplateIsFilledInFromTheRequest(t *testing.T) {
 	all := `{{.Method}} {{.Path}} {{.Proto}} {{.Query "q"}} {{.Header "X-It"}} {{.User}} {{.ID}} {{.Vars.a}} {{.Secure}} {{.Now.IsZero}}`
 	for _, c := range []struct{ name, file, text, kind, want string }{
 		{"text", "a.txt", all, "text/plain; charset=utf-8", "GET /p HTTP/1.1 <q> it ann id A false false"},

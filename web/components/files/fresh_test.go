@@ -54,7 +54,7 @@ func TestChangedFileIsServedWithinASecond(t *testing.T) {
 	for i, tag := range tags {
 		for _, other := range tags[:i] {
 			if tag == other || tag == "" {
-				t.Errorf("tags %q: want four different ones", tags)
+				t.Errorf("got the entity tags %q, want four different ones", tags)
 			}
 		}
 	}

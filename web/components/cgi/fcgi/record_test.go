@@ -13,11 +13,11 @@ func TestHeaderIsEncodedAndInvalidOnesAreRejected(t *testing.T) {
 	h := Header{Type: Stdout, ID: 0x1234, Content: 0x5678, Padding: 3}
 	b := h.Append(nil)
 	if want := []byte{1, 6, 0x12, 0x34, 0x56, 0x78, 3, 0}; !bytes.Equal(b, want) {
-		t.Errorf("% x, want % x", b, want)
+		t.Errorf("the header is encoded as % x, want % x", b, want)
 	}
 	for name, bad := range map[string][]byte{"short": b[:7], "another version": append([]byte{2}, b[1:]...), "text": []byte("HTTP/1.1 200 OK")} {
 		if _, err := ParseHeader(bad); err == nil {
-			t.Errorf("%s: want an error", name)
+			t.Errorf("a header that is %s: got no error, want one", name)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestParamsAreEncodedWithTheirLengths(t *testing.T) {
 	}
 	for _, bad := range []string{"\x01", "\x05\x00abc", "\x80\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x80\x00\x00"} {
 		if err := ParseParams([]byte(bad), func(string, string) {}); err == nil {
-			t.Errorf("%q: want an error", bad)
+			t.Errorf("the parameters %q: got no error, want one", bad)
 		}
 	}
 }

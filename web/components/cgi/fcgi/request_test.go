@@ -210,7 +210,7 @@ func TestContextEndsARequest(t *testing.T) {
 	defer r.Close()
 	cancel()
 	if _, err := r.Read(make([]byte, 1)); err == nil {
-		t.Error("want an error")
+		t.Error("Read after the context has ended: got no error, want one")
 	}
 	<-gone
 }
