@@ -252,7 +252,9 @@ func (b *builder) addStage(c Component, at pathState, path string) (pathState, e
 	at.outlets = []outlet{{s, 0}}
 	switch t.Role {
 	case RoleSource:
-		at.commonSource, at.someHaveSource = s.Name, true
+		if at.someHaveSource = true; !t.PassesOn {
+			at.commonSource = s.Name
+		}
 	case RoleFilter:
 		b.hasFilter = true
 	}

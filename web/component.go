@@ -72,6 +72,10 @@ type Traits struct {
 	// rejects a path with two components of the same mark. Empty: no such limit.
 	OncePerPath string
 
+	// PassesOn is for a source that leaves some exchanges without an answer, for the components
+	// behind it. Another source may follow it.
+	PassesOn bool
+
 	// RawPath is for a component that forwards [Conn.RawPath]. An encoded slash (%2F) then counts
 	// as a slash in the whole composition, instead of being answered by 400.
 	RawPath bool
@@ -119,6 +123,6 @@ func (d described) Traits() Traits {
 	return Traits{
 		Name: cmp.Or(t.Name, own.Name), Position: cmp.Or(t.Position, own.Position), Role: own.Role,
 		OncePerPath: cmp.Or(t.OncePerPath, own.OncePerPath), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
-		RawPath: t.RawPath || own.RawPath,
+		RawPath: t.RawPath || own.RawPath, PassesOn: t.PassesOn || own.PassesOn,
 	}
 }

@@ -51,11 +51,11 @@ type protectedSite struct {
 // drawSite draws a site.
 func drawSite(r *rapid.T, w *world) *protectedSite {
 	s := &protectedSite{
-		source: rapid.SampledFrom([]string{"files", "files", "proxy", "proxy", "proxy", "raw proxy", "raw proxy", "fastcgi", "fastcgi", "cgi"}).Draw(r, "source"),
+		source: rapid.SampledFrom([]string{"files", "files", "files with a page", "files before a proxy", "proxy", "proxy", "proxy", "raw proxy", "raw proxy", "fastcgi", "fastcgi", "cgi"}).Draw(r, "source"),
 		way:    rapid.SampledFrom([]flow.Way{flow.Chain, flow.Network}).Draw(r, "way"),
 	}
 	s.folder = rapid.SampledFrom([]string{"/private", "/a/private", "/a b/ä", "/x.y/.z;w", "/p(1)"}).Draw(r, "folder")
-	if s.source != "files" { // files are the same for every host
+	if !strings.HasPrefix(s.source, "files") { // files are the same for every host
 		switch rapid.IntRange(0, 3).Draw(r, "guarded") {
 		case 0:
 			s.folder, s.host = "", "admin.example.org"
@@ -123,12 +123,19 @@ func escapePattern(path string) string { return strings.ReplaceAll(path, " ", "%
 // block returns the source of a site.
 func (s *protectedSite) block(r *rapid.T, w *world) string {
 	switch s.source {
-	case "files":
+	case "files", "files with a page", "files before a proxy":
 		dir := filepath.Join(w.dir, "www"+strings.ReplaceAll(s.folder, "/", "_"))
 		if err := plant(dir, s.folder); err != nil {
 			r.Fatal(err)
 		}
-		return fmt.Sprintf("files {\n dir = %q\n dotfiles = true\n list = true\n}\n", dir)
+		behind, fallback := "", ""
+		switch s.source {
+		case "files with a page":
+			fallback = "/index.html"
+		case "files before a proxy":
+			fallback, behind = "next", fmt.Sprintf("proxy { upstreams = [%q] }\n", w.upstream)
+		}
+		return fmt.Sprintf("files {\n dir = %q\n dotfiles = true\n list = true\n fallback = %q\n}\n", dir, fallback) + behind
 	case "proxy":
 		return fmt.Sprintf("proxy { upstreams = [%q] }\n", w.upstream)
 	case "raw proxy":

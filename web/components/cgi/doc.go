@@ -6,6 +6,14 @@
 // may wait for headers, Queue more may wait for a place, and further ones are answered by 503. The
 // body is copied in the content phase. A body of unknown length is flushed after each read.
 //
+// # Scripts of a directory
+//
+// With [FastCGIConfig.Split], a path names a script of the directory, and a directory its index
+// script; without the final slash it is redirected. [FastCGIConfig.Fallback] is the script for all
+// other paths, the front controller of an application such as WordPress. It learns the requested
+// path from REQUEST_URI, and gets no PATH_INFO. Access is decided on the requested path: the
+// script's own is matched against no route and no condition.
+//
 // # Environment
 //
 // A program's environment has the variables of RFC 3875, section 4.1, and a few that are common:

@@ -15,6 +15,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/cgi/fcgi"
+	"weir/web/components/internal/slash"
 	"weir/web/components/internal/unit"
 )
 
@@ -34,6 +35,10 @@ type FastCGIConfig struct {
 
 	// Index is the script that answers for a directory. Empty: "index" followed by Split.
 	Index string `hcl:"index,optional"`
+
+	// Fallback is the script that answers for a path that names no script, such as "/index.php". It
+	// gets the requested path in REQUEST_URI. Empty: such paths are not found.
+	Fallback string `hcl:"fallback,optional"`
 
 	// Prefix is the part of the path before the application's. Paths without it are not found.
 	Prefix string `hcl:"prefix,optional"`
@@ -110,11 +115,20 @@ func (g *FastCGI) open() (web.Component, error) {
 	if g.Dir == "" && g.Split != "" {
 		return nil, fmt.Errorf("fastcgi: split is %q, but dir is empty: set dir to the directory of the scripts", g.Split)
 	}
+	if g.Fallback != "" && g.Split == "" {
+		return nil, fmt.Errorf("fastcgi: fallback is %q, but split is empty, so the application answers every path: set split, or remove fallback", g.Fallback)
+	}
 	if g.Split != "" && g.Split[0] != '.' {
 		return nil, fmt.Errorf("fastcgi: split is %q, which does not begin with a dot: write an extension such as \".php\"", g.Split)
 	}
 	if g.Dir == "" {
 		return g, nil
+	}
+	if g.Fallback != "" {
+		g.Fallback = "/" + strings.TrimPrefix(g.Fallback, "/")
+		if !strings.HasSuffix(g.Fallback, g.Split) || strings.Contains(g.Fallback, "/.") || strings.ContainsAny(g.Fallback, "\\\x00") {
+			return nil, fmt.Errorf("fastcgi: fallback is %q, which does not name a script below dir: write a path such as %q", g.Fallback, "/index"+g.Split)
+		}
 	}
 	folder, err := openFolder(g.Dir)
 	if err != nil {
@@ -135,6 +149,12 @@ func (g *FastCGI) Handle(c *web.Conn) {
 		return
 	}
 	at, ok := g.find(c.Path())
+	if !ok && g.redirectToSlash(c) {
+		return
+	}
+	if !ok {
+		at, ok = g.fallback(c.Path())
+	}
 	if !ok {
 		c.Reply(http.StatusNotFound)
 		return
@@ -208,7 +228,41 @@ func (g *FastCGI) find(urlPath string) (location, bool) {
 		rest += g.Index
 	}
 	name, info, ok := g.folder.script(rest, g.Split)
-	return location{name: g.Prefix + "/" + name, info: info, file: filepath.Join(g.folder.path, filepath.FromSlash(name)), root: g.folder.path}, ok
+	return g.script(name, info), ok
+}
+
+// script returns the location of a script.
+func (g *FastCGI) script(name, info string) location {
+	return location{name: g.Prefix + "/" + name, info: info, file: filepath.Join(g.folder.path, filepath.FromSlash(name)), root: g.folder.path}
+}
+
+// redirectToSlash redirects a request for a directory with an index script to the path with a final
+// slash. It reports whether it did.
+func (g *FastCGI) redirectToSlash(c *web.Conn) bool {
+	rest, ok := within(g.Prefix, c.Path())
+	if !ok || g.Split == "" || rest == "" {
+		return false
+	}
+	if _, _, ok = g.folder.script(rest+"/"+g.Index, g.Split); !ok {
+		return false
+	}
+	where, ok := slash.Location(c.RequestURI())
+	if !ok {
+		return false
+	}
+	c.Reply(http.StatusPermanentRedirect)
+	c.SetHeader("Location", where)
+	return true
+}
+
+// fallback returns the script of Fallback for a path below the prefix. Access was decided on the
+// path: neither a route nor a condition sees the script's own.
+func (g *FastCGI) fallback(urlPath string) (location, bool) {
+	if _, ok := within(g.Prefix, urlPath); !ok || g.Fallback == "" {
+		return location{}, false
+	}
+	name, _, ok := g.folder.script(g.Fallback, g.Split)
+	return g.script(name, ""), ok
 }
 
 // Close closes the directory. Requests in progress continue. It may be called several times.

@@ -86,7 +86,6 @@ func TestScriptIsFoundByItsPath(t *testing.T) {
 			"/p":                           "/index.php ",
 			"/p/":                          "/index.php ",
 			"/p/sub/":                      "/sub/index.php ",
-			"/p/sub":                       "",
 			"/p/none.php":                  "",
 			"/p/photo.jpg":                 "",
 			"/p/photo.jpg/x.php":           "", // a picture is not run as a script

@@ -10,6 +10,25 @@
 // slash, it redirects to the path with one. Only regular files are served. The core answers
 // conditions and ranges.
 //
+// # A path that names no file
+//
+// [Config.Fallback] answers for such a path: with a page, as a single-page application needs it, or
+// by passing the request on to the component behind, such as PHP by FastCGI. A directory without an
+// index file counts as no file, unless it is listed. There is one look-up and no internal redirect,
+// so no fallback can loop.
+//
+// A page has status 200, its own entity tag, and answers GET and HEAD; other methods get 405. A
+// request that is passed on keeps method and path, and a file that exists answers other methods
+// than GET and HEAD with 405. A name that begins with a dot is answered by 404 as without a
+// fallback: it is not passed on.
+//
+// Access is decided on the request's path, before the files are looked up. The path of a fallback
+// page is matched against no route and no condition, so name a page that every client that gets
+// here may see.
+//
+// Before a component that runs programs of the same directory, the files must not serve these as
+// text. While requests are passed on, names of programs are therefore hidden: see [Config.Hide].
+//
 // # Small files: the cache
 //
 // Small files are kept in memory with their header fields. A stat once a second finds changes, so a

@@ -49,7 +49,7 @@ type variant struct {
 }
 
 // body answers with an entry: with the best coding that the client accepts.
-func (f *files) body(c *web.Conn, e *entry) web.Body {
+func (f *files) body(c *web.Conn, e *entry) (web.Body, error) {
 	v := &e.plain
 	if len(e.coded) > 0 {
 		c.Vary("Accept-Encoding")
@@ -61,7 +61,7 @@ func (f *files) body(c *web.Conn, e *entry) web.Body {
 		return f.largeBody(c, e, v)
 	}
 	v.writeHeader(c, e.kind)
-	return web.Bytes(v.data)
+	return web.Bytes(v.data), nil
 }
 
 func (v *variant) writeHeader(c *web.Conn, kind web.Field) {
@@ -74,7 +74,7 @@ func (v *variant) writeHeader(c *web.Conn, kind web.Field) {
 }
 
 // largeBody answers with a file that is not in memory.
-func (f *files) largeBody(c *web.Conn, e *entry, v *variant) web.Body {
+func (f *files) largeBody(c *web.Conn, e *entry, v *variant) (web.Body, error) {
 	one, file := *v, v.openFile
 	if file == nil {
 		if e.plain.openFile != nil {
@@ -82,7 +82,7 @@ func (f *files) largeBody(c *web.Conn, e *entry, v *variant) web.Body {
 		}
 		var err error
 		if file, one.stamp, err = f.root.open(v.name); err != nil {
-			return f.failed(c, err)
+			return web.Body{}, err
 		}
 		if one.stamp != v.stamp || !one.stamp.isReliable(time.Now()) {
 			one.setFields(f.stampTag(one.stamp))
@@ -95,7 +95,7 @@ func (f *files) largeBody(c *web.Conn, e *entry, v *variant) web.Body {
 			return errChanged
 		}
 		return nil
-	})
+	}), nil
 }
 
 // setFields makes the header fields of a variant with this tag.

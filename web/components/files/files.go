@@ -36,6 +36,17 @@ type Config struct {
 	// NotFound is the path below Dir of a file that is the body of 404. Empty: a line of text.
 	NotFound string `hcl:"not_found,optional"`
 
+	// Fallback is what answers for a path that names no file. A path below Dir, such as
+	// "/index.html", is a page: it is sent with status 200. "next" passes the request on to the
+	// component behind, with its path. A name that begins with a dot is not found either way.
+	// Empty: the answer is 404.
+	Fallback string `hcl:"fallback,optional"`
+
+	// Hide are patterns of names of files and directories that are not found, such as "*.bak". The
+	// case of letters does not count. Nil: names of programs, such as "*.php*" and "*.py", if
+	// Fallback is "next", and none otherwise. Empty: none.
+	Hide []string `hcl:"hide,optional"`
+
 	// Precompressed are the content codings whose siblings are served, of "br", "zstd" and "gzip",
 	// in order of preference. Nil: all three in this order. Empty: none.
 	Precompressed []string `hcl:"precompressed,optional"`
@@ -60,6 +71,7 @@ const (
 // files is the component.
 type files struct {
 	Config
+	hidden        []string // the patterns of Hide, in lower case
 	codings       []sibling
 	root          *root
 	store         *memory.Store[string, *entry] // nil: no cache
@@ -78,6 +90,9 @@ func New(cfg Config) (web.Component, error) {
 		return nil, fmt.Errorf("files: index is %q, which is a path: write a file name, such as \"index.html\"", f.Index)
 	}
 	if err := f.setNames(); err != nil {
+		return nil, err
+	}
+	if err := f.setFallback(); err != nil {
 		return nil, err
 	}
 	if err := f.setCodings(); err != nil {
@@ -140,35 +155,41 @@ func (f *files) setCache() error {
 func (f *files) Close() error { return f.root.Close() }
 
 // Traits implements the optional part of [web.Component].
-func (f *files) Traits() web.Traits { return web.Traits{Name: "files", Role: web.RoleSource} }
+func (f *files) Traits() web.Traits {
+	return web.Traits{Name: "files", Role: web.RoleSource, PassesOn: f.passesOn()}
+}
 
 // Handle implements [web.Component].
 func (f *files) Handle(c *web.Conn) {
-	if !c.Answered() {
-		c.Answer(f.answer(c))
+	if c.Answered() {
+		return
+	}
+	body, err := f.answer(c)
+	switch {
+	case err == nil:
+		c.Answer(body)
+	case isMissing(err) && f.passesOn():
+	case isMissing(err) && f.Fallback != "":
+		c.Answer(f.fallbackPage(c))
+	default:
+		c.Answer(f.failed(c, err))
 	}
 }
 
 var allowField = web.NewField("Allow", "GET, HEAD")
 
-// answer returns the body for an exchange.
-func (f *files) answer(c *web.Conn) web.Body {
+// answer returns the body for an exchange, or why it has none.
+func (f *files) answer(c *web.Conn) (web.Body, error) {
+	path, ok := strings.CutPrefix(c.Path(), f.Strip)
+	ok = ok && (path == "" || path[0] == '/')
 	if m := c.Method(); m != http.MethodGet && m != http.MethodHead {
-		c.SetField(allowField)
-		return c.StatusBody(http.StatusMethodNotAllowed)
+		return f.otherMethod(c, path, ok)
 	}
-	path := c.Path()
-	if f.Strip != "" {
-		var ok bool
-		if path, ok = strings.CutPrefix(path, f.Strip); !ok {
-			return f.notFound(c)
-		}
-	}
-	if path == "" {
-		if f.Strip != "" {
-			return f.redirectToSlash(c, "/")
-		}
-		path = "/"
+	switch {
+	case !ok:
+		return web.Body{}, fs.ErrNotExist
+	case path == "":
+		return f.redirectToSlash(c, "/")
 	}
 	if e := f.cached(path); e != nil {
 		return f.body(c, e)
@@ -177,10 +198,10 @@ func (f *files) answer(c *web.Conn) web.Body {
 }
 
 // lookUp answers from the file system.
-func (f *files) lookUp(c *web.Conn, path string) web.Body {
-	clean, ok := f.cleanPath(path)
-	if !ok {
-		return f.notFound(c)
+func (f *files) lookUp(c *web.Conn, path string) (web.Body, error) {
+	clean, err := f.cleanPath(path)
+	if err != nil {
+		return web.Body{}, err
 	}
 	if strings.HasSuffix(clean, "/") {
 		return f.directory(c, clean)
@@ -190,7 +211,11 @@ func (f *files) lookUp(c *web.Conn, path string) web.Body {
 	case err == nil:
 		return f.body(c, e)
 	case !errors.Is(err, errDirectory):
-		return f.failed(c, err)
+		return web.Body{}, err
+	case f.Fallback != "":
+		if err := f.statDirectory(clean + "/"); err != nil {
+			return web.Body{}, err
+		}
 	}
 	return f.redirectToSlash(c, clean+"/")
 }
@@ -214,15 +239,23 @@ func (f *files) notFound(c *web.Conn) web.Body {
 	if f.NotFound == "" {
 		return c.StatusBody(http.StatusNotFound)
 	}
-	e, err := f.load(f.NotFound)
+	b, err := f.page(c, f.NotFound)
 	if err != nil {
 		return c.Fail(http.StatusNotFound, fmt.Errorf("files: not_found: %w", err))
 	}
-	b := f.body(c, e)
 	c.SetStatus(http.StatusNotFound)
 	c.DelHeader("Etag")
 	c.DelHeader("Last-Modified")
 	return b
+}
+
+// page answers with a file of the configuration.
+func (f *files) page(c *web.Conn, path string) (web.Body, error) {
+	e, err := f.load(path)
+	if err != nil {
+		return web.Body{}, err
+	}
+	return f.body(c, e)
 }
 
 // cached returns the entry of a path if it is in memory and still valid, or nil.

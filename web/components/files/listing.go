@@ -97,7 +97,7 @@ time { color: var(--soft); white-space: nowrap }
 var htmlType = web.NewField("Content-Type", "text/html; charset=utf-8")
 
 // list answers with the listing of a directory.
-func (f *files) list(c *web.Conn, clean string) web.Body {
+func (f *files) list(c *web.Conn, clean string) (web.Body, error) {
 	var entries []fs.DirEntry
 	var rows []row
 	err := f.root.use(func(dir *os.Root) (err error) {
@@ -108,7 +108,7 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 		return nil
 	})
 	if err != nil {
-		return f.failed(c, err)
+		return web.Body{}, err
 	}
 	order := parseOrder(c.Query("sort"), c.Query("order"))
 	order.sort(rows)
@@ -118,18 +118,18 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 	}
 	var b bytes.Buffer
 	if err := listingPage.Execute(&b, l); err != nil {
-		return c.Fail(500, err)
+		return c.Fail(500, err), nil
 	}
 	c.SetField(htmlType)
 	c.SetHeader("Etag", tag.Of(b.Bytes()))
-	return web.Bytes(b.Bytes())
+	return web.Bytes(b.Bytes()), nil
 }
 
 // rows returns the entries that would be served.
 func (f *files) rows(dir *os.Root, clean string, entries []fs.DirEntry) []row {
 	var rows []row
 	for _, e := range entries {
-		if _, ok := f.cleanPath(clean + e.Name()); !ok {
+		if _, err := f.cleanPath(clean + e.Name()); err != nil {
 			continue
 		}
 		info, err := dir.Stat(rootName(clean + e.Name())) // follows links, but not out of dir

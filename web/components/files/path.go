@@ -9,22 +9,29 @@ import (
 	"strings"
 
 	"weir/web"
+	"weir/web/components/internal/slash"
 )
 
-// cleanPath returns the path without empty and "." segments, and whether it may name a file. It
-// rejects ".." segments, which clients resolve before they send a request (RFC 3986, section
-// 5.2.4), NUL and backslashes.
-func (f *files) cleanPath(p string) (string, bool) {
+// errHidden is the reason for a path with a name that is never served, whether it exists or not.
+var errHidden = errors.New("files: the path has a name that begins with a dot, or an invalid one")
+
+// cleanPath returns the path without empty and "." segments. It returns errHidden for a name that
+// begins with a dot, a ".." segment, which clients resolve before they send a request (RFC 3986,
+// section 5.2.4), NUL and backslashes, and [fs.ErrNotExist] for a name that Hide has.
+func (f *files) cleanPath(p string) (string, error) {
 	if p[0] != '/' || strings.ContainsAny(p, "\\\x00") {
-		return "", false
+		return "", errHidden
 	}
 	first := true
 	for part := range strings.SplitSeq(p[1:], "/") {
 		if part == ".." {
-			return "", false
+			return "", errHidden
 		}
 		if strings.HasPrefix(part, ".") && part != "." && !f.Dotfiles && !(first && part == ".well-known") {
-			return "", false
+			return "", errHidden
+		}
+		if f.hides(part) {
+			return "", fs.ErrNotExist
 		}
 		first = first && (part == "" || part == ".")
 	}
@@ -32,7 +39,7 @@ func (f *files) cleanPath(p string) (string, bool) {
 	if clean != "/" && (strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.")) {
 		clean += "/"
 	}
-	return clean, true
+	return clean, nil
 }
 
 // isLocal reports whether a path that begins with a slash stays below the root.
@@ -47,7 +54,7 @@ func rootName(clean string) string {
 }
 
 // directory answers for a directory; clean ends in a slash.
-func (f *files) directory(c *web.Conn, clean string) web.Body {
+func (f *files) directory(c *web.Conn, clean string) (web.Body, error) {
 	e, err := f.read(clean, clean+f.Index)
 	switch {
 	case err == nil:
@@ -55,24 +62,18 @@ func (f *files) directory(c *web.Conn, clean string) web.Body {
 	case f.List && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDirectory)):
 		return f.list(c, clean)
 	}
-	return f.failed(c, err)
+	return web.Body{}, err
 }
 
 // redirectToSlash answers for a directory that was requested without a final slash. Relative links
-// of its page would lead elsewhere, so the client is redirected to the name with a slash.
-//
-// Location is relative: it works behind any proxy prefix, and cannot name another host. If the
+// of its page would lead elsewhere, so the client is redirected to the name with a slash. If the
 // request's path had the slash, an earlier component has removed it, and no redirect is needed.
-func (f *files) redirectToSlash(c *web.Conn, clean string) web.Body {
-	target, query, asked := strings.Cut(c.RequestURI(), "?")
-	if strings.HasSuffix(target, "/") {
+func (f *files) redirectToSlash(c *web.Conn, clean string) (web.Body, error) {
+	where, ok := slash.Location(c.RequestURI())
+	if !ok {
 		return f.directory(c, clean)
-	}
-	where := "./" + target[strings.LastIndexByte(target, '/')+1:] + "/"
-	if asked {
-		where += "?" + query
 	}
 	body := c.StatusBody(http.StatusMovedPermanently)
 	c.SetHeader("Location", where)
-	return body
+	return body, nil
 }
