@@ -89,9 +89,11 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 		return explain(t, err)
 	}
 	defer s.Close()
-	if files := s.Server.TLS; files != nil && files.Cert != "" {
-		if _, err := tls.LoadX509KeyPair(files.Cert, files.Key); err != nil {
-			return fmt.Errorf("the certificate %s with the key %s: %w", files.Cert, files.Key, err)
+	for _, service := range s.Services {
+		if files := service.TLS; files != nil && files.Cert != "" {
+			if _, err := tls.LoadX509KeyPair(files.Cert, files.Key); err != nil {
+				return fmt.Errorf("the certificate %s with the key %s: %w", files.Cert, files.Key, err)
+			}
 		}
 	}
 	fmt.Fprintf(t.out, "%s is valid\n", c.Site)

@@ -48,15 +48,14 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 		return explain(t, err)
 	}
 	defer live.Close()
-	said := live.Server()
-	config, err := settings(said)
+	all, err := c.services(t, live)
 	if err != nil {
 		return err
 	}
-	if config.Addr = first(c.Listen, said.Listen, c.usualListen()); c.Admin == "" {
-		c.Admin = said.Admin
+	page := beside{address: c.Admin, users: c.AdminUsers, sites: live.Sites, counts: live.Metrics()}
+	for _, said := range live.Servers() { // one at most has an admin page
+		page.address, page.users = first(page.address, said.Admin), first(page.users, said.AdminUsers)
 	}
-	config.ErrorLog = t.errorLine
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	// from the runtime; one reload stands for several signals
@@ -66,7 +65,27 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	watcher.Go(func() { live.Watch(watching, hangup) })
 	defer watcher.Wait()
 	defer stop()
-	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, users: first(c.AdminUsers, said.AdminUsers), running: live.Handler, counts: live.Metrics(), upstreams: live.Upstreams})
+	return c.serveOn(ctx, t, all, page)
+}
+
+// services returns the servers of a live site.
+func (c *serveRunCmd) services(t *terminal, live *site.Live) ([]service, error) {
+	servers := live.Servers()
+	if c.Listen != "" && len(servers) > 1 {
+		return nil, usageError{fmt.Errorf("--listen is for one server, and the site file has %d: change the attribute listen of each", len(servers))}
+	}
+	var all []service
+	for i, said := range servers {
+		one := service{name: said.Name, handler: live.Serve(i)}
+		var err error
+		if one.config, err = settings(said); err != nil {
+			return nil, err
+		}
+		one.config.Addr = first(c.Listen, said.Listen, c.usualListen())
+		one.config.ErrorLog = func(line string) { t.errorLine(one.prefix() + line) }
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // settings returns the server's configuration from the "server" block of a site file.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"weir/web/server"
+	"weir/tcpip"
 )
 
 // usualListen returns the default address to listen on.
@@ -23,11 +23,11 @@ func (c *serveRunCmd) usualListen() string {
 }
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
-func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
+func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b beside) error {
 	if c.onStack == nil {
-		return serveWeb(ctx, t, h, config, b)
+		return serveWeb(ctx, t, all, b)
 	}
-	if config.HTTP3 {
+	if slices.ContainsFunc(all, func(s service) bool { return s.config.HTTP3 }) {
 		return usageError{errors.New("--stack does not support HTTP/3: remove http3 from the site file, or leave --stack out")}
 	}
 	settings, err := c.onStack.config(t)
@@ -38,11 +38,7 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 	if err != nil {
 		return err
 	}
-	where, port, err := net.SplitHostPort(config.Addr)
-	if err == nil {
-		where = net.JoinHostPort(first(where, settings.Addr.Addr().String()), port)
-		config.Listener, err = machine.Stack().Listen("tcp", where)
-	}
+	err = listenOnStack(machine.Stack(), settings.Addr.Addr().String(), all)
 	var metrics func(context.Context) error
 	if err == nil {
 		metrics, err = watchHost(ctx, c.onStack.Metrics, machine, t)
@@ -64,9 +60,24 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 		ended <- runHost(running, machine, metrics)
 		failed()
 	}()
-	err = serveWeb(serving, t, h, config, b)
+	err = serveWeb(serving, t, all, b)
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// listenOnStack opens the listener of each service on a stack. host is the address of those without
+// one.
+func listenOnStack(stack *tcpip.Stack, host string, all []service) error {
+	for i := range all {
+		where, port, err := net.SplitHostPort(all[i].config.Addr)
+		if err == nil {
+			all[i].config.Listener, err = stack.Listen("tcp", net.JoinHostPort(first(where, host), port))
+		}
+		if err != nil {
+			return fmt.Errorf("%s%w", all[i].prefix(), err)
+		}
+	}
+	return nil
 }
 
 // stackSpec parses --stack: the settings of weir stack up, separated by commas.

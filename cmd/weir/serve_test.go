@@ -76,8 +76,17 @@ func (s *served) says(t *testing.T, words string) string {
 
 func (s *served) get(t *testing.T, path string) (int, string) {
 	t.Helper()
+	r, err := http.NewRequest("GET", s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, r)
+}
+
+func do(t *testing.T, r *http.Request) (int, string) {
+	t.Helper()
 	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(s.url + path)
+	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	}
 	defer h.Close()
 	config := server.Config{Addr: first(c.Listen, c.usualListen()), ErrorLog: t.errorLine}
-	return c.serveOn(ctx, t, h, config, beside{address: c.Admin, users: c.AdminUsers, running: func() *web.Handler { return h }})
+	return c.serveOn(ctx, t, []service{{"", h, config}}, beside{address: c.Admin, users: c.AdminUsers, sites: func() []metrics.Site { return []metrics.Site{{Name: "site", Site: h}} }})
 }
 
 // folder returns the composition that serves a folder, and the function that closes it.
@@ -92,27 +92,68 @@ func closer(all ...any) func() {
 
 // beside is the admin page beside a site.
 type beside struct {
-	address   string // empty: no page
-	users     string // users file; empty: no login, on a loopback address only
-	running   func() *web.Handler
-	counts    *metrics.Metrics          // nil: the metrics of the process only
-	upstreams func() []metrics.Upstream // nil: no upstreams
+	address string                // empty: no page
+	users   string                // users file; empty: no login, on a loopback address only
+	sites   func() []metrics.Site // the running compositions
+	counts  *metrics.Metrics      // nil: the metrics of the process only
 }
 
-// serveWeb serves until ctx ends, with the admin page if it has an address.
-func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
-	s, err := server.New(h, config)
+// service is a server to run, with its name in messages; empty if there is one.
+type service struct {
+	name    string
+	handler http.Handler
+	config  server.Config
+}
+
+// prefix starts the messages about the service.
+func (s service) prefix() string {
+	if s.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("server %q: ", s.name)
+}
+
+// listen opens the servers of all services, or none.
+func listen(all []service) ([]*server.Server, error) {
+	var open []*server.Server
+	for _, one := range all {
+		s, err := server.New(one.handler, one.config)
+		if err != nil {
+			if one.name != "" {
+				err = fmt.Errorf("%s%w", one.prefix(), err)
+			}
+			return nil, errors.Join(err, closeServers(open))
+		}
+		open = append(open, s)
+	}
+	return open, nil
+}
+
+// closeServers closes servers that did not run.
+func closeServers(all []*server.Server) error {
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// serveWeb serves until ctx ends, with the admin page if it has an address. The servers shut down
+// together, each within its own drain timeout. The admin page ends with them. If a server fails,
+// the others are shut down.
+func serveWeb(ctx context.Context, t *terminal, all []service, b beside) error {
+	servers, err := listen(all)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var page sync.WaitGroup
+	var page, running sync.WaitGroup
 	var pageErr error
 	if b.address != "" {
 		a, closePage, err := b.server(t)
 		if err != nil {
-			return errors.Join(err, s.Close())
+			return errors.Join(err, closeServers(servers))
 		}
 		defer closePage()
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
@@ -123,12 +164,24 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 			stop()
 		})
 	}
-	fmt.Fprintf(t.err, "weir: serving on %s\n", address(s.Addr(), config.TLS != nil))
-	defer onSecond(ctx, s.AbortDrain)()
-	err = s.Run(ctx)
-	stop()
+	errs := make([]error, len(servers))
+	for i, s := range servers {
+		fmt.Fprintf(t.err, "weir: %sserving on %s\n", all[i].prefix(), address(s.Addr(), all[i].config.TLS != nil))
+		running.Go(func() {
+			if errs[i] = s.Run(ctx); errs[i] != nil && all[i].name != "" {
+				errs[i] = fmt.Errorf("%s%w", all[i].prefix(), errs[i])
+			}
+			stop()
+		})
+	}
+	defer onSecond(ctx, func() {
+		for _, s := range servers {
+			s.AbortDrain()
+		}
+	})()
+	running.Wait()
 	page.Wait()
-	return errors.Join(err, pageErr)
+	return errors.Join(append(errs, pageErr)...)
 }
 
 // server returns the server of the admin page.
@@ -172,13 +225,7 @@ func (b beside) page(host string) (http.Handler, error) {
 	if host != "" {
 		hosts = []string{host}
 	}
-	return admin.New(admin.Config{Metrics: counts, Hosts: hosts, Source: func() []metrics.Site {
-		site := metrics.Site{Name: "site", Site: b.running()}
-		if b.upstreams != nil {
-			site.Upstreams = b.upstreams()
-		}
-		return []metrics.Site{site}
-	}})
+	return admin.New(admin.Config{Metrics: counts, Hosts: hosts, Source: b.sites})
 }
 
 // guarded returns a handler that requires a login of a users file.

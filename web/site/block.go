@@ -23,10 +23,10 @@ type loader struct {
 	environment
 	diags          hcl.Diagnostics
 	closers        []io.Closer
-	server         *Server        // the "server" block
-	scope          []string       // type and labels of the blocks being read, outermost first
-	identityCounts map[string]int // number of blocks read so far with each identity
-	upstreams      []proxyUpstreams
+	server         *Server              // the server whose pipeline is being read
+	scope          []string             // type and labels of the blocks being read, outermost first
+	identityCounts map[string]int       // number of blocks read so far with each identity
+	upstreams      []proxyUpstreams     // of the server being read
 	fileStart      hcl.Range            // the position of errors that have no other
 	positions      map[string]hcl.Range // of components, by their Traits.Position
 }

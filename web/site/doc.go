@@ -20,12 +20,32 @@
 // which are matched on the canonical path and host. A request that matches none continues behind
 // the routes. [Kinds] lists the components. A block's label is its name in drawings.
 //
+// A file may have several servers, for example one that redirects to another. Each then has a name,
+// and its pipeline inside:
+//
+//	server "plain" {
+//	  listen = ":80"
+//	  redirect { https = true }
+//	}
+//	server "site" {
+//	  listen = ":443"
+//	  tls {
+//	    cert = "example.org.crt"
+//	    key  = "example.org.key"
+//	  }
+//	  files { dir = "www" }
+//	}
+//
+// Hosts on one address are routes of one server, such as route "example.org/".
+//
 // [Load] reads and checks a file. [Live] serves one, and reloads it when it changes.
 //
 // A component with state (the counts of a limit, a cache, the health of upstreams) keeps it across
 // reloads as long as its block has the same content in the same place: see ADR 0013.
 //
 // # Limitations
+//
+// A reload neither adds nor removes servers, nor changes their addresses: that takes a restart.
 //
 // A file has no variables and includes no other. It contains no secrets: it names files that do.
 // Paths are relative to the working directory of the process.

@@ -20,7 +20,7 @@ import (
 //
 //   - "reloaded": a changed file is in effect.
 //   - "refused": a changed file is invalid; the site that was running stays in effect.
-//   - "restart": a changed setting of the "server" block takes effect only when the program is
+//   - "restart": a changed setting of a "server" block takes effect only when the program is
 //     restarted.
 //   - "panic": a component panicked.
 //   - "trouble": an exchange or a component failed, and the site runs on. For example, an upstream
@@ -31,11 +31,11 @@ type Event struct {
 	Text string // one line of details; for "panic" followed by the stack
 }
 
-// Live serves the site that a file describes, and reloads the file when it changes. The site is the
-// file's "server" block with a composition of components. Site.Pipe is the composition as a
-// component; a [web.Handler] runs it. Connections stay open across a reload. An exchange, or a
-// WebSocket, completes under the site under which it started. Live is an [http.Handler]; its
-// methods are safe for concurrent use.
+// Live serves the site that a file describes, and reloads the file when it changes. Each of its
+// servers has a composition of components, which a [web.Handler] runs. Connections stay open across
+// a reload. An exchange, or a WebSocket, completes under the site under which it started. Live is
+// an [http.Handler], that of the first server; Serve has those of all. Its methods are safe for
+// concurrent use.
 type Live struct {
 	file         string
 	initialStamp string   // fileStamp before the first reading, for Watch
@@ -51,11 +51,11 @@ type Live struct {
 // generation is the site of one reading of the file. It is closed when it is retired and no
 // exchange uses it.
 type generation struct {
-	*web.Handler              // runs the composition of site
-	site         *Site        //
-	exchanges    atomic.Int64 // exchanges in progress; during retire one more
-	retired      atomic.Bool  // a newer generation has replaced it, or Live was closed
-	close        func()       // closes handler and site; idempotent
+	handlers  []*web.Handler // run the compositions of the site's services, in their order
+	site      *Site
+	exchanges atomic.Int64 // exchanges in progress; during retire one more
+	retired   atomic.Bool  // a newer generation has replaced it, or Live was closed
+	close     func()       // closes handlers and site; idempotent
 }
 
 // NewLive reads the file and runs its composition with the concurrency model way; empty means the
@@ -74,6 +74,9 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 		return nil, err
 	}
 	l.current.Store(g)
+	for _, s := range g.site.Services {
+		l.environment.running = append(l.environment.running, s.Name)
+	}
 	return l, nil
 }
 
@@ -87,41 +90,78 @@ func (l *Live) newGeneration() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := l.way
-	if way == "" {
-		way = s.Server.Way()
-	}
-	h, err := web.New(s.Pipe, web.Options{Way: way, OnPanic: l.onPanic, OnFailure: l.onFailure})
-	if err != nil {
-		_ = s.Close()
-		return nil, err
-	}
-	g := &generation{Handler: h, site: s}
+	g := &generation{site: s}
 	g.close = sync.OnceFunc(func() {
-		_ = h.Close()
+		for _, h := range g.handlers {
+			_ = h.Close()
+		}
 		_ = s.Close()
 	})
+	for _, service := range s.Services {
+		h, err := l.run(service)
+		if err != nil {
+			g.close()
+			return nil, err
+		}
+		g.handlers = append(g.handlers, h)
+	}
 	return g, nil
 }
 
-// Server returns the file's "server" block.
-func (l *Live) Server() Server { return l.current.Load().site.Server }
+// run starts the composition of a server.
+func (l *Live) run(s *Service) (*web.Handler, error) {
+	way := l.way
+	if way == "" {
+		way = s.Way()
+	}
+	return web.New(s.Pipe, web.Options{Way: way,
+		OnPanic:   func(stage string, value any, stack []byte) { l.onPanic(s.Name, stage, value, stack) },
+		OnFailure: func(f web.Failure) { l.onFailure(s.Name, f) }})
+}
+
+// Servers returns the settings of the file's servers. Their number, order and names stay the same.
+func (l *Live) Servers() []Server {
+	var all []Server
+	for _, s := range l.current.Load().site.Services {
+		all = append(all, s.Server)
+	}
+	return all
+}
 
 // Metrics returns the counts of all "metrics" components of the site, across reloads.
 func (l *Live) Metrics() *metrics.Metrics { return l.environment.counts }
 
-// Handler returns the handler that runs the current composition.
-func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }
+// Handler returns the handler that runs the current composition of the first server.
+func (l *Live) Handler() *web.Handler { return l.current.Load().handlers[0] }
 
 // ReusesExchanges reports whether the engine may use requests again, as [web.Handler] does.
 func (l *Live) ReusesExchanges() bool { return true }
 
-// ServeHTTP implements [http.Handler].
-func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements [http.Handler] for the first server.
+func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) { l.serve(0, w, r) }
+
+func (l *Live) serve(server int, w http.ResponseWriter, r *http.Request) {
 	g := l.acquire()
 	defer g.release()
-	g.Handler.ServeHTTP(w, r)
+	g.handlers[server].ServeHTTP(w, r)
 }
+
+// Serve returns the handler of a server, an index of Servers.
+func (l *Live) Serve(server int) http.Handler {
+	if server == 0 {
+		return l
+	}
+	return further{l, server}
+}
+
+// further is the handler of a server that is not the first.
+type further struct {
+	*Live
+	server int
+}
+
+// ServeHTTP implements [http.Handler].
+func (f further) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.serve(f.server, w, r) }
 
 // acquire returns the current generation. It stays open until release.
 func (l *Live) acquire() *generation {
@@ -163,8 +203,10 @@ func (l *Live) Reload() error {
 	if err := l.environment.states.reopen(); err != nil {
 		l.report(Event{Type: "trouble", Text: err.Error()})
 	}
-	if !old.site.Server.equalExceptRun(g.site.Server) {
-		l.report(Event{Type: "restart", Text: "the \"server\" block has changed: restart to apply it"})
+	for i, s := range g.site.Services {
+		if !old.site.Services[i].equalExceptRun(s.Server) {
+			l.report(Event{Type: "restart", Text: prefix(s.Name) + "the \"server\" block has changed: restart to apply it"})
+		}
 	}
 	old.retire()
 	return nil
@@ -221,7 +263,7 @@ func (l *Live) Close() {
 // are reported once in repeatAfter.
 const maxPanicKind = 60
 
-func (l *Live) onPanic(stage string, value any, stack []byte) {
-	what := fmt.Sprintf("component %s panicked: %v", stage, value)
+func (l *Live) onPanic(server, stage string, value any, stack []byte) {
+	what := fmt.Sprintf("%scomponent %s panicked: %v", prefix(server), stage, value)
 	l.panics.Say(what[:min(len(what), maxPanicKind)], fmt.Sprintf("%s\n%s", what, bytes.TrimSpace(stack)))
 }

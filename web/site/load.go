@@ -7,11 +7,9 @@ import (
 	"os"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/gohcl"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"weir/flow"
 	"weir/web"
 	"weir/web/components/metrics"
 )
@@ -21,9 +19,14 @@ const MaxSize = 1 << 20
 
 // Site is the content of a site file.
 type Site struct {
-	Server    Server
+	Services []*Service // in the order of the file, at least one
+	closers  []io.Closer
+}
+
+// Service is a server of a site file with what it serves.
+type Service struct {
+	Server
 	Pipe      web.Component
-	closers   []io.Closer
 	upstreams []proxyUpstreams
 }
 
@@ -70,6 +73,9 @@ type environment struct {
 	// kinds, one is reported now and then. Several goroutines call it at once.
 	reportTrouble func(kind, line string)
 	dryRun        bool // create and write nothing: see Check
+	// The names of the servers that run, in the order of their handlers. A file with other servers
+	// is rejected. Nil: any servers.
+	running []string
 }
 
 // newEnvironment returns the environment of a site that is read once. If counts is nil, it has new
@@ -78,7 +84,7 @@ func newEnvironment(counts *metrics.Metrics, dryRun bool) environment {
 	if counts == nil {
 		counts = metrics.New()
 	}
-	return environment{counts, newStateStore(), func(string, string) {}, dryRun}
+	return environment{counts: counts, states: newStateStore(), reportTrouble: func(string, string) {}, dryRun: dryRun}
 }
 
 // Check is [Load] without side effects: it does not create or open for writing what serving would,
@@ -123,56 +129,12 @@ func parse(file string, text []byte, in environment) (*Site, error) {
 	} else {
 		l.readSite(s, parsed.Body.(*hclsyntax.Body))
 	}
-	s.closers, s.upstreams = l.closers, l.upstreams
+	s.closers = l.closers
 	if !l.diags.HasErrors() {
-		l.checkComposition(s)
+		l.checkServices(s)
 	}
 	if l.diags.HasErrors() {
 		return nil, errors.Join(&Error{l.diags, parser.Files()}, s.Close())
 	}
 	return s, nil
-}
-
-// readSite reads the blocks of the file: the "server" block and the pipeline.
-func (l *loader) readSite(s *Site, body *hclsyntax.Body) {
-	rest := *body
-	rest.Blocks = nil
-	l.server = &s.Server
-	seen := false
-	for _, b := range body.Blocks {
-		if b.Type != "server" {
-			rest.Blocks = append(rest.Blocks, b)
-			continue
-		}
-		if seen {
-			l.addError(b.TypeRange, "Second server", "A site has one block server: merge the two.")
-		}
-		if len(b.Labels) > 0 {
-			l.addError(b.LabelRanges[0], "Unexpected label", "The block server takes no label: remove it.")
-		}
-		seen = true
-		l.diags = append(l.diags, gohcl.DecodeBody(b.Body, nil, &s.Server)...)
-		s.Server.at = b.TypeRange
-	}
-	s.Pipe = l.pipeline(&rest, false)
-}
-
-// checkComposition adds errors for components that cannot work together.
-func (l *loader) checkComposition(s *Site) {
-	if err := s.Server.validate(); err != nil {
-		l.addError(s.Server.at, "Invalid server", err.Error())
-	}
-	h, err := web.New(s.Pipe, web.Options{Way: flow.Chain})
-	if err == nil {
-		err = h.Close()
-	}
-	if wrong, ok := errors.AsType[*web.CompositionError](err); ok {
-		at, known := l.positions[wrong.Position]
-		if !known {
-			at = l.fileStart
-		}
-		l.addError(at, "Composition that cannot work", wrong.Reason)
-	} else if err != nil {
-		l.addError(l.fileStart, "Composition that cannot work", err.Error())
-	}
 }

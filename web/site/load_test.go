@@ -21,7 +21,7 @@ func serve(t *testing.T, text string, test func(t *testing.T, get func(path stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := web.New(s.Pipe, web.Options{Way: way})
+		h, err := web.New(s.Services[0].Pipe, web.Options{Way: way})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,6 @@ func TestErrorsHaveTheirPosition(t *testing.T) {
 		"a when without a condition":   {"when {\n text {\n text = \"x\"\n }\n}", "site.hcl:1,1-5: Invalid when; when has no condition"},
 		"two arms of a kind":           {"authenticate {\n users = \"u\"\n allowed {}\n allowed {}\n}", "site.hcl:4,2-9: Second allowed"},
 		"a server inside":              {"route \"/\" {\n server {}\n}", `There is no component "server" here: the "server" block stands in the file itself`},
-		"a server with a name":         {"server \"x\" {}\ntext { text = \"x\" }", "site.hcl:1,8-11: Unexpected label"},
 		"a pattern before /**":         {"when {\n path = \"/a*/**\"\n security {}\n}", "a pattern before /**"},
 		"blocks too deep":              {strings.Repeat("when {\n", 101), "site.hcl:101,6-7: Nested too deep"},
 		"brackets too deep":            {"text {\n text = " + strings.Repeat("(", 500_000), "site.hcl:2,108-109: Nested too deep"},

@@ -12,12 +12,16 @@ import (
 	"weir/web/internal/client"
 )
 
-// Server is the "server" block: how a site is served. Empty attributes have good defaults.
+// Server is a "server" block: how a site is served. Empty attributes have good defaults.
 type Server struct {
+	// Name is the label of the block. Empty: it has none, and its pipeline stands beside it.
+	Name string
+
 	// Listen is the address to listen on, as HOST:PORT, or :PORT for every address of the machine.
-	// The flag --listen overrides it. Empty: "127.0.0.1:8080".
+	// The flag --listen overrides it. A server with a name requires it. Empty: "127.0.0.1:8080".
 	Listen string `hcl:"listen,optional"`
-	// Admin is the address of the admin page, as HOST:PORT. Empty: none.
+	// Admin is the address of the admin page, as HOST:PORT. The page shows every server of the
+	// file, so one of them at most has this attribute. Empty: none.
 	Admin string `hcl:"admin,optional"`
 	// Run is the concurrency model of the components: "chain" calls one after the other, "network"
 	// runs a goroutine for each. Empty: "chain".

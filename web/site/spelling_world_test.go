@@ -101,7 +101,7 @@ func (w *world) run(text string, way flow.Way, f func()) error {
 		return fmt.Errorf("%w:\n%s", err, text)
 	}
 	defer s.Close()
-	h, err := web.New(s.Pipe, web.Options{Way: way})
+	h, err := web.New(s.Services[0].Pipe, web.Options{Way: way})
 	if err != nil {
 		return err
 	}

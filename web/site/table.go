@@ -67,5 +67,5 @@ func makeMetrics(b *block) web.Component {
 	if !b.decode(&none) || !b.hasNoBlocks() {
 		return nil
 	}
-	return b.register(b.counts.Component())
+	return b.register(b.counts.ServerComponent(b.server.Name))
 }

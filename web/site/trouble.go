@@ -14,11 +14,18 @@ import (
 // once.
 const repeatAfter = 10 * time.Second
 
-// onFailure reports, as an event "trouble", an exchange that the server could not answer as
-// intended.
-func (l *Live) onFailure(f web.Failure) {
+// onFailure reports, as an event "trouble", an exchange that a server could not answer as intended.
+func (l *Live) onFailure(server string, f web.Failure) {
 	why := f.Err.Error()
-	l.environment.reportTrouble(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s: answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
+	l.environment.reportTrouble(fmt.Sprint(server, f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s%s %s%s: answered by %d: %s", prefix(server), f.Method, f.Host, f.Target, f.Status, why))
+}
+
+// prefix returns the start of a line about a server. Without a name it is empty.
+func prefix(server string) string {
+	if server == "" {
+		return ""
+	}
+	return server + ": "
 }
 
 // maxLine is the maximum length of a reported line in bytes.
@@ -38,14 +45,38 @@ func printable(line string) string {
 	}, line)
 }
 
-// Upstreams returns the state of the upstreams of each proxy of the site. It numbers proxies that
-// have the same name.
+// Upstreams returns the state of the upstreams of each proxy of the file. It numbers proxies of a
+// server that have the same name.
 func (l *Live) Upstreams() []metrics.Upstream {
+	var all []metrics.Upstream
+	for _, s := range l.Sites() {
+		all = append(all, s.Upstreams...)
+	}
+	return all
+}
+
+// siteName is the name of the composition in a file whose server has no name.
+const siteName = "site"
+
+// Sites returns the running composition of each server, in the order of Servers.
+func (l *Live) Sites() []metrics.Site {
 	g := l.acquire()
 	defer g.release()
+	var all []metrics.Site
+	for i, s := range g.site.Services {
+		name := s.Name
+		if name == "" {
+			name = siteName
+		}
+		all = append(all, metrics.Site{Name: name, Site: g.handlers[i], Upstreams: s.upstreamReadings()})
+	}
+	return all
+}
+
+func (s *Service) upstreamReadings() []metrics.Upstream {
 	var all []metrics.Upstream
 	named := map[string]int{}
-	for _, p := range g.site.upstreams {
+	for _, p := range s.upstreams {
 		name := p.name
 		if named[p.name]++; named[p.name] > 1 {
 			name = fmt.Sprintf("%s-%d", p.name, named[p.name])

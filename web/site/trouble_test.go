@@ -165,7 +165,7 @@ func TestBlockedReportDoesNotBlockRequests(t *testing.T) {
 		if resp, _ := webtest.Get(t, s.URL); resp.StatusCode != 502 {
 			t.Errorf("got %d, want 502", resp.StatusCode)
 		}
-		l.onPanic("stage", "on purpose", []byte("where\n"))
+		l.onPanic("", "stage", "on purpose", []byte("where\n"))
 	}
 	close(takes)
 	l.Close()

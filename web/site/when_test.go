@@ -16,7 +16,7 @@ func handling(t *testing.T, text string) *web.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := web.New(s.Pipe, web.Options{})
+	h, err := web.New(s.Services[0].Pipe, web.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@
 //	weir_upstream_{up,active}{site,proxy,upstream}   1: receives requests; in progress
 //	weir_upstream_{requests,failures}_total{site,proxy,upstream}
 //
-// The route is the value that a component behind has stored under [web.Route].
+// The route is the value that a component behind has stored under [web.Route]. The metrics of
+// [Metrics.ServerComponent] have a label more, server.
 //
 // # Limitations
 //
@@ -29,12 +30,14 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"weir/web"
 )
@@ -42,12 +45,20 @@ import (
 // buckets are the upper bounds of the duration histogram in seconds.
 var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// Metrics are the metrics of a server. Its methods are safe for concurrent use.
+// Metrics are the metrics of one or more servers. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
+	inFlight *prometheus.GaugeVec
+	servers  sync.Map // of *counters, by name
+}
+
+// counters count the exchanges of a server.
+type counters struct {
+	*Metrics
+	server   string
 	inFlight prometheus.Gauge
 	routes   sync.Map // of *route, by name
 }
@@ -62,14 +73,17 @@ type route struct {
 // classes are the classes of statuses, indexed by status/100.
 var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// New returns the metrics of a server.
+// serverLabel names the server that counted. It is omitted where it is empty.
+const serverLabel = "server"
+
+// New returns new metrics.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_requests_total", Help: "Exchanges that are over."}, []string{"route", "class"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_http_request_duration_seconds", Help: "How long exchanges took.", Buckets: buckets}, []string{"route"}),
-		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, []string{"route"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_requests_in_flight", Help: "Exchanges that are not over."}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_requests_total", Help: "Exchanges that are over."}, []string{serverLabel, "route", "class"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_http_request_duration_seconds", Help: "How long exchanges took.", Buckets: buckets}, []string{serverLabel, "route"}),
+		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, []string{serverLabel, "route"}),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_http_requests_in_flight", Help: "Exchanges that are not over."}, []string{serverLabel}),
 	}
 	// cannot fail: the names are distinct
 	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight,
@@ -79,19 +93,32 @@ func New() *Metrics {
 
 // Component returns a pipe that counts exchanges. Put it first. A server may have several, as long
 // as no exchange passes two.
-func (m *Metrics) Component() web.Component {
+func (m *Metrics) Component() web.Component { return m.ServerComponent("") }
+
+// ServerComponent is Component for one of several servers: its metrics have the label server. The
+// name must come from the configuration.
+func (m *Metrics) ServerComponent(server string) web.Component {
+	s := m.server(server)
 	return web.Named("metrics", web.Pipe(func(c *web.Conn) {
 		came := time.Now()
-		m.inFlight.Inc()
+		s.inFlight.Inc()
 		c.After(func(c *web.Conn) {
-			m.inFlight.Dec()
-			m.record(c, time.Since(came))
+			s.inFlight.Dec()
+			s.record(c, time.Since(came))
 		})
 	}))
 }
 
-func (m *Metrics) record(c *web.Conn, took time.Duration) {
-	r := m.route(c.StringValue(web.Route))
+func (m *Metrics) server(name string) *counters {
+	if s, ok := m.servers.Load(name); ok {
+		return s.(*counters)
+	}
+	stored, _ := m.servers.LoadOrStore(name, &counters{Metrics: m, server: name, inFlight: m.inFlight.WithLabelValues(name)})
+	return stored.(*counters)
+}
+
+func (s *counters) record(c *web.Conn, took time.Duration) {
+	r := s.route(c.StringValue(web.Route))
 	class := c.Status() / 100
 	if class == 0 && c.Err() == nil && c.Body().IsHijack() {
 		class = 1 // the connection was taken over
@@ -104,19 +131,31 @@ func (m *Metrics) record(c *web.Conn, took time.Duration) {
 	r.bytes.Add(float64(c.Sent()))
 }
 
-func (m *Metrics) route(name string) *route {
-	if r, ok := m.routes.Load(name); ok {
+func (s *counters) route(name string) *route {
+	if r, ok := s.routes.Load(name); ok {
 		return r.(*route)
 	}
-	r := &route{duration: m.duration.WithLabelValues(name), bytes: m.bytes.WithLabelValues(name)}
+	r := &route{duration: s.duration.WithLabelValues(s.server, name), bytes: s.bytes.WithLabelValues(s.server, name)}
 	for i, class := range classes {
-		r.class[i] = m.requests.WithLabelValues(name, class)
+		r.class[i] = s.requests.WithLabelValues(s.server, name, class)
 	}
-	stored, _ := m.routes.LoadOrStore(name, r) // concurrent callers get the same counters
+	stored, _ := s.routes.LoadOrStore(name, r) // concurrent callers get the same counters
 	return stored.(*route)
 }
 
 // Handler serves the metrics. Put it on an address that only operators can reach.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(prometheus.GathererFunc(m.gather), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// gather returns the metrics without empty labels server, which Prometheus would ignore.
+func (m *Metrics) gather() ([]*dto.MetricFamily, error) {
+	families, err := m.registry.Gather()
+	for _, f := range families {
+		for _, metric := range f.Metric {
+			// a copy: the counter owns the slice
+			metric.Label = slices.DeleteFunc(slices.Clone(metric.Label), func(l *dto.LabelPair) bool { return l.GetName() == serverLabel && l.GetValue() == "" })
+		}
+	}
+	return families, err
 }
