@@ -106,13 +106,64 @@ func TestACacheAndItsUpstreamsSurviveAReload(t *testing.T) {
 		}
 	}
 	before := asked.Load()
-	l.change(t, "security {}\n"+text)
+	l.change(t, "security {}\n"+strings.Replace(text, "max_fails", "weights = { \""+up.URL+"\" = 2 }\nmax_fails", 1))
 	if got := l.status(t, "/1"); got != 200 || asked.Load() != before {
 		t.Errorf("a cached response: got %d and %d requests to the upstream, want 200 and 0", got, asked.Load()-before)
 	}
 	first := l.Upstreams()[0]
 	if first.Proxy != "proxy" || first.State != "aside" || first.Failures == 0 {
 		t.Errorf("the failed upstream: got %+v, want it still set aside", first)
+	}
+}
+
+// Draining an upstream changes its weight only: health, counts and connections stay.
+func TestAProxyKeepsItsUpstreamsWhenAWeightChanges(t *testing.T) {
+	var checks atomic.Int32
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/health" {
+			checks.Add(1)
+		}
+	}))
+	defer up.Close()
+	const dead = "http://127.0.0.1:1"
+	text := func(weights string) string {
+		return `
+		proxy {
+		  upstreams       = ["` + dead + `", "` + up.URL + `"]
+		  weights         = ` + weights + `
+		  max_fails       = 1
+		  aside           = "1h"
+		  health_path     = "/health"
+		  health_interval = "1h"
+		}
+		`
+	}
+	l := live(t, "", text("{}"))
+	for range 4 {
+		if got := l.status(t, "/"); got != 200 {
+			t.Errorf("got %d, want 200", got)
+		}
+	}
+	webtest.Until(t, "the health check has come", func() bool { return checks.Load() == 1 })
+	before := l.Upstreams()
+	l.change(t, text(`{ "`+dead+`" = 0, "`+up.URL+`" = 5 }`))
+	after := l.Upstreams()
+	if got := after[0]; got.State != "drained" || got.Weight != 0 || got.Failures == 0 || got.Failures != before[0].Failures {
+		t.Errorf("the drained upstream: got %+v, want drained with its %d failures", got, before[0].Failures)
+	}
+	if got := after[1]; got.State != "up" || got.Weight != 5 || got.Requests != 4 {
+		t.Errorf("the other upstream: got %+v, want its 4 requests, with weight 5", got)
+	}
+	l.change(t, text("{}"))
+	if got := l.Upstreams()[0]; got.State != "aside" || got.Weight != 1 {
+		t.Errorf("no longer drained: got %+v, want it still aside", got)
+	}
+	l.write(t, text(`{ "`+dead+`" = 0, "`+up.URL+`" = 0 }`))
+	if err := l.Reload(); err == nil || !strings.Contains(err.Error(), "weights are all 0") {
+		t.Errorf("all drained: got %v, want an error", err)
+	}
+	if got := l.status(t, "/"); got != 200 || checks.Load() != 1 {
+		t.Errorf("after a rejected file: got %d and %d health checks, want 200 and 1: the same checker runs on", got, checks.Load())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"weir/web"
@@ -35,6 +36,28 @@ func makeLog(b *block, c accesslog.Config) (*accesslog.Log, error) {
 	report := b.reportTrouble
 	c.OnError = func(err error) { report("log "+c.File, err.Error()) }
 	return accesslog.New(c)
+}
+
+// proxyKind returns the kind proxy. Its identity does not include the weights: a proxy with new
+// ones, as to drain an upstream, shares the upstreams of the former.
+func proxyKind() Kind {
+	return Kind{About: "forwards requests to upstream servers", Config: reflect.TypeFor[proxy.Config](), build: func(b *block) web.Component {
+		var config proxy.Config
+		if !b.decode(&config) || !b.hasNoBlocks() {
+			return nil
+		}
+		weights := config.Weights
+		config.Weights = nil
+		c, err := b.ownState(b.identity(), func() (any, error) { return makeProxy(b, config) })
+		if err == nil {
+			c, err = c.(*proxy.Proxy).WithWeights(weights)
+		}
+		if err != nil {
+			b.addError(b.TypeRange, "Invalid proxy", err.Error())
+			return nil
+		}
+		return b.withName(c.(*proxy.Proxy))
+	}}
 }
 
 // makeProxy makes the component proxy. All components of a site trust the same proxies.

@@ -36,7 +36,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"metrics":           {About: "counts exchanges for the admin address's /metrics", Config: reflect.TypeFor[struct{}](), build: makeMetrics},
 		"pass":              plainKind("changes nothing", basic.Pass),
 		"pass_piped":        plainKind("passes the body through a goroutine, to measure what that costs", basic.PassPiped),
-		"proxy":             statefulKind("forwards requests to upstream servers", makeProxy, nil),
+		"proxy":             proxyKind(),
 		"recover":           simpleKind("sets the response for a component that panics", basic.Recover),
 		"redirect":          simpleKind("redirects the client", basic.Redirect),
 		"replace":           simpleKind("replaces a text in bodies", basic.Replace),

@@ -82,7 +82,7 @@ func (s *Service) upstreamReadings() []metrics.Upstream {
 			name = fmt.Sprintf("%s-%d", p.name, named[p.name])
 		}
 		for _, u := range p.read() {
-			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Last: u.LastError})
+			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Weight: u.Weight, Last: u.LastError})
 		}
 	}
 	return all

@@ -21,12 +21,14 @@ type Site struct {
 
 // Upstream is an upstream server of a proxy.
 type Upstream struct {
-	Proxy    string `json:"proxy"` // the proxy's name
-	Name     string `json:"name"`
-	State    string `json:"state"`    // "up", "aside" after failures, "down" by health checks
+	Proxy string `json:"proxy"` // the proxy's name
+	Name  string `json:"name"`
+	// "up", "aside" after failures, "down" by health checks, "drained" by a weight of 0
+	State    string `json:"state"`
 	Active   int    `json:"active"`   // exchanges in progress
 	Requests int64  `json:"requests"` // total
 	Failures int64  `json:"failures"` // total
+	Weight   int    `json:"weight"`   // its share of the exchanges
 	// the latest failure of a request or health check; "": none
 	Last string `json:"last"`
 }
@@ -65,12 +67,13 @@ var upstreamMetrics = []struct {
 	kind prometheus.ValueType
 	of   func(Upstream) float64
 }{
-	{ofUpstream("up", "1: receives requests; 0: set aside after failures, or failing health checks."), prometheus.GaugeValue, func(u Upstream) float64 {
+	{ofUpstream("up", "1: receives requests; 0: set aside after failures, failing health checks, or drained."), prometheus.GaugeValue, func(u Upstream) float64 {
 		if u.State == Up {
 			return 1
 		}
 		return 0
 	}},
+	{ofUpstream("weight", "Share of the exchanges; 0: drained."), prometheus.GaugeValue, func(u Upstream) float64 { return float64(u.Weight) }},
 	{ofUpstream("active", "Exchanges in progress."), prometheus.GaugeValue, func(u Upstream) float64 { return float64(u.Active) }},
 	{ofUpstream("requests_total", "Requests sent, retries included."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Requests) }},
 	{ofUpstream("failures_total", "Requests that failed."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Failures) }},

@@ -17,6 +17,12 @@ type Config struct {
 	// optional path that is put before the request's, or "unix:/PATH" for a socket.
 	Upstreams []string `hcl:"upstreams"`
 
+	// Weights are the upstreams' shares of the exchanges, 0 to 1000 each, by their names in
+	// Upstreams. An upstream of weight 0 is drained: it gets no further exchange, whatever fails,
+	// and those in progress complete. A reload that changes only weights keeps connections, counts
+	// and health. Empty: 1 for each upstream that is not listed.
+	Weights map[string]int `hcl:"weights,optional"`
+
 	// Policy is the load-balancing policy: "round robin", "least connections" or "hash". Empty:
 	// "round robin".
 	Policy string `hcl:"policy,optional"`
@@ -98,7 +104,7 @@ type settings struct {
 	retries, maxFails                                                 int
 	trusted                                                           client.TrustedProxies
 	hashKey                                                           keyFunc
-	choose                                                            func(*pool, []*upstream, string) *upstream
+	choose                                                            policy
 }
 
 // parseConfig checks and parses a Config.

@@ -14,6 +14,10 @@
 // or a hash of the client. The hash is rendezvous hashing: when an upstream fails, only its own
 // clients move.
 //
+// With [Config.Weights], an upstream gets its share: of the turns, evenly spread; of the exchanges
+// in progress; or of the clients. An upstream of weight 0 gets none. A share is of the upstreams
+// that are available at the time.
+//
 // An upstream that fails MaxFails times in a row is suspended for a while (passive health check).
 // If all are suspended, they are tried nevertheless. An upstream that fails its active health
 // checks gets no requests until it passes them again.

@@ -114,7 +114,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var last error
 	for len(x.tried) <= x.p.retries {
-		u := x.p.pool.take(x.hashKey, x.tried)
+		u := x.p.pool.take(x.hashKey, x.tried, x.p.weights)
 		if u == nil {
 			break
 		}

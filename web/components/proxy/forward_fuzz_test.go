@@ -30,7 +30,7 @@ func FuzzRewrite(f *testing.F) {
 		r.RemoteAddr = "192.0.2.1:1234"
 		r.Header[http.CanonicalHeaderKey(name)] = []string{value}
 		out := r.Clone(r.Context())
-		x := &exchange{p: &Proxy{settings: s}, user: "ann"}
+		x := &exchange{p: &Proxy{upstreams: &upstreams{settings: s}}, user: "ann"}
 		x.rewrite(&httputil.ProxyRequest{In: r, Out: out})
 		made := map[string]string{"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "example.org", "X-Forwarded-Proto": "http", "X-Remote-User": "ann"}
 		for name, want := range made {

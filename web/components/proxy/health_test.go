@@ -40,7 +40,7 @@ func TestConsecutiveFailuresSuspendAnUpstream(t *testing.T) {
 	wantTaken("two failures, a success, two failures", true)
 	fail(1)
 	wantTaken("three failures in a row", false)
-	if u := p.take("", []*upstream{p.upstreams[1]}); u != first {
+	if u := p.take("", []*upstream{p.upstreams[1]}, equal(p)); u != first {
 		t.Errorf("the other upstream has been tried: got %v, want upstream 0, although it is suspended", u)
 	}
 	now = now.Add(testSuspendTime + time.Second)
@@ -72,7 +72,7 @@ func TestConsecutiveChecksChangeTheState(t *testing.T) {
 		}
 	}
 	p.upstreams[0].reading.Down, p.upstreams[1].reading.Down = true, true
-	if u := p.take("", nil); u != nil {
+	if u := p.take("", nil, equal(p)); u != nil {
 		t.Errorf("all upstreams are down: got %v, want none", u.reading.Name)
 	}
 }

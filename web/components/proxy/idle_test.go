@@ -101,7 +101,7 @@ func TestSlowBodyIsNotIdle(t *testing.T) {
 				}
 			})
 			defer writer.Wait()
-			x := &exchange{p: &Proxy{settings: s}, upstream: &upstream{}}
+			x := &exchange{p: &Proxy{upstreams: &upstreams{settings: s}}, upstream: &upstream{}}
 			body := bodyOf(x, c.kind, r)
 			defer body.Close()
 			lines := bufio.NewReaderSize(body, 16)

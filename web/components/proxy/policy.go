@@ -3,62 +3,86 @@ package proxy
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/http"
 	"strings"
 
 	"weir/web"
 )
 
-// policies select one of some candidates, at least one. They are called with the pool's lock held.
-var policies = map[string]func(*pool, []*upstream, string) *upstream{
+// candidate is an upstream that may be selected, with its weight, at least 1.
+type candidate struct {
+	*upstream
+	weight int
+}
+
+// policy selects one of some candidates, at least one. It may change their order. The key is the
+// input of the hash. The caller holds the pool's lock.
+type policy func(among []candidate, key string) *upstream
+
+var policies = map[string]policy{
 	"":                  roundRobin,
 	"round robin":       roundRobin,
 	"least connections": leastConnections,
 	"hash":              rendezvous,
 }
 
-func parsePolicy(name string) (func(*pool, []*upstream, string) *upstream, error) {
+func parsePolicy(name string) (policy, error) {
 	if choose := policies[name]; choose != nil {
 		return choose, nil
 	}
 	return nil, fmt.Errorf("proxy: policy is %q, which is unknown: write \"round robin\", \"least connections\" or \"hash\"", name)
 }
 
-func roundRobin(p *pool, among []*upstream, _ string) *upstream {
-	u := among[p.turn%uint64(len(among))]
-	p.turn++
-	return u
-}
-
-// leastConnections takes turns among upstreams with equally few exchanges.
-func leastConnections(p *pool, among []*upstream, _ string) *upstream {
-	var least *upstream
-	for i := range among {
-		u := among[(p.turn+uint64(i))%uint64(len(among))]
-		if least == nil || u.reading.Active < least.reading.Active {
-			least = u
+// roundRobin takes turns in proportion to the weights, and spreads the turns of each upstream: the
+// smooth weighted round robin of nginx. Each candidate earns its weight. The richest is selected
+// and pays what all have earned, so credits stay within the sum of the weights.
+func roundRobin(among []candidate, _ string) *upstream {
+	var richest *upstream
+	total := 0
+	for _, u := range among {
+		total += u.weight
+		if u.credit += u.weight; richest == nil || u.credit > richest.credit {
+			richest = u.upstream
 		}
 	}
-	p.turn++
-	return least
+	richest.credit -= total
+	return richest
 }
 
-// rendezvous gives each pair of key and upstream a weight, and takes the upstream with the largest
-// (Thaler and Ravishankar, 1998).
-func rendezvous(_ *pool, among []*upstream, key string) *upstream {
+// leastConnections takes turns among the upstreams with the fewest exchanges per weight.
+func leastConnections(among []candidate, key string) *upstream {
+	least := among[:1]
+	for _, u := range among[1:] {
+		switch mine, others := u.reading.Active*least[0].weight, least[0].reading.Active*u.weight; {
+		case mine < others:
+			least = append(least[:0], u)
+		case mine == others:
+			least = append(least, u)
+		}
+	}
+	return roundRobin(least, key)
+}
+
+// rendezvous gives each pair of key and upstream a score, and takes the upstream with the highest
+// (Thaler and Ravishankar, 1998). The score is such that an upstream wins in proportion to its
+// weight, and that a change of one weight moves only keys from or to that upstream.
+func rendezvous(among []candidate, key string) *upstream {
 	var best *upstream
-	var heaviest uint64
+	highest := math.Inf(-1)
 	for _, u := range among {
-		if w := weight(u.reading.Name, key); best == nil || w > heaviest {
-			best, heaviest = u, w
+		// A uniform number between 0 and 1, exclusive. With equal weights, the largest wins.
+		uniform := (float64(hash(u.reading.Name, key)>>11) + 0.5) / (1 << 53)
+		if score := -float64(u.weight) / math.Log(uniform); best == nil || score > highest {
+			best, highest = u.upstream, score
 		}
 	}
 	return best
 }
 
-// weight is the same in every process: FNV-1a with a finalizer that mixes its last bits into all
+// hash is the same in every process: FNV-1a with a finalizer that mixes its last bits into all
 // others.
-func weight(name, key string) uint64 {
+func hash(name, key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	_, _ = h.Write([]byte{0})

@@ -30,12 +30,15 @@ func poolOf(policy string, n int) *pool {
 	return p
 }
 
+// equal returns equal weights for the upstreams of a pool.
+func equal(p *pool) []int { return slices.Repeat([]int{1}, len(p.upstreams)) }
+
 // takeNames takes an upstream for each of n exchanges, without a hash key, and returns the names of
 // the upstreams.
 func takeNames(p *pool, n int) []string {
 	var taken []string
 	for range n {
-		taken = append(taken, p.take("", nil).reading.Name)
+		taken = append(taken, p.take("", nil, equal(p)).reading.Name)
 	}
 	return taken
 }
@@ -49,7 +52,7 @@ func TestRoundRobin(t *testing.T) {
 func TestLeastConnections(t *testing.T) {
 	p := poolOf("least connections", 3)
 	for range 9 {
-		p.take("", nil)
+		p.take("", nil, equal(p))
 	}
 	for _, u := range p.upstreams {
 		if u.reading.Active != 3 {
@@ -66,7 +69,7 @@ func TestLeastConnections(t *testing.T) {
 func TestHashIsUniform(t *testing.T) {
 	p, count := poolOf("hash", 4), map[string]int{}
 	for i := range 8000 {
-		count[p.take(fmt.Sprint("10.0.", i/256, ".", i%256), nil).reading.Name]++
+		count[p.take(fmt.Sprint("10.0.", i/256, ".", i%256), nil, equal(p)).reading.Name]++
 	}
 	for name, n := range count {
 		if n < 1700 || n > 2300 {
@@ -81,13 +84,13 @@ func TestHashMovesOnlyClientsOfAFailedUpstream(t *testing.T) {
 		p := poolOf("hash", rapid.IntRange(2, 9).Draw(t, "upstreams"))
 		key := rapid.String().Draw(t, "key")
 		goes := p.upstreams[rapid.IntRange(0, len(p.upstreams)-1).Draw(t, "goes")]
-		home := p.take(key, nil)
+		home := p.take(key, nil, equal(p))
 		goes.reading.Down = true
-		if now := p.take(key, nil); (now != home) != (home == goes) {
+		if now := p.take(key, nil, equal(p)); (now != home) != (home == goes) {
 			t.Errorf("%s fails: got a move from %s to %s, want only its keys to move", goes.reading.Name, home.reading.Name, now.reading.Name)
 		}
 		goes.reading.Down = false
-		if now := p.take(key, nil); now != home {
+		if now := p.take(key, nil, equal(p)); now != home {
 			t.Errorf("%s is up again: got %s, want %s as before its failure", goes.reading.Name, now.reading.Name, home.reading.Name)
 		}
 	})

@@ -3,7 +3,10 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,11 +15,20 @@ import (
 
 // Proxy is the component.
 type Proxy struct {
+	*upstreams
+	weights []int // of the pool's upstreams, in their order
+}
+
+// upstreams are the settings and the state that a proxy shares with those made by WithWeights.
+type upstreams struct {
 	settings
 	pool     *pool
 	stop     context.CancelFunc
 	checkers sync.WaitGroup // goroutines of health checks
 }
+
+// maxWeight is the greatest weight of an upstream.
+const maxWeight = 1000
 
 // New returns the component, a *[Proxy], and starts its health checks. The caller closes it.
 func New(cfg Config) (web.Component, error) {
@@ -50,7 +62,7 @@ func prepare(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, suspendTime: s.suspendTime, checkThreshold: s.HealthThreshold}}
+	p := &Proxy{upstreams: &upstreams{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, suspendTime: s.suspendTime, checkThreshold: s.HealthThreshold}}}
 	for _, text := range cfg.Upstreams {
 		u, err := newUpstream(text, s)
 		if err != nil {
@@ -61,7 +73,34 @@ func prepare(cfg Config) (*Proxy, error) {
 	if len(p.pool.upstreams) == 0 {
 		return nil, errors.New("proxy: upstreams is empty: write at least one, such as \"http://127.0.0.1:8080\"")
 	}
-	return p, nil
+	return p.WithWeights(cfg.Weights)
+}
+
+// WithWeights returns a proxy that differs in [Config.Weights] only: it shares the upstreams with
+// their connections, health and counts. Closing either closes both.
+func (p *Proxy) WithWeights(weights map[string]int) (*Proxy, error) {
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		if !slices.Contains(p.settings.Upstreams, name) {
+			return nil, fmt.Errorf("proxy: weights has %q, which is not in upstreams: write it as it stands there", name)
+		}
+		if w := weights[name]; w < 0 || w > maxWeight {
+			return nil, fmt.Errorf("proxy: weights has %d for %q: write 0, for none, to %d", w, name, maxWeight)
+		}
+	}
+	other := &Proxy{upstreams: p.upstreams, weights: make([]int, len(p.pool.upstreams))}
+	total := 0
+	for i, name := range p.settings.Upstreams {
+		w, ok := weights[name]
+		if !ok {
+			w = 1
+		}
+		other.weights[i] = w
+		total += w
+	}
+	if total == 0 {
+		return nil, errors.New("proxy: weights are all 0, so no upstream would get an exchange: leave one above 0")
+	}
+	return other, nil
 }
 
 // Traits implements the optional part of [web.Component].
@@ -123,7 +162,7 @@ func mustClose(r *http.Request) bool {
 
 // Upstreams returns the state of the upstreams, in their order in the [Config]. Any goroutine may
 // call it.
-func (p *Proxy) Upstreams() []UpstreamReading { return p.pool.read() }
+func (p *Proxy) Upstreams() []UpstreamReading { return p.pool.read(p.weights) }
 
 // Close stops the health checks, waits for them, and closes idle connections to upstreams.
 // Exchanges in progress continue. It may be called several times.

@@ -21,14 +21,17 @@ type UpstreamReading struct {
 	Requests       int64     // requests so far, retries included
 	Failures       int64     // failed requests so far; health checks are not counted
 	LastError      string    // the latest failure of a request or health check; "": none
+	Weight         int       // its share of the exchanges; 0: it is drained
 }
 
-// State returns "down" for an upstream that fails its health checks, "aside" for one that is
-// suspended, and otherwise "up".
+// State returns "down" for an upstream that fails its health checks, "drained" for one of weight 0,
+// "aside" for one that is suspended, and otherwise "up".
 func (u UpstreamReading) State() string {
 	switch {
 	case u.Down:
 		return "down"
+	case u.Weight == 0:
+		return "drained"
 	case time.Now().Before(u.SuspendedUntil):
 		return "aside"
 	}
@@ -42,20 +45,20 @@ type upstream struct {
 	reading          UpstreamReading
 	consecutiveFails int // consecutive failed requests
 	contraryChecks   int // consecutive checks that contradict the current state
+	credit           int // see roundRobin
 }
 
 // pool is the set of a proxy's upstreams.
 type pool struct {
 	now            func() time.Time
-	choose         func(*pool, []*upstream, string) *upstream
+	choose         policy
 	maxFails       int
 	suspendTime    time.Duration
 	checkThreshold int // consecutive checks that change an upstream's state
 
 	upstreams []*upstream
 
-	mu   sync.Mutex
-	turn uint64 // counts choices; the policies select by it so that upstreams take turns
+	mu sync.Mutex
 }
 
 // dialError reports that no connection was made, so that the request was not sent.
@@ -99,20 +102,21 @@ func newUpstream(text string, s settings) (*upstream, error) {
 	}}, nil
 }
 
-// take selects an upstream that is not down and has not been tried, and counts the exchange. A
-// suspended one is selected only if there is no other. It returns nil if there is none.
-func (p *pool) take(key string, tried []*upstream) *upstream {
+// take selects an upstream that is not down or drained and has not been tried, and counts the
+// exchange. A suspended one is selected only if there is no other. It returns nil if there is none.
+// weights are those of the upstreams, in their order.
+func (p *pool) take(key string, tried []*upstream, weights []int) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	var available, suspended []*upstream
-	for _, u := range p.upstreams {
+	var available, suspended []candidate
+	for i, u := range p.upstreams {
 		switch {
-		case u.reading.Down || slices.Contains(tried, u):
+		case weights[i] == 0 || u.reading.Down || slices.Contains(tried, u):
 		case now.Before(u.reading.SuspendedUntil):
-			suspended = append(suspended, u)
+			suspended = append(suspended, candidate{u, weights[i]})
 		default:
-			available = append(available, u)
+			available = append(available, candidate{u, weights[i]})
 		}
 	}
 	if available == nil {
@@ -121,7 +125,7 @@ func (p *pool) take(key string, tried []*upstream) *upstream {
 	if available == nil {
 		return nil
 	}
-	u := p.choose(p, available, key)
+	u := p.choose(available, key)
 	u.reading.Active++
 	u.reading.Requests++
 	return u
@@ -166,12 +170,14 @@ func (p *pool) recordCheck(u *upstream, why error) {
 	}
 }
 
-func (p *pool) read() []UpstreamReading {
+// read returns the readings of the upstreams, with these weights.
+func (p *pool) read(weights []int) []UpstreamReading {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	readings := make([]UpstreamReading, len(p.upstreams))
 	for i, u := range p.upstreams {
 		readings[i] = u.reading
+		readings[i].Weight = weights[i]
 	}
 	return readings
 }

@@ -145,6 +145,7 @@ var facts = map[string]fact{
 	"watermark.workers":        count,
 	"watermark.queue":          count,
 
+	"proxy.weights":          {limits: "0 to 1000 each"},
 	"proxy.policy":           {values: []string{"round robin", "least connections", "hash"}},
 	"proxy.dial_timeout":     {unit: duration, limits: "above 0"},
 	"proxy.head_timeout":     {unit: duration},

@@ -147,7 +147,11 @@ var limitProofs = map[string]struct{ inside, outside []string }{
 	"1 byte or more":     {[]string{`"1"`}, []string{`"0"`}},
 	"5m at most":         {[]string{`"5m"`, `"0s"`}, []string{`"5m1s"`}},
 	"1m at most":         {[]string{`"1m"`}, []string{`"1m1s"`}},
-	"above 0":            {nil, nil}, // see below: the type decides
+	"0 to 1000 each": {
+		[]string{`{ "http://10.0.0.1:8080" = 0 }`, `{ "http://10.0.0.1:8080" = 1000 }`},
+		[]string{`{ "http://10.0.0.1:8080" = -1 }`, `{ "http://10.0.0.1:8080" = 1001 }`},
+	},
+	"above 0": {nil, nil}, // see below: the type decides
 }
 
 func TestRangesAreEnforced(t *testing.T) {

@@ -26,7 +26,7 @@ files are relative to the folder of the site file.
 | integer, number | ` + "`8080`, `0.5`" + ` |
 | true or false | ` + "`true`, `false`" + ` |
 | list of strings | ` + "`[\"a\", \"b\"]`" + ` |
-| map of strings | ` + "`{ \"name\" = \"value\" }`" + ` |
+| map of strings, of integers | ` + "`{ \"name\" = \"value\" }`, `{ \"name\" = 2 }`" + ` |
 
 An attribute that is left out has its default. So has one that is empty or 0, unless its explanation
 says otherwise.

@@ -39,8 +39,10 @@ func (b Block) Plain() Block {
 
 // Attribute is an attribute of a block.
 type Attribute struct {
-	Name     string
-	Type     string // "string", "integer", "number", "true or false", or a list or map of strings
+	Name string
+	// "string", "integer", "number", "true or false", "list of strings", "map of strings" or
+	// "map of integers"
+	Type     string
 	Unit     string `json:",omitempty"`
 	Required bool
 	Default  string   `json:",omitempty"` // a value as in a site file, or a description
@@ -189,7 +191,7 @@ func typeName(t reflect.Type) string {
 	case reflect.Slice:
 		return "list of strings"
 	case reflect.Map:
-		return "map of strings"
+		return "map of " + typeName(t.Elem()) + "s"
 	}
 	return t.Kind().String()
 }

@@ -1,6 +1,7 @@
 route "/" {
   proxy "app" {
     upstreams  = ["http://10.0.0.1:8080", "http://10.0.0.2:8080"]
+    weights    = { "http://10.0.0.1:8080" = 3, "http://10.0.0.2:8080" = 1 }
     policy     = "least connections"
     host       = "upstream"
     raw_path   = true
