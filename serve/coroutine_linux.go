@@ -13,9 +13,9 @@ import (
 // that would block yields to the loop, which resumes the coroutine when the call can continue.
 // Handler and loop never run at the same time, so the state needs no lock.
 //
-// Only the handler may call its methods, except interrupt. At the deadline of a stop, every
-// blocking call returns ErrStopped at once. A handler that does not return even then keeps its
-// loop, and Run waits for it.
+// Only the handler may call its methods, except Close, interrupt, and those of a net.Conn while the
+// handler works off the loop. At the deadline of a stop, every blocking call returns ErrStopped at
+// once. A handler that does not return even then keeps its loop, and Run waits for it.
 type coroutine struct {
 	*conn
 	// resumes the handler until it yields; false: it has returned
@@ -29,7 +29,12 @@ type coroutine struct {
 
 	readDeadline, writeDeadline time.Time // deadlines; zero: none
 
-	interruptPosted atomic.Bool // set by any goroutine for the loop: the post is an interrupt
+	// Set by any goroutine.
+	interruptPosted atomic.Bool // for the loop: the post is an interrupt
+	closed          atomic.Bool // Close was called
+
+	// Set by the coroutine while its handler works off the loop; nil: it does not.
+	off atomic.Pointer[offLoop]
 }
 
 // waitReason is the event that a yielded coroutine waits for, besides its timer.
@@ -92,6 +97,8 @@ func (c *coroutine) wait(w waitReason, until time.Time) error {
 		c.setTimer(time.Time{})
 	}
 	switch {
+	case c.closed.Load():
+		return net.ErrClosed
 	case c.endErr != nil:
 		return c.endErr
 	case c.timedOut:
@@ -111,6 +118,14 @@ func (c *coroutine) shareLoop() error {
 
 // onReadable implements driver. A stop ends sleeps and pauses early through it.
 func (c *coroutine) onReadable() {
+	if o := c.off.Load(); o != nil {
+		if c.broken {
+			o.fail(c.brokenError())
+		}
+		o.stopping.Store(c.loop.drainDeadline != 0)
+		tryAgain(o.readable)
+		return
+	}
 	if c.readDeferred {
 		return
 	}
@@ -128,6 +143,10 @@ func (c *coroutine) onReadable() {
 }
 
 func (c *coroutine) onWritable() {
+	if o := c.off.Load(); o != nil {
+		tryAgain(o.writable)
+		return
+	}
 	if c.waitingFor == waitWrite {
 		c.resume()
 	}
@@ -148,15 +167,42 @@ func (c *coroutine) onPost(time.Time) {
 	c.interruptPending = c.interruptPending || poked
 }
 
+// end implements driver. A handler that works off the loop goes on alone if its connection ends.
 func (c *coroutine) end(err error) {
 	c.endErr = err
+	if o := c.off.Load(); o != nil {
+		o.fail(err)
+		c.finish()
+		if o.orphan() {
+			return
+		}
+	}
 	if c.waitingFor != waitNone {
 		c.resume()
+	}
+	if c.closed.Load() {
+		c.finish()
 	}
 }
 
 // Read implements net.Conn.
-func (c *coroutine) Read(p []byte) (int, error) {
+func (c *coroutine) Read(p []byte) (int, error) { return c.readSome(p, false) }
+
+// NetConn returns the connection for reads that a stop does not end.
+func (c *coroutine) NetConn() net.Conn { return beyondStop{c} }
+
+// beyondStop is a coroutine's connection, whose reads a stop does not end.
+type beyondStop struct{ *coroutine }
+
+// Read implements net.Conn.
+func (c beyondStop) Read(p []byte) (int, error) { return c.readSome(p, true) }
+
+// readSome reads what arrives first. During a stop it returns ErrStopped when nothing has arrived,
+// unless it goes on.
+func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
+	if o := c.off.Load(); o != nil {
+		return o.read(p, goesOn)
+	}
 	for {
 		if err := c.checkUsable(c.readDeadline); err != nil || len(p) == 0 {
 			return 0, err
@@ -170,7 +216,7 @@ func (c *coroutine) Read(p []byte) (int, error) {
 				return n, err
 			}
 		}
-		if c.loop.drainDeadline != 0 {
+		if c.loop.drainDeadline != 0 && !goesOn {
 			return 0, ErrStopped
 		}
 		if err := c.wait(waitRead, c.readDeadline); err != nil {
@@ -181,6 +227,9 @@ func (c *coroutine) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *coroutine) Write(p []byte) (int, error) {
+	if o := c.off.Load(); o != nil {
+		return o.write(p)
+	}
 	done := 0
 	for {
 		if err := c.checkUsable(c.writeDeadline); err != nil || len(p) == done {
@@ -205,7 +254,7 @@ func (c *coroutine) Write(p []byte) (int, error) {
 // checkUsable returns why no read or write is possible any more, or nil.
 func (c *coroutine) checkUsable(by time.Time) error {
 	switch {
-	case c.state != connServing:
+	case c.state != connServing, c.closed.Load():
 		return net.ErrClosed
 	case c.endErr != nil:
 		return c.endErr
@@ -215,19 +264,28 @@ func (c *coroutine) checkUsable(by time.Time) error {
 	return nil
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. Any goroutine may call it. The loop ends the connection in its next
+// iteration.
 func (c *coroutine) Close() error {
-	if c.state != connServing {
+	if c.closed.Swap(true) {
 		return net.ErrClosed
 	}
-	c.finish()
+	if o := c.off.Load(); o != nil {
+		o.fail(net.ErrClosed)
+	}
+	c.conn.Close()
 	return nil
 }
 
 // LocalAddr implements net.Conn.
 func (c *coroutine) LocalAddr() net.Addr {
+	c.outbox.mu.Lock()
+	defer c.outbox.mu.Unlock()
+	if c.outbox.closed {
+		return nil
+	}
 	sa, err := syscall.Getsockname(c.fd)
-	if err != nil || c.state == connClosed {
+	if err != nil {
 		return nil
 	}
 	return address(sa)
@@ -235,18 +293,26 @@ func (c *coroutine) LocalAddr() net.Addr {
 
 // SetDeadline implements net.Conn.
 func (c *coroutine) SetDeadline(t time.Time) error {
-	c.readDeadline, c.writeDeadline = t, t
-	return nil
+	c.SetReadDeadline(t)
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline implements net.Conn.
 func (c *coroutine) SetReadDeadline(t time.Time) error {
+	if o := c.off.Load(); o != nil {
+		o.readBy.set(t)
+		return nil
+	}
 	c.readDeadline = t
 	return nil
 }
 
 // SetWriteDeadline implements net.Conn.
 func (c *coroutine) SetWriteDeadline(t time.Time) error {
+	if o := c.off.Load(); o != nil {
+		o.writeBy.set(t)
+		return nil
+	}
 	c.writeDeadline = t
 	return nil
 }

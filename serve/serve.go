@@ -90,7 +90,8 @@ type Service struct {
 
 // Handler is a service in blocking style. Handle owns its connection; the connection is closed when
 // Handle returns. While the service stops, Read returns the bytes that have arrived and then
-// ErrStopped.
+// ErrStopped. The net.Conn has a method NetConn, whose result is for reads that a stop does not
+// end, such as those of a request that has begun.
 type Handler struct {
 	Handle func(net.Conn)
 	State  Scope

@@ -420,3 +420,5 @@ func (s *stream) await(f func()) error {
 	f()
 	return nil
 }
+
+func (s *stream) offLoop(f func()) { f() }
