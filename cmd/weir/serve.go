@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"weir/internal/certificate"
 	"weir/internal/suggest"
 	"weir/web/site"
 )
@@ -90,13 +90,30 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 	}
 	defer s.Close()
 	for _, service := range s.Services {
-		if files := service.TLS; files != nil && files.Cert != "" {
-			if _, err := tls.LoadX509KeyPair(files.Cert, files.Key); err != nil {
-				return fmt.Errorf("the certificate %s with the key %s: %w", files.Cert, files.Key, err)
-			}
+		if err := checkCertificates(t, service.Server); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(t.out, "%s is valid\n", c.Site)
+	return nil
+}
+
+// checkCertificates returns an error for files of certificates that cannot be used, and prints a
+// warning for certificates that clients will reject.
+func checkCertificates(t *terminal, s site.Server) error {
+	prefix := service{name: s.Name}.prefix()
+	for _, files := range s.TLS {
+		if files.Cert == "" {
+			continue
+		}
+		problem, err := certificate.CheckFiles(files.Cert, files.Key)
+		if err != nil {
+			return fmt.Errorf("%s%w", prefix, err)
+		}
+		if problem != "" {
+			t.errorLine("warning: " + prefix + problem)
+		}
+	}
 	return nil
 }
 

@@ -100,15 +100,29 @@ func settings(s site.Server) (server.Config, error) {
 			return c, err
 		}
 	}
-	if s.TLS == nil {
-		return c, nil
-	}
-	c.HTTP3 = s.TLS.HTTP3
-	c.TLS = &server.TLS{CertFile: s.TLS.Cert, KeyFile: s.TLS.Key}
-	if len(s.TLS.ACME) > 0 {
-		c.TLS.ACME = &server.ACME{Names: s.TLS.ACME, Email: s.TLS.Email, Agreed: s.TLS.Agreed, Dir: first(s.TLS.Store, "certificates"), CA: s.TLS.CA}
+	for i, said := range s.TLS {
+		one := certificateOf(said)
+		c.HTTP3 = c.HTTP3 || said.HTTP3
+		if i == 0 {
+			c.TLS = &one
+		} else {
+			c.TLS.More = append(c.TLS.More, one)
+		}
 	}
 	return c, nil
+}
+
+// certificateOf returns the configuration of a certificate from a block tls.
+func certificateOf(t site.TLS) server.TLS {
+	c := server.TLS{CertFile: t.Cert, KeyFile: t.Key}
+	store := first(t.Store, "certificates")
+	if len(t.ACME) > 0 {
+		c.ACME = &server.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, Dir: store, CA: t.CA}
+	}
+	if t.SelfSigned {
+		c.Local = &server.Local{Names: t.Names, Dir: store}
+	}
+	return c
 }
 
 // report prints an event of a live site.

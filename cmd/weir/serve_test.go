@@ -216,7 +216,7 @@ func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 	}{
 		{"check " + right, 0, "is valid", ""},
 		{"check " + wrong, 1, "", "source status is behind the source text"},
-		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
+		{"check " + noTLS, 1, "", "cannot use the certificate none.pem with the key none.key"},
 		{"check " + logs, 0, "is valid", ""},
 		{"check " + noLogs, 1, "", "its folder does not exist"},
 		{"draw " + logs, 0, "<svg ", ""},

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,6 +168,7 @@ func serveWeb(ctx context.Context, t *terminal, all []service, b beside) error {
 	}
 	errs := make([]error, len(servers))
 	for i, s := range servers {
+		sayTrust(t, all[i])
 		fmt.Fprintf(t.err, "weir: %sserving on %s\n", all[i].prefix(), address(s.Addr(), all[i].config.TLS != nil))
 		running.Go(func() {
 			if errs[i] = s.Run(ctx); errs[i] != nil && all[i].name != "" {
@@ -182,6 +185,24 @@ func serveWeb(ctx context.Context, t *terminal, all []service, b beside) error {
 	running.Wait()
 	page.Wait()
 	return errors.Join(append(errs, pageErr)...)
+}
+
+// sayTrust says how clients trust a self-signed certificate.
+func sayTrust(t *terminal, s service) {
+	if s.config.TLS == nil {
+		return
+	}
+	for _, one := range append([]server.TLS{*s.config.TLS}, s.config.TLS.More...) {
+		if one.Local == nil {
+			continue
+		}
+		file, err := filepath.Abs(one.Local.CertFile())
+		if err != nil {
+			file = one.Local.CertFile()
+		}
+		fmt.Fprintf(t.err, "weir: %sself-signed certificate for %s: browsers trust it once they have imported %s as an authority (for local names only); curl takes --cacert %s\n",
+			s.prefix(), strings.Join(one.Local.AllNames(), ", "), file, file)
+	}
 }
 
 // server returns the server of the admin page.

@@ -1,27 +1,33 @@
 // Package certificate provides the TLS certificates of servers. They come from files that are read
-// again when they change, from an ACME certificate authority, or are self-signed by the server.
+// again when they change, from an ACME certificate authority, from an authority of the machine for
+// local names, or are self-signed by the server. [ByName] chooses among several.
 //
 // # Limitations
 //
-// A source of files has one certificate, whatever name a client requests. Files are checked when a
-// client connects, so a change takes effect no earlier.
+// A source of files has one certificate. Files are checked when a client connects, so a change
+// takes effect no earlier.
 package certificate
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Source provides the certificate of a server. Its methods may be called from any goroutine.
-type Source struct {
-	pair *pair
-	acme *manager // nil: files
+type Source struct { // one field is set
+	pair  *pair
+	acme  *manager
+	local *local
+	all   []*Source // of ByName
 }
 
 // Files returns a source of PEM files, which are checked for changes when a client connects, at
@@ -32,22 +38,32 @@ func Files(certFile, keyFile string, logf func(format string, args ...any)) (*So
 	if err := p.loadLocked(); err != nil {
 		return nil, err
 	}
+	p.warnLocked()
 	return &Source{pair: p}, nil
 }
 
 // Get is for tls.Config.GetCertificate.
 func (s *Source) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if s.acme != nil {
+	switch {
+	case s.acme != nil:
 		return s.acme.magic.GetCertificate(hello)
+	case s.local != nil:
+		return s.local.get(), nil
+	case s.all != nil:
+		return s.choose(hello)
 	}
 	return s.pair.get()
 }
 
 // Reload reads the files now, changed or not. The error says why the previous certificate stays in
-// use. ACME needs no reload.
+// use. ACME and Local need no reload.
 func (s *Source) Reload() error {
+	var errs []error
+	for _, one := range s.all {
+		errs = append(errs, one.Reload())
+	}
 	if s.pair == nil {
-		return nil
+		return errors.Join(errs...)
 	}
 	s.pair.mu.Lock()
 	defer s.pair.mu.Unlock()
@@ -57,12 +73,17 @@ func (s *Source) Reload() error {
 
 // Challenged reports whether the server must offer Challenge as a protocol, because ACME's
 // challenges are answered.
-func (s *Source) Challenged() bool { return s.acme != nil }
+func (s *Source) Challenged() bool {
+	return s.acme != nil || slices.ContainsFunc(s.all, (*Source).Challenged)
+}
 
 // Manage starts to obtain and renew the certificates of ACME, in the background until ctx ends.
 func (s *Source) Manage(ctx context.Context) {
 	if s.acme != nil {
 		s.acme.magic.ManageAsync(ctx, s.acme.names)
+	}
+	for _, one := range s.all {
+		one.Manage(ctx)
 	}
 }
 
@@ -70,6 +91,9 @@ func (s *Source) Manage(ctx context.Context) {
 func (s *Source) Close() {
 	if s.acme != nil {
 		s.acme.ended.Do(s.acme.cache.Stop)
+	}
+	for _, one := range s.all {
+		one.Close()
 	}
 }
 
@@ -89,6 +113,7 @@ type pair struct {
 	checkedAt time.Time
 	version   string // of the files, at the last attempt to load them
 	loaded    *tls.Certificate
+	warned    *tls.Certificate // the last one of which logf got a warning
 }
 
 func (p *pair) get() (*tls.Certificate, error) {
@@ -98,8 +123,45 @@ func (p *pair) get() (*tls.Certificate, error) {
 		if err := p.loadLocked(); err != nil {
 			p.logf("the previous certificate stays in use: %v", err)
 		}
+		p.warnLocked()
 	}
 	return p.loaded, nil
+}
+
+// warnLocked reports once that the certificate has expired, or is not valid for another reason. The
+// caller holds mu, or is the only one to have p.
+func (p *pair) warnLocked() {
+	if problem := problemOf(p.loaded.Leaf, time.Now()); problem != "" && p.warned != p.loaded {
+		p.warned = p.loaded
+		p.logf("the certificate %s %s", p.certFile, problem)
+	}
+}
+
+// problemOf returns why clients will reject a certificate, and what to do; empty: no reason is
+// known.
+func problemOf(leaf *x509.Certificate, now time.Time) string {
+	switch {
+	case leaf == nil:
+		return ""
+	case now.After(leaf.NotAfter):
+		return fmt.Sprintf("expired on %s, so clients reject it: renew it", leaf.NotAfter.Format(time.DateOnly))
+	case now.Before(leaf.NotBefore):
+		return fmt.Sprintf("is valid from %s on, so clients reject it: check the clock of this machine", leaf.NotBefore.Format(time.DateOnly))
+	case len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0:
+		return "has no subject alternative name, so clients reject it: get one for the names of the server"
+	}
+	return ""
+}
+
+// CheckFiles reads a certificate and its key. problem is why clients will reject the certificate,
+// empty if no reason is known.
+func CheckFiles(certFile, keyFile string) (problem string, err error) {
+	p := &pair{certFile: certFile, keyFile: keyFile, logf: func(format string, args ...any) { problem = fmt.Sprintf(format, args...) }}
+	if err := p.loadLocked(); err != nil {
+		return "", err
+	}
+	p.warnLocked()
+	return problem, nil
 }
 
 // loadLocked reads the files if they changed since the last attempt. The caller holds mu, or is the

@@ -48,13 +48,23 @@ func makeSelf(names []string) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	serial, err := newSerial()
 	if err != nil {
 		return nil, nil, err
 	}
 	now := time.Now()
-	leaf := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: names[0]}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.AddDate(selfYears, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
+	leaf := newLeaf(serial, names, now.Add(-time.Hour), now.AddDate(selfYears, 0, 0))
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
+
+// newLeaf returns the template of a server's certificate for names and addresses.
+func newLeaf(serial *big.Int, names []string, from, to time.Time) *x509.Certificate {
+	leaf := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: names[0]}, NotBefore: from, NotAfter: to, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -63,10 +73,5 @@ func makeSelf(names []string) (cert, key []byte, err error) {
 			leaf.DNSNames = append(leaf.DNSNames, name)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
-	if err != nil {
-		return nil, nil, err
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+	return leaf
 }

@@ -14,6 +14,10 @@ import (
 // challenge: port 443 of each name's addresses must lead to this server.
 type ACME = certificate.ACME
 
+// Local issues certificates for localhost and other local names by an authority of this machine,
+// which clients must be configured to trust.
+type Local = certificate.Local
+
 // certificates are a server's TLS settings and the source of its certificates.
 type certificates struct {
 	config *tls.Config
@@ -41,7 +45,24 @@ func openSource(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Sour
 	if t.Source != nil {
 		return t.Source, nil
 	}
-	if t.ACME == nil {
+	var all []*certificate.Source
+	for _, one := range append([]TLS{*t}, t.More...) {
+		s, err := openOne(one, logf, at)
+		if err != nil {
+			certificate.ByName(all...).Close()
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return certificate.ByName(all...), nil
+}
+
+// openOne opens the source of one certificate.
+func openOne(t TLS, logf func(string, ...any), at net.Addr) (*certificate.Source, error) {
+	switch {
+	case t.Local != nil:
+		return certificate.ByLocal(t.Local, logf)
+	case t.ACME == nil:
 		return certificate.Files(t.CertFile, t.KeyFile, logf)
 	}
 	tcp, ok := at.(*net.TCPAddr)

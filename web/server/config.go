@@ -66,11 +66,15 @@ type Config struct {
 	ErrorLog func(line string)
 }
 
-// TLS says where certificates come from: files, ACME, or a shared source.
+// TLS says where a certificate comes from: files, ACME, a local authority, or a shared source.
 type TLS struct {
 	// PEM files. After a change they are read again when a client connects, within a second.
 	CertFile, KeyFile string
 	ACME              *ACME
+	Local             *Local
+	// More are further certificates, which have no More themselves. The client's server name
+	// (SNI) decides which one it gets. If none has the name, it gets the first one.
+	More []TLS
 	// Shared with others; its creator manages and closes it.
 	Source *certificate.Source
 }
@@ -114,19 +118,45 @@ func (c *Config) validate() error {
 }
 
 func (t *TLS) validate() error {
-	files := t.CertFile != "" || t.KeyFile != ""
-	switch {
-	case files && t.ACME != nil, t.Source != nil && (files || t.ACME != nil):
-		return errors.New("server: TLS has more than one source of certificates: set only one of files, ACME and Source")
-	case t.Source != nil:
-		return nil
-	case t.ACME != nil:
-		if err := t.ACME.Validate(); err != nil {
-			return fmt.Errorf("server: %w", err)
+	sources := 0
+	for _, isSet := range []bool{t.CertFile != "" || t.KeyFile != "", t.ACME != nil, t.Local != nil, t.Source != nil} {
+		if isSet {
+			sources++
 		}
-		return nil
+	}
+	switch {
+	case sources > 1:
+		return errors.New("server: TLS has more than one source of certificates: set only one of files, ACME, Local and Source, and add others to More")
+	case t.Source != nil && len(t.More) > 0:
+		return errors.New("server: TLS has both Source and More: let Source choose among several certificates")
+	}
+	if err := t.validateSource(); err != nil {
+		return err
+	}
+	for _, more := range t.More {
+		if more.Source != nil || len(more.More) > 0 {
+			return errors.New("server: a certificate of More has Source or More: set files, ACME or Local")
+		}
+		if err := more.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateSource returns an error for a source of certificates that cannot work.
+func (t *TLS) validateSource() (err error) {
+	switch {
+	case t.Source != nil:
+	case t.ACME != nil:
+		err = t.ACME.Validate()
+	case t.Local != nil:
+		err = t.Local.Validate()
 	case t.CertFile == "" || t.KeyFile == "":
-		return errors.New("server: TLS needs CertFile and KeyFile, or ACME")
+		err = errors.New("TLS needs CertFile and KeyFile, or ACME, or Local")
+	}
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
 	}
 	return nil
 }

@@ -51,32 +51,10 @@ type Server struct {
 	// X-Forwarded-Proto the server believes. Empty: none.
 	Trusted []string `hcl:"trusted,optional"`
 
-	TLS *TLS `hcl:"tls,block"`
+	TLS []TLS `hcl:"tls,block"` // the first is that of clients that request another name
 
 	// position of the block
 	at hcl.Range
-}
-
-// TLS is the block tls of a server: a certificate from files, or by ACME (RFC 8555) from a
-// certificate authority.
-type TLS struct {
-	// Cert is a PEM file of certificates, the server's own first. Empty: ACME is used.
-	Cert string `hcl:"cert,optional"`
-	// Key is a PEM file with the private key of Cert. Empty: ACME is used.
-	Key string `hcl:"key,optional"`
-	// ACME are the host names to get certificates for, instead of files. Empty: none.
-	ACME []string `hcl:"acme,optional"`
-	// Agreed states that you agree to the certificate authority's terms of service. ACME requires
-	// it.
-	Agreed bool `hcl:"agreed,optional"`
-	// Email is the address to which the certificate authority reports problems. Empty: none.
-	Email string `hcl:"email,optional"`
-	// Store is the folder that keeps certificates and keys of ACME. Empty: "certificates".
-	Store string `hcl:"store,optional"`
-	// CA is the URL of the certificate authority's ACME directory. Empty: that of Let's Encrypt.
-	CA string `hcl:"ca,optional"`
-	// HTTP3 also serves HTTP/3, on the same port number over UDP.
-	HTTP3 bool `hcl:"http3,optional"`
 }
 
 // Way returns the concurrency model of the composition.
@@ -117,7 +95,7 @@ func (s Server) validate() error {
 		return fmt.Errorf("admin is %q, which other machines can reach: its page, profiles and command line would need no login; "+
 			"write \"127.0.0.1:PORT\", or name a file of users in admin_users (weir serve password writes one)", s.Admin)
 	}
-	return s.TLS.validate()
+	return s.validateTLS()
 }
 
 // loopback reports whether a host is a loopback address, or a name, which may be one: that is
@@ -125,17 +103,6 @@ func (s Server) validate() error {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host != "" && (ip == nil || ip.IsLoopback())
-}
-
-func (t *TLS) validate() error {
-	if t == nil {
-		return nil
-	}
-	files := t.Cert != "" && t.Key != ""
-	if files == (len(t.ACME) > 0) || (t.Cert == "") != (t.Key == "") {
-		return fmt.Errorf("tls needs either cert and key, which are files, or acme, which is a list of names")
-	}
-	return nil
 }
 
 // Duration parses a duration of a site file; empty is 0.

@@ -106,8 +106,9 @@ func configs() []config {
 	all := []config{
 		{Block{Name: "server", Group: Server, About: "says how a site is served; the only block that is not part of a pipeline",
 			Label:  "Its label is its name, in logs, metrics and drawings. A file with one server needs none: the pipeline stands beside the block. A file may have several servers, each with a name, an address and a pipeline inside.",
-			Inside: "It may contain one block tls. A server with a name also contains the components."}, reflect.TypeFor[site.Server]()},
-		{Block{Name: "tls", Group: Server, About: "serves over TLS, with a certificate from files or by ACME (RFC 8555); stands inside server"}, reflect.TypeFor[site.TLS]()},
+			Inside: "It may contain blocks tls, one for each certificate. A server with a name also contains the components."}, reflect.TypeFor[site.Server]()},
+		{Block{Name: "tls", Group: Server, About: "serves over TLS, with a certificate from files, by ACME (RFC 8555) or self-signed; stands inside server",
+			Inside: "It contains no blocks. A server with several certificates has a block tls for each: the name that the client requests decides, a name itself before a wildcard such as *.example.org. A client that requests no name of them gets the first."}, reflect.TypeFor[site.TLS]()},
 		{Block{Name: "route", Group: Compositions, About: "runs the components inside for requests that match its pattern", Inside: anyComponents,
 			Label: "Its label is required: a pattern of net/http's ServeMux, such as \"/js/\", \"POST /form\" or \"example.org/\"."}, nil},
 	}

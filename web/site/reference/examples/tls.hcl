@@ -8,6 +8,10 @@ server {
     store  = "certificates"
     ca     = "https://acme-staging-v02.api.letsencrypt.org/directory"
   }
+  tls {
+    self_signed = true
+    names       = ["app.localhost", "192.168.0.10"]
+  }
 }
 
 files { dir = "www" }
