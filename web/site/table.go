@@ -12,7 +12,20 @@ import (
 	"weir/web/components/images"
 )
 
-// kinds are the components by their names in site files.
+// kinds are the components by their names in site files. A constructor turns the function that
+// makes a component into a Kind:
+//
+//   - plainKind: the component has no attributes.
+//   - simpleKind: the attributes of the block are its configuration, and all that it needs.
+//   - blockKind: it also needs the block, to report troubles or to know the server. A reload makes
+//     a new component.
+//   - statefulKind: like blockKind, but a reload keeps the component while its block is the same in
+//     the same place. Its last argument returns the folder that the configuration names, so that
+//     another folder of the same name is another component; nil means that it names none.
+//   - guardKind: its block may have two pipelines inside, the blocks allowed and refused, for the
+//     exchanges that it admits and for those that it rejects.
+//
+// cache, metrics, proxy and when fit none of these: each is built by a function of its own.
 var kinds map[string]Kind
 
 func init() { // not an initializer: kinds with components inside refer to the table
@@ -61,7 +74,9 @@ type textConfig struct {
 	Text string `hcl:"text"`
 }
 
-// makeMetrics makes the component metrics. All of a site's metrics count in the same place.
+// makeMetrics makes the component metrics. All metrics components of a server share one set of
+// counters, which every reload keeps. It returns nil if the block is invalid: the error is then in
+// b.diags.
 func makeMetrics(b *block) web.Component {
 	var none struct{}
 	if !b.decode(&none) || !b.hasNoBlocks() {
