@@ -68,7 +68,7 @@ func (l *loop) beginRequest(i int, at, now int64) {
 func (l *loop) send(i int) {
 	c := &l.conns[i]
 	for c.written < len(l.request) {
-		n, errno := raw.Write(c.fd, l.request[c.written:])
+		n, errno := raw.Send(c.fd, l.request[c.written:])
 		switch {
 		case errno == 0:
 			if c.written += n; c.state == connecting {
@@ -109,7 +109,7 @@ func (l *loop) handle(i int, events uint32) {
 func (l *loop) receive(i int) {
 	c := &l.conns[i]
 	for fd := c.fd; c.fd == fd; {
-		n, errno := raw.Read(fd, l.buffer)
+		n, errno := raw.Receive(fd, l.buffer)
 		now := l.Clock.Now()
 		switch {
 		case errno == syscall.EINTR:

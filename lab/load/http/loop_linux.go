@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/load/http/response"
 	"weir/lab/load/internal/oneloop"
 )
 
@@ -25,6 +26,7 @@ type loop struct {
 	bodies  *bodies
 
 	conns  []conn
+	known  response.Known // head of the server
 	buffer []byte
 	// connections that became free, for proceedAll
 	freed []int32
@@ -56,6 +58,7 @@ func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, erro
 	}
 	for i := range l.conns {
 		l.conns[i].fd, l.conns[i].nextRequest = -1, int64(i)
+		l.conns[i].answer.Share(&l.known)
 	}
 	return l, nil
 }

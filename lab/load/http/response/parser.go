@@ -56,11 +56,12 @@ type Parser struct {
 	partSize     int    // bytes of the head, chunk line or trailers so far
 	partial      []byte // the part of a line received so far
 	err          error  // final; nil: none
+	known        *Known // nil: no head is known
 }
 
 // Begin prepares p for the next response. head means that the request was HEAD.
 func (p *Parser) Begin(head bool) {
-	*p = Parser{answersHead: head, partial: p.partial[:0], Head: Head{Length: -1}}
+	*p = Parser{answersHead: head, partial: p.partial[:0], known: p.known, Head: Head{Length: -1}}
 }
 
 // Started reports whether a byte of the response has been read.
@@ -76,13 +77,21 @@ func (p *Parser) Done() bool { return p.state == done && p.err == nil }
 // which is a slice of in. Call it until all bytes are consumed or the response is Done: the
 // remaining bytes are not part of this response. An error is one of this package's, and final.
 func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
+	isHead := p.canKnow()
+	if isHead {
+		n = p.skipKnown(in)
+		isHead = n == 0
+	}
 	for n < len(in) && p.state != done && p.err == nil {
 		switch p.state {
 		case fixedLength, chunkData, untilClose:
 			body = p.takeBody(in[n:])
 			return n + len(body), body, nil
 		default:
-			n += p.takeLine(in[n:])
+			if n += p.takeLine(in[n:]); isHead && p.HeadDone() && p.interimCount == 0 {
+				p.known.save(p, in[:n])
+				isHead = false
+			}
 		}
 	}
 	return n, nil, p.err

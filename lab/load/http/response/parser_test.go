@@ -187,6 +187,56 @@ func TestOneResponseAfterAnother(t *testing.T) {
 	}
 }
 
+// TestAKnownHeadChangesNothing checks every pair of responses: the second is read the same whether
+// or not the first made its head known, in whatever pieces it arrives.
+func TestAKnownHeadChangesNothing(t *testing.T) {
+	texts := []string{}
+	for _, test := range wrongs {
+		if len(test.text) < MaxChunkLine { // the long ones take long
+			texts = append(texts, test.text)
+		}
+	}
+	for _, test := range rights {
+		texts = append(texts, test.text, test.text[:len(test.text)/2])
+	}
+	for _, first := range texts {
+		for _, second := range append(texts, first+"more") {
+			for _, size := range []int{1, 60, len(second) + 1} {
+				var k Known
+				var p, alone Parser
+				p.Share(&k)
+				p.Begin(false)
+				read(&p, first, len(first)+1, true) //nolint:errcheck // it makes the head known, or does not
+				p.Begin(false)
+				body, rest, err := read(&p, second, size, true)
+				alone.Begin(false)
+				wantBody, wantRest, wantErr := read(&alone, second, size, true)
+				if body != wantBody || rest != wantRest || err != wantErr || p.Head != alone.Head || p.HeadDone() != alone.HeadDone() {
+					t.Fatalf("%.200q in pieces of %d after %.200q: got %q, rest %q, %v, %+v; want %q, %q, %v, %+v", second, size, first, body, rest, err, p.Head, wantBody, wantRest, wantErr, alone.Head)
+				}
+			}
+		}
+	}
+}
+
+func TestAHeadIsKnownAfterOneResponse(t *testing.T) {
+	var k Known
+	var p, other Parser
+	p.Share(&k)
+	other.Share(&k)
+	head := ok + "Content-Length: 5\r\n\r\n"
+	p.Begin(false)
+	read(&p, head+"hello", 100, false) //nolint:errcheck // it is valid
+	other.Begin(false)
+	if !other.canKnow() || other.skipKnown([]byte(head)) != len(head) || other.Length != 5 {
+		t.Errorf("after %q: got %q known, want this head", head, k.text)
+	}
+	other.Begin(true)
+	if other.canKnow() {
+		t.Error("got a known head for the response to HEAD, want none: its body differs")
+	}
+}
+
 func TestParserDoesNotAllocate(t *testing.T) {
 	var p Parser
 	text := []byte(chunked + "5\r\nhello\r\n0\r\n\r\n")
@@ -204,19 +254,25 @@ func TestParserDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// BenchmarkResponse reads a response of nginx, with a head that is parsed and with a known one.
 func BenchmarkResponse(b *testing.B) {
 	text := []byte(ok + "Server: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 08:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: 4096\r\n" +
 		"Last-Modified: Sat, 21 Nov 2026 07:00:00 GMT\r\nConnection: keep-alive\r\nETag: \"6740a1b2-1000\"\r\nAccept-Ranges: bytes\r\n\r\n" + strings.Repeat("x", 4096))
-	b.SetBytes(int64(len(text)))
-	var p Parser
-	for b.Loop() {
-		p.Begin(false)
-		for rest := text; !p.Done(); {
-			n, _, err := p.Feed(rest)
-			if err != nil {
-				b.Fatal(err)
+	for name, known := range map[string]*Known{"parsed": nil, "known": {}} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			var p Parser
+			p.Share(known)
+			for b.Loop() {
+				p.Begin(false)
+				for rest := text; !p.Done(); {
+					n, _, err := p.Feed(rest)
+					if err != nil {
+						b.Fatal(err)
+					}
+					rest = rest[n:]
+				}
 			}
-			rest = rest[n:]
-		}
+		})
 	}
 }
