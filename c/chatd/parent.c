@@ -1,7 +1,12 @@
 /*
  * The parent: accepts clients, forks RECV and SEND for each, reaps both, and cleans up after them
- * however they ended. It reads and writes no connection and no log. Only the parent claims and
- * frees sessions, so a session is reused only after both processes of its last client have ended.
+ * however they ended. It does not read from clients, writes to one only to reject it, and touches
+ * no room's log. Only the parent claims and frees sessions, so a session is reused only after both
+ * processes of its last client have ended.
+ *
+ * RECV (recv.c) reads from a client, SEND (send.c) writes to it. RECV's replies reach SEND as mail,
+ * a ring in shared memory (mail.h). KEEPER (keeper.c), one for the whole server, stores the read
+ * markers of all clients once a second. RECV stores those of its own client at its end, exactly.
  */
 #include "parent.h"
 
@@ -38,8 +43,8 @@ struct parent {
 	pid_t keeper;
 	/* no descriptors or processes left: not accepting */
 	bool paused;
-	/* signal mask in pselect, and of the children */
-	sigset_t outside;
+	/* signal mask before ours: in force in pselect and in the children */
+	sigset_t unblocked;
 };
 
 static volatile sig_atomic_t stop_signals;
@@ -68,7 +73,7 @@ catch_signals(struct parent *p)
 	sigaddset(&all, SIGTERM);
 	sigaddset(&all, SIGINT);
 	sigaddset(&all, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &all, &p->outside);
+	sigprocmask(SIG_BLOCK, &all, &p->unblocked);
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGCHLD, &child, NULL);
@@ -98,16 +103,25 @@ fork_child(const struct parent *p)
 	if (pid != 0)
 		return pid;
 	signal(SIGINT, SIG_IGN); /* from the terminal: the parent decides */
+	/* until RECV and SEND, which have read nothing yet, install their own handlers */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &p->outside, NULL);
+	sigprocmask(SIG_SETMASK, &p->unblocked, NULL);
 	die_with(parent);
 	close(p->listener);
 	return 0;
 }
 
-/* Ends the other process of a client. A RECV that ends by itself has ended SEND by mail; without
- * SEND, RECV must not read on. */
+/*
+ * Ends the other process of a client.
+ *
+ * The last item in the mail of a RECV that ends without an error asks SEND to end (MAIL_CLOSE);
+ * waking SEND again does no harm. For a RECV that failed, the flag closing asks SEND to end, which
+ * reads the flag when it is woken.
+ *
+ * Without SEND, RECV must not read on: the flag asks it to end. The signal ends its wait for input,
+ * and the post of emptied its wait for room in the mail.
+ */
 static void
 end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
 {
@@ -146,7 +160,7 @@ ended(struct parent *p, unsigned i, bool was_recv, int status)
 		report("the %s process of a client ended %s %d", was_recv ? "receiving" : "sending", WIFSIGNALED(status) ? "by signal" : "with status",
 		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	if (badly)
-		wake_all(p); /* it may have died between a commit and waking the members */
+		wake_all(p); /* it may have stored a message and died before it woke the room's members */
 	end_other(p, i, was_recv, badly);
 	if (p->clients[i].recv == 0 && p->clients[i].send == 0)
 		session_free(p->t, i);
@@ -172,13 +186,15 @@ reap(struct parent *p)
 	}
 }
 
+/* Reports whether an address has as many clients as --per-host permits. All addresses of an IPv6
+ * /64 count as one (net_network). */
 static bool
-at_address_limit(const struct parent *p, const char *host)
+at_address_limit(const struct parent *p, const char *address)
 {
 	char network[NET_HOST_MAX + 1];
 	unsigned n = 0;
 
-	net_network(host, network);
+	net_network(address, network);
 	for (unsigned i = 0; i < table_sessions(); i++)
 		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].network, network) == 0;
 	return n >= p->o->per_host;
@@ -198,7 +214,7 @@ begin_keeper(struct parent *p)
 		return;
 	p->keeper = fork_child(p);
 	if (p->keeper == 0)
-		keeper_run(p->t, p->data);
+		keeper_run(p->t, p->data); /* does not return */
 	if (p->keeper < 0) {
 		report("cannot fork the process that stores read markers: %s", strerror(errno));
 		p->keeper = 0;
@@ -212,11 +228,11 @@ begin_client(struct parent *p, unsigned i, int fd, bool loopback)
 {
 	p->clients[i].recv = fork_child(p);
 	if (p->clients[i].recv == 0)
-		recv_run(p->t, i, fd, p->data, loopback, p->o);
+		recv_run(p->t, i, fd, p->data, loopback, p->o); /* does not return */
 	p->count += p->clients[i].recv > 0;
 	p->clients[i].send = p->clients[i].recv < 0 ? -1 : fork_child(p);
 	if (p->clients[i].send == 0)
-		send_run(p->t, i, fd, p->data);
+		send_run(p->t, i, fd, p->data); /* does not return */
 	p->count += p->clients[i].send > 0;
 	if (p->clients[i].send > 0) {
 		close(fd);
@@ -252,11 +268,12 @@ accept_one(struct parent *p)
 	}
 	loopback = net_is_loopback((struct sockaddr *)&address);
 	net_peer((struct sockaddr *)&address, host);
-	if (fd >= FD_SETSIZE || (!loopback && at_address_limit(p, host))) {
+	if (!loopback && at_address_limit(p, host)) {
 		reject(fd, "ERROR :Too many connections from your address\r\n");
 		return;
 	}
-	i = session_claim(p->t, host);
+	/* RECV waits for it by pselect, which takes lower descriptors only */
+	i = fd < FD_SETSIZE ? session_claim(p->t, host) : -1;
 	if (i < 0) {
 		reject(fd, "ERROR :The server is full\r\n");
 		return;
@@ -277,7 +294,7 @@ serve(struct parent *p)
 		FD_ZERO(&in);
 		if (!p->paused)
 			FD_SET((unsigned)p->listener, &in);
-		n = pselect(p->listener + 1, &in, NULL, NULL, p->paused ? &pause : NULL, &p->outside);
+		n = pselect(p->listener + 1, &in, NULL, NULL, p->paused ? &pause : NULL, &p->unblocked);
 		p->paused = p->paused && n != 0; /* the pause is over */
 		reap(p);
 		if (n > 0)
@@ -294,12 +311,12 @@ signal_all(struct parent *p, int signal)
 		if (p->clients[i].send != 0)
 			kill(p->clients[i].send, signal);
 		if (p->clients[i].recv != 0)
-			sem_post(&p->t->boxes[i].mail.emptied);
+			sem_post(&p->t->boxes[i].mail.emptied); /* it may be waiting for room in the mail */
 	}
 }
 
-/* Ends KEEPER after every RECV has stored its read markers. A file that it was replacing is
- * complete or unchanged. */
+/* Ends KEEPER, when every RECV has ended: each has stored its client's read markers, unless it was
+ * killed. KEEPER may be replacing a file: that is then complete or unchanged. */
 static void
 end_keeper(struct parent *p)
 {
@@ -313,8 +330,8 @@ end_keeper(struct parent *p)
 		continue;
 }
 
-/* Stops the server. Every RECV stores the input that it has read, and its SEND says goodbye.
- * Processes that are not done in time are killed. */
+/* Stops the server. On SIGTERM every RECV processes the input that has arrived, and its SEND sends
+ * that with a last line. Processes that have not ended in time are killed. */
 static void
 stop(struct parent *p)
 {
@@ -331,7 +348,7 @@ stop(struct parent *p)
 
 		if (now >= end || stop_signals > asked)
 			signal_all(p, SIGKILL);
-		pselect(0, NULL, NULL, NULL, &timeout, &p->outside);
+		pselect(0, NULL, NULL, NULL, &timeout, &p->unblocked);
 		reap(p);
 	}
 	end_keeper(p);

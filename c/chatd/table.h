@@ -72,7 +72,8 @@ enum ending { GOING_ON, ALL_SENT, MARKS_SAVED };
  * over them is cheap. */
 struct session {
 	_Atomic bool live;             /* from before its processes are forked until both are reaped */
-	_Atomic bool closing;          /* SEND has ended or is about to: RECV ends, too */
+	/* SEND has ended or is about to, or RECV has failed: the other one ends, too */
+	_Atomic bool closing;
 	_Atomic bool slow;             /* its mailbox was full: SEND disconnects it */
 	_Atomic unsigned caps;
 	_Atomic unsigned news;         /* 1: there is mail or a commit that SEND has not seen */

@@ -9,6 +9,7 @@
 /* Large enough for any experiment, small enough that times cannot overflow. */
 static const long number_max = 1000000000;
 
+/* Parses the value of a flag; ends the program unless it is a number from low to number_max. */
 static uint32_t
 number(const char *flag, const char *text, long low)
 {
@@ -23,7 +24,7 @@ number(const char *flag, const char *text, long low)
 	return (uint32_t)n;
 }
 
-/* HOST:PORT or [HOST]:PORT */
+/* Parses the value of --listen, HOST:PORT or [HOST]:PORT, into host and port. */
 static void
 address(struct options *o, const char *text)
 {
@@ -48,6 +49,7 @@ address(struct options *o, const char *text)
 	o->port = (uint16_t)port;
 }
 
+/* Parses the value of --workload. Reports whether it is echo. */
 static bool
 workload(const char *text)
 {
@@ -56,6 +58,7 @@ workload(const char *text)
 	return strcmp(text, "echo") == 0;
 }
 
+/* Sets one flag, which is known, to its value. */
 static void
 set(struct options *o, const char *flag, const char *value)
 {
@@ -87,13 +90,15 @@ known(const char *flag)
 struct options
 options_parse(int argc, char **argv)
 {
-	struct options o = { .size = 1000 };
+	struct options o = { .size = 1000 }; /* workload sink, no work, no waiting */
 
 	die_as(argv[0]);
 	for (int i = 1; i < argc; i += 2) {
 		if (!known(argv[i]))
 			die(EXIT_USAGE, "unknown flag \"%s\"; usage: --listen HOST:PORT [--workload sink|echo] "
-			    "[--size BYTES] [--work-us N] [--wait-ms N]", argv[i]);
+			    "[--size BYTES] [--work-us N] [--wait-ms N]: sink writes what it receives to standard output, "
+			    "echo sends it back; before that, for each message of BYTES (default 1000), the server computes "
+			    "for work-us microseconds and waits for wait-ms milliseconds", argv[i]);
 		if (i + 1 == argc)
 			die(EXIT_USAGE, "%s needs a value", argv[i]);
 		set(&o, argv[i], argv[i + 1]);

@@ -10,10 +10,11 @@ enum { HOST_MAX = 64 }; /* room for any numeric address */
 struct options {
 	char host[HOST_MAX]; /* numeric, without brackets */
 	uint16_t port;       /* at least 1 */
-	bool echo;           /* send the bytes back instead of printing them */
-	uint32_t size;       /* bytes a message, at least 1 */
-	uint32_t work_us;    /* microseconds to burn for each message */
-	uint32_t wait_ms;    /* milliseconds to wait for each message */
+	bool echo;           /* send the bytes back instead of writing them to standard output */
+	uint32_t size;       /* bytes of a message, at least 1 */
+	/* microseconds to compute for each message, before it is handled; 0: none */
+	uint32_t work_us;
+	uint32_t wait_ms;    /* milliseconds to wait for each message, before it is handled; 0: none */
 };
 
 /* Parses argv. Dies with EXIT_USAGE and one line if it is wrong. */
