@@ -14,6 +14,7 @@ import (
 	"weir/web/components/cache"
 	"weir/web/components/cgi"
 	"weir/web/components/events"
+	"weir/web/components/images"
 	"weir/web/components/proxy"
 )
 
@@ -130,6 +131,24 @@ func makeEcho(b *block, c events.WebSocketConfig) (web.Component, error) {
 func makeWatch(b *block, c events.WatchConfig) (web.Component, error) {
 	c.OnOverLimit = b.reportOverLimit("watch")
 	return events.Watch(c)
+}
+
+// makeResize makes the component resize.
+func makeResize(b *block, c images.ResizeConfig) (web.Component, error) {
+	c.OnOverLimit = b.reportOverLimit("resize")
+	return images.Resize(c)
+}
+
+// makeLowerQuality makes the component lower_quality.
+func makeLowerQuality(b *block, c images.LowerQualityConfig) (web.Component, error) {
+	c.OnOverLimit = b.reportOverLimit("lower_quality")
+	return images.LowerQuality(c)
+}
+
+// makeWatermark makes the component watermark.
+func makeWatermark(b *block, c images.WatermarkConfig) (web.Component, error) {
+	c.OnOverLimit = b.reportOverLimit("watermark")
+	return images.Watermark(c)
 }
 
 // makeCGI makes the component cgi.

@@ -9,7 +9,6 @@ import (
 	"weir/web/components/cgi"
 	"weir/web/components/compress"
 	"weir/web/components/files"
-	"weir/web/components/images"
 )
 
 // kinds are the components by their names in site files. A constructor turns the function that
@@ -45,7 +44,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"limit_concurrency": statefulKind("rejects requests above a number in progress", makeLimitConcurrency, nil),
 		"limit_rate":        statefulKind("rejects requests above a rate per client", makeLimitRate, nil),
 		"log":               statefulKind("writes a line for each exchange", makeLog, nil),
-		"lower_quality":     simpleKind("makes pictures smaller for clients with Save-Data", images.LowerQuality),
+		"lower_quality":     blockKind("makes pictures smaller for clients with Save-Data", makeLowerQuality),
 		"metrics":           {About: "counts exchanges for the admin address's /metrics", Config: reflect.TypeFor[struct{}](), build: makeMetrics},
 		"pass":              plainKind("changes nothing", basic.Pass),
 		"pass_piped":        plainKind("passes the body through a goroutine, to measure what that costs", basic.PassPiped),
@@ -54,6 +53,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"redirect":          simpleKind("redirects the client", basic.Redirect),
 		"replace":           simpleKind("replaces a text in bodies", basic.Replace),
 		"request_id":        simpleKind("gives each exchange an identifier for logs", basic.RequestID),
+		"resize":            statefulKind("scales pictures down to the width that a query asks for", makeResize, nil),
 		"rewrite":           simpleKind("changes the path for what follows", basic.Rewrite),
 		"rot13":             plainKind("rotates letters by 13: an example of a filter", basic.Rot13),
 		"rot13_piped":       plainKind("rot13 with a goroutine of its own, to measure what that costs", basic.Rot13Piped),
@@ -63,7 +63,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"template":          simpleKind("answers with a template that is filled in", basic.Template),
 		"text":              simpleKind("answers with a text", func(c textConfig) (web.Component, error) { return basic.Text(c.Text), nil }),
 		"watch":             blockKind("notifies browsers of changed files (server-sent events)", makeWatch),
-		"watermark":         simpleKind("puts a watermark on pictures", images.Watermark),
+		"watermark":         blockKind("puts a watermark on pictures", makeWatermark),
 		"when":              whenKind(),
 	}
 }

@@ -30,7 +30,7 @@ func (f *filter) changePicture(picture []byte, kind string) []byte {
 	if _, cmyk := before.(*image.CMYK); cmyk {
 		return nil
 	}
-	after := f.change(before)
+	after := f.change(before, isTurned(kind, keep))
 	if after == nil {
 		return nil
 	}

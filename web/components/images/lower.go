@@ -6,8 +6,6 @@ import (
 	"image"
 	"strings"
 
-	scale "golang.org/x/image/draw"
-
 	"weir/web"
 )
 
@@ -30,6 +28,10 @@ type LowerQualityConfig struct {
 	Workers int `hcl:"workers,optional"`
 	// Queue is the number of pictures that may wait. 0: 4 times Workers.
 	Queue int `hcl:"queue,optional"`
+
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// the places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 // LowerQuality is a filter that reduces the size of pictures in bytes. A picture that would not
@@ -50,7 +52,8 @@ func LowerQuality(cfg LowerQualityConfig) (web.Component, error) {
 	if cfg.Quality < 0 || cfg.Quality > 100 {
 		return nil, fmt.Errorf("images: lower quality: quality is %d: choose 1 to 100", cfg.Quality)
 	}
-	return f.component("lower quality"), nil
+	f.workplaces = newWorkplaces(l, cfg.OnOverLimit)
+	return web.Named("lower quality", web.Filter(f.handle)), nil
 }
 
 // savesData reports whether the client wants to save data. It adds Save-Data to Vary.
@@ -62,13 +65,10 @@ func savesData(c *web.Conn) bool {
 type downscaler struct{ maxSide int }
 
 // scaled returns the picture, scaled down if it is too large.
-func (l *downscaler) scaled(p image.Image) image.Image {
-	b := p.Bounds()
-	size := fitSize(b, l.maxSide, l.maxSide)
-	if l.maxSide < 0 || size == b.Size() {
+func (l *downscaler) scaled(p image.Image, _ bool) image.Image {
+	size := fitSize(p.Bounds(), l.maxSide, l.maxSide)
+	if l.maxSide < 0 || size == p.Bounds().Size() {
 		return p
 	}
-	to := canvas(p, image.Rectangle{Max: size})
-	scale.CatmullRom.Scale(to, to.Bounds(), p, b, scale.Src, nil)
-	return to
+	return shrink(p, size)
 }

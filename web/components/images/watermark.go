@@ -8,11 +8,10 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"math"
 	"os"
 	"slices"
 	"strings"
-
-	scale "golang.org/x/image/draw"
 
 	"weir/web"
 )
@@ -42,6 +41,10 @@ type WatermarkConfig struct {
 	Workers int `hcl:"workers,optional"`
 	// Queue is the number of pictures that may wait. 0: 4 times Workers.
 	Queue int `hcl:"queue,optional"`
+
+	// OnOverLimit receives a line for the operator when a client is rejected because it has half of
+	// the places. Goroutines of exchanges call it. Nil: not reported.
+	OnOverLimit func(line string)
 }
 
 var places = []string{"top-left", "top", "top-right", "left", "center", "right", "bottom-left", "bottom", "bottom-right"}
@@ -70,7 +73,8 @@ func Watermark(cfg WatermarkConfig) (web.Component, error) {
 	}
 	w.mask = image.NewUniform(color.Alpha16{A: uint16(opacity * 0xffff)})
 	f := &filter{limits: l, quality: cmp.Or(cfg.Quality, 85), change: w.put}
-	return f.component("watermark"), nil
+	f.workplaces = newWorkplaces(l, cfg.OnOverLimit)
+	return web.Named("watermark", web.Filter(f.handle)), nil
 }
 
 func readMark(name string) (image.Image, error) {
@@ -104,7 +108,7 @@ type watermark struct {
 }
 
 // put returns a picture with the mark on it.
-func (w *watermark) put(on image.Image) image.Image {
+func (w *watermark) put(on image.Image, _ bool) image.Image {
 	b := on.Bounds()
 	if b.Dx() < w.minSide || b.Dy() < w.minSide {
 		return nil
@@ -134,13 +138,11 @@ func scaleToFit(p image.Image, width, height int) image.Image {
 	if size == b.Size() {
 		return p
 	}
-	to := image.NewNRGBA(image.Rectangle{Max: size})
-	scale.CatmullRom.Scale(to, to.Bounds(), p, b, scale.Src, nil)
-	return to
+	return shrink(p, size)
 }
 
 // fitSize returns the size of b, scaled down in proportion to at most this width and height.
 func fitSize(b image.Rectangle, width, height int) image.Point {
 	by := min(1, float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy()))
-	return image.Pt(max(1, int(float64(b.Dx())*by)), max(1, int(float64(b.Dy())*by)))
+	return image.Pt(max(1, int(math.Round(float64(b.Dx())*by))), max(1, int(math.Round(float64(b.Dy())*by))))
 }

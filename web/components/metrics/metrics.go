@@ -17,6 +17,7 @@
 //	weir_edge_{items,dropped,refused}_total{site,from,port,to}   see [flow.EdgeStats]
 //	weir_edge_{depth,capacity}{site,from,port,to}                capacity is in batches
 //	weir_upstream_{up,active}{site,proxy,upstream}   1: receives requests; in progress
+//	weir_upstream_weight{site,proxy,upstream}        share of the exchanges; 0: drained
 //	weir_upstream_{requests,failures}_total{site,proxy,upstream}
 //
 // The route is the value that a component behind has stored under [web.Route]. The metrics of

@@ -188,8 +188,8 @@ func (discard) WriteHeader(int)             {}
 func TestUpstreamsAreCounted(t *testing.T) {
 	m, h := metrics.New(), mustHandler(t)
 	site := metrics.Site{Name: "s", Site: h, Upstreams: []metrics.Upstream{
-		{Proxy: "p", Name: "http://a", State: metrics.Up, Active: 2, Requests: 7, Failures: 1},
-		{Proxy: "p", Name: "http://b", State: "down"},
+		{Proxy: "p", Name: "http://a", State: metrics.Up, Active: 2, Requests: 7, Failures: 1, Weight: 3},
+		{Proxy: "p", Name: "http://b", State: "drained"},
 		{Proxy: "p", Name: "http://b", State: "aside"},
 	}}
 	if err := m.Watch(func() []metrics.Site { return []metrics.Site{site} }); err != nil {
@@ -199,6 +199,7 @@ func TestUpstreamsAreCounted(t *testing.T) {
 	for name, want := range map[string]float64{
 		`weir_upstream_up{proxy="p",site="s",upstream="http://a"}`:             1,
 		`weir_upstream_active{proxy="p",site="s",upstream="http://a"}`:         2,
+		`weir_upstream_weight{proxy="p",site="s",upstream="http://a"}`:         3,
 		`weir_upstream_requests_total{proxy="p",site="s",upstream="http://a"}`: 7,
 		`weir_upstream_failures_total{proxy="p",site="s",upstream="http://a"}`: 1,
 		`weir_upstream_up{proxy="p",site="s",upstream="http://b"}`:             0,

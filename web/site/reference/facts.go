@@ -38,7 +38,7 @@ var places = map[string]place{
 	"status": {group: Sources}, "template": {group: Sources}, "text": {group: Sources}, "watch": {group: Sources},
 
 	"compress": {group: Filters}, "inject": {group: Filters}, "lower_quality": {group: Filters}, "pass_piped": {group: Filters}, "replace": {group: Filters},
-	"rot13": {group: Filters}, "rot13_piped": {group: Filters}, "watermark": {group: Filters},
+	"resize": {group: Filters}, "rot13": {group: Filters}, "rot13_piped": {group: Filters}, "watermark": {group: Filters},
 
 	"error_pages": {group: Pipes}, "headers": {group: Pipes}, "limit_body": {group: Pipes}, "limit_concurrency": {group: Pipes}, "limit_rate": {group: Pipes},
 	"log": {group: Pipes}, "metrics": {group: Pipes}, "pass": {group: Pipes}, "recover": {group: Pipes}, "redirect": {group: Pipes}, "request_id": {group: Pipes},
@@ -135,6 +135,13 @@ var facts = map[string]fact{
 	"lower_quality.max_pixels": {unit: "pixels", limits: notNegative},
 	"lower_quality.workers":    count,
 	"lower_quality.queue":      count,
+	"resize.widths":            {unit: "pixels", limits: "1 to 16384 each"},
+	"resize.quality":           {limits: "1 to 100"},
+	"resize.cache":             {unit: size},
+	"resize.max_bytes":         {unit: "bytes", limits: notNegative},
+	"resize.max_pixels":        {unit: "pixels", limits: notNegative},
+	"resize.workers":           count,
+	"resize.queue":             count,
 	"watermark.place":          {values: []string{"top-left", "top", "top-right", "left", "center", "right", "bottom-left", "bottom", "bottom-right"}},
 	"watermark.margin":         {unit: "pixels"},
 	"watermark.opacity":        {limits: "above 0, at most 1"},

@@ -151,7 +151,8 @@ var limitProofs = map[string]struct{ inside, outside []string }{
 		[]string{`{ "http://10.0.0.1:8080" = 0 }`, `{ "http://10.0.0.1:8080" = 1000 }`},
 		[]string{`{ "http://10.0.0.1:8080" = -1 }`, `{ "http://10.0.0.1:8080" = 1001 }`},
 	},
-	"above 0": {nil, nil}, // see below: the type decides
+	"1 to 16384 each": {[]string{"[1]", "[16384, 1]"}, []string{"[]", "[0]", "[16385]"}},
+	"above 0":         {nil, nil}, // see below: the type decides
 }
 
 func TestRangesAreEnforced(t *testing.T) {

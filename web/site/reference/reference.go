@@ -40,8 +40,7 @@ func (b Block) Plain() Block {
 // Attribute is an attribute of a block.
 type Attribute struct {
 	Name string
-	// "string", "integer", "number", "true or false", "list of strings", "map of strings" or
-	// "map of integers"
+	// "string", "integer", "number", "true or false", or a list or map of strings or integers
 	Type     string
 	Unit     string `json:",omitempty"`
 	Required bool
@@ -190,7 +189,7 @@ func typeName(t reflect.Type) string {
 	case reflect.Float64:
 		return "number"
 	case reflect.Slice:
-		return "list of strings"
+		return "list of " + typeName(t.Elem()) + "s"
 	case reflect.Map:
 		return "map of " + typeName(t.Elem()) + "s"
 	}
