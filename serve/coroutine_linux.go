@@ -47,6 +47,7 @@ const (
 	waitPost
 	waitTurn  // waits only for the other connections to have their turn
 	waitTimer // waits for the timer only
+	waitAway  // is resumed by another goroutine than the loop's
 )
 
 func startCoroutine(c *conn, handle func(net.Conn)) {
@@ -70,8 +71,12 @@ func (c *coroutine) resume() {
 	c.loop.runningCoroutine = c
 	_, more := c.next() // does not return if the handler calls Goexit
 	c.loop.runningCoroutine = nil
-	if !more {
+	switch {
+	case !more:
 		c.finish()
+	case c.waitingFor == waitAway:
+		go c.runAway(c.off.Load())
+		c.loop.mustYield.Store(true)
 	}
 }
 
@@ -158,6 +163,10 @@ func (c *coroutine) onTimer(time.Time) {
 }
 
 func (c *coroutine) onPost(time.Time) {
+	if o := c.off.Load(); o != nil {
+		c.onYield(o)
+		return
+	}
 	poked := c.interruptPosted.Swap(false)
 	if c.waitingFor == waitPost || poked && (c.waitingFor == waitRead || c.waitingFor == waitWrite) {
 		c.timedOut = poked
@@ -173,9 +182,10 @@ func (c *coroutine) end(err error) {
 	if o := c.off.Load(); o != nil {
 		o.fail(err)
 		c.finish()
-		if o.orphan() {
-			return
+		if !o.orphan() {
+			c.onYield(o)
 		}
+		return
 	}
 	if c.waitingFor != waitNone {
 		c.resume()

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// offLoop is the connection of a coroutine whose handler works off the event loop: see [OffLoop].
-// The coroutine is suspended meanwhile. Any goroutine may use the connection, by system calls that
-// do not block. The loop signals readiness, and the end of the connection.
+// offLoop is the connection of a coroutine whose handler works off the event loop: see [LeaveLoop].
+// Another goroutine than the loop's resumes the coroutine meanwhile. Any goroutine may use the
+// connection, by system calls that do not block. The loop signals readiness, and the end of the
+// connection.
 type offLoop struct {
 	conn               *conn
 	readable, writable chan struct{} // from the loop: try again; capacity 1, never closed
@@ -27,10 +28,9 @@ type offLoop struct {
 
 	mu       sync.Mutex // guards what follows
 	err      error      // why reads and writes fail; nil: they do not
-	returned bool       // the function has returned
-	// The connection has ended, and the loop no longer resumes the coroutine: the goroutine of the
-	// function does.
-	orphaned bool
+	yielded  bool       // the handler waits to return to the loop, or has ended
+	orphaned bool       // the connection has ended: the loop no longer resumes the coroutine
+	ended    bool       // the handler has ended
 }
 
 func newOffLoop(c *coroutine) *offLoop {
@@ -41,77 +41,81 @@ func newOffLoop(c *coroutine) *offLoop {
 	return o
 }
 
-// offLoop implements waiter. It runs f in a goroutine.
-func (c *coroutine) offLoop(f func()) {
-	if c.checkUsable(time.Time{}) != nil {
-		f() // the connection has ended: every call of f fails at once
+// leaveLoop implements waiter. The loop starts a goroutine that resumes the coroutine. It reports
+// whether the handler was on the loop.
+func (c *coroutine) leaveLoop() (left bool) {
+	if c.off.Load() != nil || c.checkUsable(time.Time{}) != nil {
+		return false // it is off the loop, or every call fails at once
+	}
+	c.off.Store(newOffLoop(c))
+	c.waitingFor = waitAway
+	c.yield(struct{}{})
+	return true
+}
+
+// returnToLoop implements waiter. If the connection has ended meanwhile, the handler ends off the
+// loop, where every call that would wait fails.
+func (c *coroutine) returnToLoop() {
+	o := c.off.Load()
+	if o == nil {
 		return
 	}
-	o := newOffLoop(c)
-	c.off.Store(o)
-	failure := c.runOffLoop(o, f)
+	c.yield(struct{}{})
 	c.off.Store(nil)
 	c.readDeadline, c.writeDeadline = o.readBy.get(), o.writeBy.get()
 	if c.state == connServing {
-		c.readable = true // the loop has passed the last event on
+		c.readable = true // the last event was passed on
 		c.loop.counters.reads.add(o.reads)
 		c.loop.counters.readBytes.add(o.readBytes)
 	}
-	if failure != nil {
-		panic(failure)
-	}
 }
 
-// runOffLoop returns when f has returned, with the value of its panic. If the connection has ended
-// before, the coroutine then runs on the goroutine of f.
-func (c *coroutine) runOffLoop(o *offLoop, f func()) (failure any) {
-	go func() {
-		returned := false
-		defer func() {
-			if failure = recover(); failure == nil && !returned {
-				failure = ErrGoexit
-			}
-			if o.noteReturn() {
-				c.next() // to the handler's end: every call that would wait fails
-				return
-			}
+// runAway runs the handler until it returns to the loop or ends.
+func (c *coroutine) runAway(o *offLoop) {
+	more := false
+	defer func() { // also after a Goexit of the handler
+		if o.noteYield(!more) {
 			c.loop.post(c.conn)
-		}()
-		f()
-		returned = true
+			return
+		}
+		for more { // to its end: every call that would wait fails
+			_, more = c.next()
+		}
 	}()
-	c.loop.mustYield.Store(true)
-	c.waitingFor, c.timedOut = waitPost, false
-	for !o.hasReturned() {
-		c.yield(struct{}{})
-		c.waitingFor = waitPost
-	}
-	c.waitingFor = waitNone
-	return failure
+	_, more = c.next()
 }
 
-// noteReturn notes that the function has returned. It reports whether its goroutine must resume the
-// coroutine.
-func (o *offLoop) noteReturn() (orphaned bool) {
+// noteYield notes that the handler waits to return to the loop, or has ended. It reports whether
+// the loop takes over.
+func (o *offLoop) noteYield(ended bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.returned = true
-	return o.orphaned
+	o.yielded, o.ended = true, ended
+	return !o.orphaned
 }
 
-func (o *offLoop) hasReturned() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.returned
-}
-
-// orphan leaves the coroutine to the goroutine of the function. It reports whether the function
-// still runs.
+// orphan leaves the coroutine to the goroutine that runs the handler. It reports whether the
+// handler still runs there.
 func (o *offLoop) orphan() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.orphaned = !o.returned
+	o.orphaned = !o.yielded
 	return o.orphaned
+}
+
+// onYield goes on with a coroutine whose handler has yielded. The loop calls it.
+func (c *coroutine) onYield(o *offLoop) {
+	o.mu.Lock()
+	yielded, ended := o.yielded, o.ended
+	o.mu.Unlock()
+	switch {
+	case ended:
+		c.off.Store(nil)
+		c.waitingFor = waitNone
+		c.finish()
+	case yielded:
+		c.resume()
+	}
 }
 
 // fail makes every read and write fail, those under way included.

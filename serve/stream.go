@@ -421,4 +421,6 @@ func (s *stream) await(f func()) error {
 	return nil
 }
 
-func (s *stream) offLoop(f func()) { f() }
+func (*stream) leaveLoop() bool { return false }
+
+func (*stream) returnToLoop() {}

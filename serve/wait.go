@@ -9,7 +9,8 @@ import (
 type waiter interface {
 	sleep(d time.Duration) error
 	await(f func()) error
-	offLoop(f func())
+	leaveLoop() (left bool)
+	returnToLoop()
 }
 
 // waiterOf returns the connection of this package in c: c itself, or one that c wraps, as a
@@ -54,18 +55,32 @@ func Await(c net.Conn, f func()) error {
 	return nil
 }
 
-// OffLoop calls f and returns when f has returned. It is for a part of a handler that blocks, and
-// that uses its net.Conn: a request that is forwarded, or code that starts goroutines of its own.
-// On an event loop, f runs in a goroutine of its own while the loop goes on, and until f returns
-// any goroutine may use the connection, as package net permits. The coroutine's reads and writes
-// are cheaper. c is as for Sleep.
-//
-// f must return before Options.DrainTimeout has passed, after which the connection is closed. A
-// panic in f is a panic in the handler.
+// OffLoop calls f between [LeaveLoop] and [ReturnToLoop].
 func OffLoop(c net.Conn, f func()) {
-	if w := waiterOf(c); w != nil {
-		w.offLoop(f)
-		return
+	if LeaveLoop(c) {
+		defer ReturnToLoop(c)
 	}
 	f()
+}
+
+// LeaveLoop is for a part of a handler that blocks, and that uses its net.Conn: a request that is
+// forwarded, or code that starts goroutines. On an event loop, the handler goes on in a goroutine
+// of its own, and the loop serves others. Until [ReturnToLoop], the handler may block, and any
+// goroutine may use the connection, as package net permits. Reads and writes cost more than on the
+// loop. c is as for Sleep.
+//
+// LeaveLoop reports whether the handler has left a loop: not if it was off the loop before, nor in
+// models without event loops. The handler should return, or end, before Options.DrainTimeout has
+// passed: the connection is closed then.
+func LeaveLoop(c net.Conn) bool {
+	w := waiterOf(c)
+	return w != nil && w.leaveLoop()
+}
+
+// ReturnToLoop ends what [LeaveLoop] has begun. No other goroutine may use the connection any more,
+// except for Close. A handler may also end without it.
+func ReturnToLoop(c net.Conn) {
+	if w := waiterOf(c); w != nil {
+		w.returnToLoop()
+	}
 }
