@@ -21,7 +21,7 @@ type hostOfConns struct {
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	listen func(network, address string) (net.Listener, error)
 	packet func(network, address string) (net.PacketConn, error)
-	silent string // an address without a host
+	silent string // TCP address that does not answer SYNs
 }
 
 // kernelOf returns the kernel's host, by package net.
@@ -55,7 +55,7 @@ func fullListener(t *testing.T) string {
 	return ""
 }
 
-// stackOf returns a stack's host whose link has no other host.
+// stackOf returns a stack's host. No host on its link has the address 10.0.0.77.
 func stackOf(t *testing.T) hostOfConns {
 	a, _ := hosts(t, link.PairConfig{})
 	return hostOfConns{a.DialContext, a.Listen, a.ListenPacket, "10.0.0.77:80"}
@@ -87,11 +87,12 @@ type conn interface {
 	SetLinger(int) error
 }
 
-// askedFor has the errors that errors.Is is asked for.
-var askedFor = []error{io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded, context.Canceled, net.ErrWriteToConnected, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+// comparedErrors are the errors that kind compares with by errors.Is.
+var comparedErrors = []error{io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded, context.Canceled, net.ErrWriteToConnected, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
 	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMSGSIZE, syscall.ENOTCONN, syscall.EINVAL, syscall.EDESTADDRREQ}
 
-// kind describes the properties of an error that an application can find out.
+// kind describes the properties of an error that an application can examine: what it matches,
+// whether it is a timeout, and the fields of an OpError. For a nil error it is "none".
 func kind(err error) string {
 	if err == nil {
 		return "none"
@@ -99,13 +100,14 @@ func kind(err error) string {
 	var is []string
 	var of *net.OpError
 	errors.As(err, &of)
-	// for a timeout, package net's error matches either of these
+	// the error of a dial that reaches its deadline matches one of two in package net, depending on
+	// whether the timer of the context or that of the socket fires first: they count as the same
 	dial := of != nil && of.Op == "dial"
-	for _, k := range askedFor {
+	for _, k := range comparedErrors {
 		switch {
 		case !errors.Is(err, k):
 		case dial && (k == os.ErrDeadlineExceeded || k == context.DeadlineExceeded):
-			is = append(is, "late")
+			is = append(is, "deadline exceeded")
 		default:
 			is = append(is, k.Error())
 		}
@@ -121,20 +123,49 @@ func kind(err error) string {
 	return strings.Join(is, ", ")
 }
 
-// expiring returns a context that ends soon, or has ended.
+// expiring returns a context whose deadline is in d, or has passed if d is negative.
 func expiring(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// failures has the failures to compare, by name.
+// mustListen, mustPacket and mustDialUDP prepare a failure: if they cannot, the test fails.
+func (h hostOfConns) mustListen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := h.listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (h hostOfConns) mustPacket(t *testing.T) net.PacketConn {
+	t.Helper()
+	p, err := h.packet("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (h hostOfConns) mustDialUDP(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := h.dial(t.Context(), "udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// failures has the failures to compare, by name. Each function returns the error of the operation
+// in its name.
 var failures = map[string]func(t *testing.T, h hostOfConns) error{
 	"dial a closed port": func(t *testing.T, h hostOfConns) error {
 		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:1")
 		return err
 	},
-	"dial everybody": func(t *testing.T, h hostOfConns) error {
+	"dial the broadcast address": func(t *testing.T, h hostOfConns) error {
 		_, err := h.dial(t.Context(), "tcp", "255.255.255.255:80")
 		return err
 	},
@@ -147,85 +178,76 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		_, err := h.dial(t.Context(), "tcq", "127.0.0.1:1")
 		return err
 	},
-	"dial until it is late": func(t *testing.T, h hostOfConns) error {
+	"dial until the deadline": func(t *testing.T, h hostOfConns) error {
 		_, err := h.dial(expiring(t, 30*time.Millisecond), "tcp", h.silent)
 		return err
 	},
-	"dial when it is late": func(t *testing.T, h hostOfConns) error {
+	"dial after the deadline": func(t *testing.T, h hostOfConns) error {
 		_, err := h.dial(expiring(t, -1), "tcp", h.silent)
 		return err
 	},
-	"dial until it is cancelled": func(t *testing.T, h hostOfConns) error {
+	"dial until the context is cancelled": func(t *testing.T, h hostOfConns) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(30*time.Millisecond, cancel)
 		_, err := h.dial(ctx, "tcp", h.silent)
 		return err
 	},
-	"dial when it is cancelled": func(t *testing.T, h hostOfConns) error {
+	"dial with a cancelled context": func(t *testing.T, h hostOfConns) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := h.dial(ctx, "tcp", "127.0.0.1:1")
 		return err
 	},
-	"listen twice": func(t *testing.T, h hostOfConns) error {
-		l, err := h.listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
+	"listen on an address in use": func(t *testing.T, h hostOfConns) error {
+		l := h.mustListen(t)
 		defer l.Close()
-		_, err = h.listen("tcp", l.Addr().String())
+		_, err := h.listen("tcp", l.Addr().String())
 		return err
 	},
-	"listen at another's address":  func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcp", "192.0.2.1:80"); return err },
-	"listen on an unknown network": func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcq", "127.0.0.1:0"); return err },
-	"accept of a listener that is closed": func(t *testing.T, h hostOfConns) error {
-		l, err := h.listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"listen on another host's address": func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcp", "192.0.2.1:80"); return err },
+	"listen on an unknown network":     func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcq", "127.0.0.1:0"); return err },
+	"Accept of a closed listener": func(t *testing.T, h hostOfConns) error {
+		l := h.mustListen(t)
 		l.Close()
-		_, err = l.Accept()
+		_, err := l.Accept()
 		return err
 	},
 	"close a listener twice": func(t *testing.T, h hostOfConns) error {
-		l, err := h.listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+		l := h.mustListen(t)
 		l.Close()
 		return l.Close()
 	},
-	"read what is closed":       func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return readOne(c) },
-	"write what is closed":      func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return writeOne(c) },
-	"close twice":               func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.Close() },
-	"close half what is closed": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.CloseWrite() },
-	"set a deadline of what is closed": func(t *testing.T, h hostOfConns) error {
+	"read a closed connection":          func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return readOne(c) },
+	"write to a closed connection":      func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return writeOne(c) },
+	"close a connection twice":          func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.Close() },
+	"CloseWrite on a closed connection": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.CloseWrite() },
+	"SetDeadline on a closed connection": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		c.Close()
 		return c.SetDeadline(time.Time{})
 	},
-	"set how what is closed lingers": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.SetLinger(1) },
-	"read while it is closed": func(t *testing.T, h hostOfConns) error {
+	"SetLinger on a closed connection": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.SetLinger(1) },
+	"read a connection that is closed meanwhile": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		time.AfterFunc(20*time.Millisecond, func() { c.Close() })
 		return readOne(c)
 	},
-	"read when it is late": func(t *testing.T, h hostOfConns) error {
+	"read after the deadline": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		c.SetDeadline(time.Unix(1, 0))
 		return readOne(c)
 	},
-	"write when it is late": func(t *testing.T, h hostOfConns) error {
+	"write after the deadline": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		c.SetDeadline(time.Unix(1, 0))
 		return writeOne(c)
 	},
-	"read until it is late": func(t *testing.T, h hostOfConns) error {
+	"read until the deadline": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 		return readOne(c)
 	},
-	"write until it is late": func(t *testing.T, h hostOfConns) error {
+	"write until the deadline": func(t *testing.T, h hostOfConns) error {
 		c, _ := h.pair(t)
 		c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 		for {
@@ -234,113 +256,89 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 			}
 		}
 	},
-	"write what is half closed": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.CloseWrite(); return writeOne(c) },
-	"read to the end":           func(t *testing.T, h hostOfConns) error { c, d := h.pair(t); d.Close(); return readOne(c) },
-	"read what was reset": func(t *testing.T, h hostOfConns) error {
+	"write after CloseWrite":         func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.CloseWrite(); return writeOne(c) },
+	"read after the peer has closed": func(t *testing.T, h hostOfConns) error { c, d := h.pair(t); d.Close(); return readOne(c) },
+	"read a connection that the peer reset": func(t *testing.T, h hostOfConns) error {
 		c, d := h.pair(t)
 		d.SetLinger(0)
 		d.Close()
 		return readOne(c)
 	},
-	"read what was reset by a close with unread bytes": func(t *testing.T, h hostOfConns) error {
+	"read a connection that the peer closed with unread bytes": func(t *testing.T, h hostOfConns) error {
 		c, d := h.pair(t)
 		c.Write([]byte("xx"))
 		d.Read(make([]byte, 1))
 		d.Close()
 		return readOne(c)
 	},
-	"write what was reset": func(t *testing.T, h hostOfConns) error {
+	"write to a connection that the peer reset": func(t *testing.T, h hostOfConns) error {
 		c, d := h.pair(t)
 		d.SetLinger(0)
 		d.Close()
-		return writeUntil(c)
+		return writeUntilError(c)
 	},
-	"write to one who has closed": func(t *testing.T, h hostOfConns) error {
+	"write to a peer that has closed": func(t *testing.T, h hostOfConns) error {
 		c, d := h.pair(t)
 		d.Close()
 		readOne(c)
-		return writeUntil(c)
+		return writeUntilError(c)
 	},
-	"read after writing to one who has closed": func(t *testing.T, h hostOfConns) error {
+	"read after writing to a peer that has closed": func(t *testing.T, h hostOfConns) error {
 		c, d := h.pair(t)
 		d.Close()
 		readOne(c)
-		writeUntil(c)
+		writeUntilError(c)
 		return readOne(c)
 	},
-	"read a datagram's refusal": func(t *testing.T, h hostOfConns) error {
-		c, err := h.dial(t.Context(), "udp", "127.0.0.1:1")
-		if err != nil {
-			return nil
-		}
+	"read from a closed UDP port": func(t *testing.T, h hostOfConns) error {
+		c := h.mustDialUDP(t, "127.0.0.1:1")
 		defer c.Close()
 		writeOne(c)
 		return readOne(c)
 	},
-	"read a socket that is closed": func(t *testing.T, h hostOfConns) error {
-		p, err := h.packet("udp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"read a closed UDP socket": func(t *testing.T, h hostOfConns) error {
+		p := h.mustPacket(t)
 		p.Close()
-		_, _, err = p.ReadFrom(make([]byte, 1))
+		_, _, err := p.ReadFrom(make([]byte, 1))
 		return err
 	},
-	"read a socket until it is late": func(t *testing.T, h hostOfConns) error {
-		p, err := h.packet("udp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"read a UDP socket until the deadline": func(t *testing.T, h hostOfConns) error {
+		p := h.mustPacket(t)
 		defer p.Close()
 		p.SetDeadline(time.Now().Add(10 * time.Millisecond))
-		_, _, err = p.ReadFrom(make([]byte, 1))
+		_, _, err := p.ReadFrom(make([]byte, 1))
 		return err
 	},
-	"write a socket that is closed": func(t *testing.T, h hostOfConns) error {
-		p, err := h.packet("udp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"write to a closed UDP socket": func(t *testing.T, h hostOfConns) error {
+		p := h.mustPacket(t)
 		p.Close()
-		_, err = p.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
+		_, err := p.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
 		return err
 	},
-	"set a deadline of a socket that is closed": func(t *testing.T, h hostOfConns) error {
-		p, err := h.packet("udp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"SetReadDeadline on a closed UDP socket": func(t *testing.T, h hostOfConns) error {
+		p := h.mustPacket(t)
 		p.Close()
 		return p.SetReadDeadline(time.Time{})
 	},
-	"listen for datagrams at another's address": func(t *testing.T, h hostOfConns) error {
+	"listen for UDP on another host's address": func(t *testing.T, h hostOfConns) error {
 		_, err := h.packet("udp", "192.0.2.1:80")
 		return err
 	},
-	"close a socket twice": func(t *testing.T, h hostOfConns) error {
-		p, err := h.packet("udp", "127.0.0.1:0")
-		if err != nil {
-			return nil
-		}
+	"close a UDP socket twice": func(t *testing.T, h hostOfConns) error {
+		p := h.mustPacket(t)
 		p.Close()
 		return p.Close()
 	},
 	"write a datagram that is too large": func(t *testing.T, h hostOfConns) error {
-		c, err := h.dial(t.Context(), "udp", "127.0.0.1:9")
-		if err != nil {
-			return nil
-		}
+		c := h.mustDialUDP(t, "127.0.0.1:9")
 		defer c.Close()
-		_, err = c.Write(make([]byte, 65508))
+		_, err := c.Write(make([]byte, 65508))
 		return err
 	},
 	"WriteTo on a connected socket": func(t *testing.T, h hostOfConns) error {
-		c, err := h.dial(t.Context(), "udp", "127.0.0.1:9")
-		if err != nil {
-			return nil
-		}
+		c := h.mustDialUDP(t, "127.0.0.1:9")
 		defer c.Close()
-		_, err = c.(net.PacketConn).WriteTo([]byte("x"), c.RemoteAddr())
+		_, err := c.(net.PacketConn).WriteTo([]byte("x"), c.RemoteAddr())
 		return err
 	},
 }
@@ -355,8 +353,8 @@ func writeOne(c net.Conn) error {
 	return err
 }
 
-// writeUntil writes until it cannot.
-func writeUntil(c net.Conn) (err error) {
+// writeUntilError writes until that fails, and returns the error.
+func writeUntilError(c net.Conn) (err error) {
 	for err == nil {
 		time.Sleep(5 * time.Millisecond)
 		err = writeOne(c)
@@ -371,12 +369,12 @@ func TestADialTimesOut(t *testing.T) {
 		_, err := stackOf(t).dial(expiring(t, d), "tcp", "10.0.0.77:80")
 		var timed net.Error
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) || !errors.As(err, &timed) || !timed.Timeout() {
-			t.Errorf("with %v left, a dial ends by %v (%s), want context.DeadlineExceeded and a timeout", d, err, kind(err))
+			t.Errorf("with %v left, a dial returned %v (%s), want context.DeadlineExceeded and a timeout", d, err, kind(err))
 		}
 	}
 }
 
-// The stack's errors have the same properties as those of the kernel and package net.
+// The stack's errors have the same properties as those of package net over the kernel.
 func TestErrorsAreTheKernels(t *testing.T) {
 	kernel, own := kernelOf(t), stackOf(t)
 	var names []string
@@ -387,7 +385,7 @@ func TestErrorsAreTheKernels(t *testing.T) {
 	for _, name := range names {
 		want, got := failures[name](t, kernel), failures[name](t, own)
 		if kind(got) != kind(want) {
-			t.Errorf("%s\n  is here %s (%v)\n     want %s (%v)", name, kind(got), got, kind(want), want)
+			t.Errorf("%s\n   got %s (%v)\n  want the kernel's %s (%v)", name, kind(got), got, kind(want), want)
 		}
 	}
 }

@@ -46,21 +46,21 @@ func (b *budget) reserveFor(size int) int64 {
 	return 0
 }
 
-// charge counts more bytes, of an allocation of size bytes that Get did not make. It reports
-// whether there was room for them.
-func (b *budget) charge(more, size int) bool {
+// charge takes bytes from the budget for an allocation that does not come from Get and has grown by
+// growth bytes to size bytes; size decides the reserve. It reports whether they were available.
+func (b *budget) charge(growth, size int) bool {
 	for {
 		left := b.available.Load()
-		if left-int64(more) < b.reserveFor(size) {
+		if left-int64(growth) < b.reserveFor(size) {
 			return false
 		}
-		if b.available.CompareAndSwap(left, left-int64(more)) {
+		if b.available.CompareAndSwap(left, left-int64(growth)) {
 			return true
 		}
 	}
 }
 
-// refund undoes charge.
+// refund returns n charged bytes to the budget.
 func (b *budget) refund(n int) { b.available.Add(int64(n)) }
 
 // Put implements tcp.Memory.
@@ -69,7 +69,10 @@ func (b *budget) Put(p []byte) {
 	putBuffer(p)
 }
 
-// Share implements tcp.Memory. The last sixteenth is for receiving.
+// Share implements tcp.Memory: it returns how many bytes one connection may hold at present in one
+// direction, of data to send (sending) or of received data. The less is available, the fewer. None
+// of the last sixteenth is for data to send, so that it is left for received data. Below the size
+// of the smallest buffer the share is 0: the connection must wait.
 func (b *budget) Share(sending bool) int {
 	switch left := b.available.Load(); {
 	case sending && left < b.total/16:

@@ -13,7 +13,7 @@ func inNamespace(name string, do func() error) error {
 	if name == "" {
 		return do()
 	}
-	return onThread(func() error {
+	return onOwnThread(func() error {
 		h, err := netns.GetFromName(name)
 		if err != nil {
 			return fmt.Errorf("link: opening the network namespace %q: %w: make it (ip netns add %s), or use Setup", name, err, name)
@@ -26,9 +26,9 @@ func inNamespace(name string, do func() error) error {
 	})
 }
 
-// onThread calls do in a goroutine with a thread of its own, which ends with it.
-func onThread(do func() error) error {
-	done := make(chan error, 1) // the goroutine below -> onThread: one error
+// onOwnThread calls do in a goroutine with a thread of its own, which ends with it.
+func onOwnThread(do func() error) error {
+	done := make(chan error, 1) // the goroutine below -> onOwnThread: one error
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		done <- do()

@@ -18,7 +18,8 @@ type SetupConfig struct {
 	// frames that may wait for the stack (txqueuelen); 0: 4,096, or the device's own if more
 	QueueLen int
 	Queues   int // queues of a new device; default 1
-	// an interface to join with the device by a new bridge; empty: none
+	// the interface that a new bridge joins with the device (not the bridge's name, which is
+	// made of the device's); empty: none, and no bridge
 	Bridge string
 }
 

@@ -43,7 +43,7 @@ func makeNamespace(name string, s *undoStack) error {
 	if _, err := os.Stat(file); name == "" || err == nil {
 		return nil
 	}
-	err := onThread(func() error {
+	err := onOwnThread(func() error { // NewNamed moves its thread to the new namespace
 		h, err := netns.NewNamed(name)
 		if err != nil {
 			return err
@@ -59,7 +59,9 @@ func makeNamespace(name string, s *undoStack) error {
 		return nil
 	})
 	if err != nil {
-		os.Remove(file) //nolint:errcheck // where mounting failed, the file is left; where it did not, it is in use
+		// if NewNamed could not mount the namespace, it left an empty file, which would pass for a
+		// namespace. A file with a mount cannot be removed, and need not be
+		os.Remove(file) //nolint:errcheck // it may not exist
 		return fmt.Errorf("link: making the network namespace %q: %w: it needs CAP_SYS_ADMIN", name, err)
 	}
 	s.push(func() error { return netns.DeleteNamed(name) })
@@ -177,7 +179,7 @@ func setUp(l netlink.Link, s *undoStack) error {
 	return nil
 }
 
-// makeBridge makes a bridge of the device and the other interface.
+// makeBridge makes a bridge, with two ports: the TAP device and the interface c.Bridge.
 func makeBridge(tap netlink.Link, c *SetupConfig, s *undoStack) (netlink.Link, error) {
 	other, err := findBridgePort(c.Bridge)
 	if err != nil {
@@ -202,8 +204,8 @@ func makeBridge(tap netlink.Link, c *SetupConfig, s *undoStack) (netlink.Link, e
 	return b, errors.Join(setUp(other, s), setUp(b, s))
 }
 
-// findBridgePort finds an interface that may join a bridge: it must have no addresses, because an
-// interface in a bridge does not use them.
+// findBridgePort finds an interface that may join a bridge. It must have no addresses other than
+// link-local ones, because an interface in a bridge does not use them.
 func findBridgePort(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
 	if err != nil {

@@ -9,9 +9,10 @@ type Memory interface {
 	Put(b []byte)        // frees a buffer from Get; nothing may use it afterwards
 
 	// Share returns how many bytes a connection may hold of data to send (sending) or of received
-	// data: few when memory is scarce. An implementation must return more than 0 for received data
-	// even when it returns 0 for data to send. Otherwise two ends that fill their memory with data
-	// to send could not receive each other's, and would wait for ever.
+	// data: few when memory is scarce. An implementation must keep a part of the memory for
+	// received data: as it runs out, the share of data to send becomes 0 first. Otherwise two ends
+	// that fill their memory with data to send could not receive each other's, and would wait for
+	// ever.
 	Share(sending bool) int
 }
 
