@@ -12,6 +12,7 @@ func TestTheSiteFilesBesideCaddyfilesLoad(t *testing.T) {
 	for _, file := range []string{"www/index.html", "www/404.html", "www/sorry.html", "app/index.html", "cgi-bin/hello"} {
 		put(t, dir, file, "hello\n")
 	}
+	put(t, dir, "common.hcl", "security {}\n")
 	put(t, dir, "users", "ann:$2a$04$abcdefghijklmnopqrstuuWq0kuzfIXIOqLMXZxxPoTBUmMTzQeTm\n")
 	caddyfiles, sites := 0, 0
 	for _, b := range blocks(t, "caddyfile-and-site-file.md") {

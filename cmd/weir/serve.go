@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"weir/internal/certificate"
 	"weir/internal/suggest"
@@ -43,6 +44,8 @@ type serveRunCmd struct {
 	Log   string `placeholder:"FILE" help:"For a folder: write an access log to this file; - is standard output."`
 	Stack string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, with tap=weir0, setup and the other settings of weir stack up."`
 
+	variablesFlag
+
 	onStack *stackUpCmd // the settings of Stack; nil without it
 }
 
@@ -62,11 +65,34 @@ Examples:
   weir serve www --listen :8080         on every address of this machine
   weir serve site.hcl --admin 127.0.0.1:9090
   weir serve site.hcl --run network     a goroutine per component
+  weir serve site.hcl --set port=8080   with a value for its variable "port"
   sudo weir serve www --stack addr=10.0.0.2/24,setup     on a TCP/IP stack of its own, at http://10.0.0.2/`
+}
+
+// variablesFlag is the flag that gives values to variables of a site file.
+type variablesFlag struct {
+	Set []string `sep:"none" placeholder:"NAME=VALUE" help:"Give a variable of the site file a value; repeatable."`
+}
+
+// values returns the values of variables from the flag and the environment.
+func (f variablesFlag) values() (site.Values, error) {
+	v := site.Values{Set: map[string]string{}, LookupEnv: os.LookupEnv}
+	for _, one := range f.Set {
+		name, value, ok := strings.Cut(one, "=")
+		if !ok || name == "" { // without the text, which may be a password
+			return v, usageError{errors.New("--set has no name or no value: write it as in --set port=8080")}
+		}
+		if _, ok := v.Set[name]; ok {
+			return v, usageError{fmt.Errorf("--set gives %s a value twice: remove one", name)}
+		}
+		v.Set[name] = value
+	}
+	return v, nil
 }
 
 type serveCheckCmd struct {
 	Site string `arg:"" help:"The site file."`
+	variablesFlag
 }
 
 // Help is the long part of the command's help.
@@ -80,11 +106,15 @@ Example:
 
 // Run implements the command.
 func (c *serveCheckCmd) Run(t *terminal) error {
+	values, err := c.values()
+	if err != nil {
+		return err
+	}
 	file, err := enter(c.Site)
 	if err != nil {
 		return err
 	}
-	s, err := site.Check(file)
+	s, err := site.Check(file, values)
 	if err != nil {
 		return explain(t, err)
 	}
@@ -136,6 +166,9 @@ func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
 		return c.noTarget(err)
 	}
 	if info.IsDir() {
+		if len(c.Set) > 0 {
+			return usageError{errors.New("--set is for site files: a folder has no variables")}
+		}
 		return c.serveFolder(ctx, t)
 	}
 	if c.Log != "" {

@@ -13,6 +13,7 @@ import (
 type serveDrawCmd struct {
 	Site   string `arg:"" help:"The site file."`
 	Format string `default:"svg" enum:"svg,dot,mermaid,json" help:"svg (for a browser), dot (for Graphviz), mermaid (for Markdown), or json."`
+	variablesFlag
 }
 
 // Help is the long part of the command's help.
@@ -27,11 +28,15 @@ Examples:
 
 // Run implements the command.
 func (c *serveDrawCmd) Run(t *terminal) error {
+	values, err := c.values()
+	if err != nil {
+		return err
+	}
 	file, err := enter(c.Site)
 	if err != nil {
 		return err
 	}
-	s, err := site.Check(file)
+	s, err := site.Check(file, values)
 	if err != nil {
 		return explain(t, err)
 	}

@@ -39,11 +39,15 @@ func explain(t *terminal, err error) error {
 
 // serveSite serves the site of a site file, and reloads it when it changes.
 func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
+	values, err := c.values()
+	if err != nil {
+		return err
+	}
 	file, err := enter(c.Target)
 	if err != nil {
 		return err
 	}
-	live, err := site.NewLive(file, flow.Way(c.Way), t.report)
+	live, err := site.NewLive(file, flow.Way(c.Way), t.report, values)
 	if err != nil {
 		return explain(t, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/gohcl"
+	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir/web"
@@ -21,6 +22,10 @@ type block struct {
 // loader holds the state of reading one site file.
 type loader struct {
 	environment
+	parser         *hclparse.Parser
+	size           int              // in bytes, of all texts read so far
+	includes       int              // number of includes so far
+	evaluation     *hcl.EvalContext // has the variables
 	diags          hcl.Diagnostics
 	closers        []io.Closer
 	server         *Server              // the server whose pipeline is being read
@@ -40,7 +45,7 @@ func (l *loader) addError(at hcl.Range, summary, detail string) {
 func (b *block) decode(config any) bool {
 	attributes := *b.Body
 	attributes.Blocks = nil
-	diags := gohcl.DecodeBody(&attributes, nil, config)
+	diags := gohcl.DecodeBody(&attributes, b.evaluation, config)
 	b.diags = append(b.diags, diags...)
 	return !diags.HasErrors()
 }

@@ -38,6 +38,15 @@
 //
 // Hosts on one address are routes of one server, such as route "example.org/".
 //
+// A file may have variables and include others:
+//
+//	variable "port" { default = 8080 }
+//	server { listen = ":${var.port}" }
+//	include "common.hcl" {}
+//
+// An include stands for the blocks of its file, wherever blocks stand. The values of variables may
+// come from outside, see [Values]. Errors and events do not show these.
+//
 // [Load] reads and checks a file. [Live] serves one, and reloads it when it changes.
 //
 // A component with state (the counts of a limit, a cache, the health of upstreams) keeps it across
@@ -47,6 +56,7 @@
 //
 // A reload neither adds nor removes servers, nor changes their addresses: that takes a restart.
 //
-// A file has no variables and includes no other. It contains no secrets: it names files that do.
-// Paths are relative to the working directory of the process.
+// A file contains no secrets: it names files that do, or environment variables. The names of files
+// and of components are no expressions. Paths are relative to the working directory of the process;
+// only those of includes are relative to the file that includes.
 package site

@@ -111,23 +111,23 @@ func (b *block) sharedState(identity string, make func() (any, error)) (any, err
 // identity identifies a block across readings of the file. It consists of the types and labels of
 // the enclosing blocks and of the block itself (scope), and of the block's content. So a block
 // keeps its state when other blocks change, and loses it when it is changed or moved elsewhere.
-func (b *block) identity() string { return strings.Join(b.scope, " / ") + contentOf(b.Block) }
+func (b *block) identity() string { return strings.Join(b.scope, " / ") + b.contentOf(b.Block) }
 
 // changeable are attributes that may change without a change of the identity, by the block's type.
 var changeable = map[string]string{"proxy": "weights"}
 
 // contentOf returns the content of a block in a form that does not depend on formatting.
-func contentOf(b *hclsyntax.Block) string {
+func (l *loader) contentOf(b *hclsyntax.Block) string {
 	var s strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(b.Body.Attributes)) {
 		if changeable[b.Type] == name {
 			continue
 		}
-		v, _ := b.Body.Attributes[name].Expr.Value(nil) // errors were reported earlier
+		v, _ := b.Body.Attributes[name].Expr.Value(l.evaluation) // errors were reported earlier
 		fmt.Fprintf(&s, " %s=%#v", name, v)
 	}
 	for _, inner := range b.Body.Blocks {
-		fmt.Fprintf(&s, " %s%q{%s}", inner.Type, inner.Labels, contentOf(inner))
+		fmt.Fprintf(&s, " %s%q{%s}", inner.Type, inner.Labels, l.contentOf(inner))
 	}
 	return s.String()
 }

@@ -37,16 +37,21 @@ type Event struct {
 // an [http.Handler], that of the first server; Serve has those of all. Its methods are safe for
 // concurrent use.
 type Live struct {
-	file         string
-	initialStamp string   // fileStamp before the first reading, for Watch
-	way          flow.Way // overrides the file's, unless empty
-	environment  environment
-	report       func(Event)
-	troubles     *lograte.Limiter // limits events "trouble", since each exchange may cause one
-	panics       *lograte.Limiter // limits events "panic", since each exchange may cause one
-	current      atomic.Pointer[generation]
-	mu           sync.Mutex // held during a reload
+	file        string
+	way         flow.Way // overrides the file's, unless empty
+	environment environment
+	report      func(Event)
+	troubles    *lograte.Limiter // limits events "trouble", since each exchange may cause one
+	panics      *lograte.Limiter // limits events "panic", since each exchange may cause one
+	current     atomic.Pointer[generation]
+	mu          sync.Mutex // held during a reload; guards files
+	// The files of the last reading, valid or not: the site file and those that it includes, each
+	// with its fileStamp before it was read.
+	files []stampedFile
 }
+
+// stampedFile is a file with what identified its version.
+type stampedFile struct{ name, stamp string }
 
 // generation is the site of one reading of the file. It is closed when it is retired and no
 // exchange uses it.
@@ -60,16 +65,19 @@ type generation struct {
 
 // NewLive reads the file and runs its composition with the concurrency model way; empty means the
 // file's own. report is called for each event, by several goroutines at once; it may be nil. The
-// caller must call Close.
-func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
+// variables of the file have the given values, of which there is one at most. The caller must call
+// Close.
+func NewLive(file string, way flow.Way, report func(Event), given ...Values) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
 	}
-	l := &Live{file: file, initialStamp: fileStamp(file), way: way, environment: newEnvironment(nil, false), report: report}
+	l := &Live{file: file, way: way, environment: newEnvironment(nil, false), report: report}
+	l.environment.give(given)
+	l.environment.read = l.readStamped
 	l.troubles = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "trouble", Text: fmt.Sprintf(format, args...)}) })
 	l.panics = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "panic", Text: fmt.Sprintf(format, args...)}) })
-	l.environment.reportTrouble = func(kind, line string) { l.troubles.Say(kind, printable(line)) }
-	g, err := l.newGeneration()
+	l.environment.reportTrouble = func(kind, line string) { l.troubles.Say(kind, printable(l.environment.secrets.hide(line))) }
+	g, err := l.newGenerationLocked()
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +88,17 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	return l, nil
 }
 
-// newGeneration reads the file and starts its composition.
-func (l *Live) newGeneration() (*generation, error) {
-	text, err := readFile(l.file)
+// readStamped reads a file and notes its version. Only newGenerationLocked calls it.
+func (l *Live) readStamped(name string) ([]byte, error) {
+	l.files = append(l.files, stampedFile{name, fileStamp(name)})
+	return readFile(name)
+}
+
+// newGenerationLocked reads the file and starts its composition. The caller holds mu, or is the
+// only one to have l.
+func (l *Live) newGenerationLocked() (*generation, error) {
+	l.files = nil
+	text, err := l.readStamped(l.file)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +209,7 @@ func (g *generation) retire() {
 func (l *Live) Reload() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g, err := l.newGeneration()
+	g, err := l.newGenerationLocked()
 	if err != nil {
 		l.report(Event{Type: "refused", Err: err})
 		return err
@@ -215,28 +231,46 @@ func (l *Live) Reload() error {
 // watchInterval is how often Watch looks at the file.
 const watchInterval = time.Second / 2
 
-// Watch reloads the site within a second after its file changes, and on each signal from reload. It
-// returns when the context ends.
+// Watch reloads the site within a second after its file, or one that it includes, changes, and on
+// each signal from reload. It returns when the context ends.
 func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	seen := l.initialStamp
+	missing := false // an included file was missing at the last look
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-reload:
-			seen = fileStamp(l.file)
 			_ = l.Reload()
 		case <-ticker.C:
 			l.troubles.Flush(false)
 			l.panics.Flush(false)
-			if now := fileStamp(l.file); now != seen && now != "" {
-				seen = now
+			changed, gone := l.changed()
+			if changed || gone && missing {
 				_ = l.Reload()
 			}
+			missing = gone
 		}
 	}
+}
+
+// changed reports whether a file of the last reading has another version. gone reports whether an
+// included file is missing, which happens for a moment while an editor replaces it, as it does to
+// the site file.
+func (l *Live) changed() (changed, gone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, f := range l.files {
+		switch now := fileStamp(f.name); {
+		case now == f.stamp:
+		case now != "":
+			changed = true
+		case i > 0:
+			gone = true
+		}
+	}
+	return changed, gone
 }
 
 // fileStamp returns a text that changes when the file's time or size changes. It is empty if there
@@ -265,5 +299,5 @@ const maxPanicKind = 60
 
 func (l *Live) onPanic(server, stage string, value any, stack []byte) {
 	what := fmt.Sprintf("%scomponent %s panicked: %v", prefix(server), stage, value)
-	l.panics.Say(what[:min(len(what), maxPanicKind)], fmt.Sprintf("%s\n%s", what, bytes.TrimSpace(stack)))
+	l.panics.Say(what[:min(len(what), maxPanicKind)], l.environment.secrets.hide(fmt.Sprintf("%s\n%s", what, bytes.TrimSpace(stack))))
 }

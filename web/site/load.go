@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
@@ -76,6 +77,9 @@ type environment struct {
 	// The names of the servers that run, in the order of their handlers. A file with other servers
 	// is rejected. Nil: any servers.
 	running []string
+	values  Values
+	secrets *secrets                          // given values, of this and earlier readings
+	read    func(name string) ([]byte, error) // reads an included file; nil: readFile
 }
 
 // newEnvironment returns the environment of a site that is read once. If counts is nil, it has new
@@ -84,17 +88,27 @@ func newEnvironment(counts *metrics.Metrics, dryRun bool) environment {
 	if counts == nil {
 		counts = metrics.New()
 	}
-	return environment{counts: counts, states: newStateStore(), reportTrouble: func(string, string) {}, dryRun: dryRun}
+	return environment{counts: counts, states: newStateStore(), reportTrouble: func(string, string) {}, dryRun: dryRun, secrets: newSecrets()}
 }
 
 // Check is [Load] without side effects: it does not create or open for writing what serving would,
-// but reports what would prevent that. Do not serve the site.
-func Check(file string) (*Site, error) {
+// but reports what would prevent that. Do not serve the site. The variables of the file have the
+// given values.
+func Check(file string, given ...Values) (*Site, error) {
 	text, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, text, newEnvironment(nil, true))
+	in := newEnvironment(nil, true)
+	in.give(given)
+	return parse(file, text, in)
+}
+
+// give sets the values of variables. There is one at most.
+func (e *environment) give(given []Values) {
+	for _, v := range given {
+		e.values = v
+	}
 }
 
 // readFile reads a site file, at most one byte more than MaxSize.
@@ -117,24 +131,43 @@ func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
 }
 
 func parse(file string, text []byte, in environment) (*Site, error) {
-	parser := hclparse.NewParser()
-	l := &loader{environment: in, positions: map[string]hcl.Range{}, identityCounts: map[string]int{}, fileStart: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
+	l := newLoader(file, in, hclparse.NewParser())
 	s := &Site{}
-	if len(text) > MaxSize {
-		l.addError(l.fileStart, "File too long", "A site file may have at most one megabyte.")
-	} else if at, deep := findTooDeep(text, file); deep {
-		l.addError(at, "Nested too deep", fmt.Sprintf("A site file may nest blocks, brackets and unary operators at most %d levels deep.", maxDepth))
-	} else if parsed, diags := parser.ParseHCL(text, file); diags.HasErrors() {
-		l.diags = diags
-	} else {
-		l.readSite(s, parsed.Body.(*hclsyntax.Body))
+	if body := l.readBody(file, text); body != nil {
+		l.readSite(s, body)
 	}
 	s.closers = l.closers
 	if !l.diags.HasErrors() {
 		l.checkServices(s)
 	}
 	if l.diags.HasErrors() {
-		return nil, errors.Join(&Error{l.diags, parser.Files()}, s.Close())
+		return nil, errors.Join(&Error{l.secrets.hideIn(l.diags), l.parser.Files()}, s.Close())
 	}
 	return s, nil
+}
+
+func newLoader(file string, in environment, p *hclparse.Parser) *loader {
+	if in.read == nil {
+		in.read = readFile
+	}
+	return &loader{environment: in, parser: p, positions: map[string]hcl.Range{}, identityCounts: map[string]int{}, fileStart: fileStart(file)}
+}
+
+// readBody returns the body of a site file, with the files that it includes and without variables,
+// or nil if there are errors.
+func (l *loader) readBody(file string, text []byte) *hclsyntax.Body {
+	body := l.parseText(file, text)
+	if body == nil {
+		return nil
+	}
+	body = l.readVariables(l.expanded(body, []string{filepath.Clean(file)}))
+	if l.diags.HasErrors() {
+		return nil
+	}
+	return body
+}
+
+// fileStart returns the position of errors in a file that have no other.
+func fileStart(file string) hcl.Range {
+	return hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}
 }

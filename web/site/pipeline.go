@@ -60,6 +60,9 @@ func suggestion(given string) string {
 	if given == "server" {
 		return ` here: the "server" block stands in the file itself, beside the pipeline.`
 	}
+	if given == variableBlock {
+		return ` here: variables stand in the file itself, beside the pipeline.`
+	}
 	best := slices.MinFunc(names, func(a, b string) int {
 		return levenshtein.Distance(given, a, nil) - levenshtein.Distance(given, b, nil)
 	})

@@ -119,7 +119,7 @@ func splitServer(b *hclsyntax.Block) (config *hclsyntax.Block, components *hclsy
 
 // decodeServer reads the settings of a "server" block.
 func (l *loader) decodeServer(b *hclsyntax.Block, into *Service) {
-	l.diags = append(l.diags, gohcl.DecodeBody(b.Body, nil, &into.Server)...)
+	l.diags = append(l.diags, gohcl.DecodeBody(b.Body, l.evaluation, &into.Server)...)
 	into.at = b.TypeRange
 }
 

@@ -33,6 +33,7 @@ func inFolderOfExamples(t *testing.T) {
 	for name, text := range map[string]string{
 		"users": "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n", "secret": strings.Repeat("s", 32), "mark.png": mark.String(),
 		"sorry.html": "sorry", "footer.html": "footer", "page.html": "page", "parts.html": "parts", "www/404.html": "none",
+		"common.hcl": "security {}\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,3 @@
+include "common.hcl" {}
+
+files { dir = "www" }
