@@ -66,6 +66,9 @@ func cleanFingerprint(text string) (string, error) {
 	return clean, nil
 }
 
+// verifierWord is the index of the verifier in the line of an account.
+const verifierWord = 1
+
 // parseAccount reads a line NAME VERIFIER KEY=VALUE... If the line is invalid, the account is nil
 // and the one error says why. Otherwise the errors are of keys that were ignored.
 func parseAccount(r *record) (*Account, []error) {
@@ -79,7 +82,7 @@ func parseAccount(r *record) (*Account, []error) {
 	if err := CheckName(a.Name); err != nil {
 		return nil, []error{err}
 	}
-	if text := r.word(1); text != noVerifier {
+	if text := r.word(verifierWord); text != noVerifier {
 		v, err := parseVerifier(text)
 		if err != nil {
 			return nil, []error{err}
@@ -120,14 +123,14 @@ type accountIndex struct {
 	table *table
 	names map[string]*Account // by folded name
 	certs map[string]*Account // by fingerprint
-	// line number of each folded name, also of a line that cannot be read
+	// number of the line, from 1, by folded name; also of a line that cannot be read
 	lines    map[string]int
 	problems []error // one for each damaged line and each ignored key
 }
 
-// parseBook parses the file of accounts. Of two lines with the same name, and of two accounts with
-// the same certificate, the first counts. path is used in problems.
-func parseBook(path string, data []byte) *accountIndex {
+// parseAccounts parses the file of accounts. Of two lines with the same name, and of two accounts
+// with the same certificate, the first counts. path is used in problems.
+func parseAccounts(path string, data []byte) *accountIndex {
 	b := &accountIndex{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
 	for _, r := range b.table.lines {
 		if r.fields == nil && r.err == nil {

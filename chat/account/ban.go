@@ -208,15 +208,15 @@ func (s *Store) Ban(b Ban) (Ban, error) {
 	}
 	clean.Reason, clean.By = b.Reason, b.By
 	clean.Until, clean.Created = b.Until.UTC().Truncate(time.Second), now.UTC().Truncate(time.Second)
-	return clean, s.changeFiles(func(f *fileContents) error {
-		f.bans.dropOld(now)
-		f.bans.drop(clean.Pattern)
-		r := f.bans.table.add(clean.Pattern)
+	return clean, s.changeFiles(func(files *fileContents) error {
+		files.bans.dropOld(now)
+		files.bans.drop(clean.Pattern)
+		r := files.bans.table.add(clean.Pattern)
 		r.set("created", formatTime(clean.Created))
 		r.set("until", formatTime(clean.Until))
 		r.set("by", clean.By)
 		r.set("reason", clean.Reason)
-		f.dirty["bans"] = f.bans.table
+		files.dirty["bans"] = files.bans.table
 		return nil
 	})
 }
@@ -226,11 +226,11 @@ func (s *Store) Unban(pattern string) error {
 	if clean, err := parsePattern(pattern); err == nil {
 		pattern = clean.Pattern
 	}
-	return s.changeFiles(func(f *fileContents) error {
-		if !f.bans.drop(pattern) {
+	return s.changeFiles(func(files *fileContents) error {
+		if !files.bans.drop(pattern) {
 			return fmt.Errorf("%w ban: %q", ErrUnknown, pattern)
 		}
-		f.dirty["bans"] = f.bans.table
+		files.dirty["bans"] = files.bans.table
 		return nil
 	})
 }

@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	// ErrExists is the error of a name that an account has or had.
+	// ErrExists is wrapped by the error for a name or a certificate that is taken. A name is taken
+	// by an account, by a removed account and by a damaged line.
 	ErrExists = errors.New("account: the name is taken")
 	// ErrUnknown is wrapped by the error for an account, ban or invite that does not exist.
 	ErrUnknown = errors.New("account: there is no such")
@@ -20,16 +21,18 @@ var (
 	ErrClosed = errors.New("account: registration is closed: ask an administrator for an account")
 )
 
-// fileContents holds the contents of the files during a change. They are read under the lock file.
+// fileContents holds the parsed files of accounts, bans and invites. For a change they are read
+// under the lock file.
 type fileContents struct {
-	book    *accountIndex
-	bans    *banIndex
-	invites *inviteIndex
-	dirty   map[string]*table // tables to be written, by file name
+	accounts *accountIndex
+	bans     *banIndex
+	invites  *inviteIndex
+	dirty    map[string]*table // tables to be written, by file name
 }
 
-// changeFiles reads the files, calls f, and writes the tables that f marked as dirty. One process
-// at a time does this. It is slow: it waits for other processes and for the disk.
+// changeFiles reads the files, calls f, and writes the tables that f marked as dirty. If f fails,
+// nothing is written. One process at a time does this. It is slow: it waits for other processes and
+// for the disk.
 func (s *Store) changeFiles(f func(*fileContents) error) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -39,22 +42,23 @@ func (s *Store) changeFiles(f func(*fileContents) error) error {
 	}
 	defer held.Close()
 	s.opts.reached(stepLocked)
-	now, err := s.readAll()
+	files, err := s.readAll()
 	if err != nil {
 		return fmt.Errorf("account: nothing was changed: %w", err)
 	}
-	if err := f(now); err != nil {
+	if err := f(files); err != nil {
 		return err
 	}
-	// the account is written first: see useInvite
+	// Accounts are written before invites. After a crash between the two, the hash in the account
+	// shows that the invite is used: see dropUsed.
 	for _, name := range []string{"accounts", "bans", "invites"} {
-		if t := now.dirty[name]; t != nil {
+		if t := files.dirty[name]; t != nil {
 			if err := s.opts.replace(s.path(name), t.bytes()); err != nil {
 				return fmt.Errorf("account: write %s: %w", s.path(name), err)
 			}
 		}
 	}
-	s.Generation() // reads the new files
+	s.Generation() // makes this Store read the new files
 	return nil
 }
 
@@ -67,19 +71,20 @@ func (s *Store) readAll() (*fileContents, error) {
 		}
 	}
 	return &fileContents{
-		book: parseBook(s.path("accounts"), data[0]), bans: parseBans(s.path("bans"), data[1]),
+		accounts: parseAccounts(s.path("accounts"), data[0]), bans: parseBans(s.path("bans"), data[1]),
 		invites: parseInvites(data[2]), dirty: map[string]*table{},
 	}, nil
 }
 
-// changeAccount changes the line of one account. The rules are those of change.
+// changeAccount calls f with one account under changeFiles, and writes the file of accounts unless
+// f fails.
 func (s *Store) changeAccount(name string, f func(*Account) error) error {
-	return s.changeFiles(func(now *fileContents) error {
-		a := now.book.find(name)
+	return s.changeFiles(func(files *fileContents) error {
+		a := files.accounts.find(name)
 		if a == nil {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
 		}
-		now.dirty["accounts"] = now.book.table
+		files.dirty["accounts"] = files.accounts.table
 		return f(a)
 	})
 }
@@ -112,10 +117,12 @@ func (s *Store) Add(name, password string, role Role, reuse bool) (*Account, err
 	return s.add(name, password, role, "", reuse)
 }
 
-func (s *Store) add(name, password string, role Role, invite string, reuse bool) (*Account, error) {
+// add creates an account. inviteHash is the hash of the invite code that it uses up, "" for none.
+func (s *Store) add(name, password string, role Role, inviteHash string, reuse bool) (*Account, error) {
 	if err := errors.Join(CheckName(name), CheckPassword(password)); err != nil {
 		return nil, err
 	}
+	// names also has the removed accounts
 	if b := s.currentAccounts(); b.names[irc.Fold(name)] != nil && !reuse {
 		return nil, b.taken(name)
 	}
@@ -123,13 +130,13 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	if err != nil {
 		return nil, err
 	}
-	err = s.changeFiles(func(now *fileContents) error {
-		if invite != "" {
-			if err := now.useInvite(invite, s.opts.Now()); err != nil {
+	err = s.changeFiles(func(files *fileContents) error {
+		if inviteHash != "" {
+			if err := files.useInvite(inviteHash, s.opts.Now()); err != nil {
 				return err
 			}
 		}
-		return now.addAccount(name, v, role, invite, reuse, s.opts.Now())
+		return files.addAccount(name, v, role, inviteHash, reuse, s.opts.Now())
 	})
 	if err != nil {
 		return nil, err
@@ -140,6 +147,7 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	return nil, fmt.Errorf("%w account: %q was removed right after it was created", ErrUnknown, name)
 }
 
+// taken returns the error for a name that an account has or had.
 func (b *accountIndex) taken(name string) error {
 	if b.find(name) == nil {
 		return fmt.Errorf("%w: %s was the name of an account that was removed", ErrExists, name)
@@ -147,30 +155,35 @@ func (b *accountIndex) taken(name string) error {
 	return fmt.Errorf("%w: %s", ErrExists, name)
 }
 
-func (now *fileContents) addAccount(name string, v verifier, role Role, invite string, reuse bool, at time.Time) error {
-	if old := now.book.names[irc.Fold(name)]; old != nil {
+// addAccount adds the line of an account. inviteHash is stored in it; "" for none. reuse permits
+// the name of a removed account, whose line is then dropped.
+func (files *fileContents) addAccount(name string, v verifier, role Role, inviteHash string, reuse bool, at time.Time) error {
+	if old := files.accounts.names[irc.Fold(name)]; old != nil {
 		if !old.Removed || !reuse {
-			return now.book.taken(name)
+			return files.accounts.taken(name)
 		}
-		now.book.table.keep(func(r *record) bool { return r != old.record })
+		files.accounts.table.keep(func(r *record) bool { return r != old.record })
 	}
-	if now.book.damaged(name) {
+	if files.accounts.damaged(name) {
 		return fmt.Errorf("%w: the line of %s in the file of accounts is damaged: correct or remove it", ErrExists, name)
 	}
-	r := now.book.table.add(name, v.String())
+	r := files.accounts.table.add(name, v.String())
 	r.set("role", string(role))
 	r.set("created", formatTime(at))
-	r.set("invite", invite)
-	now.dirty["accounts"] = now.book.table
+	r.set("invite", inviteHash)
+	files.dirty["accounts"] = files.accounts.table
 	return nil
 }
 
 // damaged reports whether the name's line cannot be read.
 func (b *accountIndex) damaged(name string) bool {
-	return b.lines[irc.Fold(name)] > 0 && b.names[irc.Fold(name)] == nil
+	_, hasLine := b.lines[irc.Fold(name)]
+	return hasLine && b.names[irc.Fold(name)] == nil
 }
 
 // SetPassword replaces the password of an account. It is slow. Sessions that are logged in stay.
+// The errors are ErrUnknown, then ErrPassword for a password that CheckPassword rejects, or an
+// error of the disk.
 func (s *Store) SetPassword(name, password string) error {
 	if s.Lookup(name) == nil {
 		return fmt.Errorf("%w account: %q", ErrUnknown, name)
@@ -180,7 +193,7 @@ func (s *Store) SetPassword(name, password string) error {
 		return err
 	}
 	return s.changeAccount(name, func(a *Account) error {
-		a.record.setWord(1, v.String())
+		a.record.setWord(verifierWord, v.String())
 		return nil
 	})
 }
@@ -203,17 +216,17 @@ func (s *Store) AddCert(name, fingerprint string) error {
 	if err != nil {
 		return err
 	}
-	return s.changeFiles(func(now *fileContents) error {
-		a := now.book.find(name)
+	return s.changeFiles(func(files *fileContents) error {
+		a := files.accounts.find(name)
 		if a == nil {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
 		}
-		if other := now.book.certs[cert]; other != nil && other != a {
+		if other := files.accounts.certs[cert]; other != nil && other != a {
 			return fmt.Errorf("%w: the certificate belongs to the account %s: remove it there first", ErrExists, other.Name)
 		}
 		if !slices.Contains(a.Certs, cert) {
 			a.record.set("certfp", strings.TrimPrefix(a.record.get("certfp")+","+cert, ","))
-			now.dirty["accounts"] = now.book.table
+			files.dirty["accounts"] = files.accounts.table
 		}
 		return nil
 	})
@@ -240,25 +253,26 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 
 // Remove deletes an account with its read markers and metadata. Its name stays reserved, because
 // direct messages are stored under the names of both accounts. With free set, the name can be
-// registered again. Servers notice the removal by Generation.
+// registered again. A running server notices the removal because Generation grows.
 func (s *Store) Remove(name string, free bool) error {
-	// Removing the line may remove the evidence that the account's invite was used. So the invite
-	// is dropped first, in a change of its own.
-	err := s.changeFiles(func(now *fileContents) error { now.dropUsed(); return nil })
+	// Only the hash in the account's line may show that its invite was used: a crash can have left
+	// the invite in its file. So all used invites are dropped first, in a change of its own, which
+	// is on disk before the line is removed.
+	err := s.changeFiles(func(files *fileContents) error { files.dropUsed(); return nil })
 	if err != nil {
 		return err
 	}
-	err = s.changeFiles(func(now *fileContents) error {
-		a := now.book.names[irc.Fold(name)]
+	err = s.changeFiles(func(files *fileContents) error {
+		a := files.accounts.names[irc.Fold(name)]
 		if a == nil || a.Removed && !free {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
 		}
-		now.dirty["accounts"] = now.book.table
+		files.dirty["accounts"] = files.accounts.table
 		if free {
-			now.book.table.keep(func(r *record) bool { return r != a.record })
+			files.accounts.table.keep(func(r *record) bool { return r != a.record })
 			return nil
 		}
-		a.record.setWord(1, noVerifier)
+		a.record.setWord(verifierWord, noVerifier)
 		a.record.set("certfp", "")
 		a.record.set("role", "")
 		a.record.set("removed", formatTime(s.opts.Now()))

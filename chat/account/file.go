@@ -95,6 +95,7 @@ func lock(path string) (*os.File, error) {
 // stepLocked is the test step after the lock is taken, before the steps of package durable.
 const stepLocked durable.Step = "locked"
 
+// reached calls the test hook, if there is one: tests stop the process there.
 func (o Options) reached(step durable.Step) {
 	if o.step != nil {
 		o.step(step)

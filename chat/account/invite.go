@@ -79,14 +79,14 @@ func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invit
 	second := func(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 	invite = Invite{By: by, Created: second(s.opts.Now()), Until: second(until), hash: hashCode(code)}
 	invite.ID = invite.hash[:12]
-	return code, invite, s.changeFiles(func(now *fileContents) error {
-		now.dropUsed()
-		now.invites.dropOld(s.opts.Now())
-		r := now.invites.table.add(invite.hash)
+	return code, invite, s.changeFiles(func(files *fileContents) error {
+		files.dropUsed()
+		files.invites.dropOld(s.opts.Now())
+		r := files.invites.table.add(invite.hash)
 		r.set("created", formatTime(invite.Created))
 		r.set("until", formatTime(until))
 		r.set("by", by)
-		now.dirty["invites"] = now.invites.table
+		files.dirty["invites"] = files.invites.table
 		return nil
 	})
 }
@@ -102,21 +102,21 @@ func chunks(text string, n int) func(func(string) bool) {
 
 // Invites returns the invites that are still valid, oldest first.
 func (s *Store) Invites() ([]Invite, error) {
-	now, err := s.readAll()
+	files, err := s.readAll()
 	if err != nil {
 		return nil, err
 	}
-	now.dropUsed()
-	now.invites.dropOld(s.opts.Now())
-	return now.invites.invites, nil
+	files.dropUsed()
+	files.invites.dropOld(s.opts.Now())
+	return files.invites.invites, nil
 }
 
 // RevokeInvite removes the invite whose hash starts with id, which has at least 8 digits.
 func (s *Store) RevokeInvite(id string) error {
-	return s.changeFiles(func(now *fileContents) error {
-		for _, i := range now.invites.invites {
+	return s.changeFiles(func(files *fileContents) error {
+		for _, i := range files.invites.invites {
 			if len(id) >= 8 && strings.HasPrefix(i.hash, strings.ToLower(id)) {
-				now.dropInvite(i.hash)
+				files.dropInvite(i.hash)
 				return nil
 			}
 		}
@@ -126,21 +126,21 @@ func (s *Store) RevokeInvite(id string) error {
 
 // checkInvite checks a code, so that no password is hashed for an invalid one.
 func (s *Store) checkInvite(hash string) error {
-	now, err := s.readAll()
+	files, err := s.readAll()
 	if err != nil {
 		return err
 	}
-	return now.useInvite(hash, s.opts.Now())
+	return files.useInvite(hash, s.opts.Now())
 }
 
 // useInvite removes an invite that is being used. The account carries the hash of its invite and is
 // written first. So a crash between the two files leaves an invite that dropUsed recognizes as
 // used.
-func (now *fileContents) useInvite(hash string, at time.Time) error {
-	now.dropUsed()
-	for _, i := range now.invites.invites {
+func (files *fileContents) useInvite(hash string, at time.Time) error {
+	files.dropUsed()
+	for _, i := range files.invites.invites {
 		if i.hash == hash && (i.Until.IsZero() || at.Before(i.Until)) {
-			now.dropInvite(hash)
+			files.dropInvite(hash)
 			return nil
 		}
 	}
@@ -148,17 +148,17 @@ func (now *fileContents) useInvite(hash string, at time.Time) error {
 }
 
 // dropUsed removes the invites that accounts have used.
-func (now *fileContents) dropUsed() {
-	for _, a := range now.book.names {
+func (files *fileContents) dropUsed() {
+	for _, a := range files.accounts.names {
 		if a.invite != "" {
-			now.dropInvite(a.invite)
+			files.dropInvite(a.invite)
 		}
 	}
 }
 
-func (now *fileContents) dropInvite(hash string) {
-	if now.invites.drop(func(i Invite) bool { return i.hash == hash }) {
-		now.dirty["invites"] = now.invites.table
+func (files *fileContents) dropInvite(hash string) {
+	if files.invites.drop(func(i Invite) bool { return i.hash == hash }) {
+		files.dirty["invites"] = files.invites.table
 	}
 }
 

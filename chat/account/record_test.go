@@ -23,16 +23,16 @@ func FuzzTable(f *testing.F) {
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			want = append(bytes.Clone(data), '\n')
 		}
-		book := parseBook("accounts", data)
-		written := book.table.bytes()
+		accounts := parseAccounts("accounts", data)
+		written := accounts.table.bytes()
 		if !bytes.Equal(written, want) {
 			t.Fatalf("written back: got\n%q\nwant\n%q", written, want)
 		}
-		again := parseBook("accounts", written)
-		if len(again.names) != len(book.names) || len(again.problems) != len(book.problems) {
-			t.Errorf("parsed again: got %d accounts and %d problems, want %d and %d as at first", len(again.names), len(again.problems), len(book.names), len(book.problems))
+		again := parseAccounts("accounts", written)
+		if len(again.names) != len(accounts.names) || len(again.problems) != len(accounts.problems) {
+			t.Errorf("parsed again: got %d accounts and %d problems, want %d and %d as at first", len(again.names), len(again.problems), len(accounts.names), len(accounts.problems))
 		}
-		for name, a := range book.names {
+		for name, a := range accounts.names {
 			if CheckName(a.Name) != nil || name != irc.Fold(a.Name) || a.Role.rank() < 0 {
 				t.Errorf("got the account %+v as %q, want a valid name, its folded form and a known role", a, name)
 			}
@@ -44,7 +44,7 @@ func FuzzTable(f *testing.F) {
 		}
 		parseBans("bans", data)
 		parseInvites(data)
-		for _, r := range book.table.lines {
+		for _, r := range accounts.table.lines {
 			_, _, _ = parseMark(r)
 		}
 	})

@@ -86,12 +86,12 @@ type Store struct {
 
 	changeMu sync.Mutex // serializes changes of this process
 
-	mu         sync.Mutex // guards the fields below
-	accounts   watchedFile
-	bans       watchedFile
-	book       *accountIndex
-	banned     *banIndex
-	generation uint64
+	mu           sync.Mutex // guards the fields below
+	accounts     watchedFile
+	bans         watchedFile
+	accountIndex *accountIndex
+	banIndex     *banIndex
+	generation   uint64
 }
 
 // Open opens the accounts of an existing data directory. A missing file is empty. Damaged lines are
@@ -101,7 +101,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, opts: o, book: &accountIndex{}, banned: &banIndex{}}
+	s := &Store{dir: dir, opts: o, accountIndex: &accountIndex{}, banIndex: &banIndex{}}
 	s.accounts.path, s.bans.path = s.path("accounts"), s.path("bans")
 	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
@@ -190,12 +190,12 @@ func (s *Store) readAccounts() error {
 	if err != nil {
 		return err
 	}
-	s.book = parseBook(s.accounts.path, data)
+	s.accountIndex = parseAccounts(s.accounts.path, data)
 	s.generation++
 	if info := s.accounts.info; info != nil && info.Mode().Perm()&0o007 != 0 {
 		s.opts.Report(fmt.Errorf("%s is readable by all users of this machine, who can guess passwords from it: run chmod 600 on it", s.accounts.path))
 	}
-	for _, problem := range s.book.problems {
+	for _, problem := range s.accountIndex.problems {
 		s.opts.Report(problem)
 	}
 	return nil
@@ -206,9 +206,9 @@ func (s *Store) readBans() error {
 	if err != nil {
 		return err
 	}
-	s.banned = parseBans(s.bans.path, data)
+	s.banIndex = parseBans(s.bans.path, data)
 	s.generation++
-	for _, problem := range s.banned.problems {
+	for _, problem := range s.banIndex.problems {
 		s.opts.Report(problem)
 	}
 	return nil
@@ -219,7 +219,7 @@ func (s *Store) currentAccounts() *accountIndex {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshLocked(&s.accounts, s.readAccounts)
-	return s.book
+	return s.accountIndex
 }
 
 // currentBans returns the current bans.
@@ -227,7 +227,7 @@ func (s *Store) currentBans() *banIndex {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshLocked(&s.bans, s.readBans)
-	return s.banned
+	return s.banIndex
 }
 
 // Generation returns a number that grows when any process changes an account or a ban. It costs two

@@ -128,7 +128,7 @@ func checkVector(s *Store, word, rest string) error {
 			return fmt.Errorf("Lookup: got %+v, want the account with this line number, role and name", a)
 		}
 	case "removed":
-		if a := s.book.names[part[1]]; a == nil || s.Lookup(part[1]) != nil || fmt.Sprint(a.record.number) != part[0] {
+		if a := s.accountIndex.names[part[1]]; a == nil || s.Lookup(part[1]) != nil || fmt.Sprint(a.record.number) != part[0] {
 			return fmt.Errorf("got %+v, want a removed account of this line number that Lookup does not return", a)
 		}
 	case "damaged", "odd":

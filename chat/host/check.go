@@ -32,7 +32,7 @@ func (c *checker) addProblem(key, format string, args ...any) {
 	}
 }
 
-// inRange requires n to be 0 or in a range.
+// inRange requires n to be in a range, or 0, which selects the default.
 func (c *checker) inRange(key string, n, least, most int) {
 	if n != 0 && (n < least || n > most) {
 		c.addProblem(key, "%d is not in the range %d to %d: correct it, or leave it out for the default", n, least, most)
@@ -148,10 +148,12 @@ func (l *Limits) check(k *checker) {
 	k.inRange("limits.unregistered_per_address", l.UnregisteredPerAddress, 1, maxNumber)
 	k.inRange("limits.rooms", l.Rooms, 1, maxNumber)
 	k.inRange("limits.user_rooms", l.UserRooms, 1, maxNumber)
-	if l.Flood != nil {
+	if l.Flood != nil { // nil: the default; 0: no limit
 		k.inRange("limits.flood", *l.Flood, 1, 1_000_000)
 	}
+	// the silence after which a client is sent a PING
 	k.durationInRange("limits.alive", l.Alive, time.Second, 24*time.Hour)
+	// the time that a client has for its registration
 	k.durationInRange("limits.begin", l.Begin, time.Second, time.Hour)
 	k.inRange("limits.replay", l.Replay, 1, maxLines)
 	k.inRange("limits.history", l.History, 1, maxLines)
@@ -170,7 +172,9 @@ func (r *Retention) check(k *checker) {
 	}
 }
 
-// way returns the concurrency model of connections in clear text.
+// way returns the concurrency model of the clear-text connections: the value of the key run. TLS
+// connections have a key of their own, tls.run. The model must run values of serve.Session, because
+// each chat connection is one, and use one process only, because that process holds all rooms.
 func (c *Config) way() (serve.Way, error) {
 	if c.Run == "" && runtime.GOOS == "linux" {
 		return serve.Loop, nil
@@ -186,8 +190,11 @@ func (c *Config) way() (serve.Way, error) {
 	return serve.Goroutine, nil
 }
 
+// registration returns the policy as package account writes it. That spells the default, invite, as
+// "": both the value invite and a missing key select it.
 func (a *Accounts) registration() account.Registration {
-	if a.Registration == "invite" {
+	switch a.Registration {
+	case "", "invite":
 		return account.RegistrationByInvite
 	}
 	return account.Registration(a.Registration)

@@ -95,7 +95,7 @@ func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
 func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	for end := len(b); end > 0 && len(found) < n; {
 		start := bytes.LastIndexByte(b[:end-1], '\n') + 1
-		if line, ok := check(b[start:end:end]); ok && line.Offset() == offset+int64(start) {
+		if line, ok := parseLine(b[start:end:end]); ok && line.Offset() == offset+int64(start) {
 			found = append(found, line)
 		}
 		end = start

@@ -91,7 +91,7 @@ func (p *Report) readLines(l *Log) error {
 	defer r.Close()
 	r.onBad = func(offset int64, b []byte) {
 		what := "not a valid line"
-		if line, ok := check(b); ok {
+		if line, ok := parseLine(b); ok {
 			what = fmt.Sprintf("lines whose offset is %d bytes higher", line.Offset()-offset)
 		}
 		p.addFault(offset, int64(len(b)), what, true)

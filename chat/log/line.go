@@ -109,8 +109,8 @@ func (l Line) Tag(name string) (value string, ok bool) {
 // Redacted reports whether the text of the line was removed.
 func (l Line) Redacted() bool { _, ok := l.Tag(tagRedacted); return ok }
 
-// check returns b as a Line if it is valid: well-formed, with a correct checksum.
-func check(b []byte) (Line, bool) {
+// parseLine returns b as a Line if it is valid: well-formed, with a correct checksum.
+func parseLine(b []byte) (Line, bool) {
 	if len(b) < minLine || len(b) > MaxLine || string(b[:sumAt]) != sumMark || b[taggedAt-1] != ';' ||
 		string(b[taggedAt:timeAt]) != timeMark || string(b[markAt:msgidAt]) != msgidMark ||
 		b[offsetAt-1] != '-' || string(b[len(b)-2:]) != "\r\n" {

@@ -17,9 +17,9 @@ func encode(t testing.TB, e Entry, offset int64) Line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, ok := check(b)
+	l, ok := parseLine(b)
 	if !ok {
-		t.Fatalf("check(%q): got invalid, want valid for what the encoder made", b)
+		t.Fatalf("parseLine(%q): got invalid, want valid for what the encoder made", b)
 	}
 	return l
 }
@@ -51,7 +51,7 @@ func TestEveryChangedBitIsFound(t *testing.T) {
 		for bit := range 8 {
 			b := bytes.Clone(l)
 			b[i] ^= 1 << bit
-			if _, ok := check(b); ok {
+			if _, ok := parseLine(b); ok {
 				t.Errorf("with bit %d of byte %d flipped: got %q as valid, want it rejected", bit, i, b)
 			}
 		}
@@ -112,7 +112,7 @@ func TestRedactedKeepsLengthTimeAndPlace(t *testing.T) {
 			t.Errorf("redacted(%q): got false, want true", l)
 			continue
 		}
-		if _, whole := check(r); !whole || len(r) != len(l) || r.MsgID() != l.MsgID() || !r.Time().Equal(l.Time()) || !r.Redacted() || l.Redacted() {
+		if _, whole := parseLine(r); !whole || len(r) != len(l) || r.MsgID() != l.MsgID() || !r.Time().Equal(l.Time()) || !r.Redacted() || l.Redacted() {
 			t.Errorf("redacted(%q): got %q, want a valid, redacted line of the same length, msgid and time", l, r)
 		}
 		if strings.Contains(string(r), "secret") {
@@ -133,14 +133,14 @@ func FuzzLine(f *testing.F) {
 	// a source without a nick, on a line too short to keep the source whole
 	f.Add([]byte("0000000000000000000time=0000-01-01T00:00:00.000Z;msgid=22222222-0;00000000 :!0000 0\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, ok := check(b)
+		l, ok := parseLine(b)
 		// most of what a fuzzer makes has a wrong sum: put the right one in
 		if !ok && len(b) >= minLine {
 			b = bytes.Clone(b)
 			copy(b, sumMark)
 			b[taggedAt-1] = ';'
 			writeSum(b)
-			l, ok = check(b)
+			l, ok = parseLine(b)
 		}
 		if !ok {
 			return
@@ -153,7 +153,7 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("encoding the parts of %q again: got %q, want the same bytes", l, again)
 		}
 		if r, ok := redacted(l); ok {
-			if _, whole := check(r); !whole || len(r) != len(l) {
+			if _, whole := parseLine(r); !whole || len(r) != len(l) {
 				t.Errorf("redacted(%q): got %q, want a valid line of the same length", l, r)
 			}
 		}

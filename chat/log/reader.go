@@ -17,13 +17,13 @@ const streamBuffer = 256 << 10
 // Reader reads lines in order. It is not safe for concurrent use.
 type Reader struct {
 	log         *Log
-	uncommitted bool   // read to the end of the files, beyond COMMITTED
+	uncommitted bool   // read to the end of the files, beyond COMMITTED: see the package's comment
 	buf         []byte // buf[at:n] are the bytes at pos that are not parsed yet
 	at, n       int
-	pos         int64
-	segment     File
-	base        int64 // base of segment
-	nextBase    int64 // base of its successor, as far as known
+	pos         int64 // offset in the log of the next line
+	segment     File  // the open segment; nil: none
+	base        int64 // offset in the log of the first byte of segment
+	nextBase    int64 // base of the segment after it; math.MaxInt64: none is known
 	reopened    bool  // the segment was reopened at its end
 	badBytes    int64
 	onBad       func(offset int64, b []byte) // called with invalid bytes; may be nil
@@ -67,8 +67,8 @@ func (r *Reader) Next() (Line, error) {
 			}
 			continue
 		}
-		offset := r.pos
-		if line, ok := check(rest[:i+1]); ok && line.Offset() == offset {
+		// a line carries its own offset, so a copy of a line at another place is invalid
+		if line, ok := parseLine(rest[:i+1]); ok && line.Offset() == r.pos {
 			r.at += i + 1
 			r.pos += int64(i + 1)
 			return line, nil
@@ -87,7 +87,8 @@ func (r *Reader) skip(n int) {
 	r.badBytes += int64(n)
 }
 
-// limit returns the offset up to which bytes may be read.
+// limit returns the offset up to which bytes may be read: COMMITTED, unless r reads uncommitted
+// bytes, too.
 func (r *Reader) limit() int64 {
 	if r.uncommitted {
 		return math.MaxInt64
@@ -129,8 +130,8 @@ func (r *Reader) fill() error {
 }
 
 // nextSegment continues when the open segment has no byte at from. It first reopens the segment,
-// because its file may have been replaced, and then takes the next one. done is true after the last
-// segment, or with an error.
+// because Redact or Repair may have replaced its file by another one, to which further lines are
+// appended, and then takes the next one. done is true after the last segment, or with an error.
 func (r *Reader) nextSegment(from int64) (done bool, err error) {
 	bases, err := r.log.relist()
 	if err != nil {
@@ -163,7 +164,7 @@ func (r *Reader) jump(to int64) {
 // open opens the segment that has the byte at from.
 func (r *Reader) open(from int64) error {
 	bases := r.log.knownBases()
-	for range 100 { // segments are removed rarely
+	for range 100 { // each time, the segment that was to be opened had been removed meanwhile
 		if len(bases) == 0 {
 			return io.EOF
 		}
@@ -182,12 +183,13 @@ func (r *Reader) open(from int64) error {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("chat/log: %w", err)
 		}
-		before := bases
+		before, missing := bases, err
 		if bases, err = r.log.relist(); err != nil {
 			return err
 		}
 		if slices.Equal(before, bases) {
-			break
+			// not wrapped: the error is no fs.ErrNotExist, which callers take for a removed room
+			return fmt.Errorf("chat/log: the folder lists a segment that cannot be opened: %v", missing)
 		}
 	}
 	return fmt.Errorf("chat/log: %s: its segments are removed faster than they can be read", r.log.dir)

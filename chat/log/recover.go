@@ -30,7 +30,7 @@ func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
 	r.uncommitted = true
 	r.onBad = func(_ int64, b []byte) {
-		if _, ok := check(b); ok {
+		if _, ok := parseLine(b); ok {
 			found.foundMoved = true
 		}
 	}

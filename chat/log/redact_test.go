@@ -181,3 +181,23 @@ func TestReadersContinueAfterRemovedSegments(t *testing.T) {
 		t.Errorf("Latest before the oldest line that is left: got %d lines and error %v, want none", len(lines), err)
 	}
 }
+
+// TestAReaderSaysWhyASegmentCannotBeOpened checks the error for a segment that the folder still
+// lists: it names the segment and does not say that segments are removed too fast.
+func TestAReaderSaysWhyASegmentCannotBeOpened(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{})
+	mustAppend(t, l, entry("text"))
+	segment := l.segmentPath(0)
+	if err := os.Remove(segment); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("missing", segment); err != nil {
+		t.Fatal(err)
+	}
+	r := l.Stream(0)
+	defer r.Close()
+	line, err := r.Next()
+	if err == nil || !strings.Contains(err.Error(), "lists a segment that cannot be opened") || !strings.Contains(err.Error(), segment) {
+		t.Errorf("Next: got the line %q and error %v, want an error that names the segment %s as listed and not to be opened", line, err, segment)
+	}
+}

@@ -87,7 +87,7 @@ func validRuns(data []byte, from, to int64) (runs []run, whole int) {
 		if n == 0 {
 			break
 		}
-		line, ok := check(data[:n])
+		line, ok := parseLine(data[:n])
 		data = data[n:]
 		if !ok || line.Offset() < from || line.Offset()+int64(n) > to {
 			continue

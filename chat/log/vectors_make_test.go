@@ -115,7 +115,7 @@ func redactedVector(t testing.TB, plain []byte, all []int64) vector {
 	data := append([]byte{}, plain...)
 	v := vector{name: "redacted", about: "plain, with the third, the seventh and the ninth line redacted: every other byte is the same.", want: all, expect: ends(plain, plain)}
 	for _, i := range []int{2, 6, 8} {
-		l, _ := check(plain[all[i]:all[i+1]])
+		l, _ := parseLine(plain[all[i]:all[i+1]])
 		r, ok := redacted(l)
 		if !ok {
 			t.Fatalf("redacted(%q): got false, want true", l)
@@ -169,7 +169,7 @@ func (v *vector) line(t testing.TB, offset int64) Line {
 	for i := len(v.segments) - 1; i >= 0; i-- {
 		if s := v.segments[i]; s.base <= offset {
 			b := s.data[offset-s.base:]
-			l, ok := check(b[:strings.IndexByte(string(b), '\n')+1])
+			l, ok := parseLine(b[:strings.IndexByte(string(b), '\n')+1])
 			if !ok {
 				t.Fatalf("vector %s: got no valid line at offset %d, want one", v.name, offset)
 			}
