@@ -9,13 +9,27 @@ import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
 export class Client {
-  // ui: changed(what, room), state(text), refused(why), ready(), liveMessage(room, message),
-  // showError(room, text), found(results, why), token(token, why), lost(), show(room, msgid).
+  // ui has these callbacks:
+  //   changed(what, room): a part of the page must be drawn again: "rooms", "people", "messages" or
+  //     "typing"; room: the only room that has changed, undefined for any
+  //   state(text): shows the state of the connection; "": connected
+  //   refused(why): the login failed, and the connection is closed
+  //   ready(): the login succeeded, at first or after a loss
+  //   lost(): the connection was lost
+  //   liveMessage(room, message): a message has just arrived, not from the history
+  //   showError(room, text): shows an error in a room; null: in the current one
+  //   found(results, why): the results of a search; null if it failed, and why is the reason
+  //   token(token, why): the token for an upload; "" if it was refused, and why is the reason
+  //   show(room, msgid): opens a room and scrolls to a message
   constructor(ui) {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
     this.network = "Chat";
-    this.connection = 0; // number of connections so far
+    // grows when the connection is opened and when it is lost: work that was started before
+    // compares it and stops
+    this.connectionEpoch = 0;
+    this.ready = false; // logged in on this connection
+    this.entered = false; // was logged in once: after a loss the socket tries again
     this.caps = new Set(); // capabilities that the server granted
     this.offered = new Map(); // capabilities that the server offers: name=value by name
     this.supported = new Map(); // tokens of ISUPPORT (005)
@@ -44,8 +58,9 @@ export class Client {
     this.socket.send(line(command, params, tags));
   }
 
+  // opened starts the registration on a new connection.
   opened() {
-    this.connection++;
+    this.connectionEpoch++;
     this.offered = new Map();
     this.caps = new Set();
     this.batches = new Batches((batch) => this.handleBatch(batch));
@@ -59,9 +74,10 @@ export class Client {
     this.send("USER", [this.nick, "0", "*", this.name]);
   }
 
+  // lost handles the loss of the connection. seconds is the time until the next try.
   lost(seconds) {
     this.ready = false;
-    this.connection++;
+    this.connectionEpoch++;
     for (const room of this.rooms.values()) room.lost();
     this.ui.found(null, "The connection was lost.");
     this.ui.lost();
@@ -85,8 +101,8 @@ export class Client {
   }
 
   handle(m) {
-    const numeric = /^[45]\d\d$/.test(m.command);
-    const handler = handlers[m.command] ?? (numeric ? handlers.failure : undefined);
+    const isErrorNumeric = /^[45]\d\d$/.test(m.command);
+    const handler = handlers[m.command] ?? (isErrorNumeric ? handlers.failure : undefined);
     handler?.(this, m);
   }
 
@@ -101,7 +117,7 @@ export class Client {
   welcomed() {
     if (this.ready) return;
     this.ready = this.entered = true;
-    this.socket.connected();
+    this.socket.resetBackoff();
     this.ui.state("");
     this.ui.ready();
     if (this.away) this.send("AWAY", [this.away]);
@@ -153,6 +169,7 @@ export class Client {
     const known = this.rooms.get(fold(other));
     if (known || m.command === "TAGMSG") return known; // typing alone does not open a conversation
     const room = this.room(other);
+    // the conversation is new, so nothing of it has been read
     room.readTo = room.dividerTime = 0;
     catchUp(this, room);
     return room;
@@ -164,7 +181,9 @@ export class Client {
     this.send("AWAY", why ? [why] : []);
   }
 
-  // markRead marks a room as read up to a time.
+  // markRead marks a room as read up to a time, in milliseconds since 1970. The marker is sent only
+  // if the room has its history without a gap: otherwise it could pass messages that this page has
+  // not received.
   markRead(room, time) {
     if (time <= room.readTo) return;
     room.readTo = time;

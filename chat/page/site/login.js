@@ -40,12 +40,12 @@ function startSasl(c) {
 export async function answerChallenge(c, part) {
   if (part !== "+") c.challengeText += part;
   if (part.length === 400) return;
-  const { scram, connection } = c;
+  const { scram, connectionEpoch } = c;
   const said = atob(c.challengeText);
   c.challengeText = "";
   try {
     const answer = scram ? await scram.answer(said) : `\0${c.name}\0${c.password}`;
-    if (connection !== c.connection) return; // the connection was lost meanwhile
+    if (connectionEpoch !== c.connectionEpoch) return; // the connection was lost meanwhile
     for (const piece of answer === "" ? ["+"] : chunks(base64(answer))) c.send("AUTHENTICATE", [piece]);
   } catch (e) {
     c.refuse(`The login failed: ${e.message}.`);

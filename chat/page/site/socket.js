@@ -37,8 +37,9 @@ export class Socket {
     ws.onclose = () => ws === this.ws && this.lose();
   }
 
-  // connected is called when the registration is complete: it resets the backoff.
-  connected() {
+  // resetBackoff makes the next reconnect an early one. It is called when the registration is
+  // complete: an open WebSocket alone does not show that the server works.
+  resetBackoff() {
     this.tries = 0;
   }
 
