@@ -268,9 +268,9 @@ func (b *builder) addStage(c Component, at pathState, path string) (pathState, e
 func (r pathState) rejection(t Traits) string {
 	switch {
 	case t.Role == RoleSource && r.commonSource != "":
-		return fmt.Sprintf("source %s is behind the source %s, which answers every exchange, and would never be called: remove one, or put a branch before them", t.Name, r.commonSource)
+		return fmt.Sprintf("source %s comes after the source %s, which answers every exchange, so it would never be called: remove one, or put a branch before them", t.Name, r.commonSource)
 	case t.Role == RoleFilter && !r.someHaveSource:
-		return fmt.Sprintf("filter %s has no source before it, so there is no body to change: put it behind the source", t.Name)
+		return fmt.Sprintf("filter %s has no source before it, so there is no body to change: put it after the source", t.Name)
 	case t.OncePerPath != "" && r.onceBy[t.OncePerPath] != "":
 		return fmt.Sprintf("%s and %s both do the %s, which must be done only once: remove one", r.onceBy[t.OncePerPath], t.Name, t.OncePerPath)
 	}

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// served is a weir serve that runs.
+// served is a running process of weir serve, or the address of its admin page.
 type served struct {
 	*exec.Cmd
 	lines *bufio.Reader // of standard error
-	url   string
+	url   string        // ends with a slash
 }
 
 func serveCommand(t *testing.T, args ...string) *served {
@@ -30,7 +30,8 @@ func serveCommand(t *testing.T, args ...string) *served {
 	return s
 }
 
-// start starts it, and gives the address that its first words of this kind tell.
+// start starts the command and returns the address that follows words in the first line of its log
+// that has them.
 func (s *served) start(t *testing.T, words string) string {
 	t.Helper()
 	pipe, err := s.StderrPipe()
@@ -50,13 +51,14 @@ func (s *served) start(t *testing.T, words string) string {
 	return s.address(t, words)
 }
 
+// address returns the address that follows words in the next line of the log that has them.
 func (s *served) address(t *testing.T, words string) string {
 	t.Helper()
 	_, url, _ := strings.Cut(s.says(t, words), words+" ")
 	return strings.TrimSpace(url)
 }
 
-// says reads until a line has these words, and gives it.
+// says reads the log up to a line that has these words, and returns the line.
 func (s *served) says(t *testing.T, words string) string {
 	t.Helper()
 	var all strings.Builder
@@ -117,6 +119,7 @@ func write(t *testing.T, file, text string) {
 func TestServeListsAFolderAndItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.txt"), "in the folder")
+	// the models of a site: chain calls its components, network runs each in a goroutine of its own
 	for _, way := range []string{"chain", "network"} {
 		s := serveCommand(t, dir, "--listen", "127.0.0.1:0", "--run", way)
 		if code, body := s.get(t, "a.txt"); code != 200 || body != "in the folder" {
@@ -129,6 +132,8 @@ func TestServeListsAFolderAndItsFiles(t *testing.T) {
 	}
 }
 
+// A SIGHUP reloads the site file at once. Without a signal the server notices a change of the file
+// by itself, within a second or so.
 func TestServeReloadsAChangedSiteFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "site.hcl")
@@ -144,7 +149,7 @@ func TestServeReloadsAChangedSiteFile(t *testing.T) {
 	if _, body := s.get(t, ""); body != "changed" {
 		t.Errorf("GET / after SIGHUP: got %q, want %q of the changed site file", body, "changed")
 	}
-	write(t, file, "txt {}")
+	write(t, file, "txt {}") // no signal
 	s.says(t, "on site.hcl line 1")
 	s.says(t, "the running configuration stays in effect")
 	if err := os.Remove(file); err != nil {
@@ -187,7 +192,7 @@ func TestTheAdminPageIsServedOnItsOwnAddress(t *testing.T) {
 	admin := &served{url: page}
 	for path, want := range map[string]string{"": "<html", "api/topology": `"to":"response"`, "metrics": `weir_http_requests_total{class="2xx"`, "debug/pprof/": "goroutine"} {
 		if code, body := admin.get(t, path); code != 200 || !strings.Contains(body, want) {
-			t.Errorf("/%s: %d, without %s: %.200q", path, code, want, body)
+			t.Errorf("GET /%s of the admin page: got %d and %.200q, want 200 and a body with %s", path, code, body, want)
 		}
 	}
 	if code, _ := site.get(t, "debug/pprof/"); code == 200 {
@@ -210,12 +215,12 @@ func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 	write(t, wrong, "security {}\ntext { text = \"x\" }\nstatus { code = 404 }")
 	for _, c := range []struct {
 		args   string
-		code   int
-		stdout string
-		stderr string
+		code   int    // exit status
+		stdout string // a part of standard output
+		stderr string // a part of standard error
 	}{
 		{"check " + right, 0, "is valid", ""},
-		{"check " + wrong, 1, "", "source status is behind the source text"},
+		{"check " + wrong, 1, "", "source status comes after the source text"},
 		{"check " + noTLS, 1, "", "cannot use the certificate none.pem with the key none.key"},
 		{"check " + logs, 0, "is valid", ""},
 		{"check " + noLogs, 1, "", "its folder does not exist"},
@@ -230,8 +235,8 @@ func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 		{"components", 0, "files ", ""},
 		{"no-such-file", 2, "", "there is no folder or site file no-such-file"},
 		{right + " --log x", 2, "", "--log is for folders"},
-		{right + " --listen here", 2, "", "here"},
-		{right + " --run fast", 2, "", "chain"},
+		{right + " --listen here", 2, "", `cannot listen on "here"`},
+		{right + " --run fast", 2, "", `must be one of "","chain","network"`},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...)
 		var out, bad strings.Builder
@@ -242,7 +247,8 @@ func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 			code = exit.ExitCode()
 		}
 		if code != c.code || !strings.Contains(out.String(), c.stdout) || !strings.Contains(bad.String(), c.stderr) {
-			t.Errorf("weir serve %s: exit %d, want %d\nout: %s\nerr: %s", c.args, code, c.code, out.String(), bad.String())
+			t.Errorf("weir serve %s: got exit status %d, standard output %q, standard error %q; want status %d, output with %q and error with %q",
+				c.args, code, out.String(), bad.String(), c.code, c.stdout, c.stderr)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "access.log")); err == nil {

@@ -90,7 +90,7 @@ func TestErrorsHaveTheirPosition(t *testing.T) {
 		"a route without a pattern":    {"route {\n text { text = \"x\" }\n}", "A route has one label"},
 		"a pattern twice":              {"route \"/a\" {}\nroute \"/a\" {}", `site.hcl:2,7-11: Invalid route`},
 		"a component between routes":   {"route \"/a\" {}\nsecurity {}\nroute \"/b\" {}", "site.hcl:2,1-9: Component between routes"},
-		"a source after a source":      {"text { text = \"x\" }\n\nstatus { code = 404 }", "site.hcl:3,1-7: Composition that cannot work; source status is behind the source text"},
+		"a source after a source":      {"text { text = \"x\" }\n\nstatus { code = 404 }", "site.hcl:3,1-7: Composition that cannot work; source status comes after the source text"},
 		"a when without a condition":   {"when {\n text {\n text = \"x\"\n }\n}", "site.hcl:1,1-5: Invalid when; when has no condition"},
 		"two arms of a kind":           {"authenticate {\n users = \"u\"\n allowed {}\n allowed {}\n}", "site.hcl:4,2-9: Second allowed"},
 		"a server inside":              {"route \"/\" {\n server {}\n}", `There is no component "server" here: the "server" block stands in the file itself`},

@@ -200,7 +200,7 @@ func TestGroupsAreTheRolesOfTheComponents(t *testing.T) {
 		got := Pipes
 		switch {
 		case err == nil:
-		case strings.Contains(err.Error(), "is behind the source"):
+		case strings.Contains(err.Error(), "comes after the source"):
 			got = Sources
 		case strings.Contains(err.Error(), "has no source before it"):
 			got = Filters
