@@ -14,7 +14,7 @@ import (
 	"weir/internal/freeport"
 )
 
-// pane is a terminal of tmux's with a program in it.
+// pane is a terminal of tmux with a program in it.
 type pane struct {
 	t    *testing.T
 	sock string
@@ -26,7 +26,8 @@ func newPane(t *testing.T, command string) *pane {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
-	dir, err := os.MkdirTemp("", "pane") // a socket's path is short
+	// the path of a socket must be short: that of t.TempDir may be too long
+	dir, err := os.MkdirTemp("", "pane")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func (p *pane) types(text string) {
 	p.tmux("send-keys", "Enter")
 }
 
-// until waits for a screen on which something holds.
+// until waits for a screen for which holds returns true. what describes it in the failure.
 func (p *pane) until(what string, holds func(screen string) bool) {
 	p.t.Helper()
 	screen := ""
@@ -68,12 +69,13 @@ func (p *pane) until(what string, holds func(screen string) bool) {
 	p.t.Fatalf("want %s on the screen within a minute, got:\n%s", what, screen)
 }
 
+// shows waits until a text is on the screen.
 func (p *pane) shows(text string) {
 	p.t.Helper()
-	p.until(text, func(screen string) bool { return strings.Contains(screen, text) })
+	p.until(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
 }
 
-// chatProcess is weir chat serve, as a process. The function kills it.
+// chatProcess starts weir chat serve as a process. kill kills it and waits for its end.
 func chatProcess(t *testing.T, data, addr string) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(binary(t), "chat", "serve", "--data", data, "--listen", addr)
@@ -92,7 +94,17 @@ func chatProcess(t *testing.T, data, addr string) (kill func()) {
 	return kill
 }
 
-// ircUser is a bare client that has joined #garden.
+// addAccount creates an account by the command line. password is the line that the command reads.
+func addAccount(t *testing.T, data, name, password string) {
+	t.Helper()
+	add := exec.Command(binary(t), "chat", "user", "add", name, "--data", data)
+	add.Stdin = strings.NewReader(password)
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("weir chat user add %s: got %v, want the account to be created: %s", name, err, out)
+	}
+}
+
+// ircUser is a connection that speaks IRC line by line and has joined #garden.
 type ircUser struct {
 	t    *testing.T
 	conn net.Conn
@@ -121,7 +133,7 @@ func newIRCUser(t *testing.T, addr, nick string) *ircUser {
 
 func (u *ircUser) send(line string) { fmt.Fprintf(u.conn, "%s\r\n", line) }
 
-// until returns what is said up to a line with a text in it.
+// until returns the server's lines up to the first one with a text in it.
 func (u *ircUser) until(text string) (said string) {
 	u.t.Helper()
 	for {
@@ -136,45 +148,45 @@ func (u *ircUser) until(text string) (said string) {
 }
 
 // A person talks, loses the server, goes on talking, and has every message on the screen once when
-// it is back.
-func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
+// it is back. The room's log has each message once, too.
+func TestChatConnectShowsEachMessageOnceAfterAServerRestart(t *testing.T) {
 	dir := t.TempDir()
 	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")
-	add := exec.Command(binary(t), "chat", "user", "add", "ann", "--data", data)
-	add.Stdin = strings.NewReader("garden-gate-1\n")
-	if out, err := add.CombinedOutput(); err != nil {
-		t.Fatalf("weir chat user add ann: got %v, want the account to be created: %s", err, out)
-	}
+	addAccount(t, data, "ann", "garden-gate-1\n")
 	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")
 	kill := chatProcess(t, data, addr)
 	bob := newIRCUser(t, addr, "bob")
 
 	p := newPane(t, fmt.Sprintf("%s chat connect %s -a ann@laptop --password-fd 3 -r '#garden' 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
 	p.shows("2 here")
+	// control characters are shown as �, so that a message cannot control the terminal
 	bob.send("PRIVMSG #garden :apples \x1b]0;owned\x07")
 	p.shows("bob  apples �]0;owned�")
 	p.types("pears 梨")
 	bob.until("PRIVMSG #garden :pears 梨")
 	p.shows("ann  pears 梨")
+	// a reply shows the message that it answers
 	p.types("/reply which?")
 	bob.until("PRIVMSG #garden :which?")
 	p.shows("↪ bob: apples")
+	// a reaction is shown with its author
 	p.types("/react heart")
 	bob.until("+draft/react=❤")
 	p.shows("❤️ ann")
+	// a narrow terminal shows the room alone, a wide one also the columns beside it
 	p.tmux("resize-window", "-x", "40", "-y", "16")
-	p.until("40 columns", narrow)
+	p.until("the room without other columns", showsRoomOnly)
 	p.tmux("resize-window", "-x", "80", "-y", "24")
 	p.shows("│")
 
 	kill()
 	p.shows("offline")
 	p.types("plums")
-	p.shows("…               plums")
+	p.shows("…               plums") // … in place of the author: not stored by the server yet
 	chatProcess(t, data, addr)
 	bob = newIRCUser(t, addr, "bob")
 	bob.send("PRIVMSG #garden :quinces")
@@ -187,32 +199,50 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 		return strings.Contains(screen, "online")
 	})
 	bob.send("CHATHISTORY LATEST #garden * 100")
-	said := bob.until("BATCH -")
-	for _, word := range []string{":apples", ":pears", ":plums", ":quinces"} {
-		if n := strings.Count(said, "PRIVMSG #garden "+word); n < 1 || n > 2 || word == ":pears" && n != 1 {
-			t.Errorf("room's log: got %s %d times, want it once (twice at most if sent while the server was gone)", word, n)
+	history := historyLines(bob.until("BATCH -"))
+	for _, word := range []string{":apples", ":pears", ":which?", ":plums", ":quinces"} {
+		if n := strings.Count(history, "PRIVMSG #garden "+word); n != 1 {
+			t.Errorf("room's history: got %s %d times, want it once:\n%s", word, n, history)
 		}
 	}
 	p.types("/quit bye")
 	p.shows("it ended with 0")
 }
 
-// narrow says whether a screen shows the room alone.
-func narrow(screen string) bool {
+// historyLines returns the lines that belong to a batch. The others are live: bob's client got some
+// messages live and gets them again as history.
+func historyLines(said string) string {
+	var history strings.Builder
+	for line := range strings.Lines(said) {
+		if tags, _, _ := strings.Cut(line, " "); strings.HasPrefix(tags, "@") && strings.Contains(tags, "batch=") {
+			history.WriteString(line)
+		}
+	}
+	return history.String()
+}
+
+// showsRoomOnly reports whether a screen shows the messages of the room and no other column.
+func showsRoomOnly(screen string) bool {
 	return strings.Contains(screen, "ann  pears 梨") && !strings.Contains(screen, "│")
 }
 
-func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {
+// The error is the same for a wrong password and for an account that does not exist, so that a
+// client cannot find out which accounts there are.
+func TestChatConnectEndsWhenTheLoginIsRefused(t *testing.T) {
 	addr, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	chatProcess(t, filepath.Join(dir, "data"), addr)
-	newIRCUser(t, addr, "bob")
-	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")
-	p := newPane(t, fmt.Sprintf("%s chat connect %s -a unknown --password-fd 3 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
-	p.shows("weir: the login failed: SASL authentication failed\nit ended with 1")
+	data, passwordFile := filepath.Join(dir, "data"), filepath.Join(dir, "pw")
+	addAccount(t, data, "ann", "garden-gate-1\n")
+	write(t, passwordFile, "another-gate-2\n")
+	chatProcess(t, data, addr)
+	newIRCUser(t, addr, "bob") // waits until the server accepts connections
+	for _, account := range []string{"ann", "unknown"} {
+		p := newPane(t, fmt.Sprintf("%s chat connect %s -a %s --password-fd 3 3<%s; echo it ended with $?; cat", binary(t), addr, account, passwordFile))
+		p.shows("weir: the login failed: SASL authentication failed\nit ended with 1")
+	}
 }
 
 func TestChatConnectNeedsATerminal(t *testing.T) {
@@ -224,10 +254,10 @@ func TestChatConnectNeedsATerminal(t *testing.T) {
 
 func TestChatConnectCompletesTheAddress(t *testing.T) {
 	for _, c := range []struct {
-		addr    string
+		addr    string // the argument HOST[:PORT]
 		tls     bool
-		address string
-		host    string
+		address string // to dial; "": an error
+		host    string // the host alone: by TLS the certificate must be for it
 	}{
 		{"", false, "127.0.0.1:6667", "127.0.0.1"},
 		{"chat.example", true, "chat.example:6697", "chat.example"},
