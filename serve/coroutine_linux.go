@@ -1,21 +1,25 @@
 package serve
 
 import (
+	"cmp"
 	"iter"
 	"net"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
 // coroutine runs a handler on an event loop. It is the net.Conn that the handler receives. A call
 // that would block yields to the loop, which resumes the coroutine when the call can continue.
-// Handler and loop never run at the same time, so the state needs no lock.
+// Handler and loop never run at the same time, so their state needs no lock.
 //
-// Only the handler may call its methods, except Close, interrupt, and those of a net.Conn while the
-// handler works off the loop. At the deadline of a stop, every blocking call returns ErrStopped at
-// once. A handler that does not return even then keeps its loop, and Run waits for it.
+// Read and Write belong to the handler, or, while it works off the loop, to any goroutine. Close,
+// the deadlines and the addresses are always for any goroutine: they store what they set, and tell
+// a handler that waits. The loop alone acts on it, so no descriptor is closed while another
+// goroutine has its number.
+//
+// At the deadline of a stop, every blocking call returns ErrStopped at once. A handler that does
+// not return even then keeps its loop, and Run waits for it.
 type coroutine struct {
 	*conn
 	// resumes the handler until it yields; false: it has returned
@@ -27,13 +31,17 @@ type coroutine struct {
 	interruptPending bool  // the next wait for a read, a write or a post ends at once
 	endErr           error // every blocking call returns it; nil: no error
 
-	readDeadline, writeDeadline time.Time // deadlines; zero: none
+	// The connection has ended while the handler was off the loop. It never returns there, and only
+	// what other goroutines may use is still its own. The handler owns this field.
+	orphaned bool
 
-	// Set by any goroutine.
-	interruptPosted atomic.Bool // for the loop: the post is an interrupt
-	closed          atomic.Bool // Close was called
-
-	// Set by the coroutine while its handler works off the loop; nil: it does not.
+	// Shared with other goroutines.
+	suspended       atomic.Bool  // the handler waits on the loop; stored by the handler
+	closed          atomic.Bool  // Close was called, or the connection has ended
+	readDeadline    atomic.Int64 // of Read, in loop time; 0: none
+	writeDeadline   atomic.Int64 // of Write
+	interruptPosted atomic.Bool  // set by any goroutine for the loop: the post is an interrupt
+	// set by the handler while it is off the loop; nil: it is not
 	off atomic.Pointer[offLoop]
 }
 
@@ -71,17 +79,42 @@ func (c *coroutine) resume() {
 	c.loop.runningCoroutine = c
 	_, more := c.next() // does not return if the handler calls Goexit
 	c.loop.runningCoroutine = nil
-	switch {
+	switch o := c.off.Load(); {
 	case !more:
 		c.finish()
 	case c.waitingFor == waitAway:
-		go c.runAway(c.off.Load())
+		if c.endErr != nil || c.closed.Load() {
+			c.letGo(o)
+		}
+		go c.runAway(o)
 		c.loop.mustYield.Store(true)
 	}
 }
 
-// wait yields until the event, the time, or the end of the connection. The zero time is no limit.
-func (c *coroutine) wait(w waitReason, until time.Time) error {
+// letGo ends a connection whose handler is off the loop, and leaves the handler to the goroutine
+// there. It reports whether that goroutine still runs it: otherwise it has yielded to the loop.
+func (c *coroutine) letGo(o *offLoop) bool {
+	o.fail(cmp.Or(c.endErr, net.ErrClosed))
+	c.finish()
+	return o.orphan()
+}
+
+// finish ends the connection.
+func (c *coroutine) finish() {
+	c.closed.Store(true)
+	c.conn.finish()
+}
+
+// wait yields until the event, the time, or the end of the connection. The time is loop time, and
+// zero is no limit. A wait for a read or write has the deadline of that.
+func (c *coroutine) wait(w waitReason, until int64) error {
+	// This store precedes the loads of what other goroutines set, and they set it before they load
+	// suspended: either this wait sees it, or they post.
+	c.suspended.Store(true)
+	defer c.suspended.Store(false)
+	if until == 0 {
+		until = c.deadlineOf(w)
+	}
 	if err := c.checkUsable(until); err != nil {
 		return err
 	}
@@ -93,14 +126,12 @@ func (c *coroutine) wait(w waitReason, until time.Time) error {
 		c.interruptPending = false
 		return os.ErrDeadlineExceeded
 	}
-	if !until.IsZero() {
-		c.setTimer(until)
+	if until != 0 {
+		c.loop.timers.set(&c.timer, until)
 	}
 	c.waitingFor, c.timedOut = w, false
 	c.yield(struct{}{})
-	if !until.IsZero() {
-		c.setTimer(time.Time{})
-	}
+	c.loop.timers.remove(&c.timer)
 	switch {
 	case c.closed.Load():
 		return net.ErrClosed
@@ -112,13 +143,24 @@ func (c *coroutine) wait(w waitReason, until time.Time) error {
 	return nil
 }
 
+// deadlineOf returns the deadline of a wait for a read or write, in loop time; 0: none.
+func (c *coroutine) deadlineOf(w waitReason) int64 {
+	switch w {
+	case waitRead:
+		return c.readDeadline.Load()
+	case waitWrite:
+		return c.writeDeadline.Load()
+	}
+	return 0
+}
+
 // shareLoop yields to the other connections after some reads or writes that did not wait.
 func (c *coroutine) shareLoop() error {
 	if c.callsThisTurn++; c.callsThisTurn <= readsPerTurn {
 		return nil
 	}
 	c.loop.deferRead(c.conn)
-	return c.wait(waitTurn, time.Time{})
+	return c.wait(waitTurn, 0)
 }
 
 // onReadable implements driver. A stop ends sleeps and pauses early through it.
@@ -127,8 +169,11 @@ func (c *coroutine) onReadable() {
 		if c.broken {
 			o.fail(c.brokenError())
 		}
-		o.stopping.Store(c.loop.drainDeadline != 0)
+		if c.isStopping() {
+			o.stop()
+		}
 		tryAgain(o.readable)
+		c.loop.mustYield.Store(true)
 		return
 	}
 	if c.readDeferred {
@@ -150,6 +195,7 @@ func (c *coroutine) onReadable() {
 func (c *coroutine) onWritable() {
 	if o := c.off.Load(); o != nil {
 		tryAgain(o.writable)
+		c.loop.mustYield.Store(true)
 		return
 	}
 	if c.waitingFor == waitWrite {
@@ -163,6 +209,10 @@ func (c *coroutine) onTimer(time.Time) {
 }
 
 func (c *coroutine) onPost(time.Time) {
+	if c.closed.Load() {
+		c.end(net.ErrClosed)
+		return
+	}
 	if o := c.off.Load(); o != nil {
 		c.onYield(o)
 		return
@@ -174,15 +224,25 @@ func (c *coroutine) onPost(time.Time) {
 		return
 	}
 	c.interruptPending = c.interruptPending || poked
+	if c.waitingFor == waitRead || c.waitingFor == waitWrite {
+		c.applyDeadline()
+	}
 }
 
-// end implements driver. A handler that works off the loop goes on alone if its connection ends.
+// applyDeadline sets the timer of a read or write that waits, whose deadline may have changed.
+func (c *coroutine) applyDeadline() {
+	if by := c.deadlineOf(c.waitingFor); by != 0 {
+		c.loop.timers.set(&c.timer, by)
+		return
+	}
+	c.loop.timers.remove(&c.timer)
+}
+
+// end implements driver.
 func (c *coroutine) end(err error) {
 	c.endErr = err
 	if o := c.off.Load(); o != nil {
-		o.fail(err)
-		c.finish()
-		if !o.orphan() {
+		if !c.letGo(o) {
 			c.onYield(o)
 		}
 		return
@@ -190,139 +250,4 @@ func (c *coroutine) end(err error) {
 	if c.waitingFor != waitNone {
 		c.resume()
 	}
-	if c.closed.Load() {
-		c.finish()
-	}
-}
-
-// Read implements net.Conn.
-func (c *coroutine) Read(p []byte) (int, error) { return c.readSome(p, false) }
-
-// NetConn returns the connection for reads that a stop does not end.
-func (c *coroutine) NetConn() net.Conn { return beyondStop{c} }
-
-// beyondStop is a coroutine's connection, whose reads a stop does not end.
-type beyondStop struct{ *coroutine }
-
-// Read implements net.Conn.
-func (c beyondStop) Read(p []byte) (int, error) { return c.readSome(p, true) }
-
-// readSome reads what arrives first. During a stop it returns ErrStopped when nothing has arrived,
-// unless it goes on.
-func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
-	if o := c.off.Load(); o != nil {
-		return o.read(p, goesOn)
-	}
-	for {
-		if err := c.checkUsable(c.readDeadline); err != nil || len(p) == 0 {
-			return 0, err
-		}
-		if c.readable {
-			if err := c.shareLoop(); err != nil {
-				return 0, err
-			}
-			n, err := c.read(p)
-			if err != syscall.EAGAIN {
-				return n, err
-			}
-		}
-		if c.loop.drainDeadline != 0 && !goesOn {
-			return 0, ErrStopped
-		}
-		if err := c.wait(waitRead, c.readDeadline); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// Write implements net.Conn.
-func (c *coroutine) Write(p []byte) (int, error) {
-	if o := c.off.Load(); o != nil {
-		return o.write(p)
-	}
-	done := 0
-	for {
-		if err := c.checkUsable(c.writeDeadline); err != nil || len(p) == done {
-			return done, err
-		}
-		n, err := c.tryWrite(p[done:])
-		c.noLinger = c.noLinger || err != nil
-		if done += n; err != nil || done == len(p) {
-			return done, err
-		}
-		if n > 0 {
-			err = c.shareLoop()
-		} else {
-			err = c.wait(waitWrite, c.writeDeadline)
-		}
-		if err != nil {
-			return done, err
-		}
-	}
-}
-
-// checkUsable returns why no read or write is possible any more, or nil.
-func (c *coroutine) checkUsable(by time.Time) error {
-	switch {
-	case c.state != connServing, c.closed.Load():
-		return net.ErrClosed
-	case c.endErr != nil:
-		return c.endErr
-	case !by.IsZero() && time.Until(by) <= 0:
-		return os.ErrDeadlineExceeded
-	}
-	return nil
-}
-
-// Close implements net.Conn. Any goroutine may call it. The loop ends the connection in its next
-// iteration.
-func (c *coroutine) Close() error {
-	if c.closed.Swap(true) {
-		return net.ErrClosed
-	}
-	if o := c.off.Load(); o != nil {
-		o.fail(net.ErrClosed)
-	}
-	c.conn.Close()
-	return nil
-}
-
-// LocalAddr implements net.Conn.
-func (c *coroutine) LocalAddr() net.Addr {
-	c.outbox.mu.Lock()
-	defer c.outbox.mu.Unlock()
-	if c.outbox.closed {
-		return nil
-	}
-	sa, err := syscall.Getsockname(c.fd)
-	if err != nil {
-		return nil
-	}
-	return address(sa)
-}
-
-// SetDeadline implements net.Conn.
-func (c *coroutine) SetDeadline(t time.Time) error {
-	c.SetReadDeadline(t)
-	return c.SetWriteDeadline(t)
-}
-
-// SetReadDeadline implements net.Conn.
-func (c *coroutine) SetReadDeadline(t time.Time) error {
-	if o := c.off.Load(); o != nil {
-		o.readBy.set(t)
-		return nil
-	}
-	c.readDeadline = t
-	return nil
-}
-
-// SetWriteDeadline implements net.Conn.
-func (c *coroutine) SetWriteDeadline(t time.Time) error {
-	if o := c.off.Load(); o != nil {
-		o.writeBy.set(t)
-		return nil
-	}
-	c.writeDeadline = t
-	return nil
 }

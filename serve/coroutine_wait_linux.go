@@ -3,15 +3,21 @@ package serve
 import (
 	"errors"
 	"os"
-	"sync/atomic"
 	"time"
 )
 
+// sleep implements waiter.
 func (c *coroutine) sleep(d time.Duration) error {
+	if o := c.off.Load(); o != nil {
+		return o.sleep(d)
+	}
+	if err := c.checkUsable(0); err != nil {
+		return err
+	}
 	if c.isStopping() {
 		return ErrStopped
 	}
-	err := c.wait(waitTimer, time.Now().Add(d))
+	err := c.wait(waitTimer, c.loop.at(time.Now().Add(d)))
 	switch {
 	case err == nil: // resumed before the time
 		return ErrStopped
@@ -21,35 +27,17 @@ func (c *coroutine) sleep(d time.Duration) error {
 	return err
 }
 
-// await runs f in a goroutine, which posts the connection when f has returned.
+// await implements waiter.
 func (c *coroutine) await(f func()) error {
-	if err := c.checkUsable(time.Time{}); err != nil {
+	if o := c.off.Load(); o != nil {
+		f()
+		return o.check(0)
+	}
+	if err := c.checkUsable(0); err != nil {
 		return err
 	}
-	var done atomic.Bool
-	var failure any
-	go func() {
-		returned := false
-		defer func() {
-			if failure = recover(); failure == nil && !returned {
-				failure = ErrGoexit
-			}
-			done.Store(true)
-			c.loop.post(c.conn)
-		}()
-		f()
-		returned = true
-	}()
-	c.loop.mustYield.Store(true)
-	for !done.Load() {
-		if err := c.wait(waitPost, time.Time{}); err != nil {
-			return err
-		}
-	}
-	if failure != nil {
-		panic(failure)
-	}
-	return nil
+	OffLoop(c, f)
+	return c.checkUsable(0)
 }
 
 // interrupt, abandon, waitEvent, arm and stops implement sessionHost.
@@ -64,7 +52,7 @@ func (*coroutine) resumesWrites() bool { return true }
 func (c *coroutine) abandon() { c.conn.Close() }
 
 func (c *coroutine) waitEvent(until time.Time) error {
-	if err := c.wait(waitPost, until); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := c.wait(waitPost, c.loop.deadline(until)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return nil

@@ -223,6 +223,14 @@ func (l *loop) now() int64 { return int64(time.Since(l.startedAt)) }
 // at returns the loop time of t.
 func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.startedAt))) }
 
+// deadline returns the loop time of t, and 0 for the zero time, which is no deadline.
+func (l *loop) deadline(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return l.at(t)
+}
+
 // runRestarting runs the loop to its end. If a session or handler ends the loop's goroutine by
 // runtime.Goexit, another goroutine continues.
 func (l *loop) runRestarting() (err error) {

@@ -15,37 +15,36 @@ import (
 // connection, by system calls that do not block. The loop signals readiness, and the end of the
 // connection.
 type offLoop struct {
-	conn               *conn
-	readable, writable chan struct{} // from the loop: try again; capacity 1, never closed
+	co                 *coroutine    // of which it uses only what any goroutine may use
+	readable, writable chan struct{} // from any goroutine: try again; capacity 1, never closed
 	failed             chan struct{} // closed when err is set; carries no values
 	stopping           atomic.Bool   // the service stops
 
-	readBy, writeBy sharedDeadline
+	broken atomic.Bool // the peer has finished, or the connection is broken
 
 	reading          sync.Mutex // held by read, guards what follows
 	reads, readBytes int64      // for the counters of the loop
 	writing          sync.Mutex // held by write
 
-	mu       sync.Mutex // guards what follows
-	err      error      // why reads and writes fail; nil: they do not
-	yielded  bool       // the handler waits to return to the loop, or has ended
-	orphaned bool       // the connection has ended: the loop no longer resumes the coroutine
-	ended    bool       // the handler has ended
+	mu       sync.Mutex    // guards what follows
+	stopped  chan struct{} // closed by a stop; nil: no goroutine sleeps
+	err      error         // why reads and writes fail; nil: they do not
+	yielded  bool          // the handler waits to return to the loop, or has ended
+	orphaned bool          // the connection has ended: the loop no longer resumes the coroutine
+	ended    bool          // the handler has ended
 }
 
 func newOffLoop(c *coroutine) *offLoop {
-	o := &offLoop{conn: c.conn, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), failed: make(chan struct{})}
+	o := &offLoop{co: c, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), failed: make(chan struct{})}
 	o.stopping.Store(c.isStopping())
-	o.readBy.set(c.readDeadline)
-	o.writeBy.set(c.writeDeadline)
 	return o
 }
 
 // leaveLoop implements waiter. The loop starts a goroutine that resumes the coroutine. It reports
 // whether the handler was on the loop.
 func (c *coroutine) leaveLoop() (left bool) {
-	if c.off.Load() != nil || c.checkUsable(time.Time{}) != nil {
-		return false // it is off the loop, or every call fails at once
+	if c.off.Load() != nil || c.orphaned || c.suspended.Load() {
+		return false
 	}
 	c.off.Store(newOffLoop(c))
 	c.waitingFor = waitAway
@@ -62,11 +61,14 @@ func (c *coroutine) returnToLoop() {
 	}
 	c.yield(struct{}{})
 	c.off.Store(nil)
-	c.readDeadline, c.writeDeadline = o.readBy.get(), o.writeBy.get()
-	if c.state == connServing {
-		c.readable = true // the last event was passed on
-		c.loop.counters.reads.add(o.reads)
-		c.loop.counters.readBytes.add(o.readBytes)
+	o.fail(errNotHandler) // for goroutines that still use the connection
+	o.reading.Lock()
+	reads, readBytes := o.reads, o.readBytes
+	o.reading.Unlock()
+	if c.orphaned = o.isOrphaned(); !c.orphaned {
+		c.noLinger = c.noLinger || o.broken.Load()
+		c.loop.counters.reads.add(reads)
+		c.loop.counters.readBytes.add(readBytes)
 	}
 }
 
@@ -92,6 +94,12 @@ func (o *offLoop) noteYield(ended bool) bool {
 	defer o.mu.Unlock()
 	o.yielded, o.ended = true, ended
 	return !o.orphaned
+}
+
+func (o *offLoop) isOrphaned() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.orphaned
 }
 
 // orphan leaves the coroutine to the goroutine that runs the handler. It reports whether the
@@ -128,6 +136,17 @@ func (o *offLoop) fail(err error) {
 	}
 }
 
+// stop makes reads return ErrStopped when nothing has arrived, and ends sleeps. The loop calls it.
+func (o *offLoop) stop() {
+	o.stopping.Store(true)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopped != nil {
+		close(o.stopped)
+		o.stopped = nil
+	}
+}
+
 // tryAgain lets a read or write that waits try again.
 func tryAgain(ready chan struct{}) {
 	select {
@@ -142,7 +161,7 @@ func (o *offLoop) read(p []byte, goesOn bool) (int, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	for len(p) > 0 {
-		if err := o.check(&o.readBy); err != nil {
+		if err := o.check(o.co.readDeadline.Load()); err != nil {
 			return 0, err
 		}
 		n, errno := o.whileOpen(func(fd int) (int, syscall.Errno) { return rawRead(fd, p) })
@@ -150,20 +169,22 @@ func (o *offLoop) read(p []byte, goesOn bool) (int, error) {
 		case errno == syscall.EAGAIN && o.stopping.Load() && !goesOn:
 			return 0, ErrStopped
 		case errno == syscall.EAGAIN:
-			if err := o.wait(o.readable, &o.readBy); err != nil {
+			if err := o.wait(o.readable, &o.co.readDeadline); err != nil {
 				return 0, err
 			}
 			continue
 		case errno == syscall.EBADF:
 			return 0, net.ErrClosed
 		case errno != 0:
+			o.broken.Store(true)
 			return 0, os.NewSyscallError("read", errno)
 		case n == 0:
+			o.broken.Store(true)
 			return 0, io.EOF
 		}
 		o.reads, o.readBytes = o.reads+1, o.readBytes+int64(n)
-		if o.conn.idleCheck != nil {
-			o.conn.idleCheck.transfers.Add(1)
+		if o.co.idleCheck != nil {
+			o.co.idleCheck.transfers.Add(1)
 		}
 		return n, nil
 	}
@@ -175,21 +196,22 @@ func (o *offLoop) write(p []byte) (done int, err error) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	for done < len(p) {
-		if err := o.check(&o.writeBy); err != nil {
+		if err := o.check(o.co.writeDeadline.Load()); err != nil {
 			return done, err
 		}
 		var failure error
 		n, errno := o.whileOpen(func(int) (n int, _ syscall.Errno) {
-			n, failure = o.conn.tryWrite(p[done:])
+			n, failure = o.co.tryWrite(p[done:])
 			return n, 0
 		})
 		switch done += n; {
 		case errno == syscall.EBADF:
 			return done, net.ErrClosed
 		case failure != nil:
+			o.broken.Store(true)
 			return done, failure
 		case n == 0:
-			if err := o.wait(o.writable, &o.writeBy); err != nil {
+			if err := o.wait(o.writable, &o.co.writeDeadline); err != nil {
 				return done, err
 			}
 		}
@@ -200,74 +222,72 @@ func (o *offLoop) write(p []byte) (done int, err error) {
 // whileOpen calls f with the descriptor, which is not closed meanwhile. Its result is EBADF if the
 // connection has ended.
 func (o *offLoop) whileOpen(f func(fd int) (int, syscall.Errno)) (int, syscall.Errno) {
-	b := &o.conn.outbox
+	b := &o.co.outbox
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return 0, syscall.EBADF
 	}
-	return f(o.conn.fd)
+	return f(o.co.fd)
 }
 
-// check returns why no read or write is possible.
-func (o *offLoop) check(d *sharedDeadline) error {
-	if at := d.get(); !at.IsZero() && time.Until(at) <= 0 {
-		return os.ErrDeadlineExceeded
-	}
+// check returns why no read or write is possible. by is its deadline in loop time, 0 is none.
+func (o *offLoop) check(by int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.err
+	switch {
+	case o.err != nil:
+		return o.err
+	case o.co.closed.Load():
+		return net.ErrClosed
+	case by != 0 && o.co.loop.now() >= by:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
 }
 
-// wait waits until the loop has signalled that it is worth another try, a new deadline is set, the
-// deadline has passed, or the connection has ended.
-func (o *offLoop) wait(ready <-chan struct{}, d *sharedDeadline) error {
-	at, changed := d.watch()
+// wait waits until another try is worth while, the deadline has passed, or the connection has
+// ended.
+func (o *offLoop) wait(ready <-chan struct{}, deadline *atomic.Int64) error {
 	var passed <-chan time.Time
-	if !at.IsZero() {
-		timer := time.NewTimer(time.Until(at))
+	if by := deadline.Load(); by != 0 {
+		timer := time.NewTimer(time.Duration(by - o.co.loop.now()))
 		defer timer.Stop()
 		passed = timer.C
 	}
 	select {
-	case <-ready:
-	case <-changed:
+	case <-ready: // also after a new deadline
 	case <-passed:
 	case <-o.failed:
 	}
-	return o.check(d)
+	return o.check(deadline.Load())
 }
 
-// sharedDeadline is a deadline that any goroutine may set while another one waits for it.
-type sharedDeadline struct {
-	mu      sync.Mutex // guards what follows
-	at      time.Time  // zero: none
-	changed chan struct{}
-}
-
-// set sets the deadline; the zero time is none.
-func (d *sharedDeadline) set(at time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.at = at
-	if d.changed != nil {
-		close(d.changed)
-		d.changed = nil
+// sleep is Sleep off the loop.
+func (o *offLoop) sleep(d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-o.failed:
+	case <-o.stopc():
+		return ErrStopped
 	}
+	return o.check(0)
 }
 
-func (d *sharedDeadline) get() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.at
-}
-
-// watch returns the deadline, and a channel that is closed when another one is set.
-func (d *sharedDeadline) watch() (time.Time, <-chan struct{}) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.changed == nil {
-		d.changed = make(chan struct{})
+// stopc returns a channel that a stop closes.
+func (o *offLoop) stopc() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.stopping.Load():
+		return closedc
+	case o.stopped == nil:
+		o.stopped = make(chan struct{})
 	}
-	return d.at, d.changed
+	return o.stopped
 }
+
+// closedc is a closed channel.
+var closedc = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -272,8 +272,8 @@ func (s *stream) SetWriteDeadline(t time.Time) error {
 func (s *stream) Close() (err error) {
 	err = net.ErrClosed
 	s.closeOnce.Do(func() {
-		close(s.closedc)
 		s.fail(net.ErrClosed)
+		close(s.closedc)
 		if !s.shutdownWrite() {
 			err = s.Conn.Close()
 			return
@@ -354,7 +354,7 @@ func (s *stream) arm(until time.Time) {
 }
 
 // pause waits until the time (zero: no limit), an interrupt, the stop or Close.
-func (s *stream) pause(until time.Time) error {
+func (s *stream) pause(until time.Time) (err error) {
 	var timec <-chan time.Time
 	if !until.IsZero() {
 		t := time.NewTimer(time.Until(until))
@@ -365,12 +365,12 @@ func (s *stream) pause(until time.Time) error {
 	case <-timec:
 	case <-s.interruptc:
 	case <-s.closedc:
-		return ErrClosed
+		err = ErrClosed
 	}
 	if cause := s.failErr.Load(); cause != nil {
 		return *cause
 	}
-	return nil
+	return err
 }
 
 // waitEvent waits like pause for a session's owner, which has armed the deadlines. It also ends

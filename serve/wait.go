@@ -41,12 +41,10 @@ func Sleep(c net.Conn, d time.Duration) error {
 	return nil
 }
 
-// Await calls f and returns when f has returned. It is for work in a handler that blocks other than
-// by its net.Conn, such as a lock, a channel, a file or a long computation. On an event loop, f
-// runs in a goroutine of its own while the loop goes on. c is as for Sleep. Starting that goroutine
-// takes some 60 us on an idle machine. f must not use c. A panic in f is a panic in the handler. If
-// Await returns an error, the connection must end, and f may still be running or may not have been
-// called.
+// Await is OffLoop with a result. If it returns an error, the connection must end, and f may not
+// have been called. f is for work that blocks other than by its net.Conn, such as a lock, a
+// channel, a file or a long computation. Starting its goroutine takes some 60 us on an idle
+// machine.
 func Await(c net.Conn, f func()) error {
 	if w := waiterOf(c); w != nil {
 		return w.await(f)
@@ -64,14 +62,15 @@ func OffLoop(c net.Conn, f func()) {
 }
 
 // LeaveLoop is for a part of a handler that blocks, and that uses its net.Conn: a request that is
-// forwarded, or code that starts goroutines. On an event loop, the handler goes on in a goroutine
-// of its own, and the loop serves others. Until [ReturnToLoop], the handler may block, and any
-// goroutine may use the connection, as package net permits. Reads and writes cost more than on the
-// loop. c is as for Sleep.
+// forwarded, a TLS handshake, or code that starts goroutines. On an event loop, the handler goes on
+// in a goroutine of its own, and the loop serves others. Until [ReturnToLoop], the handler may
+// block, and any goroutine may use the connection, as package net permits, and call Sleep, Await
+// and OffLoop. Reads and writes cost more than on the loop. c is as for Sleep.
 //
 // LeaveLoop reports whether the handler has left a loop: not if it was off the loop before, nor in
 // models without event loops. The handler should return, or end, before Options.DrainTimeout has
-// passed: the connection is closed then.
+// passed: the connection is closed then. A connection that ends fails every use of it, and its
+// handler goes on where it is.
 func LeaveLoop(c net.Conn) bool {
 	w := waiterOf(c)
 	return w != nil && w.leaveLoop()

@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// errNotHandler is the error of a Read or Write by another goroutine while the handler waits.
+var errNotHandler = errors.New("serve: on an event loop only the handler may read and write its connection: see OffLoop")
+
+// Read implements net.Conn.
+func (c *coroutine) Read(p []byte) (int, error) { return c.readSome(p, false) }
+
+// NetConn returns the connection for reads that a stop does not end.
+func (c *coroutine) NetConn() net.Conn { return beyondStop{c} }
+
+// beyondStop is a coroutine's connection, whose reads a stop does not end.
+type beyondStop struct{ *coroutine }
+
+// Read implements net.Conn.
+func (c beyondStop) Read(p []byte) (int, error) { return c.readSome(p, true) }
+
+// readSome reads what arrives first. During a stop it returns ErrStopped when nothing has arrived,
+// unless it goes on.
+func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
+	if o := c.off.Load(); o != nil {
+		return o.read(p, goesOn)
+	}
+	if c.suspended.Load() {
+		return 0, errNotHandler
+	}
+	for {
+		if err := c.checkUsable(c.readDeadline.Load()); err != nil || len(p) == 0 {
+			return 0, err
+		}
+		if c.readable {
+			if err := c.shareLoop(); err != nil {
+				return 0, err
+			}
+			n, err := c.read(p)
+			if err != syscall.EAGAIN {
+				return n, err
+			}
+		}
+		if c.isStopping() && !goesOn {
+			return 0, ErrStopped
+		}
+		if err := c.wait(waitRead, 0); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *coroutine) Write(p []byte) (int, error) {
+	if o := c.off.Load(); o != nil {
+		return o.write(p)
+	}
+	if c.suspended.Load() {
+		return 0, errNotHandler
+	}
+	done := 0
+	for {
+		if err := c.checkUsable(c.writeDeadline.Load()); err != nil || len(p) == done {
+			return done, err
+		}
+		n, err := c.tryWrite(p[done:])
+		c.noLinger = c.noLinger || err != nil
+		if done += n; err != nil || done == len(p) {
+			return done, err
+		}
+		if n > 0 {
+			err = c.shareLoop()
+		} else {
+			err = c.wait(waitWrite, 0)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+}
+
+// checkUsable returns why no read or write is possible any more, or nil. by is its deadline.
+func (c *coroutine) checkUsable(by int64) error {
+	switch {
+	case c.closed.Load():
+		return net.ErrClosed
+	case c.endErr != nil:
+		return c.endErr
+	case by != 0 && c.loop.now() >= by:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// Close implements net.Conn, for any goroutine. A handler that runs sees it at its next call, and
+// the connection ends when the handler returns or goes off the loop.
+func (c *coroutine) Close() error {
+	if c.closed.Swap(true) {
+		return net.ErrClosed
+	}
+	if o := c.off.Load(); o != nil {
+		o.fail(net.ErrClosed)
+		c.loop.post(c.conn)
+		return nil
+	}
+	c.revise()
+	return nil
+}
+
+// revise makes a handler that waits take notice of what was set.
+func (c *coroutine) revise() {
+	if o := c.off.Load(); o != nil {
+		tryAgain(o.readable)
+		tryAgain(o.writable)
+	} else if c.suspended.Load() {
+		c.loop.post(c.conn)
+	}
+}
+
+// LocalAddr implements net.Conn, for any goroutine. It returns nil after the end.
+func (c *coroutine) LocalAddr() net.Addr {
+	c.outbox.mu.Lock() // the descriptor is closed after the outbox
+	defer c.outbox.mu.Unlock()
+	if c.outbox.closed {
+		return nil
+	}
+	sa, err := syscall.Getsockname(c.fd)
+	if err != nil {
+		return nil
+	}
+	return address(sa)
+}
+
+// SetDeadline implements net.Conn, for any goroutine.
+func (c *coroutine) SetDeadline(t time.Time) error {
+	c.readDeadline.Store(c.loop.deadline(t))
+	return c.SetWriteDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn, for any goroutine.
+func (c *coroutine) SetReadDeadline(t time.Time) error {
+	c.readDeadline.Store(c.loop.deadline(t))
+	c.revise()
+	return nil
+}
+
+// SetWriteDeadline implements net.Conn, for any goroutine.
+func (c *coroutine) SetWriteDeadline(t time.Time) error {
+	c.writeDeadline.Store(c.loop.deadline(t))
+	c.revise()
+	return nil
+}
