@@ -13,7 +13,7 @@ import (
 )
 
 type httpCmd struct {
-	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH."`
+	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH, or https://."`
 
 	Connections    int            `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
 	Rate           *float64       `placeholder:"R" help:"Open loop: requests per second in total, evenly apart. Without it a closed loop: each connection sends its next request when the last is answered."`
@@ -28,6 +28,11 @@ type httpCmd struct {
 	CoolDown       time.Duration  `default:"1s" help:"Pause between two steps of a ramp."`
 	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 latency of at most --limit, and confirm it."`
 	Limit          time.Duration  `default:"100ms" help:"For --knee: the highest p99 latency, counted from the intended send times."`
+	Insecure       bool           `help:"https: accept any certificate."`
+	CA             string         `name:"ca" placeholder:"FILE" predictor:"file" help:"https: trust the certificates in this file (PEM) instead of the system's."`
+	ServerName     string         `placeholder:"NAME" help:"https: the name to ask for and to verify (default: the host of the URL)."`
+	Resume         bool           `help:"https: resume TLS sessions; without it every handshake is a full one."`
+	KeyExchange    string         `placeholder:"X25519" help:"https: the only key exchange to offer: X25519, X25519MLKEM768, P-256, P-384 or P-521 (default: what Go prefers)."`
 	CPUs           []int          `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
 	JSON           bool           `name:"json" help:"Write the report as JSON."`
 	Steer          bool           `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
@@ -35,14 +40,15 @@ type httpCmd struct {
 
 // Help is the long part of the command's help.
 func (c *httpCmd) Help() string {
-	return `Every answer must be correct HTTP/1.1, with the status 200 and the expected body. Errors are counted by kind: connect, timeout, reset, closed, status, body, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
+	return `Every answer must be correct HTTP/1.1, with the status 200 and the expected body. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
 
 The report shows:
 
-  connect     time to open a connection; before the first request, or for each
+  connect     time to open a TCP connection; before the first request, or for each
+  handshake   https: from there to the end of the TLS handshake
   waiting     from there, or from the request, to the first byte of the answer
   processing  from there to the last byte
-  total       connect and processing
+  total       connect, handshake and processing
   from due    from the intended send time to the last byte: what a user waits
   lateness    of this program, for requests whose connection was free
   behind      requests whose connection was busy at their time: sent late, counted from that time
@@ -51,6 +57,7 @@ Examples:
 
   weir load http -c 64 -n 100000 http://127.0.0.1:8080/           closed loop, as ab -k -c 64 -n 100000
   weir load http -c 64 --rate 5000 --duration 30s http://127.0.0.1:8080/page.html
+  weir load http -c 64 --no-keep-alive --ca cert.pem https://localhost:8443/     full TLS handshakes; with --resume resumed ones
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
   weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html`
@@ -60,6 +67,11 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	config, err := c.config()
 	if err != nil {
 		return err
+	}
+	if c.CA != "" {
+		if config.TLS.CA, err = os.ReadFile(c.CA); err != nil {
+			return usageError{fmt.Errorf("load: cannot read the certificates to trust: %w", err)}
+		}
 	}
 	if c.Expect != "" {
 		text, release, err := loadhttp.ReadExpected(c.Expect)
@@ -95,7 +107,8 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config loadhttp.Config)
 
 func (c *httpCmd) config() (loadhttp.Config, error) {
 	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Timeout: c.Timeout,
-		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs}
+		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs,
+		TLS: loadhttp.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
 	switch {
 	case c.Duration != nil:
 		config.Duration = *c.Duration

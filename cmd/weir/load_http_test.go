@@ -91,6 +91,8 @@ func TestLoadHTTPRefusesContradictoryFlags(t *testing.T) {
 		"a limit of 0s is out of range": {Knee: true},
 		"cannot read the expected body": {Expect: filepath.Join(t.TempDir(), "none")},
 		"the URL \"x\" is invalid":      {URL: "x"},
+		"cannot read the certificates":  {URL: "https://x/", CA: filepath.Join(t.TempDir(), "none")},
+		"need an https:// URL":          {URL: "http://x/", Insecure: true},
 	} {
 		_, _, err := runHTTP(t, c, http.StatusOK, "hello")
 		var u usageError

@@ -1,10 +1,12 @@
 package http
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/lab/load"
@@ -22,7 +24,8 @@ const (
 
 // Config describes a load. Run does not modify it.
 type Config struct {
-	URL string // http://HOST[:PORT][/PATH][?QUERY]
+	URL string // http://HOST[:PORT][/PATH][?QUERY], or https://
+	TLS TLS    // for https://
 	// 1 to MaxConnections; in the open loop without keep-alive the limit of requests under way
 	Connections int
 	// requests per second over all connections (open loop); 0: closed loop
@@ -49,6 +52,10 @@ func (u usageError) Is(target error) bool { return target == load.ErrUsage }
 func (c Config) Check(steered bool) error {
 	if _, err := c.address(); err != nil {
 		return err
+	}
+	scheme, _, _ := strings.Cut(c.URL, ":")
+	if why := c.TLS.check(strings.ToLower(scheme)); why != "" {
+		return usageError{why}
 	}
 	if why := c.checkNumbers(); why != "" {
 		return usageError{why}
@@ -95,15 +102,13 @@ func (c Config) checkEnd(steered bool) string {
 func (c Config) address() (string, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil {
-		return "", usageError{fmt.Sprintf("the URL %q is invalid: write http://HOST:PORT/PATH", c.URL)}
+		return "", usageError{fmt.Sprintf("the URL %q is invalid: write http://HOST:PORT/PATH or https://", c.URL)}
 	}
-	if u.Scheme != "http" {
-		return "", usageError{fmt.Sprintf("the URL %q is not plain HTTP: this generator supports only http://", c.URL)}
-	}
-	port := u.Port()
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	if port == "" {
-		port = "80"
+		return "", usageError{fmt.Sprintf("the URL %q is not of the web: write http:// or https://", c.URL)}
 	}
+	port = cmp.Or(u.Port(), port)
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 

@@ -14,12 +14,13 @@ import (
 type connState uint8
 
 const (
-	closed     connState = iota // not open
-	connecting                  // being opened, with or without a request to send afterwards
-	idle                        // open, without a request
-	asking                      // a request is being sent or its response received
-	ending                      // the response is complete, and the server should close
-	refused                     // could not be opened; retried after retryAfter
+	closed      connState = iota // not open
+	connecting                   // being opened, with or without a request to send afterwards
+	idle                         // open, without a request
+	handshaking                  // the TCP connection is open, TLS is being negotiated
+	asking                       // a request is being sent or its response received
+	ending                       // the response is complete, and the server should close
+	refused                      // could not be opened; retried after retryAfter
 )
 
 // retryAfter is the time in ns before a connection of the closed loop that failed to open is tried
@@ -30,14 +31,15 @@ const retryAfter = int64(50e6)
 type conn struct {
 	fd          int32 // -1: not open
 	state       connState
-	hasRequest  bool  // a request is under way
-	hangup      bool  // the server will send nothing more
-	nextRequest int64 // number of its next request, in the open loop with keep-alive
-	stateSince  int64 // ns; start of the state ending, refused, or connecting without a request
+	hasRequest  bool     // a request is under way
+	hangup      bool     // the server will send nothing more
+	nextRequest int64    // number of its next request, in the open loop with keep-alive
+	stateSince  int64    // ns; start of the state connecting, handshaking, ending or refused
+	tls         *tlsConn // nil: plain, or the TCP connection is not yet open
 
 	dueAt       int64 // ns; due time of the request under way; in the closed loop its start
 	startedAt   int64 // ns; start of the request, connecting included
-	connectedAt int64 // ns; time at which the connection was open
+	connectedAt int64 // ns; time at which the connection was open, for TLS with its handshake
 	firstByteAt int64 // ns; time of the first byte of the response; 0: not received
 	written     int   // bytes sent of the request
 	received    int64 // bytes received of the response
@@ -67,6 +69,10 @@ func (l *loop) beginRequest(i int, at, now int64) {
 // send writes the rest of connection i's request until the socket buffer is full.
 func (l *loop) send(i int) {
 	c := &l.conns[i]
+	if c.tls != nil {
+		l.sendTLS(i)
+		return
+	}
 	for c.written < len(l.request) {
 		n, errno := raw.Send(c.fd, l.request[c.written:])
 		switch {
@@ -95,6 +101,10 @@ func (l *loop) handle(i int, events uint32) {
 	}
 	c.hangup = c.hangup || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	if c.state == connecting && !l.connectCompleted(i) {
+		return
+	}
+	if c.tls != nil {
+		l.handleTLS(i, events)
 		return
 	}
 	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(l.request) {
@@ -169,6 +179,10 @@ func (l *loop) peerClosed(i int, now int64) {
 		return
 	}
 	c.hangup = true
+	if c.tls != nil && c.tls.ended && c.answer.EndsWithConnection() {
+		l.fail(i, now, kindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
+		return
+	}
 	if err := c.answer.End(); err != nil {
 		l.fail(i, now, kindClosed, "%v", err)
 		return
@@ -194,6 +208,10 @@ func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
 // closeConn closes connection i.
 func (l *loop) closeConn(i int) {
 	c := &l.conns[i]
+	if c.tls != nil {
+		c.tls.shut()
+		c.tls = nil
+	}
 	if c.fd >= 0 {
 		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
 		l.Alive.Add(-1)

@@ -38,8 +38,8 @@ func (l *loop) connectAll() error {
 	return nil
 }
 
-// connect starts to open connection i. It tries to send the request at once, because nearby servers
-// have accepted the connection by then.
+// connect starts to open connection i. It tries to send a plain request at once, because nearby
+// servers have accepted the connection by then.
 func (l *loop) connect(i int, now int64) {
 	c := &l.conns[i]
 	fd, err := l.server.Socket()
@@ -55,20 +55,31 @@ func (l *loop) connect(i int, now int64) {
 	switch {
 	case err != nil:
 		l.notConnected(i, now, err)
-	case c.hasRequest:
+	case c.hasRequest && l.tlsConfig == nil:
 		l.send(i)
 	}
 }
 
-// connectionOpened records that connection i is open.
+// connectionOpened records that the TCP connection i is open.
 func (l *loop) connectionOpened(i int, now int64) {
+	if l.Start.Load() == 0 || l.Window.Holds(now) {
+		l.connects.Record(now - l.conns[i].stateSince)
+	}
+	if l.tlsConfig != nil {
+		l.beginHandshake(i, now)
+		return
+	}
+	l.connectionReady(i, now)
+}
+
+// connectionReady records that connection i can be used. With TLS it sends the request.
+func (l *loop) connectionReady(i int, now int64) {
 	c := &l.conns[i]
 	l.opened++
-	if l.Start.Load() == 0 || l.Window.Holds(now) {
-		l.connects.Record(now - c.stateSince)
-	}
 	if c.hasRequest {
-		c.connectedAt, c.state = now, asking
+		if c.connectedAt, c.state = now, asking; c.tls != nil {
+			l.send(i)
+		}
 		return
 	}
 	c.state = idle
@@ -91,8 +102,8 @@ func (l *loop) notConnected(i int, now int64, err error) {
 	}
 }
 
-// connectCompleted handles the outcome of a connection attempt, and reports whether connection i is
-// open.
+// connectCompleted handles the outcome of a connection attempt, and reports whether a plain
+// connection i is open. With TLS it starts the handshake.
 func (l *loop) connectCompleted(i int) bool {
 	now := l.Clock.Now()
 	if err := oneloop.Connected(int(l.conns[i].fd)); err != nil {
@@ -100,5 +111,5 @@ func (l *loop) connectCompleted(i int) bool {
 		return false
 	}
 	l.connectionOpened(i, now)
-	return true
+	return l.tlsConfig == nil
 }

@@ -1,5 +1,5 @@
-// Package http is a load generator for web servers. It checks every response, and reports
-// latencies and how well it kept its own schedule.
+// Package http is a load generator for web servers. It checks every response, and reports latencies
+// and how well it kept its own schedule.
 //
 // There are two loops. In the closed loop each connection sends its next request when it has the
 // response to the last one, as ab does. This measures the highest rate of a server, but hides the
@@ -19,13 +19,20 @@
 // run continues until all of them are complete, at most for Config.Timeout. The latency covers
 // those that were answered. In the closed loop requests count by the time at which they end.
 //
+// For an https:// URL the thread runs crypto/tls. A handshake is a coroutine that is suspended
+// while its socket is empty; after it records are read and written without blocking. Handshakes are
+// full ones unless TLS.Resume is set, and have their own count and times. The parameters in the
+// report are those of the first connection. Bytes count after decryption. A body that ends with its
+// connection is complete only if the server sent close_notify (RFC 9112, section 9.8).
+//
 // # Limitations
 //
-// Linux only; on other systems Run returns an error. GET over plain HTTP/1.1, one URL, no
-// pipelining, no TLS. One thread: its core limits the load (see docs/load-http.md). A request on an
-// idle connection that the server is closing fails as closed or reset; a browser would repeat it.
-// Timeouts are checked every 50 ms or a twentieth of the timeout. Up to sixteen gzip encodings of a
-// body are remembered. If a server produces more, each of its responses is decompressed, which
-// takes this thread's time. While it runs, Run changes settings of the whole process as the stream
-// generator does.
+// Linux only; on other systems Run returns an error. GET over HTTP/1.1, one URL, no pipelining. TLS
+// by crypto/tls: 1.2 and 1.3, no client certificates. One thread: its core limits the load (see
+// docs/load-http.md), and a TLS handshake delays the requests that are due in it by its CPU time. A
+// request on an idle connection that the server is closing fails as closed or reset; a browser
+// would repeat it. Timeouts are checked every 50 ms or a twentieth of the timeout. Up to sixteen
+// gzip encodings of a body are remembered. If a server produces more, each of its responses is
+// decompressed, which takes this thread's time. While it runs, Run changes settings of the whole
+// process as the stream generator does.
 package http

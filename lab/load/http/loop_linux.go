@@ -1,9 +1,8 @@
 package http
 
 import (
+	"crypto/tls"
 	"runtime"
-
-	"golang.org/x/sys/unix"
 
 	"weir/lab/load/http/response"
 	"weir/lab/load/internal/oneloop"
@@ -19,11 +18,12 @@ const (
 type loop struct {
 	Config
 	*oneloop.State
-	poll    *oneloop.Poll
-	server  oneloop.Server
-	addr    string // of the server, an IP address and a port
-	request []byte
-	bodies  *bodies
+	poll      *oneloop.Poll
+	server    oneloop.Server
+	addr      string // of the server, an IP address and a port
+	request   []byte
+	tlsConfig *tls.Config // nil: plain HTTP
+	bodies    *bodies
 
 	conns  []conn
 	known  response.Known // head of the server
@@ -42,7 +42,7 @@ type loop struct {
 	dialErr error // failure of a connection before the first request
 }
 
-func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, error) {
+func newLoop(c Config, s *oneloop.State, addr string, tlsConfig *tls.Config, want *bodies) (*loop, error) {
 	server, err := oneloop.ParseServer(addr)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{Config: c, State: s, poll: poll, server: server, addr: addr, request: c.request(), bodies: want,
+	l := &loop{Config: c, State: s, poll: poll, server: server, addr: addr, request: c.request(), tlsConfig: tlsConfig, bodies: want,
 		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), counts: newCounts()}
 	if c.Rate > 0 {
 		l.period = 1e9 / c.Rate
@@ -66,9 +66,7 @@ func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, erro
 // close closes the sockets. It must be called after run has returned.
 func (l *loop) close() {
 	for i := range l.conns {
-		if fd := l.conns[i].fd; fd >= 0 {
-			unix.Close(int(fd)) //nolint:errcheck // nothing is lost
-		}
+		l.closeConn(i)
 	}
 	l.poll.Close()
 }
@@ -77,6 +75,7 @@ func (l *loop) close() {
 func (l *loop) run() {
 	defer close(l.Ended)
 	runtime.LockOSThread()
+	defer l.stopHandshakes()
 	if l.Err = l.connectAll(); l.Err != nil {
 		return
 	}

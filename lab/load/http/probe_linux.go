@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,29 +17,49 @@ import (
 // maxLearned is the largest size of an expected body that is taken from the server.
 const maxLearned = 256 << 20
 
-// probeServer connects to the server once, and returns its address and the expected body:
-// Config.Expect, or the body of the response to one request.
-func probeServer(ctx context.Context, c Config) (addr string, want *bodies, err error) {
+// probeServer connects to the server once. It returns the server's address, the parameters of TLS
+// unless config is nil, and the expected body: Config.Expect, or the body of the response to one
+// request.
+func probeServer(ctx context.Context, c Config, config *tls.Config) (addr string, secured *TLSReport, want *bodies, err error) {
 	target, err := c.address()
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	conn, err := raw.NewDialer().DialContext(ctx, "tcp", target)
+	tcp, err := raw.NewDialer().DialContext(ctx, "tcp", target)
 	if err != nil {
-		return "", nil, raw.DialError(target, err)
+		return "", nil, nil, raw.DialError(target, err)
 	}
-	defer conn.Close()
-	addr, want = conn.RemoteAddr().String(), &bodies{want: c.Expect, gzip: c.Gzip}
-	if c.Expect != nil {
-		return addr, want, nil
-	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // it is open
+	defer tcp.Close()
+	addr, want = tcp.RemoteAddr().String(), &bodies{want: c.Expect, gzip: c.Gzip}
+	stop := context.AfterFunc(ctx, func() { tcp.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // it is open
 	defer stop()
-	conn.SetDeadline(time.Now().Add(c.timeout())) //nolint:errcheck // it is open
-	if err := learn(conn, c, want); err != nil {
-		return "", nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
+	tcp.SetDeadline(time.Now().Add(c.timeout())) //nolint:errcheck // it is open
+	conn := tcp
+	if config != nil {
+		if conn, secured, err = handshake(ctx, tcp, target, config); err != nil {
+			return "", nil, nil, err
+		}
+		defer conn.Close()
 	}
-	return addr, want, nil
+	if c.Expect != nil {
+		if c.TLS.Resume {
+			learn(conn, c, &bodies{gzip: c.Gzip}) //nolint:errcheck // only for the server's session tickets
+		}
+		return addr, secured, want, nil
+	}
+	if err := learn(conn, c, want); err != nil {
+		return "", nil, nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
+	}
+	return addr, secured, want, nil
+}
+
+// handshake negotiates TLS on conn, and returns the encrypted connection and its parameters.
+func handshake(ctx context.Context, conn net.Conn, target string, config *tls.Config) (net.Conn, *TLSReport, error) {
+	t := tls.Client(conn, config)
+	if err := t.HandshakeContext(ctx); err != nil {
+		return nil, nil, fmt.Errorf("load: can't connect to %s: %w", target, errors.Join(ctx.Err(), handshakeError(config.ServerName, err)))
+	}
+	return t, newTLSReport(t.ConnectionState(), config), nil
 }
 
 // learn makes one request and takes the body of its response as the expected one.

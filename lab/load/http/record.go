@@ -8,6 +8,7 @@ const (
 	kindTimeout  = "timeout"  // no complete response in time; in the open loop possibly not sent
 	kindReset    = "reset"    // the server reset the connection
 	kindClosed   = "closed"   // the server closed it before the response was complete
+	kindTLS      = "tls"      // the handshake failed, or a record is invalid
 	kindStatus   = "status"   // not 200
 	kindBody     = "body"     // not the expected body
 	kindProtocol = "protocol" // not HTTP/1.1
@@ -17,12 +18,13 @@ const (
 
 // counts holds the figures of the loop. The controller reads it when the loop has ended.
 type counts struct {
-	connects, processing, waits, totals, latency, lateness tally.Distribution
+	connects, handshakeTimes, processing, waits, totals, latency, lateness tally.Distribution
 
 	offered, answeredDue, failedIn int64 // requests of the window
 	attempted, messages            int64
 	bytes, bodyBytes, encoded      int64 // of messages
 	behind, warmMessages, opened   int64 // see Report
+	handshakes, resumed            int64 // see TLSReport
 	unfinished                     int64 // requests not complete at the end
 	lastEndAt                      int64 // ns; end of the last request
 	ended                          bool  // the window is over
@@ -31,6 +33,6 @@ type counts struct {
 }
 
 func newCounts() counts {
-	return counts{connects: tally.NewDistribution(), processing: tally.NewDistribution(), waits: tally.NewDistribution(),
+	return counts{connects: tally.NewDistribution(), handshakeTimes: tally.NewDistribution(), processing: tally.NewDistribution(), waits: tally.NewDistribution(),
 		totals: tally.NewDistribution(), latency: tally.NewDistribution(), lateness: tally.NewDistribution()}
 }

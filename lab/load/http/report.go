@@ -48,7 +48,7 @@ type Report struct {
 	LatencyMeanUS float64 `json:"latency_mean_us"`
 	// open loop: the latencies of LatencyUS in the figures of ab
 	DueUS Times `json:"due_us,omitzero"`
-	// of connections opened in the window or before the first request
+	// of TCP connections opened in the window or before the first request
 	ConnectUS Times `json:"connect_us"`
 	// from the open connection to the first byte of the response
 	WaitUS Times `json:"wait_us"`
@@ -56,6 +56,8 @@ type Report struct {
 	ProcessingUS Times `json:"processing_us"`
 	// from the start of the request, connecting included, to the last byte of the response
 	TotalUS Times `json:"total_us"`
+
+	TLS *TLSReport `json:"tls,omitempty"` // nil: plain HTTP
 
 	// errors of the whole run by kind
 	Errors    map[string]int64 `json:"errors"`

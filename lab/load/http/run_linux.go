@@ -25,13 +25,14 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
 		return Report{}, err
 	}
-	addr, want, err := probeServer(ctx, c)
+	tlsConfig := c.tlsConfig()
+	addr, secured, want, err := probeServer(ctx, c, tlsConfig)
 	if err != nil {
 		return Report{}, err
 	}
 	defer raw.QuietRuntime()()
 	s := oneloop.NewState(ev.Commands != nil)
-	l, err := newLoop(c, s, addr, want)
+	l, err := newLoop(c, s, addr, tlsConfig, want)
 	if err != nil {
 		return Report{}, err
 	}
@@ -40,7 +41,11 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if s.Err != nil {
 		return Report{}, err
 	}
-	return l.report(), err
+	report := l.report()
+	if report.TLS = secured; secured != nil {
+		secured.Handshakes, secured.Resumed, secured.HandshakeUS = l.handshakes, l.resumed, l.handshakeTimes.Times()
+	}
+	return report, err
 }
 
 // report returns the report of a loop that has ended.

@@ -147,6 +147,7 @@ func TestTheMeanLatencyOfAClosedLoopHasItsTail(t *testing.T) {
 func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 	ok := "HTTP/1.1 200 OK\r\n"
 	right := ok + "Content-Length: 4\r\n\r\nbody"
+	own, ca := certificate(t, time.Now())
 	for _, test := range []struct {
 		name   string
 		handle func(net.Conn)
@@ -185,6 +186,10 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 			})
 			t.Run("open loop without keep-alive", func(t *testing.T) {
 				checkKind(t, Config{URL: url, Connections: 50, Close: true, Rate: 400, Duration: 30 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
+			})
+			t.Run("https", func(t *testing.T) {
+				url := "https" + strings.TrimPrefix(rawServer(t, secure(own, test.handle)), "http")
+				checkKind(t, Config{URL: url, Connections: 3, Requests: 12, Expect: []byte("body"), TLS: TLS{CA: ca}}, test.want, 12)
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"crypto/tls"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -78,7 +79,11 @@ func resets(text string) func(net.Conn) {
 		if _, err := nethttp.ReadRequest(bufio.NewReader(c)); err != nil {
 			return
 		}
-		c.Write([]byte(text))         //nolint:errcheck // the client sees it
+		c.Write([]byte(text)) //nolint:errcheck // the client sees it
+		if secured, ok := c.(*tls.Conn); ok {
+			c = secured.NetConn()
+			defer c.Close() // before close_notify
+		}
 		c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // it is open
 	}
 }

@@ -29,6 +29,10 @@ func (r *Report) WriteText(w io.Writer) error {
 		row("", "%d bodies in gzip", r.Encoded)
 	}
 	row("connections", "%d opened", r.Opened)
+	if t := r.TLS; t != nil {
+		row("TLS", "%s", t.text())
+		row("handshakes", "%d, of which %d resumed a session", t.Handshakes, t.Resumed)
+	}
 	r.writeTimes(&b)
 	row("own CPU", "%.3f of a core, waited %.3f for one; %.2f us an answer", float64(r.CPUNS)/float64(r.WindowNS), float64(r.RunQueueNS)/float64(r.WindowNS),
 		float64(r.CPUNS)/1e3/float64(max(1, r.Messages)))
@@ -63,6 +67,9 @@ func (r *Report) writeTimes(b *strings.Builder) {
 		fmt.Fprintf(b, "  %-12s %9.3f %9.3f %9.3f %9.3f %9.3f\n", name, t.Min/1e3, t.Mean/1e3, t.SD/1e3, t.Median/1e3, t.Max/1e3)
 	}
 	line("connect", r.ConnectUS)
+	if r.TLS != nil {
+		line("handshake", r.TLS.HandshakeUS)
+	}
 	line("processing", r.ProcessingUS)
 	line("waiting", r.WaitUS)
 	line("total", r.TotalUS)

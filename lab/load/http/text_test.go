@@ -44,6 +44,26 @@ const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requ
                connection 3: status 500
 `
 
+func TestTheTextOfHTTPSHasItsParametersAndHandshakes(t *testing.T) {
+	r := example()
+	r.TLS = &TLSReport{Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", KeyExchange: "X25519", ALPN: "http/1.1", ServerName: "example.org", Verified: true,
+		Handshakes: 66, Resumed: 2, HandshakeUS: Times{Min: 300, Mean: 400, SD: 10, Median: 390, Max: 900}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  TLS          TLS 1.3, TLS_AES_128_GCM_SHA256, X25519, ALPN http/1.1, certificate for example.org verified\n",
+		"  handshakes   66, of which 2 resumed a session\n", "  handshake        0.300     0.400     0.010     0.390     0.900\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("got\n%swant %q in it", b.String(), want)
+		}
+	}
+	r.TLS.Verified, r.TLS.ALPN, r.TLS.KeyExchange = false, "", ""
+	if got, want := r.TLS.text(), "TLS 1.3, TLS_AES_128_GCM_SHA256, no ALPN, certificate for example.org not verified"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestReportIsWrittenAsText(t *testing.T) {
 	r := example()
 	var b strings.Builder

@@ -70,6 +70,9 @@ func (p *Parser) Started() bool { return p.state != statusLine || p.partSize > 0
 // HeadDone reports whether Head is complete and that of the final response.
 func (p *Parser) HeadDone() bool { return p.state > fields && p.err == nil }
 
+// EndsWithConnection reports whether the body ends when the connection does.
+func (p *Parser) EndsWithConnection() bool { return p.state == untilClose && p.err == nil }
+
 // Done reports whether the response is complete.
 func (p *Parser) Done() bool { return p.state == done && p.err == nil }
 
