@@ -56,9 +56,12 @@ func (p plan) distance(l Link, x, y float64) float64 {
 	return least
 }
 
+// The labels stay readable in a narrow window: below 80 % of its size the drawing is scrolled.
 func TestAnSVGFitsItsWindow(t *testing.T) {
-	svg := SVG(branching())
-	for _, want := range []string{`viewBox="0 0 `, `style="max-width:100%;height:auto"`, "prefers-color-scheme:dark"} {
+	drawn := branching()
+	svg := SVG(drawn)
+	style := fmt.Sprintf(`style="max-width:100%%;min-width:%.0fpx;height:auto"`, 0.8*newPlan(drawn).width)
+	for _, want := range []string{`viewBox="0 0 `, style, "prefers-color-scheme:dark"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing lacks %s, want it:\n%s", want, svg)
 		}

@@ -37,14 +37,17 @@ const style = `<style>svg:root{background:#fff}text{font:14px system-ui,sans-ser
 	`rect{fill:#fafaf7;stroke:#7c8594}path{fill:none;stroke:#7c8594;stroke-width:1.5}circle,marker path{fill:#7c8594;stroke:none}rect.slowest{stroke:` + slowColour + `;stroke-width:3}.small.slowest{fill:#9a3f00;font-weight:600}` +
 	`@media(prefers-color-scheme:dark){svg:root{background:#14181c}text{fill:#e8e8e3}.small{fill:#b4bcc8}.page{fill:#14181c}.label{stroke:#14181c}rect{fill:#24282e}.small.slowest{fill:#ff9a57}}</style>`
 
+// readable is the least scale at which the labels can be read.
+const readable = 0.8
+
 // SVG draws a net as a self-contained picture, from left to right, with the labels and counters of
 // each edge. A tooltip gives the capacity of an edge. The picture shrinks to the width of its
-// window or column.
+// window or column, to 80 % at most: then it is scrolled.
 func SVG(t flow.Topology) string {
 	p := newPlan(t)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" style="max-width:100%%;height:auto" role="img" aria-label="a network of %d stages">`,
-		p.width, p.height, p.width, p.height, len(t.Stages))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" style="max-width:100%%;min-width:%.0fpx;height:auto" role="img" aria-label="a network of %d stages">`,
+		p.width, p.height, p.width, p.height, readable*p.width, len(t.Stages))
 	b.WriteString(style + `<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>` + "\n")
 	fmt.Fprintf(&b, `<rect class="page" width="%.0f" height="%.0f"/>`+"\n", p.width, p.height)
 	for _, l := range p.Links {

@@ -177,6 +177,38 @@ func checkDrawing(t *testing.T, b *chromium.Page) {
 	}
 }
 
+// checkLinks checks that no link runs through the name of the entry or the exit. Idle links must
+// stand out from the page (WCAG 1.4.11: 3:1).
+func checkLinks(t *testing.T, b *chromium.Page) {
+	t.Helper()
+	struck := chromium.Eval[[]string](b, `[...document.querySelectorAll("text.end")].filter((e) => {
+		const r = e.getBBox();
+		return [...document.querySelectorAll("path.link")].some((p) => {
+			for (let at = 0; at <= p.getTotalLength(); at++) {
+				const { x, y } = p.getPointAtLength(at);
+				if (x > r.x && x < r.x + r.width && y > r.y && y < r.y + r.height) return true;
+			}
+			return false;
+		});
+	}).map((e) => e.textContent)`)
+	if len(struck) > 0 {
+		t.Errorf("got links through the names %q, want none", struck)
+	}
+	contrast := chromium.Eval[float64](b, `(() => {
+		const line = document.querySelector("path.link"), classes = line.getAttribute("class");
+		const light = (colour) => {
+			const [r, g, b] = colour.match(/[0-9.]+/g).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+		};
+		line.classList.add("idle");
+		const a = light(getComputedStyle(line).stroke), c = light(getComputedStyle(document.querySelector(".net")).backgroundColor);
+		line.setAttribute("class", classes);
+		return Math.max(a, c) / Math.min(a, c); })()`)
+	if contrast < 3 {
+		t.Errorf("contrast of an idle link: got %.2f, want at least 3", contrast)
+	}
+}
+
 // checkPhone checks that the page fits the width of a phone, with the whole drawing as a column.
 func checkPhone(t *testing.T, b *chromium.Page) {
 	t.Helper()
@@ -189,6 +221,9 @@ func checkPhone(t *testing.T, b *chromium.Page) {
 		t.Errorf("on a phone of 375 pixels: got a page %d pixels wide, want at most 375", wide)
 	}
 	checkDrawing(t, b)
+	checkLinks(t, b)
+	b.Size(375, 740, true)
+	checkLinks(t, b)
 }
 
 // checkVisitor checks that the browser fetched nothing from other servers and reported no error.
@@ -234,4 +269,18 @@ func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 			}
 		}
 	}
+}
+
+// The links of all arms meet at the exit, whose name they pass.
+func TestLinksPassTheNameOfTheExit(t *testing.T) {
+	arms, err := web.Routes(web.Arm{Pattern: "/js/", Component: source("files")}, web.Arm{Pattern: "/", Component: source("pages")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, admin := running(t, flow.Chain, arms)
+	b := chromium.Open(t)
+	b.Size(360, 640, false)
+	b.Go(admin.URL + "/")
+	b.Until(`document.querySelectorAll(".stage").length == 3`)
+	checkLinks(t, b)
 }

@@ -47,7 +47,8 @@ export function draw(site, places, choose) {
 }
 
 function drawEnd(name, { x, y, beside }) {
-  const text = el("text", beside ? { x: x + 22, y: y + 4, class: "end" } : { x, y: y - 14, class: "end" }, name);
+  const side = name === "out" ? -22 : 22; // links enter the exit from the right
+  const text = el("text", beside ? { x: x + side, y: y + 4, class: "end" } : { x, y: y - 14, class: "end" }, name);
   return el("g", { "aria-hidden": "true" }, el("circle", { cx: x, cy: y, r: 6 }), text);
 }
 

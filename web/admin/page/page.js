@@ -176,6 +176,9 @@ function table(caption, head, rows) {
   }
   const scroll = document.createElement("div");
   scroll.className = "scroll";
+  scroll.tabIndex = 0; // the keyboard can scroll it
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", caption);
   scroll.append(t);
   return scroll;
 }
