@@ -89,6 +89,7 @@ func (m *Model) help(string) {
 		m.note(fmt.Sprintf("/%-22s %s", c.name+" "+c.usage, c.summary))
 	}
 	m.note("Tab completes · Alt-↑ Alt-↓ or Ctrl-P Ctrl-N: rooms · Alt-A: unread · Alt-M: mentions · Alt-K Alt-J: choose a message · PgUp PgDn: scroll · Esc: to the end · Ctrl-C: quit")
+	m.notesOffset = 0
 }
 
 func (m *Model) join(args string) {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -43,6 +44,7 @@ type Model struct {
 	readUntil    time.Time            // read marker when current was shown; later messages are new
 	anchor       anchor
 	notes        []string
+	notesOffset  int // rows of the notes above the first visible one
 	search       string
 	chosen       uint64               // Message.Seq in current; 0 if none
 	goalID       string               // msgid of the search result that is being loaded; "" if none
@@ -226,6 +228,7 @@ const maxNotes = 100
 func (m *Model) note(text string) {
 	m.notes = append(m.notes, Clean(text))
 	m.notes = m.notes[max(0, len(m.notes)-maxNotes):]
+	m.notesOffset = math.MaxInt // the last ones; noteRows limits it
 }
 
 // show makes v the current conversation.
@@ -259,9 +262,13 @@ func (m *Model) key(k tea.KeyPressMsg) {
 	case "ctrl+c":
 		m.quit("")
 	case "pgup":
-		m.scroll(m.bodyRows() / 2)
+		if !m.scrollNotes(1 - m.maxNoteRows()) {
+			m.scroll(m.bodyRows() / 2)
+		}
 	case "pgdown":
-		m.scroll(-(m.bodyRows() / 2))
+		if !m.scrollNotes(m.maxNoteRows() - 1) {
+			m.scroll(-(m.bodyRows() / 2))
+		}
 	case "shift+up", "ctrl+up":
 		m.scroll(1)
 	case "shift+down", "ctrl+down":

@@ -126,6 +126,34 @@ func TestScreensMatchGoldenFiles(t *testing.T) {
 	}
 }
 
+// Every line of the help can be read on every screen: PgDn shows those that do not fit.
+func TestTheHelpShowsEveryCommandOnEveryScreen(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}, {40, 6}} {
+		s := village(t, size[0], size[1])
+		s.types("/help")
+		s.press(tea.KeyEnter)
+		seen := s.text()
+		if !strings.Contains(seen, "/"+commands[0].name) {
+			t.Errorf("%d x %d: the first page lacks the command /%s, want the start of the help:\n%s", size[0], size[1], commands[0].name, seen)
+		}
+		for range 40 {
+			s.press(tea.KeyPgDown)
+			seen += s.text()
+		}
+		for _, want := range commands {
+			if !strings.Contains(seen, "/"+want.name) {
+				t.Errorf("%d x %d: got no /%s on any page of the help, want every command", size[0], size[1], want.name)
+			}
+		}
+		for range 40 {
+			s.press(tea.KeyPgUp)
+		}
+		if top := s.text(); !strings.Contains(top, "/"+commands[0].name) {
+			t.Errorf("%d x %d: PgUp does not return to the start of the help:\n%s", size[0], size[1], top)
+		}
+	}
+}
+
 func TestThemesColourMentionsLinksAndTheCurrentRoom(t *testing.T) {
 	for _, theme := range themes {
 		s := village(t, 80, 24)

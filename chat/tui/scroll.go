@@ -65,6 +65,17 @@ func (m *Model) scroll(rows int) {
 	}
 }
 
+// scrollNotes scrolls the notes down by rows, or up if rows is negative. It reports whether there
+// are more notes than fit.
+func (m *Model) scrollNotes(rows int) bool {
+	last := len(m.allNoteRows()) - m.maxNoteRows() + 1
+	if last <= 1 {
+		return false
+	}
+	m.notesOffset = min(max(0, min(m.notesOffset, last)+rows), last)
+	return true
+}
+
 // bottom scrolls to the end.
 func (m *Model) bottom() { m.anchor = anchor{} }
 

@@ -274,8 +274,11 @@ func (m *Model) unsentRows() []row {
 	return rows
 }
 
-// noteRows renders the notes, at most half of the screen.
-func (m *Model) noteRows() []row {
+// maxNoteRows returns the most rows of notes: all but one of the rows between the bars.
+func (m *Model) maxNoteRows() int { return max(2, m.height-4) }
+
+// allNoteRows renders the notes.
+func (m *Model) allNoteRows() []row {
 	var rows []row
 	for _, note := range m.notes {
 		for _, r := range wrap([]span{{note, m.theme.trouble}}, m.width-2) {
@@ -283,5 +286,18 @@ func (m *Model) noteRows() []row {
 			rows = append(rows, *line.add("", " ").join(r))
 		}
 	}
-	return rows[max(0, len(rows)-max(1, m.height/2+4)):]
+	return rows
+}
+
+// noteRows renders the visible notes. If there are more, the last row says how to see them.
+func (m *Model) noteRows() []row {
+	rows, most := m.allNoteRows(), m.maxNoteRows()
+	if len(rows) <= most {
+		return rows
+	}
+	last := len(rows) - most + 1 // one row is for the hint
+	at := min(m.notesOffset, last)
+	var hint row
+	hint.add(m.theme.dim, fmt.Sprintf(" %d-%d of %d · PgUp PgDn · Esc: close", at+1, at+most-1, len(rows)))
+	return append(rows[at:at+most-1:at+most-1], hint)
 }
