@@ -82,3 +82,25 @@ func TestCertificatesThatCannotWorkAreRejected(t *testing.T) {
 		}
 	}
 }
+
+func TestACMEObtainsACertificateBesideOneOfFiles(t *testing.T) {
+	a := certtest.New(t)
+	var s *running
+	started := make(chan struct{}) // carries no values; closed when s is set
+	a.Serve(t, func() string { <-started; return s.addr })
+	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	config := files(t, a, t.TempDir(), "a.test")
+	config.More = []TLS{{ACME: &ACME{Names: []string{"weir.test"}, Agreed: true, Dir: t.TempDir(), CA: a.URL + "/directory", CARoots: roots}}}
+	s = start(t, Config{TLS: config, ErrorLog: func(string) {}}, shows)
+	close(started)
+	// while there is none by ACME, too
+	names(t, s.addr, &tls.Config{RootCAs: a.Pool, ServerName: "a.test"})
+	wait(t, "the certificate by ACME is there", func() bool {
+		c := tls.Client(dial(t, s.addr), &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"})
+		defer c.Close()
+		return c.Handshake() == nil
+	})
+	if got := names(t, s.addr, &tls.Config{RootCAs: a.Pool, ServerName: "a.test"}); got[0] != "a.test" {
+		t.Errorf("a.test: got the certificate of %s, want its own", got)
+	}
+}

@@ -217,7 +217,7 @@ func (l *Live) Reload() error {
 	old := l.current.Swap(g)
 	l.report(Event{Type: "reloaded", Text: l.file})
 	if err := l.environment.states.reopen(); err != nil {
-		l.report(Event{Type: "trouble", Text: err.Error()})
+		l.report(Event{Type: "trouble", Text: l.environment.secrets.hide(err.Error())})
 	}
 	for i, s := range g.site.Services {
 		if !old.site.Services[i].equalExceptRun(s.Server) {

@@ -68,12 +68,12 @@ func (l *Live) Sites() []metrics.Site {
 		if name == "" {
 			name = siteName
 		}
-		all = append(all, metrics.Site{Name: name, Site: g.handlers[i], Upstreams: s.upstreamReadings()})
+		all = append(all, metrics.Site{Name: name, Site: g.handlers[i], Upstreams: s.upstreamReadings(l.environment.secrets)})
 	}
 	return all
 }
 
-func (s *Service) upstreamReadings() []metrics.Upstream {
+func (s *Service) upstreamReadings(given *secrets) []metrics.Upstream {
 	var all []metrics.Upstream
 	named := map[string]int{}
 	for _, p := range s.upstreams {
@@ -82,7 +82,7 @@ func (s *Service) upstreamReadings() []metrics.Upstream {
 			name = fmt.Sprintf("%s-%d", p.name, named[p.name])
 		}
 		for _, u := range p.read() {
-			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Weight: u.Weight, Last: u.LastError})
+			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Weight: u.Weight, Last: given.hide(u.LastError)})
 		}
 	}
 	return all

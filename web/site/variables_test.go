@@ -192,6 +192,9 @@ func TestEventsNeverShowAGivenValue(t *testing.T) {
 	}
 	l.get(t)
 	l.trouble(t, "(value of var.host)")
+	if u := l.Upstreams()[0]; u.Last == "" || strings.Contains(u.Last, "secret-host") {
+		t.Errorf("the last failure on the admin page: got %q, want one without the value", u.Last)
+	}
 	l.onPanic("", "stage", "secret-host.invalid", nil)
 	webtest.Until(t, "the panic is reported without the value", func() bool {
 		e := <-l.events

@@ -109,7 +109,7 @@ func configs() []config {
 		{Block{Name: "tls", Group: Server, About: "serves over TLS, with a certificate from files, by ACME (RFC 8555) or self-signed; stands inside server",
 			Inside: "It contains no blocks. A server with several certificates has a block tls for each: the name that the client requests decides, a name itself before a wildcard such as *.example.org. A client that requests no name of them gets the first."}, reflect.TypeFor[site.TLS]()},
 		{Block{Name: "variable", Group: Server, About: "defines a value that other blocks use as var.NAME; stands in the file itself",
-			Label: "Its label is required: the variable's name. The flag --set NAME=VALUE gives it a value. Errors and log lines do not show values of 6 bytes or more from the flag or the environment."}, reflect.TypeFor[site.Variable]()},
+			Label: "Its label is required: the variable's name. The flag --set NAME=VALUE gives it a value. Errors of the file and events of its components do not show values of 6 bytes or more from the flag or the environment."}, reflect.TypeFor[site.Variable]()},
 		{Block{Name: "include", Group: Server, About: "inserts the blocks of another file",
 			Label: "Its label is required: the file, relative to the folder of the file that includes it. Includes may be 10 levels deep. The paths in the included blocks are relative to the folder of the site file, as all others. A change of the file reloads the site."}, nil},
 		{Block{Name: "route", Group: Compositions, About: "runs the components inside for requests that match its pattern", Inside: anyComponents,
