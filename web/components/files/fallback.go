@@ -22,8 +22,8 @@ var programs = []string{"*.php*", "*.phtml*", "*.phar*", "*.cgi*", "*.fcgi*", "*
 // passesOn reports whether a request for which there is no file goes to the component behind.
 func (f *files) passesOn() bool { return f.Fallback == fallbackNext }
 
-// setFallback checks Fallback and Hide.
-func (f *files) setFallback() error {
+// setFallback checks Fallback and Hide. indexGiven says that Index was in the configuration.
+func (f *files) setFallback(indexGiven bool) error {
 	if f.passesOn() && f.Hide == nil {
 		f.Hide = programs
 	}
@@ -33,7 +33,8 @@ func (f *files) setFallback() error {
 		}
 		f.hidden = append(f.hidden, strings.ToLower(pattern))
 	}
-	if f.hides(f.Index) {
+	f.indexHidden = f.hides(f.Index)
+	if f.indexHidden && indexGiven {
 		return fmt.Errorf("files: index is %q, which is hidden: remove it, or set hide to other names", f.Index)
 	}
 	if f.Fallback == "" || f.passesOn() {
@@ -120,6 +121,9 @@ func (f *files) statDirectory(clean string) error {
 		if _, err := f.root.stat(rootName(clean)); errors.Is(err, errDirectory) {
 			return nil
 		}
+	}
+	if f.indexHidden {
+		return fs.ErrNotExist
 	}
 	_, err := f.root.stat(rootName(clean + f.Index))
 	return err

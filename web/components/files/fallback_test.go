@@ -215,6 +215,21 @@ func TestHiddenNamesAreNotFound(t *testing.T) {
 	}
 }
 
+func TestADirectoryWhoseIndexFileIsHiddenHasNone(t *testing.T) {
+	dir := tree(t, app)
+	for target, want := range map[string]int{"/": 404, "/docs/": 404, "/docs": 301, "/app.js": 200} {
+		if resp, _ := get(t, serve(t, Config{Dir: dir, Hide: []string{"*.htm*"}}), target); resp.StatusCode != want {
+			t.Errorf("GET %s: got %d, want %d", target, resp.StatusCode, want)
+		}
+	}
+	s := serveBefore(t, flow.Chain, Config{Dir: dir, Hide: []string{"*.htm*"}, Fallback: "next"})
+	for _, target := range []string{"/", "/docs/", "/docs"} {
+		if _, body := get(t, s, target); body != "behind GET "+target {
+			t.Errorf("GET %s: got %q, want it passed on", target, body)
+		}
+	}
+}
+
 func TestInvalidFallbacksAreRejected(t *testing.T) {
 	dir := tree(t, app)
 	for want, cfg := range map[string]Config{

@@ -72,6 +72,7 @@ const (
 type files struct {
 	Config
 	hidden        []string // the patterns of Hide, in lower case
+	indexHidden   bool     // they match Index: directories have no index file
 	codings       []sibling
 	root          *root
 	store         *memory.Store[string, *entry] // nil: no cache
@@ -92,7 +93,7 @@ func New(cfg Config) (web.Component, error) {
 	if err := f.setNames(); err != nil {
 		return nil, err
 	}
-	if err := f.setFallback(); err != nil {
+	if err := f.setFallback(cfg.Index != ""); err != nil {
 		return nil, err
 	}
 	if err := f.setCodings(); err != nil {

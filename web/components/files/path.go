@@ -55,7 +55,7 @@ func rootName(clean string) string {
 
 // directory answers for a directory; clean ends in a slash.
 func (f *files) directory(c *web.Conn, clean string) (web.Body, error) {
-	e, err := f.read(clean, clean+f.Index)
+	e, err := f.readIndex(clean)
 	switch {
 	case err == nil:
 		return f.body(c, e)
@@ -63,6 +63,14 @@ func (f *files) directory(c *web.Conn, clean string) (web.Body, error) {
 		return f.list(c, clean)
 	}
 	return web.Body{}, err
+}
+
+// readIndex makes the entry of a directory's index file.
+func (f *files) readIndex(clean string) (*entry, error) {
+	if f.indexHidden {
+		return nil, fs.ErrNotExist
+	}
+	return f.read(clean, clean+f.Index)
 }
 
 // redirectToSlash answers for a directory that was requested without a final slash. Relative links
