@@ -71,7 +71,7 @@ func listBlocks(w io.Writer, blocks []reference.Block) error {
 func explainBlock(w io.Writer, b reference.Block, columns int) error {
 	var text bytes.Buffer
 	writeWrapped(&text, fmt.Sprintf("%s: %s.", b.Name, b.About), 0, columns)
-	for _, s := range []string{b.Label, b.Inside} {
+	for _, s := range []string{b.Notes, b.Label, b.Inside} {
 		if s != "" {
 			writeWrapped(&text, s, 0, columns)
 		}

@@ -18,6 +18,13 @@ which an exchange passes them. The block ` + "`server`" + ` says how the pipelin
 word behind a component's type, as in ` + "`files \"pages\" { ... }`" + `, is its name in drawings. Paths of
 files are relative to the folder of the site file.
 
+An exchange is a request with its response. A source answers it, and a filter changes the answer's
+body, so it stands behind the source. A pipe may stand anywhere: one that answers early, such as a
+limit or a login, stands before the source. After an answer the sources behind are not called, and
+filters and pipes are, so that a log or ` + "`compress`" + ` sees every answer. A source cannot stand behind
+one that answers every exchange; it may stand behind ` + "`files`" + ` with ` + "`fallback = \"next\"`" + `, or behind
+routes. An exchange that no source answers gets 404.
+
 | type | how to write it |
 | --- | --- |
 | string | ` + "`\"text\"`" + ` |
@@ -54,7 +61,7 @@ func Markdown(blocks []Block) string {
 func (block Block) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## `%s`\n\n", block.Name)
 	writeParagraph(b, "", block.sentence())
-	for _, s := range []string{block.Label, block.Inside} {
+	for _, s := range []string{block.Notes, block.Label, block.Inside} {
 		if s != "" {
 			b.WriteByte('\n')
 			writeParagraph(b, "", s)

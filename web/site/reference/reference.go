@@ -21,6 +21,7 @@ type Block struct {
 	Name       string
 	Group      Group
 	About      string // what it does, in one line
+	Notes      string // what else its author must know; empty: nothing
 	Label      string // a sentence on its label; empty: at most a name for drawings
 	Inside     string // a sentence on the blocks inside; empty: there are none
 	Attributes []Attribute
@@ -128,7 +129,7 @@ func blocksWith(c comments) []Block {
 	var all []Block
 	for _, b := range configs() {
 		b.Attributes = attributesOf(b, c[b.Name], values)
-		b.Example = exampleOf(b.Name)
+		b.Example, b.Notes = exampleOf(b.Name), notes[b.Name]
 		all = append(all, b.Block)
 	}
 	return all

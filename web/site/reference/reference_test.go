@@ -89,6 +89,11 @@ func TestTablesNameOnlyWhatExists(t *testing.T) {
 			t.Errorf("places: got no place for %s, want one for every kind", k.Name)
 		}
 	}
+	for name := range notes {
+		if !known[name] {
+			t.Errorf("notes: got %s, want only blocks that exist", name)
+		}
+	}
 	for _, name := range exampleFiles(t) {
 		if !known[name] {
 			t.Errorf("examples/%s.hcl: got no block of this name, want one", name)
