@@ -272,11 +272,14 @@ func TestAHandlerThatIsClosedMayGoOffTheLoop(t *testing.T) {
 
 // TestTLSMayBeClosedElsewhere: Close of a tls.Conn writes an alert if it can, and always closes.
 func TestTLSMayBeClosedElsewhere(t *testing.T) {
-	certificate := newCertificate(t)
+	config, err := testTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
 	eachHandlerModel(t, func(t *testing.T, w Way) {
 		entered, ended := make(chan net.Conn, 1), make(chan error, 1)
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
-			s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}})
+			s := tls.Server(c, config)
 			if err := s.Handshake(); err != nil {
 				ended <- err
 				return

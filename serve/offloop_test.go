@@ -1,15 +1,8 @@
 package serve
 
 import (
-	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"sync"
@@ -207,53 +200,4 @@ func TestAStopWaitsForWorkOffTheLoop(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestHandlersServeTLS: a handler runs a TLS server on its connection, by every model.
-func TestHandlersServeTLS(t *testing.T) {
-	certificate := newCertificate(t)
-	eachHandlerModel(t, func(t *testing.T, w Way) {
-		r := startService(t, w, handlers, service{handle: func(nc net.Conn) {
-			c := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
-			ctx, cancel := context.WithTimeout(context.Background(), hangLimit)
-			defer cancel()
-			if c.HandshakeContext(ctx) == nil {
-				echoTo(c, time.Millisecond) // Sleep finds the connection in c
-				c.Close()
-			}
-		}}, Options{Loops: 2})
-		var clients sync.WaitGroup
-		for i := range 8 {
-			clients.Go(func() {
-				c := tls.Client(r.dialSoon(), &tls.Config{InsecureSkipVerify: true})
-				text := string(noise(uint64(i), 40_000))
-				go func() { io.WriteString(c, text); c.CloseWrite() }()
-				if got, err := io.ReadAll(c); err != nil || string(got) != text {
-					t.Errorf("got %d bytes, error %v; want the %d that were sent, and a close-notify", len(got), err, len(text))
-				}
-				c.Close()
-			})
-		}
-		clients.Wait()
-		for cut := range 300 { // aborted handshakes
-			c := r.dial()
-			c.Write([]byte("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03" + string(noise(1, 300)))[:cut])
-			c.Close()
-		}
-		r.stopsCleanly()
-	})
-}
-
-// newCertificate returns a certificate that is signed by its own key.
-func newCertificate(t *testing.T) tls.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

@@ -53,6 +53,11 @@ var services = map[string]service{
 	"pid":   {name: "pid", open: func(Conn) Session { return saysOnce(strconv.Itoa(os.Getpid())) }},
 	"idle":  {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: shortTimeout},
 
+	"tls":           {name: "tls", handle: func(c net.Conn) { echoTLS(c, onLoop, hangLimit) }},
+	"tls-off":       {name: "tls-off", handle: func(c net.Conn) { echoTLS(c, OffLoop, hangLimit) }},
+	"tls-hasty":     {name: "tls-hasty", handle: func(c net.Conn) { echoTLS(c, onLoop, shortTimeout) }},
+	"tls-off-hasty": {name: "tls-off-hasty", handle: func(c net.Conn) { echoTLS(c, OffLoop, shortTimeout) }},
+
 	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong, flush: tooLong},
 	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong, flush: tooLong},
 	"answer-stop":  {name: "answer-stop", open: func(Conn) Session { return answer{} }, handle: answerOn, linger: tooLong, flush: tooLong},
@@ -112,12 +117,12 @@ func (e *echo) Wake(now time.Time, out *Writer) error {
 
 func (*echo) Close(error) {}
 
-// echoTo is echo as a handler.
+// echoTo is echo as a handler. A Read by TLS may return bytes and the end at once.
 func echoTo(c net.Conn, late time.Duration) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.Read(buf)
-		if err != nil {
+		if n == 0 && err != nil {
 			return
 		}
 		misbehave(buf[:n])
@@ -126,7 +131,7 @@ func echoTo(c net.Conn, late time.Duration) {
 				return
 			}
 		}
-		if _, err := c.Write(buf[:n]); err != nil {
+		if _, failed := c.Write(buf[:n]); failed != nil || err != nil {
 			return
 		}
 	}
