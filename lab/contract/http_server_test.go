@@ -165,8 +165,8 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		status, body = 404, []byte("not there\n")
 	}
 	head := http.Header{"Content-Type": {"text/html"}}
-	if f.gzip != (f.fault == "compresses for the others") && f.fault != "does not compress" &&
-		strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") != (f.fault == "compresses for the others") {
+	if f.gzip != (f.fault == "compresses for all clients") && f.fault != "does not compress" &&
+		strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") != (f.fault == "compresses for all clients") {
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
 		z.Write(body)

@@ -11,12 +11,12 @@ import (
 // pollInterval is the interval of checks of the output.
 const pollInterval = 5 * time.Millisecond
 
-// outputGrace is how long output may arrive after the ends of the connections: published programs
-// write when a child exits.
+// outputGrace is how long output may arrive after the ends of the connections. A published program,
+// kept as its authors published it (see the package's comment), may write only when a child exits.
 const outputGrace = 2 * time.Second
 
-// output returns the server's standard output so far, with the escapes of a published program
-// undone.
+// output returns the server's standard output so far. Published programs print what they received
+// by %q; output undoes that.
 func (b *bench) output() ([]byte, error) {
 	text, err := os.ReadFile(b.out.Name())
 	if err != nil || b.subject.Contract != "published" {
@@ -64,7 +64,8 @@ func (b *bench) awaitBytes(n int, within time.Duration) error {
 }
 
 // awaitAmounts waits for the output of what the connections sent, and returns the function that
-// judges it. Missing output is no error here: the judgement reports which bytes are missing.
+// judges it. An echo server must print nothing. Missing output is no error here: the judgement
+// reports which bytes are missing.
 func (b *bench) awaitAmounts(amounts []amount) (verify, error) {
 	if b.echoes() {
 		return noOutput, nil

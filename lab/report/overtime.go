@@ -34,7 +34,8 @@ func (d *digest) timeFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// typical returns the accepted trial with samples whose mean is nearest to the cell's.
+// typical returns the trial whose mean is nearest to the cell's, among the accepted ones with at
+// least two samples. It returns nil if there is none.
 func (c *cell) typical() *result.Trial {
 	var best *result.Trial
 	for _, t := range c.trials {
@@ -45,15 +46,16 @@ func (c *cell) typical() *result.Trial {
 	return best
 }
 
-// overTime returns the CPU between samples, averaged to at most maxTimePoints. A last interval
-// shorter than half a step is left out, because the sampler's timing would dominate it.
+// overTime returns the CPU between samples, averaged to at most maxTimePoints. An interval
+// shorter than half the mean distance of two samples is left out, because the sampler's timing
+// would dominate it. Samples after the last full step are left out, too.
 func overTime(t *result.Trial) []figure.XY {
-	typical := (t.Samples[len(t.Samples)-1].AtMS - t.Samples[0].AtMS) / float64(len(t.Samples)-1)
+	meanGapMS := (t.Samples[len(t.Samples)-1].AtMS - t.Samples[0].AtMS) / float64(len(t.Samples)-1)
 	step := max(1, (len(t.Samples)-1+maxTimePoints-1)/maxTimePoints)
 	var out []figure.XY
 	for i := step; i < len(t.Samples); i += step {
 		a, b := t.Samples[i-step], t.Samples[i]
-		if ms := b.AtMS - a.AtMS; ms > 0 && ms > typical/2 {
+		if ms := b.AtMS - a.AtMS; ms > 0 && ms > meanGapMS/2 {
 			out = append(out, figure.XY{X: (a.AtMS + b.AtMS) / 2000, Y: 100 * float64(b.CPUNS-a.CPUNS) / (ms * 1e6)})
 		}
 	}
@@ -67,8 +69,8 @@ func (d *digest) windowsSection() section {
 	return s
 }
 
-// windowStep is the shortest window in ms: twice the sampling interval.
-const windowStep = 100
+// minWindowMS is the least length of a window: twice the sampling interval.
+const minWindowMS = 100
 
 func (d *digest) windowFigure(g *group) *figure.Figure {
 	c := figure.Lines{Name: "variation-by-window-" + d.tag(g), Title: "Variation by window: " + d.caption(g),
@@ -99,9 +101,11 @@ func longer(ticks []float64, points []figure.XY) []float64 {
 	return ticks
 }
 
+// byWindow returns the variation by window length: windowMS, its halves down to minWindowMS, and
+// its doubles.
 func (c *cell) byWindow(windowMS float64) []figure.XY {
 	var out []figure.XY
-	for _, w := range stat.CVByWindow(compare.SampledTrials(c.trials), windowMS, windowStep) {
+	for _, w := range stat.CVByWindow(compare.SampledTrials(c.trials), windowMS, minWindowMS) {
 		e := estimateSpread(w.PooledCV, len(c.trials))
 		out = append(out, figure.XY{X: w.Length, Y: e.mean, Low: e.low, High: e.high,
 			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.subject, sig(w.Length), e, plural(w.DF, "degree of freedom", "degrees of freedom"))})

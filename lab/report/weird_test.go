@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -14,7 +16,8 @@ import (
 	"weir/lab/result"
 )
 
-// hostile names are meant to break out of the formats that they are written into.
+// hostile names are meant to break out of the formats that they are written into. Some are names of
+// real subjects, and the last has the suffix of an A/A control.
 var hostile = []string{"c-fork", "go-goroutine", "published-c", "published-go", "", "<script>alert(1)</script>", `"'><img src=http://x>`, "a|b`c*_", "\x1b[31mred\x00\n\r\u2028",
 	"=cmd()", `\input{/etc/passwd}%$&#_^~{}`, "日本語 😀", "\xff\xfe", strings.Repeat("long", 60), "x+twin"}
 
@@ -29,7 +32,7 @@ func anyResults(t *rapid.T) *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: texts.Draw(t, "experiment"), Question: texts.Draw(t, "question"), Command: texts.Draw(t, "command"),
 		Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: numbers.Draw(t, "window"), Margin: numbers.Draw(t, "margin"),
 			Loads: []result.Load{{Name: "messages", Rate: numbers.Draw(t, "rate"), Size: rapid.Int().Draw(t, "size"), Bits: numbers.Draw(t, "bits")}}},
-		AccountingMethods: []result.AccountingMethod{{Name: "true", Primary: rapid.Bool().Draw(t, "truth")}, {Name: names[0]}}}
+		AccountingMethods: []result.AccountingMethod{{Name: "true", Primary: rapid.Bool().Draw(t, "primary")}, {Name: names[0]}}}
 	if rapid.Bool().Draw(t, "requests") {
 		r.Plan.Workload = "files"
 		r.Plan.Loads = append(anyRequests(t, "messages"), anyRequests(t, "tcpkali")...)
@@ -58,7 +61,7 @@ func anyTrial(t *rapid.T, names []string) result.Trial {
 		Block: rapid.IntRange(0, 2).Draw(t, "block"), Accepted: rapid.Bool().Draw(t, "accepted"),
 		CPUPercentMean: numbers.Draw(t, "percent"), CPUCV: numbers.Draw(t, "cv"), CPUUSPerMessage: numbers.Draw(t, "us"), LoadUSPerMsg: numbers.Draw(t, "load us"),
 		MachineUSPerMsg: numbers.Draw(t, "machine us"), ColdUSPerMsg: numbers.Draw(t, "cold"), AchievedRatio: numbers.Draw(t, "achieved"),
-		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, CPUByMethod: map[string]float64{names[0]: numbers.Draw(t, "ruler")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
+		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, CPUByMethod: map[string]float64{names[0]: numbers.Draw(t, "cpu by method")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
 	if rapid.Bool().Draw(t, "has requests") {
 		x.Messages, x.WindowS = rapid.Int64().Draw(t, "messages"), numbers.Draw(t, "window s")
 		x.LatencyUS = result.Percentiles{P50: numbers.Draw(t, "p50"), P99: numbers.Draw(t, "p99")}
@@ -78,10 +81,10 @@ func others(t *rapid.T, r *result.Results, names []string) {
 	for _, n := range names {
 		v := numbers.Draw(t, "v")
 		r.Comparisons = append(r.Comparisons, result.Comparison{A: n, B: names[0], Metric: "cpu_us_per_message", Load: "messages", Connections: 64, Pattern: "together", Pairs: rapid.IntRange(-1, 3).Draw(t, "pairs"),
-			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), VerdictLow: numbers.Draw(t, "verdict's low"), VerdictHigh: numbers.Draw(t, "verdict's high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), AAControl: rapid.Bool().Draw(t, "twin"), Warning: n})
+			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), VerdictLow: numbers.Draw(t, "verdict's low"), VerdictHigh: numbers.Draw(t, "verdict's high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), AAControl: rapid.Bool().Draw(t, "A/A control"), Warning: n})
 		r.EventCounts = append(r.EventCounts, result.EventCounts{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
 		r.Portability = append(r.Portability, result.Portability{Subject: n, Target: n, Built: rapid.Bool().Draw(t, "built"), Note: n})
-		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "counts"), RejectedBecause: []string{n}, FailedBecause: []string{n}})
+		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "saturation accepted"), RejectedBecause: []string{n}, FailedBecause: []string{n}})
 		r.Probes = append(r.Probes, result.Probe{Subject: n, Load: n, Pattern: n, Connections: 8, Rate: numbers.Draw(t, "rate"), KeptUp: rapid.Bool().Draw(t, "kept"), GeneratorBound: rapid.Bool().Draw(t, "bound"), LatencyP99US: v, DisturbedBy: []string{n}})
 		r.Skipped = append(r.Skipped, result.Skip{Subject: n, Reason: n})
 		r.Notes = append(r.Notes, result.Note{What: n, Subject: n, Reason: n})
@@ -115,15 +118,40 @@ func TestAnyResultsGiveAReport(t *testing.T) {
 				t.Fatalf("got the figure name %q, want a file name", f.Name)
 			}
 		}
-		doc.markdown()
-		tex(r)
-		trialsCSV(r)
+		if err := checkTexts(doc.markdown(), tex(r), trialsCSV(r)); err != nil {
+			t.Fatal(err)
+		}
 		var out bytes.Buffer
 		Terminal(&out, r, false, rapid.IntRange(-5, 200).Draw(t, "width"))
 		if i := strings.IndexFunc(out.String(), func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
 			t.Fatalf("got a control character at byte %d of %q", i, out.String())
 		}
 	})
+}
+
+// checkTexts returns an error if a name has become an element in Markdown (outside code, which is
+// indented), a command in TeX or a formula in comma-separated values.
+func checkTexts(markdown, table, trials []byte) error {
+	for line := range strings.Lines(string(markdown)) {
+		if !strings.HasPrefix(line, "    ") && (strings.Contains(line, "<script") || strings.Contains(line, "<img")) {
+			return fmt.Errorf("got the Markdown line %q, want no element from a name", line)
+		}
+	}
+	if bytes.Contains(table, []byte(`\input`)) {
+		return fmt.Errorf("got \\input in the TeX table, want it escaped:\n%s", table)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(trials)).ReadAll()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows { // the reader requires as many fields in each row as in the first
+		for _, field := range row {
+			if strings.HasPrefix(field, "=") || strings.HasPrefix(field, "@") {
+				return fmt.Errorf("got the CSV field %q, want no formula", field)
+			}
+		}
+	}
+	return nil
 }
 
 // TestAnyFigureGivesAPDF draws one figure of each case, because PDFs are slow.
@@ -139,7 +167,8 @@ func TestAnyFigureGivesAPDF(t *testing.T) {
 	})
 }
 
-// TestTheAnswerOfAPoorRun checks runs without trials, with one trial, and with only rejected ones.
+// TestTheAnswerOfAPoorRun checks that the answer of a run says why there is no result: without
+// trials, with one trial, and with only rejected ones.
 func TestTheAnswerOfAPoorRun(t *testing.T) {
 	one := full()
 	one.Trials, one.Comparisons = one.Trials[:1], nil

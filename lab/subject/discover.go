@@ -24,8 +24,9 @@ func Project(dir string) string {
 	}
 }
 
-// Discover reads root/subjects/*/subject.toml. It returns the valid subjects, sorted by name, and
-// an error that joins the errors of the others. A subject there must have the name of its folder.
+// Discover finds the subjects of a project: the server programs that the lab measures. It reads
+// root/subjects/*/subject.toml. It returns the valid subjects, sorted by name, and an error that
+// joins the errors of the others. A subject there must have the name of its folder.
 func Discover(root string) ([]*Subject, error) {
 	files, err := filepath.Glob(filepath.Join(root, "subjects", "*", fileName))
 	if err != nil {
@@ -56,8 +57,8 @@ func readOwn(file string) (*Subject, error) {
 
 // Select returns the subjects of a command line: those under root with the given names (all if
 // neither names nor files are given), then those in the given files. A name that does not exist,
-// and two different subjects of one name, are errors. A broken subject that was not selected is
-// not.
+// and two different subjects of one name, are errors. A broken subject is an error only
+// if it is selected.
 func Select(root string, names, files []string) ([]*Subject, error) {
 	all, broken := Discover(root)
 	if len(names) == 0 && len(files) == 0 {
