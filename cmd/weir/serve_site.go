@@ -119,12 +119,11 @@ func settings(s site.Server) (server.Config, error) {
 // certificateOf returns the configuration of a certificate from a block tls.
 func certificateOf(t site.TLS) server.TLS {
 	c := server.TLS{CertFile: t.Cert, KeyFile: t.Key}
-	store := first(t.Store, "certificates")
 	if len(t.ACME) > 0 {
-		c.ACME = &server.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, Dir: store, CA: t.CA}
+		c.ACME = &server.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, Dir: t.StoreDir(), CA: t.CA}
 	}
 	if t.SelfSigned {
-		c.Local = &server.Local{Names: t.Names, Dir: store}
+		c.Local = &server.Local{Names: t.Names, Dir: t.StoreDir()}
 	}
 	return c
 }
