@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"weir/web"
@@ -24,8 +25,8 @@ func (f *files) passesOn() bool { return f.Fallback == fallbackNext }
 
 // setFallback checks Fallback and Hide. indexGiven says that Index was in the configuration.
 func (f *files) setFallback(indexGiven bool) error {
-	if f.passesOn() && f.Hide == nil {
-		f.Hide = programs
+	if f.passesOn() && (f.Hide == nil || len(f.Hide) > 0) {
+		f.Hide = slices.Concat(f.Hide, programs)
 	}
 	for _, pattern := range f.Hide {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || strings.Contains(pattern, "/") {

@@ -194,6 +194,12 @@ func TestProgramsArePassedOnAndNotServed(t *testing.T) {
 			t.Errorf("GET %s: got %d %q, want it passed on", target, resp.StatusCode, body)
 		}
 	}
+	more := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: "next", Hide: []string{"app.js"}})
+	for _, target := range []string{"/page.php", "/app.js"} {
+		if _, body := get(t, more, target); body != "behind GET "+target {
+			t.Errorf("GET %s, with a pattern more: got %q, want it passed on", target, body)
+		}
+	}
 	all := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: "next", Hide: []string{}})
 	if _, body := get(t, all, "/lib/tool.py"); body != "secret" {
 		t.Errorf("with hide = []: got %q, want the file", body)

@@ -43,8 +43,9 @@ type Config struct {
 	Fallback string `hcl:"fallback,optional"`
 
 	// Hide are patterns of names of files and directories that are not found, such as "*.bak". The
-	// case of letters does not count. Nil: names of programs, such as "*.php*" and "*.py", if
-	// Fallback is "next", and none otherwise. Empty: none.
+	// case of letters does not count. With Fallback "next", names of programs, such as "*.php*" and
+	// "*.py", are hidden as well. An empty list hides none. Nil: only names of programs, with
+	// Fallback "next".
 	Hide []string `hcl:"hide,optional"`
 
 	// Precompressed are the content codings whose siblings are served, of "br", "zstd" and "gzip",
