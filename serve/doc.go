@@ -63,15 +63,27 @@
 // makes them cost as little as event loops in C. poller_linux.go states the conditions for that at
 // the raw wait, and a test holds them.
 //
+// # Handlers on an event loop
+//
+// A handler on a coroutine has a net.Conn whose Read and Write yield to the loop. They belong to
+// the handler. Close, the deadlines and the addresses are for any goroutine, and end or change a
+// call that waits. Between [LeaveLoop] and [ReturnToLoop] the handler is a goroutine, which may
+// block, and any goroutine may read and write, too.
+//
+// crypto/tls runs on that net.Conn as it is: a handler calls tls.Server on it, by every model.
+// Sleep and OffLoop find the connection inside a tls.Conn. A handshake computes for some 0.2 ms,
+// during which its loop serves no other connection, unless it runs by OffLoop.
+//
 // # Limitations
 //
 //   - Event loops, pre-forking and handover need Linux. Run rejects them on other systems.
 //   - Each loop keeps one of GOMAXPROCS busy as the Go scheduler sees it. Run raises GOMAXPROCS to
 //     the running loops plus one and leaves it there.
-//   - On a loop, a call that blocks other than by its net.Conn, [Sleep] or [Await] delays every
-//     connection of that loop. The watchdog (Options.OnStall) names it.
+//   - On a loop, a call that blocks other than by its net.Conn, [Sleep], [Await] or [OffLoop]
+//     delays every connection of that loop. The watchdog (Options.OnStall) names it.
 //   - Go cannot fork: a child process is the program started again, at the cost of a start each.
-//   - TLS has no file descriptor to wait for and needs a blocking model. There, a session gets no
-//     wake-up while a write waits for its peer, because an interrupted write breaks TLS.
+//   - A TLS listener has no file descriptor to wait for and needs Goroutine or Pool. There, a
+//     session gets no wake-up while a write waits for its peer, because an interrupted write breaks
+//     TLS.
 //   - The counters of child processes stay in the child processes.
 package serve

@@ -90,8 +90,9 @@ type Service struct {
 
 // Handler is a service in blocking style. Handle owns its connection; the connection is closed when
 // Handle returns. While the service stops, Read returns the bytes that have arrived and then
-// ErrStopped. The net.Conn has a method NetConn, whose result is for reads that a stop does not
-// end, such as those of a request that has begun.
+// ErrStopped. Close and the deadlines are for any goroutine. On an event loop, Read and Write are
+// for the handler, unless it has left the loop. The net.Conn has a method NetConn, whose result is
+// for reads that a stop does not end, such as those of a request that has begun.
 type Handler struct {
 	Handle func(net.Conn)
 	State  Scope
