@@ -135,6 +135,38 @@ func (c *coroutine) LocalAddr() net.Addr {
 	return address(sa)
 }
 
+// CloseWrite shuts the connection down for writing, for any goroutine.
+func (c *coroutine) CloseWrite() (err error) {
+	gone := descriptor{c.conn}.Control(func(fd uintptr) {
+		err = os.NewSyscallError("shutdown", syscall.Shutdown(int(fd), syscall.SHUT_WR))
+	})
+	return errors.Join(gone, err)
+}
+
+// SyscallConn implements syscall.Conn, for any goroutine. Of the result only Control works.
+func (c *coroutine) SyscallConn() (syscall.RawConn, error) { return descriptor{c.conn}, nil }
+
+// descriptor is a connection's descriptor for calls that do not wait.
+type descriptor struct{ conn *conn }
+
+// Control implements syscall.RawConn. The descriptor is not closed meanwhile.
+func (d descriptor) Control(f func(fd uintptr)) error {
+	b := &d.conn.outbox
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return net.ErrClosed
+	}
+	f(uintptr(d.conn.fd))
+	return nil
+}
+
+// Read implements syscall.RawConn.
+func (descriptor) Read(func(uintptr) bool) error { return errors.ErrUnsupported }
+
+// Write implements syscall.RawConn.
+func (descriptor) Write(func(uintptr) bool) error { return errors.ErrUnsupported }
+
 // SetDeadline implements net.Conn, for any goroutine.
 func (c *coroutine) SetDeadline(t time.Time) error {
 	c.readDeadline.Store(c.loop.deadline(t))
