@@ -1,7 +1,7 @@
 package conn
 
 import (
-	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,11 +12,7 @@ const seesArrivals = true
 
 // acknowledged is how many bytes the peer has acknowledged since the connection began, and whether
 // there are more that its window, or the network, did not let it be sent yet.
-func acknowledged(c *net.TCPConn) (n int64, more, ok bool) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0, false, false
-	}
+func acknowledged(raw syscall.RawConn) (n int64, more, ok bool) {
 	raw.Control(func(fd uintptr) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil {
@@ -24,6 +20,13 @@ func acknowledged(c *net.TCPConn) (n int64, more, ok bool) {
 		}
 	})
 	return n, more, ok
+}
+
+// resetOnClose makes a close discard what the peer has not been sent.
+func resetOnClose(raw syscall.RawConn) {
+	raw.Control(func(fd uintptr) {
+		unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	})
 }
 
 // sendMore sends the head that is held and tells the kernel that more follows at once, so that it

@@ -11,8 +11,9 @@ import (
 // Line is a connection's lowest layer under watch: plain bytes, under TLS if there is any.
 type Line struct {
 	net.Conn
-	tcp    *net.TCPConn // the same when it is TCP
-	direct direct       // over tcp
+	tcp    *net.TCPConn    // the same when it is TCP
+	raw    syscall.RawConn // its descriptor; nil: it has none
+	direct direct          // over tcp
 	watch  *Watch
 	place  *Place // nil: it is not counted
 	index  int    // in watch.lines, guarded by watch.mu; -1: no longer there
@@ -33,6 +34,12 @@ type Line struct {
 	hijacked atomic.Bool
 	told     atomic.Bool // the server stops
 	used     atomic.Bool // something was read
+	idle     atomic.Bool // nothing is asked
+	// The stop of the server ends the line while it is idle: the one that reads it does not notice.
+	EndsIdle bool
+
+	// closed when the line leaves the watch; nil: nobody waits. Guarded by watch.mu
+	ended chan struct{}
 }
 
 // What is known of a line's output.
@@ -81,16 +88,45 @@ func (l *Line) writePieces(p []byte) (n int, err error) {
 // Close ends the line.
 func (l *Line) Close() error {
 	err := l.Conn.Close()
-	if l.watch.forget(l) && l.place != nil {
-		l.place.Leave()
-	}
+	l.Leave()
 	return err
 }
 
+// Leave takes the line out of the watch: its connection has ended, or others end it.
+func (l *Line) Leave() {
+	if l.watch.forget(l) && l.place != nil {
+		l.place.Leave()
+	}
+}
+
+// CloseWrite shuts the connection down for writing, if it can.
+func (l *Line) CloseWrite() error {
+	if half, ok := l.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// Ended returns a channel that is closed when the line has left the watch.
+func (l *Line) Ended() <-chan struct{} {
+	l.watch.mu.Lock()
+	defer l.watch.mu.Unlock()
+	if l.ended == nil {
+		l.ended = make(chan struct{})
+		if l.index < 0 {
+			close(l.ended)
+		}
+	}
+	return l.ended
+}
+
+// NetConn returns the connection.
+func (l *Line) NetConn() net.Conn { return l.Conn }
+
 // abort ends the line without waiting for what the client did not take.
 func (l *Line) abort() {
-	if l.tcp != nil {
-		l.tcp.SetLinger(0)
+	if l.raw != nil {
+		resetOnClose(l.raw)
 	}
 	l.Close()
 }
@@ -129,8 +165,8 @@ func (l *Line) lateTaking(now int64, r *Rules) bool {
 // arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether
 // there are more that it could not be sent yet.
 func (l *Line) arrivals() (bytes int64, more bool) {
-	if l.tcp != nil {
-		if n, more, ok := acknowledged(l.tcp); ok {
+	if l.raw != nil {
+		if n, more, ok := acknowledged(l.raw); ok {
 			return n, more
 		}
 	}
@@ -157,7 +193,7 @@ func (l *Line) tell() {
 	switch {
 	case l.hijacked.Load():
 		l.cancel()
-	case !l.used.Load():
+	case !l.used.Load(), l.EndsIdle && l.idle.Load():
 		l.Close()
 	}
 }
@@ -179,6 +215,12 @@ func (l *Line) takenOver() {
 
 // Idle says that nothing is asked on the line.
 func (l *Line) Idle() {
+	if l.EndsIdle {
+		l.idle.Store(true)
+		if l.told.Load() {
+			l.Close()
+		}
+	}
 	if l.place != nil {
 		l.place.Idle()
 	}
@@ -186,7 +228,12 @@ func (l *Line) Idle() {
 
 // Asked says that something is asked on the line.
 func (l *Line) Asked() {
-	l.used.Store(true)
+	if l.EndsIdle {
+		l.idle.Store(false)
+	}
+	if !l.used.Load() {
+		l.used.Store(true)
+	}
 	if l.place != nil {
 		l.place.Asked()
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"weir/web/http1"
@@ -103,7 +104,7 @@ func (w *Watch) Open() int {
 // Line takes a connection into the watch until it is closed. Its place, if not nil, is left then.
 func (w *Watch) Line(c net.Conn, place *Place) *Line {
 	tcp, _ := c.(*net.TCPConn)
-	l := &Line{Conn: c, tcp: tcp, watch: w, place: place, next: w.clock.Load() + int64(w.rules.Grace)/4}
+	l := &Line{Conn: c, tcp: tcp, raw: rawConnOf(c), watch: w, place: place, next: w.clock.Load() + int64(w.rules.Grace)/4}
 	if tcp != nil {
 		l.direct.over(tcp)
 	}
@@ -121,6 +122,16 @@ func (w *Watch) Line(c net.Conn, place *Place) *Line {
 	return l
 }
 
+// rawConnOf returns the descriptor of a connection, nil if it has none.
+func rawConnOf(c net.Conn) syscall.RawConn {
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			return raw
+		}
+	}
+	return nil
+}
+
 // forget takes a line out, and says whether it was in.
 func (w *Watch) forget(l *Line) bool {
 	w.mu.Lock()
@@ -133,6 +144,9 @@ func (w *Watch) forget(l *Line) bool {
 	w.lines[l.index].index = l.index
 	w.lines[last] = nil
 	w.lines, l.index = w.lines[:last], -1
+	if l.ended != nil {
+		close(l.ended)
+	}
 	if last == 0 && w.empty != nil {
 		close(w.empty)
 		w.empty = nil

@@ -105,12 +105,16 @@ func (b *body) noteEndLocked() {
 }
 
 // fillLocked reads more input, within the time that the client has for the content. The handler's
-// own time does not count. The caller holds mu.
+// own time does not count. The stop of the server does not end the read. The caller holds mu.
 func (b *body) fillLocked() error {
 	x := b.exchange
+	source := x.conn.conn
+	if x.conn.inner != nil {
+		source = x.conn.inner
+	}
 	began := time.Now()
 	x.conn.reading.limit(began, b.progress.left(&x.conn.server.config))
-	err := x.fill()
+	err := x.fillFrom(source)
 	b.progress.waited += time.Since(began)
 	return err
 }
@@ -157,16 +161,14 @@ func (b *body) end() {
 	if b == noContent {
 		return
 	}
+	c := b.exchange.conn
 	b.ending.Store(true)
-	interrupted := false
 	for !b.mu.TryLock() {
-		interrupted = true
-		b.exchange.conn.interrupt()
+		c.interrupted.Store(true)
+		c.interrupt()
 		time.Sleep(time.Millisecond)
 	}
-	if interrupted {
-		b.exchange.conn.reading.armed = past
-	}
+	c.interrupted.Store(false)
 	b.closed = true
 	b.mu.Unlock()
 }

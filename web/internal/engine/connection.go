@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"weir/web/http1"
@@ -22,7 +23,10 @@ type connection struct {
 	reading timing
 	// a handler has set a deadline for writes
 	writeLimited bool
-	x            *exchange // the request in progress; nil while the connection is idle
+
+	interrupted atomic.Bool // a read of the content by another goroutine must end
+	away        bool        // has left its event loop
+	x           *exchange   // the request in progress; nil while the connection is idle
 	// The connection within conn, which another goroutine may read while the owner does not. Nil:
 	// only the owner may read.
 	inner net.Conn
@@ -30,12 +34,30 @@ type connection struct {
 
 // serve answers requests until the connection ends.
 func (c *connection) serve() {
-	defer c.release()
+	defer c.end()
 	for first := true; c.readHead(first) && c.x.run(); first = false {
 		if c.x.start == len(c.x.in) {
 			c.release()
 		}
 	}
+}
+
+// end ends the connection, also if its handler has called runtime.Goexit. Such a handler may have
+// left goroutines that use the exchange.
+func (c *connection) end() {
+	x := c.x
+	if x == nil || !x.inHandler {
+		c.release()
+		return
+	}
+	x.body.end()
+	x.context.stopWatch()
+	x.context.end()
+	if x.hijacked != nil {
+		_ = c.conn.Close() // it has ended in any case
+		c.server.forgetTaken(c)
+	}
+	x.over, c.x = true, nil
 }
 
 // borrow takes an exchange for the next request, with its buffers.
@@ -107,21 +129,24 @@ func (x *exchange) fillIdle(idle bool) error {
 }
 
 // fill reads more input behind x.in. A deadline that has passed is an error.
-func (x *exchange) fill() error {
+func (x *exchange) fill() error { return x.fillFrom(x.conn.conn) }
+
+// fillFrom is fill by a read of source: the connection, or the one within it.
+func (x *exchange) fillFrom(source net.Conn) error {
 	c := x.conn
 	x.makeRoom()
 	for {
-		if err := c.reading.arm(c.conn.SetReadDeadline); err != nil {
+		if err := c.reading.arm(source.SetReadDeadline); err != nil {
 			return err
 		}
-		n, err := c.conn.Read(x.in[len(x.in):cap(x.in)])
+		n, err := source.Read(x.in[len(x.in):cap(x.in)])
 		x.in = x.in[:len(x.in)+n]
 		switch {
 		case n > 0:
 			return nil
 		case err == nil:
 			return io.ErrNoProgress
-		case !c.reading.again(err, time.Now()):
+		case !c.reading.again(err, time.Now()) || c.interrupted.Load():
 			return c.countSlow(err)
 		}
 	}
@@ -139,8 +164,17 @@ func (c *connection) write(p []byte) (sent int, err error) {
 	return c.conn.Write(p)
 }
 
+// returnToLoop returns to the connection's event loop, if its handler has left it.
+func (c *connection) returnToLoop() {
+	if c.away {
+		c.away = false
+		c.server.config.ReturnToLoop(c.conn)
+	}
+}
+
 // interrupt ends a read that another goroutine has begun.
 func (c *connection) interrupt() {
+	c.reading.stale.Store(true)
 	_ = c.conn.SetReadDeadline(past) // fails only if the connection has ended
 }
 

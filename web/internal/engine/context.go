@@ -19,14 +19,25 @@ type requestContext struct {
 	mu          sync.Mutex // guards what follows
 	cancelable  context.Context
 	cancel      context.CancelFunc
-	contentRead bool // nothing of the request is left to read: its connection may be watched
+	contentRead bool // nothing of the request is left to read
+	watchable   bool // other goroutines may read the connection
 	ended       bool
 	watch       *leaveWatch // nil: there is none
 }
 
 // start prepares the context for a request.
 func (c *requestContext) start(x *exchange, contentRead bool) {
-	c.base, c.exchange, c.local, c.ended, c.contentRead = x.conn.server.config.Base, x, x.conn.conn, false, contentRead
+	config := &x.conn.server.config
+	c.base, c.exchange, c.local, c.ended = config.Base, x, x.conn.conn, false
+	c.contentRead, c.watchable = contentRead, config.LeaveLoop == nil
+}
+
+// setWatchable is called when other goroutines may read the connection.
+func (c *requestContext) setWatchable() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchable = true
+	c.watchLocked()
 }
 
 // isShared reports whether other code may still use the context after its exchange.
@@ -72,7 +83,7 @@ func (c *requestContext) whole() context.Context {
 // watchLocked starts to watch the connection if a caller has asked for the context's channel. The
 // caller holds mu.
 func (c *requestContext) watchLocked() {
-	if c.cancelable != nil && c.contentRead && !c.ended && c.watch == nil && c.exchange.canWatch() {
+	if c.cancelable != nil && c.contentRead && c.watchable && !c.ended && c.watch == nil && c.exchange.canWatch() {
 		c.watch = c.exchange.startWatch(c)
 	}
 }

@@ -27,7 +27,7 @@ func (w *response) SetReadDeadline(t time.Time) error {
 		return http.ErrHijacked
 	}
 	x.conn.reading.setHandler(t)
-	return x.conn.conn.SetReadDeadline(t)
+	return x.conn.conn.SetReadDeadline(past) // a read that is under way takes the new limit
 }
 
 // SetWriteDeadline limits writes of the response. Limits of the client's hold, too.
@@ -45,7 +45,7 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 
 // clearDeadlines removes the deadlines that the handler has set for its exchange.
 func (c *connection) clearDeadlines() {
-	c.reading.handler.Store(0)
+	c.reading.clearHandler()
 	if c.writeLimited {
 		c.writeLimited = false
 		_ = c.conn.SetWriteDeadline(time.Time{}) // fails only if the connection has ended

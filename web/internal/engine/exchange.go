@@ -28,6 +28,8 @@ type exchange struct {
 	body     *body           // of request; of its own, because a handler may keep it
 	detached bool            // the handler may keep what it was given: nothing of it is used again
 	over     bool            // the exchange is over, and the handler may have kept it
+	// The handler runs, or has ended by runtime.Goexit.
+	inHandler bool
 
 	response
 }
@@ -72,6 +74,9 @@ func (x *exchange) run() bool {
 		x.finish()
 		return false
 	}
+	if x.detached {
+		x.LeaveLoop()
+	}
 	returned := x.callHandler()
 	x.body.end()
 	if x.hijacked != nil {
@@ -83,6 +88,7 @@ func (x *exchange) run() bool {
 	}
 	x.context.stopWatch()
 	x.context.end()
+	x.conn.returnToLoop()
 	goesOn := returned && x.failed == nil && !x.framing.Close && (!x.fullDuplex || x.body.drain())
 	x.conn.clearDeadlines()
 	if x.detached {
@@ -103,14 +109,27 @@ func (x *exchange) renew() *exchange {
 // Detach makes sure that what the handler was given is used for this exchange only.
 func (x *exchange) Detach() { x.detached = true }
 
+// LeaveLoop makes sure that the handler may block, and that other goroutines may use the request
+// and the response, until the exchange is over. Only the goroutine that serves the connection may
+// call it.
+func (x *exchange) LeaveLoop() {
+	c := x.conn
+	if leave := c.server.config.LeaveLoop; leave != nil && !c.away {
+		c.away = leave(c.conn)
+		x.context.setWatchable()
+	}
+}
+
 // callHandler calls the handler. It reports whether the handler returned, and did not panic.
 func (x *exchange) callHandler() (returned bool) {
+	x.inHandler = true
 	defer func() {
 		if returned {
 			return
 		}
 		x.detached = true
 		p := recover()
+		x.inHandler = p == nil
 		if x.hijacked != nil {
 			_ = x.conn.conn.Close() // it has ended in any case
 		}
@@ -119,6 +138,7 @@ func (x *exchange) callHandler() (returned bool) {
 		}
 	}()
 	x.conn.server.config.Handler.ServeHTTP(x, x.request)
+	x.inHandler = false
 	return true
 }
 

@@ -31,10 +31,14 @@ type hijackedConn struct {
 
 	mu           sync.Mutex // guards what follows
 	readDeadline time.Time  // as the user has set it
+	closed       bool
 }
 
 // Close implements [net.Conn].
 func (h *hijackedConn) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
 	err := h.Conn.Close()
 	h.takeover.close()
 	return err
@@ -67,11 +71,12 @@ func (h *hijackedConn) Read(p []byte) (int, error) {
 	}
 }
 
-// isLate reports whether the deadline that the user has set has passed. If not, it sets it again.
+// isLate reports whether the deadline that the user has set has passed, or the connection is
+// closed. If not, it sets the deadline again.
 func (h *hijackedConn) isLate() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.readDeadline.IsZero() && !time.Now().Before(h.readDeadline) {
+	if h.closed || !h.readDeadline.IsZero() && !time.Now().Before(h.readDeadline) {
 		return true
 	}
 	return h.inner.SetReadDeadline(h.readDeadline) != nil
@@ -101,6 +106,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	case w.headEnded && w.framing.HasContent(w.status):
 		return nil, nil, http.ErrNotSupported
 	}
+	x.LeaveLoop()
 	x.body.end()
 	x.context.stopWatch()
 	c := x.conn

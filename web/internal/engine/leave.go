@@ -21,9 +21,8 @@ type leaveWatch struct {
 // past is a deadline that interrupts a read.
 var past = time.Unix(1, 0)
 
-// canWatch reports whether the connection can be watched: nothing of a next request has arrived,
-// and another goroutine may read it.
-func (x *exchange) canWatch() bool { return x.start == len(x.in) && x.conn.inner != nil }
+// canWatch reports whether the connection can be watched: another goroutine may read it.
+func (x *exchange) canWatch() bool { return x.conn.inner != nil }
 
 // startWatch starts a watch. The exchange's goroutine does not use the input until it is stopped.
 func (x *exchange) startWatch(ctx *requestContext) *leaveWatch {
@@ -36,7 +35,7 @@ func (x *exchange) startWatch(ctx *requestContext) *leaveWatch {
 // concern it.
 func (w *leaveWatch) run() {
 	defer close(w.ended)
-	room := make([]byte, 1, firstBuffer)
+	room := make([]byte, 1)
 	for !w.stopping.Load() {
 		_ = w.conn.SetReadDeadline(time.Time{}) // fails only if the connection has ended
 		if w.stopping.Load() {
@@ -44,7 +43,7 @@ func (w *leaveWatch) run() {
 		}
 		n, err := w.conn.Read(room)
 		if n > 0 {
-			w.exchange.in, w.exchange.start = room[:n], 0
+			w.exchange.in = append(w.exchange.in, room[:n]...)
 			return
 		}
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -61,7 +60,7 @@ func (w *leaveWatch) stop() {
 		_ = w.conn.SetReadDeadline(past) // fails only if the connection has ended
 		select {
 		case <-w.ended:
-			w.exchange.conn.reading.armed = past
+			w.exchange.conn.reading.stale.Store(true)
 			return
 		case <-time.After(time.Millisecond): // run has just taken the deadline away
 		}

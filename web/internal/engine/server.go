@@ -25,6 +25,11 @@ type Config struct {
 	SlowTransferGrace time.Duration
 	MinRate           int64 // bytes per second
 
+	// LeaveLoop and ReturnToLoop, of package serve, if connections are served by coroutines on
+	// event loops. Nil: handlers may block.
+	LeaveLoop    func(net.Conn) bool
+	ReturnToLoop func(net.Conn)
+
 	// OnPanic is called for a panic of the handler, by the connection's goroutine. Nil: panics are
 	// not reported. http.ErrAbortHandler is never reported.
 	OnPanic func(r *http.Request, value any, stack []byte)
@@ -32,7 +37,9 @@ type Config struct {
 
 // Reuser is implemented by handlers that keep neither the request, its context nor the header of
 // the response after ServeHTTP has returned, and that do not change the request. For an exchange in
-// which they do, they call the method Detach of the response's writer.
+// which they do, they call the method Detach of the response's writer. Before they block, other
+// than by reading the request's content and writing the response, or let another goroutine use
+// these, they call its method LeaveLoop.
 type Reuser interface{ ReusesExchanges() bool }
 
 // Monitor is notified of what happens on a connection. It closes a connection whose client takes

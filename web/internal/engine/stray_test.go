@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -197,4 +198,38 @@ func TestContinueIsNotSentWithinTheResponse(t *testing.T) {
 		client.Close()
 		<-ended
 	}
+}
+
+// TestGoexitOfAHandlerEndsItsExchange: a goroutine that the handler has left reads nothing of other
+// clients.
+func TestGoexitOfAHandlerEndsItsExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := make(chan error, 1) // the result of the stray read
+		start := make(chan struct{})
+		s := New(Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/victim" {
+				io.Copy(io.Discard, r.Body)
+				return
+			}
+			go func() {
+				<-start
+				_, err := r.Body.Read(make([]byte, 1000))
+				read <- err
+			}()
+			runtime.Goexit()
+		})})
+		attacker, ended := pipe(s)
+		io.WriteString(attacker, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
+		<-ended
+		victim, ended := pipe(s)
+		go io.Copy(io.Discard, victim)
+		io.WriteString(victim, "POST /victim HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nsecret")
+		close(start)
+		if err := <-read; err != http.ErrBodyReadAfterClose {
+			t.Errorf("a read after the handler's Goexit: got error %v, want %v", err, http.ErrBodyReadAfterClose)
+		}
+		victim.Close()
+		attacker.Close()
+		<-ended
+	})
 }

@@ -10,50 +10,71 @@ import (
 // timing sets the read deadlines of a connection. Setting one costs a timer, so a deadline that
 // comes too early is left in place: when it passes, it is set again.
 type timing struct {
-	armed time.Time // the deadline that the connection has; zero: none
-	until time.Time // the deadline that is meant; zero: none
-	// as the handler has set it for its exchange, in nanoseconds since 1970; 0: none
-	handler atomic.Int64
+	armed time.Time // the deadline that the connection has, unless stale; zero: none
+	own   time.Time // the server's limit; zero: none
+
+	// Any goroutine may set what follows.
+	handler atomic.Int64 // the handler's limit, in nanoseconds since 1970; 0: none
+	stale   atomic.Bool  // the deadline must be set again: the connection may have another one
 }
 
-// setHandler sets the handler's deadline. Any goroutine may call it.
-func (t *timing) setHandler(deadline time.Time) {
-	t.handler.Store(0)
-	if !deadline.IsZero() {
-		t.handler.Store(max(1, deadline.UnixNano()))
+// setHandler sets the handler's limit. The caller then interrupts a read that is under way.
+func (t *timing) setHandler(limit time.Time) {
+	nanoseconds := int64(0)
+	if !limit.IsZero() {
+		nanoseconds = max(1, limit.UnixNano())
+	}
+	t.handler.Store(nanoseconds)
+	t.stale.Store(true)
+}
+
+// clearHandler removes the handler's limit.
+func (t *timing) clearHandler() {
+	if t.handler.Swap(0) != 0 {
+		t.stale.Store(true)
 	}
 }
 
-// limit makes the deadline d from now; 0 means none.
+// limit makes the server's limit d from now; 0 means none.
 func (t *timing) limit(now time.Time, d time.Duration) {
-	t.until = time.Time{}
+	t.own = time.Time{}
 	if d > 0 {
-		t.until = now.Add(d)
-	}
-	if handler := t.handler.Load(); handler > 0 && (t.until.IsZero() || handler < t.until.UnixNano()) {
-		t.until = time.Unix(0, handler)
+		t.own = now.Add(d)
 	}
 }
 
-// arm is called before a read. It sets the connection's deadline if that is missing or too
-// late.
+// until returns the earlier of both limits; zero: there is none.
+func (t *timing) until() time.Time {
+	if h := t.handler.Load(); h > 0 && (t.own.IsZero() || h < t.own.UnixNano()) {
+		return time.Unix(0, h)
+	}
+	return t.own
+}
+
+// arm is called before a read. It sets the connection's deadline if that is missing or too late.
 func (t *timing) arm(set func(time.Time) error) error {
-	if t.armed.Equal(t.until) || !t.armed.IsZero() && !t.until.IsZero() && t.armed.Before(t.until) {
+	until := t.until()
+	if !t.stale.Load() && (t.armed.Equal(until) || !t.armed.IsZero() && !until.IsZero() && t.armed.Before(until)) {
 		return nil
 	}
-	t.armed = t.until
-	return set(t.until)
+	for {
+		t.stale.Store(false)
+		t.armed = t.until()
+		if err := set(t.armed); err != nil || !t.stale.Load() {
+			return err
+		}
+	}
 }
 
-// again reports whether a read that has failed with err must be repeated, because the
-// deadline that passed was an older one.
+// again reports whether a read that has failed with err must be repeated, because the deadline that
+// passed was an older one, or one that was set to interrupt it.
 func (t *timing) again(err error, now time.Time) bool {
-	handler := t.handler.Load()
-	if !errors.Is(err, os.ErrDeadlineExceeded) || t.armed.IsZero() || now.Before(t.armed) || handler > 0 && handler <= now.UnixNano() {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
-	t.armed = time.Time{}
-	return t.until.IsZero() || now.Before(t.until)
+	t.stale.Store(true)
+	until := t.until()
+	return until.IsZero() || now.Before(until)
 }
 
 // progress is what a client has sent of a request's content, and how long the server has waited for
