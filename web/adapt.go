@@ -45,6 +45,7 @@ type handlerRun struct {
 }
 
 func startHandler(c *Conn, h http.Handler) *handlerRun {
+	c.leaveLoop() // it may block
 	run := &handlerRun{header: c.header, engine: c.w, knowsInformational: c.ProtoAtLeast(1, 1)}
 	ctx, cancel := context.WithCancel(c.Context())
 	run.cancel = cancel

@@ -370,6 +370,9 @@ func handleFunc(c Component) func(*Conn) {
 func (s *stage) runAdmitted(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
+			if s.Width == 0 { // with Chain the goroutine that serves the connection calls
+				c.leaveLoop()
+			}
 			switch err := s.admission.run(c, do); err {
 			case nil:
 				s.forward(c, out, 0, in[i:i+1])

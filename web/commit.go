@@ -23,6 +23,9 @@ func (c *Conn) commit() {
 	if !c.answered {
 		c.setAnswer(c.StatusBody(http.StatusNotFound))
 	}
+	if c.body.kind != bytesBody || len(c.transforms) > 0 {
+		c.leaveLoop() // a stream may wait, a file may have to be read from a disk
+	}
 	if c.body.kind == hijackBody {
 		err := c.body.hijack(c)
 		if err == nil {

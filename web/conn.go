@@ -192,6 +192,14 @@ func (c *Conn) detach() {
 	}
 }
 
+// leaveLoop makes sure that blocking calls, and other goroutines that use the exchange, delay no
+// other exchange: an engine on an event loop leaves it.
+func (c *Conn) leaveLoop() {
+	if l, ok := c.w.(interface{ LeaveLoop() }); ok {
+		l.LeaveLoop()
+	}
+}
+
 // WithContext sets the context for the components that follow. It must be derived from
 // [Conn.Context].
 func (c *Conn) WithContext(ctx context.Context) {

@@ -141,6 +141,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.DelRequestHeader("Range")
 	}
 	side := c.requestSide
+	if h.way == flow.Network {
+		c.leaveLoop()
+	}
 	if !h.setUp(c) {
 		h.active.Add(-1)
 		// the user's network has not returned the exchange and may still use it

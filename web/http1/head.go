@@ -1,19 +1,13 @@
 package http1
 
-// The functions of this package that read b return how many of its bytes they consumed. With a
-// Violation, that is the index in b of the offending byte. readNext calls them with at least one
-// byte.
-
-// fieldKind says how the scanner reads a field's value. Those of Host, Content-Length and
-// Transfer-Encoding are one word, which it checks. Such a field may occur once, and not in
-// trailers.
+// fieldKind says what a field does to the framing of its message.
 type fieldKind uint8
 
 const (
-	otherField  fieldKind = iota // any text
-	lengthField                  // Content-Length
-	codingField                  // Transfer-Encoding
-	hostField                    // Host
+	otherField fieldKind = iota
+	lengthField
+	codingField
+	hostField
 )
 
 // keepWord collects a word that may be split over reads. A word longer than the buffer is
@@ -34,7 +28,6 @@ func (s *Scanner) readRequestLine(b []byte) (int, *Violation) {
 	case inVersion:
 		return s.readVersion(b)
 	}
-	// the state is versionCR
 	if b[0] != '\n' {
 		return 0, errBareCR
 	}
@@ -72,10 +65,8 @@ func (s *Scanner) readTarget(b []byte) (int, *Violation) {
 	return n + 1, nil
 }
 
-// hasValidForm reports whether the form of the target fits the method (RFC 9112, section 3.2). It
-// judges by the start of the target: a '/' (origin form), http:// or https:// with a byte behind it
-// (absolute form), a byte of a host for CONNECT (authority form), or for OPTIONS also "*" alone
-// (asterisk form).
+// hasValidForm reports whether the form of the target fits the method (RFC 9112, section 3.2):
+// origin form or an http URL, authority form for CONNECT, and for OPTIONS also the asterisk form.
 func (s *Scanner) hasValidForm() bool {
 	start := s.word[:s.wordLen]
 	switch {
@@ -125,7 +116,6 @@ func (s *Scanner) readField(b []byte) (int, *Violation) {
 	case endCR:
 		return s.endHead(b[0])
 	}
-	// the state is valueCR
 	if b[0] != '\n' {
 		return 0, errBareCR
 	}
@@ -172,34 +162,32 @@ func (s *Scanner) readName(b []byte) (int, *Violation) {
 	return n + 1 + used, v
 }
 
-// checkName finds out the kind of a field. It rejects a second Host, Content-Length or
-// Transfer-Encoding, and any of them in trailers. It records an Upgrade field, which may occur more
-// than once.
+// checkName detects fields that frame the message, and rejects a second one of the same name.
 func (s *Scanner) checkName(word []byte) *Violation {
 	s.fieldKind = otherField
 	switch len(word) {
 	case len("host"):
-		return s.recordOnce(equalFold(word, "host"), hostField, &s.hasHost, errHosts)
+		return s.frameOnce(equalFold(word, "host"), hostField, &s.hasHost, errHosts)
 	case len("upgrade"):
 		s.hasUpgrade = s.hasUpgrade || !s.inTrailer && equalFold(word, "upgrade")
 	case len("content-length"):
-		return s.recordOnce(equalFold(word, "content-length"), lengthField, &s.hasLength, errLengths)
+		return s.frameOnce(equalFold(word, "content-length"), lengthField, &s.hasLength, errLengths)
 	case len("transfer-encoding"):
-		return s.recordOnce(equalFold(word, "transfer-encoding"), codingField, &s.hasCoding, errCodings)
+		return s.frameOnce(equalFold(word, "transfer-encoding"), codingField, &s.hasCoding, errCodings)
 	}
 	return nil
 }
 
-// recordOnce records a field of kind k, if isKind is set. seen says whether the message has one
-// already: then the violation is errRepeated. In trailers it is errTrailerField.
-func (s *Scanner) recordOnce(isKind bool, k fieldKind, seen *bool, errRepeated *Violation) *Violation {
+// frameOnce records a framing field of kind k if isKind is set. It returns twice if the message has
+// one already.
+func (s *Scanner) frameOnce(isKind bool, k fieldKind, seen *bool, twice *Violation) *Violation {
 	switch {
 	case !isKind:
 		return nil
 	case s.inTrailer:
 		return errTrailerField
 	case *seen:
-		return errRepeated
+		return twice
 	}
 	*seen, s.fieldKind = true, k
 	return nil

@@ -48,9 +48,7 @@ type message struct {
 	bytesLeft  int32 // bytes that the head, the chunk line or the trailers may still have
 	fieldCount int32
 	fieldKind  fieldKind // of the field whose value is being read
-	// in the version, the number of its bytes read so far; in the value of a field that is not
-	// otherField: beforeValue, insideValue or afterValue
-	step       uint8
+	step       uint8     // progress within the version, or within a framing field's value
 	word       [18]byte
 	wordLen    uint8 // used bytes of word: the start of the method, target or name
 	is10       bool

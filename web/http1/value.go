@@ -2,7 +2,7 @@ package http1
 
 import "math"
 
-// Values of step within the value of a Host, Content-Length or Transfer-Encoding field.
+// Values of step within the value of a framing field.
 const (
 	beforeValue = iota // in the white space before the value
 	insideValue
@@ -12,7 +12,7 @@ const (
 func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
 	if s.fieldKind == otherField {
 		n = textPrefix(b)
-	} else if n, v = s.readWordValue(b); v != nil {
+	} else if n, v = s.readFramingValue(b); v != nil {
 		return n, v
 	}
 	switch {
@@ -34,9 +34,9 @@ func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
 	return n + 1, nil
 }
 
-// readWordValue reads the value of a Host, Content-Length or Transfer-Encoding field up to the line
-// end: one word, optionally with white space around it.
-func (s *Scanner) readWordValue(b []byte) (int, *Violation) {
+// readFramingValue reads the value of a framing field up to the line end: one word, optionally with
+// white space around it.
+func (s *Scanner) readFramingValue(b []byte) (int, *Violation) {
 	for i, c := range b {
 		switch {
 		case c == '\r' || c == '\n':

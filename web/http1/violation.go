@@ -37,5 +37,5 @@ var (
 	errChunkLine    = &Violation{"a chunk's line is too long", 400}
 	errChunkExt     = &Violation{"a chunk's extension has a control character", 400}
 	errChunkEnd     = &Violation{"a chunk's data is not followed by CRLF", 400}
-	errTrailerField = &Violation{"a trailer is a Host, Content-Length or Transfer-Encoding field", 400}
+	errTrailerField = &Violation{"a trailer holds a field that frames the message", 400}
 )

@@ -8,17 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports uses of a web.Conn by code that does not hold it. Code holds a Conn while it is
-// the only one that may use it. There are two rules:
-//
-//   - A function whose only parameter is a Conn, such as a component's Handle, borrows the Conn: it
-//     holds it until it returns. So it must not give the Conn to code that runs later or beside it:
-//     store it in a variable that outlives the call, send it on a channel, start a goroutine with
-//     it, or leave it to a function that is called later.
-//   - Any other function that has a Conn may pass it on: by a send on a channel, as an argument of
-//     a goroutine, or by Drop. After that it must not use the Conn, which belongs to the receiver.
-//
-// Any driver of package analysis can run the Analyzer.
+// Analyzer reports uses of a web.Conn by code that does not hold it. Any driver of package analysis
+// can run it.
 var Analyzer = &analysis.Analyzer{
 	Name: "connowner",
 	Doc:  "report uses of a web.Conn by a component that has passed it on, or that lets other code keep it",
@@ -31,7 +22,7 @@ const webPath = "weir/web"
 
 func run(pass *analysis.Pass) (any, error) {
 	if pass.Pkg.Path() == webPath {
-		return nil, nil // package web moves Conns between components: the rules are not for it
+		return nil, nil // package web itself passes Conns on
 	}
 	for _, file := range pass.Files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -49,9 +40,8 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// checkFunc checks one function by both rules. The check of a borrowed Conn looks into the function
-// literals inside the function, too. The check of passed-on Conns does not: run calls checkFunc for
-// each literal.
+// checkFunc checks one function: for a borrowed Conn including the functions inside it, for Conns
+// that are passed on without those.
 func checkFunc(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *ast.BlockStmt) {
 	if conn := borrowedConn(pass.TypesInfo, signature); conn != nil {
 		newBorrowCheck(pass, f, conn).check(body)
@@ -60,9 +50,8 @@ func checkFunc(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *a
 }
 
 // borrowedConn returns the parameter by which a function borrows a Conn: its only parameter, as for
-// a component's Handle, a Source, a Filter and a Pipe; nil if it borrows none. A function with more
-// parameters may belong to a process network of the program (web.RunNetwork), whose goroutines pass
-// Conns on over channels.
+// a component's Handle, a Source, a Filter and a Pipe. A function with more parameters may be part
+// of a network that passes the Conn on.
 func borrowedConn(info *types.Info, signature *ast.FuncType) *types.Var {
 	if signature.Params.NumFields() != 1 || len(signature.Params.List[0].Names) != 1 {
 		return nil
@@ -88,12 +77,11 @@ func isConn(t types.Type) bool {
 	return name.Name() == "Conn" && name.Pkg() != nil && name.Pkg().Path() == webPath
 }
 
-// findUse returns the first position in n where a variable for which matches is true is used, or
-// [token.NoPos].
-func findUse(info *types.Info, n ast.Node, matches func(types.Object) bool) token.Pos {
+// findUse returns the first position in n where a matching variable is used, or [token.NoPos].
+func findUse(info *types.Info, n ast.Node, who func(types.Object) bool) token.Pos {
 	at := token.NoPos
 	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && at == token.NoPos && info.Uses[id] != nil && matches(info.Uses[id]) {
+		if id, ok := n.(*ast.Ident); ok && at == token.NoPos && info.Uses[id] != nil && who(info.Uses[id]) {
 			at = id.Pos()
 		}
 		return at == token.NoPos

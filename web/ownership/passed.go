@@ -64,7 +64,7 @@ func passedConn(info *types.Info, n ast.Node) types.Object {
 	return nil
 }
 
-// clausesOf returns the clause of a select that each of its sends and receives belongs to.
+// receivers gives the clause of a select that each of its sends and receives belongs to.
 func clausesOf(body *ast.BlockStmt) map[ast.Node]*ast.CommClause {
 	of := map[ast.Node]*ast.CommClause{}
 	ast.Inspect(body, func(n ast.Node) bool {

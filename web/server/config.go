@@ -20,12 +20,12 @@ type Config struct {
 	Addr     string
 	Listener net.Listener // accepts connections instead of Addr; Run closes it
 
-	// engine serves HTTP/1: engineNetHTTP (the default) or engineHTTP1. Only tests choose it, until
-	// the project's own engine is safe against hostile clients.
-	engine string
-	// model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with
-	// engineHTTP1 also serve.Pool.
-	model serve.Way
+	// Engine serves HTTP/1: NetHTTP (the default) or HTTP1. HTTP/2 and HTTP/3 are served by
+	// net/http and quic-go.
+	Engine string
+	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with HTTP1
+	// also serve.Pool.
+	Model serve.Way
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS
@@ -92,8 +92,8 @@ func withDefault[T int | int64 | time.Duration](n, byDefault, none T) T {
 
 // Engines of HTTP/1.
 const (
-	engineHTTP1   = "http1"   // that of this project
-	engineNetHTTP = "nethttp" // net/http's
+	HTTP1   = "http1"   // that of this module
+	NetHTTP = "nethttp" // net/http's
 )
 
 // validate returns an error for a configuration that cannot work.
@@ -101,10 +101,12 @@ func (c *Config) validate() error {
 	switch {
 	case c.Addr == "" && c.Listener == nil:
 		return errors.New("server: no address to listen on: set Addr or Listener")
-	case c.engine != "" && c.engine != engineHTTP1 && c.engine != engineNetHTTP:
-		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.engine, engineHTTP1, engineNetHTTP)
-	case c.model != serve.Goroutine && !(c.model == serve.Pool && c.engine == engineHTTP1):
-		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, or %s with the engine %s", c.model, serve.Goroutine, serve.Pool, engineHTTP1)
+	case c.Engine != "" && c.Engine != HTTP1 && c.Engine != NetHTTP:
+		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, HTTP1, NetHTTP)
+	case c.Model != serve.Goroutine && c.Engine != HTTP1:
+		return fmt.Errorf("server: net/http runs by %s, not by %s: choose the engine %s", serve.Goroutine, c.Model, HTTP1)
+	case c.Model != serve.Goroutine && c.Model != serve.Pool && c.Model != serve.Coroutine:
+		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, %s or %s", c.Model, serve.Goroutine, serve.Pool, serve.Coroutine)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}

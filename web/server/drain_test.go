@@ -1,13 +1,97 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
+
+	"weir/flow"
+	"weir/web"
 )
+
+// TestAnUploadUnderWayIsFinishedDuringTheDrain: the stop does not end reads of a request's content.
+func TestAnUploadUnderWayIsFinishedDuringTheDrain(t *testing.T) {
+	entered := make(chan struct{})
+	s := start(t, Config{DrainTimeout: waitTimeout}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprintf(w, "%d %v", n, err)
+	}))
+	c := dial(t, s.addr)
+	io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+	<-entered
+	stopped := make(chan error, 1) // the result of Run
+	go func() { stopped <- s.stop() }()
+	wait(t, "the server accepts no more", func() bool {
+		c, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
+	time.Sleep(10 * time.Millisecond) // the stop has reached the connection, most of the time
+	io.WriteString(c, "def")
+	if _, body := answer(t, bufio.NewReader(c)); body != "6 <nil>" {
+		t.Errorf("the handler has read %q, want 6 bytes and no error", body)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("Run returned %v, want nil: the upload has ended in time", err)
+	}
+}
+
+// TestAHandlerThatBlocksDelaysNoOther, whatever it blocks by.
+func TestAHandlerThatBlocksDelaysNoOther(t *testing.T) {
+	for name, compose := range map[string]func(h http.HandlerFunc) http.Handler{
+		"a handler": func(h http.HandlerFunc) http.Handler { return h },
+		"an adapted handler": func(h http.HandlerFunc) http.Handler {
+			composed, err := web.New(web.FromHTTP(h), web.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { composed.Close() })
+			return composed
+		},
+		"a network of components": func(h http.HandlerFunc) http.Handler {
+			composed, err := web.New(web.Blocking(100, 0, web.FromHTTP(h)), web.Options{Way: flow.Network})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { composed.Close() })
+			return composed
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entered, release := make(chan struct{}), make(chan struct{}) // carry no values
+			s := start(t, Config{}, compose(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/slow" {
+					entered <- struct{}{}
+					<-release
+				}
+				io.WriteString(w, "here")
+			}))
+			var slow []net.Conn
+			for range 20 { // more than there are event loops
+				c := dial(t, s.addr)
+				io.WriteString(c, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+				slow = append(slow, c)
+				<-entered
+			}
+			waitUntilServed(t, s.addr)
+			close(release)
+			for _, c := range slow {
+				if _, body := answer(t, bufio.NewReader(c)); body != "here" {
+					t.Errorf("a slow request got %q, want %q", body, "here")
+				}
+			}
+		})
+	}
+}
 
 // TestRunEndsAfterTheDrainTimeout, whatever a handler does. Its connection counts as cut off if it
 // was still in use.
@@ -26,7 +110,7 @@ func TestRunEndsAfterTheDrainTimeout(t *testing.T) {
 		"hijacks and panics": {handler: func(w http.ResponseWriter, r *http.Request) { hijack(w); entered <- struct{}{}; panic("x") }},
 		"never returns":      {func(w http.ResponseWriter, r *http.Request) { entered <- struct{}{}; <-never }, true},
 	} {
-		s, err := New(c.handler, Config{Addr: "127.0.0.1:0", engine: underTest, DrainTimeout: 100 * time.Millisecond})
+		s, err := New(c.handler, Config{Addr: "127.0.0.1:0", Engine: underTest, Model: modelUnderTest, DrainTimeout: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

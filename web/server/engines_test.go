@@ -107,16 +107,17 @@ func newPlayground() http.Handler {
 
 // TestEnginesAnswerAlike: both engines send the same responses, however the requests are cut.
 func TestEnginesAnswerAlike(t *testing.T) {
-	if underTest != engineHTTP1 {
+	if underTest != HTTP1 {
 		t.Skip("runs both engines: once is enough")
 	}
-	theirs := start(t, Config{engine: engineNetHTTP}, newPlayground())
-	ours := start(t, Config{engine: engineHTTP1}, newPlayground())
-	pooled := start(t, Config{engine: engineHTTP1, model: serve.Pool}, newPlayground())
+	theirs := start(t, Config{Engine: NetHTTP}, newPlayground())
+	ours := start(t, Config{Engine: HTTP1}, newPlayground())
+	pooled := start(t, Config{Engine: HTTP1, Model: serve.Pool}, newPlayground())
+	coroutine := start(t, Config{Engine: HTTP1, Model: serve.Coroutine}, newPlayground())
 	for _, e := range exchanges {
 		t.Run(e.name, func(t *testing.T) {
 			want := play(t, theirs.addr, e.text, len(e.text))
-			for _, s := range []*running{ours, pooled} {
+			for _, s := range []*running{ours, pooled, coroutine} {
 				if got := play(t, s.addr, e.text, len(e.text)); got != want {
 					t.Errorf("got\n%s\nwant, as net/http,\n%s", got, want)
 				}
@@ -134,7 +135,7 @@ func TestEnginesAnswerAlike(t *testing.T) {
 // waits for 100 (Continue). The server cannot know whether the client sends it, so the connection
 // ends.
 func TestARefusedContentEndsTheConnection(t *testing.T) {
-	s := start(t, Config{engine: engineHTTP1}, newPlayground())
+	s := start(t, Config{Engine: HTTP1}, newPlayground())
 	got := play(t, s.addr, "POST /text HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", 1)
 	if !strings.HasPrefix(got, `"HTTP/1.1 200 OK"`) || !strings.Contains(got, "Connection: close") {
 		t.Errorf("got\n%s\nwant the response alone, with Connection: close, and the end", got)

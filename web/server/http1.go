@@ -16,22 +16,28 @@ import (
 // newHTTP1 returns the project's own engine for HTTP/1.
 func (s *Server) newHTTP1() *engine.Server {
 	rules := s.config.connRules()
-	return engine.New(engine.Config{
+	c := engine.Config{
 		Handler: s, Limits: rules.HTTP, Base: s.baseContext,
 		HeadTimeout: rules.Header, IdleTimeout: rules.Idle, SlowTransferGrace: rules.Grace, MinRate: rules.Rate,
 		OnPanic: func(r *http.Request, value any, stack []byte) {
 			s.logEngineLine(fmt.Sprintf("http: panic serving %s: %v\n%s", r.RemoteAddr, value, stack))
 		},
-	})
+	}
+	if s.config.Model == serve.Coroutine {
+		c.LeaveLoop, c.ReturnToLoop = serve.LeaveLoop, serve.ReturnToLoop
+	}
+	return engine.New(c)
 }
 
 // serveHTTP1 serves the connections of a listener by the engine until ctx ends.
 func (s *Server) serveHTTP1(ctx context.Context, l net.Listener) error {
 	defer close(s.http1Ended)
-	return serve.RunBlocking(ctx, s.config.model, l, serve.Handler{Handle: s.handleHTTP1}, serve.Options{
-		// later than awaitHTTP1, which counts the connections that are left
-		DrainTimeout: max(s.config.drainTimeout(), 0) + lateDrain, LingerTimeout: lingerTimeout,
-	})
+	return serve.RunBlocking(ctx, s.config.Model, l, serve.Handler{Handle: s.handleHTTP1}, s.serveOptions())
+}
+
+func (s *Server) serveOptions() serve.Options {
+	// later than awaitHTTP1, which counts the connections that are left
+	return serve.Options{DrainTimeout: max(s.config.drainTimeout(), 0) + lateDrain, LingerTimeout: lingerTimeout}
 }
 
 // awaitHTTP1 waits until the engine has ended. When drain ends it closes all connections, and

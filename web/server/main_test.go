@@ -5,19 +5,28 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"weir/serve"
 )
 
-// underTest is the engine of the servers that start makes.
-var underTest string
+// underTest is the engine of the servers that start makes, modelUnderTest their concurrency model.
+var (
+	underTest      string
+	modelUnderTest serve.Way
+)
 
-// eachEngine runs every test with each engine.
+// eachEngine runs every test with each engine, and with each concurrency model.
 type eachEngine struct{ *testing.M }
 
 // Run implements [goleak.TestingM].
 func (e eachEngine) Run() int {
-	for _, underTest = range []string{engineNetHTTP, engineHTTP1} {
+	for _, v := range []struct {
+		engine string
+		model  serve.Way
+	}{{NetHTTP, serve.Goroutine}, {HTTP1, serve.Goroutine}, {HTTP1, serve.Coroutine}} {
+		underTest, modelUnderTest = v.engine, v.model
 		if status := e.M.Run(); status != 0 {
-			fmt.Println("with the engine " + underTest)
+			fmt.Printf("with the engine %s, by %s\n", v.engine, v.model)
 			return status
 		}
 	}

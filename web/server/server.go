@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/listening"
 	"weir/internal/lograte"
+	"weir/serve"
 	"weir/web/internal/client"
 	"weir/web/internal/conn"
 	"weir/web/internal/engine"
@@ -33,7 +34,9 @@ type Server struct {
 	http1Ended chan struct{}
 	h1, h2     *http.Server // h1 is nil with engine, h2 without TLS
 	certs      *certificates
-	h3         *quicServer // nil without HTTP/3
+	waiting    atomic.Int64     // connections on event loops that wait for a place
+	h2Conns    *handoffListener // of h2, with event loops
+	h3         *quicServer      // nil without HTTP/3
 	// Run was called
 	running      atomic.Bool
 	baseContext  context.Context // parent of every request's context
@@ -59,7 +62,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.listener = newLimitedListener(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.trustedProxies), s.reportOverLimit)
-	if c.engine == engineHTTP1 {
+	if c.Engine == HTTP1 {
 		s.engine = s.newHTTP1()
 	} else {
 		s.h1 = s.newEngine()
@@ -139,10 +142,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w = guarded
 	}
 	h := *s.handler.Load()
-	if x, ok := w.(interface{ Detach() }); ok && !reusesExchanges(h) {
-		x.Detach() // the handler was replaced since the engine has asked
+	// it was replaced since the engine has asked
+	if x, ok := w.(engineResponse); ok && !reusesExchanges(h) {
+		x.Detach()
+		x.LeaveLoop()
 	}
 	h.ServeHTTP(w, r)
+}
+
+// engineResponse is a response of the own engine.
+type engineResponse interface {
+	Detach()
+	LeaveLoop()
 }
 
 // Connections returns the number of open connections, idle ones included.
@@ -220,6 +231,9 @@ func (s *Server) Run(ctx context.Context) error {
 // down.
 func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	serveFirst := s.serveHTTP1Func(ctx)
+	if s.config.Model == serve.Coroutine {
+		return s.serveCoroutineFuncs(ctx)
+	}
 	if s.h2 == nil {
 		l := net.Listener(plainListener{s.listener})
 		if s.engine != nil {
@@ -237,6 +251,20 @@ func (s *Server) serveFuncs(ctx context.Context) []func() error {
 		all = append(all, s.h3.serve)
 	}
 	s.certs.manage(ctx)
+	return all
+}
+
+// serveCoroutineFuncs is serveFuncs for event loops, which accept the connections.
+func (s *Server) serveCoroutineFuncs(ctx context.Context) []func() error {
+	all := []func() error{func() error { return s.serveCoroutines(ctx) }}
+	if s.h2 != nil {
+		s.h2Conns = newHandoffListener(s.Addr())
+		all = append(all, func() error { return s.h2.Serve(s.h2Conns) })
+		s.certs.manage(ctx)
+	}
+	if s.h3 != nil {
+		all = append(all, s.h3.serve)
+	}
 	return all
 }
 

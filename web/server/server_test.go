@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"weir/web/internal/conn"
+
+	"weir/serve"
 )
 
 // waitTimeout bounds waits for something that must happen.
@@ -36,8 +38,11 @@ func start(t *testing.T, c Config, h http.Handler) *running {
 	if c.ErrorLog == nil {
 		c.ErrorLog = func(line string) { t.Log(line) }
 	}
-	if c.engine == "" {
-		c.engine = underTest
+	if c.Engine == "" {
+		c.Engine, c.Model = underTest, modelUnderTest
+		if _, ok := c.Listener.(syscall.Conn); c.Listener != nil && !ok {
+			c.Model = serve.Goroutine // event loops need a descriptor
+		}
 	}
 	s, err := New(h, c)
 	if err != nil {

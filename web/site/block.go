@@ -32,7 +32,6 @@ type loader struct {
 	scope          []string             // type and labels of the blocks being read, outermost first
 	identityCounts map[string]int       // number of blocks read so far with each identity
 	upstreams      []proxyUpstreams     // of the server being read
-	served         []servedFolder       // of components files that were made, not kept
 	fileStart      hcl.Range            // the position of errors that have no other
 	positions      map[string]hcl.Range // of components, by their Traits.Position
 }

@@ -132,7 +132,6 @@ func (l *loader) checkServices(s *Site) {
 		l.checkTogether(s.Services[:i], service)
 		l.checkComposition(service)
 	}
-	l.checkKeys(s)
 	if l.running != nil && !l.diags.HasErrors() {
 		l.matchRunning(s)
 	}

@@ -37,7 +37,7 @@ func init() { // not an initializer: kinds with components inside refer to the t
 		"compress":          statefulKind("compresses bodies with a coding that the client accepts", configOnly(compress.New), nil),
 		"error_pages":       simpleKind("replaces the bodies of error statuses by pages", basic.ErrorPages),
 		"fastcgi":           statefulKind("answers with the output of an application (FastCGI)", makeFastCGI, func(c cgi.FastCGIConfig) string { return c.Dir }),
-		"files":             statefulKind("answers with files of a folder", makeFiles, func(c files.Config) string { return c.Dir }),
+		"files":             statefulKind("answers with files of a folder", configOnly(files.New), func(c files.Config) string { return c.Dir }),
 		"headers":           simpleKind("sets and removes request and response fields", basic.Headers),
 		"inject":            simpleKind("inserts a text into HTML pages", basic.Inject),
 		"limit_body":        simpleKind("rejects requests whose body is too long", basic.LimitBody),

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -24,7 +23,7 @@ type TLS struct {
 	// Email is the address to which the certificate authority reports problems. Empty: none.
 	Email string `hcl:"email,optional"`
 	// Store is the folder that keeps certificates and keys of ACME, and those of the authority of
-	// SelfSigned. It does not belong into a folder that files serves. Empty: "certificates".
+	// SelfSigned. Empty: "certificates".
 	Store string `hcl:"store,optional"`
 	// CA is the URL of the certificate authority's ACME directory. Empty: that of Let's Encrypt.
 	CA string `hcl:"ca,optional"`
@@ -73,12 +72,4 @@ func (t *TLS) validate() error {
 		}
 	}
 	return nil
-}
-
-// StoreDir returns the folder of keys and certificates.
-func (t *TLS) StoreDir() string { return cmp.Or(t.Store, "certificates") }
-
-// local returns the authority of a self-signed certificate.
-func (t *TLS) local() *certificate.Local {
-	return &certificate.Local{Dir: t.StoreDir(), Names: t.Names}
 }

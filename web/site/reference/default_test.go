@@ -21,7 +21,7 @@ var codeOf = map[string][2]string{
 	"server.idle_timeout":        {"web/server", "IdleTimeout"},
 	"server.drain_timeout":       {"web/server", "DrainTimeout"},
 	"server.max_header_bytes":    {"web/server", "MaxHeadBytes"},
-	"tls.store":                  {"web/site", "Store"},
+	"tls.store":                  {"cmd/weir", "Store"},
 }
 
 // unchecked are attributes whose defaults stand in the code in another way: as a named constant, in
