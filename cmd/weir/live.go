@@ -7,7 +7,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"weir/lab"
 	"weir/lab/result"
@@ -74,7 +73,7 @@ func (v *liveView) show(p lab.Progress) {
 	now := time.Now()
 	if v.program != nil {
 		if stays(p) { // above what is redrawn
-			v.program.Send(noteMsg(p.Phase + " " + p.What))
+			v.program.Send(tea.Printf("%s %s", p.Phase, p.What)())
 		} else {
 			v.program.Send(progressMsg{p, now})
 		}
@@ -94,7 +93,7 @@ func (v *liveView) show(p lab.Progress) {
 // warn displays a warning, which stays on the screen.
 func (v *liveView) warn(text string) {
 	if v.program != nil {
-		v.program.Send(noteMsg(tint(v.t.colour(), yellow, "warning: "+text)))
+		v.program.Send(tea.Printf("%s", tint(v.t.colour(), yellow, "warning: "+text))())
 		return
 	}
 	v.mu.Lock()
@@ -137,9 +136,6 @@ type progressMsg struct {
 	at time.Time
 }
 
-// noteMsg is a text that stays on the screen, above what is redrawn.
-type noteMsg string
-
 // clearMsg clears the view before its program quits.
 type clearMsg struct{}
 
@@ -175,8 +171,6 @@ func (m liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case progressMsg:
 		m = m.at(msg.Progress, msg.at)
 		m.now = msg.at
-	case noteMsg:
-		return m, tea.Printf("%s", wrapWords(string(msg), m.width))
 	case tickMsg:
 		m.now = time.Time(msg)
 		return m, tick()
@@ -279,7 +273,7 @@ func (m liveModel) View() tea.View {
 		lines = append(lines, fmt.Sprintf("  last trial: %s, %.1f us of CPU per %s", strings.TrimSuffix(t.Subject, result.ControlSuffix), t.CPUUSPerMessage, p.Unit))
 	}
 	if m.rejected != "" {
-		lines = append(lines, strings.Split(wrapWords("  last rejected: "+m.rejected, m.width), "\n")...)
+		lines = append(lines, "  last rejected: "+m.rejected)
 	}
 	for i := range lines {
 		lines[i] = clip(lines[i], m.width)
@@ -325,14 +319,6 @@ func sparkline(values []float64) string {
 		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(7, int(8*v/highest))])
 	}
 	return fmt.Sprintf("%s  %.1f %% of a core", b.String(), values[len(values)-1])
-}
-
-// wrapWords breaks a line between words, so that no row is wider than the terminal.
-func wrapWords(s string, width int) string {
-	if width <= 0 {
-		return s
-	}
-	return ansi.Wrap(s, width, "")
 }
 
 // clip cuts a line at the width of the terminal.

@@ -55,22 +55,6 @@ func TestTheViewGivesTheReasonOfTheLastRejection(t *testing.T) {
 	}
 }
 
-// A reason is not cut: "limit 10" would be read as the limit, where it is 1000 us.
-func TestTheViewWrapsLongLinesAtWords(t *testing.T) {
-	reason := "generator late: 99th percentile 5448 us, limit 1000 us"
-	m := liveModel{width: 80}.at(trialProgress(4, 10, time.Minute), time.Now())
-	m.rejected = "go-coroutine: " + reason + "; another process took 180.3 % of a core: link (process 7)"
-	text := m.View().Content
-	if got := strings.Join(strings.Fields(text), " "); !strings.Contains(got, m.rejected) {
-		t.Errorf("got %q, want the whole reason %q", text, m.rejected)
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if n := len([]rune(line)); n > 80 {
-			t.Errorf("got a line of %d columns, want at most 80: %q", n, line)
-		}
-	}
-}
-
 func TestTrialsThatCountSystemCallsAreNotCountedAsTrials(t *testing.T) {
 	m := liveModel{}.at(trialProgress(9, 10, time.Second), time.Now())
 	m = m.at(lab.Progress{Phase: "counting the system calls of", What: "go-loop", CPU: -1}, time.Now())

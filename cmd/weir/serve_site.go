@@ -85,6 +85,9 @@ func (c *serveRunCmd) services(t *terminal, live *site.Live) ([]service, error) 
 		if one.config, err = settings(said); err != nil {
 			return nil, err
 		}
+		if err = c.setEngine(&one.config); err != nil {
+			return nil, err
+		}
 		one.config.Addr = first(c.Listen, said.Listen, c.usualListen())
 		one.config.ErrorLog = func(line string) { t.errorLine(one.prefix() + line) }
 		all = append(all, one)
@@ -119,11 +122,12 @@ func settings(s site.Server) (server.Config, error) {
 // certificateOf returns the configuration of a certificate from a block tls.
 func certificateOf(t site.TLS) server.TLS {
 	c := server.TLS{CertFile: t.Cert, KeyFile: t.Key}
+	store := first(t.Store, "certificates")
 	if len(t.ACME) > 0 {
-		c.ACME = &server.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, Dir: t.StoreDir(), CA: t.CA}
+		c.ACME = &server.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, Dir: store, CA: t.CA}
 	}
 	if t.SelfSigned {
-		c.Local = &server.Local{Names: t.Names, Dir: t.StoreDir()}
+		c.Local = &server.Local{Names: t.Names, Dir: store}
 	}
 	return c
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"weir/serve"
 	"weir/tcpip"
+	"weir/web/server"
 )
 
 // usualListen returns the default address to listen on.
@@ -20,6 +22,21 @@ func (c *serveRunCmd) usualListen() string {
 		return ":80"
 	}
 	return defaultListen
+}
+
+// setEngine sets what the flags --engine and --model say.
+func (c *serveRunCmd) setEngine(config *server.Config) (err error) {
+	config.Engine = c.Engine
+	if c.Model == "" {
+		return nil
+	}
+	if config.Model, err = serve.ParseWay(c.Model); err != nil {
+		return usageError{err}
+	}
+	if config.Model != serve.Goroutine && c.Engine != server.HTTP1 {
+		return usageError{fmt.Errorf("--model %s needs --engine %s: net/http serves by %s only", c.Model, server.HTTP1, serve.Goroutine)}
+	}
+	return nil
 }
 
 // serveOn serves on the kernel's sockets, or on a host in user space.

@@ -157,7 +157,7 @@ func dropRows(s *host.Status) (all [][]string) {
 
 // dropMeanings explains the reasons of drops, those of the stack and those of its links.
 var dropMeanings = map[string]string{
-	"frame":       "too short, or of a type without a handler, such as IPv6",
+	"frame":       "a frame that is too short, or of a type without a handler, such as IPv6",
 	"arp":         "an invalid ARP message",
 	"ip_header":   "an invalid IPv4 header",
 	"not_ours":    "for another host",
@@ -165,7 +165,7 @@ var dropMeanings = map[string]string{
 	"options":     "with source routes, or invalid options",
 	"fragment":    "fragments that do not fit together, or too many",
 	"protocol":    "of a protocol without a handler",
-	"icmp":        "invalid ICMP, or an error about a packet that was not sent",
+	"icmp":        "an invalid ICMP message, or an error about a packet that was not sent",
 	"udp_header":  "an invalid datagram",
 	"udp_port":    "a datagram for a closed port",
 	"socket_full": "for a socket whose queue was full",

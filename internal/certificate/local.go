@@ -59,8 +59,8 @@ const (
 // CertFile returns the file of the authority's certificate, which clients import.
 func (l *Local) CertFile() string { return filepath.Join(l.Dir, "weir-local.pem") }
 
-// KeyFile returns the file of the authority's key. Its dot hides it from file servers.
-func (l *Local) KeyFile() string { return filepath.Join(l.Dir, ".weir-local.key") }
+// keyFile returns the file of the authority's key. Its dot hides it from file servers.
+func (l *Local) keyFile() string { return filepath.Join(l.Dir, ".weir-local.key") }
 
 var localLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
@@ -134,7 +134,7 @@ func ByLocal(l *Local, logf func(format string, args ...any)) (*Source, error) {
 
 // key reads the authority's key, or makes it.
 func (l *Local) key() (*ecdsa.PrivateKey, error) {
-	name := l.KeyFile()
+	name := l.keyFile()
 	text, err := readPrivate(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		// another process may have made it in between
@@ -181,7 +181,7 @@ func (l *Local) makeKey() error {
 	if err := durable.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
 	}
-	return durable.CreateFile(l.KeyFile(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	return durable.CreateFile(l.keyFile(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 }
 
 // certificate reads the authority's certificate, or makes it.
@@ -206,7 +206,7 @@ func (l *Local) certificate(signer *ecdsa.PrivateKey) (*x509.Certificate, error)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w: remove it to make a new one", name, err)
 	case !signer.PublicKey.Equal(c.PublicKey) || !c.IsCA:
-		return nil, fmt.Errorf("%s is not the certificate of the key %s: remove it to make a new one", name, l.KeyFile())
+		return nil, fmt.Errorf("%s is not the certificate of the key %s: remove it to make a new one", name, l.keyFile())
 	case time.Now().After(c.NotAfter):
 		return nil, fmt.Errorf("%s has expired on %s: remove it to make a new one, which clients must import again", name, c.NotAfter.Format(time.DateOnly))
 	}
