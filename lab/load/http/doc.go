@@ -11,7 +11,7 @@
 // request beyond it fails as "limit".
 //
 // One locked thread connects, sends, reads, checks and counts. It waits in epoll, and does not
-// allocate for a successful request. The strict parser of the package response reads every
+// allocate for a successful plain request. The strict parser of the package response reads every
 // response, and every body is compared with the expected one.
 //
 // Messages are the complete and correct responses in the window. In the open loop a request that

@@ -13,8 +13,8 @@ const (
 	maxConnecting = 64          // concurrent connection attempts before the first request
 )
 
-// loop sends requests and receives responses on one locked thread. Successful requests do not
-// allocate.
+// loop sends requests and receives responses on one locked thread. Successful plain
+// requests do not allocate.
 type loop struct {
 	Config
 	*oneloop.State
