@@ -83,15 +83,14 @@ func (l *admissionQueue) workers() int { return min(l.maxActive+l.maxWaiting+1, 
 // disconnects leaves the queue; one that need not wait is admitted without a check for that.
 func (l *admissionQueue) run(c *Conn, do func(*Conn)) error {
 	from := l.arrivals[c.previousStage]
-	from.present.Add(1)
-	defer from.present.Add(-1)
 	limited := limitedClient(c)
-	if err := l.acquire(c, limited); err != nil {
+	if err := l.acquire(c, limited, from); err != nil {
 		if err == flow.ErrFull {
 			from.refused.Add(1)
 		}
 		return err
 	}
+	defer from.present.Add(-1)
 	defer l.release(limited)
 	do(c)
 	return nil
@@ -107,19 +106,32 @@ func limitedClient(c *Conn) netip.Prefix {
 	return limited
 }
 
-// acquire waits until the exchange may run. It returns an error if it may not.
-func (l *admissionQueue) acquire(c *Conn, limited netip.Prefix) error {
+// acquire waits until the exchange may run. It returns an error if it may not. It counts the
+// exchange as present once it runs or has its place in the queue.
+func (l *admissionQueue) acquire(c *Conn, limited netip.Prefix, from *arrivalCount) error {
 	l.mu.Lock()
 	if l.mayRunLocked(limited) {
 		l.startLocked(limited)
+		from.present.Add(1)
 		l.mu.Unlock()
 		return nil
 	}
 	w := l.enqueueLocked(client.Network(c.RemoteAddr()), limited)
-	l.mu.Unlock()
 	if w == nil {
+		l.mu.Unlock()
 		return flow.ErrFull
 	}
+	from.present.Add(1)
+	l.mu.Unlock()
+	err := l.await(c, w)
+	if err != nil {
+		from.present.Add(-1)
+	}
+	return err
+}
+
+// await waits until a waiting exchange may run, or its client disconnects.
+func (l *admissionQueue) await(c *Conn, w *waiter) error {
 	gone := c.r.Context()
 	select {
 	case err := <-w.admitted:
