@@ -107,7 +107,7 @@ func (o *offLoop) isOrphaned() bool {
 func (o *offLoop) orphan() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.orphaned = !o.yielded
+	o.orphaned = o.orphaned || !o.yielded
 	return o.orphaned
 }
 

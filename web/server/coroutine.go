@@ -3,14 +3,12 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"runtime"
 	"time"
 
 	"weir/internal/certificate"
 	"weir/serve"
-	"weir/web/internal/client"
 	"weir/web/internal/conn"
 )
 
@@ -44,8 +42,8 @@ func (s *Server) handleCoroutine(nc net.Conn) {
 // maxWaiting is the number of accepted connections that wait for a place.
 const maxWaiting = 64
 
-// takePlace waits until the connection limit has room for a connection. It returns nil if there is
-// none: a client above its own limit has a response.
+// takePlace waits until the connection limit has room for a connection. It returns nil if the
+// connection must end: its client has too many, too many connections wait, or the server stops.
 func (s *Server) takePlace(nc net.Conn) *conn.Place {
 	g := s.listener
 	for first := true; ; first = false {
@@ -76,9 +74,7 @@ func (s *Server) serveTLS(nc net.Conn, line *conn.Line) {
 	line.Await()
 	t := tls.Server(line, s.certs.config)
 	if err := t.Handshake(); err != nil {
-		rejectPlainHTTP(err)
-		who := line.RemoteAddr().String()
-		s.faults.Say("TLS "+client.Network(who).String(), fmt.Sprintf("server: TLS handshake with %v: %v", who, err))
+		s.rejectHandshake(line, err)
 		return
 	}
 	line.Arrived()

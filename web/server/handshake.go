@@ -57,10 +57,8 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	line.Await()
 	t := tls.Server(line, s.certs.config)
 	if err := t.HandshakeContext(ctx); err != nil {
-		rejectPlainHTTP(err)
+		s.rejectHandshake(line, err)
 		line.Close()
-		who := line.RemoteAddr().String()
-		s.faults.Say("TLS "+client.Network(who).String(), fmt.Sprintf("server: TLS handshake with %v: %v", who, err))
 		return
 	}
 	line.Arrived()
@@ -77,6 +75,13 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 		}
 		first.handOff(line.Over(t))
 	}
+}
+
+// rejectHandshake reports a failed handshake, and answers a client that speaks HTTP without TLS.
+func (s *Server) rejectHandshake(line *conn.Line, err error) {
+	rejectPlainHTTP(err)
+	address := line.RemoteAddr().String()
+	s.faults.Say("TLS "+client.Network(address).String(), fmt.Sprintf("server: TLS handshake with %v: %v", address, err))
 }
 
 // rejectPlainHTTP answers a client that speaks HTTP without TLS.

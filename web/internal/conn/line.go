@@ -38,7 +38,7 @@ type Line struct {
 	// The stop of the server ends the line while it is idle: the one that reads it does not notice.
 	EndsIdle bool
 
-	// closed when the line leaves the watch; nil: nobody waits. Guarded by watch.mu
+	// closed when the line leaves the watch; nil until Ended is called. Guarded by watch.mu
 	ended chan struct{}
 }
 
