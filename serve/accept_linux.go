@@ -29,10 +29,10 @@ func (l *loop) open(fd int, remote net.Addr, m *MovedConn) {
 	l.watchIdle(c)
 	l.noteCall(c)
 	switch {
-	case l.service.handle != nil:
-		startCoroutine(c, l.service.handle)
+	case l.service.handle != nil || l.service.respond != nil:
+		startHandler(c, l.service.handle)
 	case l.useCoroutines:
-		startCoroutine(c, hostSession(&l.service, &l.options, l.counters, m))
+		startHandler(c, hostSession(&l.service, &l.options, l.counters, m))
 	default:
 		c.outbox.preload(m.unsent())
 		startSession(c, l.service.opener(m))

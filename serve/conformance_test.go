@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// suite lists what every concurrency model promises, in both forms of a service.
+// suite lists what every concurrency model promises, in each form of a service.
 var suite = []struct {
 	name    string
 	service string
@@ -41,8 +41,8 @@ var suite = []struct {
 
 func TestEveryModelConforms(t *testing.T) {
 	for i, trait := range Ways {
-		for _, f := range []form{sessions, handlers} {
-			if trait.LinuxOnly && !onLinux || f == sessions && !trait.RunsSessions || f == handlers && !trait.RunsHandlers {
+		for _, f := range []form{sessions, handlers, responders} {
+			if trait.LinuxOnly && !onLinux || f == sessions && !trait.RunsSessions {
 				continue
 			}
 			t.Run(trait.Name+"/"+string(f), func(t *testing.T) { conform(t, Way(i), f) })

@@ -1,87 +1,83 @@
 package serve
 
 import (
-	"cmp"
 	"iter"
-	"net"
 	"os"
-	"sync/atomic"
-	"time"
 )
 
-// coroutine runs a handler on an event loop. It is the net.Conn that the handler receives. A call
-// that would block yields to the loop, which resumes the coroutine when the call can continue.
-// Handler and loop never run at the same time, so their state needs no lock.
-//
-// Read and Write belong to the handler, or, while it works off the loop, to any goroutine. Close,
-// the deadlines and the addresses are always for any goroutine: they store what they set, and tell
-// a handler that waits. The loop alone acts on it, so no descriptor is closed while another
-// goroutine has its number.
-//
-// At the deadline of a stop, every blocking call returns ErrStopped at once. A handler that does
-// not return even then keeps its loop, and Run waits for it.
+// coroutine runs turns of handlers on an event loop, one after the other. A call of a handler that
+// would block yields to the loop, which resumes the coroutine when the call can continue. Between
+// turns it belongs to the loop.
 type coroutine struct {
-	*conn
-	// resumes the handler until it yields; false: it has returned
-	next             func() (struct{}, bool)
-	yield            func(struct{}) bool // from the handler back to the loop
-	waitingFor       waitReason
-	callsThisTurn    int   // reads and writes since it was resumed
-	timedOut         bool  // the timer or an interrupt ended the wait
-	interruptPending bool  // the next wait for a read, a write or a post ends at once
-	endErr           error // every blocking call returns it; nil: no error
-
-	// The connection has ended while the handler was off the loop. It never returns there, and only
-	// what other goroutines may use is still its own. The handler owns this field.
-	orphaned bool
-
-	// Shared with other goroutines.
-	suspended       atomic.Bool  // the handler waits on the loop; stored by the handler
-	closed          atomic.Bool  // Close was called, or the connection has ended
-	readDeadline    atomic.Int64 // of Read, in loop time; 0: none
-	writeDeadline   atomic.Int64 // of Write
-	interruptPosted atomic.Bool  // set by any goroutine for the loop: the post is an interrupt
-	// set by the handler while it is off the loop; nil: it is not
-	off atomic.Pointer[offLoop]
+	// resumes the turn until it waits or has ended; false: the coroutine has ended
+	resume func() (struct{}, bool)
+	stop   func()              // ends the coroutine, between turns
+	yield  func(struct{}) bool // from the handler back to the loop
+	conn   *handlerConn        // whose turn it runs; nil: the turn has ended
+	result Next                // of the turn that has ended
 }
 
-// waitReason is the event that a yielded coroutine waits for, besides its timer.
-type waitReason int
-
-const (
-	waitNone waitReason = iota
-	waitRead
-	waitWrite
-	waitPost
-	waitTurn  // waits only for the other connections to have their turn
-	waitTimer // waits for the timer only
-	waitAway  // is resumed by another goroutine than the loop's
-)
-
-func startCoroutine(c *conn, handle func(net.Conn)) {
-	co := &coroutine{conn: c}
-	c.driver = co
-	co.next, _ = iter.Pull(func(yield func(struct{}) bool) {
-		co.yield = yield
-		c.noteGoroutine()
-		if c.loop.service.handle == nil {
-			containPanic(c.loop.options, c.loop.counters, c.remote, func() { handle(co) })
-			return
+func newCoroutine() *coroutine {
+	k := new(coroutine)
+	k.resume, k.stop = iter.Pull(func(yield func(struct{}) bool) {
+		k.yield = yield
+		for more := true; more; more = yield(struct{}{}) {
+			k.conn.noteGoroutine()
+			k.result = k.conn.turn()
+			k.conn = nil
 		}
-		contain(c.loop.options, c.loop.counters, c.remote, func() error { handle(co); return nil })
 	})
-	co.resume()
+	return k
 }
 
-// resume runs the handler until it waits again.
-func (c *coroutine) resume() {
-	c.waitingFor, c.callsThisTurn = waitNone, 0
-	c.loop.runningCoroutine = c
-	_, more := c.next() // does not return if the handler calls Goexit
-	c.loop.runningCoroutine = nil
+// maxSpareCoroutines is how many coroutines a loop keeps for later turns.
+const maxSpareCoroutines = 64
+
+// takeCoroutine returns a coroutine for a turn of c.
+func (l *loop) takeCoroutine(c *handlerConn) (k *coroutine) {
+	if last := len(l.spareCoroutines) - 1; last >= 0 {
+		k, l.spareCoroutines = l.spareCoroutines[last], l.spareCoroutines[:last]
+	} else {
+		k = newCoroutine()
+	}
+	k.conn = c
+	return k
+}
+
+// returnCoroutine takes back a coroutine whose turn has ended.
+func (l *loop) returnCoroutine(k *coroutine) {
+	if len(l.spareCoroutines) < maxSpareCoroutines {
+		l.spareCoroutines = append(l.spareCoroutines, k)
+		return
+	}
+	k.stop()
+}
+
+// stopCoroutines ends the coroutines that are kept.
+func (l *loop) stopCoroutines() {
+	for _, k := range l.spareCoroutines {
+		k.stop()
+	}
+	l.spareCoroutines = nil
+}
+
+// resumeCoroutine resumes the coroutine of the turn, or starts a turn.
+func (c *handlerConn) resumeCoroutine() {
+	if c.coroutine == nil {
+		c.coroutine = c.loop.takeCoroutine(c)
+	}
+	k := c.coroutine
+	c.loop.runningHandler = c
+	_, more := k.resume() // does not return if the handler calls Goexit
+	c.loop.runningHandler = nil
 	switch o := c.off.Load(); {
 	case !more:
+		c.coroutine = nil
 		c.finish()
+	case k.conn == nil:
+		c.coroutine = nil
+		c.loop.returnCoroutine(k)
+		c.next(k.result)
 	case c.waitingFor == waitAway:
 		if c.endErr != nil || c.closed.Load() {
 			c.letGo(o)
@@ -91,23 +87,9 @@ func (c *coroutine) resume() {
 	}
 }
 
-// letGo ends a connection whose handler is off the loop, and leaves the handler to the goroutine
-// there. It reports whether that goroutine still runs it: otherwise it has yielded to the loop.
-func (c *coroutine) letGo(o *offLoop) bool {
-	o.fail(cmp.Or(c.endErr, net.ErrClosed))
-	c.finish()
-	return o.orphan()
-}
-
-// finish ends the connection.
-func (c *coroutine) finish() {
-	c.closed.Store(true)
-	c.conn.finish()
-}
-
 // wait yields until the event, the time, or the end of the connection. The time is loop time, and
 // zero is no limit. A wait for a read or write has the deadline of that.
-func (c *coroutine) wait(w waitReason, until int64) error {
+func (c *handlerConn) wait(w waitReason, until int64) error {
 	// This store precedes the loads of what other goroutines set, and they set it before they load
 	// suspended: either this wait sees it, or they post.
 	c.suspended.Store(true)
@@ -126,27 +108,25 @@ func (c *coroutine) wait(w waitReason, until int64) error {
 		c.interruptPending = false
 		return os.ErrDeadlineExceeded
 	}
-	if until != 0 {
+	if c.loop.timers.remove(&c.timer); until != 0 {
 		c.loop.timers.set(&c.timer, until)
 	}
 	c.waitingFor, c.timedOut = w, false
-	c.yield(struct{}{})
+	c.coroutine.yield(struct{}{})
 	c.loop.timers.remove(&c.timer)
-	switch {
-	case c.closed.Load():
-		return net.ErrClosed
-	case c.endErr != nil:
-		return c.endErr
-	case c.timedOut:
+	if err := c.checkUsable(0); err != nil {
+		return err
+	}
+	if c.timedOut {
 		return os.ErrDeadlineExceeded
 	}
 	return nil
 }
 
 // deadlineOf returns the deadline of a wait for a read or write, in loop time; 0: none.
-func (c *coroutine) deadlineOf(w waitReason) int64 {
+func (c *handlerConn) deadlineOf(w waitReason) int64 {
 	switch w {
-	case waitRead:
+	case waitRead, waitIdle:
 		return c.readDeadline.Load()
 	case waitWrite:
 		return c.writeDeadline.Load()
@@ -155,99 +135,10 @@ func (c *coroutine) deadlineOf(w waitReason) int64 {
 }
 
 // shareLoop yields to the other connections after some reads or writes that did not wait.
-func (c *coroutine) shareLoop() error {
-	if c.callsThisTurn++; c.callsThisTurn <= readsPerTurn {
+func (c *handlerConn) shareLoop() error {
+	if c.callsThisTurn++; c.callsThisTurn <= readsPerTurn || c.coroutine == nil {
 		return nil
 	}
 	c.loop.deferRead(c.conn)
 	return c.wait(waitTurn, 0)
-}
-
-// onReadable implements driver. A stop ends sleeps and pauses early through it.
-func (c *coroutine) onReadable() {
-	if o := c.off.Load(); o != nil {
-		if c.broken {
-			o.fail(c.brokenError())
-		}
-		if c.isStopping() {
-			o.stop()
-		}
-		tryAgain(o.readable)
-		c.loop.mustYield.Store(true)
-		return
-	}
-	if c.readDeferred {
-		return
-	}
-	switch c.waitingFor {
-	case waitRead, waitTurn:
-		c.resume()
-	case waitPost, waitTimer:
-		if c.broken {
-			c.endErr = c.brokenError()
-		}
-		if c.loop.drainDeadline != 0 || c.broken {
-			c.resume()
-		}
-	}
-}
-
-func (c *coroutine) onWritable() {
-	if o := c.off.Load(); o != nil {
-		tryAgain(o.writable)
-		c.loop.mustYield.Store(true)
-		return
-	}
-	if c.waitingFor == waitWrite {
-		c.resume()
-	}
-}
-
-func (c *coroutine) onTimer(time.Time) {
-	c.timedOut = true
-	c.resume()
-}
-
-func (c *coroutine) onPost(time.Time) {
-	if c.closed.Load() {
-		c.end(net.ErrClosed)
-		return
-	}
-	if o := c.off.Load(); o != nil {
-		c.onYield(o)
-		return
-	}
-	poked := c.interruptPosted.Swap(false)
-	if c.waitingFor == waitPost || poked && (c.waitingFor == waitRead || c.waitingFor == waitWrite) {
-		c.timedOut = poked
-		c.resume()
-		return
-	}
-	c.interruptPending = c.interruptPending || poked
-	if c.waitingFor == waitRead || c.waitingFor == waitWrite {
-		c.applyDeadline()
-	}
-}
-
-// applyDeadline sets the timer of a read or write that waits, whose deadline may have changed.
-func (c *coroutine) applyDeadline() {
-	if by := c.deadlineOf(c.waitingFor); by != 0 {
-		c.loop.timers.set(&c.timer, by)
-		return
-	}
-	c.loop.timers.remove(&c.timer)
-}
-
-// end implements driver.
-func (c *coroutine) end(err error) {
-	c.endErr = err
-	if o := c.off.Load(); o != nil {
-		if !c.letGo(o) {
-			c.onYield(o)
-		}
-		return
-	}
-	if c.waitingFor != waitNone {
-		c.resume()
-	}
 }

@@ -3,9 +3,10 @@
 // coroutine for each connection on an event loop, pre-forked processes, or a process for each
 // connection. A [Way] names a concurrency model.
 //
-// A service is written once, in one of two forms. A [Session] is a state machine: bytes come in,
+// A service is written once, in one of three forms. A [Session] is a state machine: bytes come in,
 // bytes go out, it never blocks and needs no lock. A [Handler] is a function that receives a
-// net.Conn and uses blocking reads and writes. The table [Ways] says which model runs which form.
+// net.Conn and uses blocking reads and writes, or it opens a [Responder], which does so in turns.
+// The table [Ways] says which model runs which form.
 // [Run] rejects a combination that cannot work, with the reason. Examples are a service with shared
 // memory that would be spread over processes, and an event loop over a listener without a file
 // descriptor. A session that answers after the end of its input is a [HalfCloser].
@@ -65,7 +66,9 @@
 //
 // # Handlers on an event loop
 //
-// A handler on a coroutine has a net.Conn whose Read and Write yield to the loop. They belong to
+// A handler on a coroutine has a net.Conn whose Read and Write yield to the loop. Without a
+// coroutine, the loop calls the turns of a Responder: a Read or Write that would wait gives the
+// loop to another goroutine. They belong to
 // the handler. Close, the deadlines and the addresses are for any goroutine, and end or change a
 // call that waits. Between [LeaveLoop] and [ReturnToLoop] the handler is a goroutine, which may
 // block, and any goroutine may read and write, too.

@@ -46,7 +46,7 @@ func TestADeadlineSetElsewhereEndsTheCallThatBlocks(t *testing.T) {
 		{"Write, SetWriteDeadline", writeMuch, net.Conn.SetWriteDeadline},
 		{"Write, SetDeadline", writeMuch, net.Conn.SetDeadline},
 	} {
-		eachHandlerModel(t, func(t *testing.T, w Way) {
+		eachModel(t, func(t *testing.T, w Way) {
 			for _, after := range []time.Duration{-time.Second, 2 * time.Millisecond} {
 				s, opened := blockingIn(c.call)
 				r := startService(t, w, handlers, s, Options{})
@@ -65,7 +65,7 @@ func TestADeadlineSetElsewhereEndsTheCallThatBlocks(t *testing.T) {
 }
 
 func TestADeadlineTakenAwayElsewhereLetsTheReadGoOn(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		s, opened := blockingIn(func(c net.Conn) error {
 			c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 			return readOne(c)
@@ -89,7 +89,7 @@ func TestADeadlineTakenAwayElsewhereLetsTheReadGoOn(t *testing.T) {
 // TestClosesFromAllSidesHarmNoOtherConnection closes connections from two goroutines, from their
 // handler and by the peer at once, while descriptors are reused for new connections.
 func TestClosesFromAllSidesHarmNoOtherConnection(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		opened := make(chan net.Conn, 8*50) // all that are ever opened
 		s := service{handle: func(c net.Conn) {
 			opened <- c
@@ -139,7 +139,7 @@ func TestClosesFromAllSidesHarmNoOtherConnection(t *testing.T) {
 
 // TestOffLoopTheOtherWaitsWork: code off the loop need not know that it is.
 func TestOffLoopTheOtherWaitsWork(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 			OffLoop(c, func() {
 				var calls []byte
@@ -162,7 +162,7 @@ func TestOffLoopTheOtherWaitsWork(t *testing.T) {
 }
 
 func TestAStopEndsASleepOffTheLoop(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		s, opened := blockingIn(func(c net.Conn) (err error) {
 			OffLoop(c, func() { err = Sleep(c, tooLong) })
 			return err
@@ -209,7 +209,7 @@ func TestAHandlerGoesOnWhenItsConnectionIsClosedOffTheLoop(t *testing.T) {
 	for name, misbehave := range map[string]func(){
 		"returns": func() {}, "panics": func() { panic("requested by the test") }, "calls Goexit": runtime.Goexit,
 	} {
-		eachHandlerModel(t, func(t *testing.T, w Way) {
+		eachModel(t, func(t *testing.T, w Way) {
 			entered, release, done := make(chan net.Conn), make(chan struct{}), make(chan struct{})
 			r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 				defer close(done)
@@ -248,7 +248,7 @@ func TestAHandlerGoesOnWhenItsConnectionIsClosedOffTheLoop(t *testing.T) {
 
 // TestAHandlerThatIsClosedMayGoOffTheLoop, and does not hold the loop meanwhile.
 func TestAHandlerThatIsClosedMayGoOffTheLoop(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		entered, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 			if err := readOne(c); err != nil {
@@ -276,7 +276,7 @@ func TestTLSMayBeClosedElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		entered, ended := make(chan net.Conn, 1), make(chan error, 1)
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 			s := tls.Server(c, config)

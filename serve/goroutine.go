@@ -249,11 +249,15 @@ func (c *blockingServer) serve(conn net.Conn, m *MovedConn) {
 		}
 		c.finish(s)
 	}()
-	if c.service.handle == nil {
+	if c.service.open != nil {
 		containPanic(c.options, n, s.RemoteAddr(), func() { hostSession(&c.service, &c.options, n, m)(s) })
 		return
 	}
-	contain(c.options, n, s.RemoteAddr(), func() error { c.service.handle(s); return nil })
+	handle, open := c.service.handle, c.service.respond
+	if handle == nil {
+		handle = func(c net.Conn) { respondTurns(open, c) }
+	}
+	contain(c.options, n, s.RemoteAddr(), func() error { handle(s); return nil })
 }
 
 func (c *blockingServer) register(s *stream) {

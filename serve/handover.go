@@ -49,7 +49,7 @@ func (w Way) rejectMoving(k serviceForm, o Options) error {
 		return errors.New("serve: connections are handed over on Linux only: leave out OnMove and Adopt")
 	case Ways[w].MultiProcess:
 		return errors.New("serve: " + w.String() + " has its connections in other processes and cannot hand them over: choose a model that runs in one process")
-	case k.handle != nil:
+	case k.open == nil:
 		return errors.New("serve: a handler's state is its stack, which cannot be handed over: write a Session")
 	case len(o.Adopt) > 0 && k.adopt == nil:
 		return errors.New("serve: the service adopts no connections: set Service.Adopt")

@@ -40,18 +40,18 @@ func (s *loopSession) handOver() {
 
 // handOver implements driver. The session's owner asks it for its state as soon as it has left its
 // wait.
-func (c *coroutine) handOver() {
+func (c *handlerConn) handOver() {
 	c.interruptPosted.Store(true)
 	c.onPost(time.Time{})
 }
 
-func (c *coroutine) handsOver() bool { return c.loop.handingOver }
+func (c *handlerConn) handsOver() bool { return c.loop.handingOver }
 
 func (*conn) canMove() bool { return true }
 
 func (s *stream) canMove() bool { return s.rawConn != nil }
 
-func (c *coroutine) detach(ask func() bool) (int, bool) {
+func (c *handlerConn) detach(ask func() bool) (int, bool) {
 	if !ask() {
 		return 0, false
 	}

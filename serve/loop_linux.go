@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -16,10 +15,10 @@ import (
 
 // The event loop.
 //
-// Ownership: a loop's goroutine owns its connections, their sessions and coroutines, and its
-// timers. Other goroutines reach it by post, which adds a connection to a list under a lock and
-// wakes the loop. A connection is in that list at most once, so the connections bound the list. The
-// outbox of a connection guards its output.
+// Ownership: a loop's goroutine owns its connections, their sessions and handlers, and its timers.
+// It is not always the same goroutine: see giveAway. Other goroutines reach it by post, which adds
+// a connection to a list under a lock and wakes the loop. A connection is in that list at most
+// once, so the connections bound the list. The outbox of a connection guards its output.
 //
 // Readiness is edge-triggered, for reading and writing at once, and registered once. Pausing reads,
 // for a session or for backpressure, is a flag and costs no system call. A read that returned less
@@ -41,32 +40,34 @@ type loop struct {
 	counters  *counterShard
 	startedAt time.Time
 
-	useCoroutines bool    // sessions run as coroutines, too
+	useCoroutines bool    // sessions and handlers run on coroutines
 	siblings      []*loop // all loops of the run
 	stopAll       func()  // stops all loops of the run
 
-	// Owned by the loop's goroutine. After a session has ended that goroutine by a Goexit, the next
-	// goroutine owns it. The progress within an iteration is kept here and not in local variables,
-	// so that the next goroutine continues there.
-	conns            []*conn // by descriptor
-	openConns        int
-	readBuf          []byte   // read buffer for all sessions
-	inheritsOptions  bool     // accepted sockets inherit the listener's socket options
-	spareBuffers     [][]byte // write buffers for sessions that run as coroutines
-	writer           Writer   // output of the session call under way
-	timers           timers
-	deferredReads    []*conn // may read more, but have used up their turn; each is there once
-	deferredBatch    []*conn // those of the iteration under way
-	postBatch        []*conn // whose posts are handled in this iteration
-	postsHandled     int     // how many of postBatch are handled
-	newConns         []acceptedConn
-	eventCount       int          // events of this iteration
-	eventsHandled    int          // how many of the events are handled
-	drainIndex       int          // drain: the next descriptor to visit
-	callingSession   *loopSession // whose session is being called; nil: none
-	runningCoroutine *coroutine   // that is running; nil: none
-	adoptLimit       int          // how many connections to adopt at most
-	lingering        list.List    // of *lingeringConn, the oldest first
+	// Owned by the loop's goroutine. The progress within an iteration is kept here and not in local
+	// variables, so that the next goroutine continues there.
+	conns           []*conn // by descriptor
+	openConns       int
+	readBuf         []byte       // read buffer for all sessions
+	inheritsOptions bool         // accepted sockets inherit the listener's socket options
+	spareBuffers    [][]byte     // write buffers for sessions that run as coroutines
+	spareCoroutines []*coroutine // for turns of handlers
+	writer          Writer       // output of the session call under way
+	timers          timers
+	deferredReads   []*conn // may read more, but have used up their turn; each is there once
+	deferredBatch   []*conn // those of the iteration under way
+	postBatch       []*conn // whose posts are handled in this iteration
+	postsHandled    int     // how many of postBatch are handled
+	newConns        []acceptedConn
+	eventCount      int          // events of this iteration
+	eventsHandled   int          // how many of the events are handled
+	drainIndex      int          // drain: the next descriptor to visit
+	callingSession  *loopSession // whose session is being called; nil: none
+	runningHandler  *handlerConn // whose turn runs; nil: none
+	tenure          *tenure      // of the loop's goroutine
+	endedc          chan<- error // from the goroutine that has ended the loop; one result
+	adoptLimit      int          // how many connections to adopt at most
+	lingering       list.List    // of *lingeringConn, the oldest first
 	// descriptors to close after the iteration, so that none is reused within it
 	closingFDs       []int
 	listenerFD       int   // descriptor; negative: none
@@ -184,7 +185,7 @@ func runAll(ctx context.Context, stop func(), loops []*loop) error {
 	for i, l := range loops {
 		running.Go(func() {
 			defer context.AfterFunc(ctx, func() { l.requestStop(handsOver(ctx, l.options)) })()
-			errs[i] = l.runRestarting()
+			errs[i] = l.runToEnd()
 			stop()
 		})
 	}
@@ -231,22 +232,6 @@ func (l *loop) deadline(t time.Time) int64 {
 	return l.at(t)
 }
 
-// runRestarting runs the loop to its end. If a session or handler ends the loop's goroutine by
-// runtime.Goexit, another goroutine continues.
-func (l *loop) runRestarting() (err error) {
-	defer l.close()
-	for returned := false; !returned; {
-		endedc := make(chan struct{}) // closed by the goroutine, also at a Goexit
-		go func() {
-			defer close(endedc)
-			err = l.run()
-			returned = true
-		}()
-		<-endedc
-	}
-	return errors.Join(err, l.listenerErr)
-}
-
 // run is the loop's goroutine.
 func (l *loop) run() error {
 	if l.options.OnStall != nil {
@@ -283,8 +268,8 @@ func (l *loop) endGoexited() {
 		l.callingSession = nil
 		s.end(cmp.Or(s.endErr, ErrGoexit))
 	}
-	if c := l.runningCoroutine; c != nil {
-		l.runningCoroutine = nil
+	if c := l.runningHandler; c != nil {
+		l.runningHandler, c.coroutine = nil, nil
 		c.finish()
 	}
 }
@@ -472,6 +457,7 @@ func (l *loop) closeDescriptors() {
 
 func (l *loop) close() {
 	l.stopAccepting()
+	l.stopCoroutines()
 	l.closeDescriptors()
 	l.mu.Lock()
 	// a late post must not write to a descriptor that belongs to another file by then

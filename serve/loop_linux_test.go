@@ -69,7 +69,7 @@ func floodStraight(c net.Conn, each func(*conn)) {
 		if _, err := c.Read(buf); err != nil {
 			return
 		}
-		each(c.(*coroutine).conn)
+		each(c.(*handlerConn).conn)
 	}
 }
 
@@ -86,7 +86,7 @@ func (*flood) Close(error)                   {}
 // loopConn returns the loop's connection of a session.
 func loopConn(c Conn) *conn {
 	if h, ok := c.(*blockingSession); ok {
-		return h.sessionHost.(*coroutine).conn
+		return h.sessionHost.(*handlerConn).conn
 	}
 	return c.(*conn)
 }
@@ -121,7 +121,7 @@ type yielder struct {
 
 func (y *yielder) loop() *loop {
 	if h, ok := y.conn.(*blockingSession); ok {
-		return h.sessionHost.(*coroutine).loop
+		return h.sessionHost.(*handlerConn).loop
 	}
 	return y.conn.(*conn).loop
 }

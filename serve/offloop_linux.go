@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// offLoop is the connection of a coroutine whose handler works off the event loop: see [LeaveLoop].
-// Another goroutine than the loop's resumes the coroutine meanwhile. Any goroutine may use the
-// connection, by system calls that do not block. The loop signals readiness, and the end of the
-// connection.
+// offLoop is a connection whose handler works off the event loop: see [LeaveLoop]. Another
+// goroutine than the loop's runs the handler meanwhile. Any goroutine may use the connection, by
+// system calls that do not block. The loop signals readiness, and the end of the connection.
 type offLoop struct {
-	co                 *coroutine    // of which it uses only what any goroutine may use
+	conn               *handlerConn  // of which it uses only what any goroutine may use
 	readable, writable chan struct{} // from any goroutine: try again; capacity 1, never closed
 	failed             chan struct{} // closed when err is set; carries no values
 	stopping           atomic.Bool   // the service stops
@@ -29,37 +28,54 @@ type offLoop struct {
 	mu       sync.Mutex    // guards what follows
 	stopped  chan struct{} // closed by a stop; nil: no goroutine sleeps
 	err      error         // why reads and writes fail; nil: they do not
-	yielded  bool          // the handler waits to return to the loop, or has ended
-	orphaned bool          // the connection has ended: the loop no longer resumes the coroutine
-	ended    bool          // the handler has ended
+	yielded  bool          // the handler waits to return to the loop, or its turn has ended
+	orphaned bool          // the connection has ended: the loop leaves the handler to its goroutine
+	turnOver bool          // the turn has ended
+	next     Next          // its result
 }
 
-func newOffLoop(c *coroutine) *offLoop {
-	o := &offLoop{co: c, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), failed: make(chan struct{})}
+func newOffLoop(c *handlerConn) *offLoop {
+	o := &offLoop{conn: c, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), failed: make(chan struct{})}
 	o.stopping.Store(c.isStopping())
 	return o
 }
 
-// leaveLoop implements waiter. The loop starts a goroutine that resumes the coroutine. It reports
-// whether the handler was on the loop.
-func (c *coroutine) leaveLoop() (left bool) {
+// leaveLoop implements waiter. The loop starts a goroutine that resumes the coroutine; without one,
+// the handler keeps the goroutine, and another runs the loop. It reports whether the handler was on
+// the loop.
+func (c *handlerConn) leaveLoop() (left bool) {
 	if c.off.Load() != nil || c.orphaned || c.suspended.Load() {
 		return false
 	}
-	c.off.Store(newOffLoop(c))
+	o := newOffLoop(c)
+	c.off.Store(o)
 	c.waitingFor = waitAway
-	c.yield(struct{}{})
+	if c.coroutine != nil {
+		c.coroutine.yield(struct{}{})
+		return true
+	}
+	c.loop.runningHandler = nil
+	if c.endErr != nil || c.closed.Load() {
+		c.letGo(o)
+	}
+	c.loop.giveAway()
 	return true
 }
 
 // returnToLoop implements waiter. If the connection has ended meanwhile, the handler ends off the
-// loop, where every call that would wait fails.
-func (c *coroutine) returnToLoop() {
+// loop, where every call that would wait fails. Without a coroutine, the loop takes the connection
+// back when the turn has ended.
+func (c *handlerConn) returnToLoop() {
 	o := c.off.Load()
-	if o == nil {
+	if o == nil || c.coroutine == nil {
 		return
 	}
-	c.yield(struct{}{})
+	c.coroutine.yield(struct{}{})
+	c.takeBack(o)
+}
+
+// takeBack ends what leaveLoop has begun.
+func (c *handlerConn) takeBack(o *offLoop) {
 	c.off.Store(nil)
 	o.fail(errNotHandler) // for goroutines that still use the connection
 	o.reading.Lock()
@@ -72,27 +88,43 @@ func (c *coroutine) returnToLoop() {
 	}
 }
 
-// runAway runs the handler until it returns to the loop or ends.
-func (c *coroutine) runAway(o *offLoop) {
+// runAway runs the handler until it returns to the loop or its turn ends.
+func (c *handlerConn) runAway(o *offLoop) {
+	k := c.coroutine
 	more := false
 	defer func() { // also after a Goexit of the handler
-		if o.noteYield(!more) {
+		next := End
+		if more && k.conn == nil {
+			next = k.result
+		}
+		if o.noteYield(!more || k.conn == nil, next) {
 			c.loop.post(c.conn)
 			return
 		}
-		for more { // to its end: every call that would wait fails
-			_, more = c.next()
+		defer c.closeResponder()
+		for more && k.conn != nil { // to its end: every call that would wait fails
+			_, more = k.resume()
 		}
+		k.stop()
 	}()
-	_, more = c.next()
+	_, more = k.resume()
 }
 
-// noteYield notes that the handler waits to return to the loop, or has ended. It reports whether
-// the loop takes over.
-func (o *offLoop) noteYield(ended bool) bool {
+// endTurnAway ends a turn without a coroutine off the loop.
+func (c *handlerConn) endTurnAway(o *offLoop, next Next) {
+	if o.noteYield(true, next) {
+		c.loop.post(c.conn)
+		return
+	}
+	c.closeResponder()
+}
+
+// noteYield notes that the handler waits to return to the loop, or that its turn has ended. It
+// reports whether the loop takes over.
+func (o *offLoop) noteYield(turnOver bool, next Next) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.yielded, o.ended = true, ended
+	o.yielded, o.turnOver, o.next = true, turnOver, next
 	return !o.orphaned
 }
 
@@ -102,7 +134,7 @@ func (o *offLoop) isOrphaned() bool {
 	return o.orphaned
 }
 
-// orphan leaves the coroutine to the goroutine that runs the handler. It reports whether the
+// orphan leaves the handler to the goroutine that runs it. It reports whether the
 // handler still runs there.
 func (o *offLoop) orphan() bool {
 	o.mu.Lock()
@@ -111,16 +143,19 @@ func (o *offLoop) orphan() bool {
 	return o.orphaned
 }
 
-// onYield goes on with a coroutine whose handler has yielded. The loop calls it.
-func (c *coroutine) onYield(o *offLoop) {
+// onYield goes on with a handler that has yielded, or whose turn has ended. The loop calls it.
+func (c *handlerConn) onYield(o *offLoop) {
 	o.mu.Lock()
-	yielded, ended := o.yielded, o.ended
+	yielded, turnOver, next := o.yielded, o.turnOver, o.next
 	o.mu.Unlock()
 	switch {
-	case ended:
-		c.off.Store(nil)
-		c.waitingFor = waitNone
-		c.finish()
+	case turnOver:
+		c.takeBack(o)
+		if k := c.coroutine; k != nil && k.conn == nil {
+			c.loop.returnCoroutine(k)
+		}
+		c.coroutine = nil
+		c.next(next)
 	case yielded:
 		c.resume()
 	}
@@ -155,21 +190,23 @@ func tryAgain(ready chan struct{}) {
 	}
 }
 
-// read is Read of a net.Conn. During a stop it returns ErrStopped when nothing has arrived, unless
-// it goes on.
-func (o *offLoop) read(p []byte, goesOn bool) (int, error) {
+// read is Read of a net.Conn, or TryRead if it does not wait. During a stop it returns ErrStopped
+// when nothing has arrived, unless it goes on.
+func (o *offLoop) read(p []byte, goesOn, waits bool) (int, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	for len(p) > 0 {
-		if err := o.check(o.co.readDeadline.Load()); err != nil {
+		if err := o.check(o.conn.readDeadline.Load()); err != nil {
 			return 0, err
 		}
 		n, errno := o.whileOpen(func(fd int) (int, syscall.Errno) { return rawRead(fd, p) })
 		switch {
 		case errno == syscall.EAGAIN && o.stopping.Load() && !goesOn:
 			return 0, ErrStopped
+		case errno == syscall.EAGAIN && !waits:
+			return 0, syscall.EAGAIN
 		case errno == syscall.EAGAIN:
-			if err := o.wait(o.readable, &o.co.readDeadline); err != nil {
+			if err := o.wait(o.readable, &o.conn.readDeadline); err != nil {
 				return 0, err
 			}
 			continue
@@ -183,8 +220,8 @@ func (o *offLoop) read(p []byte, goesOn bool) (int, error) {
 			return 0, io.EOF
 		}
 		o.reads, o.readBytes = o.reads+1, o.readBytes+int64(n)
-		if o.co.idleCheck != nil {
-			o.co.idleCheck.transfers.Add(1)
+		if o.conn.idleCheck != nil {
+			o.conn.idleCheck.transfers.Add(1)
 		}
 		return n, nil
 	}
@@ -196,12 +233,12 @@ func (o *offLoop) write(p []byte) (done int, err error) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	for done < len(p) {
-		if err := o.check(o.co.writeDeadline.Load()); err != nil {
+		if err := o.check(o.conn.writeDeadline.Load()); err != nil {
 			return done, err
 		}
 		var failure error
 		n, errno := o.whileOpen(func(int) (n int, _ syscall.Errno) {
-			n, failure = o.co.tryWrite(p[done:])
+			n, failure = o.conn.tryWrite(p[done:])
 			return n, 0
 		})
 		switch done += n; {
@@ -211,7 +248,7 @@ func (o *offLoop) write(p []byte) (done int, err error) {
 			o.broken.Store(true)
 			return done, failure
 		case n == 0:
-			if err := o.wait(o.writable, &o.co.writeDeadline); err != nil {
+			if err := o.wait(o.writable, &o.conn.writeDeadline); err != nil {
 				return done, err
 			}
 		}
@@ -222,13 +259,13 @@ func (o *offLoop) write(p []byte) (done int, err error) {
 // whileOpen calls f with the descriptor, which is not closed meanwhile. Its result is EBADF if the
 // connection has ended.
 func (o *offLoop) whileOpen(f func(fd int) (int, syscall.Errno)) (int, syscall.Errno) {
-	b := &o.co.outbox
+	b := &o.conn.outbox
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return 0, syscall.EBADF
 	}
-	return f(o.co.fd)
+	return f(o.conn.fd)
 }
 
 // check returns why no read or write is possible. by is its deadline in loop time, 0 is none.
@@ -238,9 +275,9 @@ func (o *offLoop) check(by int64) error {
 	switch {
 	case o.err != nil:
 		return o.err
-	case o.co.closed.Load():
+	case o.conn.closed.Load():
 		return net.ErrClosed
-	case by != 0 && o.co.loop.now() >= by:
+	case by != 0 && o.conn.loop.now() >= by:
 		return os.ErrDeadlineExceeded
 	}
 	return nil
@@ -251,7 +288,7 @@ func (o *offLoop) check(by int64) error {
 func (o *offLoop) wait(ready <-chan struct{}, deadline *atomic.Int64) error {
 	var passed <-chan time.Time
 	if by := deadline.Load(); by != 0 {
-		timer := time.NewTimer(time.Duration(by - o.co.loop.now()))
+		timer := time.NewTimer(time.Duration(by - o.conn.loop.now()))
 		defer timer.Stop()
 		passed = timer.C
 	}

@@ -42,19 +42,10 @@ func offLoopAndEcho(c net.Conn) {
 	})
 }
 
-// eachHandlerModel runs a test by every model that runs handlers in one process.
-func eachHandlerModel(t *testing.T, test func(*testing.T, Way)) {
-	for i, trait := range Ways {
-		if trait.RunsHandlers && !trait.MultiProcess && (onLinux || !trait.LinuxOnly) {
-			t.Run(trait.Name, func(t *testing.T) { test(t, Way(i)) })
-		}
-	}
-}
-
 // TestOffLoopAHandlerUsesItsConnectionFromAnyGoroutine, and the promises of every model hold.
 func TestOffLoopAHandlerUsesItsConnectionFromAnyGoroutine(t *testing.T) {
 	off := service{name: "off", handle: offLoopAndEcho}
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		for name, check := range map[string]func(*testing.T, *running, Way){
 			"echo": echoesIntact, "half-close": halfCloses, "reset": survivesReset, "backpressure": backsPressure, "panic": containsPanic,
 		} {
@@ -69,7 +60,7 @@ func TestOffLoopAHandlerUsesItsConnectionFromAnyGoroutine(t *testing.T) {
 
 // TestOffLoopWorkAlternatesWithOtherWork: deadlines, and bytes that arrive meanwhile, are kept.
 func TestOffLoopWorkAlternatesWithOtherWork(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 			for {
 				buf := make([]byte, 3)
@@ -93,7 +84,7 @@ func TestOffLoopWorkAlternatesWithOtherWork(t *testing.T) {
 
 // TestOffLoopADeadlineEndsAReadUnderWay, also one that another goroutine sets.
 func TestOffLoopADeadlineEndsAReadUnderWay(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		ended := make(chan error, 1) // the error of the read
 		r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 			OffLoop(c, func() {
@@ -142,7 +133,7 @@ func TestAnyGoroutineMayCloseAHandlersConnection(t *testing.T) {
 			return err
 		},
 	} {
-		eachHandlerModel(t, func(t *testing.T, w Way) {
+		eachModel(t, func(t *testing.T, w Way) {
 			entered, ended := make(chan net.Conn), make(chan error, 1)
 			r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 				entered <- c
@@ -172,7 +163,7 @@ func TestAnyGoroutineMayCloseAHandlersConnection(t *testing.T) {
 // TestAStopWaitsForWorkOffTheLoop until Options.DrainTimeout. Work that lasts longer is left alone,
 // and its handler can end later.
 func TestAStopWaitsForWorkOffTheLoop(t *testing.T) {
-	eachHandlerModel(t, func(t *testing.T, w Way) {
+	eachModel(t, func(t *testing.T, w Way) {
 		for name, drain := range map[string]time.Duration{"in time": tooLong, "too late": 10 * time.Millisecond} {
 			entered, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 			r := startService(t, w, handlers, service{handle: func(c net.Conn) {

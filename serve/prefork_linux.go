@@ -14,11 +14,11 @@ import (
 // runPrefork runs Prefork.
 //
 // Ownership: the parent holds the listener and starts o.Workers children. Each child runs o.Loops
-// event loops over the listener (sessions called directly, handlers as coroutines) and accepts for
-// itself. All children inherit one listener, instead of one for each process by SO_REUSEPORT. So a
-// connection waits for any free child and not for the child that the kernel's hash chose, and none
-// is lost when a child exits. Any listener with a descriptor works. The price is that a busy child
-// may leave more than its share to an idle one.
+// event loops over the listener (sessions and responders called directly, other handlers as
+// coroutines) and accepts for itself. All children inherit one listener, instead of one for each
+// process by SO_REUSEPORT. So a connection waits for any free child and not for the child that the
+// kernel's hash chose, and none is lost when a child exits. Any listener with a descriptor works.
+// The price is that a busy child may leave more than its share to an idle one.
 //
 // A child that exits unasked is started again. A child that exited within a second of its start is
 // replaced after a delay, which doubles each time. The run ends if children exit early again and
@@ -149,5 +149,5 @@ func runInheritedLoops(ctx context.Context, w serviceForm, o Options) error {
 	if err != nil {
 		return fmt.Errorf("serve: the inherited listener: %w", err)
 	}
-	return runLoops(ctx, l, w, o, false)
+	return runLoops(ctx, l, w, o, w.handle != nil)
 }

@@ -93,8 +93,13 @@ type Service struct {
 // ErrStopped. Close and the deadlines are for any goroutine. On an event loop, Read and Write are
 // for the handler, unless it has left the loop. The net.Conn has a method NetConn, whose result is
 // for reads that a stop does not end, such as those of a request that has begun.
+//
+// Open is for handlers whose connections are often idle. They serve a connection in turns: see
+// [Responder]. An event loop calls each turn, and continues by another goroutine if the turn would
+// wait. The loop or coroutine of the connection calls Open; nil refuses the connection.
 type Handler struct {
 	Handle func(net.Conn)
+	Open   func(net.Conn) Responder // instead of Handle
 	State  Scope
 }
 
@@ -174,14 +179,15 @@ func Run(ctx context.Context, way Way, l net.Listener, s Service, o Options) err
 
 // RunBlocking is Run for a service of handlers.
 func RunBlocking(ctx context.Context, way Way, l net.Listener, h Handler, o Options) error {
-	return run(ctx, way, l, serviceForm{handle: h.Handle, state: h.State}, o)
+	return run(ctx, way, l, serviceForm{handle: h.Handle, respond: h.Open, state: h.State}, o)
 }
 
-// serviceForm is a service in one of its forms: exactly one of open and handle is set.
+// serviceForm is a service in one of its forms: exactly one of open, handle and respond is set.
 type serviceForm struct {
-	open   func(Conn) Session
-	handle func(net.Conn)
-	state  Scope
+	open    func(Conn) Session
+	handle  func(net.Conn)
+	respond func(net.Conn) Responder
+	state   Scope
 
 	adopt     func(Conn, []byte) Session
 	adoptions *adoptQueue

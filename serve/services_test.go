@@ -14,23 +14,26 @@ import (
 	"time"
 )
 
-// form is one of the two forms of a service.
+// form is one of the forms of a service.
 type form string
 
 const (
-	sessions form = "session"
-	handlers form = "handler"
+	sessions   form = "session"
+	handlers   form = "handler"
+	responders form = "responder"
 )
 
-// service is one service in both forms, as the conformance suite runs it. Child processes find it
+// service is one service in its forms, as the conformance suite runs it. Child processes find it
 // by its name.
 type service struct {
 	name   string
 	open   func(Conn) Session
 	handle func(net.Conn)
-	linger time.Duration // Options.LingerTimeout; 0: shortTimeout
-	flush  time.Duration // Options.FlushTimeout; 0: shortTimeout
-	idle   time.Duration // Options.Idle
+	// nil: the handler is one turn of a responder
+	respond func(net.Conn) Responder
+	linger  time.Duration // Options.LingerTimeout; 0: shortTimeout
+	flush   time.Duration // Options.FlushTimeout; 0: shortTimeout
+	idle    time.Duration // Options.Idle
 }
 
 // lingerTimeout returns the Options.LingerTimeout for the tests of the service.
@@ -40,8 +43,10 @@ func (s service) lingerTimeout() time.Duration { return cmp.Or(s.linger, shortTi
 func (s service) flushTimeout() time.Duration { return cmp.Or(s.flush, shortTimeout) }
 
 var services = map[string]service{
-	"echo":  {name: "echo", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }},
-	"late":  {name: "late", open: func(Conn) Session { return &echo{late: echoDelay} }, handle: func(c net.Conn) { echoTo(c, echoDelay) }},
+	"echo": {name: "echo", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) },
+		respond: func(c net.Conn) Responder { return echoTurns{conn: c} }},
+	"late": {name: "late", open: func(Conn) Session { return &echo{late: echoDelay} }, handle: func(c net.Conn) { echoTo(c, echoDelay) },
+		respond: func(c net.Conn) Responder { return echoTurns{conn: c, late: echoDelay} }},
 	"await": {name: "await", open: nil, handle: func(c net.Conn) { awaitAndEcho(c) }},
 	"beat":  {name: "beat", open: func(c Conn) Session { c.Post(); return &beat{} }, handle: nil},
 
@@ -261,10 +266,17 @@ func (saysOnce) Wake(time.Time, *Writer) error { return nil }
 func (saysOnce) Close(error)                   {}
 
 func runForm(ctx context.Context, w Way, f form, s service, l net.Listener, o Options) error {
-	if f == sessions {
+	switch {
+	case f == sessions:
 		return Run(ctx, w, l, Service{Open: s.open, State: PerConnection}, o)
+	case f == handlers && Ways[w].RunsHandlers:
+		return RunBlocking(ctx, w, l, Handler{Handle: s.handle, State: PerConnection}, o)
 	}
-	return RunBlocking(ctx, w, l, Handler{Handle: s.handle, State: PerConnection}, o)
+	respond := s.respond
+	if f == handlers || respond == nil {
+		respond = func(c net.Conn) Responder { return oneTurn{c, s.handle} }
+	}
+	return RunBlocking(ctx, w, l, Handler{Open: respond, State: PerConnection}, o)
 }
 
 // running is a service that runs for a test.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TLS runs on the net.Conn that a handler receives, by every model that runs handlers, with the
+// TLS runs on the net.Conn that a handler receives, by every model, with the
 // handshake on the event loop and off it.
 
 // eachTLSModel runs f for every model that runs handlers, with the handshake on the loop and off.
@@ -26,8 +26,8 @@ func eachTLSModel(t *testing.T, f func(t *testing.T, w Way, start func(Options) 
 func eachTLSService(t *testing.T, suffix string, f func(t *testing.T, w Way, start func(Options) *running)) {
 	for i, trait := range Ways {
 		for _, name := range []string{"tls", "tls-off"} {
-			onLoops := Way(i) == Coroutine || Way(i) == Prefork
-			if !trait.RunsHandlers || trait.LinuxOnly && !onLinux || name == "tls-off" && !onLoops {
+			onLoops := Way(i) == Loop || Way(i) == Coroutine || Way(i) == Prefork
+			if trait.LinuxOnly && !onLinux || name == "tls-off" && !onLoops {
 				continue
 			}
 			before := descriptors(t)
@@ -243,7 +243,7 @@ func TestTheDeadlineOfAStopEndsTLSHandshakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, run := range map[string]func(net.Conn, func()){"on the loop": onLoop, "off the loop": OffLoop} {
-		eachHandlerModel(t, func(t *testing.T, w Way) {
+		eachModel(t, func(t *testing.T, w Way) {
 			entered, ended := make(chan struct{}), make(chan error, 1)
 			r := startService(t, w, handlers, service{handle: func(c net.Conn) {
 				inner := c.(interface{ NetConn() net.Conn }).NetConn()

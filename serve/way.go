@@ -32,7 +32,7 @@ const (
 type WayInfo struct {
 	Name            string // as users write it in flags and configuration
 	RunsSessions    bool   // Run accepts it
-	RunsHandlers    bool   // RunBlocking accepts it
+	RunsHandlers    bool   // RunBlocking accepts it for Handle; every model runs Handler.Open
 	NeedsDescriptor bool   // it needs a listener that has a file descriptor
 	MultiProcess    bool   // it spreads connections over processes and rejects InProcess services
 	LinuxOnly       bool   // it runs on Linux only
@@ -80,8 +80,10 @@ func (w Way) reject(l net.Listener, k serviceForm, o Options) error {
 	}
 	t := Ways[w]
 	switch {
-	case k.open == nil && k.handle == nil:
+	case k.open == nil && k.handle == nil && k.respond == nil:
 		return errors.New("serve: the service has neither Open nor Handle: set one of them")
+	case k.handle != nil && k.respond != nil:
+		return errors.New("serve: the handler has both Open and Handle: set one of them")
 	case k.handle != nil && !t.RunsHandlers:
 		return fmt.Errorf("serve: %s calls sessions on its event loop, which a blocking handler would stall: run the handler by %s, or write a Session", w, Coroutine)
 	case t.LinuxOnly && !onLinux:

@@ -12,22 +12,28 @@ import (
 var errNotHandler = errors.New("serve: on an event loop only the handler may read and write its connection: see OffLoop")
 
 // Read implements net.Conn.
-func (c *coroutine) Read(p []byte) (int, error) { return c.readSome(p, false) }
+func (c *handlerConn) Read(p []byte) (int, error) { return c.readSome(p, false, true) }
+
+// TryRead implements [TryRead].
+func (c *handlerConn) TryRead(p []byte) (int, error) { return c.readSome(p, false, false) }
 
 // NetConn returns the connection for reads that a stop does not end.
-func (c *coroutine) NetConn() net.Conn { return beyondStop{c} }
+func (c *handlerConn) NetConn() net.Conn { return beyondStop{c} }
 
-// beyondStop is a coroutine's connection, whose reads a stop does not end.
-type beyondStop struct{ *coroutine }
+// beyondStop is a handler's connection whose reads a stop does not end.
+type beyondStop struct{ *handlerConn }
 
 // Read implements net.Conn.
-func (c beyondStop) Read(p []byte) (int, error) { return c.readSome(p, true) }
+func (c beyondStop) Read(p []byte) (int, error) { return c.readSome(p, true, true) }
 
-// readSome reads what arrives first. During a stop it returns ErrStopped when nothing has arrived,
-// unless it goes on.
-func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
+// TryRead implements [TryRead].
+func (c beyondStop) TryRead(p []byte) (int, error) { return c.readSome(p, true, false) }
+
+// readSome reads what arrives first, or, unless it waits, what has arrived. During a stop it
+// returns ErrStopped when nothing has arrived, unless it goes on.
+func (c *handlerConn) readSome(p []byte, goesOn, waits bool) (int, error) {
 	if o := c.off.Load(); o != nil {
-		return o.read(p, goesOn)
+		return o.read(p, goesOn, waits)
 	}
 	if c.suspended.Load() {
 		return 0, errNotHandler
@@ -48,6 +54,12 @@ func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
 		if c.isStopping() && !goesOn {
 			return 0, ErrStopped
 		}
+		if !waits {
+			return 0, syscall.EAGAIN
+		}
+		if c.coroutine == nil && c.leaveLoop() {
+			return c.off.Load().read(p, goesOn, true)
+		}
 		if err := c.wait(waitRead, 0); err != nil {
 			return 0, err
 		}
@@ -55,7 +67,7 @@ func (c *coroutine) readSome(p []byte, goesOn bool) (int, error) {
 }
 
 // Write implements net.Conn.
-func (c *coroutine) Write(p []byte) (int, error) {
+func (c *handlerConn) Write(p []byte) (int, error) {
 	if o := c.off.Load(); o != nil {
 		return o.write(p)
 	}
@@ -72,9 +84,13 @@ func (c *coroutine) Write(p []byte) (int, error) {
 		if done += n; err != nil || done == len(p) {
 			return done, err
 		}
-		if n > 0 {
+		switch {
+		case n > 0:
 			err = c.shareLoop()
-		} else {
+		case c.coroutine == nil && c.leaveLoop():
+			n, err = c.off.Load().write(p[done:])
+			return done + n, err
+		default:
 			err = c.wait(waitWrite, 0)
 		}
 		if err != nil {
@@ -84,7 +100,7 @@ func (c *coroutine) Write(p []byte) (int, error) {
 }
 
 // checkUsable returns why no read or write is possible any more, or nil. by is its deadline.
-func (c *coroutine) checkUsable(by int64) error {
+func (c *handlerConn) checkUsable(by int64) error {
 	switch {
 	case c.closed.Load():
 		return net.ErrClosed
@@ -98,7 +114,7 @@ func (c *coroutine) checkUsable(by int64) error {
 
 // Close implements net.Conn, for any goroutine. A handler that runs sees it at its next call, and
 // the connection ends when the handler returns or goes off the loop.
-func (c *coroutine) Close() error {
+func (c *handlerConn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
 	}
@@ -112,7 +128,7 @@ func (c *coroutine) Close() error {
 }
 
 // revise makes a handler that waits take notice of what was set.
-func (c *coroutine) revise() {
+func (c *handlerConn) revise() {
 	if o := c.off.Load(); o != nil {
 		tryAgain(o.readable)
 		tryAgain(o.writable)
@@ -122,7 +138,7 @@ func (c *coroutine) revise() {
 }
 
 // LocalAddr implements net.Conn, for any goroutine. It returns nil after the end.
-func (c *coroutine) LocalAddr() net.Addr {
+func (c *handlerConn) LocalAddr() net.Addr {
 	c.outbox.mu.Lock() // the descriptor is closed after the outbox
 	defer c.outbox.mu.Unlock()
 	if c.outbox.closed {
@@ -136,7 +152,7 @@ func (c *coroutine) LocalAddr() net.Addr {
 }
 
 // CloseWrite shuts the connection down for writing, for any goroutine.
-func (c *coroutine) CloseWrite() (err error) {
+func (c *handlerConn) CloseWrite() (err error) {
 	gone := descriptor{c.conn}.Control(func(fd uintptr) {
 		err = os.NewSyscallError("shutdown", syscall.Shutdown(int(fd), syscall.SHUT_WR))
 	})
@@ -144,7 +160,7 @@ func (c *coroutine) CloseWrite() (err error) {
 }
 
 // SyscallConn implements syscall.Conn, for any goroutine. Of the result only Control works.
-func (c *coroutine) SyscallConn() (syscall.RawConn, error) { return descriptor{c.conn}, nil }
+func (c *handlerConn) SyscallConn() (syscall.RawConn, error) { return descriptor{c.conn}, nil }
 
 // descriptor is a connection's descriptor for calls that do not wait.
 type descriptor struct{ conn *conn }
@@ -168,20 +184,20 @@ func (descriptor) Read(func(uintptr) bool) error { return errors.ErrUnsupported 
 func (descriptor) Write(func(uintptr) bool) error { return errors.ErrUnsupported }
 
 // SetDeadline implements net.Conn, for any goroutine.
-func (c *coroutine) SetDeadline(t time.Time) error {
+func (c *handlerConn) SetDeadline(t time.Time) error {
 	c.readDeadline.Store(c.loop.deadline(t))
 	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline implements net.Conn, for any goroutine.
-func (c *coroutine) SetReadDeadline(t time.Time) error {
+func (c *handlerConn) SetReadDeadline(t time.Time) error {
 	c.readDeadline.Store(c.loop.deadline(t))
 	c.revise()
 	return nil
 }
 
 // SetWriteDeadline implements net.Conn, for any goroutine.
-func (c *coroutine) SetWriteDeadline(t time.Time) error {
+func (c *handlerConn) SetWriteDeadline(t time.Time) error {
 	c.writeDeadline.Store(c.loop.deadline(t))
 	c.revise()
 	return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // sleep implements waiter.
-func (c *coroutine) sleep(d time.Duration) error {
+func (c *handlerConn) sleep(d time.Duration) error {
 	if o := c.off.Load(); o != nil {
 		return o.sleep(d)
 	}
@@ -16,6 +16,9 @@ func (c *coroutine) sleep(d time.Duration) error {
 	}
 	if c.isStopping() {
 		return ErrStopped
+	}
+	if c.coroutine == nil && c.leaveLoop() {
+		return c.off.Load().sleep(d)
 	}
 	err := c.wait(waitTimer, c.loop.at(time.Now().Add(d)))
 	switch {
@@ -28,7 +31,7 @@ func (c *coroutine) sleep(d time.Duration) error {
 }
 
 // await implements waiter.
-func (c *coroutine) await(f func()) error {
+func (c *handlerConn) await(f func()) error {
 	if o := c.off.Load(); o != nil {
 		f()
 		return o.check(0)
@@ -41,17 +44,17 @@ func (c *coroutine) await(f func()) error {
 }
 
 // interrupt, abandon, waitEvent, arm and stops implement sessionHost.
-func (c *coroutine) interrupt() {
+func (c *handlerConn) interrupt() {
 	c.interruptPosted.Store(true)
 	c.loop.post(c.conn)
 }
 
 // resumesWrites reports whether a Write that its deadline cut short can be continued.
-func (*coroutine) resumesWrites() bool { return true }
+func (*handlerConn) resumesWrites() bool { return true }
 
-func (c *coroutine) abandon() { c.conn.Close() }
+func (c *handlerConn) abandon() { c.conn.Close() }
 
-func (c *coroutine) waitEvent(until time.Time) error {
+func (c *handlerConn) waitEvent(until time.Time) error {
 	if err := c.wait(waitPost, c.loop.deadline(until)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
@@ -60,23 +63,23 @@ func (c *coroutine) waitEvent(until time.Time) error {
 
 // sharedBuffer implements sessionHost. All coroutines of a loop read into one buffer: a session has
 // used the bytes before its coroutine yields.
-func (c *coroutine) sharedBuffer() []byte { return c.loop.readBuf }
+func (c *handlerConn) sharedBuffer() []byte { return c.loop.readBuf }
 
 // lendBuffer and returnBuffer implement sessionHost. A coroutine has a write buffer only from a
 // session's call until the kernel has taken the output.
-func (c *coroutine) lendBuffer(w *Writer) {
+func (c *handlerConn) lendBuffer(w *Writer) {
 	if last := len(c.loop.spareBuffers) - 1; w.buf == nil && last >= 0 {
 		w.buf, c.loop.spareBuffers = c.loop.spareBuffers[last], c.loop.spareBuffers[:last]
 	}
 }
 
-func (c *coroutine) returnBuffer(w *Writer) {
+func (c *handlerConn) returnBuffer(w *Writer) {
 	if len(c.loop.spareBuffers) < maxSpareBuffers && cap(w.buf) > 0 {
 		c.loop.spareBuffers = append(c.loop.spareBuffers, w.buf)
 	}
 	w.buf = nil
 }
 
-func (c *coroutine) arm(until time.Time) { c.SetDeadline(until) }
+func (c *handlerConn) arm(until time.Time) { c.SetDeadline(until) }
 
-func (c *coroutine) isStopping() bool { return c.loop.drainDeadline != 0 }
+func (c *handlerConn) isStopping() bool { return c.loop.drainDeadline != 0 }
