@@ -44,7 +44,7 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 }
 
 // clearDeadlines removes the deadlines that the handler has set for its exchange.
-func (c *connection) clearDeadlines() {
+func (c *Conn) clearDeadlines() {
 	c.reading.clearHandler()
 	if c.writeLimited {
 		c.writeLimited = false

@@ -16,7 +16,7 @@ const (
 // belongs to the server's pool, with its buffers and with the last request that it has served: most
 // clients send the same head again.
 type exchange struct {
-	conn *connection // nil in the pool
+	conn *Conn // nil in the pool
 
 	in      []byte // input: the current request from start on, then perhaps later ones
 	start   int    // in the input: of the current request; behind its head once that was read

@@ -147,7 +147,7 @@ func (x *exchange) awaitHijacked(returned bool) {
 	x.over, c.x = true, nil
 }
 
-func (s *Server) registerTaken(c *connection) {
+func (s *Server) registerTaken(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken[c] = c.x.context
@@ -156,7 +156,7 @@ func (s *Server) registerTaken(c *connection) {
 	}
 }
 
-func (s *Server) forgetTaken(c *connection) {
+func (s *Server) forgetTaken(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.taken, c)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/serve"
 	"weir/web/http1"
 )
 
@@ -63,7 +64,7 @@ type Server struct {
 	mu       sync.Mutex // guards what follows
 	stopping bool
 	// the connections that a handler has taken over, with the contexts of their requests
-	taken map[*connection]*requestContext
+	taken map[*Conn]*requestContext
 }
 
 // New returns a server.
@@ -71,20 +72,29 @@ func New(c Config) *Server {
 	if c.Base == nil {
 		c.Base = context.Background()
 	}
-	s := &Server{config: c, taken: map[*connection]*requestContext{}, aborted: make(chan struct{})}
+	s := &Server{config: c, taken: map[*Conn]*requestContext{}, aborted: make(chan struct{})}
 	s.exchanges.New = func() any { return newExchange() }
 	return s
 }
 
-// ServeConn serves the requests of a connection, one after the other, and returns when it has
-// ended; the caller then closes it. If a handler takes the connection over, ServeConn returns when
-// the connection was closed. monitor may be nil, and so may state, that of the TLS connection.
+// ServeConn serves the requests of a connection whose reads wait, one after the other, and returns
+// when it has ended. For the rest see Open.
 func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, monitor Monitor) {
-	c := connection{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits)}
+	c := s.Open(nc, state, monitor)
+	defer c.Close()
+	for c.Respond() != serve.End {
+	}
+}
+
+// Open returns a connection that is served by turns. The caller closes nc when it has ended. If a
+// handler takes the connection over, the turn lasts until the connection was closed. monitor may be
+// nil, and so may state, that of the TLS connection.
+func (s *Server) Open(nc net.Conn, state *tls.ConnectionState, monitor Monitor) *Conn {
+	c := &Conn{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits)}
 	if outer, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		c.inner = outer.NetConn()
 	}
-	c.serve()
+	return c
 }
 
 // Dropped returns the number of connections that have ended because the client has sent too slowly,
