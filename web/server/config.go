@@ -24,7 +24,7 @@ type Config struct {
 	// net/http and quic-go.
 	Engine string
 	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with HTTP1
-	// also serve.Pool.
+	// also serve.Pool, serve.Loop or serve.Coroutine.
 	Model serve.Way
 
 	TLS   *TLS // nil: no TLS
@@ -105,8 +105,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, HTTP1, NetHTTP)
 	case c.Model != serve.Goroutine && c.Engine != HTTP1:
 		return fmt.Errorf("server: net/http runs by %s, not by %s: choose the engine %s", serve.Goroutine, c.Model, HTTP1)
-	case c.Model != serve.Goroutine && c.Model != serve.Pool && c.Model != serve.Coroutine:
-		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, %s or %s", c.Model, serve.Goroutine, serve.Pool, serve.Coroutine)
+	case c.Model != serve.Goroutine && c.Model != serve.Pool && !onLoops(c.Model):
+		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, %s, %s or %s", c.Model, serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}

@@ -1,7 +1,8 @@
-// Package server serves an http.Handler over a net.Listener, with net/http as the engine. Its
-// defaults are safe on the open Internet: it is strict about the framing of HTTP/1 (web/http1),
-// closes connections of clients that are slow on purpose (slowloris), limits heads and connections,
-// and shuts down gracefully.
+// Package server serves an http.Handler over a net.Listener. Its engine of HTTP/1 is net/http or
+// the module's own, which runs by a concurrency model of package serve (Config.Engine,
+// Config.Model). Its defaults are safe on the open Internet: it is strict about the framing of
+// HTTP/1 (web/http1), closes connections of clients that are slow on purpose (slowloris), limits
+// heads and connections, and shuts down gracefully.
 //
 // New listens, and Run serves until its context ends. SetHandler replaces the handler while
 // connections stay open, WebSockets included: a reload.

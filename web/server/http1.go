@@ -23,7 +23,7 @@ func (s *Server) newHTTP1() *engine.Server {
 			s.logEngineLine(fmt.Sprintf("http: panic serving %s: %v\n%s", r.RemoteAddr, value, stack))
 		},
 	}
-	if s.config.Model == serve.Coroutine {
+	if onLoops(s.config.Model) {
 		c.LeaveLoop, c.ReturnToLoop = serve.LeaveLoop, serve.ReturnToLoop
 	}
 	return engine.New(c)

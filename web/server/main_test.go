@@ -23,7 +23,7 @@ func (e eachEngine) Run() int {
 	for _, v := range []struct {
 		engine string
 		model  serve.Way
-	}{{NetHTTP, serve.Goroutine}, {HTTP1, serve.Goroutine}, {HTTP1, serve.Coroutine}} {
+	}{{NetHTTP, serve.Goroutine}, {HTTP1, serve.Goroutine}, {HTTP1, serve.Coroutine}, {HTTP1, serve.Loop}} {
 		underTest, modelUnderTest = v.engine, v.model
 		if status := e.M.Run(); status != 0 {
 			fmt.Printf("with the engine %s, by %s\n", v.engine, v.model)

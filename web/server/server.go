@@ -13,7 +13,6 @@ import (
 
 	"weir/internal/listening"
 	"weir/internal/lograte"
-	"weir/serve"
 	"weir/web/internal/client"
 	"weir/web/internal/conn"
 	"weir/web/internal/engine"
@@ -231,8 +230,8 @@ func (s *Server) Run(ctx context.Context) error {
 // down.
 func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	serveFirst := s.serveHTTP1Func(ctx)
-	if s.config.Model == serve.Coroutine {
-		return s.serveCoroutineFuncs(ctx)
+	if onLoops(s.config.Model) {
+		return s.serveLoopFuncs(ctx)
 	}
 	if s.h2 == nil {
 		l := net.Listener(plainListener{s.listener})
@@ -254,9 +253,9 @@ func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	return all
 }
 
-// serveCoroutineFuncs is serveFuncs for event loops, which accept the connections.
-func (s *Server) serveCoroutineFuncs(ctx context.Context) []func() error {
-	all := []func() error{func() error { return s.serveCoroutines(ctx) }}
+// serveLoopFuncs is serveFuncs for event loops, which accept the connections.
+func (s *Server) serveLoopFuncs(ctx context.Context) []func() error {
+	all := []func() error{func() error { return s.serveLoops(ctx) }}
 	if s.h2 != nil {
 		s.h2Conns = newHandoffListener(s.Addr())
 		all = append(all, func() error { return s.h2.Serve(s.h2Conns) })

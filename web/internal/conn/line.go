@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync/atomic"
 	"syscall"
+
+	"weir/serve"
 )
 
 // Line is a connection's lowest layer under watch: plain bytes, under TLS if there is any.
@@ -38,6 +40,9 @@ type Line struct {
 	// The stop of the server ends the line while it is idle: the one that reads it does not notice.
 	EndsIdle bool
 
+	// Read does not wait: it is [serve.TryRead]. The goroutine that reads owns it.
+	Tries bool
+
 	// closed when the line leaves the watch; nil until Ended is called. Guarded by watch.mu
 	ended chan struct{}
 }
@@ -54,10 +59,21 @@ const piece = 64 << 10
 
 // Read reads what there is.
 func (l *Line) Read(p []byte) (int, error) {
+	switch {
+	case l.tcp != nil:
+		return l.direct.Read(l.tcp, p)
+	case l.Tries:
+		return serve.TryRead(l.Conn, p)
+	}
+	return l.Conn.Read(p)
+}
+
+// TryRead implements [serve.TryRead].
+func (l *Line) TryRead(p []byte) (int, error) {
 	if l.tcp != nil {
 		return l.direct.Read(l.tcp, p)
 	}
-	return l.Conn.Read(p)
+	return serve.TryRead(l.Conn, p)
 }
 
 // Write writes p. A client that takes less than the rules' rate for too long ends the line.

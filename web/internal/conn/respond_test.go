@@ -43,7 +43,7 @@ func (l wrapping) Accept() (net.Conn, error) {
 	return l.watch.Line(c, nil).Plain(), nil
 }
 
-func serve(t *testing.T, writes *atomic.Int64, h http.HandlerFunc) string {
+func serveOne(t *testing.T, writes *atomic.Int64, h http.HandlerFunc) string {
 	s := httptest.NewUnstartedServer(h)
 	s.Listener = wrapping{s.Listener, writes, NewWatch(Rules{})}
 	s.Config.ConnContext = NewContext
@@ -83,7 +83,7 @@ func TestRespondSendsHeadAndBody(t *testing.T) {
 
 func testRespond(t *testing.T, size int, writes *atomic.Int64) {
 	want := bytes.Repeat([]byte("weir."), size/5+1)[:size]
-	addr := serve(t, writes, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, writes, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X", strings.Repeat("x", 5000)) // a head that net/http writes in two
 		if _, err := From(r.Context()).Respond(w, 203, want); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
@@ -100,7 +100,7 @@ func testRespond(t *testing.T, size int, writes *atomic.Int64) {
 
 func TestRespondIsOneWrite(t *testing.T) {
 	writes := new(atomic.Int64)
-	addr := serve(t, writes, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, writes, func(w http.ResponseWriter, r *http.Request) {
 		From(r.Context()).Respond(w, 200, make([]byte, 4096))
 	})
 	ask(t, addr, get)
@@ -114,7 +114,7 @@ func TestRespondIsOneWrite(t *testing.T) {
 }
 
 func TestAStatusWithoutABodyHasNone(t *testing.T) {
-	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := From(r.Context()).Respond(w, 304, []byte("not to be seen")); err != nil {
 			t.Error(err)
 		}
@@ -146,13 +146,13 @@ func TestRespondFile(t *testing.T) {
 	}
 	for _, writes := range []*atomic.Int64{nil, new(atomic.Int64)} {
 		for _, length := range []int64{0, 1, 5000, 900_000} {
-			resp, body := ask(t, serve(t, writes, answer(length, nil)), get)
+			resp, body := ask(t, serveOne(t, writes, answer(length, nil)), get)
 			if resp.StatusCode != 206 || !bytes.Equal(body, text[7:7+length]) {
 				t.Errorf("%d bytes: %s with %d bytes", length, resp.Status, len(body))
 			}
 		}
 	}
-	c, err := net.Dial("tcp", serve(t, nil, answer(2_000_000, io.ErrUnexpectedEOF)))
+	c, err := net.Dial("tcp", serveOne(t, nil, answer(2_000_000, io.ErrUnexpectedEOF)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestAFileThatChangedIsNotSentWhole(t *testing.T) {
 			if size == 0 { // there is nothing to keep back
 				want = nil
 			}
-			addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 				f, err := os.Open(name)
 				if err != nil {
 					t.Error(err)
@@ -229,7 +229,7 @@ func (c changing) Write(p []byte) (int, error) {
 }
 
 func TestAWrappedWriterSeesTheBody(t *testing.T) {
-	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		From(r.Context()).Respond(changing{w}, 200, []byte("body"))
 	})
 	if _, body := ask(t, addr, get); string(body) != "BODY" {
@@ -238,7 +238,7 @@ func TestAWrappedWriterSeesTheBody(t *testing.T) {
 }
 
 func TestHijackReachesTheConnection(t *testing.T) {
-	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -257,7 +257,7 @@ func TestHijackReachesTheConnection(t *testing.T) {
 
 func TestAFailedWriteEndsTheConnection(t *testing.T) {
 	failed := make(chan error, 1) // from the handler to the test, one
-	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		c := From(r.Context())
 		c.tcp.CloseWrite()
 		_, err := c.Respond(w, 200, nil)

@@ -116,7 +116,7 @@ func TestSentIsWhatTheKernelTook(t *testing.T) {
 
 func TestNothingIsSentForHead(t *testing.T) {
 	sent := make(chan int64, 1)
-	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		n, err := From(r.Context()).Respond(w, 200, make([]byte, 5000))
 		if err != nil {
 			t.Error(err)
@@ -134,7 +134,7 @@ func TestSentWhenTheClientGoes(t *testing.T) {
 	const size, read = 64 << 20, 100_000
 	for name, respond := range responses(t, size) {
 		sent, failed := make(chan int64, 1), make(chan error, 1)
-		addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		addr := serveOne(t, nil, func(w http.ResponseWriter, r *http.Request) {
 			n, err := respond(From(r.Context()), w)
 			sent <- n
 			failed <- err
