@@ -2,11 +2,14 @@ package lab
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"weir/lab/subject"
 )
 
 func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
@@ -173,4 +176,32 @@ func FuzzParseExperiment(f *testing.F) {
 			t.Fatalf("parsing the encoded experiment: got the plan\n%+v\nwant\n%+v", again.plan(), e.plan())
 		}
 	})
+}
+
+// TestExperimentsWithWebServersHaveEveryModelOfTheEngine: a model that gets a subject must take
+// part in the experiments of its workloads.
+func TestExperimentsWithWebServersHaveEveryModelOfTheEngine(t *testing.T) {
+	all, err := subject.Discover("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := 0
+	for _, name := range []string{"web", "pipes"} {
+		e, err := ReadExperiment(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if !slices.Contains(s.RunCmd, "http1") || !s.Serves(e.Workload) {
+				continue
+			}
+			models++
+			if !slices.Contains(e.Subjects, s.Name) {
+				t.Errorf("experiment %s: got no %s among its subjects, want every model of the engine http1", name, s.Name)
+			}
+		}
+	}
+	if models == 0 {
+		t.Error("got no subject that runs the engine http1, want one for each of its models")
+	}
 }

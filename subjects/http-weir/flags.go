@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/serve"
+	"weir/web/server"
 )
 
 // config holds the parsed command line.
 type config struct {
 	way      flow.Way
+	engine   string    // of HTTP/1: server.NetHTTP or server.HTTP1
+	model    serve.Way // of the connections; with server.NetHTTP only serve.Goroutine
 	listen   string
 	workload string        // page or files
 	www      string        // the served folder
@@ -30,6 +34,8 @@ func parse(args []string) (c config, err error) {
 	f := flag.NewFlagSet("http-weir", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	way := f.String("way", "chain", "")
+	f.StringVar(&c.engine, "engine", server.NetHTTP, "")
+	model := f.String("model", serve.Goroutine.String(), "")
 	f.StringVar(&c.listen, "listen", "", "")
 	f.StringVar(&c.workload, "workload", "", "")
 	f.StringVar(&c.www, "www", "", "")
@@ -41,6 +47,9 @@ func parse(args []string) (c config, err error) {
 		return c, err
 	}
 	c.way, c.gzip, c.sleep = flow.Way(*way), *gzip == 1, time.Duration(*sleepMS)*time.Millisecond
+	if c.model, err = serve.ParseWay(*model); err != nil {
+		return c, err
+	}
 	return c, c.check(f.Args(), *gzip)
 }
 

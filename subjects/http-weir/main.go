@@ -1,6 +1,6 @@
 // Command http-weir is Weir as a web server under test: a composition of components under the
-// concurrency model of --way, on package web/server. The folders http-weir-chain, http-weir-network
-// and http-weir-pipes build it and differ in flags alone.
+// concurrency model of --way, on package web/server, whose connections --engine serves by the
+// concurrency model of --model. The folders http-weir-* build it and differ in flags alone.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(c config) error {
 		return err
 	}
 	defer h.Close()
-	s, err := server.New(h, server.Config{Addr: c.listen, DrainTimeout: 1500 * time.Millisecond})
+	s, err := server.New(h, server.Config{Addr: c.listen, Engine: c.engine, Model: c.model, DrainTimeout: 1500 * time.Millisecond})
 	if err != nil {
 		return err
 	}
