@@ -125,10 +125,10 @@ func (c *Conn) Secure() bool { c.assertOwned(); return c.r.TLS != nil }
 func (c *Conn) Context() context.Context { c.assertOwned(); c.detach(); return c.r.Context() }
 
 // RequestHeader returns the first value of a request field, or "".
-func (c *Conn) RequestHeader(name string) string { c.assertOwned(); return c.r.Header.Get(name) }
+func (c *Conn) RequestHeader(name string) string { c.assertOwned(); return value(c.r.Header, name) }
 
 // RequestHeaders returns all values of a request field. The caller must not change them.
-func (c *Conn) RequestHeaders(name string) []string { c.assertOwned(); return c.r.Header.Values(name) }
+func (c *Conn) RequestHeaders(name string) []string { c.assertOwned(); return values(c.r.Header, name) }
 
 // RequestBody returns the request's body.
 func (c *Conn) RequestBody() io.Reader { c.assertOwned(); return c.r.Body }

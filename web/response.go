@@ -25,10 +25,10 @@ func (c *Conn) Status() int { c.assertOwned(); return c.status }
 func (c *Conn) SetStatus(status int) { c.assertOwned(); c.status = status }
 
 // Header returns the first value of a response field, or "".
-func (c *Conn) Header(name string) string { c.assertOwned(); return c.header.Get(name) }
+func (c *Conn) Header(name string) string { c.assertOwned(); return value(c.header, name) }
 
 // Headers returns all values of a response field. The caller must not change them.
-func (c *Conn) Headers(name string) []string { c.assertOwned(); return c.header.Values(name) }
+func (c *Conn) Headers(name string) []string { c.assertOwned(); return values(c.header, name) }
 
 // SetHeader sets a response field.
 func (c *Conn) SetHeader(name, value string) { c.assertOwned(); c.header.Set(name, value) }
@@ -46,7 +46,7 @@ func (c *Conn) SetField(f Field) { c.assertOwned(); c.header[f.name] = f.values 
 func (c *Conn) Vary(name string) {
 	c.assertOwned()
 	if !hasToken(c.header["Vary"], name) {
-		c.header.Add("Vary", name)
+		c.header["Vary"] = append(c.header["Vary"], name)
 	}
 }
 
