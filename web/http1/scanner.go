@@ -121,6 +121,13 @@ func (s *Scanner) Step(b []byte) (n int, content bool, v *Violation) {
 	return n, false, nil
 }
 
+// RepeatHead is Step for a whole head that is equal to one that this scanner, or another one with
+// the same limits, has accepted, of a GET or HEAD request without content. The client must be idle.
+func (s *Scanner) RepeatHead() {
+	s.message = message{}
+	s.endMessage()
+}
+
 // Between reports whether the client is idle: the scanner has seen no byte of a further message.
 func (s *Scanner) Between() bool { return s.state == betweenMessages }
 

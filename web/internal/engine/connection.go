@@ -22,6 +22,7 @@ type Conn struct {
 	remote  string               // the client's address; "" until it is asked for
 	scanner http1.Scanner
 	head    headProgress
+	inTurns bool // reads of a head do not wait
 	reading timing
 	// a handler has set a deadline for writes
 	writeLimited bool

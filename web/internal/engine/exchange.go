@@ -21,6 +21,8 @@ type exchange struct {
 	in      []byte // input: the current request from start on, then perhaps later ones
 	start   int    // in the input: of the current request; behind its head once that was read
 	headEnd int    // in the input
+	// the head is known to be equal to the last one
+	sameHead bool
 
 	head     parsedHead
 	request  *http.Request   // of the current or, if it may be used again, the last exchange
@@ -144,7 +146,7 @@ func (x *exchange) callHandler() (returned bool) {
 
 // reject answers a request that cannot be read. The connection ends.
 func (x *exchange) reject(v *http1.Violation) {
-	x.head.bytes = x.head.bytes[:0]
+	x.head.forget()
 	x.body = noContent
 	x.response.reset(x)
 	x.framing = http1.Rejection()

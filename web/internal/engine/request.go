@@ -17,7 +17,11 @@ type parsedHead struct {
 	options  http1.Options
 	request  http1.Request // slices of bytes
 	template http.Request  // without what depends on the connection
+	repeats  bool          // a request without content: an equal head needs no scan
 }
+
+// forget makes sure that no later head is compared with this one.
+func (h *parsedHead) forget() { h.bytes, h.repeats = h.bytes[:0], false }
 
 // makeRequest sets x.request for a head. If the head is the same as the last one, and the last
 // request is not in other hands, it is used again.
@@ -25,12 +29,13 @@ func (x *exchange) makeRequest(head []byte) error {
 	r, ok := x.conn.server.config.Handler.(Reuser)
 	reusing := ok && r.ReusesExchanges()
 	x.detached = !reusing
-	same := bytes.Equal(head, x.head.bytes)
+	same := x.sameHead || bytes.Equal(head, x.head.bytes)
 	if !same {
 		if err := x.head.parse(head); err != nil {
-			x.head.bytes = x.head.bytes[:0]
+			x.head.forget()
 			return err
 		}
+		x.head.repeats = x.head.options.Length == 0 && (x.head.template.Method == http.MethodGet || x.head.template.Method == http.MethodHead)
 	}
 	if x.context == nil || x.context.isShared() {
 		x.context, same = &requestContext{}, false

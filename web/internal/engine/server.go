@@ -81,6 +81,7 @@ func New(c Config) *Server {
 // when it has ended. For the rest see Open.
 func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, monitor Monitor) {
 	c := s.Open(nc, state, monitor)
+	c.inTurns = false
 	defer c.Close()
 	for c.Respond() != serve.End {
 	}
@@ -90,7 +91,7 @@ func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, monitor Moni
 // handler takes the connection over, the turn lasts until the connection was closed. monitor may be
 // nil, and so may state, that of the TLS connection.
 func (s *Server) Open(nc net.Conn, state *tls.ConnectionState, monitor Monitor) *Conn {
-	c := &Conn{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits)}
+	c := &Conn{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits), inTurns: true}
 	if outer, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		c.inner = outer.NetConn()
 	}

@@ -68,13 +68,13 @@ func (t *timing) arm(set func(time.Time) error) error {
 
 // again reports whether a read that has failed with err must be repeated, because the deadline that
 // passed was an older one, or one that was set to interrupt it.
-func (t *timing) again(err error, now time.Time) bool {
+func (t *timing) again(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
 	t.stale.Store(true)
 	until := t.until()
-	return until.IsZero() || now.Before(until)
+	return until.IsZero() || time.Now().Before(until)
 }
 
 // progress is what a client has sent of a request's content, and how long the server has waited for
