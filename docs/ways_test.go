@@ -39,7 +39,7 @@ func TestTheTableOfModelsAgreesWithServe(t *testing.T) {
 			trait := serve.Ways[way]
 			refused := strings.Contains(line, "in process") && trait.MultiProcess || strings.Contains(line, "no file descriptor") && trait.NeedsDescriptor
 			if engine := engineOf(line); engine != "" {
-				s, err := server.New(http.NotFoundHandler(), server.Config{Addr: "127.0.0.1:0", Engine: engine, Model: way})
+				s, err := server.New(http.NotFoundHandler(), server.Config{Addr: "127.0.0.1:0", Engine: engine, Model: way, ChildCommand: []string{"program"}})
 				if refused = err != nil; !refused {
 					s.Close()
 				}

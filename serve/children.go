@@ -160,12 +160,15 @@ func (c *childProcesses) killAll() {
 
 // inherited opens what a child inherits: the socket, and a context that ends with ctx or with the
 // parent. The returned function ends the watch over the parent.
-func inherited(ctx context.Context) (*os.File, context.Context, func(), error) {
+func inherited(ctx context.Context, o Options) (*os.File, context.Context, func(), error) {
 	if err := syscall.SetNonblock(lifelineFD, true); err != nil {
 		return nil, nil, nil, errors.New("serve: nothing is inherited: this program was not started as a child")
 	}
 	socket, line := os.NewFile(inheritedSocketFD, "inherited socket"), os.NewFile(lifelineFD, "lifeline")
 	ctx, cancel := context.WithCancel(ctx)
+	if o.OnStop != nil {
+		context.AfterFunc(ctx, o.OnStop)
+	}
 	donec := make(chan struct{}) // closed by the goroutine that reads the lifeline
 	go func() {
 		defer close(donec)

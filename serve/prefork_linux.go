@@ -139,7 +139,7 @@ func (n *supervisor) anyStable() bool {
 
 // runInheritedLoops is the child's part.
 func runInheritedLoops(ctx context.Context, w serviceForm, o Options) error {
-	file, ctx, release, err := inherited(ctx)
+	file, ctx, release, err := inherited(ctx, o)
 	if err != nil {
 		return err
 	}

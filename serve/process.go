@@ -90,7 +90,7 @@ func (p *processServer) startChild(conn net.Conn) error {
 
 // serveInherited is the child's part: one connection.
 func serveInherited(ctx context.Context, w serviceForm, o Options) error {
-	file, ctx, release, err := inherited(ctx)
+	file, ctx, release, err := inherited(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,9 @@ type Options struct {
 	// (Process). Descriptor 4 is a pipe whose end of file stops the child.
 	ChildCommand []string
 	IsChild      bool // this process is such a child; the listener given to Run is nil
+	// OnStop is called, in a goroutine of its own, when the parent stops this child, or when the
+	// context of the child's Run ends. Nil: it is not called.
+	OnStop func()
 }
 
 func (o Options) withDefaults() Options {

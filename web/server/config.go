@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"weir/internal/certificate"
@@ -24,8 +25,16 @@ type Config struct {
 	// net/http and quic-go.
 	Engine string
 	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with HTTP1
-	// also serve.Pool, serve.Loop or serve.Coroutine.
+	// also serve.Pool, serve.Loop, serve.Coroutine, serve.Prefork or serve.Process.
 	Model serve.Way
+	// Workers is the number of child processes of serve.Prefork (default: the processors), and at
+	// most of serve.Process at once (default: 1,024). Limits hold for each process.
+	Workers int
+	// ChildCommand starts this program again as a child process, for serve.Prefork and
+	// serve.Process: see [serve.Options]. There the program creates a server with the same
+	// configuration and IsChild set. Addr and Listener are ignored in a child.
+	ChildCommand []string
+	IsChild      bool
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS
@@ -99,16 +108,19 @@ const (
 // validate returns an error for a configuration that cannot work.
 func (c *Config) validate() error {
 	switch {
-	case c.Addr == "" && c.Listener == nil:
+	case c.Addr == "" && c.Listener == nil && !c.IsChild:
 		return errors.New("server: no address to listen on: set Addr or Listener")
 	case c.Engine != "" && c.Engine != HTTP1 && c.Engine != NetHTTP:
 		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, HTTP1, NetHTTP)
 	case c.Model != serve.Goroutine && c.Engine != HTTP1:
 		return fmt.Errorf("server: net/http runs by %s, not by %s: choose the engine %s", serve.Goroutine, c.Model, HTTP1)
-	case c.Model != serve.Goroutine && c.Model != serve.Pool && !onLoops(c.Model):
-		return fmt.Errorf("server: HTTP/1 does not run by %s: choose %s, %s, %s or %s", c.Model, serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine)
+	case c.Model < 0 || int(c.Model) >= len(serve.Ways):
+		return fmt.Errorf("server: there is no concurrency model %d", int(c.Model))
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
+	}
+	if err := c.validateProcesses(); err != nil {
+		return err
 	}
 	if _, err := client.ParseTrustedProxies(c.TrustedProxies); err != nil {
 		return fmt.Errorf("server: %w", err)
@@ -118,6 +130,26 @@ func (c *Config) validate() error {
 	}
 	return c.TLS.validate()
 }
+
+// validateProcesses returns an error for what several processes cannot share.
+func (c *Config) validateProcesses() error {
+	switch {
+	case !serve.Ways[c.Model].MultiProcess && c.IsChild:
+		return fmt.Errorf("server: IsChild is for models with child processes: %s has none", c.Model)
+	case !serve.Ways[c.Model].MultiProcess:
+		return nil
+	case !c.IsChild && len(c.ChildCommand) == 0:
+		return fmt.Errorf("server: %s starts this program again as a child process: set ChildCommand", c.Model)
+	case c.HTTP3:
+		return fmt.Errorf("server: HTTP/3 has its connections in one process, and %s has several: leave HTTP3 out", c.Model)
+	case c.TLS != nil && (c.TLS.usesOneProcess() || slices.ContainsFunc(c.TLS.More, TLS.usesOneProcess)):
+		return fmt.Errorf("server: ACME and Local renew certificates in one process, and %s has several: set CertFile and KeyFile", c.Model)
+	}
+	return nil
+}
+
+// usesOneProcess reports whether a certificate is managed in a process.
+func (t TLS) usesOneProcess() bool { return t.ACME != nil || t.Local != nil }
 
 func (t *TLS) validate() error {
 	sources := 0

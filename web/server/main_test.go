@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -34,6 +36,9 @@ func (e eachEngine) Run() int {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], childFlag) {
+		os.Exit(beChild(strings.TrimPrefix(os.Args[1], childFlag), os.Args[2:]))
+	}
 	goleak.VerifyTestMain(eachEngine{m},
 		// certmagic keeps the first for each authority for the life of the process; the second ends
 		// within five seconds of the use of a lock file.

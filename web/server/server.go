@@ -36,6 +36,7 @@ type Server struct {
 	waiting    atomic.Int64     // connections on event loops that wait for a place
 	h2Conns    *handoffListener // of h2, with event loops
 	h3         *quicServer      // nil without HTTP/3
+	stop       func()           // ends Run; set by Run
 	// Run was called
 	running      atomic.Bool
 	baseContext  context.Context // parent of every request's context
@@ -78,7 +79,10 @@ func New(h http.Handler, c Config) (*Server, error) {
 }
 
 func listen(c Config) (net.Listener, error) {
-	if c.Listener != nil {
+	switch {
+	case c.IsChild:
+		return inherited{}, nil
+	case c.Listener != nil:
 		return c.Listener, nil
 	}
 	l, err := net.Listen("tcp", c.Addr)
@@ -205,6 +209,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	serving, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.stop = cancel
 	watched := make(chan struct{}) // carries no values; closed here, ends the watch
 	failed := make(chan error, 4)  // from the engines; at most one error each
 	var engines, watcher sync.WaitGroup
@@ -214,7 +219,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	var err error
 	select {
-	case <-ctx.Done():
+	case <-serving.Done():
 	case err = <-failed:
 	}
 	cancel()
@@ -230,8 +235,8 @@ func (s *Server) Run(ctx context.Context) error {
 // down.
 func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	serveFirst := s.serveHTTP1Func(ctx)
-	if onLoops(s.config.Model) {
-		return s.serveLoopFuncs(ctx)
+	if servesTurns(s.config.Model) {
+		return s.serveTurnFuncs(ctx)
 	}
 	if s.h2 == nil {
 		l := net.Listener(plainListener{s.listener})
@@ -253,9 +258,9 @@ func (s *Server) serveFuncs(ctx context.Context) []func() error {
 	return all
 }
 
-// serveLoopFuncs is serveFuncs for event loops, which accept the connections.
-func (s *Server) serveLoopFuncs(ctx context.Context) []func() error {
-	all := []func() error{func() error { return s.serveLoops(ctx) }}
+// serveTurnFuncs is serveFuncs for connections that package serve accepts.
+func (s *Server) serveTurnFuncs(ctx context.Context) []func() error {
+	all := []func() error{func() error { return s.serveTurns(ctx) }}
 	if s.h2 != nil {
 		s.h2Conns = newHandoffListener(s.Addr())
 		all = append(all, func() error { return s.h2.Serve(s.h2Conns) })

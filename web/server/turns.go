@@ -13,19 +13,41 @@ import (
 	"weir/web/internal/engine"
 )
 
-// onLoops reports whether a model serves connections on event loops, which accept them.
-func onLoops(w serve.Way) bool { return w == serve.Loop || w == serve.Coroutine }
+// servesTurns reports whether connections are served in turns. Package serve accepts them then.
+func servesTurns(w serve.Way) bool { return onLoops(w) || serve.Ways[w].MultiProcess }
 
-// serveLoops serves connections on event loops.
-func (s *Server) serveLoops(ctx context.Context) error {
+// onLoops reports whether a model serves connections on event loops.
+func onLoops(w serve.Way) bool { return w == serve.Loop || w == serve.Coroutine || w == serve.Prefork }
+
+// serveTurns serves connections in turns. With child processes, they serve them.
+func (s *Server) serveTurns(ctx context.Context) error {
 	defer close(s.http1Ended)
 	o := s.serveOptions()
-	o.Loops = runtime.GOMAXPROCS(0)
-	return serve.RunBlocking(ctx, s.config.Model, s.listener.Listener, serve.Handler{Open: s.openOnLoop}, o)
+	l := s.listener.Listener
+	switch {
+	case s.config.IsChild:
+		l, o.IsChild, o.OnStop = nil, true, s.stop
+	case serve.Ways[s.config.Model].MultiProcess:
+		o.ChildCommand, o.Workers = s.config.ChildCommand, s.config.Workers
+		o.DrainTimeout += childExit
+	default:
+		o.Loops = runtime.GOMAXPROCS(0)
+	}
+	return serve.RunBlocking(ctx, s.config.Model, l, serve.Handler{Open: s.openConn, State: serve.PerConnection}, o)
 }
 
-// loopConn is a connection on an event loop.
-type loopConn struct {
+// childExit is how much longer than its drain a child process may take to exit.
+const childExit = time.Second
+
+// inherited stands for the listener of a child process, which package serve opens.
+type inherited struct{}
+
+func (inherited) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (inherited) Close() error              { return nil }
+func (inherited) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// turnConn is a connection that is served in turns.
+type turnConn struct {
 	server *Server
 	conn   net.Conn
 	line   *conn.Line
@@ -35,13 +57,13 @@ type loopConn struct {
 	started bool
 }
 
-// openOnLoop opens a connection, or returns nil if it must end.
-func (s *Server) openOnLoop(nc net.Conn) serve.Responder {
+// openConn opens a connection, or returns nil if it must end.
+func (s *Server) openConn(nc net.Conn) serve.Responder {
 	place := s.takePlace(nc)
 	if place == nil {
 		return nil
 	}
-	c := &loopConn{server: s, conn: nc}
+	c := &turnConn{server: s, conn: nc}
 	if s.certs == nil {
 		c.line = s.watch.Line(nc, place)
 		c.http = s.engine.Open(nc, nil, c.line)
@@ -54,7 +76,7 @@ func (s *Server) openOnLoop(nc net.Conn) serve.Responder {
 }
 
 // Respond implements [serve.Responder].
-func (c *loopConn) Respond() serve.Next {
+func (c *turnConn) Respond() serve.Next {
 	switch {
 	case c.http != nil:
 	case !c.started: // the client begins
@@ -72,7 +94,7 @@ func (c *loopConn) Respond() serve.Next {
 }
 
 // Close implements [serve.Responder].
-func (c *loopConn) Close() {
+func (c *turnConn) Close() {
 	if c.http != nil {
 		c.http.Close()
 	}
@@ -111,9 +133,9 @@ func (s *Server) takePlace(nc net.Conn) *conn.Place {
 
 // startTLS makes the handshake. It reports whether HTTP/1 follows: HTTP/2 is served by net/http,
 // off the loop.
-func (c *loopConn) startTLS() bool {
+func (c *turnConn) startTLS() bool {
 	s, line := c.server, c.line
-	if s.config.Model == serve.Loop {
+	if s.config.Model != serve.Coroutine {
 		serve.LeaveLoop(c.conn) // the handshake waits for the client
 	}
 	t := tls.Server(line, s.certs.config)
