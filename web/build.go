@@ -27,6 +27,7 @@ func (e *CompositionError) Error() string {
 
 // builder compiles a composition to stages and edges of a flow.Net.
 type builder struct {
+	inProcess []string // what stages keep in the process: see Traits
 	way       flow.Way
 	exit      func(*Conn) // called by the last stage of a path
 	stages    []*stage
@@ -283,6 +284,9 @@ func (b *builder) newStage(t Traits, at pathState) *stage {
 	s.Name = b.uniqueName(t.Name)
 	b.stages = append(b.stages, s)
 	b.byName[s.Name] = s
+	if t.InProcess != "" {
+		b.inProcess = append(b.inProcess, s.Name+" ("+t.InProcess+")")
+	}
 	for _, e := range at.outlets {
 		edge := flow.Edge{From: flow.Entry, Port: e.port, To: s.Name}
 		if e.from != nil {

@@ -80,6 +80,11 @@ type Traits struct {
 	// as a slash in the whole composition, instead of being answered by 400.
 	RawPath bool
 
+	// InProcess names what the component keeps for all connections in the memory of its process,
+	// such as "the rates of clients". Models that spread connections over processes reject it.
+	// Empty: each process may have its own, such as a cache that is checked against its source.
+	InProcess string
+
 	// Width is for a component whose Handle blocks: the number of calls that may run at once. Queue
 	// is the number of exchanges that may wait for one of them. Further exchanges are answered by
 	// 503. A Width of 0 means that Handle does not block; a Queue of 0 means 4 times Width.
@@ -123,6 +128,6 @@ func (d described) Traits() Traits {
 	return Traits{
 		Name: cmp.Or(t.Name, own.Name), Position: cmp.Or(t.Position, own.Position), Role: own.Role,
 		OncePerPath: cmp.Or(t.OncePerPath, own.OncePerPath), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
-		RawPath: t.RawPath || own.RawPath, PassesOn: t.PassesOn || own.PassesOn,
+		RawPath: t.RawPath || own.RawPath, PassesOn: t.PassesOn || own.PassesOn, InProcess: cmp.Or(t.InProcess, own.InProcess),
 	}
 }

@@ -56,8 +56,9 @@ type Handler struct {
 	way            flow.Way
 	lastStages     []string // the stages behind which a response is sent
 	admission      map[string]*admissionQueue
-	hidesRanges    bool // the composition has a filter: sources do not see the Range field
-	decodesSlashes bool // a component has the trait RawPath: %2F counts as a slash
+	hidesRanges    bool     // the composition has a filter: sources do not see the Range field
+	inProcess      []string // see InProcess
+	decodesSlashes bool     // a component has the trait RawPath: %2F counts as a slash
 	cancelRun      context.CancelFunc
 	runEnded       chan struct{} // closed after Run of the net has returned
 	runErr         error         // the error of Run; read it after runEnded is closed
@@ -77,7 +78,7 @@ func New(c Component, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.hidesRanges, h.decodesSlashes, h.lastStages, h.admission = b.hasFilter, b.rawPath, b.lastStages(), b.admissionQueues()
+	h.inProcess, h.hidesRanges, h.decodesSlashes, h.lastStages, h.admission = b.inProcess, b.hasFilter, b.rawPath, b.lastStages(), b.admissionQueues()
 	if h.net, err = b.net(h.onLost, o.DrainTimeout); err != nil {
 		return nil, err
 	}
@@ -128,6 +129,10 @@ func (h *Handler) exitFunc() func(*Conn) {
 // ReusesExchanges reports whether the engine may use requests again: the handler keeps neither a
 // request nor a header of a response, unless it calls Detach of the response's writer.
 func (h *Handler) ReusesExchanges() bool { return true }
+
+// InProcess names the components that keep something for all connections in the memory of this
+// process, and what: see [Traits]. Several processes cannot share them.
+func (h *Handler) InProcess() []string { return h.inProcess }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -153,6 +153,10 @@ func (l *Live) Handler() *web.Handler { return l.current.Load().handlers[0] }
 // ReusesExchanges reports whether the engine may use requests again, as [web.Handler] does.
 func (l *Live) ReusesExchanges() bool { return true }
 
+// InProcess names what the current composition of the first server keeps in this process, as
+// [web.Handler] does.
+func (l *Live) InProcess() []string { return l.Handler().InProcess() }
+
 // ServeHTTP implements [http.Handler] for the first server.
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) { l.serve(0, w, r) }
 

@@ -62,7 +62,7 @@ func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, headerFromProxyOnly: cfg.HeaderFromProxyOnly, epoch: time.Now(),
 		policyField: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
 	}
-	return named("limit_rate", web.Pipe(l.handle)), nil
+	return web.WithTraits(web.Pipe(l.handle), web.Traits{Name: "limit_rate", InProcess: "rates of clients"}), nil
 }
 
 // maxRefill is the longest time that a bucket may take to fill.

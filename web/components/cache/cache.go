@@ -77,7 +77,8 @@ func newCache(cfg Config) (*cache, error) {
 }
 
 func (k *cache) around(inner web.Component) web.Component {
-	return web.Branch("cache", k.lookUp, web.Chain(inner, web.Named("cache-keep", web.Pipe(k.handleResponse))))
+	c := web.Branch("cache", k.lookUp, web.Chain(inner, web.Named("cache-keep", web.Pipe(k.handleResponse))))
+	return web.WithTraits(c, web.Traits{InProcess: "responses"})
 }
 
 // The arms of the branch before the inner component.

@@ -71,7 +71,9 @@ func (e *connectedClients) leave() {
 }
 
 // Traits implements the optional part of [web.Component].
-func (e *connectedClients) Traits() web.Traits { return web.Traits{Name: e.name, Role: web.RoleSource} }
+func (e *connectedClients) Traits() web.Traits {
+	return web.Traits{Name: e.name, Role: web.RoleSource, InProcess: "connected clients"}
+}
 
 // Open returns the number of connected clients. It is safe for concurrent use.
 func (e *connectedClients) Open() int {

@@ -100,14 +100,14 @@ func (m *Metrics) Component() web.Component { return m.ServerComponent("") }
 // name must come from the configuration.
 func (m *Metrics) ServerComponent(server string) web.Component {
 	s := m.server(server)
-	return web.Named("metrics", web.Pipe(func(c *web.Conn) {
+	return web.WithTraits(web.Pipe(func(c *web.Conn) {
 		came := time.Now()
 		s.inFlight.Inc()
 		c.After(func(c *web.Conn) {
 			s.inFlight.Dec()
 			s.record(c, time.Since(came))
 		})
-	}))
+	}), web.Traits{Name: "metrics", InProcess: "counts of requests"})
 }
 
 func (m *Metrics) server(name string) *counters {
