@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/certificate"
@@ -146,6 +148,17 @@ func (c *Config) validateProcesses() error {
 		return fmt.Errorf("server: ACME and Local renew certificates in one process, and %s has several: set CertFile and KeyFile", c.Model)
 	}
 	return nil
+}
+
+// validateState returns an error for a handler whose components have state that several processes
+// cannot share.
+func (c *Config) validateState(h http.Handler) error {
+	in, ok := h.(interface{ InProcess() []string })
+	if !ok || !serve.Ways[c.Model].MultiProcess || len(in.InProcess()) == 0 {
+		return nil
+	}
+	return fmt.Errorf("server: %s spreads connections over processes, but these components keep something in one: %s: remove them, or choose %s, %s, %s or %s",
+		c.Model, strings.Join(in.InProcess(), ", "), serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine)
 }
 
 // usesOneProcess reports whether a certificate is managed in a process.
