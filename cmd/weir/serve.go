@@ -39,7 +39,7 @@ type serveRunCmd struct {
 	Listen     string `placeholder:"HOST:PORT" help:"Address to listen on (default: the site file's, or 127.0.0.1:8080)."`
 	Way        string `name:"run" enum:",chain,network" default:"" predictor:"model" placeholder:"chain|network" help:"Concurrency model of the components: chain (calls) or network (a goroutine each)."`
 	Engine     string `enum:",http1,nethttp" default:"" placeholder:"http1|nethttp" help:"What serves HTTP/1: http1 (this project's engine) or nethttp (Go's; the default)."`
-	Model      string `enum:",goroutine,pool,loop,coroutine" default:"" placeholder:"goroutine|pool|loop|coroutine" help:"Concurrency model of the connections of HTTP/1 (default: goroutine); all but goroutine need --engine http1."`
+	Model      string `enum:",goroutine,pool,loop,coroutine,prefork,process" default:"" placeholder:"goroutine|pool|loop|coroutine|prefork|process" help:"Concurrency model of the connections of HTTP/1 (default: goroutine); all but goroutine need --engine http1."`
 	Admin      string `placeholder:"HOST:PORT" help:"Address of the admin page, which draws the running site, with /metrics and /debug/pprof."`
 	AdminUsers string `placeholder:"FILE" help:"Users file of the admin page, from weir serve password; required unless its address is loopback."`
 
@@ -49,6 +49,7 @@ type serveRunCmd struct {
 	variablesFlag
 
 	onStack *stackUpCmd // the settings of Stack; nil without it
+	isChild bool        // this process is a child of another weir serve
 }
 
 // Help is the long part of the command's help.
@@ -151,6 +152,9 @@ func checkCertificates(t *terminal, s site.Server) error {
 
 // Run implements the command.
 func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
+	if err := c.enterChild(); err != nil {
+		return err
+	}
 	if c.Stack != "" {
 		var err error
 		if c.onStack, err = stackSpec(c.Stack); err != nil {

@@ -47,7 +47,15 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	live, err := site.NewLive(file, flow.Way(c.Way), t.report, values)
+	report := t.report
+	if c.isChild { // its parent reads the file, too, and reports that
+		report = func(e site.Event) {
+			if e.Type != "refused" && e.Type != "reloaded" {
+				t.report(e)
+			}
+		}
+	}
+	live, err := site.NewLive(file, flow.Way(c.Way), report, values)
 	if err != nil {
 		return explain(t, err)
 	}

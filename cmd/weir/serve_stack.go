@@ -36,11 +36,14 @@ func (c *serveRunCmd) setEngine(config *server.Config) (err error) {
 	if config.Model != serve.Goroutine && c.Engine != server.HTTP1 {
 		return usageError{fmt.Errorf("--model %s needs --engine %s: net/http serves by %s only", c.Model, server.HTTP1, serve.Goroutine)}
 	}
-	return nil
+	return c.setProcesses(config)
 }
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
 func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b beside) error {
+	if err := checkProcesses(all, b); err != nil {
+		return err
+	}
 	if c.onStack == nil {
 		return serveWeb(ctx, t, all, b)
 	}

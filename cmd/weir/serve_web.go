@@ -172,7 +172,9 @@ func serveWeb(ctx context.Context, t *terminal, all []service, b beside) error {
 	errs := make([]error, len(servers))
 	for i, s := range servers {
 		sayTrust(t, all[i])
-		fmt.Fprintf(t.err, "weir: %sserving on %s\n", all[i].prefix(), address(s.Addr(), all[i].config.TLS != nil))
+		if !all[i].config.IsChild {
+			fmt.Fprintf(t.err, "weir: %sserving on %s\n", all[i].prefix(), address(s.Addr(), all[i].config.TLS != nil))
+		}
 		running.Go(func() {
 			if errs[i] = s.Run(ctx); errs[i] != nil && all[i].name != "" {
 				errs[i] = fmt.Errorf("%s%w", all[i].prefix(), errs[i])
