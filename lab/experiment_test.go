@@ -186,7 +186,7 @@ func TestExperimentsWithWebServersHaveEveryModelOfTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	models := 0
-	for _, name := range []string{"web", "pipes"} {
+	for _, name := range []string{"web", "pipes", "http"} {
 		e, err := ReadExperiment(name)
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/load"
+	loadhttp "weir/lab/load/http"
 	"weir/lab/result"
 	"weir/lab/sample"
 )
@@ -155,6 +156,8 @@ type loadReport struct {
 	BodyBytes int64 `json:"body_bytes"`
 	// requests: mean of the times whose percentiles are LatencyUS
 	LatencyMeanUS float64 `json:"latency_mean_us"`
+
+	TLS *loadhttp.TLSReport `json:"tls"` // requests by https; nil otherwise
 
 	// rooms: from the request for a history to its last message
 	ReplayUS result.Percentiles `json:"replay_us"`

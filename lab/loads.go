@@ -45,7 +45,7 @@ type Load struct {
 	// cores of the stack, the peer gets the others; 0: both use all
 	Cores int `toml:"cores"`
 
-	// replaces the experiment's connections, where the workload is chat or stack
+	// replaces the experiment's connections; not with sink and echo
 	Connections []int `toml:"connections"`
 
 	Subjects []string `toml:"subjects"` // the experiment's subjects that meet this load; empty: all
@@ -65,6 +65,7 @@ type Load struct {
 	// components in the subject that pass every request through unchanged
 	Filters int  `toml:"filters"`
 	Gzip    bool `toml:"gzip"` // the subject compresses the responses
+	TLS     bool `toml:"tls"`  // requests by TLS 1.3; only for subjects that take a certificate
 	Cold    bool `toml:"cold"` // measure from the first request on, without warm-up
 }
 
@@ -84,7 +85,7 @@ func (l Load) hasChatSettings() bool { return l.Replay != 0 || l.Caps != "" }
 func (l Load) result() result.Load {
 	return result.Load{Name: l.Name, Rate: l.Rate, Size: l.Size, Bits: l.Bits, Idle: l.Idle, Churn: l.Churn, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
 		Requests: result.Requests{Path: l.Path, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
-			Filters: l.Filters, Gzip: l.Gzip, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()},
+			Filters: l.Filters, Gzip: l.Gzip, TLS: l.TLS, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()},
 		Rooms:     result.Rooms{Replay: l.Replay, Caps: l.Caps},
 		Operation: result.Operation{Name: l.Operation, Inside: l.Inside, Processes: l.Processes, Cores: l.Cores}}
 }
@@ -110,12 +111,14 @@ func (e *Experiment) validateLoads() error {
 			bad = "operation, inside, processes and cores are for the workload stack: leave them out, or set that"
 		case e.isChat():
 			bad = e.checkRooms(l)
-		case l.hasChatSettings() || len(l.Connections) > 0:
-			bad = "replay, caps and connections are for the workload chat: leave them out, or set that"
+		case l.hasChatSettings():
+			bad = "replay and caps are for the workload chat: leave them out, or set that"
 		case e.isHTTP():
 			bad = e.checkRequests(l)
+		case len(l.Connections) > 0:
+			bad = "connections of a load are for the workloads page, files, chat and stack: leave them out, or set one of these"
 		case l.hasHTTPSettings():
-			bad = "path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip and cold are for the workloads page and files: leave them out, or set one of these"
+			bad = "path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page and files: leave them out, or set one of these"
 		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
 			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
 		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):

@@ -59,15 +59,19 @@ func (e *Experiment) requestPatterns() []string {
 
 // hasHTTPSettings reports whether a setting is set that only loads of requests have.
 func (l Load) hasHTTPSettings() bool {
-	return l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.Cold
+	return l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.TLS || l.Cold
 }
 
 // checkRequests sets l's default path and returns what is wrong with a load of requests; empty if
 // it is valid.
 func (e *Experiment) checkRequests(l *Load) string {
 	setDefault(&l.Path, defaultPaths[e.Workload])
-	most := float64(slices.Max(e.Connections))
+	most := float64(slices.Max(e.connectionsOf(*l)))
 	switch {
+	case duplicate("connections", l.Connections) != "":
+		return duplicate("connections", l.Connections)
+	case len(l.Connections) > 0 && !inRange(l.Connections, 1, load.MaxConnections):
+		return fmt.Sprintf("connections must be numbers from 1 to %d", load.MaxConnections)
 	case l.Size != 0 || l.Bits != 0 || l.Idle != 0 || l.Churn != 0 || l.WorkUS != 0 || l.WaitMS != 0:
 		return "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo: leave them out"
 	case !strings.HasPrefix(l.Path, "/") || strings.ContainsAny(l.Path, " ?#%\\") || strings.Contains(l.Path, ".."):
@@ -93,8 +97,9 @@ func (l Load) messageRate(connections int) float64 {
 }
 
 // requestArgs returns the generator's command line for l. Responses are compared with the file in
-// www. www is empty if the subject serves its own files.
-func (l Load) requestArgs(connections int, addr, www string) []string {
+// www. www is empty if the subject serves its own files. ca is the file with the certificate that a
+// load with TLS trusts.
+func (l Load) requestArgs(connections int, addr, www, ca string) []string {
 	args := []string{"http", "--steer", "--connections", strconv.Itoa(connections)}
 	if l.Rate > 0 {
 		args = append(args, "--rate", strconv.FormatFloat(l.Rate*float64(connections), 'f', -1, 64))
@@ -107,6 +112,9 @@ func (l Load) requestArgs(connections int, addr, www string) []string {
 	}
 	if www != "" {
 		args = append(args, "--expect", filepath.Join(www, filepath.FromSlash(l.Path)))
+	}
+	if l.TLS {
+		return append(args, "--ca", ca, "--key-exchange", keyExchange, "https://"+addr+l.Path)
 	}
 	return append(args, "http://"+addr+l.Path)
 }

@@ -36,6 +36,10 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 		{"arrival patterns, which only echoes choose", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
 		{"a path that leads out of the folder", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not a plain file path`},
+		{"connections twice", smallWeb + "connections = [2, 2]\n", "2 is given twice"},
+		{"a load without connections", smallWeb + "connections = [0]\n", "connections must be numbers from 1"},
+		{"a rate too high over the load's connections", smallWeb + "connections = [1000]\nrate = 1e5\n", "for 1000 connections"},
+		{"TLS in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ntls = true\n", "are for the workloads page and files"},
 		{"a relative path", smallWeb + `path = "x"` + "\n", `the path "x" is not a plain file path`},
 		{"a rate below the minimum", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
 		{"a rate that is not a number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
@@ -70,8 +74,9 @@ func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 		{Load{Path: "/4k.html", Rate: 40}, "/w", "http --steer --connections 100 --rate 4000 --expect /w/4k.html http://127.0.0.1:80/4k.html"},
 		{Load{Path: "/page.html", NoKeepAlive: true, Requests: 10_000}, "/w", "http --steer --connections 100 --no-keep-alive --expect /w/page.html http://127.0.0.1:80/page.html"},
 		{Load{Path: "/4k.html", Gzip: true}, "", "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
+		{Load{Path: "/4k.html", TLS: true}, "/w", "http --steer --connections 100 --expect /w/4k.html --ca /c.pem --key-exchange X25519 https://127.0.0.1:80/4k.html"},
 	} {
-		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www), " "); got != test.want {
+		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www, "/c.pem"), " "); got != test.want {
 			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}

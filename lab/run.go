@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/lab/compare"
+	"weir/lab/internal/certificate"
 	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
@@ -46,9 +47,10 @@ type Runner struct {
 	programs map[string]string
 	progress func(Progress)
 	// absolute path of the folder that subjects serve; empty unless the workload is HTTP
-	www       string
-	startedAt time.Time
-	trialsRun int // without those of the run that this one resumes
+	www         string
+	certificate certificate.Files // of loads with TLS; empty if there are none
+	startedAt   time.Time
+	trialsRun   int // without those of the run that this one resumes
 	// places that need no further trial, or get none for want of time
 	placesDone int
 
@@ -130,6 +132,9 @@ func (r *Runner) prepare(ctx context.Context) error {
 		if r.www, err = makeWWW(r.store.dir); err != nil {
 			return err
 		}
+		if err := r.makeCertificate(); err != nil {
+			return err
+		}
 	}
 	if err := r.findSubjects(ctx); err != nil {
 		return err
@@ -138,6 +143,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 		return err
 	}
 	r.restrictLoads()
+	r.restrictTLS()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.AAControl = r.plan.AAControl
 	r.reportUnmetLoads()

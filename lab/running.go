@@ -52,6 +52,9 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	}
 	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
 		Www: r.www, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery, Filters: l.Filters, Gzip: l.Gzip}
+	if l.TLS {
+		params.Cert, params.Key = r.certificate.Cert, r.certificate.Key
+	}
 	began := sample.Monotonic()
 	process, err := s.Start(ctx, group, params, subject.Place{Sample: r.site.server, Env: []string{"GODEBUG=gctrace=1"}, ReadyTimeout: r.readyTimeout})
 	if err != nil {

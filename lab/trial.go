@@ -111,7 +111,7 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 		if r.subjects[p.baseSubject()].Target != "" {
 			www = "" // it serves its own files
 		}
-		return append(args, l.requestArgs(p.Connections, addr, www)...)
+		return append(args, l.requestArgs(p.Connections, addr, www, r.certificate.Cert)...)
 	}
 	if r.experiment.isChat() {
 		return append(args, l.roomArgs(p.Connections, addr)...)
@@ -160,6 +160,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 	switch {
 	case r.experiment.isHTTP():
 		fillRequests(t, report)
+		t.FailedBecause = append(t.FailedBecause, tlsFailures(l, report.TLS)...)
 	case r.experiment.isChat():
 		fillRooms(t, report)
 	case r.experiment.isStack():

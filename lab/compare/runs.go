@@ -99,7 +99,7 @@ func describeRequests(l result.Load) string {
 		s = "a closed loop"
 	}
 	q := l.Requests
-	return fmt.Sprintf("%s for %s (keep-alive %t, 1 in %d sleeps %d ms, %d filters, gzip %t, cold %t)", s, q.Path, !q.NoKeepAlive, q.SleepEvery, q.SleepMS, q.Filters, q.Gzip, q.Cold)
+	return fmt.Sprintf("%s for %s (keep-alive %t, 1 in %d sleeps %d ms, %d filters, gzip %t, TLS %t, cold %t)", s, q.Path, !q.NoKeepAlive, q.SleepEvery, q.SleepMS, q.Filters, q.Gzip, q.TLS, q.Cold)
 }
 
 func chooseReference(r *result.Results, names []string) string {

@@ -48,6 +48,7 @@ import (
 	"time"
 
 	"weir/internal/freeport"
+	"weir/lab/internal/certificate"
 	"weir/lab/internal/network"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -89,6 +90,7 @@ type check struct {
 	// placeholder that the run command must contain; without it the check is skipped
 	needs  string
 	params subject.Params // in addition to host, port and workload
+	tls    bool           // with a certificate
 	full   bool           // not for programs as published
 	own    bool           // only for programs with this project's flags
 	// a server that passes is unchanged, so that the next check with shares may use it too
@@ -286,6 +288,11 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 		}
 		b.params.Www = b.www.dir
 	}
+	if c.tls {
+		if err := b.addCertificate(dir); err != nil {
+			return err
+		}
+	}
 	leave, err := b.allocate()
 	if err != nil {
 		return err
@@ -299,6 +306,13 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 		return c.alone(b)
 	}
 	return b.serve(c.run)
+}
+
+// addCertificate makes a certificate for the server, in dir.
+func (b *bench) addCertificate(dir string) error {
+	files, err := certificate.Create(filepath.Join(dir, "tls"), b.params.Host)
+	b.params.Cert, b.params.Key = files.Cert, files.Key
+	return err
 }
 
 // portAttempts is how many ports are tried, because another program may take one between Choose

@@ -33,6 +33,7 @@ var webChecks = []check{
 	{name: "sleep", workload: "page", needs: "{sleep_ms}", params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, run: withoutOutput(sleep)},
 	{name: "sleep beside others", workload: "page", needs: "{sleep_every}", params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(sleepBeside)},
 	{name: "gzip", workload: "files", needs: "{gzip}", params: subject.Params{Gzip: true}, run: withoutOutput(compressed)},
+	{name: "TLS", workload: "files", needs: "{cert}", tls: true, run: withoutOutput(encrypted)},
 	{name: "SIGTERM while answering", workload: "page", needs: "{sleep_every}", full: true, params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(endWhileAsleep)},
 	{name: "SIGTERM while sending", workload: "files", full: true, run: withoutOutput(endWhileSending)},
 	{name: "SIGINT", full: true, own: true, alone: interruptWeb},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,6 +45,7 @@ func serveWeb(args []string) int {
 	flags.String("workload", "", "")
 	flags.StringVar(&f.fault, "fault", "", "")
 	flags.StringVar(&f.www, "www", "", "")
+	cert, key := flags.String("cert", "", ""), flags.String("key", "", "")
 	sleep := flags.Int("sleep-ms", 0, "")
 	flags.Int64Var(&f.every, "sleep-every", 0, "")
 	flags.BoolVar(&f.gzip, "gzip", false, "")
@@ -57,7 +59,28 @@ func serveWeb(args []string) int {
 		fmt.Fprintln(os.Stderr, "faulty:", err)
 		return 1
 	}
+	if *cert != "" && f.fault != "does not encrypt" {
+		pair, err := tls.LoadX509KeyPair(*cert, *key)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "faulty:", err)
+			return 1
+		}
+		l = tls.NewListener(l, f.tlsConfig(pair))
+	}
 	return f.serve(l)
+}
+
+// tlsConfig returns the settings of a correct server, or of one that lacks the version or the key
+// exchange of the contract.
+func (f *faultyWeb) tlsConfig(pair tls.Certificate) *tls.Config {
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	switch f.fault {
+	case "encrypts by TLS 1.2":
+		c.MaxVersion = tls.VersionTLS12
+	case "has no X25519":
+		c.CurvePreferences = []tls.CurveID{tls.CurveP256}
+	}
+	return c
 }
 
 func (f *faultyWeb) serve(l net.Listener) int {

@@ -14,7 +14,7 @@ func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.
 	t.Helper()
 	return ownSubject(t, `paradigm="goroutine per connection"
 workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}",
-		"--sleep-every", "{sleep_every}", "--gzip={gzip}")
+		"--sleep-every", "{sleep_every}", "--gzip={gzip}", "--cert", "{cert}", "--key", "{key}")
 }
 
 func TestCorrectWebServerPasses(t *testing.T) {
@@ -60,6 +60,9 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"sleeps for all", "page", "sleep beside others", "with a request that sleeps"},
 		{"does not compress", "files", "gzip", `expected Content-Encoding gzip, saw ""`},
 		{"compresses for all clients", "files", "gzip", "expected Content-Encoding gzip"},
+		{"does not encrypt", "files", "TLS", "GET https://"},
+		{"encrypts by TLS 1.2", "files", "TLS", "protocol version"},
+		{"has no X25519", "files", "TLS", "handshake failure"},
 		{"drops at SIGTERM", "page", "SIGTERM while answering", "a response that was due"},
 		{"sleeps on at SIGTERM", "page", "SIGTERM while answering", "was killed"},
 		{"exits with 3", "page", "SIGTERM while answering", "exit status 3"},

@@ -148,6 +148,9 @@ func describeRequests(l result.Load) string {
 	if l.Requests.NoKeepAlive {
 		s += ", a connection for each"
 	}
+	if l.Requests.TLS {
+		s += ", by TLS"
+	}
 	if l.Requests.SleepEvery > 0 {
 		s += fmt.Sprintf(", one in %d sleeps %s ms", l.Requests.SleepEvery, count(l.Requests.SleepMS))
 	}

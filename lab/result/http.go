@@ -46,6 +46,7 @@ type Requests struct {
 	// pass-through components in the subject
 	Filters int  `json:"filters,omitempty"`
 	Gzip    bool `json:"gzip,omitempty"` // the subject compresses the response
+	TLS     bool `json:"tls,omitempty"`  // requests and responses are encrypted
 	// no warm-up: the measured window starts with the first request
 	Cold bool `json:"cold,omitempty"`
 	// length of the load's measured windows; 0: the plan's

@@ -115,8 +115,8 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	s.Dir, s.Root, s.Out = "/p/dir", "/p", "/p/out"
 	s.RunCmd = everything
 	got := strings.Join(s.Command(Params{Host: "::1", Port: 7, Workload: "page", Size: 5, WorkUS: 6, WaitMS: 8,
-		Www: "/www", SleepMS: 9, SleepEvery: 10, Filters: 11, Gzip: true, Tap: "tap0", Net: "10.77.0.2/24", MTU: 9000, Cores: 2}), " ")
-	if want := "/p/dir /p/out /p [::1]:7 ::1 7 page 5 6 8 /www 9 10 11 1 tap0 10.77.0.2/24 9000 2"; got != want {
+		Www: "/www", SleepMS: 9, SleepEvery: 10, Filters: 11, Gzip: true, Cert: "/c", Key: "/k", Tap: "tap0", Net: "10.77.0.2/24", MTU: 9000, Cores: 2}), " ")
+	if want := "/p/dir /p/out /p [::1]:7 ::1 7 page 5 6 8 /www 9 10 11 1 /c /k tap0 10.77.0.2/24 9000 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	s.RunCmd = []string{"{workload}-{size}-{gzip}"}

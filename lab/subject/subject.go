@@ -83,6 +83,8 @@ type Params struct {
 	SleepEvery int    // 0: no request sleeps
 	Filters    int    // components that pass every request through unchanged
 	Gzip       bool   // compress text for clients that accept it
+	// absolute paths of a certificate and its key in PEM, to serve by TLS alone; empty: no TLS
+	Cert, Key string
 
 	// For TCP/IP stacks, whose address is Host:
 
@@ -123,6 +125,9 @@ func (s *Subject) Serves(workload string) bool {
 	}
 	return false
 }
+
+// ServesTLS reports whether the run command takes a certificate.
+func (s *Subject) ServesTLS() bool { return s.usesPlaceholder("{cert}") }
 
 // usesPlaceholder reports whether the run command or its environment contains the placeholder.
 func (s *Subject) usesPlaceholder(placeholder string) bool {

@@ -126,7 +126,7 @@ var workloads = []string{"sink", "echo", "page", "files", "chat", stack}
 var (
 	placesOnly = []string{"{dir}", "{out}", "{root}"}
 	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}",
-		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}", "{tap}", "{net}", "{mtu}", "{cores}")
+		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}", "{cert}", "{key}", "{tap}", "{net}", "{mtu}", "{cores}")
 	ofInside = append(slices.Clone(placesOnly), "{operation}", "{connections}", "{duration}", "{cores}")
 )
 

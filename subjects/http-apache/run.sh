@@ -22,6 +22,19 @@ DeflateCompressionLevel 6
 END
 	)
 fi
+tls=
+if [ -n "$cert" ]; then
+	tls=$(cat <<END
+LoadModule ssl_module $modules/mod_ssl.so
+SSLEngine on
+SSLCertificateFile $cert
+SSLCertificateKeyFile $key
+SSLProtocol TLSv1.3
+SSLCipherSuite TLSv1.3 TLS_AES_128_GCM_SHA256
+SSLSessionCache none
+END
+	)
+fi
 
 cat >"$state/apache.conf" <<END
 ServerRoot $state
@@ -62,5 +75,6 @@ DocumentRoot $www
     Require all granted
 </Directory>
 $compress
+$tls
 END
 serve WINCH apache2 -D FOREGROUND -f "$state/apache.conf"

@@ -18,6 +18,8 @@ type config struct {
 	sleep  time.Duration // of each request whose number is a multiple of every
 	every  int64         // 0: none
 	gzip   bool
+	cert   string // PEM files of TLS; empty: plain HTTP
+	key    string
 }
 
 // parse reads the command line. Its errors are one sentence each.
@@ -27,6 +29,8 @@ func parse(args []string) (c config, err error) {
 	f.StringVar(&c.way, "way", "nethttp", "")
 	f.StringVar(&c.listen, "listen", "", "")
 	f.StringVar(&c.www, "www", "", "")
+	f.StringVar(&c.cert, "cert", "", "")
+	f.StringVar(&c.key, "key", "", "")
 	workload := f.String("workload", "", "")
 	sleepMS := f.Int("sleep-ms", 0, "")
 	f.Int64Var(&c.every, "sleep-every", 0, "")
@@ -47,6 +51,10 @@ func parse(args []string) (c config, err error) {
 		return c, fmt.Errorf("--workload must be %s, not %q", serves, *workload)
 	case c.www == "":
 		return c, errors.New("--www DIR is missing")
+	case (c.cert == "") != (c.key == ""):
+		return c, errors.New("TLS needs both --cert FILE and --key FILE")
+	case c.cert != "" && c.way == "raw":
+		return c, errors.New("--way raw has no TLS: leave --cert and --key out")
 	case c.sleep < 0 || c.every < 0 || *gzip < 0 || *gzip > 1:
 		return c, errors.New("--sleep-ms and --sleep-every must be at least 0, --gzip 0 or 1")
 	case err != nil || bad != nil || n < 1 || n > 65535:

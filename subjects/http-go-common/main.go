@@ -34,11 +34,11 @@ func main() {
 	defer cancel()
 	switch c.way {
 	case "nethttp":
-		serve(ctx, l, &handler{page: newPage(ctx, c)})
+		serve(ctx, l, c, &handler{page: newPage(ctx, c)})
 	case "raw":
 		serveRaw(ctx, l, newPage(ctx, c))
 	case "fileserver":
-		serve(ctx, l, files(c))
+		serve(ctx, l, c, files(c))
 	}
 }
 
@@ -48,9 +48,13 @@ func die(status int, err error) {
 }
 
 // serve answers requests with net/http until ctx ends, and finishes the requests under way.
-func serve(ctx context.Context, l net.Listener, h http.Handler) {
+func serve(ctx context.Context, l net.Listener, c config, h http.Handler) {
 	s := &http.Server{Handler: h}
-	go s.Serve(l) // ends with Shutdown
+	if c.cert != "" {
+		go s.ServeTLS(l, c.cert, c.key) // ends with Shutdown
+	} else {
+		go s.Serve(l) // ends with Shutdown
+	}
 	<-ctx.Done()
 	deadline, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()

@@ -14,6 +14,12 @@ if [ "$(id -u)" = 0 ]; then user='user root;'; fi # it only reads, and may be as
 compress=off
 if [ "$gzip" = 1 ]; then compress=on; fi
 
+tls= settings=
+if [ -n "$cert" ]; then
+	tls=ssl
+	settings="ssl_certificate $cert; ssl_certificate_key $key; ssl_protocols TLSv1.3; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256; ssl_session_cache shared:weir:10m;"
+fi
+
 cat >"$state/nginx.conf" <<END
 $user
 daemon off;
@@ -44,7 +50,8 @@ http {
     gzip_vary on;
 
     server {
-        listen $addr backlog=4096;
+        listen $addr $tls backlog=4096;
+        $settings
         root $www;
     }
 }

@@ -2,7 +2,9 @@
 #
 #   run.sh --check                      says in one line what is missing, or nothing
 #   run.sh --version
-#   run.sh OUT HOST PORT WWW GZIP       serves the folder WWW at HOST:PORT until SIGTERM; GZIP is 0 or 1, OUT is where it may write
+#   run.sh OUT HOST PORT WWW GZIP [CERT KEY]
+#                                       serves the folder WWW at HOST:PORT until SIGTERM; GZIP is 0 or 1, OUT is where it may write; CERT
+#                                       and KEY are PEM files of TLS, empty for plain HTTP
 set -eu
 PATH=$PATH:/usr/sbin:/sbin # where daemons are, for users who do not have it
 
@@ -11,14 +13,14 @@ need() {
 	command -v "$1" >/dev/null 2>&1 || { echo "$1 is not installed (make peers)" >&2; exit 1; }
 	case ${2:-} in
 	--check) exit 0 ;;
-	*) [ $# = 2 ] || [ $# = 6 ] || { echo "usage: run.sh --check|--version|OUT HOST PORT WWW GZIP" >&2; exit 2; } ;;
+	*) [ $# = 2 ] || [ $# = 6 ] || [ $# = 8 ] || { echo "usage: run.sh --check|--version|OUT HOST PORT WWW GZIP [CERT KEY]" >&2; exit 2; } ;;
 	esac
 }
 
 # arguments gives the arguments names, makes a folder for what the server writes, and says how many may compute at once: two, as in every
 # server of the workload files, or one where there is but one processor.
 arguments() {
-	host=$2 port=$3 www=$4 gzip=$5
+	host=$2 port=$3 www=$4 gzip=$5 cert=${6:-} key=${7:-}
 	state=$1/$port
 	rm -rf "$state"
 	mkdir -p "$state"

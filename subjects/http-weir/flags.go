@@ -27,6 +27,8 @@ type config struct {
 	filters  int           // number of components that pass everything through
 	piped    bool          // these components copy the body through an io.Pipe
 	gzip     bool
+	cert     string // PEM files of TLS; empty: plain HTTP
+	key      string
 }
 
 // parse reads the command line. Its errors are one sentence each.
@@ -39,6 +41,8 @@ func parse(args []string) (c config, err error) {
 	f.StringVar(&c.listen, "listen", "", "")
 	f.StringVar(&c.workload, "workload", "", "")
 	f.StringVar(&c.www, "www", "", "")
+	f.StringVar(&c.cert, "cert", "", "")
+	f.StringVar(&c.key, "key", "", "")
 	f.IntVar(&c.filters, "filters", 0, "")
 	f.BoolVar(&c.piped, "piped", false, "")
 	f.Int64Var(&c.every, "sleep-every", 0, "")
@@ -65,6 +69,8 @@ func (c config) check(rest []string, gzip int) error {
 		return fmt.Errorf("--workload must be page or files, not %q", c.workload)
 	case c.www == "":
 		return errors.New("--www DIR is missing")
+	case (c.cert == "") != (c.key == ""):
+		return errors.New("TLS needs both --cert FILE and --key FILE")
 	case c.sleep < 0 || c.every < 0 || c.filters < 0 || gzip < 0 || gzip > 1:
 		return errors.New("--sleep-ms, --sleep-every and --filters must be at least 0, --gzip 0 or 1")
 	case err != nil || bad != nil || n < 1 || n > 65535:

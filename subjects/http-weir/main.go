@@ -40,7 +40,11 @@ func run(c config) error {
 		return err
 	}
 	defer h.Close()
-	s, err := server.New(h, server.Config{Addr: c.listen, Engine: c.engine, Model: c.model, DrainTimeout: 1500 * time.Millisecond})
+	settings := server.Config{Addr: c.listen, Engine: c.engine, Model: c.model, DrainTimeout: 1500 * time.Millisecond}
+	if c.cert != "" {
+		settings.TLS = &server.TLS{CertFile: c.cert, KeyFile: c.key}
+	}
+	s, err := server.New(h, settings)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,11 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	s := &fasthttp.Server{Handler: files(c), CloseOnShutdown: true, Logger: quiet{}}
-	go s.Serve(l) // ends with Shutdown
+	if c.cert != "" {
+		go s.ServeTLS(l, c.cert, c.key) // ends with Shutdown
+	} else {
+		go s.Serve(l) // ends with Shutdown
+	}
 	<-ctx.Done()
 	deadline, cancel := context.WithTimeout(context.Background(), finishing)
 	defer cancel()
