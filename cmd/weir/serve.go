@@ -19,6 +19,7 @@ type serveCmd struct {
 	Check      serveCheckCmd `cmd:"" help:"Check a site file; example: weir serve check site.hcl"`
 	Draw       serveDrawCmd  `cmd:"" help:"Draw the components of a site file as a network; example: weir serve draw site.hcl > site.svg"`
 	Password   passwordCmd   `cmd:"" help:"Create a line of a users file, for the component authenticate; example: weir serve password ann >> users"`
+	Models     modelsCmd     `cmd:"" help:"List which engine of HTTP/1 runs by which concurrency model; example: weir serve models"`
 	Components componentsCmd `cmd:"" help:"List or explain the components of site files; example: weir serve components limit_rate"`
 }
 

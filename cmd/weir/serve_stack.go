@@ -33,8 +33,8 @@ func (c *serveRunCmd) setEngine(config *server.Config) (err error) {
 	if config.Model, err = serve.ParseWay(c.Model); err != nil {
 		return usageError{err}
 	}
-	if config.Model != serve.Goroutine && c.Engine != server.HTTP1 {
-		return usageError{fmt.Errorf("--model %s needs --engine %s: net/http serves by %s only", c.Model, server.HTTP1, serve.Goroutine)}
+	if err := server.Unsupported(c.Engine, config.Model); err != nil {
+		return usageError{err}
 	}
 	return c.setProcesses(config)
 }

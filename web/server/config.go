@@ -101,23 +101,13 @@ func withDefault[T int | int64 | time.Duration](n, byDefault, none T) T {
 	return n
 }
 
-// Engines of HTTP/1.
-const (
-	HTTP1   = "http1"   // that of this module
-	NetHTTP = "nethttp" // net/http's
-)
-
 // validate returns an error for a configuration that cannot work.
 func (c *Config) validate() error {
 	switch {
 	case c.Addr == "" && c.Listener == nil && !c.IsChild:
 		return errors.New("server: no address to listen on: set Addr or Listener")
-	case c.Engine != "" && c.Engine != HTTP1 && c.Engine != NetHTTP:
-		return fmt.Errorf("server: there is no engine %q: choose %s or %s", c.Engine, HTTP1, NetHTTP)
-	case c.Model != serve.Goroutine && c.Engine != HTTP1:
-		return fmt.Errorf("server: net/http runs by %s, not by %s: choose the engine %s", serve.Goroutine, c.Model, HTTP1)
-	case c.Model < 0 || int(c.Model) >= len(serve.Ways):
-		return fmt.Errorf("server: there is no concurrency model %d", int(c.Model))
+	case Unsupported(c.Engine, c.Model) != nil:
+		return Unsupported(c.Engine, c.Model)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}
