@@ -42,7 +42,10 @@ func (d *digest) sweepSection() section {
 	if len(groups) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, text("%s", d.heldSentence(groups)), text("%s", publishedPipes))
+	s.Blocks = append(s.Blocks, text("%s", d.heldSentence(groups)))
+	if slices.ContainsFunc(d.Subjects, func(s result.Subject) bool { return s.Paradigm == "process network" }) {
+		s.Blocks = append(s.Blocks, text("%s", publishedPipes))
+	}
 	if len(groups) > 1 {
 		s.Blocks = append(s.Blocks, block{Figures: d.sweepFigures(groups)})
 	}

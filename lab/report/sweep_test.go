@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"weir/lab/result"
@@ -24,5 +25,10 @@ func TestRatesOfOtherConnectionsAreNoPartOfTheSweep(t *testing.T) {
 	}
 	if len(got) != 2 || got[0] != "5000/s" || got[1] != "8000/s" {
 		t.Errorf("got the loads %q in the sweep, want those with keep-alive and without TLS: 5000/s and 8000/s", got)
+	}
+	for _, b := range digestOf(run).sweepSection().Blocks {
+		if strings.Contains(b.Text, "ProcChain") {
+			t.Error("got the published figures of process networks in a run without one, want none")
+		}
 	}
 }
