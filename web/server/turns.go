@@ -31,10 +31,14 @@ func (s *Server) serveTurns(ctx context.Context) error {
 		o.ChildCommand, o.Workers = s.config.ChildCommand, s.config.Workers
 		o.DrainTimeout += childExit
 	default:
-		o.Loops = runtime.GOMAXPROCS(0)
+		o.Loops = processors
 	}
 	return serve.RunBlocking(ctx, s.config.Model, l, serve.Handler{Open: s.openConn, State: serve.PerConnection}, o)
 }
+
+// processors is the number of event loops of a server. Package serve raises GOMAXPROCS, so a server
+// that asked later would have more loops than the one before.
+var processors = runtime.GOMAXPROCS(0)
 
 // childExit is how much longer than its drain a child process may take to exit.
 const childExit = time.Second
