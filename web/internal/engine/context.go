@@ -13,6 +13,7 @@ import (
 // disconnects, only then.
 type requestContext struct {
 	base     context.Context
+	standIn  *http.Server // of the server
 	exchange *exchange
 	local    net.Conn // of the exchange, for its address
 
@@ -29,6 +30,7 @@ type requestContext struct {
 func (c *requestContext) start(x *exchange, contentRead bool) {
 	config := &x.conn.server.config
 	c.base, c.exchange, c.local, c.ended = config.Base, x, x.conn.conn, false
+	c.standIn = x.conn.server.standIn
 	c.contentRead, c.watchable = contentRead, config.LeaveLoop == nil
 }
 
@@ -120,8 +122,11 @@ func (c *requestContext) Err() error {
 
 // Value implements [context.Context].
 func (c *requestContext) Value(key any) any {
-	if key == http.LocalAddrContextKey {
+	switch key {
+	case http.LocalAddrContextKey:
 		return c.local.LocalAddr()
+	case http.ServerContextKey:
+		return c.standIn
 	}
 	c.mu.Lock()
 	parent := c.base

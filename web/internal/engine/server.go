@@ -60,6 +60,9 @@ type Server struct {
 	exchanges sync.Pool // of *exchange
 	slow      atomic.Int64
 	aborted   chan struct{} // closed by Abort; carries no values
+	// The value of http.ServerContextKey in the requests' contexts. [httputil.ReverseProxy] looks
+	// for one: without it, a response that breaks off would end as if it were complete.
+	standIn *http.Server
 
 	mu       sync.Mutex // guards what follows
 	stopping bool
@@ -72,7 +75,7 @@ func New(c Config) *Server {
 	if c.Base == nil {
 		c.Base = context.Background()
 	}
-	s := &Server{config: c, taken: map[*Conn]*requestContext{}, aborted: make(chan struct{})}
+	s := &Server{config: c, taken: map[*Conn]*requestContext{}, aborted: make(chan struct{}), standIn: &http.Server{Handler: c.Handler}}
 	s.exchanges.New = func() any { return newExchange() }
 	return s
 }
