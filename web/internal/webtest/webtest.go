@@ -3,12 +3,10 @@
 // end. Servers and clients are closed at the end of the test, so that a check for leaked goroutines
 // finds none. A failure ends the test at the line of the caller.
 //
-// Limitations: the server is httptest's, over loopback and without TLS, so tests do not cover how
-// package server handles connections. Only tests import this package.
+// Limitations: the server listens on loopback and has no TLS. Only tests import this package.
 package webtest
 
 import (
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -43,14 +41,14 @@ func Serve(t testing.TB, way flow.Way, c web.Component) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(h)
+	url, stop := listenAndServe(t, h)
 	t.Cleanup(func() {
-		s.Close()
+		stop()
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s.URL
+	return url
 }
 
 // ExchangeEnd is the state of an exchange at its end.
