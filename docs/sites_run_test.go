@@ -22,6 +22,10 @@ type siteVariant struct {
 var siteVariants = []siteVariant{
 	{"chain", []string{"--run", "chain"}},
 	{"network", []string{"--run", "network"}},
+	{"goroutine", []string{"--engine", "http1"}},
+	{"pool", []string{"--engine", "http1", "--model", "pool"}},
+	{"loop", []string{"--engine", "http1", "--model", "loop"}},
+	{"coroutine", []string{"--engine", "http1", "--model", "coroutine", "--run", "network"}},
 }
 
 // exampleSite is a site of docs/sites with what it needs in a test.
