@@ -20,7 +20,11 @@ func TestChildProcessesServeASite(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, "site", "www", "a.txt"), "from a child")
 			writeFile(t, filepath.Join(dir, "site", "site.hcl"), `
-server { listen = "127.0.0.1:0" }
+server {
+  listen = "127.0.0.1:0"
+  engine = "http1"
+  model  = "`+model+`"
+}
 route "/" {
   log {
     file  = "access.log"
@@ -28,7 +32,7 @@ route "/" {
   }
   files { dir = "www" }
 }`)
-			s := &served{Cmd: exec.Command(binary(t), "serve", "site/site.hcl", "--engine", "http1", "--model", model)}
+			s := &served{Cmd: exec.Command(binary(t), "serve", "site/site.hcl")}
 			s.Dir = dir
 			s.url = s.start(t, "serving on")
 			const requests = 20
@@ -90,8 +94,8 @@ func TestWhatProcessesCannotShareIsRejectedByName(t *testing.T) {
 		"a rate limit":  {server + route("limit_rate { rate = 5 }"), nil, "limit_rate (rates of clients)"},
 		"metrics":       {server + route("metrics {}"), nil, "metrics (counts of requests)"},
 		"a cache":       {server + route("cache {}"), nil, "cache (responses)"},
-		"an admin page": {"server {\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n}\n" + route(""), nil, "remove the attribute admin"},
-		"the flag":      {server + route(""), []string{"--admin", "127.0.0.1:0"}, "leave --admin out"},
+		"an admin page": {"server {\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n}\n" + route(""), nil, "the attribute admin out"},
+		"the flag":      {server + route(""), []string{"--admin", "127.0.0.1:0"}, "leave --admin"},
 		"two servers":   {named("a") + named("b"), nil, "choose another model"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (c *serveRunCmd) services(t *terminal, live *site.Live) ([]service, error) 
 		if one.config, err = settings(said); err != nil {
 			return nil, err
 		}
-		if err = c.setEngine(&one.config); err != nil {
+		if err = c.setEngine(&one.config, said.Engine, said.Model); err != nil {
 			return nil, err
 		}
 		one.config.Addr = first(c.Listen, said.Listen, c.usualListen())

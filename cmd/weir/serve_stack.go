@@ -24,16 +24,16 @@ func (c *serveRunCmd) usualListen() string {
 	return defaultListen
 }
 
-// setEngine sets what the flags --engine and --model say.
-func (c *serveRunCmd) setEngine(config *server.Config) (err error) {
-	config.Engine = c.Engine
-	if c.Model == "" {
+// setEngine sets what the flags --engine and --model say, or else the site file.
+func (c *serveRunCmd) setEngine(config *server.Config, engine, model string) (err error) {
+	config.Engine = first(c.Engine, engine)
+	if model = first(c.Model, model); model == "" {
 		return nil
 	}
-	if config.Model, err = serve.ParseWay(c.Model); err != nil {
+	if config.Model, err = serve.ParseWay(model); err != nil {
 		return usageError{err}
 	}
-	if err := server.Unsupported(c.Engine, config.Model); err != nil {
+	if err := server.Unsupported(config.Engine, config.Model); err != nil {
 		return usageError{err}
 	}
 	return c.setProcesses(config)
@@ -41,7 +41,7 @@ func (c *serveRunCmd) setEngine(config *server.Config) (err error) {
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
 func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b beside) error {
-	if err := checkProcesses(all, b); err != nil {
+	if err := c.checkProcesses(all, b); err != nil {
 		return err
 	}
 	if c.onStack == nil {

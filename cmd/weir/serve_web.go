@@ -49,7 +49,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	}
 	defer h.Close()
 	config := server.Config{Addr: first(c.Listen, c.usualListen()), ErrorLog: t.errorLine}
-	if err := c.setEngine(&config); err != nil {
+	if err := c.setEngine(&config, "", ""); err != nil {
 		return err
 	}
 	return c.serveOn(ctx, t, []service{{"", h, config}}, beside{address: c.Admin, users: c.AdminUsers, sites: func() []metrics.Site { return []metrics.Site{{Name: "site", Site: h}} }})

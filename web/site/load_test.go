@@ -14,7 +14,7 @@ import (
 )
 
 // serve runs a site text as a chain and as a network.
-func serve(t *testing.T, text string, test func(t *testing.T, get func(path string) (int, string))) {
+func serveSite(t *testing.T, text string, test func(t *testing.T, get func(path string) (int, string))) {
 	t.Helper()
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		s, err := Parse("site.hcl", []byte(text), nil)
@@ -59,7 +59,7 @@ func TestSiteFileMakesItsPipeline(t *testing.T) {
 		  status { code = 410 }
 		}
 	`
-	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
+	serveSite(t, text, func(t *testing.T, get func(string) (int, string)) {
 		for path, want := range map[string]string{"/a.txt": "a file", "/hello": "hello", "/none/x": "410 Gone\n"} {
 			if code, body := get(path); body != want {
 				t.Errorf("%s: got %d %q, want %q", path, code, body, want)
@@ -134,7 +134,7 @@ func TestNonRegularFileIsRejected(t *testing.T) {
 
 func TestComponentsInsideACache(t *testing.T) {
 	text := "cache {\n memory = \"1MB\"\n static {\n  text = \"kept\"\n  headers = { \"Cache-Control\" = \"max-age=60\" }\n }\n}\nsecurity {}"
-	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
+	serveSite(t, text, func(t *testing.T, get func(string) (int, string)) {
 		for range 2 {
 			if code, body := get("/"); code != 200 || body != "kept" {
 				t.Errorf("got %d %q, want 200 and kept", code, body)

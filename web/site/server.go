@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"weir/flow"
+	"weir/serve"
 	"weir/web/internal/client"
+	"weir/web/server"
 )
 
 // Server is a "server" block: how a site is served. Empty attributes have good defaults.
@@ -26,6 +30,14 @@ type Server struct {
 	// Run is the concurrency model of the components: "chain" calls one after the other, "network"
 	// runs a goroutine for each. Empty: "chain".
 	Run string `hcl:"run,optional"`
+
+	// Engine serves HTTP/1: "http1" is this project's engine, "nethttp" is Go's. The flag --engine
+	// overrides it. Empty: "nethttp".
+	Engine string `hcl:"engine,optional"`
+	// Model is the concurrency model of the connections of HTTP/1: "goroutine", "pool", "loop",
+	// "coroutine", "prefork" or "process". The flag --model overrides it. All but "goroutine" need
+	// the engine "http1"; weir serve models lists what runs. Empty: "goroutine".
+	Model string `hcl:"model,optional"`
 
 	// ReadHeaderTimeout limits the time for a request's header, and for a TLS handshake. Empty:
 	// "10s".
@@ -75,6 +87,9 @@ func (s Server) validate() error {
 	if w := s.Way(); w != flow.Chain && w != flow.Network {
 		return fmt.Errorf("run is %q: write %q or %q", s.Run, flow.Chain, flow.Network)
 	}
+	if err := s.validateModel(); err != nil {
+		return err
+	}
 	for name, address := range map[string]string{"listen": s.Listen, "admin": s.Admin} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
 			return fmt.Errorf("%s is %q: write HOST:PORT, or :PORT for every address of this machine", name, address)
@@ -96,6 +111,18 @@ func (s Server) validate() error {
 			"write \"127.0.0.1:PORT\", or name a file of users in admin_users (weir serve password writes one)", s.Admin)
 	}
 	return s.validateTLS()
+}
+
+// validateModel returns an error for an engine or a model that does not exist. Whether they go
+// together depends on the flags, too.
+func (s Server) validateModel() error {
+	if engines := server.Engines(); s.Engine != "" && !slices.Contains(engines, s.Engine) {
+		return fmt.Errorf("engine is %q: write %q", s.Engine, strings.Join(engines, `" or "`))
+	}
+	if _, err := serve.ParseWay(s.Model); s.Model != "" && err != nil {
+		return fmt.Errorf("model is %w", err)
+	}
+	return nil
 }
 
 // loopback reports whether a host is a loopback address, or a name, which may be one: that is

@@ -26,7 +26,7 @@ var codeOf = map[string][2]string{
 
 // unchecked are attributes whose defaults stand in the code in another way: as a named constant, in
 // a statement of their own, or as the case of a switch.
-var unchecked = []string{"server.listen", "server.run", "authenticate.attempts", "compress.effort", "files.index", "inject.before", "lower_quality.when",
+var unchecked = []string{"server.listen", "server.run", "server.engine", "server.model", "authenticate.attempts", "compress.effort", "files.index", "inject.before", "lower_quality.when",
 	"proxy.hash_by", "proxy.policy", "static.status"}
 
 // TestDefaultsStandInTheCode looks for each default in the source of the component, as the constant

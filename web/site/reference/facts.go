@@ -72,6 +72,8 @@ var count = fact{limits: notNegative}
 // facts are the facts by "block.attribute".
 var facts = map[string]fact{
 	"server.run":                        {values: []string{"chain", "network"}},
+	"server.engine":                     {values: []string{"http1", "nethttp"}},
+	"server.model":                      {values: []string{"goroutine", "pool", "loop", "coroutine", "prefork", "process"}},
 	"server.read_header_timeout":        {unit: duration},
 	"server.idle_timeout":               {unit: duration},
 	"server.drain_timeout":              {unit: duration},

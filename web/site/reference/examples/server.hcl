@@ -3,6 +3,8 @@ server {
   admin       = ":9393"
   admin_users = "users"
   run         = "network"
+  engine      = "http1"
+  model       = "loop"
   trusted     = ["10.0.0.0/8"]
 
   max_connections            = 20000
