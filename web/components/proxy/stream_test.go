@@ -253,8 +253,15 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		w.WriteHeader(200)
-		_ = http.NewResponseController(w).Flush()
-		_, _ = io.Copy(w, r.Body)
+		buf := make([]byte, 1<<10)
+		for {
+			n, err := r.Body.Read(buf)
+			_, _ = w.Write(buf[:n])
+			_ = http.NewResponseController(w).Flush() // a piece may end within the writer's buffer
+			if err != nil {
+				return
+			}
+		}
 	})
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		body, more := io.Pipe()
