@@ -122,18 +122,6 @@ func (p *poller) rearm() {
 	p.wakePending.Store(false)
 }
 
-// rawRead and rawWrite do not notify the scheduler either: they are for descriptors that never
-// block.
-func rawRead(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), errno
-}
-
-func rawWrite(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), errno
-}
-
 // runningLoops counts the loops of the process.
 var runningLoops struct {
 	sync.Mutex
