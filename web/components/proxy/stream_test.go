@@ -253,6 +253,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		w.WriteHeader(200)
+		_ = http.NewResponseController(w).Flush()
 		buf := make([]byte, 1<<10)
 		for {
 			n, err := r.Body.Read(buf)
