@@ -91,16 +91,19 @@ func TestWhatProcessesCannotShareIsRejectedByName(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a rate limit":  {server + route("limit_rate { rate = 5 }"), nil, "limit_rate (rates of clients)"},
-		"metrics":       {server + route("metrics {}"), nil, "metrics (counts of requests)"},
-		"a cache":       {server + route("cache {}"), nil, "cache (responses)"},
-		"an admin page": {"server {\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n}\n" + route(""), nil, "the attribute admin out"},
-		"the flag":      {server + route(""), []string{"--admin", "127.0.0.1:0"}, "leave --admin"},
-		"two servers":   {named("a") + named("b"), nil, "choose another model"},
+		"a rate limit":         {server + route("limit_rate { rate = 5 }"), nil, "limit_rate (rates of clients)"},
+		"metrics":              {server + route("metrics {}"), nil, "metrics (counts of requests)"},
+		"guesses of passwords": {server + route("authenticate { users = \"users\" }"), nil, "(wrong passwords of clients)"},
+		"a limit of exchanges": {server + route("limit_concurrency { max = 5 }"), nil, "limit_concurrency (exchanges of clients)"},
+		"a cache":              {server + route("cache {}"), nil, "cache (responses)"},
+		"an admin page":        {"server {\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n}\n" + route(""), nil, "the attribute admin out"},
+		"the flag":             {server + route(""), []string{"--admin", "127.0.0.1:0"}, "leave --admin"},
+		"two servers":          {named("a") + named("b"), nil, "choose another model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "site.hcl")
 			writeFile(t, file, c.site)
+			writeFile(t, filepath.Join(filepath.Dir(file), "users"), "ann:$2a$04$abcdefghijklmnopqrstuuW5wkJ3V1Yr0oEo3nD5f8m1p1r2c3q4e\n")
 			out, err := exec.Command(binary(t), append([]string{"serve", file, "--engine", "http1", "--model", "prefork"}, c.args...)...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), c.want) {
 				t.Errorf("got %v and %q, want an error with %q", err, out, c.want)

@@ -83,7 +83,7 @@ type basic struct {
 // pairs go through.
 func (b *basic) compose(cfg BasicConfig, inside web.Component, outside []web.Component) web.Component {
 	width := cmp.Or(cfg.Width, max(1, runtime.GOMAXPROCS(0)/2))
-	check := web.WithTraits(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
+	check := web.WithTraits(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width), InProcess: "wrong passwords of clients"})
 	return web.Chain(web.When("password?", b.needsCheck, check), b.guard.compose(inside, outside))
 }
 

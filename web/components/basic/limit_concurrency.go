@@ -33,7 +33,7 @@ func LimitConcurrency(cfg LimitConcurrencyConfig) (web.Component, error) {
 	}
 	limit := share.New(cfg.Max, cfg.OnOverLimit)
 	leave := func(c *web.Conn) { limit.Leave(c.RemoteAddr()) }
-	return named("limit_concurrency", web.Pipe(func(c *web.Conn) {
+	limiter := web.Pipe(func(c *web.Conn) {
 		if c.Answered() {
 			return
 		}
@@ -43,5 +43,6 @@ func LimitConcurrency(cfg LimitConcurrencyConfig) (web.Component, error) {
 			return
 		}
 		c.After(leave)
-	})), nil
+	})
+	return web.WithTraits(limiter, web.Traits{Name: "limit_concurrency", InProcess: "exchanges of clients"}), nil
 }
