@@ -86,6 +86,36 @@ func TestADeadlineTakenAwayElsewhereLetsTheReadGoOn(t *testing.T) {
 	})
 }
 
+// TestAHandlerThatOutlivesItsConnectionSeesTheEnd: the loop discards what arrives after the close,
+// while the handler, which was off the loop, goes on.
+func TestAHandlerThatOutlivesItsConnectionSeesTheEnd(t *testing.T) {
+	eachModel(t, func(t *testing.T, w Way) {
+		goOn := make(chan struct{}) // closed by the test
+		s, opened := blockingIn(func(c net.Conn) error {
+			OffLoop(c, func() {
+				c.Write([]byte("x")) // output makes the close linger
+				<-goOn
+			})
+			_, tried := TryRead(c, make([]byte, 1))
+			return errors.Join(tried, readOne(c))
+		})
+		r := startService(t, w, handlers, s, Options{})
+		peer := r.dialSoon()
+		h := receive(t, opened, "the handler's connection")
+		peer.Read(make([]byte, 1))
+		h.conn.Close()
+		for range 5 {
+			peer.Write([]byte("too late"))
+			time.Sleep(2 * time.Millisecond)
+		}
+		close(goOn)
+		if err := receive(t, h.ended, "the end of the reads"); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v, want net.ErrClosed", err)
+		}
+		r.stopsCleanly()
+	})
+}
+
 // TestClosesFromAllSidesHarmNoOtherConnection closes connections from two goroutines, from their
 // handler and by the peer at once, while descriptors are reused for new connections.
 func TestClosesFromAllSidesHarmNoOtherConnection(t *testing.T) {

@@ -39,11 +39,7 @@ func (c *handlerConn) readSome(p []byte, goesOn, waits bool) (int, error) {
 		return 0, errNotHandler
 	}
 	for {
-		by := c.readDeadline.Load()
-		if c.readable && !waits {
-			by = 0 // what has arrived is in time
-		}
-		if err := c.checkUsable(by); err != nil || len(p) == 0 {
+		if err := c.checkUsable(c.readLimit(waits)); err != nil || len(p) == 0 {
 			return 0, err
 		}
 		if c.readable {
@@ -68,6 +64,15 @@ func (c *handlerConn) readSome(p []byte, goesOn, waits bool) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// readLimit returns the deadline of a read, in loop time; 0: none. For a read that does not wait,
+// what has arrived is in time. After the connection's end, readable belongs to the loop alone.
+func (c *handlerConn) readLimit(waits bool) int64 {
+	if !waits && !c.closed.Load() && c.readable {
+		return 0
+	}
+	return c.readDeadline.Load()
 }
 
 // Write implements net.Conn.
