@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -184,6 +185,11 @@ func (c *Conn) Rewrite(path, rawQuery string) {
 // caller may read its body but must not change the request.
 func (c *Conn) HTTPRequest() *http.Request { c.assertOwned(); c.detach(); return c.r }
 
+// BorrowRequest returns the request as HTTPRequest does, for use until the component's Handle
+// returns. The caller must not keep it, its context, or its header, because the engine uses them
+// again.
+func (c *Conn) BorrowRequest() *http.Request { c.assertOwned(); return c.r }
+
 // detach makes the engine use request, context and header fields for this exchange only: the
 // caller may keep them.
 func (c *Conn) detach() {
@@ -262,6 +268,21 @@ func (c *Conn) SendInformational(status int) {
 	if c.orig.ProtoAtLeast(1, 1) {
 		c.w.WriteHeader(status)
 	}
+}
+
+// PassInformational sends an informational response of another server at once, with its fields
+// only. The status is 100 to 199, but not 101. A client of HTTP/1.0 gets none.
+func (c *Conn) PassInformational(status int, fields http.Header) {
+	c.assertOwned()
+	if !c.orig.ProtoAtLeast(1, 1) {
+		return
+	}
+	set := maps.Clone(c.header)
+	clear(c.header)
+	maps.Copy(c.header, fields)
+	c.w.WriteHeader(status)
+	clear(c.header)
+	maps.Copy(c.header, set)
 }
 
 // SetTrailer sets a trailer field. A stream, which runs later, uses the function [SetTrailer].

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -108,6 +109,19 @@ func SetTrailer(w io.Writer, name, value string) {
 	case *pipedWriter:
 		SetTrailer(w.next, name, value)
 	}
+}
+
+// ContextOf returns the context of the request whose response a stream writes to w, its writer. A
+// stream that waits for something else than its client needs it: it is canceled when the client
+// disconnects.
+func ContextOf(w io.Writer) context.Context {
+	switch w := w.(type) {
+	case *output:
+		return w.c.Context()
+	case *transformStack:
+		return w.end.c.Context()
+	}
+	return context.Background()
 }
 
 // Flush sends what was written so far to the writer of a stream through all filters to the client.

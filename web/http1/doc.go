@@ -20,5 +20,5 @@
 //     '#' is rejected.
 //   - "Transfer-Encoding: gzip, chunked" is rejected: no common client sends it, and no engine here
 //     would decode it.
-//   - Responses are not checked: the scanner is for servers.
+//   - The scanner is for servers. Of responses, ParseResponse checks the head.
 package http1

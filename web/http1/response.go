@@ -71,7 +71,7 @@ func (x *Exchange) AppendFraming(b []byte, status int, length int64, trailers bo
 	case x.Framing == Chunked:
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	case length >= 0 && x.mayHaveLength(status):
-		b = append(strconv.AppendInt(append(b, "Content-Length: "...), length, 10), "\r\n"...)
+		b = appendLength(b, length)
 	}
 	b = x.appendConnection(b, connection)
 	return append(b, "\r\n"...)
@@ -91,6 +91,10 @@ func (x *Exchange) frame(status int, length int64, trailers bool) {
 	default:
 		x.Framing, x.Close = UntilClose, true
 	}
+}
+
+func appendLength(b []byte, n int64) []byte {
+	return append(strconv.AppendInt(append(b, "Content-Length: "...), n, 10), "\r\n"...)
 }
 
 // mayHaveLength reports whether a response with this status may have a Content-Length (RFC 9110,

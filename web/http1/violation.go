@@ -1,5 +1,7 @@
 package http1
 
+import "errors"
+
 // Violation says why a message is rejected. Violations are values of this package, compared by
 // identity.
 type Violation struct {
@@ -38,4 +40,12 @@ var (
 	errChunkExt     = &Violation{"a chunk's extension has a control character", 400}
 	errChunkEnd     = &Violation{"a chunk's data is not followed by CRLF", 400}
 	errTrailerField = &Violation{"a trailer holds a field that frames the message", 400}
+)
+
+// Why a response is rejected.
+var (
+	errStatusLine      = errors.New("the status line of the response is malformed")
+	errResponseField   = errors.New("a field of the response is malformed")
+	errResponseLengths = errors.New("the response has contradictory lengths")
+	errResponseCoding  = errors.New("the Transfer-Encoding of the response is not chunked alone")
 )

@@ -1,5 +1,9 @@
-// Package proxy is a reverse proxy on [httputil.ReverseProxy]: a source whose responses come from
-// other servers, its upstreams.
+// Package proxy is a reverse proxy: a source whose responses come from other servers, its
+// upstreams.
+//
+// The goroutine that serves an exchange sends the request to an upstream by HTTP/1.1 and reads the
+// response. [httputil.ReverseProxy] is used where that does not suffice: for WebSockets, for
+// requests with content that is not buffered, and where an upstream is used over TLS.
 //
 // The set-up of a response waits for an upstream's header, so the component blocks. Width exchanges
 // may wait for upstreams, Queue more may wait for a place, and further ones are answered by 503.

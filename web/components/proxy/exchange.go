@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -32,9 +33,11 @@ var (
 
 // exchange is one request on its way to an upstream. The goroutine that runs the handler owns it.
 type exchange struct {
-	p            *Proxy
-	user         string
-	hashKey      string
+	p       *Proxy
+	user    string
+	hashKey string
+	// of the request; nil: no wait has depended on whether the client is still there
+	ctx          context.Context
 	rawPath      string // sent instead of the canonical path; "": the canonical path is sent
 	tried        []*upstream
 	upstream     *upstream // the upstream that responded, taken from the pool; nil: none
@@ -107,11 +110,39 @@ func (x *exchange) end() {
 }
 
 // RoundTrip implements [http.RoundTripper]. It tries upstreams until one responds.
-func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
-	replay, err := x.bufferBody(r)
+func (x *exchange) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	x.ctx = r.Context()
+	buffered, data, err := x.bufferBody(r.Body, r.ContentLength)
 	if err != nil {
 		return nil, err
 	}
+	var replay func() io.ReadCloser
+	if buffered {
+		r.Header.Del("Expect") // the client has sent the body already
+		replay = func() io.ReadCloser { return bodyOfBytes(data) }
+	}
+	err = x.tryUpstreams(r.Method, buffered, func(u *upstream) (began bool, err error) {
+		resp, err = x.try(r, u, replay, &began)
+		return began, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.responseBody = resp.Body
+	return resp, nil
+}
+
+// bodyOfBytes returns a request body. The transport must see that there is none.
+func bodyOfBytes(data []byte) io.ReadCloser {
+	if len(data) == 0 {
+		return http.NoBody
+	}
+	return io.NopCloser(bytes.NewReader(data))
+}
+
+// tryUpstreams tries upstreams until one responds. try reports whether a byte of a response has
+// arrived. replayable says that it may be called again.
+func (x *exchange) tryUpstreams(method string, replayable bool, try func(*upstream) (began bool, err error)) error {
 	var last error
 	for len(x.tried) <= x.p.retries {
 		u := x.p.pool.take(x.hashKey, x.tried, x.p.weights)
@@ -119,39 +150,35 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 			break
 		}
 		x.tried = append(x.tried, u)
-		began := false
-		resp, err := x.try(r, u, replay, &began)
+		began, err := try(u)
 		if err == nil {
-			x.upstream, x.responseBody = u, resp.Body
-			return resp, nil
+			x.upstream = u
+			return nil
 		}
 		last = fmt.Errorf("proxy: %s: %w", u.reading.Name, err)
-		if x.giveBack(r.Context(), u, err) && !began && (isUnsent(err) || replay != nil && isIdempotent(r.Method)) {
-			continue
+		if !x.giveBack(u, err) || began || !isUnsent(err) && !(replayable && isIdempotent(method)) {
+			return last
 		}
-		return nil, last
 	}
 	if last == nil {
 		last = errNone
 	}
-	return nil, last
+	return last
 }
 
-// bufferBody reads a body that is small enough to be sent again. It returns nil for a larger one.
-func (x *exchange) bufferBody(r *http.Request) (func() io.ReadCloser, error) {
-	if r.Body == nil || r.ContentLength == 0 {
-		return func() io.ReadCloser { return http.NoBody }, nil
+// bufferBody reads a body that is small enough to be sent again. It reports whether there is none,
+// or it was read.
+func (x *exchange) bufferBody(body io.Reader, length int64) (buffered bool, data []byte, err error) {
+	if body == nil || length == 0 {
+		return true, nil, nil
 	}
-	x.requestBody = &requestBody{r: r.Body}
-	if r.ContentLength < 0 || r.ContentLength > maxBuffered {
-		return nil, nil
+	x.requestBody = &requestBody{r: body}
+	if length < 0 || length > maxBuffered {
+		return false, nil, nil
 	}
-	data := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(x.requestBody, data); err != nil {
-		return nil, err
-	}
-	r.Header.Del("Expect") // the client has sent the body already
-	return func() io.ReadCloser { return io.NopCloser(bytes.NewReader(data)) }, nil
+	data = make([]byte, length)
+	_, err = io.ReadFull(x.requestBody, data)
+	return true, data, err
 }
 
 // try sends the request to one upstream. It sets began when a byte of the response has arrived.
@@ -159,19 +186,7 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	var first atomic.Bool // set by the goroutine that reads from the upstream
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { first.Store(true) }})
 	out := r.WithContext(ctx)
-	at := *r.URL
-	out.URL = &at
-	(&httputil.ProxyRequest{In: r, Out: out}).SetURL(u.target)
-	if x.rawPath != "" {
-		at.Opaque = strings.TrimSuffix(u.target.EscapedPath(), "/") + x.rawPath // sent unchanged
-	}
-	switch x.p.Host {
-	case "":
-		out.Host = r.Host
-	case "upstream":
-	default:
-		out.Host = x.p.Host
-	}
+	out.URL, out.Host = x.targetURL(r, u), x.host(r, u)
 	if replay != nil {
 		out.Body = replay()
 		out.GetBody = func() (io.ReadCloser, error) { return replay(), nil }
@@ -181,6 +196,27 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	resp, err := x.send(out, u)
 	*began = first.Load()
 	return resp, err
+}
+
+// targetURL returns the URL of a request at an upstream.
+func (x *exchange) targetURL(r *http.Request, u *upstream) *url.URL {
+	at := *r.URL
+	(&httputil.ProxyRequest{Out: &http.Request{URL: &at}}).SetURL(u.target)
+	if x.rawPath != "" {
+		at.Opaque = strings.TrimSuffix(u.target.EscapedPath(), "/") + x.rawPath // sent unchanged
+	}
+	return &at
+}
+
+// host returns the Host field of a request at an upstream.
+func (x *exchange) host(r *http.Request, u *upstream) string {
+	switch x.p.Host {
+	case "":
+		return r.Host
+	case "upstream":
+		return u.target.Host
+	}
+	return x.p.Host
 }
 
 // send sends a request. Until the response's header arrives, the upstream must accept data of the
@@ -214,8 +250,8 @@ func (x *exchange) send(r *http.Request, u *upstream) (*http.Response, error) {
 
 // giveBack returns an upstream to the pool after a failure. It reports whether the failure was the
 // upstream's, rather than the client's.
-func (x *exchange) giveBack(ctx context.Context, u *upstream, why error) bool {
-	x.clientGone = ctx.Err() != nil
+func (x *exchange) giveBack(u *upstream, why error) bool {
+	x.clientGone = x.ctx != nil && x.ctx.Err() != nil
 	if x.clientGone || x.requestBody.readError() != nil {
 		x.p.pool.drop(u)
 		return false

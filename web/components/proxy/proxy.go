@@ -23,6 +23,7 @@ type Proxy struct {
 type upstreams struct {
 	settings
 	pool     *pool
+	plain    bool // every upstream is used by plain HTTP/1.1
 	stop     context.CancelFunc
 	checkers sync.WaitGroup // goroutines of health checks
 }
@@ -62,13 +63,14 @@ func prepare(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{upstreams: &upstreams{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, suspendTime: s.suspendTime, checkThreshold: s.HealthThreshold}}}
+	p := &Proxy{upstreams: &upstreams{settings: s, pool: &pool{now: time.Now, choose: s.choose, maxFails: s.maxFails, suspendTime: s.suspendTime, checkThreshold: s.HealthThreshold}, plain: true}}
 	for _, text := range cfg.Upstreams {
 		u, err := newUpstream(text, s)
 		if err != nil {
 			return nil, err
 		}
 		p.pool.upstreams = append(p.pool.upstreams, u)
+		p.plain = p.plain && u.conns != nil
 	}
 	if len(p.pool.upstreams) == 0 {
 		return nil, errors.New("proxy: upstreams is empty: write at least one, such as \"http://127.0.0.1:8080\"")
@@ -127,9 +129,14 @@ func (p *Proxy) Handle(c *web.Conn) {
 			x.hashKey = p.clientAddr(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))
 		}
 	}
-	web.FromHTTP(http.HandlerFunc(x.serve)).Handle(c)
+	isDirect := p.isDirect(c.BorrowRequest())
+	if isDirect {
+		x.serveDirect(c)
+	} else {
+		web.FromHTTP(http.HandlerFunc(x.serve)).Handle(c)
+	}
 	if x.upstream != nil {
-		c.SetValue(web.Upstream, x.upstream.reading.Name)
+		c.SetValue(web.Upstream, x.upstream.nameValue)
 	}
 	switch {
 	case x.err != nil:
@@ -140,6 +147,9 @@ func (p *Proxy) Handle(c *web.Conn) {
 		}
 	case c.Body().IsHijack():
 		c.SetStatus(http.StatusSwitchingProtocols)
+	}
+	if isDirect {
+		return
 	}
 	if mustClose(c.HTTPRequest()) && !c.Body().IsHijack() {
 		c.SetField(closeField)
@@ -171,6 +181,9 @@ func (p *Proxy) Close() error {
 	p.checkers.Wait()
 	for _, u := range p.pool.upstreams {
 		u.transport.CloseIdleConnections()
+		if u.conns != nil {
+			u.conns.Close()
+		}
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir/web/internal/origin"
 )
 
 // UpstreamReading is the state and the counts of an upstream.
@@ -42,6 +44,8 @@ func (u UpstreamReading) State() string {
 type upstream struct {
 	target           *url.URL
 	transport        *http.Transport
+	conns            *origin.Pool // by plain HTTP/1.1; nil: it is used over TLS
+	nameValue        any          // reading.Name, for the log
 	reading          UpstreamReading
 	consecutiveFails int // consecutive failed requests
 	contraryChecks   int // consecutive checks that contradict the current state
@@ -59,6 +63,8 @@ type pool struct {
 	upstreams []*upstream
 
 	mu sync.Mutex
+	// memory for take
+	available, suspended []candidate
 }
 
 // dialError reports that no connection was made, so that the request was not sent.
@@ -88,18 +94,34 @@ func newUpstream(text string, s settings) (*upstream, error) {
 		}
 		return c, nil
 	}
-	return &upstream{reading: UpstreamReading{Name: text}, target: target, transport: &http.Transport{
+	u := &upstream{reading: UpstreamReading{Name: text}, nameValue: text, target: target, transport: newTransport(dial, s)}
+	if target.Scheme == "http" {
+		at := target.Host
+		if target.Port() == "" {
+			at = net.JoinHostPort(target.Hostname(), "80")
+		}
+		u.conns = &origin.Pool{Dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", at) }, MaxIdle: s.Width, IdleTimeout: idleConnTimeout}
+	}
+	return u, nil
+}
+
+// idleConnTimeout is how long an idle connection to an upstream is kept.
+const idleConnTimeout = time.Minute
+
+// newTransport returns the transport of exchanges that are not direct.
+func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error), s settings) *http.Transport {
+	return &http.Transport{
 		DialContext:            dial,
 		TLSClientConfig:        s.TLS,
 		TLSHandshakeTimeout:    s.dialTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // the client and the upstream negotiate codings
 		MaxIdleConnsPerHost:    s.Width,
-		IdleConnTimeout:        time.Minute,
+		IdleConnTimeout:        idleConnTimeout,
 		ResponseHeaderTimeout:  s.headTimeout,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
-	}}, nil
+	}
 }
 
 // take selects an upstream that is not down or drained and has not been tried, and counts the
@@ -109,7 +131,7 @@ func (p *pool) take(key string, tried []*upstream, weights []int) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	var available, suspended []candidate
+	available, suspended := p.available[:0], p.suspended[:0]
 	for i, u := range p.upstreams {
 		switch {
 		case weights[i] == 0 || u.reading.Down || slices.Contains(tried, u):
@@ -119,10 +141,11 @@ func (p *pool) take(key string, tried []*upstream, weights []int) *upstream {
 			available = append(available, candidate{u, weights[i]})
 		}
 	}
-	if available == nil {
+	p.available, p.suspended = available, suspended
+	if len(available) == 0 {
 		available = suspended
 	}
-	if available == nil {
+	if len(available) == 0 {
 		return nil
 	}
 	u := p.choose(available, key)

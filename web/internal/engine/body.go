@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -128,11 +127,10 @@ func (b *body) failLocked(err error) error {
 	return err
 }
 
-// setTrailersLocked sets the request's trailer fields from the bytes behind the content: the end of
-// the last piece, the line of the last chunk, the fields, and an empty line. The caller holds mu.
+// setTrailersLocked sets the request's trailer fields from the bytes behind the content. The caller
+// holds mu.
 func (b *body) setTrailersLocked() {
-	_, fields, _ := bytes.Cut(bytes.TrimPrefix(b.framing, []byte("\r\n")), []byte("\r\n"))
-	fields = bytes.TrimSuffix(fields, []byte("\r\n"))
+	fields := http1.Trailers(b.framing)
 	if len(fields) == 0 || b.exchange.head.options.Length >= 0 {
 		return
 	}
