@@ -53,10 +53,10 @@ func newBits(start int64, n int, bandwidth float64, pattern string) *bits {
 	return b
 }
 
-func (b *bits) peek() (int64, int) { return b.queue[b.head].at, int(b.queue[b.head].conn) }
+func (b *bits) Peek() (int64, int) { return b.queue[b.head].at, int(b.queue[b.head].conn) }
 
-// then returns 0 for a single connection, because its next write depends on the one before.
-func (b *bits) then() int64 {
+// Then returns 0 for a single connection, because its next write depends on the one before.
+func (b *bits) Then() int64 {
 	if len(b.queue) == 1 {
 		return 0
 	}

@@ -21,7 +21,7 @@ func TestBitsAllowTheBandwidthRegardlessOfLateness(t *testing.T) {
 		}
 		now := int64(0)
 		for range 20 * n {
-			at, i := b.peek()
+			at, i := b.Peek()
 			if when[i] != 0 && at < when[i]+bitsTick && b.iteration == when[i] {
 				t.Fatalf("connection %d: got its next turn %d ns after the last, want at least %d", i, at-when[i], bitsTick)
 			}
@@ -39,7 +39,7 @@ func TestBitsAllowTheBandwidthRegardlessOfLateness(t *testing.T) {
 func TestOneMegabitOnTimeIsAThousandWritesOf125Bytes(t *testing.T) {
 	b := newBits(0, 1, 1e6, Together)
 	for k := range 1000 {
-		at, _ := b.peek()
+		at, _ := b.Peek()
 		if want := int64(k) * 1_000_000; at != want {
 			t.Fatalf("write %d: got due time %d, want %d", k, at, want)
 		}
@@ -52,7 +52,7 @@ func TestOneMegabitOnTimeIsAThousandWritesOf125Bytes(t *testing.T) {
 func TestOneByteASecondWaitsForItsByte(t *testing.T) {
 	b := newBits(0, 1, 8, Together)
 	b.take(0)
-	if at, _ := b.peek(); math.Abs(float64(at)-1e9) > 1e3 {
+	if at, _ := b.Peek(); math.Abs(float64(at)-1e9) > 1e3 {
 		t.Errorf("8 bit/s: got the next write after %d ns, want 1 s", at)
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"weir/lab/load/internal/schedule"
 )
 
 // The arrival patterns.
 const (
 	// connection i of N is i/N of a period after connection 0: evenly spaced arrivals
-	Staggered = "staggered"
-	Together  = "together" // all connections are due at the same instants
-	Poisson   = "poisson"  // each connection is an independent Poisson process
+	Staggered = schedule.Staggered
+	Together  = schedule.Together // all connections are due at the same instants
+	Poisson   = schedule.Poisson  // each connection is an independent Poisson process
 )
 
 // Patterns lists all arrival patterns.
-var Patterns = []string{Staggered, Together, Poisson}
+var Patterns = slices.Clone(schedule.Patterns)
 
 // The limits of a Config. They protect the machine from typing errors.
 const (

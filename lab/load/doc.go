@@ -3,7 +3,7 @@
 // message was due, so coordinated omission is not possible.
 //
 // A run opens a fixed number of connections. On each, messages of a fixed size are due at a
-// constant mean rate. The due time of each message is a pure function (see schedule.go), fixed
+// constant mean rate. The due time of each message is a pure function (package schedule), fixed
 // before the first byte is sent. A slow server therefore receives no fewer messages, and lateness
 // and latency count from due times. The arrival pattern (evenly staggered, all connections
 // together, or independent Poisson processes) is a setting, because it can reverse the ranking of

@@ -1,5 +1,7 @@
 package load
 
+import "weir/lab/load/internal/schedule"
+
 // payload is the data that connections send: for each connection an endless text, of which any part
 // is available without copying. Connections differ, and the text of one repeats only after a prime
 // number of messages. Lost, duplicated, reordered or misdirected bytes are therefore detected. The
@@ -27,7 +29,7 @@ func newPayload(size int) *payload {
 	p.text = make([]byte, p.cycle+span)
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 	for i := range p.cycle {
-		p.text[i] = letters[mix(uint64(i))>>58]
+		p.text[i] = letters[schedule.Mix(uint64(i))>>58]
 		if size >= 8 && i%size == size-1 {
 			p.text[i] = '\n'
 		}

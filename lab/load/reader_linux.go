@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/schedule"
 	"weir/lab/load/internal/tally"
 )
 
@@ -32,9 +33,9 @@ type reader struct {
 
 // receiving is the reader's state of a connection.
 type receiving struct {
-	next          moment // first message whose echo is not complete
-	receivedBytes int64  // bytes received
-	mismatched    bool   // a wrong byte was received: later bytes are not checked
+	next          schedule.Moment // first message whose echo is not complete
+	receivedBytes int64           // bytes received
+	mismatched    bool            // a wrong byte was received: later bytes are not checked
 	closed        bool
 }
 
@@ -59,7 +60,7 @@ func newReader(s *stream) (*reader, error) {
 			return nil, fmt.Errorf("load: can't wait for connection %d: %w", i, err)
 		}
 		if s.echo && i < s.senders {
-			r.conns[i].next = s.schedule.first(i)
+			r.conns[i].next = s.schedule.First(i)
 		}
 	}
 	return r, nil
@@ -159,11 +160,11 @@ func (r *reader) check(i int, got []byte) {
 	whole := c.receivedBytes / int64(r.size)
 	c.receivedBytes += int64(len(got))
 	for range c.receivedBytes/int64(r.size) - whole {
-		if r.window.Holds(c.next.at) {
+		if r.window.Holds(c.next.At) {
 			r.echoesInWindow++
-			r.latency.Record(now - c.next.at)
+			r.latency.Record(now - c.next.At)
 		}
-		c.next = r.schedule.after(i, c.next)
+		c.next = r.schedule.After(i, c.next)
 		r.echoed.Add(1)
 	}
 }

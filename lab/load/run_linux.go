@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/schedule"
 	"weir/lab/load/internal/tally"
 )
 
@@ -98,7 +99,7 @@ func notify(f func(int64), at int64) {
 // start computes the schedule and starts all goroutines.
 func (r *run) start(ctx context.Context) (err error) {
 	s := r.stream
-	s.schedule = schedule{start: s.clock.Now() + int64(startDelay), pattern: r.pattern(), n: r.Connections, period: r.period(), seed: r.Seed}
+	s.schedule = schedule.Schedule{Start: s.clock.Now() + int64(startDelay), Pattern: r.pattern(), N: r.Connections, Period: r.period(), Seed: r.Seed}
 	s.payload = newPayload(r.Size)
 	if s.bits {
 		s.payload = newRepeated(bitsText)
@@ -112,20 +113,20 @@ func (r *run) start(ctx context.Context) (err error) {
 	}
 	r.senderDone, r.readerDone = make(chan struct{}), make(chan struct{})
 	if r.Commands == nil {
-		s.window.To.Store(s.schedule.start + int64(r.Duration))
-		s.window.From.Store(s.schedule.start)
+		s.window.To.Store(s.schedule.Start + int64(r.Duration))
+		s.window.From.Store(s.schedule.Start)
 	}
 	r.commands = r.Commands
 	go func() { defer close(r.senderDone); r.sender.run() }()
 	go func() { defer close(r.readerDone); r.reader.run() }()
 	if r.Churn > 0 {
-		r.churn = &churn{churnPlan: churnPlan{s.schedule.start, 1e9 / r.Churn}, addr: r.addr, payload: newPayload(r.Size),
+		r.churn = &churn{churnPlan: churnPlan{s.schedule.Start, 1e9 / r.Churn}, addr: r.addr, payload: newPayload(r.Size),
 			size: r.Size, echo: r.Echo, clock: s.clock, window: s.window}
 		r.churn.run(ctx)
 	}
-	notify(r.Sending, s.schedule.start)
+	notify(r.Sending, s.schedule.Start)
 	if r.Commands == nil {
-		notify(r.Measuring, s.schedule.start)
+		notify(r.Measuring, s.schedule.Start)
 	}
 	return nil
 }
@@ -136,9 +137,9 @@ func (r *run) newOrder() sendOrder {
 	case r.Connections == 0:
 		return emptyOrder{}
 	case r.Bits > 0:
-		return newBits(s.start, s.n, r.Bits, s.pattern)
+		return newBits(s.Start, s.N, r.Bits, s.Pattern)
 	}
-	return newOrder(s, r.Size)
+	return messageOrder{s.Order(), r.Size}
 }
 
 // control handles commands and progress until the sender has ended.
@@ -194,8 +195,8 @@ func (r *run) execute(cmd Command, ok bool) {
 // that a window of whole periods contains whole bursts.
 func (r *run) windowStart() int64 {
 	soon := r.stream.clock.Now() + int64(2*time.Millisecond)
-	if s := &r.stream.schedule; s.period > 0 && s.period <= alignLimit && s.pattern != Poisson {
-		return s.round(soon)
+	if s := &r.stream.schedule; s.Period > 0 && s.Period <= alignLimit && s.Pattern != Poisson {
+		return s.Round(soon)
 	}
 	return soon
 }
@@ -206,7 +207,7 @@ func (r *run) progress() Progress {
 	if r.churn != nil {
 		sent += r.churn.sent.Load()
 	}
-	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: sent, Echoed: s.echoed.Load(),
+	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.Start)), Sent: sent, Echoed: s.echoed.Load(),
 		Alive: int(s.aliveSenders.Load()), Lateness: time.Duration(s.maxLateness.Swap(0)), Measuring: now >= s.window.From.Load()}
 }
 

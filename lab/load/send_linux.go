@@ -21,10 +21,10 @@ func (s *sender) addDue(i int, at, now int64) {
 		return
 	}
 	if s.bits && c.owedBytes == 0 {
-		c.next.at = at
+		c.next.At = at
 	}
 	c.owedBytes += int64(bytes)
-	if s.schedule.pattern == Together && s.burst.add(at, now, s.spread) {
+	if s.schedule.Pattern == Together && s.burst.add(at, now, s.spread) {
 		s.burst.inWindow = in
 	}
 	if !c.blocked {
@@ -72,8 +72,8 @@ func (s *sender) owedMessages(i int) (n int64) {
 	if s.bits {
 		return c.owedBytes / int64(s.size)
 	}
-	for m, left := c.next, c.owedBytes; left > 0; m, left = s.schedule.after(i, m), left-int64(s.size) {
-		if s.window.Holds(m.at) {
+	for m, left := c.next, c.owedBytes; left > 0; m, left = s.schedule.After(i, m), left-int64(s.size) {
+		if s.window.Holds(m.At) {
 			n++
 		}
 	}
@@ -98,18 +98,18 @@ func (s *sender) countSent(i int, n, now int64) {
 	}
 	for range whole {
 		s.countMessage(c, int64(s.size), now)
-		c.next = s.schedule.after(i, c.next)
+		c.next = s.schedule.After(i, c.next)
 	}
 }
 
-// countMessage records a message (with bits, a write) of n bytes that was due at c.next.at and sent
+// countMessage records a message (with bits, a write) of n bytes that was due at c.next.At and sent
 // at now.
 func (s *sender) countMessage(c *sending, n, now int64) {
-	late := now - c.next.at
+	late := now - c.next.At
 	if late > s.maxLateness.Load() {
 		s.maxLateness.Store(late)
 	}
-	if s.window.Holds(c.next.at) {
+	if s.window.Holds(c.next.At) {
 		s.lateness.Record(late)
 		if c.lastSentAt >= s.windowFrom {
 			s.gaps.Record(now - c.lastSentAt)
@@ -120,7 +120,7 @@ func (s *sender) countMessage(c *sending, n, now int64) {
 		} else {
 			s.owed += n / int64(s.size)
 		}
-	} else if c.next.at < s.window.From.Load() {
+	} else if c.next.At < s.window.From.Load() {
 		s.warmMessages++
 		s.warmBytes += n
 	}

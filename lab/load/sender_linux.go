@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/schedule"
 	"weir/lab/load/internal/tally"
 )
 
@@ -39,7 +40,7 @@ type counts struct {
 type sending struct {
 	// of the first message that is not sent whole; with bits, at is when the oldest owed write was
 	// due
-	next       moment
+	next       schedule.Moment
 	sentBytes  int64 // bytes sent
 	owedBytes  int64 // bytes due and not yet sent
 	lastSentAt int64 // ns; when the last message was sent, 0 before the first
@@ -71,7 +72,7 @@ func newSender(s *stream, p sendOrder, rate float64) (*sender, error) {
 	}
 	if !s.bits {
 		for i := range w.conns {
-			w.conns[i].next = s.schedule.first(i)
+			w.conns[i].next = s.schedule.First(i)
 		}
 	}
 	return w, nil
@@ -83,7 +84,7 @@ func (s *sender) run() {
 	defer s.ready.close()
 	defer s.alarm.Close()
 	for !s.done() {
-		at, i := s.order.peek()
+		at, i := s.order.Peek()
 		from, end, now := s.window.From.Load(), s.window.To.Load(), s.clock.Now()
 		if s.windowFrom == 0 && now >= from {
 			s.startCounts()
@@ -109,7 +110,7 @@ func (s *sender) run() {
 // that; 0 if unknown.
 func (s *sender) wakeTimes(at int64) (until, then int64) {
 	if s.minSleep == 0 {
-		return at, s.order.then()
+		return at, s.order.Then()
 	}
 	until = max(at, s.plannedWake+s.minSleep)
 	return until, until + s.minSleep
@@ -151,7 +152,7 @@ func (s *sender) finish(end int64) {
 	for now := s.clock.Now(); s.blockedConns > 0 && now < limit && !s.done(); now = s.clock.Now() {
 		s.sleep(now, limit, 0)
 	}
-	for at, _ := s.order.peek(); at < end; at, _ = s.order.peek() {
+	for at, _ := s.order.Peek(); at < end; at, _ = s.order.Peek() {
 		if bytes := s.order.take(end); s.window.Holds(at) {
 			s.offered++
 			s.owed += int64(bytes / s.size)

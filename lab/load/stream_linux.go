@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/schedule"
 	"weir/lab/load/internal/tally"
 )
 
@@ -13,9 +14,9 @@ import (
 type stream struct {
 	clock    raw.Clock
 	payload  *payload
-	schedule schedule // of messages; with bits only its start and pattern are used
-	size     int      // bytes per message
-	bits     bool     // no schedule of messages: bytes and writes are counted
+	schedule schedule.Schedule // of messages; with bits only its start and pattern are used
+	size     int               // bytes per message
+	bits     bool              // no schedule of messages: bytes and writes are counted
 	echo     bool
 	grace    int64   // ns; see Config.grace
 	fds      []int32 // the sending connections, then the idle ones

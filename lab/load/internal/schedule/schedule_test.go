@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"fmt"
@@ -23,17 +23,15 @@ func TestFirstMessagesAreDue(t *testing.T) {
 		{Staggered, 1, 8 * ms, "0:0 8:0 16:0 24:0 32:0 40:0 48:0 56:0 64:0"},
 		{Staggered, 2, 1000 * ms, "0:0 500:1 1000:0 1500:1 2000:0 2500:1 3000:0 3500:1 4000:0"},
 	} {
-		p := newOrder(schedule{start: 5 * ms, pattern: test.pattern, n: test.n, period: test.period}, 10)
+		p := Schedule{Start: 5 * ms, Pattern: test.pattern, N: test.n, Period: test.period}.Order()
 		got := ""
 		for k := range 9 {
-			at, conn := p.peek()
+			at, conn := p.Peek()
 			if k > 0 {
 				got += " "
 			}
 			got += fmt.Sprintf("%d:%d", at/ms-5, conn)
-			if n := p.take(at); n != 10 {
-				t.Errorf("%s: got %d bytes from take, want the message's 10", test.pattern, n)
-			}
+			p.Advance()
 		}
 		if got != test.want {
 			t.Errorf("%s, %d connections: got due times %s, want %s", test.pattern, test.n, got, test.want)
@@ -41,13 +39,13 @@ func TestFirstMessagesAreDue(t *testing.T) {
 	}
 }
 
-func drawSchedule(t *rapid.T) schedule {
-	return schedule{
-		start:   rapid.Int64Range(0, 1<<50).Draw(t, "start"),
-		pattern: rapid.SampledFrom([]string{Staggered, Together, Poisson}).Draw(t, "pattern"),
-		n:       rapid.IntRange(1, 200).Draw(t, "n"),
-		period:  1e9 / rapid.Float64Range(0.001, 1e6).Draw(t, "rate"),
-		seed:    rapid.Uint64().Draw(t, "seed"),
+func drawSchedule(t *rapid.T) Schedule {
+	return Schedule{
+		Start:   rapid.Int64Range(0, 1<<50).Draw(t, "start"),
+		Pattern: rapid.SampledFrom([]string{Staggered, Together, Poisson}).Draw(t, "pattern"),
+		N:       rapid.IntRange(1, 200).Draw(t, "n"),
+		Period:  1e9 / rapid.Float64Range(0.001, 1e6).Draw(t, "rate"),
+		Seed:    rapid.Uint64().Draw(t, "seed"),
 	}
 }
 
@@ -56,31 +54,31 @@ func drawSchedule(t *rapid.T) schedule {
 func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSchedule(t)
-		p := newOrder(s, 1)
-		own := make([]moment, s.n)
+		p := s.Order()
+		own := make([]Moment, s.N)
 		for i := range own {
-			own[i] = s.first(i)
+			own[i] = s.First(i)
 		}
 		last := int64(math.MinInt64)
-		for range 5 * s.n {
-			at, i := p.peek()
+		for range 5 * s.N {
+			at, i := p.Peek()
 			if at < last {
 				t.Fatalf("connection %d: got due time %d after %d, want increasing times", i, at, last)
 			}
-			if at != own[i].at {
-				t.Fatalf("connection %d, message %d: got %d in the merged order, want its own %d", i, own[i].k, at, own[i].at)
+			if at != own[i].At {
+				t.Fatalf("connection %d, message %d: got %d in the merged order, want its own %d", i, own[i].K, at, own[i].At)
 			}
-			if next := s.after(i, own[i]); next.k != own[i].k+1 || next.at < own[i].at {
+			if next := s.After(i, own[i]); next.K != own[i].K+1 || next.At < own[i].At {
 				t.Fatalf("got %+[2]v after %+[1]v, want the next number at no earlier time", own[i], next)
 			} else {
 				own[i] = next
 			}
-			p.take(at)
+			p.Advance()
 			last = at
 		}
 		for i := range own {
-			if at, _ := p.peek(); own[i].at < at {
-				t.Fatalf("at %d the order has omitted connection %d's message at %d, want it in order", at, i, own[i].at)
+			if at, _ := p.Peek(); own[i].At < at {
+				t.Fatalf("at %d the order has omitted connection %d's message at %d, want it in order", at, i, own[i].At)
 			}
 		}
 	})
@@ -91,7 +89,7 @@ func TestPeriodicTimesDoNotDrift(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0.1, 1e5).Draw(t, "rate")
 		k := rapid.Uint64Range(0, uint64(rate*86400)).Draw(t, "k")
-		s := schedule{pattern: Together, n: 1, period: 1e9 / rate}
+		s := Schedule{Pattern: Together, N: 1, Period: 1e9 / rate}
 		exact := new(big.Float).SetPrec(200).SetUint64(k)
 		exact.Mul(exact, big.NewFloat(1e9)).Quo(exact, big.NewFloat(rate))
 		want, _ := exact.Int64()
@@ -104,11 +102,11 @@ func TestPeriodicTimesDoNotDrift(t *testing.T) {
 func TestRoundsStartWithTheFirstConnection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSchedule(t)
-		s.pattern = rapid.SampledFrom([]string{Staggered, Together}).Draw(t, "periodic")
-		at := s.start + rapid.Int64Range(0, int64(100*s.period)).Draw(t, "after")
-		round := s.round(at)
-		if round < at || float64(round-at) > s.period+2 {
-			t.Fatalf("got a round at %[2]d for time %[1]d, want one at most a period of %[3]v later", at, round, s.period)
+		s.Pattern = rapid.SampledFrom([]string{Staggered, Together}).Draw(t, "periodic")
+		at := s.Start + rapid.Int64Range(0, int64(100*s.Period)).Draw(t, "after")
+		round := s.Round(at)
+		if round < at || float64(round-at) > s.Period+2 {
+			t.Fatalf("got a round at %[2]d for time %[1]d, want one at most a period of %[3]v later", at, round, s.Period)
 		}
 	})
 }
@@ -117,7 +115,7 @@ func TestRoundsStartWithTheFirstConnection(t *testing.T) {
 // period. 1 in 60,000 seeds may deviate by 4 sigma; this one does not.
 func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, period = 20_000, 1e6
-	s := schedule{pattern: Poisson, n: 64, period: period, seed: 1}
+	s := Schedule{Pattern: Poisson, N: 64, Period: period, Seed: 1}
 	for _, i := range []int{0, 1, 63} {
 		var sum, squares float64
 		for k := range uint64(n) {
@@ -134,19 +132,19 @@ func TestPoissonGapsAreExponential(t *testing.T) {
 
 func TestPoissonDependsOnSeedAndConnection(t *testing.T) {
 	walk := func(seed uint64, i int) (times []int64) {
-		s := schedule{pattern: Poisson, n: 2, period: 1e6, seed: seed}
-		m := s.first(i)
+		s := Schedule{Pattern: Poisson, N: 2, Period: 1e6, Seed: seed}
+		m := s.First(i)
 		for range 10 {
-			times = append(times, m.at)
-			m = s.after(i, m)
+			times = append(times, m.At)
+			m = s.After(i, m)
 		}
 		return times
 	}
 	if !slices.Equal(walk(1, 0), walk(1, 0)) {
-		t.Error("the same seed: got different times, want the same")
+		t.Error("the same Seed: got different times, want the same")
 	}
 	if slices.Equal(walk(1, 0), walk(2, 0)) {
-		t.Error("another seed: got the same times, want others")
+		t.Error("another Seed: got the same times, want others")
 	}
 	if slices.Equal(walk(1, 0), walk(1, 1)) {
 		t.Error("another connection: got the same times, want others")
@@ -155,8 +153,8 @@ func TestPoissonDependsOnSeedAndConnection(t *testing.T) {
 
 func TestPlansDoNotAllocate(t *testing.T) {
 	for _, pattern := range []string{Staggered, Together, Poisson} {
-		p := newOrder(schedule{pattern: pattern, n: 1000, period: 1e8}, 1)
-		if n := testing.AllocsPerRun(1000, func() { p.peek(); p.take(0) }); n > 0 {
+		p := Schedule{Pattern: pattern, N: 1000, Period: 1e8}.Order()
+		if n := testing.AllocsPerRun(1000, func() { p.Peek(); p.Advance() }); n > 0 {
 			t.Errorf("%s: got %v allocations per message, want 0", pattern, n)
 		}
 	}
@@ -165,10 +163,10 @@ func TestPlansDoNotAllocate(t *testing.T) {
 func BenchmarkPlan(b *testing.B) {
 	for _, pattern := range []string{Staggered, Together, Poisson} {
 		b.Run(pattern, func(b *testing.B) {
-			p := newOrder(schedule{pattern: pattern, n: 10_000, period: 1e8}, 1)
+			p := Schedule{Pattern: pattern, N: 10_000, Period: 1e8}.Order()
 			for b.Loop() {
-				p.peek()
-				p.take(0)
+				p.Peek()
+				p.Advance()
 			}
 		})
 	}
@@ -178,14 +176,14 @@ func BenchmarkPlan(b *testing.B) {
 // is due again before any other.
 func TestThenPredictsTheNextTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := schedule{start: 1000, pattern: rapid.SampledFrom(Patterns).Draw(t, "pattern"), n: rapid.IntRange(1, 70).Draw(t, "n"), period: 1e6, seed: rapid.Uint64().Draw(t, "seed")}
-		p := newOrder(s, 10)
-		for range 5 * s.n {
-			then := p.then()
-			_, was := p.peek()
-			p.take(0)
-			at, i := p.peek()
-			if then != at && !(s.pattern == Poisson && i == was && (then > at || s.n == 1 && then == 0)) {
+		s := Schedule{Start: 1000, Pattern: rapid.SampledFrom(Patterns).Draw(t, "pattern"), N: rapid.IntRange(1, 70).Draw(t, "n"), Period: 1e6, Seed: rapid.Uint64().Draw(t, "seed")}
+		p := s.Order()
+		for range 5 * s.N {
+			then := p.Then()
+			_, was := p.Peek()
+			p.Advance()
+			at, i := p.Peek()
+			if then != at && !(s.Pattern == Poisson && i == was && then > at) {
 				t.Fatalf("then returned %d, want %d, when connection %d is due after connection %d", then, at, i, was)
 			}
 		}
