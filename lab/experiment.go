@@ -181,7 +181,7 @@ func (e *Experiment) Validate() error {
 		{e.Workload == "sink" || e.Workload == "echo" || e.patternsFromLoads(), "workload: must be sink, echo, page, files, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
 		{!e.patternsFromLoads() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
-		{!e.patternsFromLoads() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say, evenly apart or in a closed loop: leave patterns out"},
+		{!e.patternsFromLoads() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say: leave patterns out"},
 		{len(e.Patterns) > 0 && allKnown(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
 		{e.BusiestBlocks >= 0 && e.BusiestBlocks <= 1000, "busiest_blocks: must be from 0 to 1000"},

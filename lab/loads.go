@@ -53,6 +53,8 @@ type Load struct {
 	Blocks   int      `toml:"blocks"`
 	Duration Duration `toml:"duration"` // length of its measured windows; 0: the experiment's
 
+	// arrival pattern of requests with a rate: staggered, together or poisson; empty: staggered
+	Pattern string `toml:"pattern"`
 	// path of the request; empty: "/page.html" or "/4k.html" by the workload
 	Path        string `toml:"path"`
 	NoKeepAlive bool   `toml:"no_keep_alive"` // one connection per request
@@ -118,7 +120,7 @@ func (e *Experiment) validateLoads() error {
 		case len(l.Connections) > 0:
 			bad = "connections of a load are for the workloads page, files, chat and stack: leave them out, or set one of these"
 		case l.hasHTTPSettings():
-			bad = "path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page and files: leave them out, or set one of these"
+			bad = "pattern, path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page and files: leave them out, or set one of these"
 		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
 			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
 		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):

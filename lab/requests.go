@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,13 +38,13 @@ const guessedRate = 5000
 // maxRequests bounds Load.Requests.
 const maxRequests = 1_000_000_000
 
-// pattern returns how the requests of l arrive: evenly spaced in an open loop, otherwise in a
+// pattern returns how the messages of l arrive: in the pattern of an open loop, otherwise in a
 // closed loop, each after the answer to the one before.
 func (l Load) pattern() string {
 	if l.Rate == 0 && l.Operation != result.OperationPing && l.Operation != result.OperationIdle {
 		return result.Closed
 	}
-	return load.Staggered
+	return cmp.Or(l.Pattern, load.Staggered)
 }
 
 // requestPatterns returns the distinct patterns of the experiment's loads.
@@ -59,7 +60,7 @@ func (e *Experiment) requestPatterns() []string {
 
 // hasHTTPSettings reports whether a setting is set that only loads of requests have.
 func (l Load) hasHTTPSettings() bool {
-	return l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.TLS || l.Cold
+	return l.Pattern != "" || l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.TLS || l.Cold
 }
 
 // checkRequests sets l's default path and returns what is wrong with a load of requests; empty if
@@ -78,6 +79,10 @@ func (e *Experiment) checkRequests(l *Load) string {
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
 	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= load.MaxRate):
 		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, load.MaxRate/most, most)
+	case l.Pattern != "" && !slices.Contains(load.Patterns, l.Pattern):
+		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Pattern)
+	case l.Pattern != "" && l.Rate == 0:
+		return "a closed loop has no arrival pattern: give a rate with it"
 	case l.Requests < 0 || l.Requests > maxRequests || l.Requests > 0 && l.Rate != 0:
 		return fmt.Sprintf("requests must be from 0 to %d, and are for a closed loop, which has no rate", maxRequests)
 	case l.SleepMS < 0 || l.SleepMS > 60_000 || l.SleepEvery < 0 || (l.SleepMS > 0) != (l.SleepEvery > 0):
@@ -98,11 +103,14 @@ func (l Load) messageRate(connections int) float64 {
 
 // requestArgs returns the generator's command line for l. Responses are compared with the file in
 // www. www is empty if the subject serves its own files. ca is the file with the certificate that a
-// load with TLS trusts.
-func (l Load) requestArgs(connections int, addr, www, ca string) []string {
+// load with TLS trusts. seed is that of Poisson arrivals.
+func (l Load) requestArgs(connections int, addr, www, ca string, seed uint64) []string {
 	args := []string{"http", "--steer", "--connections", strconv.Itoa(connections)}
 	if l.Rate > 0 {
 		args = append(args, "--rate", strconv.FormatFloat(l.Rate*float64(connections), 'f', -1, 64))
+	}
+	if l.Pattern != "" {
+		args = append(args, "--pattern", l.Pattern, "--seed", strconv.FormatUint(seed, 10))
 	}
 	if l.NoKeepAlive {
 		args = append(args, "--no-keep-alive")

@@ -45,6 +45,9 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 		{"a rate that is not a number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
 		{"a rate too high over all connections", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
 		{"a number of requests in an open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
+		{"an unknown arrival pattern", smallWeb + "rate = 1\npattern = \"even\"\n", `the pattern "even" is unknown: give staggered, together or poisson`},
+		{"an arrival pattern of a closed loop", smallWeb + "pattern = \"poisson\"\n", "a closed loop has no arrival pattern: give a rate with it"},
+		{"an arrival pattern in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\npattern = \"poisson\"\n", "are for the workloads page and files"},
 		{"a sleep without sleep_every", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
 		{"sleep_every without a sleep", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
 		{"too many filters", smallWeb + "filters = 10000\n", "filters must be from 0 to 1000"},
@@ -72,17 +75,18 @@ func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 		want string
 	}{
 		{Load{Path: "/4k.html", Rate: 40}, "/w", "http --steer --connections 100 --rate 4000 --expect /w/4k.html http://127.0.0.1:80/4k.html"},
+		{Load{Path: "/4k.html", Rate: 40, Pattern: load.Poisson}, "", "http --steer --connections 100 --rate 4000 --pattern poisson --seed 7 http://127.0.0.1:80/4k.html"},
 		{Load{Path: "/page.html", NoKeepAlive: true, Requests: 10_000}, "/w", "http --steer --connections 100 --no-keep-alive --expect /w/page.html http://127.0.0.1:80/page.html"},
 		{Load{Path: "/4k.html", Gzip: true}, "", "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
 		{Load{Path: "/4k.html", TLS: true}, "/w", "http --steer --connections 100 --expect /w/4k.html --ca /c.pem --key-exchange X25519 https://127.0.0.1:80/4k.html"},
 	} {
-		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www, "/c.pem"), " "); got != test.want {
+		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www, "/c.pem", 7), " "); got != test.want {
 			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}
 }
 
-// TestPlansOfRequestsUseEachLoadsPattern checks a plan of three loads: "open" has a rate, "loop" is
+// TestPlansOfRequestsUseEachLoadsPattern checks a plan of four loads: "open" and "bursts" have a rate, "loop" is
 // a closed loop for some subjects with blocks of its own, "unused" names only a subject that does
 // not take part. Each load has its own arrival pattern, number of blocks and subjects.
 func TestPlansOfRequestsUseEachLoadsPattern(t *testing.T) {
@@ -95,13 +99,17 @@ blocks = 2
 [[load]]
 name = "unused"
 subjects = ["d"]
+[[load]]
+name = "bursts"
+rate = 1
+pattern = "together"
 `))
 	must(t, err)
 	e.Blocks = 3
 	must(t, e.Validate())
 	must(t, e.Validate()) // validation may be repeated
-	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed}) || e.Loads[0].Path != "/4k.html" {
-		t.Errorf("got patterns %v and path %q, want the patterns %v of the loads and /4k.html", e.Patterns, e.Loads[0].Path, []string{load.Staggered, result.Closed})
+	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed, load.Together}) || e.Loads[0].Path != "/4k.html" {
+		t.Errorf("got patterns %v and path %q, want the patterns %v of the loads and /4k.html", e.Patterns, e.Loads[0].Path, []string{load.Staggered, result.Closed, load.Together})
 	}
 	for seed := range uint64(20) {
 		p := NewPlan(e, []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, seed)
@@ -112,8 +120,8 @@ subjects = ["d"]
 			trials += len(block)
 			checkPalindrome(t, p, block)
 		}
-		if len(blocks) != 2 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
-			t.Errorf("seed %d: got blocks %v with %d trials, want 3 blocks of open, 2 of loop, and the %d trials of Plan.Trials", seed, blocks, trials, p.Trials())
+		if len(blocks) != 3 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"bursts", 8, load.Together}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
+			t.Errorf("seed %d: got blocks %v with %d trials, want 3 blocks of open and bursts, 2 of loop, and the %d trials of Plan.Trials", seed, blocks, trials, p.Trials())
 		}
 	}
 }

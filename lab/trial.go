@@ -105,13 +105,13 @@ func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 // generatorArgs returns the command line of the load of place p. All subjects of a block meet the
 // same arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
-	args := append([]string{}, r.options.Generator...)
+	args, seed := append([]string{}, r.options.Generator...), r.plan.Seed+uint64(p.Block)
 	if r.experiment.isHTTP() {
 		www := r.www
 		if r.subjects[p.baseSubject()].Target != "" {
 			www = "" // it serves its own files
 		}
-		return append(args, l.requestArgs(p.Connections, addr, www, r.certificate.Cert)...)
+		return append(args, l.requestArgs(p.Connections, addr, www, r.certificate.Cert, seed)...)
 	}
 	if r.experiment.isChat() {
 		return append(args, l.roomArgs(p.Connections, addr)...)
@@ -122,7 +122,7 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	args = append(args, "stream", "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
-		"--idle", strconv.Itoa(c.Idle), "--churn", number(c.Churn), "--seed", strconv.FormatUint(r.plan.Seed+uint64(p.Block), 10))
+		"--idle", strconv.Itoa(c.Idle), "--churn", number(c.Churn), "--seed", strconv.FormatUint(seed, 10))
 	if c.Bits > 0 {
 		args = append(args, "--bits", number(c.Bits))
 	} else {

@@ -16,7 +16,9 @@ type httpCmd struct {
 	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH, or https://."`
 
 	Connections    int            `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
-	Rate           *float64       `placeholder:"R" help:"Open loop: requests per second in total, evenly apart. Without it a closed loop: each connection sends its next request when the last is answered."`
+	Rate           *float64       `placeholder:"R" help:"Open loop: requests per second in total. Without it a closed loop: each connection sends its next request when the last is answered."`
+	Pattern        string         `placeholder:"staggered" predictor:"patterns" help:"Arrival pattern of an open loop: staggered (evenly apart), together (all connections at once) or poisson (independent)."`
+	Seed           uint64         `default:"1" help:"Seed of the Poisson arrivals: the same seed has the same send times."`
 	Requests       int64          `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
 	Duration       *time.Duration `placeholder:"10s" help:"How long to measure; of a ramp each step, of a search each probe (2s there)."`
 	NoKeepAlive    bool           `help:"Open a connection for each request."`
@@ -24,7 +26,7 @@ type httpCmd struct {
 	AcceptEncoding string         `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
 	Expect         string         `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
 	MaxErrors      int64          `placeholder:"N" help:"Stop after so many failures; of a ramp in one step."`
-	Ramp           string         `placeholder:"FROM:TO:STEP" help:"Several constant rates, one after the other."`
+	Ramp           string         `placeholder:"FROM:TO:STEP" help:"Several rates, one after the other."`
 	CoolDown       time.Duration  `default:"1s" help:"Pause between two steps of a ramp."`
 	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 latency of at most --limit, and confirm it."`
 	Limit          time.Duration  `default:"100ms" help:"For --knee: the highest p99 latency, counted from the intended send times."`
@@ -57,6 +59,7 @@ Examples:
 
   weir load http -c 64 -n 100000 http://127.0.0.1:8080/           closed loop, as ab -k -c 64 -n 100000
   weir load http -c 64 --rate 5000 --duration 30s http://127.0.0.1:8080/page.html
+  weir load http -c 64 --rate 5000 --pattern poisson --seed 7 http://127.0.0.1:8080/
   weir load http -c 64 --no-keep-alive --ca cert.pem https://localhost:8443/     full TLS handshakes; with --resume resumed ones
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
@@ -106,7 +109,7 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config loadhttp.Config)
 }
 
 func (c *httpCmd) config() (loadhttp.Config, error) {
-	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Timeout: c.Timeout,
+	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
 		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs,
 		TLS: loadhttp.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
 	switch {
@@ -137,7 +140,7 @@ func (c *httpCmd) oneLoad() error {
 		}
 	}
 	if c.Steer && (c.Requests > 0 || c.Ramp != "" || c.Knee) {
-		return usageError{errors.New("load: only a closed loop or a constant rate can be steered: leave -n, --ramp and --knee out")}
+		return usageError{errors.New("load: only a closed loop or a single rate can be steered: leave -n, --ramp and --knee out")}
 	}
 	if len(loads) > 1 {
 		return usageError{errors.New("load: --rate, -n, --ramp and --knee are four different loads: give one of them")}

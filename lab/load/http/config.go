@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/lab/load"
+	"weir/lab/load/internal/schedule"
 )
 
 // Limits of a Config, so that a typing error does not exhaust the machine.
@@ -29,7 +30,10 @@ type Config struct {
 	// 1 to MaxConnections; in the open loop without keep-alive the limit of requests under way
 	Connections int
 	// requests per second over all connections (open loop); 0: closed loop
-	Rate     float64
+	Rate float64
+	// of the open loop: load.Staggered, load.Together or load.Poisson; empty: load.Staggered
+	Pattern  string
+	Seed     uint64        // of load.Poisson: the same seed has the same due times
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
 	Duration time.Duration // of the measured window; 0 only with Requests or when steered
 	Close    bool          // no keep-alive: a new connection for each request
@@ -72,6 +76,10 @@ func (c Config) checkNumbers() string {
 		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
 	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
 		return fmt.Sprintf("a rate of %v requests a second is out of range: give 0.001 to %d, or none for a closed loop", c.Rate, MaxRate)
+	case c.Pattern != "" && !slices.Contains(load.Patterns, c.Pattern):
+		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", c.Pattern)
+	case c.Pattern != "" && c.Rate == 0:
+		return "a closed loop has no arrival pattern: give a rate with it"
 	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
 		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
 	case c.MaxErrors < 0:
@@ -80,6 +88,12 @@ func (c Config) checkNumbers() string {
 		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to 1023", c.CPUs)
 	}
 	return ""
+}
+
+// schedule returns when the requests of an open loop are due. Without keep-alive the connections
+// of the schedule only determine the size of a burst.
+func (c Config) schedule(start int64) schedule.Schedule {
+	return schedule.Schedule{Start: start, Pattern: c.pattern(), N: c.Connections, Period: float64(c.Connections) * 1e9 / c.Rate, Seed: c.Seed}
 }
 
 func (c Config) checkEnd(steered bool) string {
@@ -126,6 +140,14 @@ func (c Config) request() []byte {
 		text += "Connection: close\r\n"
 	}
 	return []byte(text + "\r\n")
+}
+
+// pattern returns the arrival pattern; "" in a closed loop.
+func (c Config) pattern() string {
+	if c.Rate == 0 {
+		return ""
+	}
+	return cmp.Or(c.Pattern, load.Staggered)
 }
 
 func (c Config) timeout() time.Duration {

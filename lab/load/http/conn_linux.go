@@ -8,6 +8,7 @@ import (
 
 	"weir/lab/load/http/response"
 	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/schedule"
 )
 
 // connState is the state of a connection.
@@ -29,13 +30,16 @@ const retryAfter = int64(50e6)
 
 // conn is a connection, or a slot for one.
 type conn struct {
-	fd          int32 // -1: not open
-	state       connState
-	hasRequest  bool     // a request is under way
-	hangup      bool     // the server will send nothing more
-	nextRequest int64    // number of its next request, in the open loop with keep-alive
-	stateSince  int64    // ns; start of the state connecting, handshaking, ending or refused
-	tls         *tlsConn // nil: plain, or the TCP connection is not yet open
+	fd         int32 // -1: not open
+	state      connState
+	hasRequest bool     // a request is under way
+	hangup     bool     // the server will send nothing more
+	stateSince int64    // ns; start of the state connecting, handshaking, ending or refused
+	tls        *tlsConn // nil: plain, or the TCP connection is not yet open
+
+	// in the open loop with keep-alive
+	next     schedule.Moment // its next request, which is not started
+	dueCount uint64          // number of its requests that became due, started or not
 
 	dueAt       int64 // ns; due time of the request under way; in the closed loop its start
 	startedAt   int64 // ns; start of the request, connecting included

@@ -97,7 +97,7 @@ func (l *loop) notConnected(i int, now int64, err error) {
 		l.dialErr = err
 	}
 	l.fail(i, now, kind, "no connection: %v", err)
-	if l.period == 0 {
+	if !l.open {
 		l.conns[i].state, l.conns[i].stateSince = refused, now
 	}
 }

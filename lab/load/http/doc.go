@@ -4,9 +4,10 @@
 // There are two loops. In the closed loop each connection sends its next request when it has the
 // response to the last one, as ab does. This measures the highest rate of a server, but hides the
 // latency that other clients would have seen (coordinated omission). In the open loop requests are
-// due at a constant rate, evenly spaced. Request k belongs to connection k modulo their number, and
-// latency counts from the time at which a request was due. A request whose connection is busy waits
-// for it and is sent late; no due request is left out. Without keep-alive each request opens a new
+// due at a constant mean rate: evenly spaced, all connections together, or each connection as an
+// independent Poisson process, whose times depend only on the seed. Each due time belongs to a
+// connection, and latency counts from it. A request whose connection is busy waits for it and is
+// sent late; no due request is left out. Without keep-alive each request opens a new
 // connection when it is due. The number of connections then limits the requests under way, and a
 // request beyond it fails as "limit".
 //

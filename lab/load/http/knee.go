@@ -53,6 +53,9 @@ func FindKnee(ctx context.Context, c Config, limit time.Duration, ev load.Events
 		if d.Rate = rate; confirm {
 			d.Duration *= confirmTimes
 		}
+		if rate == 0 {
+			d.Pattern = ""
+		}
 		r, err := Run(ctx, d, ev)
 		p := Probe{Rate: rate, Confirm: confirm, Report: r}
 		p.Why = verdict(&r, limit)

@@ -6,6 +6,7 @@ import (
 
 	"weir/lab/load/http/response"
 	"weir/lab/load/internal/oneloop"
+	"weir/lab/load/internal/schedule"
 )
 
 const (
@@ -34,10 +35,11 @@ type loop struct {
 	free []int32
 	busy int // connections with a request under way
 
-	period       float64 // ns between requests; 0 in the closed loop
-	nextRequest  int64   // number of the next request that becomes due
-	startedCount int64   // requests started
-	nextCheckAt  int64   // ns; time of the next checkTimeouts
+	open         bool              // the loop is open, not closed
+	schedule     schedule.Schedule // of an open loop that has begun
+	order        schedule.Order    // of schedule; nil before the open loop begins
+	startedCount int64             // requests started
+	nextCheckAt  int64             // ns; time of the next checkTimeouts
 	counts
 	dialErr error // failure of a connection before the first request
 }
@@ -52,12 +54,9 @@ func newLoop(c Config, s *oneloop.State, addr string, tlsConfig *tls.Config, wan
 		return nil, err
 	}
 	l := &loop{Config: c, State: s, poll: poll, server: server, addr: addr, request: c.request(), tlsConfig: tlsConfig, bodies: want,
-		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), counts: newCounts()}
-	if c.Rate > 0 {
-		l.period = 1e9 / c.Rate
-	}
+		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), open: c.Rate > 0, counts: newCounts()}
 	for i := range l.conns {
-		l.conns[i].fd, l.conns[i].nextRequest = -1, int64(i)
+		l.conns[i].fd = -1
 		l.conns[i].answer.Share(&l.known)
 	}
 	return l, nil
@@ -92,18 +91,21 @@ func (l *loop) run() {
 // begin sets the time of the first request and prepares the connections.
 func (l *loop) begin(start int64) {
 	l.Begin(start, l.Duration)
+	if l.open {
+		l.schedule = l.Config.schedule(start)
+		l.order = l.schedule.Order()
+	}
 	for i := range l.conns {
 		switch {
-		case l.period == 0:
+		case !l.open:
 			l.freed = append(l.freed, int32(i))
 		case l.Config.Close:
 			l.free = append(l.free, int32(i))
+		default:
+			l.conns[i].next = l.schedule.First(i)
 		}
 	}
 }
-
-// due returns the time at which request k is due.
-func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.period) }
 
 // offer sends requests until the window is over or the run is ended early.
 func (l *loop) offer() {
@@ -141,7 +143,7 @@ func (l *loop) finish() {
 	}
 	l.ended = true
 	l.Shut(end)
-	for l.dispatch(end) < end && l.period > 0 { // includes all requests that were due
+	for l.dispatch(end) < end && l.open { // includes all requests that were due
 	}
 }
 
@@ -156,13 +158,8 @@ func (l *loop) drain() {
 
 // waiting counts the requests that were due but not started, because their connections were busy.
 func (l *loop) waiting() (n int64) {
-	if l.period == 0 || l.Close {
-		return 0
-	}
 	for i := range l.conns {
-		if left := l.nextRequest - l.conns[i].nextRequest; left > 0 {
-			n += (left + int64(len(l.conns)) - 1) / int64(len(l.conns))
-		}
+		n += int64(l.conns[i].dueCount - l.conns[i].next.K)
 	}
 	return n
 }
@@ -171,9 +168,9 @@ func (l *loop) waiting() (n int64) {
 func (l *loop) turnOnce(until int64) {
 	l.poll.Wait(l.Clock, until, l.timerAfter(until), func(i int, events uint32) {
 		l.handle(i, events)
-		if l.period > 0 && !l.ended && l.Start.Load() != 0 {
-			if now := l.Clock.Now(); now >= l.due(l.nextRequest) {
-				l.dispatch(now)
+		if l.order != nil && !l.ended {
+			if at, _ := l.order.Peek(); l.Clock.Now() >= at {
+				l.dispatch(l.Clock.Now())
 			}
 		}
 	})
@@ -185,10 +182,13 @@ func (l *loop) turnOnce(until int64) {
 // timerAfter returns the likely time of the next timer after the given one, or 0 if it is not
 // known.
 func (l *loop) timerAfter(until int64) int64 {
-	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.nextRequest) {
+	if l.order == nil {
 		return 0
 	}
-	return l.due(l.nextRequest + 1)
+	if at, _ := l.order.Peek(); until != at {
+		return 0
+	}
+	return l.order.Then()
 }
 
 // sleepUntil handles events until the given time.
@@ -214,7 +214,7 @@ func (l *loop) checkTimeouts(now int64) {
 			c.state = closed
 			l.freed = append(l.freed, int32(i))
 		}
-		for l.period > 0 && !l.Close && c.nextRequest < l.nextRequest && now-l.due(c.nextRequest) > timeout {
+		for c.next.K < c.dueCount && now-c.next.At > timeout {
 			l.abandonOldest(i, now)
 		}
 	}

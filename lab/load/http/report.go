@@ -14,7 +14,8 @@ type Report struct {
 	URL         string  `json:"url"`
 	Address     string  `json:"address"` // of the server
 	Connections int     `json:"connections"`
-	Rate        float64 `json:"rate"` // configured requests per second; 0 in the closed loop
+	Rate        float64 `json:"rate"`    // configured requests per second; 0 in the closed loop
+	Pattern     string  `json:"pattern"` // of the open loop; empty in the closed loop
 	KeepAlive   bool    `json:"keep_alive"`
 	TimeoutNS   int64   `json:"timeout_ns"`
 

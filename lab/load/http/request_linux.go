@@ -12,30 +12,34 @@ const maxDispatch = 256
 // dispatch starts the requests that are due, at most maxDispatch and none after the window. It
 // returns the due time of the next one.
 func (l *loop) dispatch(now int64) int64 {
-	if l.period == 0 {
+	if !l.open {
 		return math.MaxInt64
 	}
-	at, end := l.due(l.nextRequest), l.Window.To.Load()
-	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.nextRequest), n+1 {
+	end := l.Window.To.Load()
+	at, i := l.order.Peek()
+	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
 		if l.Window.Holds(at) {
 			l.offered++
 		}
-		if l.nextRequest++; l.Close {
+		if l.order.Advance(); l.Close {
 			l.dispatchFresh(at, now)
 		} else {
-			l.dispatchFixed(l.nextRequest-1, at, now)
+			l.dispatchFixed(i, at, now)
 		}
 		now = max(now, l.Clock.Now())
+		at, i = l.order.Peek()
 	}
 	return at
 }
 
-// dispatchFixed starts request k on its connection, or leaves it until the connection is free.
-func (l *loop) dispatchFixed(k, at, now int64) {
-	i := int(k % int64(len(l.conns)))
+// dispatchFixed starts the request on connection i that became due at the given time, or leaves it
+// until the connection is free.
+func (l *loop) dispatchFixed(i int, at, now int64) {
 	c := &l.conns[i]
-	if c.nextRequest == k && (c.state == idle || c.state == closed) {
-		c.nextRequest += int64(len(l.conns))
+	free := c.next.K == c.dueCount && (c.state == idle || c.state == closed)
+	c.dueCount++
+	if free {
+		c.next = l.schedule.After(i, c.next)
 		l.recordLateness(at, now)
 		l.beginRequest(i, at, now)
 	} else if l.Window.Holds(at) {
@@ -70,15 +74,15 @@ func (l *loop) proceed(i int, now int64) {
 	c := &l.conns[i]
 	switch {
 	case c.state != idle && c.state != closed:
-	case l.period == 0:
+	case !l.open:
 		if !l.ended && (l.Requests == 0 || l.startedCount < l.Requests) {
 			l.beginRequest(i, now, now)
 		}
 	case l.Close:
 		l.free = append(l.free, int32(i))
-	case c.nextRequest < l.nextRequest:
-		at := l.due(c.nextRequest)
-		c.nextRequest += int64(len(l.conns))
+	case c.next.K < c.dueCount:
+		at := c.next.At
+		c.next = l.schedule.After(i, c.next)
 		l.beginRequest(i, at, now)
 	}
 }
@@ -112,7 +116,7 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	l.busy--
 	l.lastEndAt = now
 	l.Done.Add(1)
-	if l.period > 0 && l.Window.Holds(c.dueAt) {
+	if l.open && l.Window.Holds(c.dueAt) {
 		l.answeredDue++
 		l.latency.Record(now - c.dueAt)
 	}
@@ -158,7 +162,7 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 	l.lastEndAt = now
 	l.Failed.Add(1)
 	l.fails.Add(kind, 1, detail, args...)
-	if l.period > 0 {
+	if l.open {
 		now = at
 	}
 	if l.Window.Holds(now) {
@@ -169,7 +173,7 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 // abandonOldest counts the oldest request of connection i that was not started as failed.
 func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
-	at := l.due(c.nextRequest)
-	c.nextRequest += int64(len(l.conns))
+	at := c.next.At
+	c.next = l.schedule.After(i, c.next)
 	l.countFailure(at, now, kindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

@@ -51,7 +51,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 // report returns the report of a loop that has ended.
 func (l *loop) report() Report {
 	window := l.Length()
-	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
+	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
 		Offered: l.offered, Attempted: l.attempted, Messages: l.messages, Answered: l.answeredDue, Failed: l.failedIn, Unfinished: l.unfinished,
 		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warmMessages, Opened: l.opened,
 		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), LatencyMeanUS: l.latency.MeanUS(), DueUS: l.latency.Times(),
@@ -61,7 +61,7 @@ func (l *loop) report() Report {
 	for kind, n := range l.fails.Kinds {
 		rep.Errors[kind] = n
 	}
-	if l.period == 0 {
+	if !l.open {
 		rep.Offered, rep.Answered = l.attempted, l.messages
 		rep.LatencyUS, rep.LatencyMeanUS = l.totals.Percentiles(), l.totals.MeanUS()
 	}

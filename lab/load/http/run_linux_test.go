@@ -88,37 +88,6 @@ func TestOpenLoopCompletesEveryRequest(t *testing.T) {
 	}
 }
 
-// TestOpenLoopReportsAStall checks that there is no coordinated omission: a stall of the server of
-// 300 ms is part of the latency of every request that is due in it.
-func TestOpenLoopReportsAStall(t *testing.T) {
-	stall := 300 * time.Millisecond
-	var n int
-	url := rawServer(t, func(c net.Conn) {
-		text := "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
-		buffer := make([]byte, 4096)
-		for {
-			if _, err := c.Read(buffer); err != nil {
-				return
-			}
-			if n++; n == 20 {
-				time.Sleep(stall)
-			}
-			if _, err := c.Write([]byte(text)); err != nil {
-				return
-			}
-		}
-	})
-	c := Config{URL: url, Connections: 1, Rate: 200, Duration: time.Second, Timeout: time.Minute, Expect: []byte("x")}
-	r := mustRun(t, c)
-	if r.Offered != 200 || r.Answered != 200 || len(r.Errors) != 0 {
-		t.Fatalf("got %+v, want 200 requests answered", r)
-	}
-	// 60 of 200 were due in the stall: it changes the high percentiles, not the median.
-	if r.LatencyUS.Max < 300e3 || r.LatencyUS.P99 < 280e3 || r.Behind < 58 {
-		t.Errorf("got %d behind and the latency %+v, want at least 58 and the stall", r.Behind, r.LatencyUS)
-	}
-}
-
 // TestTheMeanLatencyOfAClosedLoopHasItsTail checks that two slow responses of forty, which the
 // median does not show, are part of the mean.
 func TestTheMeanLatencyOfAClosedLoopHasItsTail(t *testing.T) {

@@ -47,7 +47,7 @@ func (l *loop) handshakeFailed(i int, now int64, err error) {
 		l.dialErr = err
 	}
 	l.fail(i, now, tlsKind(err), "%v", err)
-	if l.period == 0 {
+	if !l.open {
 		l.conns[i].state, l.conns[i].stateSince = refused, now
 	}
 }

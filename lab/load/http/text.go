@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
@@ -41,13 +42,16 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
+// arrivals describes the arrival patterns.
+var arrivals = map[string]string{load.Staggered: ", evenly spaced", load.Together: ", all connections together", load.Poisson: ", Poisson arrivals"}
+
 func (r *Report) title() string {
 	what := fmt.Sprintf("%d connections", r.Connections)
 	if !r.KeepAlive {
 		what = fmt.Sprintf("%d at once, a connection for each", r.Connections)
 	}
 	if r.Rate > 0 {
-		what += fmt.Sprintf(", open loop of %g requests/s", r.Rate)
+		what += fmt.Sprintf(", open loop of %g requests/s%s", r.Rate, arrivals[r.Pattern])
 	} else {
 		what += ", closed loop"
 	}

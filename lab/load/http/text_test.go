@@ -10,7 +10,7 @@ import (
 )
 
 func example() Report {
-	return Report{URL: "http://127.0.0.1:8080/", Connections: 64, Rate: 5000, KeepAlive: true, OfferedRate: 5000, MessageRate: 4990, AchievedRatio: 0.998,
+	return Report{URL: "http://127.0.0.1:8080/", Connections: 64, Rate: 5000, Pattern: "poisson", KeepAlive: true, OfferedRate: 5000, MessageRate: 4990, AchievedRatio: 0.998,
 		Offered: 10000, Attempted: 9995, Messages: 9980, Answered: 9990, Failed: 10, Bytes: 42_000_000, BodyBytes: 40_000_000, Encoded: 7, Behind: 12, Opened: 66,
 		LatenessUS: result.Percentiles{P01: 5, P50: 20, P99: 40, P999: 250, Max: 1000}, LatencyUS: result.Percentiles{P50: 100, P99: 2000, Max: 9000},
 		ConnectUS: Times{Min: 20, Mean: 30.5, SD: 2, Median: 30, Max: 90}, WaitUS: Times{Min: 50}, ProcessingUS: Times{Min: 55}, TotalUS: Times{Min: 56, Median: 70, Max: 8000},
@@ -19,7 +19,7 @@ func example() Report {
 		CPUNS: 400_000_000, RunQueueNS: 20_000_000, WindowNS: 2_000_000_000, StartedNS: 7}
 }
 
-const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requests/s
+const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requests/s, Poisson arrivals
   offered      5000.0 requests/s for 2 s: 10000, 99.80 % of it achieved
   lateness     p1 0.005 ms, p50 0.020, p99 0.040, p99.9 0.250, max 1.000
   behind       12 found their connection busy
@@ -74,10 +74,10 @@ func TestReportIsWrittenAsText(t *testing.T) {
 
 func TestTitlesDescribeTheLoad(t *testing.T) {
 	for want, change := range map[string]func(*Report){
-		"64 connections, closed loop":                                            func(r *Report) { r.Rate = 0 },
-		"64 at once, a connection for each, open loop of 5000 requests/s":        func(r *Report) { r.KeepAlive = false },
-		"64 connections, open loop of 5000 requests/s (interrupted)":             func(r *Report) { r.Interrupt = true },
-		"64 connections, open loop of 5000 requests/s (stopped after 10 errors)": func(r *Report) { r.Interrupt, r.Stopped = true, "after 10 errors" },
+		"64 connections, closed loop": func(r *Report) { r.Rate = 0 },
+		"64 at once, a connection for each, open loop of 5000 requests/s, Poisson arrivals":                func(r *Report) { r.KeepAlive = false },
+		"64 connections, open loop of 5000 requests/s, evenly spaced (interrupted)":                        func(r *Report) { r.Interrupt, r.Pattern = true, "staggered" },
+		"64 connections, open loop of 5000 requests/s, all connections together (stopped after 10 errors)": func(r *Report) { r.Interrupt, r.Pattern, r.Stopped = true, "together", "after 10 errors" },
 	} {
 		r := example()
 		if change(&r); r.title() != want {

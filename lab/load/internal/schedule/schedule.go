@@ -56,11 +56,10 @@ func (s *Schedule) After(i int, m Moment) Moment {
 // periodic computes from the start each time, so that rounding errors do not accumulate. A float64
 // represents nanoseconds exactly for 104 days.
 func (s *Schedule) periodic(i int, k uint64) int64 {
-	phase := 0.0
 	if s.Pattern == Staggered {
-		phase = float64(i) / float64(s.N)
+		return s.Start + int64(float64(k*uint64(s.N)+uint64(i))*s.Period/float64(s.N))
 	}
-	return s.Start + int64((float64(k)+phase)*s.Period)
+	return s.Start + int64(float64(k)*s.Period)
 }
 
 // Round returns the first time at or after t at which connection 0 of a periodic pattern is due.
