@@ -86,7 +86,7 @@ func (l Load) hasChatSettings() bool { return l.Replay != 0 || l.Caps != "" }
 // result returns the load as the results record it.
 func (l Load) result() result.Load {
 	return result.Load{Name: l.Name, Rate: l.Rate, Size: l.Size, Bits: l.Bits, Idle: l.Idle, Churn: l.Churn, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
-		Requests: result.Requests{Path: l.Path, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
+		Requests: result.Requests{Path: l.Path, Pattern: l.Pattern, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
 			Filters: l.Filters, Gzip: l.Gzip, TLS: l.TLS, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()},
 		Rooms:     result.Rooms{Replay: l.Replay, Caps: l.Caps},
 		Operation: result.Operation{Name: l.Operation, Inside: l.Inside, Processes: l.Processes, Cores: l.Cores}}

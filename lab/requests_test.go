@@ -86,9 +86,10 @@ func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 	}
 }
 
-// TestPlansOfRequestsUseEachLoadsPattern checks a plan of four loads: "open" and "bursts" have a rate, "loop" is
-// a closed loop for some subjects with blocks of its own, "unused" names only a subject that does
-// not take part. Each load has its own arrival pattern, number of blocks and subjects.
+// TestPlansOfRequestsUseEachLoadsPattern checks a plan of four loads: "open" and "bursts" have a
+// rate, "loop" is a closed loop for some subjects with blocks of its own, "unused" names only a
+// subject that does not take part. Each load has its own arrival pattern, number of blocks and
+// subjects.
 func TestPlansOfRequestsUseEachLoadsPattern(t *testing.T) {
 	e, err := ParseExperiment("mine.toml", []byte(strings.Replace(smallWeb, `["http-go"]`, `["a", "b", "c"]`, 1)+`name = "open"
 rate = 1

@@ -142,6 +142,9 @@ func describeRequests(l result.Load) string {
 	if l.Rate == 0 {
 		s = "a closed loop for " + l.Requests.Path
 	}
+	if l.Requests.Pattern != "" {
+		s += ", arrivals " + patternName(l.Requests.Pattern)
+	}
 	if l.Requests.Count > 0 {
 		s += fmt.Sprintf(", %s requests", count(l.Requests.Count))
 	}

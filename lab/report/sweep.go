@@ -15,12 +15,13 @@ import (
 const nearlyAll = 0.99
 
 // sweep returns the groups of requests over the most connections, by rate. Their loads differ only
-// in the rate: those with other connections, keep-alive or TLS than the first one are excluded.
+// in the rate: those with other arrivals, connections, keep-alive or TLS than the first one are
+// excluded.
 func (d *digest) sweep() []*group {
 	var out []*group
 	for _, g := range d.groups {
 		l := d.loadOf(g.load)
-		if g.pattern != result.Closed && l.Rate > 0 && l.Requests.Filters == 0 && !l.Requests.Gzip && g.connections == slices.Max(d.connections(g.load)) && (len(out) == 0 || d.connectsAlike(out[0], g)) {
+		if g.pattern != result.Closed && l.Rate > 0 && l.Requests.Filters == 0 && !l.Requests.Gzip && g.connections == slices.Max(d.connections(g.load)) && (len(out) == 0 || d.arrivesAlike(out[0], g)) {
 			out = append(out, g)
 		}
 	}
@@ -28,10 +29,11 @@ func (d *digest) sweep() []*group {
 	return out
 }
 
-// connectsAlike reports whether the requests of two groups use connections in the same way.
-func (d *digest) connectsAlike(a, b *group) bool {
+// arrivesAlike reports whether the requests of two groups arrive in the same pattern and use
+// connections in the same way.
+func (d *digest) arrivesAlike(a, b *group) bool {
 	p, q := d.loadOf(a.load).Requests, d.loadOf(b.load).Requests
-	return a.connections == b.connections && p.NoKeepAlive == q.NoKeepAlive && p.TLS == q.TLS
+	return a.pattern == b.pattern && a.connections == b.connections && p.NoKeepAlive == q.NoKeepAlive && p.TLS == q.TLS
 }
 
 // sweepSection has the paper's figures 4 and 5, and the cost of the responses.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -81,7 +82,7 @@ func (s *synthetic) requests(l result.Load, w webServer, block, position int, dr
 	rate, pattern, attempted := 0.0, result.Closed, l.Rate*100
 	switch {
 	case l.Rate > 0:
-		rate, pattern = math.Min(attempted, w.capacity*(1+0.01*s.rng.NormFloat64())), "staggered"
+		rate, pattern = math.Min(attempted, w.capacity*(1+0.01*s.rng.NormFloat64())), cmp.Or(q.Pattern, "staggered")
 	case !math.IsInf(q.Ceiling(100), 1):
 		rate = math.Min(0.99*q.Ceiling(100)*(1+0.001*s.rng.NormFloat64()), w.capacity*0.8*(1+0.01*s.rng.NormFloat64()))
 	default:

@@ -36,7 +36,9 @@ func IsHTTP(workload string) bool { return workload == "page" || workload == "fi
 // Requests holds the settings of a load that only HTTP requests have, for the generator and for the
 // subject.
 type Requests struct {
-	Path        string `json:"path,omitempty"`
+	Path string `json:"path,omitempty"`
+	// arrival pattern of a load with a rate; empty: evenly spaced
+	Pattern     string `json:"pattern,omitempty"`
 	NoKeepAlive bool   `json:"no_keep_alive,omitempty"` // a new connection for each request
 	// requests for which the report computes the time; windows end by time nevertheless
 	Count int `json:"count,omitempty"`
