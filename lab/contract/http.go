@@ -18,6 +18,7 @@ const (
 // webChecks is the contract of an HTTP server.
 var webChecks = []check{
 	{name: "body", shares: true, run: withoutOutput(wholeBody)},
+	{name: "fields", shares: true, workload: "files", run: withoutOutput(fields)},
 	{name: "keep-alive", shares: true, run: withoutOutput(keepAlive)},
 	{name: "pipelining", shares: true, run: withoutOutput(pipelining)},
 	{name: "requests in pieces", shares: true, run: withoutOutput(pieces)},

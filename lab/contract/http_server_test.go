@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"flag"
@@ -197,6 +198,9 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		body = zipped.Bytes()
 		head.Set("Content-Encoding", "gzip")
 	}
+	if status == 200 {
+		status, body = f.fields(r, head, body)
+	}
 	length := len(body)
 	switch f.fault {
 	case "wrong length":
@@ -212,7 +216,9 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 			status = 400
 		}
 	}
-	head.Set("Content-Length", strconv.Itoa(length))
+	if status != 304 {
+		head.Set("Content-Length", strconv.Itoa(length))
+	}
 	out := bufio.NewWriter(c)
 	fmt.Fprintf(out, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	head.Write(out)
@@ -228,6 +234,37 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		return true
 	}
 	return !r.Close && r.ProtoMinor == 1
+}
+
+// fields sets the fields about the file of a request, and returns the status and the body of the
+// response to a conditional request or to one for a range.
+func (f *faultyWeb) fields(r *http.Request, head http.Header, body []byte) (status int, part []byte) {
+	tag, changed, now := fmt.Sprintf(`"%x"`, sha256.Sum256(body)), time.Time{}, time.Now()
+	if info, err := os.Stat(filepath.Join(f.www, filepath.Clean("/"+r.URL.Path))); err == nil {
+		changed = info.ModTime()
+	}
+	switch f.fault {
+	case "the same ETag for all":
+		tag = `"1"`
+	case "a Last-Modified of its own":
+		changed = now.Add(-time.Hour)
+	case "old Date":
+		now = now.Add(-time.Hour)
+	}
+	for name, value := range map[string]string{"ETag": tag, "Last-Modified": changed.UTC().Format(http.TimeFormat), "Date": now.UTC().Format(http.TimeFormat)} {
+		if f.fault != "no "+name {
+			head.Set(name, value)
+		}
+	}
+	switch {
+	case f.fault != "never 304" && (r.Header.Get("If-None-Match") == tag || r.Header.Get("If-Modified-Since") != ""):
+		return 304, nil
+	case f.fault == "the wrong range" && r.Header.Get("Range") == "bytes=5-14":
+		return 206, body[6:16]
+	case f.fault != "no ranges" && r.Header.Get("Range") == "bytes=5-14":
+		return 206, body[5:15]
+	}
+	return 200, body
 }
 
 // file returns the file at a path, nil if there is none.

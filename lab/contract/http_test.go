@@ -30,6 +30,31 @@ func TestCorrectWebServerPasses(t *testing.T) {
 	}
 }
 
+// TestAFieldMayBeLackingWhereTheSubjectSaysSo checks the key lacks: what it has must be true, and
+// nothing else may be lacking.
+func TestAFieldMayBeLackingWhereTheSubjectSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		fault string
+		lacks []string
+		want  string
+	}{
+		{"no ETag", []string{"ETag"}, ""},
+		{"no ranges", []string{"Range"}, ""},
+		{"never 304", []string{"304"}, ""},
+		{"no ETag", []string{"Range"}, "expected the field ETag, saw none"},
+		{"", []string{"ETag"}, "expected no ETag, because the subject.toml says lacks = [\"ETag\"], saw"},
+		{"", []string{"Range"}, "expected no Range, because"},
+	} {
+		s := faultyWebSubject(t, test.fault, "files")
+		s.Lacks = test.lacks
+		found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"fields"}})
+		if len(found) != 1 || (found[0].Err == nil) != (test.want == "") || found[0].Err != nil && !strings.Contains(found[0].Err.Error(), test.want) {
+			t.Errorf("fault %q, lacks %q: got %+v, want an error with %q", test.fault, test.lacks, found, test.want)
+		}
+	}
+}
+
 // TestEveryWebFaultIsCaught: every fault is caught by its check, and every check of web servers
 // catches a fault. The checks that have the name of a check of stream servers are tested with
 // those.
@@ -40,6 +65,15 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"wrong length", "page", "body", "expected Content-Length 174"},
 		{"wrong byte", "page", "body", "other ones from byte"},
 		{"wrong type", "files", "body", `saw "text/plain"`},
+		{"no ETag", "files", "fields", "expected the field ETag, saw none"},
+		{"no Last-Modified", "files", "fields", "expected the field Last-Modified, saw none"},
+		{"no Date", "files", "fields", "expected the field Date, saw none"},
+		{"old Date", "files", "fields", "expected a Date from"},
+		{"a Last-Modified of its own", "files", "fields", "expected the Last-Modified of the file"},
+		{"the same ETag for all", "files", "fields", "expected different ETags"},
+		{"never 304", "files", "fields", "If-None-Match: expected status 304, saw 200"},
+		{"no ranges", "files", "fields", "Range: expected status 206, saw 200"},
+		{"the wrong range", "files", "fields", "Range: expected the 10 bytes from byte 5"},
 		{"compresses for all clients", "files", "body", "expected Content-Length 174"},
 		{"closes after 20", "page", "keep-alive", "request 21 on one connection"},
 		{"closes when more comes along", "files", "pipelining", "request 2 of 7 in one write"},

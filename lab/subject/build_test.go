@@ -101,6 +101,10 @@ func TestDescribeCountsLinesAndBytes(t *testing.T) {
 	if d.Lines != 3+3 || d.BinaryBytes != 5 || d.Dependencies != 3 || d.Name != "scratch" || d.About != "a" || d.Differs != "d" {
 		t.Errorf("got %+v, want 6 lines, 5 bytes, 3 dependencies and the texts of the file", d)
 	}
+	s.Lacks = []string{"ETag", "Range"}
+	if d := s.Describe(); d.Differs != "d It lacks ETag, Range." {
+		t.Errorf("got that it differs by %q, want what it lacks at the end", d.Differs)
+	}
 	s.Binary = "{out}"
 	write(t, filepath.Join(s.Out, "more", "x"), "678")
 	if d := s.Describe(); d.BinaryBytes != 8 {

@@ -16,9 +16,17 @@ import (
 // a folder it is the total size of its files. Describe runs the version command, if there is one.
 func (s *Subject) Describe() result.Subject {
 	return result.Subject{
-		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs, Durability: s.Durability,
+		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.differs(), Durability: s.Durability,
 		Lines: s.lines(), Dependencies: s.Dependencies, BinaryBytes: s.binaryBytes(),
 	}
+}
+
+// differs returns how the subject's work differs, with what it lacks.
+func (s *Subject) differs() string {
+	if len(s.Lacks) == 0 {
+		return s.Differs
+	}
+	return strings.TrimSpace(s.Differs + " It lacks " + strings.Join(s.Lacks, ", ") + ".")
 }
 
 func (s *Subject) binaryBytes() (size int64) {

@@ -57,6 +57,8 @@ func TestReadRejects(t *testing.T) {
 		want       []string
 	}{
 		{"unknown key", least + "colour = \"red\"\n", []string{`:6: unknown key "colour"`, "remove it", "workloads"}},
+		{"unknown lack", least + "lacks = [\"Server\"]\n", []string{`:6: lacks`, `"Server" is none of ETag, Last-Modified, Date, 304, Range`}},
+		{"lack of another workload", least + "lacks = [\"ETag\"]\n", []string{`:6: lacks`, "it is for servers of files"}},
 		{"unknown table", least + "[limits]\nn = 1\n", []string{`:6: unknown key "limits"`}},
 		{"wrong type", least + "warm_messages = \"many\"\n", []string{":6: warm_messages:", "warm_messages = 2000"}},
 		{"string for a command", without("run") + "run = \"./x {addr}\"\n", []string{":5: run:", `run = ["{out}/my-server", "--listen", "{addr}"]`}},

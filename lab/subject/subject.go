@@ -34,6 +34,8 @@ type Subject struct {
 	About    string `toml:"about"` // how it handles a message
 	// how its work differs from the others'
 	Differs string `toml:"differs"`
+	// servers of files: what they lack of what others have, some of Lackable
+	Lacks []string `toml:"lacks"`
 	// chat servers: what happens to an acknowledged message if the server is killed
 	Durability string `toml:"durability"`
 	// "sink", "echo", "page", "files", "chat"; or only "stack"
@@ -66,6 +68,10 @@ type Subject struct {
 	Root string `toml:"-"` // the project: the nearest parent with a go.mod, else Dir
 	Out  string `toml:"-"` // output folder of its build: Root/build/subjects/Name
 }
+
+// Lackable lists what a server of files may lack: fields of its responses, 304 for a client that
+// has the file, and ranges.
+var Lackable = []string{"ETag", "Last-Modified", "Date", "304", "Range"}
 
 // Params are the parameters of a run that differ between trials.
 type Params struct {

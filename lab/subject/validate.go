@@ -15,6 +15,7 @@ var examples = map[string]string{
 	"paradigm":      `paradigm = "process per connection"`,
 	"about":         `about = "Reads a message and prints it."`,
 	"differs":       `differs = "Reads 64 KiB at a time."`,
+	"lacks":         `lacks = ["ETag"]`,
 	"workloads":     `workloads = ["sink", "echo"]`,
 	"needs":         `needs = ["erl"]`,
 	"check":         `check = ["sh", "check.sh"]`,
@@ -101,6 +102,14 @@ func (s *Subject) checkChoices() *problem {
 		}
 	} else if s.Ready != "listen" && s.Ready != "connect" {
 		return &problem{"ready", fmt.Sprintf("%q is none of listen, connect and line: TEXT", s.Ready)}
+	}
+	for _, name := range s.Lacks {
+		if !slices.Contains(Lackable, name) {
+			return &problem{"lacks", fmt.Sprintf("%q is none of %s", name, strings.Join(Lackable, ", "))}
+		}
+	}
+	if len(s.Lacks) > 0 && !slices.Contains(s.Workloads, "files") {
+		return &problem{"lacks", "it is for servers of files"}
 	}
 	if s.Contract != "full" && s.Contract != "published" {
 		return &problem{"contract", fmt.Sprintf("%q is neither full nor published", s.Contract)}
