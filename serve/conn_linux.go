@@ -89,6 +89,12 @@ func (c *conn) tryWrite(p []byte) (int, error) {
 	case errno != 0:
 		return 0, os.NewSyscallError("write", errno)
 	}
+	c.countWritten(n)
+	return n, nil
+}
+
+// countWritten counts a write, on the loop or off it.
+func (c *conn) countWritten(n int) {
 	if !c.hasOutput.Load() {
 		c.hasOutput.Store(true)
 	}
@@ -97,7 +103,6 @@ func (c *conn) tryWrite(p []byte) (int, error) {
 	}
 	c.loop.counters.writes.Add(1)
 	c.loop.counters.writtenBytes.Add(int64(n))
-	return n, nil
 }
 
 // setTimer sets the connection's one timer; the zero time unsets it.

@@ -8,6 +8,7 @@ import (
 	"weir/web"
 	"weir/web/http1"
 	"weir/web/internal/conn"
+	"weir/web/internal/origin"
 )
 
 // answer sets the response.
@@ -52,6 +53,9 @@ func (d *direct) copy(w io.Writer) error {
 					return err
 				}
 			}
+			if rest, n := d.conn.Content(limit); n >= minSpliced {
+				return d.copyRest(w, rest)
+			}
 			err = d.conn.Await(limit)
 		}
 		if err != nil {
@@ -63,6 +67,18 @@ func (d *direct) copy(w io.Writer) error {
 			}
 		}
 	}
+}
+
+// minSpliced is the number of bytes that are worth a pipe, through which the kernel moves them.
+const minSpliced = 128 << 10
+
+// copyRest passes on the rest of the content, by the kernel if it can.
+func (d *direct) copyRest(w io.Writer, rest *origin.Content) error {
+	// a filter, which has no ReadFrom, gets it in pieces
+	if _, err := io.Copy(w, rest); rest.Err() == nil {
+		return err
+	}
+	return d.failCopy(rest.Err())
 }
 
 // failCopy returns why the content is incomplete, and records it as the upstream's failure unless

@@ -107,6 +107,24 @@ func (c *Conn) write(p []byte) (sent int, err error) {
 	return c.conn.Write(p)
 }
 
+// sendFile is [serve.SendFile] with the Monitor.
+func (c *Conn) sendFile(f *os.File, offset, n int64) (sent int64, err error) {
+	if c.monitor != nil {
+		c.monitor.Writing()
+		defer c.monitor.Written()
+	}
+	return serve.SendFile(c.conn, f, offset, n)
+}
+
+// splice is [serve.Splice] with the Monitor.
+func (c *Conn) splice(from serve.SpliceSource, n int64) (sent int64, err error) {
+	if c.monitor != nil {
+		c.monitor.Writing()
+		defer c.monitor.Written()
+	}
+	return serve.Splice(c.conn, from, n)
+}
+
 // returnToLoop returns to the connection's event loop, if its handler has left it.
 func (c *Conn) returnToLoop() {
 	if c.away {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -97,11 +98,14 @@ func (s *fileSender) appendNext(n int64) error {
 	return nil
 }
 
-// copy sends the next n bytes.
+// copy sends the next n bytes, by the kernel if it can.
 func (s *fileSender) copy(n int64) error {
-	buffer := copyBuffers.Get().(*[]byte)
-	defer copyBuffers.Put(buffer)
-	sent, err := io.CopyBuffer(writerFunc(s.response.exchange.conn.write), io.NewSectionReader(s.file, s.offset, n), *buffer)
+	sent, err := s.response.exchange.conn.sendFile(s.file, s.offset, n)
+	if err == errors.ErrUnsupported {
+		buffer := copyBuffers.Get().(*[]byte)
+		defer copyBuffers.Put(buffer)
+		sent, err = io.CopyBuffer(writerFunc(s.response.exchange.conn.write), io.NewSectionReader(s.file, s.offset, n), *buffer)
+	}
 	s.offset, s.left = s.offset+sent, s.left-sent
 	if err == nil && sent < n {
 		err = io.ErrUnexpectedEOF

@@ -308,6 +308,11 @@ func (w *response) Respond(status int, content []byte) (sent int64, err error) {
 
 // ReadFrom implements [io.ReaderFrom].
 func (w *response) ReadFrom(r io.Reader) (int64, error) {
+	if s, ok := r.(socketReader); ok {
+		if n, err := w.splice(s); err != errors.ErrUnsupported {
+			return n, err
+		}
+	}
 	buffer := copyBuffers.Get().(*[]byte)
 	defer copyBuffers.Put(buffer)
 	return io.CopyBuffer(writerFunc(w.Write), r, *buffer)

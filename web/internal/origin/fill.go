@@ -11,14 +11,7 @@ import (
 // fill reads input behind c.in. Some must arrive within limit, 0 is none.
 func (c *Conn) fill(limit time.Duration) error {
 	c.makeRoom()
-	for {
-		wait := limit
-		if c.onWait != nil && (limit == 0 || limit > noticeAfter) {
-			wait = noticeAfter
-		}
-		if err := c.setReadDeadline(wait); err != nil {
-			return err
-		}
+	return c.within(limit, func() error {
 		n, err := c.conn.Read(c.in[len(c.in):cap(c.in)])
 		c.in = c.in[:len(c.in)+n]
 		switch {
@@ -27,6 +20,25 @@ func (c *Conn) fill(limit time.Duration) error {
 			return nil
 		case err == nil:
 			return io.ErrNoProgress
+		}
+		return err
+	})
+}
+
+// within calls read, whose deadline is limit, 0 is none. If it takes long, it notifies the exchange
+// first and calls read again.
+func (c *Conn) within(limit time.Duration, read func() error) error {
+	for {
+		wait := limit
+		if c.onWait != nil && (limit == 0 || limit > noticeAfter) {
+			wait = noticeAfter
+		}
+		if err := c.setReadDeadline(wait); err != nil {
+			return err
+		}
+		switch err := read(); {
+		case err == nil:
+			return nil
 		case c.interrupted.Load():
 			return net.ErrClosed
 		case !errors.Is(err, os.ErrDeadlineExceeded) || wait == limit:
