@@ -17,6 +17,7 @@ import (
 const (
 	inheritedSocketFD = 3
 	lifelineFD        = 4
+	firstFileFD       = 5 // of Options.ChildFiles
 )
 
 // childProcesses are the processes of a multi-process model.
@@ -78,9 +79,11 @@ func (c *childProcesses) startWith(fd uintptr, onExit func(syscall.WaitStatus)) 
 	if c.stopping {
 		return ErrStopped
 	}
-	pid, err := syscall.ForkExec(c.options.ChildCommand[0], c.options.ChildCommand, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, fd, c.lifelineReaderFD},
-	})
+	files := []uintptr{0, 1, 2, fd, c.lifelineReaderFD}
+	for _, f := range c.options.ChildFiles {
+		files = append(files, f.Fd())
+	}
+	pid, err := syscall.ForkExec(c.options.ChildCommand[0], c.options.ChildCommand, &syscall.ProcAttr{Env: os.Environ(), Files: files})
 	if err != nil {
 		return fmt.Errorf("serve: starting the child process %s: %w", c.options.ChildCommand[0], err)
 	}
@@ -158,12 +161,22 @@ func (c *childProcesses) killAll() {
 	}
 }
 
+// InheritedFile returns, in a child process, the file with this index in the parent's
+// [Options.ChildFiles]. It may be called once for each file. Programs that the child starts do not
+// inherit it.
+func InheritedFile(index int, name string) *os.File {
+	syscall.CloseOnExec(firstFileFD + index)
+	return os.NewFile(uintptr(firstFileFD+index), name)
+}
+
 // inherited opens what a child inherits: the socket, and a context that ends with ctx or with the
 // parent. The returned function ends the watch over the parent.
 func inherited(ctx context.Context, o Options) (*os.File, context.Context, func(), error) {
 	if err := syscall.SetNonblock(lifelineFD, true); err != nil {
 		return nil, nil, nil, errors.New("serve: nothing is inherited: this program was not started as a child")
 	}
+	syscall.CloseOnExec(inheritedSocketFD)
+	syscall.CloseOnExec(lifelineFD)
 	socket, line := os.NewFile(inheritedSocketFD, "inherited socket"), os.NewFile(lifelineFD, "lifeline")
 	ctx, cancel := context.WithCancel(ctx)
 	if o.OnStop != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 )
 
@@ -148,6 +149,9 @@ type Options struct {
 	// standard streams are the parent's. Descriptor 3 is the listener (Prefork) or the connection
 	// (Process). Descriptor 4 is a pipe whose end of file stops the child.
 	ChildCommand []string
+	// ChildFiles are further files that children inherit: see [InheritedFile]. The caller closes
+	// them after the run.
+	ChildFiles []*os.File
 	IsChild      bool // this process is such a child; the listener given to Run is nil
 	// OnStop is called, in a goroutine of its own, when the parent stops this child, or when the
 	// context of the child's Run ends. Nil: it is not called.

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"sync"
 
 	"weir/internal/certificate"
 	"weir/internal/lograte"
+	"weir/internal/ticket"
 )
 
 // ACME obtains certificates and renews them before they expire (RFC 8555). It uses the TLS-ALPN-01
@@ -23,13 +25,23 @@ type certificates struct {
 	config *tls.Config
 	*certificate.Source
 	sharedSource bool // the caller owns the source: do not manage or close it
+	tickets      *ticket.Keys
+	running      sync.WaitGroup // renews tickets
 }
 
-func newCertificates(t *TLS, faults *lograte.Limiter, at net.Addr) (_ *certificates, err error) {
-	own := &certificates{sharedSource: t.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
-	if own.Source, err = openSource(t, faults, at); err != nil {
+func newCertificates(c *Config, faults *lograte.Limiter, at net.Addr) (_ *certificates, err error) {
+	logf := func(format string, args ...any) {
+		line := fmt.Sprintf("server: "+format, args...)
+		faults.Say(line, line)
+	}
+	own := &certificates{sharedSource: c.TLS.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	if own.Source, err = openSource(c.TLS, logf, at); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
+	if own.tickets, err = c.openTickets(logf); err != nil {
+		return nil, fmt.Errorf("server: keys of session tickets: %w", err)
+	}
+	own.config.GetConfigForClient = own.configFor
 	own.config.GetCertificate = own.Get
 	if own.Challenged() {
 		own.config.NextProtos = append(own.config.NextProtos, certificate.Challenge)
@@ -37,11 +49,7 @@ func newCertificates(t *TLS, faults *lograte.Limiter, at net.Addr) (_ *certifica
 	return own, nil
 }
 
-func openSource(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Source, error) {
-	logf := func(format string, args ...any) {
-		line := fmt.Sprintf("server: "+format, args...)
-		faults.Say(line, line)
-	}
+func openSource(t *TLS, logf func(string, ...any), at net.Addr) (*certificate.Source, error) {
 	if t.Source != nil {
 		return t.Source, nil
 	}
@@ -72,14 +80,18 @@ func openOne(t TLS, logf func(string, ...any), at net.Addr) (*certificate.Source
 	return certificate.ByACME(t.ACME, tcp, logf)
 }
 
-// manage obtains and renews ACME certificates until ctx ends.
+// manage renews keys of tickets, and obtains and renews ACME certificates, until ctx ends.
 func (c *certificates) manage(ctx context.Context) {
+	c.running.Go(func() { c.tickets.Run(ctx) })
 	if !c.sharedSource {
 		c.Manage(ctx)
 	}
 }
 
+// close is called after the end of manage's ctx.
 func (c *certificates) close() {
+	c.running.Wait()
+	c.tickets.Close()
 	if !c.sharedSource {
 		c.Close()
 	}

@@ -88,6 +88,13 @@ type TLS struct {
 	More []TLS
 	// Shared with others; its creator manages and closes it.
 	Source *certificate.Source
+
+	// TicketKeys is the file of the keys of session tickets. It is made if it does not exist, and
+	// renewed. With it clients resume sessions after a restart, and at other servers with the same
+	// file and a certificate for the same names. Child processes share the keys in any case. Empty:
+	// a file in the folder of ACME or Local; without them, the keys end with the server. More
+	// certificates have none.
+	TicketKeys string
 }
 
 // withDefault returns n, or byDefault if n is zero, or none if n is negative.
@@ -171,8 +178,8 @@ func (t *TLS) validate() error {
 		return err
 	}
 	for _, more := range t.More {
-		if more.Source != nil || len(more.More) > 0 {
-			return errors.New("server: a certificate of More has Source or More: set files, ACME or Local")
+		if more.Source != nil || len(more.More) > 0 || more.TicketKeys != "" {
+			return errors.New("server: a certificate of More has Source, More or TicketKeys: set files, ACME or Local")
 		}
 		if err := more.validate(); err != nil {
 			return err

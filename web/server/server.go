@@ -104,7 +104,7 @@ func (s *Server) newEngine() *http.Server {
 
 // setUpTLS creates what TLS adds: certificates, HTTP/2, HTTP/3.
 func (s *Server) setUpTLS() (err error) {
-	if s.certs, err = newCertificates(s.config.TLS, s.faults, s.listener.Addr()); err != nil {
+	if s.certs, err = newCertificates(&s.config, s.faults, s.listener.Addr()); err != nil {
 		return err
 	}
 	s.h2 = s.newEngine()

@@ -30,6 +30,9 @@ func (s *Server) serveTurns(ctx context.Context) error {
 	case serve.Ways[s.config.Model].MultiProcess:
 		o.ChildCommand, o.Workers = s.config.ChildCommand, s.config.Workers
 		o.DrainTimeout += childExit
+		if s.certs != nil {
+			o.ChildFiles = s.certs.tickets.Shared()
+		}
 	default:
 		o.Loops = processors
 	}
