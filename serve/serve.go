@@ -152,7 +152,7 @@ type Options struct {
 	// ChildFiles are further files that children inherit: see [InheritedFile]. The caller closes
 	// them after the run.
 	ChildFiles []*os.File
-	IsChild      bool // this process is such a child; the listener given to Run is nil
+	IsChild    bool // this process is such a child; the listener given to Run is nil
 	// OnStop is called, in a goroutine of its own, when the parent stops this child, or when the
 	// context of the child's Run ends. Nil: it is not called.
 	OnStop func()

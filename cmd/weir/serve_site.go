@@ -119,7 +119,7 @@ func settings(s site.Server) (server.Config, error) {
 		one := certificateOf(said)
 		c.HTTP3 = c.HTTP3 || said.HTTP3
 		if i == 0 {
-			c.TLS = &one
+			c.TLS, one.TicketKeys = &one, s.TicketKeys
 		} else {
 			c.TLS.More = append(c.TLS.More, one)
 		}

@@ -79,8 +79,8 @@ func TestSelfSignedServersKeepTheKeysOfSessionsInTheirFolder(t *testing.T) {
 	wantResumed(t, "after a restart", resumed(t, start(t, config, shows).addr, "localhost", cache, 0), true)
 }
 
-// TestASessionIsNotResumedWhereItsNameWasNotVerified: whoever directs a client's connection to
-// another server of the same keys must not make it take that server for the one that it asked.
+// TestASessionIsNotResumedWhereItsNameWasNotVerified: an attacker who redirects a connection to
+// another server of the same keys must not make the client take that server for the requested one.
 func TestASessionIsNotResumedWhereItsNameWasNotVerified(t *testing.T) {
 	a, keys := certtest.New(t), filepath.Join(t.TempDir(), "tickets")
 	both := files(t, a, t.TempDir(), "a.test")

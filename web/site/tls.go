@@ -39,6 +39,9 @@ type TLS struct {
 
 // validateTLS returns an error for blocks tls that cannot work.
 func (s Server) validateTLS() error {
+	if s.TicketKeys != "" && len(s.TLS) == 0 {
+		return errors.New("ticket_keys is for TLS: add a block tls, or remove it")
+	}
 	selfSigned := 0
 	for _, t := range s.TLS {
 		if err := t.validate(); err != nil {

@@ -31,6 +31,13 @@ func TestAServerHasSeveralCertificates(t *testing.T) {
 	}
 }
 
+func TestKeysOfTicketsNeedTLS(t *testing.T) {
+	_, err := Parse("site.hcl", []byte("server { ticket_keys = \"keys\" }\ntext { text = \"x\" }"), nil)
+	if want := "ticket_keys is for TLS: add a block tls"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+}
+
 func TestCertificatesThatCannotBeAreRejected(t *testing.T) {
 	for attributes, want := range map[string]string{
 		"":             "tls needs either cert and key",

@@ -14,6 +14,8 @@ server {
   idle_timeout               = "2m"
   drain_timeout              = "30s"
 
+  ticket_keys = ".ticket-keys"
+
   tls {
     cert  = "example.org.crt"
     key   = "example.org.key"
