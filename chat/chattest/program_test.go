@@ -83,7 +83,7 @@ var programs = sync.OnceValue(func() []*program {
 		all = []*program{{name: filepath.Base(other[0]), command: other}}
 	} else {
 		for _, model := range []string{"loop", "goroutine", "pool", "coroutine"} {
-			all = append(all, &program{name: model, command: []string{"weir", "chat", "serve", "--run", model, "--data", "{data}", "--listen", "{addr}", "--flood", "0"}})
+			all = append(all, &program{name: model, command: []string{"weir", "chat", "serve", "--model", model, "--data", "{data}", "--listen", "{addr}", "--flood", "0"}})
 		}
 		all = append(all, &program{name: "chatd", command: []string{"chatd", "--data", "{data}", "--listen", "{addr}", "--flood", "0", "--clients", "2000"}, idle: 100})
 	}

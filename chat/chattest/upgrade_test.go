@@ -51,7 +51,7 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	u.cmd = exec.Command(u.file, "chat", "serve", "--run", p.name, "--data", u.data, "--listen", addr, "--flood", "0")
+	u.cmd = exec.Command(u.file, "chat", "serve", "--model", p.name, "--data", u.data, "--listen", addr, "--flood", "0")
 	u.cmd.Env = append(os.Environ(), env...)
 	u.cmd.Stdout, u.cmd.Stderr = log, log // a file, because the next process inherits it
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

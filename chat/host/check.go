@@ -179,15 +179,18 @@ func (c *Config) way() (serve.Way, error) {
 	if c.Run == "" && runtime.GOOS == "linux" {
 		return serve.Loop, nil
 	}
-	for w, trait := range serve.Ways {
-		if trait.Name == c.Run && trait.RunsSessions && !trait.MultiProcess {
-			return serve.Way(w), nil
-		}
+	if c.Run == "" {
+		return serve.Goroutine, nil
 	}
-	if c.Run != "" {
-		return 0, fmt.Errorf("%q is not a concurrency model of a chat: write loop, goroutine, pool or coroutine", c.Run)
+	const remedy = "write loop, goroutine, pool or coroutine"
+	way, err := serve.ParseWay(c.Run)
+	switch {
+	case err != nil || !serve.Ways[way].RunsSessions:
+		return 0, fmt.Errorf("%q is not a concurrency model of a chat: %s", c.Run, remedy)
+	case serve.Ways[way].MultiProcess:
+		return 0, fmt.Errorf("%s spreads connections over processes, and the rooms of a chat are in one: %s", way, remedy)
 	}
-	return serve.Goroutine, nil
+	return way, nil
 }
 
 // registration returns the policy as package account writes it. That spells the default, invite, as

@@ -35,7 +35,7 @@ func TestErrorsOfAFileHaveTheirPosition(t *testing.T) {
 		"data = \"d\"\nlisten = [\"6667\"]":                           ":2:1: listen: \"6667\" is not an address: write HOST:PORT",
 		"data = \"d\"\nlisten = [\":70000\"]":                         ":2:1: listen: \":70000\" has no port",
 		"data = \"d\"\nlisten = [\":67\", \":67\"]":                   ":2:1: listen: \":67\" is listed twice",
-		"data = \"d\"\nrun = \"prefork\"":                             ":2:1: run: \"prefork\" is not a concurrency model of a chat: write loop, goroutine, pool or coroutine",
+		"data = \"d\"\nrun = \"prefork\"":                             ":2:1: run: prefork spreads connections over processes, and the rooms of a chat are in one: write loop, goroutine, pool or coroutine",
 		"data = \"d\"\nloops = 2000":                                  ":2:1: loops: 2000 is not in the range 1 to 1024",
 		"data = \"d\"\ndrain = \"1h\"":                                ":2:1: drain: ",
 		"data = \"d\"\n[server]\nname = \"chat\"":                     ":3:1: server.name: \"chat\" has no dot",

@@ -7,7 +7,7 @@ import "weir/chat/host"
 type chatFlags struct {
 	Data   string   `type:"path" placeholder:"DIR" help:"The data directory; created if it does not exist."`
 	Listen []string `placeholder:"HOST:PORT" help:"Address to listen on (127.0.0.1:6667); :6667 is every address of this machine. May be repeated."`
-	Way    string   `name:"run" predictor:"chatmodel" placeholder:"MODEL" help:"Concurrency model of the connections: loop, goroutine, pool or coroutine (default: loop on Linux, goroutine elsewhere)."`
+	Model  string   `predictor:"chatmodel" placeholder:"MODEL" help:"Concurrency model of the connections: loop, goroutine, pool or coroutine (default: loop on Linux, goroutine elsewhere)."`
 	Loops  int      `placeholder:"N" help:"Number of event loops, for loop and coroutine (1)."`
 
 	TLS     []string `name:"tls" placeholder:"HOST:PORT" help:"Address to listen on by TLS, which needs a certificate (:6697). May be repeated."`
@@ -34,7 +34,8 @@ type chatFlags struct {
 	LogFormat string `placeholder:"FORMAT" enum:",text,json" default:"" help:"Format of the log: text or json (text). It contains no text of messages."`
 	LogLevel  string `placeholder:"LEVEL" help:"Least severity that is logged: debug, info, warn or error (info)."`
 
-	OldLog string `name:"log" hidden:"" old:"--log-format" placeholder:"FORMAT"`
+	OldLog   string `name:"log" hidden:"" old:"--log-format" placeholder:"FORMAT"`
+	OldModel string `name:"run" hidden:"" old:"--model" predictor:"chatmodel" placeholder:"MODEL"`
 }
 
 // flags returns the flags of the command line, each with the setting that it changes.
@@ -47,7 +48,8 @@ func (c *chatFlags) flags() []host.Flag {
 	}{
 		{c.Data != "", "--data", "data", func(o *host.Config) { o.Data = c.Data }},
 		{len(c.Listen) > 0, "--listen", "listen", func(o *host.Config) { o.Listen = c.Listen }},
-		{c.Way != "", "--run", "run", func(o *host.Config) { o.Run = c.Way }},
+		{c.OldModel != "", "--run", "run", func(o *host.Config) { o.Run = c.OldModel }},
+		{c.Model != "", "--model", "run", func(o *host.Config) { o.Run = c.Model }},
 		{c.Loops != 0, "--loops", "loops", func(o *host.Config) { o.Loops = c.Loops }},
 		{len(c.TLS) > 0, "--tls", "tls.listen", func(o *host.Config) { o.TLS.Listen = c.TLS }},
 		{c.TLSCert != "", "--tls-cert", "tls.cert", func(o *host.Config) { o.TLS.Cert = c.TLSCert }},

@@ -34,7 +34,9 @@ func TestCompletionOffersCommandsAndFlags(t *testing.T) {
 		{"weir serve run --run n", []string{"network"}},
 		{"weir serve components limit_r", []string{"limit_rate"}},
 		{"weir serve components serv", []string{"server"}},
-		{"weir chat serve --run cor", []string{"coroutine"}},
+		{"weir serve --model cor", []string{"coroutine"}},
+		{"weir serve --engine net", []string{"nethttp"}},
+		{"weir chat serve --model cor", []string{"coroutine"}},
 		{"weir completion ", []string{"bash", "fish", "zsh"}},
 	} {
 		cmd := exec.Command(weir)

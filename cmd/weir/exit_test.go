@@ -66,7 +66,9 @@ func TestAWrongCommandLineExitsWith2(t *testing.T) {
 		{"serve . --listen 192.0.2.1:80", 1, "no interface of this machine has this address"},
 		{"chat serve --data d --listen 8080", 2, "8080"},
 		{"chat serve --data d --listen " + taken.Addr().String(), 1, "in use by another program"},
-		{"chat serve --data d --run threads", 2, "threads"},
+		{"chat serve --data d --model threads", 2, "threads"},
+		{"chat serve --data d --model prefork", 2, "--model: prefork spreads connections over processes, and the rooms of a chat are in one"},
+		{"chat serve --data d --run process", 2, "--run: process spreads connections over processes"},
 		{"chat serve --data d --log-format xml", 2, "json"},
 		{"chat user list", 2, "--data"},
 		{"chat search x --limit 0 --data d", 2, "--limit"},
@@ -87,6 +89,7 @@ func TestAnOldSpellingWorksAndIsSaid(t *testing.T) {
 	for line, want := range map[string]string{
 		"load stream --rate 1 --duration 1ms --size 0 127.0.0.1:1": "--rate is an old spelling, which still works: write --rate-per-connection",
 		"lab run none --rate 1":                     "write --rate-per-connection",
+		"chat serve --check --data d --run loop":    "--run is an old spelling, which still works: write --model",
 		"lab run none --namespace":                  "--namespace is an old spelling, which still works: write --veth",
 		"chat serve --data d --check --log json":    "write --log-format",
 		"chat serve --data d --check --log nothing": "write --log-format",

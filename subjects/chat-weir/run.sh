@@ -3,4 +3,4 @@
 set -eu
 rm -rf "${1:?}/${3:?}"
 mkdir -p "$1/$3"
-exec "$1/weir" chat serve --run "$4" --listen "$2" --data "$1/$3" ${5:+"$5"}
+exec "$1/weir" chat serve --model "$4" --listen "$2" --data "$1/$3" ${5:+"$5"}
