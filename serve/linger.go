@@ -35,6 +35,16 @@ func (o *Options) flushBound(bytes int) time.Duration {
 	return o.FlushTimeout + time.Duration(bytes)*(time.Second/minFlushRate)
 }
 
+// SkipLinger declares that the peer sends nothing more. When the handler ends the connection, it is
+// then closed at once instead of by a lingering close, which costs three system calls more. Input
+// that arrives nevertheless may cost the peer output that it has not received. Only the goroutine
+// that runs the handler may call SkipLinger. c is as for [Sleep].
+func SkipLinger(c net.Conn) {
+	if w := waiterOf(c); w != nil {
+		w.skipLinger()
+	}
+}
+
 // lingers reports whether a connection loses output when it is closed with unread input.
 func lingers(remote net.Addr) bool {
 	// a Unix socket's peer keeps its queue when this side closes

@@ -158,3 +158,29 @@ func TestALingeringCloseIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// The peer of such a connection does not close it, and gets all output nevertheless.
+func TestASkippedLingerClosesAtOnce(t *testing.T) {
+	eachModel(t, func(t *testing.T, w Way) {
+		for name, inHandler := range map[string]func(net.Conn, func()){
+			"on the loop":  func(_ net.Conn, f func()) { f() },
+			"off the loop": OffLoop,
+		} {
+			handle := func(c net.Conn) {
+				c.Read(make([]byte, 1))
+				inHandler(c, func() {
+					c.Write(full)
+					SkipLinger(c)
+				})
+			}
+			r := startService(t, w, handlers, service{handle: handle, linger: time.Hour}, Options{})
+			peer := r.dialSoon()
+			peer.Write([]byte("?"))
+			if got, err := io.ReadAll(peer); err != nil || !bytes.Equal(got, full) {
+				t.Errorf("%s: got %d bytes, %v, want %d, the same", name, len(got), err, len(full))
+			}
+			eventually(t, "the connection closed", func() bool { return r.meter.Snapshot().Open == 0 })
+			r.stopsCleanly()
+		}
+	})
+}

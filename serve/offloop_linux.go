@@ -19,7 +19,7 @@ type offLoop struct {
 	failed             chan struct{} // closed when err is set; carries no values
 	stopping           atomic.Bool   // the service stops
 
-	broken atomic.Bool // the peer has finished, or the connection is broken
+	broken atomic.Bool // no lingering close: the peer has finished, or the connection is broken
 
 	reading          sync.Mutex // held by read, guards what follows
 	reads, readBytes int64      // for the counters of the loop
@@ -72,6 +72,16 @@ func (c *handlerConn) returnToLoop() {
 	}
 	c.coroutine.yield(struct{}{})
 	c.takeBack(o)
+}
+
+// skipLinger implements waiter.
+func (c *handlerConn) skipLinger() {
+	switch o := c.off.Load(); {
+	case o != nil:
+		o.broken.Store(true) // see takeBack
+	case !c.orphaned:
+		c.noLinger = true
+	}
 }
 
 // takeBack ends what leaveLoop has begun.

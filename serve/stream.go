@@ -424,3 +424,5 @@ func (s *stream) await(f func()) error {
 func (*stream) leaveLoop() bool { return false }
 
 func (*stream) returnToLoop() {}
+
+func (s *stream) skipLinger() { s.noLinger.Store(true) }

@@ -11,6 +11,7 @@ type waiter interface {
 	await(f func()) error
 	leaveLoop() (left bool)
 	returnToLoop()
+	skipLinger()
 }
 
 // waiterOf returns the connection of this package in c: c itself, or one that c wraps, as a

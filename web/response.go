@@ -33,6 +33,15 @@ func (c *Conn) Headers(name string) []string { c.assertOwned(); return values(c.
 // SetHeader sets a response field.
 func (c *Conn) SetHeader(name, value string) { c.assertOwned(); c.header.Set(name, value) }
 
+// SetHeaders sets all values of a response field, which the caller must not change any more.
+func (c *Conn) SetHeaders(name string, values []string) {
+	c.assertOwned()
+	if !isCanonicalName(name) {
+		name = http.CanonicalHeaderKey(name)
+	}
+	c.header[name] = values
+}
+
 // AddHeader adds a value to a response field.
 func (c *Conn) AddHeader(name, value string) { c.assertOwned(); c.header.Add(name, value) }
 
@@ -45,10 +54,16 @@ func (c *Conn) SetField(f Field) { c.assertOwned(); c.header[f.name] = f.values 
 // Vary adds a name to the field Vary unless it is there (RFC 9110, section 12.5.5).
 func (c *Conn) Vary(name string) {
 	c.assertOwned()
-	if !hasToken(c.header["Vary"], name) {
-		c.header["Vary"] = append(c.header["Vary"], name)
+	vary := c.header["Vary"]
+	switch {
+	case vary == nil && name == "Accept-Encoding": // the usual case does not allocate
+		c.header["Vary"] = varyAcceptEncoding
+	case !hasToken(vary, name):
+		c.header["Vary"] = append(vary[:len(vary):len(vary)], name)
 	}
 }
+
+var varyAcceptEncoding = []string{"Accept-Encoding"}
 
 // Answered reports whether a component has answered the exchange. Filters and pipes still run then,
 // sources do not.

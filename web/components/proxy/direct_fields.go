@@ -121,16 +121,18 @@ func headerOf(lines []byte) http.Header {
 // setResponseFields sets the upstream's fields in place of those that earlier components have set.
 // Of Vary and Set-Cookie both apply.
 func setResponseFields(c *web.Conn, lines []byte) {
-	replaced := make([]string, 0, 16)
+	all := make([]string, 0, 16) // the values, which share their memory
+	names := make([]string, 0, 16)
 	for name, value := range receivedFields(lines) {
 		switch {
 		case name == "Content-Length": // the same one may occur again
 			c.SetHeader(name, value)
-			continue
-		case name != "Vary" && name != "Set-Cookie" && !slices.Contains(replaced, name):
-			replaced = append(replaced, name)
-			c.DelHeader(name)
+		case name == "Vary" || name == "Set-Cookie" || slices.Contains(names, name):
+			c.AddHeader(name, value)
+		default:
+			names = append(names, name)
+			all = append(all, value)
+			c.SetHeaders(name, all[len(all)-1:len(all):len(all)])
 		}
-		c.AddHeader(name, value)
 	}
 }

@@ -171,6 +171,9 @@ func (b *body) end() {
 	b.mu.Unlock()
 }
 
+// wasRead reports whether all content was read. It is called after end.
+func (b *body) wasRead() bool { return b.atEnd && b.failed == nil }
+
 // drain reads and drops content that the handler has not read, before the response is sent: some
 // clients read the response only when they have sent everything. Then nothing more can be read. It
 // reports whether the connection can go on. It cannot if another goroutine reads the content.

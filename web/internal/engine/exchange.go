@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"weir/serve"
 	"weir/web/http1"
 )
 
@@ -93,10 +94,19 @@ func (x *exchange) run() bool {
 	x.conn.returnToLoop()
 	goesOn := returned && x.failed == nil && !x.framing.Close && (!x.fullDuplex || x.body.drain())
 	x.conn.clearDeadlines()
+	if !goesOn && returned && x.clientIsDone() {
+		serve.SkipLinger(x.conn.conn)
+	}
 	if x.detached {
 		x.conn.x = x.renew()
 	}
 	return goesOn
+}
+
+// clientIsDone reports whether the request was the client's last one, and all of it was read (RFC
+// 9112, section 9.6).
+func (x *exchange) clientIsDone() bool {
+	return x.head.options.Close && x.failed == nil && x.body.wasRead() && x.start == len(x.in)
 }
 
 // renew returns an exchange for the next request, in place of x, which the handler may have kept.

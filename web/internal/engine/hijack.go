@@ -151,7 +151,7 @@ func (s *Server) registerTaken(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken[c] = c.x.context
-	if s.stopping {
+	if s.stopping.Load() {
 		c.x.context.end()
 	}
 }

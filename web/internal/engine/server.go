@@ -64,8 +64,9 @@ type Server struct {
 	// for one: without it, a response that breaks off would end as if it were complete.
 	standIn *http.Server
 
-	mu       sync.Mutex // guards what follows
-	stopping bool
+	stopping atomic.Bool
+
+	mu sync.Mutex // guards what follows
 	// the connections that a handler has taken over, with the contexts of their requests
 	taken map[*Conn]*requestContext
 }
@@ -110,7 +111,7 @@ func (s *Server) Dropped() int64 { return s.slow.Load() }
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopping = true
+	s.stopping.Store(true)
 	for _, context := range s.taken {
 		context.end()
 	}
@@ -120,8 +121,4 @@ func (s *Server) Stop() {
 // may be called once.
 func (s *Server) Abort() { close(s.aborted) }
 
-func (s *Server) isStopping() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stopping
-}
+func (s *Server) isStopping() bool { return s.stopping.Load() }
