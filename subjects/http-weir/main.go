@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/serve"
 	"weir/web"
 	"weir/web/server"
 )
@@ -28,10 +29,24 @@ func main() {
 	}
 }
 
+// childVariable is the environment variable that tells a child process that it is one.
+const childVariable = "HTTP_WEIR_CHILD"
+
+// setProcesses sets what a model with child processes needs: they run this program with the same
+// flags.
+func setProcesses(s *server.Config) error {
+	if !serve.Ways[s.Model].MultiProcess {
+		return nil
+	}
+	program, err := os.Executable()
+	s.ChildCommand, s.IsChild = append([]string{program}, os.Args[1:]...), os.Getenv(childVariable) != ""
+	return errors.Join(err, os.Setenv(childVariable, "1"))
+}
+
 func run(c config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	composition, err := compose(ctx, c)
+	composition, err := compose(c)
 	if err != nil {
 		return err
 	}
@@ -43,6 +58,9 @@ func run(c config) error {
 	settings := server.Config{Addr: c.listen, Engine: c.engine, Model: c.model, DrainTimeout: 1500 * time.Millisecond}
 	if c.cert != "" {
 		settings.TLS = &server.TLS{CertFile: c.cert, KeyFile: c.key}
+	}
+	if err := setProcesses(&settings); err != nil {
+		return err
 	}
 	s, err := server.New(h, settings)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"weir/web/components/basic"
 	"weir/web/components/compress"
 	"weir/web/components/files"
+	"weir/web/server"
 )
 
 // maxSleeping is how many requests may sleep, or read the page, at once: more than any load of the
@@ -19,11 +19,11 @@ import (
 const maxSleeping = 4096
 
 // compose builds the server's composition.
-func compose(ctx context.Context, c config) (web.Component, error) {
+func compose(c config) (web.Component, error) {
 	// The first component of a chain is the source; the others change its answers.
 	parts := web.Chain(passes(c)...)
 	if c.workload == "page" {
-		return web.Chain(page(ctx, c), parts), nil
+		return web.Chain(page(c), parts), nil
 	}
 	source, err := files.New(files.Config{Dir: c.www})
 	if err != nil || !c.gzip {
@@ -46,9 +46,9 @@ func passes(c config) (parts []web.Component) {
 	return parts
 }
 
-// page is the source of the workload's one page, which is read from disk for each request. ctx ends
-// a sleep.
-func page(ctx context.Context, c config) web.Component {
+// page is the source of the workload's one page, which is read from disk for each request. A stop
+// ends a sleep.
+func page(c config) web.Component {
 	var requests atomic.Int64
 	file := filepath.Join(c.www, "page.html")
 	html := web.NewField("Content-Type", "text/html; charset=utf-8")
@@ -60,7 +60,7 @@ func page(ctx context.Context, c config) web.Component {
 		if n := requests.Add(1); c.every > 0 && n%c.every == 0 {
 			select {
 			case <-time.After(c.sleep):
-			case <-ctx.Done():
+			case <-server.Stopping(conn.Context()):
 			}
 		}
 		text, err := os.ReadFile(file)

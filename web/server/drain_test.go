@@ -45,6 +45,47 @@ func TestAnUploadUnderWayIsFinishedDuringTheDrain(t *testing.T) {
 	}
 }
 
+// TestAHandlerLearnsOfAStop: a response without an end can end by itself.
+func TestAHandlerLearnsOfAStop(t *testing.T) {
+	checkStopIsLearned(t, start(t, Config{DrainTimeout: waitTimeout}, http.HandlerFunc(sayStop)))
+}
+
+// sayStop sends the start of a response at once, and its end when the server stops.
+func sayStop(w http.ResponseWriter, r *http.Request) {
+	io.WriteString(w, "waiting ")
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		panic(err)
+	}
+	select {
+	case <-Stopping(r.Context()):
+		io.WriteString(w, "stopped")
+	case <-time.After(waitTimeout / 2):
+	}
+}
+
+// checkStopIsLearned stops s, whose handler is sayStop for the query stop, during a response.
+func checkStopIsLearned(t *testing.T, s *running) {
+	t.Helper()
+	scheme := "http"
+	if s.config.TLS != nil {
+		scheme = "https"
+	}
+	resp, err := newClient(t, false).Get(scheme + "://" + s.addr + "/?stop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	stopped := make(chan error, 1) // the result of Run
+	go func() { stopped <- s.stop() }()
+	body, err := io.ReadAll(resp.Body)
+	if string(body) != "waiting stopped" || err != nil {
+		t.Errorf("got the body %q and error %v, want \"waiting stopped\"", body, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("Run returned %v, want nil: the response has ended in time", err)
+	}
+}
+
 // TestAHandlerThatBlocksDelaysNoOther, whatever it blocks by.
 func TestAHandlerThatBlocksDelaysNoOther(t *testing.T) {
 	for name, compose := range map[string]func(h http.HandlerFunc) http.Handler{

@@ -60,11 +60,20 @@ func processConfig(way serve.Way, files []string, isChild bool) Config {
 }
 
 // sayProcess answers with the number of its process and the protocol, after the time that the query
-// names.
+// names, or with the query stop when the server stops.
 func sayProcess(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawQuery == "stop" {
+		sayStop(w, r)
+		return
+	}
 	d, _ := time.ParseDuration(r.URL.RawQuery)
 	time.Sleep(d)
 	fmt.Fprint(w, os.Getpid(), " ", r.Proto)
+}
+
+// TestAHandlerInAChildLearnsOfAStop: its request ends long before the drain times out.
+func TestAHandlerInAChildLearnsOfAStop(t *testing.T) {
+	eachProcessModel(t, func(t *testing.T, _ serve.Way, s *running) { checkStopIsLearned(t, s) })
 }
 
 // eachProcessModel runs a test by the models with child processes, without TLS and with it.
