@@ -36,6 +36,8 @@ type builder struct {
 	hasFilter bool // the composition has a filter
 
 	rawPath bool // a component has the trait RawPath
+	// a component has the trait OtherPaths
+	otherPaths bool
 }
 
 // stage is a component, or a branch, as a stage of the net.
@@ -194,6 +196,9 @@ func (b *builder) addBranch(c *branch, t Traits, at pathState, path string) (pat
 	s.ports, s.portLabels = straight+1, c.armLabels
 	s.Do = func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, conn := range in {
+			if b.otherPaths {
+				conn.recordDecision(c)
+			}
 			port := c.choose(conn)
 			if uint(port) >= uint(straight) {
 				port = straight
@@ -243,7 +248,7 @@ func (b *builder) addStage(c Component, at pathState, path string) (pathState, e
 	if t.Width > 0 && t.Queue == 0 {
 		t.Queue = 4 * t.Width
 	}
-	b.rawPath = b.rawPath || t.RawPath
+	b.rawPath, b.otherPaths = b.rawPath || t.RawPath, b.otherPaths || t.OtherPaths
 	s := b.newStage(t, at)
 	s.Do = s.runAll(handleFunc(c))
 	if t.Width > 0 {

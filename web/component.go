@@ -80,6 +80,10 @@ type Traits struct {
 	// as a slash in the whole composition, instead of being answered by 400.
 	RawPath bool
 
+	// OtherPaths is for a component that calls [Conn.DecidedAlike]. The branches before it then
+	// note their decisions.
+	OtherPaths bool
+
 	// InProcess names what the component keeps for all connections in the memory of its process,
 	// such as "the rates of clients". Models that spread connections over processes reject it.
 	// Empty: each process may have its own, such as a cache that is checked against its source.
@@ -128,6 +132,6 @@ func (d described) Traits() Traits {
 	return Traits{
 		Name: cmp.Or(t.Name, own.Name), Position: cmp.Or(t.Position, own.Position), Role: own.Role,
 		OncePerPath: cmp.Or(t.OncePerPath, own.OncePerPath), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
-		RawPath: t.RawPath || own.RawPath, PassesOn: t.PassesOn || own.PassesOn, InProcess: cmp.Or(t.InProcess, own.InProcess),
+		RawPath: t.RawPath || own.RawPath, OtherPaths: t.OtherPaths || own.OtherPaths, PassesOn: t.PassesOn || own.PassesOn, InProcess: cmp.Or(t.InProcess, own.InProcess),
 	}
 }

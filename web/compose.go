@@ -34,6 +34,9 @@ type branch struct {
 	choose    func(*Conn) int
 	arms      []Component
 	armLabels []string // by arm: which exchanges take it, for drawings; may be nil
+	// reports whether the choice for an exchange is the same with another path; nil: the path does
+	// not matter
+	decidesAlike func(c *Conn, path string) bool
 }
 
 func (b *branch) Handle(c *Conn) {

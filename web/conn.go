@@ -49,6 +49,8 @@ type Conn struct {
 	hasTrailers bool // the response has trailer fields
 	// close the connection, so that the client sees a truncated body as truncated
 	abortConn bool
+	// by the branches that it has passed, if a component has the trait OtherPaths
+	decided decisions
 }
 
 // keyedValue is a value that one component stores for others.
@@ -82,7 +84,8 @@ func (c *Conn) reset() {
 	clear(c.beforeHead)
 	clear(c.afterExchange)
 	clear(c.values)
-	*c = Conn{requestSide: c.requestSide, transforms: c.transforms[:0], beforeHead: c.beforeHead[:0], afterExchange: c.afterExchange[:0], values: c.values[:0]}
+	clear(c.decided.by)
+	*c = Conn{requestSide: c.requestSide, decided: decisions{by: c.decided.by[:0]}, transforms: c.transforms[:0], beforeHead: c.beforeHead[:0], afterExchange: c.afterExchange[:0], values: c.values[:0]}
 }
 
 // Method returns the request's method.

@@ -44,6 +44,12 @@ func Routes(arms ...Arm) (Component, error) {
 		}
 		return b, nil
 	}
+	b.decidesAlike = func(c *Conn, path string) bool {
+		now, _ := mux.Handler(c.r)
+		request := &http.Request{Method: c.r.Method, URL: &url.URL{Path: path}, Host: c.r.Host}
+		then, _ := mux.Handler(request)
+		return muxDecision(now, c.r) == muxDecision(then, request)
+	}
 	b.choose = func(c *Conn) int {
 		r := c.r
 		if r.Method == http.MethodConnect { // for CONNECT the mux would match the port, too

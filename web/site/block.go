@@ -3,11 +3,15 @@ package site
 import (
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/gohcl"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"weir/web"
 	"weir/web/components/proxy"
@@ -45,9 +49,38 @@ func (l *loader) addError(at hcl.Range, summary, detail string) {
 func (b *block) decode(config any) bool {
 	attributes := *b.Body
 	attributes.Blocks = nil
+	attributes.Attributes = listsOf(b.Body.Attributes, b.evaluation, reflect.TypeOf(config).Elem())
 	diags := gohcl.DecodeBody(&attributes, b.evaluation, config)
 	b.diags = append(b.diags, diags...)
 	return !diags.HasErrors()
+}
+
+// listsOf returns the attributes of a block, with a single string for a list of strings turned into
+// a list of one. An empty string is an empty list.
+func listsOf(attributes hclsyntax.Attributes, evaluation *hcl.EvalContext, config reflect.Type) hclsyntax.Attributes {
+	if config.Kind() != reflect.Struct {
+		return attributes
+	}
+	all := maps.Clone(attributes)
+	for _, f := range reflect.VisibleFields(config) {
+		name, _, _ := strings.Cut(f.Tag.Get("hcl"), ",")
+		given := all[name]
+		if given == nil || f.Type != reflect.TypeFor[[]string]() {
+			continue
+		}
+		v, diags := given.Expr.Value(evaluation)
+		if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+			continue
+		}
+		list := &hclsyntax.TupleConsExpr{SrcRange: given.Expr.Range(), OpenRange: given.Expr.StartRange()}
+		if v.AsString() != "" {
+			list.Exprs = []hclsyntax.Expression{given.Expr}
+		}
+		one := *given
+		one.Expr = list
+		all[name] = &one
+	}
+	return all
 }
 
 // hasNoBlocks reports whether the block contains no blocks, and adds an error if it does.

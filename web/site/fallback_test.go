@@ -40,7 +40,8 @@ func folderWithUsers(t *testing.T, files map[string]string) (www, users string) 
 // changes no path. So the fallback answers only where the request itself is admitted, and neither
 // the page's own path nor the script's is matched against anything.
 func TestAccessIsDecidedOnTheRequestedPathAndNotOnTheFallbacks(t *testing.T) {
-	www, users := folderWithUsers(t, map[string]string{"index.html": "app", "private/index.html": "private app", "private/notes.txt": "notes", "private/x.php": "source"})
+	www, users := folderWithUsers(t, map[string]string{"index.html": "app", "private/index.html": "private app", "private/notes.txt": "notes", "private/x.php": "source",
+		"about.html": "about", "notes.html": "my notes", "draft.html": "draft", "private/secret.html": "secret"})
 	ann := []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:sesame"))}
 	for about, c := range map[string]struct {
 		site      string
@@ -93,6 +94,45 @@ func TestAccessIsDecidedOnTheRequestedPathAndNotOnTheFallbacks(t *testing.T) {
 			{"/api/x", nil, 200, "api"}, // components behind decide on the same path
 			{"/x/../api/x", nil, 200, "api"},
 			{"/", nil, 200, "app"},
+		}},
+		"rules on the path of a page that stands for another": {`
+			when {
+			  path = "/notes.*"
+			  authenticate { users = %[2]q }
+			}
+			route "/draft.html" {
+			  status { code = 403 }
+			}
+			route "/deep/" {
+			  rewrite { strip_prefix = "/deep" }
+			  files {
+			    dir      = %[1]q
+			    fallback = "{path}.html"
+			  }
+			}
+			route "/" {
+			  when {
+			    method = "GET"
+			    path   = "/private/secret.html"
+			    not    = true
+			    headers { set = { "X-Open" = "yes" } }
+			  }
+			  files {
+			    dir      = %[1]q
+			    fallback = ["{path}.html", "/index.html"]
+			  }
+			}`, []request{
+			{"/about", nil, 200, "about"},
+			{"/notes", nil, 200, "app"},
+			{"/notes", ann, 200, "app"}, // the rule has not decided on this path
+			{"/notes.html", nil, 401, ""},
+			{"/notes.html", ann, 200, "my notes"},
+			{"/draft", nil, 200, "app"},
+			{"/draft.html", nil, 403, ""},
+			{"/%64raft", nil, 200, "app"},
+			{"/x/..//draft", nil, 200, "app"},
+			{"/private/secret", nil, 200, "app"},
+			{"/deep/about", nil, 404, ""}, // routes have decided before the path was rewritten
 		}},
 		// The site's author opens this one page: that is what a fallback says.
 		"a fallback page in a folder that has a login": {`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -119,7 +120,15 @@ func splitServer(b *hclsyntax.Block) (config *hclsyntax.Block, components *hclsy
 
 // decodeServer reads the settings of a "server" block.
 func (l *loader) decodeServer(b *hclsyntax.Block, into *Service) {
-	l.diags = append(l.diags, gohcl.DecodeBody(b.Body, l.evaluation, &into.Server)...)
+	settings := *b.Body
+	settings.Attributes = listsOf(settings.Attributes, l.evaluation, reflect.TypeFor[Server]())
+	settings.Blocks = slices.Clone(settings.Blocks)
+	for i, inner := range settings.Blocks { // of tls
+		one, body := *inner, *inner.Body
+		body.Attributes = listsOf(body.Attributes, l.evaluation, reflect.TypeFor[TLS]())
+		one.Body, settings.Blocks[i] = &body, &one
+	}
+	l.diags = append(l.diags, gohcl.DecodeBody(&settings, l.evaluation, &into.Server)...)
 	into.at = b.TypeRange
 }
 

@@ -48,7 +48,11 @@ func whenKind() Kind {
 			b.addError(b.TypeRange, "Invalid when", err.Error())
 			return nil
 		}
-		return b.register(web.When(b.labelOr("when"), test, inner))
+		if c.Path == "" {
+			return b.register(web.When(b.labelOr("when"), test, inner))
+		}
+		matches, _ := pathMatcher(c.Path) // test has checked it
+		return b.register(web.WhenPath(b.labelOr("when"), matches, test, inner))
 	}}
 }
 
@@ -103,6 +107,15 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 
 // pathTest returns the condition on the canonical path.
 func pathTest(pattern string) (func(*web.Conn) bool, error) {
+	matches, err := pathMatcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return withOrWithoutParams(pattern, matches), nil
+}
+
+// pathMatcher returns a function that reports whether a canonical path matches a pattern.
+func pathMatcher(pattern string) (func(path string) bool, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("path %q is not a valid pattern: * matches a part without /, [ starts a class", pattern)
 	}
@@ -111,15 +124,15 @@ func pathTest(pattern string) (func(*web.Conn) bool, error) {
 	}
 	folder, isBelow := strings.CutSuffix(pattern, "/**")
 	if !isBelow {
-		return withOrWithoutParams(pattern, func(name string) bool {
+		return func(name string) bool {
 			ok, _ := path.Match(pattern, name)
 			return ok
-		}), nil
+		}, nil
 	}
 	if strings.ContainsAny(folder, `*?[\`) {
 		return nil, fmt.Errorf("path %q has a pattern before /**, which allows only names: write a when for each folder", pattern)
 	}
-	return withOrWithoutParams(pattern, func(name string) bool { return canonical.IsBelow(folder, name) }), nil
+	return func(name string) bool { return canonical.IsBelow(folder, name) }, nil
 }
 
 // withOrWithoutParams returns the condition that a path matches. It rejects a path for which the

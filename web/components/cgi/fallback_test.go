@@ -2,12 +2,14 @@ package cgi
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	nethttpfcgi "net/http/fcgi"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"weir/flow"
 	"weir/web"
 	"weir/web/internal/webtest"
 )
@@ -29,7 +31,7 @@ func TestAPathThatNamesNoScriptGoesToTheFallback(t *testing.T) {
 	}
 	address := application(t, "tcp", http.HandlerFunc(names))
 	component := func() (web.Component, error) {
-		return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p", Fallback: "/index.php"})
+		return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p", Fallback: []string{"/index.php"}})
 	}
 	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.ExchangeEnd) {
 		for _, c := range []struct{ method, target, want string }{
@@ -59,7 +61,7 @@ func TestAPathThatNamesNoScriptGoesToTheFallback(t *testing.T) {
 // Relative links of the directory's page would lead elsewhere without the slash.
 func TestADirectoryOfScriptsIsRedirectedToItsSlash(t *testing.T) {
 	address := application(t, "tcp", http.HandlerFunc(names))
-	for _, fallback := range []string{"", "/index.php"} {
+	for _, fallback := range [][]string{nil, {"/index.php"}} {
 		component := func() (web.Component, error) {
 			return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p", Fallback: fallback})
 		}
@@ -76,14 +78,52 @@ func TestADirectoryOfScriptsIsRedirectedToItsSlash(t *testing.T) {
 
 func TestInvalidFallbacksAreRejected(t *testing.T) {
 	base := FastCGIConfig{Address: "127.0.0.1:9000", Dir: "testdata/php", Split: ".php"}
-	for fallback, says := range map[string]string{"/../index.php": "does not name", "/index.html": "does not name", "/": "does not name", "/.x/index.php": "does not name"} {
+	for fallback, says := range map[string]string{"/../index.php": "does not name", "/index.html": "does not name", "/": "does not name", "/.x/index.php": "does not name",
+		"{path}.html": "does not name", "{path}/index.php": "does not name another file in a folder"} {
 		cfg := base
-		cfg.Fallback = fallback
-		if g, err := NewFastCGI(cfg); err == nil || g != nil || !strings.HasPrefix(err.Error(), "fastcgi: fallback is") || !strings.Contains(err.Error(), says) {
+		cfg.Fallback = []string{fallback}
+		if g, err := NewFastCGI(cfg); err == nil || g != nil || !strings.HasPrefix(err.Error(), "fastcgi: fallback") || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: got %v, want an error that says %q", fallback, err, says)
 		}
 	}
-	if _, err := NewFastCGI(FastCGIConfig{Address: "127.0.0.1:9000", Fallback: "/index.php"}); err == nil || !strings.Contains(err.Error(), "set split") {
+	if _, err := NewFastCGI(FastCGIConfig{Address: "127.0.0.1:9000", Fallback: []string{"/index.php"}}); err == nil || !strings.Contains(err.Error(), "set split") {
 		t.Errorf("without split: got %v, want an error that asks for it", err)
 	}
+}
+
+func TestTheFirstScriptOfTheFallbackThatExistsAnswers(t *testing.T) {
+	root, err := filepath.Abs("testdata/php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := application(t, "tcp", http.HandlerFunc(names))
+	g, err := NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p", Fallback: []string{"{path}.php", "/none.php", "/index.php"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.(io.Closer).Close() })
+	isClosed := func(path string) bool { return path == "/p/sub/index.php" }
+	closed := web.WhenPath("closed", isClosed, func(c *web.Conn) bool { return isClosed(c.Path()) }, web.Source(func(c *web.Conn) web.Body { return c.StatusBody(403) }))
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		url := webtest.Serve(t, way, web.Chain(web.Branch("all", func(*web.Conn) int { return 0 }, closed), web.Branch("open", func(c *web.Conn) int {
+			if c.Answered() {
+				return 1
+			}
+			return 0
+		}, g)))
+		for target, want := range map[string]string{
+			"/p/page":      "/page.php",
+			"/p/page/":     "/index.php",
+			"/p/page;x":    "/index.php",
+			"/p/other":     "/index.php",
+			"/p/.page":     "/index.php",
+			"/p/page.php":  "/page.php",
+			"/p/sub/index": "/index.php", // a rule on the path of that script decides otherwise
+		} {
+			resp, body := webtest.Raw(t, url, "GET "+target+" HTTP/1.1")
+			if want := fmt.Sprintf("GET %s script %s info \"\"", target, root+want); resp.StatusCode != 200 || body != want {
+				t.Errorf("GET %s: got %d %q, want %q", target, resp.StatusCode, body, want)
+			}
+		}
+	})
 }

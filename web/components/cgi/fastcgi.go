@@ -15,6 +15,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/cgi/fcgi"
+	"weir/web/components/internal/candidate"
 	"weir/web/components/internal/slash"
 	"weir/web/components/internal/unit"
 )
@@ -36,9 +37,11 @@ type FastCGIConfig struct {
 	// Index is the script that answers for a directory. Empty: "index" followed by Split.
 	Index string `hcl:"index,optional"`
 
-	// Fallback is the script that answers for a path that names no script, such as "/index.php". It
-	// gets the requested path in REQUEST_URI. Empty: such paths are not found.
-	Fallback string `hcl:"fallback,optional"`
+	// Fallback are the scripts that answer for a path that names no script: the first of these, at
+	// most 16, that exists, such as "/index.php". {path} in it stands for the path of the request,
+	// as in "{path}.php"; routes and conditions must decide alike on that script's path. The script
+	// gets the requested path in REQUEST_URI. Nil: such paths are not found.
+	Fallback []string `hcl:"fallback,optional"`
 
 	// Prefix is the part of the path before the application's. Paths without it are not found.
 	Prefix string `hcl:"prefix,optional"`
@@ -76,6 +79,7 @@ type FastCGI struct {
 	FastCGIConfig
 	network, address string
 	folder           *folder // nil: scripts are not looked up
+	candidates       []candidate.Candidate
 	env              []fcgi.Param
 	dialTimeout      time.Duration
 	limits
@@ -115,7 +119,7 @@ func (g *FastCGI) open() (web.Component, error) {
 	if g.Dir == "" && g.Split != "" {
 		return nil, fmt.Errorf("fastcgi: split is %q, but dir is empty: set dir to the directory of the scripts", g.Split)
 	}
-	if g.Fallback != "" && g.Split == "" {
+	if len(g.Fallback) > 0 && g.Split == "" {
 		return nil, fmt.Errorf("fastcgi: fallback is %q, but split is empty, so the application answers every path: set split, or remove fallback", g.Fallback)
 	}
 	if g.Split != "" && g.Split[0] != '.' {
@@ -124,11 +128,8 @@ func (g *FastCGI) open() (web.Component, error) {
 	if g.Dir == "" {
 		return g, nil
 	}
-	if g.Fallback != "" {
-		g.Fallback = "/" + strings.TrimPrefix(g.Fallback, "/")
-		if !strings.HasSuffix(g.Fallback, g.Split) || strings.Contains(g.Fallback, "/.") || strings.ContainsAny(g.Fallback, "\\\x00") {
-			return nil, fmt.Errorf("fastcgi: fallback is %q, which does not name a script below dir: write a path such as %q", g.Fallback, "/index"+g.Split)
-		}
+	if err := g.setCandidates(); err != nil {
+		return nil, err
 	}
 	folder, err := openFolder(g.Dir)
 	if err != nil {
@@ -138,9 +139,29 @@ func (g *FastCGI) open() (web.Component, error) {
 	return g, nil
 }
 
+// setCandidates checks the scripts of Fallback.
+func (g *FastCGI) setCandidates() error {
+	if len(g.Fallback) > candidate.Max {
+		return fmt.Errorf("fastcgi: fallback has %d elements, the maximum is %d", len(g.Fallback), candidate.Max)
+	}
+	for _, text := range g.Fallback {
+		c, err := candidate.Parse(text)
+		if err != nil {
+			return fmt.Errorf("fastcgi: fallback: %w", err)
+		}
+		script := c.Example()
+		if !strings.HasSuffix(script, g.Split) || strings.Contains(script, "/.") || strings.ContainsAny(script, "\\\x00") {
+			return fmt.Errorf("fastcgi: fallback is %q, which does not name a script below dir: write a path such as %q", script, "/index"+g.Split)
+		}
+		g.candidates = append(g.candidates, c)
+	}
+	return nil
+}
+
 // Traits implements the optional part of [web.Component].
 func (g *FastCGI) Traits() web.Traits {
-	return web.Traits{Name: "fastcgi", Role: web.RoleSource, Width: g.Width, Queue: g.Queue}
+	return web.Traits{Name: "fastcgi", Role: web.RoleSource, Width: g.Width, Queue: g.Queue,
+		OtherPaths: slices.ContainsFunc(g.candidates, func(c candidate.Candidate) bool { return c.HasPath })}
 }
 
 // Handle implements [web.Component].
@@ -153,7 +174,7 @@ func (g *FastCGI) Handle(c *web.Conn) {
 		return
 	}
 	if !ok {
-		at, ok = g.fallback(c.Path())
+		at, ok = g.fallback(c)
 	}
 	if !ok {
 		c.Reply(http.StatusNotFound)
@@ -255,14 +276,24 @@ func (g *FastCGI) redirectToSlash(c *web.Conn) bool {
 	return true
 }
 
-// fallback returns the script of Fallback for a path below the prefix. Access was decided on the
-// path: neither a route nor a condition sees the script's own.
-func (g *FastCGI) fallback(urlPath string) (location, bool) {
-	if _, ok := within(g.Prefix, urlPath); !ok || g.Fallback == "" {
+// fallback returns the first script of Fallback that exists, for a path below the prefix. Access
+// was decided on the path: neither a route nor a condition sees that of a script which the
+// configuration names as a whole.
+func (g *FastCGI) fallback(c *web.Conn) (location, bool) {
+	requested, ok := within(g.Prefix, c.Path())
+	if !ok {
 		return location{}, false
 	}
-	name, _, ok := g.folder.script(g.Fallback, g.Split)
-	return g.script(name, ""), ok
+	for _, one := range g.candidates {
+		path, ok := one.For(requested)
+		if !ok || one.HasPath && !c.DecidedAlike(g.Prefix+path) {
+			continue
+		}
+		if name, info, ok := g.folder.script(path, g.Split); ok && info == "" {
+			return g.script(name, ""), true
+		}
+	}
+	return location{}, false
 }
 
 // Close closes the directory. Requests in progress continue. It may be called several times.

@@ -12,8 +12,9 @@
 //
 // # A path that names no file
 //
-// [Config.Fallback] answers for such a path: with a page, as a single-page application needs it, or
-// by passing the request on to the component behind, such as PHP by FastCGI. A directory without an
+// [Config.Fallback] answers for such a path: with the first of several pages that exists, as a
+// single-page application needs it, or by passing the request on to the component behind, such as
+// PHP by FastCGI. A directory without an
 // index file counts as no file, unless it is listed. There is one look-up and no internal redirect,
 // so no fallback can loop.
 //
@@ -23,8 +24,9 @@
 // fallback: it is not passed on.
 //
 // Access is decided on the request's path, before the files are looked up. The path of a fallback
-// page is matched against no route and no condition, so name a page that every client that gets
-// here may see.
+// page without {path} is matched against no route and no condition, so name a page that every
+// client that gets here may see. A page with {path} is skipped if a route or a condition would have
+// decided otherwise on its path, or if the request's path was rewritten behind one of them.
 //
 // Before a component that runs programs of the same directory, the files must not serve these as
 // text. While requests are passed on, names of programs are therefore hidden: see [Config.Hide].

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestAPathWithoutAFileIsAnsweredByTheFallbackPage(t *testing.T) {
 	dir := tree(t, app)
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		for _, cache := range []string{"", "0"} {
-			s := serveBy(t, Config{Dir: dir, Fallback: "/index.html", Cache: cache}, way)
+			s := serveBy(t, Config{Dir: dir, Fallback: []string{"/index.html"}, Cache: cache}, way)
 			for _, c := range []struct {
 				target string
 				status int
@@ -66,7 +67,7 @@ func TestAPathWithoutAFileIsAnsweredByTheFallbackPage(t *testing.T) {
 // The fallback page is answered as if its own path had been requested: the client can revalidate
 // it, and it has one entity tag under all paths.
 func TestTheFallbackPageHasItsValidatorsAndRanges(t *testing.T) {
-	s := serve(t, Config{Dir: tree(t, app), Fallback: "index.html"})
+	s := serve(t, Config{Dir: tree(t, app), Fallback: []string{"index.html"}})
 	own, _ := get(t, s, "/index.html")
 	tag := own.Header.Get("Etag")
 	resp, _ := get(t, s, "/users/7")
@@ -91,7 +92,7 @@ func TestTheFallbackPageHasItsValidatorsAndRanges(t *testing.T) {
 }
 
 func TestOnlyGETAndHEADGetTheFallbackPage(t *testing.T) {
-	s := serve(t, Config{Dir: tree(t, app), Fallback: "/index.html"})
+	s := serve(t, Config{Dir: tree(t, app), Fallback: []string{"/index.html"}})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"} {
 		for _, target := range []string{"/users/7", "/app.js", "/.env"} {
 			if resp, _ := ask(t, s, method, target); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
@@ -103,7 +104,7 @@ func TestOnlyGETAndHEADGetTheFallbackPage(t *testing.T) {
 
 func TestAFallbackPageThatIsMissingIsA404(t *testing.T) {
 	dir := tree(t, app)
-	s := serve(t, Config{Dir: dir, Fallback: "/later.html"})
+	s := serve(t, Config{Dir: dir, Fallback: []string{"/later.html"}})
 	if resp, body := get(t, s, "/users/7"); resp.StatusCode != 404 || body != "404 Not Found\n" {
 		t.Errorf("without the page: got %d %q, want 404", resp.StatusCode, body)
 	}
@@ -121,13 +122,13 @@ func TestTheFallbackDoesNotLeaveTheFolder(t *testing.T) {
 	if err := os.Symlink("../secret.txt", filepath.Join(www, "up.txt")); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, Config{Dir: www, Fallback: "/index.html"})
+	s := serve(t, Config{Dir: www, Fallback: []string{"/index.html"}})
 	for _, target := range []string{"/up.txt", "/../secret.txt", "/x/../../secret.txt", "/secret.txt"} {
 		if resp, body := get(t, s, target); resp.StatusCode != 200 || body != "<p>app" {
 			t.Errorf("GET %s: got %d %q, want the fallback page", target, resp.StatusCode, body)
 		}
 	}
-	linked := serve(t, Config{Dir: www, Fallback: "/up.txt"})
+	linked := serve(t, Config{Dir: www, Fallback: []string{"/up.txt"}})
 	if resp, body := get(t, linked, "/none"); resp.StatusCode != 404 || strings.Contains(body, "secret") {
 		t.Errorf("a fallback page that is a link out of the folder: got %d %q, want 404", resp.StatusCode, body)
 	}
@@ -152,7 +153,7 @@ func serveBefore(t *testing.T, way flow.Way, cfg Config) string {
 func TestWhatIsNoFileGoesToTheComponentBehind(t *testing.T) {
 	dir := tree(t, app)
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
-		s := serveBefore(t, way, Config{Dir: dir, Fallback: "next", Strip: "/app"})
+		s := serveBefore(t, way, Config{Dir: dir, Fallback: []string{"next"}, Strip: "/app"})
 		for _, c := range []struct {
 			method, target string
 			status         int
@@ -188,19 +189,19 @@ func TestWhatIsNoFileGoesToTheComponentBehind(t *testing.T) {
 // the application to run.
 func TestProgramsArePassedOnAndNotServed(t *testing.T) {
 	dir := tree(t, app)
-	s := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: "next"})
+	s := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: []string{"next"}})
 	for _, target := range []string{"/page.php", "/PAGE.PHP", "/page.php/info", "/page%2ephp", "/lib/Old.PHP.bak", "/lib/tool.py", "/odd.phtml", "/page.php~"} {
 		if resp, body := get(t, s, target); resp.StatusCode != 200 || !strings.HasPrefix(body, "behind GET /") {
 			t.Errorf("GET %s: got %d %q, want it passed on", target, resp.StatusCode, body)
 		}
 	}
-	more := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: "next", Hide: []string{"app.js"}})
+	more := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: []string{"next"}, Hide: []string{"app.js"}})
 	for _, target := range []string{"/page.php", "/app.js"} {
 		if _, body := get(t, more, target); body != "behind GET "+target {
 			t.Errorf("GET %s, with a pattern more: got %q, want it passed on", target, body)
 		}
 	}
-	all := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: "next", Hide: []string{}})
+	all := serveBefore(t, flow.Chain, Config{Dir: dir, Fallback: []string{"next"}, Hide: []string{}})
 	if _, body := get(t, all, "/lib/tool.py"); body != "secret" {
 		t.Errorf("with hide = []: got %q, want the file", body)
 	}
@@ -228,7 +229,7 @@ func TestADirectoryWhoseIndexFileIsHiddenHasNone(t *testing.T) {
 			t.Errorf("GET %s: got %d, want %d", target, resp.StatusCode, want)
 		}
 	}
-	s := serveBefore(t, flow.Chain, Config{Dir: dir, Hide: []string{"*.htm*"}, Fallback: "next"})
+	s := serveBefore(t, flow.Chain, Config{Dir: dir, Hide: []string{"*.htm*"}, Fallback: []string{"next"}})
 	for _, target := range []string{"/", "/docs/", "/docs"} {
 		if _, body := get(t, s, target); body != "behind GET "+target {
 			t.Errorf("GET %s: got %q, want it passed on", target, body)
@@ -239,13 +240,20 @@ func TestADirectoryWhoseIndexFileIsHiddenHasNone(t *testing.T) {
 func TestInvalidFallbacksAreRejected(t *testing.T) {
 	dir := tree(t, app)
 	for want, cfg := range map[string]Config{
-		`files: fallback is "/", which does not name a file below dir`:     {Dir: dir, Fallback: "/"},
-		`files: fallback is "/../x", which does not name a file below dir`: {Dir: dir, Fallback: "../x"},
-		`files: fallback is "/.env", which is hidden`:                      {Dir: dir, Fallback: "/.env"},
-		`files: fallback is "/page.php", which is hidden`:                  {Dir: dir, Fallback: "/page.php", Hide: []string{"*.php"}},
-		`files: index is "index.php", which is hidden`:                     {Dir: dir, Fallback: "next", Index: "index.php"},
-		`files: hide has "[", which is not a pattern of names`:             {Dir: dir, Hide: []string{"["}},
-		`files: hide has "a/b", which is not a pattern of names`:           {Dir: dir, Hide: []string{"a/b"}},
+		`files: fallback is "/", which does not name a file below dir`:                {Dir: dir, Fallback: []string{"/"}},
+		`files: fallback is "/../x", which does not name a file below dir`:            {Dir: dir, Fallback: []string{"../x"}},
+		`files: fallback is "/.env", which is hidden`:                                 {Dir: dir, Fallback: []string{"/.env"}},
+		`files: fallback is "/page.php", which is hidden`:                             {Dir: dir, Fallback: []string{"/page.php"}, Hide: []string{"*.php"}},
+		`files: fallback: "{path}/index.html" does not name another file in a folder`: {Dir: dir, Fallback: []string{"{path}/index.html"}},
+		`files: fallback: "{path}" does not name another file in a folder`:            {Dir: dir, Fallback: []string{"{path}"}},
+		`files: fallback: "{path}{path}.html" has braces other than one {path}`:       {Dir: dir, Fallback: []string{"{path}{path}.html"}},
+		`files: fallback: "{file}.html" has braces other than one {path}`:             {Dir: dir, Fallback: []string{"{file}.html"}},
+		`files: fallback is "/../x.html", which does not name a file below dir`:       {Dir: dir, Fallback: []string{"../{path}.html"}},
+		`files: fallback is "{path}.php", which is hidden`:                            {Dir: dir, Fallback: []string{"{path}.php", "next"}},
+		`files: fallback has 17 elements, the maximum is 16`:                          {Dir: dir, Fallback: slices.Repeat([]string{"/a"}, 17)},
+		`files: index is "index.php", which is hidden`:                                {Dir: dir, Fallback: []string{"next"}, Index: "index.php"},
+		`files: hide has "[", which is not a pattern of names`:                        {Dir: dir, Hide: []string{"["}},
+		`files: hide has "a/b", which is not a pattern of names`:                      {Dir: dir, Hide: []string{"a/b"}},
 	} {
 		if c, err := New(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", cfg, err, want)
@@ -256,9 +264,68 @@ func TestInvalidFallbacksAreRejected(t *testing.T) {
 	}
 }
 
+// pages are a site whose addresses have no extension.
+var pages = map[string]string{
+	"index.html": "home", "about.html": "about", "team/index.html": "team", "team.html": "the other team", "team/ann.html": "ann", ".hidden.html": "secret",
+	"private/notes.html": "notes", "de/about.html": "über", "draft.html": "draft", "only.txt": "only",
+}
+
+func TestTheFirstPageOfTheFallbackThatExistsAnswers(t *testing.T) {
+	dir := tree(t, pages)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		s := serveBy(t, Config{Dir: dir, Strip: "/site", Hide: []string{"draft*"}, Fallback: []string{"{path}.html", "/de{path}.html", "{path}.txt", "/none.html", "/index.html"}}, way)
+		for _, c := range []struct{ target, body string }{
+			{"/site/about", "about"},
+			{"/site/%61bout?x=1", "about"},
+			{"/site//x/../about", "about"},
+			{"/site/team/ann", "ann"},
+			{"/site/team/", "team"},
+			{"/site/about/", "home"}, // a folder has no such page
+			{"/site/about;x", "home"},
+			{"/site/only", "only"},
+			{"/site/draft", "home"}, // hidden
+			{"/site/none", "home"},
+			{"/other/about", "home"}, // outside of what is served, as before
+		} {
+			for range 2 { // the second time from memory
+				if resp, body := get(t, s, c.target); resp.StatusCode != 200 || body != c.body {
+					t.Errorf("GET %s: got %d %q, want 200 %q", c.target, resp.StatusCode, body, c.body)
+				}
+			}
+		}
+		if resp, body := get(t, s, "/site/.hidden"); resp.StatusCode != 404 {
+			t.Errorf("GET of a hidden name: got %d %q, want 404", resp.StatusCode, body)
+		}
+		if resp, _ := get(t, s, "/site/team"); resp.StatusCode != 301 {
+			t.Errorf("GET of a folder: got %d, want the redirect to its slash, which comes first", resp.StatusCode)
+		}
+	})
+}
+
+func TestWhatNoPageOfTheFallbackNamesGoesToTheComponentBehind(t *testing.T) {
+	dir := tree(t, pages)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		s := serveBefore(t, way, Config{Dir: dir, Fallback: []string{"{path}.html", "next"}})
+		for _, c := range []struct {
+			method, target string
+			status         int
+			body           string
+		}{
+			{"GET", "/about", 200, "about"},
+			{"GET", "/none", 200, "behind GET /none"},
+			{"POST", "/none", 200, "behind POST /none"},
+			{"POST", "/about", 405, "405 Method Not Allowed\n"},
+		} {
+			if resp, body := ask(t, s, c.method, c.target); resp.StatusCode != c.status || body != c.body {
+				t.Errorf("%s %s: got %d %q, want %d %q", c.method, c.target, resp.StatusCode, body, c.status, c.body)
+			}
+		}
+	})
+}
+
 // Without a component behind them, files that pass on answer 404, as every composition does.
 func TestNothingBehindIsA404(t *testing.T) {
-	s := serve(t, Config{Dir: tree(t, app), Fallback: "next"})
+	s := serve(t, Config{Dir: tree(t, app), Fallback: []string{"next"}})
 	if resp, _ := get(t, s, "/none"); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("got %d, want 404", resp.StatusCode)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/candidate"
 	"weir/web/components/internal/memory"
 	"weir/web/components/internal/unit"
 )
@@ -36,11 +37,13 @@ type Config struct {
 	// NotFound is the path below Dir of a file that is the body of 404. Empty: a line of text.
 	NotFound string `hcl:"not_found,optional"`
 
-	// Fallback is what answers for a path that names no file. A path below Dir, such as
-	// "/index.html", is a page: it is sent with status 200. "next" passes the request on to the
-	// component behind, with its path. A name that begins with a dot is not found either way.
-	// Empty: the answer is 404.
-	Fallback string `hcl:"fallback,optional"`
+	// Fallback is what answers for a path that names no file: the first of these, at most 16, that
+	// names one. A path below Dir, such as "/index.html", is a page: it is sent with status 200.
+	// {path} in it stands for the path of the request, as in "{path}.html"; routes and conditions
+	// must decide alike on that page's path. "next" as the last passes the request on to the
+	// component behind, with its path. A name that begins with a dot is not found either way. Nil:
+	// the answer is 404.
+	Fallback []string `hcl:"fallback,optional"`
 
 	// Hide are patterns of names of files and directories that are not found, such as "*.bak". The
 	// case of letters does not count. With Fallback "next", names of programs, such as "*.php*" and
@@ -73,7 +76,9 @@ const (
 type files struct {
 	Config
 	hidden        []string // the patterns of Hide, in lower case
-	indexHidden   bool     // they match Index: directories have no index file
+	candidates    []candidate.Candidate
+	passesOn      bool // Fallback ends in "next"
+	indexHidden   bool // they match Index: directories have no index file
 	codings       []sibling
 	root          *root
 	store         *memory.Store[string, *entry] // nil: no cache
@@ -158,7 +163,7 @@ func (f *files) Close() error { return f.root.Close() }
 
 // Traits implements the optional part of [web.Component].
 func (f *files) Traits() web.Traits {
-	return web.Traits{Name: "files", Role: web.RoleSource, PassesOn: f.passesOn()}
+	return web.Traits{Name: "files", Role: web.RoleSource, PassesOn: f.passesOn, OtherPaths: slices.ContainsFunc(f.candidates, func(c candidate.Candidate) bool { return c.HasPath })}
 }
 
 // Handle implements [web.Component].
@@ -167,12 +172,13 @@ func (f *files) Handle(c *web.Conn) {
 		return
 	}
 	body, err := f.answer(c)
+	if err != nil && isMissing(err) && len(f.candidates) > 0 {
+		body, err = f.tryCandidates(c, err)
+	}
 	switch {
 	case err == nil:
 		c.Answer(body)
-	case isMissing(err) && f.passesOn():
-	case isMissing(err) && f.Fallback != "":
-		c.Answer(f.fallbackPage(c))
+	case isMissing(err) && f.passesOn:
 	default:
 		c.Answer(f.failed(c, err))
 	}
@@ -214,7 +220,7 @@ func (f *files) lookUp(c *web.Conn, path string) (web.Body, error) {
 		return f.body(c, e)
 	case !errors.Is(err, errDirectory):
 		return web.Body{}, err
-	case f.Fallback != "":
+	case len(f.Fallback) > 0:
 		if err := f.statDirectory(clean + "/"); err != nil {
 			return web.Body{}, err
 		}

@@ -32,7 +32,7 @@ routes. An exchange that no source answers gets 404.
 | size | a string: a number of bytes, or one with KB, MB or GB (of 1,024) behind it: ` + "`\"64MB\"`" + ` |
 | integer, number | ` + "`8080`, `0.5`" + ` |
 | true or false | ` + "`true`, `false`" + ` |
-| list of strings, of integers | ` + "`[\"a\", \"b\"]`, `[1, 2]`" + ` |
+| list of strings, of integers | ` + "`[\"a\", \"b\"]`, `[1, 2]`; for a list of one string, also `\"a\"`" + ` |
 | map of strings, of integers | ` + "`{ \"name\" = \"value\" }`, `{ \"name\" = 2 }`" + ` |
 
 An attribute that is left out has its default. So has one that is empty or 0, unless its explanation

@@ -11,9 +11,9 @@ var notes = map[string]string{
 	"bearer": "A refused request is answered by 401 with a challenge. Components in refused may answer otherwise; each answer 401 of theirs has the challenge, too.",
 	"cache": "A response is stored if it has a lifetime, such as Cache-Control: max-age, and neither a cookie nor a login inside the block. " +
 		"Files that no filter changes are not stored: the system keeps these in memory.",
-	"fastcgi": "A folder with an index script is redirected to its final slash. Access is decided on the path of the request, not on that of a fallback.",
+	"fastcgi": "A folder with an index script is redirected to its final slash. Access is decided on the path of the request, not on that of a fallback. A fallback with {path} is skipped if a route or a when would decide otherwise on its path, or if the path was rewritten behind one.",
 	"files": "Entity tags, conditions and ranges are handled. A folder is redirected to its final slash. Methods other than GET and HEAD are answered by 405. " +
-		"Access is decided on the path of the request, not on that of a fallback.",
+		"Access is decided on the path of the request, not on that of a fallback. A fallback with {path} is skipped if a route or a when would decide otherwise on its path, or if the path was rewritten behind one.",
 	"proxy": "WebSockets, event streams and trailers pass. Upstreams get X-Forwarded-For, -Host and -Proto. Fields of their responses replace those that earlier components have set. " +
 		"An upstream that cannot be reached is answered by 502, one that is too slow by 504; without an upstream that is up, the answer is 503.",
 	"resize": "The height follows the width. A picture that is not wider is never scaled up. JPEG and PNG are processed; other responses pass unchanged, whatever their query. " +

@@ -15,6 +15,6 @@ route "/static/" {
 route "/" {
   files "single-page application" {
     dir      = "www"
-    fallback = "/index.html"
+    fallback = ["{path}.html", "/index.html"]
   }
 }
