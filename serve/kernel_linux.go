@@ -1,12 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxKernelCopy is the number of bytes that one system call may copy: a connection that ends waits
@@ -19,9 +18,8 @@ func sendFile(w kernelWriter, f *os.File, offset, n int64) (sent int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	var failed error
-	err = raw.Control(func(file uintptr) { sent, failed = sendDescriptor(w, int(file), offset, n) })
-	return sent, errors.Join(err, failed)
+	gone := raw.Control(func(file uintptr) { sent, err = sendDescriptor(w, int(file), offset, n) })
+	return sent, cmp.Or(gone, err)
 }
 
 // sendDescriptor is sendFile for the descriptor of a file.
@@ -59,6 +57,13 @@ func uninterrupted(call func() (int, error)) (int, syscall.Errno) {
 	}
 }
 
+// Constants of Linux that package syscall lacks: F_SETPIPE_SZ, SPLICE_F_MOVE and SPLICE_F_NONBLOCK.
+const (
+	setPipeSize    = 1031
+	spliceMove     = 1
+	spliceNonblock = 2
+)
+
 // splicePipe is the number of bytes in the pipe between two sockets, if the system permits that.
 const splicePipe = 256 << 10
 
@@ -73,7 +78,8 @@ func splice(w kernelWriter, from SpliceSource, n int64) (sent int64, err error) 
 	}
 	defer syscall.Close(pipe[0])
 	defer syscall.Close(pipe[1])
-	_, _ = unix.FcntlInt(uintptr(pipe[1]), unix.F_SETPIPE_SZ, splicePipe) // otherwise it is smaller
+	// if it fails, the pipe is smaller
+	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, uintptr(pipe[1]), setPipeSize, splicePipe)
 	for sent < n {
 		took, err := spliceIn(from, pipe[1], min(n-sent, maxKernelCopy))
 		if took == 0 || err != nil {
@@ -112,7 +118,7 @@ func spliceIn(from SpliceSource, pipe int, most int64) (took int64, err error) {
 
 func spliceOnce(from, to int, n int64) (int, syscall.Errno) {
 	return uninterrupted(func() (int, error) {
-		moved, err := syscall.Splice(from, nil, to, nil, int(n), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		moved, err := syscall.Splice(from, nil, to, nil, int(n), spliceMove|spliceNonblock)
 		return int(moved), err
 	})
 }

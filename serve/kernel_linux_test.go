@@ -159,6 +159,9 @@ func TestTheKernelDoesNotCopyToOtherConnections(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	near, _ := sockets(t)
+	if n, err := SendFile(newStream(a, new(counterShard), &Options{}), f, 0, 10); n != 0 || err != errors.ErrUnsupported {
+		t.Errorf("SendFile of a handler's connection: got %d, %v, want errors.ErrUnsupported", n, err)
+	}
 	if n, err := SendFile(a, f, 0, 10); n != 0 || err != errors.ErrUnsupported {
 		t.Errorf("SendFile: got %d, %v, want errors.ErrUnsupported", n, err)
 	}

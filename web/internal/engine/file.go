@@ -101,7 +101,7 @@ func (s *fileSender) appendNext(n int64) error {
 // copy sends the next n bytes, by the kernel if it can.
 func (s *fileSender) copy(n int64) error {
 	sent, err := s.response.exchange.conn.sendFile(s.file, s.offset, n)
-	if err == errors.ErrUnsupported {
+	if errors.Is(err, errors.ErrUnsupported) {
 		buffer := copyBuffers.Get().(*[]byte)
 		defer copyBuffers.Put(buffer)
 		sent, err = io.CopyBuffer(writerFunc(s.response.exchange.conn.write), io.NewSectionReader(s.file, s.offset, n), *buffer)

@@ -309,7 +309,7 @@ func (w *response) Respond(status int, content []byte) (sent int64, err error) {
 // ReadFrom implements [io.ReaderFrom].
 func (w *response) ReadFrom(r io.Reader) (int64, error) {
 	if s, ok := r.(socketReader); ok {
-		if n, err := w.splice(s); err != errors.ErrUnsupported {
+		if n, err := w.splice(s); !errors.Is(err, errors.ErrUnsupported) {
 			return n, err
 		}
 	}

@@ -35,7 +35,7 @@ func (w *response) splice(r socketReader) (int64, error) {
 	}
 	sent, err := w.exchange.conn.splice(r, r.Left())
 	w.written += sent
-	if err != nil && err != errors.ErrUnsupported {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		w.failed = err
 	}
 	return sent, err
