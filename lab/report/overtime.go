@@ -15,7 +15,7 @@ const maxTimePoints = 200
 
 func (d *digest) timeSection() section {
 	s := section{ID: "time", Title: "CPU over time",
-		How: "One trial of each subject: the one whose mean is nearest to the mean of its cell. The curve of a steady server is flat. Short windows make any curve rough."}
+		How: "One trial of each subject: the one whose mean is nearest to the mean of all its trials under the same load. The curve of a steady server is flat. Short windows make any curve rough."}
 	s.Blocks = d.perGroup("CPU over time", d.timeFigure)
 	return s
 }
@@ -64,7 +64,7 @@ func overTime(t *result.Trial) []figure.XY {
 
 func (d *digest) windowsSection() section {
 	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the paper and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.MinDF)}
+		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the published measurements and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.MinDF)}
 	s.Blocks = d.perGroup("Variation", d.windowFigure)
 	return s
 }

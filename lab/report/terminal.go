@@ -266,7 +266,7 @@ func (s *screen) files() {
 	for _, f := range [][2]string{
 		{htmlFile, "the whole report with figures; open it in a browser"},
 		{markdownFile, "the same as Markdown"},
-		{texFile, "the paper's table with these figures"},
+		{texFile, "the published table with these figures"},
 		{figuresDir + "/", "every figure as SVG and PDF"},
 		{csvFile, "every trial; results.json has all of it"},
 	} {
