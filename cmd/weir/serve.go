@@ -39,7 +39,7 @@ type serveRunCmd struct {
 
 	Listen     string `placeholder:"HOST:PORT" help:"Address to listen on (default: the site file's, or 127.0.0.1:8080)."`
 	Way        string `name:"run" enum:",chain,network" default:"" predictor:"model" placeholder:"chain|network" help:"Concurrency model of the components: chain (calls) or network (a goroutine each)."`
-	Engine     string `enum:",http1,nethttp" default:"" placeholder:"http1|nethttp" help:"What serves HTTP/1: http1 (this project's engine) or nethttp (Go's). Default: the site file's, or nethttp."`
+	Engine     string `enum:",http1,nethttp" default:"" placeholder:"http1|nethttp" help:"What serves HTTP/1: http1 (this project's engine) or nethttp (Go's). Default: the site file's, or http1."`
 	Model      string `enum:",goroutine,pool,loop,coroutine,prefork,process" default:"" placeholder:"goroutine|pool|loop|coroutine|prefork|process" help:"Concurrency model of the connections of HTTP/1 (default: the site file's, or goroutine); all but goroutine need the engine http1."`
 	Admin      string `placeholder:"HOST:PORT" help:"Address of the admin page, which draws the running site, with /metrics and /debug/pprof."`
 	AdminUsers string `placeholder:"FILE" help:"Users file of the admin page, from weir serve password; required unless its address is loopback."`

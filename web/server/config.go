@@ -23,7 +23,7 @@ type Config struct {
 	Addr     string
 	Listener net.Listener // accepts connections instead of Addr; Run closes it
 
-	// Engine serves HTTP/1: NetHTTP (the default) or HTTP1. HTTP/2 and HTTP/3 are served by
+	// Engine serves HTTP/1: HTTP1 (the default) or NetHTTP. HTTP/2 and HTTP/3 are served by
 	// net/http and quic-go.
 	Engine string
 	// Model is the concurrency model of the connections of HTTP/1: serve.Goroutine, or with HTTP1

@@ -63,7 +63,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 		return nil, err
 	}
 	s.listener = newLimitedListener(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.trustedProxies), s.reportOverLimit)
-	if c.Engine == HTTP1 {
+	if c.Engine != NetHTTP {
 		s.engine = s.newHTTP1()
 	} else {
 		s.h1 = s.newEngine()

@@ -32,7 +32,7 @@ type Server struct {
 	Run string `hcl:"run,optional"`
 
 	// Engine serves HTTP/1: "http1" is this project's engine, "nethttp" is Go's. The flag --engine
-	// overrides it. Empty: "nethttp".
+	// overrides it. Empty: "http1".
 	Engine string `hcl:"engine,optional"`
 	// Model is the concurrency model of the connections of HTTP/1: "goroutine", "pool", "loop",
 	// "coroutine", "prefork" or "process". The flag --model overrides it. All but "goroutine" need
