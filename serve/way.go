@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -56,14 +57,18 @@ func init() {
 
 // ParseWay returns the concurrency model of that name.
 func ParseWay(name string) (Way, error) {
-	var names []string
-	for w, t := range Ways {
-		if t.Name == name {
-			return Way(w), nil
-		}
+	if w := slices.IndexFunc(Ways, func(t WayInfo) bool { return t.Name == name }); w >= 0 {
+		return Way(w), nil
+	}
+	return 0, fmt.Errorf("%q is no concurrency model: choose one of %s", name, strings.Join(WayNames(), ", "))
+}
+
+// WayNames returns the names of the models, in the order of Ways.
+func WayNames() (names []string) {
+	for _, t := range Ways {
 		names = append(names, t.Name)
 	}
-	return 0, fmt.Errorf("%q is no concurrency model: choose one of %s", name, strings.Join(names, ", "))
+	return names
 }
 
 func (w Way) String() string {

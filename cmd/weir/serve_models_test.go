@@ -4,8 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"weir/serve"
+	"weir/web/server"
 )
 
 // TestTheListOfModelsAgreesWithTheDocuments: a test of the documents compares their table with the
@@ -44,5 +49,20 @@ func TestTheListOfModelsAgreesWithTheDocuments(t *testing.T) {
 	}
 	if seen["http1"] != 6 || seen["nethttp"] != 6 {
 		t.Errorf("got %v rows by engine, want 6 each", seen)
+	}
+}
+
+// TestTheFlagsHaveTheNamesOfEnginesAndModels: a tag cannot use the list.
+func TestTheFlagsHaveTheNamesOfEnginesAndModels(t *testing.T) {
+	run := reflect.TypeFor[serveRunCmd]()
+	for field, names := range map[string][]string{"Engine": server.Engines(), "Model": serve.WayNames()} {
+		f, _ := run.FieldByName(field)
+		for tag, separator := range map[string]string{"enum": ",", "placeholder": "|"} {
+			got := strings.Split(strings.TrimPrefix(f.Tag.Get(tag), ","), separator)
+			slices.Sort(got)
+			if want := slices.Sorted(slices.Values(names)); !slices.Equal(got, want) {
+				t.Errorf("the tag %s of the flag --%s: got %q, want %q", tag, strings.ToLower(field), got, want)
+			}
+		}
 	}
 }

@@ -37,14 +37,13 @@ func (c *serveRunCmd) setProcesses(config *server.Config) error {
 	return err
 }
 
-// checkProcesses returns an error for what processes cannot share.
+// checkProcesses returns an error for flags that ask for what processes cannot share. Reading the
+// site file has checked its attributes.
 func (c *serveRunCmd) checkProcesses(all []service, b beside) error {
 	for _, one := range all {
 		way := one.config.Model
 		switch {
 		case !serve.Ways[way].MultiProcess:
-		case len(all) > 1:
-			return usageError{fmt.Errorf("the model %s is for one server, and the site file has %d: choose another model", way, len(all))}
 		case c.Stack != "":
 			return usageError{fmt.Errorf("the model %s needs sockets of the kernel, which processes can share: leave --stack out", way)}
 		case b.address != "":

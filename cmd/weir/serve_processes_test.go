@@ -98,7 +98,7 @@ func TestWhatProcessesCannotShareIsRejectedByName(t *testing.T) {
 		"a cache":              {server + route("cache {}"), nil, "cache (responses)"},
 		"an admin page":        {"server {\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n}\n" + route(""), nil, "the attribute admin out"},
 		"the flag":             {server + route(""), []string{"--admin", "127.0.0.1:0"}, "leave --admin"},
-		"two servers":          {named("a") + named("b"), nil, "choose another model"},
+		"two servers":          {named("a") + named("b"), nil, "The model prefork is for one server, and the site file has 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "site.hcl")

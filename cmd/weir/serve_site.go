@@ -55,6 +55,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 			}
 		}
 	}
+	values.Engine, values.Model = c.Engine, c.Model
 	live, err := site.NewLive(file, flow.Way(c.Way), report, values)
 	if err != nil {
 		return explain(t, err)

@@ -28,7 +28,7 @@ func (c *serveRunCmd) usualListen() string {
 func (c *serveRunCmd) setEngine(config *server.Config, engine, model string) (err error) {
 	config.Engine = first(c.Engine, engine)
 	if model = first(c.Model, model); model == "" {
-		return nil
+		model = serve.Goroutine.String()
 	}
 	if config.Model, err = serve.ParseWay(model); err != nil {
 		return usageError{err}

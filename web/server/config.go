@@ -147,15 +147,15 @@ func (c *Config) validateProcesses() error {
 	return nil
 }
 
-// validateState returns an error for a handler whose components have state that several processes
-// cannot share.
-func (c *Config) validateState(h http.Handler) error {
+// UnsupportedState returns why a concurrency model cannot serve a handler: its components have
+// state that several processes cannot share. It returns nil if the model can.
+func UnsupportedState(h http.Handler, model serve.Way) error {
 	in, ok := h.(interface{ InProcess() []string })
-	if !ok || !serve.Ways[c.Model].MultiProcess || len(in.InProcess()) == 0 {
+	if !ok || !serve.Ways[model].MultiProcess || len(in.InProcess()) == 0 {
 		return nil
 	}
 	return fmt.Errorf("server: %s spreads connections over processes, but these components keep something in one: %s: remove them, or choose %s, %s, %s or %s",
-		c.Model, strings.Join(in.InProcess(), ", "), serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine)
+		model, strings.Join(in.InProcess(), ", "), serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine)
 }
 
 // usesOneProcess reports whether a certificate is managed in a process.

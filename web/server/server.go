@@ -49,7 +49,7 @@ type Server struct {
 // New listens. Until Run, connections wait in the kernel. The caller must call Close on a server
 // that is not run.
 func New(h http.Handler, c Config) (*Server, error) {
-	if err := cmp.Or(c.validate(), c.validateState(h)); err != nil {
+	if err := cmp.Or(c.validate(), UnsupportedState(h, c.Model)); err != nil {
 		return nil, err
 	}
 	s := &Server{config: c, watch: conn.NewWatch(c.connRules()), stopping: make(chan struct{}), http1Ended: make(chan struct{})}

@@ -84,6 +84,7 @@ func NewLive(file string, way flow.Way, report func(Event), given ...Values) (*L
 	l.current.Store(g)
 	for _, s := range g.site.Services {
 		l.environment.running = append(l.environment.running, s.Name)
+		l.environment.runningModels = append(l.environment.runningModels, s.Model)
 	}
 	return l, nil
 }

@@ -27,8 +27,9 @@ type Site struct {
 // Service is a server of a site file with what it serves.
 type Service struct {
 	Server
-	Pipe      web.Component
-	upstreams []proxyUpstreams
+	Pipe       web.Component
+	upstreams  []proxyUpstreams
+	attributes hclsyntax.Attributes // of the block
 }
 
 // Close closes the components' resources. No exchange may be in progress.
@@ -76,10 +77,11 @@ type environment struct {
 	dryRun        bool // create and write nothing: see Check
 	// The names of the servers that run, in the order of their handlers. A file with other servers
 	// is rejected. Nil: any servers.
-	running []string
-	values  Values
-	secrets *secrets                          // given values, of this and earlier readings
-	read    func(name string) ([]byte, error) // reads an included file; nil: readFile
+	running       []string
+	runningModels []string // the concurrency models of their connections
+	values        Values
+	secrets       *secrets                          // given values, of this and earlier readings
+	read          func(name string) ([]byte, error) // reads an included file; nil: readFile
 }
 
 // newEnvironment returns the environment of a site that is read once. If counts is nil, it has new

@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"net"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"weir/flow"
-	"weir/serve"
 	"weir/web/internal/client"
-	"weir/web/server"
 )
 
 // Server is a "server" block: how a site is served. Empty attributes have good defaults.
@@ -93,9 +89,6 @@ func (s Server) validate() error {
 	if w := s.Way(); w != flow.Chain && w != flow.Network {
 		return fmt.Errorf("run is %q: write %q or %q", s.Run, flow.Chain, flow.Network)
 	}
-	if err := s.validateModel(); err != nil {
-		return err
-	}
 	for name, address := range map[string]string{"listen": s.Listen, "admin": s.Admin} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
 			return fmt.Errorf("%s is %q: write HOST:PORT, or :PORT for every address of this machine", name, address)
@@ -117,18 +110,6 @@ func (s Server) validate() error {
 			"write \"127.0.0.1:PORT\", or name a file of users in admin_users (weir serve password writes one)", s.Admin)
 	}
 	return s.validateTLS()
-}
-
-// validateModel returns an error for an engine or a model that does not exist. Whether they go
-// together depends on the flags, too.
-func (s Server) validateModel() error {
-	if engines := server.Engines(); s.Engine != "" && !slices.Contains(engines, s.Engine) {
-		return fmt.Errorf("engine is %q: write %q", s.Engine, strings.Join(engines, `" or "`))
-	}
-	if _, err := serve.ParseWay(s.Model); s.Model != "" && err != nil {
-		return fmt.Errorf("model is %w", err)
-	}
-	return nil
 }
 
 // loopback reports whether a host is a loopback address, or a name, which may be one: that is

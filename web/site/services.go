@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -129,7 +130,7 @@ func (l *loader) decodeServer(b *hclsyntax.Block, into *Service) {
 		one.Body, settings.Blocks[i] = &body, &one
 	}
 	l.diags = append(l.diags, gohcl.DecodeBody(&settings, l.evaluation, &into.Server)...)
-	into.at = b.TypeRange
+	into.at, into.attributes = b.TypeRange, b.Body.Attributes
 }
 
 // checkServices adds errors for servers and components that cannot work, alone or together.
@@ -138,6 +139,8 @@ func (l *loader) checkServices(s *Site) {
 		if err := service.validate(); err != nil {
 			l.addError(service.at, "Invalid server", err.Error())
 		}
+		service.Engine, service.Model = cmp.Or(l.values.Engine, service.Engine), cmp.Or(l.values.Model, service.Model)
+		l.checkModel(service, len(s.Services))
 		l.checkTogether(s.Services[:i], service)
 		l.checkComposition(service)
 	}
@@ -234,6 +237,7 @@ func (s Server) title() string {
 func (l *loader) checkComposition(s *Service) {
 	h, err := web.New(s.Pipe, web.Options{Way: flow.Chain})
 	if err == nil {
+		l.checkState(s, h)
 		err = h.Close()
 	}
 	start := l.fileStart

@@ -21,13 +21,16 @@ const (
 	variablesRoot = "var"
 )
 
-// Values are the values of variables that do not stand in the file.
+// Values are values that do not stand in the file: of variables, and of attributes of servers.
 type Values struct {
 	// By name; they precede the environment's and the file's. Each must have its variable.
 	Set map[string]string
 	// LookupEnv returns an environment variable, as [os.LookupEnv] does. It is called for the names
 	// that the file has as env. Nil: there are none.
 	LookupEnv func(name string) (string, bool)
+
+	// Engine and Model are flags that override these attributes of each server. Empty: they do not.
+	Engine, Model string
 }
 
 // Variable is the block variable: a value that other blocks use as var.NAME.

@@ -1,6 +1,11 @@
 package reference
 
-import "slices"
+import (
+	"slices"
+
+	"weir/serve"
+	"weir/web/server"
+)
 
 // Group is a group of blocks. A component's group is its class in the paper: see package web.
 type Group string
@@ -72,8 +77,8 @@ var count = fact{limits: notNegative}
 // facts are the facts by "block.attribute".
 var facts = map[string]fact{
 	"server.run":                        {values: []string{"chain", "network"}},
-	"server.engine":                     {values: []string{"http1", "nethttp"}},
-	"server.model":                      {values: []string{"goroutine", "pool", "loop", "coroutine", "prefork", "process"}},
+	"server.engine":                     {values: server.Engines()},
+	"server.model":                      {values: serve.WayNames()},
 	"server.read_header_timeout":        {unit: duration},
 	"server.idle_timeout":               {unit: duration},
 	"server.drain_timeout":              {unit: duration},
