@@ -13,6 +13,9 @@ type Received struct {
 	Framing Framing
 	Length  int64 // of the content, in bytes, if the framing is ByLength
 	Close   bool  // the connection ends with the response
+	// The Connection field has other options than close and keep-alive: they name fields that are
+	// not passed on (RFC 9110, section 7.6.1).
+	NamesFields bool
 }
 
 // ResponseHead returns the length of the response head at the start of b, or 0 if it is not
@@ -38,7 +41,7 @@ func ParseResponse(head []byte, method string) (Received, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Close = f.close || minor == 0 && !f.keepAlive
+	r.Close, r.NamesFields = f.close || minor == 0 && !f.keepAlive, f.namesFields
 	x := Exchange{toHead: method == "HEAD"}
 	switch {
 	case !x.HasContent(r.Status):
@@ -79,6 +82,7 @@ type receivedFraming struct {
 	hasLength, hasCoding bool
 	length               int64
 	close, keepAlive     bool
+	namesFields          bool
 }
 
 // parseFraming checks field lines and reads those that frame the message.
@@ -119,6 +123,7 @@ func (f *receivedFraming) note(name, value []byte) error {
 		if equalFold(name, "connection") {
 			f.close = f.close || HasToken(value, "close")
 			f.keepAlive = f.keepAlive || HasToken(value, "keep-alive")
+			f.namesFields = f.namesFields || !equalFold(value, "close") && !equalFold(value, "keep-alive")
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -17,7 +18,7 @@ import (
 // is used by plain HTTP/1.1: the usual case. The goroutine that serves the exchange sends the
 // request and reads the response. The other exchanges are left to [httputil.ReverseProxy].
 type direct struct {
-	*exchange
+	exchange
 	c       *web.Conn     // until Handle returns, as request and fields
 	request *http.Request // the client's
 	fields  http.Header   // of the request for upstreams
@@ -28,6 +29,8 @@ type direct struct {
 	// ends the wait for a client that disconnects, and reports whether it did in time; nil: no wait
 	stopWait func() bool
 	isEvents bool // the response is a stream of events
+	// to the client, while the content is passed on; nil: not yet
+	out io.Writer
 	// The server stops, and ends the stream of events. Nil: the stream ends by itself.
 	stopping <-chan struct{}
 	over     chan struct{} // closed by end, for the goroutine that waits for stopping
@@ -39,16 +42,16 @@ func (p *Proxy) isDirect(r *http.Request) bool {
 }
 
 // serveDirect sets up the response.
-func (x *exchange) serveDirect(c *web.Conn) {
-	d := &direct{exchange: x, c: c, request: c.BorrowRequest()}
-	_, content, err := x.bufferBody(d.request.Body, d.request.ContentLength)
+func (d *direct) serveDirect(c *web.Conn) {
+	d.c, d.request = c, c.BorrowRequest()
+	_, content, err := d.bufferBody(d.request.Body, d.request.ContentLength)
 	if err == nil {
 		d.content = content
 		d.setFields()
-		err = x.tryUpstreams(d.request.Method, true, d.try)
+		err = d.tryUpstreams(d.request.Method, true, d.try)
 	}
 	if err != nil {
-		x.err = err
+		d.err = err
 		return
 	}
 	d.answer()
@@ -57,7 +60,7 @@ func (x *exchange) serveDirect(c *web.Conn) {
 
 // try sends the request to an upstream and reads the head of the response.
 func (d *direct) try(u *upstream) (began bool, err error) {
-	head, err := d.head(u)
+	target, err := d.target(u)
 	if err != nil {
 		return false, err
 	}
@@ -65,7 +68,7 @@ func (d *direct) try(u *upstream) (began bool, err error) {
 		if err = d.connect(u, again); err != nil {
 			return false, err
 		}
-		if err = d.ask(head); err == nil {
+		if err = d.ask(d.appendHead(d.conn.Room(), target, u)); err == nil {
 			return true, nil
 		}
 		began = d.conn.HasBegun()
@@ -91,15 +94,19 @@ func (d *direct) connect(u *upstream, isNew bool) (err error) {
 			return err
 		}
 	}
-	d.conn.Begin(func() { d.awaitClient(d.c.Context()) })
+	d.conn.Begin(d)
 	return nil
 }
 
-// awaitClient is called when the wait for an upstream takes long: from then on, a client that
-// disconnects ends it.
-func (d *direct) awaitClient(ctx context.Context) {
-	d.ctx = ctx
-	d.stopWait = context.AfterFunc(ctx, d.conn.Interrupt)
+// Waits implements [origin.Waiter]: from now on, a client that disconnects ends the wait for the
+// upstream.
+func (d *direct) Waits() {
+	if d.out != nil {
+		d.ctx = web.ContextOf(d.out)
+	} else {
+		d.ctx = d.c.Context()
+	}
+	d.stopWait = context.AfterFunc(d.ctx, d.conn.Interrupt)
 }
 
 // endConn ends the use of the connection.
@@ -137,7 +144,7 @@ func (d *direct) ask(head []byte) error {
 			d.response = r
 			return nil
 		case r.Status != http.StatusContinue:
-			d.c.PassInformational(r.Status, headerOf(r.Fields))
+			d.c.PassInformational(r.Status, headerOf(r))
 		}
 		if limit > 0 {
 			limit = max(1, d.p.headTimeout-time.Since(began))

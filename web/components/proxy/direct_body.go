@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"strings"
 
 	"weir/web"
 	"weir/web/http1"
@@ -14,7 +15,7 @@ import (
 // answer sets the response.
 func (d *direct) answer() {
 	c, r := d.c, d.response
-	setResponseFields(c, r.Fields)
+	setResponseFields(c, r)
 	c.SetStatus(r.Status)
 	size := int64(-1)
 	if r.Framing == http1.ByLength {
@@ -26,14 +27,18 @@ func (d *direct) answer() {
 
 // isEventStream reports whether a media type is that of server-sent events.
 func isEventStream(contentType string) bool {
+	const events = "text/event-stream"
+	if len(contentType) < len(events) || !strings.EqualFold(contentType[:len(events)], events) {
+		return false
+	}
 	kind, _, _ := mime.ParseMediaType(contentType)
-	return kind == "text/event-stream"
+	return kind == events
 }
 
 // copy passes the content on. Content without a stated length is sent as it arrives.
 func (d *direct) copy(w io.Writer) error {
 	limit := d.p.idleTimeout
-	d.conn.NotifyOf(func() { d.awaitClient(web.ContextOf(w)) })
+	d.out = w
 	if d.isEvents {
 		limit = 0
 		d.endOnStop(w)

@@ -58,25 +58,37 @@ func connectionOptions(lists []string) (names []string) {
 // errTarget is why a request is not sent whose path or query has a control character.
 var errTarget = errors.New("the path or the query has a space or a control character")
 
-// head returns the head of the request for an upstream.
-func (d *direct) head(u *upstream) ([]byte, error) {
-	r := d.request
-	target := d.targetURL(r, u).RequestURI()
-	if strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return nil, errTarget
+// target returns the request target for an upstream.
+func (d *direct) target(u *upstream) (string, error) {
+	at := d.request.URL
+	if d.rawPath != "" || u.target.Path != "" {
+		at = d.targetURL(d.request, u)
 	}
+	target := at.RequestURI()
+	if strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return "", errTarget
+	}
+	return target, nil
+}
+
+// appendHead appends the head of the request for an upstream.
+func (d *direct) appendHead(b []byte, target string, u *upstream) []byte {
+	r := d.request
 	length := r.ContentLength
 	if length == 0 && r.Method != http.MethodPost && r.Method != http.MethodPut && r.Method != http.MethodPatch {
 		length = -1 // RFC 9110, section 8.6
 	}
-	return http1.AppendRequest(make([]byte, 0, 512+len(d.content)), r.Method, target, d.host(r, u), d.fields, length), nil
+	return http1.AppendRequest(b, r.Method, target, d.host(r, u), d.fields, length)
 }
 
 // receivedFields iterates over the fields of a response that are passed on, by canonical names.
-func receivedFields(lines []byte) iter.Seq2[string, string] {
+func receivedFields(r *http1.Received) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		text := string(lines)
-		options := receivedOptions(text)
+		text := string(r.Fields)
+		var options []string
+		if r.NamesFields {
+			options = receivedOptions(text)
+		}
 		for name, value := range fieldLines(text) {
 			if (name == "Trailer" || !isHopByHop(name)) && !slices.Contains(options, name) && !yield(name, value) {
 				return
@@ -88,7 +100,7 @@ func receivedFields(lines []byte) iter.Seq2[string, string] {
 // receivedOptions returns the fields that the Connection field of a response names.
 func receivedOptions(lines string) (names []string) {
 	for name, value := range fieldLines(lines) {
-		if name == "Connection" && value != "keep-alive" && value != "close" {
+		if name == "Connection" {
 			names = append(names, connectionOptions([]string{value})...)
 		}
 	}
@@ -110,9 +122,9 @@ func fieldLines(lines string) iter.Seq2[string, string] {
 }
 
 // headerOf returns the fields of an informational response.
-func headerOf(lines []byte) http.Header {
+func headerOf(r *http1.Received) http.Header {
 	h := make(http.Header)
-	for name, value := range receivedFields(lines) {
+	for name, value := range receivedFields(r) {
 		h[name] = append(h[name], value)
 	}
 	return h
@@ -120,10 +132,10 @@ func headerOf(lines []byte) http.Header {
 
 // setResponseFields sets the upstream's fields in place of those that earlier components have set.
 // Of Vary and Set-Cookie both apply.
-func setResponseFields(c *web.Conn, lines []byte) {
+func setResponseFields(c *web.Conn, r *http1.Received) {
 	all := make([]string, 0, 16) // the values, which share their memory
 	names := make([]string, 0, 16)
-	for name, value := range receivedFields(lines) {
+	for name, value := range receivedFields(r) {
 		switch {
 		case name == "Content-Length": // the same one may occur again
 			c.SetHeader(name, value)

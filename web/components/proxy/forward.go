@@ -14,6 +14,9 @@ func (p *Proxy) trustedProxy(r *http.Request) string {
 	if peer := client.ProxyAddr(r.Context()); peer != "" {
 		return peer
 	}
+	if len(p.trusted) == 0 {
+		return ""
+	}
 	if a, ok := client.Parse(r.RemoteAddr); ok && p.trusted.Contains(a) {
 		return r.RemoteAddr
 	}

@@ -119,7 +119,8 @@ func (p *Proxy) Handle(c *web.Conn) {
 		c.Answer(c.Fail(http.StatusNotImplemented, errConnect))
 		return
 	}
-	x := &exchange{p: p, user: c.StringValue(web.User)}
+	d := &direct{exchange: exchange{p: p, user: c.StringValue(web.User)}}
+	x := &d.exchange
 	if why := x.setTarget(c); why != nil {
 		c.Answer(c.Fail(http.StatusBadRequest, why))
 		return
@@ -131,7 +132,7 @@ func (p *Proxy) Handle(c *web.Conn) {
 	}
 	isDirect := p.isDirect(c.BorrowRequest())
 	if isDirect {
-		x.serveDirect(c)
+		d.serveDirect(c)
 	} else {
 		web.FromHTTP(http.HandlerFunc(x.serve)).Handle(c)
 	}

@@ -35,7 +35,7 @@ type Conn struct {
 	idleSince time.Time
 	used      bool // an earlier exchange has used it
 
-	onWait   func()  // of the exchange: called once, if a wait takes long; nil: it was called
+	waiter   Waiter  // the exchange; nil: it was notified
 	buffer   *[]byte // the memory of in; nil: none is borrowed
 	in       []byte  // input from start on
 	start    int
@@ -51,19 +51,18 @@ type Conn struct {
 	interrupted atomic.Bool
 }
 
-// Begin begins an exchange. onWait is called, by the owner, when a wait for the server takes long.
-func (c *Conn) Begin(onWait func()) {
-	c.buffer = buffers.Get().(*[]byte)
-	c.in, c.start = (*c.buffer)[:0], 0
-	c.onWait, c.began, c.ended, c.malformed = onWait, false, false, nil
-	c.framing = c.framing[:0]
+// Waiter is an exchange.
+type Waiter interface {
+	// Waits is called once, by the owner of the connection, when a wait for the server takes long.
+	Waits()
 }
 
-// NotifyOf replaces onWait of Begin, unless it was called.
-func (c *Conn) NotifyOf(onWait func()) {
-	if c.onWait != nil {
-		c.onWait = onWait
-	}
+// Begin begins an exchange.
+func (c *Conn) Begin(w Waiter) {
+	c.buffer = buffers.Get().(*[]byte)
+	c.in, c.start = (*c.buffer)[:0], 0
+	c.waiter, c.began, c.ended, c.malformed = w, false, false, nil
+	c.framing = c.framing[:0]
 }
 
 // WasUsed reports whether an earlier exchange has used the connection: its server may have closed
@@ -73,8 +72,11 @@ func (c *Conn) WasUsed() bool { return c.used }
 // HasBegun reports whether a part of the response has arrived.
 func (c *Conn) HasBegun() bool { return c.began }
 
-// Send sends a request. head has room behind it for a small content. The server must take it within
-// limit, 0 is none.
+// Room returns an empty buffer for the head of the request. It is used for the response when the
+// request was sent.
+func (c *Conn) Room() []byte { return c.in[:0] }
+
+// Send sends a request. The server must take it within limit, 0 is none.
 func (c *Conn) Send(head, content []byte, limit time.Duration) error {
 	limited := limit > 0 && len(content) > 0
 	if limited {
@@ -239,7 +241,7 @@ func (c *Conn) End() {
 		*b = c.in[:0]
 		buffers.Put(b)
 	}
-	c.buffer, c.in, c.onWait, c.used, c.response.Fields = nil, nil, nil, true, nil
+	c.buffer, c.in, c.waiter, c.used, c.response.Fields = nil, nil, nil, true, nil
 	if !reusable || !c.pool.keep(c) {
 		_ = c.conn.Close()
 	}

@@ -30,7 +30,7 @@ func (c *Conn) fill(limit time.Duration) error {
 func (c *Conn) within(limit time.Duration, read func() error) error {
 	for {
 		wait := limit
-		if c.onWait != nil && (limit == 0 || limit > noticeAfter) {
+		if c.waiter != nil && (limit == 0 || limit > noticeAfter) {
 			wait = noticeAfter
 		}
 		if err := c.setReadDeadline(wait); err != nil {
@@ -47,9 +47,9 @@ func (c *Conn) within(limit time.Duration, read func() error) error {
 		if limit > 0 {
 			limit -= wait
 		}
-		notify := c.onWait
-		c.onWait = nil
-		notify()
+		w := c.waiter
+		c.waiter = nil
+		w.Waits()
 	}
 }
 

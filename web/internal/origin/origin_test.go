@@ -18,6 +18,11 @@ import (
 
 const ask = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
+// noted is a Waiter.
+type noted func()
+
+func (f noted) Waits() { f() }
+
 // server is a server that calls serve with each of its connections.
 type server struct {
 	conns atomic.Int64
@@ -78,7 +83,7 @@ func (s *server) take(t *testing.T) *Conn {
 func (s *server) exchange(t *testing.T) (content string, err error) {
 	t.Helper()
 	c := s.take(t)
-	c.Begin(func() {})
+	c.Begin(noted(func() {}))
 	defer c.End()
 	if err := c.Send([]byte(ask), nil, 0); err != nil {
 		return "", err
@@ -247,7 +252,7 @@ func TestIdleConnectionsAreLimitedAndExpire(t *testing.T) {
 	all := make([]*Conn, 5)
 	for i := range all {
 		all[i] = s.take(t)
-		all[i].Begin(func() {})
+		all[i].Begin(noted(func() {}))
 		if err := all[i].Send([]byte(ask), nil, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -282,17 +287,17 @@ func TestWaitsEnd(t *testing.T) {
 		"at the limit":    func(c *Conn) error { _, err := c.ReadHead("GET", 2*noticeAfter); return err },
 		"by an interrupt": func(c *Conn) error { go c.Interrupt(); _, err := c.ReadHead("GET", time.Minute); return err },
 		"by an interrupt from the notice": func(c *Conn) error {
-			c.NotifyOf(c.Interrupt)
+			c.waiter = noted(c.Interrupt)
 			_, err := c.ReadHead("GET", 0)
 			return err
 		},
 	} {
 		c := s.take(t)
-		noted := false
-		c.Begin(func() { noted = true })
+		isNoted := false
+		c.Begin(noted(func() { isNoted = true }))
 		err := end(c)
-		if isLimit := errors.Is(err, os.ErrDeadlineExceeded); err == nil || isLimit != (name == "at the limit") || isLimit && !noted {
-			t.Errorf("%s: got %v, notified: %v", name, err, noted)
+		if isLimit := errors.Is(err, os.ErrDeadlineExceeded); err == nil || isLimit != (name == "at the limit") || isLimit && !isNoted {
+			t.Errorf("%s: got %v, notified: %v", name, err, isNoted)
 		}
 		c.End()
 		if s.pool.pop() != nil {
