@@ -26,9 +26,12 @@ const (
 // end. One goroutine, the reaper, waits for all children, because a blocking wait for each would
 // cost a thread for each.
 //
+// Signals: one goroutine forwards Options.ChildSignals, until the reaper ends.
+//
 // Stop: closing the lifeline stops all children at once. The parent's death does the same, whatever
 // its cause. Each child then drains as its own model does. A child that runs longer than
-// Options.DrainTimeout and the grace period is killed. The reaper ends when no child is left.
+// Options.DrainTimeout and the grace period is killed; Options.AbortStop cuts that short. The
+// reaper ends when no child is left.
 type childProcesses struct {
 	options        Options
 	lifelineReader *os.File // read end of the lifeline
@@ -57,6 +60,9 @@ func newChildProcesses(o Options) (*childProcesses, error) {
 		signalc: make(chan os.Signal, 1), reaperDonec: make(chan struct{})}
 	signal.Notify(c.signalc, syscall.SIGCHLD)
 	go c.reap()
+	if o.ChildSignals != nil {
+		go c.forward(o.ChildSignals)
+	}
 	return c, nil
 }
 
@@ -122,6 +128,20 @@ func (c *childProcesses) collectExited() bool {
 	return last
 }
 
+// forward sends signals to the children until none is left.
+func (c *childProcesses) forward(signals <-chan os.Signal) {
+	for {
+		select {
+		case s := <-signals:
+			if number, ok := s.(syscall.Signal); ok {
+				c.signalAll(number)
+			}
+		case <-c.reaperDonec:
+			return
+		}
+	}
+}
+
 // stop closes the lifeline, waits for the children, and kills those that are late.
 func (c *childProcesses) stop() error {
 	c.mu.Lock()
@@ -136,8 +156,11 @@ func (c *childProcesses) stop() error {
 	case <-c.reaperDonec:
 	case <-late.C:
 		killed = ErrDeadline
-		c.killAll()
+		c.signalAll(syscall.SIGKILL)
 		<-c.reaperDonec
+	case <-c.options.AbortStop:
+		killed = ErrDeadline
+		c.cutOff()
 	}
 	signal.Stop(c.signalc)
 	c.lifelineReader.Close()
@@ -153,11 +176,28 @@ func (c *childProcesses) wakeReaper() {
 	}
 }
 
-func (c *childProcesses) killAll() {
+// abortGrace is how long a child may take to exit after a stop is cut short.
+const abortGrace = 500 * time.Millisecond
+
+// cutOff ends the children without a drain. Of two equal signals a child may see one only.
+func (c *childProcesses) cutOff() {
+	c.signalAll(syscall.SIGTERM)
+	c.signalAll(syscall.SIGINT)
+	late := time.NewTimer(abortGrace)
+	defer late.Stop()
+	select {
+	case <-c.reaperDonec:
+	case <-late.C:
+		c.signalAll(syscall.SIGKILL)
+		<-c.reaperDonec
+	}
+}
+
+func (c *childProcesses) signalAll(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for pid := range c.exitCallbacks {
-		syscall.Kill(pid, syscall.SIGKILL) // the process id is still ours: it was not waited for
+		syscall.Kill(pid, s) // the process id is still ours: it was not waited for
 	}
 }
 

@@ -152,7 +152,14 @@ type Options struct {
 	// ChildFiles are further files that children inherit: see [InheritedFile]. The caller closes
 	// them after the run.
 	ChildFiles []*os.File
-	IsChild    bool // this process is such a child; the listener given to Run is nil
+	// ChildSignals are sent to all children as they come, such as a request to reload. A child that
+	// has just been started may not handle them yet, so choose a signal that is ignored by default.
+	// Nil: none.
+	ChildSignals <-chan os.Signal
+	// AbortStop, when it is closed, cuts the stop of children short: they get SIGTERM and SIGINT,
+	// and are killed half a second later. Nil: they have the DrainTimeout.
+	AbortStop <-chan struct{}
+	IsChild   bool // this process is such a child; the listener given to Run is nil
 	// OnStop is called, in a goroutine of its own, when the parent stops this child, or when the
 	// context of the child's Run ends. Nil: it is not called.
 	OnStop func()

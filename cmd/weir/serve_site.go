@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"weir/flow"
@@ -56,12 +54,15 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 		}
 	}
 	values.Engine, values.Model = c.Engine, c.Model
+	// before the site is read, so that no reload is lost
+	reload := watchReloads(c.isChild)
+	defer reload.stop()
 	live, err := site.NewLive(file, flow.Way(c.Way), report, values)
 	if err != nil {
 		return explain(t, err)
 	}
 	defer live.Close()
-	all, err := c.services(t, live)
+	all, err := c.services(t, live, reload)
 	if err != nil {
 		return err
 	}
@@ -71,18 +72,14 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	}
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
-	// from the runtime; one reload stands for several signals
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-	watcher.Go(func() { live.Watch(watching, hangup) })
+	watcher.Go(func() { live.Watch(watching, reload.site) })
 	defer watcher.Wait()
 	defer stop()
 	return c.serveOn(ctx, t, all, page)
 }
 
 // services returns the servers of a live site.
-func (c *serveRunCmd) services(t *terminal, live *site.Live) ([]service, error) {
+func (c *serveRunCmd) services(t *terminal, live *site.Live, reload *reloads) ([]service, error) {
 	servers := live.Servers()
 	if c.Listen != "" && len(servers) > 1 {
 		return nil, usageError{fmt.Errorf("--listen is for one server, and the site file has %d: change the attribute listen of each", len(servers))}
@@ -99,6 +96,7 @@ func (c *serveRunCmd) services(t *terminal, live *site.Live) ([]service, error) 
 		}
 		one.config.Addr = first(c.Listen, said.Listen, c.usualListen())
 		one.config.ErrorLog = func(line string) { t.errorLine(one.prefix() + line) }
+		one.config.ChildSignals = reload.children
 		all = append(all, one)
 	}
 	return all, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type Config struct {
 	// configuration and IsChild set. Addr and Listener are ignored in a child.
 	ChildCommand []string
 	IsChild      bool
+	// ChildSignals are sent to all child processes: see [serve.Options]. Nil: none.
+	ChildSignals <-chan os.Signal
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // also serve HTTP/3, on the UDP port of the same number; needs TLS

@@ -30,6 +30,7 @@ func (s *Server) serveTurns(ctx context.Context) error {
 	case serve.Ways[s.config.Model].MultiProcess:
 		o.ChildCommand, o.Workers = s.config.ChildCommand, s.config.Workers
 		o.DrainTimeout += childExit
+		o.ChildSignals, o.AbortStop = s.config.ChildSignals, s.drainContext.Done()
 		if s.certs != nil {
 			o.ChildFiles = s.certs.tickets.Shared()
 		}
