@@ -27,11 +27,14 @@ func (r *Runner) announcePlan(skip map[Place]bool) {
 		}
 	}
 	what := all.String()
+	r.total, r.timeLimited = r.plan.Trials(), false
 	switch limit := time.Duration(r.experiment.TimeLimit); {
 	case limit > 0 && first.time > limit:
 		what = fmt.Sprintf("%v: one block of each cell, which is the least and exceeds the limit of %v", first, limit)
+		r.total = len(skip) + first.trials
 	case limit > 0 && all.time > limit:
 		what = fmt.Sprintf("as many of %d trials as fit %v", all.trials, limit)
+		r.timeLimited = true
 	}
 	r.progress(Progress{Phase: "planned:", What: what, CPU: -1})
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,17 +22,26 @@ func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
 	}
 	var said []string
 	r := &Runner{experiment: e, subjects: map[string]contender{"c-fork": {Subject: &subject.Subject{WarmMessages: 800}}},
-		progress: func(p Progress) { said = append(said, p.Phase+" "+p.What) }}
+		results: new(result.Results), progress: func(p Progress) { said = append(said, p.Phase+" "+p.What) }}
+	var totals []string
+	announce := func() {
+		r.announcePlan(nil)
+		p := r.progressFor(Place{})
+		totals = append(totals, fmt.Sprint(p.Total, p.AtMost))
+	}
 	r.plan = NewPlan(e, []result.Subject{{Name: "c-fork"}}, 1)
 	// Ten trials of 10 s, each after 800 messages at 8 x 10 per second: another 10 s.
-	r.announcePlan(nil)
+	announce()
 	e.TimeLimit = Duration(time.Minute)
-	r.announcePlan(nil)
+	announce()
 	e.TimeLimit = Duration(30 * time.Second)
-	r.announcePlan(nil)
+	announce()
 	if got, want := strings.Join(said, "|"), "planned: 10 trials, about 3 minutes|planned: as many of 10 trials as fit 1m0s|"+
 		"planned: 2 trials, about 40 seconds: one block of each cell, which is the least and exceeds the limit of 30s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := strings.Join(totals, "|"), "10 false|10 true|2 false"; got != want {
+		t.Errorf("the trials of the progress: got the totals and whether they are a maximum %q, want %q as announced", got, want)
 	}
 }
 

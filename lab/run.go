@@ -53,6 +53,9 @@ type Runner struct {
 	trialsRun   int // without those of the run that this one resumes
 	// places that need no further trial, or get none for want of time
 	placesDone int
+	total      int // trials that are expected to run
+	// the time limit may end the run before total
+	timeLimited bool
 
 	readyTimeout time.Duration // for a subject to become ready; 0: the default
 	// set while capacities are searched and shares of them measured, else nil
@@ -291,7 +294,8 @@ type Progress struct {
 	What      string // the subject, or the current activity
 	Place     Place
 	Done      int           // trials of the plan that are over: accepted, or given up
-	Total     int           // trials in the plan
+	Total     int           // trials in the plan that are expected to run
+	AtMost    bool          // the time limit may end the run before Total
 	Rejected  int           // trials rejected so far
 	Remaining time.Duration // estimated time to the end; 0 while unknown
 	CPU       float64       // of the running trial, in percent of a core; negative while unknown
@@ -305,7 +309,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.saturation != nil {
 		return r.saturation.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

@@ -39,14 +39,14 @@ func reportExit(ctx context.Context, w io.Writer, err error) int {
 		return exitDone
 	}
 	if second, ok := errors.AsType[*signalled](err); ok {
-		fmt.Fprintln(w, "weir:", err)
+		writeLines(w, err.Error())
 		return 128 + int(second.signal)
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintln(w, "weir:", interruptedText(err))
+		writeLines(w, interruptedText(err))
 		return exitInterrupted
 	}
-	fmt.Fprintln(w, "weir:", err)
+	writeLines(w, err.Error())
 	if isUsage(err) {
 		return exitUsage
 	}
@@ -54,6 +54,16 @@ func reportExit(ctx context.Context, w io.Writer, err error) int {
 		return exitNothing
 	}
 	return exitFailed
+}
+
+// writeLines writes a message. Each line of it, such as each of several joined errors, begins with
+// the program's name, so that it can be distinguished from output of other programs.
+func writeLines(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			fmt.Fprintln(w, "weir:", line)
+		}
+	}
 }
 
 // isUsage reports whether err is a mistake in the command line.

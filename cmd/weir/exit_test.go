@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"weir/lab/result"
@@ -115,6 +116,27 @@ func TestAnInterruptedCommandDoesNotSpeakOfContexts(t *testing.T) {
 		var out bytes.Buffer
 		if code := reportExit(ctx, &out, c.err); code != exitInterrupted || out.String() != c.want {
 			t.Errorf("%q: got exit status %d and %q, want %d and %q", c.err, code, out.String(), exitInterrupted, c.want)
+		}
+	}
+}
+
+func TestEachOfSeveralErrorsHasALine(t *testing.T) {
+	both := errors.Join(errors.New("server \"a\": no room"), fmt.Errorf("server \"b\": %w", errors.Join(errors.New("no file"), errors.New("no name"))))
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	const lines = "server \"a\": no room\nweir: server \"b\": no file\nweir: no name\n"
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{t.Context(), both, "weir: " + lines},
+		{canceled, both, "weir: interrupted: " + lines},
+		{t.Context(), &signalled{syscall.SIGTERM, both}, "weir: stopped at once by a second signal (terminated): " + lines},
+	} {
+		var out bytes.Buffer
+		if reportExit(c.ctx, &out, c.err); out.String() != c.want {
+			t.Errorf("got %q, want %q", out.String(), c.want)
 		}
 	}
 }

@@ -238,7 +238,7 @@ func (m liveModel) line(now time.Time) string {
 	if p.Phase != "trial" {
 		return fmt.Sprintf("%s %s, for %v", p.Phase, p.What, now.Sub(m.phaseAt).Round(time.Second))
 	}
-	line := fmt.Sprintf("trial %d of %d: %s%s%s", p.Done+1, p.Total, describePlace(p), rejections(p), m.remaining(now))
+	line := fmt.Sprintf("%s: %s%s%s", position(p), describePlace(p), rejections(p), m.remaining(now))
 	if m.rejected != "" && p.Rejected > 0 {
 		line += "; last rejected: " + m.rejected
 	}
@@ -265,7 +265,7 @@ func (m liveModel) View() tea.View {
 		return tea.NewView(clip("  "+m.line(m.now), m.width))
 	}
 	lines := []string{
-		fmt.Sprintf("  %s  trial %d of %d%s%s", bar(m.share(m.now), 24), p.Done+1, p.Total, rejections(p), m.remaining(m.now)),
+		fmt.Sprintf("  %s  %s%s%s", bar(m.share(m.now), 24), position(p), rejections(p), m.remaining(m.now)),
 		"  " + describePlace(p),
 		"  " + sparkline(m.cpu),
 	}
@@ -279,6 +279,14 @@ func (m liveModel) View() tea.View {
 		lines[i] = clip(lines[i], m.width)
 	}
 	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// position says which trial runs, and of how many.
+func position(p lab.Progress) string {
+	if p.AtMost {
+		return fmt.Sprintf("trial %d of at most %d", p.Done+1, p.Total)
+	}
+	return fmt.Sprintf("trial %d of %d", p.Done+1, p.Total)
 }
 
 func describePlace(p lab.Progress) string {

@@ -102,3 +102,14 @@ func TestARunWithoutATerminalIsNeverSilentForLong(t *testing.T) {
 		}
 	}
 }
+
+func TestATotalThatTheTimeLimitMayCutIsAMaximum(t *testing.T) {
+	p := lab.Progress{Phase: "trial", What: "go-loop", Total: 10, AtMost: true, Unit: "message", CPU: -1}
+	now := time.Now()
+	m := liveModel{}.at(p, now)
+	for _, got := range []string{m.line(now), m.View().Content} {
+		if want := "trial 1 of at most 10"; !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
