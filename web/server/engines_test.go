@@ -107,25 +107,26 @@ func newPlayground() http.Handler {
 
 // TestEnginesAnswerAlike: both engines send the same responses, however the requests are cut.
 func TestEnginesAnswerAlike(t *testing.T) {
-	if underTest != HTTP1 {
+	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
 		t.Skip("runs both engines: once is enough")
 	}
 	theirs := start(t, Config{Engine: NetHTTP}, newPlayground())
-	ours := start(t, Config{Engine: HTTP1}, newPlayground())
-	pooled := start(t, Config{Engine: HTTP1, Model: serve.Pool}, newPlayground())
-	coroutine := start(t, Config{Engine: HTTP1, Model: serve.Coroutine}, newPlayground())
+	ours := map[serve.Way]*running{}
+	for _, model := range []serve.Way{serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine} {
+		ours[model] = start(t, Config{Engine: HTTP1, Model: model}, newPlayground())
+	}
 	for _, e := range exchanges {
 		t.Run(e.name, func(t *testing.T) {
 			want := play(t, theirs.addr, e.text, len(e.text))
-			for _, s := range []*running{ours, pooled, coroutine} {
-				if got := play(t, s.addr, e.text, len(e.text)); got != want {
-					t.Errorf("got\n%s\nwant, as net/http,\n%s", got, want)
-				}
-			}
-			for cut := 1; cut < len(e.text); cut++ {
-				if got := play(t, ours.addr, e.text, cut); got != want {
-					t.Fatalf("cut after %d bytes: got\n%s\nwant\n%s", cut, got, want)
-				}
+			for model, s := range ours {
+				t.Run(model.String(), func(t *testing.T) {
+					t.Parallel()
+					for cut := len(e.text); cut > 0; cut-- {
+						if got := play(t, s.addr, e.text, cut); got != want {
+							t.Fatalf("cut after %d of %d bytes: got\n%s\nwant, as net/http,\n%s", cut, len(e.text), got, want)
+						}
+					}
+				})
 			}
 		})
 	}

@@ -18,8 +18,11 @@ import (
 )
 
 // childFlag starts the test binary as a child process of a server: -server.child=MODEL, followed by
-// the files of certificate and key if it has TLS.
+// the files of certificate and key if it has TLS, or by slowFlag.
 const childFlag = "-server.child="
+
+// slowFlag is for a server under attack by slow clients.
+const slowFlag = "slow"
 
 // beChild is the child process.
 func beChild(model string, files []string) int {
@@ -37,7 +40,11 @@ func beChild(model string, files []string) int {
 }
 
 func runChild(ctx context.Context, way serve.Way, files []string) error {
-	s, err := New(http.HandlerFunc(sayProcess), processConfig(way, files, true))
+	h, c := http.Handler(http.HandlerFunc(sayProcess)), processConfig(way, files, true)
+	if len(files) == 1 {
+		h, c = largePage, slowConfig(c)
+	}
+	s, err := New(h, c)
 	if err != nil {
 		return err
 	}
@@ -53,7 +60,7 @@ func processConfig(way serve.Way, files []string, isChild bool) Config {
 	if !isChild {
 		c.ChildCommand = append([]string{os.Args[0], childFlag + way.String()}, files...)
 	}
-	if len(files) > 0 {
+	if len(files) > 1 {
 		c.TLS = &TLS{CertFile: files[0], KeyFile: files[1]}
 	}
 	return c
