@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"weir/serve"
 )
 
 // siteVariant is a way to serve a site.
@@ -20,12 +23,56 @@ type siteVariant struct {
 
 // siteVariants are the ways in which each site of docs/sites is served. Each must answer alike.
 var siteVariants = []siteVariant{
-	{"chain", []string{"--run", "chain"}},
-	{"network", []string{"--run", "network"}},
-	{"goroutine", []string{"--engine", "http1"}},
+	{"nethttp, chain", []string{"--engine", "nethttp", "--run", "chain"}},
+	{"nethttp, network", []string{"--engine", "nethttp", "--run", "network"}},
+	{"usual", nil},
+	{"goroutine", []string{"--engine", "http1", "--model", "goroutine", "--run", "network"}},
 	{"pool", []string{"--engine", "http1", "--model", "pool"}},
 	{"loop", []string{"--engine", "http1", "--model", "loop"}},
 	{"coroutine", []string{"--engine", "http1", "--model", "coroutine", "--run", "network"}},
+}
+
+// processVariants are for sites whose components keep nothing in one process.
+var processVariants = []siteVariant{
+	{"prefork", []string{"--engine", "http1", "--model", "prefork"}},
+	{"process", []string{"--engine", "http1", "--model", "process", "--run", "network"}},
+}
+
+func TestEachModelServesASite(t *testing.T) {
+	var named []string
+	for _, v := range slices.Concat(siteVariants, processVariants) {
+		if i := slices.Index(v.args, "--model"); i >= 0 {
+			named = append(named, v.args[i+1])
+		}
+	}
+	slices.Sort(named)
+	if want := slices.Sorted(slices.Values(serve.WayNames())); !slices.Equal(named, want) {
+		t.Errorf("the sites are served by %q, want each of %q", named, want)
+	}
+}
+
+func TestEachSiteHasATest(t *testing.T) {
+	sites, err := filepath.Glob("sites/*/site.hcl")
+	if err != nil || len(sites) < 5 {
+		t.Fatalf("got the sites %q, %v; want five or more", sites, err)
+	}
+	tests, err := filepath.Glob("sites_*test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, name := range tests {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	for _, site := range sites {
+		if name := filepath.Base(filepath.Dir(site)); !strings.Contains(source.String(), "exampleSite{\""+name+"\"") {
+			t.Errorf("sites/%s: got no test, want one that serves it", name)
+		}
+	}
 }
 
 // exampleSite is a site of docs/sites with what it needs in a test.
@@ -38,12 +85,12 @@ type exampleSite struct {
 }
 
 // run serves the site in each variant, in a folder of its own, and sends it the requests.
-func (e exampleSite) run(t *testing.T) {
+func (e exampleSite) run(t *testing.T, further ...siteVariant) {
 	text, err := os.ReadFile(filepath.Join("sites", e.name, "site.hcl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range siteVariants {
+	for _, v := range slices.Concat(siteVariants, further) {
 		t.Run(v.name, func(t *testing.T) {
 			dir := t.TempDir()
 			site := string(text)

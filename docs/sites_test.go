@@ -58,7 +58,7 @@ func TestTheBlogOfTheSitesServesItsPages(t *testing.T) {
 			text, _ := os.ReadFile(filepath.Join(s.dir, "access.log"))
 			return strings.Contains(string(text), `"GET /2026/dam/ HTTP/1.1" 200`)
 		})
-	}}.run(t)
+	}}.run(t, processVariants...)
 }
 
 // machine is an upstream of the site proxy.

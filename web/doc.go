@@ -48,6 +48,7 @@
 //
 // # Limitations
 //
-// The engine is net/http, for HTTP/1, HTTP/2 and HTTP/3. A composition does not change while it
-// runs; a server switches to another composition by switching its handler.
+// A composition does not change while it runs; a server switches to another composition by
+// switching its handler. HTTP/2 and HTTP/3 run in goroutines, whatever the model of HTTP/1: see
+// package web/server.
 package web

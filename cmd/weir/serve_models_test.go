@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,6 +50,34 @@ func TestTheListOfModelsAgreesWithTheDocuments(t *testing.T) {
 	}
 	if seen["http1"] != 6 || seen["nethttp"] != 6 {
 		t.Errorf("got %v rows by engine, want 6 each", seen)
+	}
+}
+
+func TestServersOfAFileHaveEnginesOfTheirOwn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "site.hcl")
+	writeFile(t, file, `
+server "own" {
+  listen = "127.0.0.1:0"
+  engine = "http1"
+  model  = "loop"
+  text { text = "own" }
+}
+server "go" {
+  listen = "127.0.0.1:0"
+  engine = "nethttp"
+  text { text = "go" }
+}`)
+	for _, flags := range [][]string{nil, {"--engine", "http1", "--model", "coroutine"}} {
+		s := &served{Cmd: exec.Command(binary(t), append([]string{"serve", file}, flags...)...)}
+		first := s.start(t, "server \"own\": serving on")
+		second := s.address(t, "server \"go\": serving on")
+		for url, want := range map[string]string{first: "own", second: "go"} {
+			one := &served{url: url}
+			if code, body := one.get(t, ""); code != 200 || body != want {
+				t.Errorf("%v: got %d %q, want 200 %q", flags, code, body, want)
+			}
+		}
+		s.stop(t)
 	}
 }
 

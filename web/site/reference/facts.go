@@ -64,6 +64,16 @@ const (
 	positive    = "1 or more"
 )
 
+// perProcess are limits that hold for each process of a model with several.
+var perProcess = []string{
+	"server.max_connections", "server.max_connections_per_client",
+	"cgi.width", "cgi.queue", "cgi.max_running", "fastcgi.width", "fastcgi.queue", "proxy.width", "proxy.queue",
+	"lower_quality.workers", "lower_quality.queue", "resize.workers", "resize.queue", "resize.cache", "watermark.workers", "watermark.queue",
+	"files.cache", "compress.cache",
+}
+
+const perProcessText = " By prefork and process, this holds for each process."
+
 // fact is what the type and the comment of an attribute do not say.
 type fact struct {
 	unit     string

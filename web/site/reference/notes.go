@@ -15,6 +15,7 @@ var notes = map[string]string{
 	"files": "Entity tags, conditions and ranges are handled. A folder is redirected to its final slash. Methods other than GET and HEAD are answered by 405. " +
 		"Access is decided on the path of the request, not on that of a fallback. A fallback with {path} is skipped if a route or a when would decide otherwise on its path, or if the path was rewritten behind one.",
 	"proxy": "WebSockets, event streams and trailers pass. Upstreams get X-Forwarded-For, -Host and -Proto. Fields of their responses replace those that earlier components have set. " +
+		"By the models prefork and process, each process checks the health of the upstreams and balances for itself. " +
 		"An upstream that cannot be reached is answered by 502, one that is too slow by 504; without an upstream that is up, the answer is 503.",
 	"resize": "The height follows the width. A picture that is not wider is never scaled up. JPEG and PNG are processed; other responses pass unchanged, whatever their query. " +
 		"Each width of a picture is made once while the cache holds it, and has an entity tag of its own.",

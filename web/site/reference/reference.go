@@ -172,6 +172,9 @@ func attributesOf(b config, said map[string]comment, examples map[string]string)
 		fact := facts[key]
 		a := Attribute{Name: name, Type: typeName(f.Type), Unit: fact.unit, Required: kind != "optional" || fact.required, Default: said[name].Default, Range: fact.limits,
 			Values: fact.values, Example: examples[key], Text: said[name].Text}
+		if slices.Contains(perProcess, key) && a.Text != "" {
+			a.Text += perProcessText
+		}
 		if a.Default == "" && a.Type == boolType {
 			a.Default = "false"
 		}

@@ -79,6 +79,11 @@ func TestTablesNameOnlyWhatExists(t *testing.T) {
 			t.Errorf("facts: got %s, want only attributes and blocks that exist", key)
 		}
 	}
+	for _, key := range perProcess {
+		if !known[key] {
+			t.Errorf("perProcess: got %s, want only attributes that exist", key)
+		}
+	}
 	for name := range places {
 		if !known[name] {
 			t.Errorf("places: got %s, want only blocks that exist", name)
