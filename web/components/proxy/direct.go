@@ -60,10 +60,7 @@ func (d *direct) serveDirect(c *web.Conn) {
 
 // try sends the request to an upstream and reads the head of the response.
 func (d *direct) try(u *upstream) (began bool, err error) {
-	target, err := d.target(u)
-	if err != nil {
-		return false, err
-	}
+	target := d.target(u)
 	for again := false; ; again = true {
 		if err = d.connect(u, again); err != nil {
 			return false, err

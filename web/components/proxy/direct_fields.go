@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"errors"
 	"iter"
 	"net/http"
 	"net/http/httputil"
@@ -55,20 +54,12 @@ func connectionOptions(lists []string) (names []string) {
 	return names
 }
 
-// errTarget is why a request is not sent whose path or query has a control character.
-var errTarget = errors.New("the path or the query has a space or a control character")
-
 // target returns the request target for an upstream.
-func (d *direct) target(u *upstream) (string, error) {
-	at := d.request.URL
-	if d.rawPath != "" || u.target.Path != "" {
-		at = d.targetURL(d.request, u)
+func (d *direct) target(u *upstream) string {
+	if d.rawPath == "" && u.target.Path == "" {
+		return d.request.URL.RequestURI()
 	}
-	target := at.RequestURI()
-	if strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return "", errTarget
-	}
-	return target, nil
+	return d.targetURL(d.request, u).RequestURI()
 }
 
 // appendHead appends the head of the request for an upstream.

@@ -28,6 +28,7 @@ var (
 	errNone    = errors.New("proxy: no upstream is available")
 	errConnect = errors.New("proxy: CONNECT is not supported")
 	errNoHost  = errors.New("proxy: the request has no host: set host in the configuration if upstreams do not need the client's")
+	errTarget  = errors.New("proxy: the path or the query has a space or a control character")
 	errRawPath = errors.New("proxy: the path has empty or dot segments, or was rewritten with slashes: with raw_path, upstreams may resolve it differently")
 )
 
@@ -58,14 +59,17 @@ func (x *exchange) setTarget(c *web.Conn) error {
 	if c.Host() == "" && x.p.Host == "" {
 		return errNoHost // net/http would send the upstream's own name
 	}
-	if !x.p.RawPath {
-		return nil
+	if x.p.RawPath {
+		raw, ok := c.RawPath()
+		if !ok {
+			return errRawPath
+		}
+		x.rawPath = raw
 	}
-	raw, ok := c.RawPath()
-	if !ok {
-		return errRawPath
+	// HTTP/2 permits what would end a request line of HTTP/1
+	if strings.ContainsFunc(x.rawPath+c.RawQuery(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return errTarget
 	}
-	x.rawPath = raw
 	return nil
 }
 

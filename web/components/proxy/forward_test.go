@@ -143,6 +143,27 @@ func TestClientCannotSetOrRemoveAComponentsField(t *testing.T) {
 	})
 }
 
+// HTTP/2 permits a query that would end the request line of HTTP/1. The upstream is not blamed.
+func TestAQueryWithASpaceIsRejected(t *testing.T) {
+	s := upstreamOf(t, mirror)
+	for _, query := range []string{"a b", "a\tb", " HTTP/1.1\r\nX: y"} {
+		p := newProxy(t, Config{Upstreams: []string{s.URL}})
+		h, err := web.New(p, web.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		r.URL.RawQuery = query
+		h.ServeHTTP(w, r)
+		if u := p.Upstreams()[0]; w.Code != 400 || u.Requests != 0 || u.Failures != 0 {
+			t.Errorf("%q: got %d, %+v, want 400 and no request", query, w.Code, u)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestRequestWithoutAHostIsRejected(t *testing.T) {
 	s := upstreamOf(t, mirror)
 	for _, c := range []struct {
