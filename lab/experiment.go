@@ -32,7 +32,7 @@ type Experiment struct {
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
 	Question string `toml:"question"` // the question in one sentence
-	// sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are
+	// sink or echo; page, files or proxy, whose messages are HTTP requests; chat, whose messages are
 	// deliveries; stack, whose messages are operations
 	Workload string `toml:"workload"`
 	// names of subjects; those that cannot run on this machine are skipped with a reason
@@ -40,7 +40,7 @@ type Settings struct {
 	// numbers of sending connections, each 0 to 60,000; 0 only where short connections make the
 	// load
 	Connections []int `toml:"connections"`
-	// staggered, together, poisson; page, files, chat and stack derive it from their loads
+	// staggered, together, poisson; page, files, proxy, chat and stack derive it from their loads
 	Patterns []string `toml:"patterns"`
 	Blocks   int      `toml:"blocks"` // palindromic blocks per cell, 1 to 1,000
 	// blocks in the cells with the most connections; used where it is more than Blocks
@@ -178,7 +178,7 @@ func (e *Experiment) Validate() error {
 		ok   bool
 		what string
 	}{
-		{e.Workload == "sink" || e.Workload == "echo" || e.patternsFromLoads(), "workload: must be sink, echo, page, files, chat or stack"},
+		{e.Workload == "sink" || e.Workload == "echo" || e.patternsFromLoads(), "workload: must be sink, echo, page, files, proxy, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
 		{!e.patternsFromLoads() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
 		{!e.patternsFromLoads() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say: leave patterns out"},

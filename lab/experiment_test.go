@@ -186,7 +186,7 @@ func TestExperimentsWithWebServersHaveEveryModelOfTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	models := 0
-	for _, name := range []string{"web", "pipes", "http"} {
+	for _, name := range []string{"web", "pipes", "http", "proxy"} {
 		e, err := ReadExperiment(name)
 		if err != nil {
 			t.Fatal(err)

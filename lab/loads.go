@@ -14,7 +14,7 @@ import (
 // addition Idle connections may be held open, and Churn short connections a second connect, send
 // one message of Size bytes and close. The message of a short connection counts as any other.
 //
-// With the workload page or files a message is an HTTP request, described by the last group of
+// With the workload page, files or proxy a message is an HTTP request, described by the last group of
 // keys; Size, Bits, Idle, Churn, WorkUS and WaitMS have no meaning. Without a Rate the loop is
 // closed: a connection sends its next request when it has received the answer to the last.
 //
@@ -118,9 +118,9 @@ func (e *Experiment) validateLoads() error {
 		case e.isHTTP():
 			bad = e.checkRequests(l)
 		case len(l.Connections) > 0:
-			bad = "connections of a load are for the workloads page, files, chat and stack: leave them out, or set one of these"
+			bad = "connections of a load are for the workloads page, files, proxy, chat and stack: leave them out, or set one of these"
 		case l.hasHTTPSettings():
-			bad = "pattern, path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page and files: leave them out, or set one of these"
+			bad = "pattern, path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page, files and proxy: leave them out, or set one of these"
 		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
 			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
 		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):

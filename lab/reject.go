@@ -21,7 +21,7 @@ type Evidence struct {
 	Neighbour     time.Duration // CPU that processes outside the trial used, all cores
 	NeighbourName string        // the process that used most of it
 	Lab           time.Duration // CPU of the lab process
-	SharedCores   bool          // generator and subject use the same cores
+	SharedCores   bool          // see running.sharedCores
 	// the subject is on this machine, but its processes are not known
 	ServerUnaccounted bool
 	// bytes in the subject's receive queues, not read by it, at the end of the window

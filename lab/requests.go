@@ -29,7 +29,7 @@ func (e *Experiment) units() string { return result.Plan{Workload: e.Workload}.U
 func (e *Experiment) patternsFromLoads() bool { return e.isHTTP() || e.isChat() || e.isStack() }
 
 // pages are the default paths of requests by workload.
-var defaultPaths = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
+var defaultPaths = map[string]string{"page": "/" + pageFile, "files": "/" + textFile, proxied: "/" + textFile}
 
 // guessedRate is the assumed rate of a closed loop per second, used to estimate the duration of a
 // run before anything has been measured.

@@ -49,6 +49,7 @@ type Runner struct {
 	// absolute path of the folder that subjects serve; empty unless the workload is HTTP
 	www         string
 	certificate certificate.Files // of loads with TLS; empty if there are none
+	upstream    *upstream         // behind the subjects of the workload proxy; nil for others
 	startedAt   time.Time
 	trialsRun   int // without those of the run that this one resumes
 	// places that need no further trial, or get none for want of time
@@ -139,6 +140,11 @@ func (r *Runner) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.experiment.Workload == proxied {
+		if r.upstream, err = startUpstream(ctx, r.options.Generator[0], r.www, r.site); err != nil {
+			return err
+		}
+	}
 	if err := r.findSubjects(ctx); err != nil {
 		return err
 	}
@@ -179,7 +185,7 @@ func (r *Runner) Close() error {
 	if r.site == nil {
 		return nil
 	}
-	return r.site.close()
+	return errors.Join(r.upstream.close(), r.site.close())
 }
 
 // Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is

@@ -27,7 +27,9 @@ type running struct {
 	// not started by the lab, but on this machine: its processes are not known
 	unaccounted bool
 	load        sample.Placement // placement of the generator
-	sharedCores bool             // generator and subject use the same cores
+	// generator and subject use the same cores, or the generator shares its own with an upstream
+	sharedCores bool
+	upstream    *upstream // behind the subject, if it is a proxy; else nil
 
 	onStack // for a TCP/IP stack only
 
@@ -52,6 +54,9 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	}
 	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
 		Www: r.www, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery, Filters: l.Filters, Gzip: l.Gzip}
+	if r.upstream != nil {
+		params.Upstream = r.upstream.addr
+	}
 	if l.TLS {
 		params.Cert, params.Key = r.certificate.Cert, r.certificate.Key
 	}
@@ -61,7 +66,7 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 		return nil, errors.Join(contextError(ctx, err), group.Close())
 	}
 	return &running{subject: s.Subject, group: group, process: process, startedAt: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port)),
-		load: r.site.load, sharedCores: r.site.sharedCores}, nil
+		load: r.site.load, sharedCores: r.site.sharedCores || r.upstream != nil, upstream: r.upstream}, nil
 }
 
 // contextError returns ctx.Err() if err is set and ctx has ended, otherwise err.

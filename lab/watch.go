@@ -34,6 +34,7 @@ type reading struct {
 	machine   sample.Machine
 	subject   time.Duration // CPU so far
 	generator time.Duration
+	upstream  time.Duration
 	lab       time.Duration
 }
 
@@ -83,10 +84,11 @@ func (w *watch) start() (err error) {
 // read reads the lab's own CPU last, so that the cost of reading the machine is part of the lab's
 // CPU at both ends.
 func (w *watch) read() (r reading, err error) {
-	var errs [3]error
+	var errs [4]error
 	r.machine, errs[0] = sample.ReadMachine()
 	r.subject, errs[1] = w.subject.cpu()
 	r.generator, errs[2] = w.generator.group.CPU()
+	r.upstream, errs[3] = w.subject.upstream.cpu()
 	r.lab = ownCPU()
 	return r, errors.Join(errs[:]...)
 }
@@ -139,7 +141,11 @@ func switches(before, after sample.Census, share float64) result.Switches {
 // trialProcesses returns a function that reports whether a process belongs to the trial.
 func (w *watch) trialProcesses() func(pid int) bool {
 	mine := []int{os.Getpid()}
-	for _, g := range []*sample.Group{w.subject.group, w.generator.group} {
+	groups := []*sample.Group{w.subject.group, w.generator.group}
+	if w.subject.upstream != nil {
+		groups = append(groups, w.subject.upstream.group)
+	}
+	for _, g := range groups {
 		if g != nil {
 			pids, _ := g.PIDs()
 			mine = append(mine, pids...)
@@ -169,7 +175,7 @@ func (o *observation) judge(ours func(int) bool) Evidence {
 	}
 	ev.Neighbour = known
 	if a.machine.Exact && b.machine.Exact {
-		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.lab - a.lab) - disk
+		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.upstream - a.upstream) - (b.lab - a.lab) - disk
 	}
 	return ev
 }

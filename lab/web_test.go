@@ -89,8 +89,12 @@ func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *
 		b.experiment.Subjects = append(b.experiment.Subjects, name)
 		dir := filepath.Join(b.options.Root, "subjects", name)
 		must(t, os.MkdirAll(dir, 0o755))
+		how := fmt.Sprintf("workloads = [\"page\", \"files\"]\nrun = [%q, \"web\", \"{addr}\", \"{www}\", \"{sleep_ms}\", \"{sleep_every}\", %q]\n", os.Args[0], kind)
+		if workload == proxied {
+			how = fmt.Sprintf("workloads = [\"proxy\"]\nrun = [%q, \"forward\", \"{addr}\", \"{upstream}\"]\n", os.Args[0])
+		}
 		must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = %q\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Serves files.\"\n"+
-			"workloads = [\"page\", \"files\"]\nrun = [%q, \"web\", \"{addr}\", \"{www}\", \"{sleep_ms}\", \"{sleep_every}\", %q]\nwarm_messages = 10\n", name, os.Args[0], kind), 0o644))
+			"%swarm_messages = 10\n", name, how), 0o644))
 	}
 	return b
 }

@@ -45,7 +45,7 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"subjects":   lists(subjectNames),
 		"checks":     lists(contract.Names),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
-		"workload":   complete.PredictSet("sink", "echo", "page", "files", "chat", "stack"),
+		"workload":   complete.PredictSet("sink", "echo", "page", "files", "proxy", "chat", "stack"),
 		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
 		"model":      complete.PredictSet("chain", "network"),
 		"chatmodel":  complete.PredictSet("loop", "goroutine", "pool", "coroutine"),

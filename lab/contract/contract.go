@@ -13,7 +13,7 @@
 // that are lost, doubled, reordered, changed or on the wrong connection are therefore detected at
 // the first of them, and the error says which fault it was and where.
 //
-// HTTP servers (the workloads page and files) have a contract of their own: the right bytes with
+// HTTP servers (the workloads page, files and proxy) have a contract of their own: the right bytes with
 // the right length for every form of request, one response per request on persistent connections,
 // and no client delays another, even with a request that sleeps.
 //
@@ -50,6 +50,7 @@ import (
 	"weir/internal/freeport"
 	"weir/lab/internal/certificate"
 	"weir/lab/internal/network"
+	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
 )
@@ -68,7 +69,7 @@ type Options struct {
 type Outcome struct {
 	Name     string // "integrity", "reset", …
 	Host     string // where the server listened
-	Workload string // "sink", "echo", "page", "files", "chat" or "stack"
+	Workload string // "sink", "echo", "page", "files", "proxy", "chat" or "stack"
 	Err      error  // what was expected and what was seen
 	Skipped  string // why it was not run
 }
@@ -143,7 +144,7 @@ func checksOf(workload string) []check {
 	return checks
 }
 
-func isWeb(workload string) bool { return workload == "page" || workload == "files" }
+func isWeb(workload string) bool { return result.IsHTTP(workload) }
 
 // Check runs the contract against a subject that is built, one check after the other, and returns
 // an outcome for each that applies. Some checks share a server as long as they pass; an error at
@@ -249,6 +250,7 @@ type bench struct {
 	process   *subject.Process // nil in checks that start it themselves
 	out       *os.File         // its standard output
 	www       *www             // the files that an HTTP server serves; nil for others
+	upstream  *upstream        // the server behind a proxy; nil for others
 	network   *network.Network // the network of a TCP/IP stack; nil for servers
 	stopped   bool             // stop was called
 	namesUsed int              // number of nicks and rooms used with a chat server
@@ -287,6 +289,13 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 			return err
 		}
 		b.params.Www = b.www.dir
+	}
+	if workload == "proxy" {
+		if b.upstream, err = startUpstream(b.www.dir); err != nil {
+			return err
+		}
+		defer b.upstream.close()
+		b.params.Upstream = b.upstream.addr
 	}
 	if c.tls {
 		if err := b.addCertificate(dir); err != nil {

@@ -33,6 +33,7 @@ var webChecks = []check{
 	{name: "half a request", shares: true, run: withoutOutput(halfRequest)},
 	{name: "sleep", workload: "page", needs: "{sleep_ms}", params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, run: withoutOutput(sleep)},
 	{name: "sleep beside others", workload: "page", needs: "{sleep_every}", params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(sleepBeside)},
+	{name: "upstream", workload: "proxy", run: withoutOutput(viaUpstream)},
 	{name: "gzip", workload: "files", needs: "{gzip}", params: subject.Params{Gzip: true}, run: withoutOutput(compressed)},
 	{name: "TLS", workload: "files", needs: "{cert}", tls: true, run: withoutOutput(encrypted)},
 	{name: "SIGTERM while answering", workload: "page", needs: "{sleep_every}", full: true, params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(endWhileAsleep)},

@@ -79,7 +79,11 @@ func oldVersion(b *bench) error {
 	if err != nil {
 		return err
 	}
-	if err := v.writeText("GET " + pagePath + " HTTP/1.0\r\n\r\n"); err != nil {
+	host := ""
+	if b.upstream != nil {
+		host = "Host: contract\r\n" // the upstream speaks HTTP/1.1, which requires one
+	}
+	if err := v.writeText("GET " + pagePath + " HTTP/1.0\r\n" + host + "\r\n"); err != nil {
 		return err
 	}
 	a, err := v.readResponse("GET")

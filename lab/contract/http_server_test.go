@@ -26,6 +26,7 @@ import (
 // faultyWeb is an HTTP server that fulfils the contract, except for one fault.
 type faultyWeb struct {
 	fault, www string
+	upstream   string // HOST:PORT; empty: serves the files itself
 	sleep      time.Duration
 	every      int64
 	gzip       bool
@@ -46,6 +47,7 @@ func serveWeb(args []string) int {
 	flags.String("workload", "", "")
 	flags.StringVar(&f.fault, "fault", "", "")
 	flags.StringVar(&f.www, "www", "", "")
+	flags.StringVar(&f.upstream, "upstream", "", "")
 	cert, key := flags.String("cert", "", ""), flags.String("key", "", "")
 	sleep := flags.Int("sleep-ms", 0, "")
 	flags.Int64Var(&f.every, "sleep-every", 0, "")
@@ -189,6 +191,9 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		status, body = 404, []byte("not there\n")
 	}
 	head := http.Header{"Content-Type": {"text/html"}}
+	if f.upstream != "" {
+		status, body = f.forward(c, r, head)
+	}
 	if f.gzip != (f.fault == "compresses for all clients") && f.fault != "does not compress" &&
 		strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") != (f.fault == "compresses for all clients") {
 		var zipped bytes.Buffer
@@ -198,7 +203,7 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		body = zipped.Bytes()
 		head.Set("Content-Encoding", "gzip")
 	}
-	if status == 200 {
+	if status == 200 && f.upstream == "" {
 		status, body = f.fields(r, head, body)
 	}
 	length := len(body)
@@ -234,6 +239,34 @@ func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
 		return true
 	}
 	return !r.Close && r.ProtoMinor == 1
+}
+
+// forward asks the upstream for the file of a request.
+func (f *faultyWeb) forward(c net.Conn, r *http.Request, head http.Header) (status int, body []byte) {
+	transport := http.DefaultTransport
+	if f.fault == "connects for each request" {
+		transport = &http.Transport{DisableKeepAlives: true}
+	}
+	there, err := http.NewRequest("GET", "http://"+f.upstream+r.URL.Path, nil)
+	if err != nil {
+		return 500, nil
+	}
+	if host, _, _ := net.SplitHostPort(c.RemoteAddr().String()); f.fault != "hides the client" {
+		there.Header.Set("X-Forwarded-For", host)
+	}
+	a, err := transport.RoundTrip(there)
+	if err != nil {
+		return 502, nil
+	}
+	defer a.Body.Close()
+	body, _ = io.ReadAll(a.Body)
+	for _, name := range []string{numberField, clientField} {
+		head.Set(name, a.Header.Get(name))
+	}
+	if f.fault == "caches" {
+		head.Set(numberField, "1")
+	}
+	return a.StatusCode, body
 }
 
 // fields sets the fields about the file of a request, and returns the status and the body of the

@@ -14,12 +14,12 @@ func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.
 	t.Helper()
 	return ownSubject(t, `paradigm="goroutine per connection"
 workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}",
-		"--sleep-every", "{sleep_every}", "--gzip={gzip}", "--cert", "{cert}", "--key", "{key}")
+		"--sleep-every", "{sleep_every}", "--upstream", "{upstream}", "--gzip={gzip}", "--cert", "{cert}", "--key", "{key}")
 }
 
 func TestCorrectWebServerPasses(t *testing.T) {
 	t.Parallel()
-	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files"), Options{Hosts: []string{"127.0.0.1"}})
+	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files", "proxy"), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
 		if o.Err != nil {
 			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
@@ -92,6 +92,9 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"does not sleep", "page", "sleep", "expected a request to sleep for 200 ms"},
 		{"does not sleep", "page", "sleep beside others", "expected request 10 to sleep"},
 		{"sleeps for all", "page", "sleep beside others", "with a request that sleeps"},
+		{"caches", "proxy", "upstream", "expected each response from the upstream"},
+		{"connects for each request", "proxy", "upstream", "expected at most 8 connections to the upstream for 50 requests, saw 50"},
+		{"hides the client", "proxy", "upstream", "expected X-Forwarded-For with the client's address 127.0.0.1"},
 		{"does not compress", "files", "gzip", `expected Content-Encoding gzip, saw ""`},
 		{"compresses for all clients", "files", "gzip", "expected Content-Encoding gzip"},
 		{"does not encrypt", "files", "TLS", "GET https://"},

@@ -31,7 +31,9 @@ func (p Plan) Units() string {
 }
 
 // IsHTTP reports whether the messages of a workload are HTTP requests.
-func IsHTTP(workload string) bool { return workload == "page" || workload == "files" }
+func IsHTTP(workload string) bool {
+	return workload == "page" || workload == "files" || workload == "proxy"
+}
 
 // Requests holds the settings of a load that only HTTP requests have, for the generator and for the
 // subject.

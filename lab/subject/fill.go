@@ -19,7 +19,7 @@ func (s *Subject) fill(words []string, p Params) []string {
 		"{addr}", net.JoinHostPort(p.Host, port), "{host}", p.Host, "{port}", port, "{workload}", p.Workload,
 		"{size}", strconv.Itoa(p.Size), "{work_us}", strconv.Itoa(p.WorkUS), "{wait_ms}", strconv.Itoa(p.WaitMS),
 		"{www}", p.Www, "{sleep_ms}", strconv.Itoa(p.SleepMS), "{sleep_every}", strconv.Itoa(p.SleepEvery),
-		"{filters}", strconv.Itoa(p.Filters), "{gzip}", digit(p.Gzip), "{cert}", p.Cert, "{key}", p.Key,
+		"{filters}", strconv.Itoa(p.Filters), "{gzip}", digit(p.Gzip), "{cert}", p.Cert, "{key}", p.Key, "{upstream}", p.Upstream,
 		"{tap}", p.Tap, "{net}", p.Net, "{mtu}", strconv.Itoa(p.MTU), "{cores}", strconv.Itoa(p.Cores)))
 }
 

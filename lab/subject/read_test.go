@@ -164,7 +164,7 @@ func FuzzParse(f *testing.F) {
 
 // normal makes empty and nil lists equal.
 func normal(s Subject) Subject {
-	for _, list := range []*[]string{&s.Workloads, &s.Needs, &s.CheckCmd, &s.VersionCmd, &s.BuildCmd, &s.RunCmd, &s.InsideCmd, &s.Sources} {
+	for _, list := range []*[]string{&s.Lacks, &s.Workloads, &s.Needs, &s.CheckCmd, &s.VersionCmd, &s.BuildCmd, &s.RunCmd, &s.InsideCmd, &s.Sources} {
 		if len(*list) == 0 {
 			*list = nil
 		}

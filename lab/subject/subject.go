@@ -38,7 +38,7 @@ type Subject struct {
 	Lacks []string `toml:"lacks"`
 	// chat servers: what happens to an acknowledged message if the server is killed
 	Durability string `toml:"durability"`
-	// "sink", "echo", "page", "files", "chat"; or only "stack"
+	// "sink", "echo", "page", "files", "proxy", "chat"; or only "stack"
 	Workloads []string `toml:"workloads"`
 	// commands that must be on PATH to build or run it
 	Needs []string `toml:"needs"`
@@ -77,12 +77,12 @@ var Lackable = []string{"ETag", "Last-Modified", "Date", "304", "Range"}
 type Params struct {
 	Host     string // an IP address, without brackets
 	Port     int    // 1 to 65535
-	Workload string // "sink", "echo", "page" or "files"; empty: sink
+	Workload string // "sink", "echo", "page", "files" or "proxy"; empty: sink
 	Size     int    // bytes of a message; 0: 1000
 	WorkUS   int    // microseconds of computing per message
 	WaitMS   int    // milliseconds of waiting per message
 
-	// For the HTTP workloads page and files:
+	// For the HTTP workloads page, files and proxy:
 
 	Www        string // absolute path of the folder to serve; required for a run command with {www}
 	SleepMS    int    // milliseconds that every SleepEvery-th request sleeps
@@ -91,6 +91,8 @@ type Params struct {
 	Gzip       bool   // compress text for clients that accept it
 	// absolute paths of a certificate and its key in PEM, to serve by TLS alone; empty: no TLS
 	Cert, Key string
+
+	Upstream string // HOST:PORT of the server behind a proxy, for the workload proxy
 
 	// For TCP/IP stacks, whose address is Host:
 

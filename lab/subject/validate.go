@@ -111,6 +111,9 @@ func (s *Subject) checkChoices() *problem {
 	if len(s.Lacks) > 0 && !slices.Contains(s.Workloads, "files") {
 		return &problem{"lacks", "it is for servers of files"}
 	}
+	if slices.Contains(s.Workloads, "proxy") && !s.usesPlaceholder("{upstream}") {
+		return &problem{"run", "holds no {upstream}, which a proxy forwards to"}
+	}
 	if s.Contract != "full" && s.Contract != "published" {
 		return &problem{"contract", fmt.Sprintf("%q is neither full nor published", s.Contract)}
 	}
@@ -127,15 +130,15 @@ func (s *Subject) checkNumbers() *problem {
 	return nil
 }
 
-// workloads lists the valid workloads: two on messages, two on HTTP requests, one on chat rooms,
+// workloads lists the valid workloads: two on messages, three on HTTP requests, one on chat rooms,
 // and the one of TCP/IP stacks.
-var workloads = []string{"sink", "echo", "page", "files", "chat", stack}
+var workloads = []string{"sink", "echo", "page", "files", "proxy", "chat", stack}
 
 // placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (
 	placesOnly = []string{"{dir}", "{out}", "{root}"}
 	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}",
-		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}", "{cert}", "{key}", "{tap}", "{net}", "{mtu}", "{cores}")
+		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}", "{cert}", "{key}", "{upstream}", "{tap}", "{net}", "{mtu}", "{cores}")
 	ofInside = append(slices.Clone(placesOnly), "{operation}", "{connections}", "{duration}", "{cores}")
 )
 

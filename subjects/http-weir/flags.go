@@ -20,8 +20,9 @@ type config struct {
 	engine   string    // of HTTP/1: server.NetHTTP or server.HTTP1
 	model    serve.Way // of the connections; with server.NetHTTP only serve.Goroutine
 	listen   string
-	workload string        // page or files
-	www      string        // the served folder
+	workload string        // page, files or proxy
+	www      string        // the served folder; empty with proxy
+	upstream string        // HOST:PORT that proxy forwards to
 	sleep    time.Duration // of each request whose number is a multiple of every
 	every    int64         // 0: none
 	filters  int           // number of components that pass everything through
@@ -41,6 +42,7 @@ func parse(args []string) (c config, err error) {
 	f.StringVar(&c.listen, "listen", "", "")
 	f.StringVar(&c.workload, "workload", "", "")
 	f.StringVar(&c.www, "www", "", "")
+	f.StringVar(&c.upstream, "upstream", "", "")
 	f.StringVar(&c.cert, "cert", "", "")
 	f.StringVar(&c.key, "key", "", "")
 	f.IntVar(&c.filters, "filters", 0, "")
@@ -65,9 +67,11 @@ func (c config) check(rest []string, gzip int) error {
 		return fmt.Errorf("unexpected argument %q", rest[0])
 	case c.way != flow.Chain && c.way != flow.Network:
 		return fmt.Errorf("--way must be chain or network, not %q", c.way)
-	case c.workload != "page" && c.workload != "files":
-		return fmt.Errorf("--workload must be page or files, not %q", c.workload)
-	case c.www == "":
+	case c.workload != "page" && c.workload != "files" && c.workload != "proxy":
+		return fmt.Errorf("--workload must be page, files or proxy, not %q", c.workload)
+	case c.workload == "proxy" && c.upstream == "":
+		return errors.New("--upstream HOST:PORT is missing")
+	case c.workload != "proxy" && c.www == "":
 		return errors.New("--www DIR is missing")
 	case (c.cert == "") != (c.key == ""):
 		return errors.New("TLS needs both --cert FILE and --key FILE")

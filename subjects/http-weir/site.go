@@ -11,6 +11,7 @@ import (
 	"weir/web/components/basic"
 	"weir/web/components/compress"
 	"weir/web/components/files"
+	"weir/web/components/proxy"
 	"weir/web/server"
 )
 
@@ -24,6 +25,10 @@ func compose(c config) (web.Component, error) {
 	parts := web.Chain(passes(c)...)
 	if c.workload == "page" {
 		return web.Chain(page(c), parts), nil
+	}
+	if c.workload == "proxy" {
+		forward, err := proxy.New(proxy.Config{Upstreams: []string{"http://" + c.upstream}})
+		return web.Chain(forward, parts), err
 	}
 	source, err := files.New(files.Config{Dir: c.www})
 	if err != nil || !c.gzip {

@@ -1,4 +1,4 @@
-// Command http-caddy is Caddy with the modules of a file server alone, on at most two processors.
+// Command http-caddy is Caddy with the modules of a file server and a proxy alone, on at most two processors.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/encode/gzip"
 	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
+	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 )
 
