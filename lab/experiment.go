@@ -32,8 +32,8 @@ type Experiment struct {
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
 	Question string `toml:"question"` // the question in one sentence
-	// sink or echo; page, files or proxy, whose messages are HTTP requests; chat, whose messages are
-	// deliveries; stack, whose messages are operations
+	// sink or echo; page, files or proxy, whose messages are HTTP requests; chat, whose messages
+	// are deliveries; stack, whose messages are operations
 	Workload string `toml:"workload"`
 	// names of subjects; those that cannot run on this machine are skipped with a reason
 	Subjects []string `toml:"subjects"`

@@ -14,8 +14,8 @@ import (
 // addition Idle connections may be held open, and Churn short connections a second connect, send
 // one message of Size bytes and close. The message of a short connection counts as any other.
 //
-// With the workload page, files or proxy a message is an HTTP request, described by the last group of
-// keys; Size, Bits, Idle, Churn, WorkUS and WaitMS have no meaning. Without a Rate the loop is
+// With the workload page, files or proxy a message is an HTTP request, described by the last group
+// of keys; Size, Bits, Idle, Churn, WorkUS and WaitMS have no meaning. Without a Rate the loop is
 // closed: a connection sends its next request when it has received the answer to the last.
 //
 // With the workload chat, connections are the members of a room, and each member sends Rate

@@ -13,9 +13,9 @@
 // that are lost, doubled, reordered, changed or on the wrong connection are therefore detected at
 // the first of them, and the error says which fault it was and where.
 //
-// HTTP servers (the workloads page, files and proxy) have a contract of their own: the right bytes with
-// the right length for every form of request, one response per request on persistent connections,
-// and no client delays another, even with a request that sleeps.
+// HTTP servers (the workloads page, files and proxy) have a contract of their own: the right bytes
+// with the right length for every form of request, one response per request on persistent
+// connections, and no client delays another, even with a request that sleeps.
 //
 // Chat servers (the workload chat) have one too: a message in a room is sent to all other members
 // once and in order, whatever some of them do, and to no other client.

@@ -71,7 +71,7 @@ func TestReadRejects(t *testing.T) {
 		{"no run", without("run"), []string{"run: missing"}},
 		{"bad name", without("name") + "name = \"My Server\"\n", []string{`:5: name: "My Server"`, "a-z"}},
 		{"name with a path", without("name") + "name = \"../x\"\n", []string{`name: "../x"`}},
-		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files, chat`}},
+		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files, proxy, chat`}},
 		{"workload twice", without("workloads") + "workloads = [\"sink\", \"sink\"]\n", []string{`"sink" is given twice`}},
 		{"unknown readiness", least + "ready = \"soon\"\n", []string{`:6: ready: "soon" is none of listen, connect and line: TEXT`}},
 		{"line without text", least + "ready = \"line: \"\n", []string{":6: ready:", "no text"}},
@@ -83,6 +83,7 @@ func TestReadRejects(t *testing.T) {
 		{"placeholder in sources", least + "sources = [\"{dir}/*.c\"]\n", []string{"sources: {dir}: this key takes no placeholders"}},
 		{"unknown placeholder in env", least + "[env]\nPORT = \"{prot}\"\n", []string{":6: env: unknown placeholder {prot}"}},
 		{"nowhere to listen", without("run") + "run = [\"x\"]\n", []string{"neither {addr} nor {port}"}},
+		{"a proxy without upstream", without("workloads") + "workloads = [\"proxy\"]\n", []string{"holds no {upstream}, which a proxy forwards to"}},
 		{"empty command", least + "build = [\"\"]\n", []string{"build: its first word"}},
 	}
 	for _, tt := range tests {
@@ -117,8 +118,8 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	s.Dir, s.Root, s.Out = "/p/dir", "/p", "/p/out"
 	s.RunCmd = everything
 	got := strings.Join(s.Command(Params{Host: "::1", Port: 7, Workload: "page", Size: 5, WorkUS: 6, WaitMS: 8,
-		Www: "/www", SleepMS: 9, SleepEvery: 10, Filters: 11, Gzip: true, Cert: "/c", Key: "/k", Tap: "tap0", Net: "10.77.0.2/24", MTU: 9000, Cores: 2}), " ")
-	if want := "/p/dir /p/out /p [::1]:7 ::1 7 page 5 6 8 /www 9 10 11 1 /c /k tap0 10.77.0.2/24 9000 2"; got != want {
+		Www: "/www", SleepMS: 9, SleepEvery: 10, Filters: 11, Gzip: true, Cert: "/c", Key: "/k", Upstream: "h:9", Tap: "tap0", Net: "10.77.0.2/24", MTU: 9000, Cores: 2}), " ")
+	if want := "/p/dir /p/out /p [::1]:7 ::1 7 page 5 6 8 /www 9 10 11 1 /c /k h:9 tap0 10.77.0.2/24 9000 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	s.RunCmd = []string{"{workload}-{size}-{gzip}"}

@@ -1,4 +1,5 @@
-// Command http-caddy is Caddy with the modules of a file server and a proxy alone, on at most two processors.
+// Command http-caddy is Caddy with the modules of a file server and a proxy alone, on at most two
+// processors.
 package main
 
 import (
