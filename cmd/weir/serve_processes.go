@@ -37,15 +37,15 @@ func (c *serveRunCmd) setProcesses(config *server.Config) error {
 	return err
 }
 
-// checkProcesses returns an error for flags that ask for what processes cannot share. Reading the
-// site file has checked its attributes.
-func (c *serveRunCmd) checkProcesses(all []service, b beside) error {
+// checkFlags returns an error for flags that the model of a server cannot have. Reading the site
+// file has checked its attributes.
+func (c *serveRunCmd) checkFlags(all []service, b beside) error {
 	for _, one := range all {
 		way := one.config.Model
 		switch {
+		case c.Stack != "" && serve.Ways[way].NeedsDescriptor:
+			return usageError{fmt.Errorf("the model %s needs sockets of the kernel: leave --stack out, or choose %s or %s", way, serve.Goroutine, serve.Pool)}
 		case !serve.Ways[way].MultiProcess:
-		case c.Stack != "":
-			return usageError{fmt.Errorf("the model %s needs sockets of the kernel, which processes can share: leave --stack out", way)}
 		case b.address != "":
 			return usageError{fmt.Errorf("the model %s spreads connections over processes, and the admin page shows one: leave --admin and the attribute admin out", way)}
 		}

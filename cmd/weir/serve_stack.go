@@ -41,7 +41,7 @@ func (c *serveRunCmd) setEngine(config *server.Config, engine, model string) (er
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
 func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b beside) error {
-	if err := c.checkProcesses(all, b); err != nil {
+	if err := c.checkFlags(all, b); err != nil {
 		return err
 	}
 	if c.onStack == nil {

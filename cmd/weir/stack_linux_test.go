@@ -398,3 +398,32 @@ func TestServeAnswersOnAHostInUserSpace(t *testing.T) {
 		t.Errorf("namespace %s after the server stopped: got it, want it deleted: setup created it", s.space)
 	}
 }
+
+func TestEachServerOfAFileAnswersOnAHostInUserSpace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "site.hcl")
+	write(t, file, "server \"plain\" {\n listen = \":80\"\n redirect { to = \"http://10.0.0.2:8080{path}\" }\n}\nserver \"site\" {\n listen = \":8080\"\n text { text = \"on 8080\" }\n}\n")
+	s := startOnStack(t, `server "site": serving on http://10.0.0.2:8080/`, "serve", file, "--stack", "addr=10.0.0.2/24,setup,namespace=NAMESPACE")
+	resp, err := s.peer.Get("http://10.0.0.2/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "on 8080" {
+		t.Errorf("GET http://10.0.0.2/x, which redirects: got %q, error %v, want the page of the other server", body, err)
+	}
+	s.stop(t)
+}
+
+// A stack in user space has no descriptors for an event loop.
+func TestAModelThatNeedsADescriptorIsRejectedOnAHostInUserSpace(t *testing.T) {
+	for _, model := range []string{"loop", "coroutine", "prefork", "process"} {
+		s := stackNamespace(t)
+		out, err := exec.Command(binary(t), "serve", t.TempDir(), "--engine", "http1", "--model", model, "--stack", "addr=10.0.0.2/24,setup,namespace="+s).CombinedOutput()
+		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "leave --stack out") {
+			t.Errorf("--model %s: got %v and %q, want exit status 2 and one line that asks to leave --stack out", model, err, out)
+		}
+		if _, err := os.Stat("/run/netns/" + s); err == nil {
+			t.Errorf("--model %s: got the namespace %s, want none", model, s)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"weir/internal/certificate"
@@ -118,6 +119,8 @@ func (c *Config) validate() error {
 		return errors.New("server: no address to listen on: set Addr or Listener")
 	case Unsupported(c.Engine, c.Model) != nil:
 		return Unsupported(c.Engine, c.Model)
+	case serve.Ways[c.Model].NeedsDescriptor && c.Listener != nil && !hasDescriptor(c.Listener):
+		return fmt.Errorf("server: %s needs a Listener with a file descriptor, and %T has none: choose %s or %s", c.Model, c.Listener, serve.Goroutine, serve.Pool)
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
 	}
@@ -131,6 +134,11 @@ func (c *Config) validate() error {
 		return nil
 	}
 	return c.TLS.validate()
+}
+
+func hasDescriptor(l net.Listener) bool {
+	_, ok := l.(syscall.Conn)
+	return ok
 }
 
 // validateProcesses returns an error for what several processes cannot share.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -193,6 +194,7 @@ func TestConfigurationsThatProcessesCannotShareAreRejected(t *testing.T) {
 		"ACME":                    {Config{Model: serve.Prefork, ChildCommand: child, TLS: &TLS{ACME: &ACME{}}}, "set CertFile"},
 		"a local authority":       {Config{Model: serve.Process, ChildCommand: child, TLS: &TLS{CertFile: "c", KeyFile: "k", More: []TLS{{Local: &Local{}}}}}, "set CertFile"},
 		"HTTP/3":                  {Config{Model: serve.Prefork, ChildCommand: child, HTTP3: true, TLS: &TLS{CertFile: "c", KeyFile: "k"}}, "leave HTTP3 out"},
+		"a listener in memory":    {Config{Model: serve.Loop, Listener: memoryListener{}}, "needs a Listener with a file descriptor"},
 		"net/http":                {Config{Model: serve.Prefork, ChildCommand: child, Engine: NetHTTP}, "choose the engine http1"},
 	} {
 		c.config.Addr = "127.0.0.1:0"
@@ -204,3 +206,6 @@ func TestConfigurationsThatProcessesCannotShareAreRejected(t *testing.T) {
 		}
 	}
 }
+
+// memoryListener is a listener without a file descriptor.
+type memoryListener struct{ net.Listener }
