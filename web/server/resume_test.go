@@ -3,8 +3,11 @@ package server
 import (
 	"crypto/tls"
 	"io"
+	"net/http"
 	"path/filepath"
 	"testing"
+
+	"github.com/quic-go/quic-go/http3"
 
 	"weir/internal/certificate/certtest"
 	"weir/serve"
@@ -111,4 +114,33 @@ func TestSessionsResumeInOtherChildProcesses(t *testing.T) {
 			wantResumed(t, "connection "+string(rune('2'+i)), resumed(t, s.addr, "a", cache, 0), true)
 		}
 	})
+}
+
+func TestSessionsOfHTTP3ResumeAfterARestart(t *testing.T) {
+	a, dir := certtest.New(t), t.TempDir()
+	config := Config{TLS: files(t, a, dir, "a.test"), HTTP3: true}
+	config.TLS.TicketKeys = filepath.Join(dir, "tickets")
+	cache := tls.NewLRUClientSessionCache(4)
+	resumes := func(s *running) bool {
+		transport := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "a.test", ClientSessionCache: cache}}
+		defer transport.Close()
+		resp, err := (&http.Client{Transport: transport, Timeout: waitTimeout}).Get("https://" + s.addr + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, resp.Body)
+		return resp.TLS.DidResume
+	}
+	s := start(t, config, shows)
+	if resumes(s) {
+		t.Error("the first connection: the session was resumed, want a full handshake")
+	}
+	// the ticket comes behind the answer
+	wait(t, "a session is resumed", func() bool { return resumes(s) })
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, config, shows)
+	wait(t, "a session is resumed after a restart", func() bool { return resumes(s) })
 }

@@ -61,8 +61,8 @@ type Server struct {
 
 	// TicketKeys is the file that keeps the keys of TLS session tickets, which the server makes and
 	// renews. With it, clients resume their sessions after a restart, and at other servers with
-	// the same file and names. Empty: a file in the store of acme or self_signed; with other
-	// certificates, the keys end with the server.
+	// the same file and names. A name that begins with a dot is not served by files. Empty: a file
+	// in the store of acme or self_signed; with other certificates, the keys end with the server.
 	TicketKeys string `hcl:"ticket_keys,optional"`
 
 	TLS []TLS `hcl:"tls,block"` // the first is that of clients that request another name
