@@ -19,6 +19,7 @@
 //   - Bytes above 127 and characters such as { | } are accepted in a target: engines escape them. A
 //     '#' is rejected.
 //   - "Transfer-Encoding: gzip, chunked" is rejected: no common client sends it, and no engine here
-//     would decode it.
+//     would decode it. So is a list with empty elements.
+//   - A minor version above 1 is rejected.
 //   - The scanner is for servers. Of responses, ParseResponse checks the head.
 package http1

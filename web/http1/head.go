@@ -53,6 +53,11 @@ func (s *Scanner) readMethod(b []byte) (int, *Violation) {
 func (s *Scanner) readTarget(b []byte) (int, *Violation) {
 	n := prefixOf(b, targetByte)
 	s.keepWord(b[:n])
+	if s.isConnect {
+		for _, c := range b[:n] {
+			s.authority.take(c)
+		}
+	}
 	switch {
 	case n == len(b):
 		return n, nil
@@ -73,11 +78,18 @@ func (s *Scanner) hasValidForm() bool {
 	case len(start) == 0:
 		return false
 	case s.isConnect:
-		return classes[start[0]]&hostByte != 0
+		return s.authority.isTarget()
 	case start[0] == '*':
 		return s.isOptions && len(start) == 1
 	}
-	return start[0] == '/' || len(start) > 7 && equalFold(start[:7], "http://") || len(start) > 8 && equalFold(start[:8], "https://")
+	return start[0] == '/' || isURL(start, "http://") || isURL(start, "https://")
+}
+
+// isURL reports whether a target starts with a scheme and a host: "A recipient that processes such
+// a URI reference" with an empty host "MUST reject it as invalid" (RFC 9110, section 4.2.1).
+func isURL(start []byte, scheme string) bool {
+	n := len(scheme)
+	return len(start) > n && equalFold(start[:n], scheme) && classes[start[n]]&hostByte != 0 && start[n] != ':'
 }
 
 func (s *Scanner) readVersion(b []byte) (int, *Violation) {
@@ -157,7 +169,7 @@ func (s *Scanner) readName(b []byte) (int, *Violation) {
 	if v := s.checkName(s.word[:s.wordLen]); v != nil {
 		return n, v
 	}
-	s.state, s.step, s.wordLen = inValue, beforeValue, 0
+	s.state, s.step, s.wordLen, s.authority = inValue, beforeValue, 0, authority{}
 	used, v := s.readValue(b[n+1:])
 	return n + 1 + used, v
 }

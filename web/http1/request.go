@@ -74,8 +74,8 @@ func ParseOptions(r Request) Options {
 		case equalFold(name, "upgrade"):
 			hasUpgrade = true
 		case equalFold(name, "expect"):
-			o.ExpectContinue = equalFold(value, "100-continue")
-			o.ExpectUnknown = !o.ExpectContinue && len(value) > 0
+			known, unknown := parseExpect(value)
+			o.ExpectContinue, o.ExpectUnknown = o.ExpectContinue || known, o.ExpectUnknown || unknown
 		case equalFold(name, "connection"):
 			o.Close = o.Close || HasToken(value, "close")
 			o.KeepAlive = o.KeepAlive || HasToken(value, "keep-alive")
@@ -89,7 +89,20 @@ func ParseOptions(r Request) Options {
 		o.Close = o.Close || !o.KeepAlive
 		o.ExpectContinue, o.ExpectUnknown = false, false
 	}
+	o.ExpectContinue = o.ExpectContinue && !o.ExpectUnknown
 	return o
+}
+
+// parseExpect reports whether a list of expectations has 100-continue, and whether it has others.
+func parseExpect(list []byte) (known, unknown bool) {
+	for len(list) > 0 {
+		element, rest, _ := bytes.Cut(list, []byte{','})
+		element = trimSpace(element)
+		isKnown := equalFold(element, "100-continue")
+		known, unknown = known || isKnown, unknown || !isKnown && len(element) > 0
+		list = rest
+	}
+	return known, unknown
 }
 
 // decimal returns the value of a Content-Length that a Scanner has accepted.

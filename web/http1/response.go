@@ -1,6 +1,9 @@
 package http1
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Exchange decides how the responses to one request are framed, and whether the connection goes on.
 // Create it with NewExchange for each request.
@@ -227,5 +230,7 @@ func isToken(name string) bool {
 }
 
 // Rejection returns the state for the response to a request that cannot be read: the connection
-// ends with it.
-func Rejection() Exchange { return Exchange{minor: 1, Close: true} }
+// ends with it. start is what was received of the request: a response to HEAD has no content.
+func Rejection(start []byte) Exchange {
+	return Exchange{minor: 1, toHead: bytes.HasPrefix(start, []byte("HEAD ")), Close: true}
+}

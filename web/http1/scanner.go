@@ -59,8 +59,10 @@ type message struct {
 	inTrailer  bool // the fields being read are trailers
 	hasHost    bool
 	hasCoding  bool
+	hasCodings bool // the Transfer-Encoding is a list
 	hasLength  bool
-	bodyLeft   int64 // content length, then the bytes of the body or chunk still to come
+	authority  authority // that of a CONNECT, then the Host
+	bodyLeft   int64     // content length, then the bytes of the body or chunk still to come
 }
 
 // New returns a scanner at the start of a connection.

@@ -10,9 +10,15 @@ const (
 )
 
 func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
-	if s.fieldKind == otherField {
+	switch s.fieldKind {
+	case otherField:
 		n = textPrefix(b)
-	} else if n, v = s.readFramingValue(b); v != nil {
+	case codingField:
+		n, v = s.readCoding(b)
+	default:
+		n, v = s.readFramingValue(b)
+	}
+	if v != nil {
 		return n, v
 	}
 	switch {
@@ -34,8 +40,8 @@ func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
 	return n + 1, nil
 }
 
-// readFramingValue reads the value of a framing field up to the line end: one word, optionally with
-// white space around it.
+// readFramingValue reads the value of Content-Length or Host up to the line end: one word,
+// optionally with white space around it.
 func (s *Scanner) readFramingValue(b []byte) (int, *Violation) {
 	for i, c := range b {
 		switch {
@@ -56,39 +62,31 @@ func (s *Scanner) readFramingValue(b []byte) (int, *Violation) {
 
 // takeValueByte adds a byte to the value. It reports whether the value may have it.
 func (s *Scanner) takeValueByte(c byte) bool {
-	switch s.fieldKind {
-	case lengthField: // Content-Length = 1*DIGIT (RFC 9110, section 8.6)
-		digit := int64(c - '0')
-		if digit > 9 || s.bodyLeft > (math.MaxInt64-digit)/10 {
-			return false
-		}
-		s.bodyLeft = s.bodyLeft*10 + digit
-		return true
-	case codingField:
-		const word = "chunked"
-		if int(s.wordLen) == len(word) || c|0x20 != word[s.wordLen] {
-			return false
-		}
-		s.wordLen++
-		return true
+	if s.fieldKind == hostField {
+		return s.authority.take(c)
 	}
-	return classes[c]&hostByte != 0
+	digit := int64(c - '0') // Content-Length = 1*DIGIT (RFC 9110, section 8.6)
+	if digit > 9 || s.bodyLeft > (math.MaxInt64-digit)/10 {
+		return false
+	}
+	s.bodyLeft = s.bodyLeft*10 + digit
+	return true
 }
 
 func (s *Scanner) valueViolation() *Violation {
-	switch s.fieldKind {
-	case lengthField:
+	if s.fieldKind == lengthField {
 		return errLength
-	case codingField:
-		return errCoding
 	}
 	return errHost
 }
 
-// checkValue checks the value at its end: a length and a coding must not be empty. A Host may be
-// (RFC 9112, section 3.2).
+// checkValue checks the value at its end: a length must not be empty. A Host may be (RFC 9112,
+// section 3.2).
 func (s *Scanner) checkValue() *Violation {
-	if s.fieldKind == lengthField && s.step == beforeValue || s.fieldKind == codingField && s.wordLen != uint8(len("chunked")) {
+	switch {
+	case s.fieldKind == codingField:
+		return s.checkCoding()
+	case s.fieldKind == lengthField && s.step == beforeValue, s.fieldKind == hostField && !s.authority.isHost():
 		return s.valueViolation()
 	}
 	return nil

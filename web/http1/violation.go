@@ -30,7 +30,8 @@ var (
 	errNoHost       = &Violation{"an HTTP/1.1 request has no Host field", 400}
 	errLength       = &Violation{"the Content-Length is not one decimal number", 400}
 	errLengths      = &Violation{"the Content-Length occurs more than once", 400}
-	errCoding       = &Violation{"the Transfer-Encoding is not chunked alone", 501}
+	errCoding       = &Violation{"the Transfer-Encoding does not end with chunked", 400}
+	errOtherCoding  = &Violation{"the Transfer-Encoding has another coding than chunked", 501}
 	errCodings      = &Violation{"the Transfer-Encoding occurs more than once", 400}
 	errCodingIn10   = &Violation{"an HTTP/1.0 request has a Transfer-Encoding", 400}
 	errBothLengths  = &Violation{"the request has both Content-Length and Transfer-Encoding", 400}

@@ -66,7 +66,7 @@ func (x *exchange) run() bool {
 	head := x.in[x.start:x.headEnd]
 	x.start = x.headEnd
 	if err := x.makeRequest(head); err != nil {
-		x.reject(&http1.Violation{Reason: err.Error(), Status: http.StatusBadRequest})
+		x.reject(&http1.Violation{Reason: err.Error(), Status: http.StatusBadRequest}, head)
 		return false
 	}
 	x.response.reset(x)
@@ -154,12 +154,13 @@ func (x *exchange) callHandler() (returned bool) {
 	return true
 }
 
-// reject answers a request that cannot be read. The connection ends.
-func (x *exchange) reject(v *http1.Violation) {
+// reject answers a request that cannot be read. start is what has arrived of it. The connection
+// ends.
+func (x *exchange) reject(v *http1.Violation, start []byte) {
 	x.head.forget()
 	x.body = noContent
 	x.response.reset(x)
-	x.framing = http1.Rejection()
+	x.framing = http1.Rejection(start)
 	x.header["Content-Type"] = []string{"text/plain; charset=utf-8"}
 	// the connection ends in any case
 	_, _ = x.Respond(v.Status, []byte("Refused: "+v.Reason+".\n"))

@@ -40,7 +40,7 @@ func (c *Conn) readHead() error {
 	for {
 		switch complete, v := c.scanHead(); {
 		case v != nil:
-			x.reject(v)
+			x.reject(v, x.in[x.start:])
 			return v
 		case complete:
 			h.isAwaited = false

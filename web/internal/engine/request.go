@@ -151,11 +151,19 @@ func parseTarget(r http1.Request) (u *url.URL, target string, err error) {
 	if u, err = url.ParseRequestURI(raw); err != nil {
 		return nil, "", err
 	}
+	if u.User != nil {
+		return nil, "", errUser
+	}
 	if authority {
 		u.Scheme = ""
 	}
 	return u, target, nil
 }
+
+// errUser rejects a target with a user before its host: "a recipient SHOULD parse for userinfo and
+// treat its presence as an error; it is likely being used to obscure the authority" (RFC 9110,
+// section 4.2.4).
+var errUser = errors.New("the request target has a user")
 
 // isPlain reports whether a target is an absolute path that needs no decoding, perhaps with a query
 // that is not empty.
