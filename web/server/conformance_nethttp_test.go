@@ -1,0 +1,151 @@
+package server
+
+// differencesToNetHTTP are the rows of the conformance table that net/http answers otherwise: its
+// answers, or their first 60 bytes, with the reason why this server does not give them.
+var differencesToNetHTTP = []struct {
+	why  string
+	rows map[string]string
+}{
+	{"net/http parses targets as URIs, and leaves the rest to handlers; RFC 9112, section 3.2, has four forms", map[string]string{
+		"a fragment":                         "GET /a#b",
+		"absolute-form: another scheme":      "GET ftp://a/b",
+		"absolute-form: no authority":        "GET http:/b",
+		"CONNECT with a path":                "CONNECT /b",
+		"CONNECT with an asterisk":           "CONNECT * @*",
+		"CONNECT with a URI":                 "CONNECT http://b:443/ @http:",
+		"authority-form with another method": "GET b:443",
+		"an asterisk with another method":    "GET *",
+		"the preface of HTTP/2":              "PRI * @; close",
+	}},
+	{`a URI without a host "MUST" be rejected (RFC 9110, section 4.2.1), and one with a user should be (section 4.2.4)`, map[string]string{
+		"absolute-form: a user":                "GET http://u@a/",
+		"absolute-form: a user and a password": "GET http://u:p@a/",
+		"absolute-form: no host":               "GET http:///b",
+		"absolute-form: no host but a port":    "GET http://:80/b @:80",
+		"absolute-form: no host but a query":   "GET http://?b",
+		"absolute-form: https without a host":  "GET https:///b",
+	}},
+	{`a CONNECT to an empty or invalid port "MUST" be rejected (RFC 9110, section 9.3.6)`, map[string]string{
+		"authority-form: no port":                    "CONNECT b @b",
+		"authority-form: no port behind a long name": "CONNECT name.of.a.long.host.example @name.of.a.long.host.exa",
+		"authority-form: an empty port":              "CONNECT b: @b:",
+		"authority-form: a port beyond 65535":        "CONNECT b:65536 @b:65536",
+		"authority-form: a port of many digits":      "CONNECT b:18446744073709551617 @b:18446744073709551617",
+		"authority-form: port 0":                     "CONNECT b:0 @b:0",
+		"authority-form: no host":                    "CONNECT :443 @:443",
+		"authority-form: a user":                     "CONNECT u@b:443 @b:443",
+		"authority-form: a path behind it":           "CONNECT b:443/c @b:443",
+	}},
+	{"net/http answers OPTIONS * itself", map[string]string{
+		"asterisk-form":                   "200; open",
+		"Max-Forwards has no effect here": "200; open",
+	}},
+	{"net/http reads later minor versions as HTTP/1.1", map[string]string{
+		"HTTP/1.2": "GET /m",
+	}},
+	{"the version has one digit on either side of the point: both reject it, by another status", map[string]string{
+		"a major version of two digits": "400",
+	}},
+	{"net/http takes a bare LF as a line end; RFC 9112, section 2.2, allows both. Two servers that read it differently can be played against each other", map[string]string{
+		"a bare LF behind the request line": "GET /m",
+		"a bare LF behind a POST":           "POST /m",
+		"a bare LF behind a value":          `GET / X="a"`,
+		"a bare LF that hides a field":      `GET / [GET /next] X="a", 400`,
+		"a bare LF ends the head":           `GET / X="a"`,
+		"bare LFs alone":                    "GET /",
+		"a bare LF behind a trailer":        `POST / T="1"`,
+		"a bare LF ends the trailers":       "POST /",
+	}},
+	{"net/http skips all CR and LF behind a POST", map[string]string{
+		"two empty lines behind a POST": "POST /m",
+		"a bare CR behind a POST":       "POST /m",
+	}},
+	{`net/http checks only the bytes of a Host, not its grammar; an invalid one "MUST" get 400 (RFC 9112, section 3.2)`, map[string]string{
+		"a port that is no number in Host":      "GET / @a:b",
+		"a sign before the port of Host":        "GET / @a:+80",
+		"two ports in Host":                     "GET / @a:80:80",
+		"IPv6 without brackets in Host":         "GET / @2001:db8::1",
+		"a bracket that stays open in Host":     "GET / @[::1",
+		"a bracket that closes nothing in Host": "GET / @a]",
+		"a bracket within a name in Host":       "GET / @a[b]",
+		"more behind a bracket in Host":         "GET / @[::1]b",
+		"brackets around nothing in Host":       "GET / @[]",
+		"an escape without digits in Host":      "GET / @a%zz",
+		"an escape of one digit in Host":        "GET / @a%4",
+	}},
+	{"the limits of net/http are higher: 1 MiB for a head, none for the number of fields, none for one chunk's line", map[string]string{
+		"a target that is too long":    "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"101 fields":                   `GET / X="2"`,
+		"101 trailer fields":           `POST / T="2"`,
+		"a head of more than 64 KiB":   "GET /",
+		"a name of more than 64 KiB":   "GET /",
+		"a method of more than 64 KiB": "MMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMM",
+		"an extension of 300 bytes":    "POST / [abc]",
+	}},
+	{"net/http joins folded lines; RFC 9112, section 5.2, allows both", map[string]string{
+		"a folded value":            `GET / X="a b"`,
+		"a value folded by a tab":   `GET / X="a b"`,
+		"a folded value of nothing": `GET / X="a "`,
+		"a folded Host":             "GET /",
+		"a folded length":           "POST / [abc]",
+		"a folded coding":           "POST /",
+		"a folded trailer":          `POST / T="1 2"`,
+	}},
+	{"net/http accepts equal lengths; RFC 9110, section 8.6, allows both", map[string]string{
+		"the same length twice":        "POST / [abc]",
+		"the same length twice, apart": `POST / [abc] X="1"`,
+	}},
+	{`a request whose final coding is not chunked "MUST" get 400 (RFC 9112, section 6.3); both reject it, by another status`, map[string]string{
+		"another coding":                          "501",
+		"another coding behind chunked":           "501",
+		"an unknown coding":                       "501",
+		"identity":                                "501",
+		"a prefix of chunked":                     "501",
+		"more than chunked":                       "501",
+		"less before chunked":                     "501",
+		"chunked in quotes":                       "501",
+		"chunked with a parameter":                "501",
+		"chunked and another word":                "501",
+		"two words before a comma":                "501",
+		"an empty coding":                         "501",
+		"a coding of white space":                 "501",
+		"chunked twice as fields":                 "501",
+		"chunked, then another coding as a field": "501",
+		"an empty coding as a further field":      "501",
+		"an empty element behind chunked":         "501",
+		"a folded coding behind a word":           "501",
+		"length and another coding":               "501",
+		"length and an empty coding":              "501",
+	}},
+	{`net/http drops the Content-Length; RFC 9112, section 6.3: such a message "ought to be handled as an error"`, map[string]string{
+		"length and chunked":           "POST /",
+		"chunked and length":           "POST /",
+		"a length of zero and chunked": "POST /",
+	}},
+	{`net/http ignores the Transfer-Encoding of HTTP/1.0; "MUST treat the message as if the framing is faulty" (RFC 9112, section 6.1)`, map[string]string{
+		"chunked in HTTP/1.0":                            "POST /; close",
+		"chunked in HTTP/1.0 on a persistent connection": "POST / @, 400",
+		"chunked and length in HTTP/1.0":                 "POST / @ [abcde]; close",
+	}},
+	{"net/http trims a chunk's line, and skips any byte of an extension", map[string]string{
+		"a space behind a size":        "POST / [abc]",
+		"a space behind the last size": "POST / [abc]",
+		"a NUL in an extension":        "POST / [abc]",
+	}},
+	{"net/http drops trailer fields that frame a message, or whose line is malformed", map[string]string{
+		"a Content-Length as a trailer":    "POST /",
+		"a Transfer-Encoding as a trailer": "POST /",
+		"a Host as a trailer":              "POST /",
+		"a space before a trailer's colon": "POST /",
+	}},
+	{"to net/http, keep-alive wins in HTTP/1.0; close comes first in RFC 9112, section 9.3", map[string]string{
+		"HTTP/1.0 with both options": "GET /",
+	}},
+	{"net/http reads expectations of HTTP/1.0, and ignores unknown ones beside 100-continue; RFC 9110, section 10.1.1, allows both", map[string]string{
+		"an unknown expectation in HTTP/1.0":        "417",
+		"an unknown expectation behind a known one": "100, POST / [hi]",
+	}},
+	{`net/http takes the target of CONNECT as its Host; every HTTP/1.1 request without one "MUST" get 400 (RFC 9112, section 3.2)`, map[string]string{
+		"CONNECT without Host": "CONNECT b:443 @b:443",
+	}},
+}
