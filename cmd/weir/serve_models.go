@@ -11,7 +11,7 @@ type modelsCmd struct {
 
 // Help is the long part of the command's help.
 func (*modelsCmd) Help() string {
-	return `An engine serves HTTP/1, with TLS and without, by a concurrency model. HTTP/2 and HTTP/3 run in goroutines of their own, whatever the model. Models with several processes reject rate limits, caches, metrics, live events, the admin page, HTTP/3 and managed certificates. docs/concurrency-models.md explains the models.
+	return `An engine serves HTTP/1, with TLS and without, by a concurrency model. HTTP/2 and HTTP/3 run in goroutines of their own, whatever the model. Models with several processes reject limits of rates and of concurrency, logins by password, caches, metrics, live events, several servers in one site file, the admin page, HTTP/3 and managed certificates. docs/concurrency-models.md explains the models.
 
 Examples:
 
