@@ -24,7 +24,10 @@ type sessionHost interface {
 	// waits until that time (zero: no limit), an interrupt, the stop or a reset
 	waitEvent(until time.Time) error
 	isStopping() bool // the service is stopping
-	handsOver() bool  // the service is stopping to hand over (ErrHandover)
+	// queuedInput returns how many bytes have arrived and are not read (unknownInput: it cannot
+	// tell), and how many more TLS may have read and not returned.
+	queuedInput() (queued, buffered int)
+	handsOver() bool // the service is stopping to hand over (ErrHandover)
 
 	canMove() bool
 	// resumesWrites reports whether a Write that its deadline cut short can be continued. Over TLS
@@ -59,6 +62,7 @@ type blockingSession struct {
 	deadlinesStale bool // the host's deadlines differ from wakeAt
 	inCall         bool // a call of the session is under way
 	ended          bool // Close was called, or the session has moved
+	drain          drainBudget
 	// a write was interrupted, by wakeAt or by an interrupt, before all was taken
 	writeInterrupted bool
 	moveAsked        bool // Movable.Move was called
@@ -173,8 +177,12 @@ func (h *blockingSession) step() error {
 	case h.inputEnded:
 		return h.waitAfterInput()
 	}
+	if h.isStopping() && h.drain.spent(h.queuedInput()) {
+		return ErrStopped
+	}
 	n, err := h.Read(h.readBuf)
 	if n > 0 {
+		h.drain.read(n)
 		h.pauseCut = false
 		return h.applyWriter(h.callInput(h.readBuf[:n]))
 	}

@@ -27,8 +27,9 @@
 //     discarded until the peer closes, for at most Options.LingerTimeout. Otherwise the kernel
 //     would answer unread input with a reset and discard output that the peer has not received.
 //   - Graceful stop: when the context ends, accepting stops, input that has arrived is handled, and
-//     output is sent. Run returns within Options.DrainTimeout. A lingering close then ends as soon
-//     as the peer's kernel has acknowledged the output.
+//     output is sent. What the peer of a session sends afterwards is not read. Run returns within
+//     Options.DrainTimeout. A lingering close then ends as soon as the peer's kernel has
+//     acknowledged the output.
 //   - TCP keep-alive is on, as in package net. Options.IdleTimeout ends connections that transfer
 //     no bytes.
 //   - When file descriptors or memory run out, accepting pauses until some are free. An error of

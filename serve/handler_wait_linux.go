@@ -83,3 +83,5 @@ func (c *handlerConn) returnBuffer(w *Writer) {
 func (c *handlerConn) arm(until time.Time) { c.SetDeadline(until) }
 
 func (c *handlerConn) isStopping() bool { return c.loop.drainDeadline != 0 }
+
+func (c *handlerConn) queuedInput() (queued, buffered int) { return arrivedInput(c.fd), 0 }

@@ -27,10 +27,11 @@ import (
 // When a queue is full: see Conn.Send. A connection with queued output is not read.
 //
 // Stop: the context's end is posted. The loop closes its listener and ends pauses and sleeps early.
-// Every connection handles what has arrived until a read would block, and ends with ErrStopped once
-// its pause is over and its output is sent. At Options.DrainTimeout the rest is closed, and the
-// loop returns ErrDeadline. In a handover, every session is first asked for its state; those that
-// stay are drained.
+// Every connection handles what has arrived until a read would block, a session no more than was
+// there at its first read of the drain (drainBudget). It ends with ErrStopped once its pause is
+// over and its output is sent. At Options.DrainTimeout the rest is closed, and the loop returns
+// ErrDeadline. In a handover, every session is first asked for its state; those that stay are
+// drained.
 type loop struct {
 	// Immutable.
 	index     int

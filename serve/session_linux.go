@@ -9,9 +9,10 @@ import (
 type loopSession struct {
 	*conn
 	session       Session
-	inputEnded    bool  // the peer has finished, and the session goes on (HalfCloser)
-	inputPaused   bool  // no Input until the next Wake
-	pauseCut      bool  // a stop has ended this pause, or the one before, early
+	inputEnded    bool // the peer has finished, and the session goes on (HalfCloser)
+	inputPaused   bool // no Input until the next Wake
+	pauseCut      bool // a stop has ended this pause, or the one before, early
+	drain         drainBudget
 	endErr        error // why to close once the output is sent; nil: it goes on
 	flushDeadline int64 // with endErr: when to close in any case, in loop time
 }
@@ -50,11 +51,16 @@ func (s *loopSession) onReadable() {
 			}
 			return
 		}
+		if s.loop.drainDeadline != 0 && s.drain.spent(arrivedInput(s.fd), 0) {
+			s.end(ErrStopped)
+			return
+		}
 		n, err := s.read(s.loop.readBuf)
 		if err == syscall.EAGAIN {
 			continue
 		}
 		if err == nil {
+			s.drain.read(n)
 			s.pauseCut = false
 			err = s.callInput(s.loop.readBuf[:n])
 		} else if half := halfCloser(s.session, err); half != nil {

@@ -313,6 +313,20 @@ func (s *stream) resumesWrites() bool { return s.rawConn != nil }
 
 func (s *stream) isStopping() bool { return s.stopping.Load() }
 
+// tlsBuffered is the most input that TLS may have read and not returned: the largest record.
+const tlsBuffered = 16 << 10
+
+// queuedInput implements sessionHost.
+func (s *stream) queuedInput() (queued, buffered int) {
+	if s.rawConn == nil {
+		buffered = tlsBuffered
+	}
+	if s.socketConn == nil || s.socketConn.Control(func(fd uintptr) { queued = arrivedInput(int(fd)) }) != nil {
+		return unknownInput, buffered
+	}
+	return queued, buffered
+}
+
 // interrupt ends a Read, Write or wait that is under way, or the next one. An interrupted Read or
 // Write returns os.ErrDeadlineExceeded; its owner must call arm before the next one. Without a file
 // descriptor a Write continues, because an interrupted write breaks TLS.
