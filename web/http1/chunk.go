@@ -2,7 +2,7 @@ package http1
 
 // startChunk expects the first line of a chunk (RFC 9112, section 7.1).
 func (s *Scanner) startChunk() {
-	s.state, s.bytesLeft, s.wordLen, s.bodyLeft = inChunkSize, s.maxChunkLine, 0, 0
+	s.state, s.step, s.bytesLeft, s.wordLen, s.bodyLeft = inChunkSize, beforeValue, s.maxChunkLine, 0, 0
 }
 
 // readChunkLine reads chunk-size [ chunk-ext ] CRLF.
@@ -26,23 +26,26 @@ func (s *Scanner) readChunkLine(b []byte) (int, *Violation) {
 
 // readChunkSize reads 1*HEXDIG: "recipients MUST anticipate potentially large hexadecimal numerals
 // and prevent parsing errors due to integer conversion overflows" (RFC 9112, section 7.1). It
-// accepts at most fifteen digits, leading zeros included.
+// accepts at most fifteen digits, leading zeros included. White space may precede the semicolon of
+// an extension (section 7.1.1, and RFC 9110, section 5.6.3).
 func (s *Scanner) readChunkSize(b []byte) (int, *Violation) {
 	for i, c := range b {
 		digit := hexDigit(c)
 		switch {
-		case digit >= 0 && s.wordLen == 15:
-			return i, errChunkLarge
-		case digit >= 0:
-			s.bodyLeft = s.bodyLeft<<4 | int64(digit)
-			s.wordLen++
-		case s.wordLen > 0 && (c == ';' || c == '\r'):
+		case s.wordLen > 0 && (c == ';' || c == '\r' && s.step != afterValue):
 			s.state = inChunkExt
 			return i, nil
 		case c == '\n':
 			return i, errBareLF
-		default:
+		case s.wordLen > 0 && (c == ' ' || c == '\t'):
+			s.step = afterValue
+		case digit < 0 || s.step == afterValue:
 			return i, errChunkSize
+		case s.wordLen == 15:
+			return i, errChunkLarge
+		default:
+			s.bodyLeft = s.bodyLeft<<4 | int64(digit)
+			s.wordLen++
 		}
 	}
 	return len(b), nil

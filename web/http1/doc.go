@@ -14,8 +14,7 @@
 //
 //   - One empty line before a request line is accepted after a POST only, as net/http expects. RFC
 //     9112, section 2.2, asks servers to ignore one at any time.
-//   - White space between a chunk's size and its extensions is rejected, although the grammar has
-//     it as something recipients should tolerate. So is a chunk line beyond the limit.
+//   - A chunk line beyond the limit is rejected.
 //   - Bytes above 127 and characters such as { | } are accepted in a target: engines escape them. A
 //     '#' is rejected.
 //   - "Transfer-Encoding: gzip, chunked" is rejected: no common client sends it, and no engine here

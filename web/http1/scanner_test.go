@@ -227,7 +227,7 @@ func TestInvalidChunksAreRejected(t *testing.T) {
 		{"a sign", head + "^+3\r\nabc\r\n0\r\n\r\n", errChunkSize},
 		{"a minus", head + "^-3\r\nabc\r\n0\r\n\r\n", errChunkSize},
 		{"a space before the size", head + "^ 3\r\nabc\r\n0\r\n\r\n", errChunkSize},
-		{"a space behind the size", head + "3^ \r\nabc\r\n0\r\n\r\n", errChunkSize},
+		{"a space behind the size", head + "3 ^\r\nabc\r\n0\r\n\r\n", errChunkSize},
 		{"an underscore", head + "1^_0\r\nabc\r\n0\r\n\r\n", errChunkSize},
 		{"no size", head + "^\r\nabc\r\n0\r\n\r\n", errChunkSize},
 		{"no size but an extension", head + "^;a\r\n0\r\n\r\n", errChunkSize},

@@ -127,6 +127,11 @@ var differencesToNetHTTP = []struct {
 		"chunked in HTTP/1.0 on a persistent connection": "POST / @, 400",
 		"chunked and length in HTTP/1.0":                 "POST / @ [abcde]; close",
 	}},
+	{"net/http rejects white space before an extension; a recipient must ignore it (RFC 9110, section 5.6.3)", map[string]string{
+		"white space before the semicolon":                   "400",
+		"white space before the semicolon of the last chunk": "400",
+		"white space around a semicolon, then a digit":       "400",
+	}},
 	{"net/http trims a chunk's line, and skips any byte of an extension", map[string]string{
 		"a space behind a size":        "POST / [abc]",
 		"a space behind the last size": "POST / [abc]",

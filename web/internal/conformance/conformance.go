@@ -35,7 +35,6 @@ func Rows() (all []Row) {
 var Stricter = map[string]string{
 	"an empty element before chunked":              "a recipient must ignore empty list elements (RFC 9110, section 5.6.1.2), but servers differ in it: a way to smuggle requests",
 	"an empty element behind chunked":              "a recipient must ignore empty list elements (RFC 9110, section 5.6.1.2), but servers differ in it: a way to smuggle requests",
-	"white space before the semicolon":             "a recipient must ignore white space there (RFC 9110, section 5.6.3), but servers differ in it, and no client sends any",
 	"an empty line at the start of the connection": "a server should ignore one (RFC 9112, section 2.2), but only clients of the past sent one, behind a POST",
 	"an empty line behind a GET":                   "a server should ignore one (RFC 9112, section 2.2), but only clients of the past sent one, behind a POST",
 	"HTTP/1.2":                                     "a recipient should read it as HTTP/1.1 (RFC 9110, section 2.5), but the version does not exist",
