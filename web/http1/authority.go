@@ -25,6 +25,18 @@ type authority struct {
 
 const maxPort = 65535
 
+// takePrefix parses the bytes of a name at the start of b, and returns their number.
+func (a *authority) takePrefix(b []byte) int {
+	if a.state > inHostName {
+		return 0
+	}
+	n := prefixOf(b, nameByte)
+	if n > 0 {
+		a.state = inHostName
+	}
+	return n
+}
+
 // take parses the next byte. It reports whether the authority may still be valid.
 func (a *authority) take(c byte) bool {
 	switch a.state {

@@ -10,6 +10,7 @@ const (
 	tokenByte  = 1 << iota // tchar: methods and field names
 	targetByte             // allowed in a request target
 	hostByte               // allowed in a Host field
+	nameByte               // allowed in a host's name, except percent signs
 )
 
 var classes = func() (t [256]uint8) {
@@ -24,9 +25,12 @@ var classes = func() (t [256]uint8) {
 	for _, c := range "-._~!$&'()*+,;=:%[]" {
 		t[c] |= hostByte
 	}
+	for _, c := range "-._~!$&'()*+,;=" {
+		t[c] |= nameByte
+	}
 	for c := 0; c < 128; c++ {
 		if '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
-			t[c] |= tokenByte | hostByte
+			t[c] |= tokenByte | hostByte | nameByte
 		}
 	}
 	return t

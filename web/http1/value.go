@@ -43,7 +43,15 @@ func (s *Scanner) readValue(b []byte) (n int, v *Violation) {
 // readFramingValue reads the value of Content-Length or Host up to the line end: one word,
 // optionally with white space around it.
 func (s *Scanner) readFramingValue(b []byte) (int, *Violation) {
-	for i, c := range b {
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if s.fieldKind == hostField && s.step != afterValue {
+			if n := s.authority.takePrefix(b[i:]); n > 0 {
+				s.step = insideValue
+				i += n - 1
+				continue
+			}
+		}
 		switch {
 		case c == '\r' || c == '\n':
 			return i, nil
