@@ -109,7 +109,7 @@ func (b *bench) partial(v *httpConn) error {
 		return err
 	}
 	if want := b.www.files[textPath][first : last+1]; string(a.body) != string(want) {
-		return fmt.Errorf("Range: expected the %d bytes from byte %d, saw %q", len(want), first, a.body)
+		return fmt.Errorf("range: expected the %d bytes from byte %d, saw %q", len(want), first, a.body)
 	}
 	return nil
 }

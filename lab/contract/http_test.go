@@ -73,7 +73,7 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"the same ETag for all", "files", "fields", "expected different ETags"},
 		{"never 304", "files", "fields", "If-None-Match: expected status 304, saw 200"},
 		{"no ranges", "files", "fields", "Range: expected status 206, saw 200"},
-		{"the wrong range", "files", "fields", "Range: expected the 10 bytes from byte 5"},
+		{"the wrong range", "files", "fields", "range: expected the 10 bytes from byte 5"},
 		{"compresses for all clients", "files", "body", "expected Content-Length 174"},
 		{"closes after 20", "page", "keep-alive", "request 21 on one connection"},
 		{"closes when more comes along", "files", "pipelining", "request 2 of 7 in one write"},

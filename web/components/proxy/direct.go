@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"time"
@@ -19,8 +18,7 @@ import (
 // request and reads the response. The other exchanges are left to [httputil.ReverseProxy].
 type direct struct {
 	exchange
-	c       *web.Conn     // until Handle returns, as request and fields
-	request *http.Request // the client's
+	request *http.Request // the client's; until Handle returns, as fields
 	fields  http.Header   // of the request for upstreams
 	content []byte        // of the request
 
@@ -29,8 +27,6 @@ type direct struct {
 	// ends the wait for a client that disconnects, and reports whether it did in time; nil: no wait
 	stopWait func() bool
 	isEvents bool // the response is a stream of events
-	// to the client, while the content is passed on; nil: not yet
-	out io.Writer
 	// The server stops, and ends the stream of events. Nil: the stream ends by itself.
 	stopping <-chan struct{}
 	over     chan struct{} // closed by end, for the goroutine that waits for stopping
@@ -43,29 +39,29 @@ func (p *Proxy) isDirect(r *http.Request) bool {
 
 // serveDirect sets up the response.
 func (d *direct) serveDirect(c *web.Conn) {
-	d.c, d.request = c, c.BorrowRequest()
+	d.request = c.BorrowRequest()
 	_, content, err := d.bufferBody(d.request.Body, d.request.ContentLength)
 	if err == nil {
 		d.content = content
 		d.setFields()
-		err = d.tryUpstreams(d.request.Method, true, d.try)
+		err = d.tryUpstreams(d.request.Method, true, func(u *upstream) (bool, error) { return d.try(c, u) })
 	}
 	if err != nil {
 		d.err = err
 		return
 	}
-	d.answer()
-	d.c, d.request, d.fields = nil, nil, nil
+	d.answer(c)
+	d.request, d.fields = nil, nil
 }
 
 // try sends the request to an upstream and reads the head of the response.
-func (d *direct) try(u *upstream) (began bool, err error) {
+func (d *direct) try(c *web.Conn, u *upstream) (began bool, err error) {
 	target := d.target(u)
 	for again := false; ; again = true {
-		if err = d.connect(u, again); err != nil {
+		if err = d.connect(c, u, again); err != nil {
 			return false, err
 		}
-		if err = d.ask(d.appendHead(d.conn.Room(), target, u)); err == nil {
+		if err = d.ask(c, d.appendHead(d.conn.Room(), target, u)); err == nil {
 			return true, nil
 		}
 		began = d.conn.HasBegun()
@@ -81,29 +77,25 @@ func (d *direct) try(u *upstream) (began bool, err error) {
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // connect takes a connection to an upstream: one that was kept, unless it must be new.
-func (d *direct) connect(u *upstream, isNew bool) (err error) {
+func (d *direct) connect(c *web.Conn, u *upstream, isNew bool) (err error) {
 	if !isNew {
 		d.conn = u.conns.Take()
 	}
 	if d.conn == nil {
-		d.ctx = d.c.Context()
+		d.ctx = c.Context()
 		if d.conn, err = u.conns.Connect(d.ctx); err != nil {
 			return err
 		}
 	}
-	d.conn.Begin(d)
+	d.conn.Begin()
 	return nil
 }
 
-// Waits implements [origin.Waiter]: from now on, a client that disconnects ends the wait for the
-// upstream.
-func (d *direct) Waits() {
-	if d.out != nil {
-		d.ctx = web.ContextOf(d.out)
-	} else {
-		d.ctx = d.c.Context()
-	}
-	d.stopWait = context.AfterFunc(d.ctx, d.conn.Interrupt)
+// awaitClient is called when the wait for an upstream takes long: from then on, a client that
+// disconnects ends it.
+func (d *direct) awaitClient(ctx context.Context) {
+	d.ctx = ctx
+	d.stopWait = context.AfterFunc(ctx, d.conn.Interrupt)
 }
 
 // endConn ends the use of the connection.
@@ -120,7 +112,7 @@ func (d *direct) endConn() {
 }
 
 // ask sends the request, passes informational responses on, and reads the head of the final one.
-func (d *direct) ask(head []byte) error {
+func (d *direct) ask(c *web.Conn, head []byte) error {
 	switch err := d.conn.Send(head, d.content, d.p.idleTimeout); {
 	case isTimeout(err):
 		return idleError(d.p.idleTimeout)
@@ -130,6 +122,10 @@ func (d *direct) ask(head []byte) error {
 	limit, began := d.p.headTimeout, time.Now()
 	for interim := 0; interim <= maxInterim; interim++ {
 		r, err := d.conn.ReadHead(d.request.Method, limit)
+		if err == origin.ErrSlow {
+			d.awaitClient(c.Context())
+			r, err = d.conn.ReadHead(d.request.Method, d.p.left(limit, began))
+		}
 		switch {
 		case isTimeout(err):
 			return fmt.Errorf("the upstream sent no response within %v: %w", d.p.headTimeout, err)
@@ -141,13 +137,19 @@ func (d *direct) ask(head []byte) error {
 			d.response = r
 			return nil
 		case r.Status != http.StatusContinue:
-			d.c.PassInformational(r.Status, headerOf(r))
+			c.PassInformational(r.Status, headerOf(r))
 		}
-		if limit > 0 {
-			limit = max(1, d.p.headTimeout-time.Since(began))
-		}
+		limit = d.p.left(d.p.headTimeout, began)
 	}
 	return errInterim
+}
+
+// left returns what is left of a limit that began at a time; 0 is no limit.
+func (*Proxy) left(limit time.Duration, began time.Time) time.Duration {
+	if limit == 0 {
+		return 0
+	}
+	return max(1, limit-time.Since(began))
 }
 
 // maxInterim is the number of informational responses to one request.

@@ -13,8 +13,8 @@ import (
 )
 
 // answer sets the response.
-func (d *direct) answer() {
-	c, r := d.c, d.response
+func (d *direct) answer(c *web.Conn) {
+	r := d.response
 	setResponseFields(c, r)
 	c.SetStatus(r.Status)
 	size := int64(-1)
@@ -38,7 +38,6 @@ func isEventStream(contentType string) bool {
 // copy passes the content on. Content without a stated length is sent as it arrives.
 func (d *direct) copy(w io.Writer) error {
 	limit := d.p.idleTimeout
-	d.out = w
 	if d.isEvents {
 		limit = 0
 		d.endOnStop(w)
@@ -61,7 +60,10 @@ func (d *direct) copy(w io.Writer) error {
 			if rest, n := d.conn.Content(limit); n >= minSpliced {
 				return d.copyRest(w, rest)
 			}
-			err = d.conn.Await(limit)
+			if err = d.conn.Await(limit); err == origin.ErrSlow {
+				d.awaitClient(web.ContextOf(w))
+				err = d.conn.Await(limit)
+			}
 		}
 		if err != nil {
 			return d.failCopy(err)
@@ -79,6 +81,9 @@ const minSpliced = 128 << 10
 
 // copyRest passes on the rest of the content, by the kernel if it can.
 func (d *direct) copyRest(w io.Writer, rest *origin.Content) error {
+	if d.conn.SkipNotice() {
+		d.awaitClient(web.ContextOf(w))
+	}
 	// a filter, which has no ReadFrom, gets it in pieces
 	if _, err := io.Copy(w, rest); rest.Err() == nil {
 		return err

@@ -19,7 +19,7 @@ const (
 	maxJoined = 16 << 10
 	// maxHead is the number of bytes that the head of a response, or its trailers, may have.
 	maxHead = 1 << 20
-	// noticeAfter is how long a wait lasts before the exchange is notified of it.
+	// noticeAfter is how long a wait lasts before it returns ErrSlow.
 	noticeAfter = 20 * time.Millisecond
 )
 
@@ -35,7 +35,7 @@ type Conn struct {
 	idleSince time.Time
 	used      bool // an earlier exchange has used it
 
-	waiter   Waiter  // the exchange; nil: it was notified
+	notices  bool    // the next wait that takes long returns ErrSlow
 	buffer   *[]byte // the memory of in; nil: none is borrowed
 	in       []byte  // input from start on
 	start    int
@@ -51,18 +51,22 @@ type Conn struct {
 	interrupted atomic.Bool
 }
 
-// Waiter is an exchange.
-type Waiter interface {
-	// Waits is called once, by the owner of the connection, when a wait for the server takes long.
-	Waits()
-}
+// ErrSlow is returned once in an exchange, by a wait that takes long. The caller may wait again.
+var ErrSlow = errors.New("origin: the server takes long")
 
 // Begin begins an exchange.
-func (c *Conn) Begin(w Waiter) {
+func (c *Conn) Begin() {
 	c.buffer = buffers.Get().(*[]byte)
 	c.in, c.start = (*c.buffer)[:0], 0
-	c.waiter, c.began, c.ended, c.malformed = w, false, false, nil
+	c.notices, c.began, c.ended, c.malformed = true, false, false, nil
 	c.framing = c.framing[:0]
+}
+
+// SkipNotice makes no later wait return ErrSlow. It reports whether none has.
+func (c *Conn) SkipNotice() bool {
+	none := c.notices
+	c.notices = false
+	return none
 }
 
 // WasUsed reports whether an earlier exchange has used the connection: its server may have closed
@@ -241,7 +245,7 @@ func (c *Conn) End() {
 		*b = c.in[:0]
 		buffers.Put(b)
 	}
-	c.buffer, c.in, c.waiter, c.used, c.response.Fields = nil, nil, nil, true, nil
+	c.buffer, c.in, c.used, c.response.Fields = nil, nil, true, nil
 	if !reusable || !c.pool.keep(c) {
 		_ = c.conn.Close()
 	}

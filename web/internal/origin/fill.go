@@ -25,31 +25,26 @@ func (c *Conn) fill(limit time.Duration) error {
 	})
 }
 
-// within calls read, whose deadline is limit, 0 is none. If it takes long, it notifies the exchange
-// first and calls read again.
+// within calls read, whose deadline is limit, 0 is none. The first wait of an exchange that takes
+// long ends by ErrSlow.
 func (c *Conn) within(limit time.Duration, read func() error) error {
-	for {
-		wait := limit
-		if c.waiter != nil && (limit == 0 || limit > noticeAfter) {
-			wait = noticeAfter
-		}
-		if err := c.setReadDeadline(wait); err != nil {
-			return err
-		}
-		switch err := read(); {
-		case err == nil:
-			return nil
-		case c.interrupted.Load():
-			return net.ErrClosed
-		case !errors.Is(err, os.ErrDeadlineExceeded) || wait == limit:
-			return err
-		}
-		if limit > 0 {
-			limit -= wait
-		}
-		w := c.waiter
-		c.waiter = nil
-		w.Waits()
+	wait := limit
+	if c.notices && (limit == 0 || limit > noticeAfter) {
+		wait = noticeAfter
+	}
+	if err := c.setReadDeadline(wait); err != nil {
+		return err
+	}
+	switch err := read(); {
+	case err == nil:
+		return nil
+	case c.interrupted.Load():
+		return net.ErrClosed
+	case wait != limit && errors.Is(err, os.ErrDeadlineExceeded):
+		c.notices = false
+		return ErrSlow
+	default:
+		return err
 	}
 }
 
