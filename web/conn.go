@@ -49,6 +49,8 @@ type Conn struct {
 	hasTrailers bool // the response has trailer fields
 	// close the connection, so that the client sees a truncated body as truncated
 	abortConn bool
+	// leaveLoop was called
+	hasLeftLoop bool
 	// by the branches that it has passed, if a component has the trait OtherPaths
 	decided decisions
 }
@@ -201,9 +203,20 @@ func (c *Conn) detach() {
 	}
 }
 
+// LeaveLoop is for a component without a Width, before a call that may block now and then: the read
+// of a file after its cache has missed. A model with event loops continues the exchange on a
+// goroutine of its own, and serves other connections meanwhile. Other models, and later calls for
+// the same exchange, do nothing. A component that often blocks declares a Width: see [Traits].
+func (c *Conn) LeaveLoop() { c.assertOwned(); c.leaveLoop() }
+
 // leaveLoop makes sure that blocking calls, and other goroutines that use the exchange, delay no
-// other exchange: an engine on an event loop leaves it.
+// other exchange: an engine on an event loop leaves it. The first call of an exchange comes from
+// the request's goroutine.
 func (c *Conn) leaveLoop() {
+	if c.hasLeftLoop {
+		return
+	}
+	c.hasLeftLoop = true
 	if l, ok := c.w.(interface{ LeaveLoop() }); ok {
 		l.LeaveLoop()
 	}

@@ -106,6 +106,7 @@ func (b *basic) needsCheck(c *web.Conn) bool {
 		c.SetValue(b, err)
 		return false
 	}
+	b.users.refresh(c)
 	p.hash, p.userExists = b.users.get().hash(p.name)
 	seen := b.memory.has(b.memory.digest(p.hash, p.name, p.password))
 	p.verified = seen && p.userExists

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -306,4 +307,27 @@ func FuzzUsers(f *testing.F) {
 			t.Errorf("%q, written and parsed again: got error %v, want the same users", lines.String(), err)
 		}
 	})
+}
+
+// TestTheUsersFileIsCheckedOffTheLoop requires that an exchange leaves its event loop for the check
+// of the file, and stays there otherwise.
+func TestTheUsersFileIsCheckedOffTheLoop(t *testing.T) {
+	w, err := watchFile(written(t, "ann:"+hash(t, "sesame", 4)+"\n"), nil, parseUsers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := web.New(web.Pipe(func(c *web.Conn) { w.refresh(c) }), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, c := range []struct {
+		due  time.Duration
+		want int
+	}{{time.Hour, 0}, {0, 1}} {
+		w.nextCheck.Store(int64(c.due))
+		if got := webtest.LeavesLoop(t, h, "GET", "/"); got != c.want {
+			t.Errorf("a check due after %v: left the loop %d times, want %d", c.due, got, c.want)
+		}
+	}
 }

@@ -114,6 +114,7 @@ func (b *bearer) decide(c *web.Conn) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	b.keys.refresh(c)
 	return b.verify(token)
 }
 

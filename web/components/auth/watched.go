@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weir/web"
 )
 
 const (
@@ -44,9 +46,14 @@ func watchFile[T any](file string, broken func(error), parse func([]byte) (T, er
 }
 
 // get returns the content as of the last check.
-func (w *watchedFile[T]) get() T {
+func (w *watchedFile[T]) get() T { return *w.value.Load() }
+
+// refresh checks the file, unless the last check was recent. An exchange that does so leaves its
+// event loop.
+func (w *watchedFile[T]) refresh(c *web.Conn) {
 	if now := time.Since(w.clockStart); int64(now) >= w.nextCheck.Load() && w.mu.TryLock() {
 		defer w.mu.Unlock()
+		c.LeaveLoop()
 		if int64(now) >= w.nextCheck.Load() {
 			if err := w.read(); err != nil && w.onError != nil {
 				w.onError(err)
@@ -54,7 +61,6 @@ func (w *watchedFile[T]) get() T {
 			w.nextCheck.Store(int64(time.Since(w.clockStart) + checkInterval))
 		}
 	}
-	return *w.value.Load()
 }
 
 // read reads the file if it has changed.

@@ -80,7 +80,7 @@ func Template(cfg TemplateConfig) (web.Component, error) {
 		out := bufferPool.Get().(*limitedBuffer)
 		defer out.release()
 		out.maxSize = maxSize
-		if err := t.current().Execute(out, newRequest(c, vars)); err != nil {
+		if err := t.current(c).Execute(out, newRequest(c, vars)); err != nil {
 			return c.Fail(http.StatusInternalServerError, fmt.Errorf("template: %w", err))
 		}
 		c.SetField(kind)

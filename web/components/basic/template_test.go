@@ -120,3 +120,19 @@ func TestTemplateRejectsInvalidConfigs(t *testing.T) {
 		wantError(t, c, err, part)
 	}
 }
+
+// TestTemplatesAreReadOffTheLoop requires that a request leaves its event loop when files are due
+// for a check, and stays there otherwise.
+func TestTemplatesAreReadOffTheLoop(t *testing.T) {
+	for check, want := range map[string]int{"1h": 0, "1ns": 1} {
+		page := must(basic.Template(basic.TemplateConfig{Files: []string{file(t, "a.txt", "text")}, Check: check}))
+		h, err := web.New(page, web.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := webtest.LeavesLoop(t, h, "GET", "/"); got != want {
+			t.Errorf("check %s: left the loop %d times, want %d", check, got, want)
+		}
+		h.Close()
+	}
+}

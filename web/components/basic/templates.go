@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	texttemplate "text/template"
 	"time"
+
+	"weir/web"
 )
 
 // executor is a template of html/template or text/template.
@@ -62,9 +64,10 @@ func (t *templates) mediaType() string {
 }
 
 // current returns the template of the files' content, at most checkInterval old.
-func (t *templates) current() executor {
+func (t *templates) current(c *web.Conn) executor {
 	if t.mu.TryLock() {
 		if now := time.Now(); !now.Before(t.nextCheck) {
+			c.LeaveLoop()
 			t.nextCheck = now.Add(t.checkInterval)
 			t.refreshLocked()
 		}

@@ -77,6 +77,7 @@ func (v *variant) writeHeader(c *web.Conn, kind web.Field) {
 func (f *files) largeBody(c *web.Conn, e *entry, v *variant) (web.Body, error) {
 	one, file := *v, v.openFile
 	if file == nil {
+		c.LeaveLoop()
 		if e.plain.openFile != nil {
 			_ = e.plain.openFile.Close()
 		}

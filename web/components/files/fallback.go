@@ -100,7 +100,7 @@ func (f *files) tryCandidates(c *web.Conn, missing error) (web.Body, error) {
 		if !ok {
 			continue
 		}
-		e, err := f.load(path)
+		e, err := f.load(c, path)
 		if err == nil {
 			return f.body(c, e)
 		}
@@ -136,6 +136,7 @@ func (f *files) candidatePath(c *web.Conn, page candidate.Candidate) (string, bo
 // names no file.
 func (f *files) otherMethod(c *web.Conn, path string, inside bool) (web.Body, error) {
 	if f.passesOn {
+		c.LeaveLoop()
 		err := error(fs.ErrNotExist)
 		if inside {
 			err = f.stat(path)

@@ -199,13 +199,14 @@ func (f *files) answer(c *web.Conn) (web.Body, error) {
 	case path == "":
 		return f.redirectToSlash(c, "/")
 	}
-	if e := f.cached(path); e != nil {
+	if e := f.cached(c, path); e != nil {
 		return f.body(c, e)
 	}
+	c.LeaveLoop()
 	return f.lookUp(c, path)
 }
 
-// lookUp answers from the file system.
+// lookUp answers from the file system, off the event loop.
 func (f *files) lookUp(c *web.Conn, path string) (web.Body, error) {
 	clean, err := f.cleanPath(path)
 	if err != nil {
@@ -259,7 +260,7 @@ func (f *files) notFound(c *web.Conn) web.Body {
 
 // page answers with a file of the configuration.
 func (f *files) page(c *web.Conn, path string) (web.Body, error) {
-	e, err := f.load(path)
+	e, err := f.load(c, path)
 	if err != nil {
 		return web.Body{}, err
 	}
@@ -267,9 +268,9 @@ func (f *files) page(c *web.Conn, path string) (web.Body, error) {
 }
 
 // cached returns the entry of a path if it is in memory and still valid, or nil.
-func (f *files) cached(path string) *entry {
+func (f *files) cached(c *web.Conn, path string) *entry {
 	if f.store != nil {
-		if e, ok := f.store.Get(path); ok && f.isCurrent(e) {
+		if e, ok := f.store.Get(path); ok && f.isCurrent(c, e) {
 			return e
 		}
 	}
@@ -277,9 +278,10 @@ func (f *files) cached(path string) *entry {
 }
 
 // load returns the entry of a file, from memory or from disk.
-func (f *files) load(path string) (*entry, error) {
-	if e := f.cached(path); e != nil {
+func (f *files) load(c *web.Conn, path string) (*entry, error) {
+	if e := f.cached(c, path); e != nil {
 		return e, nil
 	}
+	c.LeaveLoop()
 	return f.read(path, path)
 }

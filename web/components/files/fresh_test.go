@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/web"
 	"weir/web/internal/webtest"
 )
 
@@ -280,7 +281,7 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 	defer c.(io.Closer).Close()
 	f := c.(*files)
 	for i := range 50 {
-		if _, err := f.load(fmt.Sprintf("/%d.bin", i)); err != nil {
+		if _, err := f.load(new(web.Conn), fmt.Sprintf("/%d.bin", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -297,10 +298,11 @@ func TestCacheHitDoesNotAllocate(t *testing.T) {
 	}
 	defer c.(io.Closer).Close()
 	f := c.(*files)
-	if _, err := f.load("/page.html"); err != nil {
+	exchange := new(web.Conn)
+	if _, err := f.load(exchange, "/page.html"); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, func() { f.cached("/page.html") }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { f.cached(exchange, "/page.html") }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }

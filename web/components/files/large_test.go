@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/web"
 	"weir/web/internal/webtest"
 )
 
@@ -78,7 +79,7 @@ func TestLargeFileEntryIsCached(t *testing.T) {
 	defer c.(io.Closer).Close()
 	f := c.(*files)
 	webtest.Until(t, "the stamp is reliable", func() bool {
-		e, err := f.load("/f.txt")
+		e, err := f.load(new(web.Conn), "/f.txt")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/web"
 	"weir/web/components/internal/tag"
 )
 
@@ -170,11 +171,12 @@ func readAll(file io.ReaderAt, size int64) ([]byte, error) {
 
 // isCurrent reports whether an entry still matches the files. It checks the file system unless the
 // last check was recent.
-func (f *files) isCurrent(e *entry) bool {
+func (f *files) isCurrent(c *web.Conn, e *entry) bool {
 	now := time.Since(f.epoch)
 	if now-time.Duration(e.checkedAt.Load()) < recheckInterval {
 		return true
 	}
+	c.LeaveLoop()
 	if !e.reliable || !f.isUnchanged(&e.plain) {
 		return false
 	}

@@ -55,6 +55,7 @@ func rootName(clean string) string {
 
 // directory answers for a directory; clean ends in a slash.
 func (f *files) directory(c *web.Conn, clean string) (web.Body, error) {
+	c.LeaveLoop()
 	e, err := f.readIndex(clean)
 	switch {
 	case err == nil:
