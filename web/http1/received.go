@@ -164,9 +164,7 @@ func AppendRequest(b []byte, method, target, host string, fields map[string][]st
 	b = append(append(append(b, method...), ' '), target...)
 	b = append(appendValue(append(b, " HTTP/1.1\r\nHost: "...), host), "\r\n"...)
 	for name, values := range fields {
-		switch name {
-		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Trailer":
-		default:
+		if !isRoutingOrFraming(name) {
 			b = appendField(b, name, values)
 		}
 	}

@@ -3,6 +3,7 @@ package http1
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // Exchange decides how the responses to one request are framed, and whether the connection goes on.
@@ -41,10 +42,10 @@ func (x *Exchange) HasContent(status int) bool {
 	return !x.toHead && status >= 200 && status != 204 && status != 304 && !(x.toConnect && status < 300)
 }
 
-// AppendFields appends the status line of a final response and its fields, by canonical names. It
-// leaves out names that are not tokens, and Connection, Content-Length and Transfer-Encoding, which
-// AppendFraming decides about. In values, control characters become spaces. date is the value of
-// the Date field unless there is one; empty: no field.
+// AppendFields appends the status line of a final response and its fields. It leaves out names that
+// are not tokens, and Connection, Content-Length and Transfer-Encoding, which AppendFraming decides
+// about, in any case of their letters. In values, control characters become spaces. date is the
+// value of the Date field unless there is one; empty: no field.
 func (x *Exchange) AppendFields(b []byte, status int, fields map[string][]string, date string) []byte {
 	b = appendStatusLine(b, status)
 	if date != "" && fields["Date"] == nil {
@@ -108,13 +109,18 @@ func (x *Exchange) mayHaveLength(status int) bool {
 
 // framesMessage reports whether AppendFraming decides about a field.
 func (x *Exchange) framesMessage(name string) bool {
-	switch name {
-	case "Connection", "Content-Length", "Transfer-Encoding":
-		return true
-	case "Trailer":
-		return x.minor == 0
-	}
-	return false
+	return isName(name, "connection") || framesContent(name) || x.minor == 0 && isName(name, "trailer")
+}
+
+// framesContent reports whether a field frames the content of its message.
+func framesContent(name string) bool {
+	return isName(name, "content-length") || isName(name, "transfer-encoding")
+}
+
+// isName reports whether a name is the one in lower case: field names are case-insensitive (RFC
+// 9110, section 5.1).
+func isName(name, lower string) bool {
+	return len(name) == len(lower) && name[0]|0x20 == lower[0] && strings.EqualFold(name, lower)
 }
 
 // appendConnection appends the Connection field: "close" if the connection ends, "keep-alive" to an
@@ -152,7 +158,7 @@ func (x *Exchange) AppendInformational(b []byte, status int, fields map[string][
 	}
 	b = appendStatusLine(b, status)
 	for name, values := range fields {
-		if name != "Content-Length" && name != "Transfer-Encoding" {
+		if !framesContent(name) {
 			b = appendField(b, name, values)
 		}
 	}
@@ -174,13 +180,16 @@ const ChunkEnd = "\r\n"
 func AppendLastChunk(b []byte, trailers map[string][]string) []byte {
 	b = append(b, "0\r\n"...)
 	for name, values := range trailers {
-		switch name {
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Host", "Connection":
-		default:
+		if !isRoutingOrFraming(name) {
 			b = appendField(b, name, values)
 		}
 	}
 	return append(b, "\r\n"...)
+}
+
+// isRoutingOrFraming reports whether a field frames a message, or says who receives it.
+func isRoutingOrFraming(name string) bool {
+	return framesContent(name) || isName(name, "trailer") || isName(name, "host") || isName(name, "connection")
 }
 
 // appendStatusLine appends HTTP-version SP status-code SP reason-phrase CRLF (RFC 9112, section 4).

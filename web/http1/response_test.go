@@ -64,6 +64,26 @@ func TestAFieldCannotEndItsLine(t *testing.T) {
 	}
 }
 
+// TestFramingFieldsAreLeftOutInAnyCase: "Field names are case-insensitive" (RFC 9110, section 5.1).
+func TestFramingFieldsAreLeftOutInAnyCase(t *testing.T) {
+	x := Exchange{minor: 1}
+	for _, name := range []string{"Content-Length", "content-length", "TRANSFER-ENCODING", "connection"} {
+		fields := map[string][]string{name: {"3"}}
+		if got := string(x.AppendFields(nil, 200, fields, "")); got != "HTTP/1.1 200 OK\r\n" {
+			t.Errorf("the field %q: got %q, want it left out", name, got)
+		}
+		if got := string(AppendLastChunk(nil, fields)); got != "0\r\n\r\n" {
+			t.Errorf("the trailer %q: got %q, want it left out", name, got)
+		}
+		if got := string(AppendRequest(nil, "GET", "/", "a", fields, -1)); got != "GET / HTTP/1.1\r\nHost: a\r\n\r\n" {
+			t.Errorf("the field %q of a request: got %q, want it left out", name, got)
+		}
+	}
+	if got := string(x.AppendInformational(nil, 103, map[string][]string{"content-length": {"3"}})); got != "HTTP/1.1 103 Early Hints\r\n\r\n" {
+		t.Errorf("an informational response: got %q, want no length", got)
+	}
+}
+
 func TestDateIsSetUnlessTheServerHasSetIt(t *testing.T) {
 	var x Exchange
 	if got := string(x.AppendFields(nil, 200, nil, "now")); got != "HTTP/1.1 200 OK\r\nDate: now\r\n" {
