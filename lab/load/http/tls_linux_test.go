@@ -14,9 +14,13 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"weir/lab/load"
 )
@@ -42,8 +46,15 @@ func certificate(t *testing.T, at time.Time) (tls.Certificate, []byte) {
 // its settings. It returns a Config that trusts it.
 func secureWeb(t *testing.T, change func(*tls.Config)) Config {
 	t.Helper()
+	return secureHandler(t, change, func(*nethttp.Request) {})
+}
+
+// secureHandler is secureWeb with a server that calls note with each request.
+func secureHandler(t *testing.T, change func(*tls.Config), note func(*nethttp.Request)) Config {
+	t.Helper()
 	own, ca := certificate(t, time.Now())
-	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		note(r)
 		w.Write([]byte(page)) //nolint:errcheck // the client sees it
 	}))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{own}}
@@ -288,4 +299,33 @@ func TestARunStopsInAHandshake(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("got error %v, want that the run was canceled", err)
 	}
+}
+
+func TestRequestsOverTLSAreNotDelayedByNagle(t *testing.T) {
+	var delayed atomic.Int64
+	c := secureHandler(t, func(*tls.Config) {}, func(r *nethttp.Request) {
+		if !noDelay(t, r.RemoteAddr) {
+			delayed.Add(1)
+		}
+	})
+	c.Requests = 4
+	checkAnswered(t, mustRun(t, c), 4)
+	if n := delayed.Load(); n > 0 {
+		t.Errorf("got %d requests on connections without TCP_NODELAY, want 0", n)
+	}
+}
+
+// noDelay reports whether the socket of this process with the local address has TCP_NODELAY.
+func noDelay(t *testing.T, local string) bool {
+	for fd := range 4096 {
+		at, err := unix.Getsockname(fd)
+		in, ok := at.(*unix.SockaddrInet4)
+		if err != nil || !ok || net.JoinHostPort(net.IP(in.Addr[:]).String(), strconv.Itoa(in.Port)) != local {
+			continue
+		}
+		yes, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY)
+		return err == nil && yes != 0
+	}
+	t.Errorf("no socket of this process has the address %s", local)
+	return false
 }
