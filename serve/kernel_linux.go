@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"errors"
 	"net"
 	"os"
@@ -11,40 +10,6 @@ import (
 // maxKernelCopy is the number of bytes that one system call may copy: a connection that ends waits
 // for it.
 const maxKernelCopy = 2 << 20
-
-// sendFile implements SendFile.
-func sendFile(w kernelWriter, f *os.File, offset, n int64) (sent int64, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	gone := raw.Control(func(file uintptr) { sent, err = sendDescriptor(w, int(file), offset, n) })
-	return sent, cmp.Or(gone, err)
-}
-
-// sendDescriptor is sendFile for the descriptor of a file.
-func sendDescriptor(w kernelWriter, file int, offset, n int64) (sent int64, err error) {
-	for sent < n {
-		unsupported := false
-		wrote, err := w.writeBy(func(fd int) (int, syscall.Errno) {
-			wrote, errno := uninterrupted(func() (int, error) {
-				return syscall.Sendfile(fd, file, &offset, int(min(n-sent, maxKernelCopy)))
-			})
-			unsupported = sent == 0 && (errno == syscall.EINVAL || errno == syscall.ENOSYS || errno == syscall.EOPNOTSUPP)
-			if unsupported {
-				return 0, 0 // the connection is not broken
-			}
-			return wrote, errno
-		})
-		switch sent += int64(wrote); {
-		case unsupported:
-			return 0, errors.ErrUnsupported
-		case err != nil || wrote == 0:
-			return sent, err
-		}
-	}
-	return sent, nil
-}
 
 // uninterrupted makes a system call that copies, again if a signal has interrupted it.
 func uninterrupted(call func() (int, error)) (int, syscall.Errno) {

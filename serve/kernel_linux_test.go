@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -168,4 +169,66 @@ func TestTheKernelDoesNotCopyToOtherConnections(t *testing.T) {
 	if n, err := Splice(a, near, 10); n != 0 || err != errors.ErrUnsupported {
 		t.Errorf("Splice: got %d, %v, want errors.ErrUnsupported", n, err)
 	}
+}
+
+// A file that is not in memory must not be read by a raw system call, which would stop the other
+// goroutines of the thread.
+func TestAFileOnDiskIsNotCached(t *testing.T) {
+	f, data := randomFile(t, 1<<20)
+	if preadv2 == 0 {
+		t.Skip("preadv2 is not known on " + runtime.GOARCH)
+	}
+	if !isCached(int(f.Fd()), int64(len(data)-1)) {
+		t.Errorf("got that a file just written is not in memory, want that it is")
+	}
+	if isCached(int(f.Fd()), int64(len(data))) {
+		t.Errorf("got that a byte behind the end of the file is in memory, want that it is not")
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	const dontNeed = 4 // POSIX_FADV_DONTNEED
+	if _, _, errno := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0); errno != 0 {
+		t.Skip("the file system does not drop the file from memory: ", errno)
+	}
+	if isCached(int(f.Fd()), int64(len(data)-1)) {
+		t.Skip("the file system keeps the file in memory")
+	}
+	if _, err := f.ReadAt(make([]byte, 1), int64(len(data)-1)); err != nil {
+		t.Fatal(err)
+	}
+	if !isCached(int(f.Fd()), int64(len(data)-1)) {
+		t.Errorf("got that a byte just read is not in memory, want that it is")
+	}
+}
+
+// No segment may be held back when the copy has ended.
+func TestACopyOfAFileLeavesNoCork(t *testing.T) {
+	f, _ := randomFile(t, 1<<20)
+	eachModel(t, func(t *testing.T, w Way) {
+		corked := make(chan int, 1)
+		svc, results := copying(func(c net.Conn) (sent int64, err error) {
+			sent, err = SendFile(c, f, 0, 1<<20)
+			c.(kernelWriter).writeBy(func(fd int) (int, syscall.Errno) {
+				cork, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_CORK)
+				if err != nil {
+					t.Error(err)
+				}
+				corked <- cork
+				return 0, 0
+			})
+			return sent, err
+		})
+		r := startService(t, w, handlers, svc, Options{})
+		if got, err := io.ReadAll(r.dialSoon()); err != nil || len(got) != 1<<20 {
+			t.Errorf("got %d bytes, %v, want %d", len(got), err, 1<<20)
+		}
+		if res := receive(t, results, "the end of the copy"); res.err != nil {
+			t.Error(res.err)
+		}
+		if got := <-corked; got != 0 {
+			t.Errorf("got TCP_CORK %d after the copy, want 0", got)
+		}
+		r.stopsCleanly()
+	})
 }
