@@ -96,17 +96,20 @@ func (f variablesFlag) values() (site.Values, error) {
 }
 
 type serveCheckCmd struct {
-	Site string `arg:"" help:"The site file."`
+	Site   string `arg:"" help:"The site file."`
+	Engine string `enum:",http1,nethttp" default:"" placeholder:"http1|nethttp" help:"Check for this engine of HTTP/1, as weir serve --engine (default: the site file's, or http1)."`
+	Model  string `enum:",goroutine,pool,loop,coroutine,prefork,process" default:"" placeholder:"goroutine|pool|loop|coroutine|prefork|process" help:"Check for this concurrency model, as weir serve --model (default: the site file's, or goroutine)."`
 	variablesFlag
 }
 
 // Help is the long part of the command's help.
 func (c *serveCheckCmd) Help() string {
-	return `Opens everything that the components need, as for serving, and creates nothing. A missing folder is an error, and so is a log that cannot be written.
+	return `Opens everything that the components need, as for serving, and creates nothing. A missing folder is an error, and so is a log that cannot be written. With --model, so is a component that the model cannot run, such as a rate limit by prefork.
 
-Example:
+Examples:
 
-  weir serve check site.hcl`
+  weir serve check site.hcl
+  weir serve check site.hcl --model prefork`
 }
 
 // Run implements the command.
@@ -119,12 +122,16 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
+	values.Engine, values.Model = c.Engine, c.Model
 	s, err := site.Check(file, values)
 	if err != nil {
 		return explain(t, err)
 	}
 	defer s.Close()
 	for _, service := range s.Services {
+		if _, err := parseEngine(service.Engine, service.Model); err != nil {
+			return err
+		}
 		if err := checkCertificates(t, service.Server); err != nil {
 			return err
 		}

@@ -108,6 +108,13 @@ func TestWhatProcessesCannotShareIsRejectedByName(t *testing.T) {
 			if err == nil || !strings.Contains(string(out), c.want) {
 				t.Errorf("got %v and %q, want an error with %q", err, out, c.want)
 			}
+			if c.args != nil {
+				return
+			}
+			out, err = exec.Command(binary(t), "serve", "check", file, "--engine", "http1", "--model", "prefork").CombinedOutput()
+			if err == nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("serve check: got %v and %q, want an error with %q", err, out, c.want)
+			}
 		})
 	}
 }

@@ -27,16 +27,22 @@ func (c *serveRunCmd) usualListen() string {
 // setEngine sets what the flags --engine and --model say, or else the site file.
 func (c *serveRunCmd) setEngine(config *server.Config, engine, model string) (err error) {
 	config.Engine = first(c.Engine, engine)
-	if model = first(c.Model, model); model == "" {
-		model = serve.Goroutine.String()
-	}
-	if config.Model, err = serve.ParseWay(model); err != nil {
-		return usageError{err}
-	}
-	if err := server.Unsupported(config.Engine, config.Model); err != nil {
-		return usageError{err}
+	if config.Model, err = parseEngine(config.Engine, first(c.Model, model)); err != nil {
+		return err
 	}
 	return c.setProcesses(config)
+}
+
+// parseEngine returns the model of a name, empty for the default. The error says why the engine
+// cannot run by it.
+func parseEngine(engine, model string) (way serve.Way, err error) {
+	if way, err = serve.ParseWay(first(model, serve.Goroutine.String())); err == nil {
+		err = server.Unsupported(engine, way)
+	}
+	if err != nil {
+		err = usageError{err}
+	}
+	return way, err
 }
 
 // serveOn serves on the kernel's sockets, or on a host in user space.
