@@ -95,7 +95,7 @@ func (c *Config) Check() error {
 	}
 	k.addresses("listen", c.Listen)
 	if _, err := c.way(); err != nil {
-		k.addProblem("run", "%v", err)
+		k.addProblem("model", "%v", err)
 	}
 	k.inRange("loops", c.Loops, 1, 1024)
 	k.durationInRange("drain", c.Drain, 100*time.Millisecond, 10*time.Minute)
@@ -172,21 +172,22 @@ func (r *Retention) check(k *checker) {
 	}
 }
 
-// way returns the concurrency model of the clear-text connections: the value of the key run. TLS
-// connections have a key of their own, tls.run. The model must run values of serve.Session, because
-// each chat connection is one, and use one process only, because that process holds all rooms.
+// way returns the concurrency model of the clear-text connections: the value of the key model. TLS
+// connections have a key of their own, tls.model. The model must run values of serve.Session,
+// because each chat connection is one, and use one process only, because that process holds all
+// rooms.
 func (c *Config) way() (serve.Way, error) {
-	if c.Run == "" && runtime.GOOS == "linux" {
+	if c.Model == "" && runtime.GOOS == "linux" {
 		return serve.Loop, nil
 	}
-	if c.Run == "" {
+	if c.Model == "" {
 		return serve.Goroutine, nil
 	}
 	const remedy = "write loop, goroutine, pool or coroutine"
-	way, err := serve.ParseWay(c.Run)
+	way, err := serve.ParseWay(c.Model)
 	switch {
 	case err != nil || !serve.Ways[way].RunsSessions:
-		return 0, fmt.Errorf("%q is not a concurrency model of a chat: %s", c.Run, remedy)
+		return 0, fmt.Errorf("%q is not a concurrency model of a chat: %s", c.Model, remedy)
 	case serve.Ways[way].MultiProcess:
 		return 0, fmt.Errorf("%s spreads connections over processes, and the rooms of a chat are in one: %s", way, remedy)
 	}

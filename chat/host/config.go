@@ -9,7 +9,8 @@ type Config struct {
 	Listen []string `toml:"listen"`
 	// concurrency model: loop, goroutine, pool or coroutine. Default loop on Linux, goroutine
 	// elsewhere
-	Run   string   `toml:"run"`
+	Model string   `toml:"model"`
+	Run   string   `toml:"run"`   // old spelling of model, which still works
 	Loops int      `toml:"loops"` // event loops of loop and coroutine, 1 to 1,024. Default 1
 	Drain Duration `toml:"drain"` // time limit of a graceful stop, 100 ms to 10 min. Default 5 s
 

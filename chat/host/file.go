@@ -41,6 +41,9 @@ func (s Source) Read() (Config, error) {
 		if err := parse(data, &c); err != nil {
 			return c, fmt.Errorf("%s:%w", s.File, err)
 		}
+		if err := c.acceptOldKeys(); err != nil {
+			return c, s.locate(err, data)
+		}
 		for _, path := range []*string{&c.Data, &c.Server.MOTDFile, &c.TLS.Cert, &c.TLS.Key, &c.TLS.Store} {
 			if *path != "" && !filepath.IsAbs(*path) {
 				*path = filepath.Join(filepath.Dir(s.File), *path)
@@ -57,6 +60,22 @@ func (s Source) Read() (Config, error) {
 	return c, s.locate(err, data)
 }
 
+// acceptOldKeys moves the values of keys in their old spelling to the present ones. A Problem says
+// that the file has both.
+func (c *Config) acceptOldKeys() error {
+	for _, one := range []struct {
+		prefix     string
+		model, run *string
+	}{{"", &c.Model, &c.Run}, {"tls.", &c.TLS.Model, &c.TLS.Run}} {
+		if *one.model != "" && *one.run != "" {
+			return &Problem{Key: one.prefix + "run", Text: "it is the old spelling of model, which the file has, too: remove run"}
+		}
+		*one.model += *one.run
+		*one.run = ""
+	}
+	return nil
+}
+
 // locate adds the position to a Problem.
 func (s Source) locate(err error, data []byte) error {
 	p, ok := errors.AsType[*Problem](err)
@@ -66,7 +85,11 @@ func (s Source) locate(err error, data []byte) error {
 	if i := slices.IndexFunc(s.Flags, func(f Flag) bool { return f.Key == p.Key }); i >= 0 {
 		return fmt.Errorf("%s: %s", s.Flags[i].Name, p.Text)
 	}
-	if line, column, ok := position(data, p.Key); ok {
+	line, column, ok := position(data, p.Key)
+	if old, isModel := strings.CutSuffix(p.Key, "model"); !ok && isModel {
+		line, column, ok = position(data, old+"run")
+	}
+	if ok {
 		return fmt.Errorf("%s:%d:%d: %w", s.File, line, column, p)
 	}
 	return p

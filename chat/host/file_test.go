@@ -132,3 +132,21 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// TestTheModelHasAnOldSpelling requires that files with the key run keep their meaning, and that a
+// file with both keys is rejected.
+func TestTheModelHasAnOldSpelling(t *testing.T) {
+	for text, want := range map[string]string{
+		"model = \"pool\"":                    "",
+		"run = \"pool\"":                      "",
+		"run = \"pool\"\nmodel = \"pool\"":    ":2:1: run: it is the old spelling of model",
+		"run = \"prefork\"":                   ":2:1: model: prefork spreads connections over processes",
+		"model = \"prefork\"":                 ":2:1: model: prefork spreads connections over processes",
+		"[tls]\nself = true\nrun = \"other\"": ":4:1: tls.model: \"other\" is unknown",
+	} {
+		c, err := Source{File: file(t, "data = \"d\"\n"+text)}.Read()
+		if want == "" && (err != nil || c.Model != "pool" || c.Run != "") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got model %q, run %q and %v, want %q", text, c.Model, c.Run, err, want)
+		}
+	}
+}

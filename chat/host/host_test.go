@@ -205,7 +205,7 @@ func TestErrorsOfOpenNameTheKeyAndCloseEverything(t *testing.T) {
 
 // One that fails to go on ends all.
 func TestAListenerThatFailsEndsTheRun(t *testing.T) {
-	h, err := Open(Config{Data: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Run: "goroutine"}, Events{})
+	h, err := Open(Config{Data: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Model: "goroutine"}, Events{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // fixed lists the keys that a reload cannot change.
-var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
+var fixed = []string{"data", "listen", "model", "run", "loops", "drain", "tls.listen", "tls.model", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
 	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "web.proxies", "upload.off", "metrics.listen", "log.format"}
 
 // Fixed reports whether a change of a key needs a restart.

@@ -22,8 +22,9 @@ import (
 type TLS struct {
 	// HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: none
 	Listen []string `toml:"listen"`
-	Run    string   `toml:"run"` // concurrency model: goroutine or pool. Default goroutine
-	Web    bool     `toml:"web"` // the page uses TLS, too. Default no
+	Model  string   `toml:"model"` // concurrency model: goroutine or pool. Default goroutine
+	Run    string   `toml:"run"`   // old spelling of model, which still works
+	Web    bool     `toml:"web"`   // the page uses TLS, too. Default no
 
 	// PEM file, the server's certificate first; read again when it changes, and at each reload.
 	// Default none
@@ -81,7 +82,7 @@ const year = 365 * 24 * time.Hour
 
 func (t *TLS) check(k *checker) {
 	k.addresses("tls.listen", t.Listen)
-	k.oneOf("tls.run", t.Run, "goroutine", "pool")
+	k.oneOf("tls.model", t.Model, "goroutine", "pool")
 	k.addresses("tls.challenge", []string{t.challenge()})
 	switch {
 	case len(t.Listen) > 0 && !t.hasCertificate():
@@ -153,7 +154,7 @@ func (h *Host) openTLS(c *Config) (err error) {
 		return err
 	}
 	way := serve.Goroutine
-	if c.TLS.Run == "pool" {
+	if c.TLS.Model == "pool" {
 		way = serve.Pool
 	}
 	meter := new(serve.Meter)

@@ -48,8 +48,8 @@ func (c *chatFlags) flags() []host.Flag {
 	}{
 		{c.Data != "", "--data", "data", func(o *host.Config) { o.Data = c.Data }},
 		{len(c.Listen) > 0, "--listen", "listen", func(o *host.Config) { o.Listen = c.Listen }},
-		{c.OldModel != "", "--run", "run", func(o *host.Config) { o.Run = c.OldModel }},
-		{c.Model != "", "--model", "run", func(o *host.Config) { o.Run = c.Model }},
+		{c.OldModel != "", "--run", "model", func(o *host.Config) { o.Model = c.OldModel }},
+		{c.Model != "", "--model", "model", func(o *host.Config) { o.Model = c.Model }},
 		{c.Loops != 0, "--loops", "loops", func(o *host.Config) { o.Loops = c.Loops }},
 		{len(c.TLS) > 0, "--tls", "tls.listen", func(o *host.Config) { o.TLS.Listen = c.TLS }},
 		{c.TLSCert != "", "--tls-cert", "tls.cert", func(o *host.Config) { o.TLS.Cert = c.TLSCert }},
