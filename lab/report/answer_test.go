@@ -17,7 +17,7 @@ func TestTheAnswerAgreesWithTheVerdicts(t *testing.T) {
 		result.Different:  least + "all others are significantly different.",
 		result.Equivalent: least + "b is not significantly different.",
 		result.Undecided:  least + "b is not significantly different.",
-		"":                least + "b is not significantly different.",
+		"":                least + "it has too few accepted trials to be compared with the others.",
 	} {
 		if got := digestOf(twoSubjects(verdict)).cpuSentences()[0]; got != want {
 			t.Errorf("verdict %q: got %q, want %q", verdict, got, want)
@@ -201,5 +201,20 @@ func TestRejectedTrialsChangeNoMean(t *testing.T) {
 	r.Trials = append(r.Trials, result.Trial{Subject: "a", Connections: 64, Pattern: "staggered", CPUUSPerMessage: 1000, RejectedBecause: []string{"late"}})
 	if got := digestOf(r).groups[0].cell("a").perMessage.mean; got != 5 {
 		t.Errorf("three accepted trials of 5 and a rejected one of 1,000: got a mean of %v, want 5", got)
+	}
+}
+
+// TestTheAnswerTellsTooFewTrialsFromNoDifference requires that the first subject is not said to be
+// like others with which it was not compared.
+func TestTheAnswerTellsTooFewTrialsFromNoDifference(t *testing.T) {
+	others := []string{"b", "c"}
+	for compared, want := range map[int]string{
+		0: "a was first; it has too few accepted trials to be compared with the others",
+		2: "a was first; no other is significantly different",
+	} {
+		l := lead{first: &cell{subject: "a"}, tied: others, rivals: 2, compared: compared}
+		if got := l.sentence("was first"); got != want {
+			t.Errorf("compared with %d: got %q, want %q", compared, got, want)
+		}
 	}
 }

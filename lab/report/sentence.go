@@ -68,6 +68,8 @@ type lead struct {
 	value  estimate
 	tied   []string // subjects that are not significantly different from it
 	rivals int      // number of other cells with a value
+	// number of them with a verdict: they have enough trials
+	compared int
 }
 
 // metric returns a cell's estimate in a metric, CPU unless it is the variation.
@@ -112,7 +114,11 @@ func (d *digest) lead(metric string, g *group) (l lead, ok bool) {
 			continue
 		}
 		l.rivals++
-		if v, ok := d.versus(metric, g, c.subject, l.first.subject); !ok || v.Verdict != result.Different {
+		v, ok := d.versus(metric, g, c.subject, l.first.subject)
+		if ok {
+			l.compared++
+		}
+		if !ok || v.Verdict != result.Different {
 			l.tied = append(l.tied, c.subject)
 		}
 	}
@@ -138,6 +144,8 @@ func (l lead) sentence(did string) string {
 	switch {
 	case l.rivals == 0:
 		return s + ", as the only subject measured there"
+	case l.compared == 0:
+		return s + "; it has too few accepted trials to be compared with the others"
 	case len(l.tied) == 0:
 		return s + "; all others are significantly different"
 	case len(l.tied) == l.rivals && l.rivals > 1:
