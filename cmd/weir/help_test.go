@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"weir/lab"
 )
 
 // eachNode calls f with every command of weir, the groups of commands included.
@@ -83,6 +85,11 @@ func TestHelpIsFoundByEverySpelling(t *testing.T) {
 	}
 	if got := output(); !strings.Contains(got, "weir lab run im --quick") || !strings.Contains(got, "Serve the web:") {
 		t.Errorf("weir without arguments: want an overview with a first command and the group of serve, got\n%s", got)
+	}
+	for _, name := range lab.Builtin() {
+		if help := strings.Join(strings.Fields(output("help", "lab", "run")), " "); !strings.Contains(help, name+",") && !strings.Contains(help, name+")") {
+			t.Errorf("weir help lab run: want the experiment %s in its list, got\n%s", name, help)
+		}
 	}
 	for _, same := range [][][]string{
 		{{"help"}, {"--help"}, {"-h"}},

@@ -99,7 +99,8 @@ func parseError(err error) error {
 	if node == nil {
 		node = wrong.Context.Model.Node
 	}
-	text := err.Error()
+	// the first choice is empty where a flag may be left out
+	text := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1)
 	if name, isArgument := strings.CutPrefix(text, "unexpected argument "); isArgument && len(node.Children) > 0 {
 		text = "there is no command " + node.FullPath() + " " + name
 	}

@@ -199,7 +199,7 @@ func (c *serveRunCmd) noTarget(err error) error {
 		return fmt.Errorf("%w: name a folder or a site file", err)
 	}
 	hint := ""
-	if command := suggest.Nearest(c.Target, []string{"check", "draw", "password", "components"}); command != "" {
+	if command := suggest.Nearest(c.Target, []string{"check", "draw", "password", "models", "components"}); command != "" {
 		hint = fmt.Sprintf("; did you mean %q?", "weir serve "+command)
 	}
 	return usageError{fmt.Errorf("there is no folder or site file %s%s", c.Target, hint)}

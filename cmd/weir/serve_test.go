@@ -236,7 +236,7 @@ func TestServeCheckReportsFaultsAndDrawWritesEachFormat(t *testing.T) {
 		{"no-such-file", 2, "", "there is no folder or site file no-such-file"},
 		{right + " --log x", 2, "", "--log is for folders"},
 		{right + " --listen here", 2, "", `cannot listen on "here"`},
-		{right + " --run fast", 2, "", `must be one of "","chain","network"`},
+		{right + " --run fast", 2, "", `must be one of "chain","network"`},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...)
 		var out, bad strings.Builder
