@@ -4,8 +4,10 @@
 // HTTP/1 (web/http1), closes connections of clients that are slow on purpose (slowloris), limits
 // heads and connections, and shuts down gracefully.
 //
-// New listens, and Run serves until its context ends. SetHandler replaces the handler while
-// connections stay open, WebSockets included: a reload.
+// The function Run serves a handler in one call. New listens, and the method Run serves until its
+// context ends. SetHandler replaces the handler while connections stay open, WebSockets included: a
+// reload. All functions and methods may be called from any goroutine; Server.Run may be called
+// once.
 //
 // Graceful shutdown has these steps, all within DrainTimeout:
 //

@@ -46,6 +46,21 @@ type Server struct {
 	cancelDrain  context.CancelFunc
 }
 
+// Run serves a handler on a listener until ctx ends: [New] and [Server.Run] in one call. It ignores
+// c.Addr and c.Listener, and closes l, also after an error. In a child process (c.IsChild), l is
+// nil.
+func Run(ctx context.Context, l net.Listener, h http.Handler, c Config) error {
+	c.Listener = l
+	s, err := New(h, c)
+	if err != nil {
+		if l != nil {
+			l.Close()
+		}
+		return err
+	}
+	return s.Run(ctx)
+}
+
 // New listens. Until Run, connections wait in the kernel. The caller must call Close on a server
 // that is not run.
 func New(h http.Handler, c Config) (*Server, error) {
