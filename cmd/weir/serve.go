@@ -202,5 +202,5 @@ func (c *serveRunCmd) noTarget(err error) error {
 	if command := suggest.Nearest(c.Target, []string{"check", "draw", "password", "models", "components"}); command != "" {
 		hint = fmt.Sprintf("; did you mean %q?", "weir serve "+command)
 	}
-	return usageError{fmt.Errorf("there is no folder or site file %s%s", c.Target, hint)}
+	return usageError{fmt.Errorf("there is no folder or site file %s: name one that exists%s", c.Target, hint)}
 }

@@ -58,10 +58,10 @@ func (l *loader) checkState(s *Service, h *web.Handler) {
 	}
 	for i, model := range models {
 		way, err := serve.ParseWay(model)
-		if err == nil {
-			err = server.UnsupportedState(h, way)
+		if err != nil {
+			continue // it is the default, or checkModel has reported it
 		}
-		if err != nil && model != "" {
+		if err = server.UnsupportedState(h, way); err != nil {
 			detail := sentence(err)
 			if i > 0 {
 				detail += " The model changes only when the program is restarted."

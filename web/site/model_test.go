@@ -102,3 +102,18 @@ func TestAReloadRefusesWhatTheRunningModelCannotRun(t *testing.T) {
 		t.Errorf("a valid file: got %v, want it in effect", err)
 	}
 }
+
+// TestAnUnknownModelIsReportedOnce requires one message for one mistake.
+func TestAnUnknownModelIsReportedOnce(t *testing.T) {
+	said, ok := errors.AsType[*Error](checked(t, "server {\n  model = \"threads\"\n}\n"+static, Values{}))
+	if !ok {
+		t.Fatal("got no error of the file, want one")
+	}
+	var text strings.Builder
+	if err := said.Explain(&text, 200, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "Error: "); n != 1 {
+		t.Errorf("got %d errors, want 1:\n%s", n, text.String())
+	}
+}
