@@ -3,7 +3,9 @@ package basic
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,16 +42,16 @@ type ErrorPagesConfig struct {
 // before the header is sent. At the start of a composition it therefore covers every component.
 func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 	pages := map[int]*errorBody{}
-	for key, text := range cfg.Pages {
+	for _, key := range slices.Sorted(maps.Keys(cfg.Pages)) {
 		if _, twice := cfg.Files[key]; twice {
 			return nil, fmt.Errorf("error_pages: pages and files both have %s: remove one", key)
 		}
-		if err := addPage(pages, key, text, "", cfg.Type); err != nil {
+		if err := addPage(pages, key, cfg.Pages[key], "", cfg.Type); err != nil {
 			return nil, err
 		}
 	}
-	for key, file := range cfg.Files {
-		if err := addPage(pages, key, "", file, cfg.Type); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(cfg.Files)) {
+		if err := addPage(pages, key, "", cfg.Files[key], cfg.Type); err != nil {
 			return nil, err
 		}
 	}

@@ -141,3 +141,13 @@ func TestErrorPagesRejectsInvalidConfigs(t *testing.T) {
 		wantError(t, c, err, part)
 	}
 }
+
+// TestTheFirstOfSeveralWrongPagesIsReported requires the same error each time.
+func TestTheFirstOfSeveralWrongPagesIsReported(t *testing.T) {
+	for range 20 {
+		_, err := basic.ErrorPages(basic.ErrorPagesConfig{Files: map[string]string{"504": "none", "502": "none", "503": "none"}})
+		if err == nil || !strings.HasPrefix(err.Error(), "error_pages: 502: ") {
+			t.Fatalf("got %v, want the error of 502", err)
+		}
+	}
+}
