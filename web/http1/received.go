@@ -156,20 +156,3 @@ func Trailers(framing []byte) []byte {
 	_, fields, _ := bytes.Cut(bytes.TrimPrefix(framing, []byte("\r\n")), []byte("\r\n"))
 	return bytes.TrimSuffix(fields, []byte("\r\n"))
 }
-
-// AppendRequest appends the head of a request (RFC 9112, section 3). Of the fields it leaves out
-// those that frame the message, and Host. length is that of the content in bytes; -1: no field. In
-// values, control characters become spaces. Method and target are those of a valid request.
-func AppendRequest(b []byte, method, target, host string, fields map[string][]string, length int64) []byte {
-	b = append(append(append(b, method...), ' '), target...)
-	b = append(appendValue(append(b, " HTTP/1.1\r\nHost: "...), host), "\r\n"...)
-	for name, values := range fields {
-		if !isRoutingOrFraming(name) {
-			b = appendField(b, name, values)
-		}
-	}
-	if length >= 0 {
-		b = appendLength(b, length)
-	}
-	return append(b, "\r\n"...)
-}

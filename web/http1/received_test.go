@@ -129,7 +129,7 @@ func FuzzAppendRequest(f *testing.F) {
 	f.Add("X-A\r\nB", "b\r\nContent-Length: 3\r\n\r\n", "a\r\nb", int64(-1))
 	f.Fuzz(func(t *testing.T, name, value, host string, length int64) {
 		length = max(-1, length%1000)
-		b := AppendRequest(nil, "POST", "/a?b", host, map[string][]string{name: {value}}, length)
+		b := EndRequest(AppendRequestField(AppendRequestLine(nil, "POST", "/a?b", host), name, value), length)
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(b)))
 		if err != nil {
 			return // the host is the caller's

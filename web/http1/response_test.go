@@ -75,7 +75,7 @@ func TestFramingFieldsAreLeftOutInAnyCase(t *testing.T) {
 		if got := string(AppendLastChunk(nil, fields)); got != "0\r\n\r\n" {
 			t.Errorf("the trailer %q: got %q, want it left out", name, got)
 		}
-		if got := string(AppendRequest(nil, "GET", "/", "a", fields, -1)); got != "GET / HTTP/1.1\r\nHost: a\r\n\r\n" {
+		if got := string(AppendRequestField(nil, name, "3")); got != "" {
 			t.Errorf("the field %q of a request: got %q, want it left out", name, got)
 		}
 	}

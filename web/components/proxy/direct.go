@@ -19,8 +19,11 @@ import (
 type direct struct {
 	exchange
 	request *http.Request // the client's; until Handle returns, as fields
-	fields  http.Header   // of the request for upstreams
 	content []byte        // of the request
+
+	forwarding
+	options       []string // the fields that the client's Connection field names
+	takesTrailers bool     // the client accepts trailers
 
 	conn     *origin.Conn    // to the upstream that responds; nil: there is none
 	response *http1.Received // its head
@@ -51,7 +54,7 @@ func (d *direct) serveDirect(c *web.Conn) {
 		return
 	}
 	d.answer(c)
-	d.request, d.fields = nil, nil
+	d.request = nil
 }
 
 // try sends the request to an upstream and reads the head of the response.
@@ -137,7 +140,7 @@ func (d *direct) ask(c *web.Conn, head []byte) error {
 			d.response = r
 			return nil
 		case r.Status != http.StatusContinue:
-			c.PassInformational(r.Status, headerOf(r))
+			c.PassInformational(r.Status, headerOf(d.conn.Fields(), r.NamesFields))
 		}
 		limit = d.p.left(d.p.headTimeout, began)
 	}

@@ -15,7 +15,7 @@ import (
 // answer sets the response.
 func (d *direct) answer(c *web.Conn) {
 	r := d.response
-	setResponseFields(c, r)
+	setResponseFields(c, d.conn.Fields(), r.NamesFields)
 	c.SetStatus(r.Status)
 	size := int64(-1)
 	if r.Framing == http1.ByLength {

@@ -3,35 +3,26 @@ package proxy
 import (
 	"iter"
 	"net/http"
-	"net/http/httputil"
 	"net/textproto"
 	"slices"
 	"strings"
 
 	"weir/web"
 	"weir/web/http1"
+	"weir/web/internal/origin"
 )
 
-// setFields sets the fields for upstreams.
+// setFields decides about the fields for upstreams.
 func (d *direct) setFields() {
 	in := d.request
-	d.fields = in.Header.Clone()
-	for _, name := range connectionOptions(in.Header["Connection"]) {
-		delete(d.fields, name)
-	}
-	for name := range d.fields {
-		switch {
-		case isHopByHop(name):
-			delete(d.fields, name)
-		case name == "Forwarded" || name == "X-Forwarded-For" || name == "X-Forwarded-Host" || name == "X-Forwarded-Proto" || name == "Expect":
-			delete(d.fields, name)
-		}
-	}
-	if slices.ContainsFunc(in.Header["Te"], func(list string) bool { return http1.HasToken([]byte(list), "trailers") }) {
-		d.fields["Te"] = []string{"trailers"}
-	}
-	at := *in.URL
-	d.rewrite(&httputil.ProxyRequest{In: in, Out: &http.Request{URL: &at, Header: d.fields}})
+	d.forward(&d.forwarding, in)
+	d.options = connectionOptions(in.Header["Connection"])
+	d.takesTrailers = slices.ContainsFunc(in.Header["Te"], func(list string) bool { return http1.HasToken([]byte(list), "trailers") })
+}
+
+// passes reports whether a field of the client is passed on.
+func (d *direct) passes(name string) bool {
+	return !isHopByHop(name) && name != "Expect" && d.forwarding.passes(name) && !slices.Contains(d.options, name)
 }
 
 // isHopByHop reports whether a field belongs to one connection and is not passed on (RFC 9110,
@@ -69,19 +60,34 @@ func (d *direct) appendHead(b []byte, target string, u *upstream) []byte {
 	if length == 0 && r.Method != http.MethodPost && r.Method != http.MethodPut && r.Method != http.MethodPatch {
 		length = -1 // RFC 9110, section 8.6
 	}
-	return http1.AppendRequest(b, r.Method, target, d.host(r, u), d.fields, length)
+	b = http1.AppendRequestLine(b, r.Method, target, d.host(r, u))
+	for name, values := range r.Header {
+		if d.passes(name) {
+			b = http1.AppendRequestField(b, name, values...)
+		}
+	}
+	for _, f := range d.forwarding.fields[:d.forwarding.count] {
+		if f.values != nil {
+			b = http1.AppendRequestField(b, f.name, f.values...)
+		} else {
+			b = http1.AppendRequestField(b, f.name, f.value)
+		}
+	}
+	if d.takesTrailers {
+		b = http1.AppendRequestField(b, "Te", "trailers")
+	}
+	return http1.EndRequest(b, length)
 }
 
-// receivedFields iterates over the fields of a response that are passed on, by canonical names.
-func receivedFields(r *http1.Received) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		text := string(r.Fields)
+// receivedFields iterates over the fields of a response that are passed on.
+func receivedFields(all []origin.Field, namesFields bool) iter.Seq[origin.Field] {
+	return func(yield func(origin.Field) bool) {
 		var options []string
-		if r.NamesFields {
-			options = receivedOptions(text)
+		if namesFields {
+			options = receivedOptions(all)
 		}
-		for name, value := range fieldLines(text) {
-			if (name == "Trailer" || !isHopByHop(name)) && !slices.Contains(options, name) && !yield(name, value) {
+		for _, f := range all {
+			if (f.Name == "Trailer" || !isHopByHop(f.Name)) && !slices.Contains(options, f.Name) && !yield(f) {
 				return
 			}
 		}
@@ -89,10 +95,10 @@ func receivedFields(r *http1.Received) iter.Seq2[string, string] {
 }
 
 // receivedOptions returns the fields that the Connection field of a response names.
-func receivedOptions(lines string) (names []string) {
-	for name, value := range fieldLines(lines) {
-		if name == "Connection" {
-			names = append(names, connectionOptions([]string{value})...)
+func receivedOptions(all []origin.Field) (names []string) {
+	for _, f := range all {
+		if f.Name == "Connection" {
+			names = append(names, connectionOptions(f.Values)...)
 		}
 	}
 	return names
@@ -113,29 +119,28 @@ func fieldLines(lines string) iter.Seq2[string, string] {
 }
 
 // headerOf returns the fields of an informational response.
-func headerOf(r *http1.Received) http.Header {
+func headerOf(all []origin.Field, namesFields bool) http.Header {
 	h := make(http.Header)
-	for name, value := range receivedFields(r) {
-		h[name] = append(h[name], value)
+	for f := range receivedFields(all, namesFields) {
+		h[f.Name] = append(h[f.Name], f.Values...)
 	}
 	return h
 }
 
 // setResponseFields sets the upstream's fields in place of those that earlier components have set.
 // Of Vary and Set-Cookie both apply.
-func setResponseFields(c *web.Conn, r *http1.Received) {
-	all := make([]string, 0, 16) // the values, which share their memory
-	names := make([]string, 0, 16)
-	for name, value := range receivedFields(r) {
+func setResponseFields(c *web.Conn, all []origin.Field, namesFields bool) {
+	var room [16]string
+	names := room[:0]
+	for f := range receivedFields(all, namesFields) {
 		switch {
-		case name == "Content-Length": // the same one may occur again
-			c.SetHeader(name, value)
-		case name == "Vary" || name == "Set-Cookie" || slices.Contains(names, name):
-			c.AddHeader(name, value)
+		case f.Name == "Content-Length": // the same one may occur again
+			c.SetHeaders(f.Name, f.Values)
+		case f.Name == "Vary" || f.Name == "Set-Cookie" || slices.Contains(names, f.Name):
+			c.AddHeader(f.Name, f.Values[0])
 		default:
-			names = append(names, name)
-			all = append(all, value)
-			c.SetHeaders(name, all[len(all)-1:len(all):len(all)])
+			names = append(names, f.Name)
+			c.SetHeaders(f.Name, f.Values)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -35,44 +36,97 @@ func (p *Proxy) clientAddr(remote string, forwardedFor []string) string {
 // hyphens returns a field name as those upstreams read it that treat _ and - alike.
 func hyphens(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
+// forwarding decides which fields of a client's request are passed on, and has those that the proxy
+// sets.
+type forwarding struct {
+	isTrusted bool   // a trusted proxy has sent the request
+	userField string // "": none
+	fields    [6]forwardedField
+	count     int // of fields
+}
+
+// forwardedField is a field that the proxy sets for upstreams.
+type forwardedField struct {
+	name   string
+	values []string // nil: value is the only one
+	value  string
+}
+
+// forward prepares f for a request.
+func (x *exchange) forward(f *forwarding, in *http.Request) {
+	front := x.p.trustedProxy(in)
+	f.isTrusted, f.userField = front != "", x.p.UserField
+	peer := in.RemoteAddr
+	if f.isTrusted {
+		peer = front
+		f.setFrom(in.Header, "Forwarded", "")
+	}
+	if addr, _, err := net.SplitHostPort(peer); err == nil {
+		if before := in.Header["X-Forwarded-For"]; f.isTrusted && len(before) > 0 {
+			addr = strings.Join(before, ", ") + ", " + addr
+		}
+		f.set("X-Forwarded-For", addr)
+	}
+	proto := "http"
+	if in.TLS != nil {
+		proto = "https"
+	}
+	f.setFrom(in.Header, "X-Forwarded-Host", in.Host)
+	f.setFrom(in.Header, "X-Forwarded-Proto", proto)
+	if f.userField != "" && x.user != "" {
+		f.set(http.CanonicalHeaderKey(f.userField), x.user)
+	}
+	f.set("Via", strings.TrimPrefix(in.Proto, "HTTP/")+" weir")
+}
+
+// set adds a field.
+func (f *forwarding) set(name, value string) {
+	f.fields[f.count] = forwardedField{name: name, value: value}
+	f.count++
+}
+
+// setFrom adds a field as a trusted proxy has sent it, or, without that, with the value, "": none.
+func (f *forwarding) setFrom(in http.Header, name, value string) {
+	if values := in[name]; f.isTrusted && values != nil {
+		f.fields[f.count] = forwardedField{name: name, values: values}
+		f.count++
+	} else if value != "" {
+		f.set(name, value)
+	}
+}
+
+// passes reports whether the client's own field may be passed on.
+func (f *forwarding) passes(name string) bool {
+	switch name {
+	case "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto":
+		return false
+	}
+	return (f.isTrusted || !client.IsForwardingField(name)) && (f.userField == "" || !strings.EqualFold(hyphens(name), hyphens(f.userField)))
+}
+
 // rewrite sets the fields of the request for upstreams; try sets its address.
 func (x *exchange) rewrite(r *httputil.ProxyRequest) {
-	in, out := r.In.Header, r.Out.Header
-	front := x.p.trustedProxy(r.In)
-	believed := front != ""
-	field := x.p.UserField
+	var f forwarding
+	x.forward(&f, r.In)
+	out := r.Out.Header
 	for name := range out {
-		if client.IsForwardingField(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
+		if !f.passes(name) {
 			delete(out, name)
 		}
 	}
-	if believed {
-		for _, name := range [...]string{"Forwarded", "X-Forwarded-For"} {
-			if v := in[name]; v != nil {
-				out[name] = v
-			}
+	for _, field := range f.fields[:f.count] {
+		if field.values == nil {
+			field.values = []string{field.value}
 		}
-	}
-	if believed { // the remote address becomes that of the proxy
-		from := *r.In
-		from.RemoteAddr, r.In = front, &from
-	}
-	r.SetXForwarded()
-	if believed {
-		for _, name := range [...]string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
-			if v := in[name]; v != nil {
-				out[name] = v
-			}
+		if field.name == "Via" {
+			field.values = append(out["Via"], field.values...)
 		}
-	}
-	if field != "" && x.user != "" {
-		out.Set(field, x.user)
+		out[field.name] = field.values
 	}
 	if !isWebSocket(r.In) {
 		out.Del("Connection")
 		out.Del("Upgrade")
 	}
-	out.Add("Via", strings.TrimPrefix(r.In.Proto, "HTTP/")+" weir")
 	r.Out.URL.RawQuery = r.In.URL.RawQuery // unchanged, even if it is not a valid form
 }
 

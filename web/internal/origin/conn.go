@@ -41,6 +41,7 @@ type Conn struct {
 	start    int
 	began    bool // input has arrived
 	response http1.Received
+	fields   []Field       // see Fields
 	left     int64         // of a content by length, bytes that were not read
 	scanner  http1.Scanner // of a chunked content
 	framing  []byte        // the bytes behind the last piece of a chunked content
@@ -244,6 +245,9 @@ func (c *Conn) End() {
 	if b := c.buffer; cap(c.in) == bufferSize {
 		*b = c.in[:0]
 		buffers.Put(b)
+	}
+	if len(c.response.Fields) > maxRemembered {
+		c.fields = nil
 	}
 	c.buffer, c.in, c.used, c.response.Fields = nil, nil, true, nil
 	if !reusable || !c.pool.keep(c) {
