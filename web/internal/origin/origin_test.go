@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/textproto"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -309,6 +312,48 @@ func TestWaitsEnd(t *testing.T) {
 		if s.pool.pop() != nil {
 			t.Errorf("%s: the connection was kept", name)
 		}
+	}
+}
+
+// A line that a connection remembers must not be taken for one in another place, or of another
+// case.
+func TestFieldsAreThoseOfTheirResponse(t *testing.T) {
+	heads := []string{"A: 1\r\nB: 2\r\n", "A: 1\r\nB: 2\r\n", "B: 2\r\nA: 1\r\n", "a:1\r\n", "", "A: 1\r\nb: 3\r\nC: " + strings.Repeat("c", maxRemembered) + "\r\n", "A: 1\r\nA: 1\r\n"}
+	next := 0
+	s := serverOf(t, func(c net.Conn) {
+		for in := bufio.NewReader(c); ; next++ {
+			if _, err := http.ReadRequest(in); err != nil {
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n"+heads[next%len(heads)]+"Content-Length: 0\r\n\r\n")
+		}
+	})
+	for i, head := range slices.Concat(heads, heads) {
+		c := s.take(t)
+		c.Begin()
+		c.SkipNotice()
+		if err := c.Send([]byte(ask), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.ReadHead("GET", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := textproto.NewReader(bufio.NewReader(strings.NewReader(head + "Content-Length: 0\r\n\r\n"))).ReadMIMEHeader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := textproto.MIMEHeader{}
+		for _, f := range c.Fields() {
+			got[f.Name] = append(got[f.Name], f.Values...)
+		}
+		if !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("response %d with %q: got %v, want %v", i, r.Fields, got, want)
+		}
+		c.End()
+	}
+	if n := s.conns.Load(); n != 1 {
+		t.Errorf("got %d connections, want 1, which remembers", n)
 	}
 }
 
