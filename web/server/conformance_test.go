@@ -35,8 +35,13 @@ func TestTheServerConformsToTheRFCs(t *testing.T) {
 	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
 		t.Skip("runs all models: once is enough")
 	}
-	for _, model := range []serve.Way{serve.Goroutine, serve.Pool, serve.Loop, serve.Coroutine} {
-		s := start(t, Config{Engine: HTTP1, Model: model}, conformance.Handler())
+	for i := range serve.Ways {
+		model := serve.Way(i)
+		c := Config{Engine: HTTP1, Model: model}
+		if serve.Ways[model].MultiProcess {
+			c = processConfig(model, []string{conformsFlag}, false)
+		}
+		s := start(t, c, conformance.Handler())
 		for _, row := range conformance.Rows() {
 			if got := ask(t, s.addr, row.Input); got != row.Want {
 				t.Errorf("by %s: %s (RFC %s): got %s, want %s", model, row.Name, row.Section, got, row.Want)

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/serve"
 )
 
 // manyRequests returns the number of requests of TestManyRequestsLeaveNothing, of each engine and
@@ -37,16 +39,44 @@ var echoContent = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) 
 })
 
 // TestManyRequestsLeaveNothing: each client gets the responses to its own requests, whatever others
-// do, and in the end no connection and no descriptor is left. TestMain looks for goroutines.
+// do, and in the end no connection, no descriptor and no child process is left. TestMain looks for
+// goroutines.
 func TestManyRequestsLeaveNothing(t *testing.T) {
+	t.Run("", func(t *testing.T) { checkLeavesNothing(t, Config{}, manyRequests()) })
+	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
+		return // the others set the model themselves: once is enough
+	}
+	t.Run("pool", func(t *testing.T) { checkLeavesNothing(t, Config{Engine: HTTP1, Model: serve.Pool}, manyRequests()) })
+	for model, n := range map[serve.Way]int64{serve.Prefork: manyRequests(), serve.Process: manyRequests() / 50} {
+		t.Run(model.String(), func(t *testing.T) { checkLeavesNothing(t, processConfig(model, []string{echoFlag}, false), n) })
+	}
+}
+
+// checkLeavesNothing makes n requests and looks for what is left.
+func checkLeavesNothing(t *testing.T, c Config, n int64) {
 	before := descriptors()
-	s := start(t, Config{}, echoContent)
+	s := start(t, c, echoContent)
+	children := newChildReports(t, s)
+	makeManyRequests(t, s.addr, n)
+	wait(t, "no connection is left", func() bool { return s.Connections() == 0 })
+	children.waitUntilAsBefore(t)
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	wait(t, fmt.Sprintf("no more than %d descriptors are open", before), func() bool { return descriptors() <= before })
+	if left := childProcesses(t); len(left) > 0 {
+		t.Errorf("got the child processes %v behind the stop, want none", left)
+	}
+}
+
+// makeManyRequests makes n requests by several clients at a time.
+func makeManyRequests(t *testing.T, addr string, n int64) {
 	var left atomic.Int64
-	left.Store(manyRequests())
+	left.Store(n)
 	var clients sync.WaitGroup
 	for seed := range uint64(16) {
 		clients.Go(func() {
-			m := &manyClient{t: t, addr: s.addr, random: rand.New(rand.NewPCG(seed, 1))}
+			m := &manyClient{t: t, addr: addr, random: rand.New(rand.NewPCG(seed, 1))}
 			for left.Add(-1) >= 0 && !t.Failed() {
 				m.act()
 			}
@@ -54,11 +84,6 @@ func TestManyRequestsLeaveNothing(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	wait(t, "no connection is left", func() bool { return s.Connections() == 0 })
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	wait(t, fmt.Sprintf("no more than %d descriptors are open", before), func() bool { return descriptors() <= before })
 }
 
 // descriptors returns the number of open descriptors, or 0 if the system does not tell.

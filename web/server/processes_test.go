@@ -16,14 +16,22 @@ import (
 
 	"weir/internal/certificate/certtest"
 	"weir/serve"
+	"weir/web/internal/conformance"
 )
 
 // childFlag starts the test binary as a child process of a server: -server.child=MODEL, followed by
-// the files of certificate and key if it has TLS, or by slowFlag.
+// the files of certificate and key if it has TLS, or by a name in childHandlers.
 const childFlag = "-server.child="
 
-// slowFlag is for a server under attack by slow clients.
-const slowFlag = "slow"
+// Names in childHandlers.
+const (
+	slowFlag     = "slow"        // for a server under attack by slow clients
+	echoFlag     = "echo"        // echoContent, and at leftoverPath what the child has open
+	conformsFlag = "conformance" // the handler of package conformance
+)
+
+// childHandlers are the handlers of children without TLS.
+var childHandlers = map[string]http.Handler{slowFlag: largePage, echoFlag: http.HandlerFunc(echoOrReport), conformsFlag: conformance.Handler()}
 
 // beChild is the child process.
 func beChild(model string, files []string) int {
@@ -43,7 +51,10 @@ func beChild(model string, files []string) int {
 func runChild(ctx context.Context, way serve.Way, files []string) error {
 	h, c := http.Handler(http.HandlerFunc(sayProcess)), processConfig(way, files, true)
 	if len(files) == 1 {
-		h, c = largePage, slowConfig(c)
+		h = childHandlers[files[0]]
+	}
+	if len(files) == 1 && files[0] == slowFlag {
+		c = slowConfig(c)
 	}
 	s, err := New(h, c)
 	if err != nil {
