@@ -26,6 +26,7 @@ func (s *Server) newHTTP1() *engine.Server {
 	if onLoops(s.config.Model) {
 		c.LeaveLoop, c.ReturnToLoop = serve.LeaveLoop, serve.ReturnToLoop
 	}
+	c.ReadsWait = !onLoops(s.config.Model)
 	return engine.New(c)
 }
 

@@ -220,3 +220,25 @@ func TestConfigurationsThatProcessesCannotShareAreRejected(t *testing.T) {
 
 // memoryListener is a listener without a file descriptor.
 type memoryListener struct{ net.Listener }
+
+// TestSlowClientsOfChildProcessesAreDropped: a head, content, and the next request must arrive
+// within their limits of a second.
+func TestSlowClientsOfChildProcessesAreDropped(t *testing.T) {
+	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
+		t.Skip("sets the model itself: once is enough")
+	}
+	for _, way := range []serve.Way{serve.Prefork, serve.Process} {
+		s := start(t, processConfig(way, []string{slowFlag}, false), nil)
+		for name, text := range map[string]string{
+			"no request": "", "a part of a head": "GET / HTTP/1.1\r\nHost: a\r\n",
+			"a part of the content": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", "no further request": "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		} {
+			c := dial(t, s.addr)
+			_, _ = io.WriteString(c, text)
+			if _, err := io.Copy(io.Discard, c); err != nil {
+				t.Errorf("by %s, %s: got %v, want the end of the connection", way, name, err)
+			}
+			c.Close()
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Config struct {
 	// event loops. Nil: handlers may block.
 	LeaveLoop    func(net.Conn) bool
 	ReturnToLoop func(net.Conn)
+	// Reads of a connection that Open has returned wait, too: there are no event loops.
+	ReadsWait bool
 
 	// OnPanic is called for a panic of the handler, by the connection's goroutine. Nil: panics are
 	// not reported. http.ErrAbortHandler is never reported.
@@ -95,7 +97,7 @@ func (s *Server) ServeConn(nc net.Conn, state *tls.ConnectionState, monitor Moni
 // handler takes the connection over, the turn lasts until the connection was closed. monitor may be
 // nil, and so may state, that of the TLS connection.
 func (s *Server) Open(nc net.Conn, state *tls.ConnectionState, monitor Monitor) *Conn {
-	c := &Conn{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits), inTurns: true}
+	c := &Conn{server: s, conn: nc, tls: state, monitor: monitor, scanner: http1.New(s.config.Limits), inTurns: !s.config.ReadsWait}
 	if outer, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		c.inner = outer.NetConn()
 	}
