@@ -70,14 +70,14 @@ func (l *loop) requeueListener() {
 func (l *loop) accept() {
 	defer l.requeueListener()
 	for range acceptsPerTurn {
-		fd, sa, err := syscall.Accept4(l.listenerFD, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
-		if err == nil {
+		fd, remote, err := rawAccept(l.listenerFD)
+		if err == 0 {
 			// it may have been queued before the listener's socket options were set
 			if !l.inheritsOptions {
 				setSocketOptions(fd)
 			}
 			l.acceptErrors = 0
-			l.place(fd, address(sa))
+			l.place(fd, remote)
 			continue
 		}
 		if err == syscall.EAGAIN {

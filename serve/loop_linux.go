@@ -448,7 +448,7 @@ func (l *loop) closeDescriptors() {
 		return
 	}
 	for _, fd := range l.closingFDs {
-		syscall.Close(fd)
+		rawClose(fd)
 	}
 	l.closingFDs = l.closingFDs[:0]
 	if l.resumeAcceptAt != 0 {

@@ -2,7 +2,10 @@
 
 package serve
 
-import "syscall"
+import (
+	"net"
+	"syscall"
+)
 
 // rawRead and rawWrite are calls that the race detector knows: what a goroutine did before it wrote
 // to a socket happens before what another one does after it has read from the other end. Programs
@@ -14,4 +17,15 @@ func rawWrite(fd int, p []byte) (int, syscall.Errno) { return result(syscall.Wri
 func result(n int, err error) (int, syscall.Errno) {
 	errno, _ := err.(syscall.Errno)
 	return n, errno
+}
+
+// rawClose and rawAccept are those of package syscall.
+func rawClose(fd int) { syscall.Close(fd) }
+
+func rawAccept(listener int) (fd int, peer net.Addr, errno syscall.Errno) {
+	fd, sa, err := syscall.Accept4(listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	if errno, _ = err.(syscall.Errno); errno != 0 {
+		return -1, nil, errno
+	}
+	return fd, address(sa), 0
 }
