@@ -87,7 +87,9 @@ func (s Source) locate(err error, data []byte) error {
 	}
 	line, column, ok := position(data, p.Key)
 	if old, isModel := strings.CutSuffix(p.Key, "model"); !ok && isModel {
-		line, column, ok = position(data, old+"run")
+		if line, column, ok = position(data, old+"run"); ok {
+			p = &Problem{Key: old + "run", Text: p.Text}
+		}
 	}
 	if ok {
 		return fmt.Errorf("%s:%d:%d: %w", s.File, line, column, p)

@@ -140,9 +140,9 @@ func TestTheModelHasAnOldSpelling(t *testing.T) {
 		"model = \"pool\"":                    "",
 		"run = \"pool\"":                      "",
 		"run = \"pool\"\nmodel = \"pool\"":    ":2:1: run: it is the old spelling of model",
-		"run = \"prefork\"":                   ":2:1: model: prefork spreads connections over processes",
+		"run = \"prefork\"":                   ":2:1: run: prefork spreads connections over processes",
 		"model = \"prefork\"":                 ":2:1: model: prefork spreads connections over processes",
-		"[tls]\nself = true\nrun = \"other\"": ":4:1: tls.model: \"other\" is unknown",
+		"[tls]\nself = true\nrun = \"other\"": ":4:1: tls.run: \"other\" is unknown",
 	} {
 		c, err := Source{File: file(t, "data = \"d\"\n"+text)}.Read()
 		if want == "" && (err != nil || c.Model != "pool" || c.Run != "") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

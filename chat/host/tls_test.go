@@ -120,7 +120,7 @@ func TestInvalidTLSConfigurationsAreRejected(t *testing.T) {
 		"[tls]\ncert = \"" + cert + "\"":                                                     ":3:1: tls.cert: a certificate needs its key",
 		"[tls]\nself = true\nacme = [\"chat.test\"]":                                         "tls: several certificates are configured",
 		"[tls]\nacme = [\"chat.test\"]":                                                      "tls.agreed: the authority requires",
-		"[tls]\nself = true\nrun = \"loop\"":                                                 ":4:1: tls.model: \"loop\" is unknown: write one of goroutine, pool",
+		"[tls]\nself = true\nrun = \"loop\"":                                                 ":4:1: tls.run: \"loop\" is unknown: write one of goroutine, pool",
 		"[tls]\nself = true\nmodel = \"loop\"":                                               ":4:1: tls.model: \"loop\" is unknown: write one of goroutine, pool",
 		"[tls]\nself = true\nmodel = \"pool\"\nrun = \"pool\"":                               ":5:1: tls.run: it is the old spelling of model",
 		"[tls]\nself = true\nsts = \"30d\"":                                                  ":4:1: tls.sts: clients with STS reject",
