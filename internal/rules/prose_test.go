@@ -17,19 +17,6 @@ import (
 // proseWidth is the last column of comments, with tabs of 4 columns, and of Markdown prose.
 const proseWidth = 100
 
-// unedited lists files and folders (with a slash at the end) to which the language rules do not
-// apply yet. It may only shrink.
-var unedited = []string{
-	"web/internal/conn/",
-}
-
-// edited reports whether the language rules apply to a file.
-func edited(name string) bool {
-	return !slices.ContainsFunc(unedited, func(u string) bool {
-		return name == u || strings.HasSuffix(u, "/") && strings.HasPrefix(name, u)
-	})
-}
-
 // retiredWords lists words that Weir once used in a sense of its own, with the words that engineers
 // search for. A word that is right in its place stands in a code span or in a string of one word.
 var retiredWords = []struct {
@@ -211,7 +198,7 @@ var badExamples = []string{"internal/rules/prose_test.go", "internal/rules/prose
 
 func TestGoIsWrittenInTheFieldsWords(t *testing.T) {
 	for _, s := range sources(t) {
-		if !edited(s.path) || slices.Contains(badExamples, s.path) {
+		if slices.Contains(badExamples, s.path) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root(t), s.path))
@@ -243,7 +230,7 @@ func literalFaults(s *source) []string {
 
 func TestMessagesAreWrittenInTheFieldsWords(t *testing.T) {
 	for _, s := range sources(t) {
-		if edited(s.path) && !slices.Contains(badExamples, s.path) {
+		if !slices.Contains(badExamples, s.path) {
 			report(t, literalFaults(s))
 		}
 	}
@@ -251,7 +238,7 @@ func TestMessagesAreWrittenInTheFieldsWords(t *testing.T) {
 
 func TestOtherSourcesAreWrittenInTheFieldsWords(t *testing.T) {
 	for _, name := range tree(t) {
-		if !edited(name) || strings.Contains("/"+name, "/testdata/") {
+		if strings.Contains("/"+name, "/testdata/") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root(t), name))

@@ -144,9 +144,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.h3.advertise(w.Header())
 	}
 	if s.engine == nil && r.ProtoMajor == 1 && (r.Header["Upgrade"] != nil || r.Method == http.MethodConnect) {
-		turning, cancel := conn.Turning(r)
+		stoppable, cancel := conn.WithStop(r)
 		defer cancel()
-		r = turning
+		r = stoppable
 	}
 	if place := conn.PlaceOf(r.Context()); place != nil {
 		place.Begin()

@@ -11,14 +11,15 @@ const (
 	ofClient        // those of one client
 )
 
-// group is open connections of which the longest idle is to be found. Whoever has it guards it.
+// group is a set of open connections that finds the longest idle one. The lock of [Places] guards
+// it.
 type group struct {
 	kind int
 	open []*Place
-	idle []candidate // found by the last look, the longest idle first
+	idle []candidate // found by the last scan, the longest idle first
 }
 
-// candidate is a place that was idle when it was looked at.
+// candidate is a place that was idle at the last scan.
 type candidate struct {
 	*Place
 	since int64
@@ -29,7 +30,7 @@ func (g *group) add(o *Place) {
 	g.open = append(g.open, o)
 }
 
-// remove takes a place out, which is in.
+// remove removes a place of the group.
 func (g *group) remove(o *Place) {
 	i, last := o.index[g.kind], len(g.open)-1
 	g.open[i] = g.open[last]
@@ -38,9 +39,10 @@ func (g *group) remove(o *Place) {
 	g.open = g.open[:last]
 }
 
-// longestIdle is the connection that is idle for longest at a time of the clock, nil when none is.
+// longestIdle returns the connection that has been idle for longest at a time of the clock; nil:
+// none is idle.
 func (g *group) longestIdle(now int64) *Place {
-	for looked := false; ; looked = true {
+	for scanned := false; ; scanned = true {
 		for len(g.idle) > 0 {
 			c := g.idle[0]
 			g.idle = g.idle[1:]
@@ -48,16 +50,16 @@ func (g *group) longestIdle(now int64) *Place {
 				return c.Place
 			}
 		}
-		if looked {
+		if scanned {
 			return nil
 		}
-		g.look(now)
+		g.scan(now)
 	}
 }
 
-// look finds the candidates: a part of those that are idle, so that not every new connection costs
-// a look, and that connections which have ended are not kept for long.
-func (g *group) look(now int64) {
+// scan finds candidates among the idle connections. It keeps the longest idle eighth, or 64 if that
+// is more: then few new connections cost a scan, and ended connections are not kept for long.
+func (g *group) scan(now int64) {
 	var all []candidate
 	for _, o := range g.open {
 		if since, idle := o.idleAt(now); idle {
@@ -68,7 +70,7 @@ func (g *group) look(now int64) {
 	g.idle = slices.Clone(all[:min(len(all), max(64, len(all)/8))])
 }
 
-// longer orders candidates: the longest idle first, of several the one that was opened first.
+// longer orders candidates: the longest idle first, then the one that was opened first.
 func longer(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.number, b.number))
 }

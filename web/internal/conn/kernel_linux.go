@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seesArrivals says that progress within one write can be seen, so that it may be as long as it
-// likes.
+// seesArrivals reports whether progress within one write can be seen: a write then has no limit of
+// size.
 const seesArrivals = true
 
-// acknowledged is how many bytes the peer has acknowledged since the connection began, and whether
-// there are more that its window, or the network, did not let it be sent yet.
+// acknowledged returns the number of bytes that the peer has acknowledged since the connection was
+// opened. more reports whether bytes wait for the peer's window, or the network.
 func acknowledged(raw syscall.RawConn) (n int64, more, ok bool) {
 	raw.Control(func(fd uintptr) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
@@ -22,24 +22,24 @@ func acknowledged(raw syscall.RawConn) (n int64, more, ok bool) {
 	return n, more, ok
 }
 
-// resetOnClose makes a close discard what the peer has not been sent.
+// resetOnClose makes a close discard the bytes that were not sent.
 func resetOnClose(raw syscall.RawConn) {
 	raw.Control(func(fd uintptr) {
 		unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	})
 }
 
-// sendMore sends the head that is held and tells the kernel that more follows at once, so that it
-// leaves in one segment with the beginning of the file behind it.
+// sendMore sends the head that is kept, and announces more to the kernel, so that the head and the
+// start of the file leave in one segment.
 func (c *Conn) sendMore() error {
-	if len(c.held) == 0 {
+	if len(c.head) == 0 {
 		return nil
 	}
 	raw, err := c.tcp.SyscallConn()
 	if err != nil {
 		return err
 	}
-	rest, failed := c.held, error(nil)
+	rest, failed := c.head, error(nil)
 	err = raw.Write(func(fd uintptr) bool {
 		for len(rest) > 0 {
 			n, err := unix.SendmsgN(int(fd), rest, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
@@ -54,7 +54,7 @@ func (c *Conn) sendMore() error {
 		}
 		return true
 	})
-	c.held = c.held[:0]
+	c.head = c.head[:0]
 	if err == nil {
 		err = failed
 	}

@@ -6,14 +6,14 @@ import "syscall"
 
 const seesArrivals = false
 
-// acknowledged is not known here: a write's end is the only sign of progress.
+// acknowledged is not known on this system: only the end of a write is a sign of progress.
 func acknowledged(syscall.RawConn) (int64, bool, bool) { return 0, false, false }
 
-// resetOnClose does nothing: a close goes on sending.
+// resetOnClose does nothing: the system sends the rest after a close.
 func resetOnClose(syscall.RawConn) {}
 
-// sendMore sends the head that is held. It is not called where arrivals are not seen.
+// sendMore sends the head that is kept. It is not called where seesArrivals is false.
 func (c *Conn) sendMore() error {
-	_, err := c.take()
+	_, err := c.sendHead()
 	return err
 }

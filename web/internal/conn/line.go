@@ -10,89 +10,84 @@ import (
 	"weir/serve"
 )
 
-// Line is a connection's lowest layer under watch: plain bytes, under TLS if there is any.
+// Line is the lowest layer of a connection that is watched: plain bytes, below TLS if there is any.
 type Line struct {
 	net.Conn
-	tcp    *net.TCPConn    // the same when it is TCP
-	raw    syscall.RawConn // its descriptor; nil: it has none
-	direct direct          // over tcp
-	watch  *Watch
-	place  *Place // nil: it is not counted
-	index  int    // in watch.lines, guarded by watch.mu; -1: no longer there
+	tcp   *net.TCPConn    // the same when it is TCP
+	raw   syscall.RawConn // its descriptor; nil: it has none
+	watch *Watch
+	place *Place // nil: it is not counted
+	index int    // in watch.lines, guarded by watch.mu; -1: not there any more
 
-	// By when, by the watch's clock, the read that is pending must end; 0 when none is or it may
-	// last.
+	// The time of the watch's clock by which the pending read must end; 0: no read is pending, or
+	// it has no limit.
 	readBy atomic.Int64
-	output atomic.Uint32 // settled, writing or written
-	// bytes of finished writes, where the kernel does not tell what was acknowledged
+	output atomic.Uint32 // outputSent, outputWriting or outputWritten
+	// bytes of finished writes, where the kernel does not report what was acknowledged
 	wrote atomic.Int64
 
-	// Owned by the watch: since when there was always something that the client could not yet be
-	// sent (0: there is nothing), what had arrived there then, and when to look again.
-	since, arrived, next int64
+	// Owned by the watch. Times are of its clock.
+	backlogSince int64 // from then on there was always output that was not sent; 0: there is none
+	acknowledged int64 // bytes that the client had acknowledged then
+	nextCheck    int64
 
-	// ends the context of a request that may take the line over
-	end      atomic.Pointer[context.CancelFunc]
-	hijacked atomic.Bool
-	told     atomic.Bool // the server stops
-	used     atomic.Bool // something was read
-	idle     atomic.Bool // nothing is asked
-	// The stop of the server ends the line while it is idle: the one that reads it does not notice.
+	// cancels the context of a request that may take the line over
+	cancelHijacked atomic.Pointer[context.CancelFunc]
+	hijacked       atomic.Bool
+	isStopping     atomic.Bool // the server stops
+	used           atomic.Bool // something was read
+	idle           atomic.Bool // no request is under way
+	// The stop of the server ends the line while it is idle, because its reader does not notice the
+	// stop.
 	EndsIdle bool
 
 	// Read does not wait: it is [serve.TryRead]. The goroutine that reads owns it.
 	Tries bool
 
-	// closed when the line leaves the watch; nil until Ended is called. Guarded by watch.mu
+	// closed when the line leaves the watch; nil until Ended is called; guarded by watch.mu
 	ended chan struct{}
 }
 
-// What is known of a line's output.
+// The states of a line's output.
 const (
-	settled uint32 = iota // the kernel has sent everything, or nothing was written yet
-	writing               // a write is pending
-	written               // no longer, but the kernel may still have to send some
+	outputSent    uint32 = iota // the kernel has sent everything, or nothing was written
+	outputWriting               // a write is pending
+	outputWritten               // no write is pending, but the kernel may have to send more
 )
 
-// piece is what is written at once where progress is seen only when a write ends.
-const piece = 64 << 10
+// pieceSize is the number of bytes that are written at once where progress is seen only when a
+// write ends.
+const pieceSize = 64 << 10
 
-// Read reads what there is.
+// Read implements [net.Conn].
 func (l *Line) Read(p []byte) (int, error) {
-	switch {
-	case l.tcp != nil:
-		return l.direct.Read(l.tcp, p)
-	case l.Tries:
+	if l.Tries {
 		return serve.TryRead(l.Conn, p)
 	}
 	return l.Conn.Read(p)
 }
 
 // TryRead implements [serve.TryRead].
-func (l *Line) TryRead(p []byte) (int, error) {
-	if l.tcp != nil {
-		return l.direct.Read(l.tcp, p)
-	}
-	return serve.TryRead(l.Conn, p)
-}
+func (l *Line) TryRead(p []byte) (int, error) { return serve.TryRead(l.Conn, p) }
 
-// Write writes p. A client that takes less than the rules' rate for too long ends the line.
+// Write implements [net.Conn]. The watch ends the line if the client takes less than the rules'
+// rate for too long.
 func (l *Line) Write(p []byte) (n int, err error) {
 	l.Writing()
 	defer l.Written()
 	if seesArrivals && l.tcp != nil {
-		return l.direct.Write(l.tcp, p)
+		return l.Conn.Write(p)
 	}
 	return l.writePieces(p)
 }
 
-// Writing and Written enclose what writes.
-func (l *Line) Writing() { l.output.Store(writing) }
-func (l *Line) Written() { l.output.Store(written) }
+// Writing is called before a write, and Written after it.
+func (l *Line) Writing() { l.output.Store(outputWriting) }
+func (l *Line) Written() { l.output.Store(outputWritten) }
 
 func (l *Line) writePieces(p []byte) (n int, err error) {
 	for {
-		m, err := l.Conn.Write(p[n:min(len(p), n+piece)])
+		m, err := l.Conn.Write(p[n:min(len(p), n+pieceSize)])
 		n += m
 		l.wrote.Add(int64(m))
 		if err != nil || n == len(p) {
@@ -101,16 +96,16 @@ func (l *Line) writePieces(p []byte) (n int, err error) {
 	}
 }
 
-// Close ends the line.
+// Close closes the connection.
 func (l *Line) Close() error {
 	err := l.Conn.Close()
 	l.Leave()
 	return err
 }
 
-// Leave takes the line out of the watch: its connection has ended, or others end it.
+// Leave removes the line from the watch: its connection has ended, or the caller ends it.
 func (l *Line) Leave() {
-	if l.watch.forget(l) && l.place != nil {
+	if l.watch.remove(l) && l.place != nil {
 		l.place.Leave()
 	}
 }
@@ -139,7 +134,7 @@ func (l *Line) Ended() <-chan struct{} {
 // NetConn returns the connection.
 func (l *Line) NetConn() net.Conn { return l.Conn }
 
-// abort ends the line without waiting for what the client did not take.
+// abort closes the connection and discards output that the client has not taken.
 func (l *Line) abort() {
 	if l.raw != nil {
 		resetOnClose(l.raw)
@@ -147,65 +142,64 @@ func (l *Line) abort() {
 	l.Close()
 }
 
-// late says whether the client kept the server waiting for longer than the rules allow. Only the
-// watch calls it.
-func (l *Line) late(now int64, r *Rules) bool {
+// isLate reports whether the client has kept the server waiting for longer than the rules allow.
+// Only the watch calls it.
+func (l *Line) isLate(now int64, r *Rules) bool {
 	if by := l.readBy.Load(); by != 0 && now > by {
 		return true
 	}
-	if l.output.Load() == settled || now < l.next || r.Grace <= 0 {
+	if l.output.Load() == outputSent || now < l.nextCheck || r.Grace <= 0 {
 		return false
 	}
-	l.next = now + int64(r.Grace)/4
-	return l.lateTaking(now, r)
+	l.nextCheck = now + int64(r.Grace)/4
+	return l.takesTooSlowly(now, r)
 }
 
-// lateTaking says whether the client takes an answer too slowly: less than the rate over a grace's
-// time in which there was always more for it. Whether a handler still writes, or all is in the
-// kernel's hands, makes no difference.
-func (l *Line) lateTaking(now int64, r *Rules) bool {
+// takesTooSlowly reports whether the client takes a response too slowly: at less than the rate
+// during a grace in which there was always more output. The output of a handler that has returned
+// counts, too.
+func (l *Line) takesTooSlowly(now int64, r *Rules) bool {
 	arrived, more := l.arrivals()
 	switch {
 	case !more:
-		l.since = 0
-		l.output.CompareAndSwap(written, settled)
+		l.backlogSince = 0
+		l.output.CompareAndSwap(outputWritten, outputSent)
 		return false
-	case l.since != 0 && now-l.since < int64(r.Grace):
+	case l.backlogSince != 0 && now-l.backlogSince < int64(r.Grace):
 		return false
 	}
-	slow := l.since != 0 && float64(arrived-l.arrived) < float64(r.Rate)*float64(now-l.since)/1e9
-	l.since, l.arrived = now, arrived
+	slow := l.backlogSince != 0 && float64(arrived-l.acknowledged) < float64(r.Rate)*float64(now-l.backlogSince)/1e9
+	l.backlogSince, l.acknowledged = now, arrived
 	return slow
 }
 
-// arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether
-// there are more that it could not be sent yet.
+// arrivals returns the number of bytes that the client has acknowledged, as far as that is known.
+// more reports whether there is output that was not sent.
 func (l *Line) arrivals() (bytes int64, more bool) {
 	if l.raw != nil {
 		if n, more, ok := acknowledged(l.raw); ok {
 			return n, more
 		}
 	}
-	return l.wrote.Load(), l.output.Load() == writing
+	return l.wrote.Load(), l.output.Load() == outputWriting
 }
 
-// Await says that the client must send within the time for heads: a handshake, say. Arrived ends
-// it.
+// Await starts the limit for heads: the client must send, for example a handshake. Arrived ends it.
 func (l *Line) Await() {
 	if d := l.watch.rules.Header; d > 0 {
 		l.readBy.Store(l.watch.clock.Load() + int64(d))
 	}
 }
 
-// Arrived ends what Await began.
+// Arrived ends the limit that Await has started.
 func (l *Line) Arrived() { l.readBy.Store(0) }
 
-// Use says that the line carries something that a stop has to let finish. A Conn does so by itself.
+// Use makes a stop wait for what the line carries. A Conn calls it by itself.
 func (l *Line) Use() { l.used.Store(true) }
 
-// tell says that the server stops.
-func (l *Line) tell() {
-	l.told.Store(true)
+// noteStop is called when the server stops.
+func (l *Line) noteStop() {
+	l.isStopping.Store(true)
 	switch {
 	case l.hijacked.Load():
 		l.cancel()
@@ -215,25 +209,25 @@ func (l *Line) tell() {
 }
 
 func (l *Line) cancel() {
-	if end := l.end.Load(); end != nil {
-		(*end)()
+	if cancel := l.cancelHijacked.Load(); cancel != nil {
+		(*cancel)()
 	}
 }
 
-// takenOver is called when the line no longer carries HTTP.
+// takenOver is called when the line does not carry HTTP any more.
 func (l *Line) takenOver() {
 	l.hijacked.Store(true)
 	l.readBy.Store(0)
-	if l.told.Load() {
+	if l.isStopping.Load() {
 		l.cancel()
 	}
 }
 
-// Idle says that nothing is asked on the line.
+// Idle is called when no request is under way on the line.
 func (l *Line) Idle() {
 	if l.EndsIdle {
 		l.idle.Store(true)
-		if l.told.Load() {
+		if l.isStopping.Load() {
 			l.Close()
 		}
 	}
@@ -242,7 +236,7 @@ func (l *Line) Idle() {
 	}
 }
 
-// Asked says that something is asked on the line.
+// Asked is called when a request begins on the line.
 func (l *Line) Asked() {
 	if l.EndsIdle {
 		l.idle.Store(false)
@@ -255,7 +249,7 @@ func (l *Line) Asked() {
 	}
 }
 
-// SyscallConn gives the line's descriptor, if it has one.
+// SyscallConn implements [syscall.Conn], for TCP only.
 func (l *Line) SyscallConn() (syscall.RawConn, error) {
 	if l.tcp == nil {
 		return nil, errors.ErrUnsupported

@@ -11,67 +11,67 @@ import (
 	"weir/web/internal/client"
 )
 
-// Why a connection has no place.
+// The reasons why a connection has no place.
 var (
 	ErrCrowded = errors.New("server: its client has as many connections open as one may have")
 	ErrFull    = errors.New("server: as many connections are open as may be")
 )
 
-// freshFor is how long a new connection that has asked nothing yet does not give way: its request
-// may be on its way, or wait for this program to read it.
+// freshFor is how long a new connection without a request is not evicted: its request may be on its
+// way, or wait for this program to read it.
 const freshFor = time.Second
 
-// Places are those of the connections that a server has open, of whatever protocol: at most Most in
-// all, and Each of one client. A connection on which nothing is asked gives way to a new one, the
-// longest idle first. Methods may be called from any goroutine.
+// Places limits the open connections of a server, of all protocols: in total and of each client. A
+// new connection evicts the one that has been idle for longest. Any goroutine may call its methods.
 type Places struct {
 	most, each int // 0: no limit
 	exempt     client.TrustedProxies
 	clock      *atomic.Int64 // of the watch: nanoseconds
 
-	wanted atomic.Bool // somebody waits for room
-	// from a connection that ends or becomes idle -> to who waits; capacity 1, never closed
+	wanted atomic.Bool // a goroutine waits for room
+	// from a connection that ends or becomes idle -> to the waiter; capacity 1, never closed
 	room chan struct{}
 
-	mu     sync.Mutex // guards what follows, and what is said so of places
-	number uint64     // of the place that was given last
+	mu     sync.Mutex // guards what follows, and fields of places
+	number uint64     // of the latest place
 	all    group
 	// the open connections of a client, without those that are exempt; none is empty
 	of map[netip.Prefix]*group
 }
 
-// Place is one connection's.
+// Place is the place of one connection.
 type Place struct {
 	of      *Places
 	network netip.Prefix // of its client; the zero prefix: it is not counted
 	number  uint64       // in the order of opening
 	index   [2]int       // in the groups, by their kind; guarded by of.mu
-	gone    bool         // from the groups; guarded by of.mu
+	gone    bool         // it was removed from the groups; guarded by of.mu
 	close   func()       // ends the connection; set before the place is first idle
-	// when it became idle, by the clock; 0: something is asked on it, or it was not told
+	// when it became idle, by the clock; 0: a request is under way, or it was not opened
 	since   atomic.Int64
-	fresh   atomic.Bool  // nothing was asked or waited for yet
+	fresh   atomic.Bool  // it had no request, and was not idle before
 	streams atomic.Int64 // requests under way, where there may be several
 }
 
-// Places has the watch's connections count: at most most in all and each of one client, 0 being no
-// limit. Those of loopback, of Unix sockets and of fronts count in all only.
+// Places returns the places of the watch's connections: at most most in total, and each of one
+// client; 0 is no limit. Connections of loopback, of Unix sockets and of fronts count only in
+// total.
 func (w *Watch) Places(most, each int, fronts client.TrustedProxies) *Places {
 	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), all: group{kind: ofAll}, of: map[netip.Prefix]*group{}}
 }
 
-// Take gives a connection from an address a place. When there is none it ends the longest idle
-// connection: of the same client, if that has as many as it may. If none is idle, the error is
-// ErrCrowded or ErrFull.
+// Take returns a place for a connection from an address. If there is none left, it closes the
+// connection that has been idle for longest: of the same client, if that one is at its limit. If
+// none is idle, the error is ErrCrowded or ErrFull.
 func (p *Places) Take(address string) (*Place, error) {
 	network := p.counted(address)
 	p.mu.Lock()
-	evicted, err := p.makeRoom(network)
+	evicted, err := p.makeRoomLocked(network)
 	var mine *Place
 	if err == nil {
 		p.number++
 		mine = &Place{of: p, network: network, number: p.number}
-		p.add(mine)
+		p.addLocked(mine)
 	}
 	p.mu.Unlock()
 	for _, e := range evicted {
@@ -80,7 +80,8 @@ func (p *Places) Take(address string) (*Place, error) {
 	return mine, err
 }
 
-// counted is what a client's connections are counted by; the zero prefix: they are not.
+// counted returns the prefix by which a client's connections are counted; the zero prefix: they are
+// not.
 func (p *Places) counted(address string) netip.Prefix {
 	a, ok := client.Parse(address)
 	if !ok || a.IsLoopback() || p.exempt.Contains(a) {
@@ -89,15 +90,15 @@ func (p *Places) counted(address string) netip.Prefix {
 	return client.Network(address)
 }
 
-// makeRoom takes out what a new connection of a client takes the place of; the caller ends those.
-// The caller holds mu.
-func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
+// makeRoomLocked removes the places that a new connection of a client needs. The caller, which
+// holds mu, closes their connections.
+func (p *Places) makeRoomLocked(network netip.Prefix) (evicted []*Place, err error) {
 	if g := p.of[network]; g != nil && p.each > 0 && len(g.open) >= p.each {
 		e := g.longestIdle(p.clock.Load())
 		if e == nil {
 			return nil, ErrCrowded
 		}
-		p.remove(e)
+		p.removeLocked(e)
 		evicted = append(evicted, e)
 	}
 	if p.most > 0 && len(p.all.open) >= p.most {
@@ -105,14 +106,14 @@ func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
 		if e == nil {
 			return evicted, ErrFull
 		}
-		p.remove(e)
+		p.removeLocked(e)
 		evicted = append(evicted, e)
 	}
 	return evicted, nil
 }
 
-// add puts a place in. The caller holds mu.
-func (p *Places) add(o *Place) {
+// addLocked adds a place. The caller holds mu.
+func (p *Places) addLocked(o *Place) {
 	p.all.add(o)
 	if !o.network.IsValid() {
 		return
@@ -125,8 +126,8 @@ func (p *Places) add(o *Place) {
 	g.add(o)
 }
 
-// remove takes a place out, if it is in. The caller holds mu.
-func (p *Places) remove(o *Place) {
+// removeLocked removes a place, once. The caller holds mu.
+func (p *Places) removeLocked(o *Place) {
 	if o.gone {
 		return
 	}
@@ -139,14 +140,14 @@ func (p *Places) remove(o *Place) {
 	}
 }
 
-// Open is how many connections are open.
+// Open returns the number of open connections.
 func (p *Places) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.all.open)
 }
 
-// Idle is how many of these are idle.
+// Idle returns the number of open connections that are idle.
 func (p *Places) Idle() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,9 +163,9 @@ func (p *Places) Idle() (n int) {
 // Busy reports whether more than half of the places are taken.
 func (p *Places) Busy() bool { return p.most > 0 && p.Open() > p.most/2 }
 
-// Wait returns when there may be room, or done is closed, which it reports.
+// Wait waits until there may be room, or done is closed. It reports whether done is closed.
 func (p *Places) Wait(done <-chan struct{}) (closed bool) {
-	fresh := time.NewTimer(freshFor) // nobody tells of a connection that is no longer new
+	fresh := time.NewTimer(freshFor) // the end of this time is not signalled
 	defer fresh.Stop()
 	select {
 	case <-p.room:
@@ -176,12 +177,12 @@ func (p *Places) Wait(done <-chan struct{}) (closed bool) {
 	}
 }
 
-// Want says whether somebody is about to wait for room, and then Take is to be tried once more
-// before.
+// Want sets whether a goroutine waits for room. After Want(true) it must call Take once more before
+// it waits.
 func (p *Places) Want(wanted bool) { p.wanted.Store(wanted) }
 
-// tell wakes who waits for room.
-func (p *Places) tell() {
+// signal wakes the goroutine that waits for room.
+func (p *Places) signal() {
 	if !p.wanted.Load() {
 		return
 	}
@@ -191,39 +192,40 @@ func (p *Places) tell() {
 	}
 }
 
-// Opened says how the connection is ended. It is idle from then on, and gives way after freshFor.
+// Opened sets how the connection is closed. From then on it is idle, and it may be evicted after
+// freshFor.
 func (o *Place) Opened(end func()) {
 	o.close = end
 	o.fresh.Store(true)
 	o.since.Store(o.of.clock.Load())
 }
 
-// idleAt reports whether the connection is idle at a time of the clock and may give way, and since
-// when.
+// idleAt reports whether the connection is idle at a time of the clock and may be evicted, and
+// since when it is idle.
 func (o *Place) idleAt(now int64) (since int64, idle bool) {
 	since = o.since.Load()
 	return since, since != 0 && (!o.fresh.Load() || now-since >= int64(freshFor))
 }
 
-// Idle says that nothing is asked on the connection.
+// Idle is called when no request is under way on the connection.
 func (o *Place) Idle() {
 	if o.fresh.Load() {
 		o.fresh.Store(false)
 	}
 	o.since.Store(o.of.clock.Load())
-	o.of.tell()
+	o.of.signal()
 }
 
-// Asked says that something is.
+// Asked is called when a request begins.
 func (o *Place) Asked() { o.since.Store(0) }
 
-// Begin and End enclose a request, where several may be under way on a connection.
+// Begin is called before a request on a connection that may have several at once, End after it.
 func (o *Place) Begin() {
 	o.streams.Add(1)
 	o.Asked()
 }
 
-// End ends what Begin began.
+// End is called after a request for which Begin was called.
 func (o *Place) End() {
 	if o.streams.Add(-1) > 0 {
 		return
@@ -237,20 +239,20 @@ func (o *Place) End() {
 // Leave is called when the connection has ended. It may be called several times.
 func (o *Place) Leave() {
 	o.of.mu.Lock()
-	o.of.remove(o)
+	o.of.removeLocked(o)
 	o.of.mu.Unlock()
-	o.of.tell()
+	o.of.signal()
 }
 
 type placed struct{}
 
-// WithPlace gives the requests of a connection on which several may be under way a context in which
-// PlaceOf finds its place.
+// WithPlace returns a context for the requests of a connection that may have several at once.
+// PlaceOf finds the place in it.
 func WithPlace(ctx context.Context, o *Place) context.Context {
 	return context.WithValue(ctx, placed{}, o)
 }
 
-// PlaceOf is the place of such a request's connection; nil: it has none.
+// PlaceOf returns the place of such a request's connection; nil: it has none.
 func PlaceOf(ctx context.Context) *Place {
 	o, _ := ctx.Value(placed{}).(*Place)
 	return o

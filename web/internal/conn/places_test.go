@@ -40,7 +40,7 @@ func (c *crowd) take(t *testing.T, address string) *Place {
 
 // A connection whose request has not been read yet looks idle: a burst of connections from one
 // client must not end itself.
-func TestANewConnectionDoesNotGiveWayAtOnce(t *testing.T) {
+func TestANewConnectionIsNotEvictedAtOnce(t *testing.T) {
 	c := newCrowd(3, 2)
 	c.at(1)
 	for i, want := range []error{nil, nil, ErrCrowded} {
@@ -62,7 +62,7 @@ func TestANewConnectionDoesNotGiveWayAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheLongestIdleGivesWayInTheOrderOfBecomingIdle(t *testing.T) {
+func TestTheLongestIdleIsEvictedFirst(t *testing.T) {
 	c := newCrowd(3, 0)
 	a := c.at(1).take(t, "192.0.2.1:1")
 	busy := c.at(2).take(t, "192.0.2.2:1")

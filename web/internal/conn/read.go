@@ -9,78 +9,79 @@ import (
 type phase uint8
 
 const (
-	atFirst phase = iota // the first request's first byte
-	atIdle               // a further request's
+	atFirst phase = iota // the first byte of the first request
+	atIdle               // the first byte of a later request
 	atHead               // the rest of a head
 	atBody               // more of a body
 )
 
-// Read gives net/http the client's bytes as far as they may be seen.
+// Read implements [net.Conn]. It returns input up to the first violation of HTTP's framing.
 func (c *Conn) Read(p []byte) (int, error) {
 	switch {
 	case c.line.hijacked.Load():
 		return c.readRaw(p)
-	case c.reason.Load() != nil:
-		return c.readRefusal(p)
-	case c.scan.Between() && len(p) == 1:
-		return c.listen(p)
+	case c.violation.Load() != nil:
+		return c.readRejected(p)
+	case c.scanner.Between() && len(p) == 1:
+		return c.peek(p)
 	}
-	if c.peeked {
-		c.peeked = false
-		if c.look([]byte{c.peek}, nil); c.reason.Load() != nil {
-			return c.readRefusal(p)
+	if c.hasPeeked {
+		c.hasPeeked = false
+		if c.scan([]byte{c.peeked}, nil); c.violation.Load() != nil {
+			return c.readRejected(p)
 		}
 	}
 	n, err := c.wait(p)
-	return c.look(p[:n], p), err
+	return c.scan(p[:n], p), err
 }
 
-// readRaw reads what no longer is HTTP.
+// readRaw reads input that is not HTTP any more.
 func (c *Conn) readRaw(p []byte) (int, error) {
 	if len(c.rest) > 0 {
 		n := copy(p, c.rest)
 		c.rest = c.rest[n:]
 		return n, nil
 	}
-	return c.below(p)
+	return c.readLower(p)
 }
 
-// below reads the connection below.
-func (c *Conn) below(p []byte) (int, error) {
-	if err := c.listening.begin(); err != nil {
+// readLower reads the lower connection.
+func (c *Conn) readLower(p []byte) (int, error) {
+	if err := c.detection.start(); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
-	c.listening.end()
+	c.detection.end()
 	return n, err
 }
 
-// listen is net/http waiting for a single byte while a handler works, to see a client that goes
-// away. The byte is not judged yet: should the handler take the connection over, it is no HTTP.
-func (c *Conn) listen(p []byte) (int, error) {
+// peek is the read of a single byte with which net/http detects, while a handler works, that the
+// client disconnects. The byte is not scanned yet: if the handler takes the connection over, it is
+// not HTTP.
+func (c *Conn) peek(p []byte) (int, error) {
 	if len(c.rest) == 0 {
-		c.listening.putOff()
+		c.detection.delay()
 	}
 	n, err := c.readRaw(p)
 	if n == 1 {
-		c.peeked, c.peek = true, p[0]
+		c.hasPeeked, c.peeked = true, p[0]
 	}
 	return n, err
 }
 
-// wait reads, for as long as the rules let a client take.
+// wait reads input, within the time that the rules allow a client.
 func (c *Conn) wait(p []byte) (int, error) {
 	if len(c.rest) > 0 {
 		return c.readRaw(p)
 	}
 	now := &c.line.watch.clock
 	began := now.Load()
-	c.line.readBy.Store(c.latest(began))
+	c.line.readBy.Store(c.readLimit(began))
 	idle := c.phase <= atIdle && c.line.place != nil
 	if idle {
 		c.line.place.Idle()
 	}
-	n, err := c.below(p)
+	n, err := c.readLower(p)
 	if idle {
 		c.line.place.Asked()
 	}
@@ -92,8 +93,8 @@ func (c *Conn) wait(p []byte) (int, error) {
 	return n, err
 }
 
-// latest is by when a read that begins now must end.
-func (c *Conn) latest(now int64) int64 {
+// readLimit returns the time by which a read that starts now must end; 0: there is none.
+func (c *Conn) readLimit(now int64) int64 {
 	rules := &c.line.watch.rules
 	var allowed time.Duration
 	switch c.phase {
@@ -103,7 +104,7 @@ func (c *Conn) latest(now int64) int64 {
 		allowed = rules.Idle
 	case atBody:
 		if allowed = rules.Grace; allowed > 0 && rules.Rate > 0 {
-			allowed = max(allowed, time.Duration(float64(c.got)/float64(rules.Rate)*1e9))
+			allowed = max(allowed, time.Duration(float64(c.bodyBytes)/float64(rules.Rate)*1e9))
 		}
 	}
 	if allowed <= 0 || int64(allowed) > math.MaxInt64-now {
@@ -112,38 +113,38 @@ func (c *Conn) latest(now int64) int64 {
 	return now + max(1, int64(allowed)-c.waited)
 }
 
-// look lets the scanner read what came and says how much of p may be seen. With a violation that
-// includes as much of the refusal as there is room for.
-func (c *Conn) look(came, p []byte) int {
-	n, v := c.scan.Scan(came)
+// scan scans input, which is at the start of p, and returns how many bytes of p net/http may see.
+// At a violation, they end with as much of the input that net/http rejects as there is room for.
+func (c *Conn) scan(input, p []byte) int {
+	n, v := c.scanner.Scan(input)
 	switch {
 	case v != nil:
-		c.reason.Store(v)
-		c.refusal = c.scan.Refusal()
-		used := copy(p[min(n, len(p)):], c.refusal)
-		c.refusal = c.refusal[used:]
+		c.violation.Store(v)
+		c.rejectedInput = c.scanner.Refusal()
+		used := copy(p[min(n, len(p)):], c.rejectedInput)
+		c.rejectedInput = c.rejectedInput[used:]
 		return n + used
-	case n < len(came):
-		c.rest = append(append([]byte(nil), came[n:]...), c.rest...)
+	case n < len(input):
+		c.rest = append(append([]byte(nil), input[n:]...), c.rest...)
 	}
-	c.turn(n)
+	c.setPhase(n)
 	return n
 }
 
-// turn finds out what the next read waits for, n bytes further on.
-func (c *Conn) turn(n int) {
+// setPhase sets what the next read waits for, after n bytes of input.
+func (c *Conn) setPhase(n int) {
 	next := atHead
 	switch {
-	case c.scan.Between():
+	case c.scanner.Between():
 		next = atIdle
-	case c.scan.InBody():
+	case c.scanner.InBody():
 		next = atBody
 	}
-	if c.scan.Requests() == 0 && next == atIdle {
+	if c.scanner.Requests() == 0 && next == atIdle {
 		next = atFirst
 	}
-	if next != c.phase || c.scan.Requests() != c.seen {
-		c.phase, c.seen, c.waited, c.got = next, c.scan.Requests(), 0, 0
+	if next != c.phase || c.scanner.Requests() != c.scanned {
+		c.phase, c.scanned, c.waited, c.bodyBytes = next, c.scanner.Requests(), 0, 0
 	}
-	c.got += int64(n)
+	c.bodyBytes += int64(n)
 }

@@ -10,50 +10,50 @@ import (
 	"weir/web/http1"
 )
 
-// readRefusal gives net/http what it will refuse. What the client sends behind that is thrown away:
-// the read ends with the connection.
-func (c *Conn) readRefusal(p []byte) (int, error) {
-	if n := copy(p, c.refusal); n > 0 {
-		c.refusal = c.refusal[n:]
+// readRejected returns input that net/http rejects. Input behind that is discarded: the read ends
+// with the connection.
+func (c *Conn) readRejected(p []byte) (int, error) {
+	if n := copy(p, c.rejectedInput); n > 0 {
+		c.rejectedInput = c.rejectedInput[n:]
 		return n, nil
 	}
-	away := make([]byte, 512)
+	discarded := make([]byte, 512)
 	for {
-		if _, err := c.below(away); err != nil {
+		if _, err := c.readLower(discarded); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// errorHeaders is how net/http's own refusals begin, behind the status line: nothing a handler
-// sends does, for the Date is missing.
-var errorHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+// errorFields follow the status line of responses by which net/http itself rejects a request.
+// Responses of handlers differ: they have a Date.
+var errorFields = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-// explained is the refusal with the scanner's reason in it, when p is net/http's refusal of what
-// the scanner had replaced; otherwise nil.
+// explained returns the response with the scanner's reason if p is net/http's response to input
+// that the scanner has replaced; otherwise nil.
 func (c *Conn) explained(p []byte) []byte {
-	v := c.reason.Load()
+	v := c.violation.Load()
 	if v == nil || !bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
 		return nil
 	}
-	if line := bytes.IndexByte(p, '\r'); line < 0 || !bytes.HasPrefix(p[line:], errorHeaders) {
+	if line := bytes.IndexByte(p, '\r'); line < 0 || !bytes.HasPrefix(p[line:], errorFields) {
 		return nil
 	}
-	c.refused.Store(true)
-	return fmt.Appendf(nil, "HTTP/1.1 %d %s%s%s\n", v.Status, http.StatusText(v.Status), errorHeaders, sentence(v))
+	c.isRejected.Store(true)
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s%s%s\n", v.Status, http.StatusText(v.Status), errorFields, sentence(v))
 }
 
 func sentence(v *http1.Violation) string { return "Refused: " + v.Reason + "." }
 
-// lingering is how long a client that was refused may take to read why.
-const lingering = 500 * time.Millisecond
+// lingerTime is how long a client may take to read why its request was rejected.
+const lingerTime = 500 * time.Millisecond
 
-// Close ends the connection. A client whose request was refused is given a moment to read why,
-// while what it still sends is thrown away: bytes that nobody reads would make the kernel reset the
-// connection, answer included.
+// Close closes the connection. If a request was rejected, it first reads and discards input for a
+// moment: unread input would make the kernel reset the connection, and the client might not get the
+// response.
 func (c *Conn) Close() error {
-	if c.refused.CompareAndSwap(true, false) && c.CloseWrite() == nil {
-		c.Conn.SetReadDeadline(time.Now().Add(lingering))
+	if c.isRejected.CompareAndSwap(true, false) && c.CloseWrite() == nil {
+		c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 		io.CopyN(io.Discard, c.Conn, 1<<20)
 	}
 	return c.Conn.Close()

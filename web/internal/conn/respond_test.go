@@ -75,7 +75,7 @@ func ask(t *testing.T, addr, request string) (*http.Response, []byte) {
 const get, head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 func TestRespondSendsHeadAndBody(t *testing.T) {
-	for _, size := range []int{0, 1, 511, 4096, joinLimit, 2*joinLimit + 1, 1 << 20} {
+	for _, size := range []int{0, 1, 511, 4096, maxJoined, 2*maxJoined + 1, 1 << 20} {
 		testRespond(t, size, nil)
 		testRespond(t, size, new(atomic.Int64))
 	}

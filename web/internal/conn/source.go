@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// source is a body in memory on its way through net/http's ReadFrom into ours, which recognises it
-// and writes the bytes without a copy. Read is for those who come in between.
+// source is a body in memory. It goes through net/http's ReadFrom to that of Conn, which writes it
+// without a copy. Other readers use Read.
 type source struct{ rest []byte }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -30,19 +30,19 @@ func (s *source) WriteTo(w io.Writer) (int64, error) {
 // copies holds the buffers of bodies that are neither in memory nor sent by the kernel.
 var copies = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// plain hides ReadFrom, so that io.Copy does not come back to it.
+// plain hides ReadFrom, which would call io.Copy again.
 type plain struct{ io.Writer }
 
-// ReadFrom sends all of src, behind the head that is held. net/http calls it for a body of known
+// ReadFrom sends all of src, behind a head that is kept. net/http calls it for a body of known
 // length.
 func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	if s, ok := src.(*source); ok {
-		n, err := c.joined(s.rest)
+		n, err := c.writeJoined(s.rest)
 		s.rest = s.rest[n:]
 		return int64(n), err
 	}
-	if c.broken != nil {
-		return 0, c.broken
+	if c.writeErr != nil {
+		return 0, c.writeErr
 	}
 	if c.tcp == nil || !seesArrivals {
 		return c.copyFrom(src)
@@ -50,7 +50,7 @@ func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	c.line.Writing()
 	defer c.line.Written()
 	if err := c.sendMore(); err != nil {
-		return 0, c.failed(err)
+		return 0, c.noteWrite(err)
 	}
 	return c.tcp.ReadFrom(src)
 }

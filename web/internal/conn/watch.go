@@ -10,43 +10,44 @@ import (
 	"weir/web/http1"
 )
 
-// Rules are how long a client may keep a server waiting. Times are rounded to the watch's tick;
-// zero means no limit.
+// Rules limit how long a client may keep a server waiting. Times are rounded to the watch's tick; 0
+// is no limit.
 type Rules struct {
-	// from a request's first byte, or from the beginning of the connection, to its head's end; also
-	// a TLS handshake
+	// from the first byte of a request, or from the start of the connection, to the end of the
+	// head; also of a TLS handshake
 	Header time.Duration
-	Idle   time.Duration // between one request's answer and the next request
-	Grace  time.Duration // how long a body, or the reading of an answer, may be slower than Rate
-	Rate   int64         // bytes a second
+	Idle   time.Duration // between a response and the next request
+	Grace  time.Duration // how long a request's body, or a response, may be slower than Rate
+	Rate   int64         // bytes per second
 	HTTP   http1.Limits
 }
 
-// Watch looks after the lines of one server: a line says by when what it waits for must have
-// happened, with a clock that only the watch reads, and the watch drops what is late. So a request
-// costs no timer and no system call. Its methods may be called from any goroutine.
+// Watch drops the slow connections of one server. A line stores the time by which a read must end,
+// of a clock that only the watch reads, and at each tick the watch drops the lines that are late.
+// So a request costs no timer and no system call. Any goroutine may call its methods.
 type Watch struct {
 	rules Rules
 	clock atomic.Int64 // nanoseconds since start, as of the last tick
 	start time.Time
 
-	mu       sync.Mutex
-	lines    []*Line       // those open; each knows its place
-	empty    chan struct{} // no values, closed by the last line that goes after Empty; nil before
+	mu    sync.Mutex
+	lines []*Line // that are open
+	// carries no values; closed when the last line leaves; nil until Empty is called
+	empty    chan struct{}
 	stopping bool
 
-	slower atomic.Int64 // lines dropped for slowness
+	dropped atomic.Int64 // lines dropped for slowness
 }
 
-// NewWatch is for one server. Run must be called for anything to be dropped.
+// NewWatch returns the watch of a server. Without Run it drops no line.
 func NewWatch(r Rules) *Watch {
 	w := &Watch{rules: r, start: time.Now()}
-	w.clock.Store(1) // 0 is "nothing awaited"
+	w.clock.Store(1) // 0 stands for no time
 	return w
 }
 
-// tick is how often lines are looked at: an eighth of the shortest time, between 10 ms and a
-// second.
+// tick returns the time between two checks of the lines: an eighth of the shortest limit, between
+// 10 ms and a second.
 func (r Rules) tick() time.Duration {
 	tick := 8 * time.Second
 	for _, d := range []time.Duration{r.Header, r.Idle, r.Grace} {
@@ -59,62 +60,58 @@ func (r Rules) tick() time.Duration {
 
 // Run drops slow lines until done is closed.
 func (w *Watch) Run(done <-chan struct{}) {
-	ticker, pulse := time.NewTicker(w.rules.tick()), time.NewTicker(beat)
+	ticker := time.NewTicker(w.rules.tick())
 	defer ticker.Stop()
-	defer pulse.Stop()
 	for {
 		select {
 		case <-done:
 			return
 		case <-ticker.C:
-			w.look()
-		case <-pulse.C: // see direct
+			w.check()
 		}
 	}
 }
 
-// look is one tick.
-func (w *Watch) look() {
+// check drops the lines that are late.
+func (w *Watch) check() {
 	now := int64(time.Since(w.start)) + 1
 	w.clock.Store(now)
 	var late []*Line
 	w.mu.Lock()
 	for _, l := range w.lines {
-		if l.late(now, &w.rules) {
+		if l.isLate(now, &w.rules) {
 			late = append(late, l)
 		}
 	}
 	w.mu.Unlock()
 	for _, l := range late {
-		w.slower.Add(1)
+		w.dropped.Add(1)
 		l.abort()
 	}
 }
 
-// Dropped is how many lines were ended for being too slow.
-func (w *Watch) Dropped() int64 { return w.slower.Load() }
+// Dropped returns the number of lines that were dropped.
+func (w *Watch) Dropped() int64 { return w.dropped.Load() }
 
-// Open is how many lines there are.
+// Open returns the number of open lines.
 func (w *Watch) Open() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.lines)
 }
 
-// Line takes a connection into the watch until it is closed. Its place, if not nil, is left then.
+// Line adds a connection to the watch until it is closed. Then it leaves its place, which may be
+// nil.
 func (w *Watch) Line(c net.Conn, place *Place) *Line {
 	tcp, _ := c.(*net.TCPConn)
-	l := &Line{Conn: c, tcp: tcp, raw: rawConnOf(c), watch: w, place: place, next: w.clock.Load() + int64(w.rules.Grace)/4}
-	if tcp != nil {
-		l.direct.over(tcp)
-	}
+	l := &Line{Conn: c, tcp: tcp, raw: rawConnOf(c), watch: w, place: place, nextCheck: w.clock.Load() + int64(w.rules.Grace)/4}
 	w.mu.Lock()
 	l.index = len(w.lines)
 	w.lines = append(w.lines, l)
 	stopping := w.stopping
 	w.mu.Unlock()
 	if stopping {
-		l.tell()
+		l.noteStop()
 	}
 	if place != nil {
 		place.Opened(func() { l.Close() })
@@ -132,8 +129,8 @@ func rawConnOf(c net.Conn) syscall.RawConn {
 	return nil
 }
 
-// forget takes a line out, and says whether it was in.
-func (w *Watch) forget(l *Line) bool {
+// remove removes a line. It reports whether the watch had it.
+func (w *Watch) remove(l *Line) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l.index < 0 {
@@ -154,20 +151,20 @@ func (w *Watch) forget(l *Line) bool {
 	return true
 }
 
-// Stop tells all lines, and those to come, that the server stops: connections that nothing came on
-// yet end, and whoever took one over sees its request's context end.
+// Stop notifies all lines, also later ones, that the server stops: connections without input so far
+// are closed, and the contexts of requests that have taken a connection over are canceled.
 func (w *Watch) Stop() {
 	w.mu.Lock()
 	lines := append([]*Line(nil), w.lines...)
 	w.stopping = true
 	w.mu.Unlock()
 	for _, l := range lines {
-		l.tell()
+		l.noteStop()
 	}
 }
 
-// Empty gives a channel that is closed when no line is left. It is for the end: no line may come
-// after it, and it is called once.
+// Empty returns a channel that is closed when no line is left. It may be called once, and no line
+// may be added after it.
 func (w *Watch) Empty() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +177,7 @@ func (w *Watch) Empty() <-chan struct{} {
 	return empty
 }
 
-// CloseAll ends all lines, and says how many there were.
+// CloseAll closes all lines, and returns how many there were.
 func (w *Watch) CloseAll() int {
 	w.mu.Lock()
 	lines := append([]*Line(nil), w.lines...)

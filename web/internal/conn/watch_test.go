@@ -57,13 +57,13 @@ func TestAReadHasUntilThePhaseAllows(t *testing.T) {
 	} {
 		line, _ := pair(t, NewWatch(rules))
 		conn := line.Plain()
-		conn.phase, conn.waited, conn.got = c.phase, c.waited, c.got
-		if got := conn.latest(7 * second); got != 7*second+c.want*second {
+		conn.phase, conn.waited, conn.bodyBytes = c.phase, c.waited, c.got
+		if got := conn.readLimit(7 * second); got != 7*second+c.want*second {
 			t.Errorf("%s: %v, want %d s more", c.says, time.Duration(got-7*second), c.want)
 		}
 	}
 	line, _ := pair(t, NewWatch(Rules{}))
-	if got := line.Plain().latest(7); got != 0 {
+	if got := line.Plain().readLimit(7); got != 0 {
 		t.Errorf("without rules a read has until %d, want no limit", got)
 	}
 }
@@ -72,12 +72,12 @@ func TestALineIsLateWhenItsReadIs(t *testing.T) {
 	line, _ := pair(t, NewWatch(Rules{}))
 	line.readBy.Store(5)
 	for now, want := range map[int64]bool{4: false, 5: false, 6: true} {
-		if got := line.late(now, &line.watch.rules); got != want {
+		if got := line.isLate(now, &line.watch.rules); got != want {
 			t.Errorf("at %d: late %v, want %v", now, got, want)
 		}
 	}
 	line.readBy.Store(0)
-	if line.late(1<<60, &line.watch.rules) {
+	if line.isLate(1<<60, &line.watch.rules) {
 		t.Error("a line that waits for nothing is late")
 	}
 }
@@ -94,7 +94,7 @@ func flood(t *testing.T, line *Line) (ended chan error) {
 		time.Sleep(10 * time.Millisecond)
 		before := last
 		last, _ = line.arrivals()
-		if same++; last != before || line.output.Load() != writing || last == 0 && runtime.GOOS == "linux" {
+		if same++; last != before || line.output.Load() != outputWriting || last == 0 && runtime.GOOS == "linux" {
 			same = 0
 		}
 		return same == 25
@@ -110,7 +110,7 @@ func TestAClientThatTakesNothingIsLate(t *testing.T) {
 		at   int64
 		want bool
 	}{{1, false}, {6 * second, false}, {12 * second, false}, {25 * second, false}, {26 * second, false}, {31 * second, true}} {
-		if got := line.late(step.at, &rules); got != step.want {
+		if got := line.isLate(step.at, &rules); got != step.want {
 			t.Errorf("after %v: late %v, want %v", time.Duration(step.at), got, step.want)
 		}
 	}
@@ -125,13 +125,13 @@ func TestAClientThatTakesEnoughIsNotLate(t *testing.T) {
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, client := pair(t, NewWatch(rules))
 	ended := flood(t, line)
-	line.late(6*second, &rules)
+	line.isLate(6*second, &rules)
 	before, _ := line.arrivals()
 	if _, err := io.CopyN(io.Discard, client, 8<<20); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "bytes arrived", func() bool { n, _ := line.arrivals(); return n > before+20*500 })
-	if line.late(27*second, &rules) {
+	if line.isLate(27*second, &rules) {
 		t.Error("a client that took megabytes in a grace is late")
 	}
 	client.Close()
@@ -152,7 +152,7 @@ func TestAClientThatLeavesAnAnswerWithTheKernelIsLate(t *testing.T) {
 	// the handler gives up, what it wrote is left with the kernel
 	line.SetWriteDeadline(time.Unix(1, 0))
 	<-ended
-	if line.late(6*second, &rules) || !line.late(27*second, &rules) {
+	if line.isLate(6*second, &rules) || !line.isLate(27*second, &rules) {
 		t.Error("want it late after the grace, not before")
 	}
 	if _, err := io.CopyN(io.Discard, client, 100); err != nil {
@@ -160,7 +160,7 @@ func TestAClientThatLeavesAnAnswerWithTheKernelIsLate(t *testing.T) {
 	}
 }
 
-func TestWhatWasTakenIsSettled(t *testing.T) {
+func TestOutputThatTheClientHasTakenIsSent(t *testing.T) {
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, client := pair(t, NewWatch(rules))
 	for at := 6 * second; at < 100*second; at += 6 * second {
@@ -168,11 +168,11 @@ func TestWhatWasTakenIsSettled(t *testing.T) {
 		if _, err := client.Read(make([]byte, 100)); err != nil {
 			t.Fatal(err)
 		}
-		if line.late(at, &rules) {
+		if line.isLate(at, &rules) {
 			t.Fatalf("a client that takes all there is is late after %v", time.Duration(at))
 		}
-		if line.output.Load() != settled {
-			t.Errorf("output is %d, want settled", line.output.Load())
+		if line.output.Load() != outputSent {
+			t.Errorf("output is %d, want outputSent", line.output.Load())
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestWaitingForASourceIsNotTheClientsFault(t *testing.T) {
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, _ := pair(t, NewWatch(rules))
 	line.Writing() // as ReadFrom does, with a source that gives nothing
-	if line.late(6*second, &rules) || line.late(30*second, &rules) || line.late(60*second, &rules) {
+	if line.isLate(6*second, &rules) || line.isLate(30*second, &rules) || line.isLate(60*second, &rules) {
 		t.Error("a client that has everything it was sent is late")
 	}
 }

@@ -69,7 +69,7 @@ func TestAHandlerSeesItsClientLeave(t *testing.T) {
 func TestRequestsFollowEachOtherWhateverAnAnswerTakes(t *testing.T) {
 	addr := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			time.Sleep(patience + 20*time.Millisecond)
+			time.Sleep(detectionDelay + 20*time.Millisecond)
 		}
 		io.WriteString(w, r.URL.Path)
 	})
@@ -100,7 +100,7 @@ func TestADeadlineEndsReads(t *testing.T) {
 	}{
 		{"a byte listened for, called back before", past, true, 1},
 		{"a byte listened for, called back while put off", past, false, 1},
-		{"a byte listened for, called back while it is read", func(c *Conn) { time.Sleep(2 * patience); past(c) }, false, 1},
+		{"a byte listened for, called back while it is read", func(c *Conn) { time.Sleep(2 * detectionDelay); past(c) }, false, 1},
 		{"a byte listened for, some other deadline", func(c *Conn) { c.SetReadDeadline(time.Now().Add(time.Millisecond)) }, false, 1},
 		{"a read, before", past, true, 100},
 		{"a read, while it waits", past, false, 100},
@@ -115,7 +115,7 @@ func TestADeadlineEndsReads(t *testing.T) {
 			}
 			if test.size == 0 {
 				test.size = 1
-				c.reason.Store(&http1.Violation{})
+				c.violation.Store(&http1.Violation{})
 			}
 			got := make(chan error, 1) // from the read, one
 			go func() {
@@ -124,9 +124,9 @@ func TestADeadlineEndsReads(t *testing.T) {
 			}()
 			if !test.before {
 				eventually(t, "that the read waits", func() bool {
-					c.listening.mu.Lock()
-					defer c.listening.mu.Unlock()
-					return c.listening.waiting != nil || c.listening.reading
+					c.detection.mu.Lock()
+					defer c.detection.mu.Unlock()
+					return c.detection.waiting != nil || c.detection.reading
 				})
 				test.set(c)
 			}
@@ -138,7 +138,7 @@ func TestADeadlineEndsReads(t *testing.T) {
 			case <-time.After(30 * time.Second):
 				t.Fatal("the read did not end")
 			}
-			if c.reason.Load() != nil {
+			if c.violation.Load() != nil {
 				return
 			}
 			c.SetReadDeadline(time.Time{})
