@@ -7,8 +7,7 @@ import (
 	"weir/web/internal/conformance"
 )
 
-// TestTheEngineConformsToTheRFCs, also if the input arrives in pieces. The test of the scanner cuts
-// at every byte.
+// TestTheEngineConformsToTheRFCs, also if the input is cut at any byte, or arrives byte by byte.
 func TestTheEngineConformsToTheRFCs(t *testing.T) {
 	s := New(Config{Handler: conformance.Handler()})
 	answer := func(parts ...string) string {
@@ -28,7 +27,7 @@ func TestTheEngineConformsToTheRFCs(t *testing.T) {
 		if got := answer(strings.Split(in, "")...); got != row.Want {
 			t.Errorf("%s (RFC %s), byte by byte: got %s, want %s", row.Name, row.Section, got, row.Want)
 		}
-		for cut := 1; cut < len(in); cut += 11 {
+		for cut := 1; cut < len(in); cut++ {
 			if got := answer(in[:cut], in[cut:]); got != row.Want {
 				t.Errorf("%s (RFC %s), cut after %d bytes: got %s, want %s", row.Name, row.Section, cut, got, row.Want)
 			}
