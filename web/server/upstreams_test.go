@@ -1,0 +1,163 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/serve"
+	"weir/web"
+	"weir/web/components/proxy"
+)
+
+// brokenUpstreams are what upstreams send to a GET request, and what the client gets: the status
+// and the content, "cut" behind the part of the content that it got, or "end" if the connection ends
+// without an answer.
+var brokenUpstreams = []struct{ name, sends, want string }{
+	{"a whole response", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "200 ok"},
+	{"it closes without an answer", "", "502"},
+	{"it closes in the status line", "HTTP/1.1 20", "502"},
+	{"it closes in the fields", "HTTP/1.1 200 OK\r\nContent-Le", "502"},
+	{"it closes in the content", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "200 half cut or end"},
+	{"it closes in a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhalf", "200 half cut or end"},
+	{"it closes before the last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "200 half cut or end"},
+	{"a chunk has an invalid length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\nhalf\r\n0\r\n\r\n", "200 half cut or end"},
+	{"a chunk is longer than its length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalfs\r\n0\r\n\r\n", "200 half cut or end"},
+	{"content beyond its length", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more", "200 ok"},
+	{"two responses to one request", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother", "200 ok"},
+	{"content of a 204", "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother", "204"},
+	{"content of a 304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nother", "304"},
+	{"informational responses first", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 3) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "200 ok"},
+	{"informational responses without an end", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 10_000), "502"},
+	{"101 that was not requested", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\nother", "502"},
+	{"a head of 2 MB", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2<<20) + "\r\nContent-Length: 2\r\n\r\nok", "502"},
+	{"HTTP/1.0 without a length", "HTTP/1.0 200 OK\r\n\r\nok", "200 ok"},
+	{"HTTP/1.1 without a length", "HTTP/1.1 200 OK\r\n\r\nok", "200 ok"},
+	{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\noks", "502"},
+	{"a length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "200 ok or 502"},
+	{"an invalid length", "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok", "502"},
+	{"a field that is none", "HTTP/1.1 200 OK\r\nno field\r\nContent-Length: 2\r\n\r\nok", "502"},
+	{"no HTTP", "SSH-2.0-OpenSSH_9.2\r\n", "502"},
+	{"trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n2\r\nok\r\n0\r\nSum: 1\r\n\r\n", "200 ok"},
+	{"Connection: close", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", "200 ok"},
+}
+
+// upstreamConn serves a connection of an upstream: it answers the requests for /N with what row N
+// of brokenUpstreams sends and then closes, and all others with "next".
+func upstreamConn(c net.Conn) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		var row int
+		if n, _ := fmt.Sscanf(req.URL.Path, "/%d", &row); n == 1 {
+			io.WriteString(c, brokenUpstreams[row].sends)
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext")
+	}
+}
+
+// TestBrokenUpstreamsHarmNoOtherExchange: the client gets one complete response, one error of the
+// proxy, or a response that is visibly cut off. Its next request has its own response.
+func TestBrokenUpstreamsHarmNoOtherExchange(t *testing.T) {
+	upstream, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { upstream.Close() })
+	go func() { // until the listener is closed
+		for c, err := upstream.Accept(); err == nil; c, err = upstream.Accept() {
+			go upstreamConn(c) // until the proxy closes the connection
+		}
+	}()
+	for _, config := range proxyConfigs() {
+		t.Run(config.Model.String(), func(t *testing.T) {
+			c, err := proxy.New(proxy.Config{Upstreams: []string{"http://" + upstream.Addr().String()}, MaxFails: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := web.New(web.Chain(c), web.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := start(t, config, h)
+			for row, u := range brokenUpstreams {
+				if got := getTwice(t, s.addr, row); !slices.Contains(strings.Split(u.want, " or "), got) {
+					t.Errorf("%s: got %q, want %q", u.name, got, u.want)
+				}
+			}
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+			c.(*proxy.Proxy).Close()
+			h.Close()
+		})
+	}
+}
+
+// proxyConfigs are the configurations under test.
+func proxyConfigs() []Config {
+	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
+		return []Config{{}}
+	}
+	return []Config{{}, {Engine: HTTP1, Model: serve.Pool}, {Engine: HTTP1, Model: serve.Loop}, {Engine: HTTP1, Model: serve.Coroutine}}
+}
+
+// getTwice requests a row, and then another page by the same connection if it is still open, and by
+// a new one. It returns the result of the first request.
+func getTwice(t *testing.T, addr string, row int) string {
+	t.Helper()
+	c := dial(t, addr)
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(waitTimeout))
+	r := bufio.NewReader(c)
+	fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: a\r\n\r\n", row)
+	got, open := result(r)
+	if open {
+		io.WriteString(c, "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+		if next, _ := result(r); next != "200 next" && next != "end" {
+			t.Errorf("%s: the next response on the connection is %q, want its own or the end of the connection", brokenUpstreams[row].name, next)
+		}
+	}
+	fresh := dial(t, addr)
+	defer fresh.Close()
+	fresh.SetDeadline(time.Now().Add(waitTimeout))
+	io.WriteString(fresh, "GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	if next, _ := result(bufio.NewReader(fresh)); next != "200 next" {
+		t.Errorf("%s: another client then got %q, want its own response", brokenUpstreams[row].name, next)
+	}
+	return got
+}
+
+// result reads a final response: its status and content, unless it is the proxy's own page for an
+// error. open says that the connection may carry another.
+func result(r *bufio.Reader) (got string, open bool) {
+	for {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return "end", false
+		}
+		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		got = fmt.Sprint(resp.StatusCode)
+		if resp.StatusCode < 500 && len(body) > 0 {
+			got += " " + string(body)
+		}
+		if err != nil {
+			return got + " cut", false
+		}
+		return got, !resp.Close
+	}
+}
