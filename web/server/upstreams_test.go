@@ -17,8 +17,8 @@ import (
 )
 
 // brokenUpstreams are what upstreams send to a GET request, and what the client gets: the status
-// and the content, "cut" behind the part of the content that it got, or "end" if the connection ends
-// without an answer.
+// and the content, "cut" behind the part of the content that it got, or "end" if the connection
+// ends without an answer.
 var brokenUpstreams = []struct{ name, sends, want string }{
 	{"a whole response", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "200 ok"},
 	{"it closes without an answer", "", "502"},
