@@ -84,13 +84,20 @@ var preadv2 = map[string]uintptr{"amd64": 327, "arm64": 286, "loong64": 286, "ri
 // readNoWait is RWF_NOWAIT of preadv2(2): fail with EAGAIN if data must be read from the disk.
 const readNoWait = 8
 
-// isCached reports whether the byte of a file at the offset is in memory.
+// isCached reports whether the byte of a file at the offset is known to be in memory.
 func isCached(file int, offset int64) bool {
+	n, errno := readCached(file, offset)
+	return errno == 0 && n == 1
+}
+
+// readCached reads the byte of a file at the offset if it is in memory. The error is EOPNOTSUPP if
+// the file system cannot say, as overlayfs.
+func readCached(file int, offset int64) (n int, errno syscall.Errno) {
 	if preadv2 == 0 {
-		return false
+		return 0, syscall.EOPNOTSUPP
 	}
 	var room [1]byte
 	to := syscall.Iovec{Base: &room[0], Len: 1}
-	n, _, errno := syscall.RawSyscall6(preadv2, uintptr(file), uintptr(unsafe.Pointer(&to)), 1, uintptr(offset), 0, readNoWait)
-	return errno == 0 && n == 1
+	read, _, errno := syscall.RawSyscall6(preadv2, uintptr(file), uintptr(unsafe.Pointer(&to)), 1, uintptr(offset), 0, readNoWait)
+	return int(read), errno
 }
