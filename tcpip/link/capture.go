@@ -72,7 +72,7 @@ func NewCapture(l Link, w io.Writer, c CaptureConfig) (*Capture, error) {
 	if len(c.Name) > 1000 || len(c.Comment) > 1<<16-1 {
 		return nil, errors.New("link: a capture's Name has at most 1,000 bytes, its Comment 65,535: shorten it")
 	}
-	if _, err := w.Write(appendSection(nil, "weir", c.Comment, c.Name, c.SnapLen)); err != nil {
+	if _, err := w.Write(appendSection(nil, "weir", c.Comment, c.Name, c.SnapLen, l.Caps().Medium)); err != nil {
 		return nil, fmt.Errorf("link: writing the header of a capture: %w", err)
 	}
 	t := &Capture{Link: l, w: w, snapLen: c.SnapLen, bufferLimit: c.BufferSize, nonEmpty: make(chan struct{}, 1), halfFull: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}

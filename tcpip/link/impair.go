@@ -111,7 +111,7 @@ func (s *outgoing) write(w *impairer, q *impairQueue, p *Parts) (why Drop, ok bo
 		s.schedule(w, q, &f)
 		return 0, true
 	}
-	return DropRefused, segmentSuperframe(&f, true, func(segment *Frame) { s.schedule(w, q, segment) })
+	return DropRefused, segmentSuperframe(&f, q.link.Caps().Medium, true, func(segment *Frame) { s.schedule(w, q, segment) })
 }
 
 // schedule schedules the delivery of a frame, or drops it. It does not keep f's bytes.
@@ -267,7 +267,7 @@ func (q *impairQueue) dropDelayed() {
 func (q *impairQueue) receive(now time.Time, frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
-		if f.SegmentSize == 0 || !segmentSuperframe(f, f.ChecksumPartial, func(segment *Frame) { q.delay(now, segment) }) {
+		if f.SegmentSize == 0 || !segmentSuperframe(f, q.link.Caps().Medium, f.ChecksumPartial, func(segment *Frame) { q.delay(now, segment) }) {
 			q.delay(now, f)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package link carries a stack's frames: by a TAP device, a pair in memory, or the loopback. Some
-// links wrap another one and record its frames ([Capture]) or impair them ([Impair]).
+// Package link carries a stack's frames: by a TAP or TUN device, a pair in memory, or the loopback.
+// Some links wrap another one and record its frames ([Capture]) or impair them ([Impair]). A frame
+// is one of Ethernet, or a bare IP packet: that is the link's [Medium].
 //
 // A link has queues. One goroutine reads a queue, any number may write to it. Write never blocks: a
 // full queue drops the frame and counts it. The reader of a link also sends answers, so two links
@@ -16,7 +17,7 @@
 //
 // # Limitations
 //
-// TAP devices need Linux. Superframes are of TCP over IPv4. UDP segmentation is not offered, and
+// Devices need Linux. Superframes are of TCP. UDP segmentation is not offered, and
 // the kernel then cuts datagrams itself. A multi-queue device is not protected against a second
 // program that attaches more queues: each program then receives some of the frames. A queue cannot
 // be detached while its device is open.
@@ -30,8 +31,9 @@ import (
 
 // Caps has the capabilities of a link. They do not change while it is open.
 type Caps struct {
-	MAC        wire.MAC // the stack's hardware address on it
-	MTU        int      // largest packet in bytes, without the Ethernet header
+	Medium     Medium   // what it carries
+	MAC        wire.MAC // the stack's hardware address on it; zero with Medium IP
+	MTU        int      // largest packet in bytes, without the link's header
 	Superframe int      // largest packet of a superframe in bytes; 0: superframes are not accepted
 	// it completes TCP and UDP checksums, and reports which received ones are correct
 	Checksum bool
@@ -47,14 +49,14 @@ type Offload struct {
 	// the checksum at ChecksumStart+ChecksumOffset holds the pseudo-header's sum, and must be
 	// completed over the bytes from ChecksumStart on; always set for a superframe
 	ChecksumPartial bool
-	ChecksumStart   int // offset of the transport header in the frame
+	ChecksumStart   int // offset of the transport header in the frame, the link's header included
 	ChecksumOffset  int // offset of the checksum in the transport header
 	// of a received frame: its checksum was verified, or it never was on a wire
 	ChecksumOK bool
 }
 
 // Frame is a received frame. Its bytes are valid until the queue's next Read. It has at least an
-// Ethernet header, and the offsets of Offload lie within it.
+// Ethernet header, or one byte with Medium IP, and the offsets of Offload lie within it.
 type Frame struct {
 	Bytes []byte
 	Offload
@@ -63,7 +65,7 @@ type Frame struct {
 // Parts is a frame to write, in up to three parts. Their bytes are the caller's again when Write
 // returns.
 type Parts struct {
-	Head []byte // the headers, at least Ethernet's
+	Head []byte // the headers, at least the link's
 	Body [2][]byte
 	Offload
 }
@@ -76,7 +78,18 @@ func (p *Parts) AppendTo(b []byte) []byte {
 	return append(append(append(b, p.Head...), p.Body[0]...), p.Body[1]...)
 }
 
-// frameOverhead is how much longer a frame may be than its packet.
+// byteAt returns the byte at an offset of the frame, which must lie in it.
+func (p *Parts) byteAt(i int) byte {
+	for _, b := range [...][]byte{p.Head, p.Body[0], p.Body[1]} {
+		if i < len(b) {
+			return b[i]
+		}
+		i -= len(b)
+	}
+	return 0
+}
+
+// frameOverhead is how much longer an Ethernet frame may be than its packet.
 const frameOverhead = wire.EthernetHeader + wire.VLANTag
 
 // accepts reports whether a link with these capabilities accepts a frame.
@@ -88,13 +101,13 @@ func (c *Caps) accepts(p *Parts) bool {
 			return false
 		}
 	}
-	return len(p.Head) >= wire.EthernetHeader && n <= most+frameOverhead && p.SegmentSize >= 0 && (!p.ChecksumPartial || c.Checksum && p.checksumWithin(n))
+	return len(p.Head) >= c.Medium.minFrame() && n <= most+c.Medium.overhead() && p.SegmentSize >= 0 && (!p.ChecksumPartial || c.Checksum && p.checksumWithin(n, c.Medium))
 }
 
-// checksumWithin reports whether the checksum to complete lies in a frame of n bytes, after its
-// Ethernet header.
-func (o *Offload) checksumWithin(n int) bool {
-	return o.ChecksumStart >= wire.EthernetHeader && o.ChecksumStart <= n && o.ChecksumOffset >= 0 && o.ChecksumOffset <= n-o.ChecksumStart-2
+// checksumWithin reports whether the checksum to complete lies in a frame of n bytes, after the
+// link's header.
+func (o *Offload) checksumWithin(n int, m Medium) bool {
+	return o.ChecksumStart >= m.HeaderLen() && o.ChecksumStart <= n && o.ChecksumOffset >= 0 && o.ChecksumOffset <= n-o.ChecksumStart-2
 }
 
 // Link carries frames to and from other hosts.

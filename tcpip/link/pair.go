@@ -11,8 +11,9 @@ import (
 
 // PairConfig configures a pair.
 type PairConfig struct {
-	MTU        int // largest packet in bytes; default 1,500
-	Superframe int // largest packet of a superframe in bytes, needs Checksum; 0: no superframes
+	Medium     Medium // what it carries
+	MTU        int    // largest packet in bytes; default 1,500
+	Superframe int    // largest packet of a superframe in bytes, needs Checksum; 0: no superframes
 	// frames that may wait in each direction; frames beyond that are dropped. Default 1,024
 	Depth    int
 	Checksum bool // checksums are not computed: memory does not corrupt
@@ -29,9 +30,11 @@ func Pair(c PairConfig) (a, b Link) {
 		c.Depth = 1024
 	}
 	toA, toB := newPipe(c.Depth), newPipe(c.Depth)
-	caps := Caps{MTU: c.MTU, Superframe: c.Superframe, Checksum: c.Checksum, Queues: 1}
+	caps := Caps{Medium: c.Medium, MTU: c.MTU, Superframe: c.Superframe, Checksum: c.Checksum, Queues: 1}
 	first, second := &memoryLink{caps: caps, in: toA, out: toB}, &memoryLink{caps: caps, in: toB, out: toA}
-	first.caps.MAC, second.caps.MAC = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
+	if c.Medium == Ethernet {
+		first.caps.MAC, second.caps.MAC = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
+	}
 	return first, second
 }
 

@@ -14,6 +14,7 @@ const (
 
 	byteOrderMagic = 0x1a2b3c4d
 	linkEthernet   = 1
+	linkRaw        = 101 // IP packets
 
 	optionEnd        = 0
 	optionComment    = 1
@@ -57,7 +58,7 @@ func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
 func fillUp(b []byte, n int) []byte { return append(b, make([]byte, -n&3)...) }
 
 // appendSection appends a section header of unspecified length, and its only interface.
-func appendSection(b []byte, application, comment, name string, snap int) []byte {
+func appendSection(b []byte, application, comment, name string, snap int, m Medium) []byte {
 	begin := len(b)
 	b = startBlock(b, blockSection)
 	b = binary.LittleEndian.AppendUint32(b, byteOrderMagic)
@@ -70,7 +71,11 @@ func appendSection(b []byte, application, comment, name string, snap int) []byte
 
 	begin = len(b)
 	b = startBlock(b, blockInterface)
-	b = binary.LittleEndian.AppendUint32(b, linkEthernet) // and two reserved bytes
+	kind := uint32(linkEthernet) // and two reserved bytes
+	if m == IP {
+		kind = linkRaw
+	}
+	b = binary.LittleEndian.AppendUint32(b, kind)
 	b = binary.LittleEndian.AppendUint32(b, uint32(snap))
 	b = appendOption(b, optionName, name)
 	b = appendOption(b, optionResolution, []byte{nanoseconds})

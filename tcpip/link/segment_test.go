@@ -9,7 +9,7 @@ import (
 
 // segments returns copies of the segments of a frame.
 func segments(f *Frame, partial bool) (all []Frame, ok bool) {
-	ok = segmentSuperframe(f, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
+	ok = segmentSuperframe(f, Ethernet, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
 	return all, ok
 }
 
@@ -66,7 +66,7 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	if fault != wire.OK || len(ip) != len(e.Payload()) || !ip.ChecksumOK() {
 		t.Fatalf("a segment's packet of %d bytes: got fault %v, want a valid header, checksum and length in %d bytes", len(ip), fault, len(e.Payload()))
 	}
-	if partial != s.ChecksumPartial || s.SegmentSize != 0 || s.CWR || !s.checksumWithin(len(s.Bytes)) {
+	if partial != s.ChecksumPartial || s.SegmentSize != 0 || s.CWR || !s.checksumWithin(len(s.Bytes), Ethernet) {
 		t.Fatalf("a segment: got the offload %+v, want no superframe and a checksum that is partial: %t", s.Offload, partial)
 	}
 	if partial { // as a device does

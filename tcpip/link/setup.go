@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// SetupConfig configures the kernel's side of a TAP device.
+// SetupConfig configures the kernel's side of a TAP or TUN device.
 type SetupConfig struct {
-	Tap string // the device's name, at most 15 bytes; made if it does not exist
+	Medium Medium // Ethernet: a TAP device; IP: a TUN device
+	Tap    string // the device's name, at most 15 bytes; made if it does not exist
 	// named network namespace for everything; made if it does not exist. Empty: the caller's
 	Namespace string
 	// the kernel's own address with its prefix length; on the bridge if there is one. Zero: none
@@ -36,11 +37,13 @@ func (c *SetupConfig) validate() error {
 	}
 	switch {
 	case c.Tap == "":
-		return errors.New("link: a TAP device needs a name: give it one, such as weir0")
+		return errors.New("link: a device needs a name: give it one, such as weir0")
 	case c.Namespace == "." || c.Namespace == ".." || strings.Contains(c.Namespace, "/"):
 		return fmt.Errorf("link: %q is not a valid name of a network namespace: use one without slashes", c.Namespace)
 	case c.MTU < 0 || c.QueueLen < 0 || c.Queues < 0:
 		return fmt.Errorf("link: a device with an MTU of %d, a queue of %d frames and %d queues: make them 0 or more", c.MTU, c.QueueLen, c.Queues)
+	case c.Bridge != "" && c.Medium == IP:
+		return fmt.Errorf("link: %s cannot join a bridge: only a TAP device can", c.Tap)
 	case c.Bridge == c.Tap:
 		return fmt.Errorf("link: %s cannot be joined to itself: name another interface for the bridge", c.Tap)
 	}

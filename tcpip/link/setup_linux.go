@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Setup prepares a TAP device on the kernel's side. It makes the namespace and the device if they
-// do not exist, configures them, and sets the device up. It needs CAP_NET_ADMIN, and CAP_SYS_ADMIN
-// for a namespace. undo restores the previous state: it removes what Setup made and resets what it
-// changed. After an error nothing is left.
+// Setup prepares a TAP or TUN device on the kernel's side. It makes the namespace and the device if
+// they do not exist, configures them, and sets the device up. It needs CAP_NET_ADMIN, and
+// CAP_SYS_ADMIN for a namespace. undo restores the previous state: it removes what Setup made and
+// resets what it changed. After an error nothing is left.
 //
-// The device persists until undo is called: open it by OpenTap with the same Namespace. undo may be
-// called once, by any goroutine, after the device was closed.
+// The device persists until undo is called: open it by OpenTap or OpenTun with the same Namespace.
+// undo may be called once, by any goroutine, after the device was closed.
 func Setup(c SetupConfig) (undo func() error, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -93,15 +93,15 @@ func setupInNamespace(c *SetupConfig, s *undoStack) error {
 func findOrMakeTap(c *SetupConfig, s *undoStack) (netlink.Link, error) {
 	tap, err := netlink.LinkByName(c.Tap)
 	if err == nil {
-		if found, ok := tap.(*netlink.Tuntap); !ok || found.Mode != netlink.TUNTAP_MODE_TAP {
-			return nil, fmt.Errorf("link: %s exists and is not a TAP device: use another name", c.Tap)
+		if found, ok := tap.(*netlink.Tuntap); !ok || int(found.Mode) != modeOf(c.Medium) {
+			return nil, fmt.Errorf("link: %s exists and is not a %s device: use another name", c.Tap, kindOf(uint16(modeOf(c.Medium))))
 		}
 		return tap, nil
 	}
 	if !errors.As(err, new(netlink.LinkNotFoundError)) {
 		return nil, fmt.Errorf("link: looking for %s: %w", c.Tap, err)
 	}
-	flags := uint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	flags := uint16(modeOf(c.Medium) | unix.IFF_NO_PI)
 	if c.Queues > 1 {
 		flags |= unix.IFF_MULTI_QUEUE
 	}

@@ -14,7 +14,7 @@ import (
 	"weir/wire"
 )
 
-// Tap is a TAP device.
+// Tap is a TAP device, or a TUN device.
 type Tap struct {
 	name      string
 	caps      Caps
@@ -26,26 +26,35 @@ type Tap struct {
 // 64 KB for each frame of the largest batch so far. When OpenTap returns, the kernel sends through
 // the device if it is up. A device that is down or was just made carries nothing until it is set
 // up.
-func OpenTap(c TapConfig) (t *Tap, err error) {
+func OpenTap(c TapConfig) (*Tap, error) { return openDevice(c, Ethernet) }
+
+// OpenTun opens a TUN device, as OpenTap does a TAP device. It carries IP packets, and has no
+// hardware address: the one of c is not used.
+func OpenTun(c TapConfig) (*Tap, error) { return openDevice(c, IP) }
+
+func openDevice(c TapConfig, m Medium) (t *Tap, err error) {
 	err = inNamespace(c.Namespace, func() error {
-		t, err = openTap(c)
+		t, err = openQueues(c, m)
 		return err
 	})
 	return t, err
 }
 
-func openTap(c TapConfig) (*Tap, error) {
-	t := &Tap{name: c.Name, caps: Caps{MAC: c.MAC, Queues: max(c.Queues, 1), MTU: c.MTU}}
+// openQueues opens the queues of a device.
+func openQueues(c TapConfig, m Medium) (*Tap, error) {
+	t := &Tap{name: c.Name, caps: Caps{Medium: m, Queues: max(c.Queues, 1), MTU: c.MTU}}
 	plain := c.Plain
 	for range t.caps.Queues {
-		q, name, err := openQueue(t.name, t.caps.Queues > 1, plain)
+		q, name, err := openQueue(t.name, m, t.caps.Queues > 1, plain)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
 		t.name, plain = name, q.plain // the other queues are like the first one
 		t.queues = append(t.queues, q)
 	}
-	if t.caps.MAC == (wire.MAC{}) {
+	if t.caps.MAC = c.MAC; m == IP {
+		t.caps.MAC = wire.MAC{}
+	} else if c.MAC == (wire.MAC{}) {
 		t.caps.MAC = macOf(t.name)
 	}
 	if !plain {
@@ -112,12 +121,12 @@ func (t *Tap) Close() error {
 
 // The offloads of a device with superframes. UDP segmentation is not among them: package link
 // cannot segment it.
-const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO_ECN
+const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
 
 // openQueue opens a queue of the device, and makes the device if necessary. The queue is plain if
 // the system or the device offers nothing else.
-func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
-	flags := uint16(unix.IFF_TAP | unix.IFF_NO_PI)
+func openQueue(name string, m Medium, several, plain bool) (*tapQueue, string, error) {
+	flags := uint16(modeOf(m) | unix.IFF_NO_PI)
 	if several {
 		flags |= unix.IFF_MULTI_QUEUE
 	}
@@ -126,7 +135,7 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	}
 	fd, name, err := attach(name, flags)
 	if errors.Is(err, errNoHeaders) {
-		return openQueue(name, several, true)
+		return openQueue(name, m, several, true)
 	}
 	if err != nil {
 		return nil, "", err
@@ -134,7 +143,7 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	if err := setOffloads(fd, plain); err != nil {
 		unix.Close(fd)
 		if !plain {
-			return openQueue(name, several, true)
+			return openQueue(name, m, several, true)
 		}
 		return nil, "", fmt.Errorf("link: turning off the offloads of %s: %w: remove the device and make it again", name, err)
 	}
@@ -144,6 +153,22 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 		return nil, "", os.NewSyscallError("eventfd", err)
 	}
 	return &tapQueue{fd: fd, wakeFD: wake, plain: plain}, name, nil
+}
+
+// modeOf returns the mode of a device: TAP or TUN.
+func modeOf(m Medium) int {
+	if m == IP {
+		return unix.IFF_TUN
+	}
+	return unix.IFF_TAP
+}
+
+// kindOf returns the name of the mode in the flags of a device.
+func kindOf(flags uint16) string {
+	if flags&unix.IFF_TUN != 0 {
+		return "TUN"
+	}
+	return "TAP"
 }
 
 // setOffloads sets the device's offloads explicitly, because a persistent device keeps those of its
@@ -210,9 +235,9 @@ func advice(err error, name string, flags uint16) string {
 	case errors.Is(err, unix.E2BIG):
 		return "a device has fewer queues: use fewer"
 	case errors.Is(err, unix.EINVAL) && flags&unix.IFF_MULTI_QUEUE != 0:
-		return "it is not a TAP device, or was made for a single queue: use one queue, or make it with multi_queue"
+		return "it is not a " + kindOf(flags) + " device, or was made for a single queue: use one queue, or make it with multi_queue"
 	case errors.Is(err, unix.EINVAL):
-		return "it is not a TAP device, or was made for several queues: use two or more, or make it without multi_queue"
+		return "it is not a " + kindOf(flags) + " device, or was made for several queues: use two or more, or make it without multi_queue"
 	}
 	return "use another device"
 }

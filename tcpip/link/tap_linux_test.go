@@ -366,7 +366,7 @@ func TestSegmentationMatchesTheKernels(t *testing.T) {
 			p := supers(20001, 1400, flags)
 			p.CWR = flags&wire.CWR != 0
 			var segments [][]byte
-			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !segmentSuperframe(&f, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
+			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !segmentSuperframe(&f, Ethernet, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
 				t.Fatal("the superframe was not segmented, want its segments")
 			}
 			if !a.Queue(0).Write(p) {

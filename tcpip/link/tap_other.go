@@ -17,3 +17,8 @@ func (t *Tap) SetTransient() error { return nil }
 func OpenTap(TapConfig) (*Tap, error) {
 	return nil, errors.New("link: TAP devices are opened on Linux only: use a pair in memory here")
 }
+
+// OpenTun returns an error: it needs Linux.
+func OpenTun(TapConfig) (*Tap, error) {
+	return nil, errors.New("link: TUN devices are opened on Linux only: use a pair in memory here")
+}

@@ -10,8 +10,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"weir/wire"
 )
 
 // tapQueue is a queue of a device: a file descriptor.
@@ -131,10 +129,10 @@ func (q *tapQueue) readAll(batch []Frame) (n int, err error) {
 
 func (q *tapQueue) parse(b []byte, f *Frame) bool {
 	if !q.plain {
-		return parseVnet(b, f)
+		return parseVnet(b, f, q.caps.Medium)
 	}
 	*f = Frame{Bytes: b}
-	return len(b) >= wire.EthernetHeader
+	return len(b) >= q.caps.Medium.minFrame()
 }
 
 // Write implements Queue. It reports whether the frame was sent.
@@ -164,7 +162,7 @@ func (q *tapQueue) write(p *Parts) unix.Errno {
 	var parts [4]unix.Iovec
 	n := 0
 	if !q.plain {
-		putVnet(&header, p)
+		putVnet(&header, p, q.caps.Medium)
 		parts[n].Base = &header[0]
 		parts[n].SetLen(vnetHeader)
 		n++

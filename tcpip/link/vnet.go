@@ -11,7 +11,7 @@ import (
 // sets:
 //
 //	byte 0      flags: the checksum must be completed, or is valid
-//	byte 1      GSO type: none, TCP over IPv4, or one that is not enabled; and the CWR flag
+//	byte 1      GSO type: none, TCP over IPv4 or IPv6, or one not enabled; and the CWR flag
 //	bytes 2, 3  length of the headers, a hint
 //	bytes 4, 5  payload of each segment
 //	bytes 6, 7  start of the bytes under the checksum (csum_start)
@@ -22,12 +22,13 @@ const (
 	vnetDataValid = 2
 	vnetNone      = 0
 	vnetTCPv4     = 1
+	vnetTCPv6     = 4
 	vnetECN       = 0x80
 )
 
 // parseVnet parses a header and the frame after it, and reports whether they are valid.
-func parseVnet(b []byte, f *Frame) bool {
-	if len(b) < vnetHeader+wire.EthernetHeader {
+func parseVnet(b []byte, f *Frame, m Medium) bool {
+	if len(b) < vnetHeader+m.minFrame() {
 		return false
 	}
 	*f = Frame{Bytes: b[vnetHeader:]}
@@ -35,23 +36,23 @@ func parseVnet(b []byte, f *Frame) bool {
 	if b[0]&vnetNeedsSum != 0 {
 		f.ChecksumPartial = true
 		f.ChecksumStart, f.ChecksumOffset = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
-		if !f.checksumWithin(len(f.Bytes)) {
+		if !f.checksumWithin(len(f.Bytes), m) {
 			return false
 		}
 	}
 	switch b[1] &^ vnetECN {
 	case vnetNone:
 		return true
-	case vnetTCPv4:
+	case vnetTCPv4, vnetTCPv6:
 		f.SegmentSize, f.CWR = int(binary.LittleEndian.Uint16(b[4:])), b[1]&vnetECN != 0
-		return f.SegmentSize > 0 && f.SegmentSize < len(f.Bytes)-wire.EthernetHeader
+		return f.SegmentSize > 0 && f.SegmentSize < len(f.Bytes)-m.HeaderLen()
 	default:
 		return false
 	}
 }
 
 // putVnet writes the header for a frame that the link accepts.
-func putVnet(h *[vnetHeader]byte, p *Parts) {
+func putVnet(h *[vnetHeader]byte, p *Parts, m Medium) {
 	*h = [vnetHeader]byte{}
 	if p.ChecksumPartial {
 		h[0] = vnetNeedsSum
@@ -60,6 +61,9 @@ func putVnet(h *[vnetHeader]byte, p *Parts) {
 	}
 	if p.SegmentSize > 0 {
 		h[1] = vnetTCPv4
+		if p.byteAt(m.HeaderLen())>>4 == 6 {
+			h[1] = vnetTCPv6
+		}
 		if p.CWR {
 			h[1] |= vnetECN
 		}

@@ -46,13 +46,13 @@ func TestVnetHeadersAreParsedOrRejected(t *testing.T) {
 		"segments as long as the rest":  {"01 01 4200 2e00 2200 1000", 60, Offload{}, false},
 		"segments longer than the rest": {"01 01 4200 ffff 2200 1000", 9000, Offload{}, false},
 		"segments of UDP":               {"01 03 2a00 b405 2200 0600", 9000, Offload{}, false},
-		"segments of TCP over IPv6":     {"01 04 4a00 b405 3600 1000", 9000, Offload{}, false},
+		"segments of TCP over IPv6":     {"01 04 4a00 b405 3600 1000", 9000, Offload{SegmentSize: 1460, ChecksumPartial: true, ChecksumStart: 54, ChecksumOffset: 16, ChecksumOK: true}, true},
 		"segments of UDP, the new way":  {"01 05 2a00 b405 2200 0600", 9000, Offload{}, false},
 		"segments of who knows what":    {"01 7f 4200 b405 2200 1000", 9000, Offload{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f Frame
-			if ok := parseVnet(vnetBytes(t, c.header, c.frame), &f); ok != c.ok || ok && (f.Offload != c.want || len(f.Bytes) != c.frame) {
+			if ok := parseVnet(vnetBytes(t, c.header, c.frame), &f, Ethernet); ok != c.ok || ok && (f.Offload != c.want || len(f.Bytes) != c.frame) {
 				t.Errorf("%v: %+v with %d bytes, want %v: %+v with %d", ok, f.Offload, len(f.Bytes), c.ok, c.want, c.frame)
 			}
 		})
@@ -67,7 +67,7 @@ func FuzzVnet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var first, second Frame
-		if !parseVnet(b, &first) {
+		if !parseVnet(b, &first, Ethernet) {
 			return
 		}
 		n := len(first.Bytes)
@@ -75,8 +75,8 @@ func FuzzVnet(f *testing.F) {
 			t.Fatalf("got the offload %+v, want it within its frame of %d bytes", first.Offload, n)
 		}
 		var header [vnetHeader]byte
-		putVnet(&header, &Parts{Head: first.Bytes, Offload: first.Offload})
-		if !parseVnet(append(header[:], first.Bytes...), &second) {
+		putVnet(&header, &Parts{Head: first.Bytes, Offload: first.Offload}, Ethernet)
+		if !parseVnet(append(header[:], first.Bytes...), &second, Ethernet) {
 			t.Fatalf("%+v was written as %x, which parseVnet rejects, want it accepted", first.Offload, header)
 		}
 		// a sent frame has no flag for a verified checksum
