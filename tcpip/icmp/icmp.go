@@ -1,5 +1,5 @@
-// Package icmp builds and parses ICMPv4 errors (RFC 792, RFC 1122, RFC 1812) as pure functions:
-// packets in, messages out.
+// Package icmp builds and parses the errors of ICMPv4 (RFC 792, RFC 1122, RFC 1812) and ICMPv6 (RFC
+// 4443) as pure functions: packets in, messages out.
 //
 // # Limitations
 //
@@ -8,6 +8,7 @@ package icmp
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"time"
 
 	"weir/wire"
@@ -50,22 +51,29 @@ const (
 	TooBig              // Packet Too Big: the packet exceeded the path MTU with Don't Fragment set
 	Prohibited          // administratively prohibited: soft
 	TTLExceeded         // TTL exceeded in transit
+	ReassemblyExceeded  // fragments did not arrive in time
+	BadHeader           // a field or an option of the header is malformed
+	UnknownOption       // an option of IPv6 is unknown, and must be known
 )
 
 // ErrorReport is a received ICMP error about a packet.
 type ErrorReport struct {
 	Problem Problem
-	// Quoted is the start of the packet: its whole header and at least 8 bytes of its payload. Its
-	// total length field is that of the whole packet.
-	Quoted    wire.IPv4
-	PacketLen int // length of the whole packet, in bytes
-	NextMTU   int // of TooBig: the next-hop MTU; 0: the router did not report it
+
+	// The packet.
+	Src, Dst     netip.Addr
+	Protocol     wire.Protocol
+	Transport    []byte // the start of its payload: at least 8 bytes
+	Len          int    // its whole length, in bytes
+	fragmentable bool   // routers were allowed to fragment it
+
+	NextMTU int // of TooBig: the next-hop MTU; 0: the router did not report it
 }
 
 // Plausible reports whether a Packet Too Big can be true (RFC 5927, section 7.2): the packet had
 // Don't Fragment set, was not larger than the link MTU, and was larger than the reported MTU.
 func (r *ErrorReport) Plausible(mtu int) bool {
-	return r.Problem == TooBig && r.Quoted.DontFragment() && r.PacketLen <= mtu && r.NextMTU < r.PacketLen
+	return r.Problem == TooBig && !r.fragmentable && r.Len <= mtu && r.NextMTU < r.Len
 }
 
 // ParseError parses an ICMP error. ok is false for other messages, and for errors that quote too
@@ -79,9 +87,9 @@ func ParseError(m wire.ICMP) (r ErrorReport, ok bool) {
 	if header < wire.IPv4Header || len(body) < header+8 || wire.IPv4(body).FragmentOffset() > 0 {
 		return r, false
 	}
-	r.Quoted, r.PacketLen = wire.IPv4(body), int(body[2])<<8|int(body[3])
-	r.Problem = problem(m)
-	r.NextMTU = m.NextMTU()
+	quoted := wire.IPv4(body)
+	r = ErrorReport{Problem: problem(m), Src: quoted.Src(), Dst: quoted.Dst(), Protocol: quoted.Protocol(), Transport: body[header:],
+		Len: int(body[2])<<8 | int(body[3]), fragmentable: !quoted.DontFragment(), NextMTU: m.NextMTU()}
 	return r, r.Problem != NoProblem
 }
 

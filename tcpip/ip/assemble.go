@@ -19,23 +19,34 @@ type Limits struct {
 	PacketsPerSource int
 	// RangesPerPacket bounds the ranges, with gaps between them, of one packet. Default 64.
 	RangesPerPacket int
-	// Timeout is how long a packet may be incomplete. Default 30 s, as in Linux (RFC 1122, section
-	// 3.3.2, recommends 60 to 120 s).
+	// Timeout is how long a packet may be incomplete. Default 30 s for IPv4, as in Linux (RFC 1122,
+	// section 3.3.2, recommends 60 to 120 s), and 60 s for IPv6 (RFC 8200, section 4.5).
 	Timeout time.Duration
 }
 
-// packetID identifies the packet that a fragment belongs to (RFC 791, section 3.2).
+// packetID identifies the packet that a fragment belongs to (RFC 791, section 3.2; RFC 8200,
+// section 4.5).
 type packetID struct {
 	src, dst netip.Addr
-	protocol wire.Protocol
-	id       uint16
+	protocol wire.Protocol // IPv4 only
+	id       uint32
+}
+
+// fragment is a fragment of either family.
+type fragment struct {
+	packetID
+	first   int    // offset of its payload in that of the packet
+	more    bool   // it is not the last one
+	header  []byte // what precedes its payload
+	payload []byte
+	tos     uint8 // TOS octet, or traffic class
 }
 
 // Reassembler reassembles packets from fragments: one [reassembly] for each packet. Overlapping
-// fragments discard their packet (RFC 5722, section 4, applied to IPv4). Otherwise a firewall that
-// checks one fragment and a host that uses the other would see different packets. A duplicate
-// fragment is ignored. Memory is accounted by the bytes received, not by their offset: eight bytes
-// that claim to be the end of a packet do not reserve 64 KB.
+// fragments discard their packet (RFC 5722, section 4, applied to both families). Otherwise a
+// firewall that checks one fragment and a host that uses the other would see different packets. A
+// duplicate fragment is ignored. Memory is accounted by the bytes received, not by their offset:
+// eight bytes that claim to be the end of a packet do not reserve 64 KB.
 type Reassembler struct {
 	limits       Limits
 	reassemblies map[packetID]*reassembly
@@ -62,9 +73,6 @@ func NewReassembler(l Limits) *Reassembler {
 	if l.RangesPerPacket == 0 {
 		l.RangesPerPacket = 64
 	}
-	if l.Timeout == 0 {
-		l.Timeout = 30 * time.Second
-	}
 	a := &Reassembler{limits: l, reassemblies: map[packetID]*reassembly{}, sources: map[netip.Addr]*source{}}
 	a.byAge.Init()
 	return a
@@ -87,7 +95,7 @@ const (
 // reassembly is one incomplete packet.
 type reassembly struct {
 	packetID
-	header     []byte      // of the first fragment; nil until it arrives
+	header     []byte      // what precedes the payload of the first fragment; nil until it arrives
 	chunks     []chunk     // fragments in the order of arrival
 	ranges     []byteRange // what they cover, ascending and not touching
 	payloadLen int         // of the packet; below zero: the last fragment has not arrived
@@ -121,24 +129,28 @@ type byteRange struct{ first, end int }
 // Add adds a fragment. If that completes its packet, Add returns it with the corrected header of
 // the first fragment; its bytes belong to the caller.
 func (a *Reassembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
-	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
-	first, length := p.FragmentOffset(), len(p.Payload())
-	switch {
-	case p.MoreFragments() && (length == 0 || length%8 != 0):
+	f := fragment{packetID{p.Src(), p.Dst(), p.Protocol(), uint32(p.ID())}, p.FragmentOffset(), p.MoreFragments(), p[:p.HeaderLen()], p.Payload(), p.TOS()}
+	return a.add(&f, now)
+}
+
+// add is Add for a fragment of either family.
+func (a *Reassembler) add(f *fragment, now Time) ([]byte, Outcome) {
+	switch length := len(f.payload); {
+	case f.more && (length == 0 || length%8 != 0):
 		return nil, Malformed
-	case first+length+wire.IPv4Header > wire.IPv4Largest:
+	case f.first+length > f.largest():
 		return nil, TooLarge
 	}
-	s := a.reassemblies[id]
+	s := a.reassemblies[f.packetID]
 	if s == nil {
-		if s = a.start(id, now); s == nil {
+		if s = a.start(f.packetID, now); s == nil {
 			return nil, NoRoom
 		}
 	}
 	if s.discarded {
 		return nil, Overlaps
 	}
-	o := a.store(s, p, byteRange{first, first + length})
+	o := a.store(s, f, byteRange{f.first, f.first + len(f.payload)})
 	switch o {
 	case Overlaps, NoRoom:
 		a.discard(s)
@@ -150,8 +162,8 @@ func (a *Reassembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 			a.discard(s)
 			return nil, Malformed
 		}
-		// because of the options, which only the first fragment has
-		if len(s.header)+s.payloadLen > wire.IPv4Largest {
+		// because of what only the first fragment has: options, extension headers
+		if s.length() > s.largest()+s.headerLen() {
 			a.discard(s)
 			return nil, TooLarge
 		}
@@ -178,7 +190,7 @@ func (a *Reassembler) start(id packetID, now Time) *reassembly {
 		from = &source{}
 		a.sources[id.src] = from
 	}
-	s := &reassembly{source: from, packetID: id, payloadLen: -1, expiresAt: now + Time(a.limits.Timeout)}
+	s := &reassembly{source: from, packetID: id, payloadLen: -1, expiresAt: now + Time(a.timeout(id))}
 	s.ageElement, s.sourceElement = a.byAge.PushBack(s), from.byAge.PushBack(s)
 	a.reassemblies[id] = s
 	if !a.reserve(s, reassemblyCost) {
@@ -189,31 +201,31 @@ func (a *Reassembler) start(id packetID, now Time) *reassembly {
 }
 
 // store stores a fragment.
-func (a *Reassembler) store(s *reassembly, p wire.IPv4, at byteRange) Outcome {
+func (a *Reassembler) store(s *reassembly, f *fragment, at byteRange) Outcome {
 	i, known := slices.BinarySearchFunc(s.ranges, at.first, func(x byteRange, first int) int { return x.first - first })
 	switch {
-	case known && s.ranges[i].end >= at.end && (p.MoreFragments() || s.payloadLen == at.end):
+	case known && s.ranges[i].end >= at.end && (f.more || s.payloadLen == at.end):
 		return Duplicate
 	case i > 0 && s.ranges[i-1].end >= at.end && at.first < s.ranges[i-1].end:
 		return Duplicate // within a range received before: ranges that touch are merged
 	case i > 0 && s.ranges[i-1].end > at.first, i < len(s.ranges) && at.end > s.ranges[i].first:
 		return Overlaps
-	case !p.MoreFragments() && s.payloadLen >= 0 && s.payloadLen != at.end, s.payloadLen >= 0 && at.end > s.payloadLen:
+	case !f.more && s.payloadLen >= 0 && s.payloadLen != at.end, s.payloadLen >= 0 && at.end > s.payloadLen:
 		return Overlaps
-	case !p.MoreFragments() && len(s.ranges) > 0 && s.ranges[len(s.ranges)-1].end > at.end:
+	case !f.more && len(s.ranges) > 0 && s.ranges[len(s.ranges)-1].end > at.end:
 		return Overlaps
 	}
-	cost := chunkCost + len(p.Payload())
+	cost := chunkCost + len(f.payload)
 	if !a.reserve(s, cost) {
 		return NoRoom
 	}
-	if !p.MoreFragments() {
+	if !f.more {
 		s.payloadLen = at.end
 	}
-	s.chunks = append(s.chunks, chunk{at.first, slices.Clone(p.Payload())})
-	s.ecnSeen[p.TOS()&3] = true
+	s.chunks = append(s.chunks, chunk{at.first, slices.Clone(f.payload)})
+	s.ecnSeen[f.tos&3] = true
 	if at.first == 0 {
-		s.header = slices.Clone(p[:p.HeaderLen()])
+		s.header = slices.Clone(f.header)
 	}
 	return s.addRange(i, at, a.limits.RangesPerPacket)
 }
@@ -279,19 +291,13 @@ func (s *reassembly) complete() bool {
 }
 
 // build returns the complete packet.
-func (s *reassembly) build() wire.IPv4 {
-	h := wire.IPv4(s.header)
-	tos := h.TOS()
-	if s.ecnSeen[ce] {
-		tos |= ce
-	}
-	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.payloadLen), &wire.IPv4Fields{TOS: tos, ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
-		Options: h.Options(), Payload: s.payloadLen})
-	payload := b[len(b) : len(h)+s.payloadLen]
+func (s *reassembly) build() []byte {
+	b := make([]byte, s.length())
+	header := s.wholeHeader(b[:0])
 	for _, c := range s.chunks {
-		copy(payload[c.first:], c.bytes)
+		copy(b[len(header)+c.first:], c.bytes)
 	}
-	return b[:len(h)+s.payloadLen]
+	return b
 }
 
 // discard drops the fragments of a packet, and keeps its entry until it expires.
@@ -314,7 +320,7 @@ func (a *Reassembler) remove(s *reassembly) {
 // Tick removes expired packets, and returns when to call it next; 0: only after Add. It calls
 // expired with the first fragment of each, if that has arrived: the sender must get a Time
 // Exceeded, code 1 (RFC 792).
-func (a *Reassembler) Tick(now Time, expired func(first wire.IPv4)) (next Time) {
+func (a *Reassembler) Tick(now Time, expired func(first []byte)) (next Time) {
 	for e := a.byAge.Front(); e != nil; e = a.byAge.Front() {
 		s := e.Value.(*reassembly)
 		if s.expiresAt > now {

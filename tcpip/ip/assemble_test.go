@@ -88,7 +88,7 @@ func TestOverlappingFragmentsDiscardThePacket(t *testing.T) {
 	if a.HeldBytes() != reassemblyCost {
 		t.Errorf("%d bytes are held for a discarded packet, want %d", a.HeldBytes(), reassemblyCost)
 	}
-	a.Tick(1<<62, func(wire.IPv4) { t.Error("a discarded packet was reported as expired, want no report") })
+	a.Tick(1<<62, func([]byte) { t.Error("a discarded packet was reported as expired, want no report") })
 	if a.HeldBytes() != 0 {
 		t.Errorf("%d bytes are held in the end, want 0", a.HeldBytes())
 	}
@@ -206,10 +206,10 @@ func TestReassemblyIsBounded(t *testing.T) {
 		t.Errorf("%d bytes in %d packets are held, want at most 100000 in at least 100", c.HeldBytes(), len(c.reassemblies))
 	}
 	expired := 0
-	if next := a.Tick(Time(time.Second)+17, func(first wire.IPv4) { expired++ }); next == 0 || expired == 0 {
+	if next := a.Tick(Time(time.Second)+17, func(first []byte) { expired++ }); next == 0 || expired == 0 {
 		t.Errorf("%d packets expired and the next deadline is %v, want some of both", expired, next)
 	}
-	a.Tick(Time(time.Minute), func(wire.IPv4) {})
+	a.Tick(Time(time.Minute), func([]byte) {})
 	if a.HeldBytes() != 0 || len(a.reassemblies) != 0 || len(a.sources) != 0 {
 		t.Errorf("after a minute %d bytes in %d packets are held, want none", a.HeldBytes(), len(a.reassemblies))
 	}
@@ -285,7 +285,7 @@ func FuzzReassembler(f *testing.F) {
 			}
 			b = b[len(p):]
 		}
-		a.Tick(1<<62, func(wire.IPv4) {})
+		a.Tick(1<<62, func([]byte) {})
 		if a.HeldBytes() != 0 || len(a.reassemblies) != 0 {
 			t.Fatalf("%d bytes are held in the end, want 0", a.HeldBytes())
 		}
@@ -322,8 +322,8 @@ func TestTheLongestPrefixRoutes(t *testing.T) {
 	if _, _, ok := (Routes{}).Next(bob); ok {
 		t.Error("an empty table has a route, want none")
 	}
-	if _, err := NewRoutes(Route{To: netip.MustParsePrefix("::/0")}); err == nil {
-		t.Error("an IPv6 route was accepted, want an error")
+	if _, err := NewRoutes(Route{To: netip.MustParsePrefix("::/0"), Via: alice}); err == nil {
+		t.Error("a route to IPv6 by a router of IPv4 was accepted, want an error")
 	}
 }
 

@@ -1,6 +1,7 @@
 package ip
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,16 +22,18 @@ type Route struct {
 // Routes is a routing table. It must not change while it is in use.
 type Routes []Route
 
-// NewRoutes sorts routes into lookup order: the longest prefix first; equal ones in the order
-// given.
+// NewRoutes sorts routes into lookup order: IPv4 first, the longest prefix first, and equal ones in
+// the order given.
 func NewRoutes(all ...Route) (Routes, error) {
 	for _, r := range all {
-		if !r.To.IsValid() || !r.To.Addr().Is4() || r.Via.IsValid() && !r.Via.Is4() || r.Src.IsValid() && !r.Src.Is4() {
-			return nil, fmt.Errorf("ip: the route to %v via %v is not IPv4: only IPv4 is supported", r.To, r.Via)
+		if four := r.To.Addr().Is4(); !r.To.IsValid() || r.Via.IsValid() && r.Via.Is4() != four || r.Src.IsValid() && r.Src.Is4() != four {
+			return nil, fmt.Errorf("ip: the route to %v via %v mixes IPv4 and IPv6: use addresses of one of them", r.To, r.Via)
 		}
 	}
 	routes := slices.Clone(all)
-	slices.SortStableFunc(routes, func(a, b Route) int { return b.To.Bits() - a.To.Bits() })
+	slices.SortStableFunc(routes, func(a, b Route) int {
+		return cmp.Or(a.To.Addr().BitLen()-b.To.Addr().BitLen(), b.To.Bits()-a.To.Bits())
+	})
 	return routes, nil
 }
 

@@ -48,7 +48,7 @@ func newProcesses() *processes {
 }
 
 func (s *processes) add(p wire.IPv4) {
-	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
+	id := packetID{p.Src(), p.Dst(), p.Protocol(), uint32(p.ID())}
 	s.mu.Lock()
 	in := s.byPacket[id]
 	if in == nil {

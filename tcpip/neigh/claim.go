@@ -15,6 +15,7 @@ const (
 	// not probe together.
 	probeWait        = time.Second
 	probeNum         = 3
+	probeNum6        = 1           // DupAddrDetectTransmits (RFC 4862, section 5.1)
 	probeMin         = time.Second // between probes
 	probeMax         = 2 * time.Second
 	announceWait     = 2 * time.Second // from the last probe to the first announcement
@@ -62,15 +63,17 @@ type phase uint8
 
 const (
 	probing    phase = iota // the address is not used yet
+	optimistic              // IPv6: it is used and being probed (RFC 4429)
 	announcing              // it is used and being announced
 	held                    // it is used
 )
 
 // ClaimActions are carried out by the driver during a call.
 type ClaimActions interface {
-	// Probe broadcasts a request for the address, with an unspecified sender address.
+	// Probe sends an ARP probe to all hosts, or a neighbour solicitation with an unspecified
+	// source.
 	Probe(addr netip.Addr)
-	// Announce broadcasts a request for the address from the address itself.
+	// Announce sends an ARP announcement, or an unsolicited neighbour advertisement.
 	Announce(addr netip.Addr)
 	Held(addr netip.Addr) // the address may be used from now on
 	// Conflict reports another host that uses the address, after Announce; at most once in ten
@@ -80,20 +83,56 @@ type ClaimActions interface {
 }
 
 // Claim claims an address. With probe, Held follows if no host reports a conflict within five to
-// seven seconds; otherwise Held is immediate.
+// seven seconds, or one to two for IPv6; otherwise Held is immediate. An IPv6 address is probed in
+// any case, as RFC 4862, section 5.4, demands.
 func (c *Claims) Claim(addr netip.Addr, probe bool, now Time, do ClaimActions) {
 	k := &claim{addr: addr, messagesLeft: probeNum, dueAt: now + Time(c.Rand.Int64N(int64(probeWait)))}
+	if addr.Is6() {
+		k.messagesLeft = probeNum6
+	}
 	c.claims = append(c.claims, k)
-	if !probe {
-		c.startUsing(k, now, do)
+	switch {
+	case probe:
+	case addr.Is6():
+		k.phase, k.dueAt = optimistic, now
+		do.Held(k.addr)
+		c.tick(k, now, do)
+	default:
+		do.Held(k.addr)
+		c.announce(k, now, do)
 	}
 }
 
-// startUsing starts to use an address and announces it.
-func (c *Claims) startUsing(k *claim, now Time, do ClaimActions) {
+// Withdraw forgets a claim: the host does not use the address any more.
+func (c *Claims) Withdraw(addr netip.Addr) {
+	c.claims = slices.DeleteFunc(c.claims, func(k *claim) bool { return k.addr == addr })
+}
+
+// announce starts to announce an address.
+func (c *Claims) announce(k *claim, now Time, do ClaimActions) {
 	k.phase, k.messagesLeft, k.dueAt = announcing, announceNum, now
-	do.Held(k.addr)
 	c.tick(k, now, do)
+}
+
+// probe sends the next probe of an address, or ends probing.
+func (c *Claims) probe(k *claim, now Time, do ClaimActions) {
+	if k.messagesLeft == 0 {
+		if k.phase == probing {
+			do.Held(k.addr)
+		}
+		c.announce(k, now, do)
+		return
+	}
+	do.Probe(k.addr)
+	k.messagesLeft--
+	switch {
+	case k.addr.Is6():
+		k.dueAt = now + Time(requestInterval)
+	case k.messagesLeft > 0:
+		k.dueAt = now + Time(probeMin) + Time(c.Rand.Int64N(int64(probeMax-probeMin)))
+	default:
+		k.dueAt = now + Time(announceWait)
+	}
 }
 
 // tick handles the deadline of an address.
@@ -102,17 +141,8 @@ func (c *Claims) tick(k *claim, now Time, do ClaimActions) {
 		return
 	}
 	switch k.phase {
-	case probing:
-		if k.messagesLeft == 0 {
-			c.startUsing(k, now, do)
-			return
-		}
-		do.Probe(k.addr)
-		if k.messagesLeft--; k.messagesLeft > 0 {
-			k.dueAt = now + Time(probeMin) + Time(c.Rand.Int64N(int64(probeMax-probeMin)))
-		} else {
-			k.dueAt = now + Time(announceWait)
-		}
+	case probing, optimistic:
+		c.probe(k, now, do)
 	case announcing:
 		do.Announce(k.addr)
 		k.dueAt = now + Time(announceInterval)
@@ -141,28 +171,55 @@ func (c *Claims) Receive(m wire.ARP, now Time, do ClaimActions) {
 	if m.SenderMAC() == c.MAC {
 		return
 	}
-	for i, k := range c.claims {
-		wants := k.phase == probing && m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified() && m.Target() == k.addr
-		if m.Sender() != k.addr && !wants {
-			continue
+	if m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified() {
+		c.OtherProbes(m.Target(), m.SenderMAC(), now, do)
+	} else {
+		c.OtherUses(m.Sender(), m.SenderMAC(), now, do)
+	}
+}
+
+// OtherProbes reports that another host probes for an address. It matters while the host itself
+// does.
+func (c *Claims) OtherProbes(addr netip.Addr, by wire.MAC, now Time, do ClaimActions) {
+	if k := c.find(addr); k != nil && (k.phase == probing || k.phase == optimistic) {
+		c.conflict(k, by, now, do)
+	}
+}
+
+// OtherUses reports that another host uses an address.
+func (c *Claims) OtherUses(addr netip.Addr, by wire.MAC, now Time, do ClaimActions) {
+	if k := c.find(addr); k != nil {
+		c.conflict(k, by, now, do)
+	}
+}
+
+// find returns the claim to an address; nil: none.
+func (c *Claims) find(addr netip.Addr) *claim {
+	for _, k := range c.claims {
+		if k.addr == addr {
+			return k
 		}
-		c.Conflicts++
-		if c.mustYield(k, now) {
-			c.claims = slices.Delete(c.claims, i, i+1)
-			do.Lost(k.addr, m.SenderMAC())
-		} else if k.lastDefendedAt == 0 || now-k.lastDefendedAt >= Time(defendInterval) {
-			k.lastDefendedAt = now
-			do.Announce(k.addr)
-			do.Conflict(k.addr, m.SenderMAC())
-		}
-		return
+	}
+	return nil
+}
+
+// conflict gives an address up or defends it.
+func (c *Claims) conflict(k *claim, by wire.MAC, now Time, do ClaimActions) {
+	c.Conflicts++
+	if c.mustYield(k, now) {
+		c.Withdraw(k.addr)
+		do.Lost(k.addr, by)
+	} else if k.lastDefendedAt == 0 || now-k.lastDefendedAt >= Time(defendInterval) {
+		k.lastDefendedAt = now
+		do.Announce(k.addr)
+		do.Conflict(k.addr, by)
 	}
 }
 
 // mustYield reports whether a conflict means that the address is given up.
 func (c *Claims) mustYield(k *claim, now Time) bool {
 	switch {
-	case k.phase == probing:
+	case k.phase == probing, k.phase == optimistic:
 		return true
 	case c.Policy == Defend:
 		return k.lastDefendedAt != 0 && now-k.lastDefendedAt < Time(defendInterval)

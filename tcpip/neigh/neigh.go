@@ -1,7 +1,7 @@
-// Package neigh resolves the hardware addresses of neighbours by ARP (RFC 826), and detects address
-// conflicts ([Claims], RFC 5227), as pure state machines: messages and times in, messages and the
-// next deadline out. The states of neighbours are those of RFC 4861, section 7.3.2, which suit ARP
-// too.
+// Package neigh resolves the hardware addresses of neighbours by ARP (RFC 826) and by neighbour
+// discovery (RFC 4861), and detects address conflicts ([Claims], RFC 5227, RFC 4862), as pure state
+// machines: messages and times in, messages and the next deadline out. The states of neighbours are
+// those of RFC 4861, section 7.3.2, which suit ARP too.
 //
 // What other hosts can cause is bounded: neighbours, queued packets and their bytes, and requests.
 // One neighbour is requested once a second, all together a hundred times a second, and part of that
@@ -102,7 +102,8 @@ type Table struct {
 
 // Actions are carried out by the driver during a call.
 type Actions interface {
-	// SendRequest sends an ARP request to a hardware address: Broadcast, or the neighbour's.
+	// SendRequest sends an ARP request, or a neighbour solicitation, to a hardware address.
+	// Broadcast stands for all that may have the target's address.
 	SendRequest(target netip.Addr, at wire.MAC)
 	// SendQueued sends a packet that was queued: an Ethernet frame whose addresses are not set.
 	SendQueued(n *Neighbour, packet []byte)
@@ -138,9 +139,6 @@ func (t *Table) QueueOwn(addr netip.Addr, packet []byte, now Time, do Actions) {
 
 // queue is Queue, and QueueOwn if own is set.
 func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Actions) {
-	if t.neighbours == nil {
-		t.neighbours = map[netip.Addr]*Neighbour{}
-	}
 	n := t.neighbours[addr]
 	if n == nil {
 		if !t.evictIfFull(now) {
@@ -148,7 +146,7 @@ func (t *Table) queue(addr netip.Addr, packet []byte, own bool, now Time, do Act
 			return
 		}
 		n = &Neighbour{Addr: addr}
-		t.neighbours[addr] = n
+		t.add(n)
 	}
 	n.forOwnPackets = n.forOwnPackets || own
 	if n.State == Failed && now < n.stateUntil {
@@ -302,10 +300,7 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (requested bool) {
 	if n := t.neighbours[m.Sender()]; n != nil {
 		t.updateNeighbour(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
 	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.evictIfFull(now) {
-		if t.neighbours == nil {
-			t.neighbours = map[netip.Addr]*Neighbour{}
-		}
-		t.neighbours[m.Sender()] = &Neighbour{Addr: m.Sender(), MAC: m.SenderMAC(), State: Stale}
+		t.add(&Neighbour{Addr: m.Sender(), MAC: m.SenderMAC(), State: Stale})
 	}
 	return forUs && m.Operation() == wire.ARPRequest
 }
@@ -315,14 +310,8 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (requested bool) {
 // if its address was unknown or is a different one; otherwise the state stays.
 func (t *Table) updateNeighbour(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
 	if n.State == Incomplete || n.State == Failed || n.MAC != m.SenderMAC() || answer {
-		if n.MAC != m.SenderMAC() {
-			t.Changes++
-		}
-		n.MAC = m.SenderMAC()
-		n.State, n.stateUntil, n.requests = Stale, 0, 0
-		if answer {
-			n.State, n.stateUntil = Reachable, now+Time(reachableTime)
-		}
+		t.learn(n, m.SenderMAC(), answer, now, do)
+		return
 	}
 	for _, p := range t.takeWaiting(n) {
 		do.SendQueued(n, p)
