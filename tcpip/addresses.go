@@ -3,18 +3,20 @@ package tcpip
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 )
 
 // addresses are the addresses of an interface that the stack uses now. A value never changes: it is
 // replaced as a whole.
 type addresses struct {
 	prefixes []netip.Prefix // in the order of Config.Addrs
-	// the same addresses as integers, which every received packet is compared with
-	numeric []ownAddr
+	// the IPv4 addresses as integers, which every received packet is compared with
+	v4 []ownAddr
+	v6 []netip.Addr // the IPv6 addresses, with zones
 }
 
-// ownAddr is an address of the stack and the directed broadcast address of its network. A network
-// without one (a /31 or /32, RFC 3021) has the limited broadcast address there.
+// ownAddr is an IPv4 address of the stack and the directed broadcast address of its network. A
+// network without one (a /31 or /32, RFC 3021) has the limited broadcast address there.
 type ownAddr struct{ addr, broadcast uint32 }
 
 // the limited broadcast address 255.255.255.255; also a mask of all bits
@@ -25,25 +27,31 @@ func addrToUint32(a netip.Addr) uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
-func newAddresses(all []netip.Prefix) *addresses {
+// newAddresses makes the addresses of an interface with that name.
+func newAddresses(all []netip.Prefix, zone string) *addresses {
 	a := &addresses{prefixes: all}
 	for _, p := range all {
+		if p.Addr().Is6() {
+			a.v6 = append(a.v6, withZone(p.Addr(), zone))
+			continue
+		}
 		w := ownAddr{addrToUint32(p.Addr()), allOnes}
 		if p.Bits() < 31 {
 			w.broadcast = w.addr | allOnes>>p.Bits()
 		}
-		a.numeric = append(a.numeric, w)
+		a.v4 = append(a.v4, w)
 	}
 	return a
 }
 
 // hasAddr reports whether a is an address of the stack on this interface.
 func (i *iface) hasAddr(a netip.Addr) bool {
+	own := i.ownAddrs.Load()
 	if !a.Is4() {
-		return false
+		return slices.Contains(own.v6, a)
 	}
 	w := addrToUint32(a)
-	for _, own := range i.ownAddrs.Load().numeric {
+	for _, own := range own.v4 {
 		if own.addr == w {
 			return true
 		}
@@ -51,15 +59,15 @@ func (i *iface) hasAddr(a netip.Addr) bool {
 	return false
 }
 
-// acceptsDst reports whether a packet for dst that arrived here is for the stack, and whether dst
-// is a broadcast address (RFC 1122, section 3.2.1.3). An address belongs to its interface: a packet
-// for it that arrives by another interface is dropped (the strong end system model, section
+// acceptsDst reports whether an IPv4 packet for dst that arrived here is for the stack, and whether
+// dst is a broadcast address (RFC 1122, section 3.2.1.3). An address belongs to its interface: a
+// packet for it that arrives by another interface is dropped (the strong end system model, section
 // 3.3.4.2).
 func (i *iface) acceptsDst(dst uint32) (accepts, broadcast bool) {
 	if dst == allOnes {
 		return true, true
 	}
-	for _, own := range i.ownAddrs.Load().numeric {
+	for _, own := range i.ownAddrs.Load().v4 {
 		switch dst {
 		case own.addr:
 			return true, false
@@ -70,9 +78,9 @@ func (i *iface) acceptsDst(dst uint32) (accepts, broadcast bool) {
 	return i.loopback && i.s.owns(netip.AddrFrom4([4]byte{byte(dst >> 24), byte(dst >> 16), byte(dst >> 8), byte(dst)})), false
 }
 
-// martianSource reports whether no packet that arrives here can have the source src: it is zero,
-// broadcast, multicast, loopback or an address of the stack. Such a martian packet must be silently
-// discarded (RFC 1122, section 3.2.1.3).
+// martianSource reports whether no packet that arrives here can have the IPv4 source src: it is
+// zero, broadcast, multicast, loopback or an address of the stack. Such a martian packet must be
+// silently discarded (RFC 1122, section 3.2.1.3).
 func (i *iface) martianSource(src uint32) bool {
 	switch first := src >> 24; {
 	case first == 0 || first >= 224:
@@ -82,7 +90,7 @@ func (i *iface) martianSource(src uint32) bool {
 	case first == 127:
 		return true
 	}
-	for _, own := range i.ownAddrs.Load().numeric {
+	for _, own := range i.ownAddrs.Load().v4 {
 		if src == own.addr || src == own.broadcast {
 			return true
 		}
@@ -90,15 +98,15 @@ func (i *iface) martianSource(src uint32) bool {
 	return false
 }
 
-// martianOnLink reports whether no host on the link can have the address a: it is zero, broadcast,
-// multicast, loopback, or the address of a network.
+// martianOnLink reports whether no host on the link can have the IPv4 address a: it is zero,
+// broadcast, multicast, loopback, or the address of a network.
 func (i *iface) martianOnLink(a netip.Addr) bool {
 	w := addrToUint32(a)
 	if first := w >> 24; first == 0 || first >= 224 || first == 127 {
 		return true
 	}
 	for _, p := range i.addrs {
-		if rest := uint32(allOnes) >> p.Bits(); p.Bits() < 31 && p.Contains(a) && (w&rest == 0 || w&rest == rest) {
+		if rest := uint32(allOnes) >> p.Bits(); p.Addr().Is4() && p.Bits() < 31 && p.Contains(a) && (w&rest == 0 || w&rest == rest) {
 			return true
 		}
 	}
@@ -107,28 +115,37 @@ func (i *iface) martianOnLink(a netip.Addr) bool {
 
 // onLink reports whether a is the address of a neighbour: it is reached without a router.
 func (i *iface) onLink(a netip.Addr) bool {
+	if isLinkScoped(a) {
+		return true
+	}
 	_, r, ok := i.s.routes.Next(a)
 	return ok && !r.Via.IsValid() && i.s.ifaces[r.Link] == i
 }
 
-// isBroadcast reports whether a is a broadcast address on this link.
-func (i *iface) isBroadcast(a netip.Addr) bool {
-	_, broadcast := i.acceptsDst(addrToUint32(a))
-	return broadcast
+// sourceOn returns the source address for packets to dst by the next hop. The choice depends on the
+// next hop for IPv4, and on the destination for IPv6.
+func (i *iface) sourceOn(hop, dst netip.Addr) netip.Addr {
+	if dst.Is6() {
+		return i.sourceFor(dst)
+	}
+	return i.sourceFor(hop)
 }
 
 // sourceFor returns the source address for packets to a neighbour: the first address in the same
-// network, or else the first of all. It is invalid if the stack has lost all addresses to
-// conflicts.
-func (i *iface) sourceFor(hop netip.Addr) netip.Addr {
-	all := i.ownAddrs.Load().prefixes
-	for _, own := range all {
-		if own.Contains(hop) {
-			return own.Addr()
+// network, or else the first of its family. It is invalid if the stack has none, as when it has
+// lost all to conflicts.
+func (i *iface) sourceFor(hop netip.Addr) (src netip.Addr) {
+	own := i.ownAddrs.Load()
+	if hop.Is6() {
+		return own.sourceFor6(hop)
+	}
+	for _, p := range own.prefixes {
+		if p.Contains(hop) {
+			return p.Addr()
+		}
+		if !src.IsValid() && p.Addr().Is4() {
+			src = p.Addr()
 		}
 	}
-	if len(all) == 0 {
-		return netip.Addr{}
-	}
-	return all[0].Addr()
+	return src
 }

@@ -81,11 +81,14 @@ func TestInvalidAddressesAndRoutesAreRejected(t *testing.T) {
 		{"10.0.0.0/24", prefixes("10.0.0.0/24"), nil},
 		{"127.0.0.2/8", prefixes("127.0.0.2/8"), nil},
 		{"240.0.0.1/24", prefixes("240.0.0.1/24"), nil},
+		{"2001:db8::/64", prefixes("2001:db8::/64"), nil},
+		{"ff02::1/64", prefixes("ff02::1/64"), nil},
+		{"::1/64", prefixes("::1/64"), nil},
 		{"10.0.0.1/24 twice", prefixes("10.0.0.1/24", "10.0.0.1/24"), nil},
 		{"by 10.9.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.9.0.1")}}},
 		{"by 10.0.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.1")}}},
 		{"from 10.0.0.7", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.9"), Src: netip.MustParseAddr("10.0.0.7")}}},
-		{"is not IPv4", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("::/0")}}},
+		{"mixes IPv4 and IPv6", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("10.0.0.9")}}},
 	} {
 		la, _ := link.Pair(link.PairConfig{})
 		if s, err := New(Config{Link: la, Addrs: c.addrs, Routes: c.routes}); err == nil || !strings.Contains(err.Error(), c.say) {
@@ -103,21 +106,9 @@ func TestInvalidAddressesAndRoutesAreRejected(t *testing.T) {
 	s.Close()
 }
 
-// The stack has no IPv6 address, not even the loopback's: using one is an error. "[::]" means all
-// addresses.
-func TestIPv6AddressesAreRejected(t *testing.T) {
+// A listener at [::] has IPv4 connections too, and an IPv4-mapped address means IPv4.
+func TestMappedAddressesAreThoseOfIPv4(t *testing.T) {
 	s := stack(t, Config{})
-	for _, host := range []string{"[::1]", "[fd00::1]"} {
-		if _, err := s.Listen("tcp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("listening for TCP at %s: got %v, want an error", host, err)
-		}
-		if _, err := s.ListenPacket("udp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-			t.Errorf("listening for UDP at %s: got %v, want an error", host, err)
-		}
-		if _, err := s.Dial("tcp", host+":80"); err == nil {
-			t.Errorf("a Dial to %s succeeded, want an error", host)
-		}
-	}
 	for _, host := range []string{"[::]", "[::ffff:127.0.0.1]"} {
 		l, err := s.Listen("tcp", host+":80")
 		if err != nil {
@@ -132,6 +123,6 @@ func TestIPv6AddressesAreRejected(t *testing.T) {
 	}
 	defer u.Close()
 	if _, err := u.(*UDPConn).WriteMsg([]byte("x"), netip.MustParseAddrPort("127.0.0.1:9"), netip.IPv6Loopback()); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-		t.Errorf("dialing from the IPv6 loopback: got %v, want an error", err)
+		t.Errorf("sending to IPv4 from the IPv6 loopback: got %v, want an error", err)
 	}
 }

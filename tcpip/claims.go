@@ -31,18 +31,18 @@ type claimResult struct {
 
 // startClaims starts to claim the interface's addresses. The first reader sends the probes.
 func (i *iface) startClaims() {
-	if i.loopback {
-		i.ownAddrs.Store(newAddresses(i.addrs))
+	if !i.resolvesNeighbours() {
+		i.ownAddrs.Store(newAddresses(i.addrs, i.name))
 		return
 	}
-	i.ownAddrs.Store(newAddresses(nil))
+	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 	i.claimResults = make(chan claimResult, len(i.addrs))
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, a := range i.addrs {
-		i.claims.Claim(a.Addr(), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
+		i.claims.Claim(i.zoned(a.Addr()), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
 	}
 	i.readers[0].requestCheck()
 }
@@ -61,7 +61,7 @@ func (i *iface) awaitClaims() error {
 				return fmt.Errorf("tcpip: the address %v is in use by %v: give the stack or that host another address", c.addr, c.by)
 			}
 		case <-timer.C:
-			return fmt.Errorf("tcpip: no ARP probe for %v was sent within 30 s: check that the link is up", i.addrs[0].Addr())
+			return fmt.Errorf("tcpip: no probe for %v was sent within 30 s: check that the link is up", i.addrs[0].Addr())
 		}
 	}
 	return nil
@@ -72,25 +72,34 @@ type claimActions struct{ l *reader }
 
 // Probe implements neigh.ClaimActions.
 func (c claimActions) Probe(a netip.Addr) {
+	if a.Is6() {
+		c.l.sendSolicitation(a, netip.Addr{}, wire.Broadcast)
+		return
+	}
 	c.l.sendARP(wire.ARPRequest, wire.Broadcast, netip.IPv4Unspecified(), wire.MAC{}, a)
 }
 
 // Announce implements neigh.ClaimActions.
 func (c claimActions) Announce(a netip.Addr) {
+	if a.Is6() {
+		c.l.sendAdvertisement(a, allNodes, false)
+		return
+	}
 	c.l.sendARP(wire.ARPRequest, wire.Broadcast, a, wire.MAC{}, a)
 }
 
 // Held implements neigh.ClaimActions.
 func (c claimActions) Held(a netip.Addr) {
 	i := c.l.iface
-	i.neigh.Addrs = append(i.neigh.Addrs, a)
+	i.claimed = append(i.claimed, a)
 	i.updateOwnAddrs()
 	i.claimResults <- claimResult{addr: a}
 }
 
 // updateOwnAddrs makes the claimed addresses the ones in use, in the order of Config.Addrs.
 func (i *iface) updateOwnAddrs() {
-	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.neigh.Addrs, p.Addr()) })))
+	i.neigh.Addrs = slices.DeleteFunc(slices.Clone(i.claimed), netip.Addr.Is6)
+	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.claimed, i.zoned(p.Addr())) }), i.name))
 }
 
 // Conflict implements neigh.ClaimActions.
@@ -99,11 +108,11 @@ func (c claimActions) Conflict(a netip.Addr, by wire.MAC) { c.report(Conflict{Ad
 // Lost implements neigh.ClaimActions.
 func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 	i := c.l.iface
-	if !slices.Contains(i.neigh.Addrs, a) {
+	if !slices.Contains(i.claimed, a) {
 		i.claimResults <- claimResult{a, by, true}
 		return
 	}
-	i.neigh.Addrs = slices.DeleteFunc(i.neigh.Addrs, func(b netip.Addr) bool { return a == b })
+	i.claimed = slices.DeleteFunc(i.claimed, func(b netip.Addr) bool { return a == b })
 	i.updateOwnAddrs()
 	c.report(Conflict{a, by, true})
 }

@@ -16,9 +16,10 @@ import (
 // after New.
 type Config struct {
 	Link link.Link // the link to other hosts; nil: the stack has only its loopback
-	// the stack's addresses on Link, each with its prefix length: 10.0.0.2/24
+	// the stack's addresses on Link, each with its prefix length: 10.0.0.2/24, 2001:db8::2/64. With
+	// an IPv6 address, the stack also gets a link-local one
 	Addrs []netip.Prefix
-	// routes beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
+	// routes beside those to the networks of Addrs; a default route is one to 0.0.0.0/0 or ::/0
 	Routes []ip.Route
 	// settings of every connection. MSS and Superframe are derived from the link. Keep-alive
 	// defaults to that of package net (15 s, 15 s, 9); a negative KeepAliveIdle turns it off
@@ -29,8 +30,9 @@ type Config struct {
 	// limit of all connections' buffers together, and of session output that waits for them, in
 	// bytes. Default 256 MiB
 	Memory int
-	// probe for the addresses before using them (RFC 5227): New then takes 5 to 7 s, and fails if
-	// another host uses one
+	// probe for the addresses before using them (RFC 5227, RFC 4862): New then takes 5 to 7 s, or 1
+	// to 2 with IPv6 addresses only, and fails if another host uses one. Otherwise they are used at
+	// once, and IPv6 addresses are probed meanwhile (RFC 4429)
 	ProbeAddrs bool
 	// what happens to an address that another host uses too. Default: the stack keeps and defends
 	// it
@@ -38,7 +40,7 @@ type Config struct {
 	// called for each address conflict; nil: conflicts are only counted. A reader's goroutine calls
 	// it: it must not block
 	OnConflict func(Conflict)
-	TTL        uint8 // initial TTL of packets. Default 64
+	TTL        uint8 // initial TTL, or hop limit, of packets. Default 64
 	// DNS servers in order of preference; port 0 means 53. Empty: Dial accepts addresses only
 	Resolver []netip.AddrPort
 	// limit of ICMP errors sent a second, with bursts of ten times as many. One destination may
@@ -47,7 +49,7 @@ type Config struct {
 	// limit of one client's connections that wait for Accept, for each listener. All clients
 	// together, handshakes included, may have twice as many. Default 1,024
 	Backlog int
-	// limit of connections in TIME-WAIT, about 120 bytes each. At the limit, the oldest are
+	// limit of connections in TIME-WAIT, about 170 bytes each. At the limit, the oldest are
 	// evicted. Default 131,072
 	MaxTimeWait int
 
@@ -77,7 +79,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for i, a := range c.Addrs {
 		if !usableAddr(a) {
-			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an IPv4 address with the length of its network, such as 10.0.0.2/24", a)
+			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an address with the length of its network, such as 10.0.0.2/24", a)
 		}
 		if slices.ContainsFunc(c.Addrs[:i], func(b netip.Prefix) bool { return a.Addr() == b.Addr() }) {
 			return c, fmt.Errorf("tcpip: Addrs has %v twice", a)
@@ -85,8 +87,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Resolver = slices.Clone(c.Resolver)
 	for i, r := range c.Resolver {
-		if !r.Addr().Is4() || r.Addr().IsUnspecified() || r.Addr().IsMulticast() {
-			return c, fmt.Errorf("tcpip: Resolver has %v, which is no server's address: write an IPv4 address with a port, such as 10.0.0.1:53", r)
+		if !r.Addr().IsValid() || r.Addr().IsUnspecified() || r.Addr().IsMulticast() {
+			return c, fmt.Errorf("tcpip: Resolver has %v, which is no server's address: write an address with a port, such as 10.0.0.1:53", r)
 		}
 		if r.Port() == 0 {
 			c.Resolver[i] = netip.AddrPortFrom(r.Addr(), 53)
@@ -109,10 +111,13 @@ func (c *Config) checkNumbers() error {
 }
 
 // usableAddr reports whether a host can have the address p: it is not zero, loopback, multicast,
-// the address of its network or the broadcast address in it.
+// the address of its network or, of IPv4, the broadcast address in it.
 func usableAddr(p netip.Prefix) bool {
-	if !p.IsValid() || !p.Addr().Is4() {
+	switch a := p.Addr(); {
+	case !p.IsValid() || a.Is4In6():
 		return false
+	case a.Is6():
+		return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && (p.Bits() >= 127 || a != p.Masked().Addr())
 	}
 	w := addrToUint32(p.Addr())
 	host := w & (allOnes >> p.Bits())

@@ -2,13 +2,13 @@ package tcpip
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
 	"syscall"
 	"time"
 
-	"weir/tcpip/link"
 	"weir/tcpip/tcp"
 	"weir/wire"
 )
@@ -44,6 +44,7 @@ type Conn struct {
 	// packets are sent without DF: the path MTU is below the minimum that may be assumed
 	fragmentable   bool
 	addrOrLinkLost bool        // another host has taken its address, or its link has closed
+	flowLabel      uint32      // of IPv6 packets (RFC 6437)
 	tos            uint8       // DSCP bits of the TOS octet that the application has set (RFC 2474)
 	pendingPTB     *pendingPTB // a Packet Too Big that is not validated yet; nil: none
 	neighChanges   uint32      // iface.neighChanges when dstMAC was looked up
@@ -61,8 +62,11 @@ type Conn struct {
 // newConn makes a connection. The caller sets its TCP state by initState.
 func (s *Stack) newConn(l *reader, k tuple) *Conn {
 	c := &Conn{s: s, reader: l, iface: l.iface, key: k, timerIndex: -1}
-	c.cfg = l.iface.tcpConfig()
+	c.cfg = l.iface.tcpConfig(k.remote.Addr())
 	c.emitSegment = c.emitLocked
+	if k.remote.Addr().Is6() {
+		c.flowLabel = rand.Uint32() >> 12
+	}
 	return c
 }
 
@@ -264,58 +268,6 @@ func (c *Conn) abort() {
 	now := c.s.now()
 	c.tcp.Abort(now)
 	c.flushLocked(now)
-}
-
-// ECN codepoints in the IP header (RFC 3168, section 5).
-const (
-	ecnCapable = 2 // ECT(0)
-	ecnMarked  = 3 // CE
-)
-
-// emitLocked sends a segment. The caller holds mu.
-func (c *Conn) emitLocked(o *tcp.OutSegment) {
-	out := outgoingPool.Get().(*outgoingFrame)
-	defer outgoingPool.Put(out)
-	caps, p := &c.iface.caps, &out.Parts
-	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
-	b := wire.AppendEthernet(out.headers[:0], c.dstMAC, caps.MAC, wire.TypeIPv4)
-	tos := c.tos
-	if o.ECT {
-		tos |= ecnCapable
-	}
-	var id uint16 // ID of 0: it has no meaning with DF set (RFC 6864)
-	if c.fragmentable {
-		id = c.s.packetID(c.key.local.Addr(), c.key.remote.Addr())
-	}
-	b = wire.AppendIPv4(b, &wire.IPv4Fields{TOS: tos, ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.fragmentable, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
-		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
-	*p = link.Parts{Body: o.Payload}
-	if caps.Checksum {
-		b = wire.AppendTCPPartial(b, &f, o.Len())
-		p.ChecksumPartial, p.ChecksumStart, p.ChecksumOffset, p.SegmentSize = true, wire.EthernetHeader+wire.IPv4Header, 16, o.SegmentSize
-	} else {
-		b = wire.AppendTCP(b, &f, o.Payload[0], o.Payload[1])
-	}
-	p.Head = b
-	c.reader.counts.sent[kindTCP].Add(1)
-	if (c.dstKnown || c.resolveLocked(p)) && !c.reader.queue.Write(p) {
-		c.s.drops.add(DropDevice)
-	}
-}
-
-// resolveLocked looks the next hop's hardware address up and reports whether it is known. If not,
-// the neighbour table keeps the frame until it is. The caller holds mu.
-func (c *Conn) resolveLocked(p *link.Parts) bool {
-	_, hop, _, ok := c.s.routeTo(c.key.remote.Addr())
-	if !ok {
-		c.s.drops.add(DropRoute)
-		return false
-	}
-	c.neighChanges, c.dstFoundAt = c.iface.neighChanges.Load(), c.s.now()
-	if c.dstMAC, c.dstKnown = c.iface.resolve(c.reader, hop, !c.client.IsValid() || hop != c.key.remote.Addr(), p); c.dstKnown {
-		copy(p.Head, c.dstMAC[:])
-	}
-	return c.dstKnown
 }
 
 // failureLocked returns why the connection ended; io.EOF if it was closed in order. The caller

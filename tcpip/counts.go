@@ -25,7 +25,7 @@ func payloadKindOf(p wire.Protocol) payloadKind {
 		return kindTCP
 	case wire.UDPProtocol:
 		return kindUDP
-	case wire.ICMPv4Protocol:
+	case wire.ICMPv4Protocol, wire.ICMPv6Protocol:
 		return kindICMP
 	}
 	return kindOther

@@ -35,8 +35,8 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 }
 
 // DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack
-// has a resolver. If a name has several addresses, each is tried in turn with an equal share of the
-// remaining time. Names are fully qualified: the search list of resolv.conf is not used.
+// has a resolver. If a name has several addresses, they are tried by RFC 8305. Names are fully
+// qualified: the search list of resolv.conf is not used.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&Dialer{Stack: s}).DialContext(ctx, network, address)
 }
@@ -45,59 +45,20 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 // address of the stack on the route. It returns EADDRINUSE if the port is already connected to the
 // same remote address, or was a moment ago.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := d.dialUDP
-	switch network {
-	case "tcp", "tcp4":
-		dial = d.dialTCP
-	case "udp", "udp4":
-	default:
-		return nil, opError("dial", network, net.UnknownNetworkError(network))
+	dial := d.dialTCP
+	families, known := familyOf("tcp", network)
+	if !known {
+		dial = d.dialUDP
+		if families, known = familyOf("udp", network); !known {
+			return nil, opError("dial", network, net.UnknownNetworkError(network))
+		}
 	}
-	remotes, err := d.Stack.remoteAddrs(ctx, network, address)
+	remotes, err := d.Stack.remoteAddrs(ctx, network, address, families)
 	if err != nil {
 		return nil, opError("dial", network, err)
 	}
-	return dialEach(ctx, network, dial, remotes)
+	return dialFastest(ctx, network, dial, remotes)
 }
-
-// dialFunc connects to one address.
-type dialFunc func(context.Context, netip.AddrPort) (net.Conn, error)
-
-// dialEach tries addresses in turn until one connects.
-func dialEach(ctx context.Context, network string, dial dialFunc, remotes []netip.AddrPort) (net.Conn, error) {
-	var first error // the error of the preferred address
-	for i, remote := range remotes {
-		c, err := dialOne(ctx, dial, remote, len(remotes)-i)
-		if err == nil {
-			return c, nil
-		}
-		err = &net.OpError{Op: "dial", Net: network, Addr: addrOf(network, remote), Err: err}
-		if first == nil {
-			first = err
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, first
-}
-
-// dialOne tries an address for its share of the time that remains for it and the addresses behind
-// it.
-func dialOne(ctx context.Context, dial dialFunc, remote netip.AddrPort, left int) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, contextError(err)
-	}
-	if end, ok := ctx.Deadline(); ok && left > 1 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), minDialTime))
-		defer cancel()
-	}
-	return dial(ctx, remote)
-}
-
-// minDialTime is the minimum time for one address: less would abandon slow but reachable ones.
-const minDialTime = 2 * time.Second
 
 func addrOf(network string, a netip.AddrPort) net.Addr {
 	if network[0] == 'u' {
@@ -136,7 +97,7 @@ func (d *Dialer) applyKeepAlive(c *Conn) {
 var errNoResolver = errors.New("the stack has no DNS server to resolve the name: set Config.Resolver, or use an address")
 
 // remoteAddrs parses an address and resolves its name, if it has one.
-func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+func (s *Stack) remoteAddrs(ctx context.Context, network, address string, families family) ([]netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -146,18 +107,25 @@ func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]net
 		return nil, err
 	}
 	if host == "" {
-		return []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))}, nil
+		return []netip.AddrPort{netip.AddrPortFrom(families.loopback(), uint16(port))}, nil
 	}
 	addrs := make([]netip.Addr, 1)
 	if addrs[0], err = netip.ParseAddr(host); err != nil {
-		addrs, err = s.lookup(ctx, host)
+		if addrs, err = s.lookup(ctx, host, families); err != nil {
+			return nil, err
+		}
 	}
 	var all []netip.AddrPort
 	for _, a := range addrs {
-		if a.IsUnspecified() {
-			a = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // as with an empty host: the loopback
+		if a = s.canonicalAddr(a); a.IsUnspecified() {
+			a = familyFor(a).loopback() // as with an empty host
 		}
-		all = append(all, netip.AddrPortFrom(a.Unmap(), uint16(port)))
+		if families.has(a) {
+			all = append(all, netip.AddrPortFrom(a, uint16(port)))
+		}
 	}
-	return all, err
+	if len(all) == 0 {
+		return nil, &net.AddrError{Err: "no suitable address found", Addr: host}
+	}
+	return all, nil
 }

@@ -16,7 +16,8 @@
 //	link's queue ··> reader ──> ethernet ──> arp ─────────────> neighbours
 //	                               │
 //	                               ├··> ListenEther
-//	                               └──> ipv4 ──> fragments ──┐ (whole)
+//	                               ├──> ipv4 ──> fragments ──┐ (whole)
+//	                               └──> ipv6 ──> fragments ──┤
 //	                                     │                   │
 //	                                     ├··> ListenIP <·····┤
 //	                                     ├──> icmp <─────────┤  ··> echo | errors | Ping
@@ -32,10 +33,10 @@
 //
 //   - RunChain, the default: an edge is a call. All work is done in the goroutine that reads the
 //     link's queue.
-//   - RunNetwork: each of the seven layers has a goroutine of its own, the layer goroutine, and
+//   - RunNetwork: each of the eight layers has a goroutine of its own, the layer goroutine, and
 //     each edge is a queue of 64 batches. The edges into a layer share one queue: 64 batches before
-//     ethernet, arp, ipv4 and fragments, 128 before icmp, udp and tcp. A full queue drops packets
-//     and counts them: DropEthernetQueue to DropTCPQueue.
+//     ethernet, arp, ipv4 and ipv6, 128 before fragments, 192 before icmp, udp and tcp. A full
+//     queue drops packets and counts them: DropEthernetQueue to DropTCPQueue.
 //
 // In both models a reader has one batch in flight, and reads again when all of it is finished: the
 // frames lie in the queue's own buffers. Frames that arrive meanwhile wait in the device. A full
@@ -57,7 +58,7 @@
 //
 //	goroutine                    how many                               until
 //	reader (reader.go)           one per link queue, one per loopback   its link is closed
-//	layer goroutine (network.go) seven with RunNetwork, else none       the flow graph has stopped
+//	layer goroutine (network.go) eight with RunNetwork, else none       the flow graph has stopped
 //
 // A reader also runs the timers of its connections, retries ARP requests, expires fragments, and
 // calls the sessions of Serve. There are no other goroutines: calls of the application do their
@@ -90,6 +91,6 @@
 //
 // # Limitations
 //
-// IPv4 only. No multicast, no forwarding, no DHCP: addresses and routes are fixed by Config. The
-// stack is in no virtual network (802.1Q): it accepts priority tags only.
+// No router advertisements, no multicast, no forwarding, no DHCP: addresses and routes are fixed by
+// Config. The stack is in no virtual network (802.1Q): it accepts priority tags only.
 package tcpip

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"sync"
 	"syscall"
@@ -13,7 +14,10 @@ import (
 
 // icmp answers echo requests and passes errors on to the sockets that they concern.
 func (p *packet) icmp() layer {
-	m, fault := wire.ParseICMP(p.ip.Payload())
+	if p.dst.Is6() {
+		return p.icmp6()
+	}
+	m, fault := wire.ParseICMP(p.payload)
 	if fault != wire.OK || !p.checksumOK && !m.ChecksumOK() {
 		return p.drop(DropICMP)
 	}
@@ -27,7 +31,7 @@ func (p *packet) icmp() layer {
 		p.answerEcho(m)
 		return consumed
 	case wire.EchoReply:
-		s.sockets.deliverEchoReply(p.ip, m)
+		s.sockets.deliverEchoReply(p.src, m.EchoID(), m.Body())
 		return consumed
 	}
 	r, ok := icmp.ParseError(m)
@@ -43,9 +47,9 @@ var messagePool = sync.Pool{New: func() any { return new([]byte) }}
 // answerEcho sends an echo reply: the same data, the same TOS, and an answer to the options of the
 // request (RFC 1122, section 3.2.2.6).
 func (p *packet) answerEcho(m wire.ICMP) {
-	f := wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}
-	if o := p.ip.Options(); len(o) > 0 {
-		f.Options = ip.Options(o).EchoReply(p.ip.Dst(), uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
+	f := outgoingPacket{tos: p.tos, protocol: wire.ICMPv4Protocol, src: p.dst, dst: p.src}
+	if o := wire.IPv4(p.ip).Options(); len(o) > 0 {
+		f.options = ip.Options(o).EchoReply(p.dst, uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
 	}
 	b := messagePool.Get().(*[]byte)
 	*b = wire.AppendICMP((*b)[:0], wire.EchoReply, 0, m.RestOfHeader(), m.Body())
@@ -59,16 +63,14 @@ func (p *packet) answerEcho(m wire.ICMP) {
 // stack can have sent (RFC 5927, section 4).
 func (p *packet) receiveError(r icmp.ErrorReport) layer {
 	s := p.reader.s
-	if !s.owns(r.Quoted.Src()) || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
+	if !s.owns(r.Src) || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
 		return p.drop(DropICMP)
 	}
-	transport := r.Quoted[r.Quoted.HeaderLen():]
-	local := netip.AddrPortFrom(r.Quoted.Src(), uint16(transport[0])<<8|uint16(transport[1]))
-	remote := netip.AddrPortFrom(r.Quoted.Dst(), uint16(transport[2])<<8|uint16(transport[3]))
-	switch r.Quoted.Protocol() {
+	local, remote := portsOf(r.Src, r.Dst, r.Transport)
+	switch r.Protocol {
 	case wire.TCPProtocol:
 		c := s.conns.get(tuple{local, remote})
-		if c == nil || !c.receiveICMPError(r, wire.Seq(uint32(transport[4])<<24|uint32(transport[5])<<16|uint32(transport[6])<<8|uint32(transport[7])), p.now) {
+		if c == nil || !c.receiveICMPError(r, wire.Seq(binary.BigEndian.Uint32(r.Transport[4:8])), p.now) {
 			return p.drop(DropICMP)
 		}
 	case wire.UDPProtocol:
@@ -77,17 +79,22 @@ func (p *packet) receiveError(r icmp.ErrorReport) layer {
 			return p.drop(DropICMP)
 		}
 		if r.Problem == icmp.TooBig {
-			s.recordPTB(remote.Addr(), r.PacketLen, r.NextMTU, p.now)
+			s.recordPTB(remote.Addr(), r.Len, r.NextMTU, p.now)
 		}
 		u.receiveError(errnoOf(r.Problem))
-	case wire.ICMPv4Protocol:
-		if !s.sockets.failEcho(remote.Addr(), wire.ICMP(transport), errnoOf(r.Problem)) {
+	case icmpProtocol(r.Dst):
+		if !s.sockets.failEcho(remote.Addr(), r.Transport, errnoOf(r.Problem)) {
 			return p.drop(DropICMP)
 		}
 	default:
 		return p.drop(DropICMP)
 	}
 	return consumed
+}
+
+// portsOf returns the addresses and ports of a packet whose payload starts with transport.
+func portsOf(src, dst netip.Addr, transport []byte) (from, to netip.AddrPort) {
+	return netip.AddrPortFrom(src, binary.BigEndian.Uint16(transport)), netip.AddrPortFrom(dst, binary.BigEndian.Uint16(transport[2:]))
 }
 
 // errnoOf returns the error for the application.

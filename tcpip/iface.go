@@ -2,10 +2,12 @@ package tcpip
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"weir/tcpip/link"
+	"weir/tcpip/ndp"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -21,7 +23,12 @@ type iface struct {
 	addrs    []netip.Prefix
 	readers  []*reader
 	loopback bool // it is the loopback interface
-	tcp      tcp.Config
+	// of connections: IPv4, IPv6
+	tcp4, tcp6 tcp.Config
+	// length of the link's header before each packet: Ethernet's, or 0
+	frameHeader int
+	ipv6        bool    // it has IPv6 addresses
+	nonce       [6]byte // of its probes for duplicate addresses
 
 	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
 	// neigh.Changes: when it changes, connections look their hardware address up again
@@ -33,23 +40,55 @@ type iface struct {
 	mu                sync.Mutex
 	neigh             neigh.Table
 	claims            neigh.Claims
-	pendingConflicts  []Conflict // not reported yet, at most maxPendingConflicts
-	unreachableFrames [][]byte   // frames whose neighbour did not answer; at most maxUnreachable
+	claimed           []netip.Addr // the addresses of claims that are in use
+	pendingConflicts  []Conflict   // not reported yet, at most maxPendingConflicts
+	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
 }
 
 func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
-	i := &iface{s: s, name: name, link: l, caps: l.Caps(), addrs: addrs, loopback: name == "lo"}
-	i.tcp = s.cfg.TCP
-	i.tcp.MSS = i.caps.MTU - wire.IPv4Header - wire.TCPHeader
-	i.tcp.Superframe = max(0, i.caps.Superframe-wire.IPv4Header-wire.TCPHeaderLargest)
-	i.tcp.Memory = &s.budget
-	keepAliveDefaults(&i.tcp)
-	i.tcp = i.tcp.WithDefaults()
+	i := &iface{s: s, name: name, link: l, caps: l.Caps(), nonce: newNonce(), loopback: name == "lo", frameHeader: l.Caps().Medium.HeaderLen()}
+	i.setAddrs(addrs)
+	i.tcp4, i.tcp6 = i.newTCPConfig(wire.IPv4Header), i.newTCPConfig(wire.IPv6Header)
 	for q := range i.caps.Queues {
 		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q)})
 	}
 	i.startClaims()
 	return i
+}
+
+// setAddrs sets the addresses of the interface. With an IPv6 address, it has a link-local one too
+// (RFC 4291, section 2.8).
+func (i *iface) setAddrs(addrs []netip.Prefix) {
+	for _, a := range addrs {
+		i.ipv6 = i.ipv6 || a.Addr().Is6()
+		i.addrs = append(i.addrs, netip.PrefixFrom(a.Addr().WithZone(""), a.Bits()))
+	}
+	linkLocal := func(a netip.Prefix) bool { return a.Addr().Is6() && a.Addr().IsLinkLocalUnicast() }
+	if i.ipv6 && !i.loopback && !slices.ContainsFunc(addrs, linkLocal) {
+		key := i.caps.MAC
+		i.addrs = append(i.addrs, netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, key[:]), 64))
+	}
+}
+
+// linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).
+var linkLocalNet = netip.MustParsePrefix("fe80::/64")
+
+// newTCPConfig returns the configuration of connections with an IP header of that length.
+func (i *iface) newTCPConfig(ipHeader int) tcp.Config {
+	c := i.s.cfg.TCP
+	c.MSS = i.caps.MTU - ipHeader - wire.TCPHeader
+	c.Superframe = max(0, i.caps.Superframe-ipHeader-wire.TCPHeaderLargest)
+	c.Memory = &i.s.budget
+	keepAliveDefaults(&c)
+	return c.WithDefaults()
+}
+
+// tcpConfig returns the configuration of connections to an address over the interface.
+func (i *iface) tcpConfig(remote netip.Addr) *tcp.Config {
+	if remote.Is4() {
+		return &i.tcp4
+	}
+	return &i.tcp6
 }
 
 // readerFor returns the reader for what is sent to a port or an address, which is the key. Answers
@@ -60,11 +99,29 @@ func (i *iface) readerFor(key uint32) *reader {
 	return i.readers[(key*2654435761>>16)%uint32(len(i.readers))]
 }
 
+// appendFrameHeader appends the link's header for a packet to a neighbour.
+func (i *iface) appendFrameHeader(b []byte, dst wire.MAC, t wire.EtherType) []byte {
+	if i.frameHeader == 0 {
+		return b
+	}
+	return wire.AppendEthernet(b, dst, i.caps.MAC, t)
+}
+
+// setDst sets the destination of a frame with that header.
+func (i *iface) setDst(frame []byte, dst wire.MAC) {
+	if i.frameHeader != 0 {
+		copy(frame, dst[:])
+	}
+}
+
+// resolvesNeighbours reports whether the link has hardware addresses to resolve.
+func (i *iface) resolvesNeighbours() bool { return i.frameHeader != 0 && !i.loopback }
+
 // resolve looks a neighbour's hardware address up. If it is not known yet, ok is false and a copy
 // of the frame waits for it. own says that the neighbour is a router or that this host sends on its
 // own account: such requests have priority over answers to unknown hosts.
 func (i *iface) resolve(l *reader, hop netip.Addr, own bool, p *link.Parts) (mac wire.MAC, ok bool) {
-	if i.loopback {
+	if !i.resolvesNeighbours() {
 		return i.caps.MAC, true
 	}
 	now := neigh.Time(i.s.now())

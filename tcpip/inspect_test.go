@@ -44,7 +44,7 @@ func TestConnectionsListenersAndNeighboursAreListed(t *testing.T) {
 
 func TestRoutesSocketsAndDropsAreListed(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
-	if r := a.Routes(); len(r) != 2 || r[0].To.String() != "10.0.0.0/24" || r[0].Interface != "link" || r[0].Source.String() != "10.0.0.1" || r[1].Interface != "lo" {
+	if r := a.Routes(); len(r) != 3 || r[0].To.String() != "10.0.0.0/24" || r[0].Interface != "link" || r[0].Source.String() != "10.0.0.1" || r[1].Interface != "lo" {
 		t.Errorf("got the routes %+v, want 10.0.0.0/24 by the link from 10.0.0.1, and the loopback's", r)
 	}
 	u, err := b.ListenPacket("udp", ":53")

@@ -53,7 +53,7 @@ func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	return p
 }
 
-// device makes a TAP device in a namespace, until the test ends.
+// device makes a TAP or TUN device in a namespace, until the test ends.
 func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -71,7 +71,11 @@ func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 			t.Error(err)
 		}
 	})
-	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Plain: plain, Queues: c.Queues})
+	open := link.OpenTap
+	if c.Medium == link.IP {
+		open = link.OpenTun
+	}
+	tap, err := open(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Plain: plain, Queues: c.Queues})
 	if err != nil {
 		t.Fatal(err)
 	}

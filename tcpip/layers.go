@@ -2,7 +2,9 @@ package tcpip
 
 import (
 	"encoding/binary"
+	"net/netip"
 
+	"weir/tcpip/icmp"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
@@ -17,10 +19,18 @@ type packet struct {
 	now       tcp.Time
 	nextLayer layer
 
-	eth        wire.Ethernet
-	ip         wire.IPv4
-	broadcast  bool // its destination is a broadcast or multicast address
-	checksumOK bool // the device has verified the transport checksum
+	eth        wire.Ethernet // nil on a link without frame headers
+	broadcast  bool          // its destination is a broadcast or multicast address
+	checksumOK bool          // the device has verified the transport checksum
+
+	// Of the IP packet, set by its layer.
+	ip       []byte // headers and payload; before its layer: what follows the frame's header
+	src, dst netip.Addr
+	protocol wire.Protocol // of the payload
+	tos      uint8         // TOS octet, or traffic class
+	payload  []byte
+	// IPv6: offset of the Next Header field that names protocol
+	nextHeaderAt int
 }
 
 // layer is the layer that processes a packet next.
@@ -31,6 +41,7 @@ const (
 	ethernetLayer
 	arpLayer
 	ipv4Layer
+	ipv6Layer
 	fragmentsLayer
 	icmpLayer
 	udpLayer
@@ -43,14 +54,20 @@ func (p *packet) drop(why Drop) layer {
 	return consumed
 }
 
-// ethernet demultiplexes frames by their EtherType.
+// ethernet demultiplexes frames by their EtherType. On a link without frame headers, it does so
+// with packets by their version.
 func (p *packet) ethernet() layer {
+	if p.reader.iface.frameHeader == 0 {
+		p.ip, p.checksumOK = p.frame.Bytes, p.frame.ChecksumOK
+		return p.demuxVersion()
+	}
 	e, fault := wire.ParseEthernet(p.frame.Bytes)
 	if fault != wire.OK {
 		return p.drop(DropFrame)
 	}
-	p.eth, p.checksumOK = e, p.frame.ChecksumOK
+	p.eth, p.ip, p.checksumOK = e, e.Payload(), p.frame.ChecksumOK
 	dst := e.Dst()
+	p.broadcast = dst.IsGroup()
 	if dst != p.reader.iface.caps.MAC && !dst.IsGroup() {
 		return p.drop(DropNotOurs)
 	}
@@ -63,13 +80,28 @@ func (p *packet) ethernet() layer {
 		return arpLayer
 	case e.Type() == wire.TypeIPv4:
 		return ipv4Layer
+	case e.Type() == wire.TypeIPv6:
+		return ipv6Layer
+	}
+	return p.drop(DropFrame)
+}
+
+// demuxVersion demultiplexes packets by the version of IP.
+func (p *packet) demuxVersion() layer {
+	if len(p.ip) > 0 {
+		switch p.ip[0] >> 4 {
+		case 4:
+			return ipv4Layer
+		case 6:
+			return ipv6Layer
+		}
 	}
 	return p.drop(DropFrame)
 }
 
 // arp processes an ARP message.
 func (p *packet) arp() layer {
-	m, fault := wire.ParseARP(p.eth.Payload())
+	m, fault := wire.ParseARP(p.ip)
 	if fault != wire.OK {
 		return p.drop(DropARP)
 	}
@@ -90,7 +122,7 @@ func (p *packet) arp() layer {
 
 // ipv4 validates a packet and its addresses, and demultiplexes it: fragments, or the protocol.
 func (p *packet) ipv4() layer {
-	v, fault := wire.ParseIPv4(p.eth.Payload())
+	v, fault := wire.ParseIPv4(p.ip)
 	if fault != wire.OK || !p.checksumOK && !v.ChecksumOK() {
 		return p.drop(DropIPHeader)
 	}
@@ -101,8 +133,9 @@ func (p *packet) ipv4() layer {
 	if p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
 		return p.drop(DropSource)
 	}
-	p.ip, p.broadcast = v, broadcast || p.eth.Dst().IsGroup()
-	if v.HeaderLen() > wire.IPv4Header && !p.checkOptions() {
+	p.setIPv4(v)
+	p.broadcast = p.broadcast || broadcast
+	if v.HeaderLen() > wire.IPv4Header && !p.checkOptions(v) {
 		return p.drop(DropOptions)
 	}
 	if v.IsFragment() {
@@ -111,31 +144,44 @@ func (p *packet) ipv4() layer {
 	return p.demuxProtocol()
 }
 
+// setIPv4 sets the fields of an IPv4 packet.
+func (p *packet) setIPv4(v wire.IPv4) {
+	p.ip, p.src, p.dst, p.protocol, p.tos, p.payload = v, v.Src(), v.Dst(), v.Protocol(), v.TOS(), v.Payload()
+}
+
 // demuxProtocol demultiplexes whole packets by protocol.
 func (p *packet) demuxProtocol() layer {
-	p.reader.counts.received[payloadKindOf(p.ip.Protocol())].Add(1)
+	p.reader.counts.received[payloadKindOf(p.protocol)].Add(1)
 	p.reader.s.sockets.deliverIP(p)
-	switch p.ip.Protocol() {
+	switch p.protocol {
 	case wire.TCPProtocol:
 		return tcpLayer
 	case wire.UDPProtocol:
 		return udpLayer
-	case wire.ICMPv4Protocol:
+	case icmpProtocol(p.dst):
 		return icmpLayer
 	}
-	if p.reader.s.sockets.hasProtocol(p.ip.Protocol()) {
+	if p.reader.s.sockets.hasProtocol(p.protocol) {
 		return consumed
 	}
-	p.reader.s.sendICMPError(p.ip, p.broadcast, wire.Unreachable, wire.ProtocolUnreachable, 0)
+	p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.ProtocolUnreachable, p.nextHeaderAt)
 	return p.drop(DropProtocol)
+}
+
+// icmpProtocol returns the protocol of ICMP in packets to dst.
+func icmpProtocol(dst netip.Addr) wire.Protocol {
+	if dst.Is4() {
+		return wire.ICMPv4Protocol
+	}
+	return wire.ICMPv6Protocol
 }
 
 // checkOptions reports whether a packet may go on with its IP options. For malformed options it
 // sends a Parameter Problem (RFC 1122, section 3.2.2.5).
-func (p *packet) checkOptions() bool {
-	verdict, at := ip.Options(p.ip.Options()).Check()
+func (p *packet) checkOptions(v wire.IPv4) bool {
+	verdict, at := ip.Options(v.Options()).Check()
 	if verdict == ip.MalformedOption {
-		p.reader.s.sendICMPError(p.ip, p.broadcast, wire.ParameterProblem, 0, uint32(wire.IPv4Header+at)<<24)
+		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.BadHeader, wire.IPv4Header+at)
 	}
 	return verdict == ip.Valid
 }
@@ -144,11 +190,15 @@ func (p *packet) checkOptions() bool {
 func (p *packet) reassemble() layer {
 	s := p.reader.s
 	s.fragsMu.Lock()
-	whole, outcome := s.fragments.Add(p.ip, ip.Time(p.now))
+	whole, outcome := p.addFragmentLocked()
 	s.fragsMu.Unlock()
 	switch outcome {
 	case ip.Complete:
-		p.ip, p.checksumOK = whole, false
+		p.checksumOK = false
+		if p.dst.Is6() {
+			return p.setWhole6(whole)
+		}
+		p.setIPv4(whole)
 		return p.demuxProtocol()
 	case ip.Incomplete, ip.Duplicate:
 		if s.cfg.Run == RunNetwork {

@@ -19,7 +19,8 @@ import (
 // listenerTable has the open listeners of the stack.
 type listenerTable struct {
 	mu sync.RWMutex
-	// by address and port; an unspecified address accepts connections to all addresses
+	// by address and port. An unspecified address accepts connections to all addresses: 0.0.0.0 to
+	// those of IPv4, [::] to those of both families unless the listener is for IPv6 only
 	byAddr map[netip.AddrPort]*Listener
 }
 
@@ -30,7 +31,31 @@ func (p *listenerTable) lookup(local netip.AddrPort) *Listener {
 	if l := p.byAddr[local]; l != nil {
 		return l
 	}
-	return p.byAddr[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
+	if local.Addr().Is4() {
+		if l := p.byAddr[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]; l != nil {
+			return l
+		}
+	}
+	if l := p.byAddr[netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())]; l != nil && (local.Addr().Is6() || !l.only6) {
+		return l
+	}
+	return nil
+}
+
+// isFree reports whether a listener may have an address: no other one has it, nor overlaps with it
+// by accepting both families.
+func (p *listenerTable) isFree(a netip.AddrPort, only6 bool) bool {
+	if p.byAddr[a] != nil {
+		return false
+	}
+	four, six := netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port()), netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())
+	switch a {
+	case four:
+		return p.byAddr[six] == nil || p.byAddr[six].only6
+	case six:
+		return only6 || p.byAddr[four] == nil
+	}
+	return true
 }
 
 func (p *listenerTable) closeAll() {
@@ -49,6 +74,7 @@ func (p *listenerTable) closeAll() {
 type Listener struct {
 	s           *Stack
 	addr        netip.AddrPort
+	only6       bool          // [::] does not include IPv4
 	acceptQueue chan *Conn    // the stack -> Accept; capacity: twice the backlog; never closed
 	done        chan struct{} // closed by Close
 	closeOnce   sync.Once
@@ -83,7 +109,7 @@ func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
-	l := &Listener{s: s, acceptQueue: make(chan *Conn, 2*s.cfg.Backlog), done: make(chan struct{}), server: v}
+	l := &Listener{s: s, only6: network == "tcp6", acceptQueue: make(chan *Conn, 2*s.cfg.Backlog), done: make(chan struct{}), server: v}
 	l.reserved.limit = cap(l.acceptQueue)
 	p := &s.listeners
 	p.mu.Lock()
@@ -91,7 +117,7 @@ func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	if s.closed.Load() {
 		return nil, listenError(network, addr, net.ErrClosed)
 	}
-	free := func(port uint16) bool { return p.byAddr[netip.AddrPortFrom(addr.Addr(), port)] == nil }
+	free := func(port uint16) bool { return p.isFree(netip.AddrPortFrom(addr.Addr(), port), l.only6) }
 	port, err := choosePort(addr.Port(), free)
 	if err != nil {
 		return nil, listenError(network, addr, err)
@@ -130,7 +156,8 @@ func choosePort(port uint16, free func(uint16) bool) (uint16, error) {
 
 // localAddr parses an address of the stack.
 func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error) {
-	if network != kind && network != kind+"4" {
+	family, known := familyOf(kind, network)
+	if !known {
 		return netip.AddrPort{}, net.UnknownNetworkError(network)
 	}
 	host, port, err := net.SplitHostPort(address)
@@ -141,16 +168,17 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("invalid port %q: use a number from 0 to 65535", port)
 	}
-	a := netip.IPv4Unspecified()
+	a := family.unspecified()
 	if host != "" {
 		if a, err = netip.ParseAddr(host); err != nil {
 			return netip.AddrPort{}, err
 		}
-		if a = a.Unmap(); a.IsUnspecified() {
-			a = netip.IPv4Unspecified() // "[::]" too is all of them
-		}
+		a = s.canonicalAddr(a)
 	}
-	if !a.IsUnspecified() && !s.owns(a) {
+	switch {
+	case !family.has(a):
+		err = &net.AddrError{Err: "no suitable address found", Addr: host}
+	case !a.IsUnspecified() && !s.owns(a):
 		err = syscall.EADDRNOTAVAIL
 	}
 	return netip.AddrPortFrom(a, uint16(n)), err
@@ -258,15 +286,21 @@ func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 // isGroupAddr reports whether an address is broadcast or multicast, which TCP rejects (RFC 9293,
 // section 3.9.2.3).
 func isGroupAddr(i *iface, a netip.Addr) bool {
-	return a.Is4() && (a.As4()[0] >= 224 || !i.loopback && i.isBroadcast(a))
+	if a.Is6() {
+		return a.IsMulticast()
+	}
+	_, broadcast := i.acceptsDst(addrToUint32(a))
+	return a.As4()[0] >= 224 || !i.loopback && broadcast
 }
 
 // sourceAddr returns the source address for packets over an interface: the one asked for, or chosen
 // if none was. An address that the stack does not have there is an error.
 func (s *Stack) sourceAddr(asked netip.Addr, i *iface, chosen netip.Addr) (netip.Addr, error) {
-	switch asked = asked.Unmap(); {
+	switch asked = s.canonicalAddr(asked); {
 	case !asked.IsValid() || asked.IsUnspecified():
 		return chosen, nil
+	case asked.Is4() != chosen.Is4():
+		return asked, syscall.EADDRNOTAVAIL
 	case i.loopback && s.owns(asked) || i.hasAddr(asked):
 		return asked, nil
 	}
@@ -281,7 +315,7 @@ func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
 		return nil, net.ErrClosed
 	case !ok || isGroupAddr(i, remote.Addr()):
 		return nil, syscall.ENETUNREACH
-	case remote.Port() == 0 || !remote.Addr().Is4():
+	case remote.Port() == 0:
 		return nil, syscall.EADDRNOTAVAIL
 	case s.conns.isFull():
 		return nil, syscall.ENOBUFS
@@ -379,6 +413,3 @@ func (dialTimeoutError) Temporary() bool { return true }
 func (dialTimeoutError) Is(target error) bool {
 	return target == context.DeadlineExceeded || target == os.ErrDeadlineExceeded
 }
-
-// tcpConfig returns the configuration of connections over the interface.
-func (i *iface) tcpConfig() *tcp.Config { return &i.tcp }

@@ -31,9 +31,10 @@ type layerStage struct {
 
 // layerStages are the layers of the paper, in the order of the constants of layer.
 var layerStages = [...]layerStage{
-	{ethernetLayer, "ethernet", (*packet).ethernet, []layer{arpLayer, ipv4Layer}, DropEthernetQueue},
+	{ethernetLayer, "ethernet", (*packet).ethernet, []layer{arpLayer, ipv4Layer, ipv6Layer}, DropEthernetQueue},
 	{arpLayer, "arp", (*packet).arp, nil, DropARPQueue},
 	{ipv4Layer, "ipv4", (*packet).ipv4, []layer{fragmentsLayer, icmpLayer, udpLayer, tcpLayer}, DropIPv4Queue},
+	{ipv6Layer, "ipv6", (*packet).ipv6, []layer{fragmentsLayer, icmpLayer, udpLayer, tcpLayer}, DropIPv6Queue},
 	{fragmentsLayer, "fragments", (*packet).reassemble, []layer{icmpLayer, udpLayer, tcpLayer}, DropFragmentsQueue},
 	{icmpLayer, "icmp", (*packet).icmp, nil, DropICMPQueue},
 	{udpLayer, "udp", (*packet).udp, nil, DropUDPQueue},

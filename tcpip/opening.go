@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"sync/atomic"
 
@@ -49,7 +50,7 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFl
 	if !l.beginHandshake() {
 		l.cookiesUntil.Store(int64(p.now.Add(tcp.CookieLifetime)))
 		s.cookies.sent.Add(1)
-		o := tcp.CookieSYNACK(p.reader.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+		o := tcp.CookieSYNACK(p.reader.iface.tcpConfig(p.src), s.cookieHash(k), stamp, seg, p.now)
 		s.sendStateless(k, &o)
 		return nil
 	}
@@ -69,7 +70,7 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFl
 func (p *packet) openFromCookie(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, ok bool) {
 	s := p.reader.s
 	_, stamp := s.initialSeq(k)
-	state := tcp.AcceptCookie(p.reader.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+	state := tcp.AcceptCookie(p.reader.iface.tcpConfig(p.src), s.cookieHash(k), stamp, seg, p.now)
 	if state == nil {
 		return nil, false
 	}
@@ -120,7 +121,7 @@ func (p *packet) clientAddr() netip.Addr {
 	if p.reader.iface.loopback {
 		return netip.Addr{}
 	}
-	return clientOf(p.ip.Src())
+	return clientOf(p.src)
 }
 
 // initState gives a new connection its TCP state. Nagle's algorithm is off, as in package net.
@@ -143,14 +144,14 @@ func (s *Stack) Cookies() (sent, accepted uint64) {
 
 // cookieHash returns the keyed hash for a connection's SYN cookies.
 func (s *Stack) cookieHash(k tuple) tcp.CookieHash {
-	var name [18]byte
-	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
+	var name [41]byte
+	local, remote := k.local.Addr().As16(), k.remote.Addr().As16()
 	copy(name[:], local[:])
-	copy(name[4:], remote[:])
-	name[8], name[9] = byte(k.local.Port()>>8), byte(k.local.Port())
-	name[10], name[11] = byte(k.remote.Port()>>8), byte(k.remote.Port())
+	copy(name[16:], remote[:])
+	binary.BigEndian.PutUint16(name[32:], k.local.Port())
+	binary.BigEndian.PutUint16(name[34:], k.remote.Port())
 	return func(kind byte, count uint32) uint32 {
-		name[12], name[13], name[14], name[15], name[16] = 'c', kind, byte(count>>16), byte(count>>8), byte(count)
+		name[36], name[37], name[38], name[39], name[40] = 'c', kind, byte(count>>16), byte(count>>8), byte(count)
 		return uint32(siphash(&s.secret, name[:]))
 	}
 }
@@ -171,5 +172,5 @@ func (s *Stack) sendReset(k tuple, seg *tcp.Segment) {
 func (s *Stack) sendStateless(k tuple, o *tcp.OutSegment) {
 	var options [40]byte
 	f := wire.TCPFields{Src: k.local, Dst: k.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
-	s.sendIP(wire.IPv4Fields{DontFragment: true, Protocol: wire.TCPProtocol, Src: k.local.Addr(), Dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted
+	s.sendIP(outgoingPacket{dontFragment: true, protocol: wire.TCPProtocol, src: k.local.Addr(), dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted
 }

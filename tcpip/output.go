@@ -20,67 +20,112 @@ type neighActions struct{ l *reader }
 // SendRequest implements neigh.Actions.
 func (a neighActions) SendRequest(target netip.Addr, at wire.MAC) {
 	if src := a.l.iface.sourceFor(target); src.IsValid() {
+		if target.Is6() {
+			a.l.sendSolicitation(target, src, at)
+			return
+		}
 		a.l.sendARP(wire.ARPRequest, at, src, wire.MAC{}, target)
 	}
 }
 
 // SendQueued implements neigh.Actions.
 func (a neighActions) SendQueued(n *neigh.Neighbour, frame []byte) {
-	copy(frame, n.MAC[:])
+	a.l.iface.setDst(frame, n.MAC)
 	if !a.l.queue.Write(&link.Parts{Head: frame}) {
 		a.l.s.drops.add(DropDevice)
 	}
 }
 
-// sendIP sends a packet of any protocol but TCP, as fragments if necessary. It fills in the source
-// address and TTL if they are zero. A frame that the link or the neighbour table drops is counted,
-// and is no error, as with Linux.
-func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
-	i, hop, src, ok := s.routeTo(f.Dst)
+// outgoingPacket describes a packet to send. The family of dst is the packet's.
+type outgoingPacket struct {
+	src, dst     netip.Addr // src zero: the address of the route
+	protocol     wire.Protocol
+	tos          uint8  // TOS octet, or traffic class
+	ttl          uint8  // TTL, or hop limit; 0: Config.TTL
+	dontFragment bool   // do not fragment, neither here nor on the path
+	options      []byte // IPv4 only
+	flowLabel    uint32 // IPv6 only
+}
+
+// headerLen is the length of the packet's IP header.
+func (f *outgoingPacket) headerLen() int { return ipHeaderLen(f.dst) + len(f.options) }
+
+// sendIP sends a packet of any protocol but TCP, as fragments if necessary. A frame that the link
+// or the neighbour table drops is counted, and is no error, as with Linux.
+func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
+	i, hop, src, ok := s.routeTo(f.dst)
 	if !ok {
 		s.drops.add(DropRoute)
 		return syscall.ENETUNREACH
 	}
-	if !f.Src.IsValid() {
-		f.Src = src
+	if !f.src.IsValid() {
+		f.src = src
 	}
-	if f.TTL == 0 {
-		f.TTL = s.cfg.TTL
+	if f.ttl == 0 {
+		f.ttl = s.cfg.TTL
 	}
-	mtu, _ := s.pathMTU(f.Dst, i)
-	switch length := wire.IPv4Header + len(f.Options) + len(payload); {
-	case length > wire.IPv4Largest, f.DontFragment && length > mtu:
+	mtu, _ := s.pathMTU(f.dst, i)
+	switch length := f.headerLen() + len(payload); {
+	case length-ipHeaderLen(f.dst) > maxPayload(f.dst), f.dontFragment && length > mtu:
 		return syscall.EMSGSIZE
-	case !s.owns(f.Src):
+	case f.src.Is4() != f.dst.Is4():
+		return syscall.EINVAL
+	case !s.owns(f.src):
 		return syscall.EADDRNOTAVAIL // the stack lost it to another host (claims.go)
 	}
-	if !f.DontFragment {
-		f.ID = s.packetID(f.Src, f.Dst)
+	l := i.readerFor(hashAddr(f.dst))
+	if f.dst.Is6() {
+		l.sendIPv6(&f, payload, mtu, hop)
+	} else {
+		l.sendIPv4(&f, payload, mtu, hop)
 	}
-	a := f.Dst.As4()
-	l := i.readerFor(binary.BigEndian.Uint32(a[:]))
-	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
-		l.counts.sent[payloadKindOf(f.Protocol)].Add(1)
-		l.sendFrame(hop, header, piece)
-	})
 	return nil
 }
 
-// sendFrame sends a packet to a neighbour. It reports whether the packet was sent, or waits for the
-// neighbour's hardware address.
-func (l *reader) sendFrame(hop netip.Addr, header, payload []byte) bool {
+// maxPayload returns the largest payload of a packet to dst, without options or extensions.
+func maxPayload(dst netip.Addr) int {
+	if dst.Is4() {
+		return wire.IPv4Largest - wire.IPv4Header
+	}
+	return wire.IPv6Largest - wire.IPv6Header
+}
+
+// sendIPv4 sends a packet to a neighbour, as fragments if necessary.
+func (l *reader) sendIPv4(f *outgoingPacket, payload []byte, mtu int, hop netip.Addr) {
+	h := wire.IPv4Fields{TOS: f.tos, TTL: f.ttl, DontFragment: f.dontFragment, Protocol: f.protocol, Src: f.src, Dst: f.dst, Options: f.options}
+	if !f.dontFragment {
+		h.ID = l.s.packetID(f.src, f.dst)
+	}
+	ip.Fragment(h, payload, mtu, func(header, piece []byte) {
+		l.counts.sent[payloadKindOf(f.protocol)].Add(1)
+		l.sendPacket(hop, f.dst, wire.TypeIPv4, header, piece)
+	})
+}
+
+// hashAddr returns a number that depends on an address, for readerFor.
+func hashAddr(a netip.Addr) uint32 {
+	if a.Is4() {
+		return addrToUint32(a)
+	}
+	b := a.As16()
+	return binary.BigEndian.Uint32(b[:]) ^ binary.BigEndian.Uint32(b[4:]) ^ binary.BigEndian.Uint32(b[8:]) ^ binary.BigEndian.Uint32(b[12:])
+}
+
+// sendPacket sends a packet for dst to a neighbour. It reports whether the packet was sent, or
+// waits for the neighbour's hardware address.
+func (l *reader) sendPacket(hop, dst netip.Addr, t wire.EtherType, header, payload []byte) bool {
 	i := l.iface
 	out := outgoingPool.Get().(*outgoingFrame)
 	defer outgoingPool.Put(out)
 	p := &out.Parts
-	*p = link.Parts{Body: [2][]byte{payload}, Head: append(wire.AppendEthernet(out.headers[:0], wire.Broadcast, i.caps.MAC, wire.TypeIPv4), header...)}
-	if !i.isBroadcast(hop) {
-		mac, ok := i.resolve(l, hop, hop != wire.IPv4(header).Dst(), p)
-		if !ok {
+	*p = link.Parts{Body: [2][]byte{payload}, Head: append(i.appendFrameHeader(out.headers[:0], wire.Broadcast, t), header...)}
+	mac, ok := i.groupMAC(hop)
+	if !ok {
+		if mac, ok = i.resolve(l, hop, hop != dst, p); !ok {
 			return true
 		}
-		copy(p.Head, mac[:])
 	}
+	i.setDst(p.Head, mac)
 	if !l.queue.Write(p) {
 		l.s.drops.add(DropDevice)
 		return false
@@ -92,28 +137,59 @@ func (l *reader) sendFrame(hop netip.Addr, header, payload []byte) bool {
 // possible between two hosts, and reveal nothing about packets to others (RFC 7739, section 5.3,
 // and RFC 6274, section 3.5.2.1).
 func (s *Stack) packetID(src, dst netip.Addr) uint16 {
-	a, b := src.As4(), dst.As4()
-	var name [8]byte
+	a, b := src.As16(), dst.As16()
+	var name [32]byte
 	copy(name[:], a[:])
-	copy(name[4:], b[:])
+	copy(name[16:], b[:])
 	h := siphash(&s.secret, name[:])
 	return uint16(h>>48) + uint16(s.packetIDs[h%uint64(len(s.packetIDs))].Add(1))
 }
 
-// sendICMPError sends an ICMP error about a packet, unless the RFCs or the rate limit forbid it.
-func (s *Stack) sendICMPError(about wire.IPv4, broadcast bool, t wire.ICMPType, code uint8, rest uint32) {
-	quote, ok := icmp.Quote(about, broadcast)
-	if !ok || !s.owns(about.Dst()) {
+// packetID6 returns the Identification of a packet of IPv6 that is fragmented (RFC 7739, section
+// 5.3).
+func (s *Stack) packetID6(src, dst netip.Addr) uint32 {
+	a, b := src.As16(), dst.As16()
+	var name [32]byte
+	copy(name[:], a[:])
+	copy(name[16:], b[:])
+	h := siphash(&s.secret, name[:])
+	return uint32(h>>32) + s.packetIDs[h%uint64(len(s.packetIDs))].Add(1)
+}
+
+// sendICMPError sends an ICMP error about a packet, unless the RFCs or the rate limit forbid it. at
+// is that of icmp.AppendError.
+func (i *iface) sendICMPError(about []byte, broadcast bool, what icmp.Problem, at int) {
+	if about[0]>>4 == 6 {
+		i.sendICMPv6Error(wire.IPv6(about), broadcast, what, at)
 		return
 	}
-	to := about.Src().As4()
+	v := wire.IPv4(about)
+	quote, ok := icmp.Quote(v, broadcast)
+	if !ok || !i.s.owns(v.Dst()) || !i.s.mayReport(v.Src()) {
+		return
+	}
+	i.s.sendIP(outgoingPacket{protocol: wire.ICMPv4Protocol, src: v.Dst(), dst: v.Src()}, icmp.AppendError(nil, what, at, quote)) //nolint:errcheck // it is counted
+}
+
+// sendICMPv6Error is sendICMPError for a packet of IPv6. The source of an error about a packet to a
+// group is an address of the interface (RFC 4443, section 2.2).
+func (i *iface) sendICMPv6Error(v wire.IPv6, group bool, what icmp.Problem, at int) {
+	quote, ok := icmp.QuoteV6(v, group, what)
+	src, dst := i.zoned(v.Dst()), i.zoned(v.Src())
+	if group || src.IsMulticast() {
+		src = i.sourceFor(dst)
+	}
+	if !ok || !i.s.owns(src) || !i.s.mayReport(dst) {
+		return
+	}
+	i.s.sendIP(outgoingPacket{protocol: wire.ICMPv6Protocol, src: src, dst: dst}, icmp.AppendErrorV6(nil, src, dst, what, at, quote)) //nolint:errcheck // it is counted
+}
+
+// mayReport reports whether an ICMP error may be sent to an address now, and counts it.
+func (s *Stack) mayReport(to netip.Addr) bool {
+	b := to.As16()
 	now := time.Duration(s.now())
 	s.errorsMu.Lock()
-	ok = s.errorShares.Allow(siphash(&s.secret, to[:]), now) && s.errorLimiter.Allow(now)
-	s.errorsMu.Unlock()
-	if !ok {
-		return
-	}
-	message := wire.AppendICMP(nil, t, code, rest, quote)
-	s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Src: about.Dst(), Dst: about.Src()}, message) //nolint:errcheck // it is counted
+	defer s.errorsMu.Unlock()
+	return s.errorShares.Allow(siphash(&s.secret, b[:]), now) && s.errorLimiter.Allow(now)
 }

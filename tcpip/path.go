@@ -35,7 +35,7 @@ func (s *Stack) recordPTB(dst netip.Addr, length, next int, now tcp.Time) int {
 func (c *Conn) updatePathMTULocked(now tcp.Time) {
 	mtu, fragmentable := c.s.pathMTU(c.key.remote.Addr(), c.iface)
 	c.fragmentable = fragmentable
-	c.tcp.SetPathMTU(now, mtu)
+	c.tcp.LimitSegments(now, mtu-ipHeaderLen(c.key.remote.Addr()))
 	c.pathCheckAt = 0
 	if mtu < c.iface.caps.MTU {
 		c.pathCheckAt = now.Add(ip.PathMTUTimeout)
@@ -59,11 +59,28 @@ func (c *Conn) validatePTBLocked(now tcp.Time) {
 	switch d := c.pendingPTB; {
 	case !c.tcp.InFlight(d.seq):
 		c.pendingPTB = nil // the segment was acknowledged: the message was wrong
-	case d.nextMTU >= c.tcp.LargestDeliveredPacket(), c.tcp.UnackedForRTO(now, d.receivedAt):
+	case d.nextMTU >= c.largestDeliveredLocked(), c.tcp.UnackedForRTO(now, d.receivedAt):
 		c.pendingPTB = nil
 		c.s.recordPTB(c.key.remote.Addr(), d.packetLength, d.nextMTU, now)
 		c.updatePathMTULocked(now)
 	}
+}
+
+// largestDeliveredLocked is the size of the largest packet of the connection that the peer has
+// received, in bytes; 0: none with data. The caller holds mu.
+func (c *Conn) largestDeliveredLocked() int {
+	if n := c.tcp.LargestDelivered(); n > 0 {
+		return n + ipHeaderLen(c.key.remote.Addr())
+	}
+	return 0
+}
+
+// ipHeaderLen is the length of an IP header without options or extensions in packets to dst.
+func ipHeaderLen(dst netip.Addr) int {
+	if dst.Is4() {
+		return wire.IPv4Header
+	}
+	return wire.IPv6Header
 }
 
 // receiveICMPError handles an ICMP error that quotes a segment of the connection, and reports
@@ -77,7 +94,7 @@ func (c *Conn) receiveICMPError(r icmp.ErrorReport, seq wire.Seq, now tcp.Time) 
 	switch {
 	case r.Problem == icmp.TooBig:
 		if c.pendingPTB == nil { // a second message is ignored while one is pending
-			c.pendingPTB = &pendingPTB{r.PacketLen, r.NextMTU, seq, now}
+			c.pendingPTB = &pendingPTB{r.Len, r.NextMTU, seq, now}
 		}
 		c.flushLocked(now) // validates the message
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):

@@ -101,8 +101,8 @@ func (s *sockets) deliverIP(p *packet) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, c := range s.ip[p.ip.Protocol()] {
-		if !c.enqueue(datagram{from: netip.AddrPortFrom(p.ip.Src(), 0), payload: slices.Clone(p.ip.Payload())}) {
+	for _, c := range s.ip[p.protocol] {
+		if !c.enqueue(datagram{from: netip.AddrPortFrom(p.src, 0), payload: slices.Clone(p.payload)}) {
 			p.drop(DropSocketFull)
 		}
 	}
@@ -156,7 +156,7 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 		return nil
 	case *net.IPAddr:
 		if dst, ok := netip.AddrFromSlice(a.IP.To4()); ok && c.ether == 0 {
-			return c.s.sendIP(wire.IPv4Fields{Protocol: c.protocol, Dst: dst}, p)
+			return c.s.sendIP(outgoingPacket{protocol: c.protocol, dst: dst}, p)
 		}
 	}
 	return fmt.Errorf("%v is not an address that this socket can send to: use a *net.IPAddr, or an EtherAddr for frames", to)

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"weir/serve"
+	"weir/tcpip/icmp"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
-	"weir/wire"
 )
 
 // reader is the goroutine that reads one receive queue of a link. It passes frames to their
@@ -192,8 +192,8 @@ func (l *reader) expireFragments(now tcp.Time) tcp.Time {
 	s := l.s
 	s.fragsMu.Lock()
 	defer s.fragsMu.Unlock()
-	return tcp.Time(s.fragments.Tick(ip.Time(now), func(first wire.IPv4) {
+	return tcp.Time(s.fragments.Tick(ip.Time(now), func(first []byte) {
 		s.drops.add(DropFragment)
-		s.sendICMPError(first, false, wire.TimeExceeded, wire.ReassemblyExceeded, 0)
+		l.iface.sendICMPError(first, false, icmp.ReassemblyExceeded, 0)
 	}))
 }

@@ -31,14 +31,20 @@ func newResolver(s *Stack) *resolver {
 func (s *Stack) Resolver() *net.Resolver { return s.resolver.goResolver }
 
 // lookup returns the addresses of a fully qualified name.
-func (s *Stack) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
+func (s *Stack) lookup(ctx context.Context, name string, families family) ([]netip.Addr, error) {
 	if len(s.cfg.Resolver) == 0 {
 		return nil, &net.DNSError{Err: errNoResolver.Error(), Name: name}
 	}
 	if !strings.HasSuffix(name, ".") {
 		name += "."
 	}
-	return s.resolver.goResolver.LookupNetIP(ctx, "ip4", name)
+	network := map[family]string{family4: "ip4", family6: "ip6", familyBoth: "ip"}[families]
+	addrs, err := s.resolver.goResolver.LookupNetIP(ctx, network, name)
+	if err != nil {
+		return nil, err
+	}
+	s.sortDestinations(addrs)
+	return addrs, nil
 }
 
 // dial connects to a server of Config.Resolver, whatever address Go's resolver names. Go calls it

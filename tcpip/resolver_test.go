@@ -183,7 +183,7 @@ func TestAFailedDNSServerIsSkipped(t *testing.T) {
 }
 
 func TestInvalidResolversAreRejected(t *testing.T) {
-	for _, r := range []string{"0.0.0.0:53", "[::1]:53", "224.0.0.1:53"} {
+	for _, r := range []string{"0.0.0.0:53", "[::]:53", "224.0.0.1:53"} {
 		if _, err := New(Config{Resolver: []netip.AddrPort{netip.MustParseAddrPort(r)}}); err == nil || !strings.Contains(err.Error(), "Resolver") {
 			t.Errorf("Resolver %s: got error %v, want one that names Resolver", r, err)
 		}

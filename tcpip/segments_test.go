@@ -260,7 +260,7 @@ func TestTheMostSpecificListenerAccepts(t *testing.T) {
 		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", ":80"} {
 			listen(t, s, at)
 		}
-		for to, at := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "127.0.0.2:80": "0.0.0.0:80"} {
+		for to, at := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "127.0.0.2:80": "[::]:80", "[::1]:80": "[::]:80"} {
 			dial(t, s, "tcp", to)
 			if l := s.listeners.lookup(netip.MustParseAddrPort(to)); l == nil || l.Addr().String() != at {
 				t.Errorf("%s is taken by %v, want %s", to, l, at)

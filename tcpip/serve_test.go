@@ -82,8 +82,8 @@ func TestSessionsRunInTheReadersGoroutine(t *testing.T) { ways(t, testSessions) 
 
 func testSessions(t *testing.T, run Run) {
 	_, v, open := orders(t, run, serve.Options{})
-	if got := v.Addr().String(); got != "0.0.0.0:7" {
-		t.Errorf("got the server's address %s, want 0.0.0.0:7", got)
+	if got := v.Addr().String(); got != "[::]:7" {
+		t.Errorf("got the server's address %s, want [::]:7", got)
 	}
 	c, s := open()
 	expect(t, c, "hello", "hello")

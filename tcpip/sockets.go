@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/tcpip/icmp"
 	"weir/wire"
 )
 
@@ -65,6 +66,7 @@ type UDPConn struct {
 	receiveQueue
 	s             *Stack
 	local, remote netip.AddrPort // remote is zero unless connected
+	family        family         // of destinations
 	dontFragment  atomic.Bool    // send with DF set
 	ttl, tos      atomic.Uint32  // of sent datagrams; ttl 0: Config.TTL
 }
@@ -82,15 +84,15 @@ func (u *UDPConn) SetTOS(octet uint8) { u.tos.Store(uint32(octet)) }
 
 // udp gives a datagram to its socket.
 func (p *packet) udp() layer {
-	d, fault := wire.ParseUDP(p.ip.Payload())
-	if fault != wire.OK || !p.checksumOK && !d.ChecksumOK(p.ip.Src(), p.ip.Dst()) {
+	d, fault := wire.ParseUDP(p.payload)
+	if fault != wire.OK || !p.checksumOK && !d.ChecksumOK(p.src, p.dst) {
 		return p.drop(DropUDPHeader)
 	}
 	s := p.reader.s
-	local, remote := netip.AddrPortFrom(p.ip.Dst(), d.DstPort()), netip.AddrPortFrom(p.ip.Src(), d.SrcPort())
+	local, remote := netip.AddrPortFrom(p.dst, d.DstPort()), netip.AddrPortFrom(p.src, d.SrcPort())
 	u := s.sockets.udpFor(local, remote)
 	if u == nil {
-		s.sendICMPError(p.ip, p.broadcast, wire.Unreachable, wire.PortUnreachable, 0)
+		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
 	if !u.enqueue(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
@@ -104,9 +106,10 @@ func (p *packet) udp() layer {
 func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, a := range [...]netip.AddrPort{local, netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())} {
+	any4, any6 := netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port()), netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())
+	for _, a := range [...]netip.AddrPort{local, any4, any6} {
 		for _, u := range s.udp[a] {
-			if !u.remote.IsValid() || u.remote == remote {
+			if u.family.has(local.Addr()) && (!u.remote.IsValid() || u.remote == remote) {
 				return u
 			}
 		}
@@ -129,9 +132,7 @@ func (s *sockets) addUDP(u *UDPConn) error {
 	if s.closed {
 		return net.ErrClosed
 	}
-	port, err := choosePort(u.local.Port(), func(port uint16) bool {
-		return !slices.ContainsFunc(s.udp[netip.AddrPortFrom(u.local.Addr(), port)], func(v *UDPConn) bool { return v.remote == u.remote })
-	})
+	port, err := choosePort(u.local.Port(), func(port uint16) bool { return s.isFreeLocked(u, port) })
 	if err != nil {
 		return err
 	}
@@ -144,6 +145,21 @@ func (s *sockets) addUDP(u *UDPConn) error {
 	}
 	s.udp[u.local] = at
 	return nil
+}
+
+// isFreeLocked reports whether a socket may have a port: no other one is equal, nor overlaps with
+// it by having both families. The caller holds mu.
+func (s *sockets) isFreeLocked(u *UDPConn, port uint16) bool {
+	same := func(v *UDPConn) bool { return v.remote == u.remote && v.family&u.family != 0 }
+	taken := slices.ContainsFunc(s.udp[netip.AddrPortFrom(u.local.Addr(), port)], same)
+	if a := u.local.Addr(); a.IsUnspecified() {
+		other := netip.IPv4Unspecified()
+		if a.Is4() {
+			other = netip.IPv6Unspecified()
+		}
+		taken = taken || slices.ContainsFunc(s.udp[netip.AddrPortFrom(other, port)], same)
+	}
+	return !taken
 }
 
 func (s *sockets) removeUDP(u *UDPConn) {
@@ -161,6 +177,9 @@ func (s *sockets) removeUDP(u *UDPConn) {
 func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 	local, err := s.localAddr("udp", network, address)
 	u := &UDPConn{s: s, local: local}
+	if u.family, _ = familyOf("udp", network); !local.Addr().IsUnspecified() || local.Addr().Is4() {
+		u.family = familyFor(local.Addr())
+	}
 	u.readWaiter = newWaiter()
 	if err == nil {
 		err = s.sockets.addUDP(u)
@@ -177,14 +196,14 @@ func (d *Dialer) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, er
 	switch {
 	case !ok:
 		return nil, syscall.ENETUNREACH
-	case remote.Port() == 0 || !remote.Addr().Is4():
+	case remote.Port() == 0:
 		return nil, syscall.EADDRNOTAVAIL
 	}
 	src, err := s.sourceAddr(d.LocalAddr.Addr(), i, src)
 	if err != nil {
 		return nil, err
 	}
-	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, d.LocalAddr.Port()), remote: remote}
+	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, d.LocalAddr.Port()), remote: remote, family: familyFor(src)}
 	u.SetTOS(d.TOS)
 	u.readWaiter = newWaiter()
 	if err := s.sockets.addUDP(u); err != nil {
@@ -243,7 +262,7 @@ func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, e
 	switch bound := u.local.Addr(); {
 	case u.remote.IsValid():
 		return 0, u.writeError(to, net.ErrWriteToConnected)
-	case !u.s.owns(from), !bound.IsUnspecified() && from != bound:
+	case !u.s.owns(from), from.Is4() != to.Addr().Is4(), !bound.IsUnspecified() && from != bound:
 		return 0, u.writeError(to, syscall.EADDRNOTAVAIL)
 	}
 	return u.send(p, to, from)
@@ -255,7 +274,7 @@ func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	if !ok {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: u.LocalAddr(), Addr: to, Err: syscall.EINVAL}
 	}
-	ap := netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
+	ap := netip.AddrPortFrom(u.s.canonicalAddr(a.AddrPort().Addr()), a.AddrPort().Port())
 	if u.remote.IsValid() {
 		return 0, u.writeError(ap, net.ErrWriteToConnected)
 	}
@@ -270,17 +289,16 @@ func (u *UDPConn) Write(p []byte) (int, error) {
 	return u.send(p, u.remote, u.local.Addr())
 }
 
-// maxUDPPayload is the largest payload of a datagram.
-const maxUDPPayload = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
-
 func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error) {
 	err := u.takeError()
 	switch {
 	case err != nil:
-	case len(p) > maxUDPPayload:
-		err = syscall.EMSGSIZE
-	case to.Port() == 0 || !to.Addr().Is4() || to.Addr().IsUnspecified():
+	case to.Port() == 0 || !to.Addr().IsValid() || to.Addr().IsUnspecified():
 		err = syscall.EINVAL
+	case !u.family.has(to.Addr()):
+		err = syscall.EAFNOSUPPORT
+	case len(p) > maxPayload(to.Addr())-wire.UDPHeader:
+		err = syscall.EMSGSIZE
 	}
 	if err != nil {
 		return 0, u.writeError(to, err)
@@ -293,7 +311,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	}
 	from := netip.AddrPortFrom(src, u.local.Port())
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(wire.IPv4Fields{TOS: uint8(u.tos.Load()), TTL: uint8(u.ttl.Load()), DontFragment: u.dontFragment.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
+	if err := u.s.sendIP(outgoingPacket{tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, d); err != nil {
 		return 0, u.writeError(to, err)
 	}
 	return len(p), nil

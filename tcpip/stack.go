@@ -70,8 +70,7 @@ func New(cfg Config) (*Stack, error) {
 	if cfg.Link != nil {
 		s.ifaces = append(s.ifaces, newIface(s, "link", cfg.Link, cfg.Addrs))
 	}
-	loopback := netip.MustParsePrefix("127.0.0.1/8")
-	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), []netip.Prefix{loopback}))
+	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), loopbackAddrs))
 	if err = s.addRoutes(); err == nil {
 		s.packetNet, err = newPacketNet(s)
 	}
@@ -94,6 +93,9 @@ func New(cfg Config) (*Stack, error) {
 	}
 	return s, nil
 }
+
+// loopbackAddrs are the addresses of the loopback interface.
+var loopbackAddrs = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.PrefixFrom(netip.IPv6Loopback(), 128)}
 
 // Close closes the stack: connections are reset, and pending calls return net.ErrClosed.
 func (s *Stack) Close() error {
@@ -144,13 +146,18 @@ func (s *Stack) addRoutes() (err error) {
 	var all []ip.Route
 	for n, i := range s.ifaces {
 		for _, a := range i.addrs {
-			all = append(all, ip.Route{To: a.Masked(), Link: n})
+			if !a.Addr().IsLinkLocalUnicast() || a.Addr().Is4() {
+				all = append(all, ip.Route{To: a.Masked(), Link: n})
+			}
 		}
 	}
 	if s.routes, err = ip.NewRoutes(append(all, s.cfg.Routes...)...); err != nil {
 		return err
 	}
 	for _, r := range s.cfg.Routes {
+		if r.Via.Is6() && r.Via.IsLinkLocalUnicast() {
+			continue
+		}
 		if _, by, ok := s.routes.Next(r.Via); r.Via.IsValid() && (!ok || by.Via.IsValid() || by.Link != r.Link || s.isConfigured(r.Via)) {
 			return fmt.Errorf("tcpip: the route to %v by %v: the router is not on the link; use a router in one of the networks of Addrs", r.To, r.Via)
 		}
@@ -171,13 +178,27 @@ func (s *Stack) routeTo(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool)
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true
 	}
+	if isLinkScoped(dst) || dst.IsMulticast() {
+		i = s.linkOf(dst)
+		src = i.sourceFor(dst)
+		return i, dst, src, src.IsValid()
+	}
 	hop, r, ok := s.routes.Next(dst)
 	if !ok {
 		return nil, hop, hop, false
 	}
 	i, src = s.ifaces[r.Link], r.Src
 	if !src.IsValid() || !i.hasAddr(src) {
-		src = i.sourceFor(hop)
+		src = i.sourceOn(hop, dst)
 	}
-	return i, hop, src, src.IsValid()
+	return i, i.zoned(hop), src, src.IsValid()
+}
+
+// linkOf returns the interface of a link-local address or of a group: that of its zone, or the
+// first.
+func (s *Stack) linkOf(a netip.Addr) *iface {
+	if n := s.zoneNumber(a.Zone()); n > 0 {
+		return s.ifaces[n-1]
+	}
+	return s.ifaces[0]
 }

@@ -9,13 +9,13 @@ import (
 
 // tcp gives a segment to its connection or to a listener.
 func (p *packet) tcp() layer {
-	v, fault := wire.ParseTCP(p.ip.Payload())
-	if fault != wire.OK || !p.checksumOK && !v.ChecksumOK(p.ip.Src(), p.ip.Dst()) || p.broadcast {
+	v, fault := wire.ParseTCP(p.payload)
+	if fault != wire.OK || !p.checksumOK && !v.ChecksumOK(p.src, p.dst) || p.broadcast {
 		return p.drop(DropTCPHeader)
 	}
-	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
+	k := tuple{netip.AddrPortFrom(p.dst, v.DstPort()), netip.AddrPortFrom(p.src, v.SrcPort())}
 	seg := tcp.ParseSegment(v)
-	seg.CE = p.ip.TOS()&ecnMarked == ecnMarked
+	seg.CE = p.tos&ecnMarked == ecnMarked
 	switch c := p.reader.s.conns.get(k); {
 	case c == nil:
 		if c = p.openFromSegment(k, &seg); c != nil {

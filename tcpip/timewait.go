@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"slices"
 	"sync"
@@ -49,25 +50,28 @@ type timeWaitEntry struct {
 	listedUntil tcp.Time
 }
 
-// compactTuple is a tuple in 12 bytes: local and remote address, local and remote port.
-type compactTuple [12]byte
+// compactTuple is a tuple in 38 bytes: local and remote address (IPv4 as IPv4-mapped), local and
+// remote port, and the number of the zone of both addresses.
+type compactTuple [38]byte
 
 // compact returns the compact form of a tuple.
-func compact(k tuple) (n compactTuple) {
-	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
+func (s *Stack) compact(k tuple) (n compactTuple) {
+	local, remote := k.local.Addr().As16(), k.remote.Addr().As16()
 	copy(n[:], local[:])
-	copy(n[4:], remote[:])
-	n[8], n[9] = byte(k.local.Port()>>8), byte(k.local.Port())
-	n[10], n[11] = byte(k.remote.Port()>>8), byte(k.remote.Port())
+	copy(n[16:], remote[:])
+	binary.BigEndian.PutUint16(n[32:], k.local.Port())
+	binary.BigEndian.PutUint16(n[34:], k.remote.Port())
+	if zone := k.remote.Addr().Zone(); zone != "" {
+		binary.BigEndian.PutUint16(n[36:], uint16(s.zoneNumber(zone)))
+	}
 	return n
 }
 
-func (n *compactTuple) local() netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(n[:4])), uint16(n[8])<<8|uint16(n[9]))
-}
-
-func (n *compactTuple) remote() netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(n[4:8])), uint16(n[10])<<8|uint16(n[11]))
+// expand returns the tuple of a compact form.
+func (s *Stack) expand(n *compactTuple) tuple {
+	zone := s.zoneName(int(binary.BigEndian.Uint16(n[36:])))
+	addr := func(b []byte) netip.Addr { return withZone(netip.AddrFrom16([16]byte(b)).Unmap(), zone) }
+	return tuple{netip.AddrPortFrom(addr(n[:16]), binary.BigEndian.Uint16(n[32:])), netip.AddrPortFrom(addr(n[16:32]), binary.BigEndian.Uint16(n[34:]))}
 }
 
 // expiryEntry is when an entry expired as of the time of its insertion.
@@ -93,7 +97,7 @@ func (w *timeWaitTable) add(k tuple, cfg *tcp.Config, wait tcp.TimeWaitConn) {
 	if w.entries == nil {
 		w.entries = map[compactTuple]timeWaitEntry{}
 	}
-	name := compact(k)
+	name := w.s.compact(k)
 	w.push(name, timeWaitEntry{TimeWaitConn: wait, cfg: cfg})
 	if len(w.entries) == 1 {
 		w.armTimer(w.s.now())
@@ -182,7 +186,7 @@ func (w *timeWaitTable) close() {
 func (w *timeWaitTable) receiveSegment(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (taken bool, floor issFloor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := compact(k)
+	name := w.s.compact(k)
 	x, ok := w.entries[name]
 	if !ok {
 		return false, floor
@@ -206,11 +210,11 @@ func (w *timeWaitTable) claimTuple(k tuple, reuse, loopback bool, now tcp.Time) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if loopback {
-		if x, ok := w.entries[compact(tuple{k.remote, k.local})]; ok && !x.TimestampAdvanced(now) {
+		if x, ok := w.entries[w.s.compact(tuple{k.remote, k.local})]; ok && !x.TimestampAdvanced(now) {
 			return false, floor
 		}
 	}
-	name := compact(k)
+	name := w.s.compact(k)
 	x, ok := w.entries[name]
 	switch {
 	case !ok:
@@ -235,7 +239,8 @@ func (w *timeWaitTable) all() (all []ConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for n := range w.entries {
-		all = append(all, ConnInfo{n.local(), n.remote(), tcp.Info{State: tcp.TimeWait}})
+		k := w.s.expand(&n)
+		all = append(all, ConnInfo{k.local, k.remote, tcp.Info{State: tcp.TimeWait}})
 	}
 	return all
 }

@@ -135,7 +135,7 @@ func TestInvalidDatagramsAreRejected(t *testing.T) {
 			{"to another than it was dialed to", func() error { _, err := conn.WriteTo(nil, to("10.0.0.9:54")); return err }, net.ErrWriteToConnected},
 			{"Write on an unconnected socket", func() error { _, err := pc.(*UDPConn).Write(nil); return err }, syscall.EDESTADDRREQ},
 			{"to port 0", func() error { _, err := pc.WriteTo(nil, to("10.0.0.9:0")); return err }, syscall.EINVAL},
-			{"to an address of IPv6", func() error { _, err := pc.WriteTo(nil, to("[fd00::1]:5")); return err }, syscall.EINVAL},
+			{"to an address of IPv6", func() error { _, err := pc.WriteTo(nil, to("[fd00::1]:5")); return err }, syscall.ENETUNREACH},
 			{"to another kind of address", func() error { _, err := pc.WriteTo(nil, &net.TCPAddr{}); return err }, syscall.EINVAL},
 			{"by no route", func() error { _, err := pc.WriteTo(nil, to("192.0.2.1:5")); return err }, syscall.ENETUNREACH},
 			{"dialing port 0", func() error { _, err := s.Dial("udp", "10.0.0.9:0"); return err }, syscall.EADDRNOTAVAIL},

@@ -36,17 +36,38 @@ func (l *reader) reportUnreachable(now tcp.Time) {
 	l.iface.unreachableFrames = nil
 	l.iface.mu.Unlock()
 	for _, f := range frames {
-		if v, fault := wire.ParseIPv4(f[wire.EthernetHeader:]); fault == wire.OK && v.FragmentOffset() == 0 && len(v.Payload()) >= 8 {
-			l.s.notifyUnreachable(v, now)
+		p := packet{reader: l, ip: f[l.iface.frameHeader:]}
+		if p.parseOwn() && len(p.payload) >= 8 {
+			p.notifyUnreachable(now)
 		}
 	}
 }
 
-func (s *Stack) notifyUnreachable(v wire.IPv4, now tcp.Time) {
-	transport := v.Payload()
-	local := netip.AddrPortFrom(v.Src(), uint16(transport[0])<<8|uint16(transport[1]))
-	remote := netip.AddrPortFrom(v.Dst(), uint16(transport[2])<<8|uint16(transport[3]))
-	switch v.Protocol() {
+// parseOwn parses a packet that the stack has made, and reports whether it has the start of the
+// payload.
+func (p *packet) parseOwn() bool {
+	if p.demuxVersion() == ipv4Layer {
+		v, fault := wire.ParseIPv4(p.ip)
+		if fault == wire.OK {
+			p.setIPv4(v)
+		}
+		return fault == wire.OK && v.FragmentOffset() == 0
+	}
+	v, fault := wire.ParseIPv6(p.ip)
+	if fault != wire.OK {
+		return false
+	}
+	p.src, p.dst = p.reader.iface.zoned(v.Src()), p.reader.iface.zoned(v.Dst())
+	x, fault := wire.ParseExtensions(v)
+	p.setExtensions(&x)
+	return fault == wire.OK && (x.Fragment == nil || x.Fragment.Offset() == 0)
+}
+
+// notifyUnreachable reports EHOSTUNREACH to the sender of a packet.
+func (p *packet) notifyUnreachable(now tcp.Time) {
+	s := p.reader.s
+	local, remote := portsOf(p.src, p.dst, p.payload)
+	switch p.protocol {
 	case wire.TCPProtocol:
 		if c := s.conns.get(tuple{local, remote}); c != nil {
 			c.hostUnreachable(now)
@@ -55,8 +76,8 @@ func (s *Stack) notifyUnreachable(v wire.IPv4, now tcp.Time) {
 		if u := s.sockets.udpFor(local, remote); u != nil {
 			u.receiveError(syscall.EHOSTUNREACH)
 		}
-	case wire.ICMPv4Protocol:
-		s.sockets.failEcho(v.Dst(), wire.ICMP(transport), syscall.EHOSTUNREACH)
+	case icmpProtocol(p.dst):
+		s.sockets.failEcho(p.dst, p.payload, syscall.EHOSTUNREACH)
 	}
 }
 

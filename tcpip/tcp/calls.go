@@ -21,13 +21,13 @@ func (c *Conn) InFlight(seq wire.Seq) bool {
 	return c.state != Closed && c.state != TimeWait && c.sndUna.LessEq(seq) && seq.Less(c.sndNxt)
 }
 
-// LargestDeliveredPacket is the size of the largest IPv4 packet of this connection that the peer
-// has received, in bytes; 0: none with data.
-func (c *Conn) LargestDeliveredPacket() int {
+// LargestDelivered is the size of the largest segment of this connection that the peer has
+// received, in bytes with its header; 0: none with data.
+func (c *Conn) LargestDelivered() int {
 	if c.largestDelivered == 0 {
 		return 0
 	}
-	return c.largestDelivered + c.mss - c.maxPayload() + wire.IPv4Header + wire.TCPHeader
+	return c.largestDelivered + c.mss - c.maxPayload() + wire.TCPHeader
 }
 
 // UnackedForRTO reports whether data sent at or before sent has gone unacknowledged for an RTO. The
@@ -36,11 +36,11 @@ func (c *Conn) UnackedForRTO(now, sent Time) bool {
 	return c.rtoBackoff > 0 || now.Sub(sent) >= c.estimator.rto
 }
 
-// SetPathMTU limits segments to packets of mtu bytes. If the limit falls, it retransmits the
-// segments in flight at once (RFC 1191, section 6.4).
-func (c *Conn) SetPathMTU(now Time, mtu int) {
+// LimitSegments limits segments to size bytes with their header: the path MTU less the IP header.
+// If the limit falls, it retransmits the segments in flight at once (RFC 1191, section 6.4).
+func (c *Conn) LimitSegments(now Time, size int) {
 	c.setNow(now)
-	mss := min(max(mtu-wire.IPv4Header-wire.TCPHeader, minPeerMSS), c.linkMSS)
+	mss := min(max(size-wire.TCPHeader, minPeerMSS), c.linkMSS)
 	if mss == c.mss || !c.state.synchronized() {
 		return
 	}

@@ -1,0 +1,86 @@
+package tcpip
+
+import (
+	"net/netip"
+
+	"weir/tcpip/icmp"
+	"weir/tcpip/ip"
+	"weir/wire"
+)
+
+// ipv6 validates a packet and its addresses, and demultiplexes it: fragments, or the protocol.
+func (p *packet) ipv6() layer {
+	i := p.reader.iface
+	v, fault := wire.ParseIPv6(p.ip)
+	if fault != wire.OK || !i.ipv6 {
+		return p.drop(DropIPHeader)
+	}
+	p.ip, p.src, p.dst, p.tos = v, i.zoned(v.Src()), i.zoned(v.Dst()), v.TrafficClass()
+	accepts, group := i.acceptsDst6(p.dst)
+	switch {
+	case !accepts:
+		return p.drop(DropNotOurs)
+	case i.martianSource6(p.src):
+		return p.drop(DropSource)
+	}
+	p.broadcast = p.broadcast || group
+	x, fault := wire.ParseExtensions(v)
+	if fault != wire.OK {
+		p.reportExtensions(&x)
+		return p.drop(DropOptions)
+	}
+	p.setExtensions(&x)
+	if x.Fragment != nil {
+		return fragmentsLayer
+	}
+	return p.demuxProtocol()
+}
+
+// setExtensions sets the fields that the extension headers determine.
+func (p *packet) setExtensions(x *wire.Extensions) {
+	p.protocol, p.payload, p.nextHeaderAt = x.Protocol, x.Payload, x.NextHeaderAt
+}
+
+// reportExtensions sends the Parameter Problem about a packet with a fault in its extension
+// headers. Only those about unknown options are also sent about packets for groups (RFC 4443,
+// section 2.4 (e.3)).
+func (p *packet) reportExtensions(x *wire.Extensions) {
+	if x.Silent || p.broadcast && x.SilentToGroups {
+		return
+	}
+	what := icmp.BadHeader
+	if x.Problem == wire.UnknownOption {
+		what = icmp.UnknownOption
+	}
+	p.reader.iface.sendICMPError(p.ip, p.broadcast, what, x.ProblemAt)
+}
+
+// addFragmentLocked gives a fragment of either family to the reassembler. The caller holds fragsMu.
+func (p *packet) addFragmentLocked() (whole []byte, outcome ip.Outcome) {
+	if p.dst.Is4() {
+		return p.reader.s.fragments.Add(wire.IPv4(p.ip), ip.Time(p.now))
+	}
+	x, _ := wire.ParseExtensions(wire.IPv6(p.ip)) // its layer has found no fault
+	return p.reader.s.fragments.Add6(wire.IPv6(p.ip), &x, ip.Time(p.now))
+}
+
+// setWhole6 takes the packet that its last fragment has completed. Its extension headers behind the
+// fragment header are read now.
+func (p *packet) setWhole6(whole wire.IPv6) layer {
+	p.ip = whole
+	x, fault := wire.ParseExtensions(whole)
+	if fault != wire.OK || x.Fragment != nil {
+		return p.drop(DropOptions)
+	}
+	p.setExtensions(&x)
+	return p.demuxProtocol()
+}
+
+// sendIPv6 sends a packet to a neighbour, as fragments if necessary.
+func (l *reader) sendIPv6(f *outgoingPacket, payload []byte, mtu int, hop netip.Addr) {
+	h := wire.IPv6Fields{TrafficClass: f.tos, HopLimit: f.ttl, NextHeader: f.protocol, Src: f.src, Dst: f.dst, FlowLabel: f.flowLabel}
+	ip.Fragment6(h, payload, mtu, func() uint32 { return l.s.packetID6(f.src, f.dst) }, func(header, piece []byte) {
+		l.counts.sent[payloadKindOf(f.protocol)].Add(1)
+		l.sendPacket(hop, f.dst, wire.TypeIPv6, header, piece)
+	})
+}
