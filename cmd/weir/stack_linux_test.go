@@ -279,7 +279,7 @@ func listens(t *testing.T, s *onStack) {
 	}
 	for listening := false; !listening; time.Sleep(time.Millisecond) {
 		now, _, _ := s.weir(t, "", "netstat", "--json")
-		listening = strings.Contains(now, `"0.0.0.0:8080"`)
+		listening = strings.Contains(now, `"[::]:8080"`)
 	}
 	c := s.dial(t, "tcp", "10.0.0.2:8080")
 	if _, err := io.WriteString(c, "from the kernel"); err != nil {
@@ -341,7 +341,7 @@ func showsItself(t *testing.T, s *onStack) {
 		t.Fatal(err)
 	}
 	out, wrong, code := s.weir(t, "", "netstat")
-	for _, want := range []string{"10.0.0.2/24 on weir0 in " + s.space, c.LocalAddr().String(), "ESTABLISHED", "tcp 0.0.0.0:80", "files", "10.0.0.0/24", "neighbours"} {
+	for _, want := range []string{"10.0.0.2/24 on weir0 in " + s.space, c.LocalAddr().String(), "ESTABLISHED", "tcp [::]:80", "files", "10.0.0.0/24", "neighbours"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%q is not in %s%s", want, out, wrong)
 		}
