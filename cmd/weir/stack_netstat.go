@@ -159,6 +159,7 @@ func dropRows(s *host.Status) (all [][]string) {
 var dropMeanings = map[string]string{
 	"frame":       "a frame that is too short, or of a type without a handler, such as IPv6",
 	"arp":         "an invalid ARP message",
+	"ndp":         "an invalid message of IPv6 neighbour discovery, or one from beyond the link",
 	"ip_header":   "an invalid IPv4 header",
 	"not_ours":    "for another host",
 	"source":      "from a martian address",
@@ -180,6 +181,7 @@ var dropMeanings = map[string]string{
 	"ethernet_queue":  "run as a network: the queue before Ethernet was full",
 	"arp_queue":       "run as a network: the queue before ARP was full",
 	"ipv4_queue":      "run as a network: the queue before IPv4 was full",
+	"ipv6_queue":      "run as a network: the queue before IPv6 was full",
 	"fragments_queue": "run as a network: the queue before fragments was full",
 	"icmp_queue":      "run as a network: the queue before ICMP was full",
 	"udp_queue":       "run as a network: the queue before UDP was full",
