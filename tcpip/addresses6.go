@@ -11,7 +11,6 @@ import (
 var (
 	allNodes          = netip.MustParseAddr("ff02::1")
 	allNodesInterface = netip.MustParseAddr("ff01::1")
-	allRouters        = netip.MustParseAddr("ff02::2")
 )
 
 // solicitedNode returns the solicited-node group of an address (RFC 4291, section 2.7.1).

@@ -27,7 +27,7 @@ type place struct {
 // kernelPlace is the kernel in a namespace of its own.
 func kernelPlace(t testing.TB, addr string) place {
 	p := &peer{space: fmt.Sprintf("weirpath%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
-	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(addr + "/24")}, true)
+	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(addr + "/24")}}, true)
 	return place{tap, addr,
 		func(a string) (c net.Conn, err error) {
 			return c, errors.Join(p.inside(func() (err error) { c, err = kernelDial(a); return err }))

@@ -100,7 +100,7 @@ func TestKernelExchangesPacketsByTUN(t *testing.T) {
 func kernelByTUN(t *testing.T, plain bool) *peer {
 	t.Helper()
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tun0"}
-	p.tap = device(t, link.SetupConfig{Medium: link.IP, Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, plain)
+	p.tap = device(t, link.SetupConfig{Medium: link.IP, Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
 	p.stack = hostOn(t, p.tap, stackHost+"/24", func(c *Config) { c.Addrs = append(c.Addrs, netip.MustParsePrefix(stackHost6+"/64")) })
 	p.addIPv6(t)
 	return p

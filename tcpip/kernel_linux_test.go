@@ -48,7 +48,7 @@ var peers atomic.Int32
 func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	t.Helper()
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
-	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, plain)
+	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
 	p.stack = hostOn(t, p.tap, stackHost+"/24", change...)
 	return p
 }

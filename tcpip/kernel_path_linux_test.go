@@ -122,7 +122,7 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 		p := kernel(t, plain, func(c *Config) {
 			c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(kernelHost)}}
 		})
-		tap := device(t, link.SetupConfig{Namespace: p.space, Tap: "tap1", Addr: netip.MustParsePrefix("10.78.0.1/24")}, plain)
+		tap := device(t, link.SetupConfig{Namespace: p.space, Tap: "tap1", Addrs: []netip.Prefix{netip.MustParsePrefix("10.78.0.1/24")}}, plain)
 		far := hostOn(t, tap, "10.78.0.2/24", func(c *Config) {
 			c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.78.0.1")}}
 		})

@@ -18,7 +18,7 @@ import (
 func TestQueuesShareConnections(t *testing.T) {
 	const conns, bytesEach = 16, 200_000
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
-	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Queues: 2, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Queues: 2, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	s := hostOn(t, tap, stackHost+"/24")
 	l, err := s.Listen("tcp", ":7")
 	if err != nil {

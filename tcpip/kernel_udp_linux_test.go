@@ -59,7 +59,7 @@ func TestKernelExchangesDatagrams(t *testing.T) {
 // The kernel answers a probe for its own address: the stack does not start with it.
 func TestKernelHasTheAddressAndNewFails(t *testing.T) {
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
-	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), ProbeAddrs: true})
 	if err == nil {
 		s.Close()

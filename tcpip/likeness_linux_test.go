@@ -80,7 +80,7 @@ func kinds(t wire.TCP) (all []byte) {
 func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
 	t.Helper()
 	space := fmt.Sprintf("weirlike%d-%d", os.Getpid(), peers.Add(1))
-	tap := device(t, link.SetupConfig{Namespace: space, Tap: "tap0", Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	tap := device(t, link.SetupConfig{Namespace: space, Tap: "tap0", Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	s := &spy{Link: tap}
 	return &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24", change...)}, s
 }

@@ -64,7 +64,7 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b
 	if err != nil {
 		return err
 	}
-	err = listenOnStack(machine.Stack(), settings.Addr.Addr().String(), all)
+	err = listenOnStack(machine.Stack(), settings.Addrs[0].Addr().String(), all)
 	var metrics func(context.Context) error
 	if err == nil {
 		metrics, err = watchHost(ctx, c.onStack.Metrics, machine, t)
@@ -109,8 +109,8 @@ func listenOnStack(stack *tcpip.Stack, host string, all []service) error {
 // stackSpec parses --stack: the settings of weir stack up, separated by commas.
 func stackSpec(text string) (*stackUpCmd, error) {
 	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1, Way: "chain"}
-	texts := map[string]*string{"tap": &c.Tap, "addr": &c.Addr, "gateway": &c.Gateway, "offload": &c.Offload, "run": &c.Way, "pcap": &c.Pcap, "namespace": &c.Namespace, "peer": &c.Peer,
-		"bridge": &c.Bridge, "metrics": &c.Metrics}
+	texts := map[string]*string{"tap": &c.Tap, "offload": &c.Offload, "run": &c.Way, "pcap": &c.Pcap, "namespace": &c.Namespace, "bridge": &c.Bridge, "metrics": &c.Metrics}
+	lists := map[string]*[]string{"addr": &c.Addr, "gateway": &c.Gateway, "peer": &c.Peer, "dns": &c.DNS}
 	numbers := map[string]*int{"mtu": &c.MTU, "queues": &c.Queues}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, valued := strings.Cut(strings.TrimSpace(part), "=")
@@ -119,8 +119,8 @@ func stackSpec(text string) (*stackUpCmd, error) {
 			c.Setup = true
 		case key == "probe" && !valued:
 			c.Probe = true
-		case key == "dns" && valued:
-			c.DNS = append(c.DNS, value)
+		case lists[key] != nil && value != "":
+			*lists[key] = append(*lists[key], value)
 		case texts[key] != nil && value != "":
 			*texts[key] = value
 		case numbers[key] != nil:
@@ -134,7 +134,7 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		}
 	}
 	switch {
-	case c.Addr == "":
+	case len(c.Addr) == 0:
 		return nil, usageError{errors.New("--stack needs an address: write it as in addr=10.0.0.2/24,setup")}
 	case c.Offload != "on" && c.Offload != "off":
 		return nil, usageError{fmt.Errorf("--stack: offload is %q: write on or off", c.Offload)}

@@ -126,6 +126,29 @@ func (s *onStack) weir(t *testing.T, input string, args ...string) (out, wrong s
 	return o.String(), e.String(), code
 }
 
+// A host with an address of each version of IP is pinged and reached by both.
+func TestAHostHasIPv6(t *testing.T) {
+	s := startOnStack(t, "try:", "stack", "up", "--addr", "10.0.0.2/24", "--addr", "fd00:77::2/64", "--setup", "--namespace", "NAMESPACE", "--service", "echo=7", "--gateway", "fd00:77::1")
+	if out, wrong, code := s.weir(t, "", "ping", "-c", "2", "-i", "0.01", "fd00:77::1"); code != 0 || !strings.Contains(out, "2 of 2") && !strings.Contains(out, "from fd00:77::1") {
+		t.Errorf("ping: got %q, %q, exit status %d, want two answers", out, wrong, code)
+	}
+	c := s.dial(t, "tcp", "[fd00:77::2]:7")
+	defer c.Close()
+	if _, err := io.WriteString(c, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 5)
+	if _, err := io.ReadFull(c, b); err != nil || string(b) != "hello" {
+		t.Errorf("the echo service: got %q, error %v, want the same text back", b, err)
+	}
+	out, _, _ := s.weir(t, "", "netstat")
+	for _, want := range []string{"10.0.0.2/24, fd00:77::2/64 on weir0", "::/0", "fd00:77::1", "[fd00:77::2]:7"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("netstat lacks %q, want it in:\n%s", want, out)
+		}
+	}
+}
+
 func TestAHostServesAndConnectsUntilItStops(t *testing.T) {
 	www := t.TempDir()
 	capture := filepath.Join(t.TempDir(), "up.pcapng")

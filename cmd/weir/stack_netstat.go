@@ -84,7 +84,7 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 		where += " in " + s.Namespace
 	}
 	offload := map[bool]string{true: "on", false: "off"}[s.Offload]
-	fmt.Fprintf(w, "%s on %s (%s), up %v\n", tint(colour, green, s.Addr), where, s.MAC, s.Up.Round(time.Second))
+	fmt.Fprintf(w, "%s on %s (%s), up %v\n", tint(colour, green, strings.Join(s.Addrs, ", ")), where, s.MAC, s.Up.Round(time.Second))
 	fmt.Fprintf(w, "MTU %d, %s, offloads %s, run by %s, %s of %s in buffers\n", s.MTU, count(s.Queues, "queue", "s"), offload, s.Run, size(int64(s.Memory)), size(int64(s.MemoryMost)))
 	if s.Impair != "off" {
 		fmt.Fprintf(w, "%s\n", tint(colour, yellow, "impaired: "+s.Impair))

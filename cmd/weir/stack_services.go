@@ -123,10 +123,13 @@ func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (fun
 // hostIsUp prints the addresses and services of a host, and how to reach it.
 func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 	say := func(format string, args ...any) { fmt.Fprintf(t.err, "weir: "+format+"\n", args...) }
-	caps, addr := h.Caps(), c.Addr.Addr()
+	caps, addr := h.Caps(), c.Addrs[0].Addr()
 	offload := map[bool]string{true: "on", false: "off"}[caps.Superframe > 0]
 	say("the host %s is up on %s (MTU %d, offloads %s)", tint(t.errTTY && os.Getenv("NO_COLOR") == "", green, addr.String()), c.Tap, caps.MTU, offload)
-	if kernel := c.KernelAddr(); kernel.IsValid() {
+	for _, more := range c.Addrs[1:] {
+		say("it is %s too", more.Addr())
+	}
+	for _, kernel := range c.KernelAddrs() {
 		say("this machine is %s to it", kernel.Addr())
 	}
 	if c.Bridge != "" {
@@ -146,7 +149,7 @@ func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 		say("frames are impaired: %s", i)
 	}
 	from := ""
-	if c.Bridge != "" && !c.Peer.IsValid() { // this machine has no address there
+	if c.Bridge != "" && len(c.Peers) == 0 { // this machine has no address there
 		say("try: ping %s from another machine, weir stack netstat; Ctrl-C ends it", addr)
 		return
 	}

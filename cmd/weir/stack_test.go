@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestStackUpRefusesWrongFlags(t *testing.T) {
 		{"up", 2, "--addr"},
 		{"up --addr 10.0.0.2", 2, "prefix length"},
 		{"up --addr 10.0.0.2/33", 2, "prefix length"},
-		{"up --addr fe80::1/64", 2, "IPv4"},
+		{"up --addr fd00::2", 2, "prefix length"},
 		{"up --addr 10.0.0.2/24 --gateway x", 2, "--gateway"},
 		{"up --addr 10.0.0.2/24 --dns x", 2, "--dns"},
 		{"up --addr 10.0.0.2/24 --impair x", 2, "loss=1%"},
@@ -56,7 +57,7 @@ func TestStackUpRefusesWrongFlags(t *testing.T) {
 
 func TestStackSpecParsesKeysAndRefusesWrongOnes(t *testing.T) {
 	c, err := stackSpec("addr=10.0.0.2/24, tap=x0,setup,mtu=9000,dns=10.0.0.1,dns=10.0.0.3,offload=off")
-	if err != nil || c.Addr != "10.0.0.2/24" || c.Tap != "x0" || !c.Setup || c.MTU != 9000 || len(c.DNS) != 2 || c.Offload != "off" {
+	if err != nil || !slices.Equal(c.Addr, []string{"10.0.0.2/24"}) || c.Tap != "x0" || !c.Setup || c.MTU != 9000 || len(c.DNS) != 2 || c.Offload != "off" {
 		t.Errorf("stackSpec: got %+v, error %v, want the values that the text names", c, err)
 	}
 	for _, text := range []string{"setup", "addr", "addr=", "addr=10.0.0.2/24,x=1", "addr=10.0.0.2/24,mtu=x", "addr=10.0.0.2/24,setup=yes", "addr=10.0.0.2/24,offload=maybe", "addr=10.0.0.2/24,"} {

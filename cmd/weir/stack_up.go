@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 
 type stackUpCmd struct {
 	Tap     string   `default:"weir0" placeholder:"NAME" help:"The TAP device (${default})."`
-	Addr    string   `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24."`
-	Gateway string   `placeholder:"ADDR" help:"Default gateway."`
+	Addr    []string `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24 or fd00::2/64. May be repeated."`
+	Gateway []string `placeholder:"ADDR" help:"Default gateway. May be repeated: one for each version of IP."`
 	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port. May be repeated."`
 	MTU     int      `name:"mtu" placeholder:"N" help:"MTU in bytes (default: the device's, or 1500)."`
 	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Segmentation, merging and checksum offload, if the device supports them (on)."`
@@ -27,10 +28,10 @@ type stackUpCmd struct {
 	Way     string   `name:"run" enum:"chain,network" default:"chain" placeholder:"chain|network" help:"Concurrency model of the layers: chain (calls) or network (a goroutine per layer)."`
 	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump."`
 
-	Setup     bool   `help:"Create the device and this machine's address on it, and remove them at the end. Needs root."`
-	Namespace string `placeholder:"NS" help:"Network namespace of the device; with --setup it is created if it does not exist."`
-	Peer      string `placeholder:"CIDR" help:"With --setup: this machine's address on the device (default: the first other address of the network)."`
-	Bridge    string `placeholder:"IF" help:"With --setup: bridge the device to this interface, so that other machines reach the host."`
+	Setup     bool     `help:"Create the device and this machine's address on it, and remove them at the end. Needs root."`
+	Namespace string   `placeholder:"NS" help:"Network namespace of the device; with --setup it is created if it does not exist."`
+	Peer      []string `placeholder:"CIDR" help:"With --setup: this machine's address on the device (default: the first other address of each network). May be repeated."`
+	Bridge    string   `placeholder:"IF" help:"With --setup: bridge the device to this interface, so that other machines reach the host."`
 
 	Probe   bool     `help:"Probe for an address conflict first (RFC 5227, some seconds), and exit if there is one."`
 	Metrics string   `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, on this machine."`
@@ -58,6 +59,7 @@ Examples:
 
   sudo weir stack up --addr 10.0.0.2/24 --setup --service files=80:www
   sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
+  sudo weir stack up --addr 10.0.0.2/24 --addr fd00::2/64 --setup --service echo=7
   sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1`
 }
 
@@ -66,16 +68,18 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
-	if h.Addr, err = prefix("--addr", c.Addr); err != nil {
+	if h.Addrs, err = prefixes("--addr", c.Addr); err != nil {
 		return h, err
 	}
-	if h.Peer, err = prefix("--peer", c.Peer); err != nil {
+	if h.Peers, err = prefixes("--peer", c.Peer); err != nil {
 		return h, err
 	}
-	if c.Gateway != "" {
-		if h.Gateway, err = netip.ParseAddr(c.Gateway); err != nil {
-			return h, usageError{fmt.Errorf("--gateway is %q: write an address, such as 10.0.0.1", c.Gateway)}
+	for _, g := range c.Gateway {
+		router, err := netip.ParseAddr(g)
+		if err != nil {
+			return h, usageError{fmt.Errorf("--gateway is %q: write an address, such as 10.0.0.1", g)}
 		}
+		h.Gateways = append(h.Gateways, router)
 	}
 	for _, d := range c.DNS {
 		server, err := nameServer(d)
@@ -93,35 +97,35 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 		}
 	}
 	switch {
-	case !c.Setup && (c.Peer != "" || c.Bridge != ""):
+	case !c.Setup && (len(c.Peer) > 0 || c.Bridge != ""):
 		return h, usageError{errors.New("--peer and --bridge need --setup: add it")}
-	case c.Setup && c.Peer == "" && c.Bridge == "" && h.Addr.Bits() == 32:
-		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", c.Addr, h.Addr.Addr())}
+	case c.Setup && c.Bridge == "" && len(h.KernelAddrs()) == 0:
+		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", c.Addr[0], h.Addrs[0].Addr())}
 	}
 	h.Services, err = stackServices(c.Service, t)
 	return h, err
 }
 
-// prefix parses an address with its prefix length. The zero Prefix stands for an empty text.
-func prefix(flag, text string) (netip.Prefix, error) {
-	if text == "" {
-		return netip.Prefix{}, nil
+// prefixes parses addresses with their prefix lengths.
+func prefixes(flag string, texts []string) (all []netip.Prefix, err error) {
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s is %q: write an address with its prefix length, such as 10.0.0.2/24 or fd00::2/64", flag, text)}
+		}
+		all = append(all, p)
 	}
-	p, err := netip.ParsePrefix(text)
-	if err != nil || !p.Addr().Is4() {
-		return p, usageError{fmt.Errorf("%s is %q: write an IPv4 address with its prefix length, such as 10.0.0.2/24", flag, text)}
-	}
-	return p, nil
+	return all, nil
 }
 
 // nameServer parses the address of a name server, with or without a port.
 func nameServer(text string) (netip.AddrPort, error) {
-	if a, err := netip.ParseAddr(text); err == nil && a.Is4() {
+	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.AddrPortFrom(a, 53), nil
 	}
 	a, err := netip.ParseAddrPort(text)
-	if err != nil || !a.Addr().Is4() {
-		return a, usageError{fmt.Errorf("--dns is %q: write an address, such as 10.0.0.1 or 10.0.0.1:53", text)}
+	if err != nil {
+		return a, usageError{fmt.Errorf("--dns is %q: write an address, such as 10.0.0.1, 10.0.0.1:53 or [fd00::1]:53", text)}
 	}
 	return a, nil
 }
@@ -133,7 +137,7 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	if c.Probe {
-		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", config.Addr.Addr())
+		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", strings.Join(c.Addr, " and "))
 	}
 	h, err := startHost(config)
 	if err != nil {

@@ -2,9 +2,9 @@
 // address on it, runs the stack and services at its ports, and records and impairs the link. Other
 // programs use the running host by a control socket.
 //
-//	addr := netip.MustParsePrefix("10.0.0.2/24")
+//	addrs := []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}
 //	echo := []host.Service{host.Echo(7)}
-//	h, err := host.Start(host.Config{Tap: "weir0", Addr: addr, Setup: true, Services: echo})
+//	h, err := host.Start(host.Config{Tap: "weir0", Addrs: addrs, Setup: true, Services: echo})
 //	defer h.Close()
 //	err = h.Run(ctx)
 //

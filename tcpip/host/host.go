@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -23,11 +24,13 @@ var ErrNoDevice = errors.New("host: there is no device")
 
 // Config configures a host.
 type Config struct {
-	Tap       string       // the device's name
-	Namespace string       // named network namespace of the device; empty: the caller's
-	Addr      netip.Prefix // the host's address with its prefix length
-	// the default router; zero: none
-	Gateway netip.Addr
+	Tap       string // the device's name
+	Namespace string // named network namespace of the device; empty: the caller's
+	// the host's addresses with their prefix lengths, one or more; the first is the one that it is
+	// known by
+	Addrs []netip.Prefix
+	// the default routers, at most one for each version of IP
+	Gateways []netip.Addr
 	// DNS servers; none: only addresses can be dialed
 	DNS    []netip.AddrPort
 	MTU    int       // largest packet in bytes; 0: what the device has, or 1,500
@@ -44,8 +47,8 @@ type Config struct {
 
 	// set the device up on the kernel's side, and restore the previous state at Close
 	Setup bool
-	// with Setup: the kernel's own address on the device; zero: see KernelAddr
-	Peer   netip.Prefix
+	// with Setup: the kernel's own addresses on the device; none: see KernelAddrs
+	Peers  []netip.Prefix
 	Bridge string // with Setup: an interface to join with the device by a bridge
 
 	// a pcapng file to record every frame in; it must not exist. Empty: none
@@ -55,40 +58,65 @@ type Config struct {
 	Control  string // the control socket's path; empty: none
 }
 
-// KernelAddr returns the kernel's address on the device: Peer, or the first other address in the
-// host's network. It is zero without Setup, and with a bridge, because the bridge's network has
-// other hosts.
-func (c *Config) KernelAddr() netip.Prefix {
-	if c.Peer.IsValid() || !c.Setup || c.Bridge != "" {
-		return c.Peer
+// KernelAddrs returns the kernel's addresses on the device: Peers, or for each of Addrs the first
+// other address in its network. There are none without Setup, and with a bridge, because the
+// bridge's network has other hosts.
+func (c *Config) KernelAddrs() (all []netip.Prefix) {
+	if len(c.Peers) > 0 || !c.Setup || c.Bridge != "" {
+		return c.Peers
 	}
-	a := c.Addr.Masked().Addr().Next()
-	if c.Addr.Bits() == 31 {
-		a = c.Addr.Masked().Addr()
+	for _, a := range c.Addrs {
+		if p := otherAddr(a); p.IsValid() {
+			all = append(all, p)
+		}
 	}
-	if a == c.Addr.Addr() {
-		a = a.Next()
-	}
-	return netip.PrefixFrom(a, c.Addr.Bits())
+	return all
 }
 
-// validate returns an error for an invalid config.
+// otherAddr returns the first address in the network of a that is not a, nor that of the network.
+// It is zero if there is none.
+func otherAddr(a netip.Prefix) netip.Prefix {
+	other := a.Masked().Addr()
+	if a.Addr().BitLen()-a.Bits() > 1 || other == a.Addr() {
+		other = other.Next()
+	}
+	if other == a.Addr() {
+		other = other.Next()
+	}
+	if !a.Contains(other) {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(other, a.Bits())
+}
+
+// validate returns an error for an invalid config. The stack checks the addresses themselves.
 func (c *Config) validate() error {
 	switch {
 	case c.Tap == "":
 		return errors.New("host: no TAP device given: name one, such as weir0")
-	case !c.Addr.IsValid() || !c.Addr.Addr().Is4():
-		return fmt.Errorf("host: the address is %v: use an IPv4 address with its prefix length, such as 10.0.0.2/24", c.Addr)
-	case c.Gateway.IsValid() && (!c.Addr.Contains(c.Gateway) || c.Gateway == c.Addr.Addr()):
-		return fmt.Errorf("host: the gateway %v is not on the network of %v: use an address of that network", c.Gateway, c.Addr)
-	case !c.Setup && (c.Bridge != "" || c.Peer.IsValid()):
-		return errors.New("host: Bridge and Peer need Setup: set it too")
-	case c.Peer.IsValid() && c.Peer.Addr() == c.Addr.Addr():
-		return fmt.Errorf("host: %v is both the kernel's address and the host's: use another one for the kernel", c.Peer.Addr())
-	case c.Setup && c.Bridge == "" && !c.Addr.Contains(c.KernelAddr().Addr()) && !c.Peer.IsValid():
-		return fmt.Errorf("host: the network of %v has no free address for the kernel: use a larger network, or set Peer", c.Addr)
+	case len(c.Addrs) == 0:
+		return errors.New("host: no address given: use one with its prefix length, such as 10.0.0.2/24")
+	case !c.Setup && (c.Bridge != "" || len(c.Peers) > 0):
+		return errors.New("host: Bridge and Peers need Setup: set it too")
+	case c.Setup && c.Bridge == "" && len(c.KernelAddrs()) == 0:
+		return fmt.Errorf("host: the network of %v has no free address for the kernel: use a larger network, or set Peers", c.Addrs[0])
+	}
+	for _, p := range c.Peers {
+		if c.has(p.Addr()) {
+			return fmt.Errorf("host: %v is both the kernel's address and the host's: use another one for the kernel", p.Addr())
+		}
+	}
+	for _, g := range c.Gateways {
+		if c.has(g) || !g.IsLinkLocalUnicast() && !slices.ContainsFunc(c.Addrs, func(a netip.Prefix) bool { return a.Contains(g) }) {
+			return fmt.Errorf("host: the gateway %v is not on a network of %v: use an address of that network", g, c.Addrs)
+		}
 	}
 	return nil
+}
+
+// has reports whether an address is the host's.
+func (c *Config) has(a netip.Addr) bool {
+	return slices.ContainsFunc(c.Addrs, func(own netip.Prefix) bool { return own.Addr() == a })
 }
 
 // Host is a running host.
@@ -144,7 +172,7 @@ func (h *Host) setUpDevice() error {
 		return checkDevice(c.Tap, c.Namespace)
 	}
 	h.transient = c.Bridge == "" && errors.Is(checkDevice(c.Tap, c.Namespace), ErrNoDevice)
-	undo, err := link.Setup(link.SetupConfig{Tap: c.Tap, Namespace: c.Namespace, Addr: c.KernelAddr(), MTU: c.MTU, Queues: c.Queues, Bridge: c.Bridge})
+	undo, err := link.Setup(link.SetupConfig{Tap: c.Tap, Namespace: c.Namespace, Addrs: c.KernelAddrs(), MTU: c.MTU, Queues: c.Queues, Bridge: c.Bridge})
 	if err == nil {
 		h.onClose(undo)
 	}
@@ -211,7 +239,7 @@ func (h *Host) withCapture(tap link.Link) (link.Link, error) {
 	}
 	h.captureMade = true
 	h.onClose(f.Close)
-	return link.NewCapture(tap, f, link.CaptureConfig{Name: h.config.Tap, Comment: "frames of the host " + h.config.Addr.String()})
+	return link.NewCapture(tap, f, link.CaptureConfig{Name: h.config.Tap, Comment: "frames of the host " + h.config.Addrs[0].String()})
 }
 
 func (h *Host) impairConfig(i link.Impairment) link.ImpairConfig {
@@ -229,15 +257,19 @@ func (h *Host) removeCapture() error {
 // stackConfig returns the configuration of the stack on a link.
 func (h *Host) stackConfig(l link.Link) tcpip.Config {
 	c := &h.config
-	s := tcpip.Config{Link: l, Addrs: []netip.Prefix{c.Addr}, Resolver: c.DNS, Run: c.Run, ProbeAddrs: c.ProbeAddr}
+	s := tcpip.Config{Link: l, Addrs: c.Addrs, Resolver: c.DNS, Run: c.Run, ProbeAddrs: c.ProbeAddr}
 	s.OnConflict = func(with tcpip.Conflict) {
 		select {
 		case h.conflicts <- with:
 		default:
 		}
 	}
-	if c.Gateway.IsValid() {
-		s.Routes = []ip.Route{{To: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: c.Gateway}}
+	for _, g := range c.Gateways {
+		all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if g.Is6() {
+			all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+		s.Routes = append(s.Routes, ip.Route{To: all, Via: g})
 	}
 	return s
 }

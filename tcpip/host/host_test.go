@@ -28,7 +28,7 @@ const waitLimit = 30 * time.Second
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
 	near, far := link.Pair(link.PairConfig{})
-	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
+	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Services: services,
 		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
 	for _, step := range []func() error{h.openControlSocket, func() error { return h.startStack(near) }, h.listenServices} {
 		if err := step(); err != nil {

@@ -13,9 +13,9 @@ type SetupConfig struct {
 	Tap    string // the device's name, at most 15 bytes; made if it does not exist
 	// named network namespace for everything; made if it does not exist. Empty: the caller's
 	Namespace string
-	// the kernel's own address with its prefix length; on the bridge if there is one. Zero: none
-	Addr netip.Prefix
-	MTU  int // bytes; 0: unchanged, 1,500 for a new device
+	// the kernel's own addresses with their prefix lengths; on the bridge if there is one
+	Addrs []netip.Prefix
+	MTU   int // bytes; 0: unchanged, 1,500 for a new device
 	// frames that may wait for the stack (txqueuelen); 0: 4,096, or the device's own if more
 	QueueLen int
 	Queues   int // queues of a new device; default 1

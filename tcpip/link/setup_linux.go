@@ -83,8 +83,10 @@ func setupInNamespace(c *SetupConfig, s *undoStack) error {
 			return err
 		}
 	}
-	if err := addAddr(addressed, c.Addr, s); err != nil {
-		return err
+	for _, a := range c.Addrs {
+		if err := addAddr(addressed, a, c.Bridge == "", s); err != nil {
+			return err
+		}
 	}
 	return setUp(tap, s)
 }
@@ -150,12 +152,13 @@ func setMTUAndQueueLen(tap netlink.Link, c *SetupConfig, s *undoStack) error {
 	return nil
 }
 
-// addAddr adds an address to an interface, unless it has it.
-func addAddr(l netlink.Link, p netip.Prefix, s *undoStack) error {
-	if !p.IsValid() {
-		return nil
-	}
+// addAddr adds an address to an interface, unless it has it. On a link that the stack is alone
+// on, an IPv6 address may be used at once: the stack probes for its own.
+func addAddr(l netlink.Link, p netip.Prefix, alone bool, s *undoStack) error {
 	want := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}}
+	if p.Addr().Is6() && alone {
+		want.Flags = unix.IFA_F_NODAD
+	}
 	err := netlink.AddrAdd(l, want)
 	if errors.Is(err, unix.EEXIST) {
 		return nil

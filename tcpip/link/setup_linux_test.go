@@ -13,7 +13,7 @@ import (
 
 func TestUndoRestoresThePreviousState(t *testing.T) {
 	space := namespace(t)
-	c := SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.0.1/24"), MTU: 9000, QueueLen: 7777}
+	c := SetupConfig{Tap: "tap0", Namespace: space, Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}, MTU: 9000, QueueLen: 7777}
 	states := []string{state(t, space)}
 	first, err := Setup(c)
 	if err != nil {
@@ -24,7 +24,7 @@ func TestUndoRestoresThePreviousState(t *testing.T) {
 		t.Errorf("set up it is %q, want %q in it", states[1], want)
 	}
 	// the device exists: Setup adds to it
-	second, err := Setup(SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.1.1/24"), MTU: 1400})
+	second, err := Setup(SetupConfig{Tap: "tap0", Namespace: space, Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.1.1/24")}, MTU: 1400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestSetupMakesANamespaceAndABridge(t *testing.T) {
 	space := outer + "-made"
 	prepared(t, SetupConfig{Tap: "tap1", Namespace: outer})
 	before := state(t, outer)
-	undo, err := Setup(SetupConfig{Tap: "tap0", Namespace: outer, Bridge: "tap1", Addr: netip.MustParsePrefix("10.9.0.1/24")})
+	undo, err := Setup(SetupConfig{Tap: "tap0", Namespace: outer, Bridge: "tap1", Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}})
 	if err != nil {
 		t.Fatal(err)
 	}

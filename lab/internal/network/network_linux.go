@@ -31,7 +31,7 @@ func Cable(name string) (*Network, error) {
 // the other side is for a stack in user space. On an error nothing remains.
 func Tap(name string) (*Network, error) {
 	n := &Network{Subject: name, Peer: name, Tap: tapName, Addr: tapSubject}
-	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addr: tapPeer})
+	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addrs: []netip.Prefix{tapPeer}})
 	if err != nil {
 		return nil, err
 	}

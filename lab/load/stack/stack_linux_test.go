@@ -22,7 +22,7 @@ import (
 func host(t *testing.T) (string, *link.Impaired) {
 	t.Helper()
 	space := fmt.Sprintf("load-stack-%d", os.Getpid())
-	undo, err := link.Setup(link.SetupConfig{Tap: "weir0", Namespace: space, Addr: netip.MustParsePrefix("10.77.0.1/24")})
+	undo, err := link.Setup(link.SetupConfig{Tap: "weir0", Namespace: space, Addrs: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}})
 	if err != nil {
 		t.Skipf("no TAP device here: %v", err)
 	}
