@@ -3,6 +3,8 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/certificate/certtest"
 	"weir/web"
 )
 
@@ -23,9 +26,10 @@ const sentSize = 12 << 20
 // fileSite is a running server of a file, at /file. All other paths are answered by "here".
 type fileSite struct {
 	*running
-	path   string // of the file
-	data   []byte // its content at first
-	before int    // descriptors that were open before the server
+	path   string         // of the file
+	data   []byte         // its content at first
+	before int            // descriptors that were open before the server
+	roots  *x509.CertPool // for TLS
 }
 
 // startFileSite serves a file until the end of the test.
@@ -63,9 +67,10 @@ func (s *fileSite) write(t *testing.T) {
 // receiver is a client that receives the file.
 type receiver struct {
 	*net.TCPConn
-	in   *bufio.Reader
-	resp *http.Response
-	got  []byte // of the file
+	secure net.Conn // over TCPConn; TCPConn itself: there is no TLS
+	in     *bufio.Reader
+	resp   *http.Response
+	got    []byte // of the file
 }
 
 // receive requests the file, and more behind it, and reads the head and the first bytes.
@@ -73,8 +78,12 @@ func (s *fileSite) receive(t *testing.T, behind string) *receiver {
 	t.Helper()
 	c := dial(t, s.addr).(*net.TCPConn)
 	c.SetReadBuffer(64 << 10)
-	io.WriteString(c, "GET /file HTTP/1.1\r\nHost: a\r\n\r\n"+behind)
-	r := &receiver{TCPConn: c, in: bufio.NewReader(c), got: make([]byte, 1000)}
+	r := &receiver{TCPConn: c, secure: c, got: make([]byte, 1000)}
+	if s.config.TLS != nil {
+		r.secure = tls.Client(c, &tls.Config{RootCAs: s.roots, ServerName: "weir.test"})
+	}
+	io.WriteString(r.secure, "GET /file HTTP/1.1\r\nHost: a\r\n\r\n"+behind)
+	r.in = bufio.NewReader(r.secure)
 	var err error
 	if r.resp, err = http.ReadResponse(r.in, nil); err != nil {
 		t.Fatal(err)
@@ -133,25 +142,60 @@ var fileChanges = []struct {
 
 // TestAFileThatChangesIsWholeOrCutOff, and the next response is behind a whole one only.
 func TestAFileThatChangesIsWholeOrCutOff(t *testing.T) {
+	eachModel(t, func(t *testing.T, config Config) { checkFileChanges(t, startFileSite(t, config)) })
+	t.Run("over TLS", func(t *testing.T) {
+		authority := certtest.New(t)
+		s := startFileSite(t, Config{TLS: files(t, authority, t.TempDir(), "weir.test")})
+		s.roots = authority.Pool
+		checkFileChanges(t, s)
+	})
+}
+
+// checkFileChanges receives the file under each of fileChanges.
+func checkFileChanges(t *testing.T, s *fileSite) {
+	for _, c := range fileChanges {
+		s.write(t)
+		r := s.receive(t, get)
+		if err := c.do(s.path); err != nil {
+			t.Fatal(err)
+		}
+		if whole := s.finish(t, r); whole != c.whole {
+			t.Errorf("%s: got %d bytes of %d, want whole %v", c.name, len(r.got), len(s.data), c.whole)
+		}
+		if c.whole {
+			if _, body := answer(t, r.in); body != "here" {
+				t.Errorf("%s: the next response is %q, want %q", c.name, body, "here")
+			}
+		} else if b, err := r.in.ReadByte(); err == nil {
+			t.Errorf("%s: got %q behind a file that is cut off, want the end", c.name, b)
+		}
+		r.Close()
+	}
+	s.checkLeft(t)
+}
+
+// TestAFileThatIsShorterThanStatedIsNoWholeResponse: it was truncated before its first byte was
+// read.
+func TestAFileThatIsShorterThanStatedIsNoWholeResponse(t *testing.T) {
 	eachModel(t, func(t *testing.T, config Config) {
 		s := startFileSite(t, config)
-		for _, c := range fileChanges {
+		for _, size := range []int64{0, 100, 5000, 100_000} {
 			s.write(t)
-			r := s.receive(t, get)
-			if err := c.do(s.path); err != nil {
+			if err := os.Truncate(s.path, size); err != nil {
 				t.Fatal(err)
 			}
-			if whole := s.finish(t, r); whole != c.whole {
-				t.Errorf("%s: got %d bytes of %d, want whole %v", c.name, len(r.got), len(s.data), c.whole)
+			c := dial(t, s.addr)
+			io.WriteString(c, "GET /file HTTP/1.1\r\nHost: a\r\n\r\n"+get)
+			in := bufio.NewReader(c)
+			got, _ := result(in)
+			if got != "end" && got != "200 cut" && (size == 0 || got != "200 "+string(s.data[:size])+" cut") {
+				t.Errorf("a file of %d bytes: got %.20q and %d bytes, want no more than the file's, cut off", size, got, len(got))
 			}
-			if c.whole {
-				if _, body := answer(t, r.in); body != "here" {
-					t.Errorf("%s: the next response is %q, want %q", c.name, body, "here")
-				}
-			} else if b, err := r.in.ReadByte(); err == nil {
-				t.Errorf("%s: got %q behind a file that is cut off, want the end", c.name, b)
+			if b, err := in.ReadByte(); err == nil {
+				t.Errorf("a file of %d bytes: got %q behind it, want the end", size, b)
 			}
-			r.Close()
+			c.Close()
+			waitUntilServed(t, s.addr)
 		}
 		s.checkLeft(t)
 	})
