@@ -121,7 +121,7 @@ func TestAClientThatLeavesEndsItsProxiedExchange(t *testing.T) {
 				for _, reset := range []bool{false, true} {
 					leave(t, s.addr, d.request, d.behind, reset, u.entered)
 					wait(t, fmt.Sprintf("%s: the upstream's connection has ended, reset %v", d.name, reset), func() bool { return u.open.Load() == 0 })
-					getNext(t, s.addr, d.name)
+					getNext(t, s.addr, "a client left "+d.name)
 				}
 			}
 			wait(t, "no connection is left", func() bool { return s.Connections() == 0 })
@@ -169,6 +169,6 @@ func getNext(t *testing.T, addr, behind string) {
 	defer c.Close()
 	io.WriteString(c, "GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	if got, _ := result(bufio.NewReader(c)); got != "200 next" {
-		t.Errorf("a client left %s: another then got %q, want its own response", behind, got)
+		t.Errorf("%s: another client then got %q, want its own response", behind, got)
 	}
 }

@@ -80,6 +80,7 @@ func upstreamConn(c net.Conn, rows []brokenUpstream, end func(net.Conn)) {
 		if err != nil {
 			return
 		}
+		io.Copy(io.Discard, req.Body)
 		var row int
 		if n, _ := fmt.Sscanf(req.URL.Path, "/%d", &row); n == 1 {
 			io.WriteString(c, rows[row].sends)
@@ -102,7 +103,14 @@ func TestUpstreamsThatResetHarmNoOtherExchange(t *testing.T) {
 
 func TestSilentUpstreamsHarmNoOtherExchange(t *testing.T) {
 	wait := func(c net.Conn) { io.Copy(io.Discard, c) }
-	checkUpstreams(t, silentUpstreams, wait, proxy.Config{HeadTimeout: "200ms", IdleTimeout: "200ms"})
+	checkUpstreams(t, silentUpstreams, wait, proxy.Config{HeadTimeout: "100ms", IdleTimeout: "100ms"})
+}
+
+// proxiedRequests are requests for a row. The proxy handles them by different code.
+var proxiedRequests = map[string]string{
+	"without content":     "GET /%d HTTP/1.1\r\nHost: a\r\n\r\n",
+	"with content in one": "POST /%d HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nfour",
+	"with chunks":         "POST /%d HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
 }
 
 // checkUpstreams requests each row from an upstream that leaves its connection to end.
@@ -130,8 +138,11 @@ func checkUpstreams(t *testing.T, rows []brokenUpstream, end func(net.Conn), set
 			}
 			s := start(t, config, h)
 			for row, u := range rows {
-				if got := getTwice(t, s.addr, row, u.name); !slices.Contains(strings.Split(u.want, " or "), got) {
-					t.Errorf("%s: got %q, want %q", u.name, got, u.want)
+				for kind, request := range proxiedRequests {
+					got := askTwice(t, s.addr, fmt.Sprintf(request, row), u.name)
+					if !slices.Contains(strings.Split(u.want, " or "), got) {
+						t.Errorf("%s, %s: got %q, want %q", u.name, kind, got, u.want)
+					}
 				}
 			}
 			if err := s.stop(); err != nil {
@@ -143,23 +154,26 @@ func checkUpstreams(t *testing.T, rows []brokenUpstream, end func(net.Conn), set
 	}
 }
 
-// proxyConfigs are the configurations under test.
+// proxyConfigs are the configurations under test. The goroutine's turn has all models of HTTP1.
 func proxyConfigs() []Config {
-	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
+	switch {
+	case underTest != HTTP1:
 		return []Config{{}}
+	case modelUnderTest != serve.Goroutine:
+		return nil
 	}
 	return []Config{{}, {Engine: HTTP1, Model: serve.Pool}, {Engine: HTTP1, Model: serve.Loop}, {Engine: HTTP1, Model: serve.Coroutine}}
 }
 
-// getTwice requests a row, and then another page by the same connection if it is still open, and by
-// a new one. It returns the result of the first request.
-func getTwice(t *testing.T, addr string, row int, name string) string {
+// askTwice sends a request, and then requests another page by the same connection if it is still
+// open, and by a new one. It returns the result of the first request.
+func askTwice(t *testing.T, addr, request, name string) string {
 	t.Helper()
 	c := dial(t, addr)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(waitTimeout))
 	r := bufio.NewReader(c)
-	fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: a\r\n\r\n", row)
+	io.WriteString(c, request)
 	got, open := result(r)
 	if open {
 		io.WriteString(c, "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
