@@ -79,5 +79,7 @@
 //
 // Upstreams are used by HTTP/1.1, and over TLS by HTTP/2 if they offer it. The proxy sets no cookie
 // for session affinity; the hash policy can use an existing one. A field that the client names in
-// Connection is not passed on, even if an earlier component has set it.
+// Connection is not passed on, even if an earlier component has set it. To an "http" upstream, each
+// request with chunked content, with more than 64 KiB, or for a WebSocket has a connection of its
+// own.
 package proxy

@@ -100,6 +100,9 @@ func newUpstream(text string, s settings) (*upstream, error) {
 		if target.Port() == "" {
 			at = net.JoinHostPort(target.Hostname(), "80")
 		}
+		// net/http may use a kept connection before it sees that bytes arrive behind a response,
+		// and would take these for the next one
+		u.transport.MaxIdleConnsPerHost = -1
 		u.conns = &origin.Pool{Dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", at) }, MaxIdle: s.Width, IdleTimeout: idleConnTimeout}
 	}
 	return u, nil
