@@ -77,6 +77,12 @@
 // If a peer sends faster than the application reads, our receive window closes. Config.Memory
 // limits all buffers together.
 //
+// # Other addresses
+//
+// Stack.Forward hands connections and datagrams to addresses that are not the stack's to a
+// function, as a user-mode network, a tunnel or a proxy needs it: the function accepts them or
+// answers with the error that the far end gave.
+//
 // # Close
 //
 // Close does this, in order:
@@ -91,6 +97,7 @@
 //
 // # Limitations
 //
-// No router advertisements, no multicast, no forwarding, no DHCP: addresses and routes are fixed by
-// Config. The stack is in no virtual network (802.1Q): it accepts priority tags only.
+// No router advertisements, no multicast, no DHCP: addresses and routes are fixed by Config.
+// Packets are not routed from one link to another. The stack is in no virtual network (802.1Q): it
+// accepts priority tags only.
 package tcpip

@@ -56,6 +56,10 @@ func (c *Conn) appendIPHeaderLocked(b []byte, o *tcp.OutSegment, payload int) []
 // resolveLocked looks the next hop's hardware address up and reports whether it is known. If not,
 // the neighbour table keeps the frame until it is. The caller holds mu.
 func (c *Conn) resolveLocked(p *link.Parts) bool {
+	if !c.iface.resolvesNeighbours() {
+		c.dstMAC, c.dstKnown = c.iface.caps.MAC, true
+		return true
+	}
 	_, hop, _, ok := c.s.routeTo(c.key.remote.Addr())
 	if !ok {
 		c.s.drops.add(DropRoute)

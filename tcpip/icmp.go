@@ -63,7 +63,7 @@ func (p *packet) answerEcho(m wire.ICMP) {
 // stack can have sent (RFC 5927, section 4).
 func (p *packet) receiveError(r icmp.ErrorReport) layer {
 	s := p.reader.s
-	if !s.owns(r.Src) || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
+	if !s.owns(r.Src) && s.forwarding.Load() == nil || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
 		return p.drop(DropICMP)
 	}
 	local, remote := portsOf(r.Src, r.Dst, r.Transport)

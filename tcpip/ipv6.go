@@ -17,8 +17,9 @@ func (p *packet) ipv6() layer {
 	}
 	p.ip, p.src, p.dst, p.tos = v, i.zoned(v.Src()), i.zoned(v.Dst()), v.TrafficClass()
 	accepts, group := i.acceptsDst6(p.dst)
+	p.forwarded = !accepts && !group && p.reader.s.forwards(p.dst)
 	switch {
-	case !accepts:
+	case !accepts && !p.forwarded:
 		return p.drop(DropNotOurs)
 	case i.martianSource6(p.src):
 		return p.drop(DropSource)

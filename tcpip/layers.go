@@ -21,6 +21,7 @@ type packet struct {
 
 	eth        wire.Ethernet // nil on a link without frame headers
 	broadcast  bool          // its destination is a broadcast or multicast address
+	forwarded  bool          // its destination is for Stack.Forward
 	checksumOK bool          // the device has verified the transport checksum
 
 	// Of the IP packet, set by its layer.
@@ -127,7 +128,7 @@ func (p *packet) ipv4() layer {
 		return p.drop(DropIPHeader)
 	}
 	accepts, broadcast := p.reader.iface.acceptsDst(binary.BigEndian.Uint32(v[16:20]))
-	if !accepts {
+	if p.forwarded = !accepts && p.reader.s.forwards(v.Dst()); !accepts && !p.forwarded {
 		return p.drop(DropNotOurs)
 	}
 	if p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
@@ -151,6 +152,9 @@ func (p *packet) setIPv4(v wire.IPv4) {
 
 // demuxProtocol demultiplexes whole packets by protocol.
 func (p *packet) demuxProtocol() layer {
+	if p.forwarded && p.protocol != wire.TCPProtocol && p.protocol != wire.UDPProtocol {
+		return p.drop(DropNotOurs)
+	}
 	p.reader.counts.received[payloadKindOf(p.protocol)].Add(1)
 	p.reader.s.sockets.deliverIP(p)
 	switch p.protocol {

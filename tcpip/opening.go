@@ -12,9 +12,16 @@ import (
 // openFromSegment handles a segment that matches no connection. It returns the connection that the
 // segment opens; nil if none, and then answers with a reset where the RFC asks for one.
 func (p *packet) openFromSegment(k tuple, seg *tcp.Segment) *Conn {
-	l := p.reader.s.listeners.lookup(k.local)
-	taken, floor := p.reader.s.timeWaits.receiveSegment(k, seg, l != nil, p.now)
+	var l *Listener
+	if !p.forwarded { // a listener at all addresses is one at the stack's
+		l = p.reader.s.listeners.lookup(k.local)
+	}
+	taken, floor := p.reader.s.timeWaits.receiveSegment(k, seg, l != nil || p.forwarded, p.now)
 	if taken {
+		return nil
+	}
+	if p.forwarded && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN {
+		p.forwardSYN(k, seg)
 		return nil
 	}
 	if l != nil {
@@ -172,5 +179,5 @@ func (s *Stack) sendReset(k tuple, seg *tcp.Segment) {
 func (s *Stack) sendStateless(k tuple, o *tcp.OutSegment) {
 	var options [40]byte
 	f := wire.TCPFields{Src: k.local, Dst: k.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
-	s.sendIP(outgoingPacket{dontFragment: true, protocol: wire.TCPProtocol, src: k.local.Addr(), dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted
+	s.sendIP(outgoingPacket{foreign: true, dontFragment: true, protocol: wire.TCPProtocol, src: k.local.Addr(), dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted
 }

@@ -45,6 +45,7 @@ type outgoingPacket struct {
 	dontFragment bool   // do not fragment, neither here nor on the path
 	options      []byte // IPv4 only
 	flowLabel    uint32 // IPv6 only
+	foreign      bool   // src need not be an address of the stack
 }
 
 // headerLen is the length of the packet's IP header.
@@ -70,7 +71,7 @@ func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
 		return syscall.EMSGSIZE
 	case f.src.Is4() != f.dst.Is4():
 		return syscall.EINVAL
-	case !s.owns(f.src):
+	case !f.foreign && !s.owns(f.src):
 		return syscall.EADDRNOTAVAIL // the stack lost it to another host (claims.go)
 	}
 	l := i.readerFor(hashAddr(f.dst))

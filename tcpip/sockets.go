@@ -67,6 +67,7 @@ type UDPConn struct {
 	s             *Stack
 	local, remote netip.AddrPort // remote is zero unless connected
 	family        family         // of destinations
+	foreign       bool           // local is not an address of the stack: Stack.Forward made it
 	dontFragment  atomic.Bool    // send with DF set
 	ttl, tos      atomic.Uint32  // of sent datagrams; ttl 0: Config.TTL
 }
@@ -91,7 +92,11 @@ func (p *packet) udp() layer {
 	s := p.reader.s
 	local, remote := netip.AddrPortFrom(p.dst, d.DstPort()), netip.AddrPortFrom(p.src, d.SrcPort())
 	u := s.sockets.udpFor(local, remote)
-	if u == nil {
+	switch {
+	case u != nil && (!p.forwarded || u.remote.IsValid()):
+	case p.forwarded:
+		return p.forwardDatagram(datagram{remote, local.Addr(), slices.Clone(d.Payload())}, local)
+	default:
 		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
@@ -311,7 +316,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	}
 	from := netip.AddrPortFrom(src, u.local.Port())
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(outgoingPacket{tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, d); err != nil {
+	if err := u.s.sendIP(outgoingPacket{foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, d); err != nil {
 		return 0, u.writeError(to, err)
 	}
 	return len(p), nil

@@ -31,6 +31,8 @@ type Stack struct {
 	resolver      *resolver
 	packetNet     *packetNet
 
+	forwarding atomic.Pointer[forwarding] // nil: packets for other addresses are dropped
+
 	closed atomic.Bool
 	drops  dropCounts
 	// counters of IPv4 Identification; a pair of hosts always uses the same one

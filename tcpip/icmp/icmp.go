@@ -14,9 +14,9 @@ import (
 	"weir/wire"
 )
 
-// maxQuote is how much of a packet an error quotes, in bytes: as much as fits in an ICMP packet of
+// MaxQuote is how much of a packet an error quotes, in bytes: as much as fits in an ICMP packet of
 // 576 bytes (RFC 1812, section 4.3.2.3).
-const maxQuote = 576 - wire.IPv4Header - wire.ICMPHeader
+const MaxQuote = 576 - wire.IPv4Header - wire.ICMPHeader
 
 // Quote returns the start of a packet for an error to quote; ok is false if no error may be sent
 // about the packet (RFC 1122, section 3.2.2). None may be sent about ICMP errors, non-initial
@@ -29,7 +29,7 @@ func Quote(p wire.IPv4, broadcast bool) (quote []byte, ok bool) {
 	case p.Protocol() == wire.ICMPv4Protocol && !isEcho(p.Payload()):
 		return nil, false
 	}
-	return p[:min(len(p), maxQuote)], true
+	return p[:min(len(p), MaxQuote)], true
 }
 
 // isEcho reports whether a message is an echo request or reply, which is not an error.

@@ -36,6 +36,10 @@ func AppendErrorV6(b []byte, src, dst netip.Addr, what Problem, at int, quote []
 	switch what {
 	case PortUnreachable:
 		code = wire.PortUnreachable6
+	case NetUnreachable:
+		code = wire.NoRoute6
+	case Prohibited:
+		code = wire.Prohibited6
 	case ReassemblyExceeded:
 		t, code = wire.TimeExceeded6, wire.ReassemblyExceeded
 	case ProtocolUnreachable:

@@ -1,0 +1,274 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"syscall"
+
+	"weir/tcpip/icmp"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// Forwarder receives what arrives for addresses that are not the stack's: as a router would, but
+// the stack is the other end. Its functions are called by a reader's goroutine and must not block:
+// to wait, for example for a connection onward, they start a goroutine. Each request must be
+// answered by one of its methods, at any time and from any goroutine.
+type Forwarder struct {
+	// TCP gets the first SYN of a connection; nil: such segments are dropped.
+	TCP func(*TCPRequest)
+	// UDP gets the first datagram between two ports; nil: datagrams are dropped.
+	UDP func(*UDPRequest)
+	// limit of requests that are not answered; beyond it, packets are dropped. One client may have
+	// as many as are left free for others. Default 1,024
+	Pending int
+}
+
+// forwarding is the state of a forwarder.
+type forwarding struct {
+	Forwarder
+
+	mu      sync.Mutex
+	pending map[forwardKey]struct{} // requests that are not answered
+	shares  clientShares            // of pending, by client
+}
+
+// forwardKey identifies a request.
+type forwardKey struct {
+	tuple
+	protocol wire.Protocol
+}
+
+// Forward has f receive connections and datagrams to all addresses that are not the stack's; the
+// zero Forwarder ends that. Requests that are pending stay valid. Packets to broadcast addresses,
+// groups and loopback addresses are not forwarded.
+func (s *Stack) Forward(f Forwarder) {
+	if f.TCP == nil && f.UDP == nil {
+		s.forwarding.Store(nil)
+		return
+	}
+	setDefault(&f.Pending, 1024)
+	s.forwarding.Store(&forwarding{Forwarder: f, pending: map[forwardKey]struct{}{}, shares: clientShares{limit: f.Pending}})
+}
+
+// forwards reports whether packets for dst, which is not an address of the stack, are forwarded.
+func (s *Stack) forwards(dst netip.Addr) bool {
+	if s.forwarding.Load() == nil || !dst.IsValid() || dst.IsUnspecified() || dst.IsMulticast() || dst.IsLoopback() || isLinkScoped(dst) {
+		return false
+	}
+	return dst.Is6() || dst.As4()[0] != 0 && dst.As4()[0] < 224
+}
+
+// begin adds a request, and reports whether it is new and there is room for it.
+func (f *forwarding) begin(k forwardKey, client netip.Addr) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, known := f.pending[k]; known || !f.shares.acquire(client, 1) {
+		return false
+	}
+	f.pending[k] = struct{}{}
+	return true
+}
+
+// end removes an answered request, and reports whether it was pending.
+func (f *forwarding) end(k forwardKey, client netip.Addr) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, known := f.pending[k]; !known {
+		return false
+	}
+	delete(f.pending, k)
+	f.shares.release(client, 1)
+	return true
+}
+
+// request is what requests of both protocols have.
+type request struct {
+	f      *forwarding
+	reader *reader
+	key    forwardKey
+	client netip.Addr
+	start  []byte // the start of the packet, for errors to quote
+}
+
+// newRequest makes the request of a packet; nil if it is known already, or there is no room for it.
+func (p *packet) newRequest(k tuple) *request {
+	f := p.reader.s.forwarding.Load()
+	r := &request{f: f, reader: p.reader, key: forwardKey{k, p.protocol}, client: p.clientAddr()}
+	if f == nil || !f.begin(r.key, r.client) {
+		return nil
+	}
+	r.start = append(r.start, p.ip[:min(len(p.ip), wire.IPv6MinMTU-wire.IPv6Header-wire.ICMPHeader)]...)
+	return r
+}
+
+// answer ends the request, and reports whether it was pending.
+func (r *request) answer() bool { return r.f.end(r.key, r.client) }
+
+// From is the client's address.
+func (r *request) From() netip.AddrPort { return r.key.remote }
+
+// To is the address that the client has sent to.
+func (r *request) To() netip.AddrPort { return r.key.local }
+
+// Drop answers nothing: the client tries again, and in the end times out.
+func (r *request) Drop() { r.answer() }
+
+// Reject answers as a network does that gave the error: ECONNREFUSED, ENETUNREACH, EACCES and
+// EHOSTUNREACH are sent to the client, a timeout and others are not. So the client sees what a
+// failed connection onward has seen.
+func (r *request) Reject(err error) {
+	if r.answer() {
+		if what := problemOf(err); what != icmp.NoProblem {
+			r.reader.iface.sendForwardError(r.start, what)
+		}
+	}
+}
+
+// problemOf returns what reports an error to a client; NoProblem: nothing does.
+func problemOf(err error) icmp.Problem {
+	for e, what := range map[error]icmp.Problem{syscall.ECONNREFUSED: icmp.PortUnreachable, syscall.ENETUNREACH: icmp.NetUnreachable, syscall.EHOSTUNREACH: icmp.HostUnreachable,
+		syscall.EACCES: icmp.Prohibited, syscall.EPERM: icmp.Prohibited} {
+		if errors.Is(err, e) {
+			return what
+		}
+	}
+	return icmp.NoProblem
+}
+
+// TCPRequest is a client's attempt to connect to an address that is not the stack's.
+type TCPRequest struct {
+	request
+	syn tcp.Segment
+}
+
+// forwardSYN gives a SYN to the forwarder.
+func (p *packet) forwardSYN(k tuple, seg *tcp.Segment) {
+	f := p.reader.s.forwarding.Load()
+	if f == nil || f.TCP == nil {
+		p.drop(DropTCPPort)
+		return
+	}
+	r := p.newRequest(k)
+	if r == nil {
+		p.drop(DropBacklog)
+		return
+	}
+	syn := *seg
+	syn.Payload = nil // valid during this call only; the client sends it again
+	f.TCP(&TCPRequest{*r, syn})
+}
+
+// Reject is request.Reject. ECONNREFUSED resets the connection.
+func (r *TCPRequest) Reject(err error) {
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		r.request.Reject(err)
+		return
+	}
+	if r.answer() {
+		r.reader.s.sendReset(r.key.tuple, &r.syn)
+	}
+}
+
+// Accept completes the handshake and returns the connection. Its local address is the one that the
+// client has connected to. The error is the context's, or says why the connection ended; if the
+// request was answered before, it is net.ErrClosed.
+func (r *TCPRequest) Accept(ctx context.Context) (*Conn, error) {
+	s := r.reader.s
+	if !r.answer() {
+		return nil, opError("accept", "tcp", errRequestAnswered)
+	}
+	c := s.newConn(r.reader, r.key.tuple)
+	c.client = r.client
+	iss, stamp := s.initialSeq(r.key.tuple)
+	c.initState(tcp.Accept(c.cfg, iss, stamp, &r.syn, s.now()))
+	if !s.conns.add(c) {
+		return nil, opError("accept", "tcp", syscall.ENOBUFS)
+	}
+	if err := c.connect(ctx, 0); err != nil {
+		return nil, c.wrap("accept", err)
+	}
+	return c, nil
+}
+
+var errRequestAnswered = errors.New("the request is answered already")
+
+// UDPRequest is the first datagram from a port to an address that is not the stack's.
+type UDPRequest struct {
+	request
+	first datagram
+}
+
+// forwardDatagram gives a datagram to the forwarder.
+func (p *packet) forwardDatagram(d datagram, local netip.AddrPort) layer {
+	f := p.reader.s.forwarding.Load()
+	if f == nil || f.UDP == nil {
+		return p.drop(DropUDPPort)
+	}
+	r := p.newRequest(tuple{local, d.from})
+	if r == nil {
+		return p.drop(DropSocketFull)
+	}
+	f.UDP(&UDPRequest{*r, d})
+	return consumed
+}
+
+// Payload is the datagram. Datagrams that arrive while the request is pending are dropped.
+func (r *UDPRequest) Payload() []byte { return r.first.payload }
+
+// Accept returns a socket that is connected to the client, with the first datagram to read. Its
+// local address is the one that the client has sent to.
+func (r *UDPRequest) Accept() (*UDPConn, error) {
+	if !r.answer() {
+		return nil, opError("accept", "udp", errRequestAnswered)
+	}
+	u := &UDPConn{s: r.reader.s, local: r.key.local, remote: r.key.remote, family: familyFor(r.key.local.Addr()), foreign: true}
+	u.readWaiter = newWaiter()
+	if err := u.s.sockets.addUDP(u); err != nil {
+		return nil, opError("accept", "udp", err)
+	}
+	u.enqueue(r.first)
+	return u, nil
+}
+
+// sendForwardError sends an ICMP error about a packet that was not forwarded, from an address of
+// the stack if it has one of the family.
+func (i *iface) sendForwardError(about []byte, what icmp.Problem) {
+	p := packet{reader: i.readers[0], ip: about}
+	if !p.parseStart() || !i.s.mayReport(p.src) {
+		return
+	}
+	src := i.sourceFor(p.src)
+	if !src.IsValid() {
+		src = p.dst
+	}
+	f := outgoingPacket{protocol: icmpProtocol(p.dst), src: src, dst: p.src, foreign: true}
+	message := icmp.AppendError(nil, what, 0, about[:min(len(about), icmp.MaxQuote)])
+	if p.dst.Is6() {
+		message = icmp.AppendErrorV6(nil, src, p.src, what, 0, about)
+	}
+	i.s.sendIP(f, message) //nolint:errcheck // it is counted
+}
+
+// parseStart parses the addresses of the start of a packet, and reports whether it has them.
+func (p *packet) parseStart() bool {
+	switch p.demuxVersion() {
+	case ipv4Layer:
+		if len(p.ip) < wire.IPv4Header {
+			return false
+		}
+		v := wire.IPv4(p.ip)
+		p.src, p.dst = v.Src(), v.Dst()
+	case ipv6Layer:
+		if len(p.ip) < wire.IPv6Header {
+			return false
+		}
+		v := wire.IPv6(p.ip)
+		p.src, p.dst = p.reader.iface.zoned(v.Src()), p.reader.iface.zoned(v.Dst())
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,158 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+)
+
+// behind returns a client with default routes to a stack that forwards.
+func behind(t *testing.T, m link.Medium, f Forwarder) (client, router *Stack) {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{Medium: m})
+	all4, all6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
+	client = stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "fd00::1/64"),
+		Routes: []ip.Route{{To: all4, Via: netip.MustParseAddr("10.0.0.2")}, {To: all6, Via: netip.MustParseAddr("fd00::2")}}})
+	router = stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24", "fd00::2/64")})
+	router.Forward(f)
+	return client, router
+}
+
+// foreign are addresses of neither stack.
+var foreign = []string{"192.0.2.7:80", "[2001:db8::7]:80"}
+
+func TestForwardedConnectionsAreAccepted(t *testing.T) {
+	for _, m := range []link.Medium{link.Ethernet, link.IP} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := behind(t, m, Forwarder{TCP: func(r *TCPRequest) {
+				go func() {
+					time.Sleep(time.Second) // as a connection onward may take
+					c, err := r.Accept(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.WriteString(c, r.From().String()+" "+r.To().String()+" "+c.LocalAddr().String()) //nolint:errcheck // the client checks
+					c.Close()
+				}()
+			}})
+			for _, to := range foreign {
+				c := dial(t, client, "tcp", to)
+				got, err := io.ReadAll(c)
+				if want := c.LocalAddr().String() + " " + to + " " + to; err != nil || string(got) != want {
+					t.Errorf("connected to %s: got %q, error %v, want %q", to, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+// The client sees the error that the far end has given.
+func TestForwardedConnectionsAreRejectedAsTheFarEndDoes(t *testing.T) {
+	for _, c := range []struct {
+		err, want error
+	}{
+		{syscall.ECONNREFUSED, syscall.ECONNREFUSED}, {syscall.EHOSTUNREACH, syscall.EHOSTUNREACH}, {syscall.ENETUNREACH, syscall.ENETUNREACH}, {syscall.EACCES, syscall.EACCES},
+		{context.DeadlineExceeded, context.DeadlineExceeded}, {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, syscall.ECONNREFUSED},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := behind(t, link.Ethernet, Forwarder{TCP: func(r *TCPRequest) { r.Reject(c.err) }})
+			for _, to := range foreign {
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				if _, err := client.DialContext(ctx, "tcp", to); !errors.Is(err, c.want) && !(c.want != syscall.ECONNREFUSED && errors.Is(err, context.DeadlineExceeded)) {
+					t.Errorf("%v of %s: got %v, want %v", c.err, to, err, c.want)
+				}
+				cancel()
+			}
+		})
+	}
+}
+
+// Retransmitted SYNs of a pending request are not new ones, and a client cannot take all places.
+func TestPendingRequestsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := make(chan *TCPRequest, 100) // the forwarder -> the test: more than Pending
+		client, _ := behind(t, link.Ethernet, Forwarder{Pending: 8, TCP: func(r *TCPRequest) { requests <- r }})
+		for range 20 {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				client.DialContext(ctx, "tcp", foreign[0]) //nolint:errcheck // it is not answered
+			}()
+		}
+		time.Sleep(9 * time.Second)
+		if n := len(requests); n != 4 {
+			t.Errorf("got %d requests of one client, want 4, half of the 8 places", n)
+		}
+		r := <-requests
+		r.Drop()
+		if _, err := r.Accept(t.Context()); err == nil {
+			t.Error("a request was accepted after its answer, want an error")
+		}
+		time.Sleep(20 * time.Second)
+	})
+}
+
+func TestForwardedDatagramsHaveASocketForEachPair(t *testing.T) {
+	client, _ := behind(t, link.Ethernet, Forwarder{UDP: func(r *UDPRequest) {
+		go func() {
+			u, err := r.Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer u.Close()
+			b := make([]byte, 100)
+			for range 2 {
+				n, err := u.Read(b)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				u.Write(append(b[:n], '!')) //nolint:errcheck // the client checks
+			}
+		}()
+	}})
+	for _, to := range foreign {
+		c := dial(t, client, "udp", to)
+		for _, text := range []string{"one", "two"} {
+			c.Write([]byte(text)) //nolint:errcheck // the answer shows it
+			expect(t, c, "", text+"!")
+		}
+	}
+}
+
+func TestForwardedDatagramsAreRejected(t *testing.T) {
+	client, _ := behind(t, link.Ethernet, Forwarder{UDP: func(r *UDPRequest) { r.Reject(syscall.ECONNREFUSED) }})
+	for _, to := range foreign {
+		c := dial(t, client, "udp", to)
+		c.Write([]byte("x")) //nolint:errcheck // the answer is an error
+		c.SetReadDeadline(time.Now().Add(waitForPeer))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: got %v, want ECONNREFUSED", to, err)
+		}
+	}
+}
+
+// Without a forwarder, and for addresses that no router forwards, packets are dropped as before.
+func TestWhatIsNotForwardedIsDropped(t *testing.T) {
+	_, s := behind(t, link.Ethernet, Forwarder{TCP: func(*TCPRequest) {}})
+	for _, a := range []string{"255.255.255.255", "224.0.0.1", "127.0.0.1", "0.0.0.0", "240.0.0.1", "ff02::1", "fe80::1", "::1", "::"} {
+		if s.forwards(netip.MustParseAddr(a)) {
+			t.Errorf("packets for %s are forwarded, want them dropped", a)
+		}
+	}
+	s.Forward(Forwarder{})
+	if s.forwards(netip.MustParseAddr("192.0.2.1")) {
+		t.Error("packets are forwarded without a forwarder, want them dropped")
+	}
+}
