@@ -31,8 +31,8 @@ type forwarding struct {
 	Forwarder
 
 	mu      sync.Mutex
-	pending map[forwardKey]struct{} // requests that are not answered
-	shares  clientShares            // of pending, by client
+	pending map[forwardKey]bool // requests, and whether their answer has begun
+	shares  clientShares        // of pending, by client
 }
 
 // forwardKey identifies a request.
@@ -50,7 +50,7 @@ func (s *Stack) Forward(f Forwarder) {
 		return
 	}
 	setDefault(&f.Pending, 1024)
-	s.forwarding.Store(&forwarding{Forwarder: f, pending: map[forwardKey]struct{}{}, shares: clientShares{limit: f.Pending}})
+	s.forwarding.Store(&forwarding{Forwarder: f, pending: map[forwardKey]bool{}, shares: clientShares{limit: f.Pending}})
 }
 
 // forwards reports whether packets for dst, which is not an address of the stack, are forwarded.
@@ -68,20 +68,28 @@ func (f *forwarding) begin(k forwardKey, client netip.Addr) bool {
 	if _, known := f.pending[k]; known || !f.shares.acquire(client, 1) {
 		return false
 	}
-	f.pending[k] = struct{}{}
+	f.pending[k] = false
 	return true
 }
 
-// end removes an answered request, and reports whether it was pending.
-func (f *forwarding) end(k forwardKey, client netip.Addr) bool {
+// take begins the answer to a request, and reports whether there was none yet. Until end, further
+// packets of the client do not make another request.
+func (f *forwarding) take(k forwardKey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, known := f.pending[k]; !known {
+	if taken, known := f.pending[k]; taken || !known {
 		return false
 	}
+	f.pending[k] = true
+	return true
+}
+
+// end removes a request that is answered.
+func (f *forwarding) end(k forwardKey, client netip.Addr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	delete(f.pending, k)
 	f.shares.release(client, 1)
-	return true
 }
 
 // request is what requests of both protocols have.
@@ -104,8 +112,15 @@ func (p *packet) newRequest(k tuple) *request {
 	return r
 }
 
-// answer ends the request, and reports whether it was pending.
-func (r *request) answer() bool { return r.f.end(r.key, r.client) }
+// answer calls do unless the request was answered before, and reports whether it did.
+func (r *request) answer(do func()) bool {
+	if !r.f.take(r.key) {
+		return false
+	}
+	defer r.f.end(r.key, r.client)
+	do()
+	return true
+}
 
 // From is the client's address.
 func (r *request) From() netip.AddrPort { return r.key.remote }
@@ -114,17 +129,17 @@ func (r *request) From() netip.AddrPort { return r.key.remote }
 func (r *request) To() netip.AddrPort { return r.key.local }
 
 // Drop answers nothing: the client tries again, and in the end times out.
-func (r *request) Drop() { r.answer() }
+func (r *request) Drop() { r.answer(func() {}) }
 
 // Reject answers as a network does that gave the error: ECONNREFUSED, ENETUNREACH, EACCES and
 // EHOSTUNREACH are sent to the client, a timeout and others are not. So the client sees what a
 // failed connection onward has seen.
 func (r *request) Reject(err error) {
-	if r.answer() {
+	r.answer(func() {
 		if what := problemOf(err); what != icmp.NoProblem {
 			r.reader.iface.sendForwardError(r.start, what)
 		}
-	}
+	})
 }
 
 // problemOf returns what reports an error to a client; NoProblem: nothing does.
@@ -156,6 +171,10 @@ func (p *packet) forwardSYN(k tuple, seg *tcp.Segment) {
 		p.drop(DropBacklog)
 		return
 	}
+	if p.reader.s.conns.get(k) != nil { // accepted since it was looked up: this SYN is repeated
+		r.Drop()
+		return
+	}
 	syn := *seg
 	syn.Payload = nil // valid during this call only; the client sends it again
 	f.TCP(&TCPRequest{*r, syn})
@@ -167,24 +186,25 @@ func (r *TCPRequest) Reject(err error) {
 		r.request.Reject(err)
 		return
 	}
-	if r.answer() {
-		r.reader.s.sendReset(r.key.tuple, &r.syn)
-	}
+	r.answer(func() { r.reader.s.sendReset(r.key.tuple, &r.syn) })
 }
 
 // Accept completes the handshake and returns the connection. Its local address is the one that the
 // client has connected to. The error is the context's, or says why the connection ended; if the
-// request was answered before, it is net.ErrClosed.
+// request was answered before, it says so.
 func (r *TCPRequest) Accept(ctx context.Context) (*Conn, error) {
 	s := r.reader.s
-	if !r.answer() {
+	c := s.newConn(r.reader, r.key.tuple)
+	added := false
+	if !r.answer(func() {
+		c.client = r.client
+		iss, stamp := s.initialSeq(r.key.tuple)
+		c.initState(tcp.Accept(c.cfg, iss, stamp, &r.syn, s.now()))
+		added = s.conns.add(c)
+	}) {
 		return nil, opError("accept", "tcp", errRequestAnswered)
 	}
-	c := s.newConn(r.reader, r.key.tuple)
-	c.client = r.client
-	iss, stamp := s.initialSeq(r.key.tuple)
-	c.initState(tcp.Accept(c.cfg, iss, stamp, &r.syn, s.now()))
-	if !s.conns.add(c) {
+	if !added {
 		return nil, opError("accept", "tcp", syscall.ENOBUFS)
 	}
 	if err := c.connect(ctx, 0); err != nil {
@@ -211,6 +231,11 @@ func (p *packet) forwardDatagram(d datagram, local netip.AddrPort) layer {
 	if r == nil {
 		return p.drop(DropSocketFull)
 	}
+	if u := p.reader.s.sockets.udpFor(local, d.from); u != nil && u.foreign { // accepted meanwhile
+		r.Drop()
+		u.enqueue(d)
+		return consumed
+	}
 	f.UDP(&UDPRequest{*r, d})
 	return consumed
 }
@@ -221,15 +246,19 @@ func (r *UDPRequest) Payload() []byte { return r.first.payload }
 // Accept returns a socket that is connected to the client, with the first datagram to read. Its
 // local address is the one that the client has sent to.
 func (r *UDPRequest) Accept() (*UDPConn, error) {
-	if !r.answer() {
-		return nil, opError("accept", "udp", errRequestAnswered)
-	}
 	u := &UDPConn{s: r.reader.s, local: r.key.local, remote: r.key.remote, family: familyFor(r.key.local.Addr()), foreign: true}
 	u.readWaiter = newWaiter()
-	if err := u.s.sockets.addUDP(u); err != nil {
+	var err error
+	if !r.answer(func() {
+		if err = u.s.sockets.addUDP(u); err == nil {
+			u.enqueue(r.first)
+		}
+	}) {
+		err = errRequestAnswered
+	}
+	if err != nil {
 		return nil, opError("accept", "udp", err)
 	}
-	u.enqueue(r.first)
 	return u, nil
 }
 
