@@ -105,7 +105,7 @@ func (i *iface) martianOnLink(a netip.Addr) bool {
 	if first := w >> 24; first == 0 || first >= 224 || first == 127 {
 		return true
 	}
-	for _, p := range i.addrs {
+	for _, p := range i.configured() {
 		if rest := uint32(allOnes) >> p.Bits(); p.Addr().Is4() && p.Bits() < 31 && p.Contains(a) && (w&rest == 0 || w&rest == rest) {
 			return true
 		}
@@ -118,7 +118,7 @@ func (i *iface) onLink(a netip.Addr) bool {
 	if isLinkScoped(a) {
 		return true
 	}
-	_, r, ok := i.s.routes.Next(a)
+	_, r, ok := i.s.routes.Load().Next(a)
 	return ok && !r.Via.IsValid() && i.s.ifaces[r.Link] == i
 }
 

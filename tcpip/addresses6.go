@@ -28,7 +28,7 @@ func (i *iface) acceptsDst6(dst netip.Addr) (accepts, group bool) {
 	if dst = dst.WithZone(""); dst == allNodes || dst == allNodesInterface {
 		return true, true
 	}
-	return slices.ContainsFunc(i.addrs, func(p netip.Prefix) bool { return p.Addr().Is6() && solicitedNode(p.Addr()) == dst }), true
+	return slices.ContainsFunc(i.configured(), func(p netip.Prefix) bool { return p.Addr().Is6() && solicitedNode(p.Addr()) == dst }), true
 }
 
 // martianSource6 reports whether no packet that arrives here can have the IPv6 source src: a group

@@ -32,19 +32,14 @@ type claimResult struct {
 // startClaims starts to claim the interface's addresses. The first reader sends the probes.
 func (i *iface) startClaims() {
 	if !i.resolvesNeighbours() {
-		i.ownAddrs.Store(newAddresses(i.addrs, i.name))
+		i.claimAddrs(i.configured())
 		return
 	}
 	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
-	i.claimResults = make(chan claimResult, len(i.addrs))
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, a := range i.addrs {
-		i.claims.Claim(i.zoned(a.Addr()), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
-	}
-	i.readers[0].requestCheck()
+	i.claimResults = make(chan claimResult, len(i.configured()))
+	i.claimAddrs(i.configured())
 }
 
 // claimTimeout exceeds the duration of probing.
@@ -54,14 +49,14 @@ const claimTimeout = 30 * time.Second
 func (i *iface) awaitClaims() error {
 	timer := time.NewTimer(claimTimeout)
 	defer timer.Stop()
-	for range i.addrs {
+	for range i.configured() {
 		select {
 		case c := <-i.claimResults:
 			if c.inUse {
 				return fmt.Errorf("tcpip: the address %v is in use by %v: give the stack or that host another address", c.addr, c.by)
 			}
 		case <-timer.C:
-			return fmt.Errorf("tcpip: no probe for %v was sent within 30 s: check that the link is up", i.addrs[0].Addr())
+			return fmt.Errorf("tcpip: no probe for %v was sent within 30 s: check that the link is up", i.configured()[0].Addr())
 		}
 	}
 	return nil
@@ -93,13 +88,21 @@ func (c claimActions) Held(a netip.Addr) {
 	i := c.l.iface
 	i.claimed = append(i.claimed, a)
 	i.updateOwnAddrs()
-	i.claimResults <- claimResult{addr: a}
+	i.reportClaim(claimResult{addr: a})
+}
+
+// reportClaim reports a result to awaitClaims, which waits for those of New only.
+func (i *iface) reportClaim(r claimResult) {
+	select {
+	case i.claimResults <- r:
+	default:
+	}
 }
 
 // updateOwnAddrs makes the claimed addresses the ones in use, in the order of Config.Addrs.
 func (i *iface) updateOwnAddrs() {
 	i.neigh.Addrs = slices.DeleteFunc(slices.Clone(i.claimed), netip.Addr.Is6)
-	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.claimed, i.zoned(p.Addr())) }), i.name))
+	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return !slices.Contains(i.claimed, i.zoned(p.Addr())) }), i.name))
 }
 
 // Conflict implements neigh.ClaimActions.
@@ -109,7 +112,8 @@ func (c claimActions) Conflict(a netip.Addr, by wire.MAC) { c.report(Conflict{Ad
 func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 	i := c.l.iface
 	if !slices.Contains(i.claimed, a) {
-		i.claimResults <- claimResult{a, by, true}
+		i.reportClaim(claimResult{a, by, true})
+		c.report(Conflict{a, by, true})
 		return
 	}
 	i.claimed = slices.DeleteFunc(i.claimed, func(b netip.Addr) bool { return a == b })

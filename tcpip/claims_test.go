@@ -40,7 +40,7 @@ func TestAFreeAddressIsClaimed(t *testing.T) {
 		if took := time.Since(began); took < 4*time.Second || took > 7*time.Second {
 			t.Errorf("probing took %v, want 4 to 7 s", took)
 		}
-		for _, dst := range b.ifaces[0].addrs {
+		for _, dst := range b.ifaces[0].configured() {
 			if _, err := a.Ping(t.Context(), dst.Addr(), 8); err != nil {
 				t.Errorf("pinging the probed address %v: got error %v, want a reply", dst, err)
 			}

@@ -85,16 +85,23 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("tcpip: Addrs has %v twice", a)
 		}
 	}
-	c.Resolver = slices.Clone(c.Resolver)
-	for i, r := range c.Resolver {
+	var err error
+	c.Resolver, err = checkResolver(c.Resolver)
+	return c, err
+}
+
+// checkResolver returns the DNS servers with their ports.
+func checkResolver(servers []netip.AddrPort) ([]netip.AddrPort, error) {
+	servers = slices.Clone(servers)
+	for i, r := range servers {
 		if !r.Addr().IsValid() || r.Addr().IsUnspecified() || r.Addr().IsMulticast() {
-			return c, fmt.Errorf("tcpip: Resolver has %v, which is no server's address: write an address with a port, such as 10.0.0.1:53", r)
+			return nil, fmt.Errorf("tcpip: Resolver has %v, which is no server's address: write an address with a port, such as 10.0.0.1:53", r)
 		}
 		if r.Port() == 0 {
-			c.Resolver[i] = netip.AddrPortFrom(r.Addr(), 53)
+			servers[i] = netip.AddrPortFrom(r.Addr(), 53)
 		}
 	}
-	return c, nil
+	return servers, nil
 }
 
 // checkNumbers returns an error for a negative number.

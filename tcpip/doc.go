@@ -97,7 +97,6 @@
 //
 // # Limitations
 //
-// No router advertisements, no multicast, no DHCP: addresses and routes are fixed by Config.
-// Packets are not routed from one link to another. The stack is in no virtual network (802.1Q): it
-// accepts priority tags only.
+// No router advertisements, no multicast, no DHCP. Packets are not routed from one link to another.
+// The stack is in no virtual network (802.1Q): it accepts priority tags only.
 package tcpip

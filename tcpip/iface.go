@@ -16,19 +16,20 @@ import (
 // iface is an interface: a link with the stack's addresses on it.
 type iface struct {
 	// Immutable.
-	s        *Stack
-	name     string
-	link     link.Link
-	caps     link.Caps
-	addrs    []netip.Prefix
+	s    *Stack
+	name string
+	link link.Link
+	caps link.Caps
+	// the configured addresses, replaced as a whole under Stack.configMu
+	addrs    atomic.Pointer[[]netip.Prefix]
 	readers  []*reader
 	loopback bool // it is the loopback interface
 	// of connections: IPv4, IPv6
 	tcp4, tcp6 tcp.Config
 	// length of the link's header before each packet: Ethernet's, or 0
 	frameHeader int
-	ipv6        bool    // it has IPv6 addresses
-	nonce       [6]byte // of its probes for duplicate addresses
+	ipv6        atomic.Bool // it has, or had, IPv6 addresses
+	nonce       [6]byte     // of its probes for duplicate addresses
 
 	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
 	// neigh.Changes: when it changes, connections look their hardware address up again
@@ -47,7 +48,8 @@ type iface struct {
 
 func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	i := &iface{s: s, name: name, link: l, caps: l.Caps(), nonce: newNonce(), loopback: name == "lo", frameHeader: l.Caps().Medium.HeaderLen()}
-	i.setAddrs(addrs)
+	i.addrs.Store(new([]netip.Prefix))
+	i.addConfigured(addrs)
 	i.tcp4, i.tcp6 = i.newTCPConfig(wire.IPv4Header), i.newTCPConfig(wire.IPv6Header)
 	for q := range i.caps.Queues {
 		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q)})
@@ -56,18 +58,29 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	return i
 }
 
-// setAddrs sets the addresses of the interface. With an IPv6 address, it has a link-local one too
-// (RFC 4291, section 2.8).
-func (i *iface) setAddrs(addrs []netip.Prefix) {
+// configured returns the configured addresses, without zones.
+func (i *iface) configured() []netip.Prefix { return *i.addrs.Load() }
+
+// addConfigured adds addresses to the configured ones. With an IPv6 address, the interface has a
+// link-local one too (RFC 4291, section 2.8). It returns what was added.
+func (i *iface) addConfigured(addrs []netip.Prefix) (added []netip.Prefix) {
+	before := i.configured()
 	for _, a := range addrs {
-		i.ipv6 = i.ipv6 || a.Addr().Is6()
-		i.addrs = append(i.addrs, netip.PrefixFrom(a.Addr().WithZone(""), a.Bits()))
+		added = append(added, netip.PrefixFrom(a.Addr().WithZone(""), a.Bits()))
 	}
-	linkLocal := func(a netip.Prefix) bool { return a.Addr().Is6() && a.Addr().IsLinkLocalUnicast() }
-	if i.ipv6 && !i.loopback && !slices.ContainsFunc(addrs, linkLocal) {
-		key := i.caps.MAC
-		i.addrs = append(i.addrs, netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, key[:]), 64))
+	all := append(slices.Clone(before), added...)
+	is6 := func(a netip.Prefix) bool { return a.Addr().Is6() }
+	linkLocal := func(a netip.Prefix) bool { return is6(a) && a.Addr().IsLinkLocalUnicast() }
+	if slices.ContainsFunc(all, is6) {
+		i.ipv6.Store(true)
+		if !i.loopback && !slices.ContainsFunc(all, linkLocal) {
+			key := i.caps.MAC
+			own := netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, key[:]), 64)
+			all, added = append(all, own), append(added, own)
+		}
 	}
+	i.addrs.Store(&all)
+	return added
 }
 
 // linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).

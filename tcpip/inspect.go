@@ -116,7 +116,7 @@ type RouteInfo struct {
 // Routes returns the stack's routes, in the order of lookup.
 func (s *Stack) Routes() []RouteInfo {
 	var all []RouteInfo
-	for _, r := range s.routes {
+	for _, r := range *s.routes.Load() {
 		i, hop := s.ifaces[r.Link], r.Via
 		if !hop.IsValid() {
 			hop = r.To.Addr()
@@ -142,7 +142,7 @@ type InterfaceInfo struct {
 func (s *Stack) Interfaces() []InterfaceInfo {
 	var all []InterfaceInfo
 	for _, i := range s.ifaces {
-		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.addrs)}
+		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.configured())}
 		for _, l := range i.readers {
 			info.Counters.Add(l.queue.Counters())
 		}

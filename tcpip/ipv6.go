@@ -12,7 +12,7 @@ import (
 func (p *packet) ipv6() layer {
 	i := p.reader.iface
 	v, fault := wire.ParseIPv6(p.ip)
-	if fault != wire.OK || !i.ipv6 {
+	if fault != wire.OK || !i.ipv6.Load() {
 		return p.drop(DropIPHeader)
 	}
 	p.ip, p.src, p.dst, p.tos = v, i.zoned(v.Src()), i.zoned(v.Dst()), v.TrafficClass()

@@ -50,7 +50,7 @@ func TestMetricsCountTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	dial(t, a, "udp", "10.0.0.2:9").Write([]byte("nobody")) //nolint:errcheck // the drop tells
-	if _, err := a.Ping(t.Context(), b.ifaces[0].addrs[0].Addr(), 10); err != nil {
+	if _, err := a.Ping(t.Context(), b.ifaces[0].configured()[0].Addr(), 10); err != nil {
 		t.Fatal(err)
 	}
 	got := gathered(t, b)

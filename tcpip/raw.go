@@ -184,7 +184,10 @@ func (c *PacketConn) LocalAddr() net.Addr {
 	if c.ether != 0 {
 		return EtherAddr{c.s.ifaces[0].caps.MAC}
 	}
-	return &net.IPAddr{IP: c.s.ifaces[0].addrs[0].Addr().AsSlice()}
+	for _, p := range c.s.Addrs() {
+		return &net.IPAddr{IP: p.Addr().AsSlice()}
+	}
+	return &net.IPAddr{}
 }
 
 // SetDeadline implements net.PacketConn. Writes never block.

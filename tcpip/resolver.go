@@ -11,7 +11,8 @@ import (
 
 // resolver resolves names by the stack's DNS servers.
 type resolver struct {
-	s *Stack
+	s       *Stack
+	servers atomic.Pointer[[]netip.AddrPort]
 	// index of the server to ask, modulo their number; it rises when a server fails
 	at         atomic.Uint32
 	goResolver *net.Resolver
@@ -19,6 +20,7 @@ type resolver struct {
 
 func newResolver(s *Stack) *resolver {
 	r := &resolver{s: s}
+	r.servers.Store(&s.cfg.Resolver)
 	r.goResolver = &net.Resolver{PreferGo: true, Dial: r.dial}
 	return r
 }
@@ -32,7 +34,7 @@ func (s *Stack) Resolver() *net.Resolver { return s.resolver.goResolver }
 
 // lookup returns the addresses of a fully qualified name.
 func (s *Stack) lookup(ctx context.Context, name string, families family) ([]netip.Addr, error) {
-	if len(s.cfg.Resolver) == 0 {
+	if len(*s.resolver.servers.Load()) == 0 {
 		return nil, &net.DNSError{Err: errNoResolver.Error(), Name: name}
 	}
 	if !strings.HasSuffix(name, ".") {
@@ -50,7 +52,7 @@ func (s *Stack) lookup(ctx context.Context, name string, families family) ([]net
 // dial connects to a server of Config.Resolver, whatever address Go's resolver names. Go calls it
 // again for TCP after a truncated answer, and after a timeout, when it connects to the next server.
 func (r *resolver) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	servers := r.s.cfg.Resolver
+	servers := *r.servers.Load()
 	if len(servers) == 0 {
 		return nil, syscall.ENETUNREACH
 	}

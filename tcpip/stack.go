@@ -22,7 +22,6 @@ type Stack struct {
 	// Immutable.
 	cfg           Config
 	ifaces        []*iface // the interface of Config.Link, if any, and then the loopback
-	routes        ip.Routes
 	startedAt     time.Time
 	secret        [16]byte // key of the hashes for sequence numbers, cookies and packet IDs
 	readersDone   sync.WaitGroup
@@ -30,6 +29,10 @@ type Stack struct {
 	outputAccount outputAccount
 	resolver      *resolver
 	packetNet     *packetNet
+
+	routes      atomic.Pointer[ip.Routes]
+	configMu    sync.Mutex // held while addresses and routes change
+	extraRoutes []ip.Route // beside those to the interfaces' networks; guarded by configMu
 
 	forwarding atomic.Pointer[forwarding] // nil: packets for other addresses are dropped
 
@@ -73,7 +76,10 @@ func New(cfg Config) (*Stack, error) {
 		s.ifaces = append(s.ifaces, newIface(s, "link", cfg.Link, cfg.Addrs))
 	}
 	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), loopbackAddrs))
-	if err = s.addRoutes(); err == nil {
+	s.configMu.Lock()
+	err = s.setRoutesLocked(cfg.Routes)
+	s.configMu.Unlock()
+	if err == nil {
 		s.packetNet, err = newPacketNet(s)
 	}
 	if err != nil {
@@ -87,7 +93,7 @@ func New(cfg Config) (*Stack, error) {
 			s.readersDone.Go(l.run) // until Close closes its link
 		}
 	}
-	if cfg.Link != nil && cfg.ProbeAddrs {
+	if cfg.Link != nil && cfg.ProbeAddrs && s.ifaces[0].resolvesNeighbours() {
 		if err := s.ifaces[0].awaitClaims(); err != nil {
 			s.Close() //nolint:errcheck // what is wrong is known
 			return nil, err
@@ -142,36 +148,66 @@ func (s *Stack) owns(a netip.Addr) bool {
 	return false
 }
 
-// addRoutes makes the routing table from Config.Routes and the networks of the interfaces. A router
-// must be a neighbour.
-func (s *Stack) addRoutes() (err error) {
-	var all []ip.Route
-	for n, i := range s.ifaces {
-		for _, a := range i.addrs {
-			if !a.Addr().IsLinkLocalUnicast() || a.Addr().Is4() {
-				all = append(all, ip.Route{To: a.Masked(), Link: n})
-			}
-		}
-	}
-	if s.routes, err = ip.NewRoutes(append(all, s.cfg.Routes...)...); err != nil {
+// setRoutesLocked makes the routing table from extra routes and the networks of the interfaces. A
+// router must be a neighbour. The caller holds configMu.
+func (s *Stack) setRoutesLocked(extra []ip.Route) error {
+	table, err := s.routesWith(extra)
+	if err != nil {
 		return err
 	}
-	for _, r := range s.cfg.Routes {
-		if r.Via.Is6() && r.Via.IsLinkLocalUnicast() {
-			continue
-		}
-		if _, by, ok := s.routes.Next(r.Via); r.Via.IsValid() && (!ok || by.Via.IsValid() || by.Link != r.Link || s.isConfigured(r.Via)) {
+	for _, r := range extra {
+		if r.Via.IsValid() && !s.isNeighbour(table, &r) {
 			return fmt.Errorf("tcpip: the route to %v by %v: the router is not on the link; use a router in one of the networks of Addrs", r.To, r.Via)
 		}
 		if r.Src.IsValid() && !s.isConfigured(r.Src) {
 			return fmt.Errorf("tcpip: the route to %v from %v: the source is not an address of the stack", r.To, r.Src)
 		}
 	}
+	s.extraRoutes = extra
+	s.routes.Store(&table)
 	return nil
 }
 
+// useRoutesLocked is setRoutesLocked without those extra routes that cannot be used now. The caller
+// holds configMu.
+func (s *Stack) useRoutesLocked(extra []ip.Route) {
+	table, err := s.routesWith(nil)
+	if err != nil {
+		return // it cannot happen: the networks were checked when they were added
+	}
+	usable := slices.DeleteFunc(slices.Clone(extra), func(r ip.Route) bool { return r.Via.IsValid() && !s.isNeighbour(table, &r) })
+	if table, err = s.routesWith(usable); err == nil {
+		s.routes.Store(&table)
+	}
+}
+
+// routesWith returns the routes to the networks of the interfaces, and extra ones.
+func (s *Stack) routesWith(extra []ip.Route) (ip.Routes, error) {
+	var all []ip.Route
+	for n, i := range s.ifaces {
+		for _, a := range i.configured() {
+			if !a.Addr().IsLinkLocalUnicast() || a.Addr().Is4() {
+				all = append(all, ip.Route{To: a.Masked(), Link: n})
+			}
+		}
+	}
+	return ip.NewRoutes(append(all, extra...)...)
+}
+
+// isNeighbour reports whether the router of a route is another host on the route's link.
+func (s *Stack) isNeighbour(table ip.Routes, r *ip.Route) bool {
+	if r.Via.Is6() && r.Via.IsLinkLocalUnicast() {
+		return true
+	}
+	_, by, ok := table.Next(r.Via)
+	return ok && !by.Via.IsValid() && by.Link == r.Link && !s.isConfigured(r.Via)
+}
+
+// isConfigured reports whether an address is configured on a link.
 func (s *Stack) isConfigured(a netip.Addr) bool {
-	return slices.ContainsFunc(s.cfg.Addrs, func(p netip.Prefix) bool { return p.Addr() == a })
+	return slices.ContainsFunc(s.ifaces, func(i *iface) bool {
+		return !i.loopback && slices.ContainsFunc(i.configured(), func(p netip.Prefix) bool { return p.Addr() == a.WithZone("") })
+	})
 }
 
 // routeTo returns where a packet for dst goes: the interface, the next hop and the source address.
@@ -185,7 +221,7 @@ func (s *Stack) routeTo(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool)
 		src = i.sourceFor(dst)
 		return i, dst, src, src.IsValid()
 	}
-	hop, r, ok := s.routes.Next(dst)
+	hop, r, ok := s.routes.Load().Next(dst)
 	if !ok {
 		return nil, hop, hop, false
 	}
