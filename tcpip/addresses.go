@@ -13,6 +13,8 @@ type addresses struct {
 	// the IPv4 addresses as integers, which every received packet is compared with
 	v4 []ownAddr
 	v6 []netip.Addr // the IPv6 addresses, with zones
+	// those of v6 that new connections should not have (RFC 4862, section 5.5.4)
+	deprecated []netip.Addr
 }
 
 // ownAddr is an IPv4 address of the stack and the directed broadcast address of its network. A
@@ -28,8 +30,8 @@ func addrToUint32(a netip.Addr) uint32 {
 }
 
 // newAddresses makes the addresses of an interface with that name.
-func newAddresses(all []netip.Prefix, zone string) *addresses {
-	a := &addresses{prefixes: all}
+func newAddresses(all []netip.Prefix, zone string, deprecated []netip.Addr) *addresses {
+	a := &addresses{prefixes: all, deprecated: deprecated}
 	for _, p := range all {
 		if p.Addr().Is6() {
 			a.v6 = append(a.v6, withZone(p.Addr(), zone))

@@ -19,6 +19,12 @@ type Config struct {
 	// the stack's addresses on Link, each with its prefix length: 10.0.0.2/24, 2001:db8::2/64. With
 	// an IPv6 address, the stack also gets a link-local one
 	Addrs []netip.Prefix
+	// get IPv6 addresses, routes, the MTU and, without Resolver, DNS servers from the routers on
+	// the link too (RFC 4862, RFC 8106)
+	Autoconf bool
+	// secret of the addresses of Autoconf (RFC 7217): with the same one, a network gives the same
+	// address again. Default: derived from the link's hardware address
+	AddrKey []byte
 	// routes beside those to the networks of Addrs; a default route is one to 0.0.0.0/0 or ::/0
 	Routes []ip.Route
 	// settings of every connection. MSS and Superframe are derived from the link. Keep-alive
@@ -74,7 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.checkNumbers(); err != nil {
 		return c, err
 	}
-	if c.Link != nil && len(c.Addrs) == 0 {
+	if c.Link != nil && len(c.Addrs) == 0 && !c.Autoconf {
 		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
 	}
 	for i, a := range c.Addrs {

@@ -43,7 +43,7 @@ func (c *Conn) appendIPHeaderLocked(b []byte, o *tcp.OutSegment, payload int) []
 	src, dst := c.key.local.Addr(), c.key.remote.Addr()
 	if dst.Is6() {
 		b = c.iface.appendFrameHeader(b, c.dstMAC, wire.TypeIPv6)
-		return wire.AppendIPv6(b, &wire.IPv6Fields{TrafficClass: tos, FlowLabel: c.flowLabel, NextHeader: wire.TCPProtocol, HopLimit: c.s.cfg.TTL, Src: src, Dst: dst, Payload: payload})
+		return wire.AppendIPv6(b, &wire.IPv6Fields{TrafficClass: tos, FlowLabel: c.flowLabel, NextHeader: wire.TCPProtocol, HopLimit: c.iface.hopLimit6(), Src: src, Dst: dst, Payload: payload})
 	}
 	var id uint16 // ID of 0: it has no meaning with DF set (RFC 6864)
 	if c.fragmentable {

@@ -30,6 +30,9 @@ type iface struct {
 	frameHeader int
 	ipv6        atomic.Bool // it has, or had, IPv6 addresses
 	nonce       [6]byte     // of its probes for duplicate addresses
+	auto        autoconf
+	mtu6        atomic.Int32  // MTU that routers have announced; 0: none
+	hopLimit    atomic.Uint32 // hop limit that routers have announced; 0: none
 
 	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
 	// neigh.Changes: when it changes, connections look their hardware address up again
@@ -42,6 +45,7 @@ type iface struct {
 	neigh             neigh.Table
 	claims            neigh.Claims
 	claimed           []netip.Addr // the addresses of claims that are in use
+	deprecated        []netip.Addr // addresses that new connections should not have (RFC 4862)
 	pendingConflicts  []Conflict   // not reported yet, at most maxPendingConflicts
 	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
 }
@@ -54,6 +58,7 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	for q := range i.caps.Queues {
 		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q)})
 	}
+	i.startAutoconf()
 	i.startClaims()
 	return i
 }
@@ -71,16 +76,23 @@ func (i *iface) addConfigured(addrs []netip.Prefix) (added []netip.Prefix) {
 	all := append(slices.Clone(before), added...)
 	is6 := func(a netip.Prefix) bool { return a.Addr().Is6() }
 	linkLocal := func(a netip.Prefix) bool { return is6(a) && a.Addr().IsLinkLocalUnicast() }
+	i.addrs.Store(&all)
 	if slices.ContainsFunc(all, is6) {
 		i.ipv6.Store(true)
 		if !i.loopback && !slices.ContainsFunc(all, linkLocal) {
-			key := i.caps.MAC
-			own := netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, key[:]), 64)
-			all, added = append(all, own), append(added, own)
+			added = append(added, i.addLinkLocal())
 		}
 	}
-	i.addrs.Store(&all)
 	return added
+}
+
+// addLinkLocal adds a link-local address to the configured ones, and returns it.
+func (i *iface) addLinkLocal() netip.Prefix {
+	own := netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, i.caps.MAC[:]), 64)
+	all := append(slices.Clone(i.configured()), own)
+	i.addrs.Store(&all)
+	i.ipv6.Store(true)
+	return own
 }
 
 // linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).

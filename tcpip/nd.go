@@ -13,11 +13,16 @@ import (
 // hop limit is then 255 (RFC 4861, section 7.1).
 func (p *packet) neighbourDiscovery(m wire.ICMPv6) layer {
 	i := p.reader.iface
-	if wire.IPv6(p.ip).HopLimit() != wire.NDPHopLimit || !i.resolvesNeighbours() {
+	if wire.IPv6(p.ip).HopLimit() != wire.NDPHopLimit || i.loopback {
 		return p.drop(DropNDP)
 	}
-	if t := m.Type(); t != wire.NeighbourSolicit && t != wire.NeighbourAdvert {
+	switch t := m.Type(); {
+	case t == wire.RouterAdvert:
+		return p.routerAdvertisement(m)
+	case t != wire.NeighbourSolicit && t != wire.NeighbourAdvert:
 		return consumed
+	case !i.resolvesNeighbours():
+		return p.drop(DropNDP)
 	}
 	n, fault := wire.ParseNeighbour(m)
 	if fault != wire.OK {
@@ -131,7 +136,7 @@ func (l *reader) sendAdvertisement(target, dst netip.Addr, solicited bool) {
 
 // sendNDP sends a message of neighbour discovery to a hardware address.
 func (l *reader) sendNDP(src, dst netip.Addr, at wire.MAC, message []byte) {
-	b := wire.AppendEthernet(make([]byte, 0, 128), at, l.iface.caps.MAC, wire.TypeIPv6)
+	b := l.iface.appendFrameHeader(make([]byte, 0, 128), at, wire.TypeIPv6)
 	l.counts.sent[kindICMP].Add(1)
 	if !l.queue.Write(&link.Parts{Head: append(b, l.ndpHeader(src, dst, len(message))...), Body: [2][]byte{message}}) {
 		l.s.drops.add(DropDevice)

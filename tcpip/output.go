@@ -64,6 +64,9 @@ func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
 	}
 	if f.ttl == 0 {
 		f.ttl = s.cfg.TTL
+		if f.dst.Is6() {
+			f.ttl = i.hopLimit6()
+		}
 	}
 	mtu, _ := s.pathMTU(f.dst, i)
 	switch length := f.headerLen() + len(payload); {

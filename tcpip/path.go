@@ -13,13 +13,14 @@ import (
 // pathMTU returns the path MTU to an address by interface i. fragmentable says that the path MTU is
 // below the minimum that the stack uses: packets must then allow fragmentation.
 func (s *Stack) pathMTU(dst netip.Addr, i *iface) (mtu int, fragmentable bool) {
+	link := i.mtuTo(dst)
 	if i.loopback || s.narrowPaths.Load() == 0 {
-		return i.caps.MTU, false
+		return link, false
 	}
 	s.pathsMu.Lock()
 	defer s.pathsMu.Unlock()
 	defer func() { s.narrowPaths.Store(int32(s.paths.Len())) }()
-	return s.paths.MTU(dst, i.caps.MTU, ip.Time(s.now()))
+	return s.paths.MTU(dst, link, ip.Time(s.now()))
 }
 
 // recordPTB records a Packet Too Big and returns the new path MTU.

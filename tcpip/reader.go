@@ -168,6 +168,7 @@ func (l *reader) runTimers(now tcp.Time) {
 	l.nextCheckAt = l.tickNeighbours(now)
 	l.reportUnreachable(now)
 	l.reportConflicts(now)
+	l.applyAutoconf(now)
 	if at := l.expireFragments(now); at != 0 && (l.nextCheckAt == 0 || at < l.nextCheckAt) {
 		l.nextCheckAt = at
 	}
@@ -180,6 +181,9 @@ func (l *reader) tickNeighbours(now tcp.Time) tcp.Time {
 	defer l.iface.mu.Unlock()
 	next := l.iface.neigh.Tick(neigh.Time(now), neighActions{l})
 	if at := l.iface.claims.Tick(neigh.Time(now), claimActions{l}); at != 0 && (next == 0 || at < next) {
+		next = at
+	}
+	if at := neigh.Time(l.tickAutoconfLocked(now)); at != 0 && (next == 0 || at < next) {
 		next = at
 	}
 	l.iface.neighChanges.Store(l.iface.neigh.Changes)

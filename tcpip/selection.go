@@ -13,16 +13,16 @@ import (
 // on scope and on the longest matching prefix. It is invalid if there is none.
 func (a *addresses) sourceFor6(dst netip.Addr) (best netip.Addr) {
 	for _, own := range a.v6 {
-		if !best.IsValid() || betterSource(own, best, dst) {
+		if !best.IsValid() || a.isBetterSource(own, best, dst) {
 			best = own
 		}
 	}
 	return best
 }
 
-// betterSource reports whether a is a better source than b for packets to dst (RFC 6724, section
-// 5, rules 1, 2 and 8).
-func betterSource(a, b, dst netip.Addr) bool {
+// isBetterSource reports whether a is a better source than b for packets to dst (RFC 6724, section
+// 5, rules 1, 2, 3 and 8).
+func (all *addresses) isBetterSource(a, b, dst netip.Addr) bool {
 	if a == dst || b == dst {
 		return a == dst
 	}
@@ -31,6 +31,9 @@ func betterSource(a, b, dst netip.Addr) bool {
 			return sa >= sd
 		}
 		return sb < sd
+	}
+	if da, db := slices.Contains(all.deprecated, a), slices.Contains(all.deprecated, b); da != db {
+		return db
 	}
 	return commonPrefix(a, dst) > commonPrefix(b, dst)
 }

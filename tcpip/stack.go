@@ -151,7 +151,7 @@ func (s *Stack) owns(a netip.Addr) bool {
 // setRoutesLocked makes the routing table from extra routes and the networks of the interfaces. A
 // router must be a neighbour. The caller holds configMu.
 func (s *Stack) setRoutesLocked(extra []ip.Route) error {
-	table, err := s.routesWith(extra)
+	table, err := s.routesWithLocked(extra)
 	if err != nil {
 		return err
 	}
@@ -171,18 +171,19 @@ func (s *Stack) setRoutesLocked(extra []ip.Route) error {
 // useRoutesLocked is setRoutesLocked without those extra routes that cannot be used now. The caller
 // holds configMu.
 func (s *Stack) useRoutesLocked(extra []ip.Route) {
-	table, err := s.routesWith(nil)
+	table, err := s.routesWithLocked(nil)
 	if err != nil {
 		return // it cannot happen: the networks were checked when they were added
 	}
 	usable := slices.DeleteFunc(slices.Clone(extra), func(r ip.Route) bool { return r.Via.IsValid() && !s.isNeighbour(table, &r) })
-	if table, err = s.routesWith(usable); err == nil {
+	if table, err = s.routesWithLocked(usable); err == nil {
 		s.routes.Store(&table)
 	}
 }
 
-// routesWith returns the routes to the networks of the interfaces, and extra ones.
-func (s *Stack) routesWith(extra []ip.Route) (ip.Routes, error) {
+// routesWithLocked returns the routes to the networks of the interfaces, extra ones, and those that
+// routers have announced. The caller holds configMu.
+func (s *Stack) routesWithLocked(extra []ip.Route) (ip.Routes, error) {
 	var all []ip.Route
 	for n, i := range s.ifaces {
 		for _, a := range i.configured() {
@@ -191,7 +192,11 @@ func (s *Stack) routesWith(extra []ip.Route) (ip.Routes, error) {
 			}
 		}
 	}
-	return ip.NewRoutes(append(all, extra...)...)
+	all = append(all, extra...)
+	for n, i := range s.ifaces {
+		all = append(all, i.autoRoutesLocked(n)...)
+	}
+	return ip.NewRoutes(all...)
 }
 
 // isNeighbour reports whether the router of a route is another host on the route's link.
