@@ -132,10 +132,19 @@ func (s *Stack) Routes() []RouteInfo {
 
 // InterfaceInfo describes an interface.
 type InterfaceInfo struct {
-	Name     string // "link", or "lo" for the loopback
-	Caps     link.Caps
-	Addrs    []netip.Prefix
-	Counters link.Counters // sum of all queues
+	Name      string // "link", or "lo" for the loopback
+	Caps      link.Caps
+	Addrs     []netip.Prefix
+	Counters  link.Counters // sum of all queues
+	Packets   []PacketCount // by protocol
+	Conflicts uint64        // messages of other hosts that used an address of the stack
+}
+
+// PacketCount counts the packets of a protocol on an interface: received ones after reassembly. A
+// superframe counts as one.
+type PacketCount struct {
+	Protocol       string // "tcp", "udp", "icmp" or "other"
+	Received, Sent uint64
 }
 
 // Interfaces returns the stack's interfaces, the loopback last.
@@ -143,12 +152,53 @@ func (s *Stack) Interfaces() []InterfaceInfo {
 	var all []InterfaceInfo
 	for _, i := range s.ifaces {
 		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.configured())}
+		for kind, name := range payloadKindNames {
+			count := PacketCount{Protocol: name}
+			for _, l := range i.readers {
+				count.Received += l.counts.received[kind].Load()
+				count.Sent += l.counts.sent[kind].Load()
+			}
+			info.Packets = append(info.Packets, count)
+		}
 		for _, l := range i.readers {
 			info.Counters.Add(l.queue.Counters())
 		}
+		i.mu.Lock()
+		info.Conflicts = i.claims.Conflicts
+		i.mu.Unlock()
 		all = append(all, info)
 	}
 	return all
+}
+
+// Retransmitted returns how many TCP segments were retransmitted.
+func (s *Stack) Retransmitted() (segments uint64) {
+	for _, i := range s.ifaces {
+		for _, l := range i.readers {
+			segments += l.counts.retransmitted.Load()
+		}
+	}
+	return segments
+}
+
+// ConnectionStates returns the number of TCP connections in each state.
+func (s *Stack) ConnectionStates() map[tcp.State]int {
+	of := map[tcp.State]int{}
+	for _, c := range s.conns.all() {
+		c.mu.Lock()
+		of[c.tcp.State()]++
+		c.mu.Unlock()
+	}
+	waiting, _ := s.TimeWaits()
+	of[tcp.TimeWait] += waiting
+	return of
+}
+
+// FragmentMemory returns how many bytes incomplete packets use, and their limit.
+func (s *Stack) FragmentMemory() (used, limit int) {
+	s.fragsMu.Lock()
+	defer s.fragsMu.Unlock()
+	return s.fragments.HeldBytes(), s.fragments.MaxBytes()
 }
 
 // Drops returns the number of packets dropped since the stack started, for each reason.

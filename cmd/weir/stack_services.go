@@ -18,6 +18,7 @@ import (
 	"weir/internal/suggest"
 	"weir/tcpip"
 	"weir/tcpip/host"
+	"weir/tcpip/metrics"
 	"weir/web"
 	"weir/web/components/compress"
 	"weir/web/components/files"
@@ -104,7 +105,7 @@ func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (fun
 	}
 	registry := prometheus.NewRegistry()
 	// the names are distinct: it cannot fail
-	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(metrics.NewCollector(h.Stack()), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	s, err := server.New(mux, server.Config{Addr: addr, DrainTimeout: drain, ErrorLog: t.errorLine})

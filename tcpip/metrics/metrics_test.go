@@ -1,22 +1,60 @@
-package tcpip
+package metrics
 
 import (
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
 
+	"weir/tcpip"
 	"weir/tcpip/link"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stack starts a stack until the test ends.
+func stack(t *testing.T, l link.Link, addr string) *tcpip.Stack {
+	t.Helper()
+	s, err := tcpip.New(tcpip.Config{Link: l, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// listen listens until the test ends.
+func listen(t *testing.T, s *tcpip.Stack, address string) net.Listener {
+	t.Helper()
+	l, err := s.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// dial connects until the test ends.
+func dial(t *testing.T, s *tcpip.Stack, network, address string) net.Conn {
+	t.Helper()
+	c, err := s.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 // gathered returns the stack's metrics: values by name and labels.
-func gathered(t *testing.T, s *Stack) map[string]float64 {
+func gathered(t *testing.T, s *tcpip.Stack) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
-	if err := r.Register(s.Collector()); err != nil {
+	if err := r.Register(NewCollector(s)); err != nil {
 		t.Fatal(err)
 	}
 	families, err := r.Gather()
@@ -37,7 +75,8 @@ func gathered(t *testing.T, s *Stack) map[string]float64 {
 }
 
 func TestMetricsCountTraffic(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+	la, lb := link.Pair(link.PairConfig{})
+	a, b := stack(t, la, "10.0.0.1/24"), stack(t, lb, "10.0.0.2/24")
 	l := listen(t, b, ":80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
 	d, err := l.Accept()
@@ -50,7 +89,7 @@ func TestMetricsCountTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	dial(t, a, "udp", "10.0.0.2:9").Write([]byte("nobody")) //nolint:errcheck // the drop tells
-	if _, err := a.Ping(t.Context(), b.ifaces[0].configured()[0].Addr(), 10); err != nil {
+	if _, err := a.Ping(t.Context(), netip.MustParseAddr("10.0.0.2"), 10); err != nil {
 		t.Fatal(err)
 	}
 	got := gathered(t, b)
@@ -104,8 +143,8 @@ func TestRetransmissionsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := stack(t, Config{Link: lossy, Addrs: prefixes("10.0.0.1/24")})
-	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+	a := stack(t, lossy, "10.0.0.1/24")
+	b := stack(t, lb, "10.0.0.2/24")
 	l := listen(t, b, ":80")
 	c := dial(t, a, "tcp", "10.0.0.2:80")
 	go func(c net.Conn) { c.Write(make([]byte, 1<<20)); c.Close() }(c) //nolint:errcheck // the test checks what arrives

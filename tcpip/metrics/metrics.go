@@ -1,8 +1,15 @@
-package tcpip
+// Package metrics exports the counters of a stack to Prometheus. It is a package of its own, so
+// that programs without metrics do not link Prometheus.
+//
+// # Limitations
+//
+// There are no histograms: the stack counts, and measures no times.
+package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"weir/tcpip"
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
@@ -35,12 +42,12 @@ var (
 	memoryLimit = describe("memory_limit_bytes", "Limit of memory_bytes.", "of")
 )
 
-// Collector exports the stack's metrics to Prometheus: frames, packets and segments in and out,
-// drops by reason, connections by state, neighbours, memory. Distinguish two stacks in one registry
-// by prometheus.WrapRegistererWith. A scrape takes each connection's lock for a moment.
-func (s *Stack) Collector() prometheus.Collector { return collector{s} }
+// NewCollector returns the metrics of a stack: frames, packets and segments in and out, drops by
+// reason, connections by state, neighbours, memory. Distinguish two stacks in one registry by
+// prometheus.WrapRegistererWith. A scrape takes each connection's lock for a moment.
+func NewCollector(s *tcpip.Stack) prometheus.Collector { return collector{s} }
 
-type collector struct{ s *Stack }
+type collector struct{ s *tcpip.Stack }
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(to chan<- *prometheus.Desc) {
@@ -71,64 +78,35 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		for d, n := range i.Counters.Dropped {
 			t.counter(lostFrames, n, i.Name, link.Drop(d).String())
 		}
-	}
-	for _, i := range s.ifaces {
-		i.mu.Lock()
-		conflicts := i.claims.Conflicts
-		i.mu.Unlock()
-		t.counter(conflictsTotal, conflicts, i.name)
+		t.counter(conflictsTotal, i.Conflicts, i.Name)
+		for _, p := range i.Packets {
+			t.counter(packetsTotal, p.Received, i.Name, "in", p.Protocol)
+			t.counter(packetsTotal, p.Sent, i.Name, "out", p.Protocol)
+		}
 	}
 	for d, n := range s.Drops() {
 		t.counter(lostPackets, n, d.String())
 	}
-	c.packets(t)
+	t.counter(retransmitsTotal, s.Retransmitted())
 	c.states(t)
 	held, most := s.Memory()
 	t.gauge(memoryBytes, held, "connections")
 	t.gauge(memoryLimit, most, "connections")
-	s.fragsMu.Lock()
-	held, most = s.fragments.HeldBytes(), s.fragments.MaxBytes()
-	s.fragsMu.Unlock()
+	held, most = s.FragmentMemory()
 	t.gauge(memoryBytes, held, "fragments")
 	t.gauge(memoryLimit, most, "fragments")
 }
 
-// packets sends the counters of packets and segments.
-func (c collector) packets(t metricSender) {
-	resent := uint64(0)
-	for _, i := range c.s.ifaces {
-		for kind, name := range payloadKindNames {
-			var in, out uint64
-			for _, l := range i.readers {
-				in += l.counts.received[kind].Load()
-				out += l.counts.sent[kind].Load()
-			}
-			t.counter(packetsTotal, in, i.name, "in", name)
-			t.counter(packetsTotal, out, i.name, "out", name)
-		}
-		for _, l := range i.readers {
-			resent += l.counts.retransmitted.Load()
-		}
-	}
-	t.counter(retransmitsTotal, resent)
-}
-
 // states sends the gauges of connections, sockets and neighbours, and the counters beside them.
 func (c collector) states(t metricSender) {
-	var of [tcp.TimeWait + 1]int
-	for _, conn := range c.s.conns.all() {
-		conn.mu.Lock()
-		of[conn.tcp.State()]++
-		conn.mu.Unlock()
-	}
-	waiting, lost := c.s.TimeWaits()
-	of[tcp.TimeWait] += waiting
+	_, lost := c.s.TimeWaits()
 	t.counter(timeWaitEvicted, lost)
 	given, taken := c.s.Cookies()
 	t.counter(cookiesTotal, given, "given")
 	t.counter(cookiesTotal, taken, "taken")
-	for state, n := range of[1:] { // without CLOSED
-		t.gauge(connections, n, tcp.State(state+1).String())
+	of := c.s.ConnectionStates()
+	for state := tcp.SynSent; state <= tcp.TimeWait; state++ {
+		t.gauge(connections, of[state], state.String())
 	}
 	t.gauge(listeners, len(c.s.Listeners()))
 	t.gauge(udpSockets, len(c.s.Sockets()))
@@ -140,9 +118,9 @@ func (c collector) states(t metricSender) {
 	for _, n := range c.s.Neighbours() {
 		known[kind{n.Interface, n.State}]++
 	}
-	for _, i := range c.s.ifaces {
+	for _, i := range c.s.Interfaces() {
 		for state := range neigh.StateCount {
-			t.gauge(neighbours, known[kind{i.name, state}], i.name, state.String())
+			t.gauge(neighbours, known[kind{i.Name, state}], i.Name, state.String())
 		}
 	}
 }
