@@ -52,6 +52,7 @@ type Conn struct {
 	// The error that the application gets if the connection times out or ends as unreachable. It is
 	// from the last ICMP error (RFC 1122, section 4.2.3.9), or from ARP. nil: neither occurred.
 	unreachableErr     error
+	readClosed         bool   // CloseRead was called
 	closedByApp        bool   // Close was called, or the session has ended
 	removed            bool   // removed from the connection table
 	retransmitsCounted uint64 // retransmissions that reader.counts already has
@@ -221,6 +222,9 @@ func (c *Conn) notifyLocked(e tcp.Event) bool {
 	if e&tcp.Connected != 0 && (c.s.narrowPaths.Load() != 0 || c.iface.mtu6.Load() != 0) {
 		c.updatePathMTULocked(c.s.now())
 	}
+	if c.readClosed && e&tcp.Readable != 0 {
+		c.discardLocked(c.s.now())
+	}
 	if e&(tcp.Readable|tcp.Ended) != 0 {
 		c.readWaiter.wake()
 	}
@@ -317,6 +321,9 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 	defer c.mu.Unlock()
 	if n, c.readWaiter.readCount, c.readWaiter.readBuf = c.readWaiter.readCount, 0, nil; n > 0 {
 		return n, deadline, nil
+	}
+	if c.readClosed && !c.closedByApp {
+		return 0, deadline, io.EOF
 	}
 	deadline = c.readWaiter.deadline
 	if err = c.readWaiter.stopReason(c.closedByApp); err != nil {

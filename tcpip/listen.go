@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"weir/tcpip/tcp"
 )
@@ -78,6 +79,7 @@ type Listener struct {
 	acceptQueue chan *Conn    // the stack -> Accept; capacity: twice the backlog; never closed
 	done        chan struct{} // closed by Close
 	closeOnce   sync.Once
+	deadline    acceptDeadline
 
 	// held while done is closed, and while enqueue checks done and sends to acceptQueue: not both
 	// at once. No other lock is taken under it
@@ -245,13 +247,67 @@ func (l *Listener) enqueue(c *Conn) bool {
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.acceptQueue:
-		l.release(c.client)
-		return c, nil
-	case <-l.done:
-		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
+	for {
+		passed, changed, stop := l.deadline.wait()
+		select {
+		case c := <-l.acceptQueue:
+			stop()
+			l.release(c.client)
+			return c, nil
+		case <-l.done:
+			stop()
+			return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
+		case <-passed:
+			return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: os.ErrDeadlineExceeded}
+		case <-changed:
+			stop()
+		}
 	}
+}
+
+// SetDeadline sets the time until which Accept waits; zero: without limit. It applies to calls that
+// wait already, too.
+func (l *Listener) SetDeadline(t time.Time) error {
+	select {
+	case <-l.done:
+		return &net.OpError{Op: "set", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
+	default:
+	}
+	l.deadline.set(t)
+	return nil
+}
+
+// acceptDeadline is the deadline of Accept.
+type acceptDeadline struct {
+	mu      sync.Mutex
+	at      time.Time     // zero: none
+	changed chan struct{} // closed, and replaced, when at changes; nil: nothing has waited yet
+}
+
+// set changes the deadline.
+func (d *acceptDeadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = t
+	if d.changed != nil {
+		close(d.changed)
+		d.changed = nil
+	}
+}
+
+// wait returns a channel that gets a value when the deadline has passed, nil for none, and one that
+// is closed when it changes. stop releases the first.
+func (d *acceptDeadline) wait() (passed <-chan time.Time, changed <-chan struct{}, stop func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changed == nil {
+		d.changed = make(chan struct{})
+	}
+	if d.at.IsZero() {
+		return nil, d.changed, func() {}
+	}
+	timer := time.NewTimer(time.Until(d.at))
+	return timer.C, d.changed, func() { timer.Stop() }
 }
 
 // Close implements net.Listener. Connections that wait for Accept are reset.

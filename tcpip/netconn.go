@@ -1,0 +1,84 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"net/netip"
+
+	"weir/tcpip/tcp"
+)
+
+// This file has the methods of net.TCPConn, net.TCPListener and net.UDPConn that are not part of
+// net.Conn, net.Listener and net.PacketConn.
+
+// copyBuffer is the size of the buffer of ReadFrom and WriteTo, in bytes.
+const copyBuffer = 256 << 10
+
+// ReadFrom implements io.ReaderFrom: it writes what it reads from r until r ends.
+func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, make([]byte, copyBuffer))
+}
+
+// WriteTo implements io.WriterTo: it writes what it receives to w until the peer ends the stream.
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{c}, make([]byte, copyBuffer))
+}
+
+// CloseRead closes the receiving direction: Read returns io.EOF from then on, and what the peer
+// still sends is acknowledged and discarded. Write still works.
+func (c *Conn) CloseRead() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closedByApp {
+		return c.wrap("close", net.ErrClosed)
+	}
+	now := c.s.now()
+	c.readClosed = true
+	c.discardLocked(now)
+	c.flushLocked(now)
+	c.readWaiter.wake()
+	return nil
+}
+
+// discardLocked reads and discards what has arrived. The caller holds mu and flushes.
+func (c *Conn) discardLocked(now tcp.Time) {
+	var scratch [4096]byte
+	for c.tcp.Read(now, scratch[:]) > 0 {
+	}
+}
+
+// AcceptTCP is Accept with the type of the connection.
+func (l *Listener) AcceptTCP() (*Conn, error) {
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c.(*Conn), nil
+}
+
+// ReadFromUDPAddrPort is ReadFrom with the sender's address as a value.
+func (u *UDPConn) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {
+	n, from, _, err := u.ReadMsg(p)
+	return n, from, err
+}
+
+// WriteToUDPAddrPort is WriteTo with the receiver's address as a value.
+func (u *UDPConn) WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error) {
+	to = netip.AddrPortFrom(u.s.canonicalAddr(to.Addr()), to.Port())
+	if u.remote.IsValid() {
+		return 0, u.writeError(to, net.ErrWriteToConnected)
+	}
+	return u.send(p, to, u.local.Addr())
+}
+
+// ReadFromUDP is ReadFrom with the type of the address.
+func (u *UDPConn) ReadFromUDP(p []byte) (int, *net.UDPAddr, error) {
+	n, from, err := u.ReadFromUDPAddrPort(p)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, net.UDPAddrFromAddrPort(from), nil
+}
+
+// WriteToUDP is WriteTo with the type of the address.
+func (u *UDPConn) WriteToUDP(p []byte, to *net.UDPAddr) (int, error) { return u.WriteTo(p, to) }

@@ -1,0 +1,151 @@
+package tcpip
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// The methods of package net's types that do not need a file descriptor.
+var (
+	_ interface {
+		net.Conn
+		io.ReaderFrom
+		io.WriterTo
+		CloseRead() error
+		CloseWrite() error
+		SetKeepAlive(bool) error
+		SetKeepAliveConfig(net.KeepAliveConfig) error
+		SetKeepAlivePeriod(time.Duration) error
+		SetLinger(int) error
+		SetNoDelay(bool) error
+	} = (*Conn)(nil)
+	_ interface {
+		net.Listener
+		SetDeadline(time.Time) error
+		AcceptTCP() (*Conn, error)
+	} = (*Listener)(nil)
+	_ interface {
+		net.PacketConn
+		net.Conn
+		ReadFromUDP([]byte) (int, *net.UDPAddr, error)
+		ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error)
+		WriteToUDP([]byte, *net.UDPAddr) (int, error)
+		WriteToUDPAddrPort([]byte, netip.AddrPort) (int, error)
+	} = (*UDPConn)(nil)
+)
+
+func TestAcceptHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stack(t, Config{})
+		l := listen(t, s, ":80").(*Listener)
+		began := time.Now()
+		l.SetDeadline(began.Add(time.Second)) //nolint:errcheck // it is open
+		if _, err := l.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("got %v after %v, want a timeout after a second", err, time.Since(began))
+		}
+		l.SetDeadline(time.Time{}) //nolint:errcheck // as above
+		go func() {
+			time.Sleep(time.Minute)
+			l.SetDeadline(time.Now()) //nolint:errcheck // as above
+		}()
+		if _, err := l.AcceptTCP(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Minute+time.Second {
+			t.Errorf("a call that waits: got %v after %v, want a timeout when the deadline is set", err, time.Since(began))
+		}
+		l.SetDeadline(time.Time{}) //nolint:errcheck // as above
+		dial(t, s, "tcp", "127.0.0.1:80")
+		c, err := l.AcceptTCP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		l.Close()
+		if err := l.SetDeadline(time.Now()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("after Close: got %v, want net.ErrClosed", err)
+		}
+	})
+}
+
+// After CloseRead nothing is read, and the peer can go on sending more than any window.
+func TestCloseReadDiscardsWhatArrives(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	l := listen(t, b, ":80").(*Listener)
+	c := dial(t, a, "tcp", "10.0.0.2:80").(*Conn)
+	d, err := l.AcceptTCP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.CloseRead(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := d.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("got %d bytes, error %v, want the end", n, err)
+	}
+	if n, err := c.ReadFrom(io.LimitReader(zeros{}, 20<<20)); n != 20<<20 || err != nil {
+		t.Errorf("the peer sent %d bytes, error %v, want all", n, err)
+	}
+	go io.WriteString(d, "answer") //nolint:errcheck // the peer checks
+	expect(t, c, "", "answer")
+}
+
+// zeros is an endless reader.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestWriteToAndReadFromCopyStreams(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	l := listen(t, b, ":80").(*Listener)
+	c := dial(t, a, "tcp", "10.0.0.2:80").(*Conn)
+	d, err := l.AcceptTCP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	text := strings.Repeat("a long text ", 100_000)
+	go func() {
+		c.ReadFrom(strings.NewReader(text)) //nolint:errcheck // the reader sees what is missing
+		c.CloseWrite()                      //nolint:errcheck // as above
+	}()
+	var got bytes.Buffer
+	if n, err := d.WriteTo(&got); n != int64(len(text)) || err != nil || got.String() != text {
+		t.Errorf("got %d bytes, error %v, want the %d that were sent", n, err, len(text))
+	}
+}
+
+func TestDatagramsByAddrPort(t *testing.T) {
+	a, b := hosts6(t, RunChain, link.PairConfig{})
+	listenAt := func(s *Stack) *UDPConn {
+		c, err := s.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c.(*UDPConn)
+	}
+	from, to := listenAt(a), listenAt(b)
+	if _, err := from.WriteToUDPAddrPort([]byte("one"), netip.MustParseAddrPort("[2001:db8::2]:53")); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 10)
+	n, sender, err := to.ReadFromUDPAddrPort(p)
+	if err != nil || string(p[:n]) != "one" || sender.String() != "[2001:db8::1]:53" {
+		t.Errorf("got %q from %v, error %v", p[:n], sender, err)
+	}
+	if _, err := to.WriteToUDP([]byte("two"), net.UDPAddrFromAddrPort(sender)); err != nil {
+		t.Fatal(err)
+	}
+	if n, sender, err := from.ReadFromUDP(p); err != nil || string(p[:n]) != "two" || sender.String() != "[2001:db8::2]:53" {
+		t.Errorf("got %q from %v, error %v", p[:n], sender, err)
+	}
+}
