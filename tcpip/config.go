@@ -55,7 +55,7 @@ type Config struct {
 	// limit of one client's connections that wait for Accept, for each listener. All clients
 	// together, handshakes included, may have twice as many. Default 1,024
 	Backlog int
-	// limit of connections in TIME-WAIT, about 180 bytes each. At the limit, the oldest are
+	// limit of connections in TIME-WAIT, about 190 bytes each. At the limit, the oldest are
 	// evicted. Default 131,072
 	MaxTimeWait int
 

@@ -28,7 +28,7 @@ func heap() int {
 
 // A connection in TIME-WAIT takes little memory, and is removed when its time is over.
 func TestManyInTimeWaitTakeLittleMemory(t *testing.T) {
-	const many, each = 100_000, 180
+	const many, each = 100_000, 200
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{})
 		if err != nil {
