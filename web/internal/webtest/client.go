@@ -79,11 +79,13 @@ func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, stri
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(WaitTimeout))
-	fmt.Fprintf(c, "%s\r\nHost: test\r\nConnection: close\r\n", line)
+	request := fmt.Appendf(nil, "%s\r\nHost: test\r\nConnection: close\r\n", line)
 	for i := 0; i < len(fields); i += 2 {
-		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
+		request = fmt.Appendf(request, "%s: %s\r\n", fields[i], fields[i+1])
 	}
-	_, _ = io.WriteString(c, "\r\n") // an error shows in the response
+	// One write: a server that rejects the first line and closes before it has read the others
+	// would reset the connection, and the response could be lost. An error shows in the response.
+	_, _ = c.Write(append(request, "\r\n"...))
 	method, _, _ := strings.Cut(line, " ")
 	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
 	if err != nil {
