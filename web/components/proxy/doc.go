@@ -79,7 +79,8 @@
 //
 // Upstreams are used by HTTP/1.1, and over TLS by HTTP/2 if they offer it. The proxy sets no cookie
 // for session affinity; the hash policy can use an existing one. A field that the client names in
-// Connection is not passed on, even if an earlier component has set it. To an "http" upstream, each
-// request with chunked content, with more than 64 KiB, or for a WebSocket has a connection of its
-// own.
+// Connection is not passed on, even if an earlier component has set it. HTTP/1.1 connections are
+// kept for requests without content or with a stated length of up to 64 KiB, to upstreams without
+// TLS. All other HTTP/1.1 exchanges, WebSockets among them, have connections of their own; those
+// over TLS resume sessions.
 package proxy

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -100,9 +101,6 @@ func newUpstream(text string, s settings) (*upstream, error) {
 		if target.Port() == "" {
 			at = net.JoinHostPort(target.Hostname(), "80")
 		}
-		// net/http may use a kept connection before it sees that bytes arrive behind a response,
-		// and would take these for the next one
-		u.transport.MaxIdleConnsPerHost = -1
 		u.conns = &origin.Pool{Dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", at) }, MaxIdle: s.Width, IdleTimeout: idleConnTimeout}
 	}
 	return u, nil
@@ -111,15 +109,24 @@ func newUpstream(text string, s settings) (*upstream, error) {
 // idleConnTimeout is how long an idle connection to an upstream is kept.
 const idleConnTimeout = time.Minute
 
-// newTransport returns the transport of exchanges that are not direct.
+// newTransport returns the transport of exchanges that are not direct. It keeps no HTTP/1.1
+// connections: net/http may use one before it sees that bytes arrive behind a response, and would
+// take these for the next response. HTTP/2 connections are shared, and TLS sessions resumed.
 func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error), s settings) *http.Transport {
+	config := &tls.Config{}
+	if s.TLS != nil {
+		config = s.TLS.Clone()
+	}
+	if config.ClientSessionCache == nil {
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
 	return &http.Transport{
 		DialContext:            dial,
-		TLSClientConfig:        s.TLS,
+		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    s.dialTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // the client and the upstream negotiate codings
-		MaxIdleConnsPerHost:    s.Width,
+		MaxIdleConnsPerHost:    -1,
 		IdleConnTimeout:        idleConnTimeout,
 		ResponseHeaderTimeout:  s.headTimeout,
 		ExpectContinueTimeout:  time.Second,
