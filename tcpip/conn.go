@@ -28,6 +28,7 @@ type Conn struct {
 
 	answerPending bool // is in reader.toAnswer; used by the goroutine that has the batch
 	wakeQueued    bool // is in the reader's wakeQueue, whose lock guards it
+	awaitsRoom    bool // is in the reader's pushBack, whose lock guards it
 
 	timerAt    tcp.Time // its key in the reader's timer heap, whose lock guards both fields
 	timerIndex int
@@ -114,7 +115,7 @@ func (c *Conn) flushLocked(now tcp.Time) (notified bool) {
 		c.dstKnown = false
 	}
 	c.tcp.CopyLent()
-	c.tcp.Output(now, c.emitSegment)
+	c.outputLocked(now)
 	if c.tcp.State() == tcp.TimeWait {
 		w, _ := c.tcp.Retire()
 		// added before the connection table loses it, so that every segment finds one or the other

@@ -31,6 +31,9 @@ func (c *Conn) emitLocked(o *tcp.OutSegment) {
 	if (c.dstKnown || c.resolveLocked(p)) && !c.reader.queue.Write(p) {
 		c.s.drops.add(DropDevice)
 	}
+	if c.reader.pushBack.isFull() {
+		c.tcp.Hold()
+	}
 }
 
 // appendIPHeaderLocked appends the frame's header, if the link has one, and the IP header of a

@@ -56,7 +56,7 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	i.addConfigured(addrs)
 	i.tcp4, i.tcp6 = i.newTCPConfig(wire.IPv4Header), i.newTCPConfig(wire.IPv6Header)
 	for q := range i.caps.Queues {
-		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q)})
+		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q), pushBack: newPushBack(l.Queue(q))})
 	}
 	i.startAutoconf()
 	i.startClaims()

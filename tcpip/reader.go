@@ -30,6 +30,7 @@ type reader struct {
 	linkGone atomic.Bool
 
 	wakeQueue wakeQueue
+	pushBack  pushBack
 	asleep    atomic.Bool // the reader sleeps, or is about to and has not computed its timeout yet
 
 	feeder *batchFeeder

@@ -192,6 +192,21 @@ func (q *captureQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	return n, err
 }
 
+// Full implements Waiter. It reports whether senders should wait.
+func (q *captureQueue) Full() bool {
+	w, ok := q.Queue.(Waiter)
+	return ok && w.Full()
+}
+
+// WhenRoom implements Waiter.
+func (q *captureQueue) WhenRoom(call func()) {
+	if w, ok := q.Queue.(Waiter); ok {
+		w.WhenRoom(call)
+		return
+	}
+	call()
+}
+
 // Write implements Queue. It reports whether the frame was sent.
 func (q *captureQueue) Write(p *Parts) bool {
 	q.capture.record(outbound, p.Len(), p.Head, p.Body[0], p.Body[1])

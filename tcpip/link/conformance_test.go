@@ -21,10 +21,12 @@ type station struct {
 
 // implementations has all implementations of Link.
 var implementations = map[string]func(t testing.TB) station{
-	"pair":                  func(t testing.TB) station { return paired(t, PairConfig{}, bare) },
-	"pair with superframes": func(t testing.TB) station { return paired(t, PairConfig{Superframe: 65535, Checksum: true}, bare) },
-	"capture over a pair":   func(t testing.TB) station { return paired(t, PairConfig{}, captured) },
-	"nothing to impair":     func(t testing.TB) station { return paired(t, PairConfig{}, impairedBy(ImpairConfig{})) },
+	"pair":                   func(t testing.TB) station { return paired(t, PairConfig{}, bare) },
+	"pair with superframes":  func(t testing.TB) station { return paired(t, PairConfig{Superframe: 65535, Checksum: true}, bare) },
+	"pair that asks to wait": func(t testing.TB) station { return paired(t, PairConfig{Buffer: 512 << 10}, bare) },
+	"over a stream":          overStream,
+	"capture over a pair":    func(t testing.TB) station { return paired(t, PairConfig{}, captured) },
+	"nothing to impair":      func(t testing.TB) station { return paired(t, PairConfig{}, impairedBy(ImpairConfig{})) },
 	"impair that does nothing": func(t testing.TB) station {
 		return paired(t, PairConfig{}, impairedBy(ImpairConfig{Out: Impairment{QueueBytes: 1}, In: Impairment{QueueBytes: 1}}))
 	},

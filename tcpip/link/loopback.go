@@ -5,6 +5,6 @@ const loopbackMTU = 65536 - 1
 
 // Loopback returns a link whose written frames are read from it.
 func Loopback() Link {
-	p := newPipe(4096)
+	p := newPipe(4096, 0)
 	return &memoryLink{caps: Caps{MTU: loopbackMTU, Checksum: true, Queues: 1}, in: p, out: p}
 }

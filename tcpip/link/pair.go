@@ -17,6 +17,9 @@ type PairConfig struct {
 	// frames that may wait in each direction; frames beyond that are dropped. Default 1,024
 	Depth    int
 	Checksum bool // checksums are not computed: memory does not corrupt
+	// bytes that may wait in each direction before senders are asked to wait ([Waiter]), instead of
+	// Depth; 0: they are not asked. A frame counts 256 bytes more than it has
+	Buffer int
 }
 
 // Pair returns two links in memory: frames written to one are read from the other. Closing one is
@@ -29,7 +32,7 @@ func Pair(c PairConfig) (a, b Link) {
 	if c.Depth == 0 {
 		c.Depth = 1024
 	}
-	toA, toB := newPipe(c.Depth), newPipe(c.Depth)
+	toA, toB := newPipe(c.Depth, c.Buffer), newPipe(c.Depth, c.Buffer)
 	caps := Caps{Medium: c.Medium, MTU: c.MTU, Superframe: c.Superframe, Checksum: c.Checksum, Queues: 1}
 	first, second := &memoryLink{caps: caps, in: toA, out: toB}, &memoryLink{caps: caps, in: toB, out: toA}
 	if c.Medium == Ethernet {
@@ -58,6 +61,12 @@ func (m *memoryLink) Close() error {
 	m.in.close()
 	return nil
 }
+
+// Full implements Waiter. It reports whether senders should wait.
+func (m *memoryLink) Full() bool { return m.out.isFull() }
+
+// WhenRoom implements Waiter.
+func (m *memoryLink) WhenRoom(call func()) { m.out.callWhenRoom(call) }
 
 // Read implements Queue.
 func (m *memoryLink) Read(batch []Frame, wait time.Duration) (int, error) {
@@ -92,7 +101,8 @@ const maxSpareBuffers = 256
 
 // pipe is one direction of a pair.
 type pipe struct {
-	depth int
+	depth  int // frames that it takes
+	buffer int // bytes from which on it is full; 0: it has room until depth is reached
 	// writers, Wake and close -> the reader: check again; capacity 1, never closed
 	signal chan struct{}
 	timer  *time.Timer // used by the reader; nil before its first wait with a timeout
@@ -108,9 +118,20 @@ type pipe struct {
 	spareBuffers [][]byte // unused buffers, at most maxSpareBuffers
 	closed       bool
 	wakePending  bool
+	waitingBytes int      // of the frames that wait, with frameCost for each
+	whenRoom     []func() // see Waiter
 }
 
-func newPipe(depth int) *pipe { return &pipe{depth: depth, signal: make(chan struct{}, 1)} }
+// frameCost is what a frame takes beside its bytes: a small one has a buffer that is larger.
+const frameCost = 256
+
+// newPipe returns a pipe for that many frames, or of that many bytes.
+func newPipe(depth, buffer int) *pipe {
+	if buffer > 0 {
+		depth = 2 * (buffer/frameCost + 1) // senders that do not wait lose frames in the end
+	}
+	return &pipe{depth: depth, buffer: buffer, signal: make(chan struct{}, 1)}
+}
 
 func (p *pipe) notify() { trySignal(p.signal) }
 
@@ -118,8 +139,10 @@ func (p *pipe) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.incoming, p.spareBuffers = nil, nil
+	waiting := p.takeWaitingLocked()
 	p.mu.Unlock()
 	p.notify()
+	callAll(waiting)
 }
 
 func (p *pipe) wake() {
@@ -133,7 +156,7 @@ func (p *pipe) wake() {
 func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 	p.mu.Lock()
 	waiting := len(p.incoming) + len(p.reading) - p.readCount
-	if p.closed || waiting >= p.depth {
+	if p.closed || waiting >= p.depth || p.buffer > 0 && p.waitingBytes >= 2*p.buffer {
 		closed := p.closed
 		p.mu.Unlock()
 		if closed {
@@ -148,6 +171,7 @@ func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 	f := Frame{Bytes: parts.AppendTo(b[:0]), Offload: parts.Offload}
 	f.ChecksumOK = good
 	p.incoming = append(p.incoming, f)
+	p.waitingBytes += len(f.Bytes) + frameCost
 	p.mu.Unlock()
 	if waiting == 0 {
 		p.notify()
@@ -185,22 +209,38 @@ func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
 // tryRead returns frames that wait. again is true if there are none and Read must go on waiting.
 func (p *pipe) tryRead(batch []Frame) (n int, again bool, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.reclaimLentLocked()
 	if p.closed {
+		p.mu.Unlock()
 		return 0, false, net.ErrClosed
 	}
+	if n = p.takeLocked(batch); n == 0 {
+		woken := p.wakePending
+		p.wakePending = false
+		p.mu.Unlock()
+		return 0, !woken, nil
+	}
+	var waiting []func()
+	if len(p.whenRoom) > 0 && p.waitingBytes <= p.buffer/2 {
+		waiting = p.takeWaitingLocked()
+	}
+	p.mu.Unlock()
+	callAll(waiting)
+	return n, false, nil
+}
+
+// takeLocked takes frames that wait. The caller holds mu.
+func (p *pipe) takeLocked(batch []Frame) (n int) {
 	if p.readCount == len(p.reading) {
 		p.reading, p.incoming, p.readCount = p.incoming, p.reading[:0], 0
 	}
-	if n = copy(batch, p.reading[p.readCount:]); n == 0 {
-		woken := p.wakePending
-		p.wakePending = false
-		return 0, !woken, nil
+	n = copy(batch, p.reading[p.readCount:])
+	for i := range batch[:n] {
+		p.waitingBytes -= len(batch[i].Bytes) + frameCost
 	}
 	p.readCount += n
 	p.lentCount = n
-	return n, false, nil
+	return n
 }
 
 // reclaimLentLocked takes back the buffers lent to the reader. The caller holds mu.

@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,7 +90,12 @@ func TestMetricsCountTraffic(t *testing.T) {
 	if _, err := io.ReadFull(d, make([]byte, 99_000)); err != nil {
 		t.Fatal(err)
 	}
-	dial(t, a, "udp", "10.0.0.2:9").Write([]byte("nobody")) //nolint:errcheck // the drop tells
+	u := dial(t, a, "udp", "10.0.0.2:9")
+	u.Write([]byte("nobody")) //nolint:errcheck // the drop tells
+	// wait for the error
+	if _, err := u.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Fatalf("reading after a datagram to a closed port: got %v, want refused", err)
+	}
 	if _, err := a.Ping(t.Context(), netip.MustParseAddr("10.0.0.2"), 10); err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,8 @@ type Conn struct {
 	events Event // not yet returned by Events
 	now    Time  // time of the current or latest call
 
+	held         bool          // Hold was called
+	heldBack     bool          // Output has not sent all that it would have sent without Hold
 	outSegment   OutSegment    // passed to Emit; reused so that sending does not allocate
 	timeWaitConn *TimeWaitConn // set in TIME-WAIT
 

@@ -164,6 +164,9 @@ func (c *Conn) transmit(emit Emit) {
 // and reports whether it did.
 func (c *Conn) retransmitLost(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
+	if c.holdBack() {
+		return false
+	}
 	if budget < c.cwnd.mss && c.flight.pipe() > 0 || c.waitForPacing() {
 		return false
 	}
@@ -245,8 +248,8 @@ func (c *Conn) superframeSize(segment int) int {
 // sendNew sends the next new data or FIN, if the windows, pacing and Nagle allow, and reports
 // whether it did.
 func (c *Conn) sendNew(emit Emit) bool {
-	if c.flight.atSlotLimit() {
-		return false // wait for an acknowledgment
+	if c.flight.atSlotLimit() || c.holdBack() {
+		return false // wait for an acknowledgment, or for Resume
 	}
 	unsent, room, size := c.unsentBytes(), c.usableWindow(), c.segmentSize()
 	burst := c.pacingBurst(size)
@@ -322,7 +325,7 @@ func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 // sendTLP sends a tail loss probe (RFC 8985, section 7.3): new data if there is some and the send
 // window allows, otherwise the last segment again. It reports whether it sent one.
 func (c *Conn) sendTLP(emit Emit) bool {
-	if c.flight.empty() || c.phase != phaseOpen {
+	if c.flight.empty() || c.phase != phaseOpen || c.holdBack() {
 		return false
 	}
 	end := c.sndNxt
