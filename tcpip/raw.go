@@ -125,7 +125,7 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 		a := d.from.Addr().As16()
 		return copy(p, d.payload), EtherAddr{wire.MAC(a[:6])}, nil
 	}
-	return copy(p, d.payload), &net.IPAddr{IP: d.from.Addr().AsSlice()}, nil
+	return copy(p, d.payload), &net.IPAddr{IP: d.from.Addr().AsSlice(), Zone: d.from.Addr().Zone()}, nil
 }
 
 // WriteTo implements net.PacketConn.
@@ -155,11 +155,25 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 		}
 		return nil
 	case *net.IPAddr:
-		if dst, ok := netip.AddrFromSlice(a.IP.To4()); ok && c.ether == 0 {
-			return c.s.sendIP(outgoingPacket{protocol: c.protocol, dst: dst}, p)
+		if dst, ok := netip.AddrFromSlice(a.IP); ok && c.ether == 0 {
+			return c.sendPacket(p, c.s.canonicalAddr(dst.WithZone(a.Zone)))
 		}
 	}
 	return fmt.Errorf("%v is not an address that this socket can send to: use a *net.IPAddr, or an EtherAddr for frames", to)
+}
+
+// sendPacket sends a packet. The checksum of ICMPv6 is completed (RFC 3542, section 3.1).
+func (c *PacketConn) sendPacket(p []byte, dst netip.Addr) error {
+	f := outgoingPacket{protocol: c.protocol, dst: dst}
+	if c.protocol == wire.ICMPv6Protocol && dst.Is6() && len(p) >= wire.ICMPHeader {
+		_, _, src, ok := c.s.routeTo(dst)
+		if !ok {
+			return syscall.ENETUNREACH
+		}
+		m := wire.ICMPv6(p)
+		f.src, p = src, wire.AppendICMPv6(nil, src, dst, m.Type(), m.Code(), m.RestOfHeader(), m[8:])
+	}
+	return c.s.sendIP(f, p)
 }
 
 func (c *PacketConn) wrap(op string, err error) error {

@@ -41,9 +41,9 @@ func Over(rw io.ReadWriteCloser, c OverConfig) (Link, error) {
 	if c.MTU < 68 || c.MTU > 65535 || c.Buffer < 0 {
 		return nil, fmt.Errorf("link: an MTU of %d and a Buffer of %d: make the MTU 68 to 65,535 and Buffer at least 1, or 0 for the default", c.MTU, c.Buffer)
 	}
-	near, far := Pair(PairConfig{Medium: c.Medium, MTU: c.MTU, Buffer: c.Buffer})
+	near, far := Pair(PairConfig{Medium: c.Medium, MTU: c.MTU, Buffer: c.Buffer, Offload: true})
 	o := &overLink{memoryLink: near.(*memoryLink), far: far.Queue(0), rw: rw, stop: make(chan struct{})}
-	o.caps.MAC, o.caps.Superframe, o.caps.Checksum = c.MAC, 65535, true
+	o.caps.MAC = c.MAC
 	if c.Medium == Ethernet && c.MAC == (wire.MAC{}) {
 		o.caps.MAC = randomMAC()
 	}

@@ -20,6 +20,10 @@ type PairConfig struct {
 	// bytes that may wait in each direction before senders are asked to wait ([Waiter]), instead of
 	// Depth; 0: they are not asked. A frame counts 256 bytes more than it has
 	Buffer int
+	// the first end may leave segments and checksums of what it sends to the second one, which
+	// calls Segments; what the second one sends is as on a wire, and the first one verifies it.
+	// Superframe and Checksum must not be set
+	Offload bool
 }
 
 // Pair returns two links in memory: frames written to one are read from the other. Closing one is
@@ -35,6 +39,9 @@ func Pair(c PairConfig) (a, b Link) {
 	toA, toB := newPipe(c.Depth, c.Buffer), newPipe(c.Depth, c.Buffer)
 	caps := Caps{Medium: c.Medium, MTU: c.MTU, Superframe: c.Superframe, Checksum: c.Checksum, Queues: 1}
 	first, second := &memoryLink{caps: caps, in: toA, out: toB}, &memoryLink{caps: caps, in: toB, out: toA}
+	if c.Offload {
+		first.caps.Superframe, first.caps.Checksum = 65535, true
+	}
 	if c.Medium == Ethernet {
 		first.caps.MAC, second.caps.MAC = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
 	}
