@@ -10,6 +10,7 @@ import (
 // The groups that every node belongs to (RFC 4291, section 2.7.1).
 var (
 	allNodes          = netip.MustParseAddr("ff02::1")
+	allRouters        = netip.MustParseAddr("ff02::2")
 	allNodesInterface = netip.MustParseAddr("ff01::1")
 )
 
@@ -25,7 +26,7 @@ func (i *iface) acceptsDst6(dst netip.Addr) (accepts, group bool) {
 	if !dst.IsMulticast() {
 		return i.hasAddr(dst) || i.loopback && i.s.owns(dst), false
 	}
-	if dst = dst.WithZone(""); dst == allNodes || dst == allNodesInterface {
+	if dst = dst.WithZone(""); dst == allNodes || dst == allNodesInterface || dst == allRouters && i.s.forwarding.Load() != nil {
 		return true, true
 	}
 	return slices.ContainsFunc(i.configured(), func(p netip.Prefix) bool { return p.Addr().Is6() && solicitedNode(p.Addr()) == dst }), true

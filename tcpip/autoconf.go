@@ -71,9 +71,6 @@ func (l *reader) tickAutoconfLocked(now tcp.Time) tcp.Time {
 	return tcp.Time(next)
 }
 
-// allRouters is the group of the routers on a link (RFC 4291, section 2.7.1).
-var allRouters = netip.MustParseAddr("ff02::2")
-
 // solicitRouters sends a router solicitation (RFC 4861, section 4.1).
 func (l *reader) solicitRouters() {
 	src := l.iface.sourceFor(allRouters)

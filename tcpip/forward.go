@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -21,6 +22,8 @@ type Forwarder struct {
 	TCP func(*TCPRequest)
 	// UDP gets the first datagram between two ports; nil: datagrams are dropped.
 	UDP func(*UDPRequest)
+	// Echo gets ICMP echo requests, each of them; nil: they are dropped.
+	Echo func(*EchoRequest)
 	// limit of requests that are not answered; beyond it, packets are dropped. One client may have
 	// as many as are left free for others. Default 1,024
 	Pending int
@@ -45,7 +48,7 @@ type forwardKey struct {
 // zero Forwarder ends that. Requests that are pending stay valid. Packets to broadcast addresses,
 // groups and loopback addresses are not forwarded.
 func (s *Stack) Forward(f Forwarder) {
-	if f.TCP == nil && f.UDP == nil {
+	if f.TCP == nil && f.UDP == nil && f.Echo == nil {
 		s.forwarding.Store(nil)
 		return
 	}
@@ -243,6 +246,14 @@ func (p *packet) forwardDatagram(d datagram, local netip.AddrPort) layer {
 // Payload is the datagram. Datagrams that arrive while the request is pending are dropped.
 func (r *UDPRequest) Payload() []byte { return r.first.payload }
 
+// Report sends the client an ICMP error, as Reject does, but the request may be answered already:
+// what was sent onward has failed.
+func (r *UDPRequest) Report(err error) {
+	if what := problemOf(err); what != icmp.NoProblem {
+		r.reader.iface.sendForwardError(r.start, what)
+	}
+}
+
 // Accept returns a socket that is connected to the client, with the first datagram to read. Its
 // local address is the one that the client has sent to.
 func (r *UDPRequest) Accept() (*UDPConn, error) {
@@ -260,6 +271,50 @@ func (r *UDPRequest) Accept() (*UDPConn, error) {
 		return nil, opError("accept", "udp", err)
 	}
 	return u, nil
+}
+
+// EchoRequest is an ICMP echo request to an address that is not the stack's. The ports of its
+// addresses are 0.
+type EchoRequest struct {
+	request
+	rest uint32 // the identifier and the sequence number
+	data []byte
+}
+
+// forwardEcho gives an echo request to the forwarder.
+func (p *packet) forwardEcho(rest uint32, data []byte) layer {
+	f := p.reader.s.forwarding.Load()
+	if f == nil || f.Echo == nil {
+		return p.drop(DropNotOurs)
+	}
+	// the request's key has the identifier and the sequence number in place of ports
+	r := p.newRequest(tuple{netip.AddrPortFrom(p.dst, uint16(rest)), netip.AddrPortFrom(p.src, uint16(rest>>16))})
+	if r == nil {
+		return p.drop(DropSocketFull)
+	}
+	f.Echo(&EchoRequest{*r, rest, slices.Clone(data)})
+	return consumed
+}
+
+// From is the client's address.
+func (r *EchoRequest) From() netip.Addr { return r.key.remote.Addr() }
+
+// To is the address that the client has sent to.
+func (r *EchoRequest) To() netip.Addr { return r.key.local.Addr() }
+
+// Data is what the reply must have too.
+func (r *EchoRequest) Data() []byte { return r.data }
+
+// Reply answers with an echo reply.
+func (r *EchoRequest) Reply() {
+	src, dst := r.To(), r.From()
+	r.answer(func() {
+		message := wire.AppendICMP(nil, wire.EchoReply, 0, r.rest, r.data)
+		if dst.Is6() {
+			message = wire.AppendICMPv6(nil, src, dst, wire.EchoReply6, 0, r.rest, r.data)
+		}
+		r.reader.s.sendIP(outgoingPacket{protocol: icmpProtocol(dst), src: src, dst: dst, foreign: true}, message) //nolint:errcheck // it is counted
+	})
 }
 
 // sendForwardError sends an ICMP error about a packet that was not forwarded, from an address of

@@ -155,3 +155,40 @@ func TestWhatIsNotForwardedIsDropped(t *testing.T) {
 		t.Error("packets are forwarded without a forwarder, want them dropped")
 	}
 }
+
+// Echo requests to any address are answered or rejected by the forwarder, by either version of IP.
+func TestForwardedEchoRequestsAreAnswered(t *testing.T) {
+	for _, m := range []link.Medium{link.Ethernet, link.IP} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := behind(t, m, Forwarder{Echo: func(r *EchoRequest) {
+				if last := r.To().AsSlice(); last[len(last)-1] == 8 {
+					r.Reject(syscall.EHOSTUNREACH)
+					return
+				}
+				go func() {
+					time.Sleep(time.Second) // as the far end may take
+					r.Reply()
+					r.Reject(syscall.EHOSTUNREACH) // it is answered already
+				}()
+			}})
+			for to, want := range map[string]error{"192.0.2.7": nil, "2001:db8::7": nil, "192.0.2.8": syscall.EHOSTUNREACH, "2001:db8::8": syscall.EHOSTUNREACH} {
+				took, err := client.Ping(t.Context(), netip.MustParseAddr(to), 100)
+				if !errors.Is(err, want) || err == nil && took < time.Second {
+					t.Errorf("%s: got %v after %v, want %v", to, err, took, want)
+				}
+			}
+		})
+	}
+}
+
+// Without an Echo function, nothing answers.
+func TestEchoRequestsAreNotForwardedUnasked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := behind(t, link.Ethernet, Forwarder{TCP: func(r *TCPRequest) { r.Drop() }})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := client.Ping(ctx, netip.MustParseAddr("192.0.2.7"), 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want no answer", err)
+		}
+	})
+}

@@ -24,6 +24,9 @@ func (p *packet) icmp() layer {
 	s := p.reader.s
 	switch m.Type() {
 	case wire.EchoRequest:
+		if p.forwarded {
+			return p.forwardEcho(m.RestOfHeader(), m.Body())
+		}
 		if p.broadcast {
 			// an answer would amplify broadcasts (RFC 1122, section 3.2.2.6, allows to drop it)
 			return p.drop(DropICMP)

@@ -12,10 +12,14 @@ func (p *packet) icmp6() layer {
 		return p.drop(DropICMP)
 	}
 	switch t := m.Type(); {
+	case p.forwarded && t >= wire.RouterSolicit && t <= wire.Redirect6:
+		return p.drop(DropNotOurs) // it concerns the link only
 	case t >= wire.RouterSolicit && t <= wire.Redirect6:
 		return p.neighbourDiscovery(m)
 	case p.src.IsUnspecified():
 		return p.drop(DropSource)
+	case t == wire.EchoRequest6 && p.forwarded:
+		return p.forwardEcho(m.RestOfHeader(), m.Body())
 	case t == wire.EchoRequest6:
 		if p.broadcast {
 			return p.drop(DropICMP) // an answer would amplify

@@ -131,7 +131,8 @@ func (p *packet) ipv4() layer {
 	if p.forwarded = !accepts && p.reader.s.forwards(v.Dst()); !accepts && !p.forwarded {
 		return p.drop(DropNotOurs)
 	}
-	if p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
+	// a host without an address may ask all others for one (RFC 1122, section 3.2.1.3 (a))
+	if bootstraps := [8]byte(v[12:20]) == [8]byte{4: 255, 255, 255, 255} && v.Protocol() == wire.UDPProtocol; !bootstraps && p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
 		return p.drop(DropSource)
 	}
 	p.setIPv4(v)
@@ -152,7 +153,7 @@ func (p *packet) setIPv4(v wire.IPv4) {
 
 // demuxProtocol demultiplexes whole packets by protocol.
 func (p *packet) demuxProtocol() layer {
-	if p.forwarded && p.protocol != wire.TCPProtocol && p.protocol != wire.UDPProtocol {
+	if p.forwarded && p.protocol != wire.TCPProtocol && p.protocol != wire.UDPProtocol && p.protocol != icmpProtocol(p.dst) {
 		return p.drop(DropNotOurs)
 	}
 	p.reader.counts.received[payloadKindOf(p.protocol)].Add(1)

@@ -122,7 +122,7 @@ func (l *reader) sendSolicitation(target, src netip.Addr, at wire.MAC) {
 // sendAdvertisement sends a neighbour advertisement for an address of the stack (RFC 4861, section
 // 7.2.4).
 func (l *reader) sendAdvertisement(target, dst netip.Addr, solicited bool) {
-	n := wire.Neighbour{Target: target, Solicited: solicited, Override: true, Options: wire.AppendLinkAddr(nil, wire.TargetLinkAddr, l.iface.caps.MAC)}
+	n := wire.Neighbour{Target: target, Router: l.s.forwarding.Load() != nil, Solicited: solicited, Override: true, Options: wire.AppendLinkAddr(nil, wire.TargetLinkAddr, l.iface.caps.MAC)}
 	message := wire.AppendNeighbour(nil, target, dst, wire.NeighbourAdvert, &n)
 	if dst.IsMulticast() {
 		mac, _ := l.iface.groupMAC(dst)

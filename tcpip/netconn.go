@@ -62,6 +62,16 @@ func (u *UDPConn) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {
 	return n, from, err
 }
 
+// TakeUDPAddrPort is ReadFromUDPAddrPort without a copy: it returns the whole datagram, which is
+// the caller's.
+func (u *UDPConn) TakeUDPAddrPort() (payload []byte, from netip.AddrPort, err error) {
+	d, err := u.read()
+	if err != nil {
+		return nil, from, u.wrap("read", err)
+	}
+	return d.payload, d.from, nil
+}
+
 // WriteToUDPAddrPort is WriteTo with the receiver's address as a value.
 func (u *UDPConn) WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error) {
 	to = netip.AddrPortFrom(u.s.canonicalAddr(to.Addr()), to.Port())

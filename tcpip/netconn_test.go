@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,4 +149,33 @@ func TestDatagramsByAddrPort(t *testing.T) {
 	if n, sender, err := from.ReadFromUDP(p); err != nil || string(p[:n]) != "two" || sender.String() != "[2001:db8::2]:53" {
 		t.Errorf("got %q from %v, error %v", p[:n], sender, err)
 	}
+}
+
+// OnReceive gives a function what has arrived before, and what arrives later.
+func TestAFunctionReceivesDatagrams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		a, b := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+		u, err := b.ListenPacket("udp", ":9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, a, "udp", "10.0.0.2:9")
+		for _, text := range []string{"one", "two"} {
+			c.Write([]byte(text)) //nolint:errcheck // what is received shows it
+		}
+		synctest.Wait()
+		var got []string
+		u.(*UDPConn).OnReceive(func(payload []byte, from netip.AddrPort) {
+			got = append(got, string(payload))
+			if from.Addr() != netip.MustParseAddr("10.0.0.1") {
+				t.Errorf("got a datagram from %v, want 10.0.0.1", from)
+			}
+		})
+		c.Write([]byte("three")) //nolint:errcheck // as above
+		synctest.Wait()
+		if want := []string{"one", "two", "three"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }

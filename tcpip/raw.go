@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,7 +20,11 @@ type PacketConn struct {
 	s        *Stack
 	protocol wire.Protocol
 	ether    wire.EtherType // 0: the socket is for protocol
+	ttl      atomic.Uint32  // of sent packets; 0: Config.TTL
 }
+
+// SetTTL sets the TTL, or hop limit, of packets; 0: Config.TTL.
+func (c *PacketConn) SetTTL(hops uint8) { c.ttl.Store(uint32(hops)) }
 
 // EtherAddr is a hardware address as a net.Addr.
 type EtherAddr struct{ MAC wire.MAC }
@@ -164,7 +169,7 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 
 // sendPacket sends a packet. The checksum of ICMPv6 is completed (RFC 3542, section 3.1).
 func (c *PacketConn) sendPacket(p []byte, dst netip.Addr) error {
-	f := outgoingPacket{protocol: c.protocol, dst: dst}
+	f := outgoingPacket{protocol: c.protocol, dst: dst, ttl: uint8(c.ttl.Load())}
 	if c.protocol == wire.ICMPv6Protocol && dst.Is6() && len(p) >= wire.ICMPHeader {
 		_, _, src, ok := c.s.routeTo(dst)
 		if !ok {

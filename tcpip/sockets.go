@@ -69,7 +69,9 @@ type UDPConn struct {
 	family        family         // of destinations
 	foreign       bool           // local is not an address of the stack: Stack.Forward made it
 	dontFragment  atomic.Bool    // send with DF set
-	ttl, tos      atomic.Uint32  // of sent datagrams; ttl 0: Config.TTL
+	// gets datagrams in place of the queue; nil: none was set
+	receiver atomic.Pointer[func(payload []byte, from netip.AddrPort)]
+	ttl, tos atomic.Uint32 // of sent datagrams; ttl 0: Config.TTL
 }
 
 // SetDontFragment has datagrams sent with the DF flag. Write returns syscall.EMSGSIZE for a
@@ -100,11 +102,32 @@ func (p *packet) udp() layer {
 		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
+	if f := u.receiver.Load(); f != nil {
+		(*f)(d.Payload(), remote)
+		return consumed
+	}
 	if !u.enqueue(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
 		return p.drop(DropSocketFull)
 	}
 	return consumed
 }
+
+// OnReceive has f get each datagram that arrives from now on, in place of a queue for reads: f is
+// called by a reader's goroutine, with bytes that are valid until it returns, and must not block.
+// f may still be called when Close returns. OnReceive itself calls it with what has arrived before.
+func (u *UDPConn) OnReceive(f func(payload []byte, from netip.AddrPort)) {
+	u.receiver.Store(&f)
+	for {
+		d, _, ok, _ := u.tryRead()
+		if !ok {
+			return
+		}
+		f(d.payload, d.from)
+	}
+}
+
+// udpBuffers holds buffers of datagrams that are being sent.
+var udpBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // udpFor returns the socket for a datagram; nil: none. A connected socket precedes an unconnected
 // one, a specific local address the unspecified one.
@@ -315,8 +338,10 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 		}
 	}
 	from := netip.AddrPortFrom(src, u.local.Port())
-	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(outgoingPacket{foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, d); err != nil {
+	b := udpBuffers.Get().(*[]byte)
+	defer udpBuffers.Put(b)
+	*b = append(wire.AppendUDP((*b)[:0], from, to, p), p...)
+	if err := u.s.sendIP(outgoingPacket{foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, *b); err != nil {
 		return 0, u.writeError(to, err)
 	}
 	return len(p), nil

@@ -221,7 +221,7 @@ func (s *Stack) routeTo(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool)
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true
 	}
-	if isLinkScoped(dst) || dst.IsMulticast() {
+	if isLinkScoped(dst) || dst.IsMulticast() || dst == limitedBroadcast {
 		i = s.linkOf(dst)
 		src = i.sourceFor(dst)
 		return i, dst, src, src.IsValid()
@@ -236,6 +236,9 @@ func (s *Stack) routeTo(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool)
 	}
 	return i, i.zoned(hop), src, src.IsValid()
 }
+
+// limitedBroadcast is the address of all hosts on the link (RFC 1122, section 3.2.1.3 (c)).
+var limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 // linkOf returns the interface of a link-local address or of a group: that of its zone, or the
 // first.

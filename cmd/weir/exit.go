@@ -42,6 +42,9 @@ func reportExit(ctx context.Context, w io.Writer, err error) int {
 		writeLines(w, err.Error())
 		return 128 + int(second.signal)
 	}
+	if status, ok := errors.AsType[statusError](err); ok {
+		return int(status)
+	}
 	if ctx.Err() != nil {
 		writeLines(w, interruptedText(err))
 		return exitInterrupted

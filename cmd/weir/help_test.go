@@ -20,6 +20,9 @@ func eachNode(t *testing.T, f func(*kong.Kong, *kong.Node)) {
 	}
 	var walk func(*kong.Node)
 	walk = func(n *kong.Node) {
+		if n.Hidden {
+			return
+		}
 		f(k, n)
 		for _, child := range n.Children {
 			walk(child)

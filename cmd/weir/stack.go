@@ -12,14 +12,17 @@ import (
 )
 
 type stackCmd struct {
-	Up      stackUpCmd      `cmd:"" help:"Run a host in user space on a TAP device; example: weir stack up --addr 10.0.0.2/24 --setup"`
-	Ping    stackPingCmd    `cmd:"" help:"Ping from the host; example: weir stack ping 10.0.0.1"`
-	NC      stackNCCmd      `cmd:"" name:"nc" help:"Connect standard input and output to an address, or listen, on the host; example: weir stack nc 10.0.0.1 8080"`
-	Get     stackGetCmd     `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`
-	DNS     stackDNSCmd     `cmd:"" name:"dns" help:"Query the host's name servers; example: weir stack dns example.org MX"`
-	Netstat stackNetstatCmd `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
-	Draw    stackDrawCmd    `cmd:"" help:"Draw the layers of the host's stack as a network; example: weir stack draw > stack.svg"`
-	Impair  stackImpairCmd  `cmd:"" help:"Drop, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
+	Up      stackUpCmd        `cmd:"" help:"Run a host in user space on a TAP device; example: weir stack up --addr 10.0.0.2/24 --setup"`
+	NAT     stackNATCmd       `cmd:"" name:"nat" help:"Give a program, a container or a virtual machine a network, without root; example: weir stack nat curl https://example.org/"`
+	SOCKS   stackSOCKSCmd     `cmd:"" name:"socks" help:"Give a program a network through a SOCKS5 proxy; example: weir stack socks 127.0.0.1:1080 curl https://example.org/"`
+	Inside  stackNATInsideCmd `cmd:"" name:"nat-inside" hidden:""`
+	Ping    stackPingCmd      `cmd:"" help:"Ping from the host; example: weir stack ping 10.0.0.1"`
+	NC      stackNCCmd        `cmd:"" name:"nc" help:"Connect standard input and output to an address, or listen, on the host; example: weir stack nc 10.0.0.1 8080"`
+	Get     stackGetCmd       `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`
+	DNS     stackDNSCmd       `cmd:"" name:"dns" help:"Query the host's name servers; example: weir stack dns example.org MX"`
+	Netstat stackNetstatCmd   `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
+	Draw    stackDrawCmd      `cmd:"" help:"Draw the layers of the host's stack as a network; example: weir stack draw > stack.svg"`
+	Impair  stackImpairCmd    `cmd:"" help:"Drop, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
 }
 
 // Help is the long part of the command's help.

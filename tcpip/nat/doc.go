@@ -1,0 +1,31 @@
+// Package nat is a user-mode network: a stack that is the gateway of a link, and passes what hosts
+// on the link send on by ordinary sockets of this process. So a container, a network namespace or a
+// virtual machine reaches the network without any privilege of this process.
+//
+// # What passes
+//
+//   - TCP to any address. The handshake waits for the connection onward, so that the client sees
+//     connection refused, unreachable and timeouts as the far end gave them; both directions end
+//     separately.
+//   - UDP to any address: a socket onward for each pair of addresses and ports, until nothing has
+//     passed for two minutes. A refused datagram is reported to its sender.
+//   - ICMP echo, by sockets that the kernel allows to members of net.ipv4.ping_group_range. For
+//     others, hosts are unreachable.
+//   - DNS: queries to the gateway go to the servers of the configuration.
+//   - Connections in: see [Config.Publish].
+//
+// The gateway serves DHCP, and announces its IPv6 network by router advertisements, with the name
+// server and the MTU.
+//
+// # Access
+//
+// Loopback and link-local addresses of this machine, and with them the metadata services of clouds,
+// are not reached, unless [Config.Loopback] gives them another address. [Config.Deny] adds
+// networks. The decision is made on the address that would be dialed: IPv4 addresses within IPv6
+// ones count too.
+//
+// # Limitations
+//
+// Groups and broadcasts are not passed on. Fragments are reassembled first. Servers behind the
+// gateway see its address as the client's. There is no DHCPv6.
+package nat

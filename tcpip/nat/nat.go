@@ -1,0 +1,130 @@
+package nat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+
+	"weir/tcpip"
+)
+
+// NAT is a user-mode network.
+type NAT struct {
+	Config
+	stack  *tcpip.Stack
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // all goroutines; until Close
+
+	leases leases
+
+	mu    sync.Mutex // guards what follows
+	flows map[netip.Addr]int
+	open  int             // the sum of flows
+	onEnd map[closer]bool // what Close closes
+	ended bool
+}
+
+// closer is what Close closes: connections, sockets and listeners. It is a pointer.
+type closer interface{ Close() error }
+
+// New starts a user-mode network on a link. The caller closes it.
+func New(c Config) (*NAT, error) {
+	if c.Link == nil {
+		return nil, errors.New("nat: there is no link: give it one")
+	}
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, errors.Join(err, c.Link.Close())
+	}
+	c.Stack.Link, c.Stack.Addrs = c.Link, c.Gateway
+	s, err := tcpip.New(c.Stack)
+	if err != nil {
+		return nil, errors.Join(err, c.Link.Close())
+	}
+	n := &NAT{Config: c, stack: s, flows: map[netip.Addr]int{}, onEnd: map[closer]bool{}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	s.Forward(tcpip.Forwarder{TCP: n.forwardTCP, UDP: n.forwardUDP, Echo: n.forwardEcho})
+	for _, start := range []func() error{n.serveDNS, n.serveDHCP, n.advertise, n.publish} {
+		if err := start(); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+	}
+	return n, nil
+}
+
+// Stack returns the gateway's stack.
+func (n *NAT) Stack() *tcpip.Stack { return n.stack }
+
+// Close ends all connections and closes the link.
+func (n *NAT) Close() error {
+	n.cancel()
+	n.mu.Lock()
+	n.ended = true
+	all := n.onEnd
+	n.onEnd = nil
+	n.mu.Unlock()
+	for c := range all {
+		c.Close() //nolint:errcheck // it is
+	}
+	err := n.stack.Close()
+	n.tasks.Wait()
+	return err
+}
+
+// keep has Close close c. It reports whether Close is still to come; otherwise it closes c itself.
+func (n *NAT) keep(c closer) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended {
+		c.Close() //nolint:errcheck // it is
+		return false
+	}
+	n.onEnd[c] = true
+	return true
+}
+
+// close closes c before Close does.
+func (n *NAT) close(c closer) {
+	n.mu.Lock()
+	delete(n.onEnd, c)
+	n.mu.Unlock()
+	c.Close() //nolint:errcheck // it is
+}
+
+// begin counts a flow of a host, and reports whether there is room for it.
+func (n *NAT) begin(host netip.Addr) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if left := n.Flows - n.open; n.ended || left <= 0 || n.flows[host] >= left {
+		return false
+	}
+	n.open++
+	n.flows[host]++
+	return true
+}
+
+// end ends a flow that begin counted.
+func (n *NAT) end(host netip.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.open--
+	if n.flows[host]--; n.flows[host] == 0 {
+		delete(n.flows, host)
+	}
+}
+
+// dial connects onward, or says why not.
+func (n *NAT) dial(network string, to netip.AddrPort) (net.Conn, error) {
+	to, ok := n.onward(to)
+	if !ok {
+		return nil, fmt.Errorf("nat: %v is denied: %w", to.Addr(), syscall.EACCES)
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
+	defer cancel()
+	return n.Dial(ctx, network, to)
+}
