@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"syscall"
 )
 
 // ErrHandover is the cause (context.WithCancelCause) that makes a run with Options.OnMove hand its
@@ -35,9 +34,6 @@ func CanMove(c Conn) bool {
 	m, ok := c.(interface{ canMove() bool })
 	return ok && m.canMove()
 }
-
-// Close closes the connection.
-func (m MovedConn) Close() error { return syscall.Close(m.FD) }
 
 // rejectMoving returns why connections cannot be handed over or adopted, or nil if they can or
 // neither is requested.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"syscall"
 	"time"
 )
 
@@ -115,13 +114,4 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// socketError returns and clears the pending error of a socket; nil if there is none.
-func socketError(fd uintptr) error {
-	errno, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
-	if err != nil || errno == 0 {
-		return nil
-	}
-	return syscall.Errno(errno)
 }

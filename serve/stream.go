@@ -62,7 +62,7 @@ func newStream(c net.Conn, n *counterShard, o *Options) *stream {
 
 // rawConnOf returns the file descriptor of c, nil if it has none.
 func rawConnOf(c net.Conn) syscall.RawConn {
-	if sc, ok := c.(syscall.Conn); ok {
+	if sc, ok := c.(syscall.Conn); ok && onUnix {
 		if raw, err := sc.SyscallConn(); err == nil {
 			return raw
 		}
@@ -166,7 +166,7 @@ func (s *stream) readNonblocking(p []byte) (int, error) {
 	s.Conn.SetReadDeadline(time.Time{})
 	n, err := 0, error(nil)
 	rawErr := s.rawConn.Read(func(fd uintptr) bool {
-		n, err = syscall.Read(int(fd), p)
+		n, err = readFD(fd, p)
 		return true
 	})
 	switch {
@@ -224,7 +224,7 @@ func (s *stream) tryWrite(p []byte) (int, error) {
 	}
 	n, err := 0, error(nil)
 	rawErr := s.rawConn.Write(func(fd uintptr) bool {
-		n, err = syscall.Write(int(fd), p)
+		n, err = writeFD(fd, p)
 		return true
 	})
 	switch {

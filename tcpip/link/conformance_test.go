@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -250,6 +251,7 @@ func TestCloseEndsReadersAndWriters(t *testing.T) {
 			busy.Go(func() {
 				for f := frame(1, 1000); ; q.Wake() {
 					q.Write(inParts(f))
+					runtime.Gosched() // one thread may be all there is
 					select {
 					case <-stop:
 						return

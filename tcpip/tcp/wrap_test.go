@@ -12,7 +12,7 @@ func TestOldSequenceNumbersDoNotWrap(t *testing.T) {
 	c := establish(t, Config{ECN: AcceptECN}, wire.ECE|wire.CWR)
 	c.write(10) // small
 	c.arrive(&Segment{Seq: c.rcvNxt, Ack: c.sndNxt, Flags: wire.ACK, Window: 65535})
-	for n := 0; n < 1<<31+1<<20; n += 1 << 20 {
+	for n := int64(0); n < 1<<31+1<<20; n += 1 << 20 {
 		// as if so much were sent, and acknowledged
 		c.sndNxt, c.sendBufSeq = c.sndNxt.Add(1<<20), c.sendBufSeq.Add(1<<20)
 		c.advanceUna(c.sndNxt, &delivery{})

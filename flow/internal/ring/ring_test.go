@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) }
 
 func pointer(i int) *int { return &i }
 
