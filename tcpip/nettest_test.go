@@ -12,7 +12,9 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // ways runs a test for each concurrency model.
 func ways(t *testing.T, test func(*testing.T, Run)) {

@@ -17,7 +17,9 @@ import (
 	"weir/tcpip/link"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // stack starts a stack until the test ends.
 func stack(t *testing.T, l link.Link, addr string) *tcpip.Stack {

@@ -22,7 +22,9 @@ import (
 	"weir/tcpip/tcp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // transfer sends data from one stack to another over a path, in virtual time, and returns the
 // duration.
