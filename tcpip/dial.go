@@ -94,6 +94,9 @@ func (d *Dialer) applyKeepAlive(c *Conn) {
 	c.setKeepAliveLocked(c.s.now(), config)
 }
 
+// portNames resolves names of ports, such as http, without a query.
+var portNames = net.Resolver{PreferGo: true}
+
 var errNoResolver = errors.New("the stack has no DNS server to resolve the name: set Config.Resolver, or use an address")
 
 // remoteAddrs parses an address and resolves its name, if it has one.
@@ -102,7 +105,7 @@ func (s *Stack) remoteAddrs(ctx context.Context, network, address string, famili
 	if err != nil {
 		return nil, err
 	}
-	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
+	port, err := portNames.LookupPort(ctx, network, service)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,10 @@ package tcpip
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -166,9 +164,9 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
+	n, err := portNames.LookupPort(context.Background(), network, port)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("invalid port %q: use a number from 0 to 65535", port)
+		return netip.AddrPort{}, err
 	}
 	a := family.unspecified()
 	if host != "" {

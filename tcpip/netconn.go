@@ -40,6 +40,18 @@ func (c *Conn) CloseRead() error {
 	return nil
 }
 
+// SetReadBuffer sets the size of the receive buffer in bytes, which then no longer tunes itself. At
+// least 4 KiB are used, and at most the window that the SYN allows for.
+func (c *Conn) SetReadBuffer(bytes int) error {
+	return c.update(func(tcp.Time) { c.tcp.SetReceiveBuffer(bytes) })
+}
+
+// SetWriteBuffer sets the size of the send buffer in bytes, which then no longer tunes itself. At
+// least 4 KiB are used.
+func (c *Conn) SetWriteBuffer(bytes int) error {
+	return c.update(func(tcp.Time) { c.tcp.SetSendBuffer(bytes) })
+}
+
 // discardLocked reads and discards what has arrived. The caller holds mu and flushes.
 func (c *Conn) discardLocked(now tcp.Time) {
 	var scratch [4096]byte
@@ -55,6 +67,24 @@ func (l *Listener) AcceptTCP() (*Conn, error) {
 	}
 	return c.(*Conn), nil
 }
+
+// SetReadBuffer sets the size of the receive queue in bytes, in which a datagram takes 64 bytes
+// more than its payload. One sender fills half of it. Default 512 KiB.
+func (u *UDPConn) SetReadBuffer(bytes int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return u.wrap("set", net.ErrClosed)
+	}
+	u.limit = max(bytes, minReceiveQueue)
+	return nil
+}
+
+// minReceiveQueue is the size of the smallest receive queue, in bytes: a datagram finds room.
+const minReceiveQueue = 256 << 10
+
+// SetWriteBuffer does nothing: datagrams do not wait in a buffer.
+func (u *UDPConn) SetWriteBuffer(int) error { return nil }
 
 // ReadFromUDPAddrPort is ReadFrom with the sender's address as a value.
 func (u *UDPConn) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {

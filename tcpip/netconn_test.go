@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,8 @@ var (
 		SetKeepAlivePeriod(time.Duration) error
 		SetLinger(int) error
 		SetNoDelay(bool) error
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
 	} = (*Conn)(nil)
 	_ interface {
 		net.Listener
@@ -38,6 +41,8 @@ var (
 	_ interface {
 		net.PacketConn
 		net.Conn
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
 		ReadFromUDP([]byte) (int, *net.UDPAddr, error)
 		ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error)
 		WriteToUDP([]byte, *net.UDPAddr) (int, error)
@@ -178,4 +183,80 @@ func TestAFunctionReceivesDatagrams(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+// Buffers of a set size do not grow: a writer whose peer does not read stops when both are full.
+func TestBuffersHaveTheSizeThatIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		a, b := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+		l := listen(t, b, ":http")
+		c := dial(t, a, "tcp", "10.0.0.2:80").(*Conn)
+		d, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.(*Conn).SetReadBuffer(200_000) //nolint:errcheck // it is open
+		c.SetWriteBuffer(20_000)         //nolint:errcheck // it is open
+		c.SetWriteDeadline(time.Now().Add(time.Minute))
+		n, err := c.Write(make([]byte, 10<<20))
+		if !errors.Is(err, os.ErrDeadlineExceeded) || n < 150_000 || n > 220_000 {
+			t.Errorf("%d bytes were written (%v) to a peer that does not read, want about 220,000: what both buffers take", n, err)
+		}
+		c.Close()
+		d.Close()
+		if err := c.SetReadBuffer(1 << 20); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a closed connection: got %v, want net.ErrClosed", err)
+		}
+	})
+}
+
+func TestPortsHaveNames(t *testing.T) {
+	s := stack(t, Config{})
+	for _, address := range []string{":http", "127.0.0.1:https"} {
+		if l, err := s.Listen("tcp", address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		} else {
+			l.Close()
+		}
+	}
+	for _, address := range []string{":no-such-service", ":65536", ":-1"} {
+		if _, err := s.Listen("tcp", address); err == nil {
+			t.Errorf("%s: it listens, want an error", address)
+		}
+	}
+}
+
+// A second Close waits for the first one: afterwards nothing of the stack runs.
+func TestASecondCloseWaits(t *testing.T) {
+	for range 50 {
+		la, lb := link.Pair(link.PairConfig{})
+		s, err := New(Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				s.Close()
+				if !s.readersEnded() {
+					t.Error("Close has returned while a reader runs, want it to wait")
+				}
+			})
+		}
+		both.Wait()
+		lb.Close()
+	}
+}
+
+// readersEnded reports whether the readers' links have ended.
+func (s *Stack) readersEnded() bool {
+	for _, i := range s.ifaces {
+		for _, l := range i.readers {
+			if !l.linkEnded {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"sync"
@@ -28,6 +29,7 @@ type receiveQueue struct {
 	queued     int          // datagrams in ring
 	shares     clientShares // bytes in use by each sender
 	dropped    uint64       // datagrams dropped because the queue was full
+	limit      int          // bytes of all datagrams; 0: maxQueueBytes
 	pendingErr error        // an ICMP error that the next call returns once
 	closed     bool
 }
@@ -43,7 +45,7 @@ const (
 func (b *receiveQueue) enqueue(d datagram) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shares.limit = maxQueueBytes
+	b.shares.limit = cmp.Or(b.limit, maxQueueBytes)
 	if b.closed || !b.shares.acquire(clientOf(d.from.Addr()), d.chargedSize()) {
 		b.dropped++
 		return false

@@ -36,8 +36,10 @@ type Stack struct {
 
 	forwarding atomic.Pointer[forwarding] // nil: packets for other addresses are dropped
 
-	closed atomic.Bool
-	drops  dropCounts
+	closed    atomic.Bool
+	closeOnce sync.Once
+	closeErr  error // set by closeOnce
+	drops     dropCounts
 	// counters of IPv4 Identification; a pair of hosts always uses the same one
 	packetIDs [256]atomic.Uint32
 	cookies   cookieCounts
@@ -107,9 +109,12 @@ var loopbackAddrs = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.P
 
 // Close closes the stack: connections are reset, and pending calls return net.ErrClosed.
 func (s *Stack) Close() error {
-	if s.closed.Swap(true) {
-		return nil
-	}
+	s.closeOnce.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Stack) close() error {
+	s.closed.Store(true)
 	for _, c := range s.conns.close() {
 		c.abort()
 	}
