@@ -150,6 +150,10 @@ func (c *natFlags) runSocket(ctx context.Context, t *terminal, config nat.Config
 	}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
+	defer l.Close()
+	if err := os.Chmod(c.Socket, 0o600); err != nil { // other users of this machine stay outside
+		return err
+	}
 	fmt.Fprintf(t.err, "weir: waiting for a virtual machine at %s\n", c.Socket)
 	for {
 		conn, err := l.Accept()

@@ -97,6 +97,29 @@ func TestGuestsAreNamedOnce(t *testing.T) {
 	}
 }
 
+// Where IPv6 is turned off, the network has IPv4.
+func TestANetworkWithoutIPv6(t *testing.T) {
+	port := greeter(t)
+	guest := exec.Command("unshare", "-n", "sh", "-c", "for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done; exec sleep 60")
+	if err := guest.Start(); err != nil {
+		t.Skipf("unshare is not installed: %v", err)
+	}
+	defer guest.Wait()
+	defer guest.Process.Kill()
+	waitFor(t, "IPv6 is turned off", func() bool {
+		out, err := exec.Command("nsenter", "--net", "--target", fmt.Sprint(guest.Process.Pid), "cat", "/proc/sys/net/ipv6/conf/default/disable_ipv6").Output()
+		return err == nil && string(out) == "1\n"
+	})
+	c := natCommand(t, "nat", "--pid", fmt.Sprint(guest.Process.Pid), "--loopback", "192.0.2.1")
+	startSaying(t, c, "the network is there")
+	out, err := exec.Command("nsenter", "--net", "--target", fmt.Sprint(guest.Process.Pid), "bash", "-c", fetch("192.0.2.1", port)).CombinedOutput()
+	if err != nil || string(out) != greeting {
+		t.Errorf("got %q and %v, want the page", out, err)
+	}
+	c.Process.Signal(os.Interrupt) //nolint:errcheck // Wait shows it
+	c.Wait()                       //nolint:errcheck // it has served
+}
+
 // A process in namespaces of its own gets a network, and a capture has its frames.
 func TestAnotherProcessGetsANetwork(t *testing.T) {
 	capture := filepath.Join(t.TempDir(), "guest.pcapng")
@@ -135,6 +158,9 @@ func TestAVirtualMachineGetsANetwork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vm.sock")
 	c := natCommand(t, "nat", "--socket", path, "--mtu", "1500", "--loopback", "192.0.2.1")
 	startSaying(t, c, "waiting for a virtual machine")
+	if i, err := os.Stat(path); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("the socket's mode is %v (%v), want 0600: a network for one user", i.Mode(), err)
+	}
 	gateway := netip.MustParseAddr("10.0.2.2")
 	for range 2 {
 		conn, err := net.Dial("unix", path)

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -123,7 +124,10 @@ func (c *Config) configure() error {
 	}
 	for _, a := range c.Addrs {
 		// it is the only host: no other one can have the address
-		if err := netlink.AddrAdd(l, &netlink.Addr{IPNet: ipNet(a), Flags: unix.IFA_F_NODAD}); err != nil {
+		err := netlink.AddrAdd(l, &netlink.Addr{IPNet: ipNet(a), Flags: unix.IFA_F_NODAD})
+		if err != nil && a.Addr().Is6() && hasNoIPv6(err) {
+			c.Gateways = slices.DeleteFunc(c.Gateways, netip.Addr.Is6)
+		} else if err != nil {
 			return fmt.Errorf("guest: the address %v: %w", a, err)
 		}
 	}
@@ -140,6 +144,11 @@ func (c *Config) configure() error {
 		}
 	}
 	return nil
+}
+
+// hasNoIPv6 reports whether an error is that of a namespace without IPv6: it was turned off.
+func hasNoIPv6(err error) bool {
+	return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EAFNOSUPPORT)
 }
 
 func ipNet(p netip.Prefix) *net.IPNet {
