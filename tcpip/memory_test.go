@@ -28,8 +28,12 @@ func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
 	dialed := used(t, a, nil, "10.0.0.2:8", conns)
 	both := used(t, a, l, "10.0.0.2:7", conns)
 	t.Logf("two ends, a session at one: %d bytes; two ends with net.Conn: %d bytes", dialed, both)
-	if dialed > 2*idleMost || both > 2*idleMost {
-		t.Errorf("two ends of an idle connection hold %d bytes, or %d with a session at one; want at most %d", both, dialed, 2*idleMost)
+	most := uint64(2 * idleMost)
+	if raced {
+		most += idleMost // the race detector rounds sizes up, by half of what is held
+	}
+	if dialed > most || both > most {
+		t.Errorf("two ends of an idle connection hold %d bytes, or %d with a session at one; want at most %d", both, dialed, most)
 	}
 }
 
