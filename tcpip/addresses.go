@@ -92,9 +92,11 @@ func (i *iface) martianSource(src uint32) bool {
 	case first == 127:
 		return true
 	}
-	for _, own := range i.ownAddrs.Load().v4 {
-		if src == own.addr || src == own.broadcast {
-			return true
+	for _, j := range i.s.ifaces {
+		for _, own := range j.ownAddrs.Load().v4 {
+			if src == own.addr || src == own.broadcast && i == j {
+				return true
+			}
 		}
 	}
 	return false
@@ -120,8 +122,8 @@ func (i *iface) onLink(a netip.Addr) bool {
 	if isLinkScoped(a) {
 		return true
 	}
-	_, r, ok := i.s.routes.Load().Next(a)
-	return ok && !r.Via.IsValid() && i.s.ifaces[r.Link] == i
+	_, r, ok := i.s.routes.Load().NextBy(a, i.index)
+	return ok && !r.Via.IsValid()
 }
 
 // sourceOn returns the source address for packets to dst by the next hop. The choice depends on the

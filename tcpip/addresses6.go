@@ -36,7 +36,7 @@ func (i *iface) acceptsDst6(dst netip.Addr) (accepts, group bool) {
 // (RFC 4291, section 2.7), loopback (section 2.5.3) or an address of the stack. The unspecified
 // address is for neighbour discovery only, which checks it.
 func (i *iface) martianSource6(src netip.Addr) bool {
-	return src.IsMulticast() || src.Is4In6() || !i.loopback && (src.IsLoopback() || i.hasAddr(src))
+	return src.IsMulticast() || src.Is4In6() || !i.loopback && (src.IsLoopback() || i.s.owns(src))
 }
 
 // groupMAC returns the hardware address of a broadcast address or a group on this link; ok is false

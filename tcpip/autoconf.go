@@ -23,7 +23,7 @@ type autoconf struct {
 
 // startAutoconf starts to solicit routers, if the configuration wants it.
 func (i *iface) startAutoconf() {
-	if i.loopback || !i.s.cfg.Autoconf {
+	if i.loopback || !i.autoconf {
 		return
 	}
 	i.addLinkLocal()
@@ -106,12 +106,20 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	i.hopLimit.Store(uint32(state.HopLimit))
 	i.s.useRoutesLocked(i.s.extraRoutes)
 	if len(i.s.cfg.Resolver) == 0 {
-		var servers []netip.AddrPort
-		for _, a := range state.Servers {
+		i.s.applyServersLocked()
+	}
+}
+
+// applyServersLocked makes the DNS servers that the routers of all links have announced those of
+// the stack. The caller holds configMu.
+func (s *Stack) applyServersLocked() {
+	var servers []netip.AddrPort
+	for _, i := range s.ifaces {
+		for _, a := range i.auto.applied.Servers {
 			servers = append(servers, netip.AddrPortFrom(i.zoned(a), 53))
 		}
-		i.s.resolver.servers.Store(&servers)
 	}
+	s.resolver.servers.Store(&servers)
 }
 
 // applyAddrsLocked adds the addresses of a state that are new, and removes those of the state

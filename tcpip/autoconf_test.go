@@ -116,14 +116,14 @@ func TestAnnouncedConfigurationEnds(t *testing.T) {
 		s, _ := behindRouter(t, link.Ethernet, Config{Addrs: prefixes("10.0.0.1/24")}, time.Minute)
 		time.Sleep(3 * time.Second)
 		before := len(s.Addrs())
-		if _, _, _, ok := s.routeTo(netip.MustParseAddr("2001:db8:9::1")); !ok {
+		if _, _, _, ok := s.routeTo(netip.MustParseAddr("2001:db8:9::1"), netip.Addr{}); !ok {
 			t.Error("there is no default route, want the router's")
 		}
 		time.Sleep(time.Minute)
 		if after := len(s.Addrs()); after != before-1 {
 			t.Errorf("got %d addresses after the lifetime, %d before, want one less", after, before)
 		}
-		if _, _, _, ok := s.routeTo(netip.MustParseAddr("2001:db8:9::1")); ok {
+		if _, _, _, ok := s.routeTo(netip.MustParseAddr("2001:db8:9::1"), netip.Addr{}); ok {
 			t.Error("there is a default route after its lifetime, want none")
 		}
 	})

@@ -1,7 +1,6 @@
 package tcpip
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -15,7 +14,11 @@ import (
 // Config configures a stack. The zero value of a field means its default. It must not be changed
 // after New.
 type Config struct {
-	Link link.Link // the link to other hosts; nil: the stack has only its loopback
+	// Link is the link to other hosts, named "link". With Addrs and Autoconf, it is short for the
+	// first of Interfaces. Without any link, the stack has only its loopback.
+	Link link.Link
+	// Interfaces are further links, each with a name and addresses of its own: see Interface.
+	Interfaces []Interface
 	// the stack's addresses on Link, each with its prefix length: 10.0.0.2/24, 2001:db8::2/64. With
 	// an IPv6 address, the stack also gets a link-local one
 	Addrs []netip.Prefix
@@ -80,18 +83,10 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.checkNumbers(); err != nil {
 		return c, err
 	}
-	if c.Link != nil && len(c.Addrs) == 0 && !c.Autoconf {
-		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
+	err := checkInterfaces(c.interfaces())
+	if err != nil {
+		return c, err
 	}
-	for i, a := range c.Addrs {
-		if !usableAddr(a) {
-			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an address with the length of its network, such as 10.0.0.2/24", a)
-		}
-		if slices.ContainsFunc(c.Addrs[:i], func(b netip.Prefix) bool { return a.Addr() == b.Addr() }) {
-			return c, fmt.Errorf("tcpip: Addrs has %v twice", a)
-		}
-	}
-	var err error
 	c.Resolver, err = checkResolver(c.Resolver)
 	return c, err
 }

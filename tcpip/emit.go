@@ -63,7 +63,7 @@ func (c *Conn) resolveLocked(p *link.Parts) bool {
 		c.dstMAC, c.dstKnown = c.iface.caps.MAC, true
 		return true
 	}
-	_, hop, _, ok := c.s.routeTo(c.key.remote.Addr())
+	hop, ok := c.iface.nextHop(c.key.remote.Addr())
 	if !ok {
 		c.s.drops.add(DropRoute)
 		return false

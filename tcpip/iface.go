@@ -16,10 +16,13 @@ import (
 // iface is an interface: a link with the stack's addresses on it.
 type iface struct {
 	// Immutable.
-	s    *Stack
-	name string
-	link link.Link
-	caps link.Caps
+	s        *Stack
+	name     string
+	index    int // in Stack.ifaces
+	link     link.Link
+	caps     link.Caps
+	metric   int  // added to the metric of its routes
+	autoconf bool // get addresses and routes from routers
 	// the configured addresses, replaced as a whole under Stack.configMu
 	addrs    atomic.Pointer[[]netip.Prefix]
 	readers  []*reader
@@ -50,13 +53,17 @@ type iface struct {
 	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
 }
 
-func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
-	i := &iface{s: s, name: name, link: l, caps: l.Caps(), nonce: newNonce(), loopback: name == "lo", frameHeader: l.Caps().Medium.HeaderLen()}
+func newIface(s *Stack, index int, c Interface) *iface {
+	i := &iface{s: s, name: c.Name, index: index, link: c.Link, caps: c.Link.Caps(), metric: c.Metric, autoconf: c.Autoconf, nonce: newNonce(), loopback: c.Name == "lo"}
+	i.frameHeader = i.caps.Medium.HeaderLen()
+	if c.MTU != 0 {
+		i.caps.MTU = min(c.MTU, i.caps.MTU)
+	}
 	i.addrs.Store(new([]netip.Prefix))
-	i.addConfigured(addrs)
+	i.addConfigured(c.Addrs)
 	i.tcp4, i.tcp6 = i.newTCPConfig(wire.IPv4Header), i.newTCPConfig(wire.IPv6Header)
 	for q := range i.caps.Queues {
-		i.readers = append(i.readers, &reader{s: s, iface: i, queue: l.Queue(q), pushBack: newPushBack(l.Queue(q))})
+		i.readers = append(i.readers, &reader{s: s, iface: i, queue: c.Link.Queue(q), pushBack: newPushBack(c.Link.Queue(q))})
 	}
 	i.startAutoconf()
 	i.startClaims()
@@ -65,6 +72,11 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 
 // configured returns the configured addresses, without zones.
 func (i *iface) configured() []netip.Prefix { return *i.addrs.Load() }
+
+// isConfigured reports whether an address is configured on the interface.
+func (i *iface) isConfigured(a netip.Addr) bool {
+	return slices.ContainsFunc(i.configured(), func(p netip.Prefix) bool { return p.Addr() == a.WithZone("") })
+}
 
 // addConfigured adds addresses to the configured ones. With an IPv6 address, the interface has a
 // link-local one too (RFC 4291, section 2.8). It returns what was added.

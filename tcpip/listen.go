@@ -363,7 +363,7 @@ func (s *Stack) sourceAddr(asked netip.Addr, i *iface, chosen netip.Addr) (netip
 
 // openConn starts a connection. It chooses the parts of the local address that are unspecified.
 func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
-	i, _, src, ok := s.routeTo(remote.Addr())
+	i, _, src, ok := s.routeTo(remote.Addr(), s.canonicalAddr(local.Addr()))
 	switch {
 	case s.closed.Load():
 		return nil, net.ErrClosed

@@ -54,7 +54,7 @@ func (f *outgoingPacket) headerLen() int { return ipHeaderLen(f.dst) + len(f.opt
 // sendIP sends a packet of any protocol but TCP, as fragments if necessary. A frame that the link
 // or the neighbour table drops is counted, and is no error, as with Linux.
 func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
-	i, hop, src, ok := s.routeTo(f.dst)
+	i, hop, src, ok := s.routeTo(f.dst, f.src)
 	if !ok {
 		s.drops.add(DropRoute)
 		return syscall.ENETUNREACH

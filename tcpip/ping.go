@@ -54,7 +54,7 @@ func (p *pinger) send() error {
 	if p.dst.Is4() {
 		return p.s.sendIP(outgoingPacket{protocol: wire.ICMPv4Protocol, dst: p.dst}, wire.AppendICMP(nil, wire.EchoRequest, 0, wire.EchoHeader(p.id, 1), p.payload))
 	}
-	_, _, src, ok := p.s.routeTo(p.dst)
+	_, _, src, ok := p.s.routeTo(p.dst, netip.Addr{})
 	if !ok {
 		return syscall.ENETUNREACH
 	}

@@ -26,14 +26,22 @@ type PacketConn struct {
 // SetTTL sets the TTL, or hop limit, of packets; 0: Config.TTL.
 func (c *PacketConn) SetTTL(hops uint8) { c.ttl.Store(uint32(hops)) }
 
-// EtherAddr is a hardware address as a net.Addr.
-type EtherAddr struct{ MAC wire.MAC }
+// EtherAddr is a hardware address on a link as a net.Addr.
+type EtherAddr struct {
+	MAC  wire.MAC
+	Link string // the link's name; "": the first one
+}
 
 // Network implements net.Addr.
 func (EtherAddr) Network() string { return "ether" }
 
 // String implements net.Addr.
-func (a EtherAddr) String() string { return a.MAC.String() }
+func (a EtherAddr) String() string {
+	if a.Link == "" {
+		return a.MAC.String()
+	}
+	return a.MAC.String() + "%" + a.Link
+}
 
 // ListenIP opens a raw socket for an IP protocol. It reads and writes payloads without the IP
 // header.
@@ -42,7 +50,7 @@ func (s *Stack) ListenIP(p wire.Protocol) (*PacketConn, error) {
 	return c, s.sockets.bind(c)
 }
 
-// ListenEther opens a raw socket for untagged frames of an EtherType on the stack's link. It reads
+// ListenEther opens a raw socket for untagged frames of an EtherType on the stack's links. It reads
 // and writes payloads without the Ethernet header.
 func (s *Stack) ListenEther(t wire.EtherType) (*PacketConn, error) {
 	if t < 0x600 {
@@ -93,7 +101,7 @@ func (s *sockets) deliverFrame(p *packet) {
 		src := p.eth.Src()
 		var a [16]byte // 16 bytes: IP packets have addresses of 4
 		copy(a[:], src[:])
-		if !c.enqueue(datagram{from: netip.AddrPortFrom(netip.AddrFrom16(a), 0), payload: slices.Clone(p.eth.Payload())}) {
+		if !c.enqueue(datagram{from: netip.AddrPortFrom(netip.AddrFrom16(a).WithZone(p.reader.iface.name), 0), payload: slices.Clone(p.eth.Payload())}) {
 			p.drop(DropSocketFull)
 		}
 	}
@@ -128,7 +136,7 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	}
 	if c.ether != 0 {
 		a := d.from.Addr().As16()
-		return copy(p, d.payload), EtherAddr{wire.MAC(a[:6])}, nil
+		return copy(p, d.payload), EtherAddr{wire.MAC(a[:6]), d.from.Addr().Zone()}, nil
 	}
 	return copy(p, d.payload), &net.IPAddr{IP: d.from.Addr().AsSlice(), Zone: d.from.Addr().Zone()}, nil
 }
@@ -151,7 +159,11 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 		if c.ether == 0 {
 			break
 		}
-		l := c.s.ifaces[0].readers[0]
+		i, err := c.s.etherLink(a.Link)
+		if err != nil {
+			return err
+		}
+		l := i.readers[0]
 		if len(p) > l.iface.caps.MTU {
 			return syscall.EMSGSIZE
 		}
@@ -167,11 +179,25 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 	return fmt.Errorf("%v is not an address that this socket can send to: use a *net.IPAddr, or an EtherAddr for frames", to)
 }
 
+// etherLink returns the link with that name, or the first. Only Ethernet links have frames.
+func (s *Stack) etherLink(name string) (*iface, error) {
+	i := s.ifaces[0]
+	if name != "" {
+		if i = s.linkOf(netip.IPv6LinkLocalAllNodes().WithZone(name), 0); i == nil {
+			return nil, fmt.Errorf("no link has the name %q", name)
+		}
+	}
+	if i.frameHeader == 0 {
+		return nil, fmt.Errorf("the link %s carries IP packets, not Ethernet frames", i.name)
+	}
+	return i, nil
+}
+
 // sendPacket sends a packet. The checksum of ICMPv6 is completed (RFC 3542, section 3.1).
 func (c *PacketConn) sendPacket(p []byte, dst netip.Addr) error {
 	f := outgoingPacket{protocol: c.protocol, dst: dst, ttl: uint8(c.ttl.Load())}
 	if c.protocol == wire.ICMPv6Protocol && dst.Is6() && len(p) >= wire.ICMPHeader {
-		_, _, src, ok := c.s.routeTo(dst)
+		_, _, src, ok := c.s.routeTo(dst, netip.Addr{})
 		if !ok {
 			return syscall.ENETUNREACH
 		}
@@ -201,7 +227,7 @@ func (c *PacketConn) Close() error {
 // LocalAddr implements net.PacketConn.
 func (c *PacketConn) LocalAddr() net.Addr {
 	if c.ether != 0 {
-		return EtherAddr{c.s.ifaces[0].caps.MAC}
+		return EtherAddr{c.s.ifaces[0].caps.MAC, c.s.ifaces[0].name}
 	}
 	for _, p := range c.s.Addrs() {
 		return &net.IPAddr{IP: p.Addr().AsSlice()}

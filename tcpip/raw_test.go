@@ -89,7 +89,7 @@ func TestRawSocketsRejectInvalidPackets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		host, mac := &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}, EtherAddr{wire.Broadcast}
+		host, mac := &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}, EtherAddr{MAC: wire.Broadcast}
 		if _, err := ip.WriteTo(make([]byte, 65516), host); !errors.Is(err, syscall.EMSGSIZE) {
 			t.Errorf("a payload of 65516 bytes: got error %v, want EMSGSIZE: an IPv4 packet carries 65515", err)
 		}

@@ -14,20 +14,32 @@ import (
 // The methods of this file change the configuration of a running stack. Any goroutine may call
 // them. After an error nothing has changed.
 
-// AddAddr gives the stack another address on its link, with the length of its network. The address
-// is probed for as those of Config.Addrs are, without waiting: OnConflict reports another host that
-// has it.
-func (s *Stack) AddAddr(p netip.Prefix) error {
+// AddAddr gives the stack another address on its first link, with the length of its network. The
+// address is probed for as those of Config.Addrs are, without waiting: OnConflict reports another
+// host that has it.
+func (s *Stack) AddAddr(p netip.Prefix) error { return s.addAddr(0, p) }
+
+// AddAddrOn is AddAddr for the link with that name.
+func (s *Stack) AddAddrOn(name string, p netip.Prefix) error {
+	n := s.zoneNumber(name)
+	if n == 0 || s.ifaces[n-1].loopback {
+		return fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
+	}
+	return s.addAddr(n-1, p)
+}
+
+// addAddr gives the link with an index another address.
+func (s *Stack) addAddr(index int, p netip.Prefix) error {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	i, err := s.configuredLinkLocked()
-	if err != nil {
+	if err := s.canConfigureLocked(); err != nil {
 		return err
 	}
+	i := s.ifaces[index]
 	if !usableAddr(p) {
 		return fmt.Errorf("tcpip: no host can have the address %v: use one with the length of its network, such as 10.0.0.2/24", p)
 	}
-	if s.isConfigured(p.Addr()) {
+	if i.isConfigured(p.Addr()) || !p.Addr().IsLinkLocalUnicast() && s.isConfigured(p.Addr()) {
 		return fmt.Errorf("tcpip: the stack has the address %v already", p.Addr())
 	}
 	before := i.configured()
@@ -40,22 +52,24 @@ func (s *Stack) AddAddr(p netip.Prefix) error {
 	return nil
 }
 
-// RemoveAddr takes an address from the stack. Its connections end with an error that matches
+// RemoveAddr takes an address from the stack: a link-local one from the link of its zone, or from
+// the first. Its connections end with an error that matches
 // ECONNABORTED, and its datagram sockets get EADDRNOTAVAIL. Routes by routers that are not
 // neighbours any more are unused until they are again.
 func (s *Stack) RemoveAddr(a netip.Addr) error {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	i, err := s.configuredLinkLocked()
-	if err != nil {
+	if err := s.canConfigureLocked(); err != nil {
 		return err
 	}
-	all := i.configured()
-	at := slices.IndexFunc(all, func(p netip.Prefix) bool { return p.Addr() == a.WithZone("") })
+	at := slices.IndexFunc(s.ifaces, func(i *iface) bool {
+		return !i.loopback && i.isConfigured(a) && withZone(a, i.name) == s.canonicalAddr(a)
+	})
 	if at < 0 {
 		return fmt.Errorf("tcpip: the stack does not have the address %v", a)
 	}
-	left := slices.Delete(slices.Clone(all), at, at+1)
+	i := s.ifaces[at]
+	left := slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return p.Addr() == a.WithZone("") })
 	i.addrs.Store(&left)
 	i.forgetAddr(i.zoned(a.WithZone("")))
 	s.useRoutesLocked(s.extraRoutes)
@@ -82,16 +96,16 @@ func (s *Stack) SetResolver(servers []netip.AddrPort) error {
 	return err
 }
 
-// configuredLinkLocked returns the interface whose addresses can be changed. The caller holds
-// configMu.
-func (s *Stack) configuredLinkLocked() (*iface, error) {
+// canConfigureLocked returns an error if the stack has no addresses that can be changed. The caller
+// holds configMu.
+func (s *Stack) canConfigureLocked() error {
 	switch {
 	case s.closed.Load():
-		return nil, net.ErrClosed
-	case s.cfg.Link == nil:
-		return nil, fmt.Errorf("tcpip: the stack has no link, and so no addresses but the loopback's")
+		return net.ErrClosed
+	case len(s.ifaces) == 1:
+		return fmt.Errorf("tcpip: the stack has no link, and so no addresses but the loopback's")
 	}
-	return s.ifaces[0], nil
+	return nil
 }
 
 // claimAddrs starts to claim addresses that were added.

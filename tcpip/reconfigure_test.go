@@ -82,7 +82,7 @@ func TestRoutesFollowTheAddresses(t *testing.T) {
 	s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.1.0.1/24"), Routes: []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.1.0.9")}}})
 	reaches := func(want bool) {
 		t.Helper()
-		if _, _, _, ok := s.routeTo(netip.MustParseAddr("192.0.2.1")); ok != want {
+		if _, _, _, ok := s.routeTo(netip.MustParseAddr("192.0.2.1"), netip.Addr{}); ok != want {
 			t.Errorf("a packet has a route by the router: %t, want %t", ok, want)
 		}
 	}

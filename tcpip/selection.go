@@ -123,7 +123,7 @@ func (s *Stack) sortDestinations(all []netip.Addr) {
 	list := make([]destination, len(all))
 	for i, a := range all {
 		list[i].addr = s.canonicalAddr(a)
-		if _, _, src, ok := s.routeTo(list[i].addr); ok {
+		if _, _, src, ok := s.routeTo(list[i].addr, netip.Addr{}); ok {
 			list[i].src = src
 		}
 	}

@@ -220,7 +220,7 @@ func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 
 func (d *Dialer) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, error) {
 	s := d.Stack
-	i, _, src, ok := s.routeTo(remote.Addr())
+	i, _, src, ok := s.routeTo(remote.Addr(), s.canonicalAddr(d.LocalAddr.Addr()))
 	switch {
 	case !ok:
 		return nil, syscall.ENETUNREACH
@@ -333,7 +333,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	}
 	if src.IsUnspecified() {
 		var ok bool
-		if _, _, src, ok = u.s.routeTo(to.Addr()); !ok {
+		if _, _, src, ok = u.s.routeTo(to.Addr(), src); !ok {
 			return 0, u.writeError(to, syscall.ENETUNREACH)
 		}
 	}

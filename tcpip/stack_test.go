@@ -181,7 +181,7 @@ func testRawSocketsExchangeUnknownProtocols(t *testing.T, run Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eout.WriteTo([]byte("frame"), EtherAddr{wire.Broadcast}); err != nil {
+	if _, err := eout.WriteTo([]byte("frame"), EtherAddr{MAC: wire.Broadcast}); err != nil {
 		t.Fatal(err)
 	}
 	if n, from, err := ein.ReadFrom(p); err != nil || string(p[:n]) != "frame" || from != eout.LocalAddr() {

@@ -16,14 +16,17 @@ type Route struct {
 	// the next hop.
 	Src netip.Addr
 
-	Link int // index of the host's link that leads there; 0: the first
+	// Link is the index of the host's link that leads there; 0: the first.
+	Link int
+	// Metric orders routes to the same network: the one with the lowest is used.
+	Metric int
 }
 
 // Routes is a routing table. It must not change while it is in use.
 type Routes []Route
 
-// NewRoutes sorts routes into lookup order: IPv4 first, the longest prefix first, and equal ones in
-// the order given.
+// NewRoutes sorts routes into lookup order: IPv4 first, the longest prefix first, of equal ones the
+// lowest metric first, and equal ones of these in the order given.
 func NewRoutes(all ...Route) (Routes, error) {
 	for _, r := range all {
 		if four := r.To.Addr().Is4(); !r.To.IsValid() || r.Via.IsValid() && r.Via.Is4() != four || r.Src.IsValid() && r.Src.Is4() != four {
@@ -32,15 +35,23 @@ func NewRoutes(all ...Route) (Routes, error) {
 	}
 	routes := slices.Clone(all)
 	slices.SortStableFunc(routes, func(a, b Route) int {
-		return cmp.Or(a.To.Addr().BitLen()-b.To.Addr().BitLen(), b.To.Bits()-a.To.Bits())
+		return cmp.Or(a.To.Addr().BitLen()-b.To.Addr().BitLen(), b.To.Bits()-a.To.Bits(), cmp.Compare(a.Metric, b.Metric))
 	})
 	return routes, nil
 }
 
+// AnyLink is the link of NextBy that stands for all.
+const AnyLink = -1
+
 // Next returns the next hop for an address, and its route; ok is false if there is none.
 func (r Routes) Next(dst netip.Addr) (hop netip.Addr, by Route, ok bool) {
+	return r.NextBy(dst, AnyLink)
+}
+
+// NextBy is Next among the routes of a link.
+func (r Routes) NextBy(dst netip.Addr, link int) (hop netip.Addr, by Route, ok bool) {
 	for _, route := range r {
-		if !route.To.Contains(dst) {
+		if !route.To.Contains(dst) || link != AnyLink && route.Link != link {
 			continue
 		}
 		if route.Via.IsValid() {
