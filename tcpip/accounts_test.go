@@ -44,14 +44,12 @@ func (s *Stack) accounts() (a accounts) {
 		}
 		i.mu.Unlock()
 	}
-	s.listeners.mu.RLock()
-	for _, l := range s.listeners.byAddr {
+	for _, l := range s.listeners.all() {
 		a.Opening += int(l.handshakes.Load())
 		l.reservedMu.Lock()
 		a.Kept += l.reserved.used + len(l.reserved.perClient)
 		l.reservedMu.Unlock()
 	}
-	s.listeners.mu.RUnlock()
 	s.fragsMu.Lock()
 	a.Fragments = s.fragments.HeldBytes()
 	s.fragsMu.Unlock()

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -46,7 +47,7 @@ func (i *iface) startClaims() {
 const claimTimeout = 30 * time.Second
 
 // awaitClaims waits until every address is claimed, or returns an error if one is in use.
-func (i *iface) awaitClaims() error {
+func (i *iface) awaitClaims(ctx context.Context) error {
 	timer := time.NewTimer(claimTimeout)
 	defer timer.Stop()
 	for range i.configured() {
@@ -55,6 +56,8 @@ func (i *iface) awaitClaims() error {
 			if c.inUse {
 				return fmt.Errorf("tcpip: the address %v is in use by %v: give the stack or that host another address", c.addr, c.by)
 			}
+		case <-ctx.Done():
+			return fmt.Errorf("tcpip: probing for %v was interrupted: %w", i.configured()[0].Addr(), context.Cause(ctx))
 		case <-timer.C:
 			return fmt.Errorf("tcpip: no probe for %v was sent within 30 s: check that the link is up", i.configured()[0].Addr())
 		}

@@ -59,7 +59,7 @@ func TestClosingAListenerEmptiesItsAcceptQueue(t *testing.T) {
 	defer s.Close()
 	cfg := tcp.Config{}.WithDefaults()
 	for i := range 20_000 {
-		l, err := s.listen("tcp", "127.0.0.1:80", nil)
+		l, err := (&ListenConfig{Stack: s}).listen("tcp", "127.0.0.1:80", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

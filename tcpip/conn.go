@@ -309,7 +309,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	c.readWaiter.callMu.Lock()
 	defer c.readWaiter.callMu.Unlock()
 	for {
-		n, deadline, err := c.tryRead(p)
+		n, deadline, err := c.readSome(p)
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, c.wrap("read", err)
 		}
@@ -317,12 +317,24 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
+// readSome reads what there is. If there is nothing, the reader's goroutine copies what arrives
+// into p.
+func (c *Conn) readSome(p []byte) (n int, deadline time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n, c.readWaiter.readCount, c.readWaiter.readBuf = c.readWaiter.readCount, 0, nil; n > 0 {
 		return n, deadline, nil
 	}
+	if n, deadline, err = c.takeLocked(p, (*tcp.Conn).Read); n == 0 && err == nil {
+		c.readWaiter.readBuf = p
+		c.readWaiter.armLocked()
+	}
+	return n, deadline, err
+}
+
+// takeLocked has take, one of tcp.Conn's reading methods, fill p. Without data it returns the error
+// of a stream that has ended, or 0. The caller holds mu.
+func (c *Conn) takeLocked(p []byte, take func(*tcp.Conn, tcp.Time, []byte) int) (n int, deadline time.Time, err error) {
 	if c.readClosed && !c.closedByApp {
 		return 0, deadline, io.EOF
 	}
@@ -331,7 +343,7 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	now := c.s.now()
-	if n = c.tcp.Read(now, p); n > 0 {
+	if n = take(c.tcp, now, p); n > 0 {
 		if c.tcp.Pending() {
 			c.flushLocked(now)
 		}
@@ -343,18 +355,19 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		}
 		return 0, deadline, c.failureLocked()
 	}
-	c.readWaiter.readBuf = p
-	c.readWaiter.armLocked()
 	return 0, deadline, nil
 }
 
 // Write implements net.Conn. It returns when all of p is in the send buffer, before the peer has
 // acknowledged it.
-func (c *Conn) Write(p []byte) (int, error) {
+func (c *Conn) Write(p []byte) (int, error) { return c.write(p, false) }
+
+// write is Write; more says that more data follows soon.
+func (c *Conn) write(p []byte, more bool) (int, error) {
 	c.writeWaiter.callMu.Lock()
 	defer c.writeWaiter.callMu.Unlock()
 	for written := 0; ; {
-		n, deadline, err := c.tryWrite(p[written:])
+		n, deadline, err := c.writeSome(p[written:], more, true)
 		written += n
 		if err != nil || written == len(p) {
 			return written, c.wrap("write", err)
@@ -363,7 +376,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 }
 
-func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
+// writeSome writes as much of p as there is room for. wait says that the caller waits for more room
+// then.
+func (c *Conn) writeSome(p []byte, more, wait bool) (n int, deadline time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	deadline = c.writeWaiter.deadline
@@ -378,10 +393,11 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	now := c.s.now()
+	c.tcp.SetMore(more)
 	if n = c.tcp.Write(now, p); n > 0 || c.tcp.WaitingForMemory() {
 		c.flushLocked(now)
 	}
-	if n < len(p) {
+	if n < len(p) && wait {
 		c.writeWaiter.armLocked()
 	}
 	return n, deadline, nil

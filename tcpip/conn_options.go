@@ -113,6 +113,24 @@ func (c *Conn) SetTOS(octet uint8) error {
 	return c.update(func(tcp.Time) { c.tos = octet &^ ecnMarked })
 }
 
+// SetMaxSegment lowers the largest payload of a segment that the connection sends, in bytes without
+// options, to at least 88 (TCP_MAXSEG). It cannot be raised again. To announce a smaller MSS to the
+// peer too, set it before the SYN: Dialer.Configure, ListenConfig.Configure.
+func (c *Conn) SetMaxSegment(bytes int) error {
+	return c.update(func(now tcp.Time) { c.tcp.SetMaxSegment(now, bytes) })
+}
+
+// SetNotSentLowat limits the bytes that were written and not sent yet (TCP_NOTSENT_LOWAT): Write
+// waits while there are as many. So data that is written late is not behind much older data. 0, the
+// default, removes the limit.
+func (c *Conn) SetNotSentLowat(bytes int) error {
+	return c.update(func(tcp.Time) { c.tcp.SetNotSentLowat(bytes) })
+}
+
+// WriteMore is Write of data that more follows soon: a segment at its end that is not full waits
+// for the next Write, for at most 200 ms or an RTO (MSG_MORE).
+func (c *Conn) WriteMore(p []byte) (int, error) { return c.write(p, true) }
+
 // WriteUrgent is Write with the urgent pointer behind p. The data stays in line (SO_OOBINLINE). New
 // protocols should not use it (RFC 6093).
 func (c *Conn) WriteUrgent(p []byte) (int, error) {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"weir/tcpip/tcp"
 )
 
 // Dialer has options for connecting beyond those of Stack.DialContext.
@@ -22,6 +24,11 @@ type Dialer struct {
 	// ignored if KeepAliveConfig.Enable is set. Default: Config.TCP.
 	KeepAlive       time.Duration
 	KeepAliveConfig net.KeepAliveConfig
+
+	// Configure changes the settings of a connection before its SYN is sent, such as the sizes of
+	// its buffers, the congestion control or the MSS, which is at most that of the link. nil: they
+	// are those of Config.TCP.
+	Configure func(*tcp.Config)
 }
 
 // Dial connects to a TCP or UDP address: see Stack.DialContext.
@@ -68,30 +75,14 @@ func addrOf(network string, a netip.AddrPort) net.Addr {
 }
 
 func (d *Dialer) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
-	c, err := d.Stack.openConn(d.LocalAddr, remote)
+	c, err := d.openConn(remote)
 	if err == nil {
-		d.applyKeepAlive(c)
 		err = c.connect(ctx, d.TOS)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// applyKeepAlive applies the dialer's keep-alive options, if there are any.
-func (d *Dialer) applyKeepAlive(c *Conn) {
-	config := d.KeepAliveConfig
-	switch {
-	case config.Enable:
-	case d.KeepAlive == 0:
-		return
-	default:
-		config = net.KeepAliveConfig{Enable: d.KeepAlive > 0, Idle: d.KeepAlive}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setKeepAliveLocked(c.s.now(), config)
 }
 
 // portNames resolves names of ports, such as http, without a query.

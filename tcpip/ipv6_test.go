@@ -90,7 +90,7 @@ func TestLinkLocalAddressesReachNeighbours(t *testing.T) {
 // package net.
 func TestListenersHaveTheFamiliesOfTheirNetwork(t *testing.T) {
 	for _, c := range []struct{ network, address, connects4, connects6 string }{
-		{"tcp", ":80", "yes", "yes"}, {"tcp", "[::]:80", "yes", "yes"}, {"tcp", "0.0.0.0:80", "yes", "no"},
+		{"tcp", ":80", "yes", "yes"}, {"tcp", "[::]:80", "yes", "yes"}, {"tcp", "0.0.0.0:80", "yes", "yes"},
 		{"tcp4", ":80", "yes", "no"}, {"tcp6", ":80", "no", "yes"}, {"tcp6", "[::]:80", "no", "yes"},
 	} {
 		t.Run(c.network+c.address, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestListenersOfBothFamiliesShareAPort(t *testing.T) {
 		{[2]string{"tcp", ":80"}, [2]string{"tcp4", ":80"}, syscall.EADDRINUSE},
 		{[2]string{"tcp4", ":80"}, [2]string{"tcp", ":80"}, syscall.EADDRINUSE},
 		{[2]string{"tcp", ":80"}, [2]string{"tcp6", ":80"}, syscall.EADDRINUSE},
-		{[2]string{"tcp", ":80"}, [2]string{"tcp", "[::1]:80"}, nil},
+		{[2]string{"tcp", ":80"}, [2]string{"tcp", "[::1]:80"}, syscall.EADDRINUSE},
 	} {
 		l, err := s.Listen(c.first[0], c.first[1])
 		if err != nil {

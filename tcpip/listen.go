@@ -1,12 +1,15 @@
 package tcpip
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,54 +20,60 @@ import (
 
 // listenerTable has the open listeners of the stack.
 type listenerTable struct {
-	mu sync.RWMutex
-	// by address and port. An unspecified address accepts connections to all addresses: 0.0.0.0 to
-	// those of IPv4, [::] to those of both families unless the listener is for IPv6 only
-	byAddr map[netip.AddrPort]*Listener
+	mu     sync.RWMutex
+	byPort map[uint16][]*Listener
 }
 
 // lookup returns the listener for a local address; nil: none.
 func (p *listenerTable) lookup(local netip.AddrPort) *Listener {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if l := p.byAddr[local]; l != nil {
-		return l
-	}
-	if local.Addr().Is4() {
-		if l := p.byAddr[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]; l != nil {
+	for _, l := range p.byPort[local.Port()] { // no other listener has the address too
+		if includes(l.addr.Addr(), l.only6, local.Addr()) {
 			return l
 		}
-	}
-	if l := p.byAddr[netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())]; l != nil && (local.Addr().Is6() || !l.only6) {
-		return l
 	}
 	return nil
 }
 
-// isFree reports whether a listener may have an address: no other one has it, nor overlaps with it
-// by accepting both families.
+// isFree reports whether a listener may have an address: as with Linux, no other one has it or one
+// that includes it, such as 0.0.0.0.
 func (p *listenerTable) isFree(a netip.AddrPort, only6 bool) bool {
-	if p.byAddr[a] != nil {
-		return false
+	return !slices.ContainsFunc(p.byPort[a.Port()], func(l *Listener) bool {
+		return includes(a.Addr(), only6, l.addr.Addr()) || includes(l.addr.Addr(), l.only6, a.Addr())
+	})
+}
+
+// remove removes a listener.
+func (p *listenerTable) remove(l *Listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	port := l.addr.Port()
+	if p.byPort[port] = slices.DeleteFunc(p.byPort[port], func(o *Listener) bool { return o == l }); len(p.byPort[port]) == 0 {
+		delete(p.byPort, port)
 	}
-	four, six := netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port()), netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port())
+}
+
+// all returns the listeners, in no order.
+func (p *listenerTable) all() []*Listener {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Concat(slices.Collect(maps.Values(p.byPort))...)
+}
+
+// includes reports whether a listener at the address a, for IPv6 only or not, is one at b too.
+func includes(a netip.Addr, only6 bool, b netip.Addr) bool {
 	switch a {
-	case four:
-		return p.byAddr[six] == nil || p.byAddr[six].only6
-	case six:
-		return only6 || p.byAddr[four] == nil
+	case b, netip.IPv4Unspecified():
+		return a == b || b.Is4()
+	case netip.IPv6Unspecified():
+		return b.Is6() || !only6
 	}
-	return true
+	return false
 }
 
 func (p *listenerTable) closeAll() {
-	p.mu.RLock()
-	var all []*Listener
-	for _, l := range p.byAddr {
-		all = append(all, l)
-	}
-	p.mu.RUnlock()
-	for _, l := range all {
+	for _, l := range p.all() {
 		l.Close()
 	}
 }
@@ -84,6 +93,10 @@ type Listener struct {
 	handoverMu sync.Mutex
 
 	server *Server // runs sessions on the connections; nil: they are for Accept
+	// configurations of connections, two for each interface, for IPv4 and IPv6; nil: those of the
+	// interfaces
+	configs []*tcp.Config
+	tos     uint8 // of everything sent
 
 	handshakes atomic.Int64 // connections in their handshake
 
@@ -97,19 +110,17 @@ type Listener struct {
 // Listen listens at a TCP address of the stack. An empty host means all addresses, port 0 any free
 // port.
 func (s *Stack) Listen(network, address string) (net.Listener, error) {
-	l, err := s.listen(network, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
+	return (&ListenConfig{Stack: s}).Listen(context.Background(), network, address)
 }
 
-func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
+// listen listens with a configuration, for a server or, if it is nil, for Accept.
+func (o *ListenConfig) listen(network, address string, v *Server) (*Listener, error) {
+	s := o.Stack
 	addr, err := s.localAddr("tcp", network, address)
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
-	l := &Listener{s: s, only6: network == "tcp6", acceptQueue: make(chan *Conn, 2*s.cfg.Backlog), done: make(chan struct{}), server: v}
+	l := &Listener{s: s, only6: network == "tcp6", acceptQueue: make(chan *Conn, 2*cmp.Or(max(0, o.Backlog), s.cfg.Backlog)), done: make(chan struct{}), server: v, configs: o.configs(), tos: o.TOS}
 	l.reserved.limit = cap(l.acceptQueue)
 	p := &s.listeners
 	p.mu.Lock()
@@ -123,10 +134,10 @@ func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 		return nil, listenError(network, addr, err)
 	}
 	l.addr = netip.AddrPortFrom(addr.Addr(), port)
-	if p.byAddr == nil {
-		p.byAddr = map[netip.AddrPort]*Listener{}
+	if p.byPort == nil {
+		p.byPort = map[uint16][]*Listener{}
 	}
-	p.byAddr[l.addr] = l
+	p.byPort[port] = append(p.byPort[port], l)
 	return l, nil
 }
 
@@ -174,6 +185,9 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 			return netip.AddrPort{}, err
 		}
 		a = s.canonicalAddr(a)
+	}
+	if a.IsUnspecified() && family == familyBoth {
+		a = family.unspecified() // as with package net, 0.0.0.0 is one of both families
 	}
 	switch {
 	case !family.has(a):
@@ -316,10 +330,7 @@ func (l *Listener) Close() error {
 		l.handoverMu.Lock()
 		close(l.done)
 		l.handoverMu.Unlock()
-		p := &l.s.listeners
-		p.mu.Lock()
-		delete(p.byAddr, l.addr)
-		p.mu.Unlock()
+		l.s.listeners.remove(l)
 		for {
 			select {
 			case c := <-l.acceptQueue:
@@ -362,7 +373,8 @@ func (s *Stack) sourceAddr(asked netip.Addr, i *iface, chosen netip.Addr) (netip
 }
 
 // openConn starts a connection. It chooses the parts of the local address that are unspecified.
-func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
+func (d *Dialer) openConn(remote netip.AddrPort) (*Conn, error) {
+	s, local := d.Stack, d.LocalAddr
 	i, _, src, ok := s.routeTo(remote.Addr(), s.canonicalAddr(local.Addr()))
 	switch {
 	case s.closed.Load():
@@ -379,6 +391,7 @@ func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
 		return nil, err
 	}
 	var c *Conn
+	cfg := d.tcpConfig(i, remote.Addr())
 	tried := 0
 	if local.Port() != 0 {
 		tried = triesBeforeReuse
@@ -386,7 +399,7 @@ func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
 	for range 2 { // the second round may reuse tuples in TIME-WAIT: few others are free
 		_, err = choosePort(local.Port(), func(port uint16) bool {
 			tried++
-			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse)
+			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse, cfg)
 			return c != nil || s.closed.Load()
 		})
 		if err == nil && c != nil {
@@ -404,7 +417,7 @@ const triesBeforeReuse = 256
 
 // openTuple starts a connection with the tuple k, or returns nil if k is in use. With reuse set, k
 // may be in TIME-WAIT.
-func (s *Stack) openTuple(i *iface, k tuple, reuse bool) *Conn {
+func (s *Stack) openTuple(i *iface, k tuple, reuse bool, cfg *tcp.Config) *Conn {
 	if s.conns.get(k) != nil || i.loopback && s.conns.get(tuple{k.remote, k.local}) != nil {
 		return nil
 	}
@@ -413,6 +426,7 @@ func (s *Stack) openTuple(i *iface, k tuple, reuse bool) *Conn {
 		return nil
 	}
 	c := s.newConn(i.readerFor(uint32(k.local.Port())), k)
+	c.cfg = cfg
 	iss, stamp := s.initialSeq(k)
 	c.initState(tcp.Dial(c.cfg, floor.atLeast(iss), stamp))
 	if !s.conns.add(c) {

@@ -79,7 +79,7 @@ func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uin
 func (c *Conn) held() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := c.tcp.Info()
+	i := c.tcp.Info(c.s.now())
 	return i.Unread + i.Unsent + i.InFlight
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"time"
 
 	"weir/tcpip/tcp"
 )
@@ -50,6 +51,28 @@ func (c *Conn) SetReadBuffer(bytes int) error {
 // least 4 KiB are used.
 func (c *Conn) SetWriteBuffer(bytes int) error {
 	return c.update(func(tcp.Time) { c.tcp.SetSendBuffer(bytes) })
+}
+
+// Peek is Read without removing the bytes: the next Read returns them too (MSG_PEEK). It waits
+// until there is at least one.
+func (c *Conn) Peek(p []byte) (int, error) {
+	c.readWaiter.callMu.Lock()
+	defer c.readWaiter.callMu.Unlock()
+	for {
+		n, deadline, err := c.peekSome(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, c.wrap("read", err)
+		}
+		c.readWaiter.wait(deadline)
+	}
+}
+
+// peekSome peeks at what there is.
+func (c *Conn) peekSome(p []byte) (n int, deadline time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.readWaiter.armLocked()
+	return c.takeLocked(p, (*tcp.Conn).PeekCopy)
 }
 
 // discardLocked reads and discards what has arrived. The caller holds mu and flushes.

@@ -57,12 +57,12 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFl
 	if !l.beginHandshake() {
 		l.cookiesUntil.Store(int64(p.now.Add(tcp.CookieLifetime)))
 		s.cookies.sent.Add(1)
-		o := tcp.CookieSYNACK(p.reader.iface.tcpConfig(p.src), s.cookieHash(k), stamp, seg, p.now)
+		o := tcp.CookieSYNACK(l.tcpConfig(p.reader.iface, p.src), s.cookieHash(k), stamp, seg, p.now)
 		s.sendStateless(k, &o)
 		return nil
 	}
 	c := s.newConn(p.reader, k)
-	c.client, c.listener = p.clientAddr(), l
+	c.client, c.listener, c.cfg, c.tos = p.clientAddr(), l, l.tcpConfig(p.reader.iface, p.src), l.tos&^ecnMarked
 	c.initState(tcp.Accept(c.cfg, floor.atLeast(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
 		l.endHandshake()
@@ -77,7 +77,7 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFl
 func (p *packet) openFromCookie(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, ok bool) {
 	s := p.reader.s
 	_, stamp := s.initialSeq(k)
-	state := tcp.AcceptCookie(p.reader.iface.tcpConfig(p.src), s.cookieHash(k), stamp, seg, p.now)
+	state := tcp.AcceptCookie(l.tcpConfig(p.reader.iface, p.src), s.cookieHash(k), stamp, seg, p.now)
 	if state == nil {
 		return nil, false
 	}
@@ -90,6 +90,7 @@ func (p *packet) openFromCookie(l *Listener, k tuple, seg *tcp.Segment) (c *Conn
 	s.cookies.accepted.Add(1)
 	c = s.newConn(p.reader, k)
 	c.client, c.listener, c.acceptReserved = from, l, true
+	c.cfg, c.tos = l.tcpConfig(p.reader.iface, p.src), l.tos&^ecnMarked
 	c.initState(state)
 	l.handshakes.Add(1) // endHandshake subtracts it again
 	if !s.conns.add(c) {

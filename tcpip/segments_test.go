@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -252,20 +253,29 @@ func TestInitialSequenceNumbersDependOnTheTuple(t *testing.T) {
 	})
 }
 
-// Several listeners may share a port, each at an address of its own, and one at all others (RFC
-// 9293, section 3.9.1.1).
-func TestTheMostSpecificListenerAccepts(t *testing.T) {
+// Several listeners may share a port, each at an address of its own, and beside connections that
+// are being opened from that port (RFC 9293, section 3.9.1.1).
+func TestListenersAtSeveralAddressesShareAPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
-		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", ":80"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1) // from the dialing goroutine, one
+		go func() {
+			_, err := (&Dialer{Stack: s, LocalAddr: netip.MustParseAddrPort("10.0.0.1:80")}).DialContext(ctx, "tcp", "10.0.0.9:9")
+			failed <- err
+		}()
+		synctest.Wait() // in SYN-SENT: nothing answers
+		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", "[::1]:80"} {
 			listen(t, s, at)
 		}
-		for to, at := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "127.0.0.2:80": "[::]:80", "[::1]:80": "[::]:80"} {
-			dial(t, s, "tcp", to)
-			if l := s.listeners.lookup(netip.MustParseAddrPort(to)); l == nil || l.Addr().String() != at {
-				t.Errorf("%s is taken by %v, want %s", to, l, at)
+		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", "[::1]:80"} {
+			dial(t, s, "tcp", at)
+			if l := s.listeners.lookup(netip.MustParseAddrPort(at)); l == nil || l.Addr().String() != at {
+				t.Errorf("%s is taken by %v, want %s", at, l, at)
 			}
 		}
+		cancel()
+		<-failed
 	})
 }
 

@@ -49,7 +49,7 @@ func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*
 	setDefault(&o.LingerTimeout, 2*time.Second)
 	v := &Server{s: s, service: service, o: o}
 	var err error
-	if v.l, err = s.listen("tcp", address, v); err != nil {
+	if v.l, err = (&ListenConfig{Stack: s}).listen("tcp", address, v); err != nil {
 		return nil, err
 	}
 	return v, nil

@@ -175,19 +175,21 @@ func (s *sockets) addUDP(u *UDPConn) error {
 	return nil
 }
 
-// isFreeLocked reports whether a socket may have a port: no other one is equal, nor overlaps with
-// it by having both families. The caller holds mu.
+// isFreeLocked reports whether a socket may have a port. As with Linux, unconnected ones need an
+// address that no other one has or includes, as 0.0.0.0 includes all of IPv4. The caller holds mu.
 func (s *sockets) isFreeLocked(u *UDPConn, port uint16) bool {
+	at := netip.AddrPortFrom(u.local.Addr(), port)
 	same := func(v *UDPConn) bool { return v.remote == u.remote && v.family&u.family != 0 }
-	taken := slices.ContainsFunc(s.udp[netip.AddrPortFrom(u.local.Addr(), port)], same)
-	if a := u.local.Addr(); a.IsUnspecified() {
-		other := netip.IPv4Unspecified()
-		if a.Is4() {
-			other = netip.IPv6Unspecified()
-		}
-		taken = taken || slices.ContainsFunc(s.udp[netip.AddrPortFrom(other, port)], same)
+	if u.remote.IsValid() || !u.local.Addr().IsUnspecified() {
+		any4, any6 := netip.AddrPortFrom(netip.IPv4Unspecified(), port), netip.AddrPortFrom(netip.IPv6Unspecified(), port)
+		return !slices.ContainsFunc(s.udp[at], same) && (u.remote.IsValid() || !slices.ContainsFunc(slices.Concat(s.udp[any4], s.udp[any6]), same))
 	}
-	return !taken
+	for local, us := range s.udp {
+		if local.Port() == port && slices.ContainsFunc(us, same) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *sockets) removeUDP(u *UDPConn) {

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"context"
 	crypto "crypto/rand"
 	"errors"
 	"math/rand/v2"
@@ -56,8 +57,12 @@ type Stack struct {
 	fragments    *ip.Reassembler
 }
 
-// New starts a stack. It takes the link over: Close closes both.
-func New(cfg Config) (*Stack, error) {
+// New starts a stack. It takes the links over: Close closes them too.
+func New(cfg Config) (*Stack, error) { return NewContext(context.Background(), cfg) }
+
+// NewContext is New, and ends with the context's error when that ends: with Config.ProbeAddrs, New
+// takes seconds.
+func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func New(cfg Config) (*Stack, error) {
 			s.readersDone.Go(l.run) // until Close closes its link
 		}
 	}
-	if err := s.awaitClaims(); err != nil {
+	if err := s.awaitClaims(ctx); err != nil {
 		s.Close() //nolint:errcheck // what is wrong is known
 		return nil, err
 	}
@@ -125,10 +130,10 @@ func (s *Stack) close() error {
 }
 
 // awaitClaims waits until the addresses of all links are claimed, if the configuration wants it.
-func (s *Stack) awaitClaims() error {
+func (s *Stack) awaitClaims(ctx context.Context) error {
 	for _, i := range s.ifaces {
 		if s.cfg.ProbeAddrs && i.resolvesNeighbours() {
-			if err := i.awaitClaims(); err != nil {
+			if err := i.awaitClaims(ctx); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package tcpip
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"syscall"
@@ -153,28 +154,36 @@ func TestInvalidDatagramsAreRejected(t *testing.T) {
 	})
 }
 
-// A connected socket precedes an unconnected one, and a specific address the unspecified one.
+// A connected socket precedes an unconnected one.
 func TestWhichSocketReceivesADatagram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
 		var said []string
-		for _, address := range []string{":53", "10.0.0.1:53"} {
-			pc, err := s.ListenPacket("udp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
+		receive := func(name string, c io.ReadCloser) {
 			go func() {
 				p := make([]byte, 100)
-				for n, _, err := pc.ReadFrom(p); err == nil; n, _, err = pc.ReadFrom(p) {
-					said = append(said, fmt.Sprintf("%s: %s", address, p[:n]))
+				for n, err := c.Read(p); err == nil; n, err = c.Read(p) {
+					said = append(said, fmt.Sprintf("%s: %s", name, p[:n]))
 				}
 			}()
-			h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol}, datagramTo(53, "to all"))
+			h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol}, datagramTo(53, "hello"))
 			synctest.Wait()
-			defer pc.Close()
 		}
-		if fmt.Sprint(said) != "[:53: to all 10.0.0.1:53: to all]" {
-			t.Errorf("got %q, want the first datagram at the only socket, the second at the one bound to its address", said)
+		pc, err := s.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		receive("unconnected", pc.(*UDPConn))
+		from := netip.AddrPortFrom(bareAddr, wire.UDP(datagramTo(53, "")).SrcPort())
+		c, err := (&Dialer{Stack: s, LocalAddr: netip.MustParseAddrPort("10.0.0.1:53")}).Dial("udp", from.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		receive("connected", c)
+		if fmt.Sprint(said) != "[unconnected: hello connected: hello]" {
+			t.Errorf("got %q, want the first datagram at the only socket, the second at the connected one", said)
 		}
 	})
 }

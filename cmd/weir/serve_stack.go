@@ -60,7 +60,7 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b
 	if err != nil {
 		return err
 	}
-	machine, err := startHost(settings)
+	machine, err := startHost(ctx, settings)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 	if c.Probe {
 		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", strings.Join(c.Addr, " and "))
 	}
-	h, err := startHost(config)
+	h, err := startHost(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,11 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 }
 
 // startHost starts a host. An error of permissions says what to do.
-func startHost(c host.Config) (*host.Host, error) {
+func startHost(ctx context.Context, c host.Config) (*host.Host, error) {
 	if err := os.MkdirAll(filepath.Dir(c.Control), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the folder of the control socket: %w: set XDG_RUNTIME_DIR to a folder of yours, or use sudo", err)
 	}
-	h, err := host.Start(c)
+	h, err := host.Start(ctx, c)
 	switch {
 	case errors.Is(err, host.ErrNoDevice):
 		return nil, fmt.Errorf("%w (--setup)", err)

@@ -4,7 +4,7 @@
 //
 //	addrs := []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}
 //	echo := []host.Service{host.Echo(7)}
-//	h, err := host.Start(host.Config{Tap: "weir0", Addrs: addrs, Setup: true, Services: echo})
+//	h, err := host.Start(ctx, host.Config{Tap: "weir0", Addrs: addrs, Services: echo})
 //	defer h.Close()
 //	err = h.Run(ctx)
 //

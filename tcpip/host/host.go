@@ -148,13 +148,13 @@ type Host struct {
 }
 
 // Start starts a host. It answers pings; connections to its services wait for Run. After an error
-// nothing is left.
-func Start(c Config) (*Host, error) {
+// nothing is left. If ctx ends first, its error is returned: probing takes seconds.
+func Start(ctx context.Context, c Config) (*Host, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	h := &Host{config: c, startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1)}
-	for _, step := range []func() error{h.openControlSocket, h.setUpDevice, h.openDevice, h.listenServices} {
+	for _, step := range []func() error{h.openControlSocket, h.setUpDevice, func() error { return h.openDevice(ctx) }, h.listenServices} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, h.Close(), h.removeCapture())
 		}
@@ -180,7 +180,7 @@ func (h *Host) setUpDevice() error {
 }
 
 // openDevice opens the device and runs the stack on it.
-func (h *Host) openDevice() error {
+func (h *Host) openDevice(ctx context.Context) error {
 	c := &h.config
 	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Queues: c.Queues, Plain: c.Plain, MTU: c.MTU})
 	if err != nil {
@@ -191,7 +191,7 @@ func (h *Host) openDevice() error {
 	}
 	way, err := h.withCapture(tap)
 	if err == nil {
-		err = h.startStack(way)
+		err = h.startStack(ctx, way)
 	}
 	if err != nil {
 		return errors.Join(err, tap.Close())
@@ -213,12 +213,12 @@ func (h *Host) makeTransient(tap *link.Tap) error {
 }
 
 // startStack runs the stack on a link. After an error the link is the caller's.
-func (h *Host) startStack(way link.Link) (err error) {
+func (h *Host) startStack(ctx context.Context, way link.Link) (err error) {
 	h.caps, h.impairment = way.Caps(), h.config.Impair
 	if h.impaired, err = link.Impair(way, h.impairConfig(h.impairment)); err != nil {
 		return err
 	}
-	if h.stack, err = tcpip.New(h.stackConfig(&watchedLink{h.impaired, h.linkFailed})); err != nil {
+	if h.stack, err = tcpip.NewContext(ctx, h.stackConfig(&watchedLink{h.impaired, h.linkFailed})); err != nil {
 		return errors.Join(err, h.impaired.Close())
 	}
 	h.onClose(h.stack.Close)

@@ -30,7 +30,7 @@ func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	near, far := link.Pair(link.PairConfig{})
 	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Services: services,
 		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
-	for _, step := range []func() error{h.openControlSocket, func() error { return h.startStack(near) }, h.listenServices} {
+	for _, step := range []func() error{h.openControlSocket, func() error { return h.startStack(t.Context(), near) }, h.listenServices} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}

@@ -36,12 +36,7 @@ func (c *Conn) handleCurrentACK(s *Segment) {
 	c.updateRecovery(&d)
 	c.processFINAck()
 	c.rearmTimers(c.sndUna != before)
-	if c.writeBlocked {
-		if limit := c.sendBufferLimit(c.cfg.Memory.Share(true)); limit-c.sendBuf.length >= min(limit/3, 64<<10) {
-			c.writeBlocked = false
-			c.events |= Writable
-		}
-	}
+	c.notifyWritable()
 }
 
 // handleOldACK processes an acknowledgment that was reordered: SEG.ACK is below sndUna. Its SACK
@@ -97,6 +92,7 @@ func (c *Conn) advanceUna(ack wire.Seq, d *delivery) {
 		d.rtt = -1 // data sent once may have waited at the peer for a retransmission
 	}
 	d.ackedBytes = ack.Sub(c.sndUna)
+	c.ackedTotal += uint64(d.ackedBytes)
 	c.sndUna = ack
 	if c.urgent.sndUrgent && c.urgent.sndUp.LessEq(ack) {
 		c.urgent.sndUrgent = false

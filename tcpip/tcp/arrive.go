@@ -311,6 +311,7 @@ func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 		c.ackPending = true // the segment fills part of a gap (RFC 5681, section 4.2)
 	}
 	c.recvBuf.length += next.Sub(c.rcvNxt)
+	c.receivedTotal += uint64(next.Sub(c.rcvNxt))
 	c.rcvNxt = next
 	c.tune.measureRTT(c.rcvNxt, c.recvLimit, c.now)
 	c.scheduleDataACK(len(p))

@@ -10,7 +10,7 @@ const (
 // itself. The data in it stay.
 func (c *Conn) SetSendBuffer(bytes int) {
 	size := max(minBuffer, min(bytes, maxBuffer))
-	c.changeConfig(func(own *Config) { own.SendBuffer = BufferRange{size, size} })
+	c.change(func(own *Config) { own.SendBuffer = BufferRange{size, size} })
 	c.events |= Writable
 }
 
@@ -19,13 +19,6 @@ func (c *Conn) SetSendBuffer(bytes int) {
 // smaller size takes back nothing that was offered (RFC 9293, section 3.8.6).
 func (c *Conn) SetReceiveBuffer(bytes int) {
 	size := max(minBuffer, min(bytes, maxBuffer, 65535<<c.rcvScale))
-	c.changeConfig(func(own *Config) { own.ReceiveBuffer = BufferRange{size, size} })
+	c.change(func(own *Config) { own.ReceiveBuffer = BufferRange{size, size} })
 	c.recvLimit = size
-}
-
-// changeConfig gives the connection a configuration of its own, and changes it.
-func (c *Conn) changeConfig(change func(*Config)) {
-	own := *c.cfg
-	change(&own)
-	c.cfg = &own
 }

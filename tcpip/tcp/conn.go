@@ -18,7 +18,11 @@ type Config struct {
 	// Default 64 KiB to 4 MiB.
 	SendBuffer BufferRange
 	// ReceiveBuffer bounds the buffer of received data, in bytes. Default 128 KiB to 6 MiB.
-	ReceiveBuffer     BufferRange
+	ReceiveBuffer BufferRange
+	// NotSentLowat limits how much data is in the send buffer and was never sent, in bytes
+	// (TCP_NOTSENT_LOWAT). A small value keeps what is sent up to date; the send buffer still holds
+	// what is in flight. 0: only SendBuffer limits it.
+	NotSentLowat      int
 	Memory            Memory // allocates the buffers. Default: Go's heap, without a limit
 	CongestionControl Algorithm
 	ECN               ECN

@@ -153,6 +153,9 @@ func (c *Conn) transmit(emit Emit) {
 		sentAny = true
 	}
 	c.updateCwndUsage()
+	if sentAny && c.cfg.NotSentLowat != 0 {
+		c.notifyWritable()
+	}
 	if sentAny {
 		c.rearmTimers(false)
 	} else if c.flight.empty() {
@@ -314,9 +317,9 @@ func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 		return n >= min(unsent, room, burst) || n >= c.cwnd.size/8 || c.flight.empty() || c.phase != phaseOpen || c.dupACKs > 0 || c.flight.sackedBytes > 0
 	case n < unsent: // the send window is the limit
 		return c.flight.empty() && room >= min(unsent, max(c.maxSndWnd/2, 1)) && n == room && room >= c.maxSndWnd/2
-	case c.finQueued, c.noDelay && !c.corked, c.sndNxt.Less(c.flushBefore):
+	case c.finQueued, c.noDelay && !c.corked && !c.more, c.sndNxt.Less(c.flushBefore):
 		return true
-	case c.corked:
+	case c.corked, c.more:
 		return false
 	}
 	return c.lastSmallEnd.LessEq(c.sndUna) // no small segment is in flight

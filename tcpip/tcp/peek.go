@@ -4,6 +4,13 @@ package tcp
 // They are valid until Discard or Read removes them, even if more data arrives.
 func (c *Conn) Peek(limit int) []byte { return c.recvBuf.peek(limit) }
 
+// PeekCopy is Read without removing the bytes.
+func (c *Conn) PeekCopy(_ Time, p []byte) int {
+	n := min(len(p), c.recvBuf.length)
+	c.recvBuf.get(p[:n])
+	return n
+}
+
 // Discard removes n bytes that Peek returned.
 func (c *Conn) Discard(now Time, n int) {
 	c.setNow(now)

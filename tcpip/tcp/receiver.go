@@ -34,7 +34,8 @@ type receiver struct {
 	// windowShut is set when a segment was dropped for want of memory. The advertised window is
 	// then zero, even if a larger one was advertised before.
 	windowShut      bool
-	starvedSegments int // segments dropped for want of memory, not yet reported
+	receivedTotal   uint64 // bytes received in order since the connection began
+	starvedSegments int    // segments dropped for want of memory, not yet reported
 
 	tune tuning
 }

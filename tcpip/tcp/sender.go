@@ -28,11 +28,13 @@ type sender struct {
 	passiveOpen        bool     // the connection was opened by the peer's SYN
 	noDelay            bool     // Nagle's algorithm is off (RFC 9293, section 3.7.4)
 	corked             bool     // only full segments are sent
+	more               bool     // the same, until SetMore(false): more data follows soon
 	// lastSmallEnd is the end of the last segment sent that was not full (Minshall's variant of
 	// Nagle's algorithm).
 	lastSmallEnd          wire.Seq
 	writeBlocked          bool   // a Write found no room; Writable is due when there is some
 	retransmittedSegments uint64 // in segments of the wire
+	ackedTotal            uint64 // bytes acknowledged since the connection began
 	largestDelivered      int    // largest payload of a segment that the peer has received
 
 	flight
@@ -61,7 +63,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 		return 0
 	}
 	share := c.cfg.Memory.Share(true)
-	n := min(len(p), c.sendBufferLimit(share)-c.sendBuf.length)
+	n := min(len(p), c.sendBufferLimit(share)-c.sendBuf.length, c.notSentRoom())
 	for ; n > 0 && (c.sendBuf.allocationFor(c.sendBuf.length+n) > share || !c.sendBuf.reserve(c.sendBuf.length+n, c.sendBuf.length, c.cfg.Memory)); n /= 2 {
 		// Memory does not notify when some is free again
 		c.memoryRetryAt = now.Add(memoryRetryInterval)
@@ -81,7 +83,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 
 // Room is the number of bytes that Write would accept now.
 func (c *Conn) Room() int {
-	return max(0, c.sendBufferLimit(c.cfg.Memory.Share(true))-c.sendBuf.length)
+	return max(0, min(c.sendBufferLimit(c.cfg.Memory.Share(true))-c.sendBuf.length, c.notSentRoom()))
 }
 
 // sendBufferLimit is the size that the send buffer may have: two congestion windows, so that the
@@ -107,7 +109,7 @@ func (c *Conn) CloseWrite(now Time) {
 	case Closed, TimeWait:
 		return
 	}
-	c.finQueued, c.corked = true, false
+	c.finQueued, c.corked, c.more = true, false, false
 	switch c.state {
 	case Established:
 		c.state = FinWait1

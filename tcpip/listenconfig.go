@@ -1,0 +1,99 @@
+package tcpip
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"weir/tcpip/tcp"
+)
+
+// ListenConfig has options for listening beyond those of Stack.Listen, which hold for the SYN,ACK
+// of each connection already.
+type ListenConfig struct {
+	Stack *Stack
+	// TOS octet of everything sent: see Conn.SetTOS and UDPConn.SetTOS. Default 0
+	TOS uint8
+	// limit of one client's connections that wait for Accept. Default: Config.Backlog
+	Backlog int
+
+	// KeepAlive, KeepAliveConfig and Configure are those of Dialer.
+	KeepAlive       time.Duration
+	KeepAliveConfig net.KeepAliveConfig
+	Configure       func(*tcp.Config)
+}
+
+// Listen listens as Stack.Listen does. The context is that of name lookups, which listening does
+// not need.
+func (o *ListenConfig) Listen(_ context.Context, network, address string) (net.Listener, error) {
+	l, err := o.listen(network, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// ListenPacket opens a UDP socket as Stack.ListenPacket does.
+func (o *ListenConfig) ListenPacket(_ context.Context, network, address string) (net.PacketConn, error) {
+	c, err := o.Stack.ListenPacket(network, address)
+	if err == nil {
+		c.(*UDPConn).SetTOS(o.TOS)
+	}
+	return c, err
+}
+
+// configs returns the configurations of the connections of a listener: see Listener.configs.
+func (o *ListenConfig) configs() (all []*tcp.Config) {
+	if o.Configure == nil && o.KeepAlive == 0 && !o.KeepAliveConfig.Enable {
+		return nil
+	}
+	for _, i := range o.Stack.ifaces {
+		for _, base := range []*tcp.Config{&i.tcp4, &i.tcp6} {
+			all = append(all, changedTCPConfig(base, o.KeepAlive, o.KeepAliveConfig, o.Configure))
+		}
+	}
+	return all
+}
+
+// tcpConfig returns the configuration of connections to an address over an interface.
+func (l *Listener) tcpConfig(i *iface, remote netip.Addr) *tcp.Config {
+	switch {
+	case l.configs == nil:
+		return i.tcpConfig(remote)
+	case remote.Is4():
+		return l.configs[2*i.index]
+	}
+	return l.configs[2*i.index+1]
+}
+
+// tcpConfig returns the configuration of a connection to an address over an interface.
+func (d *Dialer) tcpConfig(i *iface, remote netip.Addr) *tcp.Config {
+	base := i.tcpConfig(remote)
+	if d.Configure == nil && d.KeepAlive == 0 && !d.KeepAliveConfig.Enable {
+		return base
+	}
+	return changedTCPConfig(base, d.KeepAlive, d.KeepAliveConfig, d.Configure)
+}
+
+// changedTCPConfig returns a configuration of an interface with the changes of a Dialer or a
+// ListenConfig. The link still limits segments, and the stack memory.
+func changedTCPConfig(base *tcp.Config, keepAlive time.Duration, k net.KeepAliveConfig, change func(*tcp.Config)) *tcp.Config {
+	c := *base
+	if k.Enable {
+		setKeepAliveField(&c.KeepAliveIdle, k.Idle, keepIdle)
+		setKeepAliveField(&c.KeepAliveInterval, k.Interval, keepInterval)
+		setKeepAliveField(&c.KeepAliveCount, k.Count, keepCount)
+	} else if keepAlive != 0 {
+		c.KeepAliveIdle = max(0, keepAlive)
+	}
+	if change != nil {
+		change(&c)
+	}
+	if c.MSS <= 0 || c.MSS > base.MSS {
+		c.MSS = base.MSS
+	}
+	c.KeepAliveIdle, c.Superframe, c.Memory = max(0, c.KeepAliveIdle), min(max(0, c.Superframe), base.Superframe), base.Memory
+	c = c.WithDefaults()
+	return &c
+}
