@@ -59,6 +59,7 @@ type Conn struct {
 	retransmitsCounted uint64 // retransmissions that reader.counts already has
 	readWaiter         waiter
 	writeWaiter        waiter
+	ready              *readySource // its entry in a ReadyQueue; nil: none
 }
 
 // newConn makes a connection. The caller sets its TCP state by initState.
@@ -225,6 +226,9 @@ func (c *Conn) notifyLocked(e tcp.Event) bool {
 	}
 	if c.readClosed && e&tcp.Readable != 0 {
 		c.discardLocked(c.s.now())
+	}
+	if c.ready != nil {
+		c.ready.mark(readinessOf(e))
 	}
 	if e&(tcp.Readable|tcp.Ended) != 0 {
 		c.readWaiter.wake()
@@ -430,6 +434,8 @@ func (c *Conn) Close() error {
 	c.flushLocked(now)
 	c.readWaiter.wake()
 	c.writeWaiter.wake()
+	c.ready.mark(ReadReady | WriteReady)
+	c.ready = nil
 	return nil
 }
 

@@ -89,8 +89,9 @@ type Listener struct {
 	deadline    acceptDeadline
 
 	// held while done is closed, and while enqueue checks done and sends to acceptQueue: not both
-	// at once. No other lock is taken under it
+	// at once. Only the lock of a ReadyQueue is taken under it
 	handoverMu sync.Mutex
+	ready      *readySource // its entry in a ReadyQueue; nil: none. Guarded by handoverMu
 
 	server *Server // runs sessions on the connections; nil: they are for Accept
 	// configurations of connections, two for each interface, for IPv4 and IPv6; nil: those of the
@@ -254,6 +255,7 @@ func (l *Listener) enqueue(c *Conn) bool {
 	default:
 	}
 	l.acceptQueue <- c // does not block: a place is reserved
+	l.ready.mark(ReadReady)
 	return true
 }
 
@@ -329,6 +331,8 @@ func (l *Listener) Close() error {
 		err = nil
 		l.handoverMu.Lock()
 		close(l.done)
+		l.ready.mark(ReadReady)
+		l.ready = nil
 		l.handoverMu.Unlock()
 		l.s.listeners.remove(l)
 		for {

@@ -32,6 +32,7 @@ type receiveQueue struct {
 	limit      int          // bytes of all datagrams; 0: maxQueueBytes
 	pendingErr error        // an ICMP error that the next call returns once
 	closed     bool
+	ready      *readySource // its entry in a ReadyQueue; nil: none
 }
 
 // maxSenderBytes limits the bytes of one sender in a queue, maxQueueBytes those of all senders.
@@ -56,6 +57,7 @@ func (b *receiveQueue) enqueue(d datagram) bool {
 	b.ring[(b.oldest+b.queued)&(len(b.ring)-1)] = d
 	b.queued++
 	b.readWaiter.wake()
+	b.ready.mark(ReadReady)
 	return true
 }
 
@@ -89,6 +91,7 @@ func (b *receiveQueue) setError(err error) {
 	defer b.mu.Unlock()
 	b.pendingErr = err
 	b.readWaiter.wake()
+	b.ready.mark(ReadReady | WriteReady)
 }
 
 // takeError returns the error for a call that sends: net.ErrClosed, or, once, the ICMP error that
@@ -137,6 +140,8 @@ func (b *receiveQueue) close() bool {
 	defer b.mu.Unlock()
 	was := b.closed
 	b.closed, b.ring, b.oldest, b.queued, b.shares = true, nil, 0, 0, clientShares{}
+	b.ready.mark(ReadReady | WriteReady)
+	b.ready = nil
 	b.readWaiter.wake()
 	return !was
 }
