@@ -301,7 +301,7 @@ func (c *Conn) sendNext(n, size int, emit Emit) {
 		c.roundEnd = p.end
 	}
 	c.flight.push(p)
-	c.sndNxt = p.end
+	c.sndNxt, c.autocorkAt = p.end, 0
 	c.prr.out += p.len()
 	c.chargePacing(n)
 	c.sendPiece(p, emit)
@@ -311,6 +311,8 @@ func (c *Conn) sendNext(n, size int, emit Emit) {
 // Nagle's algorithm (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
 func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 	switch {
+	case n == unsent && n < burst && c.autocorked():
+		return false
 	case n >= size:
 		// Wait for a larger superframe while an acknowledgment is due. But after a possible loss
 		// send each segment: it causes the ACK that detects the loss (RFC 3042).

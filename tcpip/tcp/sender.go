@@ -37,6 +37,7 @@ type sender struct {
 	ackedTotal            uint64 // bytes acknowledged since the connection began
 	largestDelivered      int    // largest payload of a segment that the peer has received
 
+	autocork autocork
 	flight
 	estimator
 	cwnd       congestionWindow
@@ -62,6 +63,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 	if c.finQueued || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
 		return 0
 	}
+	c.autocork.addWrite(len(p), c.receivedTotal, now)
 	share := c.cfg.Memory.Share(true)
 	n := min(len(p), c.sendBufferLimit(share)-c.sendBuf.length, c.notSentRoom())
 	for ; n > 0 && (c.sendBuf.allocationFor(c.sendBuf.length+n) > share || !c.sendBuf.reserve(c.sendBuf.length+n, c.sendBuf.length, c.cfg.Memory)); n /= 2 {

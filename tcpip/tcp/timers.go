@@ -8,6 +8,7 @@ type timers struct {
 	reorderAt      Time // RACK reordering timer: what has not arrived by then is lost
 	persistAt      Time // persist timer: probe a zero window
 	paceAt         Time // the pacer allows the next segment
+	autocorkAt     Time // send the end of a stream that waits for more: see autocork
 	delayedACKAt   Time // send a delayed acknowledgment
 	memoryRetryAt  Time // try again to get memory
 	keepAliveAt    Time // probe an idle peer
@@ -29,7 +30,7 @@ type timers struct {
 // Deadline is when Tick must be called if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
 	// Unset timers are 0. Subtracting 1 wraps them to the maximum, so min ignores them.
-	at := min(uint64(c.rtoAt)-1, uint64(c.ptoAt)-1, uint64(c.reorderAt)-1, uint64(c.persistAt)-1, uint64(c.paceAt)-1,
+	at := min(uint64(c.rtoAt)-1, uint64(c.ptoAt)-1, uint64(c.reorderAt)-1, uint64(c.persistAt)-1, uint64(c.paceAt)-1, uint64(c.autocorkAt)-1,
 		uint64(c.delayedACKAt)-1, uint64(c.memoryRetryAt)-1, uint64(c.keepAliveAt)-1, uint64(c.timeWaitEndsAt)-1, uint64(c.orphanTimeoutAt)-1)
 	return Time(at + 1)
 }
@@ -51,6 +52,9 @@ func (c *Conn) Tick(now Time) {
 	}
 	if c.delayedACKAt.due(now) {
 		c.ackPending = true
+	}
+	if c.autocorkAt.due(now) {
+		c.onAutocorkTimeout()
 	}
 	if c.memoryRetryAt.due(now) {
 		c.memoryRetryAt = 0
