@@ -39,7 +39,7 @@ type Server struct {
 // destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
 // output ends at once; any other session first receives the input that has arrived. A call that
 // ends its goroutine (runtime.Goexit) ends its session as a panic does. A serve.HalfCloser goes on
-// after the peer has finished sending.
+// after the peer has finished sending. A Streamer is asked for output as there is room for it.
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
@@ -102,6 +102,10 @@ type sessionConn struct {
 	server  *Server
 	session serve.Session // nil before open, and if the service refused the connection
 
+	streamer     Streamer // session, if it is a Streamer
+	streamIdle   bool     // it has nothing to send until its next call
+	streamPieces int      // pieces sent in this turn
+
 	unsentOutput []byte // output that the send buffer had no room for
 	// when to wake the session. After its end: when to give up unsentOutput, or discarding input.
 	// 0: never
@@ -136,7 +140,7 @@ type sessionConn struct {
 // runLocked calls the session until there is nothing to do. The caller is the reader's goroutine
 // and holds the connection's lock, which is released during the calls.
 func (v *sessionConn) runLocked(now tcp.Time) {
-	v.turnPending = true
+	v.turnPending, v.streamPieces = true, 0
 	for v.step(now) {
 	}
 	v.turnPending = false
@@ -178,6 +182,8 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 		v.endSession(now, net.ErrClosed)
 	case stopping:
 		v.endSession(now, serve.ErrStopped)
+	case v.canStreamLocked():
+		return v.streamLocked()
 	default:
 		return false
 	}
@@ -197,6 +203,7 @@ func (v *sessionConn) open(now tcp.Time) {
 	if v.session == nil || err != nil {
 		v.endSession(now, err)
 	}
+	v.streamer, _ = v.session.(Streamer)
 }
 
 // wake calls the session's Wake, which ends a pause.
@@ -282,6 +289,7 @@ func (v *sessionConn) recoverCall(err *error) {
 // applyResult applies the result of a call: the output, pause and wake-up time in the writer.
 func (v *sessionConn) applyResult(now tcp.Time, err error) {
 	out, wakeAt, paused := v.c.reader.sessionWriter.Take()
+	v.streamIdle = false
 	if len(out) > 0 {
 		v.send(now, out)
 	}

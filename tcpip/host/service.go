@@ -3,9 +3,7 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"net"
-	"sync"
 	"time"
 
 	"weir/serve"
@@ -63,41 +61,19 @@ func Source(port uint16) Service {
 	for len(lines) < cap(lines) {
 		lines = append(lines, rand.Text()[:15]+"\n"...)
 	}
-	return Service{Name: "source", Port: port, Serve: serveEach(func(c net.Conn) {
-		for {
-			if _, err := c.Write(lines); err != nil {
-				return
-			}
-		}
-	})}
+	return Service{Name: "source", Port: port, Sessions: serve.Service{Open: func(serve.Conn) serve.Session { return source{lines: lines} }}}
 }
+
+type source struct {
+	discard
+	lines []byte
+}
+
+// Stream implements tcpip.Streamer.
+func (s source) Stream() ([]byte, error) { return s.lines, nil }
 
 func closeWrite(c net.Conn) {
 	if c, ok := c.(interface{ CloseWrite() error }); ok {
 		c.CloseWrite() //nolint:errcheck // it is
-	}
-}
-
-// serveEach serves each connection by a goroutine, which ends with the connection, and at the
-// latest when ctx ends.
-func serveEach(serve func(net.Conn)) func(context.Context, net.Listener) error {
-	return func(ctx context.Context, l net.Listener) error {
-		defer context.AfterFunc(ctx, func() { l.Close() })()
-		var open sync.WaitGroup
-		defer open.Wait()
-		for {
-			c, err := l.Accept()
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			open.Go(func() {
-				defer context.AfterFunc(ctx, func() { c.Close() })()
-				defer c.Close()
-				serve(c)
-			})
-		}
 	}
 }

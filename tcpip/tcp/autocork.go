@@ -15,7 +15,7 @@ const (
 	// autocorkWriteSize is the size of a large write, in bytes. Messages are smaller: they never
 	// wait.
 	autocorkWriteSize = 16 << 10
-	// autocorkMinWrites is how many large writes make a stream, with at most autocorkGap between two
+	// so many large writes make a stream, with at most autocorkGap between two
 	autocorkMinWrites = 4
 	autocorkGap       = time.Millisecond
 	// autocorkDelay is how long the end of a piece waits, at most

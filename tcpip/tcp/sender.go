@@ -88,6 +88,14 @@ func (c *Conn) Room() int {
 	return max(0, min(c.sendBufferLimit(c.cfg.Memory.Share(true))-c.sendBuf.length, c.notSentRoom()))
 }
 
+// CanStream reports whether a large Write would find room now, or the send buffer is empty.
+func (c *Conn) CanStream() bool {
+	return !c.finQueued && (c.state == Established || c.state == CloseWait) && (c.sendBuf.length == 0 || c.Room() >= streamRoom)
+}
+
+// streamRoom is the room that CanStream asks for, in bytes.
+const streamRoom = 64 << 10
+
 // sendBufferLimit is the size that the send buffer may have: two congestion windows, so that the
 // next window is ready when one is acknowledged.
 func (c *Conn) sendBufferLimit(share int) int {
