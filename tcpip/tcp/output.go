@@ -311,7 +311,7 @@ func (c *Conn) sendNext(n, size int, emit Emit) {
 // Nagle's algorithm (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
 func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 	switch {
-	case n == unsent && n < burst && c.autocorked():
+	case c.autocorked(n, unsent, burst/size*size):
 		return false
 	case n >= size:
 		// Wait for a larger superframe while an acknowledgment is due. But after a possible loss
