@@ -217,5 +217,5 @@ func run(ctx context.Context, way Way, l net.Listener, w serviceForm, o Options)
 		}
 		return err
 	}
-	return Ways[way].run(ctx, l, w, o)
+	return way.run(ctx, l, w, o)
 }

@@ -37,22 +37,34 @@ type WayInfo struct {
 	NeedsDescriptor bool   // it needs a listener that has a file descriptor
 	MultiProcess    bool   // it spreads connections over processes and rejects InProcess services
 	LinuxOnly       bool   // it runs on Linux only
-	run             func(context.Context, net.Listener, serviceForm, Options) error
 }
 
 // Ways says which model runs which form of a service. A Way is an index into it.
-var Ways []WayInfo
+var Ways = []WayInfo{
+	Goroutine: {Name: "goroutine", RunsSessions: true, RunsHandlers: true},
+	Pool:      {Name: "pool", RunsSessions: true, RunsHandlers: true},
+	Loop:      {Name: "loop", RunsSessions: true, NeedsDescriptor: true, LinuxOnly: true},
+	Coroutine: {Name: "coroutine", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, LinuxOnly: true},
+	Prefork:   {Name: "prefork", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true, LinuxOnly: true},
+	Process:   {Name: "process", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true},
+}
 
-// The table is filled at program start because the drivers in it refer to it.
-func init() {
-	Ways = []WayInfo{
-		Goroutine: {Name: "goroutine", RunsSessions: true, RunsHandlers: true, run: runGoroutines},
-		Pool:      {Name: "pool", RunsSessions: true, RunsHandlers: true, run: runPool},
-		Loop:      {Name: "loop", RunsSessions: true, NeedsDescriptor: true, LinuxOnly: true, run: runLoop},
-		Coroutine: {Name: "coroutine", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, LinuxOnly: true, run: runCoroutine},
-		Prefork:   {Name: "prefork", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true, LinuxOnly: true, run: runPrefork},
-		Process:   {Name: "process", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true, run: runProcesses},
+// run runs a service by the model, which is valid. The functions are not in Ways: a program that
+// does not call Run, such as one with a stack of its own, does not contain them.
+func (w Way) run(ctx context.Context, l net.Listener, f serviceForm, o Options) error {
+	switch w {
+	case Goroutine:
+		return runGoroutines(ctx, l, f, o)
+	case Pool:
+		return runPool(ctx, l, f, o)
+	case Loop:
+		return runLoop(ctx, l, f, o)
+	case Coroutine:
+		return runCoroutine(ctx, l, f, o)
+	case Prefork:
+		return runPrefork(ctx, l, f, o)
 	}
+	return runProcesses(ctx, l, f, o)
 }
 
 // ParseWay returns the concurrency model of that name.

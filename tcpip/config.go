@@ -3,6 +3,7 @@ package tcpip
 import (
 	"fmt"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 
 	"weir/tcpip/ip"
@@ -37,7 +38,7 @@ type Config struct {
 
 	Reassembly ip.Limits // limits of fragment reassembly
 	// limit of all connections' buffers together, and of session output that waits for them, in
-	// bytes. Default 256 MiB
+	// bytes. Default 256 MiB, but at most a quarter of the program's memory limit (GOMEMLIMIT)
 	Memory int
 	// probe for the addresses before using them (RFC 5227, RFC 4862): New then takes 5 to 7 s, or 1
 	// to 2 with IPv6 addresses only, and fails if another host uses one. Otherwise they are used at
@@ -70,7 +71,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	setDefault(&c.Memory, 256<<20)
+	setDefault(&c.Memory, int(min(256<<20, debug.SetMemoryLimit(-1)/4)))
 	setDefault(&c.ErrorRate, 100)
 	setDefault(&c.TTL, 64)
 	setDefault(&c.Backlog, 1024)
