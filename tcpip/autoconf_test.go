@@ -47,19 +47,19 @@ func (r *testRouter) receive(frame []byte) {
 	m, _ := wire.ParseICMPv6(p.Payload())
 	switch {
 	case p.NextHeader() == wire.ICMPv6Protocol && m.Type() == wire.RouterSolicit:
-		r.send(allNodes, wire.AppendAdvert(nil, routerAddr, allNodes, &r.advert))
+		r.send(routerAddr, allNodes, wire.AppendAdvert(nil, routerAddr, allNodes, &r.advert))
 	case p.Dst() == netip.MustParseAddr("2001:db8:9::1"):
 		r.got <- slices.Clone(p)
 	}
 }
 
 // send sends a message of neighbour discovery to all hosts.
-func (r *testRouter) send(dst netip.Addr, message []byte) {
+func (r *testRouter) send(src, dst netip.Addr, message []byte) {
 	var b []byte
 	if r.medium == link.Ethernet {
 		b = wire.AppendEthernet(b, wire.MAC{0x33, 0x33, 0, 0, 0, 1}, routerMAC, wire.TypeIPv6)
 	}
-	b = wire.AppendIPv6(b, &wire.IPv6Fields{NextHeader: wire.ICMPv6Protocol, HopLimit: wire.NDPHopLimit, Src: routerAddr, Dst: dst, Payload: len(message)})
+	b = wire.AppendIPv6(b, &wire.IPv6Fields{NextHeader: wire.ICMPv6Protocol, HopLimit: wire.NDPHopLimit, Src: src, Dst: dst, Payload: len(message)})
 	r.link.Queue(0).Write(&link.Parts{Head: b, Body: [2][]byte{message}})
 }
 
@@ -110,6 +110,37 @@ func TestRoutersConfigureTheStack(t *testing.T) {
 	}
 }
 
+// Packets to a network go by the router that announces a route there, the most preferred one, until
+// its lifetime is over; others go by the default router (RFC 4191, sections 2.3 and 3.2).
+func TestRoutersAnnounceRoutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := behindRouter(t, link.IP, Config{}, time.Hour)
+		time.Sleep(3 * time.Second)
+		check := func(when, dst, want string) {
+			t.Helper()
+			if _, hop, _, _ := s.routeTo(netip.MustParseAddr(dst), netip.Addr{}); hop.WithZone("").String() != want {
+				t.Errorf("%s: a packet to %s goes to %v, want %s", when, dst, hop, want)
+			}
+		}
+		announce := func(router string, preference wire.RouterPreference, lifetime byte) {
+			from := netip.MustParseAddr(router)
+			option := []byte{24, 2, 48, byte(preference) & 3 << 3, 0, 0, 0, lifetime, 0x20, 1, 0xd, 0xb8, 0, 9, 0, 0}
+			r.send(from, allNodes, wire.AppendAdvert(nil, from, allNodes, &wire.Advert{Options: option}))
+			time.Sleep(time.Second)
+		}
+		check("before", "2001:db8:9::1", "fe80::99")
+		announce("fe80::77", wire.LowPreference, 60)
+		check("with a route", "2001:db8:9::1", "fe80::77")
+		check("with a route", "2001:db8:7::1", "fe80::99")
+		announce("fe80::88", wire.HighPreference, 30)
+		check("with a route that is preferred", "2001:db8:9::1", "fe80::88")
+		time.Sleep(30 * time.Second)
+		check("after the preferred one's lifetime", "2001:db8:9::1", "fe80::77")
+		announce("fe80::77", wire.LowPreference, 0)
+		check("after an advertisement with the lifetime 0", "2001:db8:9::1", "fe80::99")
+	})
+}
+
 // Addresses and routes that routers have announced are removed when their lifetime is over.
 func TestAnnouncedConfigurationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +170,7 @@ func TestAdvertisementsAreIgnoredUnlessWanted(t *testing.T) {
 		time.Sleep(time.Second)
 		before := s.Addrs()
 		prefix := wire.Prefix{Prefix: netip.MustParsePrefix("2001:db8:5::/64"), OnLink: true, Autonomous: true, Valid: time.Hour, Preferred: time.Hour}
-		r.send(allNodes, wire.AppendAdvert(nil, routerAddr, allNodes, &wire.Advert{Lifetime: time.Hour, Options: wire.AppendPrefix(nil, &prefix)}))
+		r.send(routerAddr, allNodes, wire.AppendAdvert(nil, routerAddr, allNodes, &wire.Advert{Lifetime: time.Hour, Options: wire.AppendPrefix(nil, &prefix)}))
 		time.Sleep(time.Second)
 		if after := s.Addrs(); !slices.Equal(after, before) {
 			t.Errorf("got the addresses %v, want %v", after, before)
