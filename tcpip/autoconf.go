@@ -174,8 +174,9 @@ func (i *iface) hopLimit6() uint8 {
 
 // mtuTo is the MTU of the link for packets to dst: routers may announce a smaller one for IPv6.
 func (i *iface) mtuTo(dst netip.Addr) int {
+	mtu := int(i.mtu.Load())
 	if n := int(i.mtu6.Load()); n != 0 && dst.Is6() {
-		return min(n, i.caps.MTU)
+		return min(n, mtu)
 	}
-	return i.caps.MTU
+	return mtu
 }

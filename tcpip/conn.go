@@ -221,7 +221,7 @@ func (c *Conn) notifyLocked(e tcp.Event) bool {
 	if e&tcp.Starved != 0 {
 		c.s.drops[DropMemory].Add(uint64(c.tcp.TakeStarved()))
 	}
-	if e&tcp.Connected != 0 && (c.s.narrowPaths.Load() != 0 || c.iface.mtu6.Load() != 0) {
+	if e&tcp.Connected != 0 && (c.s.narrowPaths.Load() != 0 || c.iface.mtu6.Load() != 0 || int(c.iface.mtu.Load()) < c.iface.caps.MTU) {
 		c.updatePathMTULocked(c.s.now())
 	}
 	if c.readClosed && e&tcp.Readable != 0 {

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"sync"
@@ -27,8 +28,9 @@ type iface struct {
 	addrs    atomic.Pointer[[]netip.Prefix]
 	readers  []*reader
 	loopback bool // it is the loopback interface
-	// of connections: IPv4, IPv6
-	tcp4, tcp6 tcp.Config
+	// of new connections: IPv4, IPv6
+	tcp4, tcp6 atomic.Pointer[tcp.Config]
+	mtu        atomic.Int32 // the largest packet that is sent, in bytes; at most caps.MTU
 	// length of the link's header before each packet: Ethernet's, or 0
 	frameHeader int
 	ipv6        atomic.Bool // it has, or had, IPv6 addresses
@@ -56,12 +58,9 @@ type iface struct {
 func newIface(s *Stack, index int, c Interface) *iface {
 	i := &iface{s: s, name: c.Name, index: index, link: c.Link, caps: c.Link.Caps(), metric: c.Metric, autoconf: c.Autoconf, nonce: newNonce(), loopback: c.Name == "lo"}
 	i.frameHeader = i.caps.Medium.HeaderLen()
-	if c.MTU != 0 {
-		i.caps.MTU = min(c.MTU, i.caps.MTU)
-	}
 	i.addrs.Store(new([]netip.Prefix))
 	i.addConfigured(c.Addrs)
-	i.tcp4, i.tcp6 = i.newTCPConfig(wire.IPv4Header), i.newTCPConfig(wire.IPv6Header)
+	i.setMTU(min(cmp.Or(c.MTU, i.caps.MTU), i.caps.MTU))
 	for q := range i.caps.Queues {
 		i.readers = append(i.readers, &reader{s: s, iface: i, queue: c.Link.Queue(q), pushBack: newPushBack(c.Link.Queue(q))})
 	}
@@ -110,22 +109,31 @@ func (i *iface) addLinkLocal() netip.Prefix {
 // linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).
 var linkLocalNet = netip.MustParsePrefix("fe80::/64")
 
-// newTCPConfig returns the configuration of connections with an IP header of that length.
-func (i *iface) newTCPConfig(ipHeader int) tcp.Config {
+// setMTU sets the largest packet that is sent. Connections that exist are not changed.
+func (i *iface) setMTU(mtu int) {
+	i.mtu.Store(int32(mtu))
+	i.tcp4.Store(i.newTCPConfig(mtu, wire.IPv4Header))
+	i.tcp6.Store(i.newTCPConfig(mtu, wire.IPv6Header))
+}
+
+// newTCPConfig returns the configuration of connections with an MTU and an IP header of that
+// length.
+func (i *iface) newTCPConfig(mtu, ipHeader int) *tcp.Config {
 	c := i.s.cfg.TCP
-	c.MSS = i.caps.MTU - ipHeader - wire.TCPHeader
+	c.MSS = mtu - ipHeader - wire.TCPHeader
 	c.Superframe = max(0, i.caps.Superframe-ipHeader-wire.TCPHeaderLargest)
 	c.Memory = &i.s.budget
 	keepAliveDefaults(&c)
-	return c.WithDefaults()
+	c = c.WithDefaults()
+	return &c
 }
 
 // tcpConfig returns the configuration of connections to an address over the interface.
 func (i *iface) tcpConfig(remote netip.Addr) *tcp.Config {
 	if remote.Is4() {
-		return &i.tcp4
+		return i.tcp4.Load()
 	}
-	return &i.tcp6
+	return i.tcp6.Load()
 }
 
 // readerFor returns the reader for what is sent to a port or an address, which is the key. Answers

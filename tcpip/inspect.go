@@ -159,6 +159,7 @@ func (s *Stack) Interfaces() []InterfaceInfo {
 	var all []InterfaceInfo
 	for _, i := range s.ifaces {
 		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.configured())}
+		info.Caps.MTU = int(i.mtu.Load())
 		for kind, name := range payloadKindNames {
 			count := PacketCount{Protocol: name}
 			for _, l := range i.readers {

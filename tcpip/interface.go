@@ -3,9 +3,11 @@ package tcpip
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"weir/tcpip/link"
+	"weir/wire"
 )
 
 // Interface configures one of several links of a stack. Each address belongs to its link: packets
@@ -51,7 +53,9 @@ func checkInterfaces(all []Interface) error {
 			return fmt.Errorf("tcpip: the interface %s has no Link", i.Name)
 		case len(i.Addrs) == 0 && !i.Autoconf:
 			return fmt.Errorf("tcpip: the interface %s has no Addrs: give the stack an address with the length of its network, such as 10.0.0.2/24", i.Name)
-		case i.MTU != 0 && (i.MTU < minMTU || i.Metric < 0):
+		case i.MTU != 0 && i.MTU < wire.IPv6MinMTU && (i.Autoconf || slices.ContainsFunc(i.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })):
+			return fmt.Errorf("tcpip: the interface %s has MTU %d: IPv6 needs 1,280 bytes or more", i.Name, i.MTU)
+		case i.MTU != 0 && i.MTU < minMTU || i.Metric < 0:
 			return fmt.Errorf("tcpip: the interface %s has MTU %d and Metric %d: make the MTU 68 or more, or 0 for that of the link, and the metric 0 or more", i.Name, i.MTU, i.Metric)
 		}
 		names[i.Name] = true

@@ -193,7 +193,10 @@ func TestInvalidInterfacesAreRejected(t *testing.T) {
 	}
 	small := eth("b", two, "10.1.0.1/24")
 	small.MTU = 40
+	six := eth("b", two, "fd00::1/64")
+	six.MTU = 1279
 	for want, c := range map[string]Config{
+		"IPv6 needs 1,280":       {Interfaces: []Interface{six}},
 		`the name ""`:            {Interfaces: []Interface{eth("", one, "10.0.0.1/24")}},
 		`the name "lo"`:          {Interfaces: []Interface{eth("lo", one, "10.0.0.1/24")}},
 		`the name "a%b"`:         {Interfaces: []Interface{eth("a%b", one, "10.0.0.1/24")}},

@@ -49,7 +49,7 @@ func (o *ListenConfig) configs() (all []*tcp.Config) {
 		return nil
 	}
 	for _, i := range o.Stack.ifaces {
-		for _, base := range []*tcp.Config{&i.tcp4, &i.tcp6} {
+		for _, base := range []*tcp.Config{i.tcp4.Load(), i.tcp6.Load()} {
 			all = append(all, changedTCPConfig(base, o.KeepAlive, o.KeepAliveConfig, o.Configure))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"weir/tcpip/ip"
 	"weir/tcpip/neigh"
+	"weir/wire"
 )
 
 // The methods of this file change the configuration of a running stack. Any goroutine may call
@@ -94,6 +95,39 @@ func (s *Stack) SetResolver(servers []netip.AddrPort) error {
 		s.resolver.servers.Store(&servers)
 	}
 	return err
+}
+
+// SetMTU changes the largest packet that is sent by the link with that name, or by the first if it
+// is "": from 68 bytes, or 1,280 if it has IPv6 addresses, to the MTU that the link had when the
+// stack started. Connections follow at once; their peers learn of it from new connections only.
+func (s *Stack) SetMTU(name string, mtu int) error {
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	if err := s.canConfigureLocked(); err != nil {
+		return err
+	}
+	n := max(1, s.zoneNumber(name))
+	i, least := s.ifaces[n-1], minMTU
+	if i.ipv6.Load() {
+		least = wire.IPv6MinMTU
+	}
+	switch {
+	case i.loopback || name != "" && i.name != name:
+		return fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
+	case mtu < least || mtu > i.caps.MTU:
+		return fmt.Errorf("tcpip: the MTU %d for the link %s: choose one of %d to %d bytes", mtu, i.name, least, i.caps.MTU)
+	}
+	i.setMTU(mtu)
+	now := s.now()
+	for _, c := range s.conns.all() {
+		c.mu.Lock()
+		if c.iface == i {
+			c.updatePathMTULocked(now)
+			c.flushLocked(now)
+		}
+		c.mu.Unlock()
+	}
+	return nil
 }
 
 // canConfigureLocked returns an error if the stack has no addresses that can be changed. The caller
