@@ -36,7 +36,9 @@ type Conn struct {
 	mu  sync.Mutex
 	tcp *tcp.Conn
 	// the listener of a connection in its handshake; nil once Accept or a session has it
-	listener       *Listener
+	listener *Listener
+	// the listener of a connection that the application has before its handshake is complete
+	earlyListener  *Listener
 	acceptReserved bool         // the listener has reserved a place in acceptQueue for it
 	sessionConn    *sessionConn // its session; nil: goroutines of the application use it
 	dstMAC         wire.MAC
@@ -221,8 +223,11 @@ func (c *Conn) notifyLocked(e tcp.Event) bool {
 	if e&tcp.Starved != 0 {
 		c.s.drops[DropMemory].Add(uint64(c.tcp.TakeStarved()))
 	}
-	if e&tcp.Connected != 0 && (c.s.narrowPaths.Load() != 0 || c.iface.mtu6.Load() != 0 || int(c.iface.mtu.Load()) < c.iface.caps.MTU) {
-		c.updatePathMTULocked(c.s.now())
+	if e&tcp.Connected != 0 { // or Ended
+		now := c.s.now()
+		c.learnFastOpenLocked(now)
+		c.endEarlyLocked(now)
+		c.applyPathMTULocked(now)
 	}
 	if c.readClosed && e&tcp.Readable != 0 {
 		c.discardLocked(c.s.now())
@@ -353,6 +358,10 @@ func (c *Conn) takeLocked(p []byte, take func(*tcp.Conn, tcp.Time, []byte) int) 
 		}
 		return n, deadline, nil
 	}
+	if c.tcp.AwaitsData() { // the server may speak first
+		c.tcp.SendSYN()
+		c.flushLocked(now)
+	}
 	if c.tcp.AtEnd() {
 		if c.tcp.PeerFinished() { // a FIN came: the stream is complete, whatever came after it
 			return 0, deadline, io.EOF
@@ -445,7 +454,7 @@ func (c *Conn) closeLocked(now tcp.Time) {
 	switch {
 	case c.tcp.State() == tcp.Closed:
 		c.tcp.Release()
-	case c.tcp.Buffered() > 0 || c.tcp.State() == tcp.SynSent:
+	case c.tcp.Buffered() > 0 || c.tcp.State() == tcp.SynSent && !c.tcp.HasWritten():
 		c.tcp.Abort(now)
 	default:
 		c.tcp.Orphan(now)

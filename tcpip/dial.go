@@ -25,6 +25,14 @@ type Dialer struct {
 	KeepAlive       time.Duration
 	KeepAliveConfig net.KeepAliveConfig
 
+	// FastOpen uses TCP Fast Open (RFC 7413), as Linux's TCP_FASTOPEN_CONNECT. The first connection
+	// to a server requests a cookie. Later, Dial returns at once, and the SYN carries what the
+	// first Write writes; a Read before it sends the SYN alone. Then errors of the handshake are
+	// those of Read and Write, and of several addresses the first one with a cookie is used. The
+	// server may get the data of the SYN twice: see ListenConfig.FastOpen. When a server does not
+	// answer such a SYN, connections to it are opened without for a minute, or longer.
+	FastOpen bool
+
 	// Configure changes the settings of a connection before its SYN is sent, such as the sizes of
 	// its buffers, the congestion control or the MSS, which is at most that of the link. nil: they
 	// are those of Config.TCP.

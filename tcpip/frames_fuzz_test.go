@@ -186,7 +186,7 @@ func (b *bench) accepts(l net.Listener) {
 func (b *bench) dials() {
 	dialed := &b.flows[1]
 	// from a fixed port
-	c := b.s.openTuple(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false, b.s.ifaces[0].tcp4.Load())
+	c := b.s.openTuple(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false, false, b.s.ifaces[0].tcp4.Load())
 	if err := c.connect(b.t.Context(), 0); err != nil {
 		return
 	}

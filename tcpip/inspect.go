@@ -52,13 +52,16 @@ type ListenerInfo struct {
 	Opening int // connections in their handshake
 	Waiting int // connections that wait for Accept
 	Backlog int // maximum of Waiting for one client
+	// connections of Fast Open in their handshake, or that a RST has ended a short time ago: see
+	// ListenConfig.FastOpen
+	FastOpen int
 }
 
 // Listeners returns the TCP listeners, in the order of their addresses.
 func (s *Stack) Listeners() []ListenerInfo {
 	var all []ListenerInfo
 	for _, l := range s.listeners.all() {
-		all = append(all, ListenerInfo{l.addr, int(l.handshakes.Load()), len(l.acceptQueue), cap(l.acceptQueue) / 2})
+		all = append(all, ListenerInfo{l.addr, int(l.handshakes.Load()), len(l.acceptQueue), cap(l.acceptQueue) / 2, l.fastOpens.count()})
 	}
 	slices.SortFunc(all, func(a, b ListenerInfo) int { return a.Local.Compare(b.Local) })
 	return all

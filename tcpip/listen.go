@@ -99,6 +99,7 @@ type Listener struct {
 	configs []*tcp.Config
 	tos     uint8 // of everything sent
 
+	fastOpens  fastOpenQueue
 	handshakes atomic.Int64 // connections in their handshake
 
 	reservedMu sync.Mutex // guards reserved. No other lock is taken under it
@@ -122,7 +123,7 @@ func (o *ListenConfig) listen(network, address string, v *Server) (*Listener, er
 		return nil, listenError(network, addr, err)
 	}
 	l := &Listener{s: s, only6: network == "tcp6", acceptQueue: make(chan *Conn, 2*cmp.Or(max(0, o.Backlog), s.cfg.Backlog)), done: make(chan struct{}), server: v, configs: o.configs(), tos: o.TOS}
-	l.reserved.limit = cap(l.acceptQueue)
+	l.reserved.limit, l.fastOpens.limit = cap(l.acceptQueue), max(0, o.FastOpen)
 	p := &s.listeners
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -403,7 +404,7 @@ func (d *Dialer) openConn(remote netip.AddrPort) (*Conn, error) {
 	for range 2 { // the second round may reuse tuples in TIME-WAIT: few others are free
 		_, err = choosePort(local.Port(), func(port uint16) bool {
 			tried++
-			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse, cfg)
+			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse, d.FastOpen, cfg)
 			return c != nil || s.closed.Load()
 		})
 		if err == nil && c != nil {
@@ -421,7 +422,7 @@ const triesBeforeReuse = 256
 
 // openTuple starts a connection with the tuple k, or returns nil if k is in use. With reuse set, k
 // may be in TIME-WAIT.
-func (s *Stack) openTuple(i *iface, k tuple, reuse bool, cfg *tcp.Config) *Conn {
+func (s *Stack) openTuple(i *iface, k tuple, reuse, fastOpen bool, cfg *tcp.Config) *Conn {
 	if s.conns.get(k) != nil || i.loopback && s.conns.get(tuple{k.remote, k.local}) != nil {
 		return nil
 	}
@@ -432,7 +433,7 @@ func (s *Stack) openTuple(i *iface, k tuple, reuse bool, cfg *tcp.Config) *Conn 
 	c := s.newConn(i.readerFor(uint32(k.local.Port())), k)
 	c.cfg = cfg
 	iss, stamp := s.initialSeq(k)
-	c.initState(tcp.Dial(c.cfg, floor.atLeast(iss), stamp))
+	c.initState(c.dialState(fastOpen, floor.atLeast(iss), stamp))
 	if !s.conns.add(c) {
 		return nil
 	}
@@ -442,13 +443,18 @@ func (s *Stack) openTuple(i *iface, k tuple, reuse bool, cfg *tcp.Config) *Conn 
 	return c
 }
 
-// connect sends the SYN and waits until the connection is established or has failed.
+// connect sends the SYN and waits until the connection is established or has failed. With Fast
+// Open and a cookie of the server, the SYN waits for the first Write instead.
 func (c *Conn) connect(ctx context.Context, tos uint8) error {
 	c.mu.Lock()
 	c.tos = tos &^ ecnMarked
 	c.writeWaiter.armLocked()
 	c.flushLocked(c.s.now())
+	early := c.tcp.AwaitsData()
 	c.mu.Unlock()
+	if early {
+		return nil
+	}
 	defer context.AfterFunc(ctx, c.writeWaiter.wake)()
 	for {
 		c.mu.Lock()

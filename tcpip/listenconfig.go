@@ -17,6 +17,13 @@ type ListenConfig struct {
 	TOS uint8
 	// limit of one client's connections that wait for Accept. Default: Config.Backlog
 	Backlog int
+	// FastOpen turns TCP Fast Open on (RFC 7413): a SYN with a cookie that the stack has granted
+	// its sender carries data, and Accept returns the connection before the handshake is complete.
+	// It limits how many such connections may be pending, as Linux's TCP_FASTOPEN; beyond it,
+	// handshakes are ordinary ones. The network may duplicate a SYN: its data can arrive a second
+	// time, by another connection. So it is only for protocols whose first bytes may be repeated,
+	// such as TLS or idempotent requests (section 6.1). Default 0: off
+	FastOpen int
 
 	// KeepAlive, KeepAliveConfig and Configure are those of Dialer.
 	KeepAlive       time.Duration

@@ -63,11 +63,20 @@ func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, floor issFl
 	}
 	c := s.newConn(p.reader, k)
 	c.client, c.listener, c.cfg, c.tos = p.clientAddr(), l, l.tcpConfig(p.reader.iface, p.src), l.tos&^ecnMarked
-	c.initState(tcp.Accept(c.cfg, floor.atLeast(iss), stamp, seg, p.now))
+	c.initState(c.acceptSYN(l, floor.atLeast(iss), stamp, seg, p.now))
+	early := c.tcp.Accepted()
 	if !s.conns.add(c) {
 		l.endHandshake()
+		if early {
+			c.stopFastOpen(l, p.now)
+			c.tcp.Abort(p.now)
+			c.tcp.Release()
+		}
 		p.drop(DropBacklog)
 		return nil
+	}
+	if early {
+		c.handOverEarly(p.now)
 	}
 	return c
 }

@@ -43,6 +43,13 @@ func (c *Conn) updatePathMTULocked(now tcp.Time) {
 	}
 }
 
+// applyPathMTULocked applies the path MTU to a new connection. The caller holds mu.
+func (c *Conn) applyPathMTULocked(now tcp.Time) {
+	if c.s.narrowPaths.Load() != 0 || c.iface.mtu6.Load() != 0 || int(c.iface.mtu.Load()) < c.iface.caps.MTU {
+		c.updatePathMTULocked(now)
+	}
+}
+
 // pendingPTB is a Packet Too Big that has not been validated.
 type pendingPTB struct {
 	packetLength int      // length of the dropped packet in bytes

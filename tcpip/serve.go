@@ -43,13 +43,18 @@ type Server struct {
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
-	setDefault(&o.ReadSize, 4096)
-	setDefault(&o.SendQueue, 256<<10)
-	setDefault(&o.FlushTimeout, 30*time.Second)
-	setDefault(&o.LingerTimeout, 2*time.Second)
-	v := &Server{s: s, service: service, o: o}
+	return (&ListenConfig{Stack: s}).Serve(address, service, o)
+}
+
+// Serve is Stack.Serve with options for its listener.
+func (o *ListenConfig) Serve(address string, service serve.Service, so serve.Options) (*Server, error) {
+	setDefault(&so.ReadSize, 4096)
+	setDefault(&so.SendQueue, 256<<10)
+	setDefault(&so.FlushTimeout, 30*time.Second)
+	setDefault(&so.LingerTimeout, 2*time.Second)
+	v := &Server{s: o.Stack, service: service, o: so}
 	var err error
-	if v.l, err = (&ListenConfig{Stack: s}).listen("tcp", address, v); err != nil {
+	if v.l, err = o.listen("tcp", address, v); err != nil {
 		return nil, err
 	}
 	return v, nil

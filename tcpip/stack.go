@@ -42,6 +42,7 @@ type Stack struct {
 	// counters of IPv4 Identification; a pair of hosts always uses the same one
 	packetIDs [256]atomic.Uint32
 	cookies   cookieCounts
+	fastOpens fastOpenCache
 
 	conns        connTable
 	timeWaits    timeWaitTable

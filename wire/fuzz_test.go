@@ -109,7 +109,7 @@ func FuzzTCP(f *testing.F) {
 }
 
 func FuzzOptions(f *testing.F) {
-	for _, o := range []TCPOptions{{MSS: 1, SACKPermitted: true, HasTimestamps: true, HasWindowScale: true, WindowScale: 9}, {SACKCount: 3, SACK: [4]Block{{1, 2}, {3, 4}, {5, 6}}, HasTimestamps: true}, {UserTimeout: 40_000_000_000_000}} {
+	for _, o := range []TCPOptions{{MSS: 1, SACKPermitted: true, HasTimestamps: true, HasWindowScale: true, WindowScale: 9}, {SACKCount: 3, SACK: [4]Block{{1, 2}, {3, 4}, {5, 6}}, HasTimestamps: true}, {UserTimeout: 40_000_000_000_000}, {HasFastOpen: true}, {HasFastOpen: true, FastOpen: FastOpenCookie{16, [16]byte{15: 7}}}} {
 		f.Add(o.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

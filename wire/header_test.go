@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -111,6 +112,8 @@ func TestOptionsAreEncodedAsInLinux(t *testing.T) {
 		{"timestamps", TCPOptions{HasTimestamps: true, TSVal: 0x01020304, TSEcr: 0x05060708}, "\x01\x01\x08\x0a\x01\x02\x03\x04\x05\x06\x07\x08"},
 		{"a SACK block", TCPOptions{SACKCount: 1, SACK: [4]Block{{1, 2}}}, "\x01\x01\x05\x0a\x00\x00\x00\x01\x00\x00\x00\x02"},
 		{"a user timeout of 100 s", TCPOptions{UserTimeout: 100 * time.Second}, "\x1c\x04\x00\x64"},
+		{"a request for a Fast Open cookie", TCPOptions{HasFastOpen: true}, "\x22\x02\x01\x01"},
+		{"a Fast Open cookie", TCPOptions{HasFastOpen: true, FastOpen: FastOpenCookie{6, [16]byte{1, 2, 3, 4, 5, 6}}}, "\x22\x08\x01\x02\x03\x04\x05\x06"},
 		{"no options", TCPOptions{}, ""},
 	} {
 		b := c.o.Append(nil)
@@ -137,6 +140,9 @@ func TestUnknownOptionsAreSkippedAndMalformedOnesReported(t *testing.T) {
 		{"a kind without a length", "\x02", TCPOptions{}, WrongOption},
 		{"an MSS of three bytes is ignored", "\x02\x05\x05\xb4\x00", TCPOptions{}, OK},
 		{"a window scale above 14 is 14", "\x03\x03\x0f", TCPOptions{HasWindowScale: true, WindowScale: 14}, OK},
+		{"a Fast Open cookie of an odd length is ignored", "\x22\x07\x01\x02\x03\x04\x05", TCPOptions{}, OK},
+		{"a Fast Open cookie of two bytes is ignored", "\x22\x04\x01\x02", TCPOptions{}, OK},
+		{"a Fast Open cookie of 18 bytes is ignored", "\x22\x14" + strings.Repeat("x", 18), TCPOptions{}, OK},
 		{"half a SACK block is ignored", "\x05\x06\x00\x00\x00\x01", TCPOptions{}, OK},
 	} {
 		if o, fault := ParseTCPOptions([]byte(c.b)); o != c.want || fault != c.fault {

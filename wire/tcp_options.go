@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kinds of TCP options (RFC 9293, 7323, 2018, 5482).
+// Kinds of TCP options (RFC 9293, 7323, 2018, 5482, 7413).
 const (
 	optionEnd           = 0
 	optionNop           = 1
@@ -15,6 +15,7 @@ const (
 	optionSACK          = 5
 	optionTimestamps    = 8
 	optionUserTimeout   = 28
+	optionFastOpen      = 34
 )
 
 // Block is a range of sequence numbers, from First up to but not including End.
@@ -23,6 +24,18 @@ type Block struct{ First, End Seq }
 // MaxSACK is how many SACK blocks fit in a header without other options; with timestamps one fewer
 // fits.
 const MaxSACK = 4
+
+// FastOpenCookie is a cookie of TCP Fast Open (RFC 7413, section 4.1.1): 4 to 16 bytes, an even
+// number. The empty one requests a cookie.
+type FastOpenCookie struct {
+	Length uint8 // of Bytes that the cookie uses; the others are 0
+	Bytes  [16]byte
+}
+
+// valid reports whether the cookie has a length that the option may have.
+func (c *FastOpenCookie) valid() bool {
+	return c.Length == 0 || c.Length >= 4 && int(c.Length) <= len(c.Bytes) && c.Length%2 == 0
+}
 
 // TCPOptions are the options of a TCP header.
 type TCPOptions struct {
@@ -35,6 +48,8 @@ type TCPOptions struct {
 	UserTimeout    time.Duration // 0: the option is absent (RFC 5482)
 	SACKCount      uint8         // number of blocks in SACK
 	SACK           [MaxSACK]Block
+	HasFastOpen    bool           // FastOpen is present; a SYN only has it
+	FastOpen       FastOpenCookie // RFC 7413
 }
 
 // SACKBlocks returns the SACK blocks that are present.
@@ -85,6 +100,12 @@ func (o *TCPOptions) parse(kind byte, value []byte) {
 			o.SACK[o.SACKCount] = Block{Seq(binary.BigEndian.Uint32(value)), Seq(binary.BigEndian.Uint32(value[4:]))}
 			o.SACKCount++
 		}
+	case kind == optionFastOpen && len(value) <= len(o.FastOpen.Bytes):
+		c := FastOpenCookie{Length: uint8(len(value))}
+		copy(c.Bytes[:], value)
+		if c.valid() {
+			o.HasFastOpen, o.FastOpen = true, c
+		}
 	}
 }
 
@@ -103,9 +124,10 @@ func parseUserTimeout(v uint16) time.Duration {
 }
 
 // Append appends the options in the order and with the padding of Linux. Their length is a multiple
-// of 4. It is at most 40 for the options of a SYN, and for timestamps with three SACK blocks. A
-// UserTimeout is rounded up to whole seconds, or from 2^15 seconds on to whole minutes, at most
-// 2^15-1 of them. The caller must not set more options than the 40 bytes have room for.
+// of 4. It is at most 40 for the options of a SYN, unless it has both a UserTimeout and a cookie of
+// more than 14 bytes, and for timestamps with three SACK blocks. A UserTimeout is rounded up to
+// whole seconds, or from 2^15 seconds on to whole minutes, at most 2^15-1 of them. The caller must
+// not set more options than the 40 bytes have room for.
 func (o *TCPOptions) Append(b []byte) []byte {
 	if o.MSS != 0 {
 		b = append(b, optionMSS, 4, byte(o.MSS>>8), byte(o.MSS))
@@ -135,6 +157,19 @@ func (o *TCPOptions) Append(b []byte) []byte {
 			b = binary.BigEndian.AppendUint32(b, uint32(block.First))
 			b = binary.BigEndian.AppendUint32(b, uint32(block.End))
 		}
+	}
+	if o.HasFastOpen {
+		b = o.FastOpen.appendOption(b)
+	}
+	return b
+}
+
+// appendOption appends the option with the cookie, padded.
+func (c *FastOpenCookie) appendOption(b []byte) []byte {
+	b = append(b, optionFastOpen, 2+c.Length)
+	b = append(b, c.Bytes[:c.Length]...)
+	if c.Length%4 == 0 {
+		b = append(b, optionNop, optionNop)
 	}
 	return b
 }

@@ -2,6 +2,7 @@ package netsim
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,7 @@ type session struct {
 	dials int
 	after time.Duration
 	ends  [2]habits
+	fast  bool // with Fast Open, and a cookie from an earlier connection
 }
 
 // habits describe what an application does with its end.
@@ -76,7 +78,7 @@ func drawn(r *rand.Rand) *world {
 		}
 	}
 	for range 1 + r.IntN(4) {
-		w.sessions = append(w.sessions, session{dials: r.IntN(2), after: time.Duration(r.IntN(300)) * time.Millisecond, ends: [2]habits{habit(r), habit(r)}})
+		w.sessions = append(w.sessions, session{dials: r.IntN(2), after: time.Duration(r.IntN(300)) * time.Millisecond, ends: [2]habits{habit(r), habit(r)}, fast: r.IntN(3) == 0})
 	}
 	return w
 }
@@ -179,14 +181,20 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 // play runs a session; its first end dials.
 func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 	port := strconv.Itoa(80 + number)
-	l, err := hosts[1-s.dials].Listen("tcp", ":"+port)
+	l, err := (&tcpip.ListenConfig{Stack: hosts[1-s.dials], FastOpen: 4}).Listen(context.Background(), "tcp", ":"+port)
 	if err != nil {
 		return err
 	}
 	time.Sleep(s.after)
+	address := fmt.Sprintf("10.0.0.%d:%s", 2-s.dials, port)
+	if s.fast {
+		if err := s.meet(hosts[s.dials], l, address); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	results := make(chan error, 2) // the ends -> here: one of each
 	go func() {
-		c, err := dial(hosts[s.dials], fmt.Sprintf("10.0.0.%d:%s", 2-s.dials, port))
+		c, err := dial(hosts[s.dials], address, s.fast)
 		if err != nil {
 			results <- err
 			l.Close()
@@ -206,11 +214,25 @@ func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 	return errors.Join(err, l.Close())
 }
 
+// meet opens and closes a connection: the dialing host gets a cookie of Fast Open.
+func (s *session) meet(from *tcpip.Stack, l net.Listener, address string) error {
+	c, err := dial(from, address, true)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
 // dial retries: at a loss of a tenth, three ARP requests in a row are sometimes lost, and the
 // neighbour is considered unreachable.
-func dial(s *tcpip.Stack, address string) (c net.Conn, err error) {
+func dial(s *tcpip.Stack, address string, fast bool) (c net.Conn, err error) {
 	for range 5 {
-		if c, err = s.Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {
+		if c, err = (&tcpip.Dialer{Stack: s, FastOpen: fast}).Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {
 			break
 		}
 		time.Sleep(5 * time.Second)

@@ -26,6 +26,9 @@ func (c *Conn) Arrive(now Time, s *Segment) {
 
 // arriveInSynSent processes a segment in SYN-SENT (RFC 9293, section 3.10.7.3).
 func (c *Conn) arriveInSynSent(s *Segment) {
+	if c.AwaitsData() {
+		return // nothing was sent that this could answer
+	}
 	hasAck := s.Flags&wire.ACK != 0
 	if hasAck && (s.Ack.LessEq(c.iss) || c.sndNxt.Less(s.Ack)) {
 		if s.Flags&wire.RST == 0 {
@@ -54,6 +57,8 @@ func (c *Conn) arriveInSynSent(s *Segment) {
 	}
 	c.synAcknowledged(s)
 	c.ackPending = true
+	// the window that the SYN offered: data may follow before the acknowledgment of the SYN,ACK
+	c.rcvWndEdge = c.rcvNxt.Add(int(synWindow(c.cfg)))
 	c.receivePayload(s.Seq.Add(1), s)
 }
 
@@ -74,7 +79,10 @@ func (c *Conn) synAcknowledged(s *Segment) {
 		c.estimator.rto = max(c.estimator.rto, 3*time.Second)
 		c.cwnd.size = minCwndSegments * c.cwnd.mss
 	}
-	c.sndUna = s.Ack
+	c.sndUna = c.iss.Add(1)
+	if c.fastOpen != nil {
+		c.synDataAcknowledged(s)
+	}
 	c.fack = c.sndUna
 	c.sndWL1, c.sndWL2 = s.Seq, s.Ack
 	c.rtoAt, c.rtoBackoff, c.synPending = 0, 0, false
@@ -93,7 +101,7 @@ func (c *Conn) arriveSynchronized(s *Segment) {
 		c.synPending = true // the peer retransmitted its SYN: our SYN,ACK was lost
 		return
 	}
-	if c.state == SynReceived && !c.passiveOpen && s.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN|wire.ACK && s.Seq == c.irs && s.Ack == c.sndNxt {
+	if c.state == SynReceived && !c.passiveOpen && s.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN|wire.ACK && s.Seq == c.irs && c.iss.Less(s.Ack) && s.Ack.LessEq(c.sndNxt) {
 		c.synAcknowledged(s) // simultaneous open
 		c.ackPending = true
 		return
@@ -176,7 +184,7 @@ func (c *Conn) checkRST(s *Segment) {
 	switch {
 	case s.Seq != c.rcvNxt:
 		c.scheduleChallengeACK()
-	case c.state == SynReceived:
+	case c.state == SynReceived && !c.Accepted():
 		c.fail(Refused)
 	default:
 		c.fail(Reset)

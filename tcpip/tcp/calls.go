@@ -41,7 +41,7 @@ func (c *Conn) UnackedForRTO(now, sent Time) bool {
 func (c *Conn) LimitSegments(now Time, size int) {
 	c.setNow(now)
 	mss := min(max(size-wire.TCPHeader, minPeerMSS), c.linkMSS)
-	if mss == c.mss || !c.state.synchronized() {
+	if mss == c.mss || !c.state.synchronized() && !c.Accepted() {
 		return
 	}
 	lowered, oldPayload := mss < c.mss, c.cwnd.mss

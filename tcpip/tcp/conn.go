@@ -84,8 +84,9 @@ type Conn struct {
 
 	sender
 	receiver
-	urgent urgent
-	ecn    ecnState
+	urgent   urgent
+	ecn      ecnState
+	fastOpen *fastOpen // nil: without Fast Open
 
 	peerUserTimeout    time.Duration // user timeout adopted from the peer (RFC 5482); 0: none
 	userTimeoutSet     bool          // the application called SetUserTimeout

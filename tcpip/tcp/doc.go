@@ -30,6 +30,7 @@
 //     (RFC 6093).
 //   - Buffers that tune their size; an idle connection holds none. When memory is scarce the
 //     receive window shrinks; when there is none it closes.
+//   - TCP Fast Open, client and server (RFC 7413).
 //   - Superframes in both directions: one call handles a segment that a device merges or cuts.
 //
 // # Ownership
@@ -39,5 +40,5 @@
 //
 // # Limitations
 //
-// There is no TCP Fast Open (RFC 7413). The window that a SYN offers is at most 65,535 bytes.
+// The window that a SYN offers is at most 65,535 bytes.
 package tcp

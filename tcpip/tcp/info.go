@@ -28,6 +28,9 @@ type Info struct {
 	Acked         uint64
 	Received      uint64 // bytes received in order (bytes_received)
 	Retransmitted uint64 // segments (total_retrans)
+	// bytes of data in the SYN, of either end, that the SYN,ACK has acknowledged: Fast Open, RFC
+	// 7413; 0: none (TCPI_OPT_SYN_DATA)
+	SYNData int
 
 	// time since data was last sent and received, and since any segment arrived; 0: never
 	// (last_data_sent, last_data_recv, last_ack_recv)
@@ -39,7 +42,7 @@ func (c *Conn) Info(now Time) Info {
 	i := Info{
 		State: c.state, Unread: c.recvBuf.length, RTT: c.estimator.srtt, RTTVar: c.estimator.rttvar, MinRTT: c.estimator.minRTT.value(), RTO: c.currentRTO(), Backoff: c.rtoBackoff,
 		CongestionWindow: c.cwnd.size, SendWindow: c.sndWnd, MSS: c.maxPayload(), InFlight: max(0, c.flight.totalBytes), Sacked: c.flight.sackedBytes, Lost: c.flight.lostBytes,
-		Acked: c.ackedTotal, Received: c.receivedTotal, Retransmitted: c.retransmittedSegments,
+		Acked: c.ackedTotal, Received: c.receivedTotal, Retransmitted: c.retransmittedSegments, SYNData: c.synDataAcked(),
 		SinceSent: since(now, c.lastSentAt), SinceReceived: since(now, c.lastDataAt), SinceSegment: since(now, c.lastReceivedAt),
 	}
 	if c.cwnd.ssthresh != unsetSsthresh {

@@ -17,6 +17,7 @@ func (c *Conn) Output(now Time, emit Emit) {
 		if c.synPending {
 			c.sendSYN(emit)
 		}
+		c.sendEarly(emit)
 		return
 	}
 	c.transmit(emit)
@@ -113,8 +114,12 @@ func (c *Conn) sendSYN(emit Emit) {
 	}
 	s.Window = synWindow(c.cfg)
 	if c.state == SynReceived {
-		c.rcvWndEdge = c.rcvNxt.Add(int(s.Window))
+		s.Window = uint16(min(int(s.Window), max(0, c.recvLimit-c.recvBuf.length)))
+		c.rcvWndEdge = c.rcvWndEdge.Max(c.rcvNxt.Add(int(s.Window)))
 		c.lastAckSent = c.rcvNxt
+	}
+	if c.fastOpen != nil {
+		c.addFastOpen(&s)
 	}
 	if c.synTransmits == 0 {
 		c.synSentAt = c.now
@@ -289,7 +294,7 @@ func (c *Conn) cwndRoom(unsent, size int) int {
 
 // sendNext sends the next n bytes of the stream, and the FIN if they are the last.
 func (c *Conn) sendNext(n, size int, emit Emit) {
-	fin := c.finQueued && n == c.unsentBytes()
+	fin := c.finQueued && n == c.unsentBytes() && c.state != SynReceived
 	p := piece{seq: c.sndNxt, end: c.sndNxt.Add(n), sentAt: c.now, segmentSize: uint16(size)}
 	if fin {
 		p.end = p.end.Add(1)

@@ -2,10 +2,10 @@ package tcp
 
 import (
 	"bufio"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,10 +19,16 @@ import (
 //
 //	config KEY=VALUE...   before the first step; keys: see script.config
 //	dial | accept         the end opens; accept waits for the SYN that follows
+//	dial fastopen COOKIE MSS
+//	                      the end opens with Fast Open; the COOKIE in hex, or - to request one
+//	accept fastopen COOKIE | accept grant COOKIE
+//	                      accept the data of the SYN; or only grant a cookie (-: none)
+//	arrive ... output     segments between them are one batch, which the end answers afterwards
+//	sendsyn | syndata N   call SendSYN; check how many bytes of data of a SYN were acknowledged
 //	accept cookie         accept with a SYN cookie: no connection exists, and its state is NONE,
 //	                      until the cookie is returned
 //	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS]
-//	[ts N ecr N] [sack A-B...]
+//	[ts N ecr N] [fo COOKIE] [sack A-B...]
 //	                      the peer sends
 //	> FLAGS ...           the end must send exactly this, now; fields that are not named are not
 //	                      compared, except len
@@ -44,16 +50,18 @@ import (
 // Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent
 // at the same time stand on one line each.
 type script struct {
-	t       *testing.T
-	name    string
-	line    int
-	cfg     Config
-	conn    *Conn
-	now     Time
-	out     []OutSegment
-	await   bool // accept waits for the SYN
-	iss     wire.Seq
-	cookies bool // the listener answers with SYN cookies
+	t     *testing.T
+	name  string
+	line  int
+	cfg   Config
+	conn  *Conn
+	now   Time
+	out   []OutSegment
+	batch bool // the end does not send before the step output
+	await bool // accept waits for the SYN
+	iss   wire.Seq
+	// what accept answers with: cookie, or fastopen or grant and a cookie; empty: a plain SYN,ACK
+	acceptMode []string
 }
 
 const (
@@ -129,12 +137,13 @@ func (s *script) step(text string) {
 	switch {
 	case words[0] == "config":
 		s.config(words[1:])
-	case words[0] == "dial":
-		cfg := s.cfg.WithDefaults()
-		s.conn = Dial(&cfg, s.iss, 0)
+	case words[0] == "arrive", words[0] == "output":
+		s.batch = words[0] == "arrive"
 		s.flush()
+	case words[0] == "dial":
+		s.dial(words[1:])
 	case words[0] == "accept":
-		s.await, s.cookies = true, len(words) > 1
+		s.await, s.acceptMode = true, words[1:]
 	case words[0] == "<":
 		s.arrives(words[1:])
 	case words[0] == ">":
@@ -223,6 +232,12 @@ func (s *script) call(words []string) {
 	case "memory":
 		s.cfg.Memory.(*limitedMemory).left = n
 		return
+	case "sendsyn":
+		s.conn.SendSYN()
+	case "syndata":
+		if got := s.conn.Info(s.now).SYNData; got != n {
+			s.fail("got %d bytes of acknowledged data in the SYN, want %d", got, n)
+		}
 	case "orphan":
 		s.conn.Orphan(s.now)
 	case "write":
@@ -279,6 +294,9 @@ func (s *script) set(words []string) bool {
 }
 
 func (s *script) flush() {
+	if s.batch {
+		return
+	}
 	s.conn.Output(s.now, func(o *OutSegment) {
 		c := *o
 		c.Payload = [2][]byte{make([]byte, len(o.Payload[0])), make([]byte, len(o.Payload[1]))}
@@ -319,92 +337,11 @@ func (s *script) number(word string) int {
 	return n
 }
 
-// flags parses names joined by |; - stands for none.
-func (s *script) flags(text string) (f wire.Flags) {
-	for _, name := range strings.Split(text, "|") {
-		i := slices.Index(flagNames[:], name)
-		if i < 0 && name != "-" {
-			s.fail("%q is not a flag", name)
-		}
-		if i >= 0 {
-			f |= 1 << i
-		}
-	}
-	return f
-}
-
-// scripted is a segment of a script.
-type scripted struct {
-	Segment
-	has  map[string]bool
-	size int
-}
-
-// parse parses a segment of a script.
-func (s *script) parse(words []string, from, to wire.Seq) scripted {
-	p := scripted{has: map[string]bool{}}
-	p.Flags = s.flags(words[0])
-	p.Window = 65535
-	o := &p.Options
-	for i := 1; i < len(words); i++ {
-		key := words[i]
-		p.has[key] = true
-		switch key {
-		case "sackok", "ce", "ect", "nots":
-			o.SACKPermitted, p.CE = o.SACKPermitted || key == "sackok", p.CE || key == "ce"
-			continue
-		}
-		if key == "sack" {
-			for ; i+1 < len(words); i++ {
-				a, b, ok := strings.Cut(words[i+1], "-")
-				if !ok {
-					break
-				}
-				o.SACK[o.SACKCount] = wire.Block{First: to.Add(s.number(a)), End: to.Add(s.number(b))}
-				o.SACKCount++
-			}
-			continue
-		}
-		if i++; i == len(words) {
-			s.fail("%q needs a number", key)
-		}
-		n := s.number(words[i])
-		switch key {
-		case "seq":
-			p.Seq = from.Add(n)
-		case "ack":
-			p.Ack = to.Add(n)
-		case "win":
-			p.Window = uint16(n)
-		case "urg":
-			p.Urgent = uint16(n)
-		case "uto":
-			o.UserTimeout = time.Duration(n) * time.Second
-		case "len":
-			p.Payload = make([]byte, n)
-		case "size":
-			p.size = n
-		case "mss":
-			o.MSS = uint16(n)
-		case "scale":
-			o.HasWindowScale, o.WindowScale = true, uint8(n)
-		case "ts":
-			o.HasTimestamps, o.TSVal = true, wire.Timestamp(n)
-		case "ecr":
-			o.TSEcr = wire.Timestamp(n)
-		default:
-			s.fail("unknown field %q of a segment", key)
-		}
-	}
-	return p
-}
-
-var flagNames = [...]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"}
-
 func (s *script) arrives(words []string) {
 	p := s.parse(words, peerISS, s.iss)
 	cfg := s.cfg.WithDefaults()
-	if s.await && s.cookies {
+	cookies := len(s.acceptMode) > 0 && s.acceptMode[0] == "cookie"
+	if s.await && cookies {
 		s.await = false
 		o := CookieSYNACK(&cfg, secret, 0, &p.Segment, s.now)
 		s.iss, s.out = o.Seq, append(s.out, o)
@@ -412,7 +349,7 @@ func (s *script) arrives(words []string) {
 	}
 	if s.await {
 		s.await = false
-		s.conn = Accept(&cfg, s.iss, 0, &p.Segment, s.now)
+		s.conn = s.accept(&cfg, &p.Segment)
 	} else if s.conn == nil {
 		s.conn = AcceptCookie(&cfg, secret, 0, &p.Segment, s.now)
 		if s.conn == nil {
@@ -424,68 +361,31 @@ func (s *script) arrives(words []string) {
 	s.flush()
 }
 
+// accept opens the connection of a SYN.
+func (s *script) accept(cfg *Config, syn *Segment) *Conn {
+	if len(s.acceptMode) == 0 {
+		return Accept(cfg, s.iss, 0, syn, s.now)
+	}
+	return AcceptFastOpen(cfg, s.iss, 0, syn, s.cookie(s.acceptMode[1]), s.acceptMode[0] == "fastopen", s.now)
+}
+
+// dial opens a connection.
+func (s *script) dial(words []string) {
+	cfg := s.cfg.WithDefaults()
+	if len(words) == 0 {
+		s.conn = Dial(&cfg, s.iss, 0)
+	} else {
+		s.conn = DialFastOpen(&cfg, s.iss, 0, FastOpen{s.cookie(words[1]), s.number(words[2])})
+	}
+	s.flush()
+}
+
+// cookie parses a cookie of Fast Open.
+func (s *script) cookie(word string) (c wire.FastOpenCookie) {
+	b, _ := hex.DecodeString(strings.Trim(word, "-"))
+	c.Length = uint8(copy(c.Bytes[:], b))
+	return c
+}
+
 // secret is a keyed hash for SYN cookies, good enough for tests.
 func secret(kind byte, count uint32) uint32 { return (uint32(kind)<<16 + count + 77) * 2654435761 }
-
-func (s *script) sends(words []string) {
-	s.t.Helper()
-	if words[0] == "nothing" {
-		if len(s.out) > 0 {
-			s.fail("the end sent %s, want nothing", s.describe(&s.out[0]))
-		}
-		return
-	}
-	want := s.parse(words, s.iss, peerISS)
-	if len(s.out) == 0 {
-		s.fail("the end sent nothing, want %s", strings.Join(words, " "))
-	}
-	got := s.out[0]
-	s.out = s.out[1:]
-	o, w := &got.Options, &want.Options
-	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
-		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
-		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.HasWindowScale || o.WindowScale != w.WindowScale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.has["nots"] && o.HasTimestamps || want.has["ect"] != got.ECT || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.HasTimestamps || o.TSVal != w.TSVal) || want.has["ecr"] && o.TSEcr != w.TSEcr || want.has["size"] && got.SegmentSize != want.size ||
-		o.SACKCount != w.SACKCount || o.SACK != w.SACK
-	if differs {
-		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
-	}
-}
-
-func (s *script) describe(o *OutSegment) string {
-	text := fmt.Sprintf("%v seq %d ack %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Ack.Sub(peerISS), o.Window, o.Len())
-	if o.Flags&wire.ACK == 0 {
-		text = fmt.Sprintf("%v seq %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Window, o.Len())
-	}
-	if o.Options.MSS > 0 {
-		text += fmt.Sprintf(" mss %d", o.Options.MSS)
-	}
-	if o.Options.HasWindowScale {
-		text += fmt.Sprintf(" scale %d", o.Options.WindowScale)
-	}
-	if o.Options.SACKPermitted {
-		text += " sackok"
-	}
-	if o.Options.HasTimestamps {
-		text += fmt.Sprintf(" ts %d ecr %d", o.Options.TSVal, o.Options.TSEcr)
-	}
-	if o.Options.UserTimeout > 0 {
-		text += fmt.Sprint(" uto ", o.Options.UserTimeout.Seconds())
-	}
-	if o.ECT {
-		text += " ect"
-	}
-	if o.Flags&wire.URG != 0 {
-		text += fmt.Sprintf(" urg %d", o.Urgent)
-	}
-	if o.SegmentSize > 0 {
-		text += fmt.Sprintf(" size %d", o.SegmentSize)
-	}
-	for i, b := range o.Options.SACKBlocks() {
-		if i == 0 {
-			text += " sack"
-		}
-		text += fmt.Sprintf(" %d-%d", b.First.Sub(peerISS), b.End.Sub(peerISS))
-	}
-	return text
-}

@@ -80,6 +80,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 	c.sendBuf.put(c.sendBuf.length, p[:n])
 	c.sendBuf.length += n
 	c.writeBlocked = n < len(p)
+	c.SendSYN()
 	return n
 }
 
@@ -120,6 +121,7 @@ func (c *Conn) CloseWrite(now Time) {
 		return
 	}
 	c.finQueued, c.corked, c.more = true, false, false
+	c.SendSYN()
 	switch c.state {
 	case Established:
 		c.state = FinWait1

@@ -29,6 +29,7 @@ type sim struct {
 	trace         bool
 	sends         func(from int, bytes int) // is called for each segment; may be nil
 	dropped       int
+	fastOpen      bool    // the ends open with Fast Open, with a valid cookie
 	marks         float64 // share of ECN-capable segments that get a CE mark
 }
 
@@ -122,11 +123,18 @@ func (s *sim) connect(a, b Config) {
 	a, b = a.WithDefaults(), b.WithDefaults()
 	s.ends[0] = &end{Conn: Dial(&a, 1000, 7)}
 	s.ends[1] = &end{}
+	if s.fastOpen {
+		s.ends[0].Conn = DialFastOpen(&a, 1000, 7, FastOpen{wire.FastOpenCookie{Length: 8}, b.MSS})
+		s.ends[0].send = random(s.rand.IntN(5000)+1, 0)
+		s.app(s.ends[0])
+	}
 	s.ends[0].Output(s.now, s.emit(0))
 	for s.ends[1].Conn == nil {
 		if !s.step(func(p *packet) {
 			if p.to == 1 && s.ends[1].Conn == nil {
-				s.ends[1].Conn = Accept(&b, 5_000_000, 99, &p.s, s.now)
+				if s.ends[1].Conn = Accept(&b, 5_000_000, 99, &p.s, s.now); p.s.Options.HasFastOpen {
+					s.ends[1].Conn = AcceptFastOpen(&b, 5_000_000, 99, &p.s, wire.FastOpenCookie{Length: 8}, s.rand.IntN(4) > 0, s.now)
+				}
 			}
 		}) {
 			s.t.Fatal("the SYN did not arrive, want it to: the simulated network sent its last packet")
@@ -273,13 +281,14 @@ func TestTransfersOfAllSeedsArrive(t *testing.T) {
 			s.rate, s.room = 1e5+r.Float64()*1e7, 3000+r.IntN(100_000)
 		}
 		s.marks = float64(r.IntN(2)) * r.Float64() * 0.2
+		s.fastOpen = r.IntN(3) == 0
 		conf := func() Config {
 			return Config{ECN: ECN(r.IntN(3)), Memory: newLimitedMemory(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoTimestamps: r.IntN(4) == 0, NoWindowScaling: r.IntN(4) == 0, CongestionControl: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
 				MSS: 500 + r.IntN(960), ReceiveBuffer: BufferRange{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
 		}
 		s.connect(conf(), conf())
 		for i, e := range s.ends {
-			e.send, e.close = random(r.IntN(100_000), byte(i)), true
+			e.send, e.close = append(e.send, random(r.IntN(100_000), byte(i))...), true
 		}
 		s.run(2*time.Hour, func() bool {
 			done := func(e *end) bool { return e.State() == TimeWait || e.State() == Closed }
