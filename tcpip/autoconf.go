@@ -95,6 +95,7 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	if !pending {
 		return
 	}
+	defer i.s.watchers.call()
 	i.s.configMu.Lock()
 	defer i.s.configMu.Unlock()
 	i.mu.Lock()
@@ -105,21 +106,7 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	i.mtu6.Store(int32(state.MTU))
 	i.hopLimit.Store(uint32(state.HopLimit))
 	i.s.useRoutesLocked(i.s.extraRoutes)
-	if len(i.s.cfg.Resolver) == 0 {
-		i.s.applyServersLocked()
-	}
-}
-
-// applyServersLocked makes the DNS servers that the routers of all links have announced those of
-// the stack. The caller holds configMu.
-func (s *Stack) applyServersLocked() {
-	var servers []netip.AddrPort
-	for _, i := range s.ifaces {
-		for _, a := range i.auto.applied.Servers {
-			servers = append(servers, netip.AddrPortFrom(i.zoned(a), 53))
-		}
-	}
-	s.resolver.servers.Store(&servers)
+	i.s.applyServersLocked()
 }
 
 // applyAddrsLocked adds the addresses of a state that are new, and removes those of the state

@@ -40,6 +40,7 @@ func (i *iface) startClaims() {
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 	i.claimResults = make(chan claimResult, len(i.configured()))
+	i.awaited = map[netip.Addr]chan claimResult{}
 	i.claimAddrs(i.configured())
 }
 
@@ -94,11 +95,15 @@ func (c claimActions) Held(a netip.Addr) {
 	i.reportClaim(claimResult{addr: a})
 }
 
-// reportClaim reports a result to awaitClaims, which waits for those of New only.
+// reportClaim reports a result to awaitClaims, which waits for those of New only, and to ClaimAddr.
 func (i *iface) reportClaim(r claimResult) {
 	select {
 	case i.claimResults <- r:
 	default:
+	}
+	if c := i.awaited[r.addr]; c != nil {
+		delete(i.awaited, r.addr)
+		c <- r
 	}
 }
 
@@ -156,6 +161,9 @@ func (l *reader) reportConflicts(now tcp.Time) {
 		}
 		if tell := l.s.cfg.OnConflict; tell != nil {
 			tell(c)
+		}
+		if c.Lost {
+			l.s.watchers.call()
 		}
 	}
 }

@@ -21,7 +21,8 @@ type Config struct {
 	// Interfaces are further links, each with a name and addresses of its own: see Interface.
 	Interfaces []Interface
 	// the stack's addresses on Link, each with its prefix length: 10.0.0.2/24, 2001:db8::2/64. With
-	// an IPv6 address, the stack also gets a link-local one
+	// an IPv6 address, the stack also gets a link-local one. None: AddAddr or DHCP (package dhcp)
+	// gives it one later
 	Addrs []netip.Prefix
 	// get IPv6 addresses, routes, the MTU and, without Resolver, DNS servers from the routers on
 	// the link too (RFC 4862, RFC 8106)

@@ -234,7 +234,8 @@ func (p *packet) forwardDatagram(d datagram, local netip.AddrPort) layer {
 	if r == nil {
 		return p.drop(DropSocketFull)
 	}
-	if u := p.reader.s.sockets.udpFor(local, d.from); u != nil && u.foreign { // accepted meanwhile
+	// accepted meanwhile?
+	if u := p.reader.s.sockets.udpFor(p.reader.iface, local, d.from); u != nil && u.foreign {
 		r.Drop()
 		u.enqueue(d)
 		return consumed

@@ -77,7 +77,7 @@ func (p *packet) receiveError(r icmp.ErrorReport) layer {
 			return p.drop(DropICMP)
 		}
 	case wire.UDPProtocol:
-		u := s.sockets.udpFor(local, remote)
+		u := s.sockets.udpFor(p.reader.iface, local, remote)
 		if u == nil || r.Problem == icmp.TooBig && !u.dontFragment.Load() {
 			return p.drop(DropICMP)
 		}

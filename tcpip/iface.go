@@ -46,7 +46,9 @@ type iface struct {
 	// closed
 	claimResults chan claimResult
 
-	mu                sync.Mutex
+	mu sync.Mutex
+	// claims -> ClaimAddr: one result each; capacity 1, closed if the address is removed
+	awaited           map[netip.Addr]chan claimResult
 	neigh             neigh.Table
 	claims            neigh.Claims
 	claimed           []netip.Addr // the addresses of claims that are in use

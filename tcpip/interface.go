@@ -20,7 +20,8 @@ type Interface struct {
 	// makes itself depend on it (RFC 7217).
 	Name string
 	Link link.Link
-	// Addrs and Autoconf are those of Config, for this link.
+	// Addrs and Autoconf are those of Config, for this link. Without both, it has no address until
+	// AddAddrOn or DHCP (package dhcp) gives it one.
 	Addrs    []netip.Prefix
 	Autoconf bool
 	// MTU is the largest packet that is sent, in bytes; 0: that of the link, which also limits it.
@@ -51,8 +52,6 @@ func checkInterfaces(all []Interface) error {
 			return fmt.Errorf("tcpip: Interfaces has a link with the name %q: give each a name of its own, without %%, ] and spaces, that is not lo or that of Link, link", i.Name)
 		case i.Link == nil:
 			return fmt.Errorf("tcpip: the interface %s has no Link", i.Name)
-		case len(i.Addrs) == 0 && !i.Autoconf:
-			return fmt.Errorf("tcpip: the interface %s has no Addrs: give the stack an address with the length of its network, such as 10.0.0.2/24", i.Name)
 		case i.MTU != 0 && i.MTU < wire.IPv6MinMTU && (i.Autoconf || slices.ContainsFunc(i.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })):
 			return fmt.Errorf("tcpip: the interface %s has MTU %d: IPv6 needs 1,280 bytes or more", i.Name, i.MTU)
 		case i.MTU != 0 && i.MTU < minMTU || i.Metric < 0:

@@ -46,6 +46,7 @@ type outgoingPacket struct {
 	options      []byte // IPv4 only
 	flowLabel    uint32 // IPv6 only
 	foreign      bool   // src need not be an address of the stack
+	link         *iface // the only link to send by; nil: any
 }
 
 // headerLen is the length of the packet's IP header.
@@ -54,7 +55,7 @@ func (f *outgoingPacket) headerLen() int { return ipHeaderLen(f.dst) + len(f.opt
 // sendIP sends a packet of any protocol but TCP, as fragments if necessary. A frame that the link
 // or the neighbour table drops is counted, and is no error, as with Linux.
 func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
-	i, hop, src, ok := s.routeTo(f.dst, f.src)
+	i, hop, src, ok := s.routeBy(f.link, f.dst, f.src)
 	if !ok {
 		s.drops.add(DropRoute)
 		return syscall.ENETUNREACH
@@ -74,7 +75,7 @@ func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
 		return syscall.EMSGSIZE
 	case f.src.Is4() != f.dst.Is4():
 		return syscall.EINVAL
-	case !f.foreign && !s.owns(f.src):
+	case !f.foreign && !s.owns(f.src) && !f.asksForAddress():
 		return syscall.EADDRNOTAVAIL // the stack lost it to another host (claims.go)
 	}
 	l := i.readerFor(hashAddr(f.dst))

@@ -18,19 +18,29 @@ import (
 // AddAddr gives the stack another address on its first link, with the length of its network. The
 // address is probed for as those of Config.Addrs are, without waiting: OnConflict reports another
 // host that has it.
-func (s *Stack) AddAddr(p netip.Prefix) error { return s.addAddr(0, p) }
+func (s *Stack) AddAddr(p netip.Prefix) error { return s.addAddr(0, p, nil) }
 
 // AddAddrOn is AddAddr for the link with that name.
 func (s *Stack) AddAddrOn(name string, p netip.Prefix) error {
-	n := s.zoneNumber(name)
-	if n == 0 || s.ifaces[n-1].loopback {
-		return fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
+	i, err := s.linkNamed(name)
+	if err != nil {
+		return err
 	}
-	return s.addAddr(n-1, p)
+	return s.addAddr(i.index, p, nil)
 }
 
-// addAddr gives the link with an index another address.
-func (s *Stack) addAddr(index int, p netip.Prefix) error {
+// linkNamed returns the link with a name.
+func (s *Stack) linkNamed(name string) (*iface, error) {
+	n := s.zoneNumber(name)
+	if n == 0 || s.ifaces[n-1].loopback {
+		return nil, fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
+	}
+	return s.ifaces[n-1], nil
+}
+
+// addAddr gives the link with an index another address. A result channel that is not nil gets the
+// result of probing for it.
+func (s *Stack) addAddr(index int, p netip.Prefix, result chan claimResult) error {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
 	if err := s.canConfigureLocked(); err != nil {
@@ -48,6 +58,13 @@ func (s *Stack) addAddr(index int, p netip.Prefix) error {
 	if err := s.setRoutesLocked(s.extraRoutes); err != nil {
 		i.addrs.Store(&before)
 		return err
+	}
+	if result != nil && i.resolvesNeighbours() {
+		i.mu.Lock()
+		i.awaited[i.zoned(p.Addr().WithZone(""))] = result
+		i.mu.Unlock()
+	} else if result != nil {
+		result <- claimResult{addr: p.Addr()}
 	}
 	i.claimAddrs(added)
 	return nil
@@ -88,13 +105,18 @@ func (s *Stack) SetRoutes(routes []ip.Route) error {
 	return s.setRoutesLocked(slices.Clone(routes))
 }
 
-// SetResolver replaces the DNS servers: see Config.Resolver.
+// SetResolver replaces the DNS servers: see Config.Resolver. Without any, those that were learned
+// from DHCP and from routers are used.
 func (s *Stack) SetResolver(servers []netip.AddrPort) error {
 	servers, err := checkResolver(servers)
-	if err == nil {
-		s.resolver.servers.Store(&servers)
+	if err != nil {
+		return err
 	}
-	return err
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	s.configuredServers = servers
+	s.applyServersLocked()
+	return nil
 }
 
 // SetMTU changes the largest packet that is sent by the link with that name, or by the first if it
@@ -148,7 +170,7 @@ func (i *iface) claimAddrs(added []netip.Prefix) {
 	defer i.mu.Unlock()
 	for _, p := range added {
 		if a := i.zoned(p.Addr()); i.resolvesNeighbours() {
-			i.claims.Claim(a, i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
+			i.claims.Claim(a, i.s.cfg.ProbeAddrs || i.awaited[a] != nil, neigh.Time(i.s.now()), claimActions{i.readers[0]})
 		} else {
 			i.claimed = append(i.claimed, a)
 		}
@@ -161,6 +183,10 @@ func (i *iface) claimAddrs(added []netip.Prefix) {
 func (i *iface) forgetAddr(a netip.Addr) {
 	i.mu.Lock()
 	i.claims.Withdraw(a)
+	if c := i.awaited[a]; c != nil {
+		delete(i.awaited, a)
+		close(c)
+	}
 	i.claimed = slices.DeleteFunc(i.claimed, func(b netip.Addr) bool { return a == b })
 	i.updateOwnAddrs()
 	i.mu.Unlock()

@@ -76,7 +76,7 @@ func (s *Stack) routesWithLocked(extra []ip.Route) (ip.Routes, error) {
 			}
 		}
 	}
-	all = append(all, extra...)
+	all = append(append(all, extra...), s.learnedRoutesLocked()...)
 	for n, i := range s.ifaces {
 		all = append(all, i.autoRoutesLocked(n)...)
 	}

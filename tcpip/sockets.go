@@ -67,6 +67,7 @@ type UDPConn struct {
 	s             *Stack
 	local, remote netip.AddrPort // remote is zero unless connected
 	family        family         // of destinations
+	link          *iface         // the only link that it receives and sends by; nil: any
 	foreign       bool           // local is not an address of the stack: Stack.Forward made it
 	dontFragment  atomic.Bool    // send with DF set
 	// gets datagrams in place of the queue; nil: none was set
@@ -93,7 +94,7 @@ func (p *packet) udp() layer {
 	}
 	s := p.reader.s
 	local, remote := netip.AddrPortFrom(p.dst, d.DstPort()), netip.AddrPortFrom(p.src, d.SrcPort())
-	u := s.sockets.udpFor(local, remote)
+	u := s.sockets.udpFor(p.reader.iface, local, remote)
 	switch {
 	case u != nil && (!p.forwarded || u.remote.IsValid()):
 	case p.forwarded:
@@ -129,15 +130,15 @@ func (u *UDPConn) OnReceive(f func(payload []byte, from netip.AddrPort)) {
 // udpBuffers holds buffers of datagrams that are being sent.
 var udpBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// udpFor returns the socket for a datagram; nil: none. A connected socket precedes an unconnected
-// one, a specific local address the unspecified one.
-func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
+// udpFor returns the socket for a datagram that arrived by an interface; nil: none. A connected
+// socket precedes an unconnected one, a specific local address the unspecified one.
+func (s *sockets) udpFor(by *iface, local, remote netip.AddrPort) *UDPConn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	any4, any6 := netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port()), netip.AddrPortFrom(netip.IPv6Unspecified(), local.Port())
 	for _, a := range [...]netip.AddrPort{local, any4, any6} {
 		for _, u := range s.udp[a] {
-			if u.family.has(local.Addr()) && (!u.remote.IsValid() || u.remote == remote) {
+			if u.family.has(local.Addr()) && (!u.remote.IsValid() || u.remote == remote) && (u.link == nil || u.link == by) {
 				return u
 			}
 		}
@@ -179,7 +180,9 @@ func (s *sockets) addUDP(u *UDPConn) error {
 // address that no other one has or includes, as 0.0.0.0 includes all of IPv4. The caller holds mu.
 func (s *sockets) isFreeLocked(u *UDPConn, port uint16) bool {
 	at := netip.AddrPortFrom(u.local.Addr(), port)
-	same := func(v *UDPConn) bool { return v.remote == u.remote && v.family&u.family != 0 }
+	same := func(v *UDPConn) bool {
+		return v.remote == u.remote && v.family&u.family != 0 && (u.link == nil || v.link == nil || u.link == v.link)
+	}
 	if u.remote.IsValid() || !u.local.Addr().IsUnspecified() {
 		any4, any6 := netip.AddrPortFrom(netip.IPv4Unspecified(), port), netip.AddrPortFrom(netip.IPv6Unspecified(), port)
 		return !slices.ContainsFunc(s.udp[at], same) && (u.remote.IsValid() || !slices.ContainsFunc(slices.Concat(s.udp[any4], s.udp[any6]), same))
@@ -205,8 +208,17 @@ func (s *sockets) removeUDP(u *UDPConn) {
 
 // ListenPacket opens a UDP socket at an address of the stack.
 func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
+	u, err := s.listenUDP(nil, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// listenUDP opens a UDP socket for one link, or for all if link is nil.
+func (s *Stack) listenUDP(link *iface, network, address string) (*UDPConn, error) {
 	local, err := s.localAddr("udp", network, address)
-	u := &UDPConn{s: s, local: local}
+	u := &UDPConn{s: s, local: local, link: link}
 	if u.family, _ = familyOf("udp", network); !local.Addr().IsUnspecified() || local.Addr().Is4() {
 		u.family = familyFor(local.Addr())
 	}
@@ -335,7 +347,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	}
 	if src.IsUnspecified() {
 		var ok bool
-		if _, _, src, ok = u.s.routeTo(to.Addr(), src); !ok {
+		if _, _, src, ok = u.s.routeBy(u.link, to.Addr(), src); !ok {
 			return 0, u.writeError(to, syscall.ENETUNREACH)
 		}
 	}
@@ -343,7 +355,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	b := udpBuffers.Get().(*[]byte)
 	defer udpBuffers.Put(b)
 	*b = append(wire.AppendUDP((*b)[:0], from, to, p), p...)
-	if err := u.s.sendIP(outgoingPacket{foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, *b); err != nil {
+	if err := u.s.sendIP(outgoingPacket{link: u.link, foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, *b); err != nil {
 		return 0, u.writeError(to, err)
 	}
 	return len(p), nil

@@ -33,6 +33,10 @@ type Stack struct {
 	configMu    sync.Mutex // held while addresses and routes change
 	extraRoutes []ip.Route // beside those to the interfaces' networks; guarded by configMu
 
+	configuredServers []netip.AddrPort // DNS servers of the configuration; guarded by configMu
+	learned           []learnedFrom    // guarded by configMu
+	watchers          watchers
+
 	forwarding atomic.Pointer[forwarding] // nil: packets for other addresses are dropped
 
 	closed    atomic.Bool
@@ -74,7 +78,7 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.outputAccount.s = s
-	s.resolver = newResolver(s)
+	s.resolver, s.configuredServers = newResolver(s), cfg.Resolver
 	s.conns.init(cfg.Connections)
 	s.timeWaits.s, s.timeWaits.limit = s, cfg.MaxTimeWait
 	s.sockets.init()

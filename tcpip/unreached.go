@@ -73,7 +73,7 @@ func (p *packet) notifyUnreachable(now tcp.Time) {
 			c.hostUnreachable(now)
 		}
 	case wire.UDPProtocol:
-		if u := s.sockets.udpFor(local, remote); u != nil {
+		if u := s.sockets.udpFor(p.reader.iface, local, remote); u != nil {
 			u.receiveError(syscall.EHOSTUNREACH)
 		}
 	case icmpProtocol(p.dst):

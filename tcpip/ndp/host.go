@@ -48,6 +48,8 @@ type Host struct {
 	servers  []server
 	mtu      int
 	hopLimit uint8
+	managed  bool // the M flag of the last advertisement
+	other    bool // its O flag
 }
 
 // router is a default router.
@@ -106,6 +108,7 @@ func New(c Config, now Time) *Host {
 func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool) {
 	before := h.State(now)
 	h.solicitAt = 0
+	h.managed, h.other = a.Managed, a.Other
 	if a.HopLimit != 0 {
 		h.hopLimit = a.HopLimit
 	}
@@ -287,6 +290,9 @@ type State struct {
 	Servers  []netip.Addr   // DNS servers
 	MTU      int            // 0: that of the link
 	HopLimit uint8          // 0: not announced
+	// the flags of the last advertisement: addresses, or other configuration, are to be had by
+	// DHCPv6 (RFC 4861, section 4.2)
+	Managed, Other bool
 }
 
 // Addr is an address of the host.
@@ -303,7 +309,7 @@ type Route struct {
 
 // State returns what holds now. Its slices are the caller's.
 func (h *Host) State(now Time) State {
-	s := State{MTU: h.mtu, HopLimit: h.hopLimit}
+	s := State{MTU: h.mtu, HopLimit: h.hopLimit, Managed: h.managed, Other: h.other}
 	for _, a := range h.addrs {
 		if a.addr.IsValid() && a.validUntil > now {
 			s.Addrs = append(s.Addrs, Addr{a.addr, a.preferredUntil <= now})
@@ -327,5 +333,5 @@ func (h *Host) State(now Time) State {
 // equal reports whether two states say the same.
 func (s State) equal(o State) bool {
 	return slices.Equal(s.Addrs, o.Addrs) && slices.Equal(s.Routers, o.Routers) && slices.Equal(s.Prefixes, o.Prefixes) && slices.Equal(s.Routes, o.Routes) &&
-		slices.Equal(s.Servers, o.Servers) && s.MTU == o.MTU && s.HopLimit == o.HopLimit
+		slices.Equal(s.Servers, o.Servers) && s.MTU == o.MTU && s.HopLimit == o.HopLimit && s.Managed == o.Managed && s.Other == o.Other
 }
