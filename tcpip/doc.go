@@ -97,6 +97,6 @@
 //
 // # Limitations
 //
-// No multicast groups, no DHCP. Packets are not routed from one link to another.
+// No multicast groups. DHCP is in package dhcp. Packets are not routed from one link to another.
 // The stack is in no virtual network (802.1Q): it accepts priority tags only.
 package tcpip

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the lists of what is public")
 
 // packages are those whose users depend on what is public.
-var packages = []string{"tcpip", "tcpip/ip", "tcpip/link", "tcpip/metrics", "tcpip/nat", "tcpip/tcp", "tcpip/wgtun"}
+var packages = []string{"tcpip", "tcpip/dhcp", "tcpip/ip", "tcpip/link", "tcpip/metrics", "tcpip/nat", "tcpip/tcp", "tcpip/wgtun"}
 
 const (
 	root      = "../.."
