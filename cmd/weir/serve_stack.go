@@ -60,6 +60,9 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b
 	if err != nil {
 		return err
 	}
+	if len(settings.Addrs) == 0 {
+		return usageError{errors.New("--stack needs an address to serve on: give one by --addr, such as 10.0.0.2/24, beside dhcp")}
+	}
 	machine, err := startHost(ctx, settings)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 type stackUpCmd struct {
 	Tap     string   `default:"weir0" placeholder:"NAME" help:"The TAP device (${default})."`
-	Addr    []string `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24 or fd00::2/64. May be repeated."`
+	Addr    []string `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24 or fd00::2/64; or dhcp. May be repeated."`
 	Gateway []string `placeholder:"ADDR" help:"Default gateway. May be repeated: one for each version of IP."`
 	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port. May be repeated."`
 	MTU     int      `name:"mtu" placeholder:"N" help:"MTU in bytes (default: the device's, or 1500)."`
@@ -48,6 +49,8 @@ On Linux the process drops its effective capabilities once the host is up: root 
 
 --setup is undone at the end, also after errors. After a kill, remove a bridge by ip link del br-weir0.
 
+With --addr dhcp the host leases an IPv4 address, its default route, name servers and MTU from the DHCP server of the network, reports when it gets or loses it, and gives the address back at the end. It gets IPv6 addresses from the network's routers, and name servers by DHCPv6 if they say so. Servers of --dns precede what is learned.
+
 Without root, on a device that was created for you:
 
   sudo ip tuntap add weir0 mode tap user ann
@@ -60,6 +63,7 @@ Examples:
   sudo weir stack up --addr 10.0.0.2/24 --setup --service files=80:www
   sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
   sudo weir stack up --addr 10.0.0.2/24 --addr fd00::2/64 --setup --service echo=7
+  sudo weir stack up --addr dhcp --setup --bridge eth1 --service files=80:www
   sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1`
 }
 
@@ -68,7 +72,9 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
-	if h.Addrs, err = prefixes("--addr", c.Addr); err != nil {
+	static := slices.DeleteFunc(slices.Clone(c.Addr), func(a string) bool { return a == "dhcp" })
+	h.DHCP, h.OnDHCP = len(static) < len(c.Addr), t.dhcp
+	if h.Addrs, err = prefixes("--addr", static); err != nil {
 		return h, err
 	}
 	if h.Peers, err = prefixes("--peer", c.Peer); err != nil {
@@ -99,8 +105,8 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	switch {
 	case !c.Setup && (len(c.Peer) > 0 || c.Bridge != ""):
 		return h, usageError{errors.New("--peer and --bridge need --setup: add it")}
-	case c.Setup && c.Bridge == "" && len(h.KernelAddrs()) == 0:
-		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", c.Addr[0], h.Addrs[0].Addr())}
+	case c.Setup && c.Bridge == "" && len(h.Addrs) > 0 && len(h.KernelAddrs()) == 0:
+		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", h.Addrs[0], h.Addrs[0].Addr())}
 	}
 	h.Services, err = stackServices(c.Service, t)
 	return h, err
@@ -136,7 +142,7 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Probe {
+	if c.Probe && len(config.Addrs) > 0 {
 		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", strings.Join(c.Addr, " and "))
 	}
 	h, err := startHost(ctx, config)

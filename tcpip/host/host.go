@@ -15,6 +15,7 @@ import (
 
 	"weir/serve"
 	"weir/tcpip"
+	"weir/tcpip/dhcp"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 )
@@ -26,9 +27,13 @@ var ErrNoDevice = errors.New("host: there is no device")
 type Config struct {
 	Tap       string // the device's name
 	Namespace string // named network namespace of the device; empty: the caller's
-	// the host's addresses with their prefix lengths, one or more; the first is the one that it is
-	// known by
+	// the host's addresses with their prefix lengths; the first is the one that it is known by. One
+	// or more, unless DHCP is set
 	Addrs []netip.Prefix
+	// get an IPv4 address by DHCP, IPv6 addresses from routers, and DNS servers from both, while
+	// Run runs; OnDHCP is called for each change
+	DHCP   bool
+	OnDHCP func(dhcp.Event) // nil: changes are not reported
 	// the default routers, at most one for each version of IP
 	Gateways []netip.Addr
 	// DNS servers; none: only addresses can be dialed
@@ -94,11 +99,11 @@ func (c *Config) validate() error {
 	switch {
 	case c.Tap == "":
 		return errors.New("host: no TAP device given: name one, such as weir0")
-	case len(c.Addrs) == 0:
+	case len(c.Addrs) == 0 && !c.DHCP:
 		return errors.New("host: no address given: use one with its prefix length, such as 10.0.0.2/24")
 	case !c.Setup && (c.Bridge != "" || len(c.Peers) > 0):
 		return errors.New("host: Bridge and Peers need Setup: set it too")
-	case c.Setup && c.Bridge == "" && len(c.KernelAddrs()) == 0:
+	case c.Setup && c.Bridge == "" && len(c.Addrs) > 0 && len(c.KernelAddrs()) == 0:
 		return fmt.Errorf("host: the network of %v has no free address for the kernel: use a larger network, or set Peers", c.Addrs[0])
 	}
 	for _, p := range c.Peers {
@@ -134,6 +139,8 @@ type Host struct {
 	// the stack -> Run; capacity 1, further conflicts are dropped; never closed
 	conflicts chan tcpip.Conflict
 
+	// functions that keep what DHCP has leased until their context ends
+	leases      []func(context.Context) error
 	listeners   []net.Listener // of the services, in their order; nil for services with sessions
 	captureMade bool           // the capture file was made
 	// the kernel removes the device when it is closed: there is nothing else to undo
@@ -154,7 +161,7 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{config: c, startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1)}
-	for _, step := range []func() error{h.openControlSocket, h.setUpDevice, func() error { return h.openDevice(ctx) }, h.listenServices} {
+	for _, step := range []func() error{h.openControlSocket, h.setUpDevice, func() error { return h.openDevice(ctx) }, h.listenServices, h.newLeases} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, h.Close(), h.removeCapture())
 		}
@@ -239,7 +246,7 @@ func (h *Host) withCapture(tap link.Link) (link.Link, error) {
 	}
 	h.captureMade = true
 	h.onClose(f.Close)
-	return link.NewCapture(tap, f, link.CaptureConfig{Name: h.config.Tap, Comment: "frames of the host " + h.config.Addrs[0].String()})
+	return link.NewCapture(tap, f, link.CaptureConfig{Name: h.config.Tap, Comment: "frames of the host " + h.config.name()})
 }
 
 func (h *Host) impairConfig(i link.Impairment) link.ImpairConfig {
@@ -257,7 +264,7 @@ func (h *Host) removeCapture() error {
 // stackConfig returns the configuration of the stack on a link.
 func (h *Host) stackConfig(l link.Link) tcpip.Config {
 	c := &h.config
-	s := tcpip.Config{Link: l, Addrs: c.Addrs, Resolver: c.DNS, Run: c.Run, ProbeAddrs: c.ProbeAddr}
+	s := tcpip.Config{Link: l, Addrs: c.Addrs, Autoconf: c.DHCP, Resolver: c.DNS, Run: c.Run, ProbeAddrs: c.ProbeAddr}
 	s.OnConflict = func(with tcpip.Conflict) {
 		select {
 		case h.conflicts <- with:
@@ -301,7 +308,7 @@ func (h *Host) listenServices() error {
 func (h *Host) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, len(h.listeners)) // the services -> Run: at most one error each
+	failed := make(chan error, len(h.listeners)+len(h.leases)) // each of them -> Run: one error
 	var all sync.WaitGroup
 	for n, s := range h.config.Services {
 		if s.Serve == nil {
@@ -317,6 +324,13 @@ func (h *Host) Run(ctx context.Context) error {
 		all.Go(func() { h.serveControl(ctx) })
 	}
 	all.Go(func() { h.reportConflicts(ctx) })
+	for _, run := range h.leases {
+		all.Go(func() {
+			if err := run(ctx); err != nil {
+				failed <- err
+			}
+		})
+	}
 	var err error
 	select {
 	case <-ctx.Done():

@@ -65,14 +65,15 @@ func (h *Host) lookup(ctx context.Context, name, kind string) ([]string, error) 
 	if look == nil {
 		return nil, fmt.Errorf("host: unsupported record type %q: use one of %s", kind, strings.Join(LookupTypes(), ", "))
 	}
-	if len(h.config.DNS) == 0 {
+	servers := h.stack.NameServers()
+	if len(servers) == 0 {
 		return nil, fmt.Errorf("host: cannot resolve %s: the host has no DNS server; give it one, or use an address", name)
 	}
 	records, err := look(ctx, h.stack.Resolver(), name)
 	// the error names a server of the machine although the host's was asked
 	if wrong, ok := errors.AsType[*net.DNSError](err); ok {
 		ours := *wrong
-		ours.Server = h.config.DNS[0].String()
+		ours.Server = servers[0].String()
 		err = &ours
 	}
 	return records, err

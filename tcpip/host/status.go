@@ -12,8 +12,8 @@ import (
 type Status struct {
 	Tap       string        `json:"tap"`
 	Namespace string        `json:"namespace,omitempty"`
-	Addr      string        `json:"addr"`
-	Addrs     []string      `json:"addresses"` // Addr is the first of them
+	Addr      string        `json:"addr"`      // empty: DHCP has given none yet
+	Addrs     []string      `json:"addresses"` // Addr is the first
 	MAC       string        `json:"mac"`
 	MTU       int           `json:"mtu"`
 	Queues    int           `json:"queues"`
@@ -103,11 +103,14 @@ func (h *Host) Status(most int) *Status {
 		most = defaultListed
 	}
 	s := h.stack
-	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, Addr: h.config.Addrs[0].String(), MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
+	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
 		Offload: h.caps.Superframe > 0, Run: h.runModel(), Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.startedAt), Drops: map[string]uint64{},
 		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
-	for _, a := range h.config.Addrs {
+	for _, a := range h.addrs() {
 		now.Addrs = append(now.Addrs, a.String())
+	}
+	if len(now.Addrs) > 0 {
+		now.Addr = now.Addrs[0]
 	}
 	now.Memory, now.MemoryMost = s.Memory()
 	for _, i := range s.Interfaces() {
