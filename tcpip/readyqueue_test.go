@@ -250,3 +250,23 @@ func TestReadyQueueHasUDPSockets(t *testing.T) {
 		t.Errorf("got %q from %v, %v; want %q from %v", p[:n], from, err, "hello", c.LocalAddr())
 	}
 }
+
+// Writing nothing does not wait for room: no event follows.
+func TestAnEmptyWriteCausesNoEvent(t *testing.T) {
+	joined(t, func(t *testing.T, a, _ *Conn, _ func()) {
+		q, events := NewReadyQueue(), make([]ReadyEvent, 4)
+		if err := q.Add(a, nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		q.take(events) //nolint:errcheck // the first event: all is possible
+		if n, err := a.TryWrite(nil); n != 0 || err != nil {
+			t.Errorf("writing nothing: got %d bytes and %v, want neither", n, err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n, err := q.take(events); n != 0 || err != nil {
+			t.Errorf("after writing nothing: got %d events and %v, want none", n, err)
+		}
+	})
+}

@@ -60,7 +60,7 @@ func (s *sender) finSent() bool { return s.finQueued && s.sendEnd().Less(s.sndNx
 // Writable follows when there is room again. After CloseWrite nothing fits.
 func (c *Conn) Write(now Time, p []byte) int {
 	c.setNow(now)
-	if c.finQueued || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
+	if len(p) == 0 || c.finQueued || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
 		return 0
 	}
 	c.autocork.addWrite(len(p), c.receivedTotal, now)
