@@ -159,8 +159,9 @@ func (c *Conn) rejectUnacceptable(s *Segment) {
 		c.pendingDSACK = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: a duplicate
 		c.enterQuickACK()
 	}
-	// Other segments may be forged by a sender that does not know the sequence numbers.
-	recent := s.Seq.LessEq(c.rcvNxt) && c.rcvNxt.Sub(s.Seq) <= c.recvLimit
+	// Other segments may be forged by a sender that does not know the sequence numbers. A peer may
+	// have sent up to the edge that the window had before it was shut.
+	recent := c.rcvNxt.Sub(s.Seq) <= c.recvLimit && (s.Seq.LessEq(c.rcvNxt) || c.windowShut && s.Seq.Sub(c.rcvNxt) <= c.recvLimit)
 	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.acceptableACK(s.Ack) {
 		c.handleACK(s)
 	}

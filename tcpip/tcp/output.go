@@ -28,7 +28,7 @@ func (c *Conn) Output(now Time, emit Emit) {
 		c.emit(s, emit)
 	}
 	if c.ackPending {
-		s := c.newSegment(wire.ACK, c.sndNxt)
+		s := c.newSegment(wire.ACK, c.acceptableSeq())
 		c.addUserTimeoutOption(&s.Options)
 		c.emit(s, emit)
 	}

@@ -133,9 +133,9 @@ func (c *Conn) CloseWrite(now Time) {
 // Abort ends the connection at once and sends a RST to the peer.
 func (c *Conn) Abort(now Time) {
 	c.setNow(now)
-	notifyPeer := c.state != Closed && c.state != SynSent && c.state != TimeWait
+	notifyPeer, seq := c.state != Closed && c.state != SynSent && c.state != TimeWait, c.acceptableSeq()
 	c.fail(Aborted)
-	c.rstPending, c.rstSeq, c.rstHasAck = notifyPeer, c.sndNxt, true
+	c.rstPending, c.rstSeq, c.rstHasAck = notifyPeer, seq, true
 }
 
 // WriteClosed reports whether CloseWrite was called.
@@ -156,6 +156,16 @@ func (c *Conn) SetCork(cork bool) { c.corked = cork }
 // usableWindow is the number of bytes from sndNxt on that the peer accepts (RFC 9293, section
 // 3.8.6.2.1). It is negative if the peer has shrunk its window.
 func (s *sender) usableWindow() int { return s.sndUna.Add(s.sndWnd).Sub(s.sndNxt) }
+
+// acceptableSeq is the sequence number of a segment without data: SND.NXT, unless the peer has
+// shrunk its window below. A segment beyond the window would be dropped with its acknowledgment
+// (RFC 9293, section 3.10.7.4), so it has the number of the window's edge (as Linux).
+func (c *Conn) acceptableSeq() wire.Seq {
+	if c.state.synchronized() && c.usableWindow() < 0 {
+		return c.sndUna.Add(c.sndWnd)
+	}
+	return c.sndNxt
+}
 
 // decayIdleCwnd halves the congestion window for each RTO without sending (RFC 2861): what it knew
 // of the path has grown old.
