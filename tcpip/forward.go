@@ -196,11 +196,25 @@ func (r *TCPRequest) Reject(err error) {
 // client has connected to. The error is the context's, or says why the connection ended; if the
 // request was answered before, it says so.
 func (r *TCPRequest) Accept(ctx context.Context) (*Conn, error) {
+	c, err := r.open(func(*Conn) {})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.connect(ctx, 0); err != nil {
+		return nil, c.wrap("accept", err)
+	}
+	return c, nil
+}
+
+// open answers the request by a connection in its handshake, which begin completes before segments
+// reach it. The caller sends its SYN,ACK.
+func (r *TCPRequest) open(begin func(*Conn)) (*Conn, error) {
 	s := r.reader.s
 	c := s.newConn(r.reader, r.key.tuple)
 	added := false
 	if !r.answer(func() {
 		c.client = r.client
+		begin(c)
 		iss, stamp := s.initialSeq(r.key.tuple)
 		c.initState(tcp.Accept(c.cfg, iss, stamp, &r.syn, s.now()))
 		added = s.conns.add(c)
@@ -209,9 +223,6 @@ func (r *TCPRequest) Accept(ctx context.Context) (*Conn, error) {
 	}
 	if !added {
 		return nil, opError("accept", "tcp", syscall.ENOBUFS)
-	}
-	if err := c.connect(ctx, 0); err != nil {
-		return nil, c.wrap("accept", err)
 	}
 	return c, nil
 }

@@ -34,17 +34,20 @@ type reader struct {
 	asleep    atomic.Bool // the reader sleeps, or is about to and has not computed its timeout yet
 
 	feeder *batchFeeder
+	// called after each Read, by the reader's goroutine: see Stack.WatchDescriptor; nil: none
+	watching atomic.Pointer[func()]
 
 	// Used by the reader only; with RunNetwork, by the layer goroutine that has the batch.
 	frames        [batchSize]link.Frame
-	toAnswer      []*Conn      // connections that must answer when the batch is finished
-	answeredCount int          // how many of toAnswer have answered
-	dequeued      []*Conn      // connections taken from wakeQueue that have not run yet
-	sessionWriter serve.Writer // the output of the session that is being called
-	wokeApp       bool         // an application goroutine was woken since the last yield
-	linkEnded     bool         // the link has closed and its connections have been reset
-	checkedAt     tcp.Time     // when neighbours and fragments were last checked
-	nextCheckAt   tcp.Time     // when to check them again; 0: not before the next frame
+	toAnswer      []*Conn              // connections that must answer when the batch is finished
+	answeredCount int                  // how many of toAnswer have answered
+	dequeued      []*Conn              // connections taken from wakeQueue that have not run yet
+	sessionWriter serve.Writer         // the output of the session that is being called
+	pieces        [maxTaken + 2][]byte // input of the Taker that is being called
+	wokeApp       bool                 // an application goroutine was woken since the last yield
+	linkEnded     bool                 // the link has closed and its connections have been reset
+	checkedAt     tcp.Time             // when neighbours and fragments were last checked
+	nextCheckAt   tcp.Time             // when to check them again; 0: not before the next frame
 }
 
 const (
@@ -70,6 +73,9 @@ func (l *reader) run() {
 		}
 		now := l.s.now()
 		l.feeder.processBatch(l.frames[:n], now)
+		if ready := l.watching.Load(); ready != nil {
+			(*ready)()
+		}
 		// the batch may have had a frame of a new neighbour, or a fragment
 		if n > 0 && l.nextCheckAt == 0 {
 			l.nextCheckAt = now.Add(checkInterval)

@@ -13,10 +13,10 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// Server runs a service's sessions in the goroutines that read the stack's links.
+// Server runs sessions in the goroutines that read the stack's links.
 type Server struct {
 	s        *Stack
-	l        *Listener
+	l        *Listener // nil: its connections are given to it
 	service  serve.Service
 	o        serve.Options
 	stopping atomic.Bool
@@ -38,8 +38,10 @@ type Server struct {
 // is discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would
 // destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
 // output ends at once; any other session first receives the input that has arrived. A call that
-// ends its goroutine (runtime.Goexit) ends its session as a panic does. A serve.HalfCloser goes on
-// after the peer has finished sending. A Streamer is asked for output as there is room for it.
+// ends its goroutine (runtime.Goexit) ends its session as a panic does. A session that returns
+// syscall.ECONNRESET has its connection reset. A serve.HalfCloser goes on after the peer has
+// finished sending. A Streamer is asked for output as there is room for it; a Taker may take a part
+// of its input. The session's serve.Conn has a method CloseWrite, as net.TCPConn has.
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
@@ -48,11 +50,8 @@ func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*
 
 // Serve is Stack.Serve with options for its listener.
 func (o *ListenConfig) Serve(address string, service serve.Service, so serve.Options) (*Server, error) {
-	setDefault(&so.ReadSize, 4096)
-	setDefault(&so.SendQueue, 256<<10)
-	setDefault(&so.FlushTimeout, 30*time.Second)
-	setDefault(&so.LingerTimeout, 2*time.Second)
-	v := &Server{s: o.Stack, service: service, o: so}
+	v := o.Stack.NewServer(so)
+	v.service = service
 	var err error
 	if v.l, err = o.listen("tcp", address, v); err != nil {
 		return nil, err
@@ -60,14 +59,21 @@ func (o *ListenConfig) Serve(address string, service serve.Service, so serve.Opt
 	return v, nil
 }
 
-// Addr returns the address that the server listens at.
-func (v *Server) Addr() net.Addr { return v.l.Addr() }
+// Addr returns the address that the server listens at; nil: it has no listener.
+func (v *Server) Addr() net.Addr {
+	if v.l == nil {
+		return nil
+	}
+	return v.l.Addr()
+}
 
 // Close closes the listener and starts the end of every session. A session that pauses is woken
 // first. When a session has processed all input received, it ends with serve.ErrStopped. Close does
 // not wait for that; Stack.Close does.
-func (v *Server) Close() error {
-	err := v.l.Close()
+func (v *Server) Close() (err error) {
+	if v.l != nil {
+		err = v.l.Close()
+	}
 	v.stopping.Store(true)
 	for _, c := range v.s.conns.all() {
 		c.mu.Lock()
@@ -86,8 +92,14 @@ func (v *Server) startSessionLocked(c *Conn) bool {
 	if v.stopping.Load() {
 		return false
 	}
-	c.sessionConn = &sessionConn{c: c, server: v, turnPending: true, discardLeft: maxDiscard}
+	c.sessionConn = v.newSession(c, v.service.Open)
+	c.sessionConn.turnPending = true
 	return true
+}
+
+// newSession returns the connection of a session that open opens.
+func (v *Server) newSession(c *Conn, open func(serve.Conn) serve.Session) *sessionConn {
+	return &sessionConn{c: c, server: v, openSession: open, discardLeft: maxDiscard}
 }
 
 // sessionPhase is the phase of a session's life. Phases only advance.
@@ -106,7 +118,10 @@ type sessionConn struct {
 	c       *Conn
 	server  *Server
 	session serve.Session // nil before open, and if the service refused the connection
+	// opens the session; nil once it has
+	openSession func(serve.Conn) serve.Session
 
+	taker        Taker    // session, if it is a Taker
 	streamer     Streamer // session, if it is a Streamer
 	streamIdle   bool     // it has nothing to send until its next call
 	streamPieces int      // pieces sent in this turn
@@ -136,7 +151,10 @@ type sessionConn struct {
 	orderElement *list.Element
 	// when the peer last accepted some of unsentOutput, or it became non-empty
 	lastProgressAt tcp.Time
-	truncated      bool // some output was discarded for lack of memory
+	// The connection is reset at the end of the session: some output was discarded for lack of
+	// memory, or the session has asked for it.
+	resetAtEnd bool
+	finWanted  bool // CloseWrite was called: a FIN follows unsentOutput
 
 	// Post or Close was called, by any goroutine; Post's flag is cleared by the wake-up
 	postRequested, closeRequested atomic.Bool
@@ -157,6 +175,9 @@ func (v *sessionConn) runLocked(now tcp.Time) {
 func (v *sessionConn) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
 	sentSome := len(v.unsentOutput) > 0 && v.send(now, nil)
+	if v.finWanted && len(v.unsentOutput) == 0 {
+		t.CloseWrite(now)
+	}
 	if sentSome && v.phase >= sessionEnded {
 		v.wakeAt = now.Add(v.server.o.FlushTimeout)
 	}
@@ -170,19 +191,25 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 		v.endSession(now, v.stopError)
 	case v.closeRequested.Load():
 		v.endSession(now, serve.ErrClosed)
-	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.unsentOutput) > 0 || v.inputPaused):
+	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.unsentOutput) > 0 || v.inputPaused && !v.takesRest()):
 		// The connection has failed. There is no input left, or the session will not take it: the
 		// server stops, its output can no longer be sent, or the wake-up that ends its pause may
 		// never come.
 		v.endSession(now, v.c.failureLocked())
 	case v.postRequested.Swap(false) || v.wakeDue(now) || v.inputPaused && !v.wokenForStop && stopping:
 		v.wake(now)
-	case len(v.unsentOutput) > 0 || v.inputPaused:
+	case len(v.unsentOutput) > 0 && v.taker == nil:
 		return false
+	case v.inputPaused:
+		return v.canStreamLocked() && v.streamLocked()
+	case t.Buffered() > 0 && v.taker != nil:
+		v.takeInputLocked(now)
 	case t.Buffered() > 0:
 		v.input(now)
 	case t.AtEnd() && !v.inputEnded:
 		v.inputEnd(now)
+	case len(v.unsentOutput) > 0:
+		return false
 	case v.c.s.closed.Load():
 		v.endSession(now, net.ErrClosed)
 	case stopping:
@@ -202,13 +229,15 @@ func (v *sessionConn) wakeDue(now tcp.Time) bool { return v.wakeAt != 0 && v.wak
 func (v *sessionConn) open(now tcp.Time) {
 	v.phase = sessionOpen
 	err := v.call(func() error {
-		v.session = v.server.service.Open(v)
+		v.session = v.openSession(v)
 		return nil
 	})
+	v.openSession = nil
 	if v.session == nil || err != nil {
 		v.endSession(now, err)
 	}
 	v.streamer, _ = v.session.(Streamer)
+	v.taker, _ = v.session.(Taker)
 }
 
 // wake calls the session's Wake, which ends a pause.
@@ -310,6 +339,7 @@ func (v *sessionConn) applyResult(now tcp.Time, err error) {
 // endSession ends the session. Its output is still sent.
 func (v *sessionConn) endSession(now tcp.Time, err error) {
 	v.phase, v.wakeAt = sessionEnded, now.Add(v.server.o.FlushTimeout)
+	v.resetAtEnd = v.resetAtEnd || resetsPeer(err)
 	if v.session != nil {
 		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
 	}
@@ -325,7 +355,7 @@ func (v *sessionConn) linger(now tcp.Time) {
 	case v.c.closedByApp:
 	case v.c.tcp.State() == tcp.Closed || v.c.s.closed.Load():
 		v.closeConn(now)
-	case v.truncated:
+	case v.resetAtEnd:
 		v.resetConn(now)
 	case len(v.unsentOutput) == 0 || v.closeRequested.Load():
 		v.discard(now)

@@ -2,6 +2,7 @@ package tcpip
 
 import (
 	"container/list"
+	"net"
 	"net/netip"
 	"sync"
 	"syscall"
@@ -102,7 +103,7 @@ func (u *outputAccount) evictLocked(by *sessionConn, now tcp.Time) bool {
 // overflowLocked ends a session whose output exceeds the memory. Its connection is reset, because
 // truncated output must not look complete. The caller holds the connection's lock.
 func (v *sessionConn) overflowLocked() {
-	v.unsentOutput, v.stopError, v.truncated = nil, syscall.ENOBUFS, true
+	v.unsentOutput, v.stopError, v.resetAtEnd = nil, syscall.ENOBUFS, true
 	v.c.reader.queueConn(v.c)
 }
 
@@ -179,4 +180,21 @@ func (v *sessionConn) Send(p []byte) bool {
 	}
 	c.flushLocked(now)
 	return v.stopError == nil
+}
+
+// CloseWrite ends the output of the session, behind what it has sent: a FIN follows. Its input goes
+// on. Any goroutine may call it.
+func (v *sessionConn) CloseWrite() error {
+	v.c.mu.Lock()
+	defer v.c.mu.Unlock()
+	if v.phase >= sessionEnded || v.c.tcp.State() == tcp.Closed {
+		return v.c.wrap("close", net.ErrClosed)
+	}
+	v.finWanted = true
+	if len(v.unsentOutput) == 0 {
+		now := v.c.s.now()
+		v.c.tcp.CloseWrite(now)
+		v.c.flushLocked(now)
+	}
+	return nil
 }

@@ -212,3 +212,9 @@ func (q *captureQueue) Write(p *Parts) bool {
 	q.capture.record(outbound, p.Len(), p.Head, p.Body[0], p.Body[1])
 	return q.Queue.Write(p)
 }
+
+// Watch implements Watcher. It reports whether the captured queue can wait for a descriptor.
+func (q *captureQueue) Watch(fd int) bool {
+	w, ok := q.Queue.(Watcher)
+	return ok && w.Watch(fd)
+}

@@ -20,6 +20,7 @@ type tapQueue struct {
 	caps       Caps
 	buffers    [][]byte // used by the reader only
 	closed     atomic.Bool
+	watched    atomic.Int32 // the descriptor of Watch plus 1; 0: none
 	// held for reading while a descriptor is used, for writing while they are closed
 	useMu sync.RWMutex
 	queueCounters
@@ -85,10 +86,23 @@ func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	return 0, nil
 }
 
-// poll waits until a frame can be read. ready is false after the timeout or a Wake.
+// Watch implements Watcher. It reports whether the queue can wait for a descriptor: true.
+func (q *tapQueue) Watch(fd int) bool {
+	q.watched.Store(int32(fd) + 1)
+	q.Wake()
+	return true
+}
+
+// poll waits until a frame can be read. ready is false after the timeout, a Wake, or when the
+// watched descriptor can be read.
 func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
-	fds := [2]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}, {Fd: int32(q.wakeFD), Events: unix.POLLIN}}
-	n, err := unix.Ppoll(fds[:], left, nil)
+	fds := [3]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}, {Fd: int32(q.wakeFD), Events: unix.POLLIN}, {Events: unix.POLLIN}}
+	used := 2
+	if w := q.watched.Load(); w > 0 {
+		fds[2].Fd = w - 1
+		used = 3
+	}
+	n, err := unix.Ppoll(fds[:used], left, nil)
 	switch {
 	case err == unix.EINTR:
 		return true, nil
@@ -98,6 +112,8 @@ func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
 		return false, nil
 	case fds[0].Revents != 0:
 		return true, nil
+	case fds[1].Revents == 0:
+		return false, nil
 	}
 	var b [8]byte
 	unix.Read(q.wakeFD, b[:]) //nolint:errcheck // only this goroutine reads it

@@ -4,6 +4,12 @@ package tcp
 // They are valid until Discard or Read removes them, even if more data arrives.
 func (c *Conn) Peek(limit int) []byte { return c.recvBuf.peek(limit) }
 
+// AppendRows is Peek for all received bytes: it appends a slice for each row to rows, and returns
+// at most limit of them.
+func (c *Conn) AppendRows(rows [][]byte, limit int) [][]byte {
+	return c.recvBuf.appendRows(rows, limit)
+}
+
 // PeekCopy is Read without removing the bytes.
 func (c *Conn) PeekCopy(_ Time, p []byte) int {
 	n := min(len(p), c.recvBuf.length)

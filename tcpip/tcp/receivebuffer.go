@@ -97,6 +97,22 @@ func (r *receiveBuffer) peek(limit int) []byte {
 	return r.lentPieces[r.nextLent][:min(limit, len(r.lentPieces[r.nextLent]))]
 }
 
+// appendRows appends all bytes in order, a slice for each row, to rows, at most limit of them. As
+// for peek.
+func (r *receiveBuffer) appendRows(rows [][]byte, limit int) [][]byte {
+	if inRing := r.length - r.lentBytes; inRing > 0 {
+		first, second := r.view(0, inRing)
+		r.peeked = true
+		if rows = append(rows, first); len(second) > 0 {
+			rows = append(rows, second)
+		}
+	}
+	if r.lentBytes > 0 {
+		rows = append(rows, r.lentPieces[r.nextLent:]...)
+	}
+	return rows[:min(len(rows), limit)]
+}
+
 // get copies the first bytes into p.
 func (r *receiveBuffer) get(p []byte) {
 	done := min(len(p), r.length-r.lentBytes)
