@@ -24,6 +24,14 @@
 // networks. The decision is made on the address that would be dialed: IPv4 addresses within IPv6
 // ones count too.
 //
+// # Goroutines
+//
+// On Linux the goroutine that reads the link also reads and writes the sockets onward: a device of
+// one queue needs no other one. A link that cannot wait for a descriptor has one goroutine more,
+// which waits for the sockets. With [Config.Dial], and on other systems, a connection has up to
+// three goroutines, and a UDP flow two. Others serve DNS, DHCP, advertisements and published ports.
+// Close ends all of them.
+//
 // # Limitations
 //
 // Groups and broadcasts are not passed on. Fragments are reassembled first. Servers behind the

@@ -20,6 +20,9 @@ type NAT struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // all goroutines; until Close
 
+	ownDial bool // connections onward are made by a function of the caller's
+	sockets
+
 	leases leases
 
 	mu    sync.Mutex // guards what follows
@@ -37,6 +40,7 @@ func New(c Config) (*NAT, error) {
 	if c.Link == nil {
 		return nil, errors.New("nat: there is no link: give it one")
 	}
+	ownDial := c.Dial != nil
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, errors.Join(err, c.Link.Close())
@@ -46,9 +50,12 @@ func New(c Config) (*NAT, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Link.Close())
 	}
-	n := &NAT{Config: c, stack: s, flows: map[netip.Addr]int{}, onEnd: map[closer]bool{}}
+	n := &NAT{Config: c, stack: s, ownDial: ownDial, flows: map[netip.Addr]int{}, onEnd: map[closer]bool{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	s.Forward(tcpip.Forwarder{TCP: n.forwardTCP, UDP: n.forwardUDP, Echo: n.forwardEcho})
+	if err := n.startSockets(); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	s.Forward(n.forwarder())
 	for _, start := range []func() error{n.serveDNS, n.serveDHCP, n.advertise, n.publish} {
 		if err := start(); err != nil {
 			return nil, errors.Join(err, n.Close())
@@ -73,7 +80,13 @@ func (n *NAT) Close() error {
 	}
 	err := n.stack.Close()
 	n.tasks.Wait()
+	n.closeSockets()
 	return err
+}
+
+// goroutineForwarder returns functions that start a goroutine for each connection and flow.
+func (n *NAT) goroutineForwarder() tcpip.Forwarder {
+	return tcpip.Forwarder{TCP: n.forwardTCP, UDP: n.forwardUDP, Echo: n.forwardEcho}
 }
 
 // keep has Close close c. It reports whether Close is still to come; otherwise it closes c itself.
@@ -90,10 +103,15 @@ func (n *NAT) keep(c closer) bool {
 
 // close closes c before Close does.
 func (n *NAT) close(c closer) {
-	n.mu.Lock()
-	delete(n.onEnd, c)
-	n.mu.Unlock()
+	n.forget(c)
 	c.Close() //nolint:errcheck // it is
+}
+
+// forget leaves c to another owner.
+func (n *NAT) forget(c closer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.onEnd, c)
 }
 
 // begin counts a flow of a host, and reports whether there is room for it.

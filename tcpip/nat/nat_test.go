@@ -42,8 +42,8 @@ func network(t *testing.T, m link.Medium, c Config) (host *tcpip.Stack, n *NAT) 
 	return host, n
 }
 
-// serve starts an echo server for TCP and UDP at a loopback address of this machine.
-func serve(t *testing.T, addr string) (port uint16) {
+// startEcho starts an echo server for TCP and UDP at a loopback address of this machine.
+func startEcho(t *testing.T, addr string) (port uint16) {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
 	if err != nil {
@@ -72,14 +72,17 @@ func serve(t *testing.T, addr string) (port uint16) {
 	return l.Addr().(*net.TCPAddr).AddrPort().Port()
 }
 
-// each runs a test for both media and both versions of IP: to is the address of an echo server.
+// each runs a test for both media, both versions of IP, and both ways to pass on what comes: to is
+// the address of an echo server.
 func each(t *testing.T, test func(t *testing.T, host *tcpip.Stack, to netip.AddrPort)) {
 	for name, m := range map[string]link.Medium{"Ethernet": link.Ethernet, "IP": link.IP} {
 		for i, loopback := range []string{"127.0.0.1", "::1"} {
-			t.Run(name+" "+loopback, func(t *testing.T) {
-				host, _ := network(t, m, Config{})
-				test(t, host, netip.AddrPortFrom(here[i], serve(t, loopback)))
-			})
+			for by, c := range map[string]Config{"sockets": {}, "goroutines": {Dial: dialNet}} {
+				t.Run(name+" "+loopback+" by "+by, func(t *testing.T) {
+					host, _ := network(t, m, c)
+					test(t, host, netip.AddrPortFrom(here[i], startEcho(t, loopback)))
+				})
+			}
 		}
 	}
 }
@@ -212,7 +215,7 @@ func TestDeniedConnectionsAreRejected(t *testing.T) {
 // A host cannot take all flows of the others.
 func TestFlowsAreLimited(t *testing.T) {
 	host, n := network(t, link.IP, Config{Flows: 10})
-	to := netip.AddrPortFrom(here[0], serve(t, "127.0.0.1"))
+	to := netip.AddrPortFrom(here[0], startEcho(t, "127.0.0.1"))
 	open := 0
 	for range 20 {
 		c, err := host.Dial("udp", to.String())

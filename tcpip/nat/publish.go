@@ -51,10 +51,9 @@ func (n *NAT) acceptIn(far net.Conn, to netip.AddrPort) {
 		abort(far)
 		return
 	}
-	n.tasks.Go(func() { // until the connection ends, or Close
-		defer n.end(client)
-		if n.keep(far) {
-			n.connectIn(far, to)
+	n.tasks.Go(func() { // until the connection ends, a session has it, or Close
+		if !n.keep(far) || !n.connectIn(far, to, client) {
+			n.end(client)
 		}
 	})
 }

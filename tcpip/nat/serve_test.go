@@ -70,7 +70,7 @@ func TestAHostConfiguresItself(t *testing.T) {
 	defer host.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	to := netip.AddrPortFrom(here[1], serve(t, "::1"))
+	to := netip.AddrPortFrom(here[1], startEcho(t, "::1"))
 	for {
 		c, err := host.DialContext(ctx, "tcp", to.String())
 		if err == nil {

@@ -39,18 +39,25 @@ func (n *NAT) relayTCP(r *tcpip.TCPRequest) {
 	}
 }
 
-// connectIn connects a connection from outside to a host.
-func (n *NAT) connectIn(far net.Conn, to netip.AddrPort) {
-	defer n.close(far)
+// connectIn connects a connection of a client outside to a host. It reports whether a session has
+// it now, which counts as the client's flow; otherwise it has ended.
+func (n *NAT) connectIn(far net.Conn, to netip.AddrPort, client netip.Addr) (goesOn bool) {
 	near, err := n.stack.DialContext(n.ctx, "tcp", to.String())
 	if err != nil {
 		abort(far)
-		return
+		n.close(far)
+		return false
 	}
+	if n.relayIn(near.(*tcpip.Conn), far, client) {
+		n.forget(far)
+		return true
+	}
+	defer n.close(far)
 	if n.keep(near) {
 		join(near.(*tcpip.Conn), far)
 		n.close(near)
 	}
+	return false
 }
 
 // join copies between two connections until both directions have ended. When one end resets its

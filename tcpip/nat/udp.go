@@ -117,9 +117,14 @@ func (f *flow) in() {
 
 // report tells the host that a datagram was refused.
 func (f *flow) report(err error) {
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
+	if isRefusal(err) {
 		f.refused(err)
 	}
+}
+
+// isRefusal reports whether an error of a socket is to be reported to the host.
+func isRefusal(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
 // largestDatagram is the largest payload of a datagram, in bytes.

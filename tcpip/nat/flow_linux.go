@@ -1,0 +1,143 @@
+package nat
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/tcpip"
+)
+
+// socketFlow passes datagrams on by a socket. It has no goroutine: what the guest sends is passed
+// on by the goroutine that reads the link, what the far end sends by the one that calls the poller.
+type socketFlow struct {
+	n      *NAT
+	client netip.Addr
+	fd     int
+	near   *tcpip.UDPConn
+	report func(error) // tells the guest that a datagram was refused
+
+	passed     atomic.Int64 // datagrams in both directions
+	sweptCount int64        // of passed at the last sweep; used by sweep
+
+	mu    sync.Mutex // held while the socket is used or closed
+	ended bool       // the socket is closed
+}
+
+// forwardDatagramsBySocket opens a flow for a guest's datagram.
+func (n *NAT) forwardDatagramsBySocket(r *tcpip.UDPRequest) {
+	client := r.From().Addr()
+	if !n.begin(client) {
+		r.Drop()
+		return
+	}
+	fd, err := n.connectSocket(unix.SOCK_DGRAM, r.To())
+	if err != nil {
+		n.end(client)
+		r.Reject(err)
+		return
+	}
+	f := &socketFlow{n: n, client: client, fd: fd, report: r.Report}
+	if f.near, err = r.Accept(); err != nil {
+		unix.Close(fd) //nolint:errcheck // it is
+		n.end(client)
+		return
+	}
+	if err := n.poller.add(fd, f, unix.EPOLLIN); err != nil {
+		f.near.Close() //nolint:errcheck // it is
+		unix.Close(fd) //nolint:errcheck // it is
+		n.end(client)
+		return
+	}
+	f.near.OnReceive(f.out)
+}
+
+// out passes on a datagram of the guest; it is lost if the socket is full. A refusal that the
+// socket reports is that of an earlier datagram.
+func (f *socketFlow) out(payload []byte, _ netip.AddrPort) {
+	f.passed.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range 2 {
+		if f.ended {
+			return
+		}
+		_, err := unix.Write(f.fd, payload)
+		if err == unix.EINTR {
+			continue
+		}
+		if !isRefusal(err) {
+			return
+		}
+		f.report(err)
+	}
+}
+
+// ready implements socket: it passes on what the far end has sent.
+func (f *socketFlow) ready(uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range readsAtOnce {
+		if f.ended {
+			return
+		}
+		n, err := unix.Read(f.fd, f.n.poller.datagram[:])
+		switch {
+		case err == unix.EINTR:
+		case isRefusal(err):
+			f.report(err)
+		case err != nil:
+			return
+		default:
+			f.passed.Add(1)
+			f.near.Write(f.n.poller.datagram[:n]) //nolint:errcheck // a datagram may be lost
+		}
+	}
+}
+
+// abandon implements socket.
+func (f *socketFlow) abandon() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return
+	}
+	f.ended = true
+	f.near.Close() //nolint:errcheck // it is
+	f.n.poller.remove(f.fd)
+	f.n.end(f.client)
+}
+
+// sweepFlows ends flows by which nothing has passed since the last sweep, until Close.
+func (n *NAT) sweepFlows() {
+	ticker := time.NewTicker(udpIdle)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-ticker.C:
+			n.poller.sweep()
+		}
+	}
+}
+
+// sweep ends idle flows.
+func (p *poller) sweep() {
+	for _, s := range p.all() {
+		if f, ok := s.(*socketFlow); ok && f.isIdle() {
+			f.abandon()
+		}
+	}
+}
+
+// isIdle reports whether nothing has passed since it was called last.
+func (f *socketFlow) isIdle() bool {
+	passed := f.passed.Load()
+	idle := passed == f.sweptCount
+	f.sweptCount = passed
+	return idle
+}

@@ -1,0 +1,56 @@
+package nat
+
+import (
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// synRetries is how often the SYN of a connection onward is repeated: for 31 s, about dialTimeout.
+const synRetries = 4
+
+// connectSocket returns a socket that is connected onward, or is being connected, for a guest that
+// has sent to an address.
+func (n *NAT) connectSocket(kind int, to netip.AddrPort) (fd int, err error) {
+	to, ok := n.onward(to)
+	if !ok {
+		return 0, syscall.EACCES
+	}
+	family, at := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
+	if to.Addr().Is4() {
+		family, at = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	}
+	fd, err = unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	if kind == unix.SOCK_STREAM {
+		err = setStreamOptions(fd)
+		if err == nil {
+			err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_SYNCNT, synRetries)
+		}
+	}
+	if err == nil {
+		err = unix.Connect(fd, at)
+	}
+	if err != nil && err != unix.EINPROGRESS {
+		unix.Close(fd) //nolint:errcheck // it is
+		return 0, err
+	}
+	return fd, nil
+}
+
+// setStreamOptions sets the options that a net.Dialer sets: segments are sent at once, and a dead
+// peer is found out.
+func setStreamOptions(fd int) error {
+	for _, o := range [...]struct{ level, name, value int }{
+		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1}, {unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15}, {unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15},
+	} {
+		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package nat
+
+import (
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// poller watches the sockets onward. Where the link allows it, the goroutine that reads the guest's
+// packets waits for these sockets too, so that nothing passes from one goroutine to another.
+// Otherwise a goroutine of its own waits for them.
+type poller struct {
+	epollFD int
+	start   func() // called once, before the first socket is watched
+	started sync.Once
+	// used by poll
+	events   [64]unix.EpollEvent
+	datagram [largestDatagram]byte
+	// of a stream on its way to a guest: used by the one goroutine that reads the link
+	buffer [64 << 10]byte
+
+	mu      sync.Mutex
+	sockets []socket // by descriptor; nil: not watched
+	closed  bool
+}
+
+// socket is what a poller watches.
+type socket interface {
+	// ready is called with what has become possible: EPOLLIN, EPOLLOUT and others. Only one call
+	// runs at a time in all sockets of a poller, and it must not block.
+	ready(events uint32)
+	// abandon closes the socket, because the poller is closing.
+	abandon()
+}
+
+func newPoller(start func()) (*poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	return &poller{epollFD: fd, start: start}, nil
+}
+
+// add watches a descriptor. After an error it is not watched.
+func (p *poller) add(fd int, s socket, events uint32) error {
+	p.started.Do(p.start)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return os.ErrClosed
+	}
+	if fd >= len(p.sockets) {
+		p.sockets = slices.Grow(p.sockets, fd+1-len(p.sockets))[:fd+1]
+	}
+	p.sockets[fd] = s
+	if err := unix.EpollCtl(p.epollFD, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)}); err != nil {
+		p.sockets[fd] = nil
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	return nil
+}
+
+// remove forgets a descriptor and closes it.
+func (p *poller) remove(fd int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sockets[fd] = nil
+	unix.Close(fd) //nolint:errcheck // it is
+}
+
+// poll calls the sockets that are ready, without waiting. One goroutine calls it.
+func (p *poller) poll() {
+	n, err := unix.EpollWait(p.epollFD, p.events[:], 0)
+	if err != nil {
+		return
+	}
+	for _, e := range p.events[:n] {
+		p.mu.Lock()
+		s := p.sockets[e.Fd]
+		p.mu.Unlock()
+		if s != nil {
+			s.ready(e.Events)
+		}
+	}
+}
+
+// wait calls poll whenever a socket is ready, until stop is closed.
+func (p *poller) wait(stop <-chan struct{}) {
+	fd, err := unix.FcntlInt(uintptr(p.epollFD), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true) // so that the file is one to wait for
+	}
+	if err != nil {
+		return
+	}
+	file := os.NewFile(uintptr(fd), "epoll")
+	defer file.Close()
+	go func() { // until stop
+		<-stop
+		file.Close()
+	}()
+	raw, err := file.SyscallConn()
+	for err == nil {
+		err = raw.Read(func(uintptr) bool { return p.pending() })
+		p.poll()
+	}
+}
+
+// pending reports whether a socket is ready.
+func (p *poller) pending() bool {
+	fds := [1]unix.PollFd{{Fd: int32(p.epollFD), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds[:], 0)
+	return n > 0 || err != nil
+}
+
+// all returns the sockets that are watched.
+func (p *poller) all() []socket {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.sockets), func(s socket) bool { return s == nil })
+}
+
+// close abandons the sockets that are watched. Nothing calls poll any more.
+func (p *poller) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	for _, s := range p.all() {
+		s.abandon()
+	}
+	unix.Close(p.epollFD) //nolint:errcheck // it is
+}
