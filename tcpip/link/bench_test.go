@@ -58,7 +58,7 @@ func BenchmarkRecord(b *testing.B) {
 	p, buffer := benchFrames["1500"](), []byte(nil)
 	for i := 0; b.Loop(); i++ {
 		if i%1000 == 0 { // write before the buffer is half full, when Capture's goroutine would
-			buffer = c.write(buffer)
+			buffer = c.file.write(buffer)
 		}
 		c.record(outbound, p.Len(), p.Head, p.Body[0], p.Body[1])
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 )
@@ -26,11 +27,21 @@ type CaptureConfig struct {
 // configured to verify checksums. A sent frame is recorded before the link gets it, so that it
 // precedes its answer. The file does not show whether the link then accepted it.
 //
-// Readers and writers copy frames into a buffer. A goroutine of Capture, which ends at Close,
-// writes the buffer at the latest after a tenth of a second.
+// Readers and writers copy frames into a buffer. A goroutine, which ends at Close, writes the
+// buffer at the latest after a tenth of a second. Captures of Add share the file, the buffer and
+// the goroutine: the last Close ends it.
 type Capture struct {
 	Link
-	queues      []*captureQueue
+	queues    []*captureQueue
+	file      *recorder
+	number    uint32 // of the interface in the file
+	closeOnce sync.Once
+	closeErr  error // result of Close
+	closed    bool  // guarded by file.mu
+}
+
+// recorder writes the file of one or more captures.
+type recorder struct {
 	w           io.Writer
 	snapLen     int
 	bufferLimit int
@@ -38,18 +49,17 @@ type Capture struct {
 	// record -> run: the buffer is no longer empty; capacity 1, never closed
 	nonEmpty chan struct{}
 	halfFull chan struct{} // record -> run: the buffer is half full; capacity 1, never closed
-	stop     chan struct{} // Close -> run: closed
+	stop     chan struct{} // the last Close -> run: closed
 	done     chan struct{} // run -> Close: closed when everything is written
-
-	closeOnce sync.Once
-	closeErr  error // written by run until done is closed, then by Close
+	writeErr error         // the first error; owned by run until done is closed
 
 	mu          sync.Mutex
 	pending     []byte // blocks to be written
 	frames      uint64 // number of frames in pending
 	missed      uint64
-	writeFailed bool // the writer has failed: nothing more is recorded
-	closed      bool
+	interfaces  uint32 // number of interfaces in the file
+	open        int    // captures that are not closed
+	writeFailed bool   // the writer has failed: nothing more is recorded
 }
 
 // captureDelay is how long a frame waits for others before it is written, so that a single frame
@@ -69,18 +79,49 @@ func NewCapture(l Link, w io.Writer, c CaptureConfig) (*Capture, error) {
 	if c.SnapLen < 0 || c.BufferSize < 0 {
 		return nil, fmt.Errorf("link: a capture with a SnapLen of %d and a BufferSize of %d bytes: make both at least 1, or 0 for the default", c.SnapLen, c.BufferSize)
 	}
-	if len(c.Name) > 1000 || len(c.Comment) > 1<<16-1 {
+	if len(c.Name) > maxCaptureName || len(c.Comment) > 1<<16-1 {
 		return nil, errors.New("link: a capture's Name has at most 1,000 bytes, its Comment 65,535: shorten it")
 	}
-	if _, err := w.Write(appendSection(nil, "weir", c.Comment, c.Name, c.SnapLen, l.Caps().Medium)); err != nil {
+	header := appendInterface(appendSection(nil, "weir", c.Comment), c.Name, c.SnapLen, l.Caps().Medium)
+	if _, err := w.Write(header); err != nil {
 		return nil, fmt.Errorf("link: writing the header of a capture: %w", err)
 	}
-	t := &Capture{Link: l, w: w, snapLen: c.SnapLen, bufferLimit: c.BufferSize, nonEmpty: make(chan struct{}, 1), halfFull: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	r := &recorder{w: w, snapLen: c.SnapLen, bufferLimit: c.BufferSize, nonEmpty: make(chan struct{}, 1), halfFull: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), interfaces: 1, open: 1}
+	go r.run() // until the last Close
+	return newCapture(l, r, 0), nil
+}
+
+// maxCaptureName is the maximum of bytes of an interface's name.
+const maxCaptureName = 1000
+
+func newCapture(l Link, r *recorder, number uint32) *Capture {
+	t := &Capture{Link: l, file: r, number: number}
 	for i := range l.Caps().Queues {
 		t.queues = append(t.queues, &captureQueue{Queue: l.Queue(i), capture: t})
 	}
-	go t.run() // until Close
-	return t, nil
+	return t
+}
+
+// Add records the frames of another link to the same file, as an interface with that name; it may
+// be empty. It takes l over. The error is an invalid name, or that t is closed; l is then
+// unchanged.
+func (t *Capture) Add(l Link, name string) (*Capture, error) {
+	if len(name) > maxCaptureName {
+		return nil, errors.New("link: the name of a link in a capture has at most 1,000 bytes: shorten it")
+	}
+	r := t.file
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == 0 {
+		return nil, fmt.Errorf("link: adding a link to a capture: %w", net.ErrClosed)
+	}
+	c := newCapture(l, r, r.interfaces)
+	r.open++
+	r.interfaces++
+	before := len(r.pending)
+	r.pending = appendInterface(r.pending, name, r.snapLen, l.Caps().Medium)
+	r.signalLocked(before)
+	return c, nil
 }
 
 // Queue implements Link.
@@ -88,84 +129,101 @@ func (t *Capture) Queue(i int) Queue { return t.queues[i] }
 
 // Missed returns how many frames are not in the file because the buffer was full or writing failed.
 func (t *Capture) Missed() uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.missed
+	t.file.mu.Lock()
+	defer t.file.mu.Unlock()
+	return t.file.missed
 }
 
-// Close closes the link and returns when everything is written. It returns the link's error and the
-// first write error.
+// Close closes the link. The last Close of those that share a file returns when everything is
+// written. It returns the link's error, and then the first write error.
 func (t *Capture) Close() error {
 	t.closeOnce.Do(func() {
-		err := t.Link.Close()
-		t.mu.Lock()
-		t.closed = true
-		t.mu.Unlock()
-		close(t.stop)
-		<-t.done
-		t.closeErr = errors.Join(err, t.closeErr)
+		t.closeErr = errors.Join(t.Link.Close(), t.endRecording())
 	})
 	return t.closeErr
 }
 
-// run writes recorded frames until Close.
-func (t *Capture) run() {
-	defer close(t.done)
+// endRecording ends the recording of this link. The last of those that share a file waits until it
+// is written, and returns the first write error.
+func (t *Capture) endRecording() error {
+	r := t.file
+	r.mu.Lock()
+	t.closed = true
+	r.open--
+	last := r.open == 0
+	r.mu.Unlock()
+	if !last {
+		return nil
+	}
+	close(r.stop)
+	<-r.done
+	return r.writeErr
+}
+
+// run writes recorded frames until the last Close.
+func (r *recorder) run() {
+	defer close(r.done)
 	for buffer := []byte(nil); ; {
 		select {
-		case <-t.nonEmpty:
-		case <-t.stop:
-			t.write(buffer)
+		case <-r.nonEmpty:
+		case <-r.stop:
+			r.write(buffer)
 			return
 		}
 		timer := time.NewTimer(captureDelay)
 		select {
 		case <-timer.C:
-		case <-t.halfFull:
-		case <-t.stop:
+		case <-r.halfFull:
+		case <-r.stop:
 		}
 		timer.Stop()
-		buffer = t.write(buffer)
+		buffer = r.write(buffer)
 	}
 }
 
 // write writes the pending blocks while new ones go to buffer. It returns the buffer for the next
 // call.
-func (t *Capture) write(buffer []byte) []byte {
-	t.mu.Lock()
-	b, frames := t.pending, t.frames
-	t.pending, t.frames = buffer[:0], 0
-	t.mu.Unlock()
+func (r *recorder) write(buffer []byte) []byte {
+	r.mu.Lock()
+	b, frames := r.pending, r.frames
+	r.pending, r.frames = buffer[:0], 0
+	r.mu.Unlock()
 	if len(b) == 0 {
 		return b
 	}
-	if _, err := t.w.Write(b); err != nil {
-		t.closeErr = fmt.Errorf("link: writing a capture: %w", err)
-		t.mu.Lock()
-		t.writeFailed = true
-		t.missed += frames + t.frames
-		t.pending, t.frames = nil, 0
-		t.mu.Unlock()
+	if _, err := r.w.Write(b); err != nil {
+		r.writeErr = fmt.Errorf("link: writing a capture: %w", err)
+		r.mu.Lock()
+		r.writeFailed = true
+		r.missed += frames + r.frames
+		r.pending, r.frames = nil, 0
+		r.mu.Unlock()
 	}
 	return b
 }
 
 // record queues a frame for writing.
 func (t *Capture) record(flags byte, length int, parts ...[]byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	before := len(t.pending)
-	if t.closed || t.writeFailed || before+min(length, t.snapLen)+packetOverhead > t.bufferLimit {
-		t.missed++
+	r := t.file
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.pending)
+	if t.closed || r.writeFailed || before+min(length, r.snapLen)+packetOverhead > r.bufferLimit {
+		r.missed++
 		return
 	}
-	t.frames++
-	t.pending = appendPacket(t.pending, time.Now(), flags, t.snapLen, parts...)
+	r.frames++
+	r.pending = appendPacket(r.pending, t.number, time.Now(), flags, r.snapLen, parts...)
+	r.signalLocked(before)
+}
+
+// signalLocked wakes run for what was appended after the first bytes. The caller holds mu.
+func (r *recorder) signalLocked(before int) {
 	if before == 0 {
-		trySignal(t.nonEmpty)
+		trySignal(r.nonEmpty)
 	}
-	if half := t.bufferLimit / 2; before < half && len(t.pending) >= half {
-		trySignal(t.halfFull)
+	if half := r.bufferLimit / 2; before < half && len(r.pending) >= half {
+		trySignal(r.halfFull)
 	}
 }
 

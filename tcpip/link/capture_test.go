@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,57 @@ func TestACaptureHasAllFrames(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The captures of several links are interfaces of one file, in the order in which frames passed. It
+// is complete when the last is closed.
+func TestCapturesOfSeveralLinksShareAFile(t *testing.T) {
+	var file bytes.Buffer
+	near, far := Pair(PairConfig{})
+	defer far.Close()
+	near1, far1 := Pair(PairConfig{Medium: IP})
+	defer far1.Close()
+	c, err := NewCapture(near, &file, CaptureConfig{Name: "weir0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Add(near1, strings.Repeat("x", 1001)); err == nil {
+		t.Error("Add with a name of 1,001 bytes: got no error, want one")
+	}
+	c1, err := c.Add(near1, "tun1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packet := frame(1, 100)[14:]
+	c.Queue(0).Write(inParts(frame(0, 60)))
+	c1.Queue(0).Write(inParts(packet))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Queue(0).Write(inParts(frame(2, 60))) // missed: its capture is closed
+	c1.Queue(0).Write(inParts(packet))
+	if err := c1.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c.Missed() != 1 || c1.Missed() != 1 {
+		t.Errorf("got %d and %d frames missed, want 1 of the file", c.Missed(), c1.Missed())
+	}
+	if _, err := c.Add(near1, "late"); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Add after the last Close: got error %v, want net.ErrClosed", err)
+	}
+	r, err := pcapgo.NewNgReader(&file, pcapgo.NgReaderOptions{WantMixedLinkType: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []struct{ on, length int }{{0, 60}, {1, 86}, {1, 86}} {
+		_, info, err := r.ReadPacketData()
+		if err != nil || info.InterfaceIndex != want.on || info.Length != want.length {
+			t.Fatalf("packet %d: got %+v, error %v; want %d bytes of interface %d", n, info, err, want.length, want.on)
+		}
+	}
+	if i, err := r.Interface(1); err != nil || i.Name != "tun1" || i.LinkType != linkRaw {
+		t.Errorf("got the second interface %+v, error %v; want tun1 of raw IP", i, err)
+	}
 }
 
 func TestACaptureTruncatesAtSnapLen(t *testing.T) {

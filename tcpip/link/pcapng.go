@@ -57,8 +57,8 @@ func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
 // fillUp pads b with zeros after n bytes to a multiple of four.
 func fillUp(b []byte, n int) []byte { return append(b, make([]byte, -n&3)...) }
 
-// appendSection appends a section header of unspecified length, and its only interface.
-func appendSection(b []byte, application, comment, name string, snap int, m Medium) []byte {
+// appendSection appends a section header of unspecified length.
+func appendSection(b []byte, application, comment string) []byte {
 	begin := len(b)
 	b = startBlock(b, blockSection)
 	b = binary.LittleEndian.AppendUint32(b, byteOrderMagic)
@@ -67,9 +67,12 @@ func appendSection(b []byte, application, comment, name string, snap int, m Medi
 	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // length: unspecified
 	b = appendOption(b, optionComment, comment)
 	b = appendOption(b, optionUser, application)
-	b = endBlock(appendOption(b, optionEnd, ""), begin)
+	return endBlock(appendOption(b, optionEnd, ""), begin)
+}
 
-	begin = len(b)
+// appendInterface appends an interface. Packets name it by its number in the section, from 0.
+func appendInterface(b []byte, name string, snap int, m Medium) []byte {
+	begin := len(b)
 	b = startBlock(b, blockInterface)
 	kind := uint32(linkEthernet) // and two reserved bytes
 	if m == IP {
@@ -82,15 +85,16 @@ func appendSection(b []byte, application, comment, name string, snap int, m Medi
 	return endBlock(appendOption(b, optionEnd, ""), begin)
 }
 
-// appendPacket appends a packet that consists of parts. It keeps the first snap bytes.
-func appendPacket(b []byte, at time.Time, flags byte, snap int, parts ...[]byte) []byte {
+// appendPacket appends a packet of an interface, which consists of parts. It keeps the first snap
+// bytes.
+func appendPacket(b []byte, number uint32, at time.Time, flags byte, snap int, parts ...[]byte) []byte {
 	length := 0
 	for _, p := range parts {
 		length += len(p)
 	}
 	kept, begin, when := min(length, snap), len(b), uint64(at.UnixNano())
 	b = startBlock(b, blockPacket)
-	b = binary.LittleEndian.AppendUint32(b, 0) // the first interface
+	b = binary.LittleEndian.AppendUint32(b, number)
 	b = binary.LittleEndian.AppendUint32(b, uint32(when>>32))
 	b = binary.LittleEndian.AppendUint32(b, uint32(when))
 	b = binary.LittleEndian.AppendUint32(b, uint32(kept))
