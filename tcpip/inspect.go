@@ -121,6 +121,7 @@ type RouteInfo struct {
 	Via       netip.Addr // the router; zero: the network is on the link
 	Interface string
 	Source    netip.Addr // source address of packets that do not specify one
+	Metric    int        // that of the interface included; the lowest is used
 }
 
 // Routes returns the stack's routes, in the order of lookup.
@@ -135,14 +136,14 @@ func (s *Stack) Routes() []RouteInfo {
 		if !src.IsValid() {
 			src = i.sourceFor(hop)
 		}
-		all = append(all, RouteInfo{r.To, r.Via, i.name, src})
+		all = append(all, RouteInfo{r.To, r.Via, i.name, src, r.Metric})
 	}
 	return all
 }
 
 // InterfaceInfo describes an interface.
 type InterfaceInfo struct {
-	Name      string // "link", or "lo" for the loopback
+	Name      string // "link" for Config.Link, "lo" for the loopback
 	Caps      link.Caps
 	Addrs     []netip.Prefix
 	Counters  link.Counters // sum of all queues
