@@ -60,14 +60,14 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, all []service, b
 	if err != nil {
 		return err
 	}
-	if len(settings.Addrs) == 0 {
+	if len(settings.Links[0].Addrs) == 0 {
 		return usageError{errors.New("--stack needs an address to serve on: give one by --addr, such as 10.0.0.2/24, beside dhcp")}
 	}
 	machine, err := startHost(ctx, settings)
 	if err != nil {
 		return err
 	}
-	err = listenOnStack(machine.Stack(), settings.Addrs[0].Addr().String(), all)
+	err = listenOnStack(machine.Stack(), settings.Links[0].Addrs[0].Addr().String(), all)
 	var metrics func(context.Context) error
 	if err == nil {
 		metrics, err = watchHost(ctx, c.onStack.Metrics, machine, t)
@@ -113,7 +113,7 @@ func listenOnStack(stack *tcpip.Stack, host string, all []service) error {
 func stackSpec(text string) (*stackUpCmd, error) {
 	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1, Way: "chain"}
 	texts := map[string]*string{"tap": &c.Tap, "offload": &c.Offload, "run": &c.Way, "pcap": &c.Pcap, "namespace": &c.Namespace, "bridge": &c.Bridge, "metrics": &c.Metrics}
-	lists := map[string]*[]string{"addr": &c.Addr, "gateway": &c.Gateway, "peer": &c.Peer, "dns": &c.DNS}
+	lists := map[string]*[]string{"addr": &c.Addr, "gateway": &c.Gateway, "route": &c.Route, "peer": &c.Peer, "dns": &c.DNS}
 	numbers := map[string]*int{"mtu": &c.MTU, "queues": &c.Queues}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, valued := strings.Cut(strings.TrimSpace(part), "=")

@@ -22,6 +22,7 @@ type stackCmd struct {
 	DNS     stackDNSCmd       `cmd:"" name:"dns" help:"Query the host's name servers; example: weir stack dns example.org MX"`
 	Netstat stackNetstatCmd   `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
 	Draw    stackDrawCmd      `cmd:"" help:"Draw the layers of the host's stack as a network; example: weir stack draw > stack.svg"`
+	Link    stackLinkCmd      `cmd:"" help:"Change the addresses or the MTU of a link of the host; example: weir stack link weir0 --add 10.0.0.3/24"`
 	Impair  stackImpairCmd    `cmd:"" help:"Drop, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
 }
 
@@ -123,6 +124,7 @@ func (c *stackDNSCmd) Run(ctx context.Context, t *terminal) error {
 type stackImpairCmd struct {
 	hostFlags
 
+	Link string  `placeholder:"NAME" help:"Only this link of the host (default: all)."`
 	Spec *string `arg:"" optional:"" help:"Impairment of each direction: some of loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit; or off (default: print the current one)."`
 }
 
@@ -134,6 +136,7 @@ Examples:
 
   weir stack impair loss=10%
   weir stack impair delay=50ms,jitter=10ms,rate=10Mbit
+  weir stack impair --link weir1 loss=100%
   weir stack impair off`
 }
 
@@ -148,7 +151,7 @@ func (c *stackImpairCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	now, err := h.Impair(ctx, c.Spec)
+	now, err := h.Impair(ctx, c.Link, c.Spec)
 	if err != nil {
 		return err
 	}

@@ -79,16 +79,7 @@ func (c *stackNetstatCmd) show(s *host.Status, t *terminal) error {
 
 // writeStatus writes the status as tables.
 func writeStatus(w io.Writer, s *host.Status, colour bool) {
-	where := s.Tap
-	if s.Namespace != "" {
-		where += " in " + s.Namespace
-	}
-	offload := map[bool]string{true: "on", false: "off"}[s.Offload]
-	fmt.Fprintf(w, "%s on %s (%s), up %v\n", tint(colour, green, strings.Join(s.Addrs, ", ")), where, s.MAC, s.Up.Round(time.Second))
-	fmt.Fprintf(w, "MTU %d, %s, offloads %s, run by %s, %s of %s in buffers\n", s.MTU, count(s.Queues, "queue", "s"), offload, s.Run, size(int64(s.Memory)), size(int64(s.MemoryMost)))
-	if s.Impair != "off" {
-		fmt.Fprintf(w, "%s\n", tint(colour, yellow, "impaired: "+s.Impair))
-	}
+	writeLinks(w, s, colour)
 	section := func(title string, columns []column, rows [][]string) {
 		if len(rows) > 0 {
 			fmt.Fprintf(w, "\n%s\n", tint(colour, "1", title))
@@ -105,12 +96,35 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 	section("sockets", columns("local", "remote", ">waiting", ">dropped"), rows(s.Sockets, func(u host.Socket) []string {
 		return []string{"udp " + u.Local, u.Remote, number(u.Waiting), number(u.Dropped)}
 	}))
-	section("neighbours", columns("address", "hardware address", "state"), rows(s.Neighbours, func(n host.Neighbour) []string { return []string{n.Addr, n.MAC, n.State} }))
-	section("routes", columns("to", "via", "by"), rows(s.Routes, func(r host.Route) []string { return []string{r.To, r.Via, r.Interface} }))
+	section("neighbours", columns("address", "hardware address", "state", "by"), rows(s.Neighbours, func(n host.Neighbour) []string { return []string{n.Addr, n.MAC, n.State, n.Interface} }))
+	section("routes", columns("to", "via", "by", ">metric"), rows(s.Routes, func(r host.Route) []string { return []string{r.To, r.Via, r.Interface, number(r.Metric)} }))
 	section("links", columns("name", ">frames in", ">bytes in", ">frames out", ">bytes out"), rows(s.Interfaces, func(i host.Interface) []string {
 		return []string{i.Name, number(i.Received), number(i.ReceivedBytes), number(i.Sent), number(i.SentBytes)}
 	}))
 	section("drops", columns("where", ">packets", "why"), dropRows(s))
+}
+
+// writeLinks writes a line for each link, and one for the host.
+func writeLinks(w io.Writer, s *host.Status, colour bool) {
+	for _, l := range s.Interfaces {
+		if l.Kind == "loopback" {
+			continue
+		}
+		addrs := first(strings.Join(l.Addrs, ", "), "no address")
+		where := l.Name
+		if s.Namespace != "" {
+			where += " in " + s.Namespace
+		}
+		fmt.Fprintf(w, "%s on %s (%s), MTU %d, offloads %s", tint(colour, green, addrs), where, first(l.MAC, "TUN"), l.MTU, map[bool]string{true: "on", false: "off"}[l.Offload])
+		if l.Metric > 0 {
+			fmt.Fprintf(w, ", metric %d", l.Metric)
+		}
+		fmt.Fprintln(w)
+		if l.Impair != "off" {
+			fmt.Fprintf(w, "%s\n", tint(colour, yellow, l.Name+" is impaired: "+l.Impair))
+		}
+	}
+	fmt.Fprintf(w, "up %v, %s, run by %s, %s of %s in buffers\n", s.Up.Round(time.Second), count(s.Queues, "queue", "s"), s.Run, size(int64(s.Memory)), size(int64(s.MemoryMost)))
 }
 
 // columns returns the columns of a table. The titles of right-aligned ones start with >.

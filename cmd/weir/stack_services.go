@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -16,8 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"weir/internal/suggest"
-	"weir/tcpip"
-	"weir/tcpip/dhcp"
 	"weir/tcpip/host"
 	"weir/tcpip/metrics"
 	"weir/web"
@@ -120,75 +117,4 @@ func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (fun
 		}
 		return nil
 	}, nil
-}
-
-// hostIsUp prints the addresses and services of a host, and how to reach it.
-func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
-	say := func(format string, args ...any) { fmt.Fprintf(t.err, "weir: "+format+"\n", args...) }
-	caps, name := h.Caps(), "with an address by DHCP"
-	if len(c.Addrs) > 0 {
-		name = c.Addrs[0].Addr().String()
-	}
-	offload := map[bool]string{true: "on", false: "off"}[caps.Superframe > 0]
-	say("the host %s is up on %s (MTU %d, offloads %s)", tint(t.errTTY && os.Getenv("NO_COLOR") == "", green, name), c.Tap, caps.MTU, offload)
-	for _, more := range c.Addrs[min(1, len(c.Addrs)):] {
-		say("it is %s too", more.Addr())
-	}
-	for _, kernel := range c.KernelAddrs() {
-		say("this machine is %s to it", kernel.Addr())
-	}
-	if c.Bridge != "" {
-		say("%s is bridged to %s: other machines reach the host", c.Tap, c.Bridge)
-	}
-	for _, s := range c.Services {
-		say("%s on %s", s.Name, serviceAddr(c, s))
-	}
-	if c.Capture != "" {
-		say("frames are captured into %s", c.Capture)
-	}
-	if i := host.ImpairmentText(h.Impairment()); i != "off" {
-		say("frames are impaired: %s", i)
-	}
-	say("try: %s; Ctrl-C ends it", whatToTry(c))
-}
-
-// serviceAddr returns the address of a service for people.
-func serviceAddr(c *host.Config, s host.Service) string {
-	if len(c.Addrs) == 0 {
-		return fmt.Sprintf("port %d", s.Port)
-	}
-	where := netip.AddrPortFrom(c.Addrs[0].Addr(), s.Port).String()
-	if s.Name == "files" {
-		return "http://" + strings.TrimSuffix(where, ":80") + "/"
-	}
-	return where
-}
-
-// whatToTry returns commands that reach the host.
-func whatToTry(c *host.Config) string {
-	switch {
-	case len(c.Addrs) == 0:
-		return "weir stack netstat"
-	case c.Bridge != "" && len(c.Peers) == 0: // this machine has no address there
-		return fmt.Sprintf("ping %s from another machine, weir stack netstat", c.Addrs[0].Addr())
-	case c.Namespace != "":
-		return fmt.Sprintf("ip netns exec %s ping %s, weir stack netstat", c.Namespace, c.Addrs[0].Addr())
-	}
-	return fmt.Sprintf("ping %s, weir stack netstat", c.Addrs[0].Addr())
-}
-
-// dhcp reports what DHCP has changed.
-func (t *terminal) dhcp(e dhcp.Event) {
-	if e.Kind != dhcp.Renewed {
-		fmt.Fprintf(t.err, "weir: %v\n", e)
-	}
-}
-
-// conflict reports that another machine uses the host's address.
-func (t *terminal) conflict(with tcpip.Conflict) {
-	so := "give one of them another address"
-	if with.Lost {
-		so = "it was given up here"
-	}
-	fmt.Fprintf(t.err, "weir: address conflict: %s is used by %s too: %s\n", with.Addr, with.By, so)
 }

@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,23 +18,26 @@ import (
 
 type stackUpCmd struct {
 	Tap     string   `default:"weir0" placeholder:"NAME" help:"The TAP device (${default})."`
-	Addr    []string `required:"" placeholder:"CIDR" help:"The host's address, with its prefix length: 10.0.0.2/24 or fd00::2/64; or dhcp. May be repeated."`
-	Gateway []string `placeholder:"ADDR" help:"Default gateway. May be repeated: one for each version of IP."`
+	Addr    []string `required:"" placeholder:"CIDR" help:"The host's address on the device, with its prefix length: 10.0.0.2/24 or fd00::2/64; or dhcp; or auto. May be repeated."`
+	Gateway []string `placeholder:"ADDR" help:"Default gateway. May be repeated: one for each version of IP on each link; of the form fe80::1%weir1 if it is link-local."`
+	Route   []string `placeholder:"CIDR=VIA" help:"A route: a network, and a router or the name of a link. May be repeated."`
 	DNS     []string `name:"dns" placeholder:"ADDR" help:"A name server, with or without a port. May be repeated."`
 	MTU     int      `name:"mtu" placeholder:"N" help:"MTU in bytes (default: the device's, or 1500)."`
+	Metric  int      `placeholder:"N" help:"Metric of the device's routes (0): of routes to the same network the lowest is used."`
+	Link    []string `sep:"none" placeholder:"NAME,SETTING,..." help:"A further device. Settings: addr=CIDR, also dhcp or auto; peer=CIDR; mtu=N; metric=N; bridge=IF; tun for a TUN device. addr and peer may be repeated, and so may --link."`
 	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Segmentation, merging and checksum offload, if the device supports them (on)."`
-	Queues  int      `default:"1" placeholder:"N" help:"Queues of the device, each with its own reader goroutine (1)."`
+	Queues  int      `default:"1" placeholder:"N" help:"Queues of each device, each with its own reader goroutine (1)."`
 	Way     string   `name:"run" enum:"chain,network" default:"chain" placeholder:"chain|network" help:"Concurrency model of the layers: chain (calls) or network (a goroutine per layer)."`
-	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump."`
+	Pcap    string   `name:"pcap" placeholder:"[LINK:]FILE" help:"Capture every frame, or those of one link, into a new pcapng file, for Wireshark and tcpdump."`
 
-	Setup     bool     `help:"Create the device and this machine's address on it, and remove them at the end. Needs root."`
-	Namespace string   `placeholder:"NS" help:"Network namespace of the device; with --setup it is created if it does not exist."`
+	Setup     bool     `help:"Create the devices and this machine's addresses on them, and remove them at the end. Needs root."`
+	Namespace string   `placeholder:"NS" help:"Network namespace of the devices; with --setup it is created if it does not exist."`
 	Peer      []string `placeholder:"CIDR" help:"With --setup: this machine's address on the device (default: the first other address of each network). May be repeated."`
 	Bridge    string   `placeholder:"IF" help:"With --setup: bridge the device to this interface, so that other machines reach the host."`
 
 	Probe   bool     `help:"Probe for an address conflict first (RFC 5227, some seconds), and exit if there is one."`
 	Metrics string   `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, on this machine."`
-	Impair  string   `placeholder:"SPEC" help:"Impairment of both directions, as for weir stack impair: loss=1%,delay=20ms."`
+	Impair  []string `sep:"none" placeholder:"[LINK:]SPEC" help:"Impairment of both directions of all links, or of one, as for weir stack impair: loss=1%,delay=20ms. May be repeated."`
 	Service []string `sep:"none" placeholder:"NAME=PORT" help:"Service of a port: echo=7, discard=9, source=19 or files=80:DIR. May be repeated."`
 	JSON    bool     `name:"json" help:"Write the status of the host as JSON once it is up."`
 }
@@ -49,7 +50,9 @@ On Linux the process drops its effective capabilities once the host is up: root 
 
 --setup is undone at the end, also after errors. After a kill, remove a bridge by ip link del br-weir0.
 
-With --addr dhcp the host leases an IPv4 address, its default route, name servers and MTU from the DHCP server of the network, reports when it gets or loses it, and gives the address back at the end. It gets IPv6 addresses from the network's routers, and name servers by DHCPv6 if they say so. Servers of --dns precede what is learned.
+With --addr dhcp the host leases an IPv4 address, its default route, name servers and MTU from the DHCP server of the network, reports when it gets or loses it, and gives the address back at the end. It gets IPv6 addresses from the network's routers, and name servers by DHCPv6 if they say so; --addr auto is this part alone. Servers of --dns precede what is learned.
+
+With --link the host has several links, each with addresses of its own: it accepts packets for an address by its link only, and sends packets from it by that link only. So a host that answers remote clients on two links needs a --gateway on each. A route by a link of a lower metric is used first. The host is known by its first link, that of --tap.
 
 Without root, on a device that was created for you:
 
@@ -64,28 +67,24 @@ Examples:
   sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
   sudo weir stack up --addr 10.0.0.2/24 --addr fd00::2/64 --setup --service echo=7
   sudo weir stack up --addr dhcp --setup --bridge eth1 --service files=80:www
+  sudo weir stack up --addr 10.0.0.2/24 --gateway 10.0.0.1 --link weir1,addr=10.1.0.2/24,metric=100 --gateway 10.1.0.1 --setup --service echo=7
   sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1`
 }
 
 // config returns the configuration of the host from the flags.
 func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
-	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
+	h := host.Config{Namespace: c.Namespace, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
-	static := slices.DeleteFunc(slices.Clone(c.Addr), func(a string) bool { return a == "dhcp" })
-	h.DHCP, h.OnDHCP = len(static) < len(c.Addr), t.dhcp
-	if h.Addrs, err = prefixes("--addr", static); err != nil {
+	if h.Links, err = c.links(); err != nil {
 		return h, err
 	}
-	if h.Peers, err = prefixes("--peer", c.Peer); err != nil {
+	h.OnDHCP = t.dhcp(len(h.Links) > 1)
+	if h.Gateways, err = c.gateways(); err != nil {
 		return h, err
 	}
-	for _, g := range c.Gateway {
-		router, err := netip.ParseAddr(g)
-		if err != nil {
-			return h, usageError{fmt.Errorf("--gateway is %q: write an address, such as 10.0.0.1", g)}
-		}
-		h.Gateways = append(h.Gateways, router)
+	if h.Routes, err = c.routes(); err != nil {
+		return h, err
 	}
 	for _, d := range c.DNS {
 		server, err := nameServer(d)
@@ -94,19 +93,14 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 		}
 		h.DNS = append(h.DNS, server)
 	}
-	if h.Impair, err = host.ParseImpairment(c.Impair); err != nil {
-		return h, usageError{err}
+	if err := setImpairments(h.Links, c.Impair); err != nil {
+		return h, err
 	}
+	h.Capture, h.CaptureLink = captureOf(c.Pcap, h.Links)
 	if c.Metrics != "" {
 		if err := listening.Check(c.Metrics); err != nil {
 			return h, fmt.Errorf("--metrics: %w", err)
 		}
-	}
-	switch {
-	case !c.Setup && (len(c.Peer) > 0 || c.Bridge != ""):
-		return h, usageError{errors.New("--peer and --bridge need --setup: add it")}
-	case c.Setup && c.Bridge == "" && len(h.Addrs) > 0 && len(h.KernelAddrs()) == 0:
-		return h, usageError{fmt.Errorf("the network of --addr %s has no address for this machine: give a larger network, such as %s/24, or --peer", h.Addrs[0], h.Addrs[0].Addr())}
 	}
 	h.Services, err = stackServices(c.Service, t)
 	return h, err
@@ -142,8 +136,8 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Probe && len(config.Addrs) > 0 {
-		fmt.Fprintf(t.err, "weir: probing for an address conflict on %s, for some seconds\n", strings.Join(c.Addr, " and "))
+	if c.Probe {
+		t.probing(config.Links)
 	}
 	h, err := startHost(ctx, config)
 	if err != nil {

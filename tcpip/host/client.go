@@ -159,11 +159,18 @@ func (c Client) Lookup(ctx context.Context, name, kind string) ([]string, error)
 	return a.Records, err
 }
 
-// Impair sets the impairments of the host's link to text, in the form of ParseImpairment, and
-// returns those in effect. Nil changes nothing.
-func (c Client) Impair(ctx context.Context, text *string) (string, error) {
-	a, err := c.askOnce(ctx, request{Do: "impair", Impair: text})
+// Impair sets the impairments of the link with that name, "" for all links, to text in the form of
+// ParseImpairment. It returns those in effect, as Host.Impairments does. Nil changes nothing.
+func (c Client) Impair(ctx context.Context, link string, text *string) (string, error) {
+	a, err := c.askOnce(ctx, request{Do: "impair", Link: link, Impair: text})
 	return a.Impair, err
+}
+
+// ChangeLink changes the link with that name, as Host.ChangeLink does. It may be "" if the host has
+// one link.
+func (c Client) ChangeLink(ctx context.Context, name string, change LinkChange) error {
+	_, err := c.askOnce(ctx, request{Do: "change", Link: name, Change: &change})
+	return err
 }
 
 // DialContext connects from the host to an address, "tcp" or "udp". If the connection is reset,

@@ -24,7 +24,7 @@ const (
 
 // request is a request of a client.
 type request struct {
-	Do      string `json:"do"` // status, draw, ping, lookup, dial, listen or impair
+	Do      string `json:"do"` // status, draw, ping, lookup, dial, listen, impair or change
 	Network string `json:"network,omitempty"`
 	// dial and listen: HOST:PORT; ping and lookup: a name or an address
 	Address string        `json:"address,omitempty"`
@@ -32,6 +32,9 @@ type request struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	Type    string        `json:"type,omitempty"`   // lookup: type of records; draw: format
 	Impair  *string       `json:"impair,omitempty"` // nil: report the impairments only
+	// impair: the link, empty for all; change: the link, empty if it is the only one
+	Link   string      `json:"link,omitempty"`
+	Change *LinkChange `json:"change,omitempty"`
 	// status: maximum of listed connections
 	MaxConnections int `json:"most,omitempty"`
 }
@@ -77,7 +80,7 @@ func (h *Host) openControlSocket() error {
 	}
 	if c, err := net.Dial("unix", path); err == nil {
 		c.Close()
-		return fmt.Errorf("host: a host runs on %s already (%s): stop it, or use another device", h.config.Tap, path)
+		return fmt.Errorf("host: a host runs on %s already (%s): stop it, or use another device", h.config.Links[0].Name, path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("host: removing the control socket of a host that has ended: %w", err)

@@ -6,10 +6,12 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+
+	"weir/tcpip/link"
 )
 
 // checkDevice returns an error unless the device exists and is up. The error says what to do.
-func checkDevice(tap, namespace string) error {
+func checkDevice(tap, namespace string, m link.Medium) error {
 	space, where := netns.None(), ""
 	if namespace != "" {
 		var err error
@@ -26,7 +28,7 @@ func checkDevice(tap, namespace string) error {
 	defer h.Close()
 	l, err := h.LinkByName(tap)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return fmt.Errorf("%w %s: make it (%sip tuntap add %s mode tap user NAME), or use setup", ErrNoDevice, tap, where, tap)
+		return fmt.Errorf("%w %s: make it (%sip tuntap add %s mode %s user NAME), or use setup", ErrNoDevice, tap, where, tap, kinds[m])
 	}
 	if err != nil {
 		return fmt.Errorf("host: looking for the device %s: %w", tap, err)

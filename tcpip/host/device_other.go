@@ -2,5 +2,7 @@
 
 package host
 
+import "weir/tcpip/link"
+
 // checkDevice does nothing: OpenTap returns the error on this system.
-func checkDevice(string, string) error { return nil }
+func checkDevice(string, string, link.Medium) error { return nil }

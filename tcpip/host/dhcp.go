@@ -1,51 +1,38 @@
 package host
 
 import (
-	"net/netip"
-
 	"weir/tcpip/dhcp"
+	"weir/tcpip/link"
 )
 
 // newLeases makes the clients of DHCP, for Run.
 func (h *Host) newLeases() error {
-	if !h.config.DHCP {
-		return nil
+	for _, d := range h.devices {
+		l := &d.config
+		if l.DHCP {
+			c, err := dhcp.New(dhcp.Config{Stack: h.stack, Link: l.Name, Release: true, OnEvent: h.onDHCP(l.Name)})
+			if err != nil {
+				return err
+			}
+			h.leases = append(h.leases, c.Run)
+		}
+		if (l.DHCP || l.Autoconf) && l.Medium == link.Ethernet {
+			c, err := dhcp.NewStateless(dhcp.StatelessConfig{Stack: h.stack, Link: l.Name})
+			if err != nil {
+				return err
+			}
+			h.leases = append(h.leases, c.Run)
+		}
 	}
-	four, err := dhcp.New(dhcp.Config{Stack: h.stack, Release: true, OnEvent: h.config.OnDHCP})
-	if err != nil {
-		return err
-	}
-	six, err := dhcp.NewStateless(dhcp.StatelessConfig{Stack: h.stack})
-	if err != nil {
-		return err
-	}
-	h.leases = append(h.leases, four.Run, six.Run)
 	return nil
 }
 
-// name describes the host by its first address.
-func (c *Config) name() string {
-	if len(c.Addrs) == 0 {
-		return "with an address by DHCP"
+// onDHCP returns a function that reports a change of the link with a name; nil: changes are not
+// reported.
+func (h *Host) onDHCP(name string) func(dhcp.Event) {
+	report := h.config.OnDHCP
+	if report == nil {
+		return nil
 	}
-	return c.Addrs[0].String()
-}
-
-// addrs returns the addresses that the host uses, the one that it is known by first: one of IPv4,
-// if DHCP has given it.
-func (h *Host) addrs() []netip.Prefix {
-	if !h.config.DHCP {
-		return h.config.Addrs
-	}
-	var four, six []netip.Prefix
-	for _, a := range h.stack.Addrs() {
-		switch {
-		case a.Addr().IsLoopback():
-		case a.Addr().Is4():
-			four = append(four, a)
-		default:
-			six = append(six, a)
-		}
-	}
-	return append(four, six...)
+	return func(e dhcp.Event) { report(name, e) }
 }

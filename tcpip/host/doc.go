@@ -1,16 +1,17 @@
-// Package host runs a host in user space on a TAP device. It sets up the device and the kernel's
-// address on it, runs the stack and services at its ports, and records and impairs the link. Other
-// programs use the running host by a control socket.
+// Package host runs a host in user space on one or more TAP or TUN devices. It sets up the devices
+// and the kernel's addresses on them, runs the stack and services at its ports, and records and
+// impairs the links. Other programs use the running host by a control socket.
 //
 //	addrs := []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}
+//	links := []host.Link{{Name: "weir0", Addrs: addrs}}
 //	echo := []host.Service{host.Echo(7)}
-//	h, err := host.Start(ctx, host.Config{Tap: "weir0", Addrs: addrs, Services: echo})
+//	h, err := host.Start(ctx, host.Config{Links: links, Services: echo})
 //	defer h.Close()
 //	err = h.Run(ctx)
 //
 // Received frames pass through these, if the config asks for them:
 //
-//	TAP device ──> Capture ──> Impair ──> stack ──> services
+//	device ──> Capture ──> Impair ──> stack ──> services
 //
 // So a capture shows the frames on the wire. It has a received frame that Impair then loses, but
 // not a sent frame that Impair has lost.
@@ -30,6 +31,7 @@
 //
 // # Limitations
 //
-// Linux only, like TAP devices. If the process is killed, what Setup made stays. The next host uses
-// it, but does not remove it. A client of the control socket may do everything that the host can.
+// Linux only, like TAP devices. A host ends when one of its devices is removed; links cannot be
+// added while it runs. If the process is killed, what Setup made stays. The next host uses it, but
+// does not remove it. A client of the control socket may do everything that the host can.
 package host

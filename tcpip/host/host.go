@@ -4,125 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"net/netip"
 	"os"
-	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"weir/serve"
 	"weir/tcpip"
-	"weir/tcpip/dhcp"
-	"weir/tcpip/ip"
 	"weir/tcpip/link"
 )
 
 // ErrNoDevice is the error of Start if the device does not exist and Setup is not set.
 var ErrNoDevice = errors.New("host: there is no device")
-
-// Config configures a host.
-type Config struct {
-	Tap       string // the device's name
-	Namespace string // named network namespace of the device; empty: the caller's
-	// the host's addresses with their prefix lengths; the first is the one that it is known by. One
-	// or more, unless DHCP is set
-	Addrs []netip.Prefix
-	// get an IPv4 address by DHCP, IPv6 addresses from routers, and DNS servers from both, while
-	// Run runs; OnDHCP is called for each change
-	DHCP   bool
-	OnDHCP func(dhcp.Event) // nil: changes are not reported
-	// the default routers, at most one for each version of IP
-	Gateways []netip.Addr
-	// DNS servers; none: only addresses can be dialed
-	DNS    []netip.AddrPort
-	MTU    int       // largest packet in bytes; 0: what the device has, or 1,500
-	Queues int       // queues of the device, each with a reader; default 1
-	Plain  bool      // no superframes, and no checksum offload
-	Run    tcpip.Run // concurrency model of the receive path; default tcpip.RunChain
-
-	// probe for the address before using it: Start then takes 5 to 7 s, and fails if another host
-	// has it
-	ProbeAddr bool
-	// called by Run when another host uses the address; nil: conflicts are ignored. During a call,
-	// only one more conflict is kept
-	OnConflict func(tcpip.Conflict)
-
-	// set the device up on the kernel's side, and restore the previous state at Close
-	Setup bool
-	// with Setup: the kernel's own addresses on the device; none: see KernelAddrs
-	Peers  []netip.Prefix
-	Bridge string // with Setup: an interface to join with the device by a bridge
-
-	// a pcapng file to record every frame in; it must not exist. Empty: none
-	Capture  string
-	Impair   link.Impairment // impairments, in both directions
-	Services []Service
-	Control  string // the control socket's path; empty: none
-}
-
-// KernelAddrs returns the kernel's addresses on the device: Peers, or for each of Addrs the first
-// other address in its network. There are none without Setup, and with a bridge, because the
-// bridge's network has other hosts.
-func (c *Config) KernelAddrs() (all []netip.Prefix) {
-	if len(c.Peers) > 0 || !c.Setup || c.Bridge != "" {
-		return c.Peers
-	}
-	for _, a := range c.Addrs {
-		if p := otherAddr(a); p.IsValid() {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// otherAddr returns the first address in the network of a that is not a, nor that of the network.
-// It is zero if there is none.
-func otherAddr(a netip.Prefix) netip.Prefix {
-	other := a.Masked().Addr()
-	if a.Addr().BitLen()-a.Bits() > 1 || other == a.Addr() {
-		other = other.Next()
-	}
-	if other == a.Addr() {
-		other = other.Next()
-	}
-	if !a.Contains(other) {
-		return netip.Prefix{}
-	}
-	return netip.PrefixFrom(other, a.Bits())
-}
-
-// validate returns an error for an invalid config. The stack checks the addresses themselves.
-func (c *Config) validate() error {
-	switch {
-	case c.Tap == "":
-		return errors.New("host: no TAP device given: name one, such as weir0")
-	case len(c.Addrs) == 0 && !c.DHCP:
-		return errors.New("host: no address given: use one with its prefix length, such as 10.0.0.2/24")
-	case !c.Setup && (c.Bridge != "" || len(c.Peers) > 0):
-		return errors.New("host: Bridge and Peers need Setup: set it too")
-	case c.Setup && c.Bridge == "" && len(c.Addrs) > 0 && len(c.KernelAddrs()) == 0:
-		return fmt.Errorf("host: the network of %v has no free address for the kernel: use a larger network, or set Peers", c.Addrs[0])
-	}
-	for _, p := range c.Peers {
-		if c.has(p.Addr()) {
-			return fmt.Errorf("host: %v is both the kernel's address and the host's: use another one for the kernel", p.Addr())
-		}
-	}
-	for _, g := range c.Gateways {
-		if c.has(g) || !g.IsLinkLocalUnicast() && !slices.ContainsFunc(c.Addrs, func(a netip.Prefix) bool { return a.Contains(g) }) {
-			return fmt.Errorf("host: the gateway %v is not on a network of %v: use an address of that network", g, c.Addrs)
-		}
-	}
-	return nil
-}
-
-// has reports whether an address is the host's.
-func (c *Config) has(a netip.Addr) bool {
-	return slices.ContainsFunc(c.Addrs, func(own netip.Prefix) bool { return own.Addr() == a })
-}
 
 // Host is a running host.
 type Host struct {
@@ -130,28 +25,24 @@ type Host struct {
 	config    Config
 	startedAt time.Time
 	stack     *tcpip.Stack
-	impaired  *link.Impaired
-	caps      link.Caps
+	devices   []*device    // those of the links, in the order of Config
 	control   net.Listener // nil: none
-	// the link's readers -> Run; capacity 1, a second error is dropped; never closed
+	// the links' readers -> Run; capacity 1, a second error is dropped; never closed
 	linkFailed chan error
 
 	// the stack -> Run; capacity 1, further conflicts are dropped; never closed
 	conflicts chan tcpip.Conflict
 
 	// functions that keep what DHCP has leased until their context ends
-	leases      []func(context.Context) error
-	listeners   []net.Listener // of the services, in their order; nil for services with sessions
-	captureMade bool           // the capture file was made
-	// the kernel removes the device when it is closed: there is nothing else to undo
-	transient         bool
+	leases []func(context.Context) error
+	// of the services, in their order; nil for services with sessions
+	listeners         []net.Listener
+	captureFile       *os.File       // nil: none was made
+	firstCapture      *link.Capture  // of the first link that is recorded; nil: none
 	privilegesDropped bool           // DropPrivileges was called
 	undo              []func() error // functions for Close, which calls the last one first
 	closeOnce         sync.Once
 	closeErr          error // result of Close
-
-	mu         sync.Mutex
-	impairment link.Impairment
 }
 
 // Start starts a host. It answers pings; connections to its services wait for Run. After an error
@@ -161,7 +52,8 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{config: c, startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1)}
-	for _, step := range []func() error{h.openControlSocket, h.setUpDevice, func() error { return h.openDevice(ctx) }, h.listenServices, h.newLeases} {
+	h.onClose(h.closeCapture)
+	for _, step := range []func() error{h.openControlSocket, h.openDevices, func() error { return h.startStack(ctx) }, h.listenServices, h.newLeases} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, h.Close(), h.removeCapture())
 		}
@@ -171,115 +63,6 @@ func Start(ctx context.Context, c Config) (*Host, error) {
 
 // onClose adds a function for Close to call.
 func (h *Host) onClose(undo func() error) { h.undo = append(h.undo, undo) }
-
-// setUpDevice sets the device up, or checks it.
-func (h *Host) setUpDevice() error {
-	c := &h.config
-	if !c.Setup {
-		return checkDevice(c.Tap, c.Namespace)
-	}
-	h.transient = c.Bridge == "" && errors.Is(checkDevice(c.Tap, c.Namespace), ErrNoDevice)
-	undo, err := link.Setup(link.SetupConfig{Tap: c.Tap, Namespace: c.Namespace, Addrs: c.KernelAddrs(), MTU: c.MTU, Queues: c.Queues, Bridge: c.Bridge})
-	if err == nil {
-		h.onClose(undo)
-	}
-	return err
-}
-
-// openDevice opens the device and runs the stack on it.
-func (h *Host) openDevice(ctx context.Context) error {
-	c := &h.config
-	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Queues: c.Queues, Plain: c.Plain, MTU: c.MTU})
-	if err != nil {
-		return err
-	}
-	if err := h.makeTransient(tap); err != nil {
-		return errors.Join(err, tap.Close())
-	}
-	way, err := h.withCapture(tap)
-	if err == nil {
-		err = h.startStack(ctx, way)
-	}
-	if err != nil {
-		return errors.Join(err, tap.Close())
-	}
-	return nil
-}
-
-// makeTransient makes a device that was made for this host alone end with it, so that Close needs
-// no privileges to remove it.
-func (h *Host) makeTransient(tap *link.Tap) error {
-	if !h.transient {
-		return nil
-	}
-	err := tap.SetTransient()
-	if err == nil {
-		h.undo = h.undo[:len(h.undo)-1] // setUpDevice's
-	}
-	return err
-}
-
-// startStack runs the stack on a link. After an error the link is the caller's.
-func (h *Host) startStack(ctx context.Context, way link.Link) (err error) {
-	h.caps, h.impairment = way.Caps(), h.config.Impair
-	if h.impaired, err = link.Impair(way, h.impairConfig(h.impairment)); err != nil {
-		return err
-	}
-	if h.stack, err = tcpip.NewContext(ctx, h.stackConfig(&watchedLink{h.impaired, h.linkFailed})); err != nil {
-		return errors.Join(err, h.impaired.Close())
-	}
-	h.onClose(h.stack.Close)
-	return nil
-}
-
-// withCapture returns the device, wrapped in a capture if the config asks for one.
-func (h *Host) withCapture(tap link.Link) (link.Link, error) {
-	if h.config.Capture == "" {
-		return tap, nil
-	}
-	f, err := os.OpenFile(h.config.Capture, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("host: the capture file %s exists: use another name, or remove it", h.config.Capture)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("host: making the capture: %w", err)
-	}
-	h.captureMade = true
-	h.onClose(f.Close)
-	return link.NewCapture(tap, f, link.CaptureConfig{Name: h.config.Tap, Comment: "frames of the host " + h.config.name()})
-}
-
-func (h *Host) impairConfig(i link.Impairment) link.ImpairConfig {
-	return link.ImpairConfig{Seed: uint64(h.startedAt.UnixNano()), Out: i, In: i}
-}
-
-// removeCapture removes the capture file of a host that failed to start.
-func (h *Host) removeCapture() error {
-	if !h.captureMade {
-		return nil
-	}
-	return os.Remove(h.config.Capture)
-}
-
-// stackConfig returns the configuration of the stack on a link.
-func (h *Host) stackConfig(l link.Link) tcpip.Config {
-	c := &h.config
-	s := tcpip.Config{Link: l, Addrs: c.Addrs, Autoconf: c.DHCP, Resolver: c.DNS, Run: c.Run, ProbeAddrs: c.ProbeAddr}
-	s.OnConflict = func(with tcpip.Conflict) {
-		select {
-		case h.conflicts <- with:
-		default:
-		}
-	}
-	for _, g := range c.Gateways {
-		all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-		if g.Is6() {
-			all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-		}
-		s.Routes = append(s.Routes, ip.Route{To: all, Via: g})
-	}
-	return s
-}
 
 // listenServices opens the services' ports. Sessions run from then on.
 func (h *Host) listenServices() error {
@@ -375,23 +158,38 @@ func (h *Host) Close() error {
 // Stack returns the host's stack.
 func (h *Host) Stack() *tcpip.Stack { return h.stack }
 
-// Caps returns the device's capabilities.
-func (h *Host) Caps() link.Caps { return h.caps }
+// Caps returns the capabilities of the links' devices, in the order of Config.
+func (h *Host) Caps() (all []link.Caps) {
+	for _, d := range h.devices {
+		all = append(all, d.caps)
+	}
+	return all
+}
 
-// Impair changes the link's impairments.
-func (h *Host) Impair(i link.Impairment) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	err := h.impaired.Set(h.impairConfig(i))
-	if err == nil {
-		h.impairment = i
+// Impair changes the impairments of the link with that name; "": of all links.
+func (h *Host) Impair(name string, i link.Impairment) error {
+	devices, err := h.devicesNamed(name)
+	for _, d := range devices {
+		err = errors.Join(err, d.setImpairment(i))
 	}
 	return err
 }
 
-// Impairment returns the link's impairments.
-func (h *Host) Impairment() link.Impairment {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.impairment
+// Impairments returns the impairments of the link with that name, in the form of ParseImpairment.
+// With "" and links that differ, it has a line for each link: weir1: loss=1%.
+func (h *Host) Impairments(name string) (string, error) {
+	devices, err := h.devicesNamed(name)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	same := true
+	for _, d := range devices {
+		lines = append(lines, d.config.Name+": "+d.impairText())
+		same = same && d.impairText() == devices[0].impairText()
+	}
+	if same {
+		return devices[0].impairText(), nil
+	}
+	return strings.Join(lines, "\n"), nil
 }

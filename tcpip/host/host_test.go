@@ -27,31 +27,59 @@ const waitLimit = 30 * time.Second
 // other end of its link in memory.
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
-	near, far := link.Pair(link.PairConfig{})
-	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Services: services,
+	c, peers := linked(t, []Link{{Name: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}}, services...)
+	s, err := tcpip.New(tcpip.Config{Link: peers[0], Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, s
+}
+
+// linked returns a host with links in memory, services and a control socket, and the other ends of
+// its links.
+func linked(t *testing.T, links []Link, services ...Service) (c Client, peers []link.Link) {
+	t.Helper()
+	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Links: links, Services: services,
 		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
-	for _, step := range []func() error{h.openControlSocket, func() error { return h.startStack(t.Context(), near) }, h.listenServices} {
+	open := func() error {
+		for _, l := range links {
+			near, far := link.Pair(link.PairConfig{Medium: l.Medium})
+			d := &device{config: l}
+			h.devices, peers = append(h.devices, d), append(peers, far)
+			if err := h.useLink(d, near); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, step := range []func() error{h.config.validate, h.openControlSocket, open, func() error { return h.startStack(t.Context()) }, h.listenServices} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s, err := tcpip.New(tcpip.Config{Link: far, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.run(t)
+	return Client{h.config.Control}, peers
+}
+
+// run runs the host until the test ends.
+func (h *Host) run(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1) // Run's result, one
 	go func() { done <- h.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-done, h.Close(), s.Close()); err != nil {
+		if err := errors.Join(<-done, h.Close()); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Stat(h.config.Control); err == nil {
 			t.Error("the control socket still exists after Close, want it removed")
 		}
 	})
-	return Client{h.config.Control}, s
 }
 
 func within(t *testing.T) context.Context {
@@ -353,7 +381,7 @@ func TestImpairmentsChangeAtRuntime(t *testing.T) {
 	c, _ := neighbours(t)
 	ctx := within(t)
 	say := func(text string) string {
-		now, err := c.Impair(ctx, &text)
+		now, err := c.Impair(ctx, "", &text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,10 +394,10 @@ func TestImpairmentsChangeAtRuntime(t *testing.T) {
 		t.Error("a reply arrived with loss=100%, want none")
 	}
 	wrong := "loss=200%"
-	if _, err := c.Impair(ctx, &wrong); err == nil {
+	if _, err := c.Impair(ctx, "", &wrong); err == nil {
 		t.Error("loss=200% was accepted, want an error")
 	}
-	if now, err := c.Impair(ctx, nil); err != nil || now != "loss=100%" {
+	if now, err := c.Impair(ctx, "", nil); err != nil || now != "loss=100%" {
 		t.Errorf("after an invalid change: got the impairments %q, error %v; want loss=100%%", now, err)
 	}
 	say("off")

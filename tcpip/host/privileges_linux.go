@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 	"kernel.org/pub/linux/libs/security/libcap/cap"
@@ -47,7 +48,7 @@ func (h *Host) DropPrivileges() error {
 // undoCapabilities returns the capabilities that the undo of Setup needs.
 func (h *Host) undoCapabilities() []cap.Value {
 	switch {
-	case !h.config.Setup || h.transient:
+	case !h.config.Setup || !slices.ContainsFunc(h.devices, func(d *device) bool { return !d.transient }):
 		return nil
 	case h.config.Namespace != "":
 		return []cap.Value{cap.NET_ADMIN, cap.SYS_ADMIN}

@@ -105,6 +105,14 @@ func (c *client) do(ctx context.Context, q *request) error {
 		return c.respond(answer{Records: records})
 	case "impair":
 		return c.impair(q)
+	case "change":
+		if q.Change == nil {
+			return fmt.Errorf("host: the request says no change of %s: check that the host runs the same version of weir", q.Link)
+		}
+		if err := c.h.ChangeLink(q.Link, *q.Change); err != nil {
+			return err
+		}
+		return c.respond(answer{})
 	case "dial":
 		return c.dial(ctx, q)
 	case "listen":
@@ -147,13 +155,17 @@ func (c *client) impair(q *request) error {
 	if q.Impair != nil {
 		i, err := ParseImpairment(*q.Impair)
 		if err == nil {
-			err = c.h.Impair(i)
+			err = c.h.Impair(q.Link, i)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return c.respond(answer{Impair: ImpairmentText(c.h.Impairment())})
+	now, err := c.h.Impairments(q.Link)
+	if err != nil {
+		return err
+	}
+	return c.respond(answer{Impair: now})
 }
 
 func (c *client) dial(ctx context.Context, q *request) error {

@@ -1,25 +1,29 @@
 package host
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"weir/tcpip"
 	"weir/tcpip/link"
+	"weir/wire"
 )
 
 // Status is a snapshot of a host for people and programs. Addresses are text, times are
 // nanoseconds.
 type Status struct {
-	Tap       string        `json:"tap"`
-	Namespace string        `json:"namespace,omitempty"`
+	Tap       string        `json:"tap"`       // this and the next are those of the first link
 	Addr      string        `json:"addr"`      // empty: DHCP has given none yet
-	Addrs     []string      `json:"addresses"` // Addr is the first
+	Addrs     []string      `json:"addresses"` // of all links; Addr is the first
 	MAC       string        `json:"mac"`
 	MTU       int           `json:"mtu"`
-	Queues    int           `json:"queues"`
-	Offload   bool          `json:"offload"`
-	Run       tcpip.Run     `json:"run"`
 	Impair    string        `json:"impair"`
+	Offload   bool          `json:"offload"`
+	Namespace string        `json:"namespace,omitempty"`
+	Queues    int           `json:"queues"` // of each link
+	Run       tcpip.Run     `json:"run"`
 	Up        time.Duration `json:"up_ns"`
 
 	Memory     int `json:"memory_bytes"` // used by connections' buffers
@@ -36,9 +40,18 @@ type Status struct {
 	Drops       map[string]uint64 `json:"drops"` // dropped packets by reason, without zeros
 }
 
-// Interface describes an interface of the stack.
+// Interface describes an interface of the stack: those of the links, in their order, and then the
+// loopback.
 type Interface struct {
-	Name          string            `json:"name"`
+	Name string `json:"name"`
+	Kind string `json:"kind"` // tap, tun or loopback
+	// the addresses in use; link-local ones of IPv6 without the zone, which is Name
+	Addrs         []string          `json:"addresses"`
+	MAC           string            `json:"mac,omitempty"`
+	MTU           int               `json:"mtu"`
+	Metric        int               `json:"metric"`
+	Offload       bool              `json:"offload"`
+	Impair        string            `json:"impair,omitempty"`
 	Received      uint64            `json:"received"`
 	ReceivedBytes uint64            `json:"received_bytes"`
 	Sent          uint64            `json:"sent"`
@@ -78,9 +91,10 @@ type Socket struct {
 
 // Neighbour describes an entry of the neighbour table.
 type Neighbour struct {
-	Addr  string `json:"addr"`
-	MAC   string `json:"mac,omitempty"`
-	State string `json:"state"`
+	Addr      string `json:"addr"`
+	MAC       string `json:"mac,omitempty"`
+	State     string `json:"state"`
+	Interface string `json:"interface"`
 }
 
 // Route describes a route.
@@ -88,6 +102,7 @@ type Route struct {
 	To        string `json:"to"`
 	Via       string `json:"via,omitempty"`
 	Interface string `json:"interface"`
+	Metric    int    `json:"metric"`
 }
 
 // A status lists defaultListed connections unless another number is asked for, and never more than
@@ -103,19 +118,10 @@ func (h *Host) Status(most int) *Status {
 		most = defaultListed
 	}
 	s := h.stack
-	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
-		Offload: h.caps.Superframe > 0, Run: h.runModel(), Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.startedAt), Drops: map[string]uint64{},
+	now := &Status{Namespace: h.config.Namespace, Queues: h.devices[0].caps.Queues, Run: h.runModel(), Up: time.Since(h.startedAt), Drops: map[string]uint64{},
 		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
-	for _, a := range h.addrs() {
-		now.Addrs = append(now.Addrs, a.String())
-	}
-	if len(now.Addrs) > 0 {
-		now.Addr = now.Addrs[0]
-	}
+	h.addInterfaces(now)
 	now.Memory, now.MemoryMost = s.Memory()
-	for _, i := range s.Interfaces() {
-		now.Interfaces = append(now.Interfaces, interfaceOf(i, h.config.Tap))
-	}
 	for _, l := range s.Listeners() {
 		now.Listeners = append(now.Listeners, Listener{l.Local.String(), h.serviceAt(l.Local.Port()), l.Opening, l.Waiting, l.Backlog})
 	}
@@ -143,14 +149,14 @@ func (h *Host) Status(most int) *Status {
 // addNeighboursAndRoutes fills in the neighbours and routes.
 func (h *Host) addNeighboursAndRoutes(now *Status) {
 	for _, n := range h.stack.Neighbours() {
-		one := Neighbour{Addr: n.Addr.String(), State: n.State.String()}
+		one := Neighbour{Addr: n.Addr.String(), State: n.State.String(), Interface: n.Interface}
 		if n.MAC != [6]byte{} {
 			one.MAC = n.MAC.String()
 		}
 		now.Neighbours = append(now.Neighbours, one)
 	}
 	for _, r := range h.stack.Routes() {
-		one := Route{To: r.To.String(), Interface: interfaceName(r.Interface, h.config.Tap)}
+		one := Route{To: r.To.String(), Interface: r.Interface, Metric: r.Metric}
 		if r.Via.IsValid() {
 			one.Via = r.Via.String()
 		}
@@ -158,17 +164,49 @@ func (h *Host) addNeighboursAndRoutes(now *Status) {
 	}
 }
 
-// interfaceName returns the name for users: the stack's link is called by its device.
-func interfaceName(name, tap string) string {
-	if name == "link" {
-		return tap
+// addInterfaces fills in the interfaces, and what the status has of the first link.
+func (h *Host) addInterfaces(now *Status) {
+	used := h.stack.Addrs()
+	for n, i := range h.stack.Interfaces() {
+		one := interfaceOf(i)
+		for _, a := range i.Addrs {
+			if slices.Contains(used, a) {
+				one.Addrs = append(one.Addrs, a.String())
+			}
+		}
+		if n < len(h.devices) {
+			d := h.devices[n]
+			one.Kind, one.Metric, one.Impair = kinds[d.config.Medium], d.config.Metric, d.impairText()
+			if d.config.DHCP {
+				// the host is known by its leased address, if there is one
+				slices.SortStableFunc(one.Addrs, func(a, b string) int { return cmp.Compare(family(a), family(b)) })
+			}
+			now.Addrs = append(now.Addrs, one.Addrs...)
+		}
+		now.Interfaces = append(now.Interfaces, one)
 	}
-	return name
+	if len(now.Addrs) > 0 {
+		now.Addr = now.Addrs[0]
+	}
+	first := &now.Interfaces[0]
+	now.Tap, now.MAC, now.MTU, now.Offload, now.Impair = first.Name, first.MAC, first.MTU, first.Offload, first.Impair
 }
 
-func interfaceOf(i tcpip.InterfaceInfo, tap string) Interface {
+// family returns 4 for an address of IPv4, and 6 for one of IPv6.
+func family(addr string) int {
+	if strings.Contains(addr, ":") {
+		return 6
+	}
+	return 4
+}
+
+func interfaceOf(i tcpip.InterfaceInfo) Interface {
 	c := i.Counters
-	one := Interface{interfaceName(i.Name, tap), c.Received, c.ReceivedBytes, c.Sent, c.SentBytes, map[string]uint64{}}
+	one := Interface{Name: i.Name, Kind: "loopback", Addrs: []string{}, MTU: i.Caps.MTU, Offload: i.Caps.Superframe > 0,
+		Received: c.Received, ReceivedBytes: c.ReceivedBytes, Sent: c.Sent, SentBytes: c.SentBytes, Dropped: map[string]uint64{}}
+	if i.Caps.MAC != (wire.MAC{}) {
+		one.MAC = i.Caps.MAC.String()
+	}
 	for why, n := range c.Dropped {
 		if n > 0 {
 			one.Dropped[link.Drop(why).String()] = n
