@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"weir/lab/internal/network"
+	loadstack "weir/lab/load/stack"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -36,11 +37,7 @@ var networks atomic.Int64
 // makeNetwork creates the network for a stack under test.
 func makeNetwork(s *subject.Subject) (*network.Network, error) {
 	name := fmt.Sprintf("weir%d-%d", os.Getpid(), networks.Add(1))
-	kind := network.Tap
-	if s.Network == "veth" {
-		kind = network.Cable
-	}
-	n, err := kind(name)
+	n, err := network.New(s.Network, name)
 	if err != nil {
 		return nil, fmt.Errorf("lab: cannot make a network for %s, which needs Linux, root and /dev/net/tun: %w", s.Name, err)
 	}
@@ -66,7 +63,7 @@ func (r *Runner) prepareStacks() (err error) {
 	if r.site.server, r.site.load, r.site.sharedCores, err = r.site.placements(0); err != nil {
 		return err
 	}
-	n, err := makeNetwork(&subject.Subject{Name: "a stack"})
+	n, err := makeNetwork(&subject.Subject{Name: "a stack", Network: "tap"})
 	if err != nil {
 		return err
 	}
@@ -88,7 +85,8 @@ func (r *Runner) subjectsFromFiles(besides []string) (names []string) {
 }
 
 // restrictLoads removes subjects from loads that they cannot meet: inside loads if they have no
-// inside command, and pings by processes if this machine has no ping command.
+// inside command, pings if they have IPv6, and pings by processes if this machine has no ping
+// command.
 func (r *Runner) restrictLoads() {
 	for i := range r.experiment.Loads {
 		l := &r.experiment.Loads[i]
@@ -100,20 +98,38 @@ func (r *Runner) restrictLoads() {
 		if len(l.Subjects) > 0 {
 			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
 		}
-		if !l.Inside {
-			continue
+		switch {
+		case l.Inside:
+			r.restrictLoad(l, "stacks with an inside command", func(s *subject.Subject) bool { return len(s.InsideCmd) > 0 })
+		case l.Operation == loadstack.Ping && r.hasIPv6():
+			r.restrictLoad(l, "stacks with IPv4", func(s *subject.Subject) bool { return !s.HasIPv6() })
 		}
-		able := []string{}
-		for name, s := range r.subjects {
-			if len(s.InsideCmd) > 0 && (len(l.Subjects) == 0 || slices.Contains(l.Subjects, name)) {
-				able = append(able, name)
-			}
-		}
-		if slices.Sort(able); len(able) == 0 {
-			able = []string{"stacks with an inside command"}
-		}
-		l.Subjects = able
 	}
+}
+
+// hasIPv6 reports whether a subject is measured over IPv6.
+func (r *Runner) hasIPv6() bool {
+	for _, s := range r.subjects {
+		if s.HasIPv6() {
+			return true
+		}
+	}
+	return false
+}
+
+// restrictLoad leaves those subjects in a load that can meet it. If there are none, none
+// stands for them in messages.
+func (r *Runner) restrictLoad(l *Load, none string, can func(*subject.Subject) bool) {
+	able := []string{}
+	for name, s := range r.subjects {
+		if can(s.Subject) && (len(l.Subjects) == 0 || slices.Contains(l.Subjects, name)) {
+			able = append(able, name)
+		}
+	}
+	if slices.Sort(able); len(able) == 0 {
+		able = []string{none}
+	}
+	l.Subjects = able
 }
 
 // close removes the network. The stack must have ended.

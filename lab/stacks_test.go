@@ -150,6 +150,23 @@ func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 	}
 }
 
+// The generator pings over IPv4 only.
+func TestStacksWithIPv6MeetNoPings(t *testing.T) {
+	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Operation: "ping"}, {Operation: "ping", Subjects: []string{"six"}}, {Operation: "rr"}}}}}
+	r.subjects = map[string]contender{"four": {Subject: &subject.Subject{Name: "four", Network: "tap"}}, "six": {Subject: &subject.Subject{Name: "six", Network: "tap6"}}}
+	r.restrictLoads()
+	for i, want := range []string{"four", "stacks with IPv4", ""} {
+		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
+			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
+		}
+	}
+	delete(r.subjects, "six")
+	r.experiment.Loads[0].Subjects = nil
+	if r.restrictLoads(); len(r.experiment.Loads[0].Subjects) > 0 {
+		t.Errorf("without IPv6: got subjects %q, want all", r.experiment.Loads[0].Subjects)
+	}
+}
+
 // TestRunOfStacksReportsEachLoad runs a small form of the experiment stack on the kernel's stack.
 func TestRunOfStacksReportsEachLoad(t *testing.T) {
 	cable, err := network.Cable(fmt.Sprintf("weirtry%d", os.Getpid()))

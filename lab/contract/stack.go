@@ -52,11 +52,7 @@ var networkCount atomic.Int64
 
 // newNetwork creates a network for the stack.
 func newNetwork(s *subject.Subject) (*network.Network, error) {
-	kind := network.Tap
-	if s.Network == "veth" {
-		kind = network.Cable
-	}
-	return kind(fmt.Sprintf("wc%d-%d", os.Getpid(), networkCount.Add(1)))
+	return network.New(s.Network, fmt.Sprintf("wc%d-%d", os.Getpid(), networkCount.Add(1)))
 }
 
 // unavailable returns why a subject cannot listen at host on this machine; empty if it can.
@@ -93,7 +89,7 @@ func (b *bench) allocate() (undo func() error, err error) {
 // dialService connects to a service of the stack from the kernel on the other side.
 func (b *bench) dialService(port int) (c *net.TCPConn, err error) {
 	err = network.In(b.network.Peer, func() error {
-		made, err := net.DialTimeout("tcp4", net.JoinHostPort(b.params.Host, strconv.Itoa(port)), b.timeout)
+		made, err := net.DialTimeout("tcp", net.JoinHostPort(b.params.Host, strconv.Itoa(port)), b.timeout)
 		if err == nil {
 			c = made.(*net.TCPConn)
 			err = c.SetDeadline(time.Now().Add(b.timeout))
@@ -103,11 +99,26 @@ func (b *bench) dialService(port int) (c *net.TCPConn, err error) {
 	return c, err
 }
 
-// answersPings checks that the stack itself answers echo requests (RFC 1122, section 3.2.2.6), with
-// their data.
+// pingKind is how pings are sent over a version of IP.
+type pingKind struct {
+	network, any   string
+	request, reply byte // types of ICMP messages
+}
+
+var (
+	ping4 = pingKind{"ip4:icmp", "0.0.0.0", 8, 0}       // RFC 792
+	ping6 = pingKind{"ip6:ipv6-icmp", "::", 0x80, 0x81} // RFC 4443, sections 4.1 and 4.2
+)
+
+// answersPings checks that the stack itself answers echo requests with their data (RFC 1122,
+// section 3.2.2.6; RFC 4443, section 4.2).
 func answersPings(b *bench) error {
+	kind := ping4
+	if b.subject.HasIPv6() {
+		kind = ping6
+	}
 	return network.In(b.network.Peer, func() error {
-		c, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
+		c, err := net.ListenPacket(kind.network, kind.any)
 		if err != nil {
 			return err
 		}
@@ -115,8 +126,8 @@ func answersPings(b *bench) error {
 		if err := c.SetDeadline(time.Now().Add(b.timeout)); err != nil {
 			return err
 		}
-		for n, size := range []int{0, 56, 1472, 3000} {
-			if err := ping(c, b.params.Host, uint16(n), size); err != nil {
+		for n, size := range []int{0, 56, 1452, 1472, 3000} {
+			if err := kind.ping(c, b.params.Host, uint16(n), size); err != nil {
 				return fmt.Errorf("an echo request with %d bytes: %w", size, err)
 			}
 		}
@@ -124,11 +135,12 @@ func answersPings(b *bench) error {
 	})
 }
 
-// ping sends one echo request and waits for its reply.
-func ping(c net.PacketConn, host string, number uint16, size int) error {
-	const request, id = 8, 0x7765
+// ping sends one echo request and waits for its reply. The kernel makes the checksum for IPv6,
+// which covers the addresses.
+func (k pingKind) ping(c net.PacketConn, host string, number uint16, size int) error {
+	const id = 0x7765
 	message := make([]byte, 8+size)
-	message[0] = request
+	message[0] = k.request
 	binary.BigEndian.PutUint16(message[4:], id)
 	binary.BigEndian.PutUint16(message[6:], number)
 	for i := range size {
@@ -143,7 +155,7 @@ func ping(c net.PacketConn, host string, number uint16, size int) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("expected a reply: %w", err)
-		case n < 8 || answer[0] != 0 || from.String() != host || !bytes.Equal(answer[4:8], message[4:8]):
+		case n < 8 || answer[0] != k.reply || from.String() != host || !bytes.Equal(answer[4:8], message[4:8]):
 		case !bytes.Equal(answer[8:n], message[8:]):
 			return fmt.Errorf("expected its %d bytes echoed, saw %d different ones", size, n-8)
 		default:

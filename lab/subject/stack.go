@@ -2,6 +2,7 @@ package subject
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,8 +10,14 @@ import (
 // run and connects to the services on the stack.
 const stack = "stack"
 
+// networks are the values of Network.
+var networks = []string{"tap", "tap6", "veth", "veth6"}
+
 // IsStack reports whether the subject is a TCP/IP stack.
 func (s *Subject) IsStack() bool { return s.Serves(stack) }
+
+// HasIPv6 reports whether the subject is a TCP/IP stack that is measured over IPv6.
+func (s *Subject) HasIPv6() bool { return s.Network == "tap6" || s.Network == "veth6" }
 
 // checkStack returns what is wrong with the keys of a TCP/IP stack, or with a server that has such
 // keys.
@@ -27,11 +34,11 @@ func (s *Subject) checkStack() *problem {
 	switch {
 	case len(s.Workloads) > 1:
 		return &problem{"workloads", "a TCP/IP stack is no server: let \"stack\" stand alone"}
-	case s.Network != "tap" && s.Network != "veth":
-		return &problem{"network", fmt.Sprintf("%q is neither tap nor veth", s.Network)}
+	case !slices.Contains(networks, s.Network):
+		return &problem{"network", fmt.Sprintf("%q is neither tap nor veth, nor with IPv6 tap6 or veth6", s.Network)}
 	case !s.usesPlaceholder("{net}") && !s.usesPlaceholder("{host}"):
 		return &problem{"run", "holds neither {net} nor {host}, so that the lab could not tell the stack its address"}
-	case s.Network == "tap" && !s.usesPlaceholder("{tap}"):
+	case strings.HasPrefix(s.Network, "tap") && !s.usesPlaceholder("{tap}"):
 		return &problem{"run", "holds no {tap}, so that the lab could not tell the stack its device"}
 	case !strings.HasPrefix(s.Ready, "line:"):
 		return &problem{"ready", fmt.Sprintf("%q cannot be seen of a stack: let it print a line, and name that as line: TEXT", s.Ready)}

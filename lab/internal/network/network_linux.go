@@ -12,26 +12,23 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 
 	"weir/tcpip/link"
 )
 
-// Cable creates the namespaces name+"s" and name+"l", connected by a veth pair. Both endpoints are
-// stacks of the kernel. On an error nothing remains.
-func Cable(name string) (*Network, error) {
-	n := &Network{Subject: name + "s", Peer: name + "l", Addr: cableSubject}
+func cable(name string, a addresses) (*Network, error) {
+	n := &Network{Subject: name + "s", Peer: name + "l", Addr: a.subject}
 	n.removeAll = n.remove
-	if err := onThread(n.connectNamespaces); err != nil {
+	if err := onThread(func() error { return n.connectNamespaces(a) }); err != nil {
 		return nil, errors.Join(err, n.remove())
 	}
 	return n, nil
 }
 
-// Tap creates the namespace name with a TAP device. The kernel's side of the device has an address;
-// the other side is for a stack in user space. On an error nothing remains.
-func Tap(name string) (*Network, error) {
-	n := &Network{Subject: name, Peer: name, Tap: tapName, Addr: tapSubject}
-	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addrs: []netip.Prefix{tapPeer}})
+func tap(name string, a addresses) (*Network, error) {
+	n := &Network{Subject: name, Peer: name, Tap: tapName, Addr: a.subject}
+	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addrs: []netip.Prefix{a.peer}})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +40,7 @@ func Tap(name string) (*Network, error) {
 }
 
 // connectNamespaces makes the two namespaces and the cable. It leaves its thread in one of them.
-func (n *Network) connectNamespaces() error {
+func (n *Network) connectNamespaces(a addresses) error {
 	subject, err := netns.NewNamed(n.Subject)
 	if err != nil {
 		return err
@@ -67,13 +64,13 @@ func (n *Network) connectNamespaces() error {
 	if err := netlink.LinkSetNsFd(far, int(subject)); err != nil {
 		return err
 	}
-	if err := bringUp("weir0", cablePeer); err != nil {
+	if err := bringUp("weir0", a.peer); err != nil {
 		return err
 	}
 	if err := netns.Set(subject); err != nil {
 		return err
 	}
-	return bringUp("weir1", cableSubject)
+	return bringUp("weir1", a.subject)
 }
 
 // bringUp sets the address of a link, and brings it and the loopback of the current namespace up.
@@ -82,8 +79,12 @@ func bringUp(name string, addr netip.Prefix) error {
 	if err != nil {
 		return err
 	}
-	network := &net.IPNet{IP: addr.Addr().AsSlice(), Mask: net.CIDRMask(addr.Bits(), 32)}
-	if err := netlink.AddrAdd(l, &netlink.Addr{IPNet: network}); err != nil {
+	network := &net.IPNet{IP: addr.Addr().AsSlice(), Mask: net.CIDRMask(addr.Bits(), addr.Addr().BitLen())}
+	own := &netlink.Addr{IPNet: network}
+	if addr.Addr().Is6() {
+		own.Flags = unix.IFA_F_NODAD // it is used at once: the cable has no other host
+	}
+	if err := netlink.AddrAdd(l, own); err != nil {
 		return err
 	}
 	return errors.Join(loopbackUp(), netlink.LinkSetUp(l))

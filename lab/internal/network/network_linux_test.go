@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,10 +66,19 @@ func TestSettingsApplyOnlyToTheNamespace(t *testing.T) {
 }
 
 func TestTheEndsOfACableReachEachOther(t *testing.T) {
-	n := made(t, Cable, "cab")
+	for _, kind := range []string{"veth", "veth6"} {
+		t.Run(kind, func(t *testing.T) { endsReachEachOther(t, kind) })
+	}
+}
+
+func endsReachEachOther(t *testing.T, kind string) {
+	n := made(t, func(name string) (*Network, error) { return New(kind, name) }, kind)
+	if got := n.Addr.Addr().Is6(); got != (kind == "veth6") {
+		t.Errorf("got the address %v, want one of the version of IP of %s", n.Addr, kind)
+	}
 	var l net.Listener
 	err := In(n.Subject, func() (err error) {
-		l, err = net.Listen("tcp4", net.JoinHostPort(n.Host(), "7"))
+		l, err = net.Listen("tcp", net.JoinHostPort(n.Host(), "7"))
 		return err
 	})
 	if err != nil {
@@ -76,7 +86,7 @@ func TestTheEndsOfACableReachEachOther(t *testing.T) {
 	}
 	defer l.Close()
 	err = In(n.Peer, func() error {
-		c, err := net.Dial("tcp4", l.Addr().String())
+		c, err := net.Dial("tcp", l.Addr().String())
 		if err == nil {
 			c.Close()
 		}
@@ -88,9 +98,21 @@ func TestTheEndsOfACableReachEachOther(t *testing.T) {
 }
 
 func TestADeviceIsReadyForAStack(t *testing.T) {
-	n := made(t, Tap, "tap")
-	if n.Host() != "10.77.0.2" || len(n.Namespaces()) != 1 {
-		t.Errorf("got %+v, want the host 10.77.0.2 in one namespace", n)
+	for kind, c := range map[string]struct {
+		host string
+		peer netip.Prefix
+	}{"tap": {"10.77.0.2", tapAddrs.peer}, "tap6": {"fd00:77::2", tap6Addrs.peer}} {
+		t.Run(kind, func(t *testing.T) { deviceIsReady(t, kind, c.host, c.peer) })
+	}
+	if _, err := New("token-ring", "x"); err == nil {
+		t.Error("New of an unknown kind: got no error, want one")
+	}
+}
+
+func deviceIsReady(t *testing.T, kind, host string, peer netip.Prefix) {
+	n := made(t, func(name string) (*Network, error) { return New(kind, name) }, kind)
+	if n.Host() != host || len(n.Namespaces()) != 1 {
+		t.Errorf("got %+v, want the host %s in one namespace", n, host)
 	}
 	err := In(n.Peer, func() error {
 		device, err := net.InterfaceByName(n.Tap)
@@ -98,8 +120,8 @@ func TestADeviceIsReadyForAStack(t *testing.T) {
 			return fmt.Errorf("the device: got %+v, error %v; want it up", device, err)
 		}
 		addrs, err := device.Addrs()
-		if err != nil || !strings.Contains(fmt.Sprint(addrs), tapPeer.String()) {
-			return fmt.Errorf("the addresses of the device: got %v, error %v; want %v", addrs, err, tapPeer)
+		if err != nil || !strings.Contains(fmt.Sprint(addrs), peer.String()) {
+			return fmt.Errorf("the addresses of the device: got %v, error %v; want %v", addrs, err, peer)
 		}
 		return nil
 	})

@@ -6,11 +6,9 @@ import "errors"
 
 var errNotHere = errors.New("only Linux has network namespaces")
 
-// Cable needs Linux.
-func Cable(string) (*Network, error) { return nil, errNotHere }
+func cable(string, addresses) (*Network, error) { return nil, errNotHere }
 
-// Tap needs Linux.
-func Tap(string) (*Network, error) { return nil, errNotHere }
+func tap(string, addresses) (*Network, error) { return nil, errNotHere }
 
 // In needs Linux.
 func In(string, func() error) error { return errNotHere }

@@ -82,7 +82,7 @@ func TestFlagsAreParsedAndInvalidOnesRejected(t *testing.T) {
 		"more":                          `unexpected argument "more"`,
 		"--run on":                      "run",
 		"--addr 10.0.0.1":               "--addr must be",
-		"--addr ::1/64":                 "--addr must be",
+		"--addr ::1":                    "--addr must be",
 		"--mtu 60":                      "--mtu must be",
 		"--offload maybe":               "--offload must be",
 		"--cores -1":                    "--cores must be",

@@ -17,7 +17,7 @@ func Kernel(at netip.Addr) Stack {
 	k := &kernel{listen: listen, ports: map[int]string{}}
 	if at.IsValid() {
 		return Stack{Listen: func(port int) (net.Listener, error) {
-			return listen.Listen(context.Background(), "tcp4", netip.AddrPortFrom(at, uint16(port)).String())
+			return listen.Listen(context.Background(), "tcp", netip.AddrPortFrom(at, uint16(port)).String())
 		}}
 	}
 	return Stack{Listen: k.listenInside, Dial: k.dial}

@@ -73,8 +73,8 @@ func parse(args []string, own func(*flag.FlagSet)) (o Options, err error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case bad != nil || !o.Addr.Addr().Is4():
-		return o, fmt.Errorf("--addr must be an IPv4 address with the length of its network, as 10.77.0.2/24, not %q", *addr)
+	case bad != nil:
+		return o, fmt.Errorf("--addr must be an address with the length of its network, as 10.77.0.2/24 or fd00:77::2/64, not %q", *addr)
 	case *offload != "on" && *offload != "off":
 		return o, fmt.Errorf("--offload must be on or off, not %q", *offload)
 	case o.MTU < 68 || o.MTU > 65535:

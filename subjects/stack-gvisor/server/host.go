@@ -13,6 +13,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/link/loopback"
 	"gvisor.dev/gvisor/pkg/tcpip/network/arp"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/icmp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
@@ -33,8 +34,9 @@ const nic tcpip.NICID = 1
 
 // host is a netstack.
 type host struct {
-	stack   *stack.Stack
-	address tcpip.Address
+	stack    *stack.Stack
+	address  tcpip.Address
+	protocol tcpip.NetworkProtocolNumber // of address: IPv4 or IPv6
 }
 
 // linkAddress is the interface's MAC address on a device.
@@ -43,10 +45,13 @@ const linkAddress tcpip.LinkAddress = "\x02\x00\x00\x77\x00\x02"
 // open makes a host with a link of a kind, "reader" or "channel": on the TAP device, or, inside, on
 // netstack's own loopback. The device is closed at the end of the process.
 func open(o stackapp.Options, kind string) (stackapp.Stack, error) {
-	h := &host{address: tcpip.AddrFrom4(o.Addr.Addr().As4())}
+	h := &host{address: tcpip.AddrFromSlice(o.Addr.Addr().AsSlice()), protocol: ipv4.ProtocolNumber}
+	if o.Addr.Addr().Is6() {
+		h.protocol = ipv6.ProtocolNumber
+	}
 	h.stack = stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
-		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol, arp.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4, icmp.NewProtocol6},
 		HandleLocal:        true,
 	})
 	if err := h.tune(); err != nil {
@@ -71,11 +76,11 @@ func (h *host) attach(link stack.LinkEndpoint, bits int) error {
 	if err := h.stack.CreateNIC(nic, link); err != nil {
 		return errors.New(err.String())
 	}
-	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: tcpip.AddressWithPrefix{Address: h.address, PrefixLen: bits}}
+	own := tcpip.ProtocolAddress{Protocol: h.protocol, AddressWithPrefix: tcpip.AddressWithPrefix{Address: h.address, PrefixLen: bits}}
 	if err := h.stack.AddProtocolAddress(nic, own, stack.AddressProperties{}); err != nil {
 		return errors.New(err.String())
 	}
-	h.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
+	h.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}, {Destination: header.IPv6EmptySubnet, NIC: nic}})
 	return nil
 }
 
@@ -97,7 +102,7 @@ const backlog = 4096
 
 func (h *host) listen(port int) (net.Listener, error) {
 	var queue waiter.Queue
-	end, err := h.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
+	end, err := h.stack.NewEndpoint(tcp.ProtocolNumber, h.protocol, &queue)
 	if err == nil {
 		err = end.Bind(tcpip.FullAddress{NIC: nic, Addr: h.address, Port: uint16(port)})
 	}
@@ -137,5 +142,5 @@ func (c conn) Close() error {
 }
 
 func (h *host) dial(ctx context.Context, port int) (net.Conn, error) {
-	return gonet.DialContextTCP(ctx, h.stack, tcpip.FullAddress{NIC: nic, Addr: h.address, Port: uint16(port)}, ipv4.ProtocolNumber)
+	return gonet.DialContextTCP(ctx, h.stack, tcpip.FullAddress{NIC: nic, Addr: h.address, Port: uint16(port)}, h.protocol)
 }

@@ -34,7 +34,7 @@ func openTap(name string, offload bool) (*tap, error) {
 	flags, asked := uint16(unix.IFF_TAP|unix.IFF_NO_PI), 0
 	if offload {
 		flags |= unix.IFF_VNET_HDR
-		asked = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO_ECN
+		asked = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_TSO_ECN
 	}
 	request.SetUint16(flags)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
@@ -121,6 +121,9 @@ func fill(h []byte, p *stack.PacketBuffer) {
 	}
 	if p.Data().Size() > int(o.MSS) {
 		h[1] = 1 // VIRTIO_NET_HDR_GSO_TCPV4
+		if o.Type == stack.GSOTCPv6 {
+			h[1] = 4 // VIRTIO_NET_HDR_GSO_TCPV6
+		}
 		binary.LittleEndian.PutUint16(h[4:], o.MSS)
 	}
 }
