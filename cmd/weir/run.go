@@ -23,7 +23,7 @@ import (
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, chat, stack) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, chat, stack, stack-ipv6) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit into four minutes."`
 	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
