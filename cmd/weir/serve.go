@@ -60,7 +60,7 @@ func (c *serveRunCmd) Help() string {
 
 The admin page has no login on a loopback address, such as 127.0.0.1:9090. For any other address, --admin-users names a users file.
 
---stack takes the settings of weir stack up, separated by commas: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, probe, namespace, peer, bridge and metrics. Without --listen the site listens on port 80 of the host's address. weir stack netstat and the other commands use the host while it runs.
+--stack takes the settings of weir stack up, separated by commas: addr, tap, gateway, route, dns, mtu, offload, queues, run, pcap, setup, probe, namespace, peer, bridge and metrics. Without --listen the site listens on port 80 of the host's address. weir stack netstat and the other commands use the host while it runs.
 
 SIGTERM and Ctrl-C stop the server after it has finished the requests under way. A second signal ends that at once.
 
