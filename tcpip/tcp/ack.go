@@ -33,6 +33,9 @@ func (c *Conn) handleCurrentACK(s *Segment) {
 		c.dupACKs++
 	}
 	c.processTLPAck(s, &d)
+	if c.search != nil {
+		c.processProbeAck()
+	}
 	c.updateRecovery(&d)
 	c.processFINAck()
 	c.rearmTimers(c.sndUna != before)

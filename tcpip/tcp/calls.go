@@ -41,24 +41,22 @@ func (c *Conn) UnackedForRTO(now, sent Time) bool {
 func (c *Conn) LimitSegments(now Time, size int) {
 	c.setNow(now)
 	mss := min(max(size-wire.TCPHeader, minPeerMSS), c.linkMSS)
-	if mss == c.mss || !c.state.synchronized() && !c.Accepted() {
+	if !c.state.synchronized() && !c.Accepted() {
+		return
+	}
+	if c.search != nil {
+		mss = c.limitSearch(mss)
+	}
+	if mss == c.mss {
 		return
 	}
 	lowered, oldPayload := mss < c.mss, c.cwnd.mss
-	c.mss = mss
-	c.cwnd.mss = c.maxPayload()
-	c.largestDelivered = min(c.largestDelivered, c.maxPayload())
-	if !lowered {
+	if c.setMSS(mss); !lowered {
 		return
 	}
 	c.cwnd.size = max(c.cwnd.size/oldPayload, minCwndSegments) * c.cwnd.mss
 	c.flight.markAllLost(false)
-	if c.flight.lostBytes > 0 && c.phase == phaseOpen {
-		// the loss is not a sign of congestion: ssthresh stays
-		c.phase, c.recoveryPoint = phaseRecovery, c.sndNxt
-		c.undoState = undoState{cwnd: c.cwnd.size, ssthresh: c.cwnd.ssthresh}
-		c.prr = prr{recoverFS: max(c.flight.totalBytes, 1)}
-	}
+	c.recoverUncongested()
 }
 
 // orphanTimeout is how long FIN-WAIT-2 lasts when the application has called Orphan, as in Linux.

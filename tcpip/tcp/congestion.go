@@ -27,6 +27,8 @@ type congestionControl interface {
 	onTimeout()
 	// undo reverts the last onLoss, and onTimeout with it: the loss was spurious.
 	undo()
+	// rescale converts what is counted in segments: their size has changed, in bytes.
+	rescale(from, to int)
 }
 
 // ackEvent is what an acknowledgment reports to a congestion control algorithm.
@@ -115,3 +117,5 @@ func (r *reno) onLoss(w *congestionWindow, _ Time) int {
 func (r *reno) onTimeout() {}
 
 func (r *reno) undo() {}
+
+func (r *reno) rescale(int, int) {}

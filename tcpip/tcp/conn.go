@@ -25,10 +25,13 @@ type Config struct {
 	NotSentLowat      int
 	Memory            Memory // allocates the buffers. Default: Go's heap, without a limit
 	CongestionControl Algorithm
-	ECN               ECN
-	NoTimestamps      bool // do not use timestamps (RFC 7323, section 3)
-	NoWindowScaling   bool // do not use window scaling (RFC 7323, section 2)
-	NoSACK            bool // do not use selective acknowledgments (RFC 2018)
+	// MTUProbing is when the connection probes for the path MTU itself. Default ProbeOnBlackHole,
+	// which does nothing until large segments have timed out three times.
+	MTUProbing      MTUProbing
+	ECN             ECN
+	NoTimestamps    bool // do not use timestamps (RFC 7323, section 3)
+	NoWindowScaling bool // do not use window scaling (RFC 7323, section 2)
+	NoSACK          bool // do not use selective acknowledgments (RFC 2018)
 	// SYNRetries is how often a SYN is retransmitted. A SYN,ACK is retransmitted at most six times.
 	// Default 7, which takes four minutes.
 	SYNRetries int
@@ -178,6 +181,7 @@ func (c *Conn) applySYN(syn *Segment) {
 	}
 	c.mss = max(c.mss, minPeerMSS)
 	c.linkMSS = c.mss
+	c.startSearching()
 	c.cwnd = newCongestionWindow(c.maxPayload())
 	c.congestion = newCongestionControl(c.cfg.CongestionControl)
 }
@@ -234,7 +238,7 @@ func (c *Conn) finish() {
 	c.state = Closed
 	c.timers = timers{}
 	c.sendBuf.free(c.cfg.Memory)
-	c.flight = flight{}
+	c.flight, c.search = flight{}, nil
 	c.ackPending, c.synPending = false, false
 	c.events |= Ended | Readable | Writable | Connected
 }

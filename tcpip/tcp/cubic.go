@@ -89,6 +89,12 @@ func (c *cubic) onLoss(w *congestionWindow, now Time) int {
 // section 4.8).
 func (c *cubic) onTimeout() { c.wMax = 0 }
 
+// rescale starts a new epoch with the next acknowledgment.
+func (c *cubic) rescale(from, to int) {
+	ratio := float64(from) / float64(to)
+	c.wMax, c.cwndPrior, c.epochStart = c.wMax*ratio, c.cwndPrior*ratio, 0
+}
+
 func (c *cubic) undo() {
 	if c.beforeLoss != nil {
 		*c = *c.beforeLoss

@@ -24,6 +24,7 @@
 //     3522).
 //   - CUBIC (RFC 9438) with HyStart++ (RFC 9406), or Reno (RFC 5681); an initial window of ten
 //     segments (RFC 6928); pacing where the round-trip time is long.
+//   - Probing for the path MTU without ICMP (RFC 4821): by default after a black hole only.
 //   - Nagle's algorithm in Minshall's variant, cork; delayed ACKs and quick ACKs as in Linux; silly
 //     window syndrome avoidance; zero-window probes; keep-alive; user timeout.
 //   - Explicit congestion notification (RFC 3168); SYN cookies (RFC 4987); urgent data, read inline

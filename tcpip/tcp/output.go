@@ -210,7 +210,7 @@ func (c *Conn) retransmit(at piecePos, limit int, emit Emit) {
 
 // sendPiece sends a piece of the stream.
 func (c *Conn) sendPiece(p piece, emit Emit) {
-	size := c.segmentSize()
+	size := int(p.segmentSize)
 	s := c.newSegment(wire.ACK, p.seq)
 	end := p.end
 	if c.finQueued && c.sendEnd().Less(end) {
@@ -260,6 +260,11 @@ func (c *Conn) sendNew(emit Emit) bool {
 		return false // wait for an acknowledgment, or for Resume
 	}
 	unsent, room, size := c.unsentBytes(), c.usableWindow(), c.segmentSize()
+	if c.search != nil && unsent > size {
+		if sent, wait := c.sendProbe(unsent, room, emit); sent || wait {
+			return sent
+		}
+	}
 	burst := c.pacingBurst(size)
 	n := min(unsent, room, c.cwndRoom(unsent, size), burst)
 	override := c.swsOverride && n > 0

@@ -42,7 +42,8 @@ type tailLossProbe struct {
 
 // undoState is what a spurious recovery returns to (RFC 3522, RFC 4015).
 type undoState struct {
-	cwnd, ssthresh int // before the recovery, in bytes
+	cwnd, ssthresh int  // before the recovery, in bytes
+	reduced        bool // the congestion control has reduced the window
 	// firstRetransmitTS is the timestamp of the first retransmission; 0: there was none, or
 	// timestamps are off.
 	firstRetransmitTS wire.Timestamp
@@ -62,7 +63,7 @@ func (c *Conn) updateRecovery(d *delivery) {
 	lost := c.detectLoss(d)
 	switch {
 	case lost && c.phase == phaseOpen:
-		c.enterRecovery(phaseRecovery)
+		c.startRecovery()
 	case c.phase == phaseOpen || c.phase == phaseLoss:
 		c.growCwnd(d)
 	}
@@ -94,25 +95,38 @@ func (c *Conn) detectLoss(d *delivery) bool {
 func (c *Conn) detectLossByDupACKs(d *delivery) bool {
 	at := piecePos{c.flight.firstSlot, 0}
 	first := c.flight.pieceAt(at)
-	partial := c.phase == phaseRecovery && d.ackedBytes > 0
+	// several segments of a lost probe are sent again at once: the second one is on its way
+	partial := c.phase == phaseRecovery && d.ackedBytes > 0 && first.retransmits == 0
 	if first.state == presumedLost || !partial && (c.phase != phaseOpen || c.dupACKs < dupACKThreshold) {
 		return false
 	}
-	if first.len() > c.cwnd.mss {
-		c.flight.splitPiece(at, first.seq.Add(c.cwnd.mss))
+	if size := max(c.cwnd.mss, int(first.segmentSize)); first.len() > size {
+		c.flight.splitPiece(at, first.seq.Add(size))
 		first = c.flight.pieceAt(at)
 	}
 	c.flight.markLost(first)
 	return true
 }
 
+// startRecovery starts fast recovery after a loss.
+func (c *Conn) startRecovery() {
+	if !c.probeLost() {
+		c.enterRecovery(phaseRecovery)
+		return
+	}
+	c.search.fail(c.now)
+	c.recoverUncongested()
+}
+
 // enterRecovery starts fast recovery or, after an RTO, loss recovery by slow start.
 func (c *Conn) enterRecovery(to recoveryPhase) {
+	c.endProbe(to == phaseLoss)
 	if c.phase == phaseOpen {
 		c.undoState = undoState{cwnd: c.cwnd.size, ssthresh: c.cwnd.ssthresh}
 	}
 	if c.phase != phaseRecovery || to != phaseLoss || c.sndUna == c.recoveryPoint {
 		c.cwnd.ssthresh = c.congestion.onLoss(&c.cwnd, c.now)
+		c.undoState.reduced = true
 	}
 	if to == phaseLoss {
 		c.congestion.onTimeout()
@@ -188,7 +202,9 @@ func (c *Conn) isSpurious(d *delivery) bool {
 func (c *Conn) undoRecovery() {
 	c.flight.clearLost()
 	c.cwnd.size, c.cwnd.ssthresh = max(c.cwnd.size, c.undoState.cwnd), max(c.cwnd.ssthresh, c.undoState.ssthresh)
-	c.congestion.undo()
+	if c.undoState.reduced {
+		c.congestion.undo()
+	}
 	c.phase, c.rtoBackoff, c.undoState.firstRetransmitTS = phaseOpen, 0, 0
 }
 
@@ -199,6 +215,7 @@ func (c *Conn) retransmitTimeout() {
 	if c.phase != phaseLoss || c.rtoBackoff == 1 {
 		c.enterRecovery(phaseLoss)
 	}
+	c.detectBlackHole()
 	// A receiver may renege: discard data that it has SACKed. It has, if SND.UNA is SACKed (RFC
 	// 2018, section 8).
 	reneged := !c.flight.empty() && c.flight.pieceAt(piecePos{c.flight.firstSlot, 0}).state == sackedByPeer

@@ -38,6 +38,8 @@ import (
 //	+DURATION             time passes; timers run, and must send nothing before its end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork
 //	                      calls of the application; read checks how many bytes there are
+//	limit N               call LimitSegments
+//	mss N | cwnd N        check the MSS, or the congestion window in bytes
 //	end                   the application must be at the end of the stream
 //	quick N               checks that N quick ACKs are left; 0 sets it to 0
 //	urge N | urgent N     write N urgent bytes; check that the next N bytes to read are urgent
@@ -191,6 +193,8 @@ func (s *script) config(words []string) {
 			s.cfg.NoWindowScaling = true
 		case "reno":
 			s.cfg.CongestionControl = Reno
+		case "probe":
+			s.cfg.MTUProbing = map[string]MTUProbing{"blackhole": ProbeOnBlackHole, "always": ProbeAlways, "never": ProbeNever}[value]
 		case "ecn":
 			s.cfg.ECN = map[string]ECN{"accept": AcceptECN, "ask": RequestECN, "no": NoECN}[value]
 		case "tries":
@@ -234,6 +238,12 @@ func (s *script) call(words []string) {
 		return
 	case "sendsyn":
 		s.conn.SendSYN()
+	case "limit":
+		s.conn.LimitSegments(s.now, n)
+	case "mss":
+		s.checkNumber("MSS", s.conn.mss, n)
+	case "cwnd":
+		s.checkNumber("congestion window", s.conn.cwnd.size, n)
 	case "syndata":
 		if got := s.conn.Info(s.now).SYNData; got != n {
 			s.fail("got %d bytes of acknowledged data in the SYN, want %d", got, n)
@@ -273,6 +283,13 @@ func (s *script) checkQuickACKs(n int) {
 	}
 	if s.conn.quickACKs != n {
 		s.fail("%d quick ACKs are left, want %d", s.conn.quickACKs, n)
+	}
+}
+
+// checkNumber checks a number of the connection.
+func (s *script) checkNumber(name string, got, want int) {
+	if got != want {
+		s.fail("the %s is %d, want %d", name, got, want)
 	}
 }
 

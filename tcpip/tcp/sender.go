@@ -37,6 +37,7 @@ type sender struct {
 	ackedTotal            uint64 // bytes acknowledged since the connection began
 	largestDelivered      int    // largest payload of a segment that the peer has received
 
+	search   *mtuSearch // search for the path MTU; nil: none
 	autocork autocork
 	flight
 	estimator

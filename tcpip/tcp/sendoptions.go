@@ -13,7 +13,7 @@ func (c *Conn) SetMaxSegment(now Time, size int) {
 	}
 	if c.linkMSS != 0 && size < c.linkMSS {
 		c.linkMSS = size
-		c.LimitSegments(now, min(c.mss, size)+wire.TCPHeader)
+		c.LimitSegments(now, min(c.mssLimit(), size)+wire.TCPHeader)
 	}
 }
 

@@ -26,6 +26,7 @@ type sim struct {
 	rate          float64 // bytes a second; 0: no limit
 	busy          [2]Time
 	room          int // bytes that the queue before the bottleneck holds; 0: no limit
+	largest       int // largest segment that arrives, options included; 0: no limit
 	trace         bool
 	sends         func(from int, bytes int) // is called for each segment; may be nil
 	dropped       int
@@ -99,7 +100,7 @@ func (s *sim) put(from int, seg Segment, data []byte) {
 	if s.trace {
 		s.t.Logf("%9.3f ms %d> %s seq %d ack %d win %d len %d sack %v", float64(s.now-Time(time.Second))/1e6, from, seg.Flags, seg.Seq, seg.Ack, seg.Window, len(data), seg.Options.SACKBlocks())
 	}
-	if s.rand.Float64() < s.loss {
+	if s.rand.Float64() < s.loss || s.largest > 0 && len(data)+len(seg.Options.Append(nil)) > s.largest {
 		s.dropped++
 		return
 	}
@@ -286,7 +287,12 @@ func TestTransfersOfAllSeedsArrive(t *testing.T) {
 			return Config{ECN: ECN(r.IntN(3)), Memory: newLimitedMemory(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoTimestamps: r.IntN(4) == 0, NoWindowScaling: r.IntN(4) == 0, CongestionControl: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
 				MSS: 500 + r.IntN(960), ReceiveBuffer: BufferRange{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
 		}
-		s.connect(conf(), conf())
+		a, b := conf(), conf()
+		a.MTUProbing, b.MTUProbing = MTUProbing(r.IntN(3)), MTUProbing(r.IntN(3))
+		if a.MTUProbing != ProbeNever && b.MTUProbing != ProbeNever && r.IntN(2) == 0 {
+			s.largest = baseMSS + r.IntN(400) // a black hole
+		}
+		s.connect(a, b)
 		for i, e := range s.ends {
 			e.send, e.close = append(e.send, random(r.IntN(100_000), byte(i))...), true
 		}

@@ -125,7 +125,7 @@ func (c *Conn) onReorderTimeout() {
 	d := delivery{rtt: -1}
 	lost := c.detectLoss(&d)
 	if lost && c.phase == phaseOpen {
-		c.enterRecovery(phaseRecovery)
+		c.startRecovery()
 	}
 	if c.phase == phaseRecovery {
 		c.applyPRR(&d, lost)
