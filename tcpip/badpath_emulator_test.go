@@ -34,6 +34,7 @@ type direction struct {
 	random *rand.Rand
 
 	mu      sync.Mutex
+	longest int       // longest frame that passes, in bytes; 0: no limit
 	free    time.Time // when the rate has transmitted everything
 	waiting []underWayFrame
 	stats   pathStats
@@ -90,6 +91,15 @@ func emulate(t testing.TB, path badPath, seed uint64, left link.Link, right ...l
 	return e
 }
 
+// makeBlackHole drops frames of more than longest bytes from now on, in both directions.
+func (e *emulator) makeBlackHole(longest int) {
+	for _, d := range e.seen {
+		d.mu.Lock()
+		d.longest = longest
+		d.mu.Unlock()
+	}
+}
+
 // carry moves the frames of one link along the path until the link is closed.
 func (d *direction) carry(from link.Queue, learn func(link.Queue, wire.MAC), find func(wire.MAC) link.Queue) {
 	for batch := make([]link.Frame, 32); ; {
@@ -128,7 +138,7 @@ func (d *direction) admit(now time.Time, frame []byte) {
 			d.stats.longest = max(d.stats.longest, wait)
 		}
 	}
-	if full || lost {
+	if full || lost || d.longest > 0 && len(frame) > d.longest {
 		return
 	}
 	d.free = begun.Add(time.Duration(float64(len(frame)*8) / float64(d.path.rate) * 1e9))

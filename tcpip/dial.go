@@ -34,8 +34,8 @@ type Dialer struct {
 	FastOpen bool
 
 	// Configure changes the settings of a connection before its SYN is sent, such as the sizes of
-	// its buffers, the congestion control or the MSS, which is at most that of the link. nil: they
-	// are those of Config.TCP.
+	// its buffers, the congestion control, whether it probes for the path MTU, or the MSS, which is
+	// at most that of the link. nil: they are those of Config.TCP.
 	Configure func(*tcp.Config)
 }
 

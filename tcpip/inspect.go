@@ -19,6 +19,8 @@ import (
 type ConnInfo struct {
 	Local, Remote netip.AddrPort
 	tcp.Info
+	// largest packet that is sent now, in bytes with its IP header; 0 in TIME-WAIT (pmtu)
+	PathMTU int
 }
 
 // Info returns a snapshot of the connection: its addresses, and what Linux's tcp_info has. It locks
@@ -27,7 +29,12 @@ func (c *Conn) Info() ConnInfo {
 	now := c.s.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return ConnInfo{c.key.local, c.key.remote, c.tcp.Info(now)}
+	return c.infoLocked(now)
+}
+
+// infoLocked is Info for a caller that holds mu.
+func (c *Conn) infoLocked(now tcp.Time) ConnInfo {
+	return ConnInfo{c.key.local, c.key.remote, c.tcp.Info(now), c.tcp.LargestSegment() + ipHeaderLen(c.key.remote.Addr())}
 }
 
 // Connections returns the TCP connections, handshakes and TIME-WAIT included, in the order of their
@@ -36,7 +43,7 @@ func (s *Stack) Connections() []ConnInfo {
 	var all []ConnInfo
 	for _, c := range s.conns.all() {
 		c.mu.Lock()
-		all = append(all, ConnInfo{c.key.local, c.key.remote, c.tcp.Info(s.now())})
+		all = append(all, c.infoLocked(s.now()))
 		c.mu.Unlock()
 	}
 	all = append(all, s.timeWaits.all()...)

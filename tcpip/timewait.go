@@ -240,7 +240,7 @@ func (w *timeWaitTable) all() (all []ConnInfo) {
 	defer w.mu.Unlock()
 	for n := range w.entries {
 		k := w.s.expand(&n)
-		all = append(all, ConnInfo{k.local, k.remote, tcp.Info{State: tcp.TimeWait}})
+		all = append(all, ConnInfo{Local: k.local, Remote: k.remote, Info: tcp.Info{State: tcp.TimeWait}})
 	}
 	return all
 }

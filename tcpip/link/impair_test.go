@@ -140,6 +140,16 @@ func TestLossInBurstsHasItsMeanLength(t *testing.T) {
 	})
 }
 
+// A path loses frames that are longer than MaxFrame, and no others.
+func TestLongFramesAreLost(t *testing.T) {
+	for size, want := range map[int]int{999: 10, 1000: 10, 1001: 0} {
+		got, counted := along(t, ImpairConfig{Out: Impairment{MaxFrame: 1000}}, 10, size, time.Millisecond)
+		if len(got) != want || counted.Dropped[DropLost] != uint64(10-want) {
+			t.Errorf("frames of %d bytes: got %d, and %d counted as lost; want %d and %d", size, len(got), counted.Dropped[DropLost], want, 10-want)
+		}
+	}
+}
+
 func TestDuplicatesArriveInOrder(t *testing.T) {
 	bothWays(t, Impairment{Duplicate: 0.2, Delay: time.Millisecond}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 1000, 100, time.Microsecond)
@@ -377,6 +387,7 @@ func TestInvalidImpairmentsAreRejected(t *testing.T) {
 		"would never end":    {Burst: Burst{Start: 0.1}},
 		"negative Delay":     {Delay: -1},
 		"negative Delay, Ji": {Rate: -1},
+		"or MaxFrame":        {MaxFrame: -1},
 	} {
 		for way, c := range map[string]ImpairConfig{"(Out)": {Out: c}, "(In)": {In: c}} {
 			if _, err := Impair(near, c); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), way) {

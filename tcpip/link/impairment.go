@@ -23,6 +23,9 @@ type Impairment struct {
 	Rate int64
 	// bytes that may wait because of Rate; frames beyond that are dropped. Default 262,144
 	QueueBytes int
+	// longest frame that passes, in bytes with its Ethernet header; longer ones are lost, as on a
+	// path whose MTU no ICMP message reports. 0: unlimited
+	MaxFrame int
 }
 
 // Burst is the Gilbert-Elliott loss model (Gilbert, 1960; Elliott, 1963), a path with a good and a
@@ -44,8 +47,8 @@ func (c Impairment) withDefaults() (Impairment, error) {
 			return c, fmt.Errorf("link: an impairment's %s is %v: make it a share from 0 to 1", s.name, s.value)
 		}
 	}
-	if c.Delay < 0 || c.Jitter < 0 || c.ReorderDelay < 0 || c.Rate < 0 || c.QueueBytes < 0 {
-		return c, fmt.Errorf("link: an impairment with a negative Delay, Jitter, ReorderDelay, Rate or QueueBytes (%v, %v, %v, %d, %d): make it 0 or more", c.Delay, c.Jitter, c.ReorderDelay, c.Rate, c.QueueBytes)
+	if c.Delay < 0 || c.Jitter < 0 || c.ReorderDelay < 0 || c.Rate < 0 || c.QueueBytes < 0 || c.MaxFrame < 0 {
+		return c, fmt.Errorf("link: an impairment with a negative Delay, Jitter, ReorderDelay, Rate, QueueBytes or MaxFrame (%v, %v, %v, %d, %d, %d): make it 0 or more", c.Delay, c.Jitter, c.ReorderDelay, c.Rate, c.QueueBytes, c.MaxFrame)
 	}
 	if c.Burst.Start > 0 && c.Burst.End == 0 {
 		return c, fmt.Errorf("link: an impairment with a Burst.Start of %v and a Burst.End of 0: a burst would never end: make End more than 0", c.Burst.Start)
@@ -91,7 +94,7 @@ func (w *impairer) fate(now time.Time, n int) (at time.Time, copies int, why Dro
 	switch {
 	case !ok:
 		return at, 0, DropFull
-	case lost:
+	case lost || w.config.MaxFrame > 0 && n > w.config.MaxFrame:
 		return at, 0, DropLost
 	}
 	at = at.Add(w.config.Delay + jitter)

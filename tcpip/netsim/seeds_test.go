@@ -19,6 +19,7 @@ import (
 	"weir/tcpip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
+	"weir/wire"
 )
 
 // A seed chooses a path, the concurrency models of two stacks, and their applications: connections
@@ -79,6 +80,13 @@ func drawn(r *rand.Rand) *world {
 	}
 	for range 1 + r.IntN(4) {
 		w.sessions = append(w.sessions, session{dials: r.IntN(2), after: time.Duration(r.IntN(300)) * time.Millisecond, ends: [2]habits{habit(r), habit(r)}, fast: r.IntN(3) == 0})
+	}
+	for i := range w.configs {
+		w.configs[i].MTUProbing = tcp.MTUProbing(r.IntN(2))
+	}
+	if r.IntN(4) == 0 { // a black hole that takes what a connection falls back to
+		w.ways[0].Out.MaxFrame = min(w.pair.MTU, 1100+r.IntN(8000)) + wire.EthernetHeader
+		w.ways[1].Out.MaxFrame = w.ways[0].Out.MaxFrame
 	}
 	return w
 }

@@ -21,6 +21,10 @@ func (c *Conn) InFlight(seq wire.Seq) bool {
 	return c.state != Closed && c.state != TimeWait && c.sndUna.LessEq(seq) && seq.Less(c.sndNxt)
 }
 
+// LargestSegment is the size of the largest segment that is sent now, in bytes with its header. A
+// probe for the path MTU may be larger.
+func (c *Conn) LargestSegment() int { return c.mss + wire.TCPHeader }
+
 // LargestDelivered is the size of the largest segment of this connection that the peer has
 // received, in bytes with its header; 0: none with data.
 func (c *Conn) LargestDelivered() int {
