@@ -1,5 +1,5 @@
 // Package wire reads and writes the headers of packets: Ethernet II with 802.1Q tags, ARP, IPv4,
-// ICMPv4, UDP and TCP.
+// ICMPv4, IGMP, MLD, UDP and TCP.
 //
 // A view reads a header: a slice of the packet's own bytes that starts with the header and
 // continues with the payload. A Parse function checks each length that the accessors rely on and
