@@ -61,10 +61,13 @@ func (i *iface) hasAddr(a netip.Addr) bool {
 	return false
 }
 
+// allHosts is the group 224.0.0.1 that every host belongs to (RFC 1112, section 4).
+const allHosts = 0xe0000001
+
 // acceptsDst reports whether an IPv4 packet for dst that arrived here is for the stack, and whether
-// dst is a broadcast address (RFC 1122, section 3.2.1.3). An address belongs to its interface: a
-// packet for it that arrives by another interface is dropped (the strong end system model, section
-// 3.3.4.2).
+// dst is a broadcast address or a group (RFC 1122, section 3.2.1.3). An address belongs to its
+// interface: a packet for it that arrives by another interface is dropped (the strong end system
+// model, section 3.3.4.2).
 func (i *iface) acceptsDst(dst uint32) (accepts, broadcast bool) {
 	if dst == allOnes {
 		return true, true
@@ -77,7 +80,11 @@ func (i *iface) acceptsDst(dst uint32) (accepts, broadcast bool) {
 			return true, true
 		}
 	}
-	return i.loopback && i.s.owns(netip.AddrFrom4([4]byte{byte(dst >> 24), byte(dst >> 16), byte(dst >> 8), byte(dst)})), false
+	a := netip.AddrFrom4([4]byte{byte(dst >> 24), byte(dst >> 16), byte(dst >> 8), byte(dst)})
+	if dst>>28 == 0xe {
+		return i.loopback || dst == allHosts || i.hasGroup(a), true
+	}
+	return i.loopback && i.s.owns(a), false
 }
 
 // martianSource reports whether no packet that arrives here can have the IPv4 source src: it is

@@ -26,7 +26,7 @@ func (i *iface) acceptsDst6(dst netip.Addr) (accepts, group bool) {
 	if !dst.IsMulticast() {
 		return i.hasAddr(dst) || i.loopback && i.s.owns(dst), false
 	}
-	if dst = dst.WithZone(""); dst == allNodes || dst == allNodesInterface || dst == allRouters && i.s.forwarding.Load() != nil {
+	if dst = dst.WithZone(""); dst == allNodes || dst == allNodesInterface || dst == allRouters && i.s.forwarding.Load() != nil || i.loopback || i.hasGroup(dst) {
 		return true, true
 	}
 	return slices.ContainsFunc(i.configured(), func(p netip.Prefix) bool { return p.Addr().Is6() && solicitedNode(p.Addr()) == dst }), true

@@ -28,7 +28,8 @@ func TestLocalBroadcastAndMartianAddressesAreClassified(t *testing.T) {
 		{"198.51.100.7", true, false, true},
 		{"127.0.0.1", false, false, true}, // not on this interface
 		{"0.0.0.0", false, false, true},
-		{"224.0.0.1", false, false, true},
+		{"224.0.0.1", true, true, true}, // all hosts belong to it
+		{"224.0.0.2", false, true, true},
 		{"240.0.0.1", false, false, true},
 		{"203.0.113.5", false, false, false},
 	} {

@@ -20,7 +20,7 @@
 //	                               └──> ipv6 ──> fragments ──┤
 //	                                     │                   │
 //	                                     ├··> ListenIP <·····┤
-//	                                     ├──> icmp <─────────┤  ··> echo | errors | Ping
+//	                                     ├──> icmp <─────────┤  ··> echo | errors | groups | Ping
 //	                                     ├──> udp <──────────┤  ··> socket ··> application
 //	                                     └──> tcp <──────────┘  ··> connections ··> application
 //	                                           │
@@ -83,6 +83,14 @@
 // function, as a user-mode network, a tunnel or a proxy needs it: the function accepts them or
 // answers with the error that the far end gave.
 //
+// # Multicast
+//
+// A UDP socket receives datagrams for the groups that it has joined itself, on the links on which
+// it has joined them (UDPConn.JoinGroup, Stack.ListenMulticastUDP). A datagram for a group leaves
+// by one link, and is copied to members on the stack itself by the loopback. Package multicast
+// reports the groups to routers and switches. A link with an IPv6 address always has such reports:
+// of the group that neighbours send solicitations of the address to.
+//
 // # Close
 //
 // Close does this, in order:
@@ -97,6 +105,6 @@
 //
 // # Limitations
 //
-// No multicast groups. DHCP is in package dhcp. Packets are not routed from one link to another.
-// The stack is in no virtual network (802.1Q): it accepts priority tags only.
+// DHCP is in package dhcp. A raw socket joins no groups. Packets are not routed from one link to
+// another. The stack is in no virtual network (802.1Q): it accepts priority tags only.
 package tcpip

@@ -14,8 +14,11 @@ import (
 
 // icmp answers echo requests and passes errors on to the sockets that they concern.
 func (p *packet) icmp() layer {
-	if p.dst.Is6() {
+	switch {
+	case p.dst.Is6():
 		return p.icmp6()
+	case p.protocol == wire.IGMPProtocol:
+		return p.igmp()
 	}
 	m, fault := wire.ParseICMP(p.payload)
 	if fault != wire.OK || !p.checksumOK && !m.ChecksumOK() {

@@ -30,7 +30,7 @@ func (p *packet) icmp6() layer {
 		p.reader.s.sockets.deliverEchoReply(p.src, m.EchoID(), m.Body())
 		return consumed
 	case t == wire.ListenerQuery || t == wire.ListenerReport1 || t == wire.ListenerReport2 || t == wire.ListenerDone:
-		return consumed
+		return p.mld(m)
 	}
 	r, ok := icmp.ParseErrorV6(m)
 	if !ok {

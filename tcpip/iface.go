@@ -36,6 +36,7 @@ type iface struct {
 	ipv6        atomic.Bool // it has, or had, IPv6 addresses
 	nonce       [6]byte     // of its probes for duplicate addresses
 	auto        autoconf
+	groups      groupTable
 	mtu6        atomic.Int32  // MTU that routers have announced; 0: none
 	hopLimit    atomic.Uint32 // hop limit that routers have announced; 0: none
 
@@ -66,6 +67,7 @@ func newIface(s *Stack, index int, c Interface) *iface {
 	for q := range i.caps.Queues {
 		i.readers = append(i.readers, &reader{s: s, iface: i, queue: c.Link.Queue(q), pushBack: newPushBack(c.Link.Queue(q))})
 	}
+	i.startGroups()
 	i.startAutoconf()
 	i.startClaims()
 	return i

@@ -99,6 +99,29 @@ func (s *Stack) Sockets() []SocketInfo {
 	return all
 }
 
+// GroupInfo describes a multicast group that sockets have joined.
+type GroupInfo struct {
+	Interface string
+	Group     netip.Addr
+	Members   int // sockets
+}
+
+// Groups returns the multicast groups, in the order of the interfaces and of the addresses. It has
+// no groups that every host belongs to, such as 224.0.0.1, unless a socket has joined them.
+func (s *Stack) Groups() []GroupInfo {
+	var all []GroupInfo
+	for _, i := range s.ifaces {
+		first := len(all)
+		i.groups.mu.Lock()
+		for group, members := range i.groups.members {
+			all = append(all, GroupInfo{i.name, group, len(members)})
+		}
+		i.groups.mu.Unlock()
+		slices.SortFunc(all[first:], func(a, b GroupInfo) int { return a.Group.Compare(b.Group) })
+	}
+	return all
+}
+
 // NeighbourInfo describes an entry of the neighbour table.
 type NeighbourInfo struct {
 	Interface string

@@ -15,7 +15,11 @@ func (p *packet) ipv6() layer {
 	if fault != wire.OK || !i.ipv6.Load() {
 		return p.drop(DropIPHeader)
 	}
-	p.ip, p.src, p.dst, p.tos = v, i.zoned(v.Src()), i.zoned(v.Dst()), v.TrafficClass()
+	zone := i
+	if i.loopback && v[24] == 0xff {
+		zone = p.arrivedBy()
+	}
+	p.ip, p.src, p.dst, p.tos = v, zone.zoned(v.Src()), zone.zoned(v.Dst()), v.TrafficClass()
 	accepts, group := i.acceptsDst6(p.dst)
 	p.forwarded = !accepts && !group && p.reader.s.forwards(p.dst)
 	switch {
@@ -81,6 +85,10 @@ func (p *packet) setWhole6(whole wire.IPv6) layer {
 func (l *reader) sendIPv6(f *outgoingPacket, payload []byte, mtu int, hop netip.Addr) {
 	h := wire.IPv6Fields{TrafficClass: f.tos, HopLimit: f.ttl, NextHeader: f.protocol, Src: f.src, Dst: f.dst, FlowLabel: f.flowLabel}
 	ip.Fragment6(h, payload, mtu, func() uint32 { return l.s.packetID6(f.src, f.dst) }, func(header, piece []byte) {
+		if f.loopOf != nil {
+			l.sendLoop(f, wire.TypeIPv6, header, piece)
+			return
+		}
 		l.counts.sent[payloadKindOf(f.protocol)].Add(1)
 		l.sendPacket(hop, f.dst, wire.TypeIPv6, header, piece)
 	})

@@ -132,7 +132,7 @@ func (p *packet) ipv4() layer {
 		return p.drop(DropNotOurs)
 	}
 	// a host without an address may ask all others for one (RFC 1122, section 3.2.1.3 (a))
-	if bootstraps := [8]byte(v[12:20]) == [8]byte{4: 255, 255, 255, 255} && v.Protocol() == wire.UDPProtocol; !bootstraps && p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
+	if bootstraps := [8]byte(v[12:20]) == [8]byte{4: 255, 255, 255, 255} && v.Protocol() == wire.UDPProtocol; !bootstraps && p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) && !isProxyQuery(v) {
 		return p.drop(DropSource)
 	}
 	p.setIPv4(v)
@@ -165,6 +165,10 @@ func (p *packet) demuxProtocol() layer {
 		return udpLayer
 	case icmpProtocol(p.dst):
 		return icmpLayer
+	case wire.IGMPProtocol:
+		if p.dst.Is4() {
+			return icmpLayer
+		}
 	}
 	if p.reader.s.sockets.hasProtocol(p.protocol) {
 		return consumed

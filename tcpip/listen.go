@@ -194,7 +194,7 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 	switch {
 	case !family.has(a):
 		err = &net.AddrError{Err: "no suitable address found", Addr: host}
-	case !a.IsUnspecified() && !s.owns(a):
+	case !a.IsUnspecified() && !s.owns(a) && !(kind == "udp" && a.IsMulticast()):
 		err = syscall.EADDRNOTAVAIL
 	}
 	return netip.AddrPortFrom(a, uint16(n)), err

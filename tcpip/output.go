@@ -47,6 +47,8 @@ type outgoingPacket struct {
 	flowLabel    uint32 // IPv6 only
 	foreign      bool   // src need not be an address of the stack
 	link         *iface // the only link to send by; nil: any
+	loop         loopMode
+	loopOf       *iface // the packet is a copy of one that left by this link; nil: it is none
 }
 
 // headerLen is the length of the packet's IP header.
@@ -64,10 +66,7 @@ func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
 		f.src = src
 	}
 	if f.ttl == 0 {
-		f.ttl = s.cfg.TTL
-		if f.dst.Is6() {
-			f.ttl = i.hopLimit6()
-		}
+		f.ttl = s.defaultTTL(i, f.dst)
 	}
 	mtu, _ := s.pathMTU(f.dst, i)
 	switch length := f.headerLen() + len(payload); {
@@ -78,13 +77,36 @@ func (s *Stack) sendIP(f outgoingPacket, payload []byte) error {
 	case !f.foreign && !s.owns(f.src) && !f.asksForAddress():
 		return syscall.EADDRNOTAVAIL // the stack lost it to another host (claims.go)
 	}
-	l := i.readerFor(hashAddr(f.dst))
-	if f.dst.Is6() {
-		l.sendIPv6(&f, payload, mtu, hop)
-	} else {
-		l.sendIPv4(&f, payload, mtu, hop)
+	if f.loop != noLoop {
+		if ops := s.groupOps.Load(); ops != nil {
+			ops.loop(s, i, f, payload)
+		}
+	}
+	if f.loop != loopOnly {
+		i.readerFor(hashAddr(f.dst)).send(&f, payload, mtu, hop)
 	}
 	return nil
+}
+
+// send sends a packet to a neighbour, as fragments if necessary.
+func (l *reader) send(f *outgoingPacket, payload []byte, mtu int, hop netip.Addr) {
+	if f.dst.Is6() {
+		l.sendIPv6(f, payload, mtu, hop)
+	} else {
+		l.sendIPv4(f, payload, mtu, hop)
+	}
+}
+
+// defaultTTL returns the TTL, or hop limit, of packets that do not specify one: 1 for groups (RFC
+// 1112, section 6.1; RFC 3493, section 5.2).
+func (s *Stack) defaultTTL(i *iface, dst netip.Addr) uint8 {
+	switch {
+	case dst.IsMulticast():
+		return 1
+	case dst.Is6():
+		return i.hopLimit6()
+	}
+	return s.cfg.TTL
 }
 
 // maxPayload returns the largest payload of a packet to dst, without options or extensions.
@@ -102,6 +124,10 @@ func (l *reader) sendIPv4(f *outgoingPacket, payload []byte, mtu int, hop netip.
 		h.ID = l.s.packetID(f.src, f.dst)
 	}
 	ip.Fragment(h, payload, mtu, func(header, piece []byte) {
+		if f.loopOf != nil {
+			l.sendLoop(f, wire.TypeIPv4, header, piece)
+			return
+		}
 		l.counts.sent[payloadKindOf(f.protocol)].Add(1)
 		l.sendPacket(hop, f.dst, wire.TypeIPv4, header, piece)
 	})

@@ -181,8 +181,9 @@ func (l *reader) runTimers(now tcp.Time) {
 	}
 }
 
-// tickNeighbours sends ARP requests again, fails neighbours that do not answer, and continues the
-// claims of the stack's own addresses. It returns when it must run again; 0: no timer.
+// tickNeighbours sends ARP requests again, fails neighbours that do not answer, continues the
+// claims of the stack's own addresses, and reports groups. It returns when it must run again; 0: no
+// timer.
 func (l *reader) tickNeighbours(now tcp.Time) tcp.Time {
 	l.iface.mu.Lock()
 	defer l.iface.mu.Unlock()
@@ -191,6 +192,9 @@ func (l *reader) tickNeighbours(now tcp.Time) tcp.Time {
 		next = at
 	}
 	if at := neigh.Time(l.tickAutoconfLocked(now)); at != 0 && (next == 0 || at < next) {
+		next = at
+	}
+	if at := neigh.Time(l.tickGroupsLocked(now)); at != 0 && (next == 0 || at < next) {
 		next = at
 	}
 	l.iface.neighChanges.Store(l.iface.neigh.Changes)

@@ -146,6 +146,13 @@ func (b *receiveQueue) close() bool {
 	return !was
 }
 
+// isClosed reports whether the socket is closed.
+func (b *receiveQueue) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
 func (b *receiveQueue) setDeadline(t time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -166,6 +166,7 @@ func (s *Stack) canConfigureLocked() error {
 
 // claimAddrs starts to claim addresses that were added.
 func (i *iface) claimAddrs(added []netip.Prefix) {
+	i.updateSolicited() // before the first probe (RFC 4862, section 5.4.2)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, p := range added {
@@ -190,6 +191,7 @@ func (i *iface) forgetAddr(a netip.Addr) {
 	i.claimed = slices.DeleteFunc(i.claimed, func(b netip.Addr) bool { return a == b })
 	i.updateOwnAddrs()
 	i.mu.Unlock()
+	i.updateSolicited()
 	for _, c := range i.s.conns.all() {
 		if c.key.local.Addr() == a {
 			c.abortLost(i.s.now())

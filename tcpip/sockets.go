@@ -73,6 +73,11 @@ type UDPConn struct {
 	// gets datagrams in place of the queue; nil: none was set
 	receiver atomic.Pointer[func(payload []byte, from netip.AddrPort)]
 	ttl, tos atomic.Uint32 // of sent datagrams; ttl 0: Config.TTL
+
+	shared        bool // other shared sockets may have the same port: see ListenMulticastUDP
+	multicast     multicastOptions
+	membershipsMu sync.Mutex                   // no other lock but iface.mu is taken under it
+	memberships   atomic.Pointer[[]membership] // nil: none. Replaced as a whole under membershipsMu
 }
 
 // SetDontFragment has datagrams sent with the DF flag. Write returns syscall.EMSGSIZE for a
@@ -80,7 +85,7 @@ type UDPConn struct {
 // default datagrams are fragmented where necessary.
 func (u *UDPConn) SetDontFragment(yes bool) { u.dontFragment.Store(yes) }
 
-// SetTTL sets the TTL of datagrams; 0: Config.TTL.
+// SetTTL sets the TTL of datagrams for hosts; 0: Config.TTL. See also SetMulticastTTL.
 func (u *UDPConn) SetTTL(hops uint8) { u.ttl.Store(uint32(hops)) }
 
 // SetTOS sets the TOS octet of datagrams: DSCP and ECN. Default 0.
@@ -91,6 +96,12 @@ func (p *packet) udp() layer {
 	d, fault := wire.ParseUDP(p.payload)
 	if fault != wire.OK || !p.checksumOK && !d.ChecksumOK(p.src, p.dst) {
 		return p.drop(DropUDPHeader)
+	}
+	if p.broadcast && p.dst.IsMulticast() {
+		if ops := p.reader.s.groupOps.Load(); ops != nil {
+			return ops.deliver(p, d)
+		}
+		return p.drop(DropUDPPort)
 	}
 	s := p.reader.s
 	local, remote := netip.AddrPortFrom(p.dst, d.DstPort()), netip.AddrPortFrom(p.src, d.SrcPort())
@@ -103,14 +114,19 @@ func (p *packet) udp() layer {
 		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
-	if f := u.receiver.Load(); f != nil {
-		(*f)(d.Payload(), remote)
-		return consumed
-	}
-	if !u.enqueue(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
-		return p.drop(DropSocketFull)
-	}
+	p.deliverDatagram(u, d.Payload(), remote)
 	return consumed
+}
+
+// deliverDatagram gives a datagram to a socket.
+func (p *packet) deliverDatagram(u *UDPConn, payload []byte, from netip.AddrPort) {
+	if f := u.receiver.Load(); f != nil {
+		(*f)(payload, from)
+		return
+	}
+	if !u.enqueue(datagram{from, p.dst, slices.Clone(payload)}) {
+		p.drop(DropSocketFull)
+	}
 }
 
 // OnReceive has f get each datagram that arrives from now on, in place of a queue for reads: f is
@@ -166,22 +182,24 @@ func (s *sockets) addUDP(u *UDPConn) error {
 		return err
 	}
 	u.local = netip.AddrPortFrom(u.local.Addr(), port)
-	at := s.udp[u.local]
-	if u.remote.IsValid() {
-		at = slices.Insert(at, 0, u)
-	} else {
-		at = append(at, u)
+	at, first := s.udp[u.local], 0
+	if !u.remote.IsValid() { // the last shared one gets unicast datagrams, as with Linux
+		if first = slices.IndexFunc(at, func(v *UDPConn) bool { return !v.remote.IsValid() }); first < 0 {
+			first = len(at)
+		}
 	}
+	at = slices.Insert(at, first, u)
 	s.udp[u.local] = at
 	return nil
 }
 
 // isFreeLocked reports whether a socket may have a port. As with Linux, unconnected ones need an
-// address that no other one has or includes, as 0.0.0.0 includes all of IPv4. The caller holds mu.
+// address that no other one has or includes, as 0.0.0.0 includes all of IPv4, unless both are
+// shared. The caller holds mu.
 func (s *sockets) isFreeLocked(u *UDPConn, port uint16) bool {
 	at := netip.AddrPortFrom(u.local.Addr(), port)
 	same := func(v *UDPConn) bool {
-		return v.remote == u.remote && v.family&u.family != 0 && (u.link == nil || v.link == nil || u.link == v.link)
+		return v.remote == u.remote && !(u.shared && v.shared) && v.family&u.family != 0 && (u.link == nil || v.link == nil || u.link == v.link)
 	}
 	if u.remote.IsValid() || !u.local.Addr().IsUnspecified() {
 		any4, any6 := netip.AddrPortFrom(netip.IPv4Unspecified(), port), netip.AddrPortFrom(netip.IPv6Unspecified(), port)
@@ -206,7 +224,8 @@ func (s *sockets) removeUDP(u *UDPConn) {
 	s.udp[u.local] = at
 }
 
-// ListenPacket opens a UDP socket at an address of the stack.
+// ListenPacket opens a UDP socket at an address of the stack. As with package net, a group stands
+// for all addresses, at a port that is shared: see ListenMulticastUDP. The socket does not join it.
 func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 	u, err := s.listenUDP(nil, network, address)
 	if err != nil {
@@ -221,6 +240,9 @@ func (s *Stack) listenUDP(link *iface, network, address string) (*UDPConn, error
 	u := &UDPConn{s: s, local: local, link: link}
 	if u.family, _ = familyOf("udp", network); !local.Addr().IsUnspecified() || local.Addr().Is4() {
 		u.family = familyFor(local.Addr())
+	}
+	if local.Addr().IsMulticast() {
+		u.shared, u.local = true, netip.AddrPortFrom(u.family.unspecified(), local.Port())
 	}
 	u.readWaiter = newWaiter()
 	if err == nil {
@@ -288,8 +310,8 @@ func (u *UDPConn) Read(p []byte) (int, error) {
 	return copy(p, d.payload), nil
 }
 
-// ReadMsg is ReadFrom, and also returns the datagram's destination: an address of the stack or a
-// broadcast address (RFC 1122, section 4.1.3.5).
+// ReadMsg is ReadFrom, and also returns the datagram's destination: an address of the stack, a
+// broadcast address (RFC 1122, section 4.1.3.5) or a group.
 func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
 	d, err := u.read()
 	if err != nil {
@@ -316,7 +338,7 @@ func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	if !ok {
 		return 0, &net.OpError{Op: "write", Net: "udp", Source: u.LocalAddr(), Addr: to, Err: syscall.EINVAL}
 	}
-	ap := netip.AddrPortFrom(u.s.canonicalAddr(a.AddrPort().Addr()), a.AddrPort().Port())
+	ap := netip.AddrPortFrom(u.canonicalDst(a.AddrPort().Addr()), a.AddrPort().Port())
 	if u.remote.IsValid() {
 		return 0, u.writeError(ap, net.ErrWriteToConnected)
 	}
@@ -345,17 +367,21 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 	if err != nil {
 		return 0, u.writeError(to, err)
 	}
+	f := outgoingPacket{link: u.link, foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: src, dst: to.Addr()}
+	if f.dst.IsMulticast() {
+		u.multicast.apply(&f)
+	}
 	if src.IsUnspecified() {
 		var ok bool
-		if _, _, src, ok = u.s.routeBy(u.link, to.Addr(), src); !ok {
+		if _, _, f.src, ok = u.s.routeBy(f.link, f.dst, src); !ok {
 			return 0, u.writeError(to, syscall.ENETUNREACH)
 		}
 	}
-	from := netip.AddrPortFrom(src, u.local.Port())
+	from := netip.AddrPortFrom(f.src, u.local.Port())
 	b := udpBuffers.Get().(*[]byte)
 	defer udpBuffers.Put(b)
 	*b = append(wire.AppendUDP((*b)[:0], from, to, p), p...)
-	if err := u.s.sendIP(outgoingPacket{link: u.link, foreign: u.foreign, tos: uint8(u.tos.Load()), ttl: uint8(u.ttl.Load()), dontFragment: u.dontFragment.Load(), protocol: wire.UDPProtocol, src: from.Addr(), dst: to.Addr()}, *b); err != nil {
+	if err := u.s.sendIP(f, *b); err != nil {
 		return 0, u.writeError(to, err)
 	}
 	return len(p), nil
@@ -367,6 +393,9 @@ func (u *UDPConn) Close() error {
 		return u.wrap("close", net.ErrClosed)
 	}
 	u.s.sockets.removeUDP(u)
+	if ops := u.s.groupOps.Load(); ops != nil {
+		ops.leave(u)
+	}
 	return nil
 }
 

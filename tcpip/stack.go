@@ -39,6 +39,8 @@ type Stack struct {
 
 	forwarding atomic.Pointer[forwarding] // nil: packets for other addresses are dropped
 
+	groupOps atomic.Pointer[groupOps] // nil: no socket has joined a group yet
+
 	closed    atomic.Bool
 	closeOnce sync.Once
 	closeErr  error // set by closeOnce
