@@ -96,6 +96,7 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 	section("sockets", columns("local", "remote", ">waiting", ">dropped"), rows(s.Sockets, func(u host.Socket) []string {
 		return []string{"udp " + u.Local, u.Remote, number(u.Waiting), number(u.Dropped)}
 	}))
+	section("multicast groups", columns("group", "interface", ">members"), rows(s.Groups, func(g host.Group) []string { return []string{g.Addr, g.Interface, number(g.Members)} }))
 	section("neighbours", columns("address", "hardware address", "state", "by"), rows(s.Neighbours, func(n host.Neighbour) []string { return []string{n.Addr, n.MAC, n.State, n.Interface} }))
 	section("routes", columns("to", "via", "by", ">metric"), rows(s.Routes, func(r host.Route) []string { return []string{r.To, r.Via, r.Interface, number(r.Metric)} }))
 	section("links", columns("name", ">frames in", ">bytes in", ">frames out", ">bytes out"), rows(s.Interfaces, func(i host.Interface) []string {

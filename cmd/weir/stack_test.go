@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"weir/tcpip"
+	"weir/tcpip/host"
 	"weir/tcpip/link"
 )
 
@@ -93,6 +94,14 @@ func TestStackSpecParsesKeysAndRefusesWrongOnes(t *testing.T) {
 		if c, err := stackSpec(text); err == nil {
 			t.Errorf("stackSpec(%q): got %+v, want an error", text, c)
 		}
+	}
+}
+
+func TestNetstatListsGroups(t *testing.T) {
+	var b strings.Builder
+	writeStatus(&b, &host.Status{Groups: []host.Group{{Addr: "ff02::fb", Interface: "weir0", Members: 2}}}, false)
+	if got := strings.Fields(b.String()[strings.Index(b.String(), "multicast groups"):]); !slices.Equal(got[len(got)-3:], []string{"ff02::fb", "weir0", "2"}) {
+		t.Errorf("got the fields %q, want the group, its interface and the number of members", got)
 	}
 }
 

@@ -308,6 +308,22 @@ func TestDatagramsOfAClientArriveWhole(t *testing.T) {
 	}
 }
 
+func TestStatusListsGroups(t *testing.T) {
+	near, far := link.Pair(link.PairConfig{})
+	defer far.Close()
+	h := &Host{startedAt: time.Now(), config: Config{Tap: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}}
+	if err := h.startStack(t.Context(), near); err != nil {
+		t.Fatal(err)
+	}
+	defer h.stack.Close()
+	if _, err := h.stack.ListenMulticastUDP("udp", "link", &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: 5353}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := h.Status(0).Groups, []Group{{"224.0.0.251", "weir0", 1}}; !slices.Equal(got, want) {
+		t.Errorf("got the groups %+v, want %+v", got, want)
+	}
+}
+
 func TestStatusListsConnectionsAndListeners(t *testing.T) {
 	c, s := neighbours(t, Echo(7))
 	conn, err := s.Dial("tcp", "10.0.0.2:7")

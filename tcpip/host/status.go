@@ -35,6 +35,7 @@ type Status struct {
 	Total       int               `json:"connections_total"`
 	Connections []Connection      `json:"connections"`
 	Sockets     []Socket          `json:"sockets"`
+	Groups      []Group           `json:"groups"`
 	Neighbours  []Neighbour       `json:"neighbours"`
 	Routes      []Route           `json:"routes"`
 	Drops       map[string]uint64 `json:"drops"` // dropped packets by reason, without zeros
@@ -89,6 +90,13 @@ type Socket struct {
 	Dropped uint64 `json:"dropped"`
 }
 
+// Group describes a multicast group that sockets have joined.
+type Group struct {
+	Addr      string `json:"addr"`
+	Interface string `json:"interface"`
+	Members   int    `json:"members"` // sockets
+}
+
 // Neighbour describes an entry of the neighbour table.
 type Neighbour struct {
 	Addr      string `json:"addr"`
@@ -119,7 +127,7 @@ func (h *Host) Status(most int) *Status {
 	}
 	s := h.stack
 	now := &Status{Namespace: h.config.Namespace, Queues: h.devices[0].caps.Queues, Run: h.runModel(), Up: time.Since(h.startedAt), Drops: map[string]uint64{},
-		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
+		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Groups: []Group{}, Neighbours: []Neighbour{}, Routes: []Route{}}
 	h.addInterfaces(now)
 	now.Memory, now.MemoryMost = s.Memory()
 	for _, l := range s.Listeners() {
@@ -136,6 +144,9 @@ func (h *Host) Status(most int) *Status {
 			socket.Remote = u.Remote.String()
 		}
 		now.Sockets = append(now.Sockets, socket)
+	}
+	for _, g := range s.Groups() {
+		now.Groups = append(now.Groups, Group{g.Group.String(), g.Interface, g.Members})
 	}
 	h.addNeighboursAndRoutes(now)
 	for why, n := range s.Drops() {
