@@ -17,6 +17,7 @@ require (
 	github.com/ergochat/irc-go v0.6.0
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/hashicorp/hcl/v2 v2.25.0
+	github.com/hashicorp/mdns v1.0.7
 	github.com/insomniacslk/dhcp v0.0.0-20250417080101-5f8cf70e8c5f
 	github.com/jlaffaye/ftp v0.2.4
 	github.com/jotaen/kong-completion v0.0.7
