@@ -311,12 +311,15 @@ func TestDatagramsOfAClientArriveWhole(t *testing.T) {
 func TestStatusListsGroups(t *testing.T) {
 	near, far := link.Pair(link.PairConfig{})
 	defer far.Close()
-	h := &Host{startedAt: time.Now(), config: Config{Tap: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}}
-	if err := h.startStack(t.Context(), near); err != nil {
-		t.Fatal(err)
+	d := &device{config: Link{Name: "weir0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}}
+	h := &Host{startedAt: time.Now(), devices: []*device{d}, config: Config{Links: []Link{d.config}}}
+	for _, step := range []func() error{func() error { return h.useLink(d, near) }, func() error { return h.startStack(t.Context()) }} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	defer h.stack.Close()
-	if _, err := h.stack.ListenMulticastUDP("udp", "link", &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: 5353}); err != nil {
+	if _, err := h.stack.ListenMulticastUDP("udp", "weir0", &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: 5353}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := h.Status(0).Groups, []Group{{"224.0.0.251", "weir0", 1}}; !slices.Equal(got, want) {
