@@ -5,7 +5,8 @@
 // A link has queues. One goroutine reads a queue, any number may write to it. Write never blocks: a
 // full queue drops the frame and counts it. The reader of a link also sends answers, so two links
 // that waited for each other would deadlock. Queues in memory can ask their senders to wait instead
-// ([Waiter], [PairConfig.Buffer]): connections then hold their data back.
+// ([Waiter], [PairConfig.Buffer]): connections then hold their data back. They can also let the
+// writer's goroutine process frames while the reader waits ([DirectReader]).
 //
 // A program's own link is an io.ReadWriteCloser of packets ([Over]), or one end of a [Pair] whose
 // other end it reads and writes itself, in batches and with superframes.

@@ -127,6 +127,7 @@ type pipe struct {
 	wakePending  bool
 	waitingBytes int      // of the frames that wait, with frameCost for each
 	whenRoom     []func() // see Waiter
+	direct       direct
 }
 
 // frameCost is what a frame takes beside its bytes: a small one has a buffer that is larger.
@@ -162,7 +163,7 @@ func (p *pipe) wake() {
 // write queues a copy of the frame. If it drops the frame, sent is false and why is the reason.
 func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 	p.mu.Lock()
-	waiting := len(p.incoming) + len(p.reading) - p.readCount
+	waiting := p.waitingLocked()
 	if p.closed || waiting >= p.depth || p.buffer > 0 && p.waitingBytes >= 2*p.buffer {
 		closed := p.closed
 		p.mu.Unlock()
@@ -187,8 +188,8 @@ func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 }
 
 func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
-	n, again, err := p.tryRead(batch)
-	if !again || wait == 0 {
+	n, again, err := p.tryRead(batch, wait == 0)
+	if !again {
 		return n, err
 	}
 	var timeout <-chan time.Time // nil: never
@@ -201,32 +202,48 @@ func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
 		defer p.timer.Stop()
 		timeout = p.timer.C
 	}
-	for {
-		select {
-		case <-p.signal:
-		case <-timeout:
-			return 0, nil
-		}
-		if n, again, err = p.tryRead(batch); !again {
+	for expired := false; ; {
+		expired = p.await(timeout) || expired
+		if n, again, err = p.tryRead(batch, expired); !again {
 			return n, err
 		}
 	}
 }
 
-// tryRead returns frames that wait. again is true if there are none and Read must go on waiting.
-func (p *pipe) tryRead(batch []Frame) (n int, again bool, err error) {
+// await waits for a signal, and reports whether the timeout came instead.
+func (p *pipe) await(timeout <-chan time.Time) (expired bool) {
+	if timeout == nil { // a receive is cheaper than a select
+		<-p.signal
+		return false
+	}
+	select {
+	case <-p.signal:
+		return false
+	case <-timeout:
+		return true
+	}
+}
+
+// tryRead returns frames that wait. again is true if Read must go on waiting: there are none, or a
+// writer processes its own. expired says that Read need not wait for frames any more.
+func (p *pipe) tryRead(batch []Frame, expired bool) (n int, again bool, err error) {
 	p.mu.Lock()
+	if p.direct.readerReady = p.direct.running; p.direct.running {
+		p.mu.Unlock()
+		return 0, true, nil // endDirect wakes the reader
+	}
 	p.reclaimLentLocked()
 	if p.closed {
 		p.mu.Unlock()
 		return 0, false, net.ErrClosed
 	}
 	if n = p.takeLocked(batch); n == 0 {
-		woken := p.wakePending
-		p.wakePending = false
+		again = !p.wakePending && !expired
+		p.direct.idle, p.wakePending = again, false
 		p.mu.Unlock()
-		return 0, !woken, nil
+		return 0, again, nil
 	}
+	p.direct.idle = false
 	var waiting []func()
 	if len(p.whenRoom) > 0 && p.waitingBytes <= p.buffer/2 {
 		waiting = p.takeWaitingLocked()
