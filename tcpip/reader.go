@@ -16,7 +16,8 @@ import (
 // reader is the goroutine that reads one receive queue of a link. It passes frames to their
 // connections one batch at a time (network.go). When a batch is finished, the connections that it
 // touched answer: one acknowledgment covers all segments of the batch. The reader also owns
-// connections and runs their timers before it sleeps.
+// connections and runs their timers before it sleeps. While it waits for frames, the goroutine that
+// writes them may take its place (direct.go).
 type reader struct {
 	s      *Stack
 	iface  *iface
@@ -37,7 +38,8 @@ type reader struct {
 	// called after each Read, by the reader's goroutine: see Stack.WatchDescriptor; nil: none
 	watching atomic.Pointer[func()]
 
-	// Used by the reader only; with RunNetwork, by the layer goroutine that has the batch.
+	// Used by the reader only; with RunNetwork, by the layer goroutine that has the batch. While
+	// the reader is in Read, by the writer's goroutine (processDirect).
 	frames        [batchSize]link.Frame
 	toAnswer      []*Conn              // connections that must answer when the batch is finished
 	answeredCount int                  // how many of toAnswer have answered

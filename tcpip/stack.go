@@ -101,6 +101,7 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 	}
 	for _, i := range s.ifaces {
 		for _, l := range i.readers {
+			l.offerDirect()
 			s.readersDone.Go(l.run) // until Close closes its link
 		}
 	}

@@ -153,14 +153,17 @@ func (d *netTUN) split(bufs [][]byte, sizes []int, offset, n int) int {
 }
 
 // Write implements tun.Device: it gives packets to the stack, and waits while the stack is behind.
+// While the stack's reader sleeps, the stack processes them in this call. WireGuard calls Write
+// from a goroutine for each peer.
 func (d *netTUN) Write(bufs [][]byte, offset int) (int, error) {
-	for i, b := range bufs {
+	valid, err := d.countValid(bufs, offset)
+	if d.writeDirect(bufs[:valid], offset) {
+		return valid, err
+	}
+	for i, b := range bufs[:valid] {
 		packet := b[offset:]
 		if len(packet) == 0 {
 			continue
-		}
-		if v := packet[0] >> 4; v != 4 && v != 6 {
-			return i, syscall.EAFNOSUPPORT
 		}
 		if !link.WriteWaiting(d.queue, &link.Parts{Head: packet}, d.closed) {
 			select {
@@ -170,5 +173,33 @@ func (d *netTUN) Write(bufs [][]byte, offset int) (int, error) {
 			}
 		}
 	}
+	return valid, err
+}
+
+// countValid returns the number of packets before the first one that is neither of IPv4 nor of
+// IPv6, and an error for that one.
+func (d *netTUN) countValid(bufs [][]byte, offset int) (int, error) {
+	for i, b := range bufs {
+		if packet := b[offset:]; len(packet) > 0 && packet[0]>>4 != 4 && packet[0]>>4 != 6 {
+			return i, syscall.EAFNOSUPPORT
+		}
+	}
 	return len(bufs), nil
 }
+
+// writeDirect has the stack process packets in this goroutine, and reports whether it did.
+func (d *netTUN) writeDirect(bufs [][]byte, offset int) bool {
+	pooled := framesPool.Get().(*[batchSize]link.Frame)
+	defer framesPool.Put(pooled)
+	frames := pooled[:0]
+	for _, b := range bufs[:min(len(bufs), batchSize)] {
+		if packet := b[offset:]; len(packet) > 0 {
+			frames = append(frames, link.Frame{Bytes: packet})
+		}
+	}
+	defer clear(frames)
+	return len(bufs) <= batchSize && d.queue.(link.DirectWriter).WriteDirect(frames)
+}
+
+// framesPool has the frames of a Write.
+var framesPool = sync.Pool{New: func() any { return new([batchSize]link.Frame) }}

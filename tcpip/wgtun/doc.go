@@ -11,6 +11,13 @@
 // The types of connections are those of package tcpip. They have the methods of net.TCPConn,
 // net.TCPListener and net.UDPConn but those that need a file descriptor.
 //
+// # Goroutines
+//
+// While the stack's reader sleeps, a packet is processed in the goroutine of WireGuard that
+// delivers it, up to the wake-up of the application (link.DirectWriter). That goroutine waits for
+// no application: a connection that is not read closes its window. It waits only while 256 KB are
+// queued for the stack. Sessions of Stack.Serve and timers run in the stack's own goroutine.
+//
 // # Memory
 //
 // WireGuard keeps each packet that it has not sent yet in a buffer of 64 KB, about 45 times the
