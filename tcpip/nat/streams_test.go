@@ -126,7 +126,7 @@ func TestADirectionGoesOnAlone(t *testing.T) {
 
 // Both ends send more than all buffers hold before they read: each waits, and nothing is lost.
 func TestFullBuffersDelayTheSender(t *testing.T) {
-	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<19)
 	joined(t, func(t *testing.T, e farEnd) {
 		var all sync.WaitGroup
 		sent := make(chan struct{}, 2) // a direction is sent; to both readers
