@@ -22,8 +22,9 @@
 //
 // # Limitations
 //
-// Devices need Linux. Superframes are of TCP. UDP segmentation is not offered, and
-// the kernel then cuts datagrams itself. A multi-queue device is not protected against a second
+// TAP devices need Linux; TUN devices also exist on macOS and FreeBSD, without superframes, where
+// they were built but not run. Superframes are of TCP. UDP segmentation is not offered, and the
+// kernel then cuts datagrams itself. A multi-queue device is not protected against a second
 // program that attaches more queues: each program then receives some of the frames. A queue cannot
 // be detached while its device is open.
 package link

@@ -4,11 +4,14 @@ package link
 
 import "errors"
 
-// Tap is a TAP device. This system has none.
-type Tap struct{ Link }
+// Tap is a TUN device: this system has no TAP devices.
+type Tap struct {
+	Link
+	name string
+}
 
-// Name returns "".
-func (t *Tap) Name() string { return "" }
+// Name returns the device's name.
+func (t *Tap) Name() string { return t.name }
 
 // SetTransient does nothing.
 func (t *Tap) SetTransient() error { return nil }
@@ -16,9 +19,4 @@ func (t *Tap) SetTransient() error { return nil }
 // OpenTap returns an error: it needs Linux.
 func OpenTap(TapConfig) (*Tap, error) {
 	return nil, errors.New("link: TAP devices are opened on Linux only: use a pair in memory here")
-}
-
-// OpenTun returns an error: it needs Linux.
-func OpenTun(TapConfig) (*Tap, error) {
-	return nil, errors.New("link: TUN devices are opened on Linux only: use a pair in memory here")
 }
