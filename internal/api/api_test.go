@@ -58,6 +58,26 @@ func TestThePublicAPIIsListed(t *testing.T) {
 	}
 }
 
+// TestMethodsOfUnexportedTypesArePublicOnlyIfEmbedded: a user can call those of a type that an
+// exported struct embeds, and no others.
+func TestMethodsOfUnexportedTypesArePublicOnlyIfEmbedded(t *testing.T) {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, "p.go", `package p
+type Request struct{ request }
+type request struct{}
+func (r *request) Drop() {}
+type relay struct{}
+func (r *relay) Close() {}
+`, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := exported(t, files, []*ast.File{f})
+	if want := []string{"func (r *request) Drop()", "type Request struct { // contains filtered or unexported fields }"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // reportChanges reports what is public and not listed, and the reverse.
 func reportChanges(t *testing.T, pkg string, listed, public []string) {
 	for _, line := range public {
@@ -82,18 +102,68 @@ func public(t *testing.T, dir string) (lines []string) {
 		t.Fatal(err)
 	}
 	files := token.NewFileSet()
+	var parsed []*ast.File
 	for _, name := range p.GoFiles {
 		f, err := parser.ParseFile(files, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
+		parsed = append(parsed, f)
+	}
+	return exported(t, files, parsed)
+}
+
+// exported returns a line for each exported declaration of a package's files. Methods of an
+// unexported type are public only if an exported struct embeds it.
+func exported(t *testing.T, files *token.FileSet, parsed []*ast.File) (lines []string) {
+	embedded := map[string]bool{}
+	for _, f := range parsed {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok && s.Name.IsExported() {
+				addEmbedded(embedded, s)
+			}
+			return true
+		})
+	}
+	for _, f := range parsed {
 		ast.FileExports(f)
 		for _, d := range f.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+				if of := typeName(m.Recv.List[0].Type); !ast.IsExported(of) && !embedded[of] {
+					continue
+				}
+			}
 			lines = append(lines, declared(t, files, d)...)
 		}
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// addEmbedded adds the names of the types that a struct embeds.
+func addEmbedded(names map[string]bool, s *ast.TypeSpec) {
+	if fields, ok := s.Type.(*ast.StructType); ok {
+		for _, f := range fields.Fields.List {
+			if len(f.Names) == 0 {
+				names[typeName(f.Type)] = true
+			}
+		}
+	}
+}
+
+// typeName returns the name of a receiver's or embedded field's type.
+func typeName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return typeName(x.X)
+	case *ast.IndexExpr:
+		return typeName(x.X)
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
 }
 
 // declared returns the lines of an exported declaration.
