@@ -96,7 +96,7 @@ type Listener struct {
 	server *Server // runs sessions on the connections; nil: they are for Accept
 	// configurations of connections, two for each interface, for IPv4 and IPv6; nil: those of the
 	// interfaces
-	configs []*tcp.Config
+	configs []listenerTCPConfig
 	tos     uint8 // of everything sent
 
 	fastOpens  fastOpenQueue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"weir/tcpip/tcp"
@@ -50,28 +51,51 @@ func (o *ListenConfig) ListenPacket(_ context.Context, network, address string) 
 	return c, err
 }
 
+// listenerTCPConfig is the configuration of a listener's connections over an interface, by one
+// version of IP.
+type listenerTCPConfig struct {
+	wanted tcp.Config // what the ListenConfig wants. MSS 0: that of the link
+	inUse  atomic.Pointer[limitedTCPConfig]
+}
+
+// limitedTCPConfig is a configuration within the limits of an interface's.
+type limitedTCPConfig struct{ base, limited *tcp.Config }
+
 // configs returns the configurations of the connections of a listener: see Listener.configs.
-func (o *ListenConfig) configs() (all []*tcp.Config) {
+func (o *ListenConfig) configs() []listenerTCPConfig {
 	if o.Configure == nil && o.KeepAlive == 0 && !o.KeepAliveConfig.Enable {
 		return nil
 	}
-	for _, i := range o.Stack.ifaces {
-		for _, base := range []*tcp.Config{i.tcp4.Load(), i.tcp6.Load()} {
-			all = append(all, changedTCPConfig(base, o.KeepAlive, o.KeepAliveConfig, o.Configure))
+	all := make([]listenerTCPConfig, 2*len(o.Stack.ifaces))
+	for n := range all {
+		base := o.Stack.ifaces[n/2].tcpConfig(unspecified[n%2])
+		all[n].wanted = wantedTCPConfig(base, o.KeepAlive, o.KeepAliveConfig, o.Configure)
+		if all[n].wanted.MSS == base.MSS {
+			all[n].wanted.MSS = 0
 		}
 	}
 	return all
 }
 
+// unspecified has an address of each version of IP.
+var unspecified = [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()}
+
 // tcpConfig returns the configuration of connections to an address over an interface.
 func (l *Listener) tcpConfig(i *iface, remote netip.Addr) *tcp.Config {
-	switch {
-	case l.configs == nil:
-		return i.tcpConfig(remote)
-	case remote.Is4():
-		return l.configs[2*i.index]
+	base := i.tcpConfig(remote)
+	if l.configs == nil {
+		return base
 	}
-	return l.configs[2*i.index+1]
+	c := &l.configs[2*i.index]
+	if !remote.Is4() {
+		c = &l.configs[2*i.index+1]
+	}
+	now := c.inUse.Load()
+	if now == nil || now.base != base { // the first connection, or since SetMTU
+		now = &limitedTCPConfig{base, limitTCPConfig(c.wanted, base)}
+		c.inUse.Store(now)
+	}
+	return now.limited
 }
 
 // tcpConfig returns the configuration of a connection to an address over an interface.
@@ -80,23 +104,30 @@ func (d *Dialer) tcpConfig(i *iface, remote netip.Addr) *tcp.Config {
 	if d.Configure == nil && d.KeepAlive == 0 && !d.KeepAliveConfig.Enable {
 		return base
 	}
-	return changedTCPConfig(base, d.KeepAlive, d.KeepAliveConfig, d.Configure)
+	return limitTCPConfig(wantedTCPConfig(base, d.KeepAlive, d.KeepAliveConfig, d.Configure), base)
 }
 
-// changedTCPConfig returns a configuration of an interface with the changes of a Dialer or a
-// ListenConfig. The link still limits segments, and the stack memory.
-func changedTCPConfig(base *tcp.Config, keepAlive time.Duration, k net.KeepAliveConfig, change func(*tcp.Config)) *tcp.Config {
+// wantedTCPConfig returns a configuration of an interface with the changes of a Dialer or a
+// ListenConfig.
+func wantedTCPConfig(base *tcp.Config, keepAlive time.Duration, k net.KeepAliveConfig, change func(*tcp.Config)) tcp.Config {
 	c := *base
 	if k.Enable {
 		setKeepAliveField(&c.KeepAliveIdle, k.Idle, keepIdle)
 		setKeepAliveField(&c.KeepAliveInterval, k.Interval, keepInterval)
 		setKeepAliveField(&c.KeepAliveCount, k.Count, keepCount)
+		setDefault(&c.KeepAliveIdle, keepIdle) // it was off, and k has no Idle
 	} else if keepAlive != 0 {
 		c.KeepAliveIdle = max(0, keepAlive)
 	}
 	if change != nil {
 		change(&c)
 	}
+	return c
+}
+
+// limitTCPConfig returns what a Dialer or a ListenConfig wants within the limits of an interface's
+// configuration: the link limits segments, and the stack memory.
+func limitTCPConfig(c tcp.Config, base *tcp.Config) *tcp.Config {
 	if c.MSS <= 0 || c.MSS > base.MSS {
 		c.MSS = base.MSS
 	}

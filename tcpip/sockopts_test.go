@@ -58,6 +58,30 @@ func TestOptionsHoldBeforeTheSYN(t *testing.T) {
 	}
 }
 
+// A listener with options of its own announces the MSS of the MTU that the link has now.
+func TestSetMTUHoldsForAListenerWithOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		x, y := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+		set := func(mtu int) {
+			if err := y.SetMTU("link", mtu); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(1000)
+		if _, err := (&ListenConfig{Stack: y, KeepAlive: time.Minute}).Listen(t.Context(), "tcp", ":80"); err != nil {
+			t.Fatal(err)
+		}
+		for _, mtu := range []int{600, 1500} {
+			set(mtu)
+			c := dial(t, x, "tcp", "10.0.0.2:80").(*Conn)
+			if got, want := c.Info().MSS, mtu-40-12; got != want {
+				t.Errorf("MTU %d: got an MSS of %d at the client, want %d", mtu, got, want)
+			}
+		}
+	})
+}
+
 // Keep-alive options of ListenConfig are those of net.ListenConfig.
 func TestListenConfigKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -66,6 +90,7 @@ func TestListenConfigKeepAlive(t *testing.T) {
 		for want, o := range map[time.Duration]ListenConfig{
 			15 * time.Second: {}, 0: {KeepAlive: -1}, time.Minute: {KeepAlive: time.Minute},
 			time.Hour: {KeepAlive: time.Minute, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour}},
+			2 * time.Hour: {Configure: func(c *tcp.Config) { c.KeepAliveIdle = 2 * time.Hour }},
 		} {
 			o.Stack = y
 			l, err := o.Listen(t.Context(), "tcp", ":80")
@@ -83,6 +108,14 @@ func TestListenConfigKeepAlive(t *testing.T) {
 			l.Close()
 		}
 	})
+}
+
+// Enable turns probes on also where Config.TCP has turned them off, as SetKeepAlive does.
+func TestKeepAliveConfigEnablesProbes(t *testing.T) {
+	k := net.KeepAliveConfig{Enable: true, Idle: -1, Interval: -1, Count: -1}
+	if got := wantedTCPConfig(&tcp.Config{}, 0, k, nil).KeepAliveIdle; got != keepIdle {
+		t.Errorf("got probes after %v, want %v", got, keepIdle)
+	}
 }
 
 func TestSetMaxSegmentLowersSegments(t *testing.T) {
