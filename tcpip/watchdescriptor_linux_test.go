@@ -37,6 +37,9 @@ func TestKernelReaderWaitsForADescriptorToo(t *testing.T) {
 	if err := raw.Control(func(fd uintptr) { watched = p.stack.WatchDescriptor(int(fd), ready) }); err != nil || !watched {
 		t.Fatalf("watching a descriptor by a device: got %v and error %v, want true", watched, err)
 	}
+	if p.stack.WatchDescriptor(0, func() {}) {
+		t.Error("a second descriptor is watched: got true, want false and the first one watched")
+	}
 	for i := range byte(3) {
 		w.Write([]byte{i}) //nolint:errcheck // ready shows it
 		select {
