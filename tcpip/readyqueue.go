@@ -44,7 +44,8 @@ type ReadyEvent struct {
 
 // Source is what a ReadyQueue can watch: a *Conn, a *Listener or a *UDPConn.
 type Source interface {
-	setReady(*readySource) error
+	setReady(*readySource) error // of a source that is open, and in no queue
+	removeReady(*ReadyQueue)
 }
 
 // readySource is a source of a queue. Its fields are guarded by the queue's lock.
@@ -63,7 +64,8 @@ func NewReadyQueue() *ReadyQueue { return &ReadyQueue{signal: make(chan struct{}
 
 // Add adds a source with a token for its events. Its first event comes at once, and says that it is
 // ready for everything. It fails with net.ErrClosed if the source or the queue is closed, and if
-// the source is in a queue. Closing a source, by any goroutine, removes it after a last event.
+// the source is in a queue or has a session. Closing a source, by any goroutine, removes it after a
+// last event.
 func (q *ReadyQueue) Add(s Source, token any) error {
 	r := &readySource{queue: q, source: s, token: token}
 	q.mu.Lock()
@@ -79,9 +81,10 @@ func (q *ReadyQueue) Add(s Source, token any) error {
 	return nil
 }
 
-// Remove removes a source from its queue. A Wait that returns afterwards has no event of it.
+// Remove removes a source from the queue. A Wait that returns afterwards has no event of it. It does
+// nothing to a source of another queue.
 func (q *ReadyQueue) Remove(s Source) {
-	s.setReady(nil) //nolint:errcheck // removing does not fail
+	s.removeReady(q)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, r := range q.ready {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/serve"
 	"weir/tcpip/link"
 )
 
@@ -267,6 +268,30 @@ func TestAnEmptyWriteCausesNoEvent(t *testing.T) {
 		synctest.Wait()
 		if n, err := q.take(events); n != 0 || err != nil {
 			t.Errorf("after writing nothing: got %d events and %v, want none", n, err)
+		}
+	})
+}
+
+// A source belongs to one queue, which alone removes it, or to a session.
+func TestASourceHasOneOwner(t *testing.T) {
+	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
+		one, two := NewReadyQueue(), NewReadyQueue()
+		if err := one.Add(a, nil); err != nil {
+			t.Fatal(err)
+		}
+		two.Remove(a)
+		if err := two.Add(a, nil); !errors.Is(err, errQueued) {
+			t.Errorf("Add to a second queue: got %v, want %v", err, errQueued)
+		}
+		one.Remove(a)
+		if err := two.Add(a, nil); err != nil {
+			t.Errorf("Add after Remove: got %v, want no error", err)
+		}
+		if err := b.Serve(b.s.NewServer(serve.Options{}), func(serve.Conn) serve.Session { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Add(b, nil); !errors.Is(err, errHasOwner) {
+			t.Errorf("Add of a connection with a session: got %v, want %v", err, errHasOwner)
 		}
 	})
 }

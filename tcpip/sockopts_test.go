@@ -89,7 +89,7 @@ func TestListenConfigKeepAlive(t *testing.T) {
 		x, y := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
 		for want, o := range map[time.Duration]ListenConfig{
 			15 * time.Second: {}, 0: {KeepAlive: -1}, time.Minute: {KeepAlive: time.Minute},
-			time.Hour: {KeepAlive: time.Minute, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour}},
+			time.Hour:     {KeepAlive: time.Minute, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour}},
 			2 * time.Hour: {Configure: func(c *tcp.Config) { c.KeepAliveIdle = 2 * time.Hour }},
 		} {
 			o.Stack = y

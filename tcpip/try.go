@@ -77,10 +77,20 @@ func (u *UDPConn) TryRead(p []byte) (n int, from netip.AddrPort, err error) {
 func (c *Conn) setReady(r *readySource) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r != nil && c.closedByApp {
+	switch {
+	case c.closedByApp:
 		return net.ErrClosed
+	case c.sessionConn != nil:
+		return errHasOwner
 	}
 	return setReadyOnce(&c.ready, r)
+}
+
+// removeReady implements Source.
+func (c *Conn) removeReady(q *ReadyQueue) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	removeReadyOf(&c.ready, q)
 }
 
 // setReady implements Source.
@@ -89,30 +99,48 @@ func (l *Listener) setReady(r *readySource) error {
 	defer l.handoverMu.Unlock()
 	select {
 	case <-l.done:
-		if r != nil {
-			return net.ErrClosed
-		}
+		return net.ErrClosed
 	default:
+		return setReadyOnce(&l.ready, r)
 	}
-	return setReadyOnce(&l.ready, r)
+}
+
+// removeReady implements Source.
+func (l *Listener) removeReady(q *ReadyQueue) {
+	l.handoverMu.Lock()
+	defer l.handoverMu.Unlock()
+	removeReadyOf(&l.ready, q)
 }
 
 // setReady implements Source.
 func (u *UDPConn) setReady(r *readySource) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if r != nil && u.closed {
+	if u.closed {
 		return net.ErrClosed
 	}
 	return setReadyOnce(&u.ready, r)
 }
 
-// setReadyOnce sets the entry of a source in a queue, or removes it. A source is in one queue at a
-// time.
+// removeReady implements Source.
+func (u *UDPConn) removeReady(q *ReadyQueue) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	removeReadyOf(&u.ready, q)
+}
+
+// setReadyOnce sets the entry of a source in a queue. A source is in one queue at a time.
 func setReadyOnce(field **readySource, r *readySource) error {
-	if r != nil && *field != nil {
+	if *field != nil {
 		return errQueued
 	}
 	*field = r
 	return nil
+}
+
+// removeReadyOf removes the entry of a source in a queue, if it is in that queue.
+func removeReadyOf(field **readySource, q *ReadyQueue) {
+	if *field != nil && (*field).queue == q {
+		*field = nil
+	}
 }
