@@ -1,5 +1,5 @@
 // Package wire reads and writes the headers of packets: Ethernet II with 802.1Q tags, ARP, IPv4,
-// ICMPv4, IGMP, MLD, UDP and TCP.
+// ICMPv4, IGMP, IPv6 with its extension headers, ICMPv6, neighbour discovery, MLD, UDP and TCP.
 //
 // A view reads a header: a slice of the packet's own bytes that starts with the header and
 // continues with the payload. A Parse function checks each length that the accessors rely on and
@@ -14,6 +14,6 @@
 //
 // # Limitations
 //
-// IPv6 headers are not read, but checksums support them: a pseudo-header takes addresses of both
-// versions. Only the lengths of IPv4 options are checked, and the body of ICMP is not interpreted.
+// Only the lengths of IPv4 options are checked. The packet that an ICMP error quotes is not
+// interpreted.
 package wire

@@ -3,8 +3,8 @@
 // wireguard-go's package tun/netstack, which does the same by gVisor's stack: a program changes one
 // import.
 //
-//	device, network, err := wgtun.CreateNetTUN(addresses, dnsServers, 1420)
-//	wireguard := device.NewDevice(device, conn.NewDefaultBind(), logger)
+//	tun, network, err := wgtun.CreateNetTUN(addresses, dnsServers, 1420)
+//	wireguard := device.NewDevice(tun, conn.NewDefaultBind(), logger)
 //	...
 //	connection, err := network.Dial("tcp", "10.0.0.1:80")
 //
