@@ -107,3 +107,23 @@ func Forward(s *stack.Stack, relay func(near, far net.Conn)) {
 	})
 	s.SetTransportProtocolHandler(tcp.ProtocolNumber, f.HandlePacket)
 }
+
+// ForwardDatagrams passes datagrams to any address on.
+func ForwardDatagrams(s *stack.Stack, relay func(near, far net.Conn)) {
+	f := udp.NewForwarder(s, func(r *udp.ForwarderRequest) (handled bool) {
+		id := r.ID()
+		far, err := net.Dial("udp", net.JoinHostPort(id.LocalAddress.String(), fmt.Sprint(id.LocalPort)))
+		if err != nil {
+			return false
+		}
+		var queue waiter.Queue
+		end, udpErr := r.CreateEndpoint(&queue)
+		if udpErr != nil {
+			far.Close()
+			return false
+		}
+		go relay(gonet.NewUDPConn(&queue, end), far)
+		return true
+	})
+	s.SetTransportProtocolHandler(udp.ProtocolNumber, f.HandlePacket)
+}

@@ -51,3 +51,20 @@ func Forward(s *tcpip.Stack, relay func(near, far net.Conn)) {
 		}()
 	}})
 }
+
+// ForwardDatagrams has a forwarder pass datagrams on.
+func ForwardDatagrams(f *tcpip.Forwarder, relay func(near, far net.Conn)) {
+	f.UDP = func(r *tcpip.UDPRequest) {
+		far, err := net.Dial("udp", r.To().String()) // it does not wait
+		if err != nil {
+			r.Reject(err)
+			return
+		}
+		near, err := r.Accept() // the first datagram is there to read
+		if err != nil {
+			far.Close()
+			return
+		}
+		go relay(near, far)
+	}
+}
