@@ -7,9 +7,6 @@ import "net/netip"
 // While the link has no IPv4 address, datagrams to 255.255.255.255 have the source 0.0.0.0: so a
 // host asks for an address (RFC 1122, section 3.2.1.3 (a)).
 func (s *Stack) ListenPacketOn(name, network, address string) (*UDPConn, error) {
-	if name == "" && len(s.ifaces) > 1 {
-		name = s.ifaces[0].name
-	}
 	i, err := s.linkNamed(name)
 	if err != nil {
 		return nil, listenError(network, netip.AddrPort{}, err)

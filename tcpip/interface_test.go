@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -179,6 +180,9 @@ func TestEachLinkHasItsOwnMTUAndAddresses(t *testing.T) {
 	}
 	if err := host.AddAddrOn("eth7", netip.MustParsePrefix("10.8.0.1/24")); err == nil || !strings.Contains(err.Error(), `no link has the name "eth7"`) {
 		t.Errorf("an address on a link that does not exist: got %v", err)
+	}
+	if err := host.AddAddrOn("", netip.MustParsePrefix("10.6.0.1/24")); err != nil || !slices.Contains(host.Interfaces()[0].Addrs, netip.MustParsePrefix("10.6.0.1/24")) {
+		t.Errorf("an address on the link \"\": got %v and the addresses %v, want it on the first", err, host.Interfaces()[0].Addrs)
 	}
 	if got := host.Interfaces(); len(got) != 3 || got[0].Name != "eth0" || got[1].Name != "tun1" || got[2].Name != "lo" || got[1].Caps.MTU != 1400 {
 		t.Errorf("got the interfaces %+v, want eth0, tun1 with an MTU of 1400, lo", got)

@@ -20,7 +20,8 @@ import (
 // host that has it.
 func (s *Stack) AddAddr(p netip.Prefix) error { return s.addAddr(0, p, nil) }
 
-// AddAddrOn is AddAddr for the link with that name.
+// AddAddrOn is AddAddr for the link with that name. Here, and in all methods that configure a link,
+// "" is the name of the first one.
 func (s *Stack) AddAddrOn(name string, p netip.Prefix) error {
 	i, err := s.linkNamed(name)
 	if err != nil {
@@ -29,9 +30,12 @@ func (s *Stack) AddAddrOn(name string, p netip.Prefix) error {
 	return s.addAddr(i.index, p, nil)
 }
 
-// linkNamed returns the link with a name.
+// linkNamed returns the link with a name; "": the first.
 func (s *Stack) linkNamed(name string) (*iface, error) {
 	n := s.zoneNumber(name)
+	if name == "" {
+		n = 1
+	}
 	if n == 0 || s.ifaces[n-1].loopback {
 		return nil, fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
 	}
@@ -71,9 +75,9 @@ func (s *Stack) addAddr(index int, p netip.Prefix, result chan claimResult) erro
 }
 
 // RemoveAddr takes an address from the stack: a link-local one from the link of its zone, or from
-// the first. Its connections end with an error that matches
-// ECONNABORTED, and its datagram sockets get EADDRNOTAVAIL. Routes by routers that are not
-// neighbours any more are unused until they are again.
+// the first. Its connections end with an error that matches ECONNABORTED, and its datagram sockets
+// get EADDRNOTAVAIL. Routes by routers that are not neighbours any more are unused until they are
+// again.
 func (s *Stack) RemoveAddr(a netip.Addr) error {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
@@ -128,15 +132,15 @@ func (s *Stack) SetMTU(name string, mtu int) error {
 	if err := s.canConfigureLocked(); err != nil {
 		return err
 	}
-	n := max(1, s.zoneNumber(name))
-	i, least := s.ifaces[n-1], minMTU
+	i, err := s.linkNamed(name)
+	if err != nil {
+		return err
+	}
+	least := minMTU
 	if i.ipv6.Load() {
 		least = wire.IPv6MinMTU
 	}
-	switch {
-	case i.loopback || name != "" && i.name != name:
-		return fmt.Errorf("tcpip: no link has the name %q: see Interfaces", name)
-	case mtu < least || mtu > i.caps.MTU:
+	if mtu < least || mtu > i.caps.MTU {
 		return fmt.Errorf("tcpip: the MTU %d for the link %s: choose one of %d to %d bytes", mtu, i.name, least, i.caps.MTU)
 	}
 	i.setMTU(mtu)
