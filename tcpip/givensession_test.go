@@ -185,6 +185,44 @@ func TestASessionEndsItsOutputAlone(t *testing.T) {
 	})
 }
 
+// outputEnder answers its first input, closes its output in the same call, and goes on reading.
+type outputEnder struct {
+	c   serve.Conn
+	got []byte
+}
+
+func (s *outputEnder) Input(p []byte, w *serve.Writer) error {
+	s.got = append(s.got, p...)
+	w.Write([]byte("answer")) //nolint:errcheck // it does not fail
+	return s.c.(interface{ CloseWrite() error }).CloseWrite()
+}
+
+func (s *outputEnder) Wake(time.Time, *serve.Writer) error { return nil }
+
+func (s *outputEnder) Close(error) {}
+
+// The output of the call that closes it is sent, and later output does not stop the input.
+func TestASessionAnswersAndClosesItsOutput(t *testing.T) {
+	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
+		s := &outputEnder{}
+		open := func(c serve.Conn) serve.Session { s.c = c; return s }
+		if err := b.Serve(b.s.NewServer(serve.Options{}), open); err != nil {
+			t.Fatal(err)
+		}
+		a.Write([]byte("one")) //nolint:errcheck // the answer shows it
+		if got, err := io.ReadAll(a); string(got) != "answer" || err != nil {
+			t.Errorf("got %q and %v, want the answer and the end", got, err)
+		}
+		for range 2 {
+			a.Write([]byte("more")) //nolint:errcheck // the session has it
+			synctest.Wait()
+		}
+		if string(s.got) != "onemoremore" || s.c.Send([]byte("late")) {
+			t.Errorf("after CloseWrite the session got %q, want all input; and Send must refuse output", s.got)
+		}
+	})
+}
+
 func TestAnEndedServerTakesNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLooper(1)

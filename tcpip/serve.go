@@ -155,6 +155,7 @@ type sessionConn struct {
 	// memory, or the session has asked for it.
 	resetAtEnd bool
 	finWanted  bool // CloseWrite was called: a FIN follows unsentOutput
+	finQueued  bool // the FIN is in the send buffer: what the session sends is discarded
 
 	// Post or Close was called, by any goroutine; Post's flag is cleared by the wake-up
 	postRequested, closeRequested atomic.Bool
@@ -177,6 +178,7 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 	sentSome := len(v.unsentOutput) > 0 && v.send(now, nil)
 	if v.finWanted && len(v.unsentOutput) == 0 {
 		t.CloseWrite(now)
+		v.finQueued = true
 	}
 	if sentSome && v.phase >= sessionEnded {
 		v.wakeAt = now.Add(v.server.o.FlushTimeout)

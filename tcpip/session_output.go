@@ -110,6 +110,9 @@ func (v *sessionConn) overflowLocked() {
 // send sends p after the output that waits, and reports whether the send buffer accepted any. The
 // rest waits; if there is no memory for it, the session ends.
 func (v *sessionConn) send(now tcp.Time, p []byte) (some bool) {
+	if v.finQueued {
+		p = nil
+	}
 	waited, n := len(v.unsentOutput), len(p)
 	if waited > 0 {
 		v.unsentOutput = v.write(now, v.unsentOutput)
@@ -168,7 +171,7 @@ func (v *sessionConn) Send(p []byte) bool {
 	c := v.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v.phase >= sessionEnded || v.stopError != nil || c.tcp.State() == tcp.Closed || len(v.unsentOutput) > 0 && len(v.unsentOutput)+len(p) > v.server.o.SendQueue {
+	if v.phase >= sessionEnded || v.finWanted || v.stopError != nil || c.tcp.State() == tcp.Closed || len(v.unsentOutput) > 0 && len(v.unsentOutput)+len(p) > v.server.o.SendQueue {
 		return false
 	}
 	now := c.s.now()
@@ -182,8 +185,9 @@ func (v *sessionConn) Send(p []byte) bool {
 	return v.stopError == nil
 }
 
-// CloseWrite ends the output of the session, behind what it has sent: a FIN follows. Its input goes
-// on. Any goroutine may call it.
+// CloseWrite ends the output of the session: a FIN follows what it has sent, the output of a call
+// that is running included. Its input goes on; its later output is discarded. Any goroutine may
+// call it.
 func (v *sessionConn) CloseWrite() error {
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
@@ -191,10 +195,8 @@ func (v *sessionConn) CloseWrite() error {
 		return v.c.wrap("close", net.ErrClosed)
 	}
 	v.finWanted = true
-	if len(v.unsentOutput) == 0 {
-		now := v.c.s.now()
-		v.c.tcp.CloseWrite(now)
-		v.c.flushLocked(now)
+	if !v.turnPending {
+		v.c.reader.queueConn(v.c)
 	}
 	return nil
 }
