@@ -167,7 +167,9 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 		}
 		time.Sleep(time.Second)
 	}
-	time.Sleep(5 * time.Second) // wait for frames in flight
+	// wait for frames in flight, and for the probes of stale neighbours: they begin up to 5 s after
+	// the last packet, and end after 3 s (RFC 4861, section 7.3.3)
+	time.Sleep(15 * time.Second)
 	var before [2]uint64
 	for i, s := range hosts {
 		if all := s.Connections(); len(all) > 0 {
