@@ -58,10 +58,11 @@ const (
 var defaultGateway = []netip.Prefix{netip.MustParsePrefix("10.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
 
 // alwaysDenied are networks that are not reached: this machine itself, links of this machine with
-// the metadata services of clouds, and those services by their other addresses.
+// the metadata services of clouds, those services by their other addresses, and broadcasts.
 var alwaysDenied = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("::/127"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("fd20:ce::254/128"),
+	netip.MustParsePrefix("255.255.255.255/32"),
 	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("192.0.0.192/32"),
 }
 
@@ -88,9 +89,16 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	for _, a := range c.Loopback {
-		if !a.IsValid() || a.IsMulticast() || slices.ContainsFunc(c.Gateway, func(g netip.Prefix) bool { return g.Contains(a) }) {
+		if !a.IsValid() || a.IsMulticast() || a.Is4In6() || slices.ContainsFunc(c.Gateway, func(g netip.Prefix) bool { return g.Contains(a) }) {
 			return c, fmt.Errorf("nat: %v cannot stand for this machine: choose an address outside %v, such as 192.0.2.1", a, c.Gateway)
 		}
+	}
+	c.Deny = slices.Clone(c.Deny)
+	for i, p := range c.Deny {
+		if !p.IsValid() {
+			return c, fmt.Errorf("nat: number %d of the denied networks is none: write an address and a length, such as 10.0.0.0/8", i+1)
+		}
+		c.Deny[i] = unmapPrefix(p)
 	}
 	return c.withGuest()
 }

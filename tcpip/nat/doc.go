@@ -21,8 +21,10 @@
 //
 // Loopback and link-local addresses of this machine, and with them the metadata services of clouds,
 // are not reached, unless [Config.Loopback] gives them another address. [Config.Deny] adds
-// networks. The decision is made on the address that would be dialed: IPv4 addresses within IPv6
-// ones count too.
+// networks. The decision is made on the address that would be dialed. IPv4 addresses within IPv6 ones
+// count too: of NAT64, 6to4, Teredo, ISATAP, and mapped ones. This machine's other addresses are
+// reached as by any host of its network, and with them what listens at all addresses: deny them if
+// the guest is not trusted.
 //
 // # Goroutines
 //

@@ -182,9 +182,28 @@ func TestDeniedAddressesAreNotDialed(t *testing.T) {
 		"::": true, "::1": true, "fe80::1": true, "fd00:ec2::254": true, "ff02::1": true,
 		"::ffff:127.0.0.1": true, "::ffff:169.254.169.254": true, "64:ff9b::a9fe:a9fe": true, "2002:a9fe:a9fe::1": true, "2002:7f00:1::": true, "::127.0.0.1": true, "::ffff:0:127.0.0.1": true,
 		"64:ff9b::c000:20f": true, "192.0.2.16": false, "10.0.2.2": false, "2001:db8::1": false, "64:ff9b::c000:210": false, "::ffff:192.0.2.16": false,
+		// local-use NAT64, with prefixes of all lengths (RFC 8215, RFC 6052, section 2.2)
+		"64:ff9b:1::a9fe:a9fe": true, "64:ff9b:1:a9fe:a9:fe00::": true, "64:ff9b:1:1a9:fe:a9fe::": true, "64:ff9b:1:1:a9:fea9:fe00:0": true, "64:ff9b:1:2:3:4:7f00:1": true, "64:ff9b:1::c000:210": false,
+		// Teredo, by server and by client (RFC 4380), and ISATAP (RFC 5214)
+		"2001:0:a9fe:a9fe::1": true, "2001:0:c000:210:0:0:80ff:fffe": true, "2001:0:c000:210:0:0:3fff:fdef": false,
+		"2001:db8::5efe:7f00:1": true, "2001:db8::200:5efe:a9fe:a9fe": true, "2001:db8::5efe:c000:210": false,
+		"255.255.255.255": true, "64:ff9b::ffff:ffff": true, "fec0::1": false, "fe80::1%eth0": true, "64:ff9b::7f00:1": true,
 	} {
 		if got := c.isDenied(netip.MustParseAddr(a)); got != want {
 			t.Errorf("%s is denied: %v, want %v", a, got, want)
+		}
+	}
+}
+
+// A denied network that is written as IPv4-mapped is that of IPv4: all addresses are compared so.
+func TestMappedNetworksAreDenied(t *testing.T) {
+	c, err := Config{Deny: []netip.Prefix{netip.MustParsePrefix("::ffff:10.1.0.0/112")}}.withDefaults()
+	if err != nil || !c.isDenied(netip.MustParseAddr("10.1.2.3")) || c.isDenied(netip.MustParseAddr("10.2.2.3")) {
+		t.Errorf("10.1.2.3 is denied: %v, 10.2.2.3: %v (%v), want only the first", c.isDenied(netip.MustParseAddr("10.1.2.3")), c.isDenied(netip.MustParseAddr("10.2.2.3")), err)
+	}
+	for _, wrong := range []Config{{Deny: []netip.Prefix{{}}}, {Loopback: []netip.Addr{netip.MustParseAddr("::ffff:192.0.2.1")}}} {
+		if _, err := wrong.withDefaults(); err == nil {
+			t.Errorf("%v and %v: got no error, want one: it would have no effect", wrong.Deny, wrong.Loopback)
 		}
 	}
 }
