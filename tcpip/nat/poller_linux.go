@@ -22,8 +22,16 @@ type poller struct {
 	buffer [64 << 10]byte
 
 	mu      sync.Mutex
-	sockets []socket // by descriptor; nil: not watched
+	sockets []watched // by descriptor
+	added   int32     // how many sockets were added, modulo 2^32
 	closed  bool
+}
+
+// watched is a socket that is watched, or nil. Its number tells it from an earlier one with the
+// same descriptor: events of that one may still be waiting to be handled.
+type watched struct {
+	socket socket
+	number int32
 }
 
 // socket is what a poller watches.
@@ -54,9 +62,10 @@ func (p *poller) add(fd int, s socket, events uint32) error {
 	if fd >= len(p.sockets) {
 		p.sockets = slices.Grow(p.sockets, fd+1-len(p.sockets))[:fd+1]
 	}
-	p.sockets[fd] = s
-	if err := unix.EpollCtl(p.epollFD, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)}); err != nil {
-		p.sockets[fd] = nil
+	p.added++
+	p.sockets[fd] = watched{s, p.added}
+	if err := unix.EpollCtl(p.epollFD, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd), Pad: p.added}); err != nil {
+		p.sockets[fd] = watched{}
 		return os.NewSyscallError("epoll_ctl", err)
 	}
 	return nil
@@ -66,7 +75,7 @@ func (p *poller) add(fd int, s socket, events uint32) error {
 func (p *poller) remove(fd int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sockets[fd] = nil
+	p.sockets[fd] = watched{}
 	unix.Close(fd) //nolint:errcheck // it is
 }
 
@@ -77,13 +86,20 @@ func (p *poller) poll() {
 		return
 	}
 	for _, e := range p.events[:n] {
-		p.mu.Lock()
-		s := p.sockets[e.Fd]
-		p.mu.Unlock()
-		if s != nil {
+		if s := p.socketOf(&e); s != nil {
 			s.ready(e.Events)
 		}
 	}
+}
+
+// socketOf returns the socket of an event; nil: it is not watched any more.
+func (p *poller) socketOf(e *unix.EpollEvent) socket {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.sockets[e.Fd]; w.number == e.Pad {
+		return w.socket
+	}
+	return nil
 }
 
 // wait calls poll whenever a socket is ready, until stop is closed.
@@ -116,10 +132,15 @@ func (p *poller) pending() bool {
 }
 
 // all returns the sockets that are watched.
-func (p *poller) all() []socket {
+func (p *poller) all() (all []socket) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.sockets), func(s socket) bool { return s == nil })
+	for _, w := range p.sockets {
+		if w.socket != nil {
+			all = append(all, w.socket)
+		}
+	}
+	return all
 }
 
 // close abandons the sockets that are watched. Nothing calls poll any more.
