@@ -34,7 +34,7 @@ type Config struct {
 	Publish []Publish
 	NoEcho  bool // answer pings as unreachable
 	// limit of connections and UDP flows together. One host may have as many as are left free for
-	// others. Default 16,384
+	// others, and all clients of published ports half of them. Default 16,384
 	Flows int
 	Log   *slog.Logger // gets what fails for reasons of this machine; default: none
 	// of the gateway's stack; Link and Addrs are set here

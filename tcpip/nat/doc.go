@@ -21,10 +21,10 @@
 //
 // Loopback and link-local addresses of this machine, and with them the metadata services of clouds,
 // are not reached, unless [Config.Loopback] gives them another address. [Config.Deny] adds
-// networks. The decision is made on the address that would be dialed. IPv4 addresses within IPv6 ones
-// count too: of NAT64, 6to4, Teredo, ISATAP, and mapped ones. This machine's other addresses are
-// reached as by any host of its network, and with them what listens at all addresses: deny them if
-// the guest is not trusted.
+// networks. The decision is made on the address that would be dialed. IPv4 addresses within IPv6
+// ones count too: of NAT64, 6to4, Teredo, ISATAP, and mapped ones. Other addresses of this machine
+// are reached as from its network, and with them what listens at all addresses. Deny them to a
+// guest that is not trusted.
 //
 // # Goroutines
 //
@@ -37,5 +37,6 @@
 // # Limitations
 //
 // Groups and broadcasts are not passed on. Fragments are reassembled first. Servers behind the
-// gateway see its address as the client's. There is no DHCPv6.
+// gateway see its address as the client's. There is no DHCPv6. Flows are limited for each
+// address of a host. A host chooses its addresses: one that uses many takes the share of as many.
 package nat

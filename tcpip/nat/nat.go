@@ -26,8 +26,7 @@ type NAT struct {
 	leases leases
 
 	mu    sync.Mutex // guards what follows
-	flows map[netip.Addr]int
-	open  int             // the sum of flows
+	flows flowCounts
 	onEnd map[closer]bool // what Close closes
 	ended bool
 }
@@ -50,7 +49,7 @@ func New(c Config) (*NAT, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Link.Close())
 	}
-	n := &NAT{Config: c, stack: s, ownDial: ownDial, flows: map[netip.Addr]int{}, onEnd: map[closer]bool{}}
+	n := &NAT{Config: c, stack: s, ownDial: ownDial, flows: flowCounts{limit: c.Flows, of: map[netip.Addr]int{}}, onEnd: map[closer]bool{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.startSockets(); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -112,28 +111,6 @@ func (n *NAT) forget(c closer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.onEnd, c)
-}
-
-// begin counts a flow of a host, and reports whether there is room for it.
-func (n *NAT) begin(host netip.Addr) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if left := n.Flows - n.open; n.ended || left <= 0 || n.flows[host] >= left {
-		return false
-	}
-	n.open++
-	n.flows[host]++
-	return true
-}
-
-// end ends a flow that begin counted.
-func (n *NAT) end(host netip.Addr) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.open--
-	if n.flows[host]--; n.flows[host] == 0 {
-		delete(n.flows, host)
-	}
 }
 
 // dial connects onward, or says why not.

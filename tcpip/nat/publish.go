@@ -32,21 +32,36 @@ func (n *NAT) publishTCP(p Publish) error {
 	if !n.keep(l) {
 		return net.ErrClosed
 	}
-	n.tasks.Go(func() { // until Close
-		for {
-			far, err := l.Accept()
-			if err != nil {
-				return
-			}
-			n.acceptIn(far, p.To)
-		}
-	})
+	n.tasks.Go(func() { n.acceptAll(l, p.To) }) // until Close
 	return nil
+}
+
+// acceptPause is how long a listener waits after an error, such as that of too many open files.
+const acceptPause = 100 * time.Millisecond
+
+// acceptAll accepts connections for a host until Close.
+func (n *NAT) acceptAll(l net.Listener, to netip.AddrPort) {
+	for {
+		far, err := l.Accept()
+		if err == nil {
+			n.acceptIn(far, to)
+			continue
+		}
+		if n.ctx.Err() != nil {
+			return
+		}
+		n.Log.Warn("a published port could not accept a connection", "port", l.Addr(), "error", err)
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-time.After(acceptPause):
+		}
+	}
 }
 
 // acceptIn passes a connection on to a host.
 func (n *NAT) acceptIn(far net.Conn, to netip.AddrPort) {
-	client := far.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	client := outsideClient(far.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
 	if !n.begin(client) {
 		abort(far)
 		return
@@ -105,7 +120,7 @@ func (u *published) flow(client netip.AddrPort) *tcpip.UDPConn {
 	if near := u.flows[client]; near != nil {
 		return near
 	}
-	addr := client.Addr().Unmap()
+	addr := outsideClient(client.Addr())
 	if !u.n.begin(addr) {
 		return nil
 	}
