@@ -14,6 +14,7 @@ import (
 
 const (
 	dnsPort    = 53
+	maxQuery   = 4096            // longest query by UDP, in bytes: each is held until its answer
 	dnsTimeout = 5 * time.Second // of each server
 )
 
@@ -47,7 +48,7 @@ func (n *NAT) passQueries(c *tcpip.UDPConn) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil || !n.begin(from.Addr()):
+		case err != nil || len(query) > maxQuery || !n.begin(from.Addr()):
 			continue
 		}
 		n.tasks.Go(func() { // until the answer, the servers' timeouts, or Close
@@ -74,7 +75,7 @@ func (n *NAT) ask(query []byte) (answer []byte, err error) {
 }
 
 // askServer passes a query to a server, which the configuration names: it may be denied to hosts.
-func (n *NAT) askServer(query []byte, server netip.AddrPort) ([]byte, error) {
+func (n *NAT) askServer(query []byte, server netip.AddrPort) (answer []byte, err error) {
 	far, err := n.dialServer("udp", server)
 	if err != nil {
 		return n.askByTCP(query, server)
@@ -84,17 +85,19 @@ func (n *NAT) askServer(query []byte, server netip.AddrPort) ([]byte, error) {
 	if _, err := far.Write(query); err != nil {
 		return nil, err
 	}
-	b := datagramBuffers.Get().(*[]byte)
-	defer datagramBuffers.Put(b)
-	for {
-		size, err := far.Read(*b)
-		if err != nil {
+	// without a buffer while it waits: many queries may wait for a server that does not answer
+	for read := newDatagramReader(far); answer == nil; {
+		err := read(func(b []byte) {
+			// the ID of the query
+			if answer == nil && len(b) >= 2 && len(query) >= 2 && [2]byte(b) == [2]byte(query) {
+				answer = append([]byte(nil), b...)
+			}
+		})
+		if err != nil && answer == nil {
 			return nil, err
 		}
-		if size >= 2 && len(query) >= 2 && [2]byte(*b) == [2]byte(query) { // the query's ID
-			return append([]byte(nil), (*b)[:size]...), nil
-		}
 	}
+	return answer, nil
 }
 
 // askByTCP is for a way onward that has no datagrams (RFC 7766).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,4 +207,38 @@ func TestAHostWithoutAnAddressIsAnswered(t *testing.T) {
 		return
 	}
 	t.Error("there was no offer")
+}
+
+// Queries that wait for a server that does not answer hold no buffer, and long ones are dropped: a
+// host may send thousands.
+func TestWaitingQueriesHoldLittle(t *testing.T) {
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	host, n := network(t, link.IP, Config{DNS: []netip.AddrPort{silent.LocalAddr().(*net.UDPAddr).AddrPort()}})
+	const queries = 500
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range queries {
+		c, err := host.Dial("udp", "10.0.2.2:53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Write(make([]byte, 9000))                     //nolint:errcheck // it is dropped
+		c.Write([]byte{byte(i), byte(i >> 8), 0, 0, 0}) //nolint:errcheck // a lost one is missed
+		b := make([]byte, 100)
+		silent.SetReadDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // Read shows it
+		if k, _, err := silent.ReadFrom(b); err != nil || k != 5 {
+			t.Fatalf("the server got %d bytes and %v, want the short query", k, err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > queries*40<<10 {
+		t.Errorf("%d queries hold %d KiB (of %d flows), want less than 40 KiB for each", queries, grown>>10, n.flows.open)
+	}
 }
