@@ -127,7 +127,9 @@ func (c *Conn) sendSYN(emit Emit) {
 		c.retransmittedSegments++
 	}
 	c.synTransmits++
-	c.rtoAt = c.now.Add(c.currentRTO())
+	if c.rtoAt == 0 || c.rtoAt.due(c.now) { // it runs on when a repeated SYN is answered
+		c.rtoAt = c.now.Add(c.currentRTO())
+	}
 	c.lastSentAt = c.now
 	c.outSegment = s
 	emit(&c.outSegment)

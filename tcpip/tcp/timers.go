@@ -84,7 +84,7 @@ func (c *Conn) Tick(now Time) {
 // onRTO handles an expired retransmission timer.
 func (c *Conn) onRTO() {
 	if c.state == SynSent || c.state == SynReceived {
-		if c.synTransmits > c.synRetryLimit() {
+		if c.rtoBackoff >= c.synRetryLimit() { // answers to repeated SYNs do not count
 			c.fail(TimedOut)
 			return
 		}
