@@ -2,6 +2,7 @@ package nat
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -167,6 +168,36 @@ func TestResetsPass(t *testing.T) {
 			t.Errorf("the far end has reset: the guest got %v, want connection reset", err)
 		}
 	})
+}
+
+// A guest that is gone when the connection onward is there, and so answers with a RST, resets that.
+func TestAResetInTheHandshakePasses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	gone := make(chan struct{}) // closed when the guest has ended its attempt
+	guest, _ := network(t, link.IP, Config{Dial: func(ctx context.Context, network string, _ netip.AddrPort) (net.Conn, error) {
+		cancel()
+		<-gone
+		return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
+	}})
+	if _, err := guest.DialContext(ctx, "tcp", "192.0.2.7:80"); err == nil {
+		t.Error("an attempt to connect was ended: got a connection, want an error")
+	}
+	close(gone)
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	far.SetDeadline(time.Now().Add(waitLimit)) //nolint:errcheck // Read shows it
+	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the guest has gone: the far end got %v, want connection reset", err)
+	}
 }
 
 // After Close no descriptor is left, whatever was under way: connections, an attempt to connect

@@ -33,7 +33,11 @@ func (n *NAT) relayTCP(r *tcpip.TCPRequest) {
 	}
 	defer n.close(far)
 	near, err := r.Accept(n.ctx)
-	if err == nil && n.keep(near) {
+	if err != nil { // the guest has reset it, or has gone
+		abort(far)
+		return
+	}
+	if n.keep(near) {
 		join(near, far)
 		n.close(near)
 	}
