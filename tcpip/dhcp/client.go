@@ -135,8 +135,8 @@ func linkOf(s *tcpip.Stack, name string) (i tcpip.InterfaceInfo, err error) {
 	return all[at], nil
 }
 
-// Run gets an address and keeps it until ctx ends, or the stack is closed. The address is then
-// removed. It may be called once.
+// Run gets an address and keeps it until ctx ends, and then removes it. End ctx, and wait for Run,
+// before the stack is closed: Run does not notice that. It may be called once.
 func (c *Client) Run(ctx context.Context) error {
 	var err error
 	if c.socket, err = c.cfg.Stack.ListenPacketOn(c.cfg.Link, "udp4", "0.0.0.0:68"); err != nil {
