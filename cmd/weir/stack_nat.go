@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"weir/tcpip/host"
 	"weir/tcpip/link"
@@ -30,7 +31,7 @@ type natFlags struct {
 	MTU      int      `name:"mtu" default:"65520" placeholder:"N" help:"MTU in bytes (65520)."`
 	Device   string   `default:"weir0" placeholder:"NAME" help:"Name of the device in the namespace (weir0)."`
 	Tun      bool     `help:"Make a TUN device, of IP packets, in place of a TAP device."`
-	Pcap     string   `placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump."`
+	Pcap     string   `placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump. With --socket, the second virtual machine has FILE.2, and so on."`
 	Impair   string   `placeholder:"SPEC" help:"Impairment of both directions, as for weir stack impair: loss=1%,delay=20ms."`
 }
 
@@ -144,7 +145,7 @@ func (c *natFlags) runLink(ctx context.Context, t *terminal, config nat.Config, 
 
 // runSocket gives a network to one virtual machine after the other.
 func (c *natFlags) runSocket(ctx context.Context, t *terminal, config nat.Config) error {
-	l, err := net.Listen("unix", c.Socket)
+	l, err := listenUnix(c.Socket)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (c *natFlags) runSocket(ctx context.Context, t *terminal, config nat.Config
 		return err
 	}
 	fmt.Fprintf(t.err, "weir: waiting for a virtual machine at %s\n", c.Socket)
-	for {
+	for number := 1; ; number++ {
 		conn, err := l.Accept()
 		if ctx.Err() != nil {
 			return nil
@@ -163,10 +164,33 @@ func (c *natFlags) runSocket(ctx context.Context, t *terminal, config nat.Config
 		if err != nil {
 			return err
 		}
-		if err := c.serveMachine(ctx, t, config, conn); err != nil {
+		machine := *c
+		if number > 1 && c.Pcap != "" { // a capture for each machine
+			machine.Pcap = fmt.Sprintf("%s.%d", c.Pcap, number)
+		}
+		if err := machine.serveMachine(ctx, t, config, conn); err != nil {
 			return err
 		}
 	}
+}
+
+// listenUnix listens at a Unix socket. It replaces one that a killed process has left.
+func listenUnix(path string) (net.Listener, error) {
+	l, err := net.Listen("unix", path)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	conn, dialErr := net.Dial("unix", path)
+	if dialErr == nil {
+		conn.Close()
+	}
+	if i, statErr := os.Lstat(path); statErr != nil || i.Mode().Type() != os.ModeSocket || !errors.Is(dialErr, syscall.ECONNREFUSED) {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil {
+		return nil, err
+	}
+	return net.Listen("unix", path)
 }
 
 // serveMachine gives a network to a virtual machine until it ends.

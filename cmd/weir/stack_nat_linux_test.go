@@ -192,6 +192,39 @@ func TestAVirtualMachineGetsANetwork(t *testing.T) {
 	}
 }
 
+// A killed process leaves its socket, which the next one replaces. Each machine has a capture.
+func TestASocketIsReplacedAndServesMachinesWithCaptures(t *testing.T) {
+	dir := t.TempDir()
+	path, capture := filepath.Join(dir, "vm.sock"), filepath.Join(dir, "vm.pcapng")
+	killed := natCommand(t, "nat", "--socket", path)
+	startSaying(t, killed, "waiting for a virtual machine")
+	if out, err := natCommand(t, "nat", "--socket", path).CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {
+		t.Errorf("a second process at the socket: got %v and %q, want an error: it is in use", err, out)
+	}
+	killed.Process.Kill() //nolint:errcheck // Wait shows it
+	killed.Wait()         //nolint:errcheck // it was killed
+	c := natCommand(t, "nat", "--socket", path, "--pcap", capture)
+	said := startSaying(t, c, "waiting for a virtual machine")
+	for i, file := range []string{capture, capture + ".2"} {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the machine is served: "+file, func() bool { return strings.Count(said.String(), "a virtual machine is there") == i+1 })
+		conn.Close()
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	c.Process.Signal(os.Interrupt) //nolint:errcheck // Wait shows it
+	if err := c.Wait(); err != nil {
+		t.Errorf("after SIGINT: got %v and %q, want a clean end", err, said)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the socket is left after SIGINT, want none")
+	}
+}
+
 func TestPublishedPortsAreParsed(t *testing.T) {
 	at := func(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
 	for text, want := range map[string]nat.Publish{
