@@ -102,7 +102,7 @@ func TestHostsGetAddressesByDHCP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := n.answerDHCP(m.ToBytes(), n.gateway(true), time.Now())
+			b, _ := n.answerDHCP(m.ToBytes(), n.gateway(true), time.Now())
 			if b == nil {
 				return nil
 			}
@@ -155,7 +155,7 @@ func FuzzDHCP(f *testing.F) {
 	c.Link = near
 	n := &NAT{Config: c}
 	f.Fuzz(func(t *testing.T, message []byte) {
-		answer := n.answerDHCP(message, c.gateway(true), time.Unix(1e9, 0))
+		answer, _ := n.answerDHCP(message, c.gateway(true), time.Unix(1e9, 0))
 		if answer == nil {
 			return
 		}
