@@ -39,10 +39,16 @@ func greeter(t *testing.T) string {
 // natCommand returns weir stack ... if namespaces and devices can be made here.
 func natCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	return longNATCommand(t, time.Minute, args...)
+}
+
+// longNATCommand is natCommand for one that ends by itself after that time, at the latest.
+func longNATCommand(t *testing.T, limit time.Duration, args ...string) *exec.Cmd {
+	t.Helper()
 	if _, err := os.Stat("/dev/net/tun"); os.Getuid() != 0 || err != nil {
 		t.Skipf("a TAP device in a new namespace needs root here, and /dev/net/tun (%v)", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, binary(t), append([]string{"stack"}, args...)...)
 }
