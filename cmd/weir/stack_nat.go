@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -83,7 +84,7 @@ func (c *natFlags) run(ctx context.Context, t *terminal, config nat.Config, comm
 	case c.FD != 0:
 		l, err := link.Adopt(os.NewFile(uintptr(c.FD), "--fd"), link.AdoptConfig{MTU: c.MTU})
 		if err != nil {
-			return err
+			return fmt.Errorf("--fd %d: %w", c.FD, err)
 		}
 		return c.runLink(ctx, t, config, l)
 	}
@@ -193,9 +194,10 @@ func listenUnix(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// serveMachine gives a network to a virtual machine until it ends.
+// serveMachine gives a network to a virtual machine until it ends. A stream that is wrong ends its
+// own machine only.
 func (c *natFlags) serveMachine(ctx context.Context, t *terminal, config nat.Config, conn net.Conn) error {
-	ended := make(chan struct{}) // closed when the machine has closed its end
+	ended := make(chan error, 1) // endNotifier -> serveMachine: why the machine has ended
 	l, err := link.Over(&endNotifier{link.Prefixed(conn), ended}, link.OverConfig{MTU: c.MTU})
 	if err != nil {
 		return errors.Join(err, conn.Close())
@@ -206,7 +208,11 @@ func (c *natFlags) serveMachine(ctx context.Context, t *terminal, config nat.Con
 	}
 	fmt.Fprintf(t.err, "weir: a virtual machine is there; its gateway is %s\n", joinAddrs(n.Gateway))
 	select {
-	case <-ended:
+	case why := <-ended:
+		// both are the end of a machine that was stopped
+		if !errors.Is(why, io.EOF) && !errors.Is(why, syscall.ECONNRESET) {
+			fmt.Fprintf(t.err, "weir: the virtual machine was disconnected: %v\n", why)
+		}
 	case <-ctx.Done():
 	}
 	return n.Close()

@@ -44,17 +44,17 @@ func (s statusError) Error() string {
 	return fmt.Sprintf("the command has ended with status %d", int(s))
 }
 
-// endNotifier is a connection of messages that closes ended when it can be read no more.
+// endNotifier is a connection of messages that sends why it can be read no more.
 type endNotifier struct {
 	io.ReadWriteCloser
-	ended chan struct{}
+	ended chan<- error // of capacity 1; never closed
 }
 
 // Read implements io.Reader. Its caller does not call it again after an error.
 func (e *endNotifier) Read(p []byte) (int, error) {
 	n, err := e.ReadWriteCloser.Read(p)
 	if err != nil {
-		close(e.ended)
+		e.ended <- err
 	}
 	return n, err
 }
