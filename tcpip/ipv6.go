@@ -54,8 +54,11 @@ func (p *packet) reportExtensions(x *wire.Extensions) {
 		return
 	}
 	what := icmp.BadHeader
-	if x.Problem == wire.UnknownOption {
+	switch x.Problem {
+	case wire.UnknownOption:
 		what = icmp.UnknownOption
+	case wire.UnknownNextHeader:
+		what = icmp.ProtocolUnreachable
 	}
 	p.reader.iface.sendICMPError(p.ip, p.broadcast, what, x.ProblemAt)
 }
@@ -69,12 +72,41 @@ func (p *packet) addFragmentLocked() (whole []byte, outcome ip.Outcome) {
 	return p.reader.s.fragments.Add6(wire.IPv6(p.ip), &x, ip.Time(p.now))
 }
 
+// payloadLengthAt is the offset of the Payload Length field, and fragmentOffsetAt that of the
+// Fragment Offset field in a fragment header.
+const (
+	payloadLengthAt  = 4
+	fragmentOffsetAt = 2
+)
+
+// reportFragment sends the Parameter Problem about a fragment of IPv6 that is discarded, if there
+// is one (RFC 8200, section 4.5).
+func (p *packet) reportFragment(o ip.Outcome) {
+	what, at := icmp.BadHeader, 0
+	switch o {
+	case ip.BadLength:
+		at = payloadLengthAt
+	case ip.TooLarge:
+		x, _ := wire.ParseExtensions(wire.IPv6(p.ip)) // its layer has found no fault
+		at = len(p.ip) - len(x.Payload) - wire.FragmentLen + fragmentOffsetAt
+	case ip.IncompleteChain:
+		what = icmp.IncompleteChain
+	default:
+		return
+	}
+	p.reader.iface.sendICMPError(p.ip, p.broadcast, what, at)
+}
+
 // setWhole6 takes the packet that its last fragment has completed. Its extension headers behind the
 // fragment header are read now.
 func (p *packet) setWhole6(whole wire.IPv6) layer {
 	p.ip = whole
 	x, fault := wire.ParseExtensions(whole)
-	if fault != wire.OK || x.Fragment != nil {
+	if fault != wire.OK {
+		p.reportExtensions(&x)
+		return p.drop(DropOptions)
+	}
+	if x.Fragment != nil { // fragments of fragments are not reassembled
 		return p.drop(DropOptions)
 	}
 	p.setExtensions(&x)

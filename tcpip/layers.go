@@ -173,7 +173,9 @@ func (p *packet) demuxProtocol() layer {
 	if p.reader.s.sockets.hasProtocol(p.protocol) {
 		return consumed
 	}
-	p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.ProtocolUnreachable, p.nextHeaderAt)
+	if p.dst.Is4() || p.protocol != wire.NoNextHeader { // nothing follows (RFC 8200, section 4.7)
+		p.reader.iface.sendICMPError(p.ip, p.broadcast, icmp.ProtocolUnreachable, p.nextHeaderAt)
+	}
 	return p.drop(DropProtocol)
 }
 
@@ -215,6 +217,9 @@ func (p *packet) reassemble() layer {
 			p.reader.requestCheck()
 		}
 		return consumed
+	}
+	if p.dst.Is6() {
+		p.reportFragment(outcome)
 	}
 	return p.drop(DropFragment)
 }

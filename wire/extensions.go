@@ -49,6 +49,8 @@ const (
 	ErroneousField    ParameterCode = 0
 	UnknownNextHeader ParameterCode = 1
 	UnknownOption     ParameterCode = 2
+	// IncompleteChain is a first fragment without all headers of its packet (RFC 7112, section 6)
+	IncompleteChain ParameterCode = 3
 )
 
 // Fragment is a fragment header (RFC 8200, section 4.5).
@@ -97,6 +99,32 @@ func ParseExtensions(p IPv6) (x Extensions, fault Fault) {
 		default:
 			return x, OK
 		}
+	}
+}
+
+// UpperLayer skips the extension headers at the start of b, without judging them; next names the
+// first. It returns the protocol of the header behind them and what starts with that header. ok is
+// false if b ends before it, or is not the first fragment of its packet.
+func UpperLayer(next Protocol, b []byte) (protocol Protocol, rest []byte, ok bool) {
+	for {
+		length := 0
+		switch {
+		case next != HopByHop && next != Routing && next != DestinationOptions && next != FragmentHeader:
+			return next, b, true
+		case len(b) < 8:
+			return next, nil, false
+		case next == FragmentHeader:
+			if Fragment(b).Offset() > 0 {
+				return Protocol(b[0]), nil, false
+			}
+			length = FragmentLen
+		default:
+			length = int(b[1])*8 + 8
+		}
+		if len(b) < length {
+			return next, nil, false
+		}
+		next, b = Protocol(b[0]), b[length:]
 	}
 }
 

@@ -91,6 +91,29 @@ func TestExtensionHeadersAreRead(t *testing.T) {
 	}
 }
 
+// RFC 7112, section 3: the header chain ends with the header of the upper layer.
+func TestUpperLayerIsFoundBehindHeaders(t *testing.T) {
+	options := []byte{byte(UDPProtocol), 0, 0x9e, 4, 0, 0, 0, 0}
+	for _, c := range []struct {
+		name string
+		p    IPv6
+		want Protocol
+		rest int
+		ok   bool
+	}{
+		{"no header", packet6(UDPProtocol, 1, 2, 3), UDPProtocol, 3, true},
+		{"an unknown option", packet6(DestinationOptions, append(options, 7)...), UDPProtocol, 1, true},
+		{"a first fragment", packet6(FragmentHeader, append(AppendFragment(nil, DestinationOptions, 0, true, 1), append(options, 7)...)...), UDPProtocol, 1, true},
+		{"another fragment", packet6(FragmentHeader, append(AppendFragment(nil, UDPProtocol, 8, true, 1), 7)...), UDPProtocol, 0, false},
+		{"a header that is cut off", packet6(DestinationOptions, byte(UDPProtocol), 1, 1, 4, 0, 0, 0, 0), DestinationOptions, 0, false},
+		{"no header where one should be", packet6(Routing), Routing, 0, false},
+	} {
+		if p, rest, ok := UpperLayer(c.p.NextHeader(), c.p.Payload()); p != c.want || len(rest) != c.rest || ok != c.ok {
+			t.Errorf("%s: got protocol %d, %d bytes (%t), want %d, %d bytes (%t)", c.name, p, len(rest), ok, c.want, c.rest, c.ok)
+		}
+	}
+}
+
 func TestFragmentHeadersAreRead(t *testing.T) {
 	x, fault := ParseExtensions(packet6(FragmentHeader, append(AppendFragment(nil, UDPProtocol, 1448, true, 0x01020304), 7)...))
 	if fault != OK || x.Fragment.Offset() != 1448 || !x.Fragment.MoreFragments() || x.Fragment.ID() != 0x01020304 || x.Protocol != UDPProtocol || !bytes.Equal(x.Payload, []byte{7}) || x.NextHeaderAt != 40 {
@@ -137,6 +160,10 @@ func FuzzIPv6(f *testing.F) {
 		x, fault := ParseExtensions(p)
 		if x.NextHeaderAt >= len(p) || x.ProblemAt > len(p) || fault == OK && p[x.NextHeaderAt] != byte(x.Protocol) {
 			t.Errorf("% x: got %+v, fault %v; want offsets in the packet", p, x, fault)
+		}
+		protocol, rest, ok := UpperLayer(p.NextHeader(), p.Payload())
+		if fault == OK && x.Fragment == nil && (!ok || protocol != x.Protocol || !bytes.Equal(rest, x.Payload)) {
+			t.Errorf("% x: got the protocol %d behind the headers (%t), want that of ParseExtensions, %d", p, protocol, ok, x.Protocol)
 		}
 	})
 }

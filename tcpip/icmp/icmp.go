@@ -54,6 +54,7 @@ const (
 	ReassemblyExceeded  // fragments did not arrive in time
 	BadHeader           // a field or an option of the header is malformed
 	UnknownOption       // an option of IPv6 is unknown, and must be known
+	IncompleteChain     // a first fragment of IPv6 lacks headers of its packet
 )
 
 // ErrorReport is a received ICMP error about a packet.

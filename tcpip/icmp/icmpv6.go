@@ -17,9 +17,8 @@ func QuoteV6(p wire.IPv6, group bool, what Problem) (quote []byte, ok bool) {
 	if src.IsUnspecified() || src.IsMulticast() || (group || p.Dst().IsMulticast()) && what != UnknownOption && what != TooBig {
 		return nil, false
 	}
-	x, fault := wire.ParseExtensions(p)
-	if fault == wire.OK && x.Protocol == wire.ICMPv6Protocol {
-		if x.Fragment != nil && x.Fragment.Offset() > 0 || len(x.Payload) == 0 || !isInformational(wire.ICMPv6Type(x.Payload[0])) {
+	if protocol, message, ok := wire.UpperLayer(p.NextHeader(), p.Payload()); protocol == wire.ICMPv6Protocol {
+		if !ok || len(message) == 0 || !isInformational(wire.ICMPv6Type(message[0])) {
 			return nil, false
 		}
 	}
@@ -46,6 +45,8 @@ func AppendErrorV6(b []byte, src, dst netip.Addr, what Problem, at int, quote []
 		t, code, rest = wire.ParameterProblem6, uint8(wire.UnknownNextHeader), uint32(at)
 	case UnknownOption:
 		t, code, rest = wire.ParameterProblem6, uint8(wire.UnknownOption), uint32(at)
+	case IncompleteChain:
+		t, code = wire.ParameterProblem6, uint8(wire.IncompleteChain)
 	case BadHeader:
 		t, code, rest = wire.ParameterProblem6, uint8(wire.ErroneousField), uint32(at)
 	}

@@ -30,6 +30,8 @@ func TestWhichIPv6PacketsCauseErrors(t *testing.T) {
 		{"a redirect", packet6(wire.ICMPv6Protocol, "2001:db8::2", message(wire.Redirect6)), false, BadHeader, -1},
 		{"a packet to a group", packet6(wire.UDPProtocol, "ff02::1", make([]byte, 8)), true, PortUnreachable, -1},
 		{"a frame to a group", packet6(wire.UDPProtocol, "2001:db8::2", make([]byte, 8)), true, PortUnreachable, -1},
+		{"an error behind an unknown option", packet6(wire.DestinationOptions, "2001:db8::2", append([]byte{58, 0, 0x9e, 4, 0, 0, 0, 0}, message(wire.Unreachable6)...)), false, UnknownOption, -1},
+		{"an incomplete chain to a group", packet6(wire.FragmentHeader, "ff02::1", wire.AppendFragment(nil, wire.UDPProtocol, 0, true, 1)), true, IncompleteChain, -1},
 		{"an unknown option to a group", packet6(wire.UDPProtocol, "ff02::1", make([]byte, 8)), true, UnknownOption, 48},
 	} {
 		if q, ok := QuoteV6(c.p, c.group, c.what); ok != (c.want >= 0) || ok && len(q) != c.want {

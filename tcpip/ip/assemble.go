@@ -1,6 +1,7 @@
 package ip
 
 import (
+	"bytes"
 	"container/list"
 	"net/netip"
 	"slices"
@@ -45,8 +46,9 @@ type fragment struct {
 // Reassembler reassembles packets from fragments: one [reassembly] for each packet. Overlapping
 // fragments discard their packet (RFC 5722, section 4, applied to both families). Otherwise a
 // firewall that checks one fragment and a host that uses the other would see different packets. A
-// duplicate fragment is ignored. Memory is accounted by the bytes received, not by their offset:
-// eight bytes that claim to be the end of a packet do not reserve 64 KB.
+// duplicate fragment is ignored, as is one of IPv4 within another. Memory is accounted by the bytes
+// received, not by their offset: eight bytes that claim to be the end of a packet do not reserve 64
+// KB.
 type Reassembler struct {
 	limits       Limits
 	reassemblies map[packetID]*reassembly
@@ -83,13 +85,15 @@ type Outcome uint8
 
 // The outcomes of adding a fragment.
 const (
-	Incomplete Outcome = iota // other fragments are missing
-	Complete                  // the packet is complete
-	Overlaps                  // it overlaps another: the packet is discarded
-	TooLarge                  // the packet would exceed 65,535 bytes
-	NoRoom                    // no memory, or too many ranges: the packet is discarded
-	Duplicate                 // it was received before
-	Malformed                 // its length, or ECN fields, are invalid
+	Incomplete      Outcome = iota // other fragments are missing
+	Complete                       // the packet is complete
+	Overlaps                       // it overlaps another: the packet is discarded
+	TooLarge                       // the packet would exceed 65,535 bytes
+	NoRoom                         // no memory, or too many ranges: the packet is discarded
+	Duplicate                      // it was received before
+	Malformed                      // its length, or ECN fields, are invalid
+	BadLength                      // IPv6: its length must be a multiple of 8
+	IncompleteChain                // IPv6: the first fragment lacks headers of its packet
 )
 
 // reassembly is one incomplete packet.
@@ -204,10 +208,9 @@ func (a *Reassembler) start(id packetID, now Time) *reassembly {
 func (a *Reassembler) store(s *reassembly, f *fragment, at byteRange) Outcome {
 	i, known := slices.BinarySearchFunc(s.ranges, at.first, func(x byteRange, first int) int { return x.first - first })
 	switch {
-	case known && s.ranges[i].end >= at.end && (f.more || s.payloadLen == at.end):
-		return Duplicate
-	case i > 0 && s.ranges[i-1].end >= at.end && at.first < s.ranges[i-1].end:
-		return Duplicate // within a range received before: ranges that touch are merged
+	case known && s.ranges[i].end >= at.end && (f.more || s.payloadLen == at.end),
+		i > 0 && s.ranges[i-1].end >= at.end && at.first < s.ranges[i-1].end:
+		return s.repeats(f) // within a range received before: ranges that touch are merged
 	case i > 0 && s.ranges[i-1].end > at.first, i < len(s.ranges) && at.end > s.ranges[i].first:
 		return Overlaps
 	case !f.more && s.payloadLen >= 0 && s.payloadLen != at.end, s.payloadLen >= 0 && at.end > s.payloadLen:
@@ -228,6 +231,18 @@ func (a *Reassembler) store(s *reassembly, f *fragment, at byteRange) Outcome {
 		s.header = slices.Clone(f.header)
 	}
 	return s.addRange(i, at, a.limits.RangesPerPacket)
+}
+
+// repeats returns Duplicate for a fragment of IPv4 within what was received before: routers may
+// have fragmented a duplicate differently. One of IPv6 must be exactly a fragment received before,
+// or else it overlaps (RFC 8200, section 4.5).
+func (s *reassembly) repeats(f *fragment) Outcome {
+	isLast := f.first+len(f.payload) == s.payloadLen
+	same := func(c chunk) bool { return c.first == f.first && bytes.Equal(c.bytes, f.payload) }
+	if s.src.Is4() || f.more != isLast && slices.ContainsFunc(s.chunks, same) {
+		return Duplicate
+	}
+	return Overlaps
 }
 
 // maxPacketCost is what the largest packet costs in fragments of a usual size, in bytes.

@@ -17,7 +17,42 @@ func (a *Reassembler) Add6(p wire.IPv6, x *wire.Extensions, now Time) ([]byte, O
 		s := &reassembly{packetID: f.packetID, header: f.header, payloadLen: len(f.payload), chunks: []chunk{{0, f.payload}}}
 		return s.build(), Complete
 	}
+	switch {
+	case f.more && len(f.payload)%8 != 0:
+		return nil, BadLength
+	case header-wire.IPv6Header-wire.FragmentLen+f.first+len(f.payload) > f.largest():
+		return nil, TooLarge
+	case f.first == 0 && !hasHeaderChain(x.Protocol, f.payload):
+		return nil, IncompleteChain
+	}
 	return a.add(&f, now)
+}
+
+// hasHeaderChain reports whether a first fragment has all headers of its packet, up to that of the
+// upper layer (RFC 7112, section 5). next names the first header of its payload.
+func hasHeaderChain(next wire.Protocol, payload []byte) bool {
+	protocol, b, ok := wire.UpperLayer(next, payload)
+	return ok && len(b) >= upperHeaderLen(protocol, b)
+}
+
+// upperHeaderLen is the length of the header of an upper layer that starts with b: at least one
+// byte of a protocol that this package does not know. Of ICMPv6 the first four bytes are the header
+// (RFC 7112, section 3).
+func upperHeaderLen(p wire.Protocol, b []byte) int {
+	switch p {
+	case wire.NoNextHeader:
+		return 0
+	case wire.TCPProtocol:
+		if len(b) < wire.TCPHeader {
+			return wire.TCPHeader
+		}
+		return max(wire.TCPHeader, int(b[12]>>4)*4)
+	case wire.UDPProtocol:
+		return wire.UDPHeader
+	case wire.ICMPv6Protocol:
+		return 4
+	}
+	return 1
 }
 
 // timeout is how long a packet may be incomplete.

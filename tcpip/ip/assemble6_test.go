@@ -84,29 +84,90 @@ func TestAtomicFragmentsAreIsolated(t *testing.T) {
 	}
 }
 
-// RFC 5722, section 4.
+// RFC 5722, section 4, and RFC 8200, section 4.5: a fragment that overlaps another discards the
+// packet, also one within the other; an exact duplicate does not.
 func TestOverlappingIPv6FragmentsDiscardThePacket(t *testing.T) {
-	a := NewReassembler(Limits{})
 	all, _ := fragments6(3, 3000, 1280)
-	p, x := parse6(t, all[0])
-	a.Add6(p, x, 1)
-	f := fields6
-	f.NextHeader, f.Payload = wire.FragmentHeader, wire.FragmentLen+16
-	overlapping := append(wire.AppendFragment(wire.AppendIPv6(nil, &f), wire.UDPProtocol, 8, true, 3), make([]byte, 16)...)
-	p, x = parse6(t, overlapping)
-	if _, o := a.Add6(p, x, 1); o != Duplicate {
-		t.Errorf("a fragment within another: got outcome %v, want Duplicate", o)
+	part := func(from, to int, more bool, change byte) []byte {
+		f := fields6
+		f.NextHeader, f.Payload = wire.FragmentHeader, wire.FragmentLen+to-from
+		_, payload := fragments6(3, 3000, 1280)
+		payload[from] ^= change
+		return append(wire.AppendFragment(wire.AppendIPv6(nil, &f), wire.UDPProtocol, from, more, 3), payload[from:to]...)
 	}
-	f.Payload = wire.FragmentLen + 1600
-	overlapping = append(wire.AppendFragment(wire.AppendIPv6(nil, &f), wire.UDPProtocol, 8, true, 3), make([]byte, 1600)...)
-	p, x = parse6(t, overlapping)
-	if _, o := a.Add6(p, x, 1); o != Overlaps {
-		t.Errorf("a fragment that overlaps another: got outcome %v, want Overlaps", o)
+	size := len(all[0]) - wire.IPv6Header - wire.FragmentLen
+	for _, c := range []struct {
+		name  string
+		other []byte
+		want  Outcome
+	}{
+		{"the same fragment", part(0, size, true, 0), Duplicate},
+		{"the same fragment with other bytes", part(0, size, true, 1), Overlaps},
+		{"the second fragment again", part(size, 2*size, true, 0), Duplicate},
+		{"the second fragment as the last one", part(size, 2*size, false, 0), Overlaps},
+		{"a fragment within it", part(8, 24, true, 0), Overlaps},
+		{"a fragment at its start", part(0, 24, true, 0), Overlaps},
+		{"a fragment at its end", part(size-16, size, true, 0), Overlaps},
+		{"a fragment that begins within it", part(size-8, size+8, true, 0), Overlaps},
+		{"a fragment around it", part(0, size+8, true, 0), Overlaps},
+	} {
+		a := NewReassembler(Limits{})
+		outcome := func(b []byte) Outcome {
+			p, x := parse6(t, b)
+			_, o := a.Add6(p, x, 1)
+			return o
+		}
+		outcome(all[0])
+		outcome(all[1])
+		if o := outcome(c.other); o != c.want {
+			t.Errorf("%s: got outcome %v, want %v", c.name, o, c.want)
+		}
+		var last Outcome
+		for _, b := range all[2:] {
+			last = outcome(b)
+		}
+		if (last == Complete) != (c.want == Duplicate) {
+			t.Errorf("%s: got outcome %v of the last fragment, want the packet complete: %t", c.name, last, c.want == Duplicate)
+		}
+		if c.want == Overlaps && outcome(all[0]) != Overlaps {
+			t.Errorf("%s: a later fragment starts a new packet, want it discarded too", c.name)
+		}
 	}
-	for _, b := range all[1:] {
-		p, x = parse6(t, b)
-		if _, o := a.Add6(p, x, 1); o == Complete {
-			t.Error("the packet was reassembled, want it discarded")
+}
+
+// RFC 8200, section 4.5, and RFC 7112, section 5: fragments that no packet can have are discarded,
+// and do not change the packet.
+func TestMalformedIPv6FragmentsAreDiscarded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		next  wire.Protocol
+		first int
+		more  bool
+		bytes []byte
+		want  Outcome
+	}{
+		{"a length that is no multiple of 8", wire.UDPProtocol, 8, true, make([]byte, 12), BadLength},
+		{"a last fragment of any length", wire.UDPProtocol, 8, false, make([]byte, 12), Incomplete},
+		{"no bytes", wire.UDPProtocol, 8, true, nil, Malformed},
+		{"beyond 65,535 bytes", wire.UDPProtocol, 65528, false, make([]byte, 8), TooLarge},
+		{"up to 65,535 bytes", wire.UDPProtocol, 65528, false, make([]byte, 7), Incomplete},
+		{"no TCP header", wire.TCPProtocol, 0, true, make([]byte, 16), IncompleteChain},
+		{"a TCP header", wire.TCPProtocol, 0, true, append([]byte{12: 0x50}, make([]byte, 11)...), Incomplete},
+		{"a TCP header without its options", wire.TCPProtocol, 0, true, append([]byte{12: 0x80}, make([]byte, 11)...), IncompleteChain},
+		{"a UDP header", wire.UDPProtocol, 0, true, make([]byte, 8), Incomplete},
+		{"the start of an ICMPv6 message", wire.ICMPv6Protocol, 0, true, make([]byte, 8), Incomplete},
+		{"an unknown protocol", 99, 0, true, make([]byte, 8), Incomplete},
+		{"an option header alone", wire.DestinationOptions, 0, true, []byte{17, 0, 1, 4, 0, 0, 0, 0}, IncompleteChain},
+		{"an option header and no more", wire.DestinationOptions, 0, true, []byte{59, 0, 1, 4, 0, 0, 0, 0}, Incomplete},
+		{"a part of an option header", wire.DestinationOptions, 0, true, []byte{17, 1, 1, 4, 0, 0, 0, 0}, IncompleteChain},
+		{"a routing and a UDP header", wire.Routing, 0, true, append([]byte{17, 0, 9, 0, 0, 0, 0, 0}, make([]byte, 8)...), Incomplete},
+	} {
+		f := fields6
+		f.NextHeader, f.Payload = wire.FragmentHeader, wire.FragmentLen+len(c.bytes)
+		p, x := parse6(t, append(wire.AppendFragment(wire.AppendIPv6(nil, &f), c.next, c.first, c.more, 3), c.bytes...))
+		a := NewReassembler(Limits{})
+		if _, o := a.Add6(p, x, 1); o != c.want || o != Incomplete && a.HeldBytes() != 0 {
+			t.Errorf("%s: got outcome %v, %d bytes held; want %v", c.name, o, a.HeldBytes(), c.want)
 		}
 	}
 }
