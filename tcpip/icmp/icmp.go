@@ -72,9 +72,11 @@ type ErrorReport struct {
 }
 
 // Plausible reports whether a Packet Too Big can be true (RFC 5927, section 7.2): the packet had
-// Don't Fragment set, was not larger than the link MTU, and was larger than the reported MTU.
+// Don't Fragment set, was not larger than the link MTU, and was larger than the reported MTU. Every
+// link of IPv6 has an MTU of 1,280 bytes or more (RFC 8201, section 4).
 func (r *ErrorReport) Plausible(mtu int) bool {
-	return r.Problem == TooBig && !r.fragmentable && r.Len <= mtu && r.NextMTU < r.Len
+	possible := r.Src.Is4() || r.NextMTU >= wire.IPv6MinMTU
+	return r.Problem == TooBig && !r.fragmentable && r.Len <= mtu && r.NextMTU < r.Len && possible
 }
 
 // ParseError parses an ICMP error. ok is false for other messages, and for errors that quote too

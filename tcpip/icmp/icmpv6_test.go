@@ -64,6 +64,17 @@ func TestIPv6PacketTooBigHasAnMTU(t *testing.T) {
 	}
 }
 
+// RFC 8201, section 4: a Packet Too Big with an MTU below 1,280 bytes MUST be discarded.
+func TestIPv6PacketTooBigBelowTheMinimumIsNotPlausible(t *testing.T) {
+	about := packet6(wire.TCPProtocol, "2001:db8::2", make([]byte, 1460))
+	for mtu, want := range map[uint32]bool{0: false, 68: false, 1279: false, 1280: true, 1499: true, 1500: false, 1<<32 - 1: false} {
+		m, _ := wire.ParseICMPv6(wire.AppendICMPv6(nil, about.Dst(), about.Src(), wire.PacketTooBig6, 0, mtu, about[:100]))
+		if r, ok := ParseErrorV6(m); !ok || r.Plausible(1500) != want {
+			t.Errorf("an MTU of %d: got plausible %t (%t), want %t", mtu, r.Plausible(1500), ok, want)
+		}
+	}
+}
+
 func FuzzParseErrorV6(f *testing.F) {
 	about := packet6(wire.UDPProtocol, "2001:db8::2", make([]byte, 100))
 	f.Add([]byte(wire.AppendICMPv6(nil, about.Dst(), about.Src(), wire.Unreachable6, 4, 0, about)))
