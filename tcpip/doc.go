@@ -69,9 +69,10 @@
 // A batch belongs to its reader, and with RunNetwork to the layer goroutine that has it. The list
 // of connections that must acknowledge the batch belongs to the same goroutine. A connection's lock
 // guards its state. Under it, the locks of neighbours, of paths and of the reader's timers may be
-// taken. The locks of the tables (connections, listeners, sockets) are leaves, held for a lookup, and
-// so is that of a ReadyQueue. The lock of the configuration (configMu) is taken before all others.
-// That of an interface's groups is taken before those of a socket's memberships and of neighbours.
+// taken. The locks of the tables (connections, listeners, sockets) are leaves, held for a lookup,
+// and so is that of a ReadyQueue. The lock of the configuration (configMu) is taken before all
+// others. That of an interface's groups is taken before those of a socket's memberships and of
+// neighbours.
 //
 // # Overload
 //

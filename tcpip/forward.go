@@ -45,8 +45,8 @@ type forwardKey struct {
 }
 
 // Forward has f receive connections and datagrams to all addresses that are not the stack's. It
-// replaces an earlier Forwarder; the zero one ends forwarding. Requests that are pending stay valid.
-// Packets to broadcast addresses, groups and loopback addresses are not forwarded.
+// replaces an earlier Forwarder; the zero one ends forwarding. Requests that are pending stay
+// valid. Packets to broadcast addresses, groups and loopback addresses are not forwarded.
 func (s *Stack) Forward(f Forwarder) {
 	if f.TCP == nil && f.UDP == nil && f.Echo == nil {
 		s.forwarding.Store(nil)

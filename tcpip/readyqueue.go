@@ -81,8 +81,8 @@ func (q *ReadyQueue) Add(s Source, token any) error {
 	return nil
 }
 
-// Remove removes a source from the queue. A Wait that returns afterwards has no event of it. It does
-// nothing to a source of another queue.
+// Remove removes a source from the queue. A Wait that returns afterwards has no event of it. It
+// does nothing to a source of another queue.
 func (q *ReadyQueue) Remove(s Source) {
 	s.removeReady(q)
 	q.mu.Lock()
