@@ -146,16 +146,15 @@ func (c *natFlags) runLink(ctx context.Context, t *terminal, config nat.Config, 
 
 // runSocket gives a network to one virtual machine after the other.
 func (c *natFlags) runSocket(ctx context.Context, t *terminal, config nat.Config) error {
+	mask := syscall.Umask(0o177) // other users of this machine stay outside from the start
 	l, err := listenUnix(c.Socket)
+	syscall.Umask(mask)
 	if err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer l.Close()
-	if err := os.Chmod(c.Socket, 0o600); err != nil { // other users of this machine stay outside
-		return err
-	}
 	fmt.Fprintf(t.err, "weir: waiting for a virtual machine at %s\n", c.Socket)
 	for number := 1; ; number++ {
 		conn, err := l.Accept()
