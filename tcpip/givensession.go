@@ -33,8 +33,16 @@ type Taker interface {
 	Take(pieces [][]byte) (n int, err error)
 }
 
+// CloseWriter is implemented by the serve.Conn of a session that the stack runs, and by *Conn: it
+// ends the output alone, and the input goes on.
+type CloseWriter interface {
+	CloseWrite() error
+}
+
 // maxTaken is the largest number of pieces that Take gets at once.
 const maxTaken = 16
+
+var errOtherStack = errors.New("the server is another stack's: make one by NewServer of the connection's")
 
 var errHasOwner = errors.New("the connection has a session, or is in a ReadyQueue: use a connection that has neither")
 
@@ -47,6 +55,8 @@ func (c *Conn) Serve(v *Server, open func(serve.Conn) serve.Session) error {
 	switch {
 	case c.closedByApp:
 		return c.wrap("serve", net.ErrClosed)
+	case v.s != c.s:
+		return c.wrap("serve", errOtherStack)
 	case v.stopping.Load():
 		return c.wrap("serve", serve.ErrStopped)
 	case c.sessionConn != nil || c.ready != nil:
@@ -62,7 +72,10 @@ func (c *Conn) Serve(v *Server, open func(serve.Conn) serve.Session) error {
 // goroutine that will call the session, and must not block. After an error, which Accept may have
 // too, it is not called.
 func (r *TCPRequest) Serve(v *Server, open func(serve.Conn) serve.Session) error {
-	if v.stopping.Load() {
+	switch {
+	case v.s != r.reader.s:
+		return opError("serve", "tcp", errOtherStack)
+	case v.stopping.Load():
 		return opError("serve", "tcp", serve.ErrStopped)
 	}
 	c, err := r.open(func(c *Conn) { c.sessionConn = v.newSession(c, open) })

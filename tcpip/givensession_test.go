@@ -170,7 +170,7 @@ func TestASessionEndsItsOutputAlone(t *testing.T) {
 		if _, err := io.ReadFull(c, got); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.c.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		if err := s.c.(CloseWriter).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := c.Read(got); n != 0 || err != io.EOF {
@@ -194,7 +194,7 @@ type outputEnder struct {
 func (s *outputEnder) Input(p []byte, w *serve.Writer) error {
 	s.got = append(s.got, p...)
 	w.Write([]byte("answer")) //nolint:errcheck // it does not fail
-	return s.c.(interface{ CloseWrite() error }).CloseWrite()
+	return s.c.(CloseWriter).CloseWrite()
 }
 
 func (s *outputEnder) Wake(time.Time, *serve.Writer) error { return nil }
@@ -234,7 +234,12 @@ func TestAnEndedServerTakesNoConnection(t *testing.T) {
 		if err := <-s.closed; !errors.Is(err, serve.ErrStopped) {
 			t.Errorf("the session got the end %v, want %v", err, serve.ErrStopped)
 		}
-		if err := c.Serve(v, s.open); !errors.Is(err, serve.ErrStopped) {
+		if err := c.Serve(v, s.open); !errors.Is(err, errOtherStack) {
+			t.Errorf("serving by a server of another stack: got %v, want %v", err, errOtherStack)
+		}
+		own := c.s.NewServer(serve.Options{})
+		own.Close() //nolint:errcheck // it has no listener
+		if err := c.Serve(own, s.open); !errors.Is(err, serve.ErrStopped) {
 			t.Errorf("serving by an ended server: got %v, want %v", err, serve.ErrStopped)
 		}
 		c.Close()

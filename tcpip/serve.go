@@ -41,7 +41,7 @@ type Server struct {
 // ends its goroutine (runtime.Goexit) ends its session as a panic does. A session that returns
 // syscall.ECONNRESET has its connection reset. A serve.HalfCloser goes on after the peer has
 // finished sending. A Streamer is asked for output as there is room for it; a Taker may take a part
-// of its input. The session's serve.Conn has a method CloseWrite, as net.TCPConn has.
+// of its input. The session's serve.Conn is a CloseWriter.
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {

@@ -177,7 +177,7 @@ func (f *relay) endFar() error {
 	if f.nearEnded {
 		return io.EOF
 	}
-	if c, ok := (*f.conn.Load()).(interface{ CloseWrite() error }); ok {
+	if c, ok := (*f.conn.Load()).(tcpip.CloseWriter); ok {
 		c.CloseWrite() //nolint:errcheck // it has ended otherwise
 	}
 	return nil
