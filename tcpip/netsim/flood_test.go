@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"weir/tcpip"
@@ -20,6 +19,7 @@ import (
 // flooded is a listening host with a small backlog, and a peer. An attacker on the peer's link
 // sends SYNs from many addresses.
 type flooded struct {
+	family
 	peer, host *tcpip.Stack
 	wire       link.Link
 	listener   net.Listener
@@ -27,13 +27,13 @@ type flooded struct {
 
 const backlog = 32
 
-func newFlooded(t *testing.T) *flooded {
+func newFlooded(t *testing.T, of family) *flooded {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{Depth: 10_000})
-	f := &flooded{peer: stack(t, la, "10.0.0.1/24", tcp.Config{}), wire: la}
+	f := &flooded{family: of, peer: stack(t, la, of.peer, tcp.Config{}), wire: la}
 	var err error
-	f.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Backlog: backlog,
-		Routes: []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.1")}}})
+	f.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix(of.host)}, Backlog: backlog,
+		Routes: []ip.Route{{To: netip.MustParsePrefix(of.all), Via: addrOf(of.peer)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,17 @@ func (f *flooded) close() {
 // flood sends SYNs, one every 100 us.
 func (f *flooded) flood(from, n int) {
 	for i := from; i < from+n; i++ {
-		src := netip.AddrFrom4([4]byte{byte(11 + i>>16), byte(i >> 8), byte(i), 9})
-		s := wire.TCPFields{Src: netip.AddrPortFrom(src, 7777), Dst: netip.MustParseAddrPort("10.0.0.2:80"), Seq: wire.Seq(i), Flags: wire.SYN, Window: 65535}
-		b := wire.AppendEthernet(nil, wire.MAC{2, 0, 0, 0, 0, 2}, f.wire.Caps().MAC, wire.TypeIPv4)
-		b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: src, Dst: s.Dst.Addr(), Payload: wire.TCPHeader})
+		src, t := netip.AddrFrom4([4]byte{byte(11 + i>>16), byte(i >> 8), byte(i), 9}), wire.TypeIPv4
+		if dst := addrOf(f.family.host); dst.Is6() {
+			src, t = netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}), wire.TypeIPv6
+		}
+		s := wire.TCPFields{Src: netip.AddrPortFrom(src, 7777), Dst: netip.MustParseAddrPort(f.address()), Seq: wire.Seq(i), Flags: wire.SYN, Window: 65535}
+		b := wire.AppendEthernet(nil, wire.MAC{2, 0, 0, 0, 0, 2}, f.wire.Caps().MAC, t)
+		if src.Is4() {
+			b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: src, Dst: s.Dst.Addr(), Payload: wire.TCPHeader})
+		} else {
+			b = wire.AppendIPv6(b, &wire.IPv6Fields{HopLimit: 64, NextHeader: wire.TCPProtocol, Src: src, Dst: s.Dst.Addr(), Payload: wire.TCPHeader})
+		}
 		f.wire.Queue(0).Write(&link.Parts{Head: wire.AppendTCP(b, &s)})
 		time.Sleep(100 * time.Microsecond)
 	}
@@ -63,8 +70,8 @@ func (f *flooded) flood(from, n int) {
 // Other clients can connect during a SYN flood, with all TCP options. The backlog limits the memory
 // of half-open connections.
 func TestClientsConnectDuringASYNFlood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFlooded(t)
+	ofBoth(t, func(t *testing.T, of family) {
+		f := newFlooded(t, of)
 		defer f.close()
 		f.flood(0, 5000)
 		if n := len(f.host.Connections()); n > 2*backlog {
@@ -99,7 +106,7 @@ func TestClientsConnectDuringASYNFlood(t *testing.T) {
 			t.Errorf("%d connections are left, want none", n)
 		}
 		given, _ := f.host.Cookies()
-		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+		c, err := f.peer.Dial("tcp", f.address())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +120,7 @@ func TestClientsConnectDuringASYNFlood(t *testing.T) {
 // clients connect one after the other, and check that data is echoed.
 func (f *flooded) clients(n int) error {
 	for range n {
-		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+		c, err := f.peer.Dial("tcp", f.address())
 		if err != nil {
 			return err
 		}
@@ -132,14 +139,14 @@ func (f *flooded) clients(n int) error {
 // Connections that are not accepted wait up to the backlog. Other handshakes complete once Accept
 // is called, and then all clients are served.
 func TestAFullAcceptQueueDelaysHandshakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFlooded(t)
+	ofBoth(t, func(t *testing.T, of family) {
+		f := newFlooded(t, of)
 		defer f.close()
 		const clients = backlog + 20
 		answers := make(chan error, clients) // of all clients
 		for range clients {
 			go func() {
-				c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+				c, err := f.peer.Dial("tcp", f.address())
 				if err == nil {
 					_, err = c.Read(make([]byte, 1))
 					c.Close()

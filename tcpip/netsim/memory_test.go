@@ -19,6 +19,7 @@ import (
 // crowd is many connections to a host with little memory. Each peer sends as much as it can; the
 // host does not read.
 type crowd struct {
+	family
 	t          *testing.T
 	peer, host *tcpip.Stack
 	listener   net.Listener
@@ -31,15 +32,15 @@ const (
 	crowded = 150     // connections
 )
 
-func newCrowd(t *testing.T) *crowd {
+func newCrowd(t *testing.T, of family) *crowd {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{Depth: 10_000, Checksum: true})
-	c := &crowd{t: t, peer: stack(t, la, "10.0.0.1/24", tcp.Config{}), data: make([]byte, 100_000)}
+	c := &crowd{family: of, t: t, peer: stack(t, la, of.peer, tcp.Config{}), data: make([]byte, 100_000)}
 	for i := range c.data {
 		c.data[i] = byte(i * 7 / 3)
 	}
 	var err error
-	c.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Memory: little})
+	c.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix(of.host)}, Memory: little})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func (c *crowd) close() {
 // connect opens a connection whose peer sends everything and closes. It returns the host's end.
 func (c *crowd) connect() net.Conn {
 	c.t.Helper()
-	p, err := c.peer.Dial("tcp", "10.0.0.2:80")
+	p, err := c.peer.Dial("tcp", c.address())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -96,8 +97,8 @@ func (c *crowd) held() int {
 // Unread connections together use no more than the memory limit. A connection that is read
 // continues beside them. When the others are read again, all their data is there.
 func TestMemoryIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t)
+	ofBoth(t, func(t *testing.T, of family) {
+		c := newCrowd(t, of)
 		defer c.close()
 		var stopped []net.Conn
 		for range crowded {
@@ -142,8 +143,8 @@ func dropped(s *tcpip.Stack, why tcpip.Drop) uint64 {
 
 // One connection cannot use all memory: a quarter is left for others.
 func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t)
+	ofBoth(t, func(t *testing.T, of family) {
+		c := newCrowd(t, of)
 		defer c.close()
 		h := c.connect()
 		ended := make(chan error, 1) // the writer's; one

@@ -26,6 +26,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
 
+// family has the addresses of two hosts, and the network of all addresses.
+type family struct{ name, peer, host, all string }
+
+var families = []family{{"IPv4", "10.0.0.1/24", "10.0.0.2/24", "0.0.0.0/0"}, {"IPv6", "fd00::1/64", "fd00::2/64", "::/0"}}
+
+// address is port 80 of the host.
+func (f family) address() string { return netip.AddrPortFrom(addrOf(f.host), 80).String() }
+
+func addrOf(prefix string) netip.Addr { return netip.MustParsePrefix(prefix).Addr() }
+
+// ofBoth runs a test in virtual time, once for each version of IP.
+func ofBoth(t *testing.T, test func(*testing.T, family)) {
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, f) })
+		})
+	}
+}
+
 // transfer sends data from one stack to another over a path, in virtual time, and returns the
 // duration.
 func transfer(t *testing.T, path link.Impairment, seed uint64, data []byte) time.Duration {

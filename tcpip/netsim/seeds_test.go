@@ -22,11 +22,11 @@ import (
 	"weir/wire"
 )
 
-// A seed chooses a path, the concurrency models of two stacks, and their applications: connections
-// in parallel, dialed from either side, with writes of all lengths in both directions, pauses, and
-// ends in any order. All data must arrive once, in order and to the end. After the last connection,
-// both hosts must have no connection, no buffered byte, no timer that would send anything, and no
-// goroutine.
+// A seed chooses the version of IP, a path, the concurrency models of two stacks, and their
+// applications: connections in parallel, dialed from either side, with writes of all lengths in
+// both directions, pauses, and ends in any order. All data must arrive once, in order and to the
+// end. After the last connection, both hosts must have no connection, no buffered byte, no timer
+// that would send anything, and no goroutine.
 func TestConversationsOfAllSeedsArriveAndLeaveNothing(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_NETSIM_SEEDS", 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -38,6 +38,7 @@ func TestConversationsOfAllSeedsArriveAndLeaveNothing(t *testing.T) {
 
 // world is the choice of a seed.
 type world struct {
+	ipv6     bool
 	pair     link.PairConfig
 	ways     [2]link.ImpairConfig
 	configs  [2]tcp.Config
@@ -83,6 +84,9 @@ func drawn(r *rand.Rand) *world {
 	}
 	for i := range w.configs {
 		w.configs[i].MTUProbing = tcp.MTUProbing(r.IntN(2))
+	}
+	if w.ipv6 = r.IntN(2) == 0; w.ipv6 {
+		w.pair.MTU = max(w.pair.MTU, wire.IPv6MinMTU)
 	}
 	if r.IntN(4) == 0 { // a black hole that takes what a connection falls back to
 		w.ways[0].Out.MaxFrame = min(w.pair.MTU, 1100+r.IntN(8000)) + wire.EthernetHeader
@@ -139,14 +143,13 @@ func (w *world) run(t *testing.T) {
 			t.Fatal(err)
 		}
 		links[i] = impaired
-		own := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
-		if hosts[i], err = tcpip.New(tcpip.Config{Link: impaired, Addrs: []netip.Prefix{netip.PrefixFrom(own, 24)}, TCP: w.configs[i], Run: w.runs[i]}); err != nil {
+		if hosts[i], err = tcpip.New(tcpip.Config{Link: impaired, Addrs: []netip.Prefix{netip.PrefixFrom(w.addr(i), 24)}, TCP: w.configs[i], Run: w.runs[i]}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	results := make(chan error, len(w.sessions)) // the sessions -> here: one of each
 	for i, s := range w.sessions {
-		go func() { results <- s.play(hosts, i) }()
+		go func() { results <- s.play(hosts, w.addr(1-s.dials), i) }()
 	}
 	for range w.sessions {
 		if err := <-results; err != nil {
@@ -157,6 +160,14 @@ func (w *world) run(t *testing.T) {
 	for _, s := range hosts {
 		s.Close()
 	}
+}
+
+// addr is the address of a host.
+func (w *world) addr(host int) netip.Addr {
+	if w.ipv6 {
+		return netip.AddrFrom16([16]byte{0: 0xfd, 15: byte(host + 1)})
+	}
+	return netip.AddrFrom4([4]byte{10, 0, 0, byte(host + 1)})
 }
 
 // quiet checks that nothing is left, in virtual time.
@@ -188,15 +199,15 @@ func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
 	}
 }
 
-// play runs a session; its first end dials.
-func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
+// play runs a session; its first end dials the other at its address.
+func (s *session) play(hosts [2]*tcpip.Stack, at netip.Addr, number int) error {
 	port := strconv.Itoa(80 + number)
 	l, err := (&tcpip.ListenConfig{Stack: hosts[1-s.dials], FastOpen: 4}).Listen(context.Background(), "tcp", ":"+port)
 	if err != nil {
 		return err
 	}
 	time.Sleep(s.after)
-	address := fmt.Sprintf("10.0.0.%d:%s", 2-s.dials, port)
+	address := net.JoinHostPort(at.String(), port)
 	if s.fast {
 		if err := s.meet(hosts[s.dials], l, address); err != nil {
 			return errors.Join(err, l.Close())
@@ -212,16 +223,24 @@ func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 		}
 		results <- s.ends[0].live(c.(*tcpip.Conn), &s.ends[1], byte(number))
 	}()
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			results <- err
-			return
-		}
-		results <- s.ends[1].live(c.(*tcpip.Conn), &s.ends[0], byte(number))
-	}()
+	go func() { results <- s.serve(l, byte(number)) }()
 	err = errors.Join(<-results, <-results)
 	return errors.Join(err, l.Close())
+}
+
+// serve is the accepting end. With Fast Open it has a connection before the handshake is complete.
+// If its neighbour is lost before that, the retransmitted SYN opens the connection again.
+func (s *session) serve(l net.Listener, seed byte) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		err = s.ends[1].live(c.(*tcpip.Conn), &s.ends[0], seed)
+		if !s.fast || !errors.Is(err, syscall.EHOSTUNREACH) {
+			return err
+		}
+	}
 }
 
 // meet opens and closes a connection: the dialing host gets a cookie of Fast Open.
@@ -238,8 +257,8 @@ func (s *session) meet(from *tcpip.Stack, l net.Listener, address string) error 
 	return d.Close()
 }
 
-// dial retries: at a loss of a tenth, three ARP requests in a row are sometimes lost, and the
-// neighbour is considered unreachable.
+// dial retries: at a loss of a tenth, three requests for the hardware address in a row are
+// sometimes lost, and the neighbour is considered unreachable.
 func dial(s *tcpip.Stack, address string, fast bool) (c net.Conn, err error) {
 	for range 5 {
 		if c, err = (&tcpip.Dialer{Stack: s, FastOpen: fast}).Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {
