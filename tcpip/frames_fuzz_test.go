@@ -22,14 +22,17 @@ import (
 )
 
 // FuzzFrames fuzzes a whole stack in virtual time: a listener, a dialed connection, a UDP socket
-// and raw sockets for a protocol and an EtherType. The input is a list of frames. Every frame must
-// be processed, or dropped and counted. The stack must not panic, and must send only valid frames
-// and not too many, and at the end no goroutine, connection or byte may be left.
+// and raw sockets for a protocol and an EtherType. The input is a list of frames, whose first
+// packet chooses the version of IP of the stack. Every frame must be processed, or dropped and
+// counted. The stack must not panic, and must send only valid frames and not too many, and at the
+// end no goroutine, connection or byte may be left.
 func FuzzFrames(f *testing.F) {
-	var whole []byte
-	for _, r := range conversation(f) { // the whole conversation, and each prefix of it
-		whole = r.append(whole)
-		f.Add(bytes.Clone(whole))
+	for _, of := range benchFamilies {
+		var whole []byte
+		for _, r := range conversation(f, of) { // the whole conversation, and each prefix of it
+			whole = r.append(whole)
+			f.Add(bytes.Clone(whole))
+		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		play(t, records(b))
@@ -44,7 +47,7 @@ func play(t *testing.T, all []record, change ...func(*Config)) []string {
 // playOn is play on a given kind of link.
 func playOn(t *testing.T, on link.PairConfig, all []record, change ...func(*Config)) (said []string) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, on, change...)
+		b := newBench(t, on, benchFamilyOf(all), change...)
 		for _, r := range all {
 			b.get(r)
 		}
@@ -65,7 +68,7 @@ type op byte
 
 const (
 	mendEther op = 1 << iota // set the stack's destination MAC
-	// set the IPv4 destination, length and checksum
+	// set the version, addresses, length and checksum of the IP header
 	mendIP
 	// set ports in use and the transport checksum
 	mendTransport
@@ -100,12 +103,6 @@ func (r record) append(b []byte) []byte {
 	return append(binary.LittleEndian.AppendUint16(append(b, byte(r.op)), uint16(len(r.frame))), r.frame...)
 }
 
-// The bench's addresses.
-var (
-	benchHost = netip.MustParseAddr("10.0.0.1") // the stack
-	benchPeer = netip.MustParseAddr("10.0.0.2")
-)
-
 // peerView is a connection as the peer sees it, from what the stack has sent.
 type peerView struct {
 	ours, peers uint16   // ports; ours is the stack's
@@ -117,6 +114,7 @@ type peerView struct {
 // bench is a stack with applications, and the other end of its link.
 type bench struct {
 	t       *testing.T
+	of      *benchFamily
 	s       *Stack
 	link    link.Link
 	stop    chan struct{} // the bench -> the applications: closed when they are to end
@@ -128,11 +126,11 @@ type bench struct {
 	said    []string // what the stack has sent, in words, without random numbers
 }
 
-func newBench(t *testing.T, on link.PairConfig, change ...func(*Config)) *bench {
-	b := &bench{t: t, stop: make(chan struct{}), begun: time.Now(), plain: !on.Checksum}
+func newBench(t *testing.T, on link.PairConfig, of *benchFamily, change ...func(*Config)) *bench {
+	b := &bench{t: t, of: of, stop: make(chan struct{}), begun: time.Now(), plain: !on.Checksum}
 	ours, peers := link.Pair(on)
 	b.link = peers
-	c := Config{Link: ours, Addrs: []netip.Prefix{netip.PrefixFrom(benchHost, 24)}, Memory: 1 << 20, Backlog: 4}
+	c := Config{Link: ours, Addrs: []netip.Prefix{netip.PrefixFrom(of.host, of.bits)}, Memory: 1 << 20, Backlog: 4}
 	c.TCP = tcp.Config{SYNRetries: 3, UserTimeout: 20 * time.Second, TimeWaitDuration: 5 * time.Second, KeepAliveIdle: 10 * time.Second, KeepAliveInterval: 5 * time.Second, KeepAliveCount: 3}
 	for _, f := range change {
 		f(&c)
@@ -186,7 +184,7 @@ func (b *bench) accepts(l net.Listener) {
 func (b *bench) dials() {
 	dialed := &b.flows[1]
 	// from a fixed port
-	c := b.s.openTuple(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false, false, b.s.ifaces[0].tcp4.Load())
+	c := b.s.openTuple(b.s.ifaces[0], tuple{netip.AddrPortFrom(b.of.host, dialed.ours), netip.AddrPortFrom(b.of.peer, dialed.peers)}, false, false, b.s.ifaces[0].tcpConfig(b.of.peer))
 	if err := c.connect(b.t.Context(), 0); err != nil {
 		return
 	}
@@ -288,23 +286,9 @@ func (b *bench) mended(r record) []byte {
 	mac := b.s.ifaces[0].caps.MAC
 	copy(f, mac[:])
 	copy(f[6:], []byte{2, 0, 0, 0, 0, 2})
-	p := f[wire.EthernetHeader:]
-	if r.op&mendIP == 0 || len(p) < wire.IPv4Header || f[12] != 8 || f[13] != 0 {
-		return f
+	if r.op&mendIP != 0 && wire.Ethernet(f).Type() == b.of.etherType {
+		b.of.mend(b, r.op, f[wire.EthernetHeader:])
 	}
-	header := max(int(p[0]&15)*4, wire.IPv4Header)
-	if header > len(p) {
-		return f
-	}
-	p[0] = 0x40 | byte(header/4)
-	binary.BigEndian.PutUint16(p[2:], uint16(len(p)))
-	src, dst := benchPeer.As4(), benchHost.As4()
-	copy(p[12:], src[:])
-	copy(p[16:], dst[:])
-	if r.op&mendTransport != 0 && binary.BigEndian.Uint16(p[6:])&0x3fff == 0 { // a whole packet
-		b.mendTransport(r.op, wire.Protocol(p[9]), p[header:])
-	}
-	seal(p[:header], 10, wire.Sum{})
 	return f
 }
 
@@ -317,7 +301,7 @@ func seal(b []byte, at int, sum wire.Sum) {
 }
 
 func (b *bench) mendTransport(o op, protocol wire.Protocol, p []byte) {
-	pseudo := wire.Sum{}.Pseudo(benchPeer, benchHost, protocol, len(p))
+	pseudo := wire.Sum{}.Pseudo(b.of.peer, b.of.host, protocol, len(p))
 	fl := &b.flows[o&ofDialed/ofDialed]
 	switch {
 	case protocol == wire.TCPProtocol && len(p) >= wire.TCPHeader:
@@ -336,6 +320,9 @@ func (b *bench) mendTransport(o op, protocol wire.Protocol, p []byte) {
 	case protocol == wire.ICMPv4Protocol && len(p) >= wire.ICMPHeader:
 		b.mendQuote(fl, p)
 		seal(p, 2, wire.Sum{})
+	case protocol == wire.ICMPv6Protocol && len(p) >= wire.ICMPHeader:
+		b.mendQuote6(fl, p)
+		seal(p, 2, pseudo)
 	}
 }
 
@@ -345,14 +332,18 @@ func (b *bench) mendQuote(fl *peerView, p []byte) {
 	if t := wire.ICMPType(p[0]); t == wire.EchoReply || t == wire.EchoRequest || len(q) < wire.IPv4Header+8 || q[0] != 0x45 {
 		return
 	}
-	src, dst := benchHost.As4(), benchPeer.As4()
-	copy(q[12:], src[:])
-	copy(q[16:], dst[:])
+	copy(q[12:], b.of.host.AsSlice())
+	copy(q[16:], b.of.peer.AsSlice())
 	if q[9] == byte(wire.TCPProtocol) {
-		binary.BigEndian.PutUint16(q[20:], fl.ours)
-		binary.BigEndian.PutUint16(q[22:], fl.peers)
-		binary.BigEndian.PutUint32(q[24:], uint32(fl.next.Add(-1)))
+		quoteInFlight(fl, q[wire.IPv4Header:])
 	}
+}
+
+// quoteInFlight makes the start of a TCP header that of a segment in flight.
+func quoteInFlight(fl *peerView, q []byte) {
+	binary.BigEndian.PutUint16(q, fl.ours)
+	binary.BigEndian.PutUint16(q[2:], fl.peers)
+	binary.BigEndian.PutUint32(q[4:], uint32(fl.next.Add(-1)))
 }
 
 // mendStamps makes a segment's timestamps relative to the peer's clock and the stack's last one.
@@ -378,47 +369,51 @@ func add32(b []byte, n uint32) { binary.BigEndian.PutUint32(b, binary.BigEndian.
 // see checks a frame that the stack sent.
 func (b *bench) see(f []byte) {
 	e, fault := wire.ParseEthernet(f)
-	if fault != wire.OK || e.Src() != b.s.ifaces[0].caps.MAC || b.plain && len(e.Payload()) > 1500 && e.Type() == wire.TypeIPv4 {
-		b.t.Errorf("the stack sent the invalid frame %x, want valid headers, its own MAC address and at most 1500 bytes of IPv4", f)
+	isIP := e.Type() == wire.TypeIPv4 || e.Type() == wire.TypeIPv6
+	if fault != wire.OK || e.Src() != b.s.ifaces[0].caps.MAC || b.plain && len(e.Payload()) > 1500 && isIP {
+		b.t.Errorf("the stack sent the invalid frame %x, want valid headers, its own MAC address and at most 1500 bytes of IP", f)
 		return
 	}
-	if e.Type() != wire.TypeIPv4 {
+	if e.Type() != b.of.etherType {
 		b.said = append(b.said, fmt.Sprintf("%v %x", e.Dst(), f[12:]))
 		return
 	}
-	p, fault := wire.ParseIPv4(e.Payload())
-	if fault != wire.OK || !p.ChecksumOK() || p.Src() != benchHost {
-		b.t.Errorf("the stack sent the invalid packet %x, want a valid IPv4 header and its own address", f)
+	p, ok := b.of.parse(e.Payload())
+	if !ok || !b.isOwn(p.src) {
+		b.t.Errorf("the stack sent the invalid packet %x, want a valid IP header and its own address", f)
 		return
 	}
 	switch {
-	case p.IsFragment():
-	case p.Protocol() == wire.TCPProtocol:
-		b.seeSegment(p)
+	case p.fragment:
+	case p.protocol == wire.TCPProtocol:
+		b.seeSegment(&p)
 		return
-	case p.Protocol() == wire.ICMPv4Protocol:
-		if m, fault := wire.ParseICMP(p.Payload()); fault != wire.OK || !m.ChecksumOK() {
+	case p.protocol == wire.ICMPv4Protocol || p.protocol == wire.ICMPv6Protocol:
+		if len(p.payload) < wire.ICMPHeader || !p.icmpOK() {
 			b.t.Errorf("the stack sent the invalid ICMP message %x, want valid headers and checksum", f)
 		}
-	case p.Protocol() == wire.UDPProtocol:
-		if d, fault := wire.ParseUDP(p.Payload()); fault != wire.OK || !d.ChecksumOK(p.Src(), p.Dst()) {
+	case p.protocol == wire.UDPProtocol:
+		if d, fault := wire.ParseUDP(p.payload); fault != wire.OK || !d.ChecksumOK(p.src, p.dst) {
 			b.t.Errorf("the stack sent the invalid datagram %x, want valid headers and checksum", f)
 		}
 	}
-	b.said = append(b.said, fmt.Sprintf("%v/%d %x len %d sum %08x", p.Dst(), p.Protocol(), p.Payload()[:min(8, len(p.Payload()))], len(p.Payload()), crc32.ChecksumIEEE(p.Payload())))
+	if p.dst.Is6() && p.dst.IsMulticast() { // neighbour discovery and MLD, at random times
+		return
+	}
+	b.said = append(b.said, fmt.Sprintf("%v/%d %x len %d sum %08x", p.dst, p.protocol, p.payload[:min(8, len(p.payload))], len(p.payload), crc32.ChecksumIEEE(p.payload)))
 }
 
 // seeSegment tracks the stack's side of a connection.
-func (b *bench) seeSegment(p wire.IPv4) {
-	v, fault := wire.ParseTCP(p.Payload())
-	if fault != wire.OK || b.plain && !v.ChecksumOK(p.Src(), p.Dst()) {
-		b.t.Errorf("the stack sent the invalid segment %x, want valid headers and checksum", []byte(p))
+func (b *bench) seeSegment(p *sentPacket) {
+	v, fault := wire.ParseTCP(p.payload)
+	if fault != wire.OK || b.plain && !v.ChecksumOK(p.src, p.dst) {
+		b.t.Errorf("the stack sent the invalid segment %x, want valid headers and checksum", p.payload)
 		return
 	}
 	s := tcp.ParseSegment(v)
 	for i := range b.flows {
 		fl := &b.flows[i]
-		if v.DstPort() != fl.peers || p.Dst() != benchPeer || v.SrcPort() != fl.ours {
+		if v.DstPort() != fl.peers || p.dst != b.of.peer || v.SrcPort() != fl.ours {
 			continue
 		}
 		if s.Flags&wire.SYN != 0 {

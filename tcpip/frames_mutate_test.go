@@ -21,9 +21,9 @@ func FuzzConversations(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
 	}
-	whole := conversation(f)
+	whole := [][]record{conversation(f, benchFamilies[0]), conversation(f, benchFamilies[1])}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		all := mutated(rand.New(rand.NewPCG(seed, 7)), whole)
+		all := mutated(rand.New(rand.NewPCG(seed, 7)), whole[seed/4%2])
 		switch seed % 4 {
 		case 0:
 			play(t, all)
@@ -96,13 +96,22 @@ func mutated(r *rand.Rand, whole []record) []record {
 	return all[:min(len(all), recordsMost)]
 }
 
-// mutateField changes a field of the packet in a frame, if it is IPv4.
+// mutateField changes a field of the packet in a frame.
 func mutateField(r *rand.Rand, x *record) {
 	e, fault := wire.ParseEthernet(x.frame)
-	if fault != wire.OK || e.Type() != wire.TypeIPv4 || len(e.Payload()) < wire.IPv4Header {
-		return
+	switch {
+	case fault != wire.OK:
+	case e.Type() == wire.TypeIPv4 && len(e.Payload()) >= wire.IPv4Header:
+		mutateIPv4(r, x, e.Payload())
+	case e.Type() == wire.TypeIPv6 && len(e.Payload()) >= wire.IPv6Header:
+		mutateIPv6(r, x, e.Payload())
 	}
-	p := e.Payload()
+}
+
+// mtus are next-hop MTUs of ICMP errors.
+var mtus = []uint16{0, 1, 67, 68, 296, 576, 1279, 1280, 1499, 1500, 65535}
+
+func mutateIPv4(r *rand.Rand, x *record, p []byte) {
 	if r.IntN(8) == 0 { // make it look like a fragment: other flags and offset
 		binary.BigEndian.PutUint16(p[6:], uint16(r.IntN(4))<<13|uint16(r.IntN(3)*r.IntN(200)))
 		return
@@ -116,7 +125,7 @@ func mutateField(r *rand.Rand, x *record) {
 	case wire.ICMPv4Protocol: // other type, code and next-hop MTU
 		b[0] = []byte{0, 3, 3, 3, 4, 5, 8, 11, 12, 13}[r.IntN(10)]
 		b[1] = byte(r.IntN(16))
-		binary.BigEndian.PutUint16(b[6:], []uint16{0, 1, 67, 68, 296, 576, 1280, 1499, 1500, 65535}[r.IntN(10)])
+		binary.BigEndian.PutUint16(b[6:], mtus[r.IntN(len(mtus))])
 	}
 }
 
@@ -158,8 +167,9 @@ func mutateSegment(r *rand.Rand, x *record, b []byte) {
 	case 5: // other options
 		o := optionBytes[r.IntN(len(optionBytes))]
 		header := min(int(b[12]>>4)*4, len(b))
-		x.frame = bytes.Join([][]byte{x.frame[:wire.EthernetHeader+wire.IPv4Header], b[:wire.TCPHeader], []byte(o), b[header:]}, nil)
-		x.frame[wire.EthernetHeader+wire.IPv4Header+12] = byte((wire.TCPHeader+len(o))/4) << 4
+		at := len(x.frame) - len(b)
+		x.frame = bytes.Join([][]byte{x.frame[:at], b[:wire.TCPHeader], []byte(o), b[header:]}, nil)
+		x.frame[at+12] = byte((wire.TCPHeader+len(o))/4) << 4
 	case 6: // a payload of another length, without options
 		n := len(x.frame) - len(b) + wire.TCPHeader
 		x.frame = append(x.frame[:n:n], make([]byte, []int{0, 1, 100, 1400}[r.IntN(4)])...)

@@ -18,15 +18,13 @@ import (
 	"weir/wire"
 )
 
-// testdata/conversation.txt is a conversation of two stacks: the frames that the bench's stack
-// received, in hex, one a line. It has handshakes in both directions, data, ends, datagrams,
-// fragments, ICMP errors about its own packets, and ARP. WEIR_GOLDEN=write writes the file.
-const conversationFile = "testdata/conversation.txt"
-
-// conversation returns the file as records.
-func conversation(t testing.TB) (all []record) {
+// conversation returns the file of a family as records: a conversation of two stacks, as the frames
+// that the bench's stack received, in hex, one a line. It has handshakes in both directions, data,
+// ends, datagrams, fragments, ICMP errors about its own packets, and ARP or neighbour discovery.
+// WEIR_GOLDEN=write writes the files.
+func conversation(t testing.TB, of *benchFamily) (all []record) {
 	t.Helper()
-	text, err := os.ReadFile(conversationFile)
+	text, err := os.ReadFile(of.file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,25 +41,30 @@ func conversation(t testing.TB) (all []record) {
 // The replayed conversation works: data goes both ways on both connections, and requests are
 // answered.
 func TestTheRecordedConversationReplays(t *testing.T) {
-	if os.Getenv("WEIR_GOLDEN") == "write" {
-		synctest.Test(t, func(t *testing.T) {
-			var text strings.Builder
-			for _, f := range overheard(t) {
-				fmt.Fprintf(&text, "%x\n", f)
+	for i, of := range benchFamilies {
+		if os.Getenv("WEIR_GOLDEN") == "write" {
+			writeConversation(t, of)
+		}
+		said := strings.Join(play(t, conversation(t, of)), "\n")
+		reply := []string{"10.0.0.2/1 0000", "fd00::2/58 8100"}[i]
+		for _, want := range []string{"0> SYN|ACK 0 ", "0> FIN|ACK 2001 ", "1> SYN 0 ", "1> ACK 1 ", "1> FIN|PSH|ACK ", of.peer.String() + "/17 0035", reply} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: the conversation lacks %q, want it in\n%s", of.name, want, said)
 			}
-			if err := os.WriteFile(conversationFile, []byte(text.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	said := strings.Join(play(t, conversation(t)), "\n")
-	for _, want := range []string{
-		"0> SYN|ACK 0 ", "0> FIN|ACK 2001 ", "1> SYN 0 ", "1> ACK 1 ", "1> FIN|PSH|ACK 49233 ", "10.0.0.2/17 0035", "10.0.0.2/1 0000",
-	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the conversation lacks %q, want it in\n%s", want, said)
 		}
 	}
+}
+
+func writeConversation(t *testing.T, of *benchFamily) {
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		for _, f := range overheard(t, of) {
+			fmt.Fprintf(&text, "%x\n", f)
+		}
+		if err := os.WriteFile(of.file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // asRecord makes a frame valid wherever it is played: its sequence numbers become relative.
@@ -69,12 +72,18 @@ func asRecord(f []byte) record {
 	f = bytes.Clone(f)
 	r := record{op: mendEther | soon, frame: f}
 	e, _ := wire.ParseEthernet(f)
-	p, fault := wire.ParseIPv4(e.Payload())
-	if e.Type() != wire.TypeIPv4 || fault != wire.OK || p.IsFragment() {
-		return r
+	for _, of := range benchFamilies {
+		if p, ok := of.parse(e.Payload()); e.Type() == of.etherType && ok && !p.fragment && !p.dst.IsMulticast() {
+			r.relate(&p)
+		}
 	}
+	return r
+}
+
+// relate has the headers of a packet repaired, and makes the numbers of a segment relative.
+func (r *record) relate(p *sentPacket) {
 	r.op |= mendIP | mendTransport
-	if v, fault := wire.ParseTCP(p.Payload()); p.Protocol() == wire.TCPProtocol && fault == wire.OK {
+	if v, fault := wire.ParseTCP(p.payload); p.protocol == wire.TCPProtocol && fault == wire.OK {
 		r.op |= relative
 		if v.SrcPort() == 7 {
 			r.op |= ofDialed
@@ -84,15 +93,14 @@ func asRecord(f []byte) record {
 		copy(v[4:], make([]byte, 8))
 		copy(v.Options(), o.Append(nil))
 	}
-	return r
 }
 
 // overheard returns the frames that a stack receives while it talks with another one.
-func overheard(t *testing.T) (frames [][]byte) {
+func overheard(t *testing.T, of *benchFamily) (frames [][]byte) {
 	la, ra := link.Pair(link.PairConfig{})
 	lb, rb := link.Pair(link.PairConfig{})
-	a := hostOn(t, la, netip.PrefixFrom(benchHost, 24).String())
-	b := hostOn(t, rb, netip.PrefixFrom(benchPeer, 24).String())
+	a := hostOn(t, la, netip.PrefixFrom(of.host, of.bits).String())
+	b := hostOn(t, rb, netip.PrefixFrom(of.peer, of.bits).String())
 	pass := func(from, to link.Link, note bool) { // until from is closed
 		var batch [32]link.Frame
 		for {
@@ -110,7 +118,7 @@ func overheard(t *testing.T) (frames [][]byte) {
 	}
 	go pass(ra, lb, false)
 	go pass(lb, ra, true)
-	talk(a, b)
+	talk(a, b, of)
 	synctest.Wait()
 	for _, c := range []io.Closer{a, b, ra, lb} {
 		c.Close()
@@ -120,7 +128,7 @@ func overheard(t *testing.T) (frames [][]byte) {
 }
 
 // talk has two stacks exchange something of every kind. Failures show in the frames.
-func talk(a, b *Stack) {
+func talk(a, b *Stack, of *benchFamily) {
 	la, _ := a.Listen("tcp", ":80")
 	lb, _ := b.Listen("tcp", ":7")
 	for _, l := range []net.Listener{la, lb} {
@@ -133,9 +141,10 @@ func talk(a, b *Stack) {
 	}
 	for _, way := range []struct {
 		from *Stack
-		to   string
-	}{{b, "10.0.0.1:80"}, {a, "10.0.0.2:7"}} {
-		c, err := way.from.Dial("tcp", way.to)
+		to   netip.Addr
+		port uint16
+	}{{b, of.host, 80}, {a, of.peer, 7}} {
+		c, err := way.from.Dial("tcp", netip.AddrPortFrom(way.to, way.port).String())
 		if err != nil {
 			return
 		}
@@ -149,9 +158,10 @@ func talk(a, b *Stack) {
 	go bounce(in)
 	for _, way := range []struct {
 		from *Stack
-		to   string
-	}{{b, "10.0.0.1:53"}, {b, "10.0.0.1:54"}, {a, "10.0.0.2:99"}} {
-		c, err := way.from.Dial("udp", way.to)
+		to   netip.Addr
+		port uint16
+	}{{b, of.host, 53}, {b, of.host, 54}, {a, of.peer, 99}} {
+		c, err := way.from.Dial("udp", netip.AddrPortFrom(way.to, way.port).String())
 		if err != nil {
 			return
 		}
@@ -160,9 +170,9 @@ func talk(a, b *Stack) {
 		c.Read(make([]byte, 20)) //nolint:errcheck // failures show in the frames
 		c.Close()
 	}
-	b.Dial("tcp", "10.0.0.1:81") //nolint:errcheck // it is refused
+	b.Dial("tcp", netip.AddrPortFrom(of.host, 81).String()) //nolint:errcheck // it is refused
 	for _, size := range []int{56, 3000} {
-		b.Ping(context.Background(), benchHost, size) //nolint:errcheck // failures show in the frames
+		b.Ping(context.Background(), of.host, size) //nolint:errcheck // failures show in the frames
 	}
 }
 
