@@ -18,7 +18,13 @@ var bareAddr6, stackAddr6 = netip.MustParseAddr("2001:db8::9"), netip.MustParseA
 // bare6 returns a stack and its only neighbour.
 func bare6(t *testing.T, c Config) (*Stack, *bareHost6) {
 	t.Helper()
-	la, lb := link.Pair(link.PairConfig{})
+	return bare6On(t, link.PairConfig{}, c)
+}
+
+// bare6On is bare6 on a given kind of link.
+func bare6On(t *testing.T, on link.PairConfig, c Config) (*Stack, *bareHost6) {
+	t.Helper()
+	la, lb := link.Pair(on)
 	c.Link, c.Addrs = la, prefixes("2001:db8::1/64")
 	s := stack(t, c)
 	t.Cleanup(func() { lb.Close() })

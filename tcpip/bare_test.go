@@ -24,7 +24,13 @@ var bareAddr, stackAddr = netip.MustParseAddr("10.0.0.9"), netip.MustParseAddr("
 // bare returns a stack and its only neighbour.
 func bare(t *testing.T, c Config) (*Stack, *bareHost) {
 	t.Helper()
-	la, lb := link.Pair(link.PairConfig{})
+	return bareOn(t, link.PairConfig{}, c)
+}
+
+// bareOn is bare on a given kind of link.
+func bareOn(t *testing.T, on link.PairConfig, c Config) (*Stack, *bareHost) {
+	t.Helper()
+	la, lb := link.Pair(on)
 	c.Link, c.Addrs = la, prefixes("10.0.0.1/24")
 	s := stack(t, c)
 	t.Cleanup(func() { lb.Close() })

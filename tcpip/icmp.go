@@ -68,8 +68,11 @@ func (p *packet) answerEcho(m wire.ICMP) {
 // receiveError handles an ICMP error. It is dropped as spoofed unless it quotes a packet that the
 // stack can have sent (RFC 5927, section 4).
 func (p *packet) receiveError(r icmp.ErrorReport) layer {
-	s := p.reader.s
-	if !s.owns(r.Src) && s.forwarding.Load() == nil || r.Problem == icmp.TooBig && !r.Plausible(p.reader.iface.caps.MTU) {
+	s, caps := p.reader.s, &p.reader.iface.caps
+	if r.Len <= caps.Superframe { // a neighbour that has got a superframe quotes it as it is
+		r.Len = min(r.Len, caps.MTU)
+	}
+	if !s.owns(r.Src) && s.forwarding.Load() == nil || r.Problem == icmp.TooBig && !r.Plausible(caps.MTU) {
 		return p.drop(DropICMP)
 	}
 	local, remote := portsOf(r.Src, r.Dst, r.Transport)
