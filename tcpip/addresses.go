@@ -15,6 +15,7 @@ type addresses struct {
 	v6 []netip.Addr // the IPv6 addresses, with zones
 	// those of v6 that new connections should not have (RFC 4862, section 5.5.4)
 	deprecated []netip.Addr
+	temporary  []netip.Addr // those of v6 that are temporary (RFC 8981)
 }
 
 // ownAddr is an IPv4 address of the stack and the directed broadcast address of its network. A
@@ -29,9 +30,9 @@ func addrToUint32(a netip.Addr) uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
-// newAddresses makes the addresses of an interface with that name.
-func newAddresses(all []netip.Prefix, zone string, deprecated []netip.Addr) *addresses {
-	a := &addresses{prefixes: all, deprecated: deprecated}
+// newAddresses makes the addresses of an interface with that name. None is deprecated or temporary.
+func newAddresses(all []netip.Prefix, zone string) *addresses {
+	a := &addresses{prefixes: all}
 	for _, p := range all {
 		if p.Addr().Is6() {
 			a.v6 = append(a.v6, withZone(p.Addr(), zone))

@@ -32,7 +32,8 @@ func (i *iface) startAutoconf() {
 		key = i.caps.MAC[:]
 	}
 	jitter := func() time.Duration { return rand.N(time.Second) }
-	i.auto.host = ndp.New(ndp.Config{Interface: i.name, Key: key, LinkMTU: i.caps.MTU, Jitter: jitter}, ndp.Time(i.s.now()))
+	i.auto.host = ndp.New(ndp.Config{Interface: i.name, Key: key, LinkMTU: i.caps.MTU, Jitter: jitter,
+		Temporary: i.temps, TempLifetimes: i.s.cfg.TempLifetimes, Random: secretNumber}, ndp.Time(i.s.now()))
 }
 
 // routerAdvertisement processes a router advertisement (RFC 4861, section 6.1.2).
@@ -113,10 +114,13 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 // before that are over. The caller holds configMu.
 func (i *iface) applyAddrsLocked(state *ndp.State) {
 	var added []netip.Prefix
-	var deprecated []netip.Addr
+	var deprecated, temporary []netip.Addr
 	for _, a := range state.Addrs {
 		if a.Deprecated {
 			deprecated = append(deprecated, a.Addr)
+		}
+		if a.Temporary {
+			temporary = append(temporary, a.Addr)
 		}
 		if !i.s.isConfigured(a.Addr) {
 			added = append(added, netip.PrefixFrom(a.Addr, a.Addr.BitLen()))
@@ -130,7 +134,7 @@ func (i *iface) applyAddrsLocked(state *ndp.State) {
 		}
 	}
 	i.mu.Lock()
-	i.deprecated = deprecated
+	i.deprecated, i.temporary = deprecated, temporary
 	i.mu.Unlock()
 	i.claimAddrs(i.addConfigured(added))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/tcpip/link"
+	"weir/tcpip/ndp"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -36,7 +37,7 @@ func (i *iface) startClaims() {
 		i.claimAddrs(i.configured())
 		return
 	}
-	i.ownAddrs.Store(newAddresses(nil, i.name, nil))
+	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 	i.claimResults = make(chan claimResult, len(i.configured()))
@@ -110,7 +111,9 @@ func (i *iface) reportClaim(r claimResult) {
 // updateOwnAddrs makes the claimed addresses the ones in use, in the order of Config.Addrs.
 func (i *iface) updateOwnAddrs() {
 	i.neigh.Addrs = slices.DeleteFunc(slices.Clone(i.claimed), netip.Addr.Is6)
-	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return !slices.Contains(i.claimed, i.zoned(p.Addr())) }), i.name, i.deprecated))
+	own := newAddresses(slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return !slices.Contains(i.claimed, i.zoned(p.Addr())) }), i.name)
+	own.deprecated, own.temporary = i.deprecated, i.temporary
+	i.ownAddrs.Store(own)
 }
 
 // Conflict implements neigh.ClaimActions.
@@ -120,7 +123,7 @@ func (c claimActions) Conflict(a netip.Addr, by wire.MAC) { c.report(Conflict{Ad
 func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 	i := c.l.iface
 	if i.auto.host != nil {
-		i.auto.host.Duplicate(a)
+		i.auto.host.Duplicate(a, ndp.Time(i.s.now()))
 		i.auto.pending = true
 	}
 	if !slices.Contains(i.claimed, a) {

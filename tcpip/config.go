@@ -8,6 +8,7 @@ import (
 
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
+	"weir/tcpip/ndp"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 )
@@ -27,6 +28,12 @@ type Config struct {
 	// get IPv6 addresses, routes, the MTU and, without Resolver, DNS servers from the routers on
 	// the link too (RFC 4862, RFC 8106)
 	Autoconf bool
+	// make temporary addresses too (RFC 8981), and prefer them for connections that the stack
+	// opens. Default off, as in Linux: a connection ends with the valid lifetime of its address,
+	// and peers may know a server by its address. A client that they should not recognize sets it
+	Temporary bool
+	// lifetimes of temporary addresses on all links. Default a day, and two
+	TempLifetimes ndp.TempLifetimes
 	// secret of the addresses of Autoconf (RFC 7217): with the same one, a network gives the same
 	// address again. Default: derived from the link's hardware address
 	AddrKey []byte
@@ -88,6 +95,9 @@ func (c Config) withDefaults() (Config, error) {
 	err := checkInterfaces(c.interfaces())
 	if err != nil {
 		return c, err
+	}
+	if c.TempLifetimes, err = c.TempLifetimes.WithDefaults(); err != nil {
+		return c, fmt.Errorf("tcpip: TempLifetimes: %w", err)
 	}
 	c.Resolver, err = checkResolver(c.Resolver)
 	return c, err

@@ -24,6 +24,7 @@ type iface struct {
 	caps     link.Caps
 	metric   int  // added to the metric of its routes
 	autoconf bool // get addresses and routes from routers
+	temps    bool // make temporary addresses too
 	// the configured addresses, replaced as a whole under Stack.configMu
 	addrs    atomic.Pointer[[]netip.Prefix]
 	readers  []*reader
@@ -54,12 +55,13 @@ type iface struct {
 	claims            neigh.Claims
 	claimed           []netip.Addr // the addresses of claims that are in use
 	deprecated        []netip.Addr // addresses that new connections should not have (RFC 4862)
+	temporary         []netip.Addr // addresses that new connections should rather have (RFC 8981)
 	pendingConflicts  []Conflict   // not reported yet, at most maxPendingConflicts
 	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
 }
 
 func newIface(s *Stack, index int, c Interface) *iface {
-	i := &iface{s: s, name: c.Name, index: index, link: c.Link, caps: c.Link.Caps(), metric: c.Metric, autoconf: c.Autoconf, nonce: newNonce(), loopback: c.Name == "lo"}
+	i := &iface{s: s, name: c.Name, index: index, link: c.Link, caps: c.Link.Caps(), metric: c.Metric, autoconf: c.Autoconf, temps: c.Temporary, nonce: newNonce(), loopback: c.Name == "lo"}
 	i.frameHeader = i.caps.Medium.HeaderLen()
 	i.addrs.Store(new([]netip.Prefix))
 	i.addConfigured(c.Addrs)

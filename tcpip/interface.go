@@ -20,10 +20,11 @@ type Interface struct {
 	// makes itself depend on it (RFC 7217).
 	Name string
 	Link link.Link
-	// Addrs and Autoconf are those of Config, for this link. Without both, it has no address until
-	// AddAddrOn or DHCP (package dhcp) gives it one.
-	Addrs    []netip.Prefix
-	Autoconf bool
+	// Addrs, Autoconf and Temporary are those of Config, for this link. Without Addrs and Autoconf,
+	// it has no address until AddAddrOn or DHCP (package dhcp) gives it one.
+	Addrs     []netip.Prefix
+	Autoconf  bool
+	Temporary bool
 	// MTU is the largest packet that is sent, in bytes; 0: that of the link, which also limits it.
 	MTU int
 	// Metric is added to the metric of each route by the link: of routes to the same network, the
@@ -37,7 +38,7 @@ const minMTU = 68
 // interfaces returns the links that the configuration has, in order.
 func (c *Config) interfaces() (all []Interface) {
 	if c.Link != nil {
-		all = append(all, Interface{Name: "link", Link: c.Link, Addrs: c.Addrs, Autoconf: c.Autoconf})
+		all = append(all, Interface{Name: "link", Link: c.Link, Addrs: c.Addrs, Autoconf: c.Autoconf, Temporary: c.Temporary})
 	}
 	return append(all, c.Interfaces...)
 }

@@ -2,6 +2,7 @@ package tcpip
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"net/netip"
 
 	"weir/tcpip/link"
@@ -152,4 +153,11 @@ func (l *reader) ndpHeader(src, dst netip.Addr, payload int) []byte {
 func newNonce() (nonce [6]byte) {
 	rand.Read(nonce[:]) //nolint:errcheck // it never fails
 	return nonce
+}
+
+// secretNumber returns a random number that an attacker cannot predict.
+func secretNumber() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) //nolint:errcheck // it never fails
+	return binary.BigEndian.Uint64(b[:])
 }

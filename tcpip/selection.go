@@ -9,8 +9,8 @@ import (
 
 // This file chooses addresses by RFC 6724: the source of a packet, and the order of destinations.
 
-// sourceFor6 returns the source address for packets to an address (RFC 6724, section 5): the rules
-// on scope and on the longest matching prefix. It is invalid if there is none.
+// sourceFor6 returns the source address for packets to an address (RFC 6724, section 5). It is
+// invalid if there is none.
 func (a *addresses) sourceFor6(dst netip.Addr) (best netip.Addr) {
 	for _, own := range a.v6 {
 		if !best.IsValid() || a.isBetterSource(own, best, dst) {
@@ -21,7 +21,8 @@ func (a *addresses) sourceFor6(dst netip.Addr) (best netip.Addr) {
 }
 
 // isBetterSource reports whether a is a better source than b for packets to dst (RFC 6724, section
-// 5, rules 1, 2, 3 and 8).
+// 5, rules 1, 2, 3, 6, 7 and 8). The addresses are of the outgoing interface (rule 5) and of no
+// mobile host (rule 4).
 func (all *addresses) isBetterSource(a, b, dst netip.Addr) bool {
 	if a == dst || b == dst {
 		return a == dst
@@ -34,6 +35,14 @@ func (all *addresses) isBetterSource(a, b, dst netip.Addr) bool {
 	}
 	if da, db := slices.Contains(all.deprecated, a), slices.Contains(all.deprecated, b); da != db {
 		return db
+	}
+	_, la := policyOf(a)
+	_, lb := policyOf(b)
+	if _, ld := policyOf(dst); (la == ld) != (lb == ld) {
+		return la == ld
+	}
+	if ta, tb := slices.Contains(all.temporary, a), slices.Contains(all.temporary, b); ta != tb {
+		return ta
 	}
 	return commonPrefix(a, dst) > commonPrefix(b, dst)
 }
@@ -114,17 +123,20 @@ func contains6(p netip.Prefix, a netip.Addr) bool {
 }
 
 // destination is a destination with its source; the source is invalid if there is no route.
-type destination struct{ addr, src netip.Addr }
+type destination struct {
+	addr, src  netip.Addr
+	deprecated bool // the source
+}
 
 // sortDestinations sorts addresses of a host in the order in which they should be tried (RFC 6724,
-// section 6, rules 1, 2, 5, 6, 8 and 9). Go's resolver has sorted them for the addresses of the
+// section 6, rules 1, 2, 3, 5, 6, 8 and 9). Go's resolver has sorted them for the addresses of the
 // kernel, not of the stack.
 func (s *Stack) sortDestinations(all []netip.Addr) {
 	list := make([]destination, len(all))
 	for i, a := range all {
 		list[i].addr = s.canonicalAddr(a)
-		if _, _, src, ok := s.routeTo(list[i].addr, netip.Addr{}); ok {
-			list[i].src = src
+		if by, _, src, ok := s.routeTo(list[i].addr, netip.Addr{}); ok {
+			list[i].src, list[i].deprecated = src, slices.Contains(by.ownAddrs.Load().deprecated, src)
 		}
 	}
 	slices.SortStableFunc(list, compareDestinations)
@@ -151,7 +163,7 @@ func compareDestinations(a, b destination) int {
 	pb, lb := policyOf(b.addr)
 	_, sa := policyOf(a.src)
 	_, sb := policyOf(b.src)
-	c := cmp.Or(first(scopeOf(a.addr) == scopeOf(a.src), scopeOf(b.addr) == scopeOf(b.src)), first(la == sa, lb == sb),
+	c := cmp.Or(first(scopeOf(a.addr) == scopeOf(a.src), scopeOf(b.addr) == scopeOf(b.src)), first(!a.deprecated, !b.deprecated), first(la == sa, lb == sb),
 		cmp.Compare(pb, pa), cmp.Compare(scopeOf(a.addr), scopeOf(b.addr)))
 	if c == 0 && a.addr.Is6() && b.addr.Is6() {
 		c = cmp.Compare(commonPrefix(b.addr, b.src), commonPrefix(a.addr, a.src))

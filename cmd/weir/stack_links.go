@@ -47,6 +47,10 @@ func (c *stackUpCmd) links() ([]host.Link, error) {
 		if err := c.checkLink(&all[i]); err != nil {
 			return nil, usageError{err}
 		}
+		all[i].Temporary = c.Temporary && (all[i].DHCP || all[i].Autoconf)
+	}
+	if c.Temporary && !slices.ContainsFunc(all, func(l host.Link) bool { return l.Temporary }) {
+		return nil, usageError{errors.New("--temporary needs addresses from routers: add --addr auto, or --addr dhcp")}
 	}
 	return all, nil
 }

@@ -38,6 +38,7 @@ func TestStackUpRefusesWrongFlags(t *testing.T) {
 		{"up --addr 10.0.0.2/24 --service files=80", 2, "files=80:www"},
 		{"up --addr 10.0.0.2/24 --service files=80:nowhere", 2, "no folder nowhere"},
 		{"up --addr 10.0.0.2/24 --service echo=7 --service discard=7", 2, "same port"},
+		{"up --addr 10.0.0.2/24 --temporary", 2, "--addr auto"},
 		{"up --addr 10.0.0.2/24 --tap weir-not-there", 1, ""},
 		{"up --addr 10.0.0.2/24 --link addr=10.1.0.2/24", 2, "the name of the device is missing"},
 		{"up --addr 10.0.0.2/24 --link weir1", 2, "no address"},

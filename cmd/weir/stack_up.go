@@ -35,11 +35,12 @@ type stackUpCmd struct {
 	Peer      []string `placeholder:"CIDR" help:"With --setup: this machine's address on the device (default: the first other address of each network). May be repeated."`
 	Bridge    string   `placeholder:"IF" help:"With --setup: bridge the device to this interface, so that other machines reach the host."`
 
-	Probe   bool     `help:"Probe for an address conflict first (RFC 5227, some seconds), and exit if there is one."`
-	Metrics string   `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, on this machine."`
-	Impair  []string `sep:"none" placeholder:"[LINK:]SPEC" help:"Impairment of both directions of all links, or of one, as for weir stack impair: loss=1%,delay=20ms. May be repeated."`
-	Service []string `sep:"none" placeholder:"NAME=PORT" help:"Service of a port: echo=7, discard=9, source=19 or files=80:DIR. May be repeated."`
-	JSON    bool     `name:"json" help:"Write the status of the host as JSON once it is up."`
+	Temporary bool     `help:"With an address of dhcp or auto: temporary IPv6 addresses for connections of the host, a new one each day (RFC 8981)."`
+	Probe     bool     `help:"Probe for an address conflict first (RFC 5227, some seconds), and exit if there is one."`
+	Metrics   string   `placeholder:"HOST:PORT" help:"Address of /metrics for Prometheus, on this machine."`
+	Impair    []string `sep:"none" placeholder:"[LINK:]SPEC" help:"Impairment of both directions of all links, or of one, as for weir stack impair: loss=1%,delay=20ms. May be repeated."`
+	Service   []string `sep:"none" placeholder:"NAME=PORT" help:"Service of a port: echo=7, discard=9, source=19 or files=80:DIR. May be repeated."`
+	JSON      bool     `name:"json" help:"Write the status of the host as JSON once it is up."`
 }
 
 // Help is the long part of the command's help.

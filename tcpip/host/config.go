@@ -57,10 +57,12 @@ type Link struct {
 	// get an IPv4 address by DHCP, IPv6 addresses from routers, and DNS servers from both, while
 	// Run runs. It needs Ethernet
 	DHCP     bool
-	Autoconf bool            // get IPv6 addresses and DNS servers from routers; DHCP implies it
-	MTU      int             // largest packet in bytes; 0: what the device has, or 1,500
-	Metric   int             // added to the metric of the link's routes: the lowest is used first
-	Impair   link.Impairment // impairments, in both directions
+	Autoconf bool // get IPv6 addresses and DNS servers from routers; DHCP implies it
+	// with either: prefer temporary IPv6 addresses for connections of the host (RFC 8981)
+	Temporary bool
+	MTU       int             // largest packet in bytes; 0: what the device has, or 1,500
+	Metric    int             // added to the metric of the link's routes: the lowest is used first
+	Impair    link.Impairment // impairments, in both directions
 
 	// with Setup: the kernel's own addresses on the device; none: see KernelAddrs
 	Peers  []netip.Prefix

@@ -169,7 +169,7 @@ func (h *Host) stackConfig() tcpip.Config {
 	}
 	for _, d := range h.devices {
 		l := &d.config
-		s.Interfaces = append(s.Interfaces, tcpip.Interface{Name: l.Name, Link: &watchedLink{d.link, h.linkFailed}, Addrs: l.Addrs, Autoconf: l.DHCP || l.Autoconf, Metric: l.Metric})
+		s.Interfaces = append(s.Interfaces, tcpip.Interface{Name: l.Name, Link: &watchedLink{d.link, h.linkFailed}, Addrs: l.Addrs, Autoconf: l.DHCP || l.Autoconf, Temporary: l.Temporary, Metric: l.Metric})
 	}
 	for _, g := range c.Gateways {
 		all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)

@@ -32,6 +32,12 @@ type Config struct {
 	Key       []byte               // the host's secret for addresses (RFC 7217)
 	LinkMTU   int                  // of the link, in bytes
 	Jitter    func() time.Duration // a random delay of 0 to 1 s, before the first solicitation
+
+	// Temporary makes temporary addresses beside the stable ones (RFC 8981). TempLifetimes has no
+	// field without a value then. An attacker cannot predict the numbers of Random.
+	Temporary     bool
+	TempLifetimes TempLifetimes
+	Random        func() uint64
 }
 
 // Host is the state of autoconfiguration on a link. It has one owner at a time.
@@ -71,6 +77,9 @@ type address struct {
 	network                    netip.Prefix
 	tries                      byte // duplicates before it
 	preferredUntil, validUntil Time
+
+	temps      []temporary // temporary addresses of the same prefix, the oldest first
+	tempsEnded bool        // too many were duplicates: there are no further ones
 }
 
 // route is a route to other networks by a router.
@@ -133,6 +142,7 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 			}
 		}
 	}
+	h.expire(now)
 	return !h.State(now).equal(before)
 }
 
@@ -189,7 +199,7 @@ func (h *Host) updateAddr(p *wire.Prefix, now Time) {
 	i := slices.IndexFunc(h.addrs, func(a address) bool { return a.network == p.Prefix })
 	if i < 0 {
 		if p.Valid > 0 && len(h.addrs) < maxPrefixes {
-			h.addrs = append(h.addrs, address{StableAddr(p.Prefix, h.cfg.Interface, 0, h.cfg.Key), p.Prefix, 0, after(now, p.Preferred), after(now, p.Valid)})
+			h.addrs = append(h.addrs, address{addr: StableAddr(p.Prefix, h.cfg.Interface, 0, h.cfg.Key), network: p.Prefix, preferredUntil: after(now, p.Preferred), validUntil: after(now, p.Valid)})
 		}
 		return
 	}
@@ -209,10 +219,11 @@ const maxTries = 3
 
 // Duplicate reports that another host has an address. The next one of its prefix replaces it; after
 // three there is none.
-func (h *Host) Duplicate(addr netip.Addr) {
+func (h *Host) Duplicate(addr netip.Addr, now Time) {
 	i := slices.IndexFunc(h.addrs, func(a address) bool { return a.addr == addr })
 	switch {
 	case i < 0:
+		h.duplicateTemp(addr, now)
 	case h.addrs[i].tries+1 >= maxTries:
 		h.addrs[i].addr = netip.Addr{} // the prefix stays, so that it is not tried again
 	default:
@@ -252,6 +263,7 @@ func (h *Host) expire(now Time) (changed bool) {
 		if a := &h.addrs[i]; a.preferredUntil != 0 && a.preferredUntil <= now {
 			a.preferredUntil, changed = 0, true
 		}
+		changed = h.expireTemps(&h.addrs[i], now) || changed
 	}
 	return changed || count != len(h.routers)+len(h.prefixes)+len(h.addrs)+len(h.routes)+len(h.servers)
 }
@@ -266,7 +278,7 @@ func (h *Host) deadlines(yield func(Time) bool) {
 		all = append(all, p.until)
 	}
 	for _, a := range h.addrs {
-		all = append(all, a.preferredUntil, a.validUntil)
+		all = a.appendTempDeadlines(append(all, a.preferredUntil, a.validUntil))
 	}
 	for _, r := range h.routes {
 		all = append(all, r.until)
@@ -299,6 +311,7 @@ type State struct {
 type Addr struct {
 	Addr       netip.Addr
 	Deprecated bool // new connections should not have it
+	Temporary  bool // it is one of RFC 8981, which new connections should rather have
 }
 
 // Route is a route by a router on the link.
@@ -312,7 +325,12 @@ func (h *Host) State(now Time) State {
 	s := State{MTU: h.mtu, HopLimit: h.hopLimit, Managed: h.managed, Other: h.other}
 	for _, a := range h.addrs {
 		if a.addr.IsValid() && a.validUntil > now {
-			s.Addrs = append(s.Addrs, Addr{a.addr, a.preferredUntil <= now})
+			s.Addrs = append(s.Addrs, Addr{a.addr, a.preferredUntil <= now, false})
+		}
+		for _, t := range a.temps {
+			if t.validUntil(&a) > now {
+				s.Addrs = append(s.Addrs, Addr{t.addr, t.preferredUntil(&a) <= now, true})
+			}
 		}
 	}
 	for _, r := range slices.SortedStableFunc(slices.Values(h.routers), func(a, b router) int { return cmp.Compare(b.preference, a.preference) }) {

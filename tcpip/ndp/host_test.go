@@ -57,7 +57,7 @@ func TestAnAdvertisementConfiguresTheHost(t *testing.T) {
 		t.Error("the state has not changed, want it changed")
 	}
 	s := h.State(at(0))
-	want := State{Addrs: []Addr{{StableAddr(net1, "link", 0, []byte("key")), false}}, Routers: []netip.Addr{router1}, Prefixes: []netip.Prefix{net1}, Servers: []netip.Addr{router1}, MTU: 1400, HopLimit: 64}
+	want := State{Addrs: []Addr{{StableAddr(net1, "link", 0, []byte("key")), false, false}}, Routers: []netip.Addr{router1}, Prefixes: []netip.Prefix{net1}, Servers: []netip.Addr{router1}, MTU: 1400, HopLimit: 64}
 	if !s.equal(want) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
@@ -172,7 +172,7 @@ func TestDuplicateAddressesAreReplaced(t *testing.T) {
 			t.Fatalf("got the addresses %v, want another one", s.Addrs)
 		}
 		seen[s.Addrs[0].Addr] = true
-		h.Duplicate(s.Addrs[0].Addr)
+		h.Duplicate(s.Addrs[0].Addr, at(0))
 	}
 	h.Receive(router1, advert(time.Hour, time.Hour, time.Hour), at(0))
 	if s := h.State(at(0)); len(s.Addrs) != 0 {
