@@ -179,14 +179,16 @@ func (d *direction) since() pathStats {
 // payloadOf returns the length of a segment's payload.
 func payloadOf(frame []byte) int {
 	eth, fault := wire.ParseEthernet(frame)
-	if fault != wire.OK || eth.Type() != wire.TypeIPv4 {
+	if fault != wire.OK {
 		return 0
 	}
-	v, fault := wire.ParseIPv4(eth.Payload())
-	if fault != wire.OK || v.Protocol() != wire.TCPProtocol {
-		return 0
+	var segment []byte
+	if v, fault := wire.ParseIPv4(eth.Payload()); fault == wire.OK && v.Protocol() == wire.TCPProtocol {
+		segment = v.Payload()
+	} else if v, fault := wire.ParseIPv6(eth.Payload()); fault == wire.OK && v.NextHeader() == wire.TCPProtocol {
+		segment = v.Payload()
 	}
-	s, fault := wire.ParseTCP(v.Payload())
+	s, fault := wire.ParseTCP(segment)
 	if fault != wire.OK {
 		return 0
 	}

@@ -24,11 +24,19 @@ type place struct {
 	listen func(address string) (net.Listener, error)
 }
 
+// placeAddr returns the address of a place by IPv4 or IPv6.
+func placeAddr(ipv6 bool, number byte) netip.Prefix {
+	if ipv6 {
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x79, 15: number}), 64)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 79, 0, number}), 24)
+}
+
 // kernelPlace is the kernel in a namespace of its own.
-func kernelPlace(t testing.TB, addr string) place {
+func kernelPlace(t testing.TB, addr netip.Prefix) place {
 	p := &peer{space: fmt.Sprintf("weirpath%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
-	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(addr + "/24")}}, true)
-	return place{tap, addr,
+	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{addr}}, true)
+	return place{tap, addr.Addr().String(),
 		func(a string) (c net.Conn, err error) {
 			return c, errors.Join(p.inside(func() (err error) { c, err = kernelDial(a); return err }))
 		},
@@ -38,10 +46,10 @@ func kernelPlace(t testing.TB, addr string) place {
 }
 
 // stackPlace is a stack.
-func stackPlace(t testing.TB, addr string) place {
+func stackPlace(t testing.TB, addr netip.Prefix) place {
 	ours, path := link.Pair(link.PairConfig{Depth: 4096})
-	s := hostOn(t, ours, addr+"/24")
-	return place{path, addr, func(a string) (net.Conn, error) { return s.Dial("tcp", a) }, func(a string) (net.Listener, error) { return s.Listen("tcp", a) }}
+	s := hostOn(t, ours, addr.String())
+	return place{path, addr.Addr().String(), func(a string) (net.Conn, error) { return s.Dial("tcp", a) }, func(a string) (net.Listener, error) { return s.Listen("tcp", a) }}
 }
 
 // transferred is the result of a transfer.
@@ -100,14 +108,15 @@ type trial struct {
 }
 
 // badTrial exchanges data between the kernel and the place at the other end of a path, in either
-// direction.
+// direction. Odd seeds use IPv4, even ones IPv6.
 func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time.Duration) (got trial) {
 	t.Run("", func(t *testing.T) { // so that namespaces and links are gone when it ends
-		left, right := kernelPlace(t, "10.79.0.1"), place{}
+		ipv6 := seed%2 == 0
+		left, right := kernelPlace(t, placeAddr(ipv6, 1)), place{}
 		if stack {
-			right = stackPlace(t, "10.79.0.2")
+			right = stackPlace(t, placeAddr(ipv6, 2))
 		} else {
-			right = kernelPlace(t, "10.79.0.2")
+			right = kernelPlace(t, placeAddr(ipv6, 2))
 		}
 		e := emulate(t, path, seed, left.link, right.link)
 		from, to, way := left, right, e.seen[1]
@@ -150,7 +159,8 @@ func (c *pathCell) checkQueue(t *testing.T, kernels, ours trial) {
 
 // TestABadPathBesideTheKernel compares a stack with the kernel (CUBIC) at one end of an emulated
 // path whose other end is the kernel. It takes minutes, and runs if WEIR_BADPATH=ROUNDS is set;
-// WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate, each with a seed.
+// WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate, each
+// with a seed, and so do the versions of IP.
 func TestABadPathBesideTheKernel(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
 	if rounds == 0 {
@@ -250,11 +260,12 @@ func TestABottleneckIsShared(t *testing.T) {
 // shared has two places send along one path at once, and returns the bytes of each.
 func shared(t *testing.T, path badPath, seed uint64, stack bool, d time.Duration) (first, second float64) {
 	t.Run("", func(t *testing.T) {
-		left, one, two := kernelPlace(t, "10.79.0.1"), kernelPlace(t, "10.79.0.2"), place{}
+		ipv6 := seed%2 == 0
+		left, one, two := kernelPlace(t, placeAddr(ipv6, 1)), kernelPlace(t, placeAddr(ipv6, 2)), place{}
 		if stack {
-			two = stackPlace(t, "10.79.0.3")
+			two = stackPlace(t, placeAddr(ipv6, 3))
 		} else {
-			two = kernelPlace(t, "10.79.0.3")
+			two = kernelPlace(t, placeAddr(ipv6, 3))
 		}
 		emulate(t, path, seed, left.link, one.link, two.link)
 		other := make(chan transferred, 1) // the goroutine below -> here: one answer

@@ -31,7 +31,7 @@ func BenchmarkKernelBulk(b *testing.B) {
 
 // bulk runs a service of the stack, connects the kernel to it, and measures its end.
 func bulk(b *testing.B, host string, start func(s *Stack, address string) error, step func(c net.Conn, buffer []byte) error) {
-	p := kernel6(b, false)
+	p := kernel(b, false)
 	address := net.JoinHostPort(host, "9")
 	if err := start(p.stack, address); err != nil {
 		b.Fatal(err)

@@ -18,15 +18,32 @@ import (
 
 // hostOfConns is the common part of the kernel's and the stack's hosts.
 type hostOfConns struct {
+	errorAddrs
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	listen func(network, address string) (net.Listener, error)
 	packet func(network, address string) (net.PacketConn, error)
 	silent string // TCP address that does not answer SYNs
 }
 
+// errorAddrs are the addresses of one version of IP that failures need.
+type errorAddrs struct {
+	own        string // the loopback's
+	group      string // a TCP address that no host has
+	other      string // an address of another host, with a port
+	maxPayload int    // of a datagram, in bytes
+}
+
+var errorFamilies = map[string]errorAddrs{
+	"IPv4": {"127.0.0.1", "255.255.255.255:80", "192.0.2.1:80", 65507},
+	"IPv6": {"::1", "[ff02::1]:80", "[2001:db8:99::1]:80", 65527},
+}
+
+// at returns an address of the loopback.
+func (a errorAddrs) at(port string) string { return net.JoinHostPort(a.own, port) }
+
 // kernelOf returns the kernel's host, by package net.
-func kernelOf(t *testing.T) hostOfConns {
-	return hostOfConns{new(net.Dialer).DialContext, net.Listen, net.ListenPacket, fullListener(t)}
+func kernelOf(t *testing.T, of errorAddrs) hostOfConns {
+	return hostOfConns{of, new(net.Dialer).DialContext, net.Listen, net.ListenPacket, fullListener(t)}
 }
 
 // fullListener returns a TCP address whose accept queue is full: SYNs to it are not answered.
@@ -55,15 +72,19 @@ func fullListener(t *testing.T) string {
 	return ""
 }
 
-// stackOf returns a stack's host. No host on its link has the address 10.0.0.77.
-func stackOf(t *testing.T) hostOfConns {
+// stackOf returns a stack's host. No host on its link has the address of silent.
+func stackOf(t *testing.T, of errorAddrs) hostOfConns {
+	if of.own == "::1" {
+		a, _ := hosts6(t, RunChain, link.PairConfig{})
+		return hostOfConns{of, a.DialContext, a.Listen, a.ListenPacket, "[2001:db8::77]:80"}
+	}
 	a, _ := hosts(t, link.PairConfig{})
-	return hostOfConns{a.DialContext, a.Listen, a.ListenPacket, "10.0.0.77:80"}
+	return hostOfConns{of, a.DialContext, a.Listen, a.ListenPacket, "10.0.0.77:80"}
 }
 
 // pair is a connection and its other end.
 func (h hostOfConns) pair(t *testing.T) (c, d conn) {
-	l, err := h.listen("tcp", "127.0.0.1:0")
+	l, err := h.listen("tcp", h.at("0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +154,7 @@ func expiring(t *testing.T, d time.Duration) context.Context {
 // mustListen, mustPacket and mustDialUDP prepare a failure: if they cannot, the test fails.
 func (h hostOfConns) mustListen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := h.listen("tcp", "127.0.0.1:0")
+	l, err := h.listen("tcp", h.at("0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +163,7 @@ func (h hostOfConns) mustListen(t *testing.T) net.Listener {
 
 func (h hostOfConns) mustPacket(t *testing.T) net.PacketConn {
 	t.Helper()
-	p, err := h.packet("udp", "127.0.0.1:0")
+	p, err := h.packet("udp", h.at("0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,20 +183,20 @@ func (h hostOfConns) mustDialUDP(t *testing.T, address string) net.Conn {
 // in its name.
 var failures = map[string]func(t *testing.T, h hostOfConns) error{
 	"dial a closed port": func(t *testing.T, h hostOfConns) error {
-		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:1")
+		_, err := h.dial(t.Context(), "tcp", h.at("1"))
 		return err
 	},
 	"dial the broadcast address": func(t *testing.T, h hostOfConns) error {
-		_, err := h.dial(t.Context(), "tcp", "255.255.255.255:80")
+		_, err := h.dial(t.Context(), "tcp", h.group)
 		return err
 	},
-	"dial without a port": func(t *testing.T, h hostOfConns) error { _, err := h.dial(t.Context(), "tcp", "127.0.0.1"); return err },
+	"dial without a port": func(t *testing.T, h hostOfConns) error { _, err := h.dial(t.Context(), "tcp", h.own); return err },
 	"dial an unknown port": func(t *testing.T, h hostOfConns) error {
-		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:99999")
+		_, err := h.dial(t.Context(), "tcp", h.at("99999"))
 		return err
 	},
 	"dial an unknown network": func(t *testing.T, h hostOfConns) error {
-		_, err := h.dial(t.Context(), "tcq", "127.0.0.1:1")
+		_, err := h.dial(t.Context(), "tcq", h.at("1"))
 		return err
 	},
 	"dial until the deadline": func(t *testing.T, h hostOfConns) error {
@@ -195,7 +216,7 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 	"dial with a cancelled context": func(t *testing.T, h hostOfConns) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := h.dial(ctx, "tcp", "127.0.0.1:1")
+		_, err := h.dial(ctx, "tcp", h.at("1"))
 		return err
 	},
 	"listen on an address in use": func(t *testing.T, h hostOfConns) error {
@@ -204,8 +225,8 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		_, err := h.listen("tcp", l.Addr().String())
 		return err
 	},
-	"listen on another host's address": func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcp", "192.0.2.1:80"); return err },
-	"listen on an unknown network":     func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcq", "127.0.0.1:0"); return err },
+	"listen on another host's address": func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcp", h.other); return err },
+	"listen on an unknown network":     func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcq", h.at("0")); return err },
 	"Accept of a closed listener": func(t *testing.T, h hostOfConns) error {
 		l := h.mustListen(t)
 		l.Close()
@@ -291,7 +312,7 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		return readOne(c)
 	},
 	"read from a closed UDP port": func(t *testing.T, h hostOfConns) error {
-		c := h.mustDialUDP(t, "127.0.0.1:1")
+		c := h.mustDialUDP(t, h.at("1"))
 		defer c.Close()
 		writeOne(c)
 		return readOne(c)
@@ -312,7 +333,7 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 	"write to a closed UDP socket": func(t *testing.T, h hostOfConns) error {
 		p := h.mustPacket(t)
 		p.Close()
-		_, err := p.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
+		_, err := p.WriteTo([]byte("x"), &net.UDPAddr{IP: net.ParseIP(h.own), Port: 9})
 		return err
 	},
 	"SetReadDeadline on a closed UDP socket": func(t *testing.T, h hostOfConns) error {
@@ -321,7 +342,7 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		return p.SetReadDeadline(time.Time{})
 	},
 	"listen for UDP on another host's address": func(t *testing.T, h hostOfConns) error {
-		_, err := h.packet("udp", "192.0.2.1:80")
+		_, err := h.packet("udp", h.other)
 		return err
 	},
 	"close a UDP socket twice": func(t *testing.T, h hostOfConns) error {
@@ -330,13 +351,13 @@ var failures = map[string]func(t *testing.T, h hostOfConns) error{
 		return p.Close()
 	},
 	"write a datagram that is too large": func(t *testing.T, h hostOfConns) error {
-		c := h.mustDialUDP(t, "127.0.0.1:9")
+		c := h.mustDialUDP(t, h.at("9"))
 		defer c.Close()
-		_, err := c.Write(make([]byte, 65508))
+		_, err := c.Write(make([]byte, h.maxPayload+1))
 		return err
 	},
 	"WriteTo on a connected socket": func(t *testing.T, h hostOfConns) error {
-		c := h.mustDialUDP(t, "127.0.0.1:9")
+		c := h.mustDialUDP(t, h.at("9"))
 		defer c.Close()
 		_, err := c.(net.PacketConn).WriteTo([]byte("x"), c.RemoteAddr())
 		return err
@@ -366,7 +387,8 @@ func writeUntilError(c net.Conn) (err error) {
 // context.DeadlineExceeded.
 func TestADialTimesOut(t *testing.T) {
 	for _, d := range []time.Duration{-1, 30 * time.Millisecond} {
-		_, err := stackOf(t).dial(expiring(t, d), "tcp", "10.0.0.77:80")
+		h := stackOf(t, errorFamilies["IPv4"])
+		_, err := h.dial(expiring(t, d), "tcp", h.silent)
 		var timed net.Error
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) || !errors.As(err, &timed) || !timed.Timeout() {
 			t.Errorf("with %v left, a dial returned %v (%s), want context.DeadlineExceeded and a timeout", d, err, kind(err))
@@ -376,7 +398,13 @@ func TestADialTimesOut(t *testing.T) {
 
 // The stack's errors have the same properties as those of package net over the kernel.
 func TestErrorsAreTheKernels(t *testing.T) {
-	kernel, own := kernelOf(t), stackOf(t)
+	for family, of := range errorFamilies {
+		t.Run(family, func(t *testing.T) { testErrorsAreTheKernels(t, of) })
+	}
+}
+
+func testErrorsAreTheKernels(t *testing.T, of errorAddrs) {
+	kernel, own := kernelOf(t, of), stackOf(t, of)
 	var names []string
 	for name := range failures {
 		names = append(names, name)

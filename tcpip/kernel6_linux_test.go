@@ -8,46 +8,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
-
 	"weir/tcpip/link"
 )
 
-// Their IPv6 addresses.
-const (
-	kernelHost6 = "fd77::1"
-	stackHost6  = "fd77::2"
-)
-
-// kernel6 is kernel with IPv6 addresses beside those of IPv4.
-func kernel6(t testing.TB, plain bool, change ...func(*Config)) *peer {
-	t.Helper()
-	p := kernel(t, plain, append(change, func(c *Config) { c.Addrs = append(c.Addrs, netip.MustParsePrefix(stackHost6+"/64")) })...)
-	p.addIPv6(t)
-	return p
-}
-
-// addIPv6 gives the kernel its IPv6 address, without probing for it.
-func (p *peer) addIPv6(t testing.TB) {
-	t.Helper()
-	p.onDevice(t, func(l netlink.Link) error {
-		return netlink.AddrAdd(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(kernelHost6), Mask: net.CIDRMask(64, 128)}, Flags: unix.IFA_F_NODAD})
-	})
-}
-
-func TestKernelIsPingedByIPv6(t *testing.T) {
-	p := kernel6(t, false)
-	for _, size := range pingSizes6 {
-		if _, err := p.stack.Ping(t.Context(), netip.MustParseAddr(kernelHost6), size); err != nil {
-			t.Errorf("pinging the kernel with %d bytes: got error %v, want a reply", size, err)
-		}
-	}
-}
-
 func TestKernelExchangesBulkDataByIPv6(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		p := kernel6(t, plain)
+		p := kernel(t, plain)
 		l := p.listen(t, "["+kernelHost6+"]:0")
 		a := dial(t, p.stack, "tcp", l.Addr().String())
 		b, err := l.Accept()
@@ -96,12 +62,12 @@ func TestKernelExchangesPacketsByTUN(t *testing.T) {
 	}
 }
 
-// kernelByTUN is kernel6 by a TUN device.
+// kernelByTUN is kernel by a TUN device.
 func kernelByTUN(t *testing.T, plain bool) *peer {
 	t.Helper()
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tun0"}
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tun0", of: bothEnds[0]}
 	p.tap = device(t, link.SetupConfig{Medium: link.IP, Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
-	p.stack = hostOn(t, p.tap, stackHost+"/24", func(c *Config) { c.Addrs = append(c.Addrs, netip.MustParsePrefix(stackHost6+"/64")) })
+	p.stack = hostOn(t, p.tap, stackHost+"/24", withIPv6)
 	p.addIPv6(t)
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -14,12 +15,21 @@ import (
 // A stack sends to the kernel over a path that drops packets of more than 1,300 bytes, without a
 // Packet Too Big. Everything arrives, and the stack finds the size to within 8 bytes (RFC 4821).
 func TestKernelReceivesThroughABlackHole(t *testing.T) {
+	for name, ipv6 := range map[string]bool{"IPv4": false, "IPv6": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testKernelReceivesThroughABlackHole(t, placeAddr(ipv6, 1), placeAddr(ipv6, 2))
+		})
+	}
+}
+
+func testKernelReceivesThroughABlackHole(t *testing.T, kernels, stacks netip.Prefix) {
 	const mtu = 1300
-	left := kernelPlace(t, "10.79.0.1")
+	left := kernelPlace(t, kernels)
 	ours, path := link.Pair(link.PairConfig{Depth: 4096})
-	s := hostOn(t, ours, "10.79.0.2/24")
+	s := hostOn(t, ours, stacks.String())
 	emulate(t, badPath{100e6, 10 * time.Millisecond, 0, 256 << 10}, 1, left.link, path).makeBlackHole(mtu + wire.EthernetHeader)
-	l, err := left.listen("10.79.0.1:80")
+	l, err := left.listen(netip.AddrPortFrom(kernels.Addr(), 80).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +47,7 @@ func TestKernelReceivesThroughABlackHole(t *testing.T) {
 		all, _ := io.ReadAll(c)
 		received <- all
 	}()
-	c := dial(t, s, "tcp", "10.79.0.1:80").(*Conn)
+	c := dial(t, s, "tcp", l.Addr().String()).(*Conn)
 	sendAll(t, c, data)
 	if got := <-received; !bytes.Equal(got, data) {
 		t.Errorf("the kernel received %d bytes, want the %d that were sent", len(got), len(data))

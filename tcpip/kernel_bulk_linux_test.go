@@ -79,8 +79,8 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 }
 
 // TestKernelExchangesBulkDataBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on
-// one connection and compares the checksums of what was sent and what arrived. Without offloads,
-// and as a network, it sends less.
+// one connection and compares the checksums of what was sent and what arrived. Without offloads, as
+// a network, and by IPv6 it sends less.
 func TestKernelExchangesBulkDataBothWays(t *testing.T) {
 	whole := testsize.Of(t, "WEIR_BULK_MIB", 256) << 20
 	for _, c := range []struct {
@@ -88,9 +88,13 @@ func TestKernelExchangesBulkDataBothWays(t *testing.T) {
 		plain bool
 		run   Run
 		size  int
-	}{{"superframes", false, RunChain, whole}, {"segments", true, RunChain, whole / 8}, {"network", false, RunNetwork, whole / 4}} {
+		of    ends
+	}{
+		{"superframes", false, RunChain, whole, bothEnds[0]}, {"superframes, IPv6", false, RunChain, whole / 4, bothEnds[1]}, {"segments", true, RunChain, whole / 8, bothEnds[0]},
+		{"segments, IPv6", true, RunChain, whole / 8, bothEnds[1]}, {"network", false, RunNetwork, whole / 8, bothEnds[0]}, {"network, IPv6", false, RunNetwork, whole / 8, bothEnds[1]},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
+			p := kernelOfEnds(t, c.of, c.plain, func(cfg *Config) { cfg.Run = c.run })
 			a, b := p.pair(t, true)
 			exchange(t, a, b, c.size)
 			if old := p.counted(t, "PAWSEstab"); old != "0" {
@@ -126,9 +130,11 @@ func alive(t *testing.T, p *peer) {
 
 // If the stack's application stops reading, the receive window closes, and the stack's memory stays
 // limited. The peer probes the window, and continues when the application reads.
-func TestKernelFillsTheStacksWindow(t *testing.T) {
+func TestKernelFillsTheStacksWindow(t *testing.T) { ofBothEnds(t, testKernelFillsTheStacksWindow) }
+
+func testKernelFillsTheStacksWindow(t *testing.T, of ends) {
 	const size = 64 << 20
-	p := kernel(t, false)
+	p := kernelOfEnds(t, of, false)
 	a, b := p.pair(t, false)
 	sent := make(chan uint32, 1) // the kernel's end -> the test: the sum
 	go func() {
@@ -151,9 +157,11 @@ func TestKernelFillsTheStacksWindow(t *testing.T) {
 }
 
 // The same for an application of the kernel that stops reading.
-func TestKernelClosesItsWindow(t *testing.T) {
+func TestKernelClosesItsWindow(t *testing.T) { ofBothEnds(t, testKernelClosesItsWindow) }
+
+func testKernelClosesItsWindow(t *testing.T, of ends) {
 	const size = 64 << 20
-	p := kernel(t, false)
+	p := kernelOfEnds(t, of, false)
 	a, b := p.pair(t, true)
 	sent := make(chan uint32, 1) // the stack's end -> the test: the sum
 	go func() {

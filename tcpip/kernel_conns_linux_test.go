@@ -15,16 +15,18 @@ import (
 )
 
 // A connection between the stack and the kernel behaves like one of package net at both ends,
-// whichever end dials, with and without offloads, with both concurrency models.
+// whichever end dials, with and without offloads, with both concurrency models and both versions of
+// IP, which alternate.
 func TestKernelConnsAreThoseOfNet(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name  string
 		plain bool
 		run   Run
 	}{{"superframes", false, RunChain}, {"segments", true, RunChain}, {"network", false, RunNetwork}} {
 		p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
-		for _, stackDials := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/dialed=%t", c.name, stackDials), func(t *testing.T) {
+		for k, stackDials := range []bool{true, false} {
+			p.of = bothEnds[(i+k)%2]
+			t.Run(fmt.Sprintf("%s/%s/dialed=%t", c.name, p.of.name, stackDials), func(t *testing.T) {
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					a, b := p.pair(t, stackDials)
 					return a, b, func() { a.Close(); b.Close() }, nil
@@ -34,13 +36,13 @@ func TestKernelConnsAreThoseOfNet(t *testing.T) {
 	}
 }
 
-// Short connections run in parallel, half dialed by the kernel, half by the stack. The dialing end
-// sends a request. Either end closes first.
+// Short connections run in parallel, half dialed by the kernel, half by the stack, and half of each
+// by IPv6. The dialing end sends a request. Either end closes first.
 func TestKernelOpensShortConnections(t *testing.T) {
 	const each, clients = 5000, 8
 	p := kernel(t, false)
-	ours := listen(t, p.stack, stackHost+":80")
-	kernels := p.listen(t, kernelHost+":80")
+	ours := listen(t, p.stack, ":80")
+	kernels := p.listen(t, ":80")
 	var served atomic.Int64
 	var servers sync.WaitGroup
 	for _, l := range []net.Listener{ours, kernels} {
@@ -48,12 +50,13 @@ func TestKernelOpensShortConnections(t *testing.T) {
 	}
 	errs := make(chan error, 2*clients) // clients -> the test: one result of each
 	for i := range clients {
+		of := bothEnds[i%2]
 		go func() {
-			errs <- p.inside(func() error { return askOften(kernelDial, ours.Addr().String(), each/clients, i) })
+			errs <- p.inside(func() error { return askOften(kernelDial, net.JoinHostPort(of.stack, "80"), each/clients, i) })
 		}()
 		go func() {
 			dial := func(address string) (net.Conn, error) { return p.stack.Dial("tcp", address) }
-			errs <- askOften(dial, kernels.Addr().String(), each/clients, i)
+			errs <- askOften(dial, net.JoinHostPort(of.kernel, "80"), each/clients, i)
 		}()
 	}
 	for range 2 * clients {

@@ -52,7 +52,7 @@ func (p *peer) counter(t *testing.T, what string) int {
 // The kernel is a server with Fast Open: the stack gets a cookie from it, and the next SYN carries
 // data that the kernel acknowledges and delivers.
 func TestKernelAcceptsTheDataOfASYN(t *testing.T) {
-	p := kernel6(t, false)
+	p := kernel(t, false)
 	p.allowFastOpen(t)
 	for _, host := range []string{kernelHost, "[" + kernelHost6 + "]"} {
 		var l net.Listener
@@ -98,7 +98,7 @@ func TestKernelAcceptsTheDataOfASYN(t *testing.T) {
 // The kernel is a client with Fast Open: the stack grants it a cookie, and delivers the data of its
 // next SYN.
 func TestKernelSendsDataWithItsSYN(t *testing.T) {
-	p := kernel6(t, false)
+	p := kernel(t, false)
 	p.allowFastOpen(t)
 	l := listenFast(t, p.stack, ":80", 16)
 	defer l.Close()

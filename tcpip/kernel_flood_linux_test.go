@@ -14,9 +14,13 @@ import (
 
 // A flood of SYNs from many addresses neither denies service to others nor takes unlimited memory.
 func TestKernelConnectsDuringASYNFlood(t *testing.T) {
-	p := kernel(t, false, func(c *Config) {
+	ofBothEnds(t, testKernelConnectsDuringASYNFlood)
+}
+
+func testKernelConnectsDuringASYNFlood(t *testing.T, of ends) {
+	p := kernelOfEnds(t, of, false, func(c *Config) {
 		c.Backlog = 64
-		c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(kernelHost)}}
+		c.Routes = []ip.Route{{To: netip.MustParsePrefix(of.all), Via: netip.MustParseAddr(of.kernel)}}
 	})
 	l := listen(t, p.stack, ":80")
 	alive(t, p) // and the neighbour is known
@@ -37,7 +41,7 @@ func TestKernelConnectsDuringASYNFlood(t *testing.T) {
 		flooded <- n
 	}()
 	for range 50 {
-		c := p.dial(t, stackHost+":80").(*net.TCPConn)
+		c := p.dial(t, net.JoinHostPort(of.stack, "80")).(*net.TCPConn)
 		first := make(chan error, 1) // the goroutine below -> here
 		// a client that sends first is served even if the flood displaces the end of its handshake
 		go func() { _, err := c.Write([]byte("x")); first <- err }()
@@ -70,12 +74,20 @@ func (p *peer) flooder(t *testing.T) func(n int) {
 		return unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: l.Attrs().Index})
 	})
 	t.Cleanup(func() { unix.Close(fd) })
-	to := netip.AddrPortFrom(netip.MustParseAddr(stackHost), 80)
+	to := netip.AddrPortFrom(netip.MustParseAddr(p.of.stack), 80)
 	return func(n int) {
-		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}), uint16(1024+n%50_000))
+		src, kind := netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}), wire.TypeIPv4
+		if to.Addr().Is6() {
+			src, kind = netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 2: 0xd, 3: 0xb8, 14: byte(n >> 8), 15: byte(n)}), wire.TypeIPv6
+		}
+		from := netip.AddrPortFrom(src, uint16(1024+n%50_000))
 		f := wire.TCPFields{Src: from, Dst: to, Seq: wire.Seq(n), Flags: wire.SYN, Window: 65535, Options: (&wire.TCPOptions{MSS: 1460, SACKPermitted: true}).Append(nil)}
-		b := wire.AppendEthernet(nil, p.tap.Caps().MAC, wire.MAC{2, 0, 0, 0, 0, 9}, wire.TypeIPv4)
-		b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: from.Addr(), Dst: to.Addr(), Payload: wire.TCPHeader + len(f.Options)})
+		b := wire.AppendEthernet(nil, p.tap.Caps().MAC, wire.MAC{2, 0, 0, 0, 0, 9}, kind)
+		if payload := wire.TCPHeader + len(f.Options); src.Is4() {
+			b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: src, Dst: to.Addr(), Payload: payload})
+		} else {
+			b = wire.AppendIPv6(b, &wire.IPv6Fields{HopLimit: 64, NextHeader: wire.TCPProtocol, Src: src, Dst: to.Addr(), Payload: payload})
+		}
 		unix.Write(fd, wire.AppendTCP(b, &f)) //nolint:errcheck // what does not get in is no flood
 	}
 }

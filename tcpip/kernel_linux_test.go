@@ -29,13 +29,37 @@ type peer struct {
 	device string // the kernel's side of the link
 	tap    *link.Tap
 	stack  *Stack
+	of     ends // that pair uses
 }
 
 // Their addresses.
 const (
-	kernelHost = "10.77.0.1"
-	stackHost  = "10.77.0.2"
+	kernelHost  = "10.77.0.1"
+	stackHost   = "10.77.0.2"
+	kernelHost6 = "fd77::1"
+	stackHost6  = "fd77::2"
 )
+
+// ends are the addresses of both by one version of IP, and those of two hosts that do not exist.
+type ends struct {
+	name          string
+	kernel, stack string
+	silent        [2]string
+	all           string // the network of all addresses
+}
+
+// bothEnds are the ends of both versions of IP.
+var bothEnds = []ends{
+	{"IPv4", kernelHost, stackHost, [2]string{"10.77.0.99", "10.77.0.98"}, "0.0.0.0/0"},
+	{"IPv6", kernelHost6, stackHost6, [2]string{"fd77::99", "fd77::98"}, "::/0"},
+}
+
+// ofBothEnds runs a test once for each version of IP.
+func ofBothEnds(t *testing.T, test func(*testing.T, ends)) {
+	for _, of := range bothEnds {
+		t.Run(of.name, func(t *testing.T) { test(t, of) })
+	}
+}
 
 // waitLimit is how long a test waits for an expected event.
 const waitLimit = 60 * time.Second
@@ -43,14 +67,34 @@ const waitLimit = 60 * time.Second
 // peers numbers the namespaces of a run.
 var peers atomic.Int32
 
-// kernel makes a stack whose neighbour is the kernel. plain means a device without offloads.
-// Without the privileges for a namespace and a device, the test is skipped.
+// kernel makes a stack whose neighbour is the kernel, by both versions of IP. plain means a device
+// without offloads. Without the privileges for a namespace and a device, the test is skipped.
 func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	t.Helper()
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0", of: bothEnds[0]}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
-	p.stack = hostOn(t, p.tap, stackHost+"/24", change...)
+	p.addIPv6(t)
+	p.stack = hostOn(t, p.tap, stackHost+"/24", append(change, withIPv6)...)
 	return p
+}
+
+// withIPv6 gives a stack its IPv6 address beside that of IPv4.
+func withIPv6(c *Config) { c.Addrs = append(c.Addrs, netip.MustParsePrefix(stackHost6+"/64")) }
+
+// kernelOfEnds is kernel for a test of one version of IP.
+func kernelOfEnds(t testing.TB, of ends, plain bool, change ...func(*Config)) *peer {
+	t.Helper()
+	p := kernel(t, plain, change...)
+	p.of = of
+	return p
+}
+
+// addIPv6 gives the kernel its IPv6 address, without probing for it.
+func (p *peer) addIPv6(t testing.TB) {
+	t.Helper()
+	p.onDevice(t, func(l netlink.Link) error {
+		return netlink.AddrAdd(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(kernelHost6), Mask: net.CIDRMask(64, 128)}, Flags: unix.IFA_F_NODAD})
+	})
 }
 
 // device makes a TAP or TUN device in a namespace, until the test ends.
@@ -167,11 +211,11 @@ func (p *peer) pair(t *testing.T, stackDials bool) (ours *Conn, kernels *net.TCP
 	var a, b net.Conn
 	var err error
 	if stackDials {
-		l := p.listen(t, kernelHost+":0")
+		l := p.listen(t, net.JoinHostPort(p.of.kernel, "0"))
 		a = dial(t, p.stack, "tcp", l.Addr().String())
 		b, err = l.Accept()
 	} else {
-		l := listen(t, p.stack, stackHost+":0")
+		l := listen(t, p.stack, net.JoinHostPort(p.of.stack, "0"))
 		b = p.dial(t, l.Addr().String())
 		a, err = l.Accept()
 	}

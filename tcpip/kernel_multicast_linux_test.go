@@ -44,7 +44,7 @@ func (p *peer) kernelGroup(t *testing.T, group netip.Addr, port uint16) *net.UDP
 // model, and in fragments too.
 func TestKernelExchangesDatagramsForGroups(t *testing.T) {
 	for name, p := range map[string]*peer{
-		"offloads": kernel6(t, false), "plain": kernel6(t, true), "network": kernel6(t, false, func(c *Config) { c.Run = RunNetwork }), "tun": kernelByTUN(t, false),
+		"offloads": kernel(t, false), "plain": kernel(t, true), "network": kernel(t, false, func(c *Config) { c.Run = RunNetwork }), "tun": kernelByTUN(t, false),
 	} {
 		for _, group := range []netip.Addr{group4, group6, netip.MustParseAddr("224.0.0.251"), netip.MustParseAddr("ff02::fb")} {
 			t.Run(name+" "+group.String(), func(t *testing.T) { testKernelGroup(t, p, group) })

@@ -13,18 +13,19 @@ import (
 	"weir/tcpip/link"
 )
 
-// On a device of two queues connections are spread over both, whichever end opened them, and all
-// their data arrives.
+// On a device of two queues connections of both versions of IP are spread over both, whichever end
+// opened them, and all their data arrives.
 func TestQueuesShareConnections(t *testing.T) {
 	const conns, bytesEach = 16, 200_000
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0", of: bothEnds[0]}
 	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Queues: 2, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
-	s := hostOn(t, tap, stackHost+"/24")
+	p.addIPv6(t)
+	s := hostOn(t, tap, stackHost+"/24", withIPv6)
 	l, err := s.Listen("tcp", ":7")
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernels := p.listen(t, kernelHost+":7")
+	kernels := p.listen(t, ":7")
 	said := bytes.Repeat([]byte("to and fro "), bytesEach/11)
 	var ends sync.WaitGroup
 	echo := func(l net.Listener) {
@@ -42,9 +43,10 @@ func TestQueuesShareConnections(t *testing.T) {
 	}
 	ends.Go(func() { echo(l) })
 	ends.Go(func() { echo(kernels) })
-	for range conns {
-		theirs := p.dial(t, stackHost+":7")
-		ours := dial(t, s, "tcp", kernelHost+":7")
+	for i := range conns {
+		of := bothEnds[i%2]
+		theirs := p.dial(t, net.JoinHostPort(of.stack, "7"))
+		ours := dial(t, s, "tcp", net.JoinHostPort(of.kernel, "7"))
 		ends.Go(func() { there(t, ours, said) })
 		ends.Go(func() { there(t, theirs, said) })
 	}

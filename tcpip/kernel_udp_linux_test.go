@@ -16,22 +16,25 @@ import (
 )
 
 // Datagrams of every size pass between the kernel and the stack; a closed port causes an error.
-func TestKernelExchangesDatagrams(t *testing.T) {
+func TestKernelExchangesDatagrams(t *testing.T) { ofBothEnds(t, testKernelExchangesDatagrams) }
+
+func testKernelExchangesDatagrams(t *testing.T, of ends) {
+	at := func(port string) string { return net.JoinHostPort(of.kernel, port) }
 	for _, plain := range []bool{false, true} {
-		p := kernel(t, plain)
+		p := kernelOfEnds(t, of, plain)
 		var pc net.PacketConn
 		if err := p.inside(func() (err error) {
-			pc, err = net.ListenPacket("udp", kernelHost+":53")
+			pc, err = net.ListenPacket("udp", at("53"))
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
 		defer pc.Close()
-		c := dial(t, p.stack, "udp", kernelHost+":53")
+		c := dial(t, p.stack, "udp", at("53"))
 		c.SetReadDeadline(time.Now().Add(waitLimit))
 		pc.SetReadDeadline(time.Now().Add(waitLimit))
 		got := make([]byte, 1<<16)
-		for _, size := range []int{0, 1, 1472, 1473, 9000, 65507} {
+		for _, size := range []int{0, 1, 1452, 1453, 1472, 1473, 9000, 65507} {
 			sent := bytes.Repeat([]byte{byte(size)}, size)
 			if _, err := c.Write(sent); err != nil {
 				t.Fatal(err)
@@ -47,7 +50,7 @@ func TestKernelExchangesDatagrams(t *testing.T) {
 				t.Fatalf("a datagram of %d bytes to the stack: got %d bytes, error %v; want the same bytes", size, n, err)
 			}
 		}
-		closed := dial(t, p.stack, "udp", kernelHost+":54")
+		closed := dial(t, p.stack, "udp", at("54"))
 		closed.Write([]byte("x")) //nolint:errcheck // the read tells
 		closed.SetReadDeadline(time.Now().Add(waitLimit))
 		if _, err := closed.Read(got); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -58,13 +61,18 @@ func TestKernelExchangesDatagrams(t *testing.T) {
 
 // The kernel answers a probe for its own address: the stack does not start with it.
 func TestKernelHasTheAddressAndNewFails(t *testing.T) {
+	ofBothEnds(t, testKernelHasTheAddressAndNewFails)
+}
+
+func testKernelHasTheAddressAndNewFails(t *testing.T, of ends) {
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
-	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), ProbeAddrs: true})
+	p.addIPv6(t)
+	s, err := New(Config{Link: p.tap, Addrs: prefixes(of.kernel + "/24"), ProbeAddrs: true})
 	if err == nil {
 		s.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), kernelHost+" is in use") {
-		t.Errorf("New with the kernel's address: got error %v, want one that says %s is in use", err, kernelHost)
+	if err == nil || !strings.Contains(err.Error(), of.kernel+" is in use") {
+		t.Errorf("New with the kernel's address: got error %v, want one that says %s is in use", err, of.kernel)
 	}
 }

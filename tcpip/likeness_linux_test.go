@@ -46,21 +46,23 @@ func (q *spyQueue) Write(p *link.Parts) bool {
 
 func (s *spy) note(b []byte, to *[]wire.TCP, way int) {
 	e, fault := wire.ParseEthernet(slices.Clone(b))
-	if fault != wire.OK || e.Type() != wire.TypeIPv4 {
+	if fault != wire.OK {
 		return
 	}
-	v, fault := wire.ParseIPv4(e.Payload())
-	if fault != wire.OK || v.Protocol() != wire.TCPProtocol {
-		return
+	ttl, tos, payload := byte(0), byte(0), []byte(nil)
+	if v, fault := wire.ParseIPv4(e.Payload()); fault == wire.OK && v.Protocol() == wire.TCPProtocol {
+		ttl, tos, payload = v.TTL(), v.TOS(), v.Payload()
+	} else if v, fault := wire.ParseIPv6(e.Payload()); fault == wire.OK && v.NextHeader() == wire.TCPProtocol {
+		ttl, tos, payload = v.HopLimit(), v.TrafficClass(), v.Payload()
 	}
-	t, fault := wire.ParseTCP(v.Payload())
+	t, fault := wire.ParseTCP(payload)
 	if fault != wire.OK {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*to = append(*to, t)
-	s.ttl[way], s.tos[way] = v.TTL(), e.Payload()[1]
+	s.ttl[way], s.tos[way] = ttl, tos
 }
 
 // kinds returns a header's options in order, with their lengths.
@@ -77,18 +79,23 @@ func kinds(t wire.TCP) (all []byte) {
 }
 
 // spied makes a stack on a spy, with the kernel at the other end.
-func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
+func spied(t *testing.T, of ends, change ...func(*Config)) (*peer, *spy) {
 	t.Helper()
 	space := fmt.Sprintf("weirlike%d-%d", os.Getpid(), peers.Add(1))
 	tap := device(t, link.SetupConfig{Namespace: space, Tap: "tap0", Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	s := &spy{Link: tap}
-	return &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24", change...)}, s
+	p := &peer{space: space, device: "tap0", tap: tap, of: of}
+	p.addIPv6(t)
+	p.stack = hostOn(t, s, stackHost+"/24", append(change, withIPv6)...)
+	return p, s
 }
 
 // SYNs and SYN-ACKs have the kernel's options in the kernel's order, because peers and middleboxes
 // expect them.
-func TestSYNsAreAsTheKernels(t *testing.T) {
-	p, s := spied(t)
+func TestSYNsAreAsTheKernels(t *testing.T) { ofBothEnds(t, testSYNsAreAsTheKernels) }
+
+func testSYNsAreAsTheKernels(t *testing.T, of ends) {
+	p, s := spied(t, of)
 	for _, stackDials := range []bool{true, false} {
 		s.mu.Lock()
 		s.in, s.out = nil, nil
@@ -111,8 +118,10 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 }
 
 // ECN is negotiated with the kernel in both directions (RFC 3168).
-func TestKernelAgreesOnECN(t *testing.T) {
-	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.RequestECN })
+func TestKernelAgreesOnECN(t *testing.T) { ofBothEnds(t, testKernelAgreesOnECN) }
+
+func testKernelAgreesOnECN(t *testing.T, of ends) {
+	p, s := spied(t, of, func(c *Config) { c.TCP.ECN = tcp.RequestECN })
 	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {
 		t.Skip("ECN cannot be enabled in the kernel: ", err)
 	}

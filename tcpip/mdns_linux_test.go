@@ -36,7 +36,7 @@ func (p *peer) routeGroups(t *testing.T) {
 
 // A library on the kernel's side finds a service that a program on the stack announces.
 func TestAnMDNSClientFindsAServiceOfTheStack(t *testing.T) {
-	p := kernel6(t, false)
+	p := kernel(t, false)
 	p.routeGroups(t)
 	for _, group := range mdnsGroups {
 		u := listenGroup(t, p.stack, "", group, mdnsPort)
@@ -104,7 +104,7 @@ func mdnsAnswer() []byte {
 
 // A program on the stack finds a service that a library on the kernel's side announces.
 func TestAnMDNSServiceIsFoundByTheStack(t *testing.T) {
-	p := kernel6(t, false)
+	p := kernel(t, false)
 	p.routeGroups(t)
 	var server *mdns.Server
 	if err := p.inside(func() error {
