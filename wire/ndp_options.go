@@ -59,9 +59,10 @@ type Route struct {
 	Lifetime   time.Duration
 }
 
-// Route reads a RouteInfo option; ok is false if its length does not fit its prefix.
+// Route reads a RouteInfo option; ok is false if its length does not fit its prefix, or if its
+// preference is the reserved one (RFC 4191, section 2.3).
 func (o NDPOption) Route() (r Route, ok bool) {
-	if len(o) > 24 || o[2] > 128 || int(o[2]+63)/64*8 > len(o)-8 {
+	if len(o) > 24 || o[2] > 128 || int(o[2]+63)/64*8 > len(o)-8 || o[3]>>3&3 == 2 {
 		return r, false
 	}
 	var a [16]byte

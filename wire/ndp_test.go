@@ -112,3 +112,20 @@ func FuzzNDP(f *testing.F) {
 		}
 	})
 }
+
+// RFC 4191, sections 2.2 and 2.3: the reserved value counts as medium for a router, and makes a
+// route invalid.
+func TestReservedPreferences(t *testing.T) {
+	for bits, want := range []RouterPreference{MediumPreference, HighPreference, MediumPreference, LowPreference} {
+		from := netip.MustParseAddr("fe80::1")
+		m, _ := ParseICMPv6(AppendAdvert(nil, from, from, &Advert{}))
+		m[5] = byte(bits) << 3
+		if a, fault := ParseAdvert(m); fault != OK || a.Preference != want {
+			t.Errorf("a router with the bits %02b: got the preference %d, fault %v; want %d", bits, a.Preference, fault, want)
+		}
+		option := NDPOption{byte(RouteInfo), 2, 48, byte(bits) << 3, 0, 0, 0, 60, 0x20, 1, 0xd, 0xb8, 0, 9, 0, 0}
+		if r, ok := option.Route(); ok != (bits != 2) || ok && r.Preference != want {
+			t.Errorf("a route with the bits %02b: got the preference %d (%t), want %d, and none for 10", bits, r.Preference, ok, want)
+		}
+	}
+}
