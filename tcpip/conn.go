@@ -70,7 +70,7 @@ func (s *Stack) newConn(l *reader, k tuple) *Conn {
 	c.cfg = l.iface.tcpConfig(k.remote.Addr())
 	c.emitSegment = c.emitLocked
 	if k.remote.Addr().Is6() {
-		c.flowLabel = rand.Uint32() >> 12
+		c.flowLabel = 1 + rand.Uint32N(1<<20-1)
 	}
 	return c
 }

@@ -94,3 +94,32 @@ func TestPTBsAboutSuperframesAreHeeded(t *testing.T) {
 		}
 	})
 }
+
+// RFC 6437, section 3: all packets of a connection have one flow label, which is not zero, and
+// connections have different ones.
+func TestConnectionsHaveFlowLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare6(t, Config{})
+		h.next(5 * time.Second) // duplicate address detection
+		seen := map[uint32]bool{}
+		for range 4 {
+			c := connected6(t, s, h)
+			labels := map[uint32]bool{}
+			c.Write(make([]byte, 3000)) //nolint:errcheck // the test checks the packets
+			for v := h.next(time.Millisecond); v != nil; v = h.next(time.Millisecond) {
+				labels[v.FlowLabel()] = true
+				seen[v.FlowLabel()] = true
+			}
+			if len(labels) != 1 || labels[0] {
+				t.Errorf("got the flow labels %v of a connection, want one that is not zero", labels)
+			}
+			c.(*Conn).SetLinger(0)
+			c.Close()
+			for h.next(time.Millisecond) != nil { // its RST
+			}
+		}
+		if len(seen) != 4 {
+			t.Errorf("got %d flow labels of 4 connections, want 4", len(seen))
+		}
+	})
+}
