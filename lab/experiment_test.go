@@ -51,12 +51,19 @@ func TestVariantChangesOnlyItsSettings(t *testing.T) {
 	}
 }
 
-// TestEveryVariantHasEnoughBlocksForAnInterval: a confidence interval needs two blocks.
+// TestEveryVariantHasEnoughBlocksForAnInterval: a confidence interval needs two blocks. Every
+// experiment has a quick form; one whose question no paper asks has no paper form.
 func TestEveryVariantHasEnoughBlocksForAnInterval(t *testing.T) {
 	for _, name := range Builtin() {
 		for _, variant := range []string{"", "quick", "paper"} {
 			e, err := ReadExperiment(name)
-			if err == nil && variant != "" {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.Variants[variant]; variant == "paper" && !ok {
+				continue
+			}
+			if variant != "" {
 				err = e.Apply(variant)
 			}
 			if err != nil {
