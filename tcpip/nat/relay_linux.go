@@ -70,20 +70,26 @@ func (f *relay) watch() error {
 // ready implements socket.
 func (f *relay) ready(events uint32) {
 	if f.request != nil {
-		f.connected()
+		f.connected(events)
 		return
 	}
-	if events&endOrErr != 0 { // the next read and write show which
-		events |= canBoth | unix.EPOLLRDHUP
-	}
-	f.can.Or(events & (canBoth | unix.EPOLLRDHUP))
+	f.can.Or(possible(events))
 	if c := f.conn.Load(); c != nil {
 		(*c).Post()
 	}
 }
 
-// connected answers the guest once the attempt to connect has ended.
-func (f *relay) connected() {
+// possible returns what the events make possible, as relay.can has it.
+func possible(events uint32) uint32 {
+	if events&endOrErr != 0 { // the next read and write show which
+		events |= canBoth | unix.EPOLLRDHUP
+	}
+	return events & (canBoth | unix.EPOLLRDHUP)
+}
+
+// connected answers the guest once the attempt to connect has ended. The same event may report that
+// the far end has finished sending already: there will be no other event for it.
+func (f *relay) connected(events uint32) {
 	r := f.request
 	f.request = nil
 	errno, err := unix.GetsockoptInt(f.fd, unix.SOL_SOCKET, unix.SO_ERROR)
@@ -91,7 +97,7 @@ func (f *relay) connected() {
 		err = syscall.Errno(errno)
 	}
 	if err == nil {
-		f.can.Store(canBoth)
+		f.can.Store(possible(events | canBoth))
 		err = r.Serve(f.n.relays, f.open)
 	}
 	if err != nil {
