@@ -8,7 +8,7 @@
 //     connection refused, unreachable and timeouts as the far end gave them; both directions end
 //     separately.
 //   - UDP to any address: a socket onward for each pair of addresses and ports, until nothing has
-//     passed for two minutes. A refused datagram is reported to its sender.
+//     passed for two to four minutes. A refused datagram is reported to its sender.
 //   - ICMP echo, by sockets that the kernel allows to members of net.ipv4.ping_group_range. For
 //     others, hosts are unreachable.
 //   - DNS: queries to the gateway go to the servers of the configuration.

@@ -25,6 +25,8 @@ type socketFlow struct {
 
 	mu    sync.Mutex // held while the socket is used or closed
 	ended bool       // the socket is closed
+	// datagrams are sent one by one
+	noSegments bool
 }
 
 // forwardDatagramsBySocket opens a flow for a guest's datagram.
@@ -55,10 +57,19 @@ func (n *NAT) forwardDatagramsBySocket(r *tcpip.UDPRequest) {
 	f.near.OnReceive(f.out)
 }
 
-// out passes on a datagram of the guest; it is lost if the socket is full. A refusal that the
-// socket reports is that of an earlier datagram.
+// out passes on a datagram of the guest.
 func (f *socketFlow) out(payload []byte, _ netip.AddrPort) {
 	f.passed.Add(1)
+	if b := f.n.burst; b != nil {
+		b.add(f, payload)
+		return
+	}
+	f.send(payload)
+}
+
+// send sends a datagram; it is lost if the socket is full. A refusal that the socket reports is
+// that of an earlier datagram.
+func (f *socketFlow) send(payload []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for range 2 {
@@ -74,6 +85,28 @@ func (f *socketFlow) out(payload []byte, _ netip.AddrPort) {
 		}
 		f.report(err)
 	}
+}
+
+// sendSegments sends datagrams of a size as send does. It reports whether that is possible: the
+// system may lack it, and a datagram may be too large for the path without fragments.
+func (f *socketFlow) sendSegments(all []byte, size int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended || f.noSegments {
+		return f.ended
+	}
+	errno := sendDatagrams(f.fd, all, size)
+	if isRefusal(errno) {
+		f.report(errno)
+		errno = sendDatagrams(f.fd, all, size)
+	}
+	switch errno {
+	case unix.EINVAL, unix.EMSGSIZE, unix.EIO, unix.EOPNOTSUPP:
+		f.noSegments = true
+	case unix.EINTR:
+		return false
+	}
+	return !f.noSegments
 }
 
 // ready implements socket: it passes on what the far end has sent.

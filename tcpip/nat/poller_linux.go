@@ -1,9 +1,11 @@
 package nat
 
 import (
+	"context"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,7 +15,8 @@ import (
 // Otherwise a goroutine of its own waits for them.
 type poller struct {
 	epollFD int
-	start   func() // called once, before the first socket is watched
+	file    *os.File // owns epollFD while wait is used, and after it; otherwise nil
+	start   func()   // called once, before the first socket is watched
 	started sync.Once
 	// used by poll
 	events   [64]unix.EpollEvent
@@ -102,26 +105,27 @@ func (p *poller) socketOf(e *unix.EpollEvent) socket {
 	return nil
 }
 
-// wait calls poll whenever a socket is ready, until stop is closed.
-func (p *poller) wait(stop <-chan struct{}) {
-	fd, err := unix.FcntlInt(uintptr(p.epollFD), unix.F_DUPFD_CLOEXEC, 0)
-	if err == nil {
-		err = unix.SetNonblock(fd, true) // so that the file is one to wait for
+// wait calls poll whenever a socket is ready, until ctx ends. Only an error that ends it before is
+// returned.
+func (p *poller) wait(ctx context.Context) error {
+	// the runtime waits for files that do not block
+	if err := unix.SetNonblock(p.epollFD, true); err != nil {
+		return os.NewSyscallError("fcntl", err)
 	}
+	p.file = os.NewFile(uintptr(p.epollFD), "epoll")
+	raw, err := p.file.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
-	file := os.NewFile(uintptr(fd), "epoll")
-	defer file.Close()
-	go func() { // until stop
-		<-stop
-		file.Close()
-	}()
-	raw, err := file.SyscallConn()
+	defer context.AfterFunc(ctx, func() { p.file.SetReadDeadline(time.Unix(1, 0)) })() //nolint:errcheck // raw.Read shows it
 	for err == nil {
 		err = raw.Read(func(uintptr) bool { return p.pending() })
 		p.poll()
 	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // pending reports whether a socket is ready.
@@ -150,6 +154,10 @@ func (p *poller) close() {
 	p.mu.Unlock()
 	for _, s := range p.all() {
 		s.abandon()
+	}
+	if p.file != nil {
+		p.file.Close() //nolint:errcheck // it is
+		return
 	}
 	unix.Close(p.epollFD) //nolint:errcheck // it is
 }

@@ -18,6 +18,7 @@ import (
 type sockets struct {
 	poller *poller
 	relays *tcpip.Server // of the sessions that pass connections on
+	burst  *burst        // what guests send by UDP, if the reader of the link watches the poller
 }
 
 // startSockets has sockets pass on what comes, if that is possible: connections onward are not made
@@ -30,16 +31,22 @@ func (n *NAT) startSockets() error {
 	if err != nil {
 		return err
 	}
-	n.sockets = sockets{p, n.stack.NewServer(serve.Options{})}
+	n.sockets = sockets{poller: p, relays: n.stack.NewServer(serve.Options{})}
 	return nil
 }
 
 // pollSockets has the sockets onward be watched: by the goroutine that reads the link, or by
 // another one.
 func (n *NAT) pollSockets() {
-	p := n.poller
-	if !n.stack.WatchDescriptor(p.epollFD, p.poll) {
-		n.tasks.Go(func() { p.wait(n.ctx.Done()) }) // until Close
+	p, b := n.poller, new(burst)
+	n.burst = b
+	if !n.stack.WatchDescriptor(p.epollFD, func() { b.flush(); p.poll() }) {
+		n.burst = nil
+		n.tasks.Go(func() { // until Close
+			if err := p.wait(n.ctx); err != nil {
+				n.Log.Error("nat: waiting for the sockets onward has failed, and nothing passes by them: start the network again", "err", err)
+			}
+		})
 	}
 	n.tasks.Go(n.sweepFlows) // until Close
 }
