@@ -67,7 +67,7 @@ func TestADialerUsesItsLocalAddr(t *testing.T) {
 		from                     string // as the other end sees it; without a port: any port
 		want                     error
 	}{
-		{"nothing is said", "tcp", "", "10.0.0.2:80", "10.0.0.1", nil},
+		{"the defaults", "tcp", "", "10.0.0.2:80", "10.0.0.1", nil},
 		{"an address", "tcp", "10.0.0.3:0", "10.0.0.2:80", "10.0.0.3", nil},
 		{"a port", "tcp", "0.0.0.0:4000", "10.0.0.2:80", "10.0.0.1:4000", nil},
 		{"both", "tcp", "10.0.0.3:4000", "10.0.0.2:80", "10.0.0.3:4000", nil},

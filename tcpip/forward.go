@@ -193,8 +193,8 @@ func (r *TCPRequest) Reject(err error) {
 }
 
 // Accept completes the handshake and returns the connection. Its local address is the one that the
-// client has connected to. The error is the context's, or says why the connection ended; if the
-// request was answered before, it says so.
+// client has connected to. The error is the context's, or states why the connection ended, or that
+// the request was answered before.
 func (r *TCPRequest) Accept(ctx context.Context) (*Conn, error) {
 	c, err := r.open(func(*Conn) {})
 	if err != nil {

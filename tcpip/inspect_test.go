@@ -60,7 +60,7 @@ func TestRoutesSocketsAndDropsAreListed(t *testing.T) {
 	if got := a.Sockets(); len(got) != 1 || got[0].Remote.String() != "10.0.0.2:53" {
 		t.Errorf("got the sockets %+v, want one to 10.0.0.2:53", got)
 	}
-	dial(t, a, "udp", "10.0.0.2:54").Write([]byte("nobody")) //nolint:errcheck // the test checks its effect
+	dial(t, a, "udp", "10.0.0.2:54").Write([]byte("unread")) //nolint:errcheck // the test checks its effect
 	eventually(t, func() bool { return maps.Collect(b.Drops())[DropUDPPort] == 1 })
 	if held, most := a.Memory(); held != 0 || most != 256<<20 {
 		t.Errorf("got %d bytes held, %d at most; want 0 and %d", held, most, 256<<20)

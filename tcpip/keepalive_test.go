@@ -29,7 +29,7 @@ func TestKeepAliveIsTheNetPackages(t *testing.T) {
 		dialer           Dialer
 		dialed, accepted tcp.KeepAlive
 	}{
-		"nothing is said":            {tcp.Config{}, Dialer{}, standard, standard},
+		"the defaults":               {tcp.Config{}, Dialer{}, standard, standard},
 		"the stack does not":         {tcp.Config{KeepAliveIdle: -1}, Dialer{}, off, off},
 		"the stack does otherwise":   {tcp.Config{KeepAliveIdle: time.Second, KeepAliveInterval: 2 * time.Second, KeepAliveCount: 3}, Dialer{}, tcp.KeepAlive{Idle: time.Second, Interval: 2 * time.Second, Count: 3}, tcp.KeepAlive{Idle: time.Second, Interval: 2 * time.Second, Count: 3}},
 		"the dialer does not":        {tcp.Config{}, Dialer{KeepAlive: -1}, off, standard},

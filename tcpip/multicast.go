@@ -17,7 +17,7 @@ type multicastOptions struct {
 	link     atomic.Pointer[iface] // nil: that of the route
 }
 
-// loopMode says whether a packet for a group is also for the stack's own members of the group.
+// loopMode states whether a packet for a group is also for the stack's own members of the group.
 type loopMode uint8
 
 const (

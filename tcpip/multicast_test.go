@@ -115,7 +115,7 @@ func testMembersReceiveDatagramsForTheirGroup(t *testing.T, run Run) {
 			}
 			wantReceived(t, "the second member", second, "again")
 			second.Close()
-			sendToGroup(t, from, "nobody", group, 5000)
+			sendToGroup(t, from, "unread", group, 5000)
 			synctest.Wait()
 			if b.ifaces[0].hasGroup(group) {
 				t.Error("the interface has the group, want it left with its last member")

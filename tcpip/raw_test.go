@@ -45,7 +45,7 @@ func TestRawSocketsReceiveTheirProtocol(t *testing.T) {
 			t.Errorf("a payload of 4000 bytes: got the packet % x, want a first fragment of protocol 99", []byte(v))
 		}
 		first.Close()
-		h.send(wire.IPv4Fields{Protocol: 99}, []byte("nobody"))
+		h.send(wire.IPv4Fields{Protocol: 99}, []byte("unread"))
 		synctest.Wait()
 		if got := h.drops(); !maps.Equal(got, map[Drop]uint64{DropProtocol: 1}) {
 			t.Errorf("without a raw socket: got drops %v, want one of %v", got, DropProtocol)

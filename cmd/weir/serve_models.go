@@ -19,7 +19,7 @@ Examples:
   weir serve www --engine http1 --model coroutine`
 }
 
-// engineModel says whether an engine runs by a concurrency model.
+// engineModel reports whether an engine runs by a concurrency model.
 type engineModel struct {
 	Engine string `json:"engine"`
 	Model  string `json:"model"`

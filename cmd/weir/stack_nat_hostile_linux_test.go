@@ -28,9 +28,9 @@ func TestHostileLengthsEndOneMachineOnly(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: got %v, want the socket to be served", hostile.name, err)
 		}
-		conn.Write([]byte(hostile.stream)) //nolint:errcheck // what is said tells
+		conn.Write([]byte(hostile.stream)) //nolint:errcheck // the error message shows it
 		if strings.Contains(hostile.want, "EOF") {
-			conn.(*net.UnixConn).CloseWrite() //nolint:errcheck // what is said tells
+			conn.(*net.UnixConn).CloseWrite() //nolint:errcheck // the error message shows it
 		}
 		waitFor(t, hostile.name+" is reported", func() bool { return strings.Contains(said.String()[before:], hostile.want) })
 		waitFor(t, hostile.name+" is closed", func() bool {

@@ -53,7 +53,7 @@ type infoMachine struct {
 	stats      Stats
 }
 
-// setWanted says whether a router's O flag asks for the exchange. It reports whether what was
+// setWanted records whether a router's O flag asks for the exchange. It reports whether what was
 // learned is to be forgotten.
 func (m *infoMachine) setWanted(wanted bool, now time.Time) (forget bool) {
 	switch {

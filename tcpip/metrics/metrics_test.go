@@ -93,7 +93,7 @@ func TestMetricsCountTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := dial(t, a, "udp", "10.0.0.2:9")
-	u.Write([]byte("nobody")) //nolint:errcheck // the drop tells
+	u.Write([]byte("unread")) //nolint:errcheck // the drop tells
 	// wait for the error
 	if _, err := u.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("reading after a datagram to a closed port: got %v, want refused", err)
