@@ -139,7 +139,7 @@ func (c *natFlags) runLink(ctx context.Context, t *terminal, config nat.Config, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.err, "weir: the network is there; the gateway is %s\n", joinAddrs(n.Gateway))
+	fmt.Fprintf(t.err, "weir: the network is there; the gateway is %s\n", joinAddrs(n.Config().Gateway))
 	<-ctx.Done()
 	return n.Close()
 }
@@ -205,7 +205,7 @@ func (c *natFlags) serveMachine(ctx context.Context, t *terminal, config nat.Con
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.err, "weir: a virtual machine is there; its gateway is %s\n", joinAddrs(n.Gateway))
+	fmt.Fprintf(t.err, "weir: a virtual machine is there; its gateway is %s\n", joinAddrs(n.Config().Gateway))
 	select {
 	case why := <-ended:
 		// both are the end of a machine that was stopped

@@ -25,7 +25,7 @@ var allNodes = &net.IPAddr{IP: net.ParseIP("ff02::1")}
 // advertise announces the IPv6 network, if there is one: at once, after solicitations, and from
 // time to time.
 func (n *NAT) advertise() error {
-	g := n.gateway(false)
+	g := n.config.gateway(false)
 	if !g.IsValid() {
 		return nil
 	}
@@ -46,11 +46,11 @@ func (n *NAT) advertise() error {
 func (n *NAT) advert(g netip.Prefix) []byte {
 	a := wire.Advert{HopLimit: 64, Lifetime: advertLifetime}
 	a.Options = wire.AppendPrefix(nil, &wire.Prefix{Prefix: g.Masked(), OnLink: true, Autonomous: g.Bits() == 64, Valid: 24 * time.Hour, Preferred: 4 * time.Hour})
-	a.Options = wire.AppendMTU(a.Options, n.Link.Caps().MTU)
-	if len(n.DNS) > 0 {
+	a.Options = wire.AppendMTU(a.Options, n.config.Link.Caps().MTU)
+	if len(n.config.DNS) > 0 {
 		a.Options = wire.AppendServers(a.Options, &wire.Servers{Lifetime: advertLifetime, Addrs: []netip.Addr{g.Addr()}})
 	}
-	if mac := n.Link.Caps().MAC; mac != (wire.MAC{}) {
+	if mac := n.config.Link.Caps().MAC; mac != (wire.MAC{}) {
 		a.Options = wire.AppendLinkAddr(a.Options, wire.SourceLinkAddr, mac)
 	}
 	// the stack completes the checksum

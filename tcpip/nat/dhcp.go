@@ -92,7 +92,7 @@ func broadcastOf(p netip.Prefix) netip.Addr {
 
 // serveDHCP gives addresses to hosts (RFC 2131), if there is an IPv4 network.
 func (n *NAT) serveDHCP() error {
-	g := n.gateway(true)
+	g := n.config.gateway(true)
 	if !g.IsValid() {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (n *NAT) answerOptions(m *dhcpv4.DHCPv4, g netip.Prefix, now time.Time) []d
 		return nil
 	case dhcpv4.MessageTypeDecline:
 		n.leases.decline(mac, addrOf(m.RequestedIPAddress()), now)
-		n.Log.Warn("DHCP: a host has found its address in use", "address", m.RequestedIPAddress())
+		n.config.Log.Warn("DHCP: a host has found its address in use", "address", m.RequestedIPAddress())
 		return nil
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest:
 	default:
@@ -166,10 +166,10 @@ func (n *NAT) answerOptions(m *dhcpv4.DHCPv4, g netip.Prefix, now time.Time) []d
 	}
 	// a host may ask for less time
 	duration := max(min(m.IPAddressLeaseTime(leaseTime), leaseTime), minLeaseTime)
-	a := n.leases.give(mac, n.Guest, g, g.Addr(), now, now.Add(duration))
+	a := n.leases.give(mac, n.config.Guest, g, g.Addr(), now, now.Add(duration))
 	switch {
 	case !a.IsValid():
-		n.Log.Warn("DHCP: all addresses are given", "network", g)
+		n.config.Log.Warn("DHCP: all addresses are given", "network", g)
 		return nil
 	case m.MessageType() == dhcpv4.MessageTypeDiscover:
 		return n.lease(dhcpv4.MessageTypeOffer, a, g, duration)
@@ -203,9 +203,9 @@ func (n *NAT) lease(kind dhcpv4.MessageType, a netip.Addr, g netip.Prefix, durat
 // configuration returns what an answer has beside an address.
 func (n *NAT) configuration(kind dhcpv4.MessageType, g netip.Prefix) []dhcpv4.Modifier {
 	gateway := net.IP(g.Addr().AsSlice())
-	mtu := binary.BigEndian.AppendUint16(nil, uint16(n.Link.Caps().MTU))
+	mtu := binary.BigEndian.AppendUint16(nil, uint16(n.config.Link.Caps().MTU))
 	all := append(identity(kind, g), dhcpv4.WithNetmask(net.CIDRMask(g.Bits(), 32)), dhcpv4.WithRouter(gateway), dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, mtu))
-	if len(n.DNS) > 0 {
+	if len(n.config.DNS) > 0 {
 		all = append(all, dhcpv4.WithDNS(gateway))
 	}
 	return all

@@ -19,7 +19,7 @@ func dhcpServer(t *testing.T) (ask func(mac byte, kind dhcpv4.MessageType, more 
 		t.Fatal(err)
 	}
 	c.Link, _ = link.Pair(link.PairConfig{})
-	n := &NAT{Config: c}
+	n := &NAT{config: c}
 	now := time.Unix(1e9, 0)
 	return func(mac byte, kind dhcpv4.MessageType, more ...dhcpv4.Modifier) (*dhcpv4.DHCPv4, string) {
 		m, err := dhcpv4.New(append(more, dhcpv4.WithMessageType(kind), dhcpv4.WithHwAddr(net.HardwareAddr{2, 0, 0, 0, 0, mac}))...)
@@ -27,7 +27,7 @@ func dhcpServer(t *testing.T) (ask func(mac byte, kind dhcpv4.MessageType, more 
 			t.Fatal(err)
 		}
 		now = now.Add(time.Second)
-		b, to := n.answerDHCP(m.ToBytes(), n.gateway(true), now)
+		b, to := n.answerDHCP(m.ToBytes(), n.config.gateway(true), now)
 		if b == nil {
 			return nil, ""
 		}

@@ -22,10 +22,10 @@ var errNoServer = errors.New("nat: no DNS server has answered")
 
 // serveDNS passes queries to the gateway's addresses on to the servers.
 func (n *NAT) serveDNS() error {
-	if len(n.DNS) == 0 {
+	if len(n.config.DNS) == 0 {
 		return nil
 	}
-	for _, g := range n.Gateway {
+	for _, g := range n.config.Gateway {
 		at := netip.AddrPortFrom(g.Addr(), dnsPort).String()
 		packets, err := n.stack.ListenPacket("udp", at)
 		if err != nil {
@@ -55,7 +55,7 @@ func (n *NAT) passQueries(c *tcpip.UDPConn) {
 			defer n.end(from.Addr())
 			answer, err := n.ask(query)
 			if err != nil {
-				n.Log.Warn("a DNS query was not answered", "error", err)
+				n.config.Log.Warn("a DNS query was not answered", "error", err)
 				return
 			}
 			c.WriteToUDPAddrPort(answer, from) //nolint:errcheck // the client asks again
@@ -66,7 +66,7 @@ func (n *NAT) passQueries(c *tcpip.UDPConn) {
 // ask passes a query to the servers, one after the other.
 func (n *NAT) ask(query []byte) (answer []byte, err error) {
 	err = errNoServer
-	for _, server := range n.DNS {
+	for _, server := range n.config.DNS {
 		if answer, err = n.askServer(query, server); err == nil {
 			return answer, nil
 		}
@@ -124,7 +124,7 @@ func (n *NAT) askByTCP(query []byte, server netip.AddrPort) ([]byte, error) {
 func (n *NAT) dialServer(network string, server netip.AddrPort) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, dnsTimeout)
 	defer cancel()
-	c, err := n.Dial(ctx, network, server)
+	c, err := n.config.Dial(ctx, network, server)
 	if err == nil && !n.keep(c) {
 		err = net.ErrClosed
 	}
@@ -156,7 +156,7 @@ func (n *NAT) passStream(near *tcpip.Conn) {
 		return
 	}
 	defer n.close(near)
-	for _, server := range n.DNS {
+	for _, server := range n.config.DNS {
 		if far, err := n.dialServer("tcp", server); err == nil {
 			join(near, far)
 			n.close(far)

@@ -27,7 +27,7 @@ func (n *NAT) forwardEcho(r *tcpip.EchoRequest) {
 	}
 	n.tasks.Go(func() { // until the reply, echoTimeout, or Close
 		defer n.end(host)
-		to, ok := n.onward(netip.AddrPortFrom(r.To(), 0))
+		to, ok := n.config.onward(netip.AddrPortFrom(r.To(), 0))
 		if !ok {
 			r.Reject(syscall.EACCES)
 			return
@@ -37,7 +37,7 @@ func (n *NAT) forwardEcho(r *tcpip.EchoRequest) {
 }
 
 func (n *NAT) relayEcho(r *tcpip.EchoRequest, to netip.Addr) {
-	if n.NoEcho {
+	if n.config.NoEcho {
 		r.Reject(syscall.EHOSTUNREACH)
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // NAT is a user-mode network.
 type NAT struct {
-	Config
+	config Config
 	stack  *tcpip.Stack
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -30,6 +30,9 @@ type NAT struct {
 	onEnd map[closer]bool // what Close closes
 	ended bool
 }
+
+// Config returns the configuration, with its defaults filled in. Its slices must not be changed.
+func (n *NAT) Config() Config { return n.config }
 
 // closer is what Close closes: connections, sockets and listeners. It is a pointer.
 type closer interface{ Close() error }
@@ -49,7 +52,7 @@ func New(c Config) (*NAT, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Link.Close())
 	}
-	n := &NAT{Config: c, stack: s, ownDial: ownDial, flows: flowCounts{limit: c.Flows, of: map[netip.Addr]int{}}, onEnd: map[closer]bool{}}
+	n := &NAT{config: c, stack: s, ownDial: ownDial, flows: flowCounts{limit: c.Flows, of: map[netip.Addr]int{}}, onEnd: map[closer]bool{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.startSockets(); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -115,11 +118,11 @@ func (n *NAT) forget(c closer) {
 
 // dial connects onward, or says why not.
 func (n *NAT) dial(network string, to netip.AddrPort) (net.Conn, error) {
-	to, ok := n.onward(to)
+	to, ok := n.config.onward(to)
 	if !ok {
 		return nil, fmt.Errorf("nat: %v is denied: %w", to.Addr(), syscall.EACCES)
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
 	defer cancel()
-	return n.Dial(ctx, network, to)
+	return n.config.Dial(ctx, network, to)
 }

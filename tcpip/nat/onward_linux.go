@@ -13,7 +13,7 @@ const synRetries = 4
 // connectSocket returns a socket that is connected onward, or is being connected, for a guest that
 // has sent to an address.
 func (n *NAT) connectSocket(kind int, to netip.AddrPort) (fd int, err error) {
-	to, ok := n.onward(to)
+	to, ok := n.config.onward(to)
 	if !ok {
 		return 0, syscall.EACCES
 	}

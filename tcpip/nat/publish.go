@@ -12,7 +12,7 @@ import (
 
 // publish listens at this machine for hosts on the link.
 func (n *NAT) publish() error {
-	for _, p := range n.Config.Publish {
+	for _, p := range n.config.Publish {
 		listen := n.publishTCP
 		if p.Network == "udp" {
 			listen = n.publishUDP
@@ -50,7 +50,7 @@ func (n *NAT) acceptAll(l net.Listener, to netip.AddrPort) {
 		if n.ctx.Err() != nil {
 			return
 		}
-		n.Log.Warn("a published port could not accept a connection", "port", l.Addr(), "error", err)
+		n.config.Log.Warn("a published port could not accept a connection", "port", l.Addr(), "error", err)
 		select {
 		case <-n.ctx.Done():
 			return

@@ -102,7 +102,7 @@ func TestHostsGetAddressesByDHCP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, _ := n.answerDHCP(m.ToBytes(), n.gateway(true), time.Now())
+			b, _ := n.answerDHCP(m.ToBytes(), n.config.gateway(true), time.Now())
 			if b == nil {
 				return nil
 			}
@@ -153,7 +153,7 @@ func FuzzDHCP(f *testing.F) {
 	}
 	near, _ := link.Pair(link.PairConfig{})
 	c.Link = near
-	n := &NAT{Config: c}
+	n := &NAT{config: c}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		answer, _ := n.answerDHCP(message, c.gateway(true), time.Unix(1e9, 0))
 		if answer == nil {

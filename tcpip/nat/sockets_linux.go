@@ -24,7 +24,7 @@ type sockets struct {
 // startSockets has sockets pass on what comes, if that is possible: connections onward are not made
 // by a function of the caller's, and the stack has one reader.
 func (n *NAT) startSockets() error {
-	if n.ownDial || len(n.Config.Stack.Interfaces) > 0 || n.Link.Caps().Queues != 1 {
+	if n.ownDial || len(n.config.Stack.Interfaces) > 0 || n.config.Link.Caps().Queues != 1 {
 		return nil
 	}
 	p, err := newPoller(n.pollSockets)
@@ -44,7 +44,7 @@ func (n *NAT) pollSockets() {
 		n.burst = nil
 		n.tasks.Go(func() { // until Close
 			if err := p.wait(n.ctx); err != nil {
-				n.Log.Error("nat: waiting for the sockets onward has failed, and nothing passes by them: start the network again", "err", err)
+				n.config.Log.Error("nat: waiting for the sockets onward has failed, and nothing passes by them: start the network again", "err", err)
 			}
 		})
 	}

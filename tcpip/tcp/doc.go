@@ -39,6 +39,11 @@
 // A Conn has one owner at a time. The payload of an [OutSegment] points into the connection's send
 // buffer and is valid until the next call.
 //
+// # Stability
+//
+// Programs that use package tcpip may rely on [Config] and [Info], and on the types of their
+// fields. The rest is for those who drive a connection themselves, and may change at any time.
+//
 // # Limitations
 //
 // The window that a SYN offers is at most 65,535 bytes.
