@@ -91,6 +91,37 @@ func (n *NAT) goroutineForwarder() tcpip.Forwarder {
 	return tcpip.Forwarder{TCP: n.forwardTCP, UDP: n.forwardUDP, Echo: n.forwardEcho}
 }
 
+// request is what comes from a host: an attempt to connect, or the first datagram of a flow.
+type request interface {
+	From() netip.AddrPort
+	To() netip.AddrPort
+	Reject(error)
+	Drop()
+}
+
+// forward passes a request on: relay has the connection onward, in a goroutine of its own, until it
+// returns.
+func (n *NAT) forward(network string, r request, relay func(far net.Conn)) {
+	host := r.From().Addr()
+	if !n.begin(host) {
+		r.Drop()
+		return
+	}
+	n.tasks.Go(func() { // until the connection or flow ends, or Close
+		defer n.end(host)
+		far, err := n.dial(network, r.To())
+		switch {
+		case err != nil:
+			r.Reject(err)
+		case !n.keep(far):
+			r.Drop()
+		default:
+			defer n.close(far)
+			relay(far)
+		}
+	})
+}
+
 // keep has Close close c. It reports whether Close is still to come; otherwise it closes c itself.
 func (n *NAT) keep(c closer) bool {
 	n.mu.Lock()

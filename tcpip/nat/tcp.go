@@ -11,36 +11,17 @@ import (
 
 // forwardTCP answers a host's attempt to connect when the connection onward is there.
 func (n *NAT) forwardTCP(r *tcpip.TCPRequest) {
-	if host := r.From().Addr(); n.begin(host) {
-		n.tasks.Go(func() { // until the connection ends, or Close
-			defer n.end(host)
-			n.relayTCP(r)
-		})
-		return
-	}
-	r.Drop()
-}
-
-func (n *NAT) relayTCP(r *tcpip.TCPRequest) {
-	far, err := n.dial("tcp", r.To())
-	if err != nil {
-		r.Reject(err)
-		return
-	}
-	if !n.keep(far) {
-		r.Drop()
-		return
-	}
-	defer n.close(far)
-	near, err := r.Accept(n.ctx)
-	if err != nil { // the guest has reset it, or has gone
-		abort(far)
-		return
-	}
-	if n.keep(near) {
-		join(near, far)
-		n.close(near)
-	}
+	n.forward("tcp", r, func(far net.Conn) {
+		near, err := r.Accept(n.ctx)
+		if err != nil { // the guest has reset it, or has gone
+			abort(far)
+			return
+		}
+		if n.keep(near) {
+			join(near, far)
+			n.close(near)
+		}
+	})
 }
 
 // connectIn connects a connection of a client outside to a host. It reports whether a session has

@@ -14,33 +14,14 @@ import (
 
 // forwardUDP opens a flow for a host's datagram.
 func (n *NAT) forwardUDP(r *tcpip.UDPRequest) {
-	if host := r.From().Addr(); n.begin(host) {
-		n.tasks.Go(func() { // until the flow is idle, or Close
-			defer n.end(host)
-			n.relayUDP(r)
-		})
-		return
-	}
-	r.Drop()
-}
-
-func (n *NAT) relayUDP(r *tcpip.UDPRequest) {
-	far, err := n.dial("udp", r.To())
-	if err != nil {
-		r.Reject(err)
-		return
-	}
-	if !n.keep(far) {
-		r.Drop()
-		return
-	}
-	defer n.close(far)
-	near, err := r.Accept()
-	if err == nil && n.keep(near) {
-		defer n.close(near)
-		f := &flow{near: near, far: far, refused: r.Report}
-		f.run()
-	}
+	n.forward("udp", r, func(far net.Conn) {
+		near, err := r.Accept()
+		if err == nil && n.keep(near) {
+			defer n.close(near)
+			f := &flow{near: near, far: far, refused: r.Report}
+			f.run()
+		}
+	})
 }
 
 // flow is a pair of sockets whose datagrams are passed on.
