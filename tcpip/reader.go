@@ -47,6 +47,7 @@ type reader struct {
 	sessionWriter serve.Writer         // the output of the session that is being called
 	pieces        [maxTaken + 2][]byte // input of the Taker that is being called
 	wokeApp       bool                 // an application goroutine was woken since the last yield
+	yieldedAt     tcp.Time             // when the reader yielded last
 	linkEnded     bool                 // the link has closed and its connections have been reset
 	checkedAt     tcp.Time             // when neighbours and fragments were last checked
 	nextCheckAt   tcp.Time             // when to check them again; 0: not before the next frame
@@ -56,6 +57,8 @@ const (
 	batchSize = 32 // frames of one read
 	// interval between checks of neighbours and fragments while there are any
 	checkInterval = 100 * time.Millisecond
+	// longest interval between yields of a reader that has frames
+	yieldInterval = 5 * time.Millisecond
 )
 
 // run reads until the link is closed.
@@ -91,7 +94,7 @@ func (l *reader) finishBatch(now tcp.Time) {
 	l.wokeApp = l.answerBatch(now, true) || l.wokeApp
 	l.runTimers(now)
 	l.runQueued(now)
-	l.yield()
+	l.yield(now)
 }
 
 // restart starts another reader after a session has ended this goroutine by runtime.Goexit. The
@@ -121,9 +124,13 @@ func (l *reader) shutDown() {
 // yield runs an application goroutine that was woken, on this thread and at once. Otherwise the
 // reader would block in a system call, and the runtime would wake another thread for the
 // application. That takes several times as long as the whole stack.
-func (l *reader) yield() {
-	if l.wokeApp {
-		l.wokeApp = false
+//
+// It also yields before a time slice of the runtime (10 ms) ends. From then on the runtime's
+// monitor would take the processor of the reader away in each system call, and look for that every
+// 20 us.
+func (l *reader) yield(now tcp.Time) {
+	if l.wokeApp || now.Sub(l.yieldedAt) > yieldInterval {
+		l.wokeApp, l.yieldedAt = false, now
 		runtime.Gosched()
 	}
 }
