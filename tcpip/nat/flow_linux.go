@@ -113,20 +113,25 @@ func (f *socketFlow) sendSegments(all []byte, size int) bool {
 func (f *socketFlow) ready(uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for range readsAtOnce {
+	inbox := f.n.poller.inbox
+	for range readsAtOnce / receivedAtOnce {
 		if f.ended {
 			return
 		}
-		n, err := unix.Read(f.fd, f.n.poller.datagram[:])
+		n, errno := inbox.receive(f.fd)
 		switch {
-		case err == unix.EINTR:
-		case isRefusal(err):
-			f.report(err)
-		case err != nil:
+		case isRefusal(errno):
+			f.report(errno)
+			continue
+		case errno != 0:
 			return
-		default:
-			f.passed.Add(1)
-			f.near.Write(f.n.poller.datagram[:n]) //nolint:errcheck // a datagram may be lost
+		}
+		f.passed.Add(int64(n))
+		for i := range n {
+			f.near.Write(inbox.datagram(i)) //nolint:errcheck // a datagram may be lost
+		}
+		if n < receivedAtOnce {
+			return
 		}
 	}
 }

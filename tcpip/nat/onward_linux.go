@@ -10,6 +10,10 @@ import (
 // synRetries is how often the SYN of a connection onward is repeated: for 31 s, about dialTimeout.
 const synRetries = 4
 
+// datagramQueue is the size of the receive queue of a UDP flow, in bytes. The limit of the system
+// (net.core.rmem_max) holds too.
+const datagramQueue = 1 << 20
+
 // connectSocket returns a socket that is connected onward, or is being connected, for a guest that
 // has sent to an address.
 func (n *NAT) connectSocket(kind int, to netip.AddrPort) (fd int, err error) {
@@ -25,13 +29,7 @@ func (n *NAT) connectSocket(kind int, to netip.AddrPort) (fd int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if kind == unix.SOCK_STREAM {
-		err = setStreamOptions(fd)
-		if err == nil {
-			err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_SYNCNT, synRetries)
-		}
-	}
-	if err == nil {
+	if err = setOptions(fd, kind); err == nil {
 		err = unix.Connect(fd, at)
 	}
 	if err != nil && err != unix.EINPROGRESS {
@@ -39,6 +37,17 @@ func (n *NAT) connectSocket(kind int, to netip.AddrPort) (fd int, err error) {
 		return 0, err
 	}
 	return fd, nil
+}
+
+// setOptions sets the options of a socket onward.
+func setOptions(fd, kind int) error {
+	if kind == unix.SOCK_DGRAM {
+		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, datagramQueue)
+	}
+	if err := setStreamOptions(fd); err != nil {
+		return err
+	}
+	return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_SYNCNT, synRetries)
 }
 
 // setStreamOptions sets the options that a net.Dialer sets: segments are sent at once, and a dead

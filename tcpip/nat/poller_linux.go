@@ -19,8 +19,8 @@ type poller struct {
 	start   func()   // called once, before the first socket is watched
 	started sync.Once
 	// used by poll
-	events   [64]unix.EpollEvent
-	datagram [largestDatagram]byte
+	events [64]unix.EpollEvent
+	inbox  *inbox
 	// of a stream on its way to a guest: used by the one goroutine that reads the link
 	buffer [64 << 10]byte
 
@@ -51,7 +51,7 @@ func newPoller(start func()) (*poller, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	return &poller{epollFD: fd, start: start}, nil
+	return &poller{epollFD: fd, start: start, inbox: newInbox()}, nil
 }
 
 // add watches a descriptor. After an error it is not watched.
