@@ -108,6 +108,10 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	i.hopLimit.Store(uint32(state.HopLimit))
 	i.s.useRoutesLocked(i.s.extraRoutes)
 	i.s.applyServersLocked()
+	i.mu.Lock()
+	i.neigh.Changes++ // connections look their next hop up again
+	i.neighChanges.Store(i.neigh.Changes)
+	i.mu.Unlock()
 }
 
 // applyAddrsLocked adds the addresses of a state that are new, and removes those of the state

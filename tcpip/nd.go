@@ -77,7 +77,11 @@ func (p *packet) advertisement(n *wire.Neighbour) layer {
 	if mac != i.caps.MAC {
 		i.claims.OtherUses(n.Target, mac, now, claimActions{p.reader})
 	}
-	i.neigh.ReceiveAdvertisement(neigh.Advertisement{Addr: n.Target, MAC: mac, HasMAC: hasMAC, Solicited: n.Solicited, Override: n.Override}, now, neighActions{p.reader})
+	a := neigh.Advertisement{Addr: n.Target, MAC: mac, HasMAC: hasMAC, Solicited: n.Solicited, Override: n.Override}
+	if i.neigh.ReceiveAdvertisement(a, now, neighActions{p.reader}) && !n.Router && i.auto.host != nil && i.auto.host.RemoveRouter(n.Target) {
+		i.auto.pending = true
+		p.reader.requestCheck()
+	}
 	i.neighChanges.Store(i.neigh.Changes)
 	i.mu.Unlock()
 	return consumed

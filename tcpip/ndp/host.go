@@ -150,6 +150,15 @@ func (h *Host) updateRouter(from netip.Addr, a *wire.Advert, now Time) {
 	h.routers = upsert(h.routers, router{from, a.Preference, after(now, a.Lifetime)}, a.Lifetime, maxRouters, func(r router) bool { return r.addr == from })
 }
 
+// RemoveRouter removes a neighbour that is no router any more from the default routers, and the
+// routes by it (RFC 4861, section 7.2.5). It reports whether there was anything to remove.
+func (h *Host) RemoveRouter(addr netip.Addr) (changed bool) {
+	count := len(h.routers) + len(h.routes)
+	h.routers = slices.DeleteFunc(h.routers, func(r router) bool { return r.addr == addr })
+	h.routes = slices.DeleteFunc(h.routes, func(r route) bool { return r.by == addr })
+	return count != len(h.routers)+len(h.routes)
+}
+
 // updateRoute adds, updates or removes a route (RFC 4191, section 4).
 func (h *Host) updateRoute(new route, lifetime time.Duration) {
 	h.routes = upsert(h.routes, new, lifetime, maxRoutes, func(r route) bool { return r.to == new.to && r.by == new.by })

@@ -1,0 +1,182 @@
+package tcpip
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// lanRouter is a router of a routerLAN: fe80::N at 02:00:00:00:01:0N, where N is its number.
+type lanRouter struct {
+	addr netip.Addr
+	mac  wire.MAC
+
+	// Guarded by routerLAN.mu.
+	silent  bool        // it answers no solicitation
+	packets int         // packets for beyond that it got
+	asked   []time.Time // when it was solicited
+}
+
+// routerLAN is a link on which a stack is the host, beside several routers.
+type routerLAN struct {
+	s    *Stack
+	link link.Link
+
+	mu      sync.Mutex
+	routers map[byte]*lanRouter
+	labels  []uint32 // flow labels of the packets for beyond
+}
+
+// beyond is an address that only routers reach.
+var beyond = netip.MustParseAddr("2001:db8:9::1")
+
+// lanOf returns a stack of that configuration beside routers of these numbers, which have announced
+// nothing yet.
+func lanOf(t *testing.T, c Config, numbers ...byte) *routerLAN {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{})
+	n := &routerLAN{link: lb, routers: map[byte]*lanRouter{}}
+	for _, r := range numbers {
+		n.routers[r] = &lanRouter{addr: netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 15: r}), mac: wire.MAC{2, 0, 0, 0, 1, r}}
+	}
+	go n.run()
+	t.Cleanup(func() { lb.Close() })
+	c.Link, c.Autoconf = la, true
+	n.s = stack(t, c)
+	time.Sleep(3 * time.Second)
+	return n
+}
+
+// run reads frames until the link is closed.
+func (n *routerLAN) run() {
+	batch := make([]link.Frame, 8)
+	for {
+		count, err := n.link.Queue(0).Read(batch, -1)
+		if err != nil {
+			return
+		}
+		for _, f := range batch[:count] {
+			n.receive(f.Bytes)
+		}
+	}
+}
+
+// receive counts a packet for beyond, and has its router answer a solicitation.
+func (n *routerLAN) receive(frame []byte) {
+	e, _ := wire.ParseEthernet(frame)
+	p, fault := wire.ParseIPv6(e.Payload())
+	if fault != wire.OK {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.routers {
+		if p.Dst() == beyond && e.Dst() == r.mac {
+			r.packets++
+			n.labels = append(n.labels, p.FlowLabel())
+		}
+		m, _ := wire.ParseICMPv6(p.Payload())
+		if ask, fault := wire.ParseNeighbour(m); p.NextHeader() == wire.ICMPv6Protocol && m.Type() == wire.NeighbourSolicit && fault == wire.OK && ask.Target == r.addr {
+			r.asked = append(r.asked, time.Now())
+			if !r.silent {
+				answer := wire.Neighbour{Target: r.addr, Router: true, Solicited: true, Override: true, Options: wire.AppendLinkAddr(nil, wire.TargetLinkAddr, r.mac)}
+				n.send(r.mac, r.addr, p.Src(), wire.AppendNeighbour(nil, r.addr, p.Src(), wire.NeighbourAdvert, &answer))
+			}
+		}
+	}
+}
+
+// send sends a message of neighbour discovery to the stack.
+func (n *routerLAN) send(mac wire.MAC, src, dst netip.Addr, message []byte) {
+	b := wire.AppendEthernet(nil, n.s.ifaces[0].caps.MAC, mac, wire.TypeIPv6)
+	b = wire.AppendIPv6(b, &wire.IPv6Fields{NextHeader: wire.ICMPv6Protocol, HopLimit: wire.NDPHopLimit, Src: src, Dst: dst, Payload: len(message)})
+	n.link.Queue(0).Write(&link.Parts{Head: b, Body: [2][]byte{message}})
+}
+
+// advertise has a router announce itself, and a prefix for an address.
+func (n *routerLAN) advertise(number byte, a wire.Advert) {
+	r := n.routers[number]
+	prefix := wire.Prefix{Prefix: netip.MustParsePrefix("2001:db8:5::/64"), OnLink: true, Autonomous: true, Valid: day, Preferred: day}
+	a.Options = wire.AppendLinkAddr(wire.AppendPrefix(a.Options, &prefix), wire.SourceLinkAddr, r.mac)
+	n.send(r.mac, r.addr, allNodes, wire.AppendAdvert(nil, r.addr, allNodes, &a))
+	time.Sleep(2 * time.Second)
+}
+
+// setSilent makes a router answer solicitations, or not.
+func (n *routerLAN) setSilent(number byte, silent bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.routers[number].silent = silent
+}
+
+// packetsOf returns how many packets for beyond a router has got.
+func (n *routerLAN) packetsOf(number byte) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.routers[number].packets
+}
+
+// solicitationsOf returns when a router was solicited.
+func (n *routerLAN) solicitationsOf(number byte) []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.routers[number].asked)
+}
+
+// hop returns the number of the router that packets for beyond go to; 0: none.
+func (n *routerLAN) hop() byte {
+	if _, hop, _, ok := n.s.routeTo(beyond, netip.Addr{}); ok {
+		return hop.As16()[15]
+	}
+	return 0
+}
+
+// RFC 4861, section 7.2.5: a default router whose accepted advertisement has a clear Router flag is
+// removed. An advertisement is not accepted if it comes from beyond the link, is about a host that
+// is no neighbour, or contradicts the known hardware address without the Override flag.
+func TestARouterThatBecomesAHostIsRemoved(t *testing.T) {
+	forger := wire.MAC{2, 0, 0, 0, 1, 99}
+	for _, c := range []struct {
+		name string
+		mac  wire.MAC // in the option; zero: that of the router
+		n    wire.Neighbour
+		hops uint8
+		want byte // the router in use afterwards
+	}{
+		{"the Router flag is set", wire.MAC{}, wire.Neighbour{Router: true, Override: true}, wire.NDPHopLimit, 1},
+		{"the Router flag is clear", wire.MAC{}, wire.Neighbour{Override: true}, wire.NDPHopLimit, 2},
+		{"clear, without Override, of the known hardware address", wire.MAC{}, wire.Neighbour{}, wire.NDPHopLimit, 2},
+		{"clear, of another hardware address, without Override", forger, wire.Neighbour{}, wire.NDPHopLimit, 1},
+		{"clear, from beyond the link", wire.MAC{}, wire.Neighbour{Override: true}, wire.NDPHopLimit - 1, 1},
+		{"clear, solicited, but to a group", wire.MAC{}, wire.Neighbour{Solicited: true, Override: true}, wire.NDPHopLimit, 1},
+		{"clear, of a host that is no neighbour", wire.MAC{}, wire.Neighbour{Target: netip.MustParseAddr("fe80::77"), Override: true}, wire.NDPHopLimit, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lan := lanOf(t, Config{}, 1, 2)
+			lan.advertise(1, wire.Advert{Lifetime: time.Hour})
+			lan.advertise(2, wire.Advert{Lifetime: time.Hour})
+			r := lan.routers[1]
+			if c.mac == (wire.MAC{}) {
+				c.mac = r.mac
+			}
+			if !c.n.Target.IsValid() {
+				c.n.Target = r.addr
+			}
+			c.n.Options = wire.AppendLinkAddr(nil, wire.TargetLinkAddr, c.mac)
+			message := wire.AppendNeighbour(nil, r.addr, allNodes, wire.NeighbourAdvert, &c.n)
+			b := wire.AppendEthernet(nil, lan.s.ifaces[0].caps.MAC, c.mac, wire.TypeIPv6)
+			b = wire.AppendIPv6(b, &wire.IPv6Fields{NextHeader: wire.ICMPv6Protocol, HopLimit: c.hops, Src: r.addr, Dst: allNodes, Payload: len(message)})
+			lan.link.Queue(0).Write(&link.Parts{Head: b, Body: [2][]byte{message}})
+			time.Sleep(time.Second)
+			if got := lan.hop(); got != c.want {
+				t.Errorf("%s: packets go to router %d, want %d", c.name, got, c.want)
+			}
+		})
+	}
+}
