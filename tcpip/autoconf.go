@@ -49,9 +49,12 @@ func (p *packet) routerAdvertisement(m wire.ICMPv6) layer {
 		i.neigh.ReceiveLinkAddr(p.src, mac, true, neigh.Time(p.now), neighActions{p.reader})
 		i.neighChanges.Store(i.neigh.Changes)
 	}
-	if i.auto.host != nil && i.auto.host.Receive(p.src, &a, ndp.Time(p.now)) {
-		i.auto.pending = true
-		p.reader.requestCheck()
+	if i.auto.host != nil {
+		i.neigh.Timers.Set(a.Reachable, a.Retransmit)
+		if i.auto.host.Receive(p.src, &a, ndp.Time(p.now)) {
+			i.auto.pending = true
+			p.reader.requestCheck()
+		}
 	}
 	i.mu.Unlock()
 	return consumed

@@ -39,7 +39,8 @@ func (i *iface) startClaims() {
 	}
 	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
-	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Timers: &i.neigh.Timers}
+	i.neigh.Timers.Rand = i.claims.Rand
 	i.claimResults = make(chan claimResult, len(i.configured()))
 	i.awaited = map[netip.Addr]chan claimResult{}
 	i.claimAddrs(i.configured())

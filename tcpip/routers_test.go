@@ -180,3 +180,31 @@ func TestARouterThatBecomesAHostIsRemoved(t *testing.T) {
 		})
 	}
 }
+
+// RFC 4861, section 6.3.4: a neighbour is probed a Reachable Time after its last answer and a bit,
+// each Retrans Timer, if routers announce these.
+func TestAnnouncedTimersAreUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lan := lanOf(t, Config{}, 1)
+		lan.advertise(1, wire.Advert{Lifetime: time.Hour, Reachable: 6 * time.Second, Retransmit: 4 * time.Second})
+		c := dial(t, lan.s, "udp", "[2001:db8:9::1]:9")
+		use := func(seconds int) {
+			for range seconds {
+				c.Write([]byte("x")) //nolint:errcheck // the routers count
+				time.Sleep(time.Second)
+			}
+		}
+		use(60)
+		if n := len(lan.solicitationsOf(1)); n < 4 || n > 8 {
+			t.Errorf("a neighbour in use was solicited %d times in a minute, want once in 8 to 14 s", n)
+		}
+		lan.setSilent(1, true)
+		use(60)
+		all := lan.solicitationsOf(1)
+		for n := len(all) - 2; n < len(all); n++ {
+			if gap := all[n].Sub(all[n-1]); gap < 4*time.Second || gap > 4200*time.Millisecond {
+				t.Errorf("a neighbour that does not answer was solicited again after %v, want 4 s", gap)
+			}
+		}
+	})
+}

@@ -76,7 +76,7 @@ func (t *Table) learn(n *Neighbour, mac wire.MAC, answer bool, now Time, do Acti
 	n.MAC = mac
 	n.State, n.stateUntil, n.requests = Stale, 0, 0
 	if answer {
-		n.State, n.stateUntil = Reachable, now+Time(reachableTime)
+		n.State, n.stateUntil = Reachable, now+t.reachableTime(n)
 	}
 	for _, p := range t.takeWaiting(n) {
 		do.SendQueued(n, p)
