@@ -72,7 +72,43 @@ func (l *reader) tickAutoconfLocked(now tcp.Time) tcp.Time {
 	if solicit {
 		l.solicitRouters()
 	}
+	if l.iface.resolvesNeighbours() {
+		changed, at := a.host.UpdateReach(routerNeighbours{l, neigh.Time(now)}, ndp.Time(now))
+		a.pending = a.pending || changed
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
 	return tcp.Time(next)
+}
+
+// routerNeighbours implements ndp.Neighbours. The interface's lock is held during each call.
+type routerNeighbours struct {
+	l   *reader
+	now neigh.Time
+}
+
+// Reach implements ndp.Neighbours.
+func (r routerNeighbours) Reach(router netip.Addr) ndp.Reach {
+	switch s, ok := r.l.iface.neigh.StateOf(router); {
+	case !ok || s == neigh.Incomplete:
+		return ndp.ReachUnknown
+	case s == neigh.Reachable:
+		return ndp.ReachConfirmed
+	case s == neigh.Failed:
+		return ndp.ReachFailed
+	}
+	return ndp.ReachProbable
+}
+
+// UsedSince implements ndp.Neighbours: it reports whether packets were sent to the router.
+func (r routerNeighbours) UsedSince(router netip.Addr, since ndp.Time) bool {
+	return r.l.iface.neigh.UsedSince(router, neigh.Time(since))
+}
+
+// Probe implements ndp.Neighbours.
+func (r routerNeighbours) Probe(router netip.Addr) {
+	r.l.iface.neigh.Probe(router, r.now, neighActions{r.l})
 }
 
 // solicitRouters sends a router solicitation (RFC 4861, section 4.1).
@@ -155,9 +191,6 @@ func (i *iface) autoRoutesLocked(n int) (all []ip.Route) {
 	}
 	for _, r := range s.Routes {
 		all = append(all, ip.Route{To: r.To, Via: r.By, Link: n})
-	}
-	for _, r := range s.Routers {
-		all = append(all, ip.Route{To: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Via: r, Link: n})
 	}
 	return all
 }

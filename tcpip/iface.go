@@ -53,11 +53,11 @@ type iface struct {
 	awaited           map[netip.Addr]chan claimResult
 	neigh             neigh.Table
 	claims            neigh.Claims
-	claimed           []netip.Addr // the addresses of claims that are in use
-	deprecated        []netip.Addr // addresses that new connections should not have (RFC 4862)
-	temporary         []netip.Addr // addresses that new connections should rather have (RFC 8981)
-	pendingConflicts  []Conflict   // not reported yet, at most maxPendingConflicts
-	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
+	claimed           []netip.Addr  // the addresses of claims that are in use
+	deprecated        []netip.Addr  // addresses that new connections should not have (RFC 4862)
+	temporary         []netip.Addr  // addresses that new connections should rather have (RFC 8981)
+	pendingConflicts  []Conflict    // not reported yet, at most maxPendingConflicts
+	unreachableFrames []unreachable // at most maxUnreachable
 }
 
 func newIface(s *Stack, index int, c Interface) *iface {

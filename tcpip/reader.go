@@ -175,9 +175,9 @@ func (l *reader) runTimers(now tcp.Time) {
 	}
 	l.checkedAt = now
 	l.nextCheckAt = l.tickNeighbours(now)
-	l.reportUnreachable(now)
 	l.reportConflicts(now)
 	l.applyAutoconf(now)
+	l.reportUnreachable(now) // now packets for a router that has failed go to another one
 	if at := l.expireFragments(now); at != 0 && (l.nextCheckAt == 0 || at < l.nextCheckAt) {
 		l.nextCheckAt = at
 	}

@@ -198,13 +198,109 @@ func TestAnnouncedTimersAreUsed(t *testing.T) {
 		if n := len(lan.solicitationsOf(1)); n < 4 || n > 8 {
 			t.Errorf("a neighbour in use was solicited %d times in a minute, want once in 8 to 14 s", n)
 		}
+		before := len(lan.solicitationsOf(1))
 		lan.setSilent(1, true)
 		use(60)
-		all := lan.solicitationsOf(1)
-		for n := len(all) - 2; n < len(all); n++ {
-			if gap := all[n].Sub(all[n-1]); gap < 4*time.Second || gap > 4200*time.Millisecond {
-				t.Errorf("a neighbour that does not answer was solicited again after %v, want 4 s", gap)
+		all, shortest := lan.solicitationsOf(1)[before:], time.Hour
+		for n := 1; n < len(all); n++ {
+			shortest = min(shortest, all[n].Sub(all[n-1]))
+		}
+		if shortest < 4*time.Second || shortest > 4200*time.Millisecond {
+			t.Errorf("a neighbour that does not answer was solicited again after %v, want 4 s", shortest)
+		}
+	})
+}
+
+// RFC 4861, section 6.3.6, and RFC 4191, sections 3.2 and 3.5: packets go to the next router when
+// the first one does not answer, and back when it does again. It is probed once a minute, by one
+// solicitation, while the other one is used.
+func TestPacketsGoToARouterThatAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lan := lanOf(t, Config{}, 1, 2)
+		lan.advertise(1, wire.Advert{Lifetime: time.Hour, Preference: wire.HighPreference})
+		lan.advertise(2, wire.Advert{Lifetime: time.Hour})
+		c := dial(t, lan.s, "udp", "[2001:db8:9::1]:9")
+		use := func(seconds int) {
+			for range seconds {
+				c.Write([]byte("x")) //nolint:errcheck // the routers count
+				time.Sleep(time.Second)
 			}
+		}
+		use(20)
+		if got := lan.packetsOf(1); got != 20 {
+			t.Errorf("while both answer: the preferred router got %d packets, want 20", got)
+		}
+		lan.setSilent(1, true)
+		use(90)
+		if got := lan.hop(); got != 2 {
+			t.Errorf("90 s after the preferred router became silent: packets go to router %d, want 2", got)
+		}
+		before := lan.solicitationsOf(1)
+		use(300)
+		all := lan.solicitationsOf(1)
+		if n := len(all) - len(before); n < 4 || n > 5 {
+			t.Errorf("the silent router was solicited %d times in 5 minutes, want once a minute", n)
+		}
+		if got := lan.packetsOf(2); got < 340 {
+			t.Errorf("the other router got %d packets, want 340 or more of 390", got)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := len(lan.solicitationsOf(1)) - len(all); n > 1 {
+			t.Errorf("the silent router was solicited %d times in 5 minutes without traffic, want at most once (RFC 4191, section 3.5)", n)
+		}
+		lan.setSilent(1, false)
+		use(70)
+		if got := lan.hop(); got != 1 {
+			t.Errorf("70 s after the preferred router answers again: packets go to router %d, want 1", got)
+		}
+	})
+}
+
+// A packet that waits for a router that does not answer goes to the next one; its sender sees an
+// error only if none answers. Routers that have all failed are tried in turn.
+func TestPacketsForASilentRouterGoToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lan := lanOf(t, Config{}, 1, 2, 3)
+		plain := func(number byte) { // without the router's hardware address
+			r := lan.routers[number]
+			lan.send(r.mac, r.addr, allNodes, wire.AppendAdvert(nil, r.addr, allNodes, &wire.Advert{Lifetime: time.Hour}))
+			time.Sleep(time.Second)
+		}
+		lan.advertise(1, wire.Advert{}) // a prefix, but no default router
+		plain(1)
+		plain(2)
+		plain(3)
+		lan.s.ifaces[0].mu.Lock()
+		lan.s.ifaces[0].neigh.Clear()
+		lan.s.ifaces[0].mu.Unlock()
+		lan.setSilent(1, true)
+		lan.setSilent(2, true)
+		c := dial(t, lan.s, "udp", "[2001:db8:9::1]:9")
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if got := lan.packetsOf(3); got != 1 {
+			t.Errorf("router 3 got %d packets, want the one that waited for 1 and 2", got)
+		}
+		lan.setSilent(3, true)
+		var failed error
+		for range 120 {
+			if _, err := c.Write([]byte("x")); err != nil {
+				failed = err
+			}
+			time.Sleep(time.Second)
+		}
+		if failed == nil {
+			t.Error("all routers are silent: got no error, want EHOSTUNREACH")
+		}
+		lan.setSilent(2, false)
+		for range 30 {
+			c.Write([]byte("x")) //nolint:errcheck // the routers count
+			time.Sleep(time.Second)
+		}
+		if got := lan.hop(); got != 2 {
+			t.Errorf("after router 2 alone answers again: packets go to router %d, want 2", got)
 		}
 	})
 }
