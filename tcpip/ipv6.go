@@ -25,7 +25,7 @@ func (p *packet) ipv6() layer {
 	switch {
 	case !accepts && !p.forwarded:
 		return p.drop(DropNotOurs)
-	case i.martianSource6(p.src):
+	case i.martianSource6(p.src) && !i.claimsOwnAddr(v):
 		return p.drop(DropSource)
 	}
 	p.broadcast = p.broadcast || group
