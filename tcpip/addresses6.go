@@ -39,9 +39,9 @@ func (i *iface) martianSource6(src netip.Addr) bool {
 	return src.IsMulticast() || src.Is4In6() || !i.loopback && (src.IsLoopback() || i.s.owns(src))
 }
 
-// claimsOwnAddr reports whether a packet is a neighbour advertisement that another host sends from an
-// address of this interface, as that host has the address too: a tentative one is then a duplicate
-// (RFC 4862, section 5.4.4).
+// claimsOwnAddr reports whether a packet is a neighbour advertisement from an address of this
+// interface: another host has the address too. A tentative one is then a duplicate (RFC 4862,
+// section 5.4.4).
 func (i *iface) claimsOwnAddr(v wire.IPv6) bool {
 	message := v.Payload()
 	return i.hasAddr(i.zoned(v.Src())) && v.NextHeader() == wire.ICMPv6Protocol && len(message) > 0 && wire.ICMPv6Type(message[0]) == wire.NeighbourAdvert

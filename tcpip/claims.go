@@ -20,7 +20,7 @@ type Conflict struct {
 	Addr netip.Addr
 	By   wire.MAC
 	// the stack has given the address up: its connections are reset, and packets from and for it
-	// are dropped
+	// are dropped. Another one replaces an address that the stack has made, at most twice
 	Lost bool
 }
 
@@ -128,7 +128,9 @@ func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 		i.auto.pending = true
 	}
 	if !slices.Contains(i.claimed, a) {
-		i.reportClaim(claimResult{a, by, true})
+		if !i.linkLocal.isReplaced(a) { // otherwise the claim to the next one is reported
+			i.reportClaim(claimResult{a, by, true})
+		}
 		c.report(Conflict{a, by, true})
 		return
 	}
@@ -162,6 +164,7 @@ func (l *reader) reportConflicts(now tcp.Time) {
 					conn.abortLost(now)
 				}
 			}
+			i.replaceLinkLocal(c.Addr)
 		}
 		if tell := l.s.cfg.OnConflict; tell != nil {
 			tell(c)

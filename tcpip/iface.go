@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"weir/tcpip/link"
-	"weir/tcpip/ndp"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -53,9 +52,10 @@ type iface struct {
 	awaited           map[netip.Addr]chan claimResult
 	neigh             neigh.Table
 	claims            neigh.Claims
-	claimed           []netip.Addr  // the addresses of claims that are in use
-	deprecated        []netip.Addr  // addresses that new connections should not have (RFC 4862)
-	temporary         []netip.Addr  // addresses that new connections should rather have (RFC 8981)
+	claimed           []netip.Addr // the addresses of claims that are in use
+	deprecated        []netip.Addr // addresses that new connections should not have (RFC 4862)
+	temporary         []netip.Addr // addresses that new connections should rather have (RFC 8981)
+	linkLocal         linkLocal
 	pendingConflicts  []Conflict    // not reported yet, at most maxPendingConflicts
 	unreachableFrames []unreachable // at most maxUnreachable
 }
@@ -102,18 +102,6 @@ func (i *iface) addConfigured(addrs []netip.Prefix) (added []netip.Prefix) {
 	}
 	return added
 }
-
-// addLinkLocal adds a link-local address to the configured ones, and returns it.
-func (i *iface) addLinkLocal() netip.Prefix {
-	own := netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, i.caps.MAC[:]), 64)
-	all := append(slices.Clone(i.configured()), own)
-	i.addrs.Store(&all)
-	i.ipv6.Store(true)
-	return own
-}
-
-// linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).
-var linkLocalNet = netip.MustParsePrefix("fe80::/64")
 
 // setMTU sets the largest packet that is sent. Connections that exist are not changed.
 func (i *iface) setMTU(mtu int) {

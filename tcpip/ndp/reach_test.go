@@ -128,8 +128,7 @@ func TestFailedRoutersAreTriedInTurn(t *testing.T) {
 	}
 }
 
-// A router that has failed does not count as one that answers because it announces another route, or
-// itself.
+// A router that has failed does not count as one that answers because it announces another route.
 func TestAdvertisementsDoNotShowThatARouterAnswers(t *testing.T) {
 	h, n := newHost(), &lan{reach: map[string]Reach{"fe80::1": ReachFailed}}
 	announceFrom(h, "fe80::1", time.Hour, wire.HighPreference, "")
