@@ -26,7 +26,7 @@ func (i *iface) startAutoconf() {
 	if i.loopback || !i.autoconf {
 		return
 	}
-	i.addLinkLocal()
+	i.ensureLinkLocal()
 	key := i.s.cfg.AddrKey
 	if len(key) == 0 {
 		key = i.caps.MAC[:]
@@ -141,8 +141,13 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	i.mu.Lock()
 	state := i.auto.host.State(ndp.Time(now))
 	i.mu.Unlock()
-	i.applyAddrsLocked(&state)
-	i.auto.applied = state
+	i.applyAutoconfLocked(&state)
+}
+
+// applyAutoconfLocked makes a state the configuration. The caller holds configMu.
+func (i *iface) applyAutoconfLocked(state *ndp.State) {
+	i.applyAddrsLocked(state)
+	i.auto.applied = *state
 	i.mtu6.Store(int32(state.MTU))
 	i.hopLimit.Store(uint32(state.HopLimit))
 	i.s.useRoutesLocked(i.s.extraRoutes)
@@ -171,9 +176,7 @@ func (i *iface) applyAddrsLocked(state *ndp.State) {
 	}
 	for _, old := range i.auto.applied.Addrs {
 		if !slices.ContainsFunc(state.Addrs, func(a ndp.Addr) bool { return a.Addr == old.Addr }) {
-			left := slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return p.Addr() == old.Addr })
-			i.addrs.Store(&left)
-			i.forgetAddr(old.Addr)
+			i.removeConfiguredLocked(old.Addr)
 		}
 	}
 	i.mu.Lock()

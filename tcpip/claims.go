@@ -92,7 +92,9 @@ func (c claimActions) Announce(a netip.Addr) {
 // Held implements neigh.ClaimActions.
 func (c claimActions) Held(a netip.Addr) {
 	i := c.l.iface
-	i.claimed = append(i.claimed, a)
+	if !slices.Contains(i.claimed, a) { // LinkChanged claims those in use again
+		i.claimed = append(i.claimed, a)
+	}
 	i.updateOwnAddrs()
 	i.reportClaim(claimResult{addr: a})
 }

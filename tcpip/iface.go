@@ -91,13 +91,11 @@ func (i *iface) addConfigured(addrs []netip.Prefix) (added []netip.Prefix) {
 		added = append(added, netip.PrefixFrom(a.Addr().WithZone(""), a.Bits()))
 	}
 	all := append(slices.Clone(before), added...)
-	is6 := func(a netip.Prefix) bool { return a.Addr().Is6() }
-	linkLocal := func(a netip.Prefix) bool { return is6(a) && a.Addr().IsLinkLocalUnicast() }
 	i.addrs.Store(&all)
-	if slices.ContainsFunc(all, is6) {
+	if slices.ContainsFunc(all, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
 		i.ipv6.Store(true)
-		if !i.loopback && !slices.ContainsFunc(all, linkLocal) {
-			added = append(added, i.addLinkLocal())
+		if !i.loopback {
+			added = append(added, i.ensureLinkLocal()...)
 		}
 	}
 	return added

@@ -26,6 +26,15 @@ func (l *linkLocal) isReplaced(a netip.Addr) bool {
 	return a == l.addr && l.tries+1 < maxLinkLocalTries
 }
 
+// ensureLinkLocal adds a link-local address to the configured ones if there is none, and returns
+// it.
+func (i *iface) ensureLinkLocal() []netip.Prefix {
+	if slices.ContainsFunc(i.configured(), func(a netip.Prefix) bool { return a.Addr().Is6() && a.Addr().IsLinkLocalUnicast() }) {
+		return nil
+	}
+	return []netip.Prefix{i.addLinkLocal()}
+}
+
 // addLinkLocal adds a link-local address to the configured ones, and returns it.
 func (i *iface) addLinkLocal() netip.Prefix {
 	i.mu.Lock()
@@ -53,7 +62,6 @@ func (i *iface) replaceLinkLocal(lost netip.Addr) {
 	if !replaced {
 		return
 	}
-	left := slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return p.Addr() == lost.WithZone("") })
-	i.addrs.Store(&left)
+	i.removeConfiguredLocked(lost)
 	i.claimAddrs([]netip.Prefix{i.addLinkLocal()})
 }

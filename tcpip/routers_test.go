@@ -28,9 +28,14 @@ type routerLAN struct {
 	s    *Stack
 	link link.Link
 
-	mu      sync.Mutex
-	routers map[byte]*lanRouter
-	labels  []uint32 // flow labels of the packets for beyond
+	prefix string // the network that routers announce
+
+	mu       sync.Mutex
+	routers  map[byte]*lanRouter
+	labels   []uint32           // flow labels of the packets for beyond
+	probes   map[netip.Addr]int // probes for duplicates, by their target
+	solicits int                // router solicitations
+	reports  int                // multicast listener reports
 }
 
 // beyond is an address that only routers reach.
@@ -41,7 +46,7 @@ var beyond = netip.MustParseAddr("2001:db8:9::1")
 func lanOf(t *testing.T, c Config, numbers ...byte) *routerLAN {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{})
-	n := &routerLAN{link: lb, routers: map[byte]*lanRouter{}}
+	n := &routerLAN{link: lb, prefix: "2001:db8:5::/64", routers: map[byte]*lanRouter{}, probes: map[netip.Addr]int{}}
 	for _, r := range numbers {
 		n.routers[r] = &lanRouter{addr: netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 15: r}), mac: wire.MAC{2, 0, 0, 0, 1, r}}
 	}
@@ -76,6 +81,7 @@ func (n *routerLAN) receive(frame []byte) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.countMessage(p)
 	for _, r := range n.routers {
 		if p.Dst() == beyond && e.Dst() == r.mac {
 			r.packets++
@@ -92,6 +98,25 @@ func (n *routerLAN) receive(frame []byte) {
 	}
 }
 
+// countMessage counts what the stack sends to groups. n.mu is held.
+func (n *routerLAN) countMessage(p wire.IPv6) {
+	protocol, message, _ := wire.UpperLayer(p.NextHeader(), p.Payload())
+	m, fault := wire.ParseICMPv6(message)
+	if protocol != wire.ICMPv6Protocol || fault != wire.OK {
+		return
+	}
+	switch m.Type() {
+	case wire.RouterSolicit:
+		n.solicits++
+	case wire.ListenerReport2:
+		n.reports++
+	case wire.NeighbourSolicit:
+		if ask, fault := wire.ParseNeighbour(m); fault == wire.OK && p.Src().IsUnspecified() {
+			n.probes[ask.Target]++
+		}
+	}
+}
+
 // send sends a message of neighbour discovery to the stack.
 func (n *routerLAN) send(mac wire.MAC, src, dst netip.Addr, message []byte) {
 	b := wire.AppendEthernet(nil, n.s.ifaces[0].caps.MAC, mac, wire.TypeIPv6)
@@ -102,7 +127,7 @@ func (n *routerLAN) send(mac wire.MAC, src, dst netip.Addr, message []byte) {
 // advertise has a router announce itself, and a prefix for an address.
 func (n *routerLAN) advertise(number byte, a wire.Advert) {
 	r := n.routers[number]
-	prefix := wire.Prefix{Prefix: netip.MustParsePrefix("2001:db8:5::/64"), OnLink: true, Autonomous: true, Valid: day, Preferred: day}
+	prefix := wire.Prefix{Prefix: netip.MustParsePrefix(n.prefix), OnLink: true, Autonomous: true, Valid: day, Preferred: day}
 	a.Options = wire.AppendLinkAddr(wire.AppendPrefix(a.Options, &prefix), wire.SourceLinkAddr, r.mac)
 	n.send(r.mac, r.addr, allNodes, wire.AppendAdvert(nil, r.addr, allNodes, &a))
 	time.Sleep(2 * time.Second)

@@ -10,6 +10,5 @@
 // # Limitations
 //
 // Advertisements have no authentication: any host on the link can send them. DNS search lists are
-// not used. Temporary addresses are not renewed when the link moves to another network, and are
-// made for all prefixes or for none.
+// not used. Temporary addresses are made for all prefixes or for none.
 package ndp

@@ -107,6 +107,10 @@ func New(c Config, now Time) *Host {
 	return &Host{cfg: c, solicitAt: now + Time(c.Jitter()) + 1}
 }
 
+// Restart forgets all that routers have announced, temporary addresses included, and solicits
+// routers again: the link leads to another network (RFC 8981, section 3.6).
+func (h *Host) Restart(now Time) { *h = *New(h.cfg, now) }
+
 // Receive processes a router advertisement from a router, a link-local address. The caller has
 // verified that it is from the link. changed reports whether State returns something else now.
 func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool) {

@@ -41,9 +41,10 @@ func (t *Table) Probe(addr netip.Addr, now Time, do Actions) {
 	t.tick(n, now, do)
 }
 
-// Clear forgets all neighbours and drops the packets that wait for them: the link leads to others
-// now.
+// Clear forgets all neighbours and the announced timers, and drops the packets that wait: the link
+// leads to others now.
 func (t *Table) Clear() {
+	t.Timers = Timers{Rand: t.Timers.Rand}
 	for _, n := range t.neighbours {
 		t.remove(n)
 	}
