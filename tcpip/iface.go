@@ -40,6 +40,9 @@ type iface struct {
 	mtu6        atomic.Int32  // MTU that routers have announced; 0: none
 	hopLimit    atomic.Uint32 // hop limit that routers have announced; 0: none
 
+	// the oldest first, at most maxRedirects; replaced as a whole under mu. Nil: none
+	redirects atomic.Pointer[[]redirect]
+
 	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
 	// neigh.Changes: when it changes, connections look their hardware address up again
 	neighChanges atomic.Uint32

@@ -26,6 +26,7 @@ func (s *Stack) LinkChanged(name string) error {
 	}
 	i.mu.Lock()
 	i.neigh.Clear()
+	i.redirects.Store(nil)
 	if i.auto.host != nil {
 		i.auto.host.Restart(ndp.Time(s.now()))
 	}

@@ -196,6 +196,9 @@ func (l *reader) tickNeighbours(now tcp.Time) tcp.Time {
 	if at := neigh.Time(l.tickAutoconfLocked(now)); at != 0 && (next == 0 || at < next) {
 		next = at
 	}
+	if at := neigh.Time(l.iface.tickRedirectsLocked(now)); at != 0 && (next == 0 || at < next) {
+		next = at
+	}
 	if at := neigh.Time(l.tickGroupsLocked(now)); at != 0 && (next == 0 || at < next) {
 		next = at
 	}

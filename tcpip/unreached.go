@@ -50,8 +50,8 @@ func (l *reader) reportUnreachable(now tcp.Time) {
 }
 
 // sendByAnotherRouter sends a packet of IPv6 again whose router did not answer, and reports whether
-// there is another router. One that fails counts as such until it answers, so a packet is sent
-// again at most once by each.
+// there is another one: that of the route, if it was redirected. One that fails counts as such
+// until it answers, and its redirects are removed, so a packet is sent again at most once by each.
 func (p *packet) sendByAnotherRouter(failed netip.Addr) bool {
 	i := p.reader.iface
 	if p.dst.Is4() {
@@ -59,7 +59,7 @@ func (p *packet) sendByAnotherRouter(failed netip.Addr) bool {
 	}
 	hop, ok := i.nextHop(p.dst)
 	i.mu.Lock()
-	ok = ok && hop != failed && i.auto.host != nil && i.auto.host.HasFailed(failed) && !i.auto.host.HasFailed(hop)
+	ok = ok && hop != failed && hop != p.dst && i.auto.host != nil && !i.auto.host.HasFailed(hop)
 	i.mu.Unlock()
 	return ok && p.reader.sendPacket(hop, p.dst, wire.TypeIPv6, p.ip, nil)
 }
