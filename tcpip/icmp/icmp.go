@@ -3,7 +3,8 @@
 //
 // # Limitations
 //
-// Redirect, Timestamp and Address Mask messages are not parsed: a host should no longer obey them.
+// Redirect, Timestamp and Address Mask messages of IPv4 are not parsed: a host should no longer
+// obey them. Redirects of IPv6 are messages of neighbour discovery.
 package icmp
 
 import (

@@ -41,14 +41,15 @@ type reach struct {
 
 // UpdateReach follows the reachability of the routers (RFC 4861, section 6.3.6; RFC 4191, section
 // 3.2). A router that did not answer is the last choice until it answers: it is probed once a
-// minute, while packets go to another one in its place. changed reports whether State returns
-// something else; next is when to call UpdateReach again; 0: with the next frame.
+// minute, while packets go to another one in its place. changed reports whether State may
+// return something else; next is when to call UpdateReach again; 0: with the next frame.
 func (h *Host) UpdateReach(n Neighbours, now Time) (changed bool, next Time) {
-	before := h.State(now)
 	used := false
 	for i := range h.routes {
 		r := &h.routes[i]
+		before := r.rank()
 		r.reach.update(n.Reach(r.by), now)
+		changed = changed || r.rank() != before
 		used = used || r.reach.failedAt == 0 && n.UsedSince(r.by, now-Time(probeInterval))
 	}
 	for i := range h.routes {
@@ -64,7 +65,7 @@ func (h *Host) UpdateReach(n Neighbours, now Time) (changed bool, next Time) {
 			next = r.probeAt
 		}
 	}
-	return !h.State(now).equal(before), next
+	return changed, next
 }
 
 // update takes what is known of the router now.

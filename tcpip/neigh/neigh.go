@@ -4,9 +4,10 @@
 // those of RFC 4861, section 7.3.2, which suit ARP too.
 //
 // What other hosts can cause is bounded: neighbours, queued packets and their bytes, and requests.
-// One neighbour is requested once a second, all together a hundred times a second, and part of that
-// is reserved for the host's own packets. An announcement adds no neighbour; only a request for the
-// host's address, or an answer to the host's request, does.
+// One neighbour is requested once a second, or five times if routers announce that ([Timers]), all
+// together a hundred times a second. Part of that is reserved for the host's own packets. An
+// announcement adds no neighbour; only a request for the host's address, or an answer to the host's
+// request, does.
 //
 // # Limitations
 //
