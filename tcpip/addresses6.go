@@ -39,6 +39,14 @@ func (i *iface) martianSource6(src netip.Addr) bool {
 	return src.IsMulticast() || src.Is4In6() || !i.loopback && (src.IsLoopback() || i.s.owns(src))
 }
 
+// claimsOwnAddr reports whether a packet is a neighbour advertisement from an address of this
+// interface: another host has the address too. A tentative one is then a duplicate (RFC 4862,
+// section 5.4.4).
+func (i *iface) claimsOwnAddr(v wire.IPv6) bool {
+	message := v.Payload()
+	return i.hasAddr(i.zoned(v.Src())) && v.NextHeader() == wire.ICMPv6Protocol && len(message) > 0 && wire.ICMPv6Type(message[0]) == wire.NeighbourAdvert
+}
+
 // groupMAC returns the hardware address of a broadcast address or a group on this link; ok is false
 // for another host's address. RFC 1112, section 6.4, and RFC 2464, section 7, map groups.
 func (i *iface) groupMAC(a netip.Addr) (mac wire.MAC, ok bool) {

@@ -26,7 +26,7 @@ func (i *iface) startAutoconf() {
 	if i.loopback || !i.autoconf {
 		return
 	}
-	i.addLinkLocal()
+	i.ensureLinkLocal()
 	key := i.s.cfg.AddrKey
 	if len(key) == 0 {
 		key = i.caps.MAC[:]
@@ -49,9 +49,12 @@ func (p *packet) routerAdvertisement(m wire.ICMPv6) layer {
 		i.neigh.ReceiveLinkAddr(p.src, mac, true, neigh.Time(p.now), neighActions{p.reader})
 		i.neighChanges.Store(i.neigh.Changes)
 	}
-	if i.auto.host != nil && i.auto.host.Receive(p.src, &a, ndp.Time(p.now)) {
-		i.auto.pending = true
-		p.reader.requestCheck()
+	if i.auto.host != nil {
+		i.neigh.Timers.Set(a.Reachable, a.Retransmit)
+		if i.auto.host.Receive(p.src, &a, ndp.Time(p.now)) {
+			i.auto.pending = true
+			p.reader.requestCheck()
+		}
 	}
 	i.mu.Unlock()
 	return consumed
@@ -69,7 +72,43 @@ func (l *reader) tickAutoconfLocked(now tcp.Time) tcp.Time {
 	if solicit {
 		l.solicitRouters()
 	}
+	if l.iface.resolvesNeighbours() {
+		changed, at := a.host.UpdateReach(routerNeighbours{l, neigh.Time(now)}, ndp.Time(now))
+		a.pending = a.pending || changed
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
 	return tcp.Time(next)
+}
+
+// routerNeighbours implements ndp.Neighbours. The interface's lock is held during each call.
+type routerNeighbours struct {
+	l   *reader
+	now neigh.Time
+}
+
+// Reach implements ndp.Neighbours.
+func (r routerNeighbours) Reach(router netip.Addr) ndp.Reach {
+	switch s, ok := r.l.iface.neigh.StateOf(router); {
+	case !ok || s == neigh.Incomplete:
+		return ndp.ReachUnknown
+	case s == neigh.Reachable:
+		return ndp.ReachConfirmed
+	case s == neigh.Failed:
+		return ndp.ReachFailed
+	}
+	return ndp.ReachProbable
+}
+
+// UsedSince implements ndp.Neighbours: it reports whether packets were sent to the router.
+func (r routerNeighbours) UsedSince(router netip.Addr, since ndp.Time) bool {
+	return r.l.iface.neigh.UsedSince(router, neigh.Time(since))
+}
+
+// Probe implements ndp.Neighbours.
+func (r routerNeighbours) Probe(router netip.Addr) {
+	r.l.iface.neigh.Probe(router, r.now, neighActions{r.l})
 }
 
 // solicitRouters sends a router solicitation (RFC 4861, section 4.1).
@@ -102,12 +141,21 @@ func (l *reader) applyAutoconf(now tcp.Time) {
 	i.mu.Lock()
 	state := i.auto.host.State(ndp.Time(now))
 	i.mu.Unlock()
-	i.applyAddrsLocked(&state)
-	i.auto.applied = state
+	i.applyAutoconfLocked(&state)
+}
+
+// applyAutoconfLocked makes a state the configuration. The caller holds configMu.
+func (i *iface) applyAutoconfLocked(state *ndp.State) {
+	i.applyAddrsLocked(state)
+	i.auto.applied = *state
 	i.mtu6.Store(int32(state.MTU))
 	i.hopLimit.Store(uint32(state.HopLimit))
 	i.s.useRoutesLocked(i.s.extraRoutes)
 	i.s.applyServersLocked()
+	i.mu.Lock()
+	i.neigh.Changes++ // connections look their next hop up again
+	i.neighChanges.Store(i.neigh.Changes)
+	i.mu.Unlock()
 }
 
 // applyAddrsLocked adds the addresses of a state that are new, and removes those of the state
@@ -128,9 +176,7 @@ func (i *iface) applyAddrsLocked(state *ndp.State) {
 	}
 	for _, old := range i.auto.applied.Addrs {
 		if !slices.ContainsFunc(state.Addrs, func(a ndp.Addr) bool { return a.Addr == old.Addr }) {
-			left := slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return p.Addr() == old.Addr })
-			i.addrs.Store(&left)
-			i.forgetAddr(old.Addr)
+			i.removeConfiguredLocked(old.Addr)
 		}
 	}
 	i.mu.Lock()
@@ -148,9 +194,6 @@ func (i *iface) autoRoutesLocked(n int) (all []ip.Route) {
 	}
 	for _, r := range s.Routes {
 		all = append(all, ip.Route{To: r.To, Via: r.By, Link: n})
-	}
-	for _, r := range s.Routers {
-		all = append(all, ip.Route{To: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Via: r, Link: n})
 	}
 	return all
 }

@@ -20,7 +20,7 @@ type Conflict struct {
 	Addr netip.Addr
 	By   wire.MAC
 	// the stack has given the address up: its connections are reset, and packets from and for it
-	// are dropped
+	// are dropped. Another one replaces an address that the stack has made, at most twice
 	Lost bool
 }
 
@@ -39,7 +39,8 @@ func (i *iface) startClaims() {
 	}
 	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
-	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Timers: &i.neigh.Timers}
+	i.neigh.Timers.Rand = i.claims.Rand
 	i.claimResults = make(chan claimResult, len(i.configured()))
 	i.awaited = map[netip.Addr]chan claimResult{}
 	i.claimAddrs(i.configured())
@@ -91,7 +92,9 @@ func (c claimActions) Announce(a netip.Addr) {
 // Held implements neigh.ClaimActions.
 func (c claimActions) Held(a netip.Addr) {
 	i := c.l.iface
-	i.claimed = append(i.claimed, a)
+	if !slices.Contains(i.claimed, a) { // LinkChanged claims those in use again
+		i.claimed = append(i.claimed, a)
+	}
 	i.updateOwnAddrs()
 	i.reportClaim(claimResult{addr: a})
 }
@@ -127,7 +130,9 @@ func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 		i.auto.pending = true
 	}
 	if !slices.Contains(i.claimed, a) {
-		i.reportClaim(claimResult{a, by, true})
+		if !i.linkLocal.isReplaced(a) { // otherwise the claim to the next one is reported
+			i.reportClaim(claimResult{a, by, true})
+		}
 		c.report(Conflict{a, by, true})
 		return
 	}
@@ -161,6 +166,7 @@ func (l *reader) reportConflicts(now tcp.Time) {
 					conn.abortLost(now)
 				}
 			}
+			i.replaceLinkLocal(c.Addr)
 		}
 		if tell := l.s.cfg.OnConflict; tell != nil {
 			tell(c)

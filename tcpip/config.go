@@ -28,6 +28,9 @@ type Config struct {
 	// get IPv6 addresses, routes, the MTU and, without Resolver, DNS servers from the routers on
 	// the link too (RFC 4862, RFC 8106)
 	Autoconf bool
+	// do not follow redirects of IPv6 routers (RFC 4861, section 8). Without Autoconf, and while
+	// the stack forwards, none is followed
+	IgnoreRedirects bool
 	// make temporary addresses too (RFC 8981), and prefer them for connections that the stack
 	// opens. Default off, as in Linux: a connection ends with the valid lifetime of its address,
 	// and peers may know a server by its address. A client that they should not recognize sets it

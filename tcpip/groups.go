@@ -40,10 +40,15 @@ func (i *iface) startGroups() {
 	if i.loopback {
 		return
 	}
+	i.groups.igmp, i.groups.mld = i.newGroupHosts()
+}
+
+// newGroupHosts returns the state of IGMP and MLD without groups.
+func (i *iface) newGroupHosts() (igmp, mld *multicast.Host) {
 	c := multicast.Config{MaxReport: min(maxGroupReport, max(leastGroupReport, int(i.mtu.Load())-wire.IPv4Header-len(wire.RouterAlertOption()))), Random: func(most time.Duration) time.Duration { return rand.N(most + 1) }}
-	i.groups.igmp = multicast.New(c)
+	igmp = multicast.New(c)
 	c.IPv6, c.MaxReport = true, maxGroupReport
-	i.groups.mld = multicast.New(c)
+	return igmp, multicast.New(c)
 }
 
 // Limits of the largest report, in bytes: one of MLD fits in the smallest MTU of IPv6, and the

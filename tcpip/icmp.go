@@ -117,6 +117,8 @@ func errnoOf(p icmp.Problem) error {
 		return syscall.EMSGSIZE
 	case icmp.Prohibited:
 		return syscall.EACCES
+	case icmp.BadHeader, icmp.UnknownOption, icmp.IncompleteChain, icmp.UnknownError:
+		return syscall.EPROTO
 	}
 	return syscall.EHOSTUNREACH
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"weir/tcpip/link"
-	"weir/tcpip/ndp"
 	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -41,6 +40,9 @@ type iface struct {
 	mtu6        atomic.Int32  // MTU that routers have announced; 0: none
 	hopLimit    atomic.Uint32 // hop limit that routers have announced; 0: none
 
+	// the oldest first, at most maxRedirects; replaced as a whole under mu. Nil: none
+	redirects atomic.Pointer[[]redirect]
+
 	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
 	// neigh.Changes: when it changes, connections look their hardware address up again
 	neighChanges atomic.Uint32
@@ -56,8 +58,9 @@ type iface struct {
 	claimed           []netip.Addr // the addresses of claims that are in use
 	deprecated        []netip.Addr // addresses that new connections should not have (RFC 4862)
 	temporary         []netip.Addr // addresses that new connections should rather have (RFC 8981)
-	pendingConflicts  []Conflict   // not reported yet, at most maxPendingConflicts
-	unreachableFrames [][]byte     // frames whose neighbour did not answer; at most maxUnreachable
+	linkLocal         linkLocal
+	pendingConflicts  []Conflict    // not reported yet, at most maxPendingConflicts
+	unreachableFrames []unreachable // at most maxUnreachable
 }
 
 func newIface(s *Stack, index int, c Interface) *iface {
@@ -91,29 +94,15 @@ func (i *iface) addConfigured(addrs []netip.Prefix) (added []netip.Prefix) {
 		added = append(added, netip.PrefixFrom(a.Addr().WithZone(""), a.Bits()))
 	}
 	all := append(slices.Clone(before), added...)
-	is6 := func(a netip.Prefix) bool { return a.Addr().Is6() }
-	linkLocal := func(a netip.Prefix) bool { return is6(a) && a.Addr().IsLinkLocalUnicast() }
 	i.addrs.Store(&all)
-	if slices.ContainsFunc(all, is6) {
+	if slices.ContainsFunc(all, func(a netip.Prefix) bool { return a.Addr().Is6() }) {
 		i.ipv6.Store(true)
-		if !i.loopback && !slices.ContainsFunc(all, linkLocal) {
-			added = append(added, i.addLinkLocal())
+		if !i.loopback {
+			added = append(added, i.ensureLinkLocal()...)
 		}
 	}
 	return added
 }
-
-// addLinkLocal adds a link-local address to the configured ones, and returns it.
-func (i *iface) addLinkLocal() netip.Prefix {
-	own := netip.PrefixFrom(ndp.StableAddr(linkLocalNet, i.name, 0, i.caps.MAC[:]), 64)
-	all := append(slices.Clone(i.configured()), own)
-	i.addrs.Store(&all)
-	i.ipv6.Store(true)
-	return own
-}
-
-// linkLocalNet is the network of link-local addresses (RFC 4291, section 2.5.6).
-var linkLocalNet = netip.MustParsePrefix("fe80::/64")
 
 // setMTU sets the largest packet that is sent. Connections that exist are not changed.
 func (i *iface) setMTU(mtu int) {

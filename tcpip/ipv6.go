@@ -25,7 +25,7 @@ func (p *packet) ipv6() layer {
 	switch {
 	case !accepts && !p.forwarded:
 		return p.drop(DropNotOurs)
-	case i.martianSource6(p.src):
+	case i.martianSource6(p.src) && !i.claimsOwnAddr(v):
 		return p.drop(DropSource)
 	}
 	p.broadcast = p.broadcast || group
@@ -115,7 +115,7 @@ func (p *packet) setWhole6(whole wire.IPv6) layer {
 
 // sendIPv6 sends a packet to a neighbour, as fragments if necessary.
 func (l *reader) sendIPv6(f *outgoingPacket, payload []byte, mtu int, hop netip.Addr) {
-	h := wire.IPv6Fields{TrafficClass: f.tos, HopLimit: f.ttl, NextHeader: f.protocol, Src: f.src, Dst: f.dst, FlowLabel: f.flowLabel}
+	h := wire.IPv6Fields{TrafficClass: f.tos, HopLimit: f.ttl, NextHeader: f.protocol, Src: f.src, Dst: f.dst, FlowLabel: l.s.flowLabel(f, payload)}
 	ip.Fragment6(h, payload, mtu, func() uint32 { return l.s.packetID6(f.src, f.dst) }, func(header, piece []byte) {
 		if f.loopOf != nil {
 			l.sendLoop(f, wire.TypeIPv6, header, piece)

@@ -20,6 +20,8 @@ func (p *packet) neighbourDiscovery(m wire.ICMPv6) layer {
 	switch t := m.Type(); {
 	case t == wire.RouterAdvert:
 		return p.routerAdvertisement(m)
+	case t == wire.Redirect6:
+		return p.redirect(m)
 	case t != wire.NeighbourSolicit && t != wire.NeighbourAdvert:
 		return consumed
 	case !i.resolvesNeighbours():
@@ -77,10 +79,24 @@ func (p *packet) advertisement(n *wire.Neighbour) layer {
 	if mac != i.caps.MAC {
 		i.claims.OtherUses(n.Target, mac, now, claimActions{p.reader})
 	}
-	i.neigh.ReceiveAdvertisement(neigh.Advertisement{Addr: n.Target, MAC: mac, HasMAC: hasMAC, Solicited: n.Solicited, Override: n.Override}, now, neighActions{p.reader})
+	a := neigh.Advertisement{Addr: n.Target, MAC: mac, HasMAC: hasMAC, Solicited: n.Solicited, Override: n.Override}
+	if i.neigh.ReceiveAdvertisement(a, now, neighActions{p.reader}) && !n.Router {
+		p.reader.removeRouterLocked(n.Target)
+	}
 	i.neighChanges.Store(i.neigh.Changes)
 	i.mu.Unlock()
 	return consumed
+}
+
+// removeRouterLocked removes a neighbour that is no router any more (RFC 4861, section 7.2.5). The
+// caller holds the interface's lock.
+func (l *reader) removeRouterLocked(addr netip.Addr) {
+	i := l.iface
+	i.keepRedirectsLocked(func(r *redirect) bool { return r.target != addr || r.dst == addr })
+	if i.auto.host != nil && i.auto.host.RemoveRouter(addr) {
+		i.auto.pending = true
+		l.requestCheck()
+	}
 }
 
 // sourceMAC returns the hardware address that the frame came from.

@@ -182,9 +182,9 @@ func (l *reader) runTimers(now tcp.Time) {
 	}
 	l.checkedAt = now
 	l.nextCheckAt = l.tickNeighbours(now)
-	l.reportUnreachable(now)
 	l.reportConflicts(now)
 	l.applyAutoconf(now)
+	l.reportUnreachable(now) // now packets for a router that has failed go to another one
 	if at := l.expireFragments(now); at != 0 && (l.nextCheckAt == 0 || at < l.nextCheckAt) {
 		l.nextCheckAt = at
 	}
@@ -201,6 +201,9 @@ func (l *reader) tickNeighbours(now tcp.Time) tcp.Time {
 		next = at
 	}
 	if at := neigh.Time(l.tickAutoconfLocked(now)); at != 0 && (next == 0 || at < next) {
+		next = at
+	}
+	if at := neigh.Time(l.iface.tickRedirectsLocked(now)); at != 0 && (next == 0 || at < next) {
 		next = at
 	}
 	if at := neigh.Time(l.tickGroupsLocked(now)); at != 0 && (next == 0 || at < next) {

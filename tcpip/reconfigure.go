@@ -91,9 +91,7 @@ func (s *Stack) RemoveAddr(a netip.Addr) error {
 		return fmt.Errorf("tcpip: the stack does not have the address %v", a)
 	}
 	i := s.ifaces[at]
-	left := slices.DeleteFunc(slices.Clone(i.configured()), func(p netip.Prefix) bool { return p.Addr() == a.WithZone("") })
-	i.addrs.Store(&left)
-	i.forgetAddr(i.zoned(a.WithZone("")))
+	i.removeConfiguredLocked(a.WithZone(""))
 	s.useRoutesLocked(s.extraRoutes)
 	return nil
 }

@@ -132,12 +132,18 @@ func (s *Stack) routeTo(dst, from netip.Addr) (i *iface, hop, src netip.Addr, ok
 	if !src.IsValid() || !i.hasAddr(src) {
 		src = i.sourceOn(hop, dst)
 	}
-	return i, i.zoned(hop), src, src.IsValid()
+	return i, i.redirected(dst, i.zoned(hop)), src, src.IsValid()
 }
 
 // nextHop returns the neighbour that packets to an address of another host are sent to by the
 // interface; ok is false if no route by it leads there.
 func (i *iface) nextHop(dst netip.Addr) (hop netip.Addr, ok bool) {
+	hop, ok = i.routedHop(dst)
+	return i.redirected(dst, hop), ok
+}
+
+// routedHop is nextHop without redirects.
+func (i *iface) routedHop(dst netip.Addr) (hop netip.Addr, ok bool) {
 	if isLinkScoped(dst) {
 		return dst, true
 	}

@@ -132,9 +132,9 @@ type destination struct {
 // section 6, rules 1, 2, 3, 5, 6, 8 and 9). Go's resolver has sorted them for the addresses of the
 // kernel, not of the stack.
 func (s *Stack) sortDestinations(all []netip.Addr) {
-	list := make([]destination, len(all))
+	list := make([]*destination, len(all))
 	for i, a := range all {
-		list[i].addr = s.canonicalAddr(a)
+		list[i] = &destination{addr: s.canonicalAddr(a)}
 		if by, _, src, ok := s.routeTo(list[i].addr, netip.Addr{}); ok {
 			list[i].src, list[i].deprecated = src, slices.Contains(by.ownAddrs.Load().deprecated, src)
 		}
@@ -146,7 +146,7 @@ func (s *Stack) sortDestinations(all []netip.Addr) {
 }
 
 // compareDestinations is below zero if a should be tried before b.
-func compareDestinations(a, b destination) int {
+func compareDestinations(a, b *destination) int {
 	first := func(x, y bool) int {
 		switch {
 		case x == y:

@@ -11,12 +11,18 @@ import (
 // maxUnreachable limits the undelivered packets that wait to be reported.
 const maxUnreachable = 64
 
+// unreachable is a frame whose neighbour did not answer.
+type unreachable struct {
+	hop   netip.Addr
+	frame []byte
+}
+
 // Unreachable implements neigh.Actions. The reader reports the packet to its sender later, without
 // locks; the packet has the sender's port.
-func (a neighActions) Unreachable(_ netip.Addr, frame []byte) {
+func (a neighActions) Unreachable(hop netip.Addr, frame []byte) {
 	a.l.s.drops.add(DropNeighbour)
 	if i := a.l.iface; len(i.unreachableFrames) < maxUnreachable {
-		i.unreachableFrames = append(i.unreachableFrames, frame)
+		i.unreachableFrames = append(i.unreachableFrames, unreachable{hop, frame})
 		a.l.requestCheck()
 	}
 }
@@ -29,18 +35,33 @@ func (l *reader) requestCheck() {
 }
 
 // reportUnreachable reports EHOSTUNREACH to the senders of packets whose neighbour did not answer,
-// as Linux does.
+// as Linux does. Those for a router go to another one, if there is one that has not failed.
 func (l *reader) reportUnreachable(now tcp.Time) {
 	l.iface.mu.Lock()
 	frames := l.iface.unreachableFrames
 	l.iface.unreachableFrames = nil
 	l.iface.mu.Unlock()
 	for _, f := range frames {
-		p := packet{reader: l, ip: f[l.iface.frameHeader:]}
-		if p.parseOwn() && len(p.payload) >= 8 {
+		p := packet{reader: l, ip: f.frame[l.iface.frameHeader:]}
+		if p.parseOwn() && len(p.payload) >= 8 && !p.sendByAnotherRouter(f.hop) {
 			p.notifyUnreachable(now)
 		}
 	}
+}
+
+// sendByAnotherRouter sends a packet of IPv6 again whose router did not answer, and reports whether
+// there is another one: that of the route, if it was redirected. One that fails counts as such
+// until it answers, and its redirects are removed, so a packet is sent again at most once by each.
+func (p *packet) sendByAnotherRouter(failed netip.Addr) bool {
+	i := p.reader.iface
+	if p.dst.Is4() {
+		return false
+	}
+	hop, ok := i.nextHop(p.dst)
+	i.mu.Lock()
+	ok = ok && hop != failed && hop != p.dst && i.auto.host != nil && !i.auto.host.HasFailed(hop)
+	i.mu.Unlock()
+	return ok && p.reader.sendPacket(hop, p.dst, wire.TypeIPv6, p.ip, nil)
 }
 
 // parseOwn parses a packet that the stack has made, and reports whether it has the start of the

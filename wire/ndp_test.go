@@ -84,6 +84,7 @@ func TestRoutesAreRead(t *testing.T) {
 func FuzzNDP(f *testing.F) {
 	f.Add([]byte(AppendNeighbour(nil, from6, to6, NeighbourAdvert, &Neighbour{Target: from6, Override: true, Options: AppendLinkAddr(nil, TargetLinkAddr, MAC{2})})))
 	f.Add([]byte(AppendAdvert(nil, from6, to6, &Advert{HopLimit: 9, Lifetime: time.Minute, Options: AppendMTU(AppendPrefix(nil, &Prefix{Prefix: netip.MustParsePrefix("fd00::/64"), OnLink: true}), 1280)})))
+	f.Add([]byte(AppendRedirect(nil, from6, to6, &Redirect{Target: from6, Dst: from6, Options: AppendLinkAddr(nil, TargetLinkAddr, MAC{2})})))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, fault := ParseICMPv6(b)
 		if fault != OK {
@@ -93,6 +94,12 @@ func FuzzNDP(f *testing.F) {
 			again, fault := ParseNeighbour(AppendNeighbour(nil, from6, to6, m.Type(), &n))
 			if fault != OK || again.Target != n.Target || again.Router != n.Router || again.Solicited != n.Solicited || again.Override != n.Override || !bytes.Equal(again.Options, n.Options) {
 				t.Errorf("%+v, written and read again: got %+v, fault %v; want the same", n, again, fault)
+			}
+		}
+		if r, fault := ParseRedirect(m); fault == OK {
+			again, fault := ParseRedirect(AppendRedirect(nil, from6, to6, &r))
+			if fault != OK || again.Target != r.Target || again.Dst != r.Dst || !bytes.Equal(again.Options, r.Options) {
+				t.Errorf("%+v, written and read again: got %+v, fault %v; want the same", r, again, fault)
 			}
 		}
 		a, fault := ParseAdvert(m)

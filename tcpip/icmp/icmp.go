@@ -3,7 +3,8 @@
 //
 // # Limitations
 //
-// Redirect, Timestamp and Address Mask messages are not parsed: a host should no longer obey them.
+// Redirect, Timestamp and Address Mask messages of IPv4 are not parsed: a host should no longer
+// obey them. Redirects of IPv6 are messages of neighbour discovery.
 package icmp
 
 import (
@@ -42,7 +43,7 @@ type Problem uint8
 
 // The problems that errors report.
 const (
-	NoProblem Problem = iota // not an error, or an unknown one
+	NoProblem Problem = iota // not an error, or an unknown one of IPv4
 	// NetUnreachable is a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461).
 	NetUnreachable
 	HostUnreachable     // soft
@@ -55,6 +56,7 @@ const (
 	BadHeader           // a field or an option of the header is malformed
 	UnknownOption       // an option of IPv6 is unknown, and must be known
 	IncompleteChain     // a first fragment of IPv6 lacks headers of its packet
+	UnknownError        // an error of IPv6 whose type is not known
 )
 
 // ErrorReport is a received ICMP error about a packet.

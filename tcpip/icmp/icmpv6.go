@@ -72,31 +72,49 @@ func ParseErrorV6(m wire.ICMPv6) (r ErrorReport, ok bool) {
 	return r, r.Problem != NoProblem
 }
 
-// problemV6 classifies a message by its type and code (RFC 4443, section 3).
+// problemV6 classifies a message by its type and code (RFC 4443, section 3). Errors have the types
+// below 128; the upper layer gets those of an unknown type, too (section 2.4 (a)).
 func problemV6(m wire.ICMPv6) Problem {
-	switch m.Type() {
-	case wire.PacketTooBig6:
+	switch t := m.Type(); {
+	case t >= wire.EchoRequest6:
+		return NoProblem
+	case t == wire.PacketTooBig6:
 		return TooBig
-	case wire.TimeExceeded6:
-		if m.Code() == wire.TransitExceeded {
-			return TTLExceeded
-		}
-		return NoProblem
-	case wire.ParameterProblem6:
-		if m.Code() == uint8(wire.UnknownNextHeader) {
-			return ProtocolUnreachable
-		}
-		return NoProblem
-	case wire.Unreachable6:
-		switch m.Code() {
-		case wire.NoRoute6:
-			return NetUnreachable
-		case wire.PortUnreachable6:
-			return PortUnreachable
-		case wire.Prohibited6, wire.SourcePolicy6, wire.RejectRoute6:
-			return Prohibited
-		}
-		return HostUnreachable
+	case t == wire.TimeExceeded6 && m.Code() == wire.ReassemblyExceeded:
+		return ReassemblyExceeded
+	case t == wire.TimeExceeded6:
+		return TTLExceeded
+	case t == wire.ParameterProblem6:
+		return parameterProblem(wire.ParameterCode(m.Code()))
+	case t == wire.Unreachable6:
+		return unreachableV6(m.Code())
 	}
-	return NoProblem
+	return UnknownError
+}
+
+// parameterProblem classifies a Parameter Problem. A code that is not known is as bad as a bad
+// header.
+func parameterProblem(code wire.ParameterCode) Problem {
+	switch code {
+	case wire.UnknownNextHeader:
+		return ProtocolUnreachable
+	case wire.UnknownOption:
+		return UnknownOption
+	case wire.IncompleteChain:
+		return IncompleteChain
+	}
+	return BadHeader
+}
+
+// unreachableV6 classifies a Destination Unreachable.
+func unreachableV6(code uint8) Problem {
+	switch code {
+	case wire.NoRoute6:
+		return NetUnreachable
+	case wire.PortUnreachable6:
+		return PortUnreachable
+	case wire.Prohibited6, wire.SourcePolicy6, wire.RejectRoute6:
+		return Prohibited
+	}
+	return HostUnreachable
 }

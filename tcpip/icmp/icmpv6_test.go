@@ -43,15 +43,29 @@ func TestWhichIPv6PacketsCauseErrors(t *testing.T) {
 // An error that one end writes is what the other reads.
 func TestIPv6ErrorsAreReadAsWritten(t *testing.T) {
 	about := packet6(wire.UDPProtocol, "2001:db8::2", make([]byte, 100))
-	for what, want := range map[Problem]Problem{PortUnreachable: PortUnreachable, ProtocolUnreachable: ProtocolUnreachable, HostUnreachable: HostUnreachable, ReassemblyExceeded: NoProblem, BadHeader: NoProblem, UnknownOption: NoProblem} {
+	for _, what := range []Problem{PortUnreachable, ProtocolUnreachable, HostUnreachable, NetUnreachable, Prohibited, ReassemblyExceeded, BadHeader, UnknownOption, IncompleteChain} {
 		quote, _ := QuoteV6(about, false, what)
 		m, fault := wire.ParseICMPv6(AppendErrorV6(nil, about.Dst(), about.Src(), what, 6, quote))
 		if fault != wire.OK || !m.ChecksumOK(about.Dst(), about.Src()) {
 			t.Fatalf("problem %d: got fault %v or a wrong checksum", what, fault)
 		}
 		r, ok := ParseErrorV6(m)
-		if ok != (want != NoProblem) || r.Problem != want || ok && (r.Len != 140 || r.Src != about.Src() || r.Dst != about.Dst() || r.Protocol != wire.UDPProtocol) {
-			t.Errorf("problem %d: got %+v (%t), want %d", what, r, ok, want)
+		if !ok || r.Problem != what || r.Len != 140 || r.Src != about.Src() || r.Dst != about.Dst() || r.Protocol != wire.UDPProtocol {
+			t.Errorf("problem %d: got %+v (%t), want the same", what, r, ok)
+		}
+	}
+}
+
+// RFC 4443, sections 2.1 and 2.4 (a, b): a message of an unknown type below 128 is an error, and of
+// another one it is none.
+func TestIPv6ErrorsOfAllTypesAreRead(t *testing.T) {
+	about := packet6(wire.UDPProtocol, "2001:db8::2", make([]byte, 100))
+	for kind := range 256 {
+		for code := range 256 {
+			m, _ := wire.ParseICMPv6(wire.AppendICMPv6(nil, about.Dst(), about.Src(), wire.ICMPv6Type(kind), uint8(code), 0, about))
+			if r, ok := ParseErrorV6(m); ok != (kind < 128) || ok != (r.Problem != NoProblem) {
+				t.Errorf("type %d, code %d: got the problem %d (%t), want one for types below 128 only", kind, code, r.Problem, ok)
+			}
 		}
 	}
 }

@@ -33,10 +33,17 @@ func NewRoutes(all ...Route) (Routes, error) {
 			return nil, fmt.Errorf("ip: the route to %v via %v mixes IPv4 and IPv6: use addresses of one of them", r.To, r.Via)
 		}
 	}
-	routes := slices.Clone(all)
-	slices.SortStableFunc(routes, func(a, b Route) int {
+	order := make([]*Route, len(all)) // all slices of pointers are sorted by the same code
+	for i := range all {
+		order[i] = &all[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Route) int {
 		return cmp.Or(a.To.Addr().BitLen()-b.To.Addr().BitLen(), b.To.Bits()-a.To.Bits(), cmp.Compare(a.Metric, b.Metric))
 	})
+	routes := make(Routes, len(all))
+	for i, r := range order {
+		routes[i] = *r
+	}
 	return routes, nil
 }
 

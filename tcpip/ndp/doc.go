@@ -1,8 +1,8 @@
 // Package ndp is the host's part of IPv6 autoconfiguration, as a pure state machine: router
 // advertisements and times in; addresses, routes, name servers and the next deadline out (RFC 4861,
 // section 6.3; RFC 4862, section 5.5; RFC 8106; RFC 4191). Each prefix gets a stable address (RFC
-// 7217) and, if wanted, temporary ones (RFC 8981). Package neigh resolves neighbours and
-// detects duplicate addresses.
+// 7217) and, if wanted, temporary ones (RFC 8981). Routers that answer are preferred to others.
+// Package neigh resolves neighbours and detects duplicate addresses.
 //
 // Routers, prefixes, routes and name servers that a stranger on the link can announce are limited
 // in number: further ones are ignored.
@@ -10,6 +10,5 @@
 // # Limitations
 //
 // Advertisements have no authentication: any host on the link can send them. DNS search lists are
-// not used. Temporary addresses are not renewed when the link moves to another network, and are
-// made for all prefixes or for none.
+// not used. Temporary addresses are made for all prefixes or for none.
 package ndp

@@ -46,22 +46,14 @@ type Host struct {
 	solicitAt Time          // when to send the next solicitation; 0: never
 	interval  time.Duration // between the last solicitation and the next one
 
-	routers  []router
 	prefixes []prefix
 	addrs    []address
-	routes   []route
+	routes   []route // also the default routes
 	servers  []server
 	mtu      int
 	hopLimit uint8
 	managed  bool // the M flag of the last advertisement
 	other    bool // its O flag
-}
-
-// router is a default router.
-type router struct {
-	addr       netip.Addr
-	preference wire.RouterPreference
-	until      Time
 }
 
 // prefix is a network on the link.
@@ -81,13 +73,17 @@ type address struct {
 	tempsEnded bool        // too many were duplicates: there are no further ones
 }
 
-// route is a route to other networks by a router.
+// route is a route to other networks by a router; by a default router, to all addresses.
 type route struct {
 	to         netip.Prefix
 	by         netip.Addr
 	preference wire.RouterPreference
 	until      Time
+	reach      reach // of the router
 }
+
+// allAddrs is the network that default routers lead to.
+var allAddrs = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 
 // server is a DNS server.
 type server struct {
@@ -111,6 +107,10 @@ func New(c Config, now Time) *Host {
 	return &Host{cfg: c, solicitAt: now + Time(c.Jitter()) + 1}
 }
 
+// Restart forgets all that routers have announced, temporary addresses included, and solicits
+// routers again: the link leads to another network (RFC 8981, section 3.6).
+func (h *Host) Restart(now Time) { *h = *New(h.cfg, now) }
+
 // Receive processes a router advertisement from a router, a link-local address. The caller has
 // verified that it is from the link. changed reports whether State returns something else now.
 func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool) {
@@ -120,7 +120,8 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 	if a.HopLimit != 0 {
 		h.hopLimit = a.HopLimit
 	}
-	h.updateRouter(from, a, now)
+	// a default router (RFC 4861, section 6.3.4)
+	h.updateRoute(route{allAddrs, from, a.Preference, after(now, a.Lifetime), reach{}}, a.Lifetime)
 	for o := range a.Options.All() {
 		switch o.Kind() {
 		case wire.LinkMTU:
@@ -133,7 +134,7 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 			}
 		case wire.RouteInfo:
 			if r, ok := o.Route(); ok {
-				h.updateRoute(route{r.To, from, r.Preference, after(now, r.Lifetime)}, r.Lifetime)
+				h.updateRoute(route{r.To, from, r.Preference, after(now, r.Lifetime), reach{}}, r.Lifetime)
 			}
 		case wire.DNSServers:
 			if s, ok := o.Servers(); ok {
@@ -145,14 +146,31 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 	return !h.State(now).equal(before)
 }
 
-// updateRouter adds, updates or removes a default router (RFC 4861, section 6.3.4).
-func (h *Host) updateRouter(from netip.Addr, a *wire.Advert, now Time) {
-	h.routers = upsert(h.routers, router{from, a.Preference, after(now, a.Lifetime)}, a.Lifetime, maxRouters, func(r router) bool { return r.addr == from })
+// RemoveRouter removes a neighbour that is no router any more from the default routers, and the
+// routes by it (RFC 4861, section 7.2.5). It reports whether there was anything to remove.
+func (h *Host) RemoveRouter(addr netip.Addr) (changed bool) {
+	count := len(h.routes)
+	h.routes = slices.DeleteFunc(h.routes, func(r route) bool { return r.by == addr })
+	return count != len(h.routes)
 }
 
-// updateRoute adds, updates or removes a route (RFC 4191, section 4).
+// updateRoute adds, updates or removes a route (RFC 4191, section 4). It keeps the reachability
+// of its router.
 func (h *Host) updateRoute(new route, lifetime time.Duration) {
-	h.routes = upsert(h.routes, new, lifetime, maxRoutes, func(r route) bool { return r.to == new.to && r.by == new.by })
+	count := 0
+	for _, r := range h.routes {
+		if r.by == new.by {
+			new.reach = r.reach
+		}
+		if (r.to == allAddrs) == (new.to == allAddrs) {
+			count++
+		}
+	}
+	most := len(h.routes) - count + maxRoutes
+	if new.to == allAddrs {
+		most += maxRouters - maxRoutes
+	}
+	h.routes = upsert(h.routes, new, lifetime, most, func(r route) bool { return r.to == new.to && r.by == new.by })
 }
 
 // updateServers adds, updates or removes DNS servers (RFC 8106, section 5.3.1).
@@ -252,8 +270,7 @@ func (h *Host) Tick(now Time) (solicit, changed bool, next Time) {
 // expire removes what is over, and reports whether State has changed by that. An address that was
 // preferred a moment ago counts.
 func (h *Host) expire(now Time) (changed bool) {
-	count := len(h.routers) + len(h.prefixes) + len(h.addrs) + len(h.routes) + len(h.servers)
-	h.routers = slices.DeleteFunc(h.routers, func(r router) bool { return r.until <= now })
+	count := len(h.prefixes) + len(h.addrs) + len(h.routes) + len(h.servers)
 	h.prefixes = slices.DeleteFunc(h.prefixes, func(p prefix) bool { return p.until <= now })
 	h.routes = slices.DeleteFunc(h.routes, func(r route) bool { return r.until <= now })
 	h.servers = slices.DeleteFunc(h.servers, func(s server) bool { return s.until <= now })
@@ -264,15 +281,12 @@ func (h *Host) expire(now Time) (changed bool) {
 		}
 		changed = h.expireTemps(&h.addrs[i], now) || changed
 	}
-	return changed || count != len(h.routers)+len(h.prefixes)+len(h.addrs)+len(h.routes)+len(h.servers)
+	return changed || count != len(h.prefixes)+len(h.addrs)+len(h.routes)+len(h.servers)
 }
 
 // deadlines yields the times when something is over.
 func (h *Host) deadlines(yield func(Time) bool) {
 	var all []Time
-	for _, r := range h.routers {
-		all = append(all, r.until)
-	}
 	for _, p := range h.prefixes {
 		all = append(all, p.until)
 	}
@@ -295,9 +309,8 @@ func (h *Host) deadlines(yield func(Time) bool) {
 // State is what the routers of a link have announced, and still holds.
 type State struct {
 	Addrs    []Addr
-	Routers  []netip.Addr   // default routers, the best first
 	Prefixes []netip.Prefix // networks on the link
-	Routes   []Route        // to other networks, the best first
+	Routes   []Route        // to other networks, the best first; those by default routers to ::/0
 	Servers  []netip.Addr   // DNS servers
 	MTU      int            // 0: that of the link
 	HopLimit uint8          // 0: not announced
@@ -335,32 +348,15 @@ func (h *Host) State(now Time) State {
 	for _, p := range h.prefixes {
 		s.Prefixes = append(s.Prefixes, p.network)
 	}
-	h.appendRouters(&s)
+	h.appendRoutes(&s)
 	for _, x := range h.servers {
 		s.Servers = append(s.Servers, x.addr)
 	}
 	return s
 }
 
-// appendRouters appends the routers and the routes, the most preferred first. The three loops take
-// less of a program than sorting does.
-func (h *Host) appendRouters(s *State) {
-	for p := wire.HighPreference; p >= wire.LowPreference; p-- {
-		for _, r := range h.routers {
-			if r.preference == p {
-				s.Routers = append(s.Routers, r.addr)
-			}
-		}
-		for _, r := range h.routes {
-			if r.preference == p {
-				s.Routes = append(s.Routes, Route{r.to, r.by})
-			}
-		}
-	}
-}
-
 // equal reports whether two states say the same.
 func (s State) equal(o State) bool {
-	return slices.Equal(s.Addrs, o.Addrs) && slices.Equal(s.Routers, o.Routers) && slices.Equal(s.Prefixes, o.Prefixes) && slices.Equal(s.Routes, o.Routes) &&
+	return slices.Equal(s.Addrs, o.Addrs) && slices.Equal(s.Prefixes, o.Prefixes) && slices.Equal(s.Routes, o.Routes) &&
 		slices.Equal(s.Servers, o.Servers) && s.MTU == o.MTU && s.HopLimit == o.HopLimit && s.Managed == o.Managed && s.Other == o.Other
 }

@@ -57,7 +57,7 @@ func TestAnAdvertisementConfiguresTheHost(t *testing.T) {
 		t.Error("the state has not changed, want it changed")
 	}
 	s := h.State(at(0))
-	want := State{Addrs: []Addr{{StableAddr(net1, "link", 0, []byte("key")), false, false}}, Routers: []netip.Addr{router1}, Prefixes: []netip.Prefix{net1}, Servers: []netip.Addr{router1}, MTU: 1400, HopLimit: 64}
+	want := State{Addrs: []Addr{{StableAddr(net1, "link", 0, []byte("key")), false, false}}, Routes: []Route{{allAddrs, router1}}, Prefixes: []netip.Prefix{net1}, Servers: []netip.Addr{router1}, MTU: 1400, HopLimit: 64}
 	if !s.equal(want) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
@@ -77,7 +77,7 @@ func TestLifetimesEnd(t *testing.T) {
 	}{{10*time.Minute - 1, 1, 1, false, false}, {10 * time.Minute, 1, 1, true, true}, {30 * time.Minute, 1, 0, true, true}, {time.Hour, 0, 0, false, true}} {
 		_, changed, _ := h.Tick(at(c.at))
 		s := h.State(at(c.at))
-		if changed != c.change || len(s.Addrs) != c.addrs || len(s.Routers) != c.routers || c.addrs > 0 && s.Addrs[0].Deprecated != c.deprecated {
+		if changed != c.change || len(s.Addrs) != c.addrs || len(s.routers()) != c.routers || c.addrs > 0 && s.Addrs[0].Deprecated != c.deprecated {
 			t.Errorf("after %v: got %+v, changed %t; want %+v", c.at, s, changed, c)
 		}
 	}
@@ -142,8 +142,8 @@ func TestWhatIsAnnouncedIsLimited(t *testing.T) {
 		b[0], b[1] = 0xfe, 0x80
 		h.Receive(netip.AddrFrom16(b), &wire.Advert{Lifetime: time.Hour, Options: wire.AppendServers(wire.AppendPrefix(nil, &p), &wire.Servers{Lifetime: time.Hour, Addrs: []netip.Addr{netip.AddrFrom16(b)}})}, at(0))
 	}
-	if s := h.State(at(0)); len(s.Addrs) != maxPrefixes || len(s.Prefixes) != maxPrefixes || len(s.Routers) != maxRouters || len(s.Servers) != maxServers {
-		t.Errorf("got %d addresses, %d prefixes, %d routers and %d servers, want the limits", len(s.Addrs), len(s.Prefixes), len(s.Routers), len(s.Servers))
+	if s := h.State(at(0)); len(s.Addrs) != maxPrefixes || len(s.Prefixes) != maxPrefixes || len(s.routers()) != maxRouters || len(s.Servers) != maxServers {
+		t.Errorf("got %d addresses, %d prefixes, %d routers and %d servers, want the limits", len(s.Addrs), len(s.Prefixes), len(s.routers()), len(s.Servers))
 	}
 }
 
@@ -152,12 +152,12 @@ func TestRoutersHavePreferences(t *testing.T) {
 	h := newHost()
 	h.Receive(router1, &wire.Advert{Lifetime: time.Hour}, at(0))
 	h.Receive(router2, &wire.Advert{Lifetime: time.Hour, Preference: wire.HighPreference}, at(0))
-	if s := h.State(at(0)); !slices.Equal(s.Routers, []netip.Addr{router2, router1}) {
-		t.Errorf("got the routers %v, want the one of high preference first", s.Routers)
+	if s := h.State(at(0)); !slices.Equal(s.routers(), []netip.Addr{router2, router1}) {
+		t.Errorf("got the routers %v, want the one of high preference first", s.routers())
 	}
 	h.Receive(router2, &wire.Advert{}, at(0))
-	if s := h.State(at(0)); !slices.Equal(s.Routers, []netip.Addr{router1}) {
-		t.Errorf("after a lifetime of zero: got the routers %v, want the other one only", s.Routers)
+	if s := h.State(at(0)); !slices.Equal(s.routers(), []netip.Addr{router1}) {
+		t.Errorf("after a lifetime of zero: got the routers %v, want the other one only", s.routers())
 	}
 }
 
@@ -178,4 +178,14 @@ func TestDuplicateAddressesAreReplaced(t *testing.T) {
 	if s := h.State(at(0)); len(s.Addrs) != 0 {
 		t.Errorf("after three duplicates: got the addresses %v, want none", s.Addrs)
 	}
+}
+
+// routers returns the default routers, the best first.
+func (s State) routers() (all []netip.Addr) {
+	for _, r := range s.Routes {
+		if r.To == allAddrs {
+			all = append(all, r.By)
+		}
+	}
+	return all
 }

@@ -44,6 +44,7 @@ type Claims struct {
 	MAC    wire.MAC // of the host
 	Policy Policy
 	Rand   *rand.Rand // draws the times of probes
+	Timers *Timers    // of IPv6 addresses; nil: the defaults
 
 	claims    []*claim
 	Conflicts uint64 // messages of other hosts that used one of the addresses
@@ -127,7 +128,7 @@ func (c *Claims) probe(k *claim, now Time, do ClaimActions) {
 	k.messagesLeft--
 	switch {
 	case k.addr.Is6():
-		k.dueAt = now + Time(requestInterval)
+		k.dueAt = now + c.Timers.probeWait6()
 	case k.messagesLeft > 0:
 		k.dueAt = now + Time(probeMin) + Time(c.Rand.Int64N(int64(probeMax-probeMin)))
 	default:

@@ -15,28 +15,31 @@ type Advertisement struct {
 }
 
 // ReceiveAdvertisement processes a neighbour advertisement (RFC 4861, section 7.2.5). It adds no
-// neighbour.
-func (t *Table) ReceiveAdvertisement(a Advertisement, now Time, do Actions) {
+// neighbour. It reports whether the advertisement is accepted: it is about a neighbour, and does
+// not contradict the known hardware address without the Override flag.
+func (t *Table) ReceiveAdvertisement(a Advertisement, now Time, do Actions) (accepted bool) {
 	n := t.neighbours[a.Addr]
 	if n == nil || a.HasMAC && a.MAC.IsGroup() {
-		return
+		return false
 	}
 	if n.State == Incomplete || n.State == Failed {
 		if a.HasMAC {
 			t.learn(n, a.MAC, a.Solicited, now, do)
 		}
-		return
+		return a.HasMAC
 	}
 	switch differs := a.HasMAC && a.MAC != n.MAC; {
 	case differs && !a.Override:
 		if n.State == Reachable {
 			n.State, n.stateUntil = Stale, 0
 		}
+		return false
 	case differs:
 		t.learn(n, a.MAC, a.Solicited, now, do)
 	case a.Solicited:
 		t.learn(n, n.MAC, true, now, do)
 	}
+	return true
 }
 
 // ReceiveLinkAddr processes the hardware address of the sender of a solicitation, a router
@@ -73,7 +76,7 @@ func (t *Table) learn(n *Neighbour, mac wire.MAC, answer bool, now Time, do Acti
 	n.MAC = mac
 	n.State, n.stateUntil, n.requests = Stale, 0, 0
 	if answer {
-		n.State, n.stateUntil = Reachable, now+Time(reachableTime)
+		n.State, n.stateUntil = Reachable, now+t.reachableTime(n)
 	}
 	for _, p := range t.takeWaiting(n) {
 		do.SendQueued(n, p)

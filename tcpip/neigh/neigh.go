@@ -4,9 +4,10 @@
 // those of RFC 4861, section 7.3.2, which suit ARP too.
 //
 // What other hosts can cause is bounded: neighbours, queued packets and their bytes, and requests.
-// One neighbour is requested once a second, all together a hundred times a second, and part of that
-// is reserved for the host's own packets. An announcement adds no neighbour; only a request for the
-// host's address, or an answer to the host's request, does.
+// One neighbour is requested once a second, or five times if routers announce that ([Timers]), all
+// together a hundred times a second. Part of that is reserved for the host's own packets. An
+// announcement adds no neighbour; only a request for the host's address, or an answer to the host's
+// request, does.
 //
 // # Limitations
 //
@@ -34,9 +35,10 @@ const (
 	// packet fit.
 	MaxWaitingPackets = 64
 	MaxWaitingBytes   = 4 << 20 // of the packets that wait for all neighbours
-	// how long a confirmed address stays Reachable (REACHABLE_TIME)
+	// Defaults of Timers: how long a confirmed address stays Reachable (REACHABLE_TIME), and the
+	// time between requests to one neighbour (RETRANS_TIMER).
 	reachableTime   = 30 * time.Second
-	requestInterval = time.Second     // between requests to one neighbour (RETRANS_TIMER)
+	requestInterval = time.Second
 	maxRequests     = 3               // requests before a neighbour is Failed
 	failedTime      = 3 * time.Second // how long it stays Failed
 	// how long a stale address is used before it is probed
@@ -87,6 +89,7 @@ type Table struct {
 	// OnLink reports whether an address belongs to the link's network: others are not added. Nil:
 	// all do.
 	OnLink func(netip.Addr) bool
+	Timers Timers // of IPv6 neighbours
 
 	neighbours      map[netip.Addr]*Neighbour
 	requestTokens   float64 // token bucket of requests
@@ -242,7 +245,7 @@ func (t *Table) tick(n *Neighbour, now Time, do Actions) {
 			t.markFailed(n, now, do)
 			return
 		}
-		n.stateUntil = now + Time(requestInterval)
+		n.stateUntil = now + t.requestInterval(n)
 		if t.takeRequestToken(n.forOwnPackets, now) {
 			n.requests++
 			at := wire.Broadcast

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"slices"
 	"time"
 
 	"weir/wire"
@@ -130,7 +129,7 @@ func (c *Conn) processSACK(s *Segment, d *delivery) {
 		}
 		blocks = blocks[1:]
 	}
-	slices.SortFunc(blocks, func(a, b wire.Block) int { return a.First.Sub(b.First) })
+	sortBlocks(blocks)
 	for _, b := range blocks {
 		// a reordered segment: part of the block may be acknowledged by now
 		if s.Ack.Less(c.sndUna) {
@@ -139,6 +138,18 @@ func (c *Conn) processSACK(s *Segment, d *delivery) {
 		if b.First.Less(b.End) && c.sndUna.LessEq(b.First) && b.End.LessEq(c.sndNxt) {
 			c.flight.sack(b, func(p *piece) { c.markDelivered(p, d, false) })
 		}
+	}
+}
+
+// sortBlocks sorts blocks by their first sequence number. There are at most four, so that an
+// insertion sort does: slices.SortFunc has several times the code.
+func sortBlocks(blocks []wire.Block) {
+	for i, b := range blocks {
+		at := i
+		for ; at > 0 && b.First.Less(blocks[at-1].First); at-- {
+			blocks[at] = blocks[at-1]
+		}
+		blocks[at] = b
 	}
 }
 
