@@ -11,8 +11,10 @@
 // and written by github.com/insomniacslk/dhcp.
 //
 // A network can be hostile: at most 16 messages wait to be read, the first valid offer is the only
-// one that is answered, what a lease may hold is limited and checked (lease.go), and a server that
-// refuses again and again is asked at growing intervals.
+// one that is answered, what a lease may hold is limited and checked (lease.go), search lists are
+// read within limits (options.go), and a server that refuses again and again is asked at growing
+// intervals. Any host on the link can still refuse a lease, or give a false one: DHCP does not
+// authenticate servers.
 //
 // # Limitations
 //

@@ -11,7 +11,7 @@ import (
 // receive handles a message from the network. Messages that are malformed, or not for this
 // exchange, are counted and ignored.
 func (m *machine) receive(b []byte, now time.Time, do actions) {
-	d, err := dhcpv4.FromBytes(b)
+	d, err := parseMessage(b)
 	if err != nil {
 		m.stats.Malformed++
 		return
