@@ -89,4 +89,35 @@ func (b *budget) Share(sending bool) int {
 	return 0
 }
 
-var _ tcp.Memory = (*budget)(nil)
+// heavyBudget is the budget for connections of clients that have many: they leave the last eighth
+// for others. Otherwise the peer of thousands of connections that reads from none would stop all
+// others until its connections time out.
+type heavyBudget struct{ *budget }
+
+// maxLightConns limits how many connections of a client are light.
+const maxLightConns = 512
+
+// lightConns is how many connections of a client use the whole budget. With the smallest buffers in
+// both directions they take an eighth of what is left for them.
+func (b *budget) lightConns() int {
+	return int(min(max(b.total/8/8/(2*4<<10), 4), maxLightConns))
+}
+
+// Get implements tcp.Memory.
+func (h heavyBudget) Get(size int) []byte {
+	if h.available.Load()-int64(size) < h.total/8 {
+		return nil
+	}
+	return h.budget.Get(size)
+}
+
+// Share implements tcp.Memory.
+func (h heavyBudget) Share(sending bool) int {
+	switch left := h.available.Load(); {
+	case left < h.total/8+4<<10, sending && left < h.total/16*3:
+		return 0
+	}
+	return h.budget.Share(sending)
+}
+
+var _, _ tcp.Memory = (*budget)(nil), heavyBudget{}

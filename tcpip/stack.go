@@ -82,7 +82,7 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 	s.budget.init(cfg.Memory)
 	s.outputAccount.s = s
 	s.resolver, s.configuredServers = newResolver(s), cfg.Resolver
-	s.conns.init(cfg.Connections)
+	s.conns.init(cfg.Connections, s.budget.lightConns())
 	s.timeWaits.s, s.timeWaits.limit = s, cfg.MaxTimeWait
 	s.sockets.init()
 	for _, c := range append(cfg.interfaces(), Interface{Name: "lo", Link: link.Loopback(), Addrs: loopbackAddrs}) {
