@@ -18,7 +18,8 @@
 //
 // # Limitations
 //
-// The first valid offer is accepted, without a comparison with later ones. The first message is
-// delayed by up to 1 s, not the 1 to 10 s of RFC 2131, section 4.4.1. There is no DHCPINFORM, no
-// authentication (RFC 3118), and no DHCPv6 for addresses. Search lists are reported, and not used.
+// The first valid offer is accepted, without a comparison with later ones, unless its server has
+// just failed to acknowledge another one. The first message is delayed by up to 1 s, not the 1 to
+// 10 s of RFC 2131, section 4.4.1. There is no DHCPINFORM, no authentication (RFC 3118), and no
+// DHCPv6 for addresses. Search lists are reported, and not used.
 package dhcp
