@@ -73,7 +73,7 @@ func behindRouter(t *testing.T, m link.Medium, c Config, valid time.Duration) (*
 	if m == link.Ethernet {
 		options = wire.AppendLinkAddr(options, wire.SourceLinkAddr, routerMAC)
 	}
-	r.advert = wire.Advert{HopLimit: 7, Lifetime: valid, Options: options}
+	r.advert = wire.Advert{HopLimit: 37, Lifetime: valid, Options: options}
 	go r.run()
 	t.Cleanup(func() { lb.Close() })
 	c.Link, c.Autoconf = la, true
@@ -99,8 +99,8 @@ func TestRoutersConfigureTheStack(t *testing.T) {
 				t.Errorf("the router got %d packets for another network, want two fragments", len(r.got))
 			}
 			for range len(r.got) {
-				if p := <-r.got; p.HopLimit() != 7 || len(p) > 1400 {
-					t.Errorf("got a packet of %d bytes with hop limit %d, want at most 1400 and 7", len(p), p.HopLimit())
+				if p := <-r.got; p.HopLimit() != 37 || len(p) > 1400 {
+					t.Errorf("got a packet of %d bytes with hop limit %d, want at most 1400 and 37", len(p), p.HopLimit())
 				}
 			}
 			if got := *s.resolver.servers.Load(); len(got) != 1 || got[0].String() != "[2001:db8::53]:53" {

@@ -49,7 +49,8 @@ type Config struct {
 
 	Reassembly ip.Limits // limits of fragment reassembly
 	// limit of all connections' buffers together, and of session output that waits for them, in
-	// bytes. Default 256 MiB, but at most a quarter of the program's memory limit (GOMEMLIMIT)
+	// bytes. The last eighth is for clients with few connections. Default 256 MiB, but at most a
+	// quarter of the program's memory limit (GOMEMLIMIT)
 	Memory int
 	// probe for the addresses before using them (RFC 5227, RFC 4862): New then takes 5 to 7 s, or 1
 	// to 2 with IPv6 addresses only, and fails if another host uses one. Otherwise they are used at

@@ -101,7 +101,7 @@ type request struct {
 	reader *reader
 	key    forwardKey
 	client netip.Addr
-	start  []byte // the start of the packet, for errors to quote
+	quote  []byte // the start of the packet, for errors to quote; nil: none may be sent about it
 }
 
 // newRequest makes the request of a packet; nil if it is known already, or there is no room for it.
@@ -111,8 +111,19 @@ func (p *packet) newRequest(k tuple) *request {
 	if f == nil || !f.begin(r.key, r.client) {
 		return nil
 	}
-	r.start = append(r.start, p.ip[:min(len(p.ip), wire.IPv6MinMTU-wire.IPv6Header-wire.ICMPHeader)]...)
+	if quote, ok := p.quote(); ok {
+		r.quote = slices.Clone(quote)
+	}
 	return r
+}
+
+// quote returns what an error about the packet quotes, and whether one may be sent (RFC 1122,
+// section 3.2.2; RFC 4443, section 2.4).
+func (p *packet) quote() ([]byte, bool) {
+	if p.dst.Is6() {
+		return icmp.QuoteV6(wire.IPv6(p.ip), p.broadcast, icmp.HostUnreachable)
+	}
+	return icmp.Quote(wire.IPv4(p.ip), p.broadcast)
 }
 
 // answer calls do unless the request was answered before, and reports whether it did.
@@ -138,11 +149,7 @@ func (r *request) Drop() { r.answer(func() {}) }
 // EHOSTUNREACH are sent to the client, a timeout and others are not. So the client sees what a
 // failed connection onward has seen.
 func (r *request) Reject(err error) {
-	r.answer(func() {
-		if what := problemOf(err); what != icmp.NoProblem {
-			r.reader.iface.sendForwardError(r.start, what)
-		}
-	})
+	r.answer(func() { r.sendError(problemOf(err)) })
 }
 
 // problemOf returns what reports an error to a client; NoProblem: nothing does.
@@ -261,9 +268,7 @@ func (r *UDPRequest) Payload() []byte { return r.first.payload }
 // Report sends the client an ICMP error, as Reject does, but the request may be answered already:
 // what was sent onward has failed.
 func (r *UDPRequest) Report(err error) {
-	if what := problemOf(err); what != icmp.NoProblem {
-		r.reader.iface.sendForwardError(r.start, what)
-	}
+	r.sendError(problemOf(err))
 }
 
 // Accept returns a socket that is connected to the client, with the first datagram to read. Its
@@ -329,42 +334,19 @@ func (r *EchoRequest) Reply() {
 	})
 }
 
-// sendForwardError sends an ICMP error about a packet that was not forwarded, from an address of
-// the stack if it has one of the family.
-func (i *iface) sendForwardError(about []byte, what icmp.Problem) {
-	p := packet{reader: i.readers[0], ip: about}
-	if !p.parseStart() || !i.s.mayReport(p.src) {
+// sendError sends an ICMP error about the packet that was not forwarded, unless the RFCs or the
+// rate limit forbid it, from an address of the stack if it has one of the family.
+func (r *request) sendError(what icmp.Problem) {
+	s, i, from, to := r.reader.s, r.reader.iface, r.To().Addr(), r.From().Addr()
+	if what == icmp.NoProblem || r.quote == nil || !s.mayReport(to) {
 		return
 	}
-	src := i.sourceFor(p.src)
-	if !src.IsValid() {
-		src = p.dst
+	if own := i.sourceFor(to); own.IsValid() {
+		from = own
 	}
-	f := outgoingPacket{protocol: icmpProtocol(p.dst), src: src, dst: p.src, foreign: true}
-	message := icmp.AppendError(nil, what, 0, about[:min(len(about), icmp.MaxQuote)])
-	if p.dst.Is6() {
-		message = icmp.AppendErrorV6(nil, src, p.src, what, 0, about)
+	message := icmp.AppendError(nil, what, 0, r.quote)
+	if to.Is6() {
+		message = icmp.AppendErrorV6(nil, from, to, what, 0, r.quote)
 	}
-	i.s.sendIP(f, message) //nolint:errcheck // it is counted
-}
-
-// parseStart parses the addresses of the start of a packet, and reports whether it has them.
-func (p *packet) parseStart() bool {
-	switch p.demuxVersion() {
-	case ipv4Layer:
-		if len(p.ip) < wire.IPv4Header {
-			return false
-		}
-		v := wire.IPv4(p.ip)
-		p.src, p.dst = v.Src(), v.Dst()
-	case ipv6Layer:
-		if len(p.ip) < wire.IPv6Header {
-			return false
-		}
-		v := wire.IPv6(p.ip)
-		p.src, p.dst = p.reader.iface.zoned(v.Src()), p.reader.iface.zoned(v.Dst())
-	default:
-		return false
-	}
-	return true
+	s.sendIP(outgoingPacket{protocol: icmpProtocol(to), src: from, dst: to, foreign: true}, message) //nolint:errcheck // it is counted
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
+	"weir/wire"
 )
 
 // behind returns a client with default routes to a stack that forwards.
@@ -191,4 +193,38 @@ func TestEchoRequestsAreNotForwardedUnasked(t *testing.T) {
 			t.Errorf("got %v, want no answer", err)
 		}
 	})
+}
+
+// "A router MUST NOT forward any packet that the router received as a Link Layer broadcast" (RFC
+// 1812, section 5.3.4), and no ICMP error is sent about one (RFC 1122, section 3.2.2).
+func TestBroadcastFramesAreNotForwarded(t *testing.T) {
+	dst4, dst6 := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8:1::7")
+	for _, c := range []struct {
+		name string
+		to   wire.MAC
+		want int32 // packets that are forwarded, of 3
+	}{{"the stack", wire.MAC{}, 3}, {"all", wire.Broadcast, 0}, {"a group", wire.MAC{0x33, 0x33, 0, 0, 0, 1}, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var forwarded atomic.Int32
+			f := Forwarder{UDP: func(r *UDPRequest) { forwarded.Add(1); r.Reject(syscall.ECONNREFUSED) }, Echo: func(r *EchoRequest) { forwarded.Add(1); r.Reject(syscall.EHOSTUNREACH) }}
+			s, h := bare(t, Config{})
+			s.Forward(f)
+			to := c.to
+			if to == (wire.MAC{}) {
+				to = h.stack
+			}
+			h.sendTo(to, wire.IPv4Fields{Protocol: wire.UDPProtocol, Dst: dst4}, wire.AppendUDP(nil, netip.AddrPortFrom(bareAddr, 9), netip.AddrPortFrom(dst4, 9), nil))
+			h.sendTo(to, wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: dst4}, wire.AppendICMP(nil, wire.EchoRequest, 0, 1, nil))
+			s6, h6 := bare6(t, Config{})
+			s6.Forward(f)
+			h6.send(c.to, wire.IPv6Fields{NextHeader: wire.ICMPv6Protocol, Dst: dst6}, wire.AppendICMPv6(nil, bareAddr6, dst6, wire.EchoRequest6, 0, 1, nil))
+			time.Sleep(time.Second)
+			if got := forwarded.Load(); got != c.want {
+				t.Errorf("frames to %s: got %d of 3 packets forwarded, want %d", c.name, got, c.want)
+			}
+			if v := h.next(time.Second); c.want == 0 && v != nil {
+				t.Errorf("a frame to %s: got an answer of protocol %d, want none", c.name, v.Protocol())
+			}
+		})
+	}
 }

@@ -117,7 +117,7 @@ func (i *iface) newTCPConfig(mtu, ipHeader int) *tcp.Config {
 	c := i.s.cfg.TCP
 	c.MSS = mtu - ipHeader - wire.TCPHeader
 	c.Superframe = max(0, i.caps.Superframe-ipHeader-wire.TCPHeaderLargest)
-	c.Memory = &i.s.budget
+	c.Memory, c.HeavyMemory = &i.s.budget, heavyBudget{&i.s.budget}
 	keepAliveDefaults(&c)
 	c = c.WithDefaults()
 	return &c

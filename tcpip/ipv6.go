@@ -21,7 +21,7 @@ func (p *packet) ipv6() layer {
 	}
 	p.ip, p.src, p.dst, p.tos = v, zone.zoned(v.Src()), zone.zoned(v.Dst()), v.TrafficClass()
 	accepts, group := i.acceptsDst6(p.dst)
-	p.forwarded = !accepts && !group && p.reader.s.forwards(p.dst)
+	p.forwarded = !accepts && !p.broadcast && !group && p.reader.s.forwards(p.dst)
 	switch {
 	case !accepts && !p.forwarded:
 		return p.drop(DropNotOurs)

@@ -128,7 +128,7 @@ func (p *packet) ipv4() layer {
 		return p.drop(DropIPHeader)
 	}
 	accepts, broadcast := p.reader.iface.acceptsDst(binary.BigEndian.Uint32(v[16:20]))
-	if p.forwarded = !accepts && p.reader.s.forwards(v.Dst()); !accepts && !p.forwarded {
+	if p.forwarded = !accepts && !p.broadcast && p.reader.s.forwards(v.Dst()); !accepts && !p.forwarded {
 		return p.drop(DropNotOurs)
 	}
 	// a host without an address may ask all others for one (RFC 1122, section 3.2.1.3 (a))

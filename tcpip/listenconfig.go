@@ -131,7 +131,8 @@ func limitTCPConfig(c tcp.Config, base *tcp.Config) *tcp.Config {
 	if c.MSS <= 0 || c.MSS > base.MSS {
 		c.MSS = base.MSS
 	}
-	c.KeepAliveIdle, c.Superframe, c.Memory = max(0, c.KeepAliveIdle), min(max(0, c.Superframe), base.Superframe), base.Memory
+	c.KeepAliveIdle, c.Superframe = max(0, c.KeepAliveIdle), min(max(0, c.Superframe), base.Superframe)
+	c.Memory, c.HeavyMemory = base.Memory, base.HeavyMemory
 	c = c.WithDefaults()
 	return &c
 }

@@ -20,10 +20,13 @@ func (b *budget) init(most int) {
 }
 
 // Get implements tcp.Memory.
-func (b *budget) Get(size int) []byte {
+func (b *budget) Get(size int) []byte { return b.get(size, 0) }
+
+// get is Get, and leaves kept bytes for others.
+func (b *budget) get(size int, kept int64) []byte {
 	for {
 		left := b.available.Load()
-		if left -= int64(size); left < b.reserveFor(size) {
+		if left -= int64(size); left < b.reserveFor(size)+kept {
 			return nil
 		}
 		if b.available.CompareAndSwap(left+int64(size), left) {
@@ -73,8 +76,11 @@ func (b *budget) Put(p []byte) {
 // direction, of data to send (sending) or of received data. The less is available, the fewer. None
 // of the last sixteenth is for data to send, so that it is left for received data. Below the size
 // of the smallest buffer the share is 0: the connection must wait.
-func (b *budget) Share(sending bool) int {
-	switch left := b.available.Load(); {
+func (b *budget) Share(sending bool) int { return b.share(sending, 0) }
+
+// share is Share, and leaves kept bytes for others.
+func (b *budget) share(sending bool, kept int64) int {
+	switch left := b.available.Load() - kept; {
 	case sending && left < b.total/16:
 		return 0
 	case left > b.total/2:
@@ -89,4 +95,24 @@ func (b *budget) Share(sending bool) int {
 	return 0
 }
 
-var _ tcp.Memory = (*budget)(nil)
+// heavyBudget is the budget for connections of clients that have many: they leave the last eighth
+// for others. Otherwise the peer of thousands of connections that reads from none would stop all
+// others until its connections time out.
+type heavyBudget struct{ *budget }
+
+// maxLightConns limits how many connections of a client are light.
+const maxLightConns = 512
+
+// lightConns is how many connections of a client use the whole budget. With the smallest buffers in
+// both directions they take an eighth of what is left for them.
+func (b *budget) lightConns() int {
+	return int(min(max(b.total/8/8/(2*4<<10), 4), maxLightConns))
+}
+
+// Get implements tcp.Memory.
+func (h heavyBudget) Get(size int) []byte { return h.get(size, h.total/8) }
+
+// Share implements tcp.Memory.
+func (h heavyBudget) Share(sending bool) int { return h.share(sending, h.total/8) }
+
+var _, _ tcp.Memory = (*budget)(nil), heavyBudget{}

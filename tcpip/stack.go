@@ -42,6 +42,7 @@ type Stack struct {
 	groupOps atomic.Pointer[groupOps] // nil: no socket has joined a group yet
 
 	closed    atomic.Bool
+	done      chan struct{} // closed by Close
 	closeOnce sync.Once
 	closeErr  error // set by closeOnce
 	drops     dropCounts
@@ -75,13 +76,13 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 		return nil, err
 	}
 	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // guarded by errorsMu
-	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), fragments: ip.NewReassembler(cfg.Reassembly)}
+	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), done: make(chan struct{}), fragments: ip.NewReassembler(cfg.Reassembly)}
 	s.errorShares, s.errorLimiter = icmp.NewGroupLimiter(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.outputAccount.s = s
 	s.resolver, s.configuredServers = newResolver(s), cfg.Resolver
-	s.conns.init(cfg.Connections)
+	s.conns.init(cfg.Connections, s.budget.lightConns())
 	s.timeWaits.s, s.timeWaits.limit = s, cfg.MaxTimeWait
 	s.sockets.init()
 	for _, c := range append(cfg.interfaces(), Interface{Name: "lo", Link: link.Loopback(), Addrs: loopbackAddrs}) {
@@ -115,6 +116,10 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 // loopbackAddrs are the addresses of the loopback interface.
 var loopbackAddrs = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.PrefixFrom(netip.IPv6Loopback(), 128)}
 
+// Done returns a channel that is closed when Close is called, for programs that work for the stack
+// in the background.
+func (s *Stack) Done() <-chan struct{} { return s.done }
+
 // Close closes the stack: connections are reset, and pending calls return net.ErrClosed.
 func (s *Stack) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
@@ -123,6 +128,7 @@ func (s *Stack) Close() error {
 
 func (s *Stack) close() error {
 	s.closed.Store(true)
+	close(s.done)
 	for _, c := range s.conns.close() {
 		c.abort()
 	}

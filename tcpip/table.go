@@ -16,13 +16,15 @@ type connTable struct {
 	byTuple map[tuple]*Conn
 	// use of the table by client; connections that this host dialed have no client
 	shares clientShares
+	light  int  // connections of a client that are light: see heavyBudget. Immutable
 	closed bool // the stack is closed: add fails
 }
 
 // guaranteedConns is how many connections a client may have whatever others leave.
 const guaranteedConns = 16
 
-func (t *connTable) init(most int) {
+func (t *connTable) init(most, light int) {
+	t.light = light
 	t.byTuple, t.shares = map[tuple]*Conn{}, clientShares{limit: most, guaranteed: guaranteedConns}
 }
 
@@ -46,6 +48,9 @@ func (t *connTable) add(c *Conn) bool {
 	defer t.mu.Unlock()
 	if t.closed || t.byTuple[c.key] != nil || !t.shares.acquire(c.client, 1) {
 		return false
+	}
+	if c.client.IsValid() && t.shares.perClient[c.client] > t.light {
+		c.tcp.SetHeavy()
 	}
 	t.byTuple[c.key] = c
 	return true

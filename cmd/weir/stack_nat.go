@@ -48,7 +48,7 @@ func (c *stackNATCmd) Help() string {
 
 The guest does not reach loopback and link-local addresses of this machine, nor the metadata services of clouds. Pings need a group within net.ipv4.ping_group_range.
 
-With a program, its exit status is that of this command. Without one, the network is there until Ctrl-C or SIGTERM.
+With a program, its exit status is that of this command. Without one, the network is there until Ctrl-C or SIGTERM, and with --pid until that process ends.
 
 Examples:
 
@@ -86,7 +86,7 @@ func (c *natFlags) run(ctx context.Context, t *terminal, config nat.Config, comm
 		if err != nil {
 			return fmt.Errorf("--fd %d: %w", c.FD, err)
 		}
-		return c.runLink(ctx, t, config, l)
+		return c.runLink(ctx, t, config, l, nil)
 	}
 	return c.runGuest(ctx, t, config, command)
 }
@@ -101,6 +101,12 @@ func (c *natFlags) runGuest(ctx context.Context, t *terminal, config nat.Config,
 	if err != nil {
 		return err
 	}
+	var ended <-chan struct{} // nil: the guest is the command
+	if c.PID != 0 {
+		if ended, err = guest.Ended(ctx, c.PID); err != nil {
+			return err
+		}
+	}
 	gateways := config.Gateways()
 	g, err := guest.Start(ctx, []string{self, "stack", "nat-inside"}, guest.Config{Device: c.Device, Tun: c.Tun, MTU: c.MTU, Addrs: inside, Gateways: gateways, DNS: gateways, PID: c.PID, Command: command})
 	if err != nil {
@@ -114,7 +120,7 @@ func (c *natFlags) runGuest(ctx context.Context, t *terminal, config nat.Config,
 		if err := g.Wait(); err != nil {
 			return errors.Join(err, l.Close())
 		}
-		return c.runLink(ctx, t, config, l)
+		return c.runLink(ctx, t, config, l, ended)
 	}
 	n, err := c.start(config, l)
 	if err != nil {
@@ -133,15 +139,24 @@ func (c *natFlags) runGuest(ctx context.Context, t *terminal, config nat.Config,
 	return err
 }
 
-// runLink gives a network to a link until ctx ends.
-func (c *natFlags) runLink(ctx context.Context, t *terminal, config nat.Config, l link.Link) error {
-	n, err := c.start(config, l)
+// runLink gives a network to a link until ctx ends, or the guest, or the device is gone.
+func (c *natFlags) runLink(ctx context.Context, t *terminal, config nat.Config, l link.Link, ended <-chan struct{}) error {
+	gone := make(chan error, 1) // a reader of the link -> runLink: why the device is gone
+	n, err := c.start(config, &endingLink{l, gone})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(t.err, "weir: the network is there; the gateway is %s\n", joinAddrs(n.Config().Gateway))
-	<-ctx.Done()
-	return n.Close()
+	select {
+	case <-ctx.Done():
+	case <-ended:
+		if ctx.Err() == nil {
+			fmt.Fprintf(t.err, "weir: process %d has ended, and its network with it\n", c.PID)
+		}
+	case why := <-gone:
+		err = fmt.Errorf("the device of the guest is gone (%w): it was deleted, or its namespace has ended: start the network again", why)
+	}
+	return errors.Join(err, n.Close())
 }
 
 // runSocket gives a network to one virtual machine after the other.
@@ -243,6 +258,9 @@ func (c *natFlags) wrap(l link.Link) (link.Link, error) {
 		return l, nil
 	}
 	f, err := os.OpenFile(c.Pcap, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		err = fmt.Errorf("%w: --pcap needs a new file: remove this one, or give another name", err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"weir/tcpip/link"
 	"weir/tcpip/nat"
@@ -57,6 +59,38 @@ func (e *endNotifier) Read(p []byte) (int, error) {
 		e.ended <- err
 	}
 	return n, err
+}
+
+// endingLink is a link that sends why it can be read no more.
+type endingLink struct {
+	link.Link
+	gone chan<- error // of capacity 1, a second error is dropped; never closed
+}
+
+// Queue implements link.Link.
+func (l *endingLink) Queue(n int) link.Queue { return &endingQueue{l.Link.Queue(n), l.gone} }
+
+type endingQueue struct {
+	link.Queue
+	gone chan<- error
+}
+
+// Read implements link.Queue.
+func (q *endingQueue) Read(batch []link.Frame, wait time.Duration) (int, error) {
+	n, err := q.Queue.Read(batch, wait)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		select {
+		case q.gone <- err:
+		default:
+		}
+	}
+	return n, err
+}
+
+// Watch implements link.Watcher: it reports whether the queue can wait for a descriptor.
+func (q *endingQueue) Watch(fd int) bool {
+	w, ok := q.Queue.(link.Watcher)
+	return ok && w.Watch(fd)
 }
 
 // closingLink is a link whose capture file is closed after it.

@@ -135,8 +135,9 @@ func linkOf(s *tcpip.Stack, name string) (i tcpip.InterfaceInfo, err error) {
 	return all[at], nil
 }
 
-// Run gets an address and keeps it until ctx ends, and then removes it. End ctx, and wait for Run,
-// before the stack is closed: Run does not notice that. It may be called once.
+// Run gets an address and keeps it until ctx ends, and then removes it. If the stack is closed
+// first, the error is net.ErrClosed. To give the address back, end ctx, and wait for Run, before
+// the stack is closed. Run may be called once.
 func (c *Client) Run(ctx context.Context) error {
 	var err error
 	if c.socket, err = c.cfg.Stack.ListenPacketOn(c.cfg.Link, "udp4", "0.0.0.0:68"); err != nil {
@@ -148,15 +149,18 @@ func (c *Client) Run(ctx context.Context) error {
 	probing, cancel := context.WithCancel(ctx)
 	c.ctx = probing
 	c.machine.start(c.cfg.Last, time.Now(), c)
-	c.loop(ctx)
+	err = c.loop(ctx)
 	cancel()
 	c.probes.Wait()
 	c.stop()
-	return nil
+	return err
 }
 
-// loop feeds the machine until ctx ends.
-func (c *Client) loop(ctx context.Context) {
+// errStackClosed is the error of Run after Stack.Close.
+var errStackClosed = fmt.Errorf("dhcp: the stack was closed: %w", net.ErrClosed)
+
+// loop feeds the machine until ctx ends, or with an error the stack is closed.
+func (c *Client) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -168,7 +172,9 @@ func (c *Client) loop(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return nil
+		case <-c.cfg.Stack.Done():
+			return errStackClosed
 		case b := <-c.inbox:
 			c.machine.receive(b, time.Now(), c)
 		case err := <-c.results:
@@ -181,9 +187,10 @@ func (c *Client) loop(ctx context.Context) {
 	}
 }
 
-// stop ends the machine, and removes the address.
+// stop ends the machine, and removes the address. All probes have ended: the result of the last one
+// says whether it has added the address.
 func (c *Client) stop() {
-	if c.machine.state == Probing {
+	if c.machine.state == Probing && <-c.results == nil {
 		c.forget(c.machine.lease)
 	}
 	c.machine.stop(c.cfg.Release, c)
@@ -225,8 +232,8 @@ func (c *Client) checkAddr() {
 
 // send implements actions. A message that cannot be sent is sent again, as one that was lost.
 func (c *Client) send(m *dhcpv4.DHCPv4, to netip.Addr) {
-	c.socket.WriteTo(m.ToBytes(), &net.UDPAddr{IP: to.AsSlice(), Port: 67}) //nolint:errcheck // see above
-	if m.MessageType() == dhcpv4.MessageTypeRelease {
+	_, err := c.socket.WriteTo(m.ToBytes(), &net.UDPAddr{IP: to.AsSlice(), Port: 67})
+	if err == nil && m.MessageType() == dhcpv4.MessageTypeRelease {
 		time.Sleep(releaseWait) // the address is needed to ask for the server's hardware address
 	}
 }

@@ -11,12 +11,15 @@
 // and written by github.com/insomniacslk/dhcp.
 //
 // A network can be hostile: at most 16 messages wait to be read, the first valid offer is the only
-// one that is answered, what a lease may hold is limited and checked (lease.go), and a server that
-// refuses again and again is asked at growing intervals.
+// one that is answered, what a lease may hold is limited and checked (lease.go), search lists are
+// read within limits (options.go), and a server that refuses again and again is asked at growing
+// intervals. Any host on the link can still refuse a lease, or give a false one: DHCP does not
+// authenticate servers.
 //
 // # Limitations
 //
-// The first valid offer is accepted, without a comparison with later ones. The first message is
-// delayed by up to 1 s, not the 1 to 10 s of RFC 2131, section 4.4.1. There is no DHCPINFORM, no
-// authentication (RFC 3118), and no DHCPv6 for addresses. Search lists are reported, and not used.
+// The first valid offer is accepted, without a comparison with later ones, unless its server has
+// just failed to acknowledge another one. The first message is delayed by up to 1 s, not the 1 to
+// 10 s of RFC 2131, section 4.4.1. There is no DHCPINFORM, no authentication (RFC 3118), and no
+// DHCPv6 for addresses. Search lists are reported, and not used.
 package dhcp

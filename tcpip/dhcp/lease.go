@@ -81,9 +81,7 @@ func parseLease(m *dhcpv4.DHCPv4, sentAt, now time.Time) (l Lease, err error) {
 	if name := m.DomainName(); validDomain(name) {
 		l.Domain = strings.TrimSuffix(name, ".")
 	}
-	if labels := m.DomainSearch(); labels != nil {
-		l.Search = domains(labels.Labels)
-	}
+	l.Search = searchList(m.Options.Get(dhcpv4.OptionDNSDomainSearchList))
 	if b := m.Options.Get(dhcpv4.OptionInterfaceMTU); len(b) == 2 {
 		if mtu := int(b[0])<<8 | int(b[1]); mtu >= minMTU {
 			l.MTU = mtu
@@ -197,16 +195,6 @@ func usableIn(p netip.Prefix, a netip.Addr) bool {
 	w := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 	rest := uint32(1)<<(32-p.Bits()) - 1
 	return w&rest != 0 && w&rest != rest
-}
-
-// domains returns the valid names of a search list.
-func domains(all []string) (valid []string) {
-	for _, name := range all {
-		if validDomain(name) && len(valid) < maxDomains {
-			valid = append(valid, strings.TrimSuffix(name, "."))
-		}
-	}
-	return valid
 }
 
 // validDomain reports whether a text is a domain name of letters, digits, hyphens and underscores:

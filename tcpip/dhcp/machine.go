@@ -63,7 +63,9 @@ type machine struct {
 	wanted   netip.Addr // address to ask for; zero: any
 	lease    Lease      // that is offered, probed or used
 	failures int        // refusals and conflicts since the last lease
-	stats    Stats
+	// server whose last offer came to nothing; the first offers that it makes then are ignored
+	failed netip.Addr
+	stats  Stats
 }
 
 // start starts the client, with an earlier lease if that has not expired (RFC 2131, section 3.2).
@@ -126,6 +128,9 @@ func (m *machine) tick(now time.Time, do actions) {
 		m.sendDiscover(now, do)
 	case Requesting, Rebooting:
 		if m.tries >= requestTries {
+			if m.state == Requesting {
+				m.failed = m.lease.Server
+			}
 			m.restart(now, 0)
 			m.tick(now, do)
 			return
@@ -226,7 +231,7 @@ func (m *machine) addrLost(now time.Time, do actions) {
 // bind uses the lease.
 func (m *machine) bind(renewed bool, do actions) {
 	m.state, m.at, m.failures = Bound, m.lease.RenewAt, 0
-	m.wanted = m.lease.Addr.Addr()
+	m.wanted, m.failed = m.lease.Addr.Addr(), netip.Addr{}
 	do.use(m.lease, renewed)
 }
 

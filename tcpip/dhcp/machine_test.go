@@ -268,6 +268,9 @@ func TestRefusalsAndConflictsBackOff(t *testing.T) {
 		s.do("start")
 		for n := range 6 {
 			s.do("tick")
+			if s.failed.IsValid() { // its first offer is ignored
+				s.do("tick")
+			}
 			for input := range strings.SplitSeq(c.inputs, ",") {
 				s.do(input)
 			}
@@ -337,5 +340,33 @@ func TestStartsAndTransactionsAreRandom(t *testing.T) {
 	}
 	if len(starts) < 19 || len(transactions) < 20 {
 		t.Errorf("20 clients have %d times and %d transactions, want as many as clients", len(starts), len(transactions))
+	}
+}
+
+// A server that offers a lease and does not acknowledge it, or refuses it, does not keep the client
+// from other servers: after it has failed, another one has until the first retransmission to offer
+// one, too.
+func TestAServerThatFailsIsNotTheFirstChoice(t *testing.T) {
+	for _, failure := range []string{"nak", "tick,tick,tick,tick,tick"} {
+		s := newScript()
+		for input := range strings.SplitSeq("start,tick,offer,"+failure, ",") {
+			s.do(input)
+		}
+		if s.state == Init {
+			s.do("tick")
+		}
+		s.do("offer")
+		if s.state != Selecting {
+			t.Errorf("after %s: the client is %v after another offer of the same server, want SELECTING: another server may offer, too", failure, s.state)
+			continue
+		}
+		again := *s
+		if s.do("other offer"); s.state != Requesting || s.machine.lease.Server.String() != "10.0.0.66" {
+			t.Errorf("after %s: got %v with a lease of %v, want that of another server requested", failure, s.state, s.machine.lease.Server)
+		}
+		again.do("tick")
+		if again.do("offer"); again.state != Requesting {
+			t.Errorf("after %s: got %v without another server, want the lease of the only one requested", failure, again.state)
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // receive handles a message from the network. Messages that are malformed, or not for this
 // exchange, are counted and ignored.
 func (m *machine) receive(b []byte, now time.Time, do actions) {
-	d, err := dhcpv4.FromBytes(b)
+	d, err := parseMessage(b)
 	if err != nil {
 		m.stats.Malformed++
 		return
@@ -51,7 +51,7 @@ func (m *machine) isExpected(d *dhcpv4.DHCPv4) bool {
 	server, _ := hostAddr(d.ServerIdentifier())
 	switch kind := d.MessageType(); m.state {
 	case Selecting:
-		return kind == dhcpv4.MessageTypeOffer
+		return kind == dhcpv4.MessageTypeOffer && (!m.failed.IsValid() || server != m.failed || m.tries > 1)
 	case Requesting, Renewing:
 		return (kind == dhcpv4.MessageTypeAck || kind == dhcpv4.MessageTypeNak) && server == m.lease.Server
 	case Rebooting, Rebinding:
@@ -72,6 +72,9 @@ func (m *machine) askedFor() netip.Addr {
 func (m *machine) refused(now time.Time, do actions) {
 	if m.state.hasLease() {
 		do.lose(m.lease, Refused)
+	}
+	if m.state == Requesting {
+		m.failed = m.lease.Server
 	}
 	m.backOff(now, 0)
 }

@@ -2,6 +2,7 @@ package dhcp
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
@@ -330,4 +331,56 @@ func TestInvalidConfigsAreRejected(t *testing.T) {
 	if _, err := NewStateless(StatelessConfig{Stack: s, Link: "ip"}); err == nil {
 		t.Error("NewStateless accepted a link without hardware addresses, want an error")
 	}
+}
+
+// A client whose stack is closed ends, in each state of the client.
+func TestRunEndsWithTheStack(t *testing.T) {
+	for _, after := range []time.Duration{0, 2 * time.Second, 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := network(t)
+			c, err := New(Config{Stack: s, Release: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s6, err := NewStateless(StatelessConfig{Stack: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 2) // each Run -> here: its result
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			for _, run := range []func(context.Context) error{c.Run, s6.Run} {
+				go func() { ended <- run(ctx) }()
+			}
+			time.Sleep(after)
+			before := time.Now()
+			s.Close()
+			for range 2 {
+				if err := <-ended; !errors.Is(err, net.ErrClosed) || time.Since(before) > time.Second {
+					t.Errorf("closed after %v: Run ended with %v after %v, want net.ErrClosed at once", after, err, time.Since(before))
+				}
+			}
+		})
+	}
+}
+
+// A client that stops leaves an address alone that the stack has without it.
+func TestAnAddressOfTheStackIsNotRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := network(t)
+		own := netip.MustParsePrefix("10.0.0.9/24")
+		if err := s.AddAddr(own); err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(Config{Stack: s, NoProbe: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.machine.state, c.machine.lease = Probing, Lease{Addr: own}
+		c.probe(c.machine.lease)
+		c.stop()
+		if !slices.Contains(s.Addrs(), own) {
+			t.Errorf("the stack has %v, want %v kept: the client has not added it", s.Addrs(), own)
+		}
+	})
 }

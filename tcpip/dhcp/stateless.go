@@ -44,8 +44,8 @@ func NewStateless(cfg StatelessConfig) (*Stateless, error) {
 // servers is the group of all servers and relays on the link (RFC 8415, section 7.1).
 var servers = net.ParseIP("ff02::1:2")
 
-// Run asks when a router wants it, and again when the answer is old, until ctx ends. It may be
-// called once.
+// Run asks when a router wants it, and again when the answer is old, until ctx ends. If the
+// stack is closed first, the error is net.ErrClosed. It may be called once.
 func (c *Stateless) Run(ctx context.Context) error {
 	socket, err := c.cfg.Stack.ListenPacketOn(c.cfg.Link, "udp6", "[::]:546")
 	if err != nil {
@@ -67,6 +67,8 @@ func (c *Stateless) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-c.cfg.Stack.Done():
+			return errStackClosed
 		case b := <-c.inbox:
 			c.receive(b)
 		case <-c.changes:

@@ -122,20 +122,28 @@ func (m *infoMachine) request(now time.Time) *dhcpv6.Message {
 
 // receive handles a message. ok reports whether it is the answer (RFC 8415, section 16.10).
 func (m *infoMachine) receive(b []byte, now time.Time) (i Info, ok bool) {
-	d, err := dhcpv6.MessageFromBytes(b)
+	if len(b) < header6 {
+		m.stats.Malformed++
+		return i, false
+	}
+	if m.state != infoAsking || b[0] != byte(dhcpv6.MessageTypeReply) || dhcpv6.TransactionID(b[1:header6]) != m.xid {
+		m.stats.Ignored++
+		return i, false
+	}
+	used, search, err := splitMessage6(b)
+	d := &dhcpv6.Message{}
+	if err == nil {
+		d, err = dhcpv6.MessageFromBytes(used)
+	}
 	if err != nil {
 		m.stats.Malformed++
 		return i, false
 	}
-	id := d.Options.ClientID()
-	if m.state != infoAsking || d.MessageType != dhcpv6.MessageTypeReply || d.TransactionID != m.xid || d.Options.ServerID() == nil || id == nil || !bytes.Equal(id.ToBytes(), m.duid().ToBytes()) {
+	if id := d.Options.ClientID(); d.Options.ServerID() == nil || id == nil || !bytes.Equal(id.ToBytes(), m.duid().ToBytes()) {
 		m.stats.Ignored++
 		return i, false
 	}
-	i.DNS = servers6(d.Options.DNS())
-	if labels := d.Options.DomainSearchList(); labels != nil {
-		i.Search = domains(labels.Labels)
-	}
+	i.DNS, i.Search = servers6(d.Options.DNS()), searchList(search)
 	m.state, m.at = infoCurrent, time.Time{}
 	if refresh := d.Options.InformationRefreshTime(refreshDefault); refresh < refreshMax {
 		i.Refresh = max(refresh, refreshMin)

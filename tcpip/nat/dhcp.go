@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
@@ -13,82 +12,7 @@ import (
 	"weir/tcpip"
 )
 
-const (
-	serverPort, clientPort = 67, 68
-	leaseTime              = 24 * time.Hour
-	minLeaseTime           = 10 * time.Second // for hosts that ask for less
-)
-
-// leases are the addresses that DHCP has given, by hardware address. A host gets the same one
-// again.
-type leases struct {
-	mu    sync.Mutex
-	byMAC map[string]lease
-}
-
-type lease struct {
-	addr netip.Addr
-	ends time.Time
-}
-
-// maxLeases is the number of addresses that are given at most: a host can claim to be many.
-const maxLeases = 1000
-
-// give returns the address of a host until ends; the zero Addr: all are given. first is the first
-// address to give, of a network in which the gateway has own.
-func (l *leases) give(mac string, first netip.Addr, network netip.Prefix, own netip.Addr, now, ends time.Time) netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byMAC == nil {
-		l.byMAC = map[string]lease{}
-	}
-	if known, ok := l.byMAC[mac]; ok {
-		l.byMAC[mac] = lease{known.addr, ends}
-		return known.addr
-	}
-	taken := map[netip.Addr]bool{own: true, broadcastOf(network): true}
-	for other, given := range l.byMAC {
-		if now.After(given.ends) {
-			delete(l.byMAC, other)
-			continue
-		}
-		taken[given.addr] = true
-	}
-	for a := first; network.Contains(a) && len(l.byMAC) < maxLeases; a = a.Next() {
-		if !taken[a] {
-			l.byMAC[mac] = lease{a, ends}
-			return a
-		}
-	}
-	return netip.Addr{}
-}
-
-// release ends the lease of a host, which gets the same address again if no other host has it.
-func (l *leases) release(mac string, a netip.Addr, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if known, ok := l.byMAC[mac]; ok && known.addr == a {
-		l.byMAC[mac] = lease{a, now}
-	}
-}
-
-// decline keeps an address from being given, for the time of a lease: its host has found that
-// another one uses it.
-func (l *leases) decline(mac string, a netip.Addr, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if known, ok := l.byMAC[mac]; ok && known.addr == a {
-		delete(l.byMAC, mac)
-		l.byMAC["declined "+a.String()] = lease{a, now.Add(leaseTime)}
-	}
-}
-
-// broadcastOf returns the last address of a network.
-func broadcastOf(p netip.Prefix) netip.Addr {
-	b := p.Masked().Addr().As4()
-	w := binary.BigEndian.Uint32(b[:]) | (1<<(32-p.Bits()) - 1)
-	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, w)))
-}
+const serverPort, clientPort = 67, 68
 
 // serveDHCP gives addresses to hosts (RFC 2131), if there is an IPv4 network.
 func (n *NAT) serveDHCP() error {
@@ -158,25 +82,41 @@ func (n *NAT) answerOptions(m *dhcpv4.DHCPv4, g netip.Prefix, now time.Time) []d
 		return nil
 	case dhcpv4.MessageTypeDecline:
 		n.leases.decline(mac, addrOf(m.RequestedIPAddress()), now)
-		n.config.Log.Warn("DHCP: a host has found its address in use", "address", m.RequestedIPAddress())
+		n.warnDHCP(now, "DHCP: a host has found its address in use", "address", m.RequestedIPAddress())
 		return nil
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest:
 	default:
 		return nil
 	}
-	// a host may ask for less time
-	duration := max(min(m.IPAddressLeaseTime(leaseTime), leaseTime), minLeaseTime)
-	a := n.leases.give(mac, n.config.Guest, g, g.Addr(), now, now.Add(duration))
-	switch {
-	case !a.IsValid():
-		n.config.Log.Warn("DHCP: all addresses are given", "network", g)
-		return nil
-	case m.MessageType() == dhcpv4.MessageTypeDiscover:
-		return n.lease(dhcpv4.MessageTypeOffer, a, g, duration)
-	case requests(m, a):
-		return n.lease(dhcpv4.MessageTypeAck, a, g, duration)
+	asked := m.IPAddressLeaseTime(leaseTime)
+	if m.MessageType() == dhcpv4.MessageTypeDiscover {
+		a := n.leases.offer(mac, n.pool(g), now)
+		if !a.IsValid() {
+			n.warnDHCP(now, "DHCP: all addresses are given", "network", g)
+			return nil
+		}
+		return n.lease(dhcpv4.MessageTypeOffer, a, g, n.leases.duration(mac, asked, n.pool(g), now))
 	}
-	return identity(dhcpv4.MessageTypeNak, g)
+	a, duration := requestedAddr(m), n.leases.duration(mac, asked, n.pool(g), now)
+	if !n.leases.bind(mac, a, n.pool(g), now, now.Add(duration)) {
+		return identity(dhcpv4.MessageTypeNak, g)
+	}
+	return n.lease(dhcpv4.MessageTypeAck, a, g, duration)
+}
+
+// pool returns the addresses to give.
+func (n *NAT) pool(g netip.Prefix) pool { return pool{first: n.config.Guest, network: g, own: g.Addr()} }
+
+// warnInterval is the shortest time between two warnings: hosts can cause many.
+const warnInterval = time.Minute
+
+// warnDHCP logs a warning, unless there was one a moment ago. Only the goroutine of serveDHCP calls
+// it.
+func (n *NAT) warnDHCP(now time.Time, text string, args ...any) {
+	if now.Sub(n.warnedAt) >= warnInterval {
+		n.warnedAt = now
+		n.config.Log.Warn(text, args...)
+	}
 }
 
 // addrOf returns an IPv4 address; zero: there is none.
@@ -185,14 +125,13 @@ func addrOf(ip net.IP) netip.Addr {
 	return a.Unmap()
 }
 
-// requests reports whether a request is for that address: by the option, or when it is renewed by
-// the client's address.
-func requests(m *dhcpv4.DHCPv4, a netip.Addr) bool {
-	wanted := m.RequestedIPAddress()
-	if wanted == nil || wanted.IsUnspecified() {
-		wanted = m.ClientIPAddr
+// requestedAddr returns the address that a request is for: that of the option, or when it is
+// renewed the client's address.
+func requestedAddr(m *dhcpv4.DHCPv4) netip.Addr {
+	if a := addrOf(m.RequestedIPAddress()); a.IsValid() && !a.IsUnspecified() {
+		return a
 	}
-	return wanted.Equal(a.AsSlice())
+	return addrOf(m.ClientIPAddr)
 }
 
 // lease returns what an answer has that gives an address.

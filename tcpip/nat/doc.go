@@ -36,7 +36,11 @@
 //
 // # Limitations
 //
-// Groups and broadcasts are not passed on. Fragments are reassembled first. Servers behind the
-// gateway see its address as the client's. There is no DHCPv6. Flows are limited for each
-// address of a host. A host chooses its addresses: one that uses many takes the share of as many.
+// Groups and broadcasts are not passed on, nor to broadcast addresses of this machine's networks;
+// with a [Config.Dial] that returns no socket of package net, and on Windows, that is not checked.
+// Fragments are reassembled first. Servers behind the gateway see its address as the client's.
+// There is no DHCPv6. Flows are limited for each address of a host. A host chooses its addresses:
+// one that uses many takes the share of as many. So it is with DHCP: one host can lease all
+// addresses under many hardware addresses. Then leases are short, and the addresses are free again
+// 10 minutes after it stops.
 package nat

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"syscall"
+	"time"
 
 	"weir/tcpip"
 )
@@ -23,7 +24,8 @@ type NAT struct {
 	ownDial bool // connections onward are made by a function of the caller's
 	sockets
 
-	leases leases
+	leases   leases
+	warnedAt time.Time // of the last warning; used by serveDHCP
 
 	mu    sync.Mutex // guards what follows
 	flows flowCounts
@@ -155,5 +157,12 @@ func (n *NAT) dial(network string, to netip.AddrPort) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, dialTimeout)
 	defer cancel()
-	return n.config.Dial(ctx, network, to)
+	c, err := n.config.Dial(ctx, network, to)
+	if err != nil || network != "udp" {
+		return c, err
+	}
+	if err := refuseBroadcast(c); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }

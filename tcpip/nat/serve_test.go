@@ -129,7 +129,9 @@ func TestHostsGetAddressesByDHCP(t *testing.T) {
 			t.Errorf("a request to another server: got %v, want no answer", other.MessageType())
 		}
 		for i := range 200 { // all addresses are given; then some leases end
-			ask(byte(i), dhcpv4.MessageTypeDiscover)
+			if offer := ask(byte(i), dhcpv4.MessageTypeDiscover); offer != nil {
+				ask(byte(i), dhcpv4.MessageTypeRequest, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(offer.YourIPAddr)))
+			}
 		}
 		if more := ask(250, dhcpv4.MessageTypeDiscover); more != nil {
 			t.Errorf("without a free address: got an offer of %v, want none", more.YourIPAddr)

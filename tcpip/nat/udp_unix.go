@@ -3,12 +3,43 @@
 package nat
 
 import (
+	"errors"
 	"net"
+	"runtime"
 	"syscall"
 )
 
 // readsAtOnce is how many datagrams are read before other calls of the socket have a turn.
 const readsAtOnce = 64
+
+// refuseBroadcast is an error if a UDP socket of package net is connected to a broadcast address of
+// this machine's networks. Package net allows its sockets to send there.
+func refuseBroadcast(c net.Conn) error {
+	u, ok := c.(*net.UDPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return err
+	}
+	controlErr := raw.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_BROADCAST, 0)
+		if err == nil && runtime.GOOS == "linux" { // others decide for each datagram
+			err = connectAgain(int(fd))
+		}
+	})
+	return errors.Join(controlErr, err)
+}
+
+// connectAgain has the system decide anew whether a UDP socket may be connected to its peer.
+func connectAgain(fd int) error {
+	peer, err := syscall.Getpeername(fd)
+	if err != nil {
+		return err
+	}
+	return syscall.Connect(fd, peer)
+}
 
 // rawReader is newDatagramReader for a socket of the kernel: it has no buffer while it waits, and
 // reads the datagrams that follow at once without a wait. It is nil for other connections.

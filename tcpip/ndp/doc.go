@@ -5,10 +5,13 @@
 // Package neigh resolves neighbours and detects duplicate addresses.
 //
 // Routers, prefixes, routes and name servers that a stranger on the link can announce are limited
-// in number: further ones are ignored.
+// in number: when all places are taken, further ones replace those that have not been heard for a
+// minute, or for an hour if they were repeated, but never the first half (limits.go).
 //
 // # Limitations
 //
-// Advertisements have no authentication: any host on the link can send them. DNS search lists are
-// not used. Temporary addresses are made for all prefixes or for none.
+// Advertisements have no authentication: any host on the link can send them. So it can become the
+// default router by a high preference, or end what another router has announced by a lifetime of
+// zero, and for an hour it can keep a router out that comes after it. DNS search lists are not
+// used. Temporary addresses are made for all prefixes or for none.
 package ndp

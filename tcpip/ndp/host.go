@@ -17,6 +17,8 @@ const (
 	maxPrefixes = 32
 	maxRoutes   = 32
 	maxServers  = 8
+	// minHopLimit is the least hop limit that is used: many paths are longer than a forged one
+	minHopLimit = 32
 	// the first solicitation, and the maximum of the interval between two (RFC 7559, section 2)
 	firstInterval = 4 * time.Second
 	lastInterval  = time.Hour
@@ -60,6 +62,7 @@ type Host struct {
 type prefix struct {
 	network netip.Prefix
 	until   Time
+	hearing
 }
 
 // address is an address that the host has made.
@@ -68,6 +71,7 @@ type address struct {
 	network                    netip.Prefix
 	tries                      byte // duplicates before it
 	preferredUntil, validUntil Time
+	hearing
 
 	temps      []temporary // temporary addresses of the same prefix, the oldest first
 	tempsEnded bool        // too many were duplicates: there are no further ones
@@ -80,6 +84,7 @@ type route struct {
 	preference wire.RouterPreference
 	until      Time
 	reach      reach // of the router
+	hearing
 }
 
 // allAddrs is the network that default routers lead to.
@@ -89,6 +94,7 @@ var allAddrs = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 type server struct {
 	addr  netip.Addr
 	until Time
+	hearing
 }
 
 // forever is the time of an infinite lifetime.
@@ -117,11 +123,11 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 	before := h.State(now)
 	h.solicitAt = 0
 	h.managed, h.other = a.Managed, a.Other
-	if a.HopLimit != 0 {
+	if a.HopLimit >= minHopLimit {
 		h.hopLimit = a.HopLimit
 	}
 	// a default router (RFC 4861, section 6.3.4)
-	h.updateRoute(route{allAddrs, from, a.Preference, after(now, a.Lifetime), reach{}}, a.Lifetime)
+	h.updateRoute(route{allAddrs, from, a.Preference, after(now, a.Lifetime), reach{}, hearing{at: now}}, a.Lifetime)
 	for o := range a.Options.All() {
 		switch o.Kind() {
 		case wire.LinkMTU:
@@ -134,7 +140,7 @@ func (h *Host) Receive(from netip.Addr, a *wire.Advert, now Time) (changed bool)
 			}
 		case wire.RouteInfo:
 			if r, ok := o.Route(); ok {
-				h.updateRoute(route{r.To, from, r.Preference, after(now, r.Lifetime), reach{}}, r.Lifetime)
+				h.updateRoute(route{r.To, from, r.Preference, after(now, r.Lifetime), reach{}, hearing{at: now}}, r.Lifetime)
 			}
 		case wire.DNSServers:
 			if s, ok := o.Servers(); ok {
@@ -155,22 +161,25 @@ func (h *Host) RemoveRouter(addr netip.Addr) (changed bool) {
 }
 
 // updateRoute adds, updates or removes a route (RFC 4191, section 4). It keeps the reachability
-// of its router.
+// of its router. Default routes come first, so that each kind has its limit.
 func (h *Host) updateRoute(new route, lifetime time.Duration) {
-	count := 0
+	defaults := 0
 	for _, r := range h.routes {
 		if r.by == new.by {
 			new.reach = r.reach
 		}
-		if (r.to == allAddrs) == (new.to == allAddrs) {
-			count++
+		if r.to == allAddrs {
+			defaults++
 		}
 	}
-	most := len(h.routes) - count + maxRoutes
+	first, second := h.routes[:defaults:defaults], slices.Clone(h.routes[defaults:])
+	same := func(r route) bool { return r.to == new.to && r.by == new.by }
 	if new.to == allAddrs {
-		most += maxRouters - maxRoutes
+		first = upsert(first, new, lifetime, maxRouters, same)
+	} else {
+		second = upsert(second, new, lifetime, maxRoutes, same)
 	}
-	h.routes = upsert(h.routes, new, lifetime, most, func(r route) bool { return r.to == new.to && r.by == new.by })
+	h.routes = append(first, second...)
 }
 
 // updateServers adds, updates or removes DNS servers (RFC 8106, section 5.3.1).
@@ -179,23 +188,8 @@ func (h *Host) updateServers(s *wire.Servers, now Time) {
 		if a.IsUnspecified() || a.IsMulticast() || a.IsLoopback() {
 			continue
 		}
-		h.servers = upsert(h.servers, server{a, after(now, s.Lifetime)}, s.Lifetime, maxServers, func(x server) bool { return x.addr == a })
+		h.servers = upsert(h.servers, server{a, after(now, s.Lifetime), hearing{at: now}}, s.Lifetime, maxServers, func(x server) bool { return x.addr == a })
 	}
-}
-
-// upsert updates the element that matches, or adds one if there is room. A lifetime of zero removes
-// it.
-func upsert[T any](all []T, new T, lifetime time.Duration, most int, same func(T) bool) []T {
-	i := slices.IndexFunc(all, same)
-	switch {
-	case i >= 0 && lifetime == 0:
-		return slices.Delete(all, i, i+1)
-	case i >= 0:
-		all[i] = new
-	case lifetime > 0 && len(all) < most:
-		return append(all, new)
-	}
-	return all
 }
 
 // receivePrefix processes a prefix (RFC 4861, section 6.3.4; RFC 4862, section 5.5.3).
@@ -204,7 +198,7 @@ func (h *Host) receivePrefix(p *wire.Prefix, now Time) {
 		return
 	}
 	if p.OnLink {
-		h.prefixes = upsert(h.prefixes, prefix{p.Prefix, after(now, p.Valid)}, p.Valid, maxPrefixes, func(x prefix) bool { return x.network == p.Prefix })
+		h.prefixes = upsert(h.prefixes, prefix{p.Prefix, after(now, p.Valid), hearing{at: now}}, p.Valid, maxPrefixes, func(x prefix) bool { return x.network == p.Prefix })
 	}
 	if p.Autonomous && p.Preferred <= p.Valid && p.Prefix.Bits() == 64 {
 		h.updateAddr(p, now)
@@ -215,12 +209,13 @@ func (h *Host) receivePrefix(p *wire.Prefix, now Time) {
 func (h *Host) updateAddr(p *wire.Prefix, now Time) {
 	i := slices.IndexFunc(h.addrs, func(a address) bool { return a.network == p.Prefix })
 	if i < 0 {
-		if p.Valid > 0 && len(h.addrs) < maxPrefixes {
-			h.addrs = append(h.addrs, address{addr: StableAddr(p.Prefix, h.cfg.Interface, 0, h.cfg.Key), network: p.Prefix, preferredUntil: after(now, p.Preferred), validUntil: after(now, p.Valid)})
+		if p.Valid > 0 {
+			h.addrs = insert(h.addrs, address{addr: StableAddr(p.Prefix, h.cfg.Interface, 0, h.cfg.Key), network: p.Prefix, preferredUntil: after(now, p.Preferred), validUntil: after(now, p.Valid), hearing: hearing{at: now}}, maxPrefixes)
 		}
 		return
 	}
 	a := &h.addrs[i]
+	a.hearing = hearing{at: now, repeated: a.repeated || now > a.at}
 	a.preferredUntil = after(now, p.Preferred)
 	switch left := time.Duration(a.validUntil - now); {
 	case p.Valid > twoHours || p.Valid > left:

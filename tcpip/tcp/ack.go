@@ -106,7 +106,7 @@ func (c *Conn) advanceUna(ack wire.Seq, d *delivery) {
 		d.rtt = c.tsNow().Since(d.tsEcr, time.Millisecond)
 	}
 	if bytes := min(ack.Sub(c.sendBufSeq), c.sendBuf.length); bytes > 0 {
-		c.sendBuf.discard(bytes, false, c.cfg.Memory)
+		c.sendBuf.discard(bytes, false, c.memory())
 		c.sendBufSeq = c.sendBufSeq.Add(bytes)
 	}
 }

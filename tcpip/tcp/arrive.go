@@ -292,7 +292,7 @@ func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 		return true
 	}
 	offset := c.recvBuf.length + seq.Sub(c.rcvNxt)
-	if !c.recvBuf.reserve(offset+len(p), max(c.occupied(), c.recvBuf.length), c.cfg.Memory) {
+	if !c.recvBuf.reserve(offset+len(p), max(c.occupied(), c.recvBuf.length), c.memory()) {
 		c.dropForMemory()
 		return false // as if the network had lost it
 	}
@@ -375,7 +375,7 @@ func (c *Conn) enterTimeWait() {
 	c.state = TimeWait
 	c.timers = timers{timeWaitEndsAt: c.now.Add(c.cfg.TimeWaitDuration)}
 	c.timeWaitConn = &TimeWaitConn{ExpiresAt: c.timeWaitEndsAt, sndNxt: c.sndNxt, rcvNxt: c.rcvNxt, tsRecent: c.tsRecent, tsOffset: c.tsOffset, window: c.advertiseWindow(c.rcvScale), timestamps: c.timestamps}
-	c.sendBuf.free(c.cfg.Memory)
+	c.sendBuf.free(c.memory())
 	c.flight = flight{}
 	c.events |= Readable | Writable
 }

@@ -81,6 +81,6 @@ func (c *Conn) Orphan(now Time) {
 	case c.lingerSet:
 		c.orphanTimeoutAt = now.Add(c.lingerTimeout)
 	}
-	c.recvBuf.free(c.cfg.Memory)
+	c.recvBuf.free(c.memory())
 	c.outOfOrder = rangeSet{}
 }

@@ -24,6 +24,7 @@ type Config struct {
 	// what is in flight. 0: only SendBuffer limits it.
 	NotSentLowat      int
 	Memory            Memory // allocates the buffers. Default: Go's heap, without a limit
+	HeavyMemory       Memory // of connections whose client has many: see SetHeavy. Default: Memory
 	CongestionControl Algorithm
 	// MTUProbing is when the connection probes for the path MTU itself. Default ProbeOnBlackHole,
 	// which does nothing until large segments have timed out three times.
@@ -61,6 +62,9 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.KeepAliveCount, 9)
 	if c.Memory == nil {
 		c.Memory = heapMemory{}
+	}
+	if c.HeavyMemory == nil {
+		c.HeavyMemory = c.Memory
 	}
 	return c
 }
@@ -237,7 +241,7 @@ func (c *Conn) fail(cause Cause) {
 func (c *Conn) finish() {
 	c.state = Closed
 	c.timers = timers{}
-	c.sendBuf.free(c.cfg.Memory)
+	c.sendBuf.free(c.memory())
 	c.flight, c.search = flight{}, nil
 	c.ackPending, c.synPending = false, false
 	c.events |= Ended | Readable | Writable | Connected
@@ -246,8 +250,8 @@ func (c *Conn) finish() {
 // Release frees all buffers when the application will not read any more. The connection must be
 // CLOSED.
 func (c *Conn) Release() {
-	c.recvBuf.free(c.cfg.Memory)
-	c.sendBuf.free(c.cfg.Memory)
+	c.recvBuf.free(c.memory())
+	c.sendBuf.free(c.memory())
 	c.outOfOrder = rangeSet{}
 }
 

@@ -124,7 +124,7 @@ func (c *Conn) synDataAcknowledged(s *Segment) {
 		c.retransmittedSegments++
 	}
 	if f.acked > 0 {
-		c.sendBuf.discard(f.acked, false, c.cfg.Memory)
+		c.sendBuf.discard(f.acked, false, c.memory())
 		c.sendBufSeq, c.sndUna = c.sendBufSeq.Add(f.acked), c.sndUna.Add(f.acked)
 		c.ackedTotal += uint64(f.acked)
 	}

@@ -25,7 +25,7 @@ func (c *Conn) Discard(now Time, n int) {
 
 // consumed removes n bytes that the application has read, and updates the receive window.
 func (c *Conn) consumed(n int) {
-	c.recvBuf.discard(n, len(c.outOfOrder.blocks) > 0, c.cfg.Memory)
+	c.recvBuf.discard(n, len(c.outOfOrder.blocks) > 0, c.memory())
 	c.tuneReceiveBuffer(n)
 	if c.windowShut {
 		c.reopenWindow()

@@ -28,6 +28,7 @@ type receiver struct {
 	pendingDSACK wire.Block // duplicate to report (RFC 2883); empty: none
 
 	orphaned      bool          // Orphan was called: the application does not read any more
+	heavy         bool          // the client has many connections: see SetHeavy
 	lingerSet     bool          // SetLinger was called with a time that is not negative
 	lingerTimeout time.Duration // after Orphan, unacknowledged data is discarded after this time
 
@@ -126,7 +127,7 @@ func (c *Conn) updateWindow() {
 
 // receiveRoom is how many bytes from rcvNxt on can be received.
 func (c *Conn) receiveRoom() int {
-	return min(max(0, min(c.recvLimit, c.cfg.Memory.Share(false))-c.recvBuf.length), 65535<<c.rcvScale)
+	return min(max(0, min(c.recvLimit, c.memory().Share(false))-c.recvBuf.length), 65535<<c.rcvScale)
 }
 
 // advertiseWindow returns the window field of a segment, scaled, and records its right edge. The
@@ -174,7 +175,7 @@ func (c *Conn) tuneReceiveBuffer(n int) {
 	if rtt == 0 || c.now.Sub(t.startedAt) < rtt {
 		return
 	}
-	if t.bytesRead > t.bestBytesRead && c.cfg.Memory.Share(false) == Unlimited {
+	if t.bytesRead > t.bestBytesRead && c.memory().Share(false) == Unlimited {
 		want := int64(2*t.bytesRead + 16*c.mss)
 		if t.bestBytesRead > 0 { // the rate grows, and will in the next round trips too
 			want += 2 * want * int64(t.bytesRead-t.bestBytesRead) / int64(t.bestBytesRead)

@@ -16,6 +16,18 @@ type Memory interface {
 	Share(sending bool) int
 }
 
+// SetHeavy has the connection use Config.HeavyMemory, which leaves more for the connections of
+// other clients. It is called before the first segment is sent.
+func (c *Conn) SetHeavy() { c.heavy = true }
+
+// memory returns what allocates the connection's buffers.
+func (c *Conn) memory() Memory {
+	if c.heavy {
+		return c.cfg.HeavyMemory
+	}
+	return c.cfg.Memory
+}
+
 // heapMemory is a Memory without a limit: Go's heap.
 type heapMemory struct{}
 

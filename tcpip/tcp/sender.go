@@ -65,9 +65,9 @@ func (c *Conn) Write(now Time, p []byte) int {
 		return 0
 	}
 	c.autocork.addWrite(len(p), c.receivedTotal, now)
-	share := c.cfg.Memory.Share(true)
+	share := c.memory().Share(true)
 	n := min(len(p), c.sendBufferLimit(share)-c.sendBuf.length, c.notSentRoom())
-	for ; n > 0 && (c.sendBuf.allocationFor(c.sendBuf.length+n) > share || !c.sendBuf.reserve(c.sendBuf.length+n, c.sendBuf.length, c.cfg.Memory)); n /= 2 {
+	for ; n > 0 && (c.sendBuf.allocationFor(c.sendBuf.length+n) > share || !c.sendBuf.reserve(c.sendBuf.length+n, c.sendBuf.length, c.memory())); n /= 2 {
 		// Memory does not notify when some is free again
 		c.memoryRetryAt = now.Add(memoryRetryInterval)
 	}
@@ -87,7 +87,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 
 // Room is the number of bytes that Write would accept now.
 func (c *Conn) Room() int {
-	return max(0, min(c.sendBufferLimit(c.cfg.Memory.Share(true))-c.sendBuf.length, c.notSentRoom()))
+	return max(0, min(c.sendBufferLimit(c.memory().Share(true))-c.sendBuf.length, c.notSentRoom()))
 }
 
 // CanStream reports whether a large Write would find room now, or the send buffer is empty.

@@ -45,7 +45,7 @@ func (c *Conn) notifyWritable() {
 	if !c.writeBlocked {
 		return
 	}
-	limit := c.sendBufferLimit(c.cfg.Memory.Share(true))
+	limit := c.sendBufferLimit(c.memory().Share(true))
 	if limit-c.sendBuf.length >= min(limit/3, 64<<10) && c.notSentRoom() >= min((c.cfg.NotSentLowat+1)/2, maxBuffer) {
 		c.writeBlocked = false
 		c.events |= Writable

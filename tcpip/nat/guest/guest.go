@@ -6,6 +6,7 @@
 //
 // # Limitations
 //
+// If this process is killed, so is the command, but not the processes that the command has started.
 // It needs Linux, and to enter the namespace of another process the program nsenter of util-linux.
 package guest
 

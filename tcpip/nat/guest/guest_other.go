@@ -19,6 +19,9 @@ func Start(context.Context, []string, Config) (*Guest, error) { return nil, errL
 // Inside returns an error: it needs Linux.
 func Inside(*os.File) error { return errLinux }
 
+// Ended returns an error: it needs Linux.
+func Ended(context.Context, int) (<-chan struct{}, error) { return nil, errLinux }
+
 // Proceed returns an error: it needs Linux.
 func (g *Guest) Proceed() error { return errLinux }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -48,10 +49,21 @@ func Inside(control *os.File) error {
 	if len(c.Command) == 0 {
 		return nil
 	}
+	if err := endWithParent(); err != nil {
+		return err
+	}
 	if n, err := conn.Read(text); err != nil || n == 0 {
 		return errors.New("guest: the network outside has ended")
 	}
 	return c.become()
+}
+
+// endWithParent has the system kill the command when the process outside ends. It is the thread
+// that calls execve that keeps this wish, so the caller stays on it. A process outside that has
+// ended before is found by the next read from it.
+func endWithParent() error {
+	runtime.LockOSThread() // never unlocked: the thread becomes the command
+	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0))
 }
 
 // become runs the command in place of this process.

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,11 +24,13 @@ const stopTimeout = 5 * time.Second
 type Guest struct {
 	Device  *os.File // the device's descriptor; the caller's
 	helper  *exec.Cmd
+	ended   chan error // the goroutine of start -> Wait: the result of the helper, one
 	control *net.UnixConn
 }
 
 // Start starts the helper, by the arguments self, and returns when the device is there. Standard
-// input, output and error are the command's. Canceling ctx ends it by SIGTERM.
+// input, output and error are the command's. Canceling ctx ends it by SIGTERM. If this process is
+// killed, the system kills the command.
 func Start(ctx context.Context, self []string, c Config) (*Guest, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
@@ -37,24 +41,51 @@ func Start(ctx context.Context, self []string, c Config) (*Guest, error) {
 	if err != nil {
 		return nil, errors.Join(err, ours.Close())
 	}
-	g := &Guest{helper: exec.CommandContext(ctx, args[0], args[1:]...), control: ours}
+	g := &Guest{helper: exec.CommandContext(ctx, args[0], args[1:]...), control: ours, ended: make(chan error, 1)}
 	g.helper.Cancel = func() error { return g.helper.Process.Signal(syscall.SIGTERM) }
 	g.helper.WaitDelay = stopTimeout
 	g.helper.Stdin, g.helper.Stdout, g.helper.Stderr = os.Stdin, os.Stdout, os.Stderr
 	g.helper.ExtraFiles, g.helper.SysProcAttr = []*os.File{theirs}, attr
-	if err := g.helper.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("guest: starting a process in other namespaces: %w", err), ours.Close())
+	if err := g.start(); err != nil {
+		return nil, errors.Join(startError(err), ours.Close())
 	}
 	theirs.Close()
 	if err := g.receive(c); err != nil {
-		return nil, errors.Join(err, g.stop())
+		return nil, g.stop(err)
 	}
 	return g, nil
 }
 
+// start starts the helper, which the system kills when the thread that has started it ends: that
+// thread waits for it.
+func (g *Guest) start() error {
+	started := make(chan error) // the goroutine -> start: one error
+	go func() {                 // until the helper has ended
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		err := g.helper.Start()
+		started <- err
+		if err == nil {
+			g.ended <- g.helper.Wait()
+		}
+	}()
+	return <-started
+}
+
+// startError explains why the helper could not be started.
+func startError(err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		hint = ": user namespaces are not allowed here: run this as root, or see the sysctls kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
+		hint = ": there are as many namespaces as the sysctls user.max_user_namespaces and user.max_net_namespaces allow"
+	}
+	return fmt.Errorf("guest: starting a process in other namespaces: %w%s", err, hint)
+}
+
 // helper returns the arguments and attributes of the helper.
 func (c *Config) helper(self []string) ([]string, *syscall.SysProcAttr, error) {
-	attr := &syscall.SysProcAttr{}
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if c.PID == 0 {
 		attr.Cloneflags = syscall.CLONE_NEWNET | syscall.CLONE_NEWNS
 		if uid := os.Geteuid(); uid != 0 {
@@ -71,7 +102,7 @@ func (c *Config) helper(self []string) ([]string, *syscall.SysProcAttr, error) {
 	}
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", c.PID))
 	if err != nil {
-		return nil, nil, fmt.Errorf("guest: the namespaces of process %d: %w", c.PID, err)
+		return nil, nil, fmt.Errorf("guest: the namespaces of process %d: %w: check that it runs, and is yours", c.PID, err)
 	}
 	if its != own {
 		args = append(args, "--user", "--preserve-credentials")
@@ -133,15 +164,45 @@ func (g *Guest) Proceed() error {
 // Wait waits until the command has ended. The error is an *exec.ExitError if it has failed.
 func (g *Guest) Wait() error {
 	defer g.control.Close()
-	return g.helper.Wait()
+	return <-g.ended
 }
 
-// stop ends the helper after an error.
-func (g *Guest) stop() error {
+// stop ends the helper after an error, and returns that with the status of the helper.
+func (g *Guest) stop(err error) error {
 	g.control.Close()
-	err := g.helper.Wait()
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil // its reason was received or printed
+	ended := <-g.ended
+	if _, ok := errors.AsType[*exec.ExitError](ended); !ok {
+		return errors.Join(err, ended)
 	}
-	return err
+	for _, gone := range []error{io.EOF, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, gone) { // it has printed why, unless it was killed
+			return fmt.Errorf("guest: the helper has ended before the device was there: %w: start the network again", ended)
+		}
+	}
+	return err // the helper has sent it
+}
+
+// Ended returns a channel that is closed when a process has ended, or ctx.
+func Ended(ctx context.Context, pid int) (<-chan struct{}, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("guest: the process %d: %w: check that it runs", pid, err)
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	ended := make(chan struct{}) // closed by the goroutine
+	stop := context.AfterFunc(ctx, func() { f.Close() })
+	go func() { // until the process has ended, or ctx
+		defer close(ended)
+		defer stop()
+		raw.Read(func(fd uintptr) bool { //nolint:errcheck // ctx has ended
+			n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			return n > 0
+		})
+		f.Close()
+	}()
+	return ended, nil
 }
