@@ -81,6 +81,31 @@ func TestICMPErrorsAboutDatagramsReachTheirSocket(t *testing.T) {
 	}
 }
 
+// Those that are not Destination Unreachable do so too (RFC 1122, sections 3.2.2.4 and 3.2.2.5).
+func TestOtherICMPErrorsReachTheirSocket(t *testing.T) {
+	for _, c := range []struct {
+		kind wire.ICMPType
+		code uint8
+		want error
+	}{
+		{wire.TimeExceeded, wire.TransitExceeded, syscall.EHOSTUNREACH},
+		{wire.TimeExceeded, wire.ReassemblyExceeded, syscall.EHOSTUNREACH},
+		{wire.ParameterProblem, 0, syscall.EPROTO},
+		{wire.ParameterProblem, 1, syscall.EPROTO},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, h := bare(t, Config{})
+			conn := dial(t, s, "udp", "10.0.0.9:53")
+			about := sentBy(t, h, conn, []byte("question"))
+			h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, c.kind, c.code, 0, about))
+			synctest.Wait()
+			if _, err := conn.Write([]byte("again")); !errors.Is(err, c.want) {
+				t.Errorf("type %d, code %d: got %v, want %v", c.kind, c.code, err, c.want)
+			}
+		})
+	}
+}
+
 // A socket with DF returns EMSGSIZE after a Packet Too Big. For ten minutes the known path MTU is
 // used (RFC 1191).
 func TestDatagramsWithDFAreNotFragmented(t *testing.T) {

@@ -101,8 +101,12 @@ func ParseError(m wire.ICMP) (r ErrorReport, ok bool) {
 // problem classifies a message by its type and code.
 func problem(m wire.ICMP) Problem {
 	switch {
-	case m.Type() == wire.TimeExceeded && m.Code() == wire.TransitExceeded:
+	case m.Type() == wire.TimeExceeded && m.Code() == wire.ReassemblyExceeded:
+		return ReassemblyExceeded
+	case m.Type() == wire.TimeExceeded:
 		return TTLExceeded
+	case m.Type() == wire.ParameterProblem:
+		return BadHeader
 	case m.Type() != wire.Unreachable:
 		return NoProblem
 	}

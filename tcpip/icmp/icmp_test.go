@@ -44,7 +44,8 @@ func TestParseError(t *testing.T) {
 		want Problem
 	}{
 		{wire.Unreachable, wire.PortUnreachable, PortUnreachable}, {wire.Unreachable, wire.FragmentationNeeded, TooBig}, {wire.Unreachable, wire.NetUnreachable, NetUnreachable},
-		{wire.Unreachable, 250, HostUnreachable}, {wire.TimeExceeded, wire.TransitExceeded, TTLExceeded}, {wire.TimeExceeded, wire.ReassemblyExceeded, NoProblem}, {wire.EchoReply, 0, NoProblem},
+		{wire.Unreachable, 250, HostUnreachable}, {wire.TimeExceeded, wire.TransitExceeded, TTLExceeded}, {wire.TimeExceeded, wire.ReassemblyExceeded, ReassemblyExceeded},
+		{wire.ParameterProblem, 0, BadHeader}, {wire.ParameterProblem, 1, BadHeader}, {wire.EchoReply, 0, NoProblem},
 	} {
 		r, ok := ParseError(wire.AppendICMP(nil, c.kind, c.code, 1400, about[:28]))
 		if ok != (c.want != NoProblem) || r.Problem != c.want || ok && (r.Len != 120 || r.NextMTU != 1400) {
