@@ -55,13 +55,13 @@ func (r neverReader) Read([]byte) (int, error) { <-r.done; return 0, io.EOF }
 
 // The peer of thousands of connections that stall with full buffers does not stop those of others.
 func TestStalledConnectionsDoNotStarveOthers(t *testing.T) {
-	const stalled, most, size = 1200, time.Minute, 64 << 10
+	const stalled, most, size = 300, time.Minute, 64 << 10
 	for _, c := range []struct {
 		name         string
 		answer, send int // bytes in each direction
 	}{{"peers that read nothing", size, 0}, {"peers that send what is not read", 0, 16 << 10}, {"both", size, 16 << 10}} {
 		synctest.Test(t, func(t *testing.T) {
-			others, s := strangers(t, Config{Memory: 2 << 20})
+			others, s := strangers(t, Config{Memory: 1 << 20})
 			serveUnevenly(t, s, make([]byte, c.answer))
 			open := 0
 			for range stalled {

@@ -105,7 +105,9 @@ func (n *NAT) answerOptions(m *dhcpv4.DHCPv4, g netip.Prefix, now time.Time) []d
 }
 
 // pool returns the addresses to give.
-func (n *NAT) pool(g netip.Prefix) pool { return pool{first: n.config.Guest, network: g, own: g.Addr()} }
+func (n *NAT) pool(g netip.Prefix) pool {
+	return pool{first: n.config.Guest, network: g, own: g.Addr()}
+}
 
 // warnInterval is the shortest time between two warnings: hosts can cause many.
 const warnInterval = time.Minute
