@@ -82,7 +82,7 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 // one connection and compares the checksums of what was sent and what arrived. Without offloads, as
 // a network, and by IPv6 it sends less.
 func TestKernelExchangesBulkDataBothWays(t *testing.T) {
-	whole := testsize.Of(t, "WEIR_BULK_MIB", 256) << 20
+	whole := testsize.Of(t, "WEIR_BULK_MIB", 128) << 20
 	for _, c := range []struct {
 		name  string
 		plain bool
