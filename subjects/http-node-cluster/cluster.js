@@ -22,6 +22,8 @@ function lead() {
   }
 
   cluster.on('message', (_, { status, message }) => fail(status, message));
+  // a connection for a worker that is ending: without a listener the error would end this process
+  cluster.on('fork', (worker) => worker.on('error', (err) => { if (!stopping) fail(1, `a worker: ${err.message}`); }));
   cluster.on('exit', (worker, code) => {
     if (!stopping) fail(1, `a worker ended with status ${code}`);
     if (Object.keys(cluster.workers).length === 0) process.exit(0);
