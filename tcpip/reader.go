@@ -58,7 +58,7 @@ const (
 	// interval between checks of neighbours and fragments while there are any
 	checkInterval = 100 * time.Millisecond
 	// longest interval between yields of a reader that has frames
-	yieldInterval = 5 * time.Millisecond
+	yieldInterval = 8 * time.Millisecond
 )
 
 // run reads until the link is closed.
