@@ -1,11 +1,9 @@
 package tcpip
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"testing"
 
 	"weir/tcpip/link"
@@ -65,7 +63,7 @@ func TestKernelExchangesPacketsByTUN(t *testing.T) {
 // kernelByTUN is kernel by a TUN device.
 func kernelByTUN(t *testing.T, plain bool) *peer {
 	t.Helper()
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tun0", of: bothEnds[0]}
+	p := &peer{space: newSpace(t), device: "tun0", of: bothEnds[0]}
 	p.tap = device(t, link.SetupConfig{Medium: link.IP, Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
 	p.stack = hostOn(t, p.tap, stackHost+"/24", withIPv6)
 	p.addIPv6(t)

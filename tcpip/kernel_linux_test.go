@@ -71,7 +71,7 @@ var peers atomic.Int32
 // without offloads. Without the privileges for a namespace and a device, the test is skipped.
 func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	t.Helper()
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0", of: bothEnds[0]}
+	p := &peer{space: newSpace(t), device: "tap0", of: bothEnds[0]}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, plain)
 	p.addIPv6(t)
 	p.stack = hostOn(t, p.tap, stackHost+"/24", append(change, withIPv6)...)
@@ -80,6 +80,16 @@ func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 
 // withIPv6 gives a stack its IPv6 address beside that of IPv4.
 func withIPv6(c *Config) { c.Addrs = append(c.Addrs, netip.MustParsePrefix(stackHost6+"/64")) }
+
+// newSpace returns the name of a network namespace for a peer. Tests that have one are not run in
+// emulators of other machines, which lack system calls: scripts/soak knows them by their names.
+func newSpace(t testing.TB) string {
+	t.Helper()
+	if name := t.Name(); !strings.HasPrefix(name, "TestKernel") && !strings.HasPrefix(name, "Benchmark") {
+		t.Errorf("the test has a namespace: its name must start with TestKernel")
+	}
+	return fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1))
+}
 
 // kernelOfEnds is kernel for a test of one version of IP.
 func kernelOfEnds(t testing.TB, of ends, plain bool, change ...func(*Config)) *peer {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -112,7 +111,7 @@ func newBridge(t *testing.T, igmp, mld int) *bridge {
 			t.Skipf("a switch that snoops needs the command %s of iproute2", tool)
 		}
 	}
-	b := &bridge{peer: peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "br0"}}
+	b := &bridge{peer: peer{space: newSpace(t), device: "br0"}}
 	first := device(t, link.SetupConfig{Namespace: b.space, Tap: "tap0"}, false)
 	if out, err := b.run(t, fmt.Sprintf("ip link add br0 type bridge mcast_snooping 1 mcast_igmp_version %d mcast_mld_version %d mcast_query_interval 100 mcast_startup_query_interval 100 mcast_query_response_interval 50", igmp, mld)); err != nil {
 		t.Skipf("a switch that snoops needs a bridge of the kernel: %v: %s", err, out)

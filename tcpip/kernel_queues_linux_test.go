@@ -2,11 +2,9 @@ package tcpip
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 
@@ -15,9 +13,9 @@ import (
 
 // On a device of two queues connections of both versions of IP are spread over both, whichever end
 // opened them, and all their data arrives.
-func TestQueuesShareConnections(t *testing.T) {
+func TestKernelConnectsByAllQueues(t *testing.T) {
 	const conns, bytesEach = 16, 200_000
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0", of: bothEnds[0]}
+	p := &peer{space: newSpace(t), device: "tap0", of: bothEnds[0]}
 	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Queues: 2, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	p.addIPv6(t)
 	s := hostOn(t, tap, stackHost+"/24", withIPv6)

@@ -3,10 +3,8 @@ package tcpip
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,7 +63,7 @@ func TestKernelHasTheAddressAndNewFails(t *testing.T) {
 }
 
 func testKernelHasTheAddressAndNewFails(t *testing.T, of ends) {
-	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	p := &peer{space: newSpace(t), device: "tap0"}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addrs: []netip.Prefix{netip.MustParsePrefix(kernelHost + "/24")}}, false)
 	p.addIPv6(t)
 	s, err := New(Config{Link: p.tap, Addrs: prefixes(of.kernel + "/24"), ProbeAddrs: true})

@@ -35,7 +35,7 @@ func (p *peer) routeGroups(t *testing.T) {
 }
 
 // A library on the kernel's side finds a service that a program on the stack announces.
-func TestAnMDNSClientFindsAServiceOfTheStack(t *testing.T) {
+func TestKernelMDNSClientFindsAServiceOfTheStack(t *testing.T) {
 	p := kernel(t, false)
 	p.routeGroups(t)
 	for _, group := range mdnsGroups {
@@ -103,7 +103,7 @@ func mdnsAnswer() []byte {
 }
 
 // A program on the stack finds a service that a library on the kernel's side announces.
-func TestAnMDNSServiceIsFoundByTheStack(t *testing.T) {
+func TestKernelMDNSServiceIsFoundByTheStack(t *testing.T) {
 	p := kernel(t, false)
 	p.routeGroups(t)
 	var server *mdns.Server

@@ -86,7 +86,7 @@ func openedSocket(network, address string, listen func(_, _ string) (net.Listene
 }
 
 // Sockets for groups share a port among each other, and with no others.
-func TestPortsOfGroupsAreSharedAsByTheKernel(t *testing.T) {
+func TestKernelSharesPortsOfGroupsAlike(t *testing.T) {
 	a, _ := hosts(t, link.PairConfig{})
 	lo, err := net.InterfaceByName("lo")
 	if err != nil {
@@ -133,7 +133,7 @@ func TestPortsOfGroupsAreSharedAsByTheKernel(t *testing.T) {
 
 // Of sockets that share a port, the kernel and the stack give a datagram for the host to the one
 // that was opened last, and a datagram for a group to each.
-func TestSharedPortsReceiveAsByTheKernel(t *testing.T) {
+func TestKernelReceivesBySharedPortsAlike(t *testing.T) {
 	p := kernel(t, false)
 	kernels := []net.PacketConn{p.kernelGroup(t, group4, 5000), p.kernelGroup(t, group4, 5000), p.kernelGroup(t, group4, 5000)}
 	ours := []net.PacketConn{listenGroup(t, p.stack, "", group4, 5000), listenGroup(t, p.stack, "", group4, 5000), listenGroup(t, p.stack, "", group4, 5000)}
