@@ -188,7 +188,7 @@ func (c *Client) loop(ctx context.Context) error {
 }
 
 // stop ends the machine, and removes the address. All probes have ended: the result of the last one
-// says whether it has added the address.
+// shows whether it has added the address.
 func (c *Client) stop() {
 	if c.machine.state == Probing && <-c.results == nil {
 		c.forget(c.machine.lease)
