@@ -185,7 +185,10 @@ func (g *Guest) stop(err error) error {
 // Ended returns a channel that is closed when a process has ended, or ctx.
 func Ended(ctx context.Context, pid int) (<-chan struct{}, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL) && pid > 0:
+		return nil, fmt.Errorf("guest: waiting for process %d: %w: it needs Linux 5.10", pid, err)
+	case err != nil:
 		return nil, fmt.Errorf("guest: the process %d: %w: check that it runs", pid, err)
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
