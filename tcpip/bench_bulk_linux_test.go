@@ -55,7 +55,11 @@ func bulk(b *testing.B, host string, start func(s *Stack, address string) error,
 			b.Fatal(err)
 		}
 	}
+	b.StopTimer()
 	b.ReportMetric((processorTime()-began).Seconds()/float64(b.N)*1e9/(1<<20), "cpu-s/GB")
+	c.Close()
+	// unread data are the service's until it has seen the end
+	until(b, "all buffers are given back", func() bool { return p.stack.held() == 0 })
 }
 
 // readMiB reads 1 MiB.
