@@ -15,13 +15,14 @@ const (
 	DropClosed    // written after the link or its peer was closed, or the device removed
 	DropMalformed // received from the device with an invalid header
 	DropLost      // lost on purpose by [Impair]
+	DropCoDel     // dropped by controlled delay ([Impairment])
 	dropReasons
 )
 
 // Drops is the number of reasons, for arrays indexed by a Drop.
 const Drops = int(dropReasons)
 
-var dropNames = [Drops]string{"full", "refused", "down", "closed", "malformed", "lost"}
+var dropNames = [Drops]string{"full", "refused", "down", "closed", "malformed", "lost", "codel"}
 
 // String returns the reason's name, the label of its metric.
 func (d Drop) String() string { return dropNames[d] }

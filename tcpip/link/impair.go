@@ -22,7 +22,7 @@ type Impaired struct {
 	Link
 	queues []*impairQueue
 	out    outgoing
-	in     atomic.Pointer[impairer] // nil: read frames are not impaired
+	in     atomic.Pointer[Fates] // nil: read frames are not impaired
 	closed atomic.Bool
 }
 
@@ -54,22 +54,21 @@ func Impair(l Link, c ImpairConfig) (*Impaired, error) {
 // return frames under the old config. After an error nothing has changed. Any goroutine may call it
 // at any time.
 func (i *Impaired) Set(c ImpairConfig) error {
-	out, err := c.Out.withDefaults()
+	outward, err := NewFates(c.Out, c.Seed, 1)
 	if err != nil {
 		return fmt.Errorf("%w (Out)", err)
 	}
-	in, err := c.In.withDefaults()
+	inward, err := NewFates(c.In, c.Seed, 2)
 	if err != nil {
 		return fmt.Errorf("%w (In)", err)
 	}
-	var outward, inward *impairer
-	if c.Out != (Impairment{}) {
-		outward = newImpairer(out, c.Seed, 1)
+	if c.Out == (Impairment{}) {
+		outward = nil
 	}
-	if c.In != (Impairment{}) {
-		inward = newImpairer(in, c.Seed, 2)
+	if c.In == (Impairment{}) {
+		inward = nil
 	}
-	i.out.impairer.Store(outward)
+	i.out.fates.Store(outward)
 	i.in.Store(inward)
 	return nil
 }
@@ -86,7 +85,7 @@ func (i *Impaired) Close() error {
 
 // outgoing has the written frames in flight, of all queues.
 type outgoing struct {
-	impairer atomic.Pointer[impairer] // nil: written frames are not impaired
+	fates atomic.Pointer[Fates] // nil: written frames are not impaired
 
 	mu        sync.Mutex
 	inFlight  delayHeap
@@ -99,7 +98,7 @@ type outgoing struct {
 
 // write schedules a frame, or each of its segments. If it drops the frame, ok is false and why is
 // the reason.
-func (s *outgoing) write(w *impairer, q *impairQueue, p *Parts) (why Drop, ok bool) {
+func (s *outgoing) write(w *Fates, q *impairQueue, p *Parts) (why Drop, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -115,9 +114,9 @@ func (s *outgoing) write(w *impairer, q *impairQueue, p *Parts) (why Drop, ok bo
 }
 
 // schedule schedules the delivery of a frame, or drops it. It does not keep f's bytes.
-func (s *outgoing) schedule(w *impairer, q *impairQueue, f *Frame) {
+func (s *outgoing) schedule(w *Fates, q *impairQueue, f *Frame) {
 	now := time.Now()
-	at, times, why := w.fate(now, len(f.Bytes))
+	at, times, why := w.Decide(now, len(f.Bytes))
 	if times == 0 {
 		q.counts.drop(why)
 		return
@@ -202,7 +201,7 @@ func (q *impairQueue) forward(f *Frame) { q.inner.Write(&Parts{Head: f.Bytes, Of
 
 // Write implements Queue. It reports whether the frame was sent.
 func (q *impairQueue) Write(p *Parts) bool {
-	w := q.link.out.impairer.Load()
+	w := q.link.out.fates.Load()
 	if w == nil {
 		return q.inner.Write(p)
 	}
@@ -277,7 +276,7 @@ func (q *impairQueue) receive(now time.Time, frames []Frame) {
 func (q *impairQueue) delay(now time.Time, f *Frame) {
 	at, times, why := now, 1, Drop(0)
 	if w := q.link.in.Load(); w != nil {
-		at, times, why = w.fate(now, len(f.Bytes))
+		at, times, why = w.Decide(now, len(f.Bytes))
 	}
 	if times == 0 {
 		q.counts.drop(why)

@@ -244,23 +244,24 @@ func TestASeedIsReproducible(t *testing.T) {
 func TestFatesAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
-		c, err := Impairment{
+		c := Impairment{
 			Delay: time.Duration(rapid.IntRange(0, 1e9).Draw(t, "delay")), Jitter: time.Duration(rapid.IntRange(0, 1e8).Draw(t, "jitter")),
 			Loss: share.Draw(t, "loss"), Burst: Burst{share.Draw(t, "begin"), rapid.Float64Range(0.01, 1).Draw(t, "end"), share.Draw(t, "burst loss")},
 			Duplicate: share.Draw(t, "duplicate"), Reorder: float64(rapid.IntRange(0, 1).Draw(t, "reorder")) * 0.3,
 			Rate: rapid.Int64Range(0, 1e9).Draw(t, "rate"), QueueBytes: rapid.IntRange(0, 1e6).Draw(t, "queue"),
-		}.withDefaults()
+			CoDel: rapid.Bool().Draw(t, "codel"),
+		}
+		w, err := NewFates(c, rapid.Uint64().Draw(t, "seed"), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newImpairer(c, rapid.Uint64().Draw(t, "seed"), 1)
 		now, last := time.Unix(1000, 0), time.Time{}
 		for range 100 {
 			now = now.Add(time.Duration(rapid.IntRange(0, 1e6).Draw(t, "pause")))
-			at, times, why := w.fate(now, rapid.IntRange(14, 65535).Draw(t, "size"))
+			at, times, why := w.Decide(now, rapid.IntRange(14, 65535).Draw(t, "size"))
 			switch {
-			case times == 0 && why != DropLost && why != DropFull:
-				t.Fatalf("got the drop reason %v, want lost or full", why)
+			case times == 0 && why != DropLost && why != DropFull && why != DropCoDel:
+				t.Fatalf("got the drop reason %v, want lost, full or codel", why)
 			case times > 0 && at.Before(now.Add(c.Delay)):
 				t.Fatalf("the frame arrived after %v, want it no earlier than its delay of %v", at.Sub(now), c.Delay)
 			case times > 0 && c.Reorder == 0 && at.Before(last):

@@ -2,8 +2,6 @@ package link
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -23,6 +21,9 @@ type Impairment struct {
 	Rate int64
 	// bytes that may wait because of Rate; frames beyond that are dropped. Default 262,144
 	QueueBytes int
+	// the queue drops frames by controlled delay too (RFC 8289), with a target of 5 ms and an
+	// interval of 100 ms
+	CoDel bool
 	// longest frame that passes, in bytes with its Ethernet header; longer ones are lost, as on a
 	// path whose MTU no ICMP message reports. 0: unlimited
 	MaxFrame int
@@ -63,80 +64,6 @@ func (c Impairment) withDefaults() (Impairment, error) {
 		c.QueueBytes = 1 << 18
 	}
 	return c, nil
-}
-
-// impairer applies an impairment to one direction of a link, all its queues together. Every frame
-// consumes the same number of random numbers, whatever the config. So a seed loses the same frames
-// with and without a delay.
-type impairer struct {
-	config Impairment
-
-	mu           sync.Mutex
-	random       *rand.Rand
-	inBurst      bool
-	rateFreeAt   time.Time // when Rate has transmitted all frames accepted so far
-	lastDelivery time.Time // delivery time of the last frame that keeps its order
-}
-
-func newImpairer(c Impairment, seed, stream uint64) *impairer {
-	return &impairer{config: c, random: rand.New(rand.NewPCG(seed, stream))}
-}
-
-// fate decides about a frame of n bytes: it is delivered at a time, copies times. If copies is 0,
-// why is the reason of the drop.
-func (w *impairer) fate(now time.Time, n int) (at time.Time, copies int, why Drop) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	lost := w.isLost(w.random.Float64(), w.random.Float64(), w.random.Float64())
-	twice, late := w.random.Float64() < w.config.Duplicate, w.random.Float64() < w.config.Reorder
-	jitter := time.Duration(w.random.Float64() * float64(w.config.Jitter))
-	at, ok := w.departure(now, n)
-	switch {
-	case !ok:
-		return at, 0, DropFull
-	case lost || w.config.MaxFrame > 0 && n > w.config.MaxFrame:
-		return at, 0, DropLost
-	}
-	at = at.Add(w.config.Delay + jitter)
-	if late {
-		at = at.Add(w.config.ReorderDelay)
-	} else {
-		if at.Before(w.lastDelivery) {
-			at = w.lastDelivery
-		}
-		w.lastDelivery = at
-	}
-	if twice {
-		return at, 2, 0
-	}
-	return at, 1, 0
-}
-
-// isLost reports whether a frame is lost, alone or in a burst. Its arguments are random numbers.
-func (w *impairer) isLost(alone, change, burst float64) bool {
-	if w.inBurst {
-		w.inBurst = change >= w.config.Burst.End
-	} else {
-		w.inBurst = change < w.config.Burst.Start
-	}
-	return alone < w.config.Loss || w.inBurst && burst < w.config.Burst.Loss
-}
-
-// departure returns when Rate has transmitted a frame of n bytes; ok is false if the queue has no
-// room for it. A frame that is transmitted at once needs no room.
-func (w *impairer) departure(now time.Time, n int) (at time.Time, ok bool) {
-	if w.config.Rate == 0 {
-		return now, true
-	}
-	if w.rateFreeAt.Before(now) {
-		w.rateFreeAt = now
-	}
-	waiting := int64(w.rateFreeAt.Sub(now).Seconds() * float64(w.config.Rate) / 8)
-	if waiting > 0 && waiting+int64(n) > int64(w.config.QueueBytes) {
-		return now, false
-	}
-	w.rateFreeAt = w.rateFreeAt.Add(time.Duration(float64(n) * 8 / float64(w.config.Rate) * float64(time.Second)))
-	return w.rateFreeAt, true
 }
 
 // delayedFrame is a frame in flight.
