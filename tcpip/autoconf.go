@@ -1,7 +1,6 @@
 package tcpip
 
 import (
-	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"time"
@@ -31,7 +30,7 @@ func (i *iface) startAutoconf() {
 	if len(key) == 0 {
 		key = i.caps.MAC[:]
 	}
-	jitter := func() time.Duration { return rand.N(time.Second) }
+	jitter := func() time.Duration { return time.Duration(i.s.random.Int64N(int64(time.Second))) }
 	i.auto.host = ndp.New(ndp.Config{Interface: i.name, Key: key, LinkMTU: i.caps.MTU, Jitter: jitter,
 		Temporary: i.temps, TempLifetimes: i.s.cfg.TempLifetimes, Random: secretNumber}, ndp.Time(i.s.now()))
 }

@@ -3,7 +3,6 @@ package tcpip
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"time"
@@ -39,7 +38,7 @@ func (i *iface) startClaims() {
 	}
 	i.ownAddrs.Store(newAddresses(nil, i.name))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
-	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), Timers: &i.neigh.Timers}
+	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: i.s.random, Timers: &i.neigh.Timers}
 	i.neigh.Timers.Rand = i.claims.Rand
 	i.claimResults = make(chan claimResult, len(i.configured()))
 	i.awaited = map[netip.Addr]chan claimResult{}

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"runtime/debug"
@@ -65,6 +66,9 @@ type Config struct {
 	TTL        uint8 // initial TTL, or hop limit, of packets. Default 64
 	// DNS servers in order of preference; port 0 means 53. Empty: Dial accepts addresses only
 	Resolver []netip.AddrPort
+	// Lookup returns the addresses of a name, in the order in which to use them; ctx is that of the
+	// Dial. Its goroutine calls it. nil: the DNS servers are asked
+	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// limit of ICMP errors sent a second, with bursts of ten times as many. One destination may
 	// have a tenth of both, and bursts of at least 10. Default 100
 	ErrorRate int

@@ -2,7 +2,6 @@ package tcpip
 
 import (
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -70,7 +69,7 @@ func (s *Stack) newConn(l *reader, k tuple) *Conn {
 	c.cfg = l.iface.tcpConfig(k.remote.Addr())
 	c.emitSegment = c.emitLocked
 	if k.remote.Addr().Is6() {
-		c.flowLabel = 1 + rand.Uint32N(1<<20-1)
+		c.flowLabel = 1 + s.random.Uint32N(1<<20-1)
 	}
 	return c
 }

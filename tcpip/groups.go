@@ -1,7 +1,6 @@
 package tcpip
 
 import (
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -45,7 +44,7 @@ func (i *iface) startGroups() {
 
 // newGroupHosts returns the state of IGMP and MLD without groups.
 func (i *iface) newGroupHosts() (igmp, mld *multicast.Host) {
-	c := multicast.Config{MaxReport: min(maxGroupReport, max(leastGroupReport, int(i.mtu.Load())-wire.IPv4Header-len(wire.RouterAlertOption()))), Random: func(most time.Duration) time.Duration { return rand.N(most + 1) }}
+	c := multicast.Config{MaxReport: min(maxGroupReport, max(leastGroupReport, int(i.mtu.Load())-wire.IPv4Header-len(wire.RouterAlertOption()))), Random: func(most time.Duration) time.Duration { return time.Duration(i.s.random.Int64N(int64(most) + 1)) }}
 	igmp = multicast.New(c)
 	c.IPv6, c.MaxReport = true, maxGroupReport
 	return igmp, multicast.New(c)

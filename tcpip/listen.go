@@ -131,7 +131,7 @@ func (o *ListenConfig) listen(network, address string, v *Server) (*Listener, er
 		return nil, listenError(network, addr, net.ErrClosed)
 	}
 	free := func(port uint16) bool { return p.isFree(netip.AddrPortFrom(addr.Addr(), port), l.only6) }
-	port, err := choosePort(addr.Port(), free)
+	port, err := choosePort(s.random, addr.Port(), free)
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
@@ -151,14 +151,14 @@ const (
 
 // choosePort returns the port asked for, if it is free. For port 0 it returns a random free port
 // (RFC 6056, section 3.3.1).
-func choosePort(port uint16, free func(uint16) bool) (uint16, error) {
+func choosePort(random *rand.Rand, port uint16, free func(uint16) bool) (uint16, error) {
 	if port != 0 {
 		if !free(port) {
 			return 0, syscall.EADDRINUSE
 		}
 		return port, nil
 	}
-	first := rand.IntN(portCount)
+	first := random.IntN(portCount)
 	for i := range portCount {
 		if p := uint16(firstPort + (first+i)%portCount); free(p) {
 			return p, nil
@@ -402,7 +402,7 @@ func (d *Dialer) openConn(remote netip.AddrPort) (*Conn, error) {
 		tried = triesBeforeReuse
 	}
 	for range 2 { // the second round may reuse tuples in TIME-WAIT: few others are free
-		_, err = choosePort(local.Port(), func(port uint16) bool {
+		_, err = choosePort(s.random, local.Port(), func(port uint16) bool {
 			tried++
 			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse, d.FastOpen, cfg)
 			return c != nil || s.closed.Load()

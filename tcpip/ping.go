@@ -3,7 +3,6 @@ package tcpip
 import (
 	"bytes"
 	"context"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"syscall"
@@ -32,7 +31,7 @@ func (s *Stack) Ping(ctx context.Context, dst netip.Addr, size int) (time.Durati
 	p := &pinger{s: s, dst: dst, payload: make([]byte, size)}
 	p.readWaiter = newWaiter()
 	for i := range p.payload {
-		p.payload[i] = byte(rand.Uint32())
+		p.payload[i] = byte(s.random.Uint32())
 	}
 	if err := s.sockets.addPing(p); err != nil {
 		return 0, opError("ping", "ip", err)
@@ -70,7 +69,7 @@ func (s *sockets) addPing(p *pinger) error {
 	if len(s.pings) > 1<<16-1 {
 		return syscall.EADDRNOTAVAIL
 	}
-	for p.id = uint16(rand.Uint32()); s.pings[p.id] != nil; p.id++ {
+	for p.id = uint16(p.s.random.Uint32()); s.pings[p.id] != nil; p.id++ {
 	}
 	s.pings[p.id] = p
 	return nil

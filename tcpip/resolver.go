@@ -34,6 +34,9 @@ func (s *Stack) Resolver() *net.Resolver { return s.resolver.goResolver }
 
 // lookup returns the addresses of a fully qualified name.
 func (s *Stack) lookup(ctx context.Context, name string, families family) ([]netip.Addr, error) {
+	if s.cfg.Lookup != nil {
+		return s.cfg.Lookup(ctx, name)
+	}
 	if len(*s.resolver.servers.Load()) == 0 {
 		return nil, &net.DNSError{Err: errNoResolver.Error(), Name: name}
 	}

@@ -177,7 +177,7 @@ func (s *sockets) addUDP(u *UDPConn) error {
 	if s.closed {
 		return net.ErrClosed
 	}
-	port, err := choosePort(u.local.Port(), func(port uint16) bool { return s.isFreeLocked(u, port) })
+	port, err := choosePort(u.s.random, u.local.Port(), func(port uint16) bool { return s.isFreeLocked(u, port) })
 	if err != nil {
 		return err
 	}

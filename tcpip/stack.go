@@ -22,7 +22,8 @@ type Stack struct {
 	cfg           Config
 	ifaces        []*iface // those of the links, in the order of Config, and then the loopback
 	startedAt     time.Time
-	secret        [16]byte // key of the hashes for sequence numbers, cookies and packet IDs
+	random        *rand.Rand // for all goroutines
+	secret        [16]byte   // key of the hashes for sequence numbers, cookies and packet IDs
 	readersDone   sync.WaitGroup
 	budget        budget
 	outputAccount outputAccount
@@ -75,9 +76,8 @@ func NewContext(ctx context.Context, cfg Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // guarded by errorsMu
-	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), done: make(chan struct{}), fragments: ip.NewReassembler(cfg.Reassembly)}
-	s.errorShares, s.errorLimiter = icmp.NewGroupLimiter(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
+	s := &Stack{cfg: cfg, random: newRandom(), startedAt: time.Now().Add(-time.Hour), done: make(chan struct{}), fragments: ip.NewReassembler(cfg.Reassembly)}
+	s.errorShares, s.errorLimiter = icmp.NewGroupLimiter(cfg.ErrorRate, s.random), icmp.NewLimiter(cfg.ErrorRate, s.random)
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.outputAccount.s = s
