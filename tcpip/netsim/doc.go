@@ -1,8 +1,57 @@
-// Package netsim simulates stacks of package tcpip on links that delay, lose and reorder frames, in
-// the virtual time of testing/synctest. It consists of tests; there is nothing to import.
+// Package netsim tests network programs in virtual networks: hosts that crash, links that lose
+// packets, partitions, NATs. Each host has a TCP/IP stack of its own (package tcpip), and time is
+// virtual (testing/synctest): an hour of timeouts takes milliseconds, and a seed repeats what
+// happened.
+//
+//	func TestOrdersAreNotLost(t *testing.T) {
+//		netsim.Run(t, netsim.Seeds(1000), func(w *netsim.World) {
+//			server, client := w.Host("server"), w.Host("client")
+//			w.Link(client, server, netsim.Path{Delay: 20 * time.Millisecond, Loss: 0.02})
+//			server.Start(func(h *netsim.Host) error {
+//				l, err := h.Listen("tcp", ":80")
+//				if err != nil {
+//					return err
+//				}
+//				return http.Serve(l, shop)
+//			})
+//			w.At(3*time.Second, func() { w.Partition(client, server) })
+//			w.At(5*time.Second, w.Heal)
+//			res, err := client.HTTP().Get("http://server/orders")
+//			...
+//		})
+//	}
+//
+// A program under test needs no change, if it takes its listener, its dial function and its HTTP
+// client from its caller: those of a [Host] have the shapes of package net.
+//
+// # A failed test
+//
+// [World] is a testing.TB. When the test fails in it, Run repeats the seed with fewer of the faults
+// of [World.At] until each is needed, writes a report with a sequence diagram and a capture of each
+// host, and prints how to repeat it: WEIR_SEED=17 go test -run '^TestOrdersAreNotLost$'.
+//
+// A goroutine that is left a minute after the end of the test is a failure, too: programs must end
+// with [Host.Context] or with their connections. So is a world that lasts longer than an hour of
+// its own time ([World.SetLimit]).
+//
+// # What a seed repeats
+//
+// A seed gives the same losses, delays, port and sequence numbers, and random numbers of package
+// crypto. The network does not depend on the order in which the runtime runs the goroutines of an
+// instant: see package fabric. [Repeat] runs a seed twice and names the first packet that differs.
+// A program is repeatable if its packets do not depend on
+//
+//   - math/rand without a seed, or the order of a map;
+//   - the case that a select takes, if several are ready;
+//   - the order of goroutines that are ready at the same instant, as when two of them write to one
+//     connection;
+//   - the machine: its files, its speed, the number of its processors.
 //
 // # Limitations
 //
-// Two hosts and one path. Only the protocol is measured, not the processor: computing takes no
-// virtual time.
+// All hosts have one clock: a paused host's timers go on, and [Host.SetClock] is seen by Host.Now
+// only. No goroutine can be stopped from outside: a crash takes its network, its disk and its
+// context. Computing takes no virtual time. Waiting for something outside the world, as a real
+// socket or a file, stops its time. Packets are bare IP: there is no ARP. Tests are not parallel,
+// since package crypto has one source of random numbers.
 package netsim

@@ -1,0 +1,36 @@
+package netsim
+
+import (
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+var bubbleOf = regexp.MustCompile(`^goroutine \d+ .*(synctest bubble \d+)`)
+
+// leftGoroutines returns the stacks of the goroutines of the caller's bubble, beside the caller and
+// those that wait for it.
+func leftGoroutines() string {
+	all := stacks()
+	own := bubbleOf.FindStringSubmatch(all[0])
+	if own == nil {
+		return ""
+	}
+	var left []string
+	for _, s := range all[1:] {
+		if m := bubbleOf.FindStringSubmatch(s); m != nil && m[1] == own[1] && !strings.Contains(s, "testing/synctest.Test") && !strings.Contains(s, "internal/synctest.Run") {
+			left = append(left, s)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}
+
+// stacks returns the stack of each goroutine, the caller's first.
+func stacks() []string {
+	for size := 1 << 20; ; size *= 2 {
+		b := make([]byte, size)
+		if n := runtime.Stack(b, true); n < size {
+			return strings.Split(strings.TrimSpace(string(b[:n])), "\n\n")
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package netsim
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// canonical is the form in which names are compared.
+func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+
+// DualStack gives the hosts that are added from now on addresses of IPv6 too.
+func (w *World) DualStack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dualStack = true
+}
+
+func (w *World) isDualStack() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dualStack
+}
+
+// lookup returns the addresses of a host. It takes no time and asks no server.
+func (w *World) lookup(_ context.Context, name string) ([]netip.Addr, error) {
+	w.mu.Lock()
+	m := w.names[canonical(name)]
+	w.mu.Unlock()
+	if m == nil {
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	}
+	var all []netip.Addr
+	for _, p := range m.addrs {
+		all = append(all, p.Addr())
+	}
+	return all, nil
+}
+
+// LookupHost is net.Resolver.LookupHost: it returns the addresses of a host by its name.
+func (h *Host) LookupHost(ctx context.Context, name string) ([]string, error) {
+	if a, err := netip.ParseAddr(name); err == nil {
+		return []string{a.String()}, nil
+	}
+	addrs, err := h.m.w.lookup(ctx, name)
+	var all []string
+	for _, a := range addrs {
+		all = append(all, a.String())
+	}
+	return all, err
+}

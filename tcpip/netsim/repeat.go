@@ -1,0 +1,70 @@
+package netsim
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Repeat runs a seed twice and fails t if the hosts sent different packets: it names the first one
+// that differs, and the call that sent it. A test is repeatable if its program is: see the package.
+func Repeat(t *testing.T, seed uint64, test func(*World)) {
+	t.Helper()
+	var runs [2][]tracedEvent
+	for n := range runs {
+		w := newWorld(seed, nil)
+		w.trace.callers = true
+		w.runIn(t, test)
+		if w.Failed() {
+			explain(t, w, test)
+			return
+		}
+		runs[n] = w.trace.sent()
+	}
+	if text := firstDifference(runs[0], runs[1]); text != "" {
+		t.Errorf("netsim: seed %d is not repeatable: %s", seed, text)
+	}
+}
+
+// firstDifference describes the first packet in which two runs differ; "": they are the same.
+func firstDifference(a, b []tracedEvent) string {
+	for n := range max(len(a), len(b)) {
+		switch {
+		case n >= len(a):
+			return fmt.Sprintf("only the second run sent packet %d:\n%s", n+1, b[n].describe())
+		case n >= len(b):
+			return fmt.Sprintf("only the first run sent packet %d:\n%s", n+1, a[n].describe())
+		case a[n].at != b[n].at || a[n].node != b[n].node || !bytes.Equal(a[n].packet, b[n].packet):
+			return fmt.Sprintf("packet %d differs%s. The first run sent\n%sthe second one\n%s", n+1, differsAt(a[n].packet, b[n].packet), a[n].describe(), b[n].describe())
+		}
+	}
+	return ""
+}
+
+// differsAt says from which byte on two packets differ.
+func differsAt(a, b []byte) string {
+	for n := range min(len(a), len(b)) {
+		if a[n] != b[n] {
+			return fmt.Sprintf(" from byte %d on (%x, then %x)", n, a[n:min(n+8, len(a))], b[n:min(n+8, len(b))])
+		}
+	}
+	return ""
+}
+
+// describe describes a sent packet: when, by which host, what, and the calls that sent it.
+func (e *tracedEvent) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "    %v, %s: %s\n", e.at, e.node, summary(e.packet))
+	frames := runtime.CallersFrames(e.stack)
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "weir/tcpip.") && !strings.HasPrefix(f.Function, "runtime.") {
+			fmt.Fprintf(&b, "        %s\n            %s:%d\n", f.Function, f.File, f.Line)
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}

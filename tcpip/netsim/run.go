@@ -1,0 +1,151 @@
+package netsim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/fabric"
+)
+
+// SeedRange is a range of seeds.
+type SeedRange struct {
+	First uint64
+	Count int
+}
+
+// Seeds is the range of the seeds 1 to n.
+func Seeds(n int) SeedRange { return SeedRange{1, n} }
+
+// Seed is the range of one seed.
+func Seed(seed uint64) SeedRange { return SeedRange{seed, 1} }
+
+// seedVariable is the environment variable that repeats one seed.
+const seedVariable = "WEIR_SEED"
+
+// Run calls a test in a new world for each seed, one after the other. At the first failure it
+// repeats the seed with fewer faults, writes a report, and fails t: the message names what is
+// needed to fail, the folder of the report and the command that repeats the seed. With WEIR_SEED
+// in the environment, only that seed runs.
+//
+// It is for tests that are not parallel: all random numbers of package crypto come from the seed.
+func Run(t *testing.T, seeds SeedRange, test func(*World)) {
+	t.Helper()
+	if text := os.Getenv(seedVariable); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("netsim: %s is %q: make it the number of a seed", seedVariable, text)
+		}
+		seeds = Seed(seed)
+	}
+	for n := range seeds.Count {
+		w := newWorld(seeds.First+uint64(n), nil)
+		w.runIn(t, test)
+		if w.Failed() {
+			explain(t, w, test)
+			return
+		}
+	}
+}
+
+// newWorld returns a world that leaves the faults in skip out.
+func newWorld(seed uint64, skip map[int]bool) *World {
+	return &World{
+		seed: seed, skip: skip, random: rand.New(rand.NewPCG(seed, 1)), trace: newTrace(),
+		abandoned: make(chan struct{}), never: make(chan struct{}), names: map[string]*machine{},
+	}
+}
+
+// runIn runs a test in the world, and returns when the world is over or abandoned.
+func (w *World) runIn(t *testing.T, test func(*World)) {
+	done := make(chan struct{}) // the world is over; closed once
+	go func() {                 // until the world is over; an abandoned one keeps it
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil { // synctest has found that all goroutines wait for ever
+				w.failures = append(w.failures, Note{Text: fmt.Sprint(p), Kind: FailedNote})
+				w.notes = append(w.notes, w.failures[len(w.failures)-1])
+			}
+		}()
+		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
+	}()
+	select {
+	case <-done:
+	case <-w.abandoned:
+	}
+}
+
+// run runs the test in its bubble.
+func (w *World) run(t *testing.T, test func(*World)) {
+	cryptotest.SetGlobalRandom(t, w.seed)
+	w.TB, w.began = t, time.Now()
+	w.trace.began = w.began
+	w.net = fabric.New(fabric.Config{Seed: w.seed, Ordered: true, Observe: w.trace.observe, Sender: w.trace.sender})
+	var cancel context.CancelFunc
+	w.ctx, cancel = context.WithCancel(context.Background())
+	w.SetLimit(defaultLimit)
+	finished := make(chan struct{}) // the test has returned; closed once
+	go func() {                     // until the test returns
+		defer close(finished)
+		defer w.catch("the test")
+		test(w)
+	}()
+	<-finished
+	cancel()
+	w.stop()
+}
+
+// defaultLimit is the default of SetLimit.
+const defaultLimit = time.Hour
+
+// catch turns a panic of the calling goroutine into a failure of the world.
+func (w *World) catch(who string) {
+	if p := recover(); p != nil {
+		w.note(FailedNote, "panic in %s: %v\n%s", who, p, debug.Stack())
+	}
+}
+
+// stop ends the world: it calls the functions of Cleanup, stops the hosts, and waits for all
+// goroutines.
+func (w *World) stop() {
+	for {
+		w.mu.Lock()
+		last := len(w.cleanups) - 1
+		if last < 0 {
+			w.ended = true
+			w.mu.Unlock()
+			break
+		}
+		call := w.cleanups[last]
+		w.cleanups = w.cleanups[:last]
+		w.mu.Unlock()
+		call()
+	}
+	for _, m := range w.hosts {
+		m.shutDown()
+	}
+	w.net.Close()
+	time.Sleep(grace)
+	w.limit.Stop()
+	if left := leftGoroutines(); left != "" {
+		w.abandon("goroutines are left a minute after the end of the world, which must end with their host's context or connections:\n" + left)
+	}
+}
+
+// grace is how long goroutines may go on after the end of the world.
+const grace = time.Minute
+
+// abandon gives the world up, because it cannot end. The caller's goroutine never returns: since it
+// waits for something outside the bubble, the virtual time stops, and so does the world.
+func (w *World) abandon(why string) {
+	w.note(FailedNote, "%s", why)
+	close(w.abandoned)
+	<-w.never
+}

@@ -1,0 +1,80 @@
+package netsim
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"weir/tcpip/fabric"
+)
+
+// traceLimit is how many bytes of packets a trace keeps: then it forgets the oldest.
+const traceLimit = 64 << 20
+
+// trace records what happened to the packets of a world. Its methods are called under the network's
+// lock, beside sender.
+type trace struct {
+	began   time.Time
+	callers bool // records who sent each packet
+
+	mu        sync.Mutex
+	events    []tracedEvent
+	forgotten int // events that were removed
+	bytes     int
+}
+
+// tracedEvent is an event of the network.
+type tracedEvent struct {
+	at     time.Duration // since the start of the world
+	kind   fabric.EventKind
+	node   string
+	packet []byte
+	why    fabric.Drop
+	stack  []uintptr // of a sent packet: the callers of the write
+}
+
+func newTrace() *trace { return &trace{} }
+
+// eventCost is what an event takes beside its packet, in bytes.
+const eventCost = 128
+
+// observe records an event.
+func (t *trace) observe(e fabric.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stack, _ := e.Sender.([]uintptr)
+	t.events = append(t.events, tracedEvent{e.At.Sub(t.began), e.Kind, e.Node.Name(), slices.Clone(e.Packet), e.Why, stack})
+	t.bytes += len(e.Packet) + eventCost
+	if t.bytes <= traceLimit {
+		return
+	}
+	count := 0
+	for t.bytes > traceLimit*3/4 {
+		t.bytes -= len(t.events[count].packet) + eventCost
+		count++
+	}
+	t.events = slices.Delete(t.events, 0, count)
+	t.forgotten += count
+}
+
+// sender returns the callers of a write.
+func (t *trace) sender() any {
+	if !t.callers {
+		return nil
+	}
+	pcs := make([]uintptr, 48)
+	return pcs[:runtime.Callers(3, pcs)]
+}
+
+// sent returns the packets that hosts have sent.
+func (t *trace) sent() (all []tracedEvent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.events {
+		if e.kind == fabric.EventSent {
+			all = append(all, e)
+		}
+	}
+	return all
+}

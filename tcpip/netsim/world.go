@@ -1,0 +1,142 @@
+package netsim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/tcpip/fabric"
+)
+
+// World is one run of a test: a network with hosts, in virtual time. It is also the testing.TB of
+// the run, for assertions and for packages that help with them; a failure of it is a failure of the
+// test. Any goroutine of the world may call its methods.
+type World struct {
+	testing.TB // of the bubble; failures, logs and clean-up are the world's own
+	seed       uint64
+	random     *rand.Rand
+	began      time.Time
+	ctx        context.Context
+	net        *fabric.Network
+	trace      *trace
+	skip       map[int]bool // numbers of the faults of At that are left out
+
+	abandoned chan struct{} // closed when the world cannot end; made outside the bubble
+	// never closed; made outside the bubble, where waiting for it stops the time
+	never chan struct{}
+
+	mu        sync.Mutex
+	dualStack bool
+	hosts     []*machine
+	names     map[string]*machine
+	switches  int // that Join has added
+	cleanups  []func()
+	limit     *time.Timer
+	notes     []Note
+	failures  []Note
+	faults    []Fault
+	ended     bool
+}
+
+// Note is a line of the world's log.
+type Note struct {
+	At    time.Duration // since the start of the world
+	Text  string
+	Where string // file and line
+	Kind  NoteKind
+}
+
+// NoteKind says what a note is.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	TestNote   NoteKind = iota // a message of the test: Log, Logf
+	FaultNote                  // a fault: a partition, a crash, a changed path
+	FailedNote                 // a failure: Error, Fatal and their like
+)
+
+// Fault is a call that At has scheduled.
+type Fault struct {
+	At    time.Duration // since the start of the world
+	Where string        // file and line of the call of At
+}
+
+// Seed returns the seed of the world.
+func (w *World) Seed() uint64 { return w.seed }
+
+// Rand returns random numbers for choices of the test: the same ones for the same seed. It is for
+// the goroutine of the test.
+func (w *World) Rand() *rand.Rand { return w.random }
+
+// Elapsed returns how long the world has run, in virtual time.
+func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
+
+// At calls a function at a time since the start of the world, in a goroutine of its own: to inject
+// a fault. When a test has failed, it is repeated with fewer of these calls, to find those that
+// matter. A time that has passed is now.
+func (w *World) At(after time.Duration, call func()) {
+	where := caller()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	number := len(w.faults)
+	w.faults = append(w.faults, Fault{At: after, Where: where})
+	if w.skip[number] {
+		return
+	}
+	timer := time.AfterFunc(max(0, after-w.Elapsed()), func() {
+		if !w.hasEnded() {
+			call()
+		}
+	})
+	w.cleanups = append(w.cleanups, func() { timer.Stop() })
+}
+
+// SetLimit sets how long the world may run, in virtual time since now. A world that is not over
+// then has failed. Default an hour.
+func (w *World) SetLimit(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.limit != nil {
+		w.limit.Stop()
+	}
+	w.limit = time.AfterFunc(d, func() { w.abandon(fmt.Sprintf("the world was not over after %v of virtual time (SetLimit)", d)) })
+}
+
+func (w *World) hasEnded() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
+}
+
+// note appends to the log.
+func (w *World) note(kind NoteKind, format string, args ...any) {
+	n := Note{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = append(w.notes, n)
+	if kind == FailedNote {
+		w.failures = append(w.failures, n)
+	}
+}
+
+// caller returns the file and line of the first caller outside this package, or of a test in it.
+func caller() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		if !strings.Contains(f.Function, "weir/tcpip/netsim.") || strings.HasSuffix(f.File, "_test.go") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
