@@ -148,6 +148,7 @@ func TestAnAbortedTLSHandshakeEndsItsConnectionOnly(t *testing.T) {
 				}
 			}
 		}
+		stays.SetDeadline(time.Now().Add(hangLimit)) // all cuts take longer than dial allows for
 		exchange(t, stays, "after")
 		stays.NetConn().Close()
 		r.stopsCleanly()
@@ -207,6 +208,7 @@ func TestATLSClientThatVanishesEndsItsConnectionOnly(t *testing.T) {
 			}
 			peer.Close() // without a close-notify
 		}
+		stays.SetDeadline(time.Now().Add(hangLimit)) // all cuts take longer than dial allows for
 		exchange(t, stays, "after")
 		stays.NetConn().Close()
 		r.stopsCleanly()
