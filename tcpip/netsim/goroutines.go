@@ -27,7 +27,7 @@ func leftGoroutines() string {
 
 // stacks returns the stack of each goroutine, the caller's first.
 func stacks() []string {
-	for size := 1 << 20; ; size *= 2 {
+	for size := 1 << 16; ; size *= 2 {
 		b := make([]byte, size)
 		if n := runtime.Stack(b, true); n < size {
 			return strings.Split(strings.TrimSpace(string(b[:n])), "\n\n")

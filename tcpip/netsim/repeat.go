@@ -12,6 +12,14 @@ import (
 // that differs, and the call that sent it. A test is repeatable if its program is: see the package.
 func Repeat(t *testing.T, seed uint64, test func(*World)) {
 	t.Helper()
+	if text := difference(t, seed, test); text != "" {
+		t.Errorf("netsim: seed %d is not repeatable: %s", seed, text)
+	}
+}
+
+// difference runs a seed twice and describes the first packet that differs; "": none does.
+func difference(t *testing.T, seed uint64, test func(*World)) string {
+	t.Helper()
 	var runs [2][]tracedEvent
 	for n := range runs {
 		w := newWorld(seed, nil)
@@ -19,13 +27,11 @@ func Repeat(t *testing.T, seed uint64, test func(*World)) {
 		w.runIn(t, test)
 		if w.Failed() {
 			explain(t, w, test)
-			return
+			return ""
 		}
 		runs[n] = w.trace.sent()
 	}
-	if text := firstDifference(runs[0], runs[1]); text != "" {
-		t.Errorf("netsim: seed %d is not repeatable: %s", seed, text)
-	}
+	return firstDifference(runs[0], runs[1])
 }
 
 // firstDifference describes the first packet in which two runs differ; "": they are the same.

@@ -1,0 +1,4 @@
+package netsim
+
+// Difference is what Repeat reports.
+var Difference = difference
