@@ -45,7 +45,11 @@
 //   - the case that a select takes, if several are ready;
 //   - the order of goroutines that are ready at the same instant, as when two of them write to one
 //     connection;
-//   - the machine: its files, its speed, the number of its processors.
+//   - the machine: its files and its speed.
+//
+// While a world runs, the program has one processor: goroutines that are ready then run one after
+// the other. That repeats most programs whose goroutines race, such as HTTP/2 over TLS, though not
+// all of them at any time.
 //
 // # Limitations
 //

@@ -118,7 +118,7 @@ func TestARestartedHostRunsItsProgramsAgain(t *testing.T) {
 	})
 }
 
-// What is left of a crashed run reaches nothing, even when the host runs again.
+// The rest of a crashed run reaches nothing, even when the host runs again.
 func TestACrashedRunReachesNothing(t *testing.T) {
 	once(t, func(w *netsim.World) {
 		_, b := pair(w, netsim.Path{})
@@ -324,7 +324,7 @@ func TestClocks(t *testing.T) {
 	})
 }
 
-// Whatever comes is what was sent, or nothing: checksums find corrupted packets.
+// Checksums find corrupted packets: all bytes arrive as they were sent.
 func TestCorruptionIsFound(t *testing.T) {
 	netsim.Run(t, netsim.Seeds(5), func(w *netsim.World) {
 		a, b := pair(w, netsim.Path{Delay: time.Millisecond, Corrupt: 0.05, Duplicate: 0.05, Reorder: 0.1})

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -35,7 +38,8 @@ const seedVariable = "WEIR_SEED"
 // needed to fail, the folder of the report and the command that repeats the seed. With WEIR_SEED
 // in the environment, only that seed runs.
 //
-// It is for tests that are not parallel: all random numbers of package crypto come from the seed.
+// It is for tests that are not parallel: all random numbers of package crypto come from the seed,
+// and the program has one processor while a world runs.
 func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 	t.Helper()
 	if text := os.Getenv(seedVariable); text != "" {
@@ -65,6 +69,9 @@ func newWorld(seed uint64, skip map[int]bool) *World {
 
 // runIn runs a test in the world, and returns when the world is over or abandoned.
 func (w *World) runIn(t *testing.T, test func(*World)) {
+	prepareNet()
+	emptyPools()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	done := make(chan struct{}) // the world is over; closed once
 	go func() {                 // until the world is over; an abandoned one keeps it
 		defer close(done)
@@ -80,6 +87,19 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 	case <-done:
 	case <-w.abandoned:
 	}
+}
+
+// prepareNet has package net make the state of all its look-ups outside of a bubble: a channel that
+// is made in the bubble of one world ends the process when another one uses it.
+var prepareNet = sync.OnceFunc(func() {
+	(&net.Resolver{PreferGo: true}).LookupHost(context.Background(), "localhost") //nolint:errcheck // only the attempt counts
+})
+
+// emptyPools empties every sync.Pool: a second collection does. A timer or channel that one world
+// has put into a pool ends the process when another world uses it.
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
 }
 
 // run runs the test in its bubble.

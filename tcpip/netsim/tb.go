@@ -47,6 +47,28 @@ func (w *World) Failed() bool {
 	return len(w.failures) > 0
 }
 
+// Skip ends the calling goroutine without a failure: if that is the test's, the world ends. The
+// next seed still runs.
+func (w *World) Skip(args ...any) {
+	w.note(TestNote, "skipped: %s", line(args))
+	w.SkipNow()
+}
+
+// Skipf is Skip with a format.
+func (w *World) Skipf(format string, args ...any) {
+	w.note(TestNote, "skipped: "+format, args...)
+	w.SkipNow()
+}
+
+// SkipNow is Skip without a message.
+func (w *World) SkipNow() {
+	w.skipped.Store(true)
+	runtime.Goexit()
+}
+
+// Skipped reports whether the world was skipped.
+func (w *World) Skipped() bool { return w.skipped.Load() }
+
 // Cleanup calls a function at the end of the world, before its hosts stop: the last one first.
 func (w *World) Cleanup(call func()) {
 	w.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ type World struct {
 	abandoned chan struct{} // closed when the world cannot end; made outside the bubble
 	// never closed; made outside the bubble, where waiting for it stops the time
 	never chan struct{}
+
+	skipped atomic.Bool
 
 	mu        sync.Mutex
 	dualStack bool
@@ -106,7 +109,9 @@ func (w *World) SetLimit(d time.Duration) {
 	if w.limit != nil {
 		w.limit.Stop()
 	}
-	w.limit = time.AfterFunc(d, func() { w.abandon(fmt.Sprintf("the world was not over after %v of virtual time (SetLimit)", d)) })
+	w.limit = time.AfterFunc(d, func() {
+		w.abandon(fmt.Sprintf("the world was not over after %v of virtual time (SetLimit). Its goroutines:\n%s", d, leftGoroutines()))
+	})
 }
 
 func (w *World) hasEnded() bool {
@@ -132,6 +137,9 @@ func caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		f, more := frames.Next()
+		if f.Function == "runtime.goexit" {
+			return ""
+		}
 		if !strings.Contains(f.Function, "weir/tcpip/netsim.") || strings.HasSuffix(f.File, "_test.go") {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}

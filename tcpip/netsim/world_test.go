@@ -162,7 +162,7 @@ func BenchmarkWorld(b *testing.B) {
 			}
 			defer c.Close()
 			data := make([]byte, 10<<20)
-			go c.Write(data)       //nolint:errcheck // the read notices
+			go c.Write(data)     //nolint:errcheck // the read notices
 			io.ReadFull(c, data) //nolint:errcheck // as above
 		}},
 	} {
