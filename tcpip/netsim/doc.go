@@ -48,8 +48,7 @@
 //   - the machine: its files and its speed.
 //
 // While a world runs, the program has one processor: goroutines that are ready then run one after
-// the other. That repeats most programs whose goroutines race, such as HTTP/2 over TLS, though not
-// all of them at any time.
+// the other. That repeats most runs of programs whose goroutines race, such as HTTP/2, but not all.
 //
 // # Limitations
 //

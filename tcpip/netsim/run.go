@@ -153,6 +153,7 @@ func (w *World) stop() {
 	}
 	w.net.Close()
 	time.Sleep(grace)
+	synctest.Wait() // for the race detector, all that the goroutines did comes before
 	w.limit.Stop()
 	if left := leftGoroutines(); left != "" {
 		w.abandon("goroutines are left a minute after the end of the world, which must end with their host's context or connections:\n" + left)

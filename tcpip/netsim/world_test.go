@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,14 @@ import (
 
 	"weir/tcpip/netsim"
 )
+
+// worlds is how many worlds a test runs: fewer where all is slow.
+func worlds(n int) int {
+	if raced || runtime.GOOS == "js" || testing.Short() {
+		return max(1, n/10)
+	}
+	return n
+}
 
 // body is what the servers of these tests answer with.
 func body(size int) http.Handler {
@@ -56,7 +65,7 @@ func gets(w *netsim.World, c *http.Client, url string, want, times int) {
 // A hundred worlds with a loss of 0 to 20 percent, each run twice: the packets are the same to the
 // byte and to the nanosecond.
 func TestHTTPIsRepeatable(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(worlds(100)) {
 		netsim.Repeat(t, seed, func(w *netsim.World) {
 			server, client := w.Host("server"), w.Host("client")
 			w.Link(client, server, netsim.Path{Delay: 20 * time.Millisecond, Rate: 10 * netsim.Mbit, Loss: float64(seed%21) / 100})
@@ -66,29 +75,39 @@ func TestHTTPIsRepeatable(t *testing.T) {
 	}
 }
 
-// TLS takes its random numbers from package crypto, and HTTP/2 has goroutines of its own for each
-// connection.
-func TestHTTP2OverTLSIsRepeatable(t *testing.T) {
-	certificate := httptest.NewUnstartedServer(nil)
-	certificate.StartTLS()
-	defer certificate.Close()
-	config := &tls.Config{Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS13}
-	for seed := range uint64(10) {
-		netsim.Repeat(t, seed, func(w *netsim.World) {
-			server, client := w.Host("server"), w.Host("client")
-			w.Link(client, server, netsim.Path{Delay: 20 * time.Millisecond, Rate: 10 * netsim.Mbit, Loss: float64(seed) / 100})
-			server.Start(func(h *netsim.Host) error {
-				l, err := h.Listen("tcp", ":443")
-				if err != nil {
-					return err
-				}
-				s := &http.Server{Handler: body(50_000), TLSConfig: config}
-				return s.ServeTLS(l, "", "")
-			})
-			transport := client.Transport()
-			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is for another name
-			gets(w, &http.Client{Transport: transport}, "https://server/", 50_000, 2)
+// TLS takes its random numbers from package crypto.
+func TestTLSIsRepeatable(t *testing.T) {
+	for seed := range uint64(worlds(20)) {
+		netsim.Repeat(t, seed, overTLS(t, "http/1.1", float64(seed)/100))
+	}
+}
+
+// HTTP/2 has goroutines of its own for each connection, whose order may differ from run to run.
+func TestHTTP2(t *testing.T) {
+	netsim.Run(t, netsim.Seeds(worlds(20)), overTLS(t, "h2", 0.03))
+}
+
+// overTLS is a test that gets two pages over TLS by a version of HTTP.
+func overTLS(t *testing.T, protocol string, loss float64) func(*netsim.World) {
+	t.Helper()
+	unused := httptest.NewUnstartedServer(nil)
+	unused.StartTLS()
+	defer unused.Close()
+	config := &tls.Config{Certificates: unused.TLS.Certificates, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS13}
+	return func(w *netsim.World) {
+		server, client := w.Host("server"), w.Host("client")
+		w.Link(client, server, netsim.Path{Delay: 20 * time.Millisecond, Rate: 10 * netsim.Mbit, Loss: loss})
+		server.Start(func(h *netsim.Host) error {
+			l, err := h.Listen("tcp", ":443")
+			if err != nil {
+				return err
+			}
+			s := &http.Server{Handler: body(50_000), TLSConfig: config}
+			return s.ServeTLS(l, "", "")
 		})
+		transport := client.Transport()
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is for another name
+		gets(w, &http.Client{Transport: transport}, "https://server/", 50_000, 2)
 	}
 }
 
@@ -122,7 +141,7 @@ func TestAThousandHosts(t *testing.T) {
 		w.Link(server, lan, netsim.Path{Delay: time.Millisecond, Rate: netsim.Gbit})
 		server.Start(page(1000))
 		var all sync.WaitGroup
-		for n := range 999 {
+		for n := range worlds(1000) - 1 {
 			h := w.Host(fmt.Sprintf("client%d", n))
 			w.Link(h, lan, netsim.Path{Delay: time.Millisecond, Loss: 0.01})
 			all.Go(func() { gets(w, h.HTTP(), "http://server/", 1000, 1) })
