@@ -11,14 +11,14 @@ import (
 
 	"weir/tcpip"
 	"weir/tcpip/fabric"
-	"weir/tcpip/tcp"
 )
 
 // HostConfig configures a host. The zero value of a field means its default.
 type HostConfig struct {
 	Addrs []netip.Prefix // its addresses. Default: the next free ones
 	MTU   int            // of its interface, in bytes. Default 1,500
-	TCP   tcp.Config     // settings of its connections
+	// changes the configuration of its stack, at each start; nil: it stays
+	Configure func(*tcpip.Config)
 }
 
 // Host is a host of a world. It has the functions of package net: Listen, Dial and their like.
@@ -88,7 +88,11 @@ func (w *World) newHost(node *fabric.Node, c HostConfig, err error) *Host {
 
 // start starts a run of the host.
 func (m *machine) start() error {
-	stack, err := tcpip.New(tcpip.Config{Link: m.node.Attach(), Addrs: m.addrs, Routes: m.node.Routes(), TCP: m.cfg.TCP, Lookup: m.w.lookup})
+	c := tcpip.Config{Link: m.node.Attach(), Addrs: m.addrs, Routes: m.node.Routes(), Lookup: m.w.lookup}
+	if m.cfg.Configure != nil {
+		m.cfg.Configure(&c)
+	}
+	stack, err := tcpip.New(c)
 	if err != nil {
 		return fmt.Errorf("netsim: starting %s: %w", m.node.Name(), err)
 	}
