@@ -70,6 +70,22 @@ const captureDelay = 100 * time.Millisecond
 // by one goroutine at a time until Close returns. The error is an invalid config, or a failure to
 // write the file's header; l is then unchanged.
 func NewCapture(l Link, w io.Writer, c CaptureConfig) (*Capture, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := writeHeader(w, l.Caps().Medium, c); err != nil {
+		return nil, err
+	}
+	r := &recorder{w: w, snapLen: c.SnapLen, bufferLimit: c.BufferSize, nonEmpty: make(chan struct{}, 1), halfFull: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), interfaces: 1, open: 1}
+	go r.run() // until the last Close
+	return newCapture(l, r, 0), nil
+}
+
+// maxCaptureName and maxComment are how many bytes the name of an interface and a comment may have.
+const maxCaptureName, maxComment = 1000, 1<<16 - 1
+
+func (c CaptureConfig) withDefaults() (CaptureConfig, error) {
 	if c.SnapLen == 0 {
 		c.SnapLen = 1 << 18
 	}
@@ -77,22 +93,22 @@ func NewCapture(l Link, w io.Writer, c CaptureConfig) (*Capture, error) {
 		c.BufferSize = 4 << 20
 	}
 	if c.SnapLen < 0 || c.BufferSize < 0 {
-		return nil, fmt.Errorf("link: a capture with a SnapLen of %d and a BufferSize of %d bytes: make both at least 1, or 0 for the default", c.SnapLen, c.BufferSize)
+		return c, fmt.Errorf("link: a capture with a SnapLen of %d and a BufferSize of %d bytes: make both at least 1, or 0 for the default", c.SnapLen, c.BufferSize)
 	}
-	if len(c.Name) > maxCaptureName || len(c.Comment) > 1<<16-1 {
-		return nil, errors.New("link: a capture's Name has at most 1,000 bytes, its Comment 65,535: shorten it")
+	if len(c.Name) > maxCaptureName || len(c.Comment) > maxComment {
+		return c, errors.New("link: a capture's Name has at most 1,000 bytes, its Comment 65,535: shorten it")
 	}
-	header := appendInterface(appendSection(nil, "weir", c.Comment), c.Name, c.SnapLen, l.Caps().Medium)
-	if _, err := w.Write(header); err != nil {
-		return nil, fmt.Errorf("link: writing the header of a capture: %w", err)
-	}
-	r := &recorder{w: w, snapLen: c.SnapLen, bufferLimit: c.BufferSize, nonEmpty: make(chan struct{}, 1), halfFull: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), interfaces: 1, open: 1}
-	go r.run() // until the last Close
-	return newCapture(l, r, 0), nil
+	return c, nil
 }
 
-// maxCaptureName is the maximum of bytes of an interface's name.
-const maxCaptureName = 1000
+// writeHeader writes the start of a file with one interface.
+func writeHeader(w io.Writer, m Medium, c CaptureConfig) error {
+	header := appendInterface(appendSection(nil, "weir", c.Comment), c.Name, c.SnapLen, m)
+	if _, err := w.Write(header); err != nil {
+		return fmt.Errorf("link: writing the header of a capture: %w", err)
+	}
+	return nil
+}
 
 func newCapture(l Link, r *recorder, number uint32) *Capture {
 	t := &Capture{Link: l, file: r, number: number}
@@ -213,7 +229,7 @@ func (t *Capture) record(flags byte, length int, parts ...[]byte) {
 		return
 	}
 	r.frames++
-	r.pending = appendPacket(r.pending, t.number, time.Now(), flags, r.snapLen, parts...)
+	r.pending = appendPacket(r.pending, t.number, time.Now(), flags, "", r.snapLen, parts...)
 	r.signalLocked(before)
 }
 

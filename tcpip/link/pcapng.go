@@ -87,7 +87,7 @@ func appendInterface(b []byte, name string, snap int, m Medium) []byte {
 
 // appendPacket appends a packet of an interface, which consists of parts. It keeps the first snap
 // bytes.
-func appendPacket(b []byte, number uint32, at time.Time, flags byte, snap int, parts ...[]byte) []byte {
+func appendPacket(b []byte, number uint32, at time.Time, flags byte, comment string, snap int, parts ...[]byte) []byte {
 	length := 0
 	for _, p := range parts {
 		length += len(p)
@@ -105,6 +105,7 @@ func appendPacket(b []byte, number uint32, at time.Time, flags byte, snap int, p
 		b, left = append(b, p[:n]...), left-n
 	}
 	b = fillUp(b, kept)
+	b = appendOption(b, optionComment, comment)
 	b = appendOption(b, optionFlags, []byte{flags, 0, 0, 0})
 	return endBlock(appendOption(b, optionEnd, ""), begin)
 }
