@@ -8,8 +8,11 @@ type Event struct {
 	Kind   EventKind
 	Node   *Node  // where
 	Packet []byte // the IP packet; valid during the call
-	Why    Drop   // of EventDropped: the reason
-	Sender any    // of EventSent: what Config.Sender returned
+	// number of the packet in the network, from 1 in the order of sending. Its copies and fragments
+	// have it too, as has what a NAT makes of it
+	Number uint64
+	Why    Drop // of EventDropped: the reason
+	Sender any  // of EventSent: what Config.Sender returned
 }
 
 // EventKind is a kind of event.
@@ -17,9 +20,10 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	EventSent      EventKind = iota // a host has written the packet
-	EventDelivered                  // the packet has reached a host
-	EventDropped                    // the packet was dropped at, or on the link from, Node
+	// a host has written the packet, or a router or NAT answers with it
+	EventSent      EventKind = iota
+	EventDelivered           // the packet has reached a host
+	EventDropped             // the packet was dropped at, or on the link from, Node
 )
 
 // Drop is the reason why a packet was dropped.
@@ -54,5 +58,5 @@ func (n *Network) observe(e Event) {
 // drop reports a packet as dropped.
 func (n *Network) drop(at time.Time, where *Node, p *packet, why Drop) {
 	where.drops[why]++
-	n.observe(Event{At: at, Kind: EventDropped, Node: where, Packet: p.bytes, Why: why})
+	n.observe(Event{At: at, Kind: EventDropped, Node: where, Packet: p.bytes, Number: p.number, Why: why})
 }

@@ -41,7 +41,7 @@ func (n *Network) deliver(at time.Time, host *Node, p *packet) {
 	case !host.nic.deliver(p.bytes):
 		n.drop(at, host, p, DropQueueFull)
 	default:
-		n.observe(Event{At: at, Kind: EventDelivered, Node: host, Packet: p.bytes})
+		n.observe(Event{At: at, Kind: EventDelivered, Node: host, Packet: p.bytes, Number: p.number})
 	}
 }
 

@@ -40,10 +40,12 @@ func (n *Network) sendError(at time.Time, node *Node, p *packet, e problem) {
 	}
 	answer := &packet{from: node, bytes: errorTo(src, from, p.bytes, e)}
 	if node.kind == hostNode {
+		n.packets++
+		answer.number = n.packets
 		n.schedule(at, node, answer)
 		return
 	}
-	n.forward(at, node, answer)
+	n.begin(writtenPacket{at: at, packet: answer})
 }
 
 // errorAddr returns the source of a node's errors to an address. Hosts and switches send none
@@ -179,6 +181,6 @@ func (n *Node) answersEcho(at time.Time, p *packet) bool {
 		n.net.drop(at, n, p, DropNoRoute) // a router offers nothing else
 		return true
 	}
-	n.net.forward(at, n, answer)
+	n.net.begin(writtenPacket{at: at, packet: answer})
 	return true
 }

@@ -142,7 +142,7 @@ func (n *Node) answersPing(at time.Time, p *packet, fromInside bool, dst netip.A
 	}
 	answer := &packet{from: n, bytes: wire.AppendIPv4(nil, &wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: dst, Dst: wire.IPv4(p.bytes).Src(), Payload: len(b)})}
 	answer.bytes = wire.AppendICMP(answer.bytes, wire.EchoReply, 0, binary.BigEndian.Uint32(b[4:]), b[wire.ICMPHeader:])
-	n.net.forward(at, n, answer)
+	n.net.begin(writtenPacket{at: at, packet: answer})
 	return true
 }
 

@@ -36,6 +36,7 @@ type Network struct {
 	written  []writtenPacket // packets that wait for the next instant (Ordered)
 	inFlight eventHeap       // packets on links
 	order    uint64          // of the last scheduled packet
+	packets  uint64          // number of the last packet
 	// from, to: packets between these are dropped
 	blocked map[[2]*Node]struct{}
 	timer   *time.Timer // calls onTimer when the next packet is due; nil before the first
@@ -63,9 +64,10 @@ func (n *Network) Close() {
 
 // packet is a packet on its way. Its bytes are not shared with another one.
 type packet struct {
-	bytes []byte
-	from  *Node // the host or router that sent it
-	prev  *Node // the node that it was at before; nil: none
+	bytes  []byte
+	number uint64 // of the packet: see Event
+	from   *Node  // the host or router that sent it
+	prev   *Node  // the node that it was at before; nil: none
 }
 
 // writtenPacket is a packet that a host has written.
@@ -112,8 +114,11 @@ func (n *Network) write(c *nic, b []byte) {
 
 // begin sends a written packet on its way.
 func (n *Network) begin(w writtenPacket) {
-	n.observe(Event{At: w.at, Kind: EventSent, Node: w.packet.from, Packet: w.packet.bytes, Sender: w.sender})
-	n.forward(w.at, w.packet.from, w.packet)
+	p := w.packet
+	n.packets++
+	p.number = n.packets
+	n.observe(Event{At: w.at, Kind: EventSent, Node: p.from, Packet: p.bytes, Number: p.number, Sender: w.sender})
+	n.forward(w.at, p.from, p)
 }
 
 // schedule schedules the arrival of a packet.
