@@ -27,8 +27,9 @@
 // # A failed test
 //
 // [World] is a testing.TB. When the test fails in it, Run repeats the seed with fewer of the faults
-// of [World.At] until each is needed, writes a report with a sequence diagram and a capture of each
-// host, and prints how to repeat it: WEIR_SEED=17 go test -run '^TestOrdersAreNotLost$'.
+// of [World.At] until each is needed for the same failure. It writes a report into the folder for
+// temporary files: a page with a sequence diagram, and a capture of each host. It prints how to
+// repeat the seed: WEIR_SEED=17 go test -run '^TestOrdersAreNotLost$'.
 //
 // A goroutine that is left a minute after the end of the test is a failure, too: programs must end
 // with [Host.Context] or with their connections. So is a world that lasts longer than an hour of

@@ -2,6 +2,8 @@ package netsim
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -10,53 +12,108 @@ import (
 // report.
 func explain(t *testing.T, w *World, test func(*World)) {
 	t.Helper()
-	needed, repeatable := shrink(t, w, test)
+	var o outcome
+	o.needed, o.repeatable = shrink(t, w, test)
+	rec := w.recorded()
 	var b strings.Builder
 	fmt.Fprintf(&b, "netsim: seed %d failed\n", w.seed)
-	for _, f := range w.failures {
-		fmt.Fprintf(&b, "    %v  %s: %s\n", f.At, f.Where, strings.ReplaceAll(strings.TrimSpace(f.Text), "\n", "\n        "))
-	}
+	rec.describeFailures(&b)
 	switch {
-	case !repeatable:
+	case !o.repeatable:
 		b.WriteString("The same seed did not fail again: the test is not repeatable (see Repeat).\n")
-	case len(w.faults) > 0:
-		fmt.Fprintf(&b, "Faults that are needed to fail (%d of %d):\n", len(needed), len(w.faults))
-		for _, n := range needed {
-			fmt.Fprintf(&b, "    %s\n", w.describeFault(n))
+	case len(rec.faults) > 0:
+		fmt.Fprintf(&b, "Faults that are needed to fail (%d of %d):\n", len(o.needed), len(rec.faults))
+		for _, n := range o.needed {
+			fmt.Fprintf(&b, "    %v  %s: %s\n", rec.faults[n].At, rec.faults[n].Where, rec.effectOf(n))
 		}
 	}
-	if dir, err := writeReport(t, w); err != nil {
+	rec.describeNotes(&b)
+	if dir, err := writeReport(reportsFolder(), t.Name(), w, o); err != nil {
 		fmt.Fprintf(&b, "The report could not be written: %v\n", err)
 	} else {
-		fmt.Fprintf(&b, "Report: %s/index.html (sequence of packets, faults, notes; a capture of each host beside it)\n", dir)
+		fmt.Fprintf(&b, "Report: %s (sequence of packets, faults, notes; a capture of each host beside it)\n", filepath.Join(dir, "index.html"))
 	}
-	fmt.Fprintf(&b, "Repeat: %s=%d go test -run '^%s$' .", seedVariable, w.seed, strings.ReplaceAll(t.Name(), "/", "$/^"))
+	fmt.Fprintf(&b, "Repeat: %s", command(t.Name(), w.seed))
 	t.Error(b.String())
 }
 
-// describeFault describes a fault of At: when, where in the test, and what it did.
-func (w *World) describeFault(n int) string {
-	f := w.faults[n]
+// shownFailures and shownNotes limit what explain prints: the report has all.
+const shownFailures, shownNotes = 5, 10
+
+func (r record) describeFailures(b *strings.Builder) {
+	for _, f := range r.failures[:min(len(r.failures), shownFailures)] {
+		fmt.Fprintf(b, "    %v  %s: %s\n", f.At, f.Where, indented(f.Text))
+	}
+	if more := len(r.failures) - shownFailures; more > 0 {
+		fmt.Fprintf(b, "    and %d more failures\n", more)
+	}
+}
+
+// describeNotes describes the last notes of the test before its first failure.
+func (r record) describeNotes(b *strings.Builder) {
+	var notes []Note
+	for _, n := range r.notes {
+		if n.Kind == FailedNote {
+			break
+		}
+		if n.Kind == TestNote {
+			notes = append(notes, n)
+		}
+	}
+	if len(notes) == 0 {
+		return
+	}
+	last := notes[max(0, len(notes)-shownNotes):]
+	fmt.Fprintf(b, "Notes before the failure (%d of %d):\n", len(last), len(notes))
+	for _, n := range last {
+		fmt.Fprintf(b, "    %v  %s: %s\n", n.At, n.Where, indented(n.Text))
+	}
+}
+
+// indented indents the lines of a text behind the first one.
+func indented(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n        ")
+}
+
+// effectOf describes the effect of a fault of At: what it has noted at its time.
+func (r record) effectOf(n int) string {
+	if !r.faults[n].ran {
+		return "not reached: the test was over"
+	}
 	var did []string
-	for _, note := range w.notes {
-		if note.Kind == FaultNote && note.At == f.At {
+	for _, note := range r.notes {
+		if note.Kind == FaultNote && note.At == r.faults[n].At {
 			did = append(did, note.Text)
 		}
 	}
-	return fmt.Sprintf("%v  %s  %s", f.At, f.Where, strings.Join(did, "; "))
+	if len(did) == 0 {
+		return "a function of the test"
+	}
+	return strings.Join(did, "; ")
+}
+
+// command returns the command that repeats a seed of a test.
+func command(test string, seed uint64) string {
+	var pattern []string
+	for _, part := range strings.Split(test, "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	quoted := strings.ReplaceAll(strings.Join(pattern, "/"), "'", `'\''`)
+	return fmt.Sprintf("%s=%d go test -run '%s' .", seedVariable, seed, quoted)
 }
 
 // maxRepeats limits how often shrink repeats a seed.
 const maxRepeats = 100
 
 // shrink repeats a failed world with fewer and fewer of the faults of At, and returns the numbers
-// of those without which the failure does not happen: none of them can be left out alone.
-// repeatable is false if the world does not fail again with all of them.
+// of those without which the failure does not happen: none of them can be left out alone. Only the
+// same failure counts, not another one that fewer faults bring about. repeatable is false if it
+// does not happen again with all of them.
 func shrink(t *testing.T, w *World, test func(*World)) (needed []int, repeatable bool) {
 	fails := func(skip map[int]bool) bool {
 		again := newWorld(w.seed, skip)
 		again.runIn(t, test)
-		return again.Failed()
+		return again.failedAt() == w.failedAt()
 	}
 	if !fails(nil) {
 		return nil, false
@@ -78,6 +135,20 @@ func shrink(t *testing.T, w *World, test func(*World)) (needed []int, repeatable
 		}
 	}
 	return needed, true
+}
+
+// failedAt returns the file and line of the first failure, or the text of one of the world itself.
+func (w *World) failedAt() string {
+	rec := w.recorded()
+	if len(rec.failures) == 0 {
+		return "no failure"
+	}
+	first := rec.failures[0]
+	if first.Where == "" {
+		head, _, _ := strings.Cut(first.Text, "\n")
+		return head
+	}
+	return first.Where
 }
 
 // withRange returns a copy of a set with the numbers from begin to end-1 added.

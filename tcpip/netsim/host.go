@@ -137,7 +137,7 @@ func (h *Host) Crash() {
 	if b == nil {
 		return
 	}
-	h.m.w.note(FaultNote, "crash %s", h.Name())
+	h.m.w.noteState(h.Name(), downHost, "crash")
 	h.m.node.Detach()
 	h.m.disk.crash()
 	b.cancel()
@@ -156,7 +156,7 @@ func (m *machine) takeDown() *boot {
 // crashes first.
 func (h *Host) Restart() {
 	h.Crash()
-	h.m.w.note(FaultNote, "restart %s", h.Name())
+	h.m.w.noteState(h.Name(), runningHost, "restart")
 	if err := h.m.start(); err != nil {
 		h.m.w.Error(err)
 	}
@@ -165,13 +165,13 @@ func (h *Host) Restart() {
 // Pause stops the host's network, as in a virtual machine that is paused: up to 1,024 packets to
 // and from it wait until Resume. Its programs and timers go on, since a world has one clock.
 func (h *Host) Pause() {
-	h.m.w.note(FaultNote, "pause %s", h.Name())
+	h.m.w.noteState(h.Name(), pausedHost, "pause")
 	h.m.node.Pause()
 }
 
 // Resume continues after Pause.
 func (h *Host) Resume() {
-	h.m.w.note(FaultNote, "resume %s", h.Name())
+	h.m.w.noteState(h.Name(), runningHost, "resume")
 	h.m.node.Resume()
 }
 

@@ -2,6 +2,7 @@ package netsim
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"weir/tcpip/fabric"
@@ -148,10 +149,28 @@ func (l *Link) Set(p Path) { l.SetEach(p, p) }
 func (l *Link) SetEach(there, back Path) {
 	l.w.Helper()
 	a, b := l.link.Ends()
-	l.w.note(FaultNote, "link %s - %s: %+v, back %+v", a.Name(), b.Name(), there, back)
+	text := describePath(there)
+	if there != back {
+		text += fmt.Sprintf("; from %s: %s", b.Name(), describePath(back))
+	}
+	l.w.note(FaultNote, "link %s - %s: %s", a.Name(), b.Name(), text)
 	if err := l.link.Set(there, back); err != nil {
 		l.w.Fatal(err)
 	}
+}
+
+// describePath lists the settings of a path that are not zero.
+func describePath(p Path) string {
+	var all []string
+	for v, n := reflect.ValueOf(p), 0; n < v.NumField(); n++ {
+		if f := v.Field(n); !f.IsZero() {
+			all = append(all, fmt.Sprintf("%s %v", v.Type().Field(n).Name, f))
+		}
+	}
+	if len(all) == 0 {
+		return "a perfect path"
+	}
+	return strings.Join(all, ", ")
 }
 
 // Hosts are one or more hosts: a *Host, or a Group.

@@ -77,8 +77,7 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil { // synctest has found that all goroutines wait for ever
-				w.failures = append(w.failures, Note{Text: fmt.Sprint(p), Kind: FailedNote})
-				w.notes = append(w.notes, w.failures[len(w.failures)-1])
+				w.add(Note{Text: fmt.Sprint(p), Kind: FailedNote})
 			}
 		}()
 		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
@@ -146,7 +145,7 @@ func (w *World) stop() {
 		call := w.cleanups[last]
 		w.cleanups = w.cleanups[:last]
 		w.mu.Unlock()
-		call()
+		w.runCleanup(call)
 	}
 	for _, m := range w.hosts {
 		m.shutDown()
@@ -158,6 +157,17 @@ func (w *World) stop() {
 	if left := leftGoroutines(); left != "" {
 		w.abandon("goroutines are left a minute after the end of the world, which must end with their host's context or connections:\n" + left)
 	}
+}
+
+// runCleanup calls a function of Cleanup in a goroutine of its own, since Fatal ends its caller's.
+func (w *World) runCleanup(call func()) {
+	done := make(chan struct{}) // the function has returned; closed once
+	go func() {                 // until it returns
+		defer close(done)
+		defer w.catch("a function of Cleanup")
+		call()
+	}()
+	<-done
 }
 
 // grace is how long goroutines may go on after the end of the world.

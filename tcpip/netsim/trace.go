@@ -30,6 +30,7 @@ type tracedEvent struct {
 	kind   fabric.EventKind
 	node   string
 	packet []byte
+	number uint64 // of the packet
 	why    fabric.Drop
 	stack  []uintptr // of a sent packet: the callers of the write
 }
@@ -44,7 +45,7 @@ func (t *trace) observe(e fabric.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stack, _ := e.Sender.([]uintptr)
-	t.events = append(t.events, tracedEvent{e.At.Sub(t.began), e.Kind, e.Node.Name(), slices.Clone(e.Packet), e.Why, stack})
+	t.events = append(t.events, tracedEvent{e.At.Sub(t.began), e.Kind, e.Node.Name(), slices.Clone(e.Packet), e.Number, e.Why, stack})
 	t.bytes += len(e.Packet) + eventCost
 	if t.bytes <= traceLimit {
 		return
@@ -65,6 +66,13 @@ func (t *trace) sender() any {
 	}
 	pcs := make([]uintptr, 48)
 	return pcs[:runtime.Callers(3, pcs)]
+}
+
+// all returns the events that are kept, and how many are not.
+func (t *trace) all() (events []tracedEvent, forgotten int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.events), t.forgotten
 }
 
 // sent returns the packets that hosts have sent.

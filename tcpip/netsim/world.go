@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,7 +54,19 @@ type Note struct {
 	Text  string
 	Where string // file and line
 	Kind  NoteKind
+	host  string // of a fault of one host: its name
+	state hostState
 }
+
+// hostState is what a fault makes of a host.
+type hostState uint8
+
+const (
+	unchangedHost hostState = iota
+	runningHost
+	downHost
+	pausedHost
+)
 
 // NoteKind says what a note is.
 type NoteKind uint8
@@ -65,10 +78,14 @@ const (
 	FailedNote                 // a failure: Error, Fatal and their like
 )
 
+// String returns the kind in a word.
+func (k NoteKind) String() string { return [...]string{"note", "fault", "failure"}[k] }
+
 // Fault is a call that At has scheduled.
 type Fault struct {
 	At    time.Duration // since the start of the world
 	Where string        // file and line of the call of At
+	ran   bool
 }
 
 // Seed returns the seed of the world.
@@ -89,12 +106,13 @@ func (w *World) At(after time.Duration, call func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	number := len(w.faults)
-	w.faults = append(w.faults, Fault{At: after, Where: where})
+	w.faults = append(w.faults, Fault{At: max(after, w.Elapsed()), Where: where})
 	if w.skip[number] {
 		return
 	}
 	timer := time.AfterFunc(max(0, after-w.Elapsed()), func() {
-		if !w.hasEnded() {
+		if w.startFault(number) {
+			defer w.catch("a function of At")
 			call()
 		}
 	})
@@ -114,21 +132,44 @@ func (w *World) SetLimit(d time.Duration) {
 	})
 }
 
-func (w *World) hasEnded() bool {
+// startFault reports whether a call of At may start: not if the world has ended.
+func (w *World) startFault(number int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ended
+	w.faults[number].ran = !w.ended
+	return !w.ended
 }
 
 // note appends to the log.
 func (w *World) note(kind NoteKind, format string, args ...any) {
-	n := Note{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind}
+	w.add(Note{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
+}
+
+// noteState notes a fault of a host.
+func (w *World) noteState(host string, s hostState, what string) {
+	w.add(Note{At: w.Elapsed(), Text: what + " " + host, Where: caller(), Kind: FaultNote, host: host, state: s})
+}
+
+func (w *World) add(n Note) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, n)
-	if kind == FailedNote {
+	if n.Kind == FailedNote {
 		w.failures = append(w.failures, n)
 	}
+}
+
+// record is what a world has noted.
+type record struct {
+	notes, failures []Note
+	faults          []Fault
+}
+
+// recorded returns what the world has noted. An abandoned world may still go on.
+func (w *World) recorded() record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults)}
 }
 
 // caller returns the file and line of the first caller outside this package, or of a test in it.

@@ -1,0 +1,139 @@
+package netsim
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runChild runs a world in a child process, and returns its output, and its reports by their name.
+func runChild(t *testing.T, world string, env ...string) (output string, reports []string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c := exec.Command(self, "-test.run=^TestChild", "-test.v", "-test.timeout=60s", "-test.count=1")
+	c.Env = append(append(os.Environ(), childVariable+"="+world, "TMPDIR="+dir, "GOCOVERDIR="+dir), env...)
+	b, _ := c.CombinedOutput() // the exit code is that of a failed test
+	reports, err = filepath.Glob(filepath.Join(dir, "netsim*", "*", "*", "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), reports
+}
+
+// Each kind of failure fails its test once, with a text that names it, a report, and the command
+// that repeats the seed. The test behind it runs.
+func TestAFailedWorldIsOneClearFailure(t *testing.T) {
+	for _, c := range []struct {
+		world string
+		want  []string
+	}{
+		{"retried POST", []string{"got 2 orders of one teapot, want 1", "Faults that are needed to fail (2 of 6)", "1.05s  failing_test.go:", "partition shop -> client", "Notes before the failure", "order 2 is booked"}},
+		{"crash", []string{"that were acknowledged", "restart queue", "(1 of 8)"}},
+		{"needs two of eight faults", []string{"both of the planted faults", "Faults that are needed to fail (2 of 8):\n", " 3s  failing_test.go:", " 6s  failing_test.go:"}},
+		{"fails without faults", []string{"it fails always", "Faults that are needed to fail (0 of 1)"}},
+		{"not repeatable", []string{"only the first run fails", "the test is not repeatable"}},
+		{"leaked goroutine", []string{"goroutines are left a minute after the end", "failing_test.go:"}},
+		{"goroutine that sleeps on", []string{"goroutines are left a minute after the end", "failing_test.go:"}},
+		{"hangs", []string{"the world was not over after 1h0m0s of virtual time"}},
+		{"spins", []string{"the world was not over after 1m0s of virtual time"}},
+		{"panic in the test", []string{"panic in the test: assignment to entry in nil map", "failing_test.go:"}},
+		{"panic in a program", []string{"panic in the program of server: planted", "failing_test.go:"}},
+		{"panic in a fault", []string{"panic in a function of At: planted", "Faults that are needed to fail (1 of 1)"}},
+		{"panic in a clean-up", []string{"panic in a function of Cleanup: planted"}},
+		{"Fatal in a clean-up", []string{"planted"}},
+		{"Fatal in another goroutine", []string{"of another goroutine"}},
+		{"program that returns an error", []string{"the program of server has ended: no disk"}},
+		{"hostile names", []string{`"'><b>`}},
+		{"duplicate host", []string{`the name "server" is empty or taken`}},
+	} {
+		t.Run(c.world, func(t *testing.T) {
+			t.Parallel()
+			output, reports := runChild(t, c.world)
+			for _, want := range append(c.want, "--- FAIL: TestChild ", "--- PASS: TestChildGoesOn", "netsim: seed 1 failed", "Repeat: WEIR_SEED=1 go test -run '^TestChild$' .") {
+				if !strings.Contains(output, want) {
+					t.Errorf("got no %q in the output, want it", want)
+				}
+			}
+			if n := strings.Count(output, "netsim: seed"); n != 1 || len(reports) != 1 || strings.Contains(output, "DATA RACE") {
+				t.Errorf("got %d failures and %d reports, want 1 and 1, and no race", n, len(reports))
+			}
+			if t.Failed() {
+				t.Log(output)
+			}
+		})
+	}
+}
+
+// Of several faults, exactly those are found without which the failure does not happen, also if
+// another failure happens without the others.
+func TestShrinkFindsTheFaultsThatAreNeeded(t *testing.T) {
+	others := func(w *World) {
+		count := 0
+		for n := range 4 {
+			w.At(time.Duration(n)*time.Second, func() { count += n })
+		}
+		time.Sleep(5 * time.Second)
+		if count == 0 {
+			w.Error("another failure")
+		} else if count >= 5 {
+			w.Error("the failure")
+		}
+	}
+	for name, c := range map[string]struct {
+		test func(*World)
+		want []int
+	}{
+		"two of eight":    {failing["needs two of eight faults"], []int{2, 5}},
+		"none":            {failing["fails without faults"], nil},
+		"a response lost": {failing["retried POST"], []int{2, 3}},
+		"slippage":        {others, []int{2, 3}},
+	} {
+		w := newWorld(1, nil)
+		w.runIn(t, c.test)
+		if needed, repeatable := shrink(t, w, c.test); !slices.Equal(needed, c.want) || !repeatable {
+			t.Errorf("%s: got %v, repeatable %v; want %v, true", name, needed, repeatable, c.want)
+		}
+	}
+}
+
+var seedsFailed = regexp.MustCompile(`netsim: seed (\d+) failed`)
+
+// WEIR_SEED runs one seed in place of all.
+func TestSeedVariable(t *testing.T) {
+	for _, c := range []struct{ value, want string }{
+		{"", "netsim: seed 3 failed"},
+		{"3", "netsim: seed 3 failed"},
+		{"18446744073709551615", "--- PASS: TestChild "},
+		{"2", "--- PASS: TestChild "},
+		{"x", `WEIR_SEED is "x": make it the number of a seed`},
+		{"-1", `WEIR_SEED is "-1": make it the number of a seed`},
+		{"18446744073709551616", "make it the number of a seed"},
+	} {
+		output, _ := runChild(t, "fails with seed 3", seedVariable+"="+c.value)
+		if !strings.Contains(output, c.want) || len(seedsFailed.FindAllString(output, -1)) > 1 {
+			t.Errorf("WEIR_SEED=%q: got %s, want %q", c.value, output, c.want)
+		}
+	}
+}
+
+// The command of a report selects one test, whatever its name.
+func TestCommandQuotesTheName(t *testing.T) {
+	for test, want := range map[string]string{
+		"TestOrders":         `WEIR_SEED=17 go test -run '^TestOrders$' .`,
+		"TestOrders/a_b":     `WEIR_SEED=17 go test -run '^TestOrders$/^a_b$' .`,
+		"TestOrders/a.b+$x'": `WEIR_SEED=17 go test -run '^TestOrders$/^a\.b\+\$x'\''$' .`,
+	} {
+		if got := command(test, 17); got != want {
+			t.Errorf("%s: got %s, want %s", test, got, want)
+		}
+	}
+}
