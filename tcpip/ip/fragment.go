@@ -4,7 +4,7 @@ import "weir/wire"
 
 // Fragment splits a packet for a link with an MTU of at least 68 bytes (RFC 791). It calls send for
 // each fragment with its header and its part of the payload, which is not copied. A packet that
-// fits is sent whole.
+// fits is sent whole. A fragment is split into smaller ones of the same packet.
 func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payload []byte)) {
 	var buffer [wire.IPv4HeaderLargest]byte
 	if wire.IPv4Header+len(f.Options)+len(payload) <= mtu {
@@ -12,14 +12,14 @@ func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payl
 		send(wire.AppendIPv4(buffer[:0], &f), payload)
 		return
 	}
-	total := len(payload)
+	total, first, more := len(payload), f.FragmentOffset, f.MoreFragments
 	for at := 0; at < total; {
 		header := wire.IPv4Header + len(f.Options)
 		n := min((mtu-header)&^7, total-at)
 		if header+total-at <= mtu {
 			n = total - at
 		}
-		f.FragmentOffset, f.MoreFragments, f.Payload = at, at+n < total, n
+		f.FragmentOffset, f.MoreFragments, f.Payload = first+at, more || at+n < total, n
 		send(wire.AppendIPv4(buffer[:0], &f), payload[at:at+n])
 		at += n
 		if at == n {
