@@ -73,15 +73,16 @@ func (n *Network) forward(at time.Time, node *Node, p *packet) {
 	next.send(n, at, p)
 }
 
-// flood sends a broadcast or multicast by all links of a host or switch. Those that are not for it
-// are dropped by the receivers: by hosts, and by routers and NATs, which end the network.
+// flood sends a broadcast or multicast along the tree of the shortest routes to its sender, as
+// switches with a spanning tree do: each node gets it once, also in a ring. Routers and NATs, which
+// end the network, drop it.
 func (n *Network) flood(at time.Time, node *Node, p *packet) {
 	if node.kind != hostNode && node.kind != switchNode {
 		n.drop(at, node, p, DropNoRoute)
 		return
 	}
 	for _, l := range node.lines {
-		if l.to != p.prev && l.to != p.from {
+		if back := l.to.next(p.from); back != nil && back.link == l.link {
 			q := *p
 			q.bytes = append([]byte(nil), p.bytes...)
 			l.send(n, at, &q)
