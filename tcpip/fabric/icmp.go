@@ -30,15 +30,19 @@ const maxError4, maxError6 = 576, 1280
 // sendError answers a packet with an ICMP error, unless it must not be answered (RFC 1122, section
 // 3.2.2, and RFC 4443, section 2.4).
 func (n *Network) sendError(at time.Time, node *Node, p *packet, e problem) {
-	src, dst, ok := addrsOf(p.bytes)
-	if !ok || dst.IsMulticast() || isGroup(dst, node.realm) || isError(p.bytes) || isLaterFragment(p.bytes) {
+	quoted := p.bytes
+	if node.nat != nil {
+		quoted = node.nat.restored(at, quoted)
+	}
+	src, dst, ok := addrsOf(quoted)
+	if !ok || dst.IsMulticast() || isGroup(dst, node.realm) || isError(quoted) || isLaterFragment(quoted) {
 		return
 	}
 	from := node.errorAddr(src)
 	if !from.IsValid() {
 		return
 	}
-	answer := &packet{from: node, bytes: errorTo(src, from, p.bytes, e)}
+	answer := &packet{from: node, bytes: errorTo(src, from, quoted, e)}
 	if node.kind == hostNode {
 		n.packets++
 		answer.number = n.packets
@@ -164,23 +168,35 @@ func (l *line) fragment(n *Network, at time.Time, p *packet) {
 
 // answersEcho answers an echo request to a router, and reports whether the packet was for it.
 func (n *Node) answersEcho(at time.Time, p *packet) bool {
-	src, dst, ok := addrsOf(p.bytes)
+	_, dst, ok := addrsOf(p.bytes)
 	if !ok || n.realm.owners[dst] != n {
 		return false
 	}
-	b := p.bytes[headerLen(p.bytes):]
-	answer := &packet{from: n}
-	switch {
-	case len(b) >= wire.ICMPHeader && dst.Is4() && p.bytes[9] == byte(wire.ICMPv4Protocol) && wire.ICMPType(b[0]) == wire.EchoRequest:
-		answer.bytes = wire.AppendIPv4(nil, &wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: dst, Dst: src, Payload: len(b)})
-		answer.bytes = wire.AppendICMP(answer.bytes, wire.EchoReply, 0, binary.BigEndian.Uint32(b[4:]), b[wire.ICMPHeader:])
-	case len(b) >= wire.ICMPHeader && dst.Is6() && p.bytes[6] == byte(wire.ICMPv6Protocol) && wire.ICMPv6Type(b[0]) == wire.EchoRequest6:
-		answer.bytes = wire.AppendIPv6(nil, &wire.IPv6Fields{HopLimit: 64, NextHeader: wire.ICMPv6Protocol, Src: dst, Dst: src, Payload: len(b)})
-		answer.bytes = wire.AppendICMPv6(answer.bytes, dst, src, wire.EchoReply6, 0, binary.BigEndian.Uint32(b[4:]), b[wire.ICMPHeader:])
-	default:
+	reply := echoReply(p.bytes)
+	if reply == nil {
 		n.net.drop(at, n, p, DropNoRoute) // a router offers nothing else
 		return true
 	}
-	n.net.begin(writtenPacket{at: at, packet: answer})
+	n.net.begin(writtenPacket{at: at, packet: &packet{from: n, bytes: reply}})
 	return true
+}
+
+// echoReply returns the reply to an echo request; nil: it is none, or its checksum is wrong.
+func echoReply(b []byte) []byte {
+	src, dst, _ := addrsOf(b)
+	if b[0]>>4 == 6 {
+		m, fault := wire.ParseICMPv6(wire.IPv6(b).Payload())
+		if fault != wire.OK || wire.IPv6(b).NextHeader() != wire.ICMPv6Protocol || m.Type() != wire.EchoRequest6 || !m.ChecksumOK(src, dst) {
+			return nil
+		}
+		reply := wire.AppendIPv6(nil, &wire.IPv6Fields{HopLimit: 64, NextHeader: wire.ICMPv6Protocol, Src: dst, Dst: src, Payload: len(m)})
+		return wire.AppendICMPv6(reply, dst, src, wire.EchoReply6, 0, m.RestOfHeader(), m.Body())
+	}
+	v := wire.IPv4(b)
+	m, fault := wire.ParseICMP(v.Payload())
+	if fault != wire.OK || v.Protocol() != wire.ICMPv4Protocol || v.IsFragment() || m.Type() != wire.EchoRequest || !m.ChecksumOK() {
+		return nil
+	}
+	reply := wire.AppendIPv4(nil, &wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: dst, Dst: src, Payload: len(m)})
+	return wire.AppendICMP(reply, wire.EchoReply, 0, m.RestOfHeader(), m.Body())
 }

@@ -1,8 +1,8 @@
 package fabric
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -85,21 +85,30 @@ func (n *Node) Forget() {
 	}
 }
 
-// Publish forwards a TCP and UDP port of the NAT's outer address to a host behind it. The error is
-// a port that is in use.
+// Publish forwards a TCP and UDP port of the NAT's outer address to a port of a host behind it. The
+// error is a port that is in use, or one of the host that is published already.
 func (n *Node) Publish(port uint16, to *Node, toPort uint16) error {
 	n.net.mu.Lock()
 	defer n.net.mu.Unlock()
-	if n.nat == nil || to.realm != n.inside || len(to.addrs) == 0 {
+	if n.nat == nil || to == nil || to.realm != n.inside || len(to.addrs) == 0 {
 		return errors.New("fabric: only a NAT publishes ports, of hosts behind it")
 	}
-	for _, protocol := range []wire.Protocol{wire.TCPProtocol, wire.UDPProtocol} {
-		at := outsidePort{protocol, port}
-		if n.nat.byPort[at] != nil {
-			return errors.New("fabric: the port of the NAT is in use: publish it before its hosts send")
+	if port == 0 || toPort == 0 {
+		return errors.New("fabric: port 0 cannot be published: choose 1 to 65,535")
+	}
+	inside := netip.AddrPortFrom(to.addrs[0].Addr(), toPort)
+	protocols := [...]wire.Protocol{wire.TCPProtocol, wire.UDPProtocol}
+	for _, p := range protocols {
+		if n.nat.byPort[outsidePort{p, port}] != nil {
+			return fmt.Errorf("fabric: port %d of the NAT is in use: publish it before its hosts send", port)
 		}
-		m := &mapping{inside: endpoint{protocol, netip.AddrPortFrom(to.addrs[0].Addr(), toPort)}, port: port, published: true}
-		n.nat.byPort[at], n.nat.byInside[m.inside] = m, m
+		if m := n.nat.byInside[endpoint{p, inside}]; m != nil {
+			return fmt.Errorf("fabric: %v is mapped to port %d of the NAT: publish it once, before the host sends", inside, m.port)
+		}
+	}
+	for _, p := range protocols {
+		m := &mapping{inside: endpoint{p, inside}, port: port, published: true}
+		n.nat.byPort[outsidePort{p, port}], n.nat.byInside[m.inside] = m, m
 	}
 	return nil
 }
@@ -107,18 +116,24 @@ func (n *Node) Publish(port uint16, to *Node, toPort uint16) error {
 // translate handles a packet that has reached a NAT.
 func (n *Network) translate(at time.Time, node *Node, p *packet) {
 	src, dst, ok := addrsOf(p.bytes)
-	if !ok || !dst.Is4() || dst.IsMulticast() || wire.IPv4(p.bytes).IsFragment() {
+	if !ok || !dst.Is4() || isGroup(dst, node.realm) || isGroup(dst, node.inside) || wire.IPv4(p.bytes).IsFragment() {
 		n.drop(at, node, p, DropMalformed)
 		return
 	}
 	fromInside := p.prev != nil && p.prev.realm == node.inside
+	if owner := node.inside.owners[dst]; fromInside && owner != nil && owner != node {
+		n.forward(at, node, p) // its inner links are in one network
+		return
+	}
 	if node.answersPing(at, p, fromInside, dst) || !node.decrement(at, p) {
 		return
 	}
 	why, ok := DropNoRoute, false
 	switch {
-	case fromInside && node.inside.owners[dst] == nil && dst != node.nat.outsideAddr:
+	case fromInside && dst != node.nat.outsideAddr && node.inside.owners[dst] == nil:
 		ok, why = node.nat.outward(at, p.bytes), DropMalformed
+	case fromInside && dst == node.nat.outsideAddr: // hairpinning (RFC 4787, REQ-9)
+		ok, why = node.nat.outward(at, p.bytes) && node.nat.inward(at, p.bytes, dst), DropFiltered
 	case !fromInside && dst == node.nat.outsideAddr:
 		ok, why = node.nat.inward(at, p.bytes, src), DropFiltered
 	}
@@ -129,20 +144,17 @@ func (n *Network) translate(at time.Time, node *Node, p *packet) {
 	n.forward(at, node, p)
 }
 
-// answersPing answers an echo request to the NAT's own address, and reports whether the packet was
-// one.
+// answersPing answers an echo request to an address of the NAT, from inside to both, and reports
+// whether the packet was one.
 func (n *Node) answersPing(at time.Time, p *packet, fromInside bool, dst netip.Addr) bool {
-	own := n.nat.outsideAddr
-	if fromInside {
-		own = n.nat.insideAddr
-	}
-	b := p.bytes[headerLen(p.bytes):]
-	if dst != own || len(b) < wire.ICMPHeader || wire.Protocol(p.bytes[9]) != wire.ICMPv4Protocol || wire.ICMPType(b[0]) != wire.EchoRequest {
+	if dst != n.nat.outsideAddr && !(fromInside && dst == n.nat.insideAddr) {
 		return false
 	}
-	answer := &packet{from: n, bytes: wire.AppendIPv4(nil, &wire.IPv4Fields{TTL: 64, Protocol: wire.ICMPv4Protocol, Src: dst, Dst: wire.IPv4(p.bytes).Src(), Payload: len(b)})}
-	answer.bytes = wire.AppendICMP(answer.bytes, wire.EchoReply, 0, binary.BigEndian.Uint32(b[4:]), b[wire.ICMPHeader:])
-	n.net.begin(writtenPacket{at: at, packet: answer})
+	reply := echoReply(p.bytes)
+	if reply == nil {
+		return false
+	}
+	n.net.begin(writtenPacket{at: at, packet: &packet{from: n, bytes: reply}})
 	return true
 }
 

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"time"
@@ -109,6 +110,28 @@ func (t *translator) outwardError(at time.Time, b, icmp []byte) bool {
 	rewriteQuoted(icmp, quoted, 16, t.outsideAddr, port, m.port)
 	rewriteAddr(b, 12, t.outsideAddr)
 	return true
+}
+
+// restored returns a packet as it was before the NAT has translated it, for its own errors about it.
+func (t *translator) restored(at time.Time, b []byte) []byte {
+	src, dst, ok := addrsOf(b)
+	if !ok || !src.Is4() {
+		return b
+	}
+	protocol, begin := wire.Protocol(b[9]), headerLen(b)
+	srcAt, dstAt, _, ok := portFields(protocol, b[begin:])
+	if !ok {
+		return b
+	}
+	b = bytes.Clone(b)
+	if m := t.live(t.byPort[outsidePort{protocol, binary.BigEndian.Uint16(b[begin+srcAt:])}], at); m != nil && src == t.outsideAddr {
+		rewriteEnd(b, 12, m.inside.Addr(), srcAt, m.inside.Port())
+	}
+	to := endpoint{protocol, netip.AddrPortFrom(dst, binary.BigEndian.Uint16(b[begin+dstAt:]))}
+	if m := t.live(t.byInside[to], at); m != nil {
+		rewriteEnd(b, 16, t.outsideAddr, dstAt, m.port)
+	}
+	return b
 }
 
 // quotedIn returns the packet that an ICMP error quotes, and its transport header, of which there

@@ -39,8 +39,8 @@ func (n *Node) next(target *Node) *line {
 	return l
 }
 
-// search finds the first line of a shortest route by breadth. Hosts do not forward, and a NAT ends
-// its realm.
+// search finds the first line of a shortest route by breadth. Hosts do not forward. A NAT forwards
+// between the nodes behind it, and is the end of the other realm.
 func (n *Node) search(target *Node) *line {
 	type step struct {
 		node  *Node
@@ -63,7 +63,7 @@ func (n *Node) search(target *Node) *line {
 				return first
 			}
 			seen[l.to] = true
-			if l.to.kind == switchNode || l.to.kind == routerNode {
+			if l.to.kind == switchNode || l.to.kind == routerNode || l.to.kind == natNode && l.to.inside == target.realm {
 				queue = append(queue, step{l.to, first})
 			}
 		}
