@@ -22,7 +22,7 @@ type EventKind uint8
 const (
 	// a host has written the packet, or a router or NAT answers with it
 	EventSent      EventKind = iota
-	EventDelivered           // the packet has reached a host
+	EventDelivered           // the packet has reached a host, or a router or NAT that answers it
 	EventDropped             // the packet was dropped at, or on the link from, Node
 )
 

@@ -81,12 +81,17 @@ func (n *Network) flood(at time.Time, node *Node, p *packet) {
 		n.drop(at, node, p, DropNoRoute)
 		return
 	}
+	taken := false
 	for _, l := range node.lines {
 		if back := l.to.next(p.from); back != nil && back.link == l.link {
+			taken = true
 			q := *p
 			q.bytes = append([]byte(nil), p.bytes...)
 			l.send(n, at, &q)
 		}
+	}
+	if !taken {
+		n.drop(at, node, p, DropNoRoute)
 	}
 }
 

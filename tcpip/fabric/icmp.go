@@ -177,8 +177,14 @@ func (n *Node) answersEcho(at time.Time, p *packet) bool {
 		n.net.drop(at, n, p, DropNoRoute) // a router offers nothing else
 		return true
 	}
-	n.net.begin(writtenPacket{at: at, packet: &packet{from: n, bytes: reply}})
+	n.reply(at, p, reply)
 	return true
+}
+
+// reply sends the reply of a router or NAT to a packet.
+func (n *Node) reply(at time.Time, p *packet, reply []byte) {
+	n.net.observe(Event{At: at, Kind: EventDelivered, Node: n, Packet: p.bytes, Number: p.number})
+	n.net.begin(writtenPacket{at: at, packet: &packet{from: n, bytes: reply}})
 }
 
 // echoReply returns the reply to an echo request; nil: it is none, or its checksum is wrong.

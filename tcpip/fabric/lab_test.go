@@ -208,6 +208,9 @@ func describeICMP(v6 bool, b []byte) string {
 // describeQuoted describes the packet in an error, which may be cut off. Its header's checksum is
 // that of its header.
 func describeQuoted(b []byte) string {
+	if len(b) < wire.IPv4Header+8 || b[0]>>4 == 6 && len(b) < wire.IPv6Header+8 || b[0]>>4 != 6 && (headerLen(b) < wire.IPv4Header || headerLen(b)+8 > len(b)) {
+		return "cut off"
+	}
 	if b[0]>>4 == 6 {
 		return describeTransport(wire.Protocol(b[6]), netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40])), b[40:], "", false)
 	}

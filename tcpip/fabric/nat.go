@@ -154,7 +154,7 @@ func (n *Node) answersPing(at time.Time, p *packet, fromInside bool, dst netip.A
 	if reply == nil {
 		return false
 	}
-	n.net.begin(writtenPacket{at: at, packet: &packet{from: n, bytes: reply}})
+	n.reply(at, p, reply)
 	return true
 }
 

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,14 +33,14 @@ func inHome(t *testing.T, c NATConfig, test func(*home)) {
 type step struct {
 	by     string // in, server, other
 	packet []byte
-	want   string
+	want   string // or several, separated by "; "
 }
 
 func (h *home) run(name string, steps []step) {
 	h.t.Helper()
 	for _, s := range steps {
 		h.write(h.byName[s.by], s.packet)
-		h.want(name, s.want)
+		h.want(name, strings.Split(s.want, "; ")...)
 	}
 }
 
@@ -75,12 +76,12 @@ func TestNATMapsAndFilters(t *testing.T) {
 		}},
 		{"an echo is answered by its peer only", NATConfig{}, []step{
 			{"in", echo("192.168.1.2", "10.0.0.1", 9), "server gets icmp 10.0.0.3 > 10.0.0.1 echo 8 id 9 ttl 63"},
-			{"other", echo("10.0.0.2", "10.0.0.3", 9), "other gets icmp 10.0.0.3 > 10.0.0.2 echo 0 id 9 ttl 64"},
+			{"other", echo("10.0.0.2", "10.0.0.3", 9), "nat gets icmp 10.0.0.2 > 10.0.0.3 echo 8 id 9 ttl 64; other gets icmp 10.0.0.3 > 10.0.0.2 echo 0 id 9 ttl 64"},
 		}},
 		{"the NAT answers echo requests to its addresses", NATConfig{}, []step{
-			{"in", echo("192.168.1.2", "192.168.1.1", 9), "in gets icmp 192.168.1.1 > 192.168.1.2 echo 0 id 9 ttl 64"},
-			{"in", echo("192.168.1.2", "10.0.0.3", 9), "in gets icmp 10.0.0.3 > 192.168.1.2 echo 0 id 9 ttl 64"},
-			{"server", echo("10.0.0.1", "10.0.0.3", 9), "server gets icmp 10.0.0.3 > 10.0.0.1 echo 0 id 9 ttl 64"},
+			{"in", echo("192.168.1.2", "192.168.1.1", 9), "nat gets icmp 192.168.1.2 > 192.168.1.1 echo 8 id 9 ttl 64; in gets icmp 192.168.1.1 > 192.168.1.2 echo 0 id 9 ttl 64"},
+			{"in", echo("192.168.1.2", "10.0.0.3", 9), "nat gets icmp 192.168.1.2 > 10.0.0.3 echo 8 id 9 ttl 64; in gets icmp 10.0.0.3 > 192.168.1.2 echo 0 id 9 ttl 64"},
+			{"server", echo("10.0.0.1", "10.0.0.3", 9), "nat gets icmp 10.0.0.1 > 10.0.0.3 echo 8 id 9 ttl 64; server gets icmp 10.0.0.3 > 10.0.0.1 echo 0 id 9 ttl 64"},
 		}},
 		{"what it cannot translate is dropped", NATConfig{}, []step{
 			{"in", udp("192.168.1.2:5", "192.168.1.255:7"), "nat drops udp 192.168.1.2:5 > 192.168.1.255:7 len 10 ttl 64: malformed"},

@@ -114,11 +114,16 @@ func (n *Network) write(c *nic, b []byte) {
 
 // begin sends a written packet on its way.
 func (n *Network) begin(w writtenPacket) {
+	n.noteSent(w)
+	n.forward(w.at, w.packet.from, w.packet)
+}
+
+// noteSent gives a written packet its number, and reports it.
+func (n *Network) noteSent(w writtenPacket) {
 	p := w.packet
 	n.packets++
 	p.number = n.packets
 	n.observe(Event{At: w.at, Kind: EventSent, Node: p.from, Packet: p.bytes, Number: p.number, Sender: w.sender})
-	n.forward(w.at, p.from, p)
 }
 
 // schedule schedules the arrival of a packet.

@@ -36,7 +36,7 @@ func (n *Node) Attach() link.Link {
 	c.queue = nicQueue{nic: c, inner: inside.Queue(0)}
 	n.net.mu.Lock()
 	defer n.net.mu.Unlock()
-	n.nic, n.paused, n.held = c, false, nil
+	n.setNIC(c)
 	return c
 }
 
@@ -44,7 +44,7 @@ func (n *Node) Attach() link.Link {
 func (n *Node) Detach() {
 	n.net.mu.Lock()
 	defer n.net.mu.Unlock()
-	n.nic, n.paused, n.held = nil, false, nil
+	n.setNIC(nil)
 }
 
 // Pause holds all packets to and from the host back, as in a machine that has stopped, until
@@ -83,11 +83,26 @@ func (n *Node) hold(h heldPacket) {
 		n.held = append(n.held, h)
 		return
 	}
-	p := h.arrived
+	n.discard(h)
+}
+
+// discard drops a held packet, which its host may have written.
+func (n *Node) discard(h heldPacket) {
+	now, p := time.Now(), h.arrived
 	if p == nil {
-		p = h.written.packet
+		h.written.at, p = now, h.written.packet
+		n.net.noteSent(*h.written)
 	}
-	n.net.drop(time.Now(), n, p, DropDown)
+	n.net.drop(now, n, p, DropDown)
+}
+
+// setNIC changes the host's interface, and drops what it had held.
+func (n *Node) setNIC(c *nic) {
+	held := n.held
+	n.nic, n.paused, n.held = c, false, nil
+	for _, h := range held {
+		n.discard(h)
+	}
 }
 
 // deliver hands a packet to the stack, and reports whether its queue had room.

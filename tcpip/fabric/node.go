@@ -82,6 +82,9 @@ func (n *Network) Router(name string) (*Node, error) {
 func (n *Network) NAT(name string, c NATConfig) (*Node, error) { return n.addNAT(name, n.public, c) }
 
 func (n *Network) addNAT(name string, outside *realm, c NATConfig) (*Node, error) {
+	if c.TCPTimeout < 0 || c.UDPTimeout < 0 {
+		return nil, fmt.Errorf("fabric: the NAT %s has timeouts of %v and %v: make both positive, or 0 for the default", name, c.TCPTimeout, c.UDPTimeout)
+	}
 	node, err := n.add(name, natNode, outside, HostConfig{})
 	if err != nil {
 		return nil, err

@@ -2,8 +2,10 @@ package fabric
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // realm is a set of nodes with addresses of their own: the public network, or what is behind a NAT.
@@ -48,11 +50,31 @@ func (r *realm) next() ([]netip.Prefix, error) {
 	}
 }
 
+// check returns an error for an address that no host of the realm can have.
+func (r *realm) check(p netip.Prefix) error {
+	a := p.Addr()
+	switch {
+	case !p.IsValid() || a.Is4In6():
+		return errors.New("make it an address of IPv4 or IPv6 with a prefix length")
+	case a.IsUnspecified() || a.IsLoopback() || isGroup(a, r):
+		return errors.New("make it one of a single host: it is a loopback, broadcast, multicast or unspecified address")
+	case a.Is6() && r.gateway != nil:
+		return errors.New("make it one of IPv4: a NAT translates no other")
+	}
+	return nil
+}
+
 // add gives a node addresses.
 func (r *realm) add(n *Node, addrs []netip.Prefix) error {
-	for _, p := range addrs {
+	for i, p := range addrs {
+		if err := r.check(p); err != nil {
+			return fmt.Errorf("fabric: %s has the address %v: %w", n.name, p, err)
+		}
 		if other := r.owners[p.Addr()]; other != nil {
 			return fmt.Errorf("fabric: %s has the address %v of %s: give it another", n.name, p.Addr(), other.name)
+		}
+		if slices.ContainsFunc(addrs[:i], func(q netip.Prefix) bool { return q.Addr() == p.Addr() }) {
+			return fmt.Errorf("fabric: %s has the address %v twice: leave one out", n.name, p.Addr())
 		}
 	}
 	for _, p := range addrs {

@@ -41,9 +41,9 @@ func TestRouters(t *testing.T) {
 		{"as big as the MTU", 576, false, datagram{from: "10.0.0.1:1", to: "10.0.0.4:2", length: 576 - 28, df: true}.bytes(),
 			[]string{"b gets udp 10.0.0.1:1 > 10.0.0.4:2 len 548 ttl 62"}},
 		{"an echo request to a router", 0, false, echo("10.0.0.1", "10.0.0.3", 7),
-			[]string{"a gets icmp 10.0.0.3 > 10.0.0.1 echo 0 id 7 ttl 63"}},
+			[]string{"r2 gets icmp 10.0.0.1 > 10.0.0.3 echo 8 id 7 ttl 63", "a gets icmp 10.0.0.3 > 10.0.0.1 echo 0 id 7 ttl 63"}},
 		{"an echo request of IPv6 to a router", 0, false, echo("fd00::1", "fd00::2", 7),
-			[]string{"a gets icmp fd00::2 > fd00::1 echo 129 id 7 ttl 64"}},
+			[]string{"r1 gets icmp fd00::1 > fd00::2 echo 128 id 7 ttl 64", "a gets icmp fd00::2 > fd00::1 echo 129 id 7 ttl 64"}},
 		{"a datagram to a router", 0, false, udp("10.0.0.1:1", "10.0.0.2:2"),
 			[]string{"r1 drops udp 10.0.0.1:1 > 10.0.0.2:2 len 10 ttl 64: no route"}},
 	} {

@@ -35,6 +35,18 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
+// A multicast that no other host can get is dropped.
+func TestAMulticastWithoutReceiversIsDropped(t *testing.T) {
+	inLab(t, Config{}, func(l *lab) {
+		a := l.host("a")
+		l.write(a, udp("10.0.0.1:1", "224.0.0.251:2"))
+		l.want("no link", "a drops udp 10.0.0.1:1 > 224.0.0.251:2 len 10 ttl 64: no route")
+		l.join(Path{}, a, must(t)(l.Switch("s")))
+		l.write(a, udp("10.0.0.1:1", "224.0.0.251:2"))
+		l.want("a switch alone", "s drops udp 10.0.0.1:1 > 224.0.0.251:2 len 10 ttl 64: no route")
+	})
+}
+
 // In a ring of switches, with a double link, each host gets a broadcast once, and it ends.
 func TestABroadcastEndsInARingOfSwitches(t *testing.T) {
 	inLab(t, Config{}, func(l *lab) {

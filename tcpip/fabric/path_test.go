@@ -1,0 +1,216 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// count returns how many of the events contain each text.
+func count(events []string, texts ...string) (counts []int) {
+	for _, text := range texts {
+		n := 0
+		for _, e := range events {
+			if strings.Contains(e, text) {
+				n++
+			}
+		}
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// Each setting of a path does what it says, to a thousand packets that are sent at once.
+func TestPaths(t *testing.T) {
+	length := len(there)
+	for _, c := range []struct {
+		name string
+		path Path
+		// at least and at most this many are: delivered, lost, dropped by a full queue, by CoDel, with
+		// a wrong checksum
+		least, most [5]int
+	}{
+		{"a perfect path", Path{}, [5]int{1000}, [5]int{1000}},
+		{"half are lost", Path{Loss: 0.5}, [5]int{430, 430}, [5]int{570, 570}},
+		{"all are lost", Path{Loss: 1}, [5]int{0, 1000}, [5]int{0, 1000}},
+		{"bursts", Path{Burst: link.Burst{Start: 0.05, End: 0.05, Loss: 1}}, [5]int{200, 200}, [5]int{800, 800}},
+		{"duplicates", Path{Duplicate: 1}, [5]int{2000}, [5]int{2000}},
+		{"a short queue", Path{Rate: 8_000_000, Queue: 100 * length}, [5]int{100, 0, 898}, [5]int{102, 0, 900}},
+		{"controlled delay", Path{Rate: int64(8 * length * 500), CoDel: true}, [5]int{900, 0, 0, 5}, [5]int{995, 0, 0, 100}},
+		{"corrupted", Path{Corrupt: 1}, [5]int{1000, 0, 0, 0, 960}, [5]int{1000, 0, 0, 0, 1000}},
+		{"reordered", Path{Reorder: 0.5}, [5]int{1000}, [5]int{1000}},
+	} {
+		inLab(t, Config{Seed: 1}, func(l *lab) {
+			l.silent = true
+			a, b := l.host("a"), l.host("b")
+			l.join(c.path, a, b)
+			for range 1000 {
+				l.write(a, there)
+			}
+			got := count(l.pass(time.Minute), "b gets", ": lost", ": queue full", ": codel", "wrong checksum")
+			for n := range got {
+				if got[n] < c.least[n] || got[n] > c.most[n] {
+					t.Errorf("%s: got %v packets delivered, lost, dropped by the queue, by CoDel, and corrupted; want %v to %v", c.name, got, c.least, c.most)
+					break
+				}
+			}
+		})
+	}
+}
+
+// A flipped bit passes routers and NATs: what they change they update, and the receiver notices.
+func TestACorruptedPacketStaysCorrupted(t *testing.T) {
+	for seed := range uint64(200) {
+		inLab(t, Config{Seed: seed}, func(l *lab) {
+			l.silent = true
+			server, nat := l.host("server"), must(t)(l.NAT("nat", NATConfig{}))
+			r := must(t)(nat.Router("r"))
+			in := l.attach(must(t)(nat.HostWith("in", HostConfig{})))
+			l.join(Path{Corrupt: 1}, in, r)
+			l.join(Path{}, r, nat, server)
+			for _, b := range [][]byte{udp("192.168.1.3:5", "10.0.0.1:7"), tcp("192.168.1.3:5", "10.0.0.1:7"), echo("192.168.1.3", "10.0.0.1", 5), echo("192.168.1.3", "192.168.1.1", 5)} {
+				l.write(in, b)
+			}
+			for _, e := range l.pass(time.Second) {
+				if strings.Contains(e, " gets ") && !strings.Contains(e, "wrong checksum") && !strings.Contains(e, "error") {
+					t.Errorf("seed %d: %s, want a wrong checksum", seed, e)
+				}
+			}
+		})
+	}
+}
+
+// With Ordered, the same seed gives the same events at the same times, in whatever order the
+// goroutines of an instant run; and another seed gives others.
+func TestASeedRepeatsTheEvents(t *testing.T) {
+	run := func(seed uint64) (events []string) {
+		inLab(t, Config{Seed: seed, Ordered: true}, func(l *lab) {
+			a, b, c, s := l.host("a"), l.host("b"), l.host("c"), must(t)(l.Switch("s"))
+			for _, n := range []*Node{a, b, c} {
+				l.join(Path{Delay: time.Millisecond, Jitter: time.Millisecond, Loss: 0.1, Duplicate: 0.1, Reorder: 0.1}, n, s)
+			}
+			for round := range 20 {
+				for n, from := range []*Node{a, b, c} {
+					for port := range 3 {
+						go l.write(from, udp(fmt.Sprintf("10.0.0.%d:%d", n+1, port+1), fmt.Sprintf("10.0.0.%d:%d", (n+1+round)%3+1, round+1)))
+					}
+				}
+				for _, e := range l.pass(2 * time.Millisecond) {
+					events = append(events, fmt.Sprintf("%d: %s", round, e))
+				}
+			}
+			events = append(events, l.pass(time.Second)...)
+		})
+		return events
+	}
+	first := run(1)
+	for range 10 {
+		if again := run(1); !slices.Equal(again, first) {
+			t.Fatalf("got other events for the same seed:\n%s\nwant\n%s", strings.Join(again, "\n"), strings.Join(first, "\n"))
+		}
+	}
+	if slices.Equal(run(2), first) {
+		t.Error("got the same events for another seed, want others")
+	}
+}
+
+// A path that is invalid is refused, and changes nothing.
+func TestInvalidPathsAreRefused(t *testing.T) {
+	inPair(t, func(l *lab, a, b *Node) {
+		good := Path{Delay: time.Second}
+		one := l.join(good, a, b)[0]
+		for name, p := range map[string]Path{
+			"a negative delay":         {Delay: -1},
+			"a negative jitter":        {Jitter: -1},
+			"a negative rate":          {Rate: -1},
+			"a negative queue":         {Queue: -1, Rate: 1000},
+			"an MTU below 68":          {MTU: 67},
+			"a negative MTU":           {MTU: -1},
+			"an MTU above 65,535":      {MTU: 65536},
+			"a loss of 1.1":            {Loss: 1.1},
+			"a negative loss":          {Loss: -0.1},
+			"a loss that is no number": {Loss: math.NaN()},
+			"a burst of 2":             {Burst: link.Burst{Start: 2, End: 1, Loss: 1}},
+			"duplicates of 2":          {Duplicate: 2},
+			"corruption of 2":          {Corrupt: 2},
+			"corruption of no number":  {Corrupt: math.NaN()},
+			"reordering of 2":          {Reorder: 2},
+			"a negative reorder delay": {Reorder: 1, ReorderDelay: -1},
+		} {
+			if _, err := l.Connect(a, b, good, p); err == nil {
+				t.Errorf("Connect with %s: got no error, want one", name)
+			}
+			if err := one.Set(Path{Delay: time.Minute}, p); err == nil {
+				t.Errorf("Set with %s: got no error, want one", name)
+			}
+		}
+		if there, back := one.Paths(); there != good || back != good || len(l.Network.links) != 2 {
+			t.Errorf("got the paths %+v and %+v and %d links, want those before, and 2", there, back, len(l.Network.links))
+		}
+	})
+}
+
+// Names, addresses and settings that cannot work are refused.
+func TestInvalidNodesAreRefused(t *testing.T) {
+	inHome(t, NATConfig{}, func(h *home) {
+		addrs := func(texts ...string) HostConfig {
+			var c HostConfig
+			for _, text := range texts {
+				p, _ := netip.ParsePrefix(text)
+				c.Addrs = append(c.Addrs, p)
+			}
+			return c
+		}
+		foreign, err := New(Config{}).Host("foreign")
+		if err != nil {
+			t.Fatal(err)
+		}
+		errorOf := func(_ *Node, err error) error { return err }
+		link := func(a, b *Node) error {
+			_, err := h.Connect(a, b, Path{}, Path{})
+			return err
+		}
+		for name, err := range map[string]error{
+			"no name":                           errorOf(h.Host("")),
+			"a name that is taken":              errorOf(h.Router("server")),
+			"a name that is taken inside":       errorOf(h.nat.Switch("server")),
+			"an address that is taken":          errorOf(h.HostWith("x", addrs("10.0.0.1/8"))),
+			"an address that is taken inside":   errorOf(h.nat.HostWith("x", addrs("192.168.1.1/24"))),
+			"an address twice":                  errorOf(h.HostWith("x", addrs("10.1.0.1/8", "10.1.0.1/8"))),
+			"no address":                        errorOf(h.HostWith("x", addrs("nonsense"))),
+			"a multicast address":               errorOf(h.HostWith("x", addrs("224.0.0.1/8"))),
+			"a multicast address of IPv6":       errorOf(h.HostWith("x", addrs("ff02::1/64"))),
+			"the broadcast address":             errorOf(h.HostWith("x", addrs("255.255.255.255/8"))),
+			"the network's broadcast address":   errorOf(h.HostWith("x", addrs("10.255.255.255/8"))),
+			"the unspecified address":           errorOf(h.HostWith("x", addrs("0.0.0.0/8"))),
+			"a loopback address":                errorOf(h.HostWith("x", addrs("127.0.0.1/8"))),
+			"IPv4 as IPv6":                      errorOf(h.HostWith("x", addrs("::ffff:10.1.0.1/104"))),
+			"IPv6 behind a NAT":                 errorOf(h.nat.HostWith("x", addrs("fd00::9/64"))),
+			"an MTU below 68":                   errorOf(h.HostWith("x", HostConfig{MTU: 67})),
+			"a negative MTU":                    errorOf(h.HostWith("x", HostConfig{MTU: -1})),
+			"an MTU above 65,535":               errorOf(h.HostWith("x", HostConfig{MTU: 65536})),
+			"a NAT's negative timeout":          errorOf(h.NAT("x", NATConfig{TCPTimeout: -1})),
+			"a NAT's negative timeout for UDP":  errorOf(h.nat.NAT("x", NATConfig{UDPTimeout: -1})),
+			"a host behind a host":              errorOf(h.server.HostWith("x", HostConfig{})),
+			"a switch behind a host":            errorOf(h.server.Switch("x")),
+			"a NAT behind a host":               errorOf(h.server.NAT("x", NATConfig{})),
+			"a link to itself":                  link(h.in, h.in),
+			"a link to nothing":                 link(h.in, nil),
+			"a link to another network's node":  link(h.in, foreign),
+			"a link from the inside to outside": link(h.in, h.server),
+		} {
+			if err == nil {
+				t.Errorf("%s: got no error, want one", name)
+			}
+		}
+		if _, err := h.HostWith("x", HostConfig{}); err != nil {
+			t.Errorf("a valid host after all of these: got error %v, want none", err)
+		}
+	})
+}
