@@ -30,7 +30,8 @@ func TestTranslatedChecksumsAreThoseOfTheWholePacket(t *testing.T) {
 		b := drawnPacket(kind, src, dst, rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"))
 		original := bytes.Clone(b)
 		nat.lastPort = port.Draw(t, "last port")
-		nat.byPort[outsidePort{wire.Protocol(b[9]), src.Port()}] = &mapping{published: true} // so that the port changes
+		taken := outsidePort{wire.Protocol(b[9]), src.Port()} // so that the port changes
+		nat.byPort[taken] = &mapping{published: true}
 		now := time.Unix(0, 0)
 		if !nat.outward(now, b) {
 			t.Fatalf("outward: got no translation of %s", describe(original))
@@ -121,8 +122,8 @@ func TestUpdatesOfAChecksumEqualItsComputation(t *testing.T) {
 	})
 }
 
-// Whatever a hostile host writes, nothing panics, the network goes on, and each packet that it has
-// sent is delivered or dropped.
+// No packet of a hostile host makes the network panic or stop, and each packet that is sent is
+// delivered or dropped.
 func FuzzHostilePackets(f *testing.F) {
 	for _, b := range [][]byte{
 		{0}, {0x45}, {0x60}, bytes.Repeat([]byte{0x4f}, 60), bytes.Repeat([]byte{0x60}, 40),

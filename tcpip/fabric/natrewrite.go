@@ -112,7 +112,7 @@ func (t *translator) outwardError(at time.Time, b, icmp []byte) bool {
 	return true
 }
 
-// restored returns a packet as it was before the NAT has translated it, for its own errors about it.
+// restored returns a packet as it was before the NAT translated it, for the NAT's errors about it.
 func (t *translator) restored(at time.Time, b []byte) []byte {
 	src, dst, ok := addrsOf(b)
 	if !ok || !src.Is4() {

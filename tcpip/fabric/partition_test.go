@@ -103,8 +103,8 @@ func TestAPausedHostHoldsPackets(t *testing.T) {
 	})
 }
 
-// What is under way to a host that is detached is dropped, as is what it had held. A new interface
-// starts empty, and the old one carries nothing any more.
+// Packets that are under way to a detached host are dropped, as are those that it held. A new
+// interface starts empty, and the old one carries nothing any more.
 func TestADetachedHostIsDown(t *testing.T) {
 	inPair(t, func(l *lab, a, b *Node) {
 		const down = "a drops udp 10.0.0.2:2 > 10.0.0.1:1 len 10 ttl 64: host down"

@@ -32,8 +32,8 @@ func TestPaths(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		path Path
-		// at least and at most this many are: delivered, lost, dropped by a full queue, by CoDel, with
-		// a wrong checksum
+		// at least and at most so many are delivered, lost, dropped by a full queue, dropped by
+		// CoDel, corrupted
 		least, most [5]int
 	}{
 		{"a perfect path", Path{}, [5]int{1000}, [5]int{1000}},
