@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -77,14 +78,14 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 // another failure happens without the others.
 func TestShrinkFindsTheFaultsThatAreNeeded(t *testing.T) {
 	others := func(w *World) {
-		count := 0
+		var count atomic.Int32
 		for n := range 4 {
-			w.At(time.Duration(n)*time.Second, func() { count += n })
+			w.At(time.Duration(n)*time.Second, func() { count.Add(int32(n)) })
 		}
 		time.Sleep(5 * time.Second)
-		if count == 0 {
+		if count.Load() == 0 {
 			w.Error("another failure")
-		} else if count >= 5 {
+		} else if count.Load() >= 5 {
 			w.Error("the failure")
 		}
 	}

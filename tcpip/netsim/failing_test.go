@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,17 +20,17 @@ var failing = map[string]func(*World){
 	"needs two of eight faults": func(w *World) {
 		a, b := w.Host("a"), w.Host("b")
 		w.Link(a, b, Path{Delay: time.Millisecond})
-		failed := 0
+		var failed atomic.Int32
 		for n := range 8 {
 			w.At(time.Duration(n+1)*time.Second, func() {
 				w.Partition(a, b)
 				if n == 2 || n == 5 {
-					failed++
+					failed.Add(1)
 				}
 			})
 		}
 		time.Sleep(10 * time.Second)
-		if failed == 2 {
+		if failed.Load() == 2 {
 			w.Error("both of the planted faults have struck")
 		}
 	},
@@ -113,10 +114,9 @@ var notRepeatable int // runs of the world of that name
 func retriedPost(w *World) {
 	shop, client := w.Host("shop"), w.Host("client")
 	w.Link(client, shop, Path{Delay: 20 * time.Millisecond, Rate: 10 * Mbit})
-	orders := 0
+	var orders atomic.Int32
 	shop.Start(serveHTTP(func(http.ResponseWriter, *http.Request) {
-		orders++
-		w.Logf("order %d is booked", orders)
+		w.Logf("order %d is booked", orders.Add(1))
 		time.Sleep(50 * time.Millisecond)
 	}))
 	w.At(500*time.Millisecond, func() { w.Partition(client, shop) })
@@ -138,8 +138,8 @@ func retriedPost(w *World) {
 		w.Logf("no answer, again: %v", err)
 	}
 	c.CloseIdleConnections()
-	if orders != 1 {
-		w.Errorf("got %d orders of one teapot, want 1", orders)
+	if n := orders.Load(); n != 1 {
+		w.Errorf("got %d orders of one teapot, want 1", n)
 	}
 }
 
