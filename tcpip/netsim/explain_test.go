@@ -54,6 +54,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		{"Fatal in another goroutine", []string{"of another goroutine"}},
 		{"program that returns an error", []string{"the program of server has ended: no disk"}},
 		{"hostile names", []string{`"'><b>`}},
+		{"names that differ by case", []string{`a host "server" has the name of "Server"`}},
 		{"duplicate host", []string{`the name "server" is empty or taken`}},
 	} {
 		t.Run(c.world, func(t *testing.T) {

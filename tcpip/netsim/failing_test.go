@@ -101,6 +101,10 @@ var failing = map[string]func(*World){
 			w.Error("planted")
 		}
 	},
+	"names that differ by case": func(w *World) {
+		w.Host("server")
+		w.Host("Server")
+	},
 	"duplicate host": func(w *World) {
 		w.Host("server")
 		w.Host("server")

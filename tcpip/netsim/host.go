@@ -68,6 +68,9 @@ func (w *World) HostWith(name string, c HostConfig) *Host {
 
 func (w *World) newHost(node *fabric.Node, c HostConfig, err error) *Host {
 	w.Helper()
+	if err == nil {
+		err = w.nameTaken(node.Name())
+	}
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package netsim
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -9,6 +10,16 @@ import (
 
 // canonical is the form in which names are compared.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+
+// nameTaken returns an error if another host has the name, but for the case of letters.
+func (w *World) nameTaken(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if other := w.names[canonical(name)]; other != nil {
+		return fmt.Errorf("netsim: a host %q has the name of %q: give it another, since names are resolved without case", other.node.Name(), name)
+	}
+	return nil
+}
 
 // DualStack gives the hosts that are added from now on addresses of IPv6 too.
 func (w *World) DualStack() {

@@ -99,8 +99,9 @@ func (w *World) Rand() *rand.Rand { return w.random }
 func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 
 // At calls a function at a time since the start of the world, in a goroutine of its own: to inject
-// a fault. When a test has failed, it is repeated with fewer of these calls, to find those that
-// matter. A time that has passed is now.
+// a fault. Variables that it shares with the test need a lock or package sync/atomic. When a test
+// has failed, it is repeated with fewer of these calls, to find those that matter. A time that has
+// passed is now.
 func (w *World) At(after time.Duration, call func()) {
 	where := caller()
 	w.mu.Lock()
