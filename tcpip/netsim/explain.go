@@ -12,8 +12,7 @@ import (
 // report.
 func explain(t *testing.T, w *World, test func(*World)) {
 	t.Helper()
-	var o outcome
-	o.needed, o.repeatable = shrink(t, w, test)
+	o := shrink(t, w, test)
 	rec := w.recorded()
 	var b strings.Builder
 	fmt.Fprintf(&b, "netsim: seed %d failed\n", w.seed)
@@ -24,7 +23,7 @@ func explain(t *testing.T, w *World, test func(*World)) {
 	case len(rec.faults) > 0:
 		fmt.Fprintf(&b, "Faults that are needed to fail (%d of %d):\n", len(o.needed), len(rec.faults))
 		for _, n := range o.needed {
-			fmt.Fprintf(&b, "    %v  %s: %s\n", rec.faults[n].At, rec.faults[n].Where, rec.effectOf(n))
+			fmt.Fprintf(&b, "    %v  %s: %s\n", o.smallest.faults[n].At, o.smallest.faults[n].Where, o.smallest.effectOf(n))
 		}
 	}
 	rec.describeNotes(&b)
@@ -77,7 +76,7 @@ func indented(text string) string {
 
 // effectOf describes the effect of a fault of At: what it has noted at its time.
 func (r record) effectOf(n int) string {
-	if !r.faults[n].ran {
+	if n >= len(r.faults) || !r.faults[n].ran {
 		return "not reached: the test was over"
 	}
 	var did []string
@@ -105,23 +104,28 @@ func command(test string, seed uint64) string {
 // maxRepeats limits how often shrink repeats a seed.
 const maxRepeats = 100
 
-// shrink repeats a failed world with fewer and fewer of the faults of At, and returns the numbers
-// of those without which the failure does not happen: none of them can be left out alone. Only the
-// same failure counts, not another one that fewer faults bring about. repeatable is false if it
-// does not happen again with all of them.
-func shrink(t *testing.T, w *World, test func(*World)) (needed []int, repeatable bool) {
+// shrink repeats a failed world with fewer and fewer of the faults of At, and finds those without
+// which the failure does not happen: none of them can be left out alone. Only the same failure
+// counts, not another one that fewer faults bring about. The world is not repeatable if it does not
+// happen again with all of them.
+func shrink(t *testing.T, w *World, test func(*World)) (o outcome) {
 	fails := func(skip map[int]bool) bool {
 		again := newWorld(w.seed, skip)
 		again.runIn(t, test)
-		return again.failedAt() == w.failedAt()
+		if again.failedAt() != w.failedAt() {
+			return false
+		}
+		o.smallest = again.recorded()
+		return true
 	}
 	if !fails(nil) {
-		return nil, false
+		return o
 	}
-	skip, repeats := map[int]bool{}, 1
-	for size := len(w.faults); size > 0; size /= 2 {
-		for begin := 0; begin < len(w.faults) && repeats < maxRepeats; begin += size {
-			if more := withRange(skip, begin, min(begin+size, len(w.faults))); len(more) > len(skip) {
+	o.repeatable = true
+	count, skip, repeats := len(o.smallest.faults), map[int]bool{}, 1
+	for size := count; size > 0; size /= 2 {
+		for begin := 0; begin < count && repeats < maxRepeats; begin += size {
+			if more := withRange(skip, begin, min(begin+size, count)); len(more) > len(skip) {
 				repeats++
 				if fails(more) {
 					skip = more
@@ -129,12 +133,12 @@ func shrink(t *testing.T, w *World, test func(*World)) (needed []int, repeatable
 			}
 		}
 	}
-	for n := range w.faults {
+	for n := range count {
 		if !skip[n] {
-			needed = append(needed, n)
+			o.needed = append(o.needed, n)
 		}
 	}
-	return needed, true
+	return o
 }
 
 // failedAt returns the file and line of the first failure, or the text of one of the world itself.

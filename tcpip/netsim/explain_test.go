@@ -38,7 +38,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		want  []string
 	}{
 		{"retried POST", []string{"got 2 orders of one teapot, want 1", "Faults that are needed to fail (2 of 6)", "1.05s  failing_test.go:", "partition shop -> client", "Notes before the failure", "order 2 is booked"}},
-		{"crash", []string{"that were acknowledged", "restart queue", "(1 of 8)"}},
+		{"crash", []string{"that were acknowledged", "crash queue; restart queue", "(1 of 8)"}},
 		{"needs two of eight faults", []string{"both of the planted faults", "Faults that are needed to fail (2 of 8):\n", " 3s  failing_test.go:", " 6s  failing_test.go:"}},
 		{"fails without faults", []string{"it fails always", "Faults that are needed to fail (0 of 1)"}},
 		{"not repeatable", []string{"only the first run fails", "the test is not repeatable"}},
@@ -54,6 +54,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		{"Fatal in another goroutine", []string{"of another goroutine"}},
 		{"program that returns an error", []string{"the program of server has ended: no disk"}},
 		{"hostile names", []string{`"'><b>`}},
+		{"bulk", []string{"got 20971520 bytes and error <nil>, want 1"}},
 		{"names that differ by case", []string{`a host "server" has the name of "Server"`}},
 		{"duplicate host", []string{`the name "server" is empty or taken`}},
 	} {
@@ -101,8 +102,8 @@ func TestShrinkFindsTheFaultsThatAreNeeded(t *testing.T) {
 	} {
 		w := newWorld(1, nil)
 		w.runIn(t, c.test)
-		if needed, repeatable := shrink(t, w, c.test); !slices.Equal(needed, c.want) || !repeatable {
-			t.Errorf("%s: got %v, repeatable %v; want %v, true", name, needed, repeatable, c.want)
+		if o := shrink(t, w, c.test); !slices.Equal(o.needed, c.want) || !o.repeatable {
+			t.Errorf("%s: got %v, repeatable %v; want %v, true", name, o.needed, o.repeatable, c.want)
 		}
 	}
 }

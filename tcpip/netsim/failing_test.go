@@ -101,6 +101,21 @@ var failing = map[string]func(*World){
 			w.Error("planted")
 		}
 	},
+	"bulk": func(w *World) {
+		server, client := w.Host("server"), w.Host("client")
+		w.Link(client, server, Path{Delay: 10 * time.Millisecond, Rate: 100 * Mbit, Loss: 0.001})
+		server.Start(serveHTTP(func(r http.ResponseWriter, _ *http.Request) { r.Write(make([]byte, 20<<20)) })) //nolint:errcheck // the client notices
+		c := client.HTTP()
+		defer c.CloseIdleConnections()
+		res, err := c.Get("http://server/")
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer res.Body.Close()
+		if n, err := io.Copy(io.Discard, res.Body); n != 1 {
+			w.Errorf("got %d bytes and error %v, want 1", n, err)
+		}
+	},
 	"names that differ by case": func(w *World) {
 		w.Host("server")
 		w.Host("Server")

@@ -16,7 +16,8 @@ import (
 // outcome is what repeating a failed world has shown.
 type outcome struct {
 	repeatable bool
-	needed     []int // numbers of the faults without which the world does not fail
+	needed     []int  // numbers of the faults without which the world does not fail
+	smallest   record // of the world that failed with these faults alone
 }
 
 // writeReport writes the report of a failed world into the folder of all reports, and returns its

@@ -203,9 +203,10 @@ function draw() {
   document.getElementById("shown").textContent = `${shown.length} of ${arrows.length} packets`;
 }
 
-function showFirstFailure() {
-  const row = box.querySelector(".mark.failure rect");
-  if (row) box.scrollTop = Number(row.getAttribute("y")) + 60 - box.clientHeight * 0.8;
+// showMark scrolls to the first mark of a kind, at a share of the height.
+function showMark(kind, share) {
+  const row = box.querySelector(`.mark.${kind} rect`);
+  if (row) box.scrollTop = Number(row.getAttribute("y")) + 60 - box.clientHeight * share;
 }
 
 function nextMark(direction) {
@@ -229,7 +230,10 @@ function addFilters() {
   (data.connections || []).forEach((name, i) => used.has(i) && select.append(new Option(`#${i + 1} ${name}`, i)));
   form.addEventListener("change", draw);
   form.addEventListener("submit", e => e.preventDefault());
-  document.getElementById("first").addEventListener("click", showFirstFailure);
+  document.getElementById("first").addEventListener("click", () => showMark("failure", 0.8));
+  const needed = document.getElementById("needed");
+  needed.hidden = !marks.some(m => m.needed);
+  needed.addEventListener("click", () => showMark("needed", 0.3));
 }
 
 box.addEventListener("keydown", e => {
@@ -248,4 +252,4 @@ window.addEventListener("resize", () => {
 addFilters();
 draw();
 width = box.clientWidth;
-showFirstFailure();
+showMark("failure", 0.8);

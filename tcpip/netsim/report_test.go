@@ -167,7 +167,7 @@ func TestThePageEscapesTheTest(t *testing.T) {
 		w.Log("</script><!--")
 		w.Fatal("<b onclick=alert(3)>\u2028")
 	})
-	dir := reported(t, w, outcome{repeatable: true, needed: []int{0}})
+	dir := reported(t, w, outcome{repeatable: true, needed: []int{0}, smallest: w.recorded()})
 	text, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func pageOf(t *testing.T, w *World, o outcome) *chromium.Page {
 // The page draws the packets, filters them, and works by the keyboard.
 func TestThePageDrawsTheWorld(t *testing.T) {
 	w := failed(t, crashedQueue)
-	p := pageOf(t, w, outcome{repeatable: true, needed: []int{7}})
+	p := pageOf(t, w, outcome{repeatable: true, needed: []int{7}, smallest: w.recorded()})
 	count := func(selector string) int {
 		return chromium.Eval[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 	}

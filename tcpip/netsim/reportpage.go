@@ -113,7 +113,7 @@ func pageFaults(rec record, o outcome) (all []pageFault) {
 		case !o.repeatable:
 			p.Needed = "unknown"
 		case needed[n]:
-			p.Needed = "needed"
+			p.Needed, p.Text = "needed", o.smallest.effectOf(n)
 		}
 		all = append(all, p)
 	}
