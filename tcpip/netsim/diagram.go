@@ -35,6 +35,7 @@ type arrow struct {
 	Again      bool          `json:"again,omitempty"` // a retransmission
 	Lost       string        `json:"lost,omitempty"`  // why
 	LostAt     int           `json:"lostAt"`          // the node: a host, or none
+	Open       bool          `json:"open,omitempty"`  // not lost, but under way at the end
 }
 
 // mark is a note at its time.
@@ -178,7 +179,7 @@ func (s *sketch) addUnfinished(events []tracedEvent) {
 		}
 		p.ended = true
 		a := p.arrow
-		a.To, a.Lost = s.towards(p, events[i].packet), "under way at the end"
+		a.To, a.Lost, a.Open = s.towards(p, events[i].packet), "under way at the end", true
 		s.Arrows = append(s.Arrows, a)
 	}
 }

@@ -131,11 +131,12 @@ function endOf(a, c, x1, yEnd, y) {
 function drawArrow(lines, labels, c, r, ends) {
   const a = r.arrow, y = r.y, x1 = c.x.get(a.from);
   const [x2, y2] = endOf(a, c, x1, ends.get(a), y);
-  const kinds = ["packet", a.kind, a.lost ? "lost" : "", a.again ? "again" : ""].join(" ").trim();
+  const kinds = ["packet", a.kind, a.open ? "open" : a.lost ? "lost" : "", a.again ? "again" : ""].join(" ").trim();
   const g = el(lines, "g", {class: kinds}), above = el(labels, "g", {class: kinds});
   el(g, "line", {class: "hit", x1, y1: y, x2, y2});
   el(g, "line", {x1, y1: y, x2, y2});
-  if (a.lost) drawCross(g, x2, y2); else drawHead(g, x1, y, x2, y2);
+  if (!a.lost) drawHead(g, x1, y, x2, y2);
+  else if (!a.open) drawCross(g, x2, y2);
   const back = x2 < x1, room = back ? x1 - (narrow() ? 62 : 90) : c.width - x1;
   const text = tag(a) + (a.lost ? a.lost + ": " : "") + (a.again ? "retransmission " : "") + a.label;
   el(above, "text", {x: x1 + (back ? -7 : 7), y: y - 3, "text-anchor": back ? "end" : "start"}, cut(text, Math.floor((room - 12) / 6.62)));
@@ -163,7 +164,7 @@ function drawCross(g, x, y) {
 
 function describe(a) {
   const to = a.to >= 0 ? hosts[a.to] : "?";
-  const end = a.lost ? `lost (${a.lost}) at ${(a.at / 1e9).toFixed(9)} s` : `delivered at ${(a.at / 1e9).toFixed(9)} s, ${((a.at - a.sent) / 1e6).toFixed(3)} ms later`;
+  const end = a.open ? a.lost : a.lost ? `lost (${a.lost}) at ${(a.at / 1e9).toFixed(9)} s` : `delivered at ${(a.at / 1e9).toFixed(9)} s, ${((a.at - a.sent) / 1e6).toFixed(3)} ms later`;
   return `${hosts[a.from]} → ${to}, sent at ${(a.sent / 1e9).toFixed(9)} s, ${end}. ${a.again ? "Retransmission. " : ""}${a.label}. ${a.detail}`;
 }
 

@@ -74,7 +74,7 @@ func (w *World) page(test string, o outcome, hosts []*reportedHost) ([]byte, err
 	p.Faults = pageFaults(rec, o)
 	_, p.Forgotten = w.trace.all()
 	if d := p.Diagram; d.Before+d.After > 0 {
-		p.LeftOut = fmt.Sprintf("It shows %d packets around the first failure; %d earlier and %d later ones are left out, and the captures have all.", len(d.Arrows), d.Before, d.After)
+		p.LeftOut = fmt.Sprintf("The diagram shows %d packets around the first failure; %d earlier and %d later ones are left out, and the captures have all.", len(d.Arrows), d.Before, d.After)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, p)
