@@ -36,5 +36,6 @@
 // # Limitations
 //
 // Links carry bare IP packets: there is no ARP and no neighbour discovery. NATs translate IPv4 and
-// drop IPv6. Fragments do not pass a NAT.
+// drop IPv6. Fragments do not pass a NAT. Broadcasts and multicasts end at it, those between its
+// inner links too: connect the hosts there to a switch.
 package fabric

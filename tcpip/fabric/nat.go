@@ -116,13 +116,17 @@ func (n *Node) Publish(port uint16, to *Node, toPort uint16) error {
 // translate handles a packet that has reached a NAT.
 func (n *Network) translate(at time.Time, node *Node, p *packet) {
 	src, dst, ok := addrsOf(p.bytes)
-	if !ok || !dst.Is4() || isGroup(dst, node.realm) || isGroup(dst, node.inside) || wire.IPv4(p.bytes).IsFragment() {
+	if !ok || !dst.Is4() || isGroup(dst, node.realm) || isGroup(dst, node.inside) {
 		n.drop(at, node, p, DropMalformed)
 		return
 	}
 	fromInside := p.prev != nil && p.prev.realm == node.inside
 	if owner := node.inside.owners[dst]; fromInside && owner != nil && owner != node {
 		n.forward(at, node, p) // its inner links are in one network
+		return
+	}
+	if wire.IPv4(p.bytes).IsFragment() {
+		n.drop(at, node, p, DropMalformed)
 		return
 	}
 	if node.answersPing(at, p, fromInside, dst) || !node.decrement(at, p) {

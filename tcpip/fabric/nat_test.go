@@ -84,21 +84,25 @@ func TestNATMapsAndFilters(t *testing.T) {
 			{"server", echo("10.0.0.1", "10.0.0.3", 9), "nat gets icmp 10.0.0.1 > 10.0.0.3 echo 8 id 9 ttl 64; server gets icmp 10.0.0.3 > 10.0.0.1 echo 0 id 9 ttl 64"},
 		}},
 		{"what it cannot translate is dropped", NATConfig{}, []step{
+			{"in", fragmentTo("10.0.0.1:7"), "nat drops fragment 40 len 8 ttl 64: malformed"},
 			{"in", udp("192.168.1.2:5", "192.168.1.255:7"), "nat drops udp 192.168.1.2:5 > 192.168.1.255:7 len 10 ttl 64: malformed"},
 			{"in", udp("192.168.1.2:5", "255.255.255.255:7"), "nat drops udp 192.168.1.2:5 > 255.255.255.255:7 len 10 ttl 64: malformed"},
 			{"in", udp("192.168.1.2:5", "224.0.0.251:7"), "nat drops udp 192.168.1.2:5 > 224.0.0.251:7 len 10 ttl 64: malformed"},
 			{"server", udp("10.0.0.1:7", "10.0.0.3:5"), "nat drops udp 10.0.0.1:7 > 10.0.0.3:5 len 10 ttl 63: filtered by NAT"},
-			{"server", udp("10.0.0.1:7", "192.168.1.2:5"), "server drops udp 10.0.0.1:7 > 192.168.1.2:5 len 10 ttl 64: no route"},
+			{"server", udp("10.0.0.1:7", "192.168.1.2:5"), "server drops udp 10.0.0.1:7 > 192.168.1.2:5 len 10 ttl 64: no route; " +
+				"server gets icmp 10.255.255.254 > 10.0.0.1 error 3.0 (udp 10.0.0.1:7 > 192.168.1.2:5 len 10) ttl 64"},
 		}},
 	} {
-		inHome(t, c.config, func(h *home) {
-			if c.name != "what it cannot translate is dropped" {
-				h.run(c.name, c.steps)
-				return
-			}
-			h.run(c.name, c.steps[:4])
-		})
+		inHome(t, c.config, func(h *home) { h.run(c.name, c.steps) })
 	}
+}
+
+// fragmentTo is a fragment of the inside host that is not the first one.
+func fragmentTo(to string) []byte {
+	b := datagram{from: "192.168.1.2:5", to: to}.bytes()
+	b[7] = 5 // the offset, in units of eight bytes
+	updateChecksum(b[10:], 0, 5)
+	return b
 }
 
 // Two hosts behind a NAT may use the same port: the second one gets another.
@@ -278,5 +282,17 @@ func TestErrorsOfTheInside(t *testing.T) {
 		h.want("about a packet without a mapping", "nat drops icmp 192.168.1.2 > 10.0.0.1 error 3.3 (udp 10.0.0.1:7 > 192.168.1.2:1 len 10) ttl 63: malformed")
 		h.write(h.server, errorTo(h.nat.addrs[0].Addr(), h.server.addrs[0].Addr(), udp("10.0.0.3:1", "10.0.0.1:7"), problem{type4: 3, code4: 3}))
 		h.want("from outside, about a packet without a mapping", "nat drops icmp 10.0.0.1 > 10.0.0.3 error 3.3 (udp 10.0.0.3:1 > 10.0.0.1:7 len 10) ttl 63: filtered by NAT")
+	})
+}
+
+// Hosts at the inner links of a NAT are in one network, without a translation between them.
+func TestHostsBehindANATReachEachOther(t *testing.T) {
+	inHome(t, NATConfig{}, func(h *home) {
+		second, r := h.attach(must(t)(h.nat.HostWith("second", HostConfig{}))), must(t)(h.nat.Router("r"))
+		third := h.attach(must(t)(h.nat.HostWith("third", HostConfig{})))
+		h.join(Path{}, second, h.nat, r, third)
+		h.run("one link each", []step{{"in", udp("192.168.1.2:5", "192.168.1.3:7"), "second gets udp 192.168.1.2:5 > 192.168.1.3:7 len 10 ttl 64"}})
+		h.run("a fragment", []step{{"in", fragmentTo("192.168.1.3:7"), "second gets fragment 40 len 8 ttl 64"}})
+		h.run("behind a router", []step{{"third", udp("192.168.1.5:5", "192.168.1.2:7"), "in gets udp 192.168.1.5:5 > 192.168.1.2:7 len 10 ttl 63"}})
 	})
 }

@@ -133,12 +133,18 @@ func shrink(t *testing.T, w *World, test func(*World)) (o outcome) {
 			}
 		}
 	}
+	o.needed = without(skip, count)
+	return o
+}
+
+// without returns the numbers below count that are not in a set.
+func without(set map[int]bool, count int) (all []int) {
 	for n := range count {
-		if !skip[n] {
-			o.needed = append(o.needed, n)
+		if !set[n] {
+			all = append(all, n)
 		}
 	}
-	return o
+	return all
 }
 
 // failedAt returns the file and line of the first failure, or the text of one of the world itself.
