@@ -125,7 +125,8 @@ func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time
 			from, to, way = right, left, e.seen[0]
 		}
 		f := carry(from, to, 80, d)
-		if errors.Is(f.err, syscall.EHOSTUNREACH) { // the path may lose three solicitations in a row
+		// the path may lose three solicitations in a row
+		if errors.Is(f.err, syscall.EHOSTUNREACH) {
 			f = carry(from, to, 80, d)
 		}
 		if f.err != nil {
