@@ -4,7 +4,8 @@
 //	net := fabric.New(fabric.Config{Seed: 1})
 //	client, _ := net.Host("client")
 //	server, _ := net.Host("server")
-//	net.Connect(client, server, fabric.Path{Delay: 10 * time.Millisecond, Loss: 0.01})
+//	path := fabric.Path{Delay: 10 * time.Millisecond, Loss: 0.01}
+//	net.Connect(client, server, path, path)
 //	stack, _ := tcpip.New(tcpip.Config{
 //		Link: client.Attach(), Addrs: client.Prefixes(), Routes: client.Routes(),
 //	})

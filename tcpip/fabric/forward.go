@@ -160,8 +160,8 @@ func flowOf(b []byte) (k flowKey) {
 	return k
 }
 
-// Partition drops all packets between two hosts from now on, those in flight included; OneWay only
-// those from a to b.
+// Partition drops all packets between two hosts from now on, those in flight included; with oneWay
+// only those from a to b.
 func (n *Network) Partition(a, b *Node, oneWay bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

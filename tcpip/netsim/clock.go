@@ -18,7 +18,7 @@ func (c clock) at(now time.Time) time.Time {
 // seconds a second. Only Now shows it. Package time has the clock of the world on all hosts, so a
 // program must get its clock as a function to be tested by this.
 func (h *Host) SetClock(offset time.Duration, drift float64) {
-	h.m.w.note(FaultNote, "clock of %s: %v ahead, drift %v", h.Name(), offset, drift)
+	h.m.w.note(faultEntry, "clock of %s: %v ahead, drift %v", h.Name(), offset, drift)
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	h.m.clock = clock{time.Now(), offset, drift}

@@ -75,7 +75,7 @@ func (w *World) draw(o outcome) diagram {
 	rec := w.recorded()
 	for _, n := range rec.notes {
 		m := s.markOf(n)
-		m.Needed = n.Kind == FaultNote && slices.ContainsFunc(o.needed, func(f int) bool { return o.smallest.faults[f].At == n.At })
+		m.Needed = n.Kind == faultEntry && slices.ContainsFunc(o.needed, func(f int) bool { return o.smallest.faults[f].At == n.At })
 		s.Marks = append(s.Marks, m)
 	}
 	for _, c := range s.conns.all {
@@ -184,12 +184,12 @@ func (s *sketch) addUnfinished(events []tracedEvent) {
 	}
 }
 
-func (s *sketch) markOf(n Note) mark {
+func (s *sketch) markOf(n entry) mark {
 	m := mark{At: n.At, Kind: "note", Text: n.Text, Where: n.Where, Host: none}
 	switch n.Kind {
-	case FaultNote:
+	case faultEntry:
 		m.Kind = "fault"
-	case FailedNote:
+	case failedEntry:
 		m.Kind = "failure"
 	}
 	if number, known := s.hosts[n.host]; known && n.state != unchangedHost {
@@ -204,7 +204,7 @@ const maxArrows, arrowsAfter, maxMarks = 2000, 400, 1000
 
 // crop leaves out the arrows that are far from the first failure, and the notes outside of what is
 // left. Faults and failures stay.
-func (s *sketch) crop(failures []Note) {
+func (s *sketch) crop(failures []entry) {
 	slices.SortStableFunc(s.Arrows, func(a, b arrow) int { return cmp.Compare(a.Sent, b.Sent) })
 	failed := len(s.Arrows)
 	if len(failures) > 0 {

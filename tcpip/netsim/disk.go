@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
-// diskState is the disk of a host, in memory. It survives crashes, without what was not synced.
-//
-// A write is lost in a crash unless Sync of the same file follows it. Creating, renaming and
-// removing a file is durable at once. Nothing is torn or reordered.
+// diskState is what a disk has.
 type diskState struct {
 	mu    sync.Mutex
 	files map[string]*file
@@ -33,8 +31,13 @@ func (d *diskState) crash() {
 	}
 }
 
-// Disk is the disk as one run of a host sees it: after a crash, all of its calls fail with
-// ErrCrashed.
+// Disk is the disk of a host, in memory, with files by name. It survives crashes, without what was
+// not synced: a file then has what it had when its last Sync that has returned was called. Creating,
+// renaming and removing a file is durable at once. Nothing is torn, reordered or damaged, and the
+// disk is never full.
+//
+// Calls take no time, beside Sync: see HostConfig.SyncDelay. They fail with ErrCrashed while the
+// host is down, and for ever if the Disk is that of a run which has ended.
 type Disk struct{ h *Host }
 
 // Disk returns the host's disk.
@@ -94,14 +97,38 @@ func (d *diskState) file(name string) *file {
 
 // Sync makes the contents of a file durable.
 func (d Disk) Sync(name string) error {
-	return d.with("sync", name, func(disk *diskState) error {
-		f := disk.files[name]
-		if f == nil {
+	b, err := d.h.running()
+	if err != nil {
+		return &fs.PathError{Op: "sync", Path: name, Err: err}
+	}
+	during := Disk{&Host{m: d.h.m, boot: b}} // the disk of this run
+	var f *file
+	var written []byte
+	err = during.with("sync", name, func(disk *diskState) error {
+		if f = disk.files[name]; f == nil {
 			return fs.ErrNotExist
 		}
-		f.synced = slices.Clone(f.data)
+		written = slices.Clone(f.data)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	time.Sleep(d.h.m.cfg.syncDelay())
+	return during.with("sync", name, func(*diskState) error {
+		f.synced = written
+		return nil
+	})
+}
+
+// defaultSyncDelay is the default of HostConfig.SyncDelay.
+const defaultSyncDelay = time.Millisecond
+
+func (c HostConfig) syncDelay() time.Duration {
+	if c.SyncDelay == 0 {
+		return defaultSyncDelay
+	}
+	return max(0, c.SyncDelay)
 }
 
 // Rename renames a file, in place of another one.

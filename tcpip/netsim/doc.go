@@ -4,7 +4,7 @@
 // happened.
 //
 //	func TestOrdersAreNotLost(t *testing.T) {
-//		netsim.Run(t, netsim.Seeds(1000), func(w *netsim.World) {
+//		netsim.Run(t, netsim.Seeds(100), func(w *netsim.World) {
 //			server, client := w.Host("server"), w.Host("client")
 //			w.Link(client, server, netsim.Path{Delay: 20 * time.Millisecond, Loss: 0.02})
 //			server.Start(func(h *netsim.Host) error {
@@ -21,8 +21,20 @@
 //		})
 //	}
 //
-// A program under test needs no change, if it takes its listener, its dial function and its HTTP
-// client from its caller: those of a [Host] have the shapes of package net.
+// A program under test takes its listener, its dial function and its HTTP client from its caller:
+// those of a [Host] have the shapes of package net. It resolves no names by package net, which asks
+// the machine's name servers, and holds no lock while it waits for time or for the network: see
+// below. The fields of [Path] and [NATConfig] are in the documentation of package fabric.
+//
+// Hosts behind a NAT are made by it, and joined to it like others:
+//
+//	home := w.NAT("home", netsim.NATConfig{})
+//	laptop := home.Host("laptop")
+//	w.Link(home, server, netsim.Path{Delay: 20 * time.Millisecond})
+//	w.Link(home, laptop, netsim.Path{Delay: time.Millisecond})
+//
+// A world starts at midnight UTC of 2000-01-01, and ends when the test returns: the context of the
+// world and of each host is then cancelled, and the connections that are left are reset.
 //
 // # A failed test
 //
@@ -55,7 +67,8 @@
 //
 // All hosts have one clock: a paused host's timers go on, and [Host.SetClock] is seen by Host.Now
 // only. No goroutine can be stopped from outside: a crash takes its network, its disk and its
-// context. Computing takes no virtual time. Waiting for something outside the world, as a real
-// socket or a file, stops its time. Packets are bare IP: there is no ARP. Tests are not parallel,
+// context. Computing takes no virtual time. Time passes only while every goroutine of the world
+// waits for time, a packet or a channel (testing/synctest): not while one waits for a real socket,
+// or for a sync.Mutex whose holder waits for time. The latter is a failure that names the lock. Packets are bare IP: there is no ARP. Tests are not parallel,
 // since package crypto has one source of random numbers.
 package netsim

@@ -50,12 +50,12 @@ func (r record) describeFailures(b *strings.Builder) {
 
 // describeNotes describes the last notes of the test before its first failure.
 func (r record) describeNotes(b *strings.Builder) {
-	var notes []Note
+	var notes []entry
 	for _, n := range r.notes {
-		if n.Kind == FailedNote {
+		if n.Kind == failedEntry {
 			break
 		}
-		if n.Kind == TestNote {
+		if n.Kind == testEntry {
 			notes = append(notes, n)
 		}
 	}
@@ -81,7 +81,7 @@ func (r record) effectOf(n int) string {
 	}
 	var did []string
 	for _, note := range r.notes {
-		if note.Kind == FaultNote && note.At == r.faults[n].At {
+		if note.Kind == faultEntry && note.At == r.faults[n].At {
 			did = append(did, note.Text)
 		}
 	}

@@ -3,26 +3,59 @@ package netsim
 import (
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
-var bubbleOf = regexp.MustCompile(`^goroutine \d+ .*(synctest bubble \d+)`)
+// headOf matches the first line of a goroutine's stack in a bubble: its state, and the bubble.
+var headOf = regexp.MustCompile(`^goroutine \d+ \[([^]]*), synctest bubble (\d+)\]:`)
+
+// headLine returns the state of a goroutine and the number of its bubble, 0 outside of one.
+func headLine(stack string) (state string, bubble int64) {
+	m := headOf.FindStringSubmatch(stack)
+	if m == nil {
+		return "", 0
+	}
+	bubble, _ = strconv.ParseInt(m[2], 10, 64) // the pattern has digits only
+	return m[1], bubble
+}
+
+// ownBubble returns the number of the caller's bubble.
+func ownBubble() int64 {
+	b := make([]byte, 1<<10)
+	_, bubble := headLine(string(b[:runtime.Stack(b, false)]))
+	return bubble
+}
 
 // leftGoroutines returns the stacks of the goroutines of the caller's bubble, beside the caller,
 // those of the world and those of its stacks.
 func leftGoroutines() string {
 	all := stacks()
-	own := bubbleOf.FindStringSubmatch(all[0])
-	if own == nil {
-		return ""
-	}
+	_, own := headLine(all[0])
 	var left []string
 	for _, s := range all[1:] {
-		if m := bubbleOf.FindStringSubmatch(s); m != nil && m[1] == own[1] && !isOurs(s) {
+		if _, bubble := headLine(s); bubble == own && own != 0 && !isOurs(s) {
 			left = append(left, s)
 		}
 	}
 	return strings.Join(left, "\n\n")
+}
+
+// stuckGoroutines returns the stacks of a bubble's goroutines that wait for a lock, if none of the
+// bubble runs: since synctest does not count them as waiting, time does not pass.
+func stuckGoroutines(bubble int64) string {
+	var stuck []string
+	for _, s := range stacks() {
+		state, of := headLine(s)
+		switch {
+		case of != bubble || of == 0 || strings.Contains(state, "durable"):
+		case strings.HasPrefix(state, "sync.Mutex") || strings.HasPrefix(state, "sync.RWMutex"):
+			stuck = append(stuck, s)
+		default:
+			return "" // it runs, or waits for something outside the bubble
+		}
+	}
+	return strings.Join(stuck, "\n\n")
 }
 
 // isOurs reports whether a goroutine, given its stack, is of the world or of a stack.

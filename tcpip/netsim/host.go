@@ -17,6 +17,8 @@ import (
 type HostConfig struct {
 	Addrs []netip.Prefix // its addresses. Default: the next free ones
 	MTU   int            // of its interface, in bytes. Default 1,500
+	// how long Disk.Sync takes: a crash may fall into it. Default 1 ms; negative: no time
+	SyncDelay time.Duration
 	// changes the configuration of its stack, at each start; nil: it stays
 	Configure func(*tcpip.Config)
 }
@@ -116,14 +118,14 @@ func (m *machine) runLocked(b *boot, program func(*Host) error) {
 	go func() { // until the program returns, which it must when its context is cancelled
 		defer m.w.catch("the program of " + m.node.Name())
 		if err := program(h); err != nil && b.ctx.Err() == nil {
-			m.w.note(FailedNote, "the program of %s has ended: %v", m.node.Name(), err)
+			m.w.note(failedEntry, "the program of %s has ended: %v", m.node.Name(), err)
 		}
 	}()
 }
 
 // Start runs a program on the host, in a goroutine of its own: now, and again at each Restart. The
 // program must return when its host's Context is cancelled. An error that it returns before is a
-// failure of the world.
+// failure of the world; nil is not.
 func (h *Host) Start(program func(h *Host) error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
@@ -247,7 +249,8 @@ func (h *Host) ListenPacket(network, address string) (net.PacketConn, error) {
 	return b.stack.ListenPacket(network, address)
 }
 
-// Dial is net.Dial on the host. The address may have the name of a host.
+// Dial is net.Dial on the host. The address may have the name of a host. Like net.Dial it tries for
+// minutes if no answer comes: DialContext ends earlier.
 func (h *Host) Dial(network, address string) (net.Conn, error) {
 	return h.DialContext(context.Background(), network, address)
 }

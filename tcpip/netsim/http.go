@@ -12,5 +12,5 @@ func (h *Host) Transport() *http.Transport {
 		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second}
 }
 
-// HTTP returns a new client with such a transport. Like http.DefaultClient it has no timeout.
+// HTTP returns a new client with a new Transport. Like http.DefaultClient it has no timeout.
 func (h *Host) HTTP() *http.Client { return &http.Client{Transport: h.Transport()} }

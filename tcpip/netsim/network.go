@@ -3,6 +3,7 @@ package netsim
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"weir/tcpip/fabric"
@@ -106,7 +107,7 @@ func (n *NAT) Publish(port uint16, to *Host, toPort uint16) {
 
 // Forget removes all mappings, as a NAT does that restarts: connections through it hang.
 func (n *NAT) Forget() {
-	n.w.note(FaultNote, "forget the mappings of %s", n.node.Name())
+	n.w.note(faultEntry, "forget the mappings of %s", n.node.Name())
 	n.node.Forget()
 }
 
@@ -153,7 +154,7 @@ func (l *Link) SetEach(there, back Path) {
 	if there != back {
 		text += fmt.Sprintf("; from %s: %s", b.Name(), describePath(back))
 	}
-	l.w.note(FaultNote, "link %s - %s: %s", a.Name(), b.Name(), text)
+	l.w.note(faultEntry, "link %s - %s: %s", a.Name(), b.Name(), text)
 	if err := l.link.Set(there, back); err != nil {
 		l.w.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func (w *World) partition(a, b Hosts, oneWay bool) {
 	if oneWay {
 		sign = " -> "
 	}
-	w.note(FaultNote, "partition %s", namesOf(a)+sign+namesOf(b))
+	w.note(faultEntry, "partition %s", namesOf(a)+sign+namesOf(b))
 	for _, x := range a.machines() {
 		for _, y := range b.machines() {
 			if x != y {
@@ -209,9 +210,31 @@ func (w *World) partition(a, b Hosts, oneWay bool) {
 	}
 }
 
+// HealBetween ends the partitions between hosts of a and hosts of b.
+func (w *World) HealBetween(a, b Hosts) {
+	w.note(faultEntry, "heal %s", namesOf(a)+" - "+namesOf(b))
+	for _, x := range a.machines() {
+		for _, y := range b.machines() {
+			w.net.Heal(x.node, y.node)
+		}
+	}
+}
+
+// Others returns all hosts but these, to isolate them from: w.Partition(h, w.Others(h)).
+func (w *World) Others(than ...*Host) (all Group) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.hosts {
+		if !slices.ContainsFunc(than, func(h *Host) bool { return h.m == m }) {
+			all = append(all, &Host{m: m})
+		}
+	}
+	return all
+}
+
 // Heal ends all partitions.
 func (w *World) Heal() {
-	w.note(FaultNote, "heal")
+	w.note(faultEntry, "heal")
 	w.net.HealAll()
 }
 

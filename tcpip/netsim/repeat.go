@@ -6,12 +6,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
-// Repeat runs a seed twice and fails t if the hosts sent different packets: it names the first one
-// that differs, and the call that sent it. A test is repeatable if its program is: see the package.
+// Repeat runs a seed twice and fails t if the hosts sent different packets, or if the test took a
+// different time: it names the first packet that differs, and the call that sent it. A test is
+// repeatable if its program is: see the package. WEIR_SEED takes the place of the seed.
 func Repeat(t *testing.T, seed uint64, test func(*World)) {
 	t.Helper()
+	seed = chosenSeeds(t, Seed(seed)).First
 	if text := difference(t, seed, test); text != "" {
 		t.Errorf("netsim: seed %d is not repeatable: %s", seed, text)
 	}
@@ -21,6 +24,7 @@ func Repeat(t *testing.T, seed uint64, test func(*World)) {
 func difference(t *testing.T, seed uint64, test func(*World)) string {
 	t.Helper()
 	var runs [2][]tracedEvent
+	var took [2]time.Duration
 	for n := range runs {
 		w := newWorld(seed, nil)
 		w.trace.callers = true
@@ -29,9 +33,12 @@ func difference(t *testing.T, seed uint64, test func(*World)) string {
 			explain(t, w, test)
 			return ""
 		}
-		runs[n] = w.trace.sent()
+		runs[n], took[n] = w.trace.sent(), w.took
 	}
-	return firstDifference(runs[0], runs[1])
+	if text := firstDifference(runs[0], runs[1]); text != "" || took[0] == took[1] {
+		return text
+	}
+	return fmt.Sprintf("the packets are the same, but the test took %v, then %v", took[0], took[1])
 }
 
 // firstDifference describes the first packet in which two runs differ; "": they are the same.

@@ -30,7 +30,7 @@ function isShown(a) {
   const connection = document.getElementById("connection").value;
   return !hidden.has(a.from) && !hidden.has(a.to) &&
     (connection === "" || a.connection === Number(connection)) &&
-    !(document.getElementById("acks").checked && a.kind === "ack" && !a.lost);
+    !(document.getElementById("acks").checked && a.kind === "ack" && (!a.lost || a.open));
 }
 
 // rowsOf returns the rows of the diagram by time. At the same time come faults, deliveries, notes,

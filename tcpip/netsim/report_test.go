@@ -205,7 +205,7 @@ func TestThePageDrawsTheWorld(t *testing.T) {
 		return chromium.Eval[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 	}
 	d := w.draw(outcome{})
-	if got := count("#box .packet polygon") + count("#box .packet.lost .cross")/2; got != len(d.Arrows) {
+	if got := count("#box .packet polygon") + count("#box .packet.lost .cross")/2 + count("#box .packet.open:not(:has(polygon)):not(:has(.cross))"); got != len(d.Arrows) {
 		t.Errorf("got %d arrows, want %d", got, len(d.Arrows))
 	}
 	if count(".life.down") != 4 || count(".mark.failure") != 1 || count(".mark.needed") == 0 {
@@ -343,7 +343,7 @@ func TestTheDiagramIsCroppedAroundTheFirstFailure(t *testing.T) {
 			s.Marks = append(s.Marks, mark{At: time.Duration(n), Kind: "note"})
 		}
 		s.Marks = append(s.Marks, mark{Kind: "fault"})
-		s.crop([]Note{{At: time.Duration(c.failure)}})
+		s.crop([]entry{{At: time.Duration(c.failure)}})
 		if s.Before != c.before || s.After != c.after || len(s.Arrows) > maxArrows || len(s.Marks) > maxMarks+1 || s.Marks[len(s.Marks)-1].Kind != "fault" {
 			t.Errorf("%d packets, the failure at %d: got %d left out before, %d after, %d arrows, %d marks; want %d and %d, and all faults", c.packets, c.failure, s.Before, s.After, len(s.Arrows), len(s.Marks), c.before, c.after)
 		}

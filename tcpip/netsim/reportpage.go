@@ -95,7 +95,7 @@ func neededText(needed, all int) string {
 }
 
 // pageNotes returns the first notes of a list, and how many more there are.
-func pageNotes(notes []Note, limit int) (all []pageNote, more int) {
+func pageNotes(notes []entry, limit int) (all []pageNote, more int) {
 	for _, n := range notes[:min(len(notes), limit)] {
 		all = append(all, pageNote{At: n.At, Kind: n.Kind.String(), Text: n.Text, Where: n.Where})
 	}

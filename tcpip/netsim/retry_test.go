@@ -91,6 +91,7 @@ var bugs = map[string]struct {
 	"retry":    {ordersOnce(""), "the server has 2 orders, want 1"},
 	"pool":     {pooled(false), "the second question has no answer"},
 	"deadline": {answered(dialOnly), "the world was not over after 10m0s"},
+	"lock":     {holdsALock, "a goroutine waits for a lock whose holder waits"},
 }
 
 func TestBug(t *testing.T) {

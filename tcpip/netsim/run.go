@@ -42,13 +42,7 @@ const seedVariable = "WEIR_SEED"
 // and the program has one processor while a world runs.
 func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 	t.Helper()
-	if text := os.Getenv(seedVariable); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("netsim: %s is %q: make it the number of a seed", seedVariable, text)
-		}
-		seeds = Seed(seed)
-	}
+	seeds = chosenSeeds(t, seeds)
 	for n := range seeds.Count {
 		w := newWorld(seeds.First+uint64(n), nil)
 		w.runIn(t, test)
@@ -57,6 +51,30 @@ func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 			return
 		}
 	}
+	t.Logf("netsim: %d worlds, from seed %d on", seeds.Count, seeds.First)
+}
+
+// chosenSeeds returns the seed of the environment, or else the given ones. It ends t if there are
+// none, or if t is parallel.
+func chosenSeeds(t *testing.T, seeds SeedRange) SeedRange {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatal("netsim: this test is parallel: remove t.Parallel, because all worlds share the random numbers of package crypto")
+		}
+	}()
+	cryptotest.SetGlobalRandom(t, 0) // it panics in a parallel test
+	if text := os.Getenv(seedVariable); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("netsim: %s is %q: make it the number of a seed", seedVariable, text)
+		}
+		return Seed(seed)
+	}
+	if seeds.Count < 1 {
+		t.Fatalf("netsim: %d seeds are to be run: make it 1 or more", seeds.Count)
+	}
+	return seeds
 }
 
 // newWorld returns a world that leaves the faults in skip out.
@@ -77,16 +95,32 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil { // synctest has found that all goroutines wait for ever
-				w.add(Note{Text: fmt.Sprint(p), Kind: FailedNote})
+				w.add(entry{Text: fmt.Sprint(p), Kind: failedEntry})
 			}
 		}()
 		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
 	}()
-	select {
-	case <-done:
-	case <-w.abandoned:
+	look := time.NewTicker(watchPeriod)
+	defer look.Stop()
+	for before := ""; ; {
+		select {
+		case <-done:
+			return
+		case <-w.abandoned:
+			return
+		case <-look.C:
+			now := stuckGoroutines(w.bubble.Load())
+			if now != "" && now == before {
+				w.add(entry{Text: "time stands still: a goroutine waits for a lock whose holder waits for time, a packet or a channel. A world's time passes only while every goroutine waits for one of these:\n" + now, Kind: failedEntry})
+				return
+			}
+			before = now
+		}
 	}
 }
+
+// watchPeriod is how often, in real time, a world is looked at for goroutines that wait for a lock.
+const watchPeriod = 2 * time.Second
 
 // prepareNet has package net make the state of all its look-ups outside of a bubble: a channel that
 // is made in the bubble of one world ends the process when another one uses it.
@@ -105,6 +139,7 @@ func emptyPools() {
 func (w *World) run(t *testing.T, test func(*World)) {
 	cryptotest.SetGlobalRandom(t, w.seed)
 	w.TB, w.began = t, time.Now()
+	w.bubble.Store(ownBubble())
 	w.trace.began = w.began
 	w.net = fabric.New(fabric.Config{Seed: w.seed, Ordered: true, Observe: w.trace.observe, Sender: w.trace.sender})
 	var cancel context.CancelFunc
@@ -117,6 +152,7 @@ func (w *World) run(t *testing.T, test func(*World)) {
 		test(w)
 	}()
 	<-finished
+	w.took = w.Elapsed()
 	cancel()
 	w.stop()
 }
@@ -127,9 +163,13 @@ const defaultLimit = time.Hour
 // catch turns a panic of the calling goroutine into a failure of the world.
 func (w *World) catch(who string) {
 	if p := recover(); p != nil {
-		w.note(FailedNote, "panic in %s: %v\n%s", who, p, debug.Stack())
+		w.note(failedEntry, "panic in %s: %v\n%s", who, p, debug.Stack())
 	}
 }
+
+// settle is how long the hosts go on when the test has returned: what they have written at that
+// instant still enters the network.
+const settle = time.Millisecond
 
 // stop ends the world: it calls the functions of Cleanup, stops the hosts, and waits for all
 // goroutines.
@@ -147,6 +187,7 @@ func (w *World) stop() {
 		w.mu.Unlock()
 		w.runCleanup(call)
 	}
+	time.Sleep(settle)
 	for _, m := range w.hosts {
 		m.shutDown()
 	}
@@ -176,7 +217,7 @@ const grace = time.Minute
 // abandon gives the world up, because it cannot end. The caller's goroutine never returns: since it
 // waits for something outside the bubble, the virtual time stops, and so does the world.
 func (w *World) abandon(why string) {
-	w.note(FailedNote, "%s", why)
+	w.note(failedEntry, "%s", why)
 	close(w.abandoned)
 	<-w.never
 }

@@ -8,35 +8,35 @@ import (
 )
 
 // Log notes a message. It is printed, and shown in the report, if the test fails.
-func (w *World) Log(args ...any) { w.note(TestNote, "%s", line(args)) }
+func (w *World) Log(args ...any) { w.note(testEntry, "%s", line(args)) }
 
 // Logf is Log with a format.
-func (w *World) Logf(format string, args ...any) { w.note(TestNote, format, args...) }
+func (w *World) Logf(format string, args ...any) { w.note(testEntry, format, args...) }
 
 // Error notes a failure; the world goes on.
-func (w *World) Error(args ...any) { w.note(FailedNote, "%s", line(args)) }
+func (w *World) Error(args ...any) { w.note(failedEntry, "%s", line(args)) }
 
 // Errorf is Error with a format.
-func (w *World) Errorf(format string, args ...any) { w.note(FailedNote, format, args...) }
+func (w *World) Errorf(format string, args ...any) { w.note(failedEntry, format, args...) }
 
 // Fatal notes a failure and ends the calling goroutine. If that is the test's, the world ends.
 func (w *World) Fatal(args ...any) {
-	w.note(FailedNote, "%s", line(args))
+	w.note(failedEntry, "%s", line(args))
 	runtime.Goexit()
 }
 
 // Fatalf is Fatal with a format.
 func (w *World) Fatalf(format string, args ...any) {
-	w.note(FailedNote, format, args...)
+	w.note(failedEntry, format, args...)
 	runtime.Goexit()
 }
 
 // Fail notes a failure without a message.
-func (w *World) Fail() { w.note(FailedNote, "failed") }
+func (w *World) Fail() { w.note(failedEntry, "failed") }
 
 // FailNow is Fatal without a message.
 func (w *World) FailNow() {
-	w.note(FailedNote, "failed")
+	w.note(failedEntry, "failed")
 	runtime.Goexit()
 }
 
@@ -50,13 +50,13 @@ func (w *World) Failed() bool {
 // Skip ends the calling goroutine without a failure: if that is the test's, the world ends. The
 // next seed still runs.
 func (w *World) Skip(args ...any) {
-	w.note(TestNote, "skipped: %s", line(args))
+	w.note(testEntry, "skipped: %s", line(args))
 	w.SkipNow()
 }
 
 // Skipf is Skip with a format.
 func (w *World) Skipf(format string, args ...any) {
-	w.note(TestNote, "skipped: "+format, args...)
+	w.note(testEntry, "skipped: "+format, args...)
 	w.SkipNow()
 }
 

@@ -27,13 +27,15 @@ type World struct {
 	ctx        context.Context
 	net        *fabric.Network
 	trace      *trace
-	skip       map[int]bool // numbers of the faults of At that are left out
+	took       time.Duration // how long the test ran; set when it has returned
+	skip       map[int]bool  // numbers of the faults of At that are left out
 
 	abandoned chan struct{} // closed when the world cannot end; made outside the bubble
 	// never closed; made outside the bubble, where waiting for it stops the time
 	never chan struct{}
 
 	skipped atomic.Bool
+	bubble  atomic.Int64 // number of its bubble; 0: not yet known
 
 	mu        sync.Mutex
 	dualStack bool
@@ -42,18 +44,18 @@ type World struct {
 	switches  int // that Join has added
 	cleanups  []func()
 	limit     *time.Timer
-	notes     []Note
-	failures  []Note
-	faults    []Fault
+	notes     []entry
+	failures  []entry
+	faults    []fault
 	ended     bool
 }
 
-// Note is a line of the world's log.
-type Note struct {
+// entry is a line of the world's log.
+type entry struct {
 	At    time.Duration // since the start of the world
 	Text  string
 	Where string // file and line
-	Kind  NoteKind
+	Kind  entryKind
 	host  string // of a fault of one host: its name
 	state hostState
 }
@@ -68,21 +70,21 @@ const (
 	pausedHost
 )
 
-// NoteKind says what a note is.
-type NoteKind uint8
+// entryKind says what an entry is.
+type entryKind uint8
 
-// The kinds of notes.
+// The kinds of entries.
 const (
-	TestNote   NoteKind = iota // a message of the test: Log, Logf
-	FaultNote                  // a fault: a partition, a crash, a changed path
-	FailedNote                 // a failure: Error, Fatal and their like
+	testEntry   entryKind = iota // a message of the test: Log, Logf
+	faultEntry                   // a fault: a partition, a crash, a changed path
+	failedEntry                  // a failure: Error, Fatal and their like
 )
 
 // String returns the kind in a word.
-func (k NoteKind) String() string { return [...]string{"note", "fault", "failure"}[k] }
+func (k entryKind) String() string { return [...]string{"note", "fault", "failure"}[k] }
 
-// Fault is a call that At has scheduled.
-type Fault struct {
+// fault is a call that At has scheduled.
+type fault struct {
 	At    time.Duration // since the start of the world
 	Where string        // file and line of the call of At
 	ran   bool
@@ -107,7 +109,7 @@ func (w *World) At(after time.Duration, call func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	number := len(w.faults)
-	w.faults = append(w.faults, Fault{At: max(after, w.Elapsed()), Where: where})
+	w.faults = append(w.faults, fault{At: max(after, w.Elapsed()), Where: where})
 	if w.skip[number] {
 		return
 	}
@@ -142,28 +144,28 @@ func (w *World) startFault(number int) bool {
 }
 
 // note appends to the log.
-func (w *World) note(kind NoteKind, format string, args ...any) {
-	w.add(Note{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
+func (w *World) note(kind entryKind, format string, args ...any) {
+	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
 }
 
 // noteState notes a fault of a host.
 func (w *World) noteState(host string, s hostState, what string) {
-	w.add(Note{At: w.Elapsed(), Text: what + " " + host, Where: caller(), Kind: FaultNote, host: host, state: s})
+	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: caller(), Kind: faultEntry, host: host, state: s})
 }
 
-func (w *World) add(n Note) {
+func (w *World) add(n entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, n)
-	if n.Kind == FailedNote {
+	if n.Kind == failedEntry {
 		w.failures = append(w.failures, n)
 	}
 }
 
 // record is what a world has noted.
 type record struct {
-	notes, failures []Note
-	faults          []Fault
+	notes, failures []entry
+	faults          []fault
 }
 
 // recorded returns what the world has noted. An abandoned world may still go on.
