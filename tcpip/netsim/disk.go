@@ -32,9 +32,9 @@ func (d *diskState) crash() {
 }
 
 // Disk is the disk of a host, in memory, with files by name. It survives crashes, without what was
-// not synced: a file then has what it had when its last Sync that has returned was called. Creating,
-// renaming and removing a file is durable at once. Nothing is torn, reordered or damaged, and the
-// disk is never full.
+// not synced: a file then has what it had when its last Sync that has returned was called.
+// Creating, renaming and removing a file is durable at once. Nothing is torn, reordered or damaged,
+// and the disk is never full.
 //
 // Calls take no time, beside Sync: see HostConfig.SyncDelay. They fail with ErrCrashed while the
 // host is down, and for ever if the Disk is that of a run which has ended.

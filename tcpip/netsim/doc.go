@@ -69,6 +69,7 @@
 // only. No goroutine can be stopped from outside: a crash takes its network, its disk and its
 // context. Computing takes no virtual time. Time passes only while every goroutine of the world
 // waits for time, a packet or a channel (testing/synctest): not while one waits for a real socket,
-// or for a sync.Mutex whose holder waits for time. The latter is a failure that names the lock. Packets are bare IP: there is no ARP. Tests are not parallel,
-// since package crypto has one source of random numbers.
+// or for a sync.Mutex whose holder waits for time. The latter is a failure that names the lock.
+// Packets are bare IP: there is no ARP. Tests are not parallel, since package crypto has one source
+// of random numbers.
 package netsim

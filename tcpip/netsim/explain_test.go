@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,9 @@ import (
 // runChild runs a world in a child process, and returns its output, and its reports by their name.
 func runChild(t *testing.T, world string, env ...string) (output string, reports []string) {
 	t.Helper()
+	if runtime.GOOS == "js" {
+		t.Skip("it starts processes")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

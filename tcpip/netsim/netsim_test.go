@@ -17,14 +17,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"weir/internal/chromium"
 	"weir/tcpip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(chromium.Main(m), goleak.IgnoreAnyFunction("runtime.handleEvent"))
+	goleak.VerifyTestMain(wrapped(m), goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
 
 // family has the addresses of two hosts, and the network of all addresses.

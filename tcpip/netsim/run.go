@@ -167,9 +167,9 @@ func (w *World) catch(who string) {
 	}
 }
 
-// settle is how long the hosts go on when the test has returned: what they have written at that
-// instant still enters the network.
-const settle = time.Millisecond
+// lastPackets is how long the hosts go on when the test has returned: packets that they have written
+// at that instant still enter the network.
+const lastPackets = time.Millisecond
 
 // stop ends the world: it calls the functions of Cleanup, stops the hosts, and waits for all
 // goroutines.
@@ -187,7 +187,7 @@ func (w *World) stop() {
 		w.mu.Unlock()
 		w.runCleanup(call)
 	}
-	time.Sleep(settle)
+	time.Sleep(lastPackets)
 	for _, m := range w.hosts {
 		m.shutDown()
 	}
