@@ -23,7 +23,7 @@ func holdsALock(w *netsim.World) {
 	w.Log("never reached")
 }
 
-// What the hosts write at the last instant is compared too.
+// Packets that the hosts write at the last instant are compared too.
 func TestTheLastPacketsAreCompared(t *testing.T) {
 	n := byte(0)
 	text := netsim.Difference(t, 1, func(w *netsim.World) {
