@@ -167,8 +167,8 @@ func (w *World) catch(who string) {
 	}
 }
 
-// lastPackets is how long the hosts go on when the test has returned: packets that they have written
-// at that instant still enter the network.
+// lastPackets is how long the hosts go on when the test has returned: packets that they have
+// written at that instant still enter the network.
 const lastPackets = time.Millisecond
 
 // stop ends the world: it calls the functions of Cleanup, stops the hosts, and waits for all
