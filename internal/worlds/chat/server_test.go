@@ -1,0 +1,137 @@
+package chat_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"weir/chat"
+	"weir/chat/account"
+	"weir/chat/export"
+	"weir/chat/page"
+	"weir/serve"
+	"weir/tcpip/netsim"
+	"weir/web/server"
+)
+
+// room is the room of all clients.
+const room = "#room"
+
+// password is that of all accounts.
+const password = "correct horse"
+
+// service is the chat as a program of a host: IRC on port 6667, WebSocket on port 80.
+type service struct {
+	w    *netsim.World
+	dir  string
+	host *netsim.Host
+
+	turn chan struct{} // the right to run, of one run at a time; capacity 1
+
+	mu   sync.Mutex // guards stop
+	stop context.CancelFunc
+}
+
+// startService starts a chat with accounts on a host.
+func startService(w *netsim.World, host *netsim.Host, accounts ...string) *service {
+	s := &service{w: w, dir: w.TempDir(), host: host, turn: make(chan struct{}, 1)}
+	store, err := account.Open(s.dir, account.Options{Iterations: 4096})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer store.Close()
+	for _, name := range accounts {
+		if _, err := store.Add(name, password, account.Member, false); err != nil {
+			w.Fatal(err)
+		}
+	}
+	host.Start(s.run)
+	return s
+}
+
+// run serves until the host crashes, the world ends or halt is called.
+func (s *service) run(h *netsim.Host) error {
+	s.turn <- struct{}{} // the run before, which has crashed, still closes its files
+	defer func() { <-s.turn }()
+	ctx, stop := context.WithCancel(h.Context())
+	defer stop()
+	s.setStop(stop)
+	if ctx.Err() != nil {
+		return nil
+	}
+	svc, err := chat.Open(s.dir, chat.Options{Name: "chat.example", NoSearch: true, CommandsPerSecond: 100, MaxHistory: pageSize})
+	if err != nil {
+		return err
+	}
+	p, err := page.New(page.Config{Service: svc, OwnHost: func(string) bool { return true }})
+	if err != nil {
+		return errors.Join(err, svc.Close())
+	}
+	err = s.listen(ctx, h, svc, p)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, p.Close(), svc.Close())
+}
+
+// pageSize is the number of messages that a client gets by one request.
+const pageSize = 8
+
+// listen serves both ports until ctx ends.
+func (s *service) listen(ctx context.Context, h *netsim.Host, svc *chat.Service, p *page.Page) error {
+	plain, err := h.Listen("tcp", ":6667")
+	if err != nil {
+		return err
+	}
+	web, err := h.Listen("tcp", ":80")
+	if err != nil {
+		plain.Close()
+		return err
+	}
+	ended := make(chan error, 2) // from both servers -> here: one value each
+	go func() {
+		ended <- serve.Run(ctx, serve.Goroutine, plain, svc.Sessions(), serve.Options{SendQueue: chat.Outbox})
+	}()
+	go func() { ended <- server.Run(ctx, web, p, server.Config{}) }()
+	return errors.Join(<-ended, <-ended)
+}
+
+// halt stops the chat as SIGTERM does, and returns when it has ended.
+func (s *service) halt() {
+	s.mu.Lock()
+	stop := s.stop
+	s.mu.Unlock()
+	stop()
+	s.turn <- struct{}{}
+}
+
+func (s *service) setStop(stop context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = stop
+}
+
+// stored returns the messages of the room's log, oldest first.
+func (s *service) stored() []message {
+	var text bytes.Buffer
+	if _, err := export.Export(context.Background(), &text, s.dir, export.Options{Room: room, Format: export.JSONL}); err != nil {
+		s.w.Fatal(err)
+	}
+	var all []message
+	for line := range strings.Lines(text.String()) {
+		var m export.Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			s.w.Fatal(err)
+		}
+		if _, said, is := strings.Cut(m.Line, " PRIVMSG "+room+" :"); is {
+			all = append(all, message{m.MsgID, said})
+		}
+	}
+	return all
+}
+
+// message is a message of the room.
+type message struct{ id, text string }

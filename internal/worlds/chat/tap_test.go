@@ -1,0 +1,49 @@
+package chat_test
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ergochat/irc-go/ircmsg"
+
+	"weir/tcpip/netsim"
+)
+
+// tap checks the lines that a client receives: outside of histories that it has requested, a
+// connection receives each message of the room once, in the order of the log.
+type tap struct {
+	w      *netsim.World
+	name   string
+	latest int64 // the place in the log of the connection's latest message
+	all    map[string]string
+}
+
+// connected starts a connection.
+func (t *tap) connected() { t.latest = -1 }
+
+// line checks a line.
+func (t *tap) line(line string) {
+	m, err := ircmsg.ParseLine(line)
+	if err != nil {
+		t.w.Errorf("%s received the line %q: %v", t.name, line, err)
+		return
+	}
+	isHistory, _ := m.GetTag("batch")
+	_, id := m.GetTag("msgid")
+	if m.Command != "PRIVMSG" || m.Params[0] != room || isHistory {
+		return
+	}
+	at, err := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
+	if err != nil {
+		t.w.Errorf("%s received %q: got the msgid %q, want one that ends in an offset", t.name, line, id)
+		return
+	}
+	if at <= t.latest {
+		t.w.Errorf("%s received %q at offset %d of the log behind one at %d, want each once and in order", t.name, line, at, t.latest)
+	}
+	t.latest = at
+	if t.all == nil {
+		t.all = map[string]string{}
+	}
+	t.all[id] = m.Params[1]
+}

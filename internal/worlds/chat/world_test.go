@@ -1,0 +1,96 @@
+package chat_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/testsize"
+	"weir/tcpip/netsim"
+)
+
+// TestEveryMessageIsSeenOnceByAllInOneOrder runs a chat through faults: see the package.
+func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
+	netsim.Run(t, netsim.Seeds(testsize.Of(t, "WEIR_CHAT_WORLDS", 20)), func(w *netsim.World) {
+		n := newNetwork(w)
+		s := startService(w, n.server, "ann", "dan")
+		time.Sleep(time.Second)
+		people := []*person{
+			startPerson(w, "ann", "ann@phone", overTCP(n.clients[phone])),
+			startPerson(w, "ann2", "ann@laptop", overWebSocket(n.clients[laptop])),
+			startPerson(w, "bob", "", overTCP(n.clients[office])),
+			startPerson(w, "cat", "", overWebSocket(n.clients[browser])),
+		}
+		r := startRadio(w, "dan@radio", overTCP(n.clients[radioSet]))
+		for _, p := range people {
+			p.talk()
+		}
+		n.disturb()
+		time.Sleep(faultyUntil - w.Elapsed())
+		waitUntilAllIsSaid(w, people)
+		time.Sleep(5 * time.Minute) // what is late is late now
+		checkMarkers(w, people)
+		check(w, s, people, r)
+	})
+}
+
+// talk schedules the messages of a person, and when it reads those of the others.
+func (p *person) talk() {
+	for range 6 {
+		time.AfterFunc(time.Duration(2000+p.w.Rand().IntN(120_000))*time.Millisecond, p.say)
+		time.AfterFunc(time.Duration(2000+p.w.Rand().IntN(120_000))*time.Millisecond, p.markRead)
+	}
+}
+
+// patience is how long after the last fault all messages may take: the longest timeouts of the
+// client, the server and TCP.
+const patience = 15 * time.Minute
+
+// waitUntilAllIsSaid waits until the server has acknowledged all messages.
+func waitUntilAllIsSaid(w *netsim.World, people []*person) {
+	for end := w.Elapsed() + patience; w.Elapsed() < end; time.Sleep(time.Second) {
+		if !slices.ContainsFunc(people, func(p *person) bool { _, unsent := p.shown(); return len(unsent) > 0 }) {
+			return
+		}
+	}
+	for _, p := range people {
+		_, unsent := p.shown()
+		w.Errorf("%s: got the unacknowledged messages %q after %v without a fault, want none", p.name, unsent, patience)
+	}
+}
+
+// checkMarkers checks that the devices of an account agree on what was read.
+func checkMarkers(w *netsim.World, people []*person) {
+	first := people[0]
+	first.markRead()
+	time.Sleep(10 * time.Second)
+	if a, b := first.readUntil(), people[1].readUntil(); !a.Equal(b) {
+		w.Errorf("got the read markers %v of %s and %v of %s, want the same of both devices", a, first.name, b, people[1].name)
+	}
+}
+
+// check compares what the clients have with the log.
+func check(w *netsim.World, s *service, people []*person, r *radio) {
+	s.halt()
+	var texts []string
+	stored := s.stored()
+	for _, m := range stored {
+		texts = append(texts, m.text)
+	}
+	for _, p := range people {
+		own := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return !strings.HasPrefix(text, p.name+" says ") })
+		if !slices.Equal(own, p.said) {
+			w.Errorf("the log has %q of %s, want %q: each once, in this order", own, p.name, p.said)
+		}
+		if shown, _ := p.shown(); !slices.Equal(shown, texts) {
+			w.Errorf("%s shows\n%q, want the log\n%q", p.name, shown, texts)
+		}
+	}
+	heard := r.heard()
+	for _, m := range stored {
+		if heard[m.id] != m.text {
+			w.Errorf("the radio has not received %q, want all of the log", m.text)
+		}
+	}
+}
