@@ -207,6 +207,30 @@ func TestUnechoedMessagesAreResentOnlyIfNotStored(t *testing.T) {
 	}
 }
 
+// The messages of two devices of one user have different identifiers, if one nonce is a prefix of the
+// other: n with message 12 is not n1 with message 2.
+func TestMessagesOfTwoDevicesAreToldApart(t *testing.T) {
+	sent := map[string]bool{}
+	for _, nonce := range []string{"n", "n1"} {
+		c := New(Config{Nick: "ann", Nonce: nonce, Rooms: []string{"#g"}})
+		s := &script{t: t, c: c, now: start}
+		s.online()
+		s.says(":ann!u@h JOIN #g")
+		s.says(page("#g")...)
+		s.c.Output()
+		for range 20 {
+			c.Send(c.Find("#g"), TextMessage, "x")
+		}
+		for line := range strings.Lines(string(c.Output())) {
+			id, _, _ := strings.Cut(line, " ")
+			if sent[id] {
+				t.Errorf("the device with the nonce %s sends %q again, want an identifier that no device has used", nonce, id)
+			}
+			sent[id] = true
+		}
+	}
+}
+
 func TestRemovedLastMessageMarksAGap(t *testing.T) {
 	s := inRoom(t)
 	s.c.Disconnected(nil)
@@ -243,7 +267,7 @@ func TestInputCannotInjectCommands(t *testing.T) {
 	s.c.Part(v, "b\nQUIT")
 	s.sends("PART #g b")
 	s.c.Send(v, TextMessage, "c\r\nQUIT")
-	s.sends("@+weir/n=n2 PRIVMSG #g :c", "@+weir/n=n3 PRIVMSG #g :QUIT")
+	s.sends("@+weir/n=n.2 PRIVMSG #g :c", "@+weir/n=n.3 PRIVMSG #g :QUIT")
 	s.c.SetNick("d e")
 	s.sends("NICK :d e")
 	s.c.Join("#x\nQUIT", "")
@@ -283,8 +307,8 @@ func TestDirectMessagesMakeConversations(t *testing.T) {
 	s.says("@msgid=d-1 :bob!u@h PRIVMSG ann :psst", ":bob!u@h PRIVMSG ann :\x01ACTION grins\x01", ":bob!u@h PRIVMSG ann :\x01VERSION\x01", ":srv.x NOTICE ann :from the server")
 	s.texts("bob", "bob: psst", "bob: grins")
 	s.c.Send(s.c.Find("bob"), TextMessage, "what?")
-	s.sends("@+weir/n=n5 PRIVMSG bob :what?")
-	s.says("@+weir/n=n5 :ann!u@h PRIVMSG bob :what?")
+	s.sends("@+weir/n=n.5 PRIVMSG bob :what?")
+	s.says("@+weir/n=n.5 :ann!u@h PRIVMSG bob :what?")
 	s.texts("bob", "bob: psst", "bob: grins", "ann: what?")
 	if left := s.c.Find("bob").Unsent(); left != nil {
 		t.Errorf("unsent after the echo: got %q, want none", left)

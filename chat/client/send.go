@@ -29,7 +29,7 @@ func (c *Client) Reply(v *Conversation, kind MessageKind, text string, to *Messa
 			return
 		}
 		c.lastSeq++
-		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
+		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + "." + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
 	}
 	if c.state == Online && v.Joined && (v.historyRequest == noRequest || v.historyRequest == beforeRequest) {
 		c.sendUnsent(v, true)
