@@ -23,8 +23,7 @@ func (b *outbox) delivered(t nonblockingWriter) (sent, acknowledged bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sent = len(b.queue) == 0 && !b.ownerWriting
-	// a closed connection's descriptor may belong to another connection now
-	return sent, sent && (b.closed || !t.inFlight())
+	return sent, sent && (b.released || !t.inFlight())
 }
 
 // acknowledger is a connection of a network stack in user space.

@@ -101,3 +101,42 @@ func fullConn(t *testing.T) net.Conn {
 	}
 	return c
 }
+
+// partingSession notes what Delivered reports when it is closed.
+type partingSession struct {
+	reachedSession
+	acknowledged chan bool // Close -> test; capacity 1
+}
+
+func (p *partingSession) Close(error) {
+	_, acknowledged := Delivered(p.conn)
+	p.acknowledged <- acknowledged
+}
+
+// A session that ends because its peer has closed learns that the peer has not acknowledged all.
+func TestDeliveredIsKnownWhenASessionEnds(t *testing.T) {
+	if !onLinux {
+		t.Skip("acknowledgments are known on Linux")
+	}
+	eachInProcess(t, func(t *testing.T, w Way) {
+		opened := make(chan *partingSession, 1)
+		r := startService(t, w, sessions, service{open: func(c Conn) Session {
+			p := &partingSession{reachedSession{conn: c}, make(chan bool, 1)}
+			opened <- p
+			return p
+		}}, Options{DrainTimeout: time.Millisecond})
+		c := r.dial()
+		c.SetReadBuffer(4096)
+		session := receive(t, opened, "a session")
+		if !session.conn.Send(make([]byte, 100_000)) { // more than the peer's kernel takes
+			t.Fatal("Send: got false, want true")
+		}
+		c.CloseWrite()
+		if receive(t, session.acknowledged, "the end of the session") {
+			t.Error("got all acknowledged at the end, want not: the peer has not read")
+		}
+		c.SetLinger(0)
+		c.Close()
+		r.stop() //nolint:errcheck // what the peer has not read is cut off
+	})
+}
