@@ -231,6 +231,41 @@ func TestMessagesOfTwoDevicesAreToldApart(t *testing.T) {
 	}
 }
 
+// A read marker that was sent on a connection which broke may not have arrived: it is sent again,
+// until the server confirms it.
+func TestReadMarkersLostInFlightAreSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		says     []string // before the connection breaks
+		sentNext bool
+	}{
+		{"no answer", nil, true},
+		{"an older marker of another device", []string{":srv.x MARKREAD #g timestamp=2026-11-21T11:00:00.000Z"}, true},
+		{"confirmed", []string{":srv.x MARKREAD #g timestamp=2026-11-21T12:00:01.000Z"}, false},
+	} {
+		s := newScript(t, Config{Account: "ann", Rooms: []string{"#g"}})
+		online := func() {
+			s.c.Connected(s.now)
+			s.c.state, s.c.account = Online, "ann"
+			s.c.grantedCaps["draft/read-marker"] = true
+			s.says(":ann!u@h JOIN #g")
+			s.c.Output()
+			s.c.Tick(s.now)
+		}
+		online()
+		s.says("@time=2026-11-21T12:00:01.000Z;msgid=g-1 :bob!u@h PRIVMSG #g :one")
+		s.c.MarkRead(s.c.Find("#g"))
+		s.c.Tick(s.now)
+		s.sends("MARKREAD #g timestamp=2026-11-21T12:00:01.000Z")
+		s.says(c.says...)
+		s.c.Disconnected(nil)
+		online()
+		if got := strings.Contains(string(s.c.Output()), "MARKREAD #g timestamp=2026-11-21T12:00:01.000Z"); got != c.sentNext {
+			t.Errorf("%s: got the marker sent again on the next connection: %v, want %v", c.name, got, c.sentNext)
+		}
+	}
+}
+
 func TestRemovedLastMessageMarksAGap(t *testing.T) {
 	s := inRoom(t)
 	s.c.Disconnected(nil)
