@@ -14,6 +14,7 @@ type network struct {
 	clients []*netsim.Host
 	links   []*netsim.Link // of the clients, in their order
 	nat     *netsim.NAT
+	chat    *service
 }
 
 // The clients' hosts.
@@ -63,7 +64,7 @@ func (n *network) disturb() {
 		end := begin + time.Duration(1+r.IntN(100))*time.Second
 		who := r.IntN(len(n.clients))
 		client, link, before := n.clients[who], n.links[who], path(r)
-		switch r.IntN(6) {
+		switch r.IntN(7) {
 		case 0:
 			n.w.At(begin, func() { n.w.Partition(client, n.server) })
 			n.w.At(end, n.w.Heal)
@@ -76,9 +77,11 @@ func (n *network) disturb() {
 		case 3:
 			n.w.At(begin, n.nat.Forget)
 		case 4:
-			n.w.At(begin, n.server.Crash)
+			n.w.At(begin, n.chat.kill)
 			n.w.At(begin+end/8, n.server.Restart)
 		case 5:
+			n.w.At(begin, n.chat.restart)
+		case 6:
 			n.w.At(begin, func() { link.Set(netsim.Path{Delay: 100 * time.Millisecond, Loss: 0.4}) })
 			n.w.At(end, func() { link.Set(before) })
 		}

@@ -129,6 +129,7 @@ func (p *person) handle(signal any) {
 		}
 	case link.Down:
 		p.conn = nil
+		p.w.Logf("%s: offline: %v", p.name, s.Err)
 		p.client.Disconnected(s.Err)
 	}
 }

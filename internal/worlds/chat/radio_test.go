@@ -51,6 +51,7 @@ func (r *radio) own(ctx context.Context, account string) {
 				r.receive(conn, s)
 			case link.Down:
 				conn = nil
+				r.tap.w.Logf("%s: offline: %v", r.tap.name, s.Err)
 			}
 		case <-tick.C:
 			if silent++; silent > 2 && conn != nil {

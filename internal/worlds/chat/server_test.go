@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -26,13 +28,13 @@ const password = "correct horse"
 // service is the chat as a program of a host: IRC on port 6667, WebSocket on port 80.
 type service struct {
 	w    *netsim.World
-	dir  string
 	host *netsim.Host
+	turn chan struct{} // held by the run that has not crashed; capacity 1
 
-	turn chan struct{} // the right to run, of one run at a time; capacity 1
-
-	mu   sync.Mutex // guards stop
-	stop context.CancelFunc
+	mu     sync.Mutex
+	dir    string             // the data directory
+	stop   context.CancelFunc // of the current run
+	halted bool               // it does not start again
 }
 
 // startService starts a chat with accounts on a host.
@@ -48,21 +50,41 @@ func startService(w *netsim.World, host *netsim.Host, accounts ...string) *servi
 			w.Fatal(err)
 		}
 	}
-	host.Start(s.run)
+	host.Start(s.program)
 	return s
 }
 
-// run serves until the host crashes, the world ends or halt is called.
-func (s *service) run(h *netsim.Host) error {
-	s.turn <- struct{}{} // the run before, which has crashed, still closes its files
+// program serves until the host crashes, the world ends or halt is called. After a stop it starts
+// again.
+func (s *service) program(h *netsim.Host) error {
+	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	ctx, stop := context.WithCancel(h.Context())
-	defer stop()
-	s.setStop(stop)
-	if ctx.Err() != nil {
-		return nil
+	for {
+		ctx, stop := context.WithCancel(h.Context())
+		dir, halted := s.begin(stop)
+		if halted || h.Context().Err() != nil {
+			stop()
+			return nil
+		}
+		err := s.run(ctx, h, dir)
+		stop()
+		if err != nil {
+			return err
+		}
 	}
-	svc, err := chat.Open(s.dir, chat.Options{Name: "chat.example", NoSearch: true, CommandsPerSecond: 100, MaxHistory: pageSize})
+}
+
+// begin notes how to stop a run, and returns its data directory.
+func (s *service) begin(stop context.CancelFunc) (dir string, halted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = stop
+	return s.dir, s.halted
+}
+
+// run serves until ctx ends.
+func (s *service) run(ctx context.Context, h *netsim.Host, dir string) error {
+	svc, err := chat.Open(dir, chat.Options{Name: "chat.example", NoSearch: true, CommandsPerSecond: 100, MaxHistory: pageSize})
 	if err != nil {
 		return err
 	}
@@ -75,6 +97,37 @@ func (s *service) run(h *netsim.Host) error {
 		err = nil
 	}
 	return errors.Join(err, p.Close(), svc.Close())
+}
+
+// restart stops the chat as SIGTERM does, and starts it again.
+func (s *service) restart() {
+	s.w.Log("the chat stops, and starts again")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+// halt stops the chat as SIGTERM does, and returns when it has ended.
+func (s *service) halt() {
+	s.mu.Lock()
+	s.halted = true
+	s.stop()
+	s.mu.Unlock()
+	s.turn <- struct{}{}
+}
+
+// kill crashes the host. The next run finds the data as they are now: what a run writes that does
+// not know yet that it is dead is lost, as with a kill -9.
+func (s *service) kill() {
+	s.host.Pause() // what it sends from now on is lost, too
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := filepath.Join(s.w.TempDir(), "data")
+	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		s.w.Error(err)
+	}
+	s.dir = dir
+	s.host.Crash()
 }
 
 // pageSize is the number of messages that a client gets by one request.
@@ -97,21 +150,6 @@ func (s *service) listen(ctx context.Context, h *netsim.Host, svc *chat.Service,
 	}()
 	go func() { ended <- server.Run(ctx, web, p, server.Config{}) }()
 	return errors.Join(<-ended, <-ended)
-}
-
-// halt stops the chat as SIGTERM does, and returns when it has ended.
-func (s *service) halt() {
-	s.mu.Lock()
-	stop := s.stop
-	s.mu.Unlock()
-	stop()
-	s.turn <- struct{}{}
-}
-
-func (s *service) setStop(stop context.CancelFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stop = stop
 }
 
 // stored returns the messages of the room's log, oldest first.

@@ -19,7 +19,10 @@ type tap struct {
 }
 
 // connected starts a connection.
-func (t *tap) connected() { t.latest = -1 }
+func (t *tap) connected() {
+	t.latest = -1
+	t.w.Logf("%s: connected", t.name)
+}
 
 // line checks a line.
 func (t *tap) line(line string) {
@@ -42,6 +45,7 @@ func (t *tap) line(line string) {
 		t.w.Errorf("%s received %q at offset %d of the log behind one at %d, want each once and in order", t.name, line, at, t.latest)
 	}
 	t.latest = at
+	t.w.Logf("%s: %s", t.name, m.Params[1])
 	if t.all == nil {
 		t.all = map[string]string{}
 	}

@@ -14,7 +14,7 @@ import (
 func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 	netsim.Run(t, netsim.Seeds(testsize.Of(t, "WEIR_CHAT_WORLDS", 20)), func(w *netsim.World) {
 		n := newNetwork(w)
-		s := startService(w, n.server, "ann", "dan")
+		n.chat = startService(w, n.server, "ann", "dan")
 		time.Sleep(time.Second)
 		people := []*person{
 			startPerson(w, "ann", "ann@phone", overTCP(n.clients[phone])),
@@ -31,7 +31,7 @@ func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 		waitUntilAllIsSaid(w, people)
 		time.Sleep(5 * time.Minute) // what is late is late now
 		checkMarkers(w, people)
-		check(w, s, people, r)
+		check(w, n.chat, people, r)
 	})
 }
 
