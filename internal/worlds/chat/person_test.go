@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -26,11 +27,18 @@ func overTCP(h *netsim.Host) dialer {
 // overWebSocket connects by IRC over WebSocket.
 func overWebSocket(h *netsim.Host) dialer {
 	return func(ctx context.Context) (net.Conn, error) {
-		ws, _, err := websocket.Dial(ctx, "ws://server/irc", &websocket.DialOptions{HTTPClient: h.HTTP(), Subprotocols: []string{"text.ircv3.net"}})
+		var under net.Conn
+		transport := h.Transport()
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := h.DialContext(ctx, network, address)
+			under = c
+			return c, err
+		}
+		ws, _, err := websocket.Dial(ctx, "ws://server/irc", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, Subprotocols: []string{"text.ircv3.net"}})
 		if err != nil {
 			return nil, err
 		}
-		return &lineSocket{ws: ws}, nil
+		return &lineSocket{ws: ws, under: under}, nil
 	}
 }
 
@@ -38,6 +46,7 @@ func overWebSocket(h *netsim.Host) dialer {
 type lineSocket struct {
 	net.Conn
 	ws     *websocket.Conn
+	under  net.Conn // below the WebSocket
 	unread []byte
 }
 
@@ -64,6 +73,9 @@ func (s *lineSocket) Write(p []byte) (int, error) {
 }
 
 func (s *lineSocket) Close() error { return s.ws.CloseNow() }
+
+// NetConn returns the connection below, which package link resets.
+func (s *lineSocket) NetConn() net.Conn { return s.under }
 
 // person is a user of a client of package client. One goroutine owns the client; do runs a function
 // in it.
@@ -195,8 +207,14 @@ func (p *person) shown() (texts, unsent []string) {
 	return texts, unsent
 }
 
-// readUntil returns the read marker.
-func (p *person) readUntil() (at time.Time) {
-	p.do(func(v *client.Conversation) { at = v.ReadUntil })
-	return at
+// unread returns the texts after the read marker.
+func (p *person) unread() (texts []string) {
+	p.do(func(v *client.Conversation) {
+		for _, m := range v.Messages {
+			if m.Kind == client.TextMessage && m.Time.After(v.ReadUntil) {
+				texts = append(texts, m.Text)
+			}
+		}
+	})
+	return texts
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,11 +123,16 @@ func (s *service) kill() {
 	s.host.Pause() // what it sends from now on is lost, too
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dir := filepath.Join(s.w.TempDir(), "data")
-	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
-		s.w.Error(err)
+	copied := error(fs.ErrNotExist)
+	for tries := 0; errors.Is(copied, fs.ErrNotExist) && tries < 10; tries++ { // it renames a file just now
+		dir := filepath.Join(s.w.TempDir(), "data")
+		if copied = os.CopyFS(dir, os.DirFS(s.dir)); copied == nil {
+			s.dir = dir
+		}
 	}
-	s.dir = dir
+	if copied != nil {
+		s.w.Error(copied)
+	}
 	s.host.Crash()
 }
 
