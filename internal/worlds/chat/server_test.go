@@ -40,7 +40,7 @@ type service struct {
 
 // startService starts a chat with accounts on a host.
 func startService(w *netsim.World, host *netsim.Host, accounts ...string) *service {
-	s := &service{w: w, dir: w.TempDir(), host: host, turn: make(chan struct{}, 1)}
+	s := &service{w: w, dir: tempDir(w), host: host, turn: make(chan struct{}, 1)}
 	store, err := account.Open(s.dir, account.Options{Iterations: 4096})
 	if err != nil {
 		w.Fatal(err)
@@ -53,6 +53,16 @@ func startService(w *netsim.World, host *netsim.Host, accounts ...string) *servi
 	}
 	host.Start(s.program)
 	return s
+}
+
+// tempDir returns a new folder, in memory if it can: fsync takes no virtual time, but real time.
+func tempDir(w *netsim.World) string {
+	dir, err := os.MkdirTemp("/dev/shm", "weir-worlds-")
+	if err != nil {
+		return w.TempDir()
+	}
+	w.TB.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // program serves until the host crashes, the world ends or halt is called. After a stop it starts
@@ -125,7 +135,7 @@ func (s *service) kill() {
 	defer s.mu.Unlock()
 	copied := error(fs.ErrNotExist)
 	for tries := 0; errors.Is(copied, fs.ErrNotExist) && tries < 10; tries++ { // it renames a file just now
-		dir := filepath.Join(s.w.TempDir(), "data")
+		dir := filepath.Join(tempDir(s.w), "data")
 		if copied = os.CopyFS(dir, os.DirFS(s.dir)); copied == nil {
 			s.dir = dir
 		}
