@@ -44,10 +44,10 @@ func (c *client) run(until time.Duration) {
 			body := []byte("one of " + name)
 			c.ordered[name] = c.do("POST", "/order/"+name, body, []byte(fmt.Sprintf("order %s: %x", name, sha256.Sum256(body))))
 		case 1: // a body that the proxy does not buffer
-			body := content("file "+name, 60_000+c.random.IntN(100_000))
+			body := content("file "+name, 60_000+c.random.IntN(20_000))
 			c.do("PUT", "/file/"+name, body, []byte(fmt.Sprintf("file %s: %x", name, sha256.Sum256(body))))
 		default:
-			size := c.random.IntN(100_000)
+			size := c.random.IntN(30_000)
 			c.do("GET", fmt.Sprintf("/item/%s?size=%d", name, size), nil, content(name, size))
 		}
 	}
