@@ -13,6 +13,7 @@ import (
 // TestEveryMessageIsSeenOnceByAllInOneOrder runs a chat through faults: see the package.
 func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 	netsim.Run(t, netsim.SeedRange{First: uint64(testsize.Of(t, "WEIR_FIRST_WORLD", 1)), Count: testsize.Of(t, "WEIR_CHAT_WORLDS", 6)}, func(w *netsim.World) {
+		defer stopIfPlanted(w)
 		n := newNetwork(w)
 		n.chat = startService(w, n.server, "ann", "dan")
 		time.Sleep(time.Second)

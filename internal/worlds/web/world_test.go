@@ -15,6 +15,7 @@ import (
 // TestProxyAnswersEachRequestOnceAndRight runs a proxy through faults: see the package.
 func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 	netsim.Run(t, netsim.SeedRange{First: uint64(testsize.Of(t, "WEIR_FIRST_WORLD", 1)), Count: testsize.Of(t, "WEIR_WEB_WORLDS", 6)}, func(w *netsim.World) {
+		defer stopIfPlanted(w)
 		s := newSite(w)
 		var clients []*client
 		for _, name := range []string{"ann", "bob", "cat"} {
