@@ -43,7 +43,7 @@ func TestConnectionsListenersAndNeighboursAreListed(t *testing.T) {
 	}
 }
 
-// What the peer's window leaves no room for is unacknowledged until the peer reads.
+// Bytes for which the peer's window has no room are unacknowledged until the peer reads.
 func TestUnacknowledgedCountsWhatThePeerHasNotTaken(t *testing.T) {
 	a, b := hosts(t, link.PairConfig{})
 	l := listen(t, b, "10.0.0.2:80")

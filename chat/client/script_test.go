@@ -207,9 +207,9 @@ func TestUnechoedMessagesAreResentOnlyIfNotStored(t *testing.T) {
 	}
 }
 
-// The messages of two devices of one user have different identifiers, if one nonce is a prefix of the
-// other: n with message 12 is not n1 with message 2.
-func TestMessagesOfTwoDevicesAreToldApart(t *testing.T) {
+// The messages of two devices of one user have different identifiers, also if one nonce is a prefix
+// of the other: n with message 12 is not n1 with message 2.
+func TestMessagesOfTwoDevicesHaveDifferentIdentifiers(t *testing.T) {
 	sent := map[string]bool{}
 	for _, nonce := range []string{"n", "n1"} {
 		c := New(Config{Nick: "ann", Nonce: nonce, Rooms: []string{"#g"}})

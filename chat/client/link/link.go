@@ -138,8 +138,8 @@ func (c *Conn) Send(b []byte) {
 // MarkHealthy marks the connection as working: the backoff starts again from its minimum.
 func (c *Conn) MarkHealthy() { c.healthy.Store(true) }
 
-// Close closes the connection at once. What the server has not received is dropped: it must not
-// arrive when the client has sent it again on another connection. Down follows.
+// Close closes the connection at once. Output that the server has not received is dropped: it must
+// not arrive after the client has sent it again on another connection. Down follows.
 func (c *Conn) Close() {
 	inner := c.conn
 	if secured, ok := inner.(interface{ NetConn() net.Conn }); ok {
@@ -151,7 +151,7 @@ func (c *Conn) Close() {
 	c.end()
 }
 
-// end closes the connection. What was sent before still arrives.
+// end closes the connection. Output that was sent before still arrives.
 func (c *Conn) end() {
 	c.once.Do(func() {
 		close(c.done)

@@ -114,8 +114,8 @@ func TestServerThatDoesNotReadIsDisconnected(t *testing.T) {
 	next[Down](t, signals)
 }
 
-// What a server has not received when the connection is closed never arrives: the client sends it
-// again on the next connection, and it would arrive twice.
+// Output that the server has not received when the connection is closed never arrives: the client
+// sends it again on the next connection, and it would arrive twice.
 func TestCloseDropsWhatTheServerHasNotReceived(t *testing.T) {
 	l, signals := listen(t)
 	server, err := l.Accept()

@@ -30,7 +30,8 @@ func startRadio(w *netsim.World, account string, dial dialer) *radio {
 	return r
 }
 
-// own runs the client. It answers a PING, and sends one when the server has been silent for a while.
+// own runs the client. It answers a PING, and sends one twice a minute. A server that is silent for
+// longer is considered lost.
 func (r *radio) own(ctx context.Context, account string) {
 	var conn *link.Conn
 	tick := time.NewTicker(30 * time.Second)

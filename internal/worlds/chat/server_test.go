@@ -134,7 +134,7 @@ func (s *service) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	copied := error(fs.ErrNotExist)
-	for tries := 0; errors.Is(copied, fs.ErrNotExist) && tries < 10; tries++ { // it renames a file just now
+	for tries := 0; errors.Is(copied, fs.ErrNotExist) && tries < 10; tries++ { // a file was renamed
 		dir := filepath.Join(tempDir(s.w), "data")
 		if copied = os.CopyFS(dir, os.DirFS(s.dir)); copied == nil {
 			s.dir = dir

@@ -44,20 +44,20 @@ func (p *person) talk() {
 	}
 }
 
-// patience is how long after the last fault all messages may take: the longest timeouts of the
+// sayLimit is how long after the last fault all messages may take: the longest timeouts of the
 // client, the server and TCP.
-const patience = 15 * time.Minute
+const sayLimit = 15 * time.Minute
 
 // waitUntilAllIsSaid waits until the server has acknowledged all messages.
 func waitUntilAllIsSaid(w *netsim.World, people []*person) {
-	for end := w.Elapsed() + patience; w.Elapsed() < end; time.Sleep(time.Second) {
+	for end := w.Elapsed() + sayLimit; w.Elapsed() < end; time.Sleep(time.Second) {
 		if !slices.ContainsFunc(people, func(p *person) bool { _, unsent := p.shown(); return len(unsent) > 0 }) {
 			return
 		}
 	}
 	for _, p := range people {
 		_, unsent := p.shown()
-		w.Errorf("%s: got the unacknowledged messages %q after %v without a fault, want none", p.name, unsent, patience)
+		w.Errorf("%s: got the unacknowledged messages %q after %v without a fault, want none", p.name, unsent, sayLimit)
 	}
 }
 
