@@ -65,6 +65,7 @@ const (
 // unsent is an own message that the server has not echoed yet.
 type unsent struct {
 	nonce, text string
+	nick        string // the client's when it was sent; the server may know it by another one now
 	replyTo     string // msgid of the message that it replies to
 	kind        MessageKind
 	state       delivery

@@ -231,6 +231,33 @@ func TestMessagesOfTwoDevicesHaveDifferentIdentifiers(t *testing.T) {
 	}
 }
 
+// A guest whose connection broke is refused its nick while the server has not noticed that, and gets
+// another one. Its message was stored under the former nick, and is not sent again. A message of
+// another user, who copies the tag, is no echo.
+func TestMessagesStoredUnderAFormerNickAreNotResent(t *testing.T) {
+	for _, c := range []struct {
+		from   string
+		resent bool
+	}{{"ann", false}, {"bob", true}} {
+		s := inRoom(t)
+		v := s.c.Find("#g")
+		s.c.Send(v, TextMessage, "stored")
+		nonce := strings.TrimPrefix(strings.Fields(string(s.c.Output()))[0], "@")
+		s.c.Disconnected(nil)
+		s.online()
+		s.says(":ann!u@h NICK ann_", ":ann_!u@h JOIN #g")
+		s.c.Output()
+		s.says(page("#g", nonce+";"+line(2, c.from, "stored"))...)
+		s.says(page("#g")...)
+		if got := strings.Contains(string(s.c.Output()), ":stored"); got != c.resent {
+			t.Errorf("stored as of %s: got the message sent again: %v, want %v", c.from, got, c.resent)
+		}
+		if m := v.Messages[1]; m.Own == c.resent {
+			t.Errorf("stored as of %s: got Own %v, want %v", c.from, m.Own, !c.resent)
+		}
+	}
+}
+
 // A read marker that was sent on a connection which broke may not have arrived: it is sent again,
 // until the server confirms it.
 func TestReadMarkersLostInFlightAreSentAgain(t *testing.T) {

@@ -52,7 +52,7 @@ func (c *Client) sendUnsent(v *Conversation, complete bool) {
 			kept = append(kept, u)
 		case c.grantedCaps["echo-message"]:
 			c.sendMessage(v, u)
-			u.state = inFlight
+			u.state, u.nick = inFlight, c.nick
 			kept = append(kept, u)
 		default:
 			c.sendMessage(v, u)
