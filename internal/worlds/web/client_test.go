@@ -22,6 +22,7 @@ type client struct {
 	random  *rand.Rand
 	ordered map[string]bool // the orders that were sent: whether the answer was 200
 	good    int             // answers of status 200 that were complete
+	bad     int             // other requests
 }
 
 // answerWithin is longer than the proxy may take for a response: three tries, each with the limits
@@ -72,6 +73,7 @@ func (c *client) do(method, path string, body, want []byte) bool {
 			return true
 		}
 	}
+	c.bad++
 	c.w.Logf("%s %s: got %v, %v after %v", method, path, resp, err, time.Since(began))
 	if ctx.Err() != nil {
 		c.w.Errorf("%s %s: got no response within %v, want one or an error", method, path, answerWithin)

@@ -35,6 +35,20 @@ func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 	})
 }
 
+// TestProxyAnswersAllRequestsWithoutAFault: upstreams close idle connections, and the proxy notices.
+func TestProxyAnswersAllRequestsWithoutAFault(t *testing.T) {
+	netsim.Run(t, netsim.Seeds(2), func(w *netsim.World) {
+		s := newSite(w)
+		h := w.Host("ann")
+		w.Link(h, s.net, netsim.Path{Delay: time.Millisecond})
+		c := newClient(w, h)
+		c.run(5 * time.Minute)
+		if c.bad > 0 {
+			w.Errorf("got %d requests that failed and %d that did not, want none to fail", c.bad, c.good)
+		}
+	})
+}
+
 // faultyUntil is when the last fault has ended.
 const faultyUntil = 2 * time.Minute
 
