@@ -58,6 +58,25 @@ func (s *site) disturb() {
 	}
 }
 
+// cut schedules partitions between a client and the proxy, in both directions or one.
+func (s *site) cut(client *netsim.Host) {
+	r := s.w.Rand()
+	for at := time.Duration(5+r.IntN(30)) * time.Second; at < faultyUntil-40*time.Second; at += time.Duration(40+r.IntN(30)) * time.Second {
+		kind := r.IntN(3)
+		s.w.At(at, func() {
+			switch kind {
+			case 0:
+				s.w.Partition(client, s.host)
+			case 1:
+				s.w.PartitionOneWay(client, s.host)
+			default:
+				s.w.PartitionOneWay(s.host, client)
+			}
+		})
+		s.w.At(at+time.Duration(1+r.IntN(35))*time.Second, s.w.Heal)
+	}
+}
+
 // fault schedules a fault of an upstream.
 func (s *site) fault(a *app, kind int, begin, end time.Duration) {
 	switch kind {

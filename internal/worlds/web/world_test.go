@@ -21,7 +21,13 @@ func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 		for _, name := range []string{"ann", "bob", "cat"} {
 			h := w.Host(name)
 			w.Link(h, s.net, path(w.Rand(), 0.03))
-			clients = append(clients, newClient(w, h))
+			c := newClient(w, h)
+			c.leaves = true
+			if name == "cat" {
+				c.isCut = true
+				s.cut(h)
+			}
+			clients = append(clients, c)
 		}
 		s.disturb()
 		var running sync.WaitGroup
