@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -86,7 +85,8 @@ type person struct {
 	conn    *link.Conn // nil while it is not connected
 	tap     tap
 	read    time.Time // the latest read marker that was seen
-	said    []string  // in the order of their sending
+	said    []string  // in the room, in the order of their sending
+	told    []string  // to the other account
 	signals chan any  // from the link -> owner
 	calls   chan func()
 }
@@ -191,20 +191,39 @@ func (p *person) say() {
 	})
 }
 
+// tell sends the next direct message to an account.
+func (p *person) tell(account string) {
+	p.do(func(*client.Conversation) {
+		text := fmt.Sprintf("%s tells %d", p.name, len(p.told))
+		p.told = append(p.told, text)
+		p.client.Send(p.client.OpenDirect(account), client.TextMessage, text)
+	})
+}
+
 // markRead marks all messages as read.
 func (p *person) markRead() { p.do(p.client.MarkRead) }
 
-// shown returns the texts that the client shows, and the texts that it has not delivered yet.
-func (p *person) shown() (texts, unsent []string) {
-	p.do(func(v *client.Conversation) {
-		for _, m := range v.Messages {
-			if m.Kind == client.TextMessage {
+// shown returns the texts that the client shows of a conversation.
+func (p *person) shown(name string) (texts []string) {
+	p.do(func(*client.Conversation) {
+		v := p.client.Find(name)
+		for i := 0; v != nil && i < len(v.Messages); i++ {
+			if m := v.Messages[i]; m.Kind == client.TextMessage {
 				texts = append(texts, m.Text)
 			}
 		}
-		unsent = slices.Clone(v.Unsent())
 	})
-	return texts, unsent
+	return texts
+}
+
+// unsent returns the texts that the server has not acknowledged yet.
+func (p *person) unsent() (texts []string) {
+	p.do(func(*client.Conversation) {
+		for _, v := range p.client.Conversations() {
+			texts = append(texts, v.Unsent()...)
+		}
+	})
+	return texts
 }
 
 // unread returns the texts after the read marker.

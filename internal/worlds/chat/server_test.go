@@ -168,10 +168,10 @@ func (s *service) listen(ctx context.Context, h *netsim.Host, svc *chat.Service,
 	return errors.Join(<-ended, <-ended)
 }
 
-// stored returns the messages of the room's log, oldest first.
-func (s *service) stored() []message {
+// stored returns the messages of a log, oldest first: of the room, or of "ann,eve".
+func (s *service) stored(name string) []message {
 	var text bytes.Buffer
-	if _, err := export.Export(context.Background(), &text, s.dir, export.Options{Room: room, Format: export.JSONL}); err != nil {
+	if _, err := export.Export(context.Background(), &text, s.dir, export.Options{Room: name, Format: export.JSONL}); err != nil {
 		s.w.Fatal(err)
 	}
 	var all []message
@@ -180,12 +180,13 @@ func (s *service) stored() []message {
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			s.w.Fatal(err)
 		}
-		if _, said, is := strings.Cut(m.Line, " PRIVMSG "+room+" :"); is {
-			all = append(all, message{m.MsgID, said})
+		if _, said, is := strings.Cut(m.Line, " PRIVMSG "); is {
+			_, text, _ := strings.Cut(said, " :")
+			all = append(all, message{m.MsgID, text})
 		}
 	}
 	return all
 }
 
-// message is a message of the room.
+// message is a stored message.
 type message struct{ id, text string }

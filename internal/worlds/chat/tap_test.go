@@ -10,17 +10,18 @@ import (
 )
 
 // tap checks the lines that a client receives: outside of histories that it has requested, a
-// connection receives each message of the room once, in the order of the log.
+// connection receives each message of the room once, in the order of the log. So it does with
+// direct messages; a client has them with one account only.
 type tap struct {
 	w      *netsim.World
 	name   string
-	latest int64 // the place in the log of the connection's latest message
-	all    map[string]string
+	latest map[bool]int64    // the place in the log of the connection's latest message: in the room, direct
+	all    map[string]string // the texts of the room, by their ids
 }
 
 // connected starts a connection.
 func (t *tap) connected() {
-	t.latest = -1
+	t.latest = map[bool]int64{true: -1, false: -1}
 	t.w.Logf("%s: connected", t.name)
 }
 
@@ -33,7 +34,7 @@ func (t *tap) line(line string) {
 	}
 	isHistory, _ := m.GetTag("batch")
 	_, id := m.GetTag("msgid")
-	if m.Command != "PRIVMSG" || m.Params[0] != room || isHistory {
+	if m.Command != "PRIVMSG" || isHistory {
 		return
 	}
 	at, err := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
@@ -41,13 +42,15 @@ func (t *tap) line(line string) {
 		t.w.Errorf("%s received %q: got the msgid %q, want one that ends in an offset", t.name, line, id)
 		return
 	}
-	if at <= t.latest {
-		t.w.Errorf("%s received %q at offset %d of the log behind one at %d, want each once and in order", t.name, line, at, t.latest)
+	inRoom := m.Params[0] == room
+	if at <= t.latest[inRoom] {
+		t.w.Errorf("%s received %q at offset %d of the log behind one at %d, want each once and in order", t.name, line, at, t.latest[inRoom])
 	}
-	t.latest = at
-	t.w.Logf("%s: %s", t.name, m.Params[1])
+	t.latest[inRoom] = at
 	if t.all == nil {
 		t.all = map[string]string{}
 	}
-	t.all[id] = m.Params[1]
+	if inRoom {
+		t.all[id] = m.Params[1]
+	}
 }
