@@ -231,9 +231,9 @@ func TestMessagesOfTwoDevicesHaveDifferentIdentifiers(t *testing.T) {
 	}
 }
 
-// A guest whose connection broke is refused its nick while the server has not noticed that, and gets
-// another one. Its message was stored under the former nick, and is not sent again. A message of
-// another user, who copies the tag, is no echo.
+// A guest whose connection broke gets another nick while the server has not noticed that. Its
+// message was stored under the former nick, and is not sent again. A message of another user, who
+// copies the tag, is no echo.
 func TestMessagesStoredUnderAFormerNickAreNotResent(t *testing.T) {
 	for _, c := range []struct {
 		from   string

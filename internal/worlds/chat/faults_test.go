@@ -21,7 +21,7 @@ type network struct {
 const (
 	phone = iota
 	laptop
-	desk
+	tablet
 	radioSet
 	office // this one and the next are behind the NAT
 	browser
@@ -33,7 +33,7 @@ func newNetwork(w *netsim.World) *network {
 	internet := w.Router("internet")
 	w.Link(n.server, internet, netsim.Path{Delay: 2 * time.Millisecond})
 	w.Link(n.nat, internet, netsim.Path{Delay: 5 * time.Millisecond})
-	for _, name := range []string{"phone", "laptop", "desk", "radio", "office", "browser"} {
+	for _, name := range []string{"phone", "laptop", "tablet", "radio", "office", "browser"} {
 		if len(n.clients) < office {
 			n.clients = append(n.clients, w.Host(name))
 			n.links = append(n.links, w.Link(n.clients[len(n.clients)-1], internet, path(w.Rand())))

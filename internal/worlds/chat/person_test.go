@@ -86,7 +86,7 @@ type person struct {
 	tap     tap
 	read    time.Time // the latest read marker that was seen
 	said    []string  // in the room, in the order of their sending
-	told    []string  // to the other account
+	sentTo  []string  // to the other account
 	signals chan any  // from the link -> owner
 	calls   chan func()
 }
@@ -194,8 +194,8 @@ func (p *person) say() {
 // tell sends the next direct message to an account.
 func (p *person) tell(account string) {
 	p.do(func(*client.Conversation) {
-		text := fmt.Sprintf("%s tells %d", p.name, len(p.told))
-		p.told = append(p.told, text)
+		text := fmt.Sprintf("%s tells %d", p.name, len(p.sentTo))
+		p.sentTo = append(p.sentTo, text)
 		p.client.Send(p.client.OpenDirect(account), client.TextMessage, text)
 	})
 }

@@ -13,9 +13,10 @@ import (
 // connection receives each message of the room once, in the order of the log. So it does with
 // direct messages; a client has them with one account only.
 type tap struct {
-	w      *netsim.World
-	name   string
-	latest map[bool]int64    // the place in the log of the connection's latest message: in the room, direct
+	w    *netsim.World
+	name string
+	// the place in the log of the connection's latest message, in the room (true) and direct
+	latest map[bool]int64
 	all    map[string]string // the texts of the room, by their ids
 }
 

@@ -20,7 +20,7 @@ func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 		people := []*person{
 			startPerson(w, "ann", "ann@phone", overTCP(n.clients[phone])),
 			startPerson(w, "ann2", "ann@laptop", overWebSocket(n.clients[laptop])),
-			startPerson(w, "eve", "eve@desk", overTCP(n.clients[desk])),
+			startPerson(w, "eve", "eve@tablet", overTCP(n.clients[tablet])),
 			startPerson(w, "bob", "", overTCP(n.clients[office])),
 			startPerson(w, "cat", "", overWebSocket(n.clients[browser])),
 		}
@@ -93,7 +93,7 @@ func check(w *netsim.World, s *service, people []*person, r *radio) {
 		checkLog(w, p.name, inRoom, p.name+" says ", p.said, p.shown(room))
 		if i < 3 {
 			other := []string{"eve", "eve", "ann"}[i]
-			checkLog(w, p.name, direct, p.name+" tells ", p.told, p.shown(other))
+			checkLog(w, p.name, direct, p.name+" tells ", p.sentTo, p.shown(other))
 		}
 	}
 	heard := r.heard()

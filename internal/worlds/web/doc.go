@@ -8,6 +8,7 @@
 //   - A response of status 200 is that of its own request, and complete; one that is not complete
 //     is an error for its client.
 //   - An order (POST) is carried out at most once, and exactly once if its client got 200.
+//   - Without a fault, all requests are answered by 200.
 //   - A request is answered within the proxy's time limits.
 //   - An upstream that has crashed is soon "down", one that has come back is soon "up", and one
 //     that is down gets no requests.
@@ -18,6 +19,6 @@
 // # Limitations
 //
 // The server runs by the concurrency model Goroutine: the event loops and coroutines of package
-// serve need a kernel's descriptor, and a wait in epoll would stop the virtual time. So splice and
-// the check of an idle connection for a close are not tested here.
+// serve need a kernel's descriptor, and a wait in epoll would stop the virtual time. So splice is
+// not tested here.
 package web

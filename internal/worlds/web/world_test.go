@@ -41,7 +41,8 @@ func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 	})
 }
 
-// TestProxyAnswersAllRequestsWithoutAFault: upstreams close idle connections, and the proxy notices.
+// TestProxyAnswersAllRequestsWithoutAFault: the upstreams close idle connections, and the proxy does
+// not use these.
 func TestProxyAnswersAllRequestsWithoutAFault(t *testing.T) {
 	netsim.Run(t, netsim.Seeds(2), func(w *netsim.World) {
 		s := newSite(w)

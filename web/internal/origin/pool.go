@@ -43,8 +43,8 @@ func (p *Pool) Take() *Conn {
 	}
 }
 
-// triesQuiet is isQuiet for a connection without a descriptor. It is known if the connection has a
-// read that does not wait, as one of a network stack in user space has. Without it, it is quiet.
+// triesQuiet reports whether an idle connection without a descriptor may be used. That is known if
+// the connection has a read that does not wait, as one of a network stack in user space has.
 func (c *Conn) triesQuiet() bool {
 	t, ok := c.conn.(interface{ TryRead(p []byte) (int, error) })
 	if !ok {
