@@ -41,8 +41,8 @@ func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 	})
 }
 
-// TestProxyAnswersAllRequestsWithoutAFault: the upstreams close idle connections, and the proxy does
-// not use these.
+// TestProxyAnswersAllRequestsWithoutAFault: the upstreams close idle connections, which the proxy
+// does not use then.
 func TestProxyAnswersAllRequestsWithoutAFault(t *testing.T) {
 	netsim.Run(t, netsim.Seeds(2), func(w *netsim.World) {
 		s := newSite(w)
