@@ -7,13 +7,16 @@ package serve
 // equals sent. For a connection that has ended with bytes queued, sent is false. Any goroutine may
 // call it.
 func Delivered(c Conn) (sent, acknowledged bool) {
-	d, ok := c.(interface {
+	switch c := c.(type) {
+	case interface {
 		delivered() (sent, acknowledged bool)
-	})
-	if !ok {
-		return true, true
+	}:
+		return c.delivered()
+	case acknowledger: // a session that its stack runs
+		all := c.Unacknowledged() == 0
+		return all, all
 	}
-	return d.delivered()
+	return true, true
 }
 
 func (h *blockingSession) delivered() (sent, acknowledged bool) { return h.outbox.delivered(h) }
