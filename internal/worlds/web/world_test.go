@@ -14,7 +14,7 @@ import (
 
 // TestProxyAnswersEachRequestOnceAndRight runs a proxy through faults: see the package.
 func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
-	netsim.Run(t, netsim.SeedRange{First: uint64(testsize.Of(t, "WEIR_FIRST_WORLD", 1)), Count: testsize.Of(t, "WEIR_WEB_WORLDS", 6)}, func(w *netsim.World) {
+	netsim.Run(t, netsim.SeedRange{First: uint64(testsize.Of(t, "WEIR_FIRST_WORLD", 1)), Count: testsize.Of(t, "WEIR_WEB_WORLDS", 3)}, func(w *netsim.World) {
 		defer stopIfPlanted(w)
 		s := newSite(w)
 		var clients []*client
@@ -44,12 +44,12 @@ func TestProxyAnswersEachRequestOnceAndRight(t *testing.T) {
 // TestProxyAnswersAllRequestsWithoutAFault: the upstreams close idle connections, which the proxy
 // does not use then.
 func TestProxyAnswersAllRequestsWithoutAFault(t *testing.T) {
-	netsim.Run(t, netsim.Seeds(2), func(w *netsim.World) {
+	netsim.Run(t, netsim.Seeds(1), func(w *netsim.World) {
 		s := newSite(w)
 		h := w.Host("ann")
 		w.Link(h, s.net, netsim.Path{Delay: time.Millisecond})
 		c := newClient(w, h)
-		c.run(5 * time.Minute)
+		c.run(2 * time.Minute)
 		if c.bad > 0 {
 			w.Errorf("got %d requests that failed and %d that did not, want none to fail", c.bad, c.good)
 		}
