@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,6 +46,48 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 		back.until(fmt.Sprintf("] %d ", lost-1))
 		back.until(" 366 ")
 	})
+}
+
+// Messages that a client had not received when it closed its connection are replayed, too: a client
+// closes one on which it has heard nothing for a while. So are those in flight when the server
+// stops.
+func TestMessagesInFlightAtTheEndAreReplayed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("acknowledgments are known on Linux")
+	}
+	for name, end := range map[string]func(s *server, ann, bob *client){
+		"the client closes": func(s *server, ann, bob *client) {
+			ann.conn.(*net.TCPConn).CloseWrite()
+			bob.until(" QUIT ")
+		},
+		"the server stops": func(s *server, ann, bob *client) {
+			s.stop()
+			time.AfterFunc(100*time.Millisecond, func() { ann.conn.(*net.TCPConn).SetLinger(0); ann.conn.Close() })
+			s.halt()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyWay(t, func(t *testing.T, s *server) {
+				s.account("ann", "secret of ann", account.Member)
+				ann := s.narrow("ann")
+				ann.logIn("#r")
+				ann.until(" 366 ")
+				bob := s.user("bob")
+				bob.send("JOIN #r", "PRIVMSG #r :seen")
+				ann.until("PRIVMSG #r :seen")
+				for i := range 100 {
+					bob.send(fmt.Sprintf("PRIVMSG #r :%d %s", i, strings.Repeat("x", 400)))
+				}
+				bob.sync()
+				end(s, ann, bob)
+
+				back := s.run().client("ann")
+				back.logIn("#r")
+				back.until("] 99 ")
+				back.until(" 366 ")
+			})
+		})
+	}
 }
 
 // A client that rejoins many rooms is not disconnected as too slow before it reads: otherwise that

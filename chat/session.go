@@ -446,17 +446,22 @@ func (s *session) departLocked(err error) {
 		s.svc.unregisteredCount--
 		s.svc.lobby.Leave(s.lobbyPlace)
 	} else {
-		s.outputLost = !isOrderlyEnd(err)
+		s.outputLost = !s.isOrderlyEnd(err)
 		s.svc.detachLocked(s, s.quitMessage(err))
 	}
 	s.svc.uncountSession(s.peer)
 }
 
-// isOrderlyEnd reports whether a session ended while its client was connected: by its own command
-// or by a stop of the server.
-func isOrderlyEnd(err error) bool {
+// isOrderlyEnd reports whether the client of a session that has ended received all of its output:
+// it was connected when it ended by its own command. When it has closed the connection, or the
+// server stops, it may have been gone for a while; then all must be acknowledged.
+func (s *session) isOrderlyEnd(err error) bool {
 	var q *quitError
-	return errors.As(err, &q) || errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) || errors.Is(err, errConnectAgain)
+	if errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) {
+		_, acknowledged := serve.Delivered(s.conn)
+		return acknowledged
+	}
+	return errors.As(err, &q) || errors.Is(err, errConnectAgain)
 }
 
 // quitError ends a session by QUIT or by the server, with the message to others.

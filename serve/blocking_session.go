@@ -89,7 +89,7 @@ func (h *blockingSession) serve(open func(Conn) Session) {
 	err := ErrGoexit // the result unless serve returns
 	defer func() {
 		h.end(err)
-		h.outbox.close() // the Conn may still be in use, and its descriptor reused
+		h.outbox.release() // the Conn may still be in use
 	}()
 	h.serveErr = &err
 	err = h.run(open)

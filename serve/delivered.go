@@ -1,17 +1,22 @@
 package serve
 
 // Delivered reports how far the bytes that Send took have come. sent means that the kernel has
-// taken all of them, acknowledged that the peer's kernel has acknowledged all of them. Where
-// acknowledgments are not known (behind TLS, in a pipe, not on Linux) acknowledged equals sent. For
-// a connection that has ended with bytes queued, sent is false. Any goroutine may call it.
+// taken all of them, acknowledged that the peer's kernel has acknowledged all of them. They are
+// known on Linux, and of a connection that has a method Unacknowledged() int, which returns how
+// many bytes the peer has not acknowledged; also below TLS. Elsewhere (in a pipe) acknowledged
+// equals sent. For a connection that has ended with bytes queued, sent is false. Any goroutine may
+// call it.
 func Delivered(c Conn) (sent, acknowledged bool) {
-	d, ok := c.(interface {
+	switch c := c.(type) {
+	case interface {
 		delivered() (sent, acknowledged bool)
-	})
-	if !ok {
-		return true, true
+	}:
+		return c.delivered()
+	case acknowledger: // a session that its stack runs
+		all := c.Unacknowledged() == 0
+		return all, all
 	}
-	return d.delivered()
+	return true, true
 }
 
 func (h *blockingSession) delivered() (sent, acknowledged bool) { return h.outbox.delivered(h) }
@@ -21,6 +26,15 @@ func (b *outbox) delivered(t nonblockingWriter) (sent, acknowledged bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sent = len(b.queue) == 0 && !b.ownerWriting
-	// a closed connection's descriptor may belong to another connection now
-	return sent, sent && (b.closed || !t.inFlight())
+	return sent, sent && (b.released || !t.inFlight())
+}
+
+// acknowledger is a connection of a network stack in user space.
+type acknowledger interface {
+	Unacknowledged() int // bytes that were written and the peer has not acknowledged
+}
+
+// inFlight implements nonblockingWriter: it reports whether output is unacknowledged.
+func (s *stream) inFlight() bool {
+	return s.acks != nil && s.acks.Unacknowledged() > 0 || unacknowledged(s.socketConn)
 }

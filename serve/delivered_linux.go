@@ -11,9 +11,6 @@ func (c *conn) delivered() (sent, acknowledged bool) { return c.outbox.delivered
 // c.outbox is held, as for tryWrite.
 func (c *conn) inFlight() bool { return inFlight(c.fd) }
 
-// inFlight implements nonblockingWriter: it reports whether output is unacknowledged.
-func (s *stream) inFlight() bool { return unacknowledged(s.rawConn) }
-
 // unacknowledged reports whether the peer's kernel has yet to acknowledge bytes that were written
 // to a socket. Nil has none.
 func unacknowledged(raw syscall.RawConn) (yes bool) {

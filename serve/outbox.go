@@ -24,7 +24,8 @@ type outbox struct {
 	mu           sync.Mutex
 	queue        []byte
 	ownerWriting bool // the owner is writing without the lock: append to the queue
-	closed       bool
+	closed       bool // nothing is taken any more
+	released     bool // the connection has ended: its descriptor may be another's
 }
 
 // put writes p now or queues it, and reports whether it did. It takes nothing if the queue would
@@ -113,7 +114,7 @@ func (b *outbox) length() int {
 func (b *outbox) takeRest() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed = true
+	b.closed, b.released = true, true
 	p := b.queue
 	b.queue = nil
 	return p
@@ -129,5 +130,12 @@ func (b *outbox) preload(p []byte) {
 func (b *outbox) close() {
 	b.mu.Lock()
 	b.closed = true
+	b.mu.Unlock()
+}
+
+// release is called before the connection's descriptor may belong to another connection.
+func (b *outbox) release() {
+	b.mu.Lock()
+	b.closed, b.released = true, true
 	b.mu.Unlock()
 }

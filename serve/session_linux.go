@@ -213,7 +213,8 @@ func (s *loopSession) end(err error) {
 		return
 	}
 	s.finish()
-	if s.session == nil { // Open has refused the connection
+	defer s.outbox.release() // the descriptor is closed after this iteration of the loop
+	if s.session == nil {    // Open has refused the connection
 		return
 	}
 	s.callContained(func() { s.session.Close(err) })

@@ -22,6 +22,7 @@ type stream struct {
 	counters      *counterShard
 	rawConn       syscall.RawConn // nil: the connection has no file descriptor
 	socketConn    syscall.RawConn // raw, or that of the connection under TLS; nil: none
+	acks          acknowledger    // the connection, or that under TLS; nil: it does not report them
 	lingerTimeout time.Duration   // Options.LingerTimeout
 	detectsIdle   bool            // Options.IdleTimeout is set
 	direct        directIO
@@ -54,8 +55,10 @@ func newStream(c net.Conn, n *counterShard, o *Options) *stream {
 	s.rawConn = rawConnOf(c)
 	s.socketConn = s.rawConn
 	s.direct.init(s.rawConn)
+	s.acks, _ = c.(acknowledger)
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok && s.rawConn == nil {
 		s.socketConn = rawConnOf(t.NetConn())
+		s.acks, _ = t.NetConn().(acknowledger)
 	}
 	return s
 }

@@ -32,6 +32,13 @@ func (c *Conn) Info() ConnInfo {
 	return c.infoLocked(now)
 }
 
+// Unacknowledged returns how many bytes were written and the peer has not acknowledged, sent or not
+// (SIOCOUTQ). Package serve asks for it: see [serve.Delivered].
+func (c *Conn) Unacknowledged() int {
+	info := c.Info()
+	return info.InFlight + info.Unsent
+}
+
 // infoLocked is Info for a caller that holds mu.
 func (c *Conn) infoLocked(now tcp.Time) ConnInfo {
 	return ConnInfo{c.key.local, c.key.remote, c.tcp.Info(now), c.tcp.LargestSegment() + ipHeaderLen(c.key.remote.Addr())}

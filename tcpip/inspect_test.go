@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"io"
 	"maps"
 	"testing"
 	"time"
@@ -40,6 +41,32 @@ func TestConnectionsListenersAndNeighboursAreListed(t *testing.T) {
 	if i := a.Interfaces(); len(i) != 2 || i[0].Counters.Sent == 0 || i[0].Counters.Received == 0 || i[1].Name != "lo" {
 		t.Errorf("got the interfaces %+v, want the link with its frames counted, and lo", i)
 	}
+}
+
+// Bytes for which the peer's window has no room are unacknowledged until the peer reads.
+func TestUnacknowledgedCountsWhatThePeerHasNotTaken(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	l := listen(t, b, "10.0.0.2:80")
+	c := dial(t, a, "tcp", "10.0.0.2:80").(*Conn)
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if got := c.Unacknowledged(); got != 0 {
+		t.Errorf("got %d unacknowledged bytes before the first Write, want none", got)
+	}
+	const size = 32 << 20
+	written := make(chan error, 1) // the writer -> here: one value
+	go func() { _, err := c.Write(make([]byte, size)); written <- err }()
+	eventually(t, func() bool { return c.Unacknowledged() > 0 && c.Info().SendWindow == 0 })
+	if _, err := io.CopyN(io.Discard, d, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return c.Unacknowledged() == 0 })
 }
 
 func TestRoutesSocketsAndDropsAreListed(t *testing.T) {

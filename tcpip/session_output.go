@@ -166,6 +166,15 @@ func (v *sessionConn) releaseOutput() {
 	v.c.s.outputAccount.resizeLocked(v, 0, 0)
 }
 
+// Unacknowledged returns how many bytes the session has sent and the peer has not acknowledged, for
+// [serve.Delivered]. Any goroutine may call it.
+func (v *sessionConn) Unacknowledged() int {
+	v.c.mu.Lock()
+	defer v.c.mu.Unlock()
+	info := v.c.tcp.Info(v.c.s.now())
+	return len(v.unsentOutput) + info.Unsent + info.InFlight
+}
+
 // Send implements serve.Conn. It reports whether p was accepted for sending.
 func (v *sessionConn) Send(p []byte) bool {
 	c := v.c

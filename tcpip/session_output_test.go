@@ -138,3 +138,38 @@ func TestStalledOutputIsEvicted(t *testing.T) {
 		}
 	})
 }
+
+// serve.Delivered knows what the peer of a session has acknowledged: the chat stores by it how far
+// a device has read.
+func TestSessionsKnowWhatThePeerHasAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		conns := make(chan serve.Conn, 1) // the stack -> this test
+		if _, err := b.Serve(":7", serve.Service{Open: func(c serve.Conn) serve.Session {
+			conns <- c
+			return talker{make(chan error, 1)}
+		}}, serve.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, a, "tcp", "10.0.0.2:7")
+		session := <-conns
+		want := func(when string, wanted bool) {
+			t.Helper()
+			time.Sleep(time.Second)
+			if _, acknowledged := serve.Delivered(session); acknowledged != wanted {
+				t.Errorf("%s: got acknowledged %v, want %v", when, acknowledged, wanted)
+			}
+		}
+		want("nothing was sent", true)
+		const size = 16 << 20
+		for range size >> 20 {
+			io.WriteString(c, ".") //nolint:errcheck // its answer is looked at
+		}
+		want("the peer does not read", false)
+		if _, err := io.ReadFull(c, make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		want("the peer has read all", true)
+		c.Close()
+	})
+}

@@ -43,6 +43,7 @@ type Conversation struct {
 	incomingMembers []Member              // of a NAMES reply in progress
 	markerKnown     bool                  // the server has sent a read marker
 	markerChanged   bool                  // ReadUntil must be sent to the server
+	markerInFlight  bool                  // ReadUntil was sent, and the server has not confirmed it
 }
 
 // Member is a user in a room.
@@ -64,6 +65,7 @@ const (
 // unsent is an own message that the server has not echoed yet.
 type unsent struct {
 	nonce, text string
+	nick        string // the client's when it was sent; the server may know it by another one now
 	replyTo     string // msgid of the message that it replies to
 	kind        MessageKind
 	state       delivery
@@ -118,6 +120,7 @@ func (c *Client) closeConversation(conv *Conversation) {
 func (v *Conversation) disconnected() {
 	v.Joined, v.Members, v.incomingMembers = !v.Room, nil, nil
 	v.historyRequest, v.held, v.Loading = noRequest, nil, false
+	v.markerChanged, v.markerInFlight = v.markerChanged || v.markerInFlight, false
 	for i := range v.unsent {
 		if v.unsent[i].state == inFlight {
 			v.unsent[i].state = uncertain
@@ -172,7 +175,7 @@ func (c *Client) sendReadMarkers() {
 	}
 	for _, v := range c.conversations {
 		if v.markerChanged && v.Joined {
-			v.markerChanged = false
+			v.markerChanged, v.markerInFlight = false, true
 			c.send("MARKREAD", v.Name, "timestamp="+formatTime(v.ReadUntil))
 		}
 	}

@@ -267,5 +267,8 @@ func (c *Client) onMarkRead(m *ircmsg.Message, _ time.Time) {
 		v.ReadUntil, v.markerChanged = t, false
 		v.recountUnread()
 	}
+	if !t.Before(v.ReadUntil) {
+		v.markerInFlight = false
+	}
 	c.emit(Event{Kind: Changed, Conversation: v})
 }

@@ -167,6 +167,9 @@ func (c *Client) addMessage(v *Conversation, msg Message) {
 	if !v.remember(&msg) {
 		return
 	}
+	if c.wasSentBefore(v, &msg) {
+		msg.Own, msg.Mention = true, false
+	}
 	if msg.Own {
 		v.acknowledge(&msg)
 	}
@@ -183,6 +186,15 @@ func (c *Client) addMessage(v *Conversation, msg Message) {
 	at := &v.Messages[len(v.Messages)-1]
 	v.countUnread(at)
 	c.emit(Event{Kind: NewMessage, Conversation: v, Message: at})
+}
+
+// wasSentBefore reports whether a message is one that the client has sent on an earlier connection,
+// perhaps under another nick: a guest does not get its nick back while the server has not noticed
+// that the connection broke.
+func (c *Client) wasSentBefore(v *Conversation, msg *Message) bool {
+	return slices.ContainsFunc(v.unsent, func(u unsent) bool {
+		return u.state == uncertain && msg.nonce == c.fold(u.nick)+" "+u.nonce
+	})
 }
 
 // remember stores the identifiers of a message. It reports whether the message is new.

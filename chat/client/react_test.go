@@ -46,10 +46,10 @@ func TestRepliesNameTheOriginalMessage(t *testing.T) {
 	v := s.c.Find("#g")
 	s.c.Reply(v, TextMessage, "yes", &v.Messages[0])
 	out := string(s.c.Output())
-	if want := "@+draft/reply=g-1;+weir/n=n2 PRIVMSG #g :yes\r\n"; out != want && out != "@+weir/n=n2;+draft/reply=g-1 PRIVMSG #g :yes\r\n" {
+	if want := "@+draft/reply=g-1;+weir/n=n.2 PRIVMSG #g :yes\r\n"; out != want && out != "@+weir/n=n.2;+draft/reply=g-1 PRIVMSG #g :yes\r\n" {
 		t.Errorf("the client sends %q, want %q", out, want)
 	}
-	s.says("@+draft/reply=g-1;+weir/n=n2;msgid=g-3 :ann!u@h PRIVMSG #g :yes")
+	s.says("@+draft/reply=g-1;+weir/n=n.2;msgid=g-3 :ann!u@h PRIVMSG #g :yes")
 	if m := v.Messages[1]; m.ReplyTo != "g-1" {
 		t.Errorf("Message.ReplyTo: got %q, want g-1", m.ReplyTo)
 	}

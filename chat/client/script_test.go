@@ -207,6 +207,92 @@ func TestUnechoedMessagesAreResentOnlyIfNotStored(t *testing.T) {
 	}
 }
 
+// The messages of two devices of one user have different identifiers, also if one nonce is a prefix
+// of the other: n with message 12 is not n1 with message 2.
+func TestMessagesOfTwoDevicesHaveDifferentIdentifiers(t *testing.T) {
+	sent := map[string]bool{}
+	for _, nonce := range []string{"n", "n1"} {
+		c := New(Config{Nick: "ann", Nonce: nonce, Rooms: []string{"#g"}})
+		s := &script{t: t, c: c, now: start}
+		s.online()
+		s.says(":ann!u@h JOIN #g")
+		s.says(page("#g")...)
+		s.c.Output()
+		for range 20 {
+			c.Send(c.Find("#g"), TextMessage, "x")
+		}
+		for line := range strings.Lines(string(c.Output())) {
+			id, _, _ := strings.Cut(line, " ")
+			if sent[id] {
+				t.Errorf("the device with the nonce %s sends %q again, want an identifier that no device has used", nonce, id)
+			}
+			sent[id] = true
+		}
+	}
+}
+
+// A guest whose connection broke gets another nick while the server has not noticed that. Its
+// message was stored under the former nick, and is not sent again. A message of another user, who
+// copies the tag, is no echo.
+func TestMessagesStoredUnderAFormerNickAreNotResent(t *testing.T) {
+	for _, c := range []struct {
+		from   string
+		resent bool
+	}{{"ann", false}, {"bob", true}} {
+		s := inRoom(t)
+		v := s.c.Find("#g")
+		s.c.Send(v, TextMessage, "stored")
+		nonce := strings.TrimPrefix(strings.Fields(string(s.c.Output()))[0], "@")
+		s.c.Disconnected(nil)
+		s.online()
+		s.says(":ann!u@h NICK ann_", ":ann_!u@h JOIN #g")
+		s.c.Output()
+		s.says(page("#g", nonce+";"+line(2, c.from, "stored"))...)
+		s.says(page("#g")...)
+		if got := strings.Contains(string(s.c.Output()), ":stored"); got != c.resent {
+			t.Errorf("stored as of %s: got the message sent again: %v, want %v", c.from, got, c.resent)
+		}
+		if m := v.Messages[1]; m.Own == c.resent {
+			t.Errorf("stored as of %s: got Own %v, want %v", c.from, m.Own, !c.resent)
+		}
+	}
+}
+
+// A read marker that was sent on a connection which broke may not have arrived: it is sent again,
+// until the server confirms it.
+func TestReadMarkersLostInFlightAreSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		says     []string // before the connection breaks
+		sentNext bool
+	}{
+		{"no answer", nil, true},
+		{"an older marker of another device", []string{":srv.x MARKREAD #g timestamp=2026-11-21T11:00:00.000Z"}, true},
+		{"confirmed", []string{":srv.x MARKREAD #g timestamp=2026-11-21T12:00:01.000Z"}, false},
+	} {
+		s := newScript(t, Config{Account: "ann", Rooms: []string{"#g"}})
+		online := func() {
+			s.c.Connected(s.now)
+			s.c.state, s.c.account = Online, "ann"
+			s.c.grantedCaps["draft/read-marker"] = true
+			s.says(":ann!u@h JOIN #g")
+			s.c.Output()
+			s.c.Tick(s.now)
+		}
+		online()
+		s.says("@time=2026-11-21T12:00:01.000Z;msgid=g-1 :bob!u@h PRIVMSG #g :one")
+		s.c.MarkRead(s.c.Find("#g"))
+		s.c.Tick(s.now)
+		s.sends("MARKREAD #g timestamp=2026-11-21T12:00:01.000Z")
+		s.says(c.says...)
+		s.c.Disconnected(nil)
+		online()
+		if got := strings.Contains(string(s.c.Output()), "MARKREAD #g timestamp=2026-11-21T12:00:01.000Z"); got != c.sentNext {
+			t.Errorf("%s: got the marker sent again on the next connection: %v, want %v", c.name, got, c.sentNext)
+		}
+	}
+}
+
 func TestRemovedLastMessageMarksAGap(t *testing.T) {
 	s := inRoom(t)
 	s.c.Disconnected(nil)
@@ -243,7 +329,7 @@ func TestInputCannotInjectCommands(t *testing.T) {
 	s.c.Part(v, "b\nQUIT")
 	s.sends("PART #g b")
 	s.c.Send(v, TextMessage, "c\r\nQUIT")
-	s.sends("@+weir/n=n2 PRIVMSG #g :c", "@+weir/n=n3 PRIVMSG #g :QUIT")
+	s.sends("@+weir/n=n.2 PRIVMSG #g :c", "@+weir/n=n.3 PRIVMSG #g :QUIT")
 	s.c.SetNick("d e")
 	s.sends("NICK :d e")
 	s.c.Join("#x\nQUIT", "")
@@ -283,8 +369,8 @@ func TestDirectMessagesMakeConversations(t *testing.T) {
 	s.says("@msgid=d-1 :bob!u@h PRIVMSG ann :psst", ":bob!u@h PRIVMSG ann :\x01ACTION grins\x01", ":bob!u@h PRIVMSG ann :\x01VERSION\x01", ":srv.x NOTICE ann :from the server")
 	s.texts("bob", "bob: psst", "bob: grins")
 	s.c.Send(s.c.Find("bob"), TextMessage, "what?")
-	s.sends("@+weir/n=n5 PRIVMSG bob :what?")
-	s.says("@+weir/n=n5 :ann!u@h PRIVMSG bob :what?")
+	s.sends("@+weir/n=n.5 PRIVMSG bob :what?")
+	s.says("@+weir/n=n.5 :ann!u@h PRIVMSG bob :what?")
 	s.texts("bob", "bob: psst", "bob: grins", "ann: what?")
 	if left := s.c.Find("bob").Unsent(); left != nil {
 		t.Errorf("unsent after the echo: got %q, want none", left)

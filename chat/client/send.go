@@ -29,7 +29,7 @@ func (c *Client) Reply(v *Conversation, kind MessageKind, text string, to *Messa
 			return
 		}
 		c.lastSeq++
-		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
+		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + "." + strconv.Itoa(c.lastSeq), text: part, kind: kind, replyTo: reply})
 	}
 	if c.state == Online && v.Joined && (v.historyRequest == noRequest || v.historyRequest == beforeRequest) {
 		c.sendUnsent(v, true)
@@ -52,7 +52,7 @@ func (c *Client) sendUnsent(v *Conversation, complete bool) {
 			kept = append(kept, u)
 		case c.grantedCaps["echo-message"]:
 			c.sendMessage(v, u)
-			u.state = inFlight
+			u.state, u.nick = inFlight, c.nick
 			kept = append(kept, u)
 		default:
 			c.sendMessage(v, u)

@@ -252,7 +252,7 @@ func TestCommandsSendTheirLines(t *testing.T) {
 		s.client.Output()
 		s.input.set(c.typed)
 		s.submit()
-		got := regexp.MustCompile(`@\+weir/n=\w+ `).ReplaceAllString(string(s.client.Output()), "")
+		got := regexp.MustCompile(`@\+weir/n=\S+ `).ReplaceAllString(string(s.client.Output()), "")
 		if got != c.sent || !strings.Contains(strings.Join(s.notes, "\n"), c.note) {
 			t.Errorf("%q: sent %q and noted %q, want %q and %q", c.typed, got, s.notes, c.sent, c.note)
 		}

@@ -34,6 +34,8 @@ type churn struct {
 	echo    bool
 	clock   raw.Clock
 	window  *tally.Window
+	// makes the connections, which have a method CloseWrite; nil: net.Dialer.Dial
+	dial    func(network, address string) (net.Conn, error)
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	next    atomic.Int64
@@ -70,6 +72,9 @@ func (p *churnPlan) number(before int64) int64 {
 // run starts the workers, which end when ctx ends or stop is called.
 func (c *churn) run(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
+	if c.dial == nil {
+		c.dial = (&net.Dialer{Timeout: churnTimeout, KeepAlive: -1}).Dial
+	}
 	c.duration = tally.NewDistribution()
 	for range churnWorkers {
 		c.workers.Go(func() { c.work(ctx) })
@@ -160,7 +165,7 @@ func churnKind(err error) string {
 
 // runOne runs connection i.
 func (c *churn) runOne(i int) error {
-	conn, err := (&net.Dialer{Timeout: churnTimeout, KeepAlive: -1}).Dial("tcp", c.addr)
+	conn, err := c.dial("tcp", c.addr)
 	if err != nil {
 		return err
 	}
@@ -182,7 +187,7 @@ func (c *churn) send(conn net.Conn, i int) error {
 		}
 		offset += len(text)
 	}
-	return conn.(*net.TCPConn).CloseWrite()
+	return conn.(interface{ CloseWrite() error }).CloseWrite()
 }
 
 func (c *churn) receive(conn net.Conn, i int) error {

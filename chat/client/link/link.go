@@ -71,7 +71,7 @@ func connect(ctx context.Context, dial func(context.Context) (net.Conn, error), 
 		return false, err
 	}
 	c := &Conn{conn: conn, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	stop := context.AfterFunc(ctx, c.Close)
+	stop := context.AfterFunc(ctx, c.end)
 	defer stop()
 	var writer sync.WaitGroup
 	writer.Go(c.write)
@@ -138,8 +138,21 @@ func (c *Conn) Send(b []byte) {
 // MarkHealthy marks the connection as working: the backoff starts again from its minimum.
 func (c *Conn) MarkHealthy() { c.healthy.Store(true) }
 
-// Close closes the connection. Down follows.
+// Close closes the connection at once. Output that the server has not received is dropped: it must
+// not arrive after the client has sent it again on another connection. Down follows.
 func (c *Conn) Close() {
+	inner := c.conn
+	if secured, ok := inner.(interface{ NetConn() net.Conn }); ok {
+		inner = secured.NetConn()
+	}
+	if tcp, ok := inner.(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+	c.end()
+}
+
+// end closes the connection. Output that was sent before still arrives.
+func (c *Conn) end() {
 	c.once.Do(func() {
 		close(c.done)
 		c.conn.Close()

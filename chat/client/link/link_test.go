@@ -114,6 +114,28 @@ func TestServerThatDoesNotReadIsDisconnected(t *testing.T) {
 	next[Down](t, signals)
 }
 
+// Output that the server has not received when the connection is closed never arrives: the client
+// sends it again on the next connection, and it would arrive twice.
+func TestCloseDropsWhatTheServerHasNotReceived(t *testing.T) {
+	l, signals := listen(t)
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	server.(*net.TCPConn).SetReadBuffer(4096)
+	up := next[Up](t, signals)
+	up.Conn.Send(make([]byte, 1<<20))
+	if _, err := io.ReadFull(server, make([]byte, 1)); err != nil { // it is sending
+		t.Fatal(err)
+	}
+	up.Conn.Close()
+	next[Down](t, signals)
+	if n, err := io.Copy(io.Discard, server); err == nil {
+		t.Errorf("got %d further bytes and the end of the input, want a reset", n)
+	}
+}
+
 func TestBackoffGrowsTo30Seconds(t *testing.T) {
 	if Backoff(0) != 500*time.Millisecond || Backoff(1) != time.Second || Backoff(7) != 30*time.Second || Backoff(1000) != 30*time.Second {
 		t.Errorf("backoff of attempts 0, 1, 7, 1000: got %v, %v, %v, %v; want 0.5 s, 1 s, 30 s, 30 s", Backoff(0), Backoff(1), Backoff(7), Backoff(1000))

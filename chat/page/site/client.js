@@ -188,6 +188,14 @@ export class Client {
     if (time <= room.readTo) return;
     room.readTo = time;
     this.ui.changed("rooms");
-    if (this.ready && this.account && room.synced && room.completeTo) this.send("MARKREAD", [room.name, `timestamp=${new Date(time).toISOString()}`]);
+    this.sendMarker(room, time);
+  }
+
+  // sendMarker sends a read marker. It is sent again after each loss of the connection, until the
+  // server confirms it.
+  sendMarker(room, time) {
+    if (!this.ready || !this.account || !room.synced || !room.completeTo) return;
+    room.markerSent = time;
+    this.send("MARKREAD", [room.name, `timestamp=${new Date(time).toISOString()}`]);
   }
 }

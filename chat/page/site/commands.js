@@ -92,6 +92,7 @@ function readMarker(c, m) {
   const room = c.rooms.get(fold(m.params[0]));
   const at = Date.parse((m.params[1] ?? "").replace("timestamp=", ""));
   if (!room) return;
+  if (at >= room.markerSent) room.markerSent = 0;
   if (!Number.isNaN(at) && (at > room.readTo || !room.readMarkerKnown)) room.readTo = at;
   else if (!room.readMarkerKnown) room.readTo = 0; // never read
   if (!room.readMarkerKnown) room.dividerTime = room.readTo;

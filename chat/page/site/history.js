@@ -110,6 +110,7 @@ function caughtUp(c, room, last) {
   if (end) room.recordComplete(end.id);
   if (room.readTo === Infinity) room.readTo = room.dividerTime = end?.time ?? 0;
   for (const s of room.sending) transmit(c, room, s);
+  if (room.markerSent) c.sendMarker(room, room.markerSent);
   c.ui.changed("rooms");
 }
 

@@ -29,6 +29,7 @@ export class Room {
     this.readTo = Infinity; // read marker: time in milliseconds; Infinity while unknown
     this.dividerTime = Infinity; // readTo when the room was opened: the place of the divider "new"
     this.readMarkerKnown = false; // the server has sent the read marker
+    this.markerSent = 0; // the read marker that the server has not confirmed; 0: there is none
     this.draft = "";
   }
 

@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -95,6 +97,10 @@ type Config struct {
 	// TLS configures connections to https upstreams. It must not be changed afterwards. Nil: the
 	// system's root certificates.
 	TLS *tls.Config
+
+	// Dial makes the connections to upstreams, within DialTimeout: of a network stack in user
+	// space, or of a test. The network is "tcp" or "unix". Nil: those of package net.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // settings are a parsed Config.

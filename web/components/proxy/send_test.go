@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,6 +197,39 @@ func TestUpstreamThatRespondsEarlyMayReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := sends(t, "", "", 0, 10*time.Minute, true); err != nil {
 			t.Errorf("got %v, want the whole response", err)
+		}
+	})
+}
+
+// Config.Dial makes all connections, those of health checks too, and has DialTimeout for each.
+func TestDialMakesTheConnections(t *testing.T) {
+	up := named(t, "app")
+	var dialed atomic.Int32
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialed.Add(1)
+		if address == "slow:80" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		if network != "tcp" || address != "app:80" {
+			t.Errorf("got a call for %s %s, want tcp app:80", network, address)
+		}
+		return new(net.Dialer).DialContext(ctx, network, up.Listener.Addr().String())
+	}
+	bothWays(t, Config{Upstreams: []string{"http://app"}, Dial: dial}, nil, func(t *testing.T, url string, p *Proxy) {
+		for _, body := range []string{"", strings.Repeat("x", maxBuffered+1)} {
+			dialed.Store(0)
+			if _, text := do(t, "PUT", url, body); text != "app" || dialed.Load() != 1 {
+				t.Errorf("%d bytes: got %q by %d calls of Dial, want app by one", len(body), text, dialed.Load())
+			}
+		}
+		if err := p.check(t.Context(), p.pool.upstreams[0]); err != nil {
+			t.Errorf("health check: got %v, want none", err)
+		}
+	})
+	bothWays(t, Config{Upstreams: []string{"http://slow"}, Dial: dial, DialTimeout: "1ms"}, nil, func(t *testing.T, url string, _ *Proxy) {
+		if resp, _ := do(t, "GET", url, ""); resp.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("a Dial that takes too long: got %s, want 504", resp.Status)
 		}
 	})
 }

@@ -84,12 +84,12 @@ func newUpstream(text string, s settings) (*upstream, error) {
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" || target.User != nil || target.RawQuery != "" || target.Fragment != "" {
 		return nil, fmt.Errorf("proxy: upstreams has %q, which is not an upstream: write \"http://HOST:PORT\", \"https://HOST:PORT\" or \"unix:/PATH\"", text)
 	}
-	dialer := &net.Dialer{Timeout: s.dialTimeout}
+	connect := s.dial()
 	dial := func(ctx context.Context, _, wanted string) (net.Conn, error) {
 		if address != "" {
 			wanted = address
 		}
-		c, err := dialer.DialContext(ctx, network, wanted)
+		c, err := connect(ctx, network, wanted)
 		if err != nil {
 			return nil, dialError{err}
 		}
@@ -104,6 +104,18 @@ func newUpstream(text string, s settings) (*upstream, error) {
 		u.conns = &origin.Pool{Dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", at) }, MaxIdle: s.Width, IdleTimeout: idleConnTimeout}
 	}
 	return u, nil
+}
+
+// dial returns the function that makes connections within the time limit.
+func (s *settings) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.Dial == nil {
+		return (&net.Dialer{Timeout: s.dialTimeout}).DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, s.dialTimeout)
+		defer cancel()
+		return s.Dial(ctx, network, address)
+	}
 }
 
 // idleConnTimeout is how long an idle connection to an upstream is kept.

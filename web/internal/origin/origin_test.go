@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -232,6 +233,34 @@ func TestAConnectionThatItsServerHasClosedIsNotUsedAgain(t *testing.T) {
 }
 
 // The deadline of an exchange is not that of the next one.
+// trying is a connection of a network stack in user space: it has no descriptor, and a read that
+// does not wait.
+type trying struct {
+	net.Conn
+	n   int
+	err error
+}
+
+func (c trying) TryRead([]byte) (int, error) { return c.n, c.err }
+
+func TestAnIdleConnectionWithoutADescriptorIsChecked(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		conn net.Conn
+		want bool
+	}{
+		{"nothing has arrived", trying{err: syscall.EAGAIN}, true},
+		{"its server has closed it", trying{err: io.EOF}, false},
+		{"its server has reset it", trying{err: syscall.ECONNRESET}, false},
+		{"bytes came unasked", trying{n: 1}, false},
+		{"it cannot be known", struct{ net.Conn }{}, true},
+	} {
+		if got := (&Conn{conn: c.conn}).isQuiet(); got != c.want {
+			t.Errorf("%s: got isQuiet %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestAnIdleConnectionIsUsedAfterTheDeadlineOfItsLastExchange(t *testing.T) {
 	s := serverOf(t, answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
 	for range 2 {

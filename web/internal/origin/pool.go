@@ -10,6 +10,7 @@ package origin
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"syscall"
@@ -40,6 +41,18 @@ func (p *Pool) Take() *Conn {
 		}
 		_ = c.conn.Close()
 	}
+}
+
+// triesQuiet reports whether an idle connection without a descriptor may be used. That is known if
+// the connection has a read that does not wait, as one of a network stack in user space has.
+func (c *Conn) triesQuiet() bool {
+	t, ok := c.conn.(interface{ TryRead(p []byte) (int, error) })
+	if !ok {
+		return true
+	}
+	var room [1]byte
+	n, err := t.TryRead(room[:])
+	return n == 0 && errors.Is(err, syscall.EAGAIN)
 }
 
 // pop takes out the connection that was used last; nil: there is none.

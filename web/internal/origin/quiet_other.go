@@ -3,4 +3,4 @@
 package origin
 
 // isQuiet reports whether an idle connection may be used, as far as that can be known.
-func (c *Conn) isQuiet() bool { return true }
+func (c *Conn) isQuiet() bool { return c.triesQuiet() }

@@ -8,7 +8,7 @@ import "syscall"
 // bytes unasked.
 func (c *Conn) isQuiet() bool {
 	if c.raw == nil {
-		return true
+		return c.triesQuiet()
 	}
 	quiet := false
 	// not Read, which fails behind the deadline of the last exchange
