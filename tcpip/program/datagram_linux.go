@@ -1,0 +1,359 @@
+//go:build amd64 || arm64
+
+package program
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"weir/tcpip"
+)
+
+// maxDatagram is the longest payload of UDP over IPv4, in bytes.
+const maxDatagram = 65507
+
+// datagram is a UDP socket. Its pair keeps message boundaries.
+type datagram struct {
+	core
+
+	// The fields below are guarded by core.mu.
+
+	udp       *tcpip.UDPConn // nil: not bound yet
+	remote    netip.AddrPort // of connect; zero: not connected
+	bound     bool           // by bind: connect keeps the port
+	asked     netip.AddrPort // the name server of the last query that was redirected
+	arrived   chan struct{}  // closed, and replaced, when a datagram or an error has arrived
+	readEnded bool           // the program has shut down reading
+	closed    bool
+}
+
+// newDatagram makes a UDP socket for the program.
+func (c *call) newDatagram(inet6 bool, flags int) answer {
+	end, theirs, inode, err := newPair(unix.SOCK_SEQPACKET, flags)
+	if err != nil {
+		return failed(errnoOf(err))
+	}
+	defer unix.Close(theirs)
+	d := &datagram{core: core{s: c.s, inode: inode, inet6: inet6, end: end, local: unspecified(inet6)}, arrived: make(chan struct{})}
+	return c.give(d, &d.core, theirs, flags, d.run)
+}
+
+func (d *datagram) isStream() bool { return false }
+
+func (d *datagram) remoteAddr() (netip.AddrPort, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.remote, d.remote.IsValid()
+}
+
+// run is the socket's goroutine: it sends what the program writes without an address, until the
+// program has closed the socket.
+func (d *datagram) run() {
+	b := make([]byte, maxDatagram+1)
+	for {
+		n, err := d.readProgram(b)
+		if err != nil {
+			break
+		}
+		d.send(&message{payload: b[:n]}) //nolint:errcheck // an error is that of a later call
+	}
+	d.mu.Lock()
+	d.closed = true
+	d.closeUDPLocked()
+	d.wakeLocked()
+	d.mu.Unlock()
+	d.end.close()
+	d.s.remove(d.inode, d)
+}
+
+// readProgram waits for a datagram of the program.
+func (d *datagram) readProgram(b []byte) (n int, err error) {
+	waitErr := d.end.raw.Read(func(fd uintptr) bool {
+		n, err = unix.Read(int(fd), b)
+		if n == 0 && err == nil && hasHungUp(int(fd)) {
+			err = net.ErrClosed
+		}
+		return err != unix.EAGAIN && err != unix.EINTR
+	})
+	return n, errors.Join(waitErr, err)
+}
+
+// abort implements socket.
+func (d *datagram) abort() { d.end.close() }
+
+func (d *datagram) wakeLocked() {
+	close(d.arrived)
+	d.arrived = make(chan struct{})
+}
+
+// closeUDPLocked closes the socket of the stack. The caller holds mu.
+func (d *datagram) closeUDPLocked() {
+	if d.udp != nil {
+		d.udp.Close()
+		d.s.ports.countUDP(d.local.Port(), -1)
+		d.udp = nil
+	}
+}
+
+// openLocked makes u the socket of the stack. The caller holds mu.
+func (d *datagram) openLocked(u *tcpip.UDPConn) {
+	d.udp, d.local = u, connAddr(u.LocalAddr())
+	d.s.ports.countUDP(d.local.Port(), 1)
+	d.s.tasks.Go(func() { d.copyIn(u) }) // until u is closed
+}
+
+// listenLocked binds the socket. The caller holds mu.
+func (d *datagram) listenLocked(a netip.AddrPort) unix.Errno {
+	network := "udp"
+	switch {
+	case !d.inet6:
+		network = "udp4"
+	case d.only6():
+		network = "udp6"
+	}
+	l, err := d.s.stack.ListenPacket(network, a.String())
+	if err != nil {
+		return errnoOf(err)
+	}
+	d.openLocked(l.(*tcpip.UDPConn))
+	return 0
+}
+
+// bind implements socket.
+func (d *datagram) bind(a netip.AddrPort) unix.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.udp != nil || d.closed {
+		return unix.EINVAL
+	}
+	errno := d.listenLocked(a)
+	d.bound = errno == 0
+	return errno
+}
+
+// connect implements socket.
+func (d *datagram) connect(_ *call, to netip.AddrPort) answer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return failed(unix.EINVAL)
+	}
+	dialer := tcpip.Dialer{Stack: d.s.stack}
+	if d.udp != nil && (d.bound || !d.remote.IsValid()) {
+		dialer.LocalAddr = d.local
+		if !d.bound { // the address depends on the destination
+			dialer.LocalAddr = netip.AddrPortFrom(netip.Addr{}, d.local.Port())
+		}
+	}
+	d.closeUDPLocked()
+	conn, err := dialer.DialContext(context.Background(), "udp", d.s.redirected(to).String())
+	if err != nil {
+		return failed(errnoOf(err))
+	}
+	d.remote = to
+	d.openLocked(conn.(*tcpip.UDPConn))
+	return value(0)
+}
+
+// disconnect implements socket: connect to AF_UNSPEC.
+func (d *datagram) disconnect() answer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.remote.IsValid() {
+		return value(0)
+	}
+	d.remote = netip.AddrPort{}
+	local := d.local
+	d.closeUDPLocked()
+	if d.local = unspecified(d.inet6); d.bound {
+		return result(d.listenLocked(local))
+	}
+	return value(0)
+}
+
+func (d *datagram) listen(int) answer        { return failed(unix.EOPNOTSUPP) }
+func (d *datagram) accept(*call, int) answer { return failed(unix.EOPNOTSUPP) }
+
+// shutdown implements socket.
+func (d *datagram) shutdown(_ *call, how int) answer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case how < unix.SHUT_RD || how > unix.SHUT_RDWR:
+		return failed(unix.EINVAL)
+	case !d.remote.IsValid():
+		return failed(unix.ENOTCONN)
+	}
+	if how != unix.SHUT_WR {
+		d.readEnded = true
+		d.end.shutdownWrite()
+		d.wakeLocked()
+	}
+	return value(0)
+}
+
+// apply implements socket.
+func (d *datagram) apply(of option) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if of == (option{unix.SOL_SOCKET, unix.SO_RCVBUF}) {
+		v, _ := d.opts.get(of)
+		d.end.raw.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, int(v)/2) }) //nolint:errcheck // the size is a hint
+	}
+	if d.udp != nil {
+		d.applyLocked()
+	}
+}
+
+// applyLocked has options take effect on the socket of the stack. The caller holds mu.
+func (d *datagram) applyLocked() {
+	tos, ttl := option{unix.IPPROTO_IP, unix.IP_TOS}, option{unix.IPPROTO_IP, unix.IP_TTL}
+	if d.inet6 {
+		tos, ttl = option{unix.IPPROTO_IPV6, unix.IPV6_TCLASS}, option{unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS}
+	}
+	if v, _ := d.opts.get(tos); v != defaults[tos] {
+		d.udp.SetTOS(uint8(v))
+	}
+	if v, _ := d.opts.get(ttl); v != defaults[ttl] {
+		d.udp.SetTTL(uint8(v))
+	}
+}
+
+// send implements socket. Without an address, it sends to that of connect.
+func (d *datagram) send(m *message) (n int, errno unix.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	to := m.to
+	if len(m.payload) > maxDatagram {
+		return 0, unix.EMSGSIZE
+	}
+	if errno := d.err; errno != 0 {
+		d.err = 0
+		return 0, errno
+	}
+	if !to.IsValid() || to == d.remote {
+		if !d.remote.IsValid() {
+			return 0, unix.EDESTADDRREQ
+		}
+		n, err := d.udp.Write(m.payload)
+		return n, errnoOf(err)
+	}
+	if d.remote.IsValid() {
+		return 0, unix.EISCONN // Linux sends it
+	}
+	if d.udp == nil {
+		if errno := d.listenLocked(unspecified(d.inet6)); errno != 0 {
+			return 0, errno
+		}
+		d.applyLocked()
+	}
+	real := d.s.redirected(to)
+	if real != to {
+		d.asked = to
+	}
+	n, err := d.udp.WriteToUDPAddrPort(m.payload, real)
+	return n, errnoOf(err)
+}
+
+// copyIn passes on what arrives to the program.
+func (d *datagram) copyIn(u *tcpip.UDPConn) {
+	var senders senderFiles
+	defer senders.close()
+	for {
+		payload, from, err := u.TakeUDPAddrPort()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		d.mu.Lock()
+		current := d.udp == u
+		if current && err != nil {
+			d.err = errnoOf(err)
+		}
+		if from == d.s.config.NameServer && d.asked.IsValid() {
+			from = d.asked
+		}
+		connected := d.remote.IsValid()
+		d.mu.Unlock()
+		if current && err == nil {
+			d.deliver(payload, from, connected, &senders)
+		}
+		d.mu.Lock()
+		d.wakeLocked()
+		d.mu.Unlock()
+	}
+}
+
+// deliver puts a datagram into the program's queue. If the sender may be any, a file that names it
+// goes along: a read that does not ask for the sender discards it. A full queue drops the datagram.
+func (d *datagram) deliver(payload []byte, from netip.AddrPort, connected bool, senders *senderFiles) {
+	var rights []byte
+	if !connected {
+		f, err := senders.file(netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port()))
+		if err != nil {
+			return
+		}
+		rights = unix.UnixRights(int(f.Fd()))
+	}
+	d.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nobody reads it
+		unix.SendmsgN(int(fd), payload, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) //nolint:errcheck // see above
+	})
+}
+
+// maxSenders is how many files of senders a socket keeps.
+const maxSenders = 64
+
+// senderFiles has files in memory whose content is the address of a sender.
+type senderFiles struct {
+	files map[netip.AddrPort]*os.File
+	order []netip.AddrPort // the oldest first
+}
+
+// file returns the file of a sender.
+func (s *senderFiles) file(a netip.AddrPort) (*os.File, error) {
+	if f, ok := s.files[a]; ok {
+		return f, nil
+	}
+	fd, err := unix.MemfdCreate("sender", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "sender")
+	text, err := a.MarshalBinary()
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if s.files == nil {
+		s.files = map[netip.AddrPort]*os.File{}
+	}
+	if s.order = append(s.order, a); len(s.order) > maxSenders {
+		s.files[s.order[0]].Close()
+		delete(s.files, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.files[a] = f
+	return f, nil
+}
+
+func (s *senderFiles) close() {
+	for _, f := range s.files {
+		f.Close()
+	}
+	s.files, s.order = nil, nil
+}
+
+// senderOf reads the address in a file of senderFiles.
+func senderOf(fd int) (a netip.AddrPort) {
+	b := make([]byte, 32)
+	if n, err := unix.Pread(fd, b, 0); err == nil {
+		_ = a.UnmarshalBinary(b[:n]) // a file that is another one names nobody
+	}
+	return a
+}

@@ -1,0 +1,210 @@
+//go:build amd64 || arm64
+
+package program
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxMessage is the size of the largest message between the supervisor and the guard, in bytes: a
+// command may have long arguments.
+const maxMessage = 4 << 20
+
+// Program is a program that runs on a stack.
+type Program struct {
+	guard   *os.Process
+	conn    *net.UnixConn // to the guard; its end is the end of the program
+	s       *supervisor
+	stopped chan struct{} // closed when the supervisor has ended
+}
+
+// Start starts a program. The caller calls Wait.
+func Start(c Config) (*Program, error) {
+	conn, theirs, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	guard, err := c.startGuard(theirs)
+	theirs.Close()
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	p := &Program{guard: guard, conn: conn, stopped: make(chan struct{})}
+	if err := p.begin(c); err != nil {
+		return nil, errors.Join(err, p.abandon())
+	}
+	return p, nil
+}
+
+// controlPair returns a pair of sockets that keep message boundaries, the second for the guard.
+func controlPair() (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	for _, fd := range fds {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, maxMessage) //nolint:errcheck // a smaller one does for most commands
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "guard"), os.NewFile(uintptr(fds[1]), "guard")
+	defer ours.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		return nil, nil, errors.Join(err, theirs.Close())
+	}
+	return c.(*net.UnixConn), theirs, nil
+}
+
+// startGuard starts the guard with all descriptors that this process has inherited, so that the
+// command inherits them, and with its end of the pair behind them.
+func (c *Config) startGuard(control *os.File) (*os.Process, error) {
+	files := inheritedFiles()
+	for i, f := range c.Files {
+		if f != nil {
+			files[i] = f
+		}
+	}
+	argv := append(append([]string(nil), c.Self...), strconv.Itoa(len(files)))
+	return os.StartProcess(argv[0], argv, &os.ProcAttr{Files: append(files, control)})
+}
+
+// inheritedFiles returns descriptors that are inherited by an exec, at their numbers; nil: there is
+// none.
+func inheritedFiles() []*os.File {
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	all, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range all {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd < len(files) {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC != 0 {
+			continue
+		}
+		for len(files) < fd {
+			files = append(files, nil)
+		}
+		files = append(files, os.NewFile(uintptr(fd), "inherited"))
+	}
+	return files
+}
+
+// begin gives the guard its order, and starts the supervisor.
+func (p *Program) begin(c Config) error {
+	text, err := json.Marshal(order{c.Command})
+	if err != nil {
+		return err
+	}
+	if _, err := p.conn.Write(text); err != nil {
+		return fmt.Errorf("program: the command is too long: %w", err)
+	}
+	fd, r, err := p.receive()
+	if err != nil {
+		return err
+	}
+	if p.s, err = newSupervisor(c, fd); err != nil {
+		return err
+	}
+	go func() { // until no process has the filter, or Wait
+		defer close(p.stopped)
+		p.s.run()
+	}()
+	if r == nil {
+		if r, err = p.report(); err != nil {
+			return err
+		}
+	}
+	for _, fd := range r.Closed {
+		p.s.explain(fmt.Sprintf("descriptor %d was closed: it is a socket of the kernel's network", fd))
+	}
+	if r.Err != "" {
+		return &StartError{r.Status, r.Err}
+	}
+	return nil
+}
+
+// receive receives the descriptor of notifications, or the report of why there is none.
+func (p *Program) receive() (fd int, r *report, err error) {
+	oob := make([]byte, unix.CmsgSpace(4))
+	message := make([]byte, maxMessage)
+	n, oobn, _, _, err := p.conn.ReadMsgUnix(message, oob)
+	if err != nil || n == 0 {
+		return -1, nil, fmt.Errorf("program: the guard has ended at its start: %w", err)
+	}
+	if oobn == 0 {
+		r, err := parseReport(message[:n])
+		if err == nil {
+			err = &StartError{r.Status, r.Err}
+		}
+		return -1, r, err
+	}
+	all, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil {
+		return -1, nil, err
+	}
+	fds, err := unix.ParseUnixRights(&all[0])
+	if err != nil {
+		return -1, nil, err
+	}
+	unix.CloseOnExec(fds[0])
+	return fds[0], nil, nil
+}
+
+// report receives the report of the guard.
+func (p *Program) report() (*report, error) {
+	message := make([]byte, maxMessage)
+	n, err := p.conn.Read(message)
+	if err != nil {
+		return nil, fmt.Errorf("program: the guard has ended at its start: %w", err)
+	}
+	return parseReport(message[:n])
+}
+
+func parseReport(text []byte) (*report, error) {
+	r := &report{}
+	return r, json.Unmarshal(text, r)
+}
+
+// abandon ends a program that was not started.
+func (p *Program) abandon() error {
+	p.conn.Close()
+	p.guard.Wait() //nolint:errcheck // its report says why it has ended
+	if p.s != nil {
+		p.s.listener.end()
+		<-p.stopped
+	}
+	return nil
+}
+
+// Signal sends a signal to the command.
+func (p *Program) Signal(s syscall.Signal) error {
+	_, err := p.conn.Write([]byte{byte(s)})
+	return err
+}
+
+// Kill kills the command and all that it has started.
+func (p *Program) Kill() error { return p.conn.Close() }
+
+// Wait waits until the command has ended, and all that it has started with it. It returns the status
+// of the command: 128 and the number of a signal that has ended it. Connections that still have to
+// send remain in the stack.
+func (p *Program) Wait() (status int, err error) {
+	state, err := p.guard.Wait()
+	p.s.listener.end()
+	<-p.stopped
+	p.conn.Close() // Kill may have closed it
+	if err != nil {
+		return 0, err
+	}
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal()), errors.New("program: the guard was killed, and the command with it")
+	}
+	return state.ExitCode(), nil
+}
