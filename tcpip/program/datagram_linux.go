@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -144,7 +145,7 @@ func (d *datagram) connect(_ *call, to netip.AddrPort) answer {
 		return failed(unix.EINVAL)
 	}
 	dialer := tcpip.Dialer{Stack: d.s.stack}
-	if d.udp != nil && (d.bound || !d.remote.IsValid()) {
+	if d.udp != nil {
 		dialer.LocalAddr = d.local
 		if !d.bound { // the address depends on the destination
 			dialer.LocalAddr = netip.AddrPortFrom(netip.Addr{}, d.local.Port())
@@ -300,8 +301,24 @@ func (d *datagram) deliver(payload []byte, from netip.AddrPort, connected bool, 
 		rights = unix.UnixRights(int(f.Fd()))
 	}
 	d.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nobody reads it
-		unix.SendmsgN(int(fd), payload, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) //nolint:errcheck // see above
+		sendPair(int(fd), payload, rights)
 	})
+}
+
+// sendPair sends a datagram with control messages. It does not wait.
+func sendPair(fd int, payload, control []byte) {
+	var h unix.Msghdr
+	var buffer unix.Iovec
+	if len(payload) > 0 {
+		buffer.Base = &payload[0]
+		buffer.SetLen(len(payload))
+		h.Iov, h.Iovlen = &buffer, 1
+	}
+	if len(control) > 0 {
+		h.Control = &control[0]
+		h.SetControllen(len(control))
+	}
+	unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) //nolint:errcheck // a full queue drops it
 }
 
 // maxSenders is how many files of senders a socket keeps.

@@ -79,23 +79,22 @@ func (t *stream) readProgram() (b *[64 << 10]byte, n int, err error) {
 	return b, n, err
 }
 
-// programEnded ends the connection's stream as the program has ended its own: by shutdown, or by
-// close. It reports whether that was shutdown, as far as one can see.
-func (t *stream) programEnded() bool {
+// programEnded ends the connection's stream as the program has ended its own: by shutdown, which
+// the supervisor has seen, or by close. It reports whether it was shutdown.
+func (t *stream) programEnded() (halfClosed bool) {
 	t.mu.Lock()
-	closed := t.end.hasHungUp() && !t.peerEnded && !t.readEnded
-	lost := t.lost || closed && t.opts.resetsAtClose()
+	halfClosed = t.writeEnded
+	reset := t.lost || t.opts.resetsAtClose()
 	t.mu.Unlock()
 	switch {
-	case lost:
+	case halfClosed:
+		t.conn.CloseWrite() //nolint:errcheck // an error of the connection ends copyIn too
+	case reset:
 		t.resetPeer()
-		return false
-	case closed:
+	default:
 		t.conn.Close() // what it has still to send is sent
-		return false
 	}
-	t.conn.CloseWrite() //nolint:errcheck // an error of the connection ends copyIn too
-	return true
+	return halfClosed
 }
 
 // resetPeer resets the connection: the program has closed it with data that it has not read.
@@ -184,6 +183,7 @@ func (t *stream) shutdown(c *call, how int) answer {
 	switch {
 	case t.state == streamListening && how != unix.SHUT_WR:
 		t.state = streamBroken
+		t.acceptor.close()
 		t.end.interrupt() // its goroutine cleans up
 		return value(0)
 	case t.state != streamConnected:

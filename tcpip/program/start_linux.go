@@ -62,36 +62,42 @@ func controlPair() (*net.UnixConn, *os.File, error) {
 	return c.(*net.UnixConn), theirs, nil
 }
 
+// noFile is a descriptor that a child does not get.
+const noFile = ^uintptr(0)
+
 // startGuard starts the guard with all descriptors that this process has inherited, so that the
 // command inherits them, and with its end of the pair behind them.
 func (c *Config) startGuard(control *os.File) (*os.Process, error) {
 	files := inheritedFiles()
 	for i, f := range c.Files {
 		if f != nil {
-			files[i] = f
+			files[i] = f.Fd()
 		}
 	}
 	argv := append(append([]string(nil), c.Self...), strconv.Itoa(len(files)))
-	return os.StartProcess(argv[0], argv, &os.ProcAttr{Files: append(files, control)})
+	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: syscall.Environ(), Files: append(files, control.Fd())})
+	if err != nil {
+		return nil, fmt.Errorf("program: starting the guard %s: %w", argv[0], err)
+	}
+	return os.FindProcess(pid)
 }
 
-// inheritedFiles returns descriptors that are inherited by an exec, at their numbers; nil: there is
-// none.
-func inheritedFiles() []*os.File {
-	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+// inheritedFiles returns the descriptors that are inherited by an exec, at their numbers.
+func inheritedFiles() []uintptr {
+	files := []uintptr{0, 1, 2}
 	all, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range all {
 		fd, err := strconv.Atoi(entry.Name())
-		if err != nil || fd < len(files) {
+		if err != nil || fd < 3 {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC != 0 {
 			continue
 		}
-		for len(files) < fd {
-			files = append(files, nil)
+		for len(files) <= fd {
+			files = append(files, noFile)
 		}
-		files = append(files, os.NewFile(uintptr(fd), "inherited"))
+		files[fd] = uintptr(fd)
 	}
 	return files
 }
@@ -177,10 +183,16 @@ func (p *Program) abandon() error {
 	p.conn.Close()
 	p.guard.Wait() //nolint:errcheck // its report says why it has ended
 	if p.s != nil {
-		p.s.listener.end()
-		<-p.stopped
+		p.endSupervisor()
 	}
 	return nil
+}
+
+// endSupervisor ends the supervisor. From then on calls of processes that are left fail with ENOSYS.
+func (p *Program) endSupervisor() {
+	p.s.listener.end()
+	<-p.stopped
+	p.s.listener.close()
 }
 
 // Signal sends a signal to the command.
@@ -197,8 +209,7 @@ func (p *Program) Kill() error { return p.conn.Close() }
 // send remain in the stack.
 func (p *Program) Wait() (status int, err error) {
 	state, err := p.guard.Wait()
-	p.s.listener.end()
-	<-p.stopped
+	p.endSupervisor()
 	p.conn.Close() // Kill may have closed it
 	if err != nil {
 		return 0, err

@@ -112,6 +112,7 @@ func (t *stream) run() {
 	if t.awaitConnected() {
 		if t.copyOut() {
 			t.awaitClose()
+			t.closeHalfClosed()
 		}
 		<-t.incoming
 	}
@@ -142,11 +143,23 @@ func (t *stream) awaitClose() {
 	}
 }
 
+// closeHalfClosed closes a connection whose stream to the peer has ended already.
+func (t *stream) closeHalfClosed() {
+	t.mu.Lock()
+	reset := !t.peerEnded && !t.readEnded && (t.lost || t.opts.resetsAtClose())
+	t.mu.Unlock()
+	if reset {
+		t.resetPeer()
+	} else {
+		t.conn.Close()
+	}
+}
+
 // cleanUp ends what the socket has.
 func (t *stream) cleanUp() {
 	t.mu.Lock()
 	attempt, acceptor, conn, claim := t.attempt, t.acceptor, t.conn, t.claim
-	mayBeOpen := t.peerEnded || t.readEnded || t.writeEnded || t.state == streamBroken
+	mayBeOpen := t.state == streamBroken || t.writeEnded && (t.peerEnded || t.readEnded)
 	if t.state != streamBroken {
 		t.state = streamClosed
 	}

@@ -73,7 +73,6 @@ func (s *supervisor) run() {
 	late := time.AfterFunc(lingerTime, s.abortAll)
 	s.tasks.Wait()
 	late.Stop()
-	s.listener.close()
 }
 
 // abortAll resets all connections.

@@ -1,0 +1,134 @@
+package program
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// datagramSocket returns a UDP socket at the loopback address, and its address.
+func (t *talker) datagramSocket() (int, *unix.SockaddrInet4) {
+	u := t.socket(unix.SOCK_DGRAM)
+	must(0, unix.Bind(u, local4))
+	return u, must(unix.Getsockname(u)).(*unix.SockaddrInet4)
+}
+
+func (t *talker) receive(what string, fd, size, flags int, ports ...int) {
+	b := make([]byte, size)
+	n, from, err := unix.Recvfrom(fd, b, flags)
+	for err == unix.EINTR {
+		n, from, err = unix.Recvfrom(fd, b, flags)
+	}
+	if err != nil {
+		t.did(what, err)
+		return
+	}
+	t.say("%s: %d bytes, %q", what, n, b[:min(n, size)])
+	t.address(what, from, nil, ports...)
+}
+
+func talkDatagrams(t *talker) {
+	s, at := t.datagramSocket()
+	c := t.socket(unix.SOCK_DGRAM)
+	a, err := unix.Getsockname(c)
+	t.address("own of a new socket", a, err)
+	t.ready("new", c)
+	t.did("send", unix.Sendto(c, []byte("one"), 0, at))
+	a, err = unix.Getsockname(c)
+	t.address("own after sending", a, err)
+	own := must(unix.Getsockname(c)).(*unix.SockaddrInet4)
+	t.poll("arrived", s, unix.POLLIN)
+	t.receive("peek", s, 10, unix.MSG_PEEK, own.Port)
+	t.receive("receive", s, 10, 0, own.Port)
+	t.did("send nothing", unix.Sendto(c, nil, 0, at))
+	t.receive("receive nothing", s, 10, 0, own.Port)
+	t.did("send", unix.Sendto(c, []byte("truncated"), 0, at))
+	t.receive("receive a part", s, 5, 0, own.Port)
+	t.did("send", unix.Sendto(c, []byte("truncated"), 0, at))
+	t.receive("receive a part, tell the length", s, 5, unix.MSG_TRUNC, own.Port)
+	t.did("send to nobody", unix.Sendto(c, []byte("x"), 0, &unix.SockaddrInet4{Addr: local4.Addr}))
+	t.did("send too much", unix.Sendto(c, make([]byte, 65508), 0, at))
+	own.Addr = local4.Addr // it is that of its datagrams only
+	t.did("answer", unix.Sendto(s, []byte("answer"), 0, own))
+	t.receive("receive the answer", c, 10, 0, at.Port)
+	nonblocking(c)
+	t.receive("receive none", c, 10, 0)
+	t.did("listen", unix.Listen(c, 1))
+	must(0, unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20000}))
+	t.receive("receive with a timeout", s, 10, 0)
+}
+
+func talkDatagramErrors(t *talker) {
+	_, at := t.datagramSocket()
+	c := t.socket(unix.SOCK_DGRAM)
+	t.did("bind of an address in use", unix.Bind(c, at))
+	_, err := unix.Getpeername(c)
+	t.did("peer of a new socket", err)
+	t.did("bind", unix.Bind(c, local4))
+	t.did("bind again", unix.Bind(c, local4))
+	_, _, err = unix.Accept(c)
+	t.did("accept", err)
+	free, gone := t.datagramSocket()
+	unix.Close(free)
+	settle()
+	t.did("connect", unix.Connect(c, gone))
+	t.did("send", unix.Send(c, []byte("x"), 0))
+	settle()
+	t.receive("receive the error", c, 10, 0)
+	t.option("error", c, unix.SOL_SOCKET, unix.SO_ERROR)
+}
+
+func talkConnectedDatagrams(t *talker) {
+	s, at := t.datagramSocket()
+	other, _ := t.datagramSocket()
+	c := t.socket(unix.SOCK_DGRAM)
+	t.did("connect", unix.Connect(c, at))
+	a, err := unix.Getpeername(c)
+	t.address("peer", a, err, at.Port)
+	a, err = unix.Getsockname(c)
+	t.address("own", a, err)
+	own := must(unix.Getsockname(c)).(*unix.SockaddrInet4)
+	t.write("send", c, "question")
+	t.receive("receive", s, 20, 0, own.Port)
+	t.did("send of a stranger", unix.Sendto(other, []byte("strange"), 0, own))
+	t.did("answer", unix.Sendto(s, []byte("answer"), 0, own))
+	t.read("read", c)
+	t.did("answer", unix.Sendto(s, []byte("answer"), 0, own))
+	t.receive("receive the answer", c, 20, 0, at.Port)
+	t.did("connect to another", unix.Connect(c, must(unix.Getsockname(other))))
+	t.write("send", c, "other")
+	t.receive("receive at the other", other, 20, 0, own.Port)
+}
+
+func talkManyDatagrams(t *talker) {
+	s, at := t.datagramSocket()
+	c := t.socket(unix.SOCK_DGRAM)
+	for i := range 5 {
+		buffers := [][]byte{{byte('a' + i)}, []byte("bc")}
+		n, err := unix.SendmsgBuffers(c, buffers, nil, at, 0)
+		t.did("send", err)
+		t.say("%d bytes", n)
+	}
+	own := must(unix.Getsockname(c)).(*unix.SockaddrInet4)
+	for range 5 {
+		first, second := make([]byte, 1), make([]byte, 1)
+		n, controls, flags, from, err := unix.RecvmsgBuffers(s, [][]byte{first, second}, nil, 0)
+		t.say("%d bytes %s%s, %d of control, truncated %v", n, first, second, controls, flags&unix.MSG_TRUNC != 0)
+		t.address("sender", from, err, own.Port)
+	}
+}
+
+// talkPassed passes a socket to itself by a Unix socket.
+func talkPassed(t *talker) {
+	c, s := t.pair()
+	fds := must(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0))
+	t.did("pass", unix.Sendmsg(fds[0], []byte("x"), unix.UnixRights(c), nil, 0))
+	unix.Close(c)
+	b, oob := make([]byte, 1), make([]byte, 64)
+	_, n, _, _, err := unix.Recvmsg(fds[1], b, oob, 0)
+	t.did("receive", err)
+	messages := must(unix.ParseSocketControlMessage(oob[:n]))
+	got := must(unix.ParseUnixRights(&messages[0]))[0]
+	t.write("write", got, "passed")
+	t.read("read", s)
+	a, err := unix.Getpeername(got)
+	t.address("peer", a, err)
+}
