@@ -119,7 +119,7 @@ func (c *call) handle() answer {
 	k, errno := c.s.socketOf(c.tid, c.arg(0))
 	if k == nil {
 		if errno == 0 && (c.number == unix.SYS_RECVMSG || c.number == unix.SYS_RECVMMSG) {
-			return c.receiveOnOther()
+			return c.receiveDescriptors()
 		}
 		return passOn
 	}

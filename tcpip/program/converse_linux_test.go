@@ -39,11 +39,21 @@ var conversations = map[string]func(*talker){
 	"connected datagrams": talkConnectedDatagrams,
 	"many datagrams":      talkManyDatagrams,
 	"passed":              talkPassed,
+	"interrupted":         talkInterrupted,
+}
+
+// monologues are programs whose output is compared with what a test expects.
+var monologues = map[string]func(*talker){
+	"refused calls": talkRefusedCalls,
+	"receives":      talkReceives,
 }
 
 func converse(name string) {
-	t := &talker{}
-	conversations[name](t)
+	talk := conversations[name]
+	if talk == nil {
+		talk = monologues[name]
+	}
+	talk(&talker{})
 }
 
 // TestConversationsAreThoseOfTheKernel runs each conversation on the kernel's network and on a

@@ -35,6 +35,7 @@ var defaults = map[option]int32{
 	{unix.SOL_SOCKET, unix.SO_BROADCAST}: 0, {unix.SOL_SOCKET, unix.SO_OOBINLINE}: 0, {unix.SOL_SOCKET, unix.SO_DONTROUTE}: 0,
 	{unix.SOL_SOCKET, unix.SO_PRIORITY}: 0, {unix.SOL_SOCKET, unix.SO_SNDBUF}: 212992, {unix.SOL_SOCKET, unix.SO_RCVBUF}: 212992,
 	{unix.SOL_SOCKET, unix.SO_BUSY_POLL}: 0, {unix.SOL_SOCKET, unix.SO_NO_CHECK}: 0, {unix.SOL_SOCKET, unix.SO_INCOMING_CPU}: -1,
+	{unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID}: 0,
 
 	{unix.IPPROTO_TCP, unix.TCP_NODELAY}: 0, {unix.IPPROTO_TCP, unix.TCP_CORK}: 0, {unix.IPPROTO_TCP, unix.TCP_MAXSEG}: 536,
 	{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE}: 7200, {unix.IPPROTO_TCP, unix.TCP_KEEPINTVL}: 75, {unix.IPPROTO_TCP, unix.TCP_KEEPCNT}: 9,

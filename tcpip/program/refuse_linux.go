@@ -33,6 +33,9 @@ func (c *call) socket() answer {
 		if protocol == unix.NETLINK_ROUTE || protocol == unix.NETLINK_KOBJECT_UEVENT {
 			return passOn // they send nothing to the network
 		}
+		if protocol == unix.NETLINK_AUDIT {
+			return failed(unix.EPROTONOSUPPORT) // as on a kernel without: programs do without
+		}
 		return c.refuse(unix.EPROTONOSUPPORT, fmt.Sprintf("a netlink socket of protocol %d", protocol))
 	case unix.AF_ALG:
 		return passOn
@@ -54,16 +57,12 @@ func (c *call) internetSocket(inet6 bool, kind, protocol int) answer {
 		return c.newStream(inet6, flags)
 	case kind&kinds == unix.SOCK_DGRAM && (protocol == 0 || protocol == unix.IPPROTO_UDP):
 		return c.newDatagram(inet6, flags)
+	case protocol == unix.IPPROTO_MPTCP:
+		return failed(unix.EPROTONOSUPPORT) // as on a kernel without: programs use TCP then
 	case kind&kinds == unix.SOCK_RAW:
 		return c.refuse(unix.EPERM, "a raw socket: there are TCP and UDP")
 	case kind&kinds == unix.SOCK_DGRAM && (protocol == unix.IPPROTO_ICMP || protocol == unix.IPPROTO_ICMPV6):
 		return c.refuse(unix.EACCES, "a socket for pings: there are TCP and UDP")
 	}
 	return c.refuse(unix.EPROTONOSUPPORT, fmt.Sprintf("a socket of type %d and protocol %d: there are TCP and UDP", kind&kinds, protocol))
-}
-
-// receiveOnOther leaves recvmsg on a descriptor that is none of the stack's to the kernel, unless a
-// descriptor of an internet socket comes with the message.
-func (c *call) receiveOnOther() answer {
-	return passOn
 }

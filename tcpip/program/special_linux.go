@@ -24,10 +24,15 @@ func flag(yes bool) []byte {
 
 // special returns options of all sockets that are not among the defaults.
 func (k *core) special(of option) (v []byte, ok bool) {
+	if of == (option{unix.IPPROTO_IP, unix.IP_OPTIONS}) {
+		return nil, true // none
+	}
 	if of.level != unix.SOL_SOCKET {
 		return nil, false
 	}
 	switch of.name {
+	case unix.SO_BINDTODEVICE:
+		return nil, true // none
 	case unix.SO_ERROR:
 		return number(int(k.takeError())), true
 	case unix.SO_DOMAIN:
