@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"weir/tcpip"
@@ -88,6 +89,9 @@ func (c *stackExecCmd) network() (*nat.NAT, *tcpip.Stack, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if config.Hosts, err = readHosts(c.Hosts); err != nil {
+		return nil, nil, err
+	}
 	guests, err := config.Guests()
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +112,35 @@ func (c *stackExecCmd) network() (*nat.NAT, *tcpip.Stack, error) {
 	return n, s, nil
 }
 
+// readHosts reads a file of names, such as /etc/hosts: lines of an address with its names.
+func readHosts(file string) (map[string][]netip.Addr, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	hosts, number := map[string][]netip.Addr{}, 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		a, err := netip.ParseAddr(fields[0])
+		if err != nil || len(fields) < 2 {
+			return nil, fmt.Errorf("%s:%d: write an address and its names, such as 192.0.2.1 db.example", file, number)
+		}
+		for _, name := range fields[1:] {
+			name = strings.ToLower(strings.TrimSuffix(name, "."))
+			hosts[name] = append(hosts[name], a)
+		}
+	}
+	return hosts, nil
+}
+
 // defaultRoutes returns routes to all networks by the gateways.
 func defaultRoutes(gateways []netip.Addr) (all []ip.Route) {
 	for _, g := range gateways {
@@ -125,7 +158,7 @@ func (c *stackExecCmd) execute(t *terminal, n *nat.NAT, s *tcpip.Stack, signals 
 	config := program.Config{Stack: s, Command: c.Command, Self: []string{self, "stack", "exec-guard"}, Refused: func(line string) {
 		fmt.Fprintln(t.err, "weir:", line)
 	}}
-	if len(n.Config().DNS) > 0 {
+	if len(n.Config().DNS) > 0 || len(n.Config().Hosts) > 0 {
 		config.NameServer = netip.AddrPortFrom(n.Config().Gateways()[0], 53)
 	}
 	p, err := program.Start(config)

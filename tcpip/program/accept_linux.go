@@ -121,7 +121,7 @@ func (a *acceptor) add(conn *tcpip.Conn) bool {
 		return false
 	}
 	a.pending = append(a.pending, conn)
-	a.t.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nobody is to be told
+	a.t.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nothing waits for it
 		if n, err := unix.SendmsgN(int(fd), []byte{0}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err == nil {
 			a.bytes += n
 		}
@@ -184,7 +184,7 @@ func (a *acceptor) putBack(conn *tcpip.Conn) {
 		return
 	}
 	a.pending = append([]*tcpip.Conn{conn}, a.pending...)
-	a.t.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nobody is to be told
+	a.t.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nothing waits for it
 		if n, err := unix.SendmsgN(int(fd), []byte{0}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err == nil {
 			a.bytes += n
 		}

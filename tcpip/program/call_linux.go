@@ -43,7 +43,7 @@ func isLeftAlone(domain int) bool {
 // passOn leaves the call to the kernel.
 var passOn = answer{outcome: passed}
 
-// isSent is the answer of a call that another goroutine answers, or nobody.
+// isSent is the answer of a call that another goroutine answers, or whose thread has gone.
 var isSent = answer{outcome: sent}
 
 func (s *supervisor) finish(c *call, a answer) {

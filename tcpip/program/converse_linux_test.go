@@ -294,6 +294,5 @@ func (t *talker) address(what string, a unix.Sockaddr, err error, ports ...int) 
 
 func nonblocking(fd int) { must(0, unix.SetNonblock(fd, true)) }
 
-// settle waits until what was sent has arrived at the other end: a call that would show it does not
-// wait for that.
-func settle() { time.Sleep(100 * time.Millisecond) }
+// pause gives what was sent time to arrive at the other end, before a call that does not wait.
+func pause() { time.Sleep(100 * time.Millisecond) }

@@ -86,14 +86,14 @@ func (k *core) takeError() unix.Errno {
 	defer k.mu.Unlock()
 	errno := k.err
 	if k.err = 0; errno != 0 {
-		k.withProgramEnd(func(fd int) { unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR) }) //nolint:errcheck // it is read to remove it
+		k.withProgramEndLocked(func(fd int) { unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR) }) //nolint:errcheck // it is read to remove it
 	}
 	return errno
 }
 
-// withProgramEnd calls f with the program's end, if it can be had: it is a copy of a descriptor that
-// the program has. The caller holds mu.
-func (k *core) withProgramEnd(f func(fd int)) {
+// withProgramEndLocked calls f with the program's end, if it can be had: it is a copy of a descriptor
+// that the program has. The caller holds mu.
+func (k *core) withProgramEndLocked(f func(fd int)) {
 	if k.withEndAt(k.tid, k.fd, f) {
 		return
 	}
@@ -105,7 +105,7 @@ func (k *core) withProgramEnd(f func(fd int)) {
 	}
 }
 
-// withEndAt calls f with the program's end if it is there.
+// withEndAt calls f with the program's end, and reports whether it was there.
 func (k *core) withEndAt(tid uint32, number int, f func(fd int)) bool {
 	fd, err := fetch(tid, number)
 	if err != nil {

@@ -300,7 +300,7 @@ func (d *datagram) deliver(payload []byte, from netip.AddrPort, connected bool, 
 		}
 		rights = unix.UnixRights(int(f.Fd()))
 	}
-	d.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nobody reads it
+	d.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: it is not read any more
 		sendPair(int(fd), payload, rights)
 	})
 }

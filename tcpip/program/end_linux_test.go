@@ -158,7 +158,7 @@ func TestConnectionsEndWithTheProgram(t *testing.T) {
 	}
 }
 
-// What the command has written before its end is sent, though the peer reads slowly.
+// Data that the command has written before its end is sent, though the peer reads slowly.
 func TestDataIsSentAfterTheEnd(t *testing.T) {
 	s := newStack(t)
 	l, err := s.Listen("tcp", "127.0.0.1:7777")

@@ -93,8 +93,8 @@ func (e *endpoint) shutdownWrite() {
 
 func (e *endpoint) close() { e.file.Close() }
 
-// smallSendBuffer has the kernel use its smallest send buffer. normalSendBuffer, in bytes, is half of
-// what the kernel then allows, overhead included.
+// smallSendBuffer has the kernel use its smallest send buffer. normalSendBuffer, in bytes, is half
+// of what the kernel then allows, overhead included.
 const (
 	smallSendBuffer  = 1
 	normalSendBuffer = 106496

@@ -77,7 +77,7 @@ func newFilter() filter {
 	return f
 }
 
-// unlessArgument notifies of a call unless the low half of an argument, which is an int, is allowed.
+// unlessArgument notifies of a call unless the low half of an argument, an int, is the allowed one.
 func (f *filter) unlessArgument(number uint32, arg, allowed uint32) {
 	f.unless(number, 4)
 	f.load(offsetArgs + 8*arg)

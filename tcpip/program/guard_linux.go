@@ -70,7 +70,8 @@ func Inside(control *os.File) (status int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, os.NewSyscallError("prctl", err)
 	}
-	runtime.LockOSThread() // never unlocked: the filter holds for this thread, and its end kills the command
+	// never unlocked: the filter holds for this thread, and its end kills the command
+	runtime.LockOSThread()
 	r := g.start()
 	message, err := json.Marshal(r)
 	if err == nil {

@@ -40,7 +40,7 @@ func (c *call) copied(n, want int, err error) unix.Errno {
 	case err != nil || n < want:
 		return unix.EFAULT
 	case !c.s.listener.isValid(c.id):
-		return unix.EINTR // nobody gets it: the thread has gone
+		return unix.EINTR // it is not sent: the thread has gone
 	}
 	return 0
 }

@@ -90,8 +90,8 @@ func (c *call) sendmsg(k socket) answer {
 	return answer{value: int64(n), errno: errno}
 }
 
-// sendHeader sends the message that a header describes. Control messages are not needed: they choose
-// a source or the TOS octet, which the stack chooses.
+// sendHeader sends the message that a header describes. Control messages are not needed: they
+// choose a source or the TOS octet, which the stack chooses.
 func (c *call) sendHeader(k socket, h *unix.Msghdr, flags int) (n int, errno unix.Errno) {
 	buffers, room, errno := c.readBuffers(h)
 	if errno != 0 {

@@ -235,7 +235,7 @@ func (c *call) setLinger(k socket, at uint64, size int) answer {
 	return value(0)
 }
 
-// setTimeout remembers a timeout for calls that the supervisor answers. The kernel has it for others.
+// setTimeout remembers a timeout for calls that the supervisor answers. The kernel has it too.
 func (c *call) setTimeout(k socket, at uint64, size int) answer {
 	if size < 16 {
 		return failed(unix.EINVAL)

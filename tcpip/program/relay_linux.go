@@ -17,8 +17,8 @@ import (
 // there is data.
 var relayBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// copyOut copies what the program writes to the connection. It reports whether the program has ended
-// its stream and may still read: otherwise the connection has ended, or does so here.
+// copyOut copies what the program writes to the connection. It reports whether the program has
+// ended its stream and may still read: otherwise the connection has ended, or does so here.
 func (t *stream) copyOut() (halfClosed bool) {
 	for {
 		b, n, err := t.readProgram()
@@ -45,8 +45,8 @@ func (t *stream) copyOut() (halfClosed bool) {
 	}
 }
 
-// readProgram waits for data of the program. Its buffer belongs to the caller if n is not 0. The end
-// of the program's stream is 0 and no error.
+// readProgram waits for data of the program. Its buffer belongs to the caller if n is not 0. The
+// end of the program's stream is 0 and no error.
 func (t *stream) readProgram() (b *[64 << 10]byte, n int, err error) {
 	waitErr := t.end.raw.Read(func(fd uintptr) bool {
 		t.mu.Lock()
@@ -167,7 +167,7 @@ func (t *stream) fail(err error) {
 	t.state, t.err, t.reset = streamBroken, errnoOf(err), true
 	if t.end.unread() == 0 && !t.end.hasHungUp() {
 		// the kernel gives an error to one end if the other is closed with unread data
-		t.withProgramEnd(func(fd int) { unix.SendmsgN(fd, []byte{0}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) }) //nolint:errcheck // the program reads the end of the stream then
+		t.withProgramEndLocked(func(fd int) { unix.SendmsgN(fd, []byte{0}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) }) //nolint:errcheck // the program reads the end of the stream then
 	}
 	t.mu.Unlock()
 	t.end.close() // waits for readProgram, which takes mu
@@ -203,7 +203,7 @@ func (t *stream) shutdown(c *call, how int) answer {
 // can end a socket whose program has shut down writing. The caller holds mu.
 func (t *stream) markEndLocked() {
 	unread, marked := t.end.unread(), false
-	t.withProgramEnd(func(fd int) {
+	t.withProgramEndLocked(func(fd int) {
 		n, err := unix.SendmsgN(fd, []byte{0}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		marked = err == nil && n == 1
 	})

@@ -188,7 +188,7 @@ func (p *Program) abandon() error {
 	return nil
 }
 
-// endSupervisor ends the supervisor. From then on calls of processes that are left fail with ENOSYS.
+// endSupervisor ends the supervisor. Calls of processes that are left then fail with ENOSYS.
 func (p *Program) endSupervisor() {
 	p.s.listener.end()
 	<-p.stopped
@@ -204,9 +204,9 @@ func (p *Program) Signal(s syscall.Signal) error {
 // Kill kills the command and all that it has started.
 func (p *Program) Kill() error { return p.conn.Close() }
 
-// Wait waits until the command has ended, and all that it has started with it. It returns the status
-// of the command: 128 and the number of a signal that has ended it. Connections that still have to
-// send remain in the stack.
+// Wait waits until the command has ended, and all that it has started with it. It returns the
+// status of the command: 128 and the number of a signal that has ended it. Connections that still
+// have to send remain in the stack.
 func (p *Program) Wait() (status int, err error) {
 	state, err := p.guard.Wait()
 	p.endSupervisor()

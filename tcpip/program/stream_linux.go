@@ -18,12 +18,13 @@ import (
 type streamState uint8
 
 const (
-	streamIdle       streamState = iota // neither connected nor listening; the program's end is not writable
-	streamConnecting                    // as idle
-	streamConnected                     // two goroutines copy
-	streamListening                     // a byte waits in the program's end for each connection
-	streamBroken                        // after an error: the supervisor's end is closed, or will be
-	streamClosed                        // the program has closed it
+	// neither connected nor listening; the program's end is not writable
+	streamIdle       streamState = iota
+	streamConnecting             // as idle
+	streamConnected              // two goroutines copy
+	streamListening              // a byte waits in the program's end for each connection
+	streamBroken                 // after an error: the supervisor's end is closed, or will be
+	streamClosed                 // the program has closed it
 )
 
 // noMarker is the value of stream.beforeMarker while there is no marker.
@@ -135,8 +136,8 @@ func (t *stream) awaitConnected() bool {
 	}
 }
 
-// awaitClose waits until the program has closed a socket that it has shut down for writing, or until
-// the other direction has ended too.
+// awaitClose waits until the program has closed a socket that it has shut down for writing, or
+// until the other direction has ended too.
 func (t *stream) awaitClose() {
 	for errors.Is(t.end.waitHangup(), os.ErrDeadlineExceeded) {
 		t.end.resume()
@@ -298,8 +299,8 @@ func (t *stream) startLocked(to netip.AddrPort) {
 	})
 }
 
-// attemptFailed reports why a connection was not opened. A socket whose connect waits is idle again;
-// another one learns it from its end, which is then readable and writable.
+// attemptFailed reports why a connection was not opened. A socket whose connect waits is idle
+// again; another one learns it from its end, which is then readable and writable.
 func (t *stream) attemptFailed(a *attempt, errno unix.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -325,7 +326,7 @@ func (t *stream) established(a *attempt, conn *tcpip.Conn) {
 		conn.Close()
 		return
 	}
-	t.withProgramEnd(func(fd int) {
+	t.withProgramEndLocked(func(fd int) {
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, normalSendBuffer) //nolint:errcheck // it is slower without
 	})
 	t.connectedLocked(conn)

@@ -31,7 +31,7 @@ type supervisor struct {
 	mu       sync.Mutex // guards what follows. No other lock is taken under it
 	sockets  map[uint64]socket
 	finished []uint64 // inodes in sockets, the oldest first
-	// cancels the waiting call of a thread: the thread waits for one call at a time, and calls again
+	// cancels the waiting call of a thread: a thread waits for one call at a time, and calls again
 	// after a signal
 	waiting map[uint32]chan struct{}
 	said    map[string]bool // lines that Config.Refused has got
@@ -116,7 +116,7 @@ func (s *supervisor) retire(inode uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.finished = append(s.finished, inode); len(s.finished) > maxFinished {
-		if k, ok := s.sockets[s.finished[0]]; ok && k.isFinished() { // the inode may have another socket
+		if k, ok := s.sockets[s.finished[0]]; ok && k.isFinished() { // the inode may be reused
 			delete(s.sockets, s.finished[0])
 		}
 		s.finished = s.finished[1:]

@@ -44,7 +44,7 @@ func talkDatagrams(t *talker) {
 	t.receive("receive a part", s, 5, 0, own.Port)
 	t.did("send", unix.Sendto(c, []byte("truncated"), 0, at))
 	t.receive("receive a part, tell the length", s, 5, unix.MSG_TRUNC, own.Port)
-	t.did("send to nobody", unix.Sendto(c, []byte("x"), 0, &unix.SockaddrInet4{Addr: local4.Addr}))
+	t.did("send to port 0", unix.Sendto(c, []byte("x"), 0, &unix.SockaddrInet4{Addr: local4.Addr}))
 	t.did("send too much", unix.Sendto(c, make([]byte, 65508), 0, at))
 	own.Addr = local4.Addr // it is that of its datagrams only
 	t.did("answer", unix.Sendto(s, []byte("answer"), 0, own))
@@ -68,10 +68,10 @@ func talkDatagramErrors(t *talker) {
 	t.did("accept", err)
 	free, gone := t.datagramSocket()
 	unix.Close(free)
-	settle()
+	pause()
 	t.did("connect", unix.Connect(c, gone))
 	t.did("send", unix.Send(c, []byte("x"), 0))
-	settle()
+	pause()
 	t.receive("receive the error", c, 10, 0)
 	t.option("error", c, unix.SOL_SOCKET, unix.SO_ERROR)
 }

@@ -72,7 +72,7 @@ func talkAccept(t *talker) {
 		t.did("connect", unix.Connect(c, at))
 		clients = append(clients, c)
 	}
-	settle()
+	pause()
 	for range 3 {
 		t.poll("ready", l, unix.POLLIN)
 		s, _, err := unix.Accept4(l, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -102,7 +102,7 @@ func talkAcceptWaits(t *talker) {
 		}
 		done <- err
 	}()
-	settle()
+	pause()
 	c := t.socket(unix.SOCK_STREAM)
 	t.did("connect", unix.Connect(c, at))
 	t.did("accept", <-done)
@@ -123,7 +123,7 @@ func talkHalfClose(t *talker) {
 	t.address("peer of the half-closed", a, err)
 	t.did("shutdown of the server", unix.Shutdown(s, unix.SHUT_WR))
 	t.poll("both ended", c, unix.POLLIN|unix.POLLRDHUP)
-	settle()
+	pause()
 	t.ready("client", c)
 	t.ready("server", s)
 	t.read("read the client's end", c)
@@ -157,7 +157,7 @@ func talkResetAfterData(t *talker) {
 	must(0, unix.SetsockoptLinger(s, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}))
 	t.poll("arrived", c, unix.POLLIN)
 	unix.Close(s)
-	settle()
+	pause()
 	t.read("read", c)
 	t.read("read the reset", c)
 }
@@ -256,7 +256,7 @@ func talkBackpressure(t *talker) {
 	for {
 		n, err := unix.Write(c, b)
 		if err == unix.EAGAIN {
-			settle() // what the peer takes leaves room
+			pause() // what the peer takes leaves room
 			if n, err = unix.Write(c, b); err == unix.EAGAIN {
 				break
 			}
