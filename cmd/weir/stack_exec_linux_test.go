@@ -154,7 +154,8 @@ func TestAServerOnAStackIsPublished(t *testing.T) {
 		defer r.Body.Close()
 		return r.StatusCode == http.StatusOK
 	})
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil { // it is passed on, and stops the server
+	// it is passed on, and stops the server
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {

@@ -23,7 +23,7 @@ type Config struct {
 	// first IPv4 address that DHCP gives to hosts; the next ones follow. Default: that of the
 	// network plus 100 (10.0.2.100), or the one after the gateway's in small networks
 	Guest netip.Addr
-	DNS   []netip.AddrPort // servers for queries to the gateway; none, and no Hosts: it serves no DNS
+	DNS   []netip.AddrPort // servers for queries to the gateway; none, and no Hosts: no DNS
 	// names that the gateway itself has addresses for, in lower case and without a dot at the end.
 	// Queries by TCP go to the servers
 	Hosts map[string][]netip.Addr

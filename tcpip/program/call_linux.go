@@ -49,7 +49,9 @@ var isSent = answer{outcome: sent}
 func (s *supervisor) finish(c *call, a answer) {
 	switch a.outcome {
 	case answered:
-		s.listener.send(response{id: c.id, value: a.value, errno: -int32(a.errno)})
+		if !s.listener.send(response{id: c.id, value: a.value, errno: -int32(a.errno)}) {
+			s.keepUnsent(c.notification, a)
+		}
 	case passed:
 		s.listener.send(response{id: c.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
 	}

@@ -40,6 +40,7 @@ var conversations = map[string]func(*talker){
 	"many datagrams":      talkManyDatagrams,
 	"passed":              talkPassed,
 	"interrupted":         talkInterrupted,
+	"restarted":           talkRestarted,
 }
 
 // monologues are programs whose output is compared with what a test expects.

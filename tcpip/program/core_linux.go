@@ -91,8 +91,8 @@ func (k *core) takeError() unix.Errno {
 	return errno
 }
 
-// withProgramEndLocked calls f with the program's end, if it can be had: it is a copy of a descriptor
-// that the program has. The caller holds mu.
+// withProgramEndLocked calls f with the program's end, if it can be had: it is a copy of a
+// descriptor that the program has. The caller holds mu.
 func (k *core) withProgramEndLocked(f func(fd int)) {
 	if k.withEndAt(k.tid, k.fd, f) {
 		return

@@ -55,13 +55,13 @@ func (d *datagram) remoteAddr() (netip.AddrPort, bool) {
 // run is the socket's goroutine: it sends what the program writes without an address, until the
 // program has closed the socket.
 func (d *datagram) run() {
-	b := make([]byte, maxDatagram+1)
 	for {
-		n, err := d.readProgram(b)
+		b, n, err := d.readProgram()
 		if err != nil {
 			break
 		}
 		d.send(&message{payload: b[:n]}) //nolint:errcheck // an error is that of a later call
+		relayBuffers.Put(b)
 	}
 	d.mu.Lock()
 	d.closed = true
@@ -72,16 +72,23 @@ func (d *datagram) run() {
 	d.s.remove(d.inode, d)
 }
 
-// readProgram waits for a datagram of the program.
-func (d *datagram) readProgram(b []byte) (n int, err error) {
+// readProgram waits for a datagram of the program. Without an error, the buffer is the caller's.
+func (d *datagram) readProgram() (b *[64 << 10]byte, n int, err error) {
 	waitErr := d.end.raw.Read(func(fd uintptr) bool {
-		n, err = unix.Read(int(fd), b)
+		b = relayBuffers.Get().(*[64 << 10]byte)
+		n, err = unix.Read(int(fd), b[:])
 		if n == 0 && err == nil && hasHungUp(int(fd)) {
 			err = net.ErrClosed
 		}
+		if err != nil {
+			relayBuffers.Put(b)
+		}
 		return err != unix.EAGAIN && err != unix.EINTR
 	})
-	return n, errors.Join(waitErr, err)
+	if waitErr != nil {
+		return nil, 0, waitErr
+	}
+	return b, n, err
 }
 
 // abort implements socket.
@@ -370,7 +377,7 @@ func (s *senderFiles) close() {
 func senderOf(fd int) (a netip.AddrPort) {
 	b := make([]byte, 32)
 	if n, err := unix.Pread(fd, b, 0); err == nil {
-		_ = a.UnmarshalBinary(b[:n]) // a file that is another one names nobody
+		_ = a.UnmarshalBinary(b[:n]) // another file has no address
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -201,6 +202,36 @@ func talkInterrupted(t *talker) {
 	c := t.socket(unix.SOCK_STREAM)
 	t.did("connect", unix.Connect(c, at))
 	t.did("accept", <-result)
+}
+
+// talkRestarted makes calls that are executed once only, while signals interrupt their thread.
+func talkRestarted(t *talker) {
+	runtime.LockOSThread()
+	tid, done := unix.Gettid(), make(chan struct{})
+	go func() { // until done is closed
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) //nolint:errcheck // the thread runs
+				time.Sleep(time.Microsecond)
+			}
+		}
+	}()
+	failed := map[string]int{}
+	for range 500 {
+		fd := t.socket(unix.SOCK_STREAM)
+		if err := unix.Bind(fd, local4); err != nil {
+			failed["bind: "+err.Error()]++
+		}
+		if err := unix.Listen(fd, 1); err != nil {
+			failed["listen: "+err.Error()]++
+		}
+		unix.Close(fd)
+	}
+	close(done)
+	t.say("failures: %v", failed)
 }
 
 func TestSocketsOfManyConnectionsAreForgotten(t *testing.T) {

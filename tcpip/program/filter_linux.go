@@ -3,6 +3,7 @@
 package program
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
@@ -97,6 +98,9 @@ func (f *filter) unlessNoPointer(number uint32, arg uint32) {
 	f.ret(unix.SECCOMP_RET_USER_NOTIF)
 }
 
+// errNested is the error of a second filter with notifications.
+var errNested = errors.New("another process answers the calls of this one already: programs on a stack cannot run others on a stack, nor can some containers")
+
 // install has the filter hold for this thread and for what it starts, and returns the descriptor of
 // the notifications.
 func (f filter) install() (listener int, err error) {
@@ -105,6 +109,9 @@ func (f filter) install() (listener int, err error) {
 	}
 	fprog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&fprog)))
+	if errno == unix.EBUSY {
+		return -1, errNested
+	}
 	if errno != 0 {
 		return -1, os.NewSyscallError("seccomp", errno)
 	}

@@ -47,8 +47,17 @@ func (c *call) socket() answer {
 	return c.refuse(unix.EAFNOSUPPORT, "a socket of "+name+": there are TCP and UDP")
 }
 
+// isUntraceable reports whether this process may not read the memory of the caller.
+func (c *call) isUntraceable() bool {
+	_, err := unix.Readlink(fmt.Sprintf("/proc/%d/exe", c.tid), make([]byte, 8))
+	return err == unix.EACCES
+}
+
 // internetSocket makes a TCP or UDP socket of the stack.
 func (c *call) internetSocket(inet6 bool, kind, protocol int) answer {
+	if c.isUntraceable() {
+		return c.refuse(unix.EACCES, "a socket of a program that may not be traced (PR_SET_DUMPABLE, or a setuid program)")
+	}
 	const kinds = 0xf // beside flags
 	switch flags := kind &^ kinds; {
 	case flags&^(unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC) != 0:

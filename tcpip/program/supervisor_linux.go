@@ -21,6 +21,9 @@ import (
 // connections have ended, while the program may not have closed them yet.
 const maxFinished = 1024
 
+// maxUnsent limits the answers that are kept.
+const maxUnsent = 1024
+
 // supervisor answers the calls of a program and of all that it starts.
 type supervisor struct {
 	config   Config
@@ -35,6 +38,8 @@ type supervisor struct {
 	// after a signal
 	waiting map[uint32]chan struct{}
 	said    map[string]bool // lines that Config.Refused has got
+	// by thread: an answer that came too late, because a signal had interrupted the call
+	unsent map[uint32]unsentAnswer
 
 	ports portTable
 }
@@ -47,7 +52,7 @@ func newSupervisor(c Config, fd int) (*supervisor, error) {
 	if c.Refused == nil {
 		c.Refused = func(string) {}
 	}
-	return &supervisor{config: c, stack: c.Stack, listener: l, sockets: map[uint64]socket{}, waiting: map[uint32]chan struct{}{}, said: map[string]bool{}}, nil
+	return &supervisor{config: c, stack: c.Stack, listener: l, sockets: map[uint64]socket{}, waiting: map[uint32]chan struct{}{}, said: map[string]bool{}, unsent: map[uint32]unsentAnswer{}}, nil
 }
 
 // lingerTime is how long connections may take to send what programs that have ended have written.
@@ -62,7 +67,11 @@ func (s *supervisor) run() {
 		}
 		c := &call{notification: n, s: s}
 		s.cancelWait(c.tid)
-		c.finish(c.handle())
+		a, ok := s.takeUnsent(&n)
+		if !ok {
+			a = c.handle()
+		}
+		c.finish(a)
 	}
 	s.mu.Lock()
 	for _, cancel := range s.waiting {
@@ -83,6 +92,38 @@ func (s *supervisor) abortAll() {
 	for _, k := range all {
 		k.abort()
 	}
+}
+
+// unsentAnswer is the answer of a call that was executed, but whose thread did not wait for it any
+// more. The thread gets it when it makes the same call again, as the kernel has it do after a
+// signal, or the program after EINTR: so a call is not executed twice.
+type unsentAnswer struct {
+	call   notification
+	answer answer
+}
+
+// keepUnsent keeps the answer of a call that has changed something for the next call of the thread.
+func (s *supervisor) keepUnsent(n notification, a answer) {
+	if a.errno != 0 && a.errno != unix.EINPROGRESS {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unsent) >= maxUnsent { // threads that were killed do not call again
+		clear(s.unsent)
+	}
+	s.unsent[n.tid] = unsentAnswer{n, a}
+}
+
+// takeUnsent returns the answer that was kept for a call.
+func (s *supervisor) takeUnsent(n *notification) (a answer, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, ok := s.unsent[n.tid]
+	if ok {
+		delete(s.unsent, n.tid)
+	}
+	return u.answer, ok && u.call.number == n.number && u.call.args == n.args && u.call.ip == n.ip
 }
 
 // cancelWait ends the waiting call of a thread, which a signal has interrupted.
