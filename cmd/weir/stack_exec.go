@@ -7,14 +7,17 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"weir/tcpip"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/nat"
 	"weir/tcpip/program"
+	"weir/tcpip/tcp"
 )
 
 type stackExecCmd struct {
@@ -62,11 +65,34 @@ func (c *stackExecCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	status, err := c.execute(t, n, s, signals)
+	awaitSent(s, n.Stack())
 	err = errors.Join(err, s.Close(), n.Close())
 	if err == nil && status != 0 {
 		err = statusError(status)
 	}
 	return err
+}
+
+// sendTimeout is how long data of a program that has ended may take to cross the wire.
+const sendTimeout = 5 * time.Second
+
+// awaitSent waits until what a program has written before its end has left the gateway.
+func awaitSent(inside, gateway *tcpip.Stack) {
+	for end := time.Now().Add(sendTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if !slices.ContainsFunc(inside.Connections(), isSending) && !slices.ContainsFunc(gateway.Connections(), isReceiving) {
+			return
+		}
+	}
+}
+
+// isSending reports whether a connection has data or a FIN to send.
+func isSending(c tcpip.ConnInfo) bool {
+	return c.Unsent > 0 || c.InFlight > 0 || c.State == tcp.FinWait1 || c.State == tcp.Closing || c.State == tcp.LastAck
+}
+
+// isReceiving reports whether the gateway has data to pass on.
+func isReceiving(c tcpip.ConnInfo) bool {
+	return c.Unread > 0 || c.OutOfOrder > 0
 }
 
 // catchSignals has signals go to the program in place of ending this command. Those that this

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -160,6 +161,41 @@ func TestAServerOnAStackIsPublished(t *testing.T) {
 	}
 	if err := c.Wait(); err != nil {
 		t.Errorf("got %v, want the status of a server that was stopped", err)
+	}
+}
+
+// Data that a program has written before its end crosses the wire.
+func TestDataIsSentAfterTheEndOfTheProgram(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	received := make(chan int64, 1)
+	go func() { // until the program's stream ends
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		n, _ := io.Copy(io.Discard, c)
+		received <- n
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	out, err := execCommand(t, "--impair", "loss=1%,delay=20ms", "--loopback", "192.0.2.1", "bash", "-c", "head -c 3000000 /dev/zero > /dev/tcp/192.0.2.1/"+port).CombinedOutput()
+	if n := <-received; n != 3000000 || err != nil {
+		t.Errorf("got %d bytes, %v and %q, want 3000000", n, err, out)
+	}
+}
+
+// A program that must not be traced gets no sockets, since its calls could not be answered.
+func TestAProgramThatMustNotBeTracedIsRefused(t *testing.T) {
+	if !isInstalled("python3") || os.Getuid() != 0 {
+		t.Skip("it needs python3, and root to be another user")
+	}
+	out, err := execCommand(t, "python3", "-c", "import ctypes, socket\nctypes.CDLL(None).prctl(4, 0)\nsocket.socket()").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "PermissionError") || !strings.Contains(string(out), "weir: python3 was refused (EACCES)") {
+		t.Errorf("got %v and %q, want an error and a line that says why", err, out)
 	}
 }
 
