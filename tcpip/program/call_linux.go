@@ -12,7 +12,9 @@ import (
 // call is a system call of a thread that waits for its answer.
 type call struct {
 	notification
-	s *supervisor
+	s      *supervisor
+	waited bool     // a goroutine of its own answers it
+	undo   []func() // called if the thread does not get the answer, because of a signal
 }
 
 // answer is the result of a call.
@@ -49,8 +51,14 @@ var isSent = answer{outcome: sent}
 func (s *supervisor) finish(c *call, a answer) {
 	switch a.outcome {
 	case answered:
-		if !s.listener.send(response{id: c.id, value: a.value, errno: -int32(a.errno)}) {
+		if s.listener.send(response{id: c.id, value: a.value, errno: -int32(a.errno)}) {
+			return
+		}
+		if len(c.undo) == 0 && !c.waited { // the next call of the thread comes later
 			s.keepUnsent(c.notification, a)
+		}
+		for _, undo := range c.undo {
+			undo()
 		}
 	case passed:
 		s.listener.send(response{id: c.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
@@ -60,6 +68,7 @@ func (s *supervisor) finish(c *call, a answer) {
 // wait has a goroutine answer the call, by f. f returns isSent when cancel is closed.
 func (c *call) wait(f func(cancel <-chan struct{}) answer) answer {
 	cancel := make(chan struct{})
+	c.waited = true
 	c.s.mu.Lock()
 	c.s.waiting[c.tid] = cancel
 	c.s.mu.Unlock()

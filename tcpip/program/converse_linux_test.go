@@ -41,12 +41,14 @@ var conversations = map[string]func(*talker){
 	"passed":              talkPassed,
 	"interrupted":         talkInterrupted,
 	"restarted":           talkRestarted,
+	"restarted datagrams": talkRestartedDatagrams,
 }
 
 // monologues are programs whose output is compared with what a test expects.
 var monologues = map[string]func(*talker){
 	"refused calls": talkRefusedCalls,
 	"receives":      talkReceives,
+	"many":          talkMany,
 }
 
 func converse(name string) {

@@ -204,9 +204,10 @@ func talkInterrupted(t *talker) {
 	t.did("accept", <-result)
 }
 
-// talkRestarted makes calls that are executed once only, while signals interrupt their thread.
-func talkRestarted(t *talker) {
-	runtime.LockOSThread()
+// disturb has signals interrupt the calls of this thread until the function that it returns is
+// called.
+func disturb() (end func()) {
+	runtime.LockOSThread() // never unlocked: the conversation is short
 	tid, done := unix.Gettid(), make(chan struct{})
 	go func() { // until done is closed
 		for {
@@ -219,6 +220,12 @@ func talkRestarted(t *talker) {
 			}
 		}
 	}()
+	return func() { close(done) }
+}
+
+// talkRestarted makes calls that are executed once only, while signals interrupt their thread.
+func talkRestarted(t *talker) {
+	defer disturb()()
 	failed := map[string]int{}
 	for range 500 {
 		fd := t.socket(unix.SOCK_STREAM)
@@ -230,8 +237,37 @@ func talkRestarted(t *talker) {
 		}
 		unix.Close(fd)
 	}
-	close(done)
 	t.say("failures: %v", failed)
+}
+
+// talkRestartedDatagrams waits for datagrams while signals interrupt its thread: none is lost.
+func talkRestartedDatagrams(t *talker) {
+	s, at := t.datagramSocket()
+	c, back := t.datagramSocket()
+	must(0, unix.SetsockoptTimeval(c, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}))
+	go func() { // until the end of the program
+		b := make([]byte, 10)
+		for {
+			n, _, err := unix.Recvfrom(s, b, 0)
+			if err == nil {
+				time.Sleep(50 * time.Microsecond) // the other one waits
+				unix.Sendto(s, b[:n], 0, back)    //nolint:errcheck // the other one sees it
+			}
+		}
+	}()
+	defer disturb()()
+	lost, b := 0, make([]byte, 10)
+	for i := range 500 {
+		must(0, unix.Sendto(c, []byte{byte(i)}, 0, at))
+		_, _, err := unix.Recvfrom(c, b, 0)
+		for err == unix.EINTR {
+			_, _, err = unix.Recvfrom(c, b, 0)
+		}
+		if err != nil {
+			lost++
+		}
+	}
+	t.say("lost: %d", lost)
 }
 
 func TestSocketsOfManyConnectionsAreForgotten(t *testing.T) {

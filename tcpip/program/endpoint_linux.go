@@ -72,9 +72,10 @@ func (e *endpoint) unread() (n int) {
 // discard reads bytes of the program without waiting.
 func (e *endpoint) discard(n int) {
 	e.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nothing is left
-		var scratch [4096]byte
+		b := relayBuffers.Get().(*[64 << 10]byte) // not on the stack, which would grow
+		defer relayBuffers.Put(b)
 		for n > 0 {
-			read, err := unix.Read(int(fd), scratch[:min(n, len(scratch))])
+			read, err := unix.Read(int(fd), b[:min(n, len(b))])
 			if err == unix.EINTR {
 				continue
 			}
@@ -100,15 +101,17 @@ const (
 	normalSendBuffer = 106496
 )
 
+// filler is what fill writes.
+var filler = make([]byte, 4096)
+
 // fill fills the program's send buffer, so that its end is not writable until the supervisor reads
 // what it returns the length of.
 func fill(theirs int) (n int, err error) {
 	if err := unix.SetsockoptInt(theirs, unix.SOL_SOCKET, unix.SO_SNDBUF, smallSendBuffer); err != nil {
 		return 0, os.NewSyscallError("setsockopt", err)
 	}
-	var filler [4096]byte
 	for {
-		written, err := unix.SendmsgN(theirs, filler[:], nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		written, err := unix.SendmsgN(theirs, filler, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		if err == unix.EAGAIN {
 			return n, nil
 		}

@@ -58,12 +58,11 @@ func Inside(control *os.File) (status int, err error) {
 	}
 	control.Close()
 	g := &guard{conn: conn.(*net.UnixConn)}
-	text := make([]byte, maxMessage)
-	n, err := g.conn.Read(text)
+	text, _, err := receiveMessage(g.conn)
 	if err != nil {
 		return 0, err
 	}
-	if err := json.Unmarshal(text[:n], &g.order); err != nil {
+	if err := json.Unmarshal(text, &g.order); err != nil {
 		return 0, err
 	}
 	ignoreSignals()

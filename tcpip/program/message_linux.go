@@ -210,10 +210,7 @@ func (c *call) receive(k socket, m *message) answer {
 	}
 	return c.wait(func(cancel <-chan struct{}) answer {
 		n, errno := k.receive(c, m, cancel)
-		if errno == unix.EINTR {
-			return isSent
-		}
-		return answer{value: int64(n), errno: errno}
+		return answer{value: int64(n), errno: errno} // not sent after EINTR: the thread has gone
 	})
 }
 
@@ -226,13 +223,7 @@ func (c *call) recvmmsg(k socket) answer {
 	if first.errno != unix.EAGAIN || c.arg(3)&(unix.MSG_DONTWAIT|unix.MSG_ERRQUEUE) != 0 || c.isNonblocking() {
 		return first
 	}
-	return c.wait(func(cancel <-chan struct{}) answer {
-		a := c.receiveMany(k, cancel)
-		if a.errno == unix.EINTR {
-			return isSent
-		}
-		return a
-	})
+	return c.wait(func(cancel <-chan struct{}) answer { return c.receiveMany(k, cancel) })
 }
 
 // receiveMany receives what there is. If cancel is not nil, it waits for the first message.

@@ -60,6 +60,9 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 		from, _ = d.remoteAddr()
 	}
 	n = min(full, len(b))
+	if m.flags&unix.MSG_PEEK == 0 && full <= len(b) {
+		c.undo = append(c.undo, func() { d.putBack(b[:n], from) })
+	}
 	if errno := c.put(m.place, b[:n], from, d.inet6, flags&unix.MSG_TRUNC); errno != 0 {
 		return 0, errno
 	}
@@ -67,6 +70,17 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 		n = full
 	}
 	return n, 0
+}
+
+// putBack puts a datagram at the end of the program's queue that the program has not received: a
+// signal has interrupted its call.
+func (d *datagram) putBack(b []byte, from netip.AddrPort) {
+	var senders senderFiles
+	defer senders.close()
+	d.deliver(b, from, false, &senders)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wakeLocked()
 }
 
 // takeSender returns the sender that a file beside a datagram names; zero: there is none.

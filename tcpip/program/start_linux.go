@@ -136,22 +136,43 @@ func (p *Program) begin(c Config) error {
 	return nil
 }
 
+// receiveMessage receives a message of the other process, as long as it is, and what comes along.
+func receiveMessage(c *net.UnixConn) (message, control []byte, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, nil, err
+	}
+	var length int
+	var peekErr error
+	err = raw.Read(func(fd uintptr) bool {
+		length, _, peekErr = unix.Recvfrom(int(fd), nil, unix.MSG_PEEK|unix.MSG_TRUNC|unix.MSG_DONTWAIT)
+		return peekErr != unix.EAGAIN && peekErr != unix.EINTR
+	})
+	if err = errors.Join(err, peekErr); err != nil || length == 0 {
+		return nil, nil, errors.Join(errGuardEnded, err)
+	}
+	message, control = make([]byte, length), make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := c.ReadMsgUnix(message, control)
+	return message[:n], control[:oobn], err
+}
+
+// errGuardEnded is the error of a guard that ends before it has started the command.
+var errGuardEnded = errors.New("program: the guard or the supervisor has ended at the start")
+
 // receive receives the descriptor of notifications, or the report of why there is none.
 func (p *Program) receive() (fd int, r *report, err error) {
-	oob := make([]byte, unix.CmsgSpace(4))
-	message := make([]byte, maxMessage)
-	n, oobn, _, _, err := p.conn.ReadMsgUnix(message, oob)
-	if err != nil || n == 0 {
-		return -1, nil, fmt.Errorf("program: the guard has ended at its start: %w", err)
+	message, control, err := receiveMessage(p.conn)
+	if err != nil {
+		return -1, nil, err
 	}
-	if oobn == 0 {
-		r, err := parseReport(message[:n])
+	if len(control) == 0 {
+		r, err := parseReport(message)
 		if err == nil {
 			err = &StartError{r.Status, r.Err}
 		}
 		return -1, r, err
 	}
-	all, err := unix.ParseSocketControlMessage(oob[:oobn])
+	all, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
 		return -1, nil, err
 	}
@@ -165,12 +186,11 @@ func (p *Program) receive() (fd int, r *report, err error) {
 
 // report receives the report of the guard.
 func (p *Program) report() (*report, error) {
-	message := make([]byte, maxMessage)
-	n, err := p.conn.Read(message)
+	message, _, err := receiveMessage(p.conn)
 	if err != nil {
-		return nil, fmt.Errorf("program: the guard has ended at its start: %w", err)
+		return nil, err
 	}
-	return parseReport(message[:n])
+	return parseReport(message)
 }
 
 func parseReport(text []byte) (*report, error) {

@@ -231,6 +231,7 @@ func (t *stream) connect(c *call, to netip.AddrPort) answer {
 		return failed(unix.EINPROGRESS)
 	}
 	a := t.attempt
+	c.undo = append(c.undo, func() { t.setReported(false) }) // the thread connects again
 	return c.wait(func(cancel <-chan struct{}) answer { return t.awaitAttempt(a, cancel) })
 }
 
@@ -260,15 +261,20 @@ func (t *stream) awaitAttempt(a *attempt, cancel <-chan struct{}) answer {
 	}
 	select {
 	case <-a.done:
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.reported = true
+		t.setReported(true)
 		return result(a.errno)
 	case <-timeout:
 		return t.inBackground(a, failed(unix.EINPROGRESS))
 	case <-cancel:
 		return t.inBackground(a, isSent)
 	}
+}
+
+// setReported sets whether connect has returned that the socket is connected.
+func (t *stream) setReported(yes bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reported = yes
 }
 
 // inBackground lets an attempt go on without a call that waits for it.
