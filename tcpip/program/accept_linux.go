@@ -192,6 +192,15 @@ func (a *acceptor) putBack(conn *tcpip.Conn) {
 	a.changeLocked()
 }
 
+// reject closes a connection that the program cannot get, or puts it back if a signal is the reason.
+func (a *acceptor) reject(conn *tcpip.Conn, errno unix.Errno) {
+	if errno == unix.EINTR {
+		a.putBack(conn)
+		return
+	}
+	conn.Close() // as the kernel does
+}
+
 // accept implements socket.
 func (t *stream) accept(c *call, flags int) answer {
 	if flags&^(unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC) != 0 {
@@ -271,7 +280,7 @@ func (a *acceptor) give(c *call, conn *tcpip.Conn, flags int) answer {
 	if c.args[1] != 0 {
 		if errno := c.writeAddr(c.args[1], c.args[2], t.remote, t.inet6); errno != 0 {
 			end.close()
-			conn.Close()
+			a.reject(conn, errno)
 			return failed(errno)
 		}
 	}

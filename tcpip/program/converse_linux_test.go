@@ -42,6 +42,7 @@ var conversations = map[string]func(*talker){
 	"interrupted":         talkInterrupted,
 	"restarted":           talkRestarted,
 	"restarted datagrams": talkRestartedDatagrams,
+	"many connections":    talkManyConnections,
 }
 
 // monologues are programs whose output is compared with what a test expects.

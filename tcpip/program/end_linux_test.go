@@ -270,6 +270,51 @@ func talkRestartedDatagrams(t *talker) {
 	t.say("lost: %d", lost)
 }
 
+// talkManyConnections opens connections one after the other: no descriptor is a wrong one.
+func talkManyConnections(t *talker) {
+	l, at := t.listen()
+	for range 1000 {
+		c := t.socket(unix.SOCK_STREAM)
+		if err := unix.Connect(c, at); err != nil && err != unix.EINTR {
+			t.say("connect of descriptor %d: %v", c, err)
+		}
+		s, _, err := unix.Accept4(l, unix.SOCK_CLOEXEC)
+		if err != nil || s == 0 {
+			t.say("accept: descriptor %d, %v", s, err)
+		}
+		unix.Close(c)
+		unix.Close(s)
+	}
+	t.say("done")
+}
+
+// Signals interrupt the threads of this process all the time, as Go's runtime does now and then.
+func TestConnectionsWhileSignalsInterruptTheSupervisor(t *testing.T) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() { // until done is closed
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				threads, _ := os.ReadDir("/proc/self/task")
+				for _, thread := range threads {
+					tid, _ := strconv.Atoi(thread.Name())
+					unix.Tgkill(os.Getpid(), tid, unix.SIGURG) //nolint:errcheck // it may have ended
+				}
+			}
+		}
+	}()
+	out, status := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "many connections"}})
+	close(done)
+	<-ended
+	if out != "done\n" || status != 0 {
+		t.Errorf("got %q and status %d, want all connections", out, status)
+	}
+}
+
 func TestSocketsOfManyConnectionsAreForgotten(t *testing.T) {
 	s := newStack(t)
 	l, err := s.Listen("tcp", "127.0.0.1:7777")

@@ -5,6 +5,7 @@ package program
 import (
 	"errors"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -120,8 +121,19 @@ func (l *listener) isValid(id uint64) bool {
 }
 
 // inject gives the program a copy of a descriptor of this process, and answers the call with its
-// number.
+// number. No signal may interrupt it, such as those by which Go's runtime stops goroutines: the
+// kernel (6.18) would answer the call with 0, and without a descriptor.
 func (l *listener) inject(id uint64, fd int, cloexec bool) (number int, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^uint64(0)
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &before); err != nil {
+		return -1, os.NewSyscallError("sigprocmask", err)
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) //nolint:errcheck // it is the mask that was
 	i := injection{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd)}
 	if cloexec {
 		i.newFlags = unix.O_CLOEXEC

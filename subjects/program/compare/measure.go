@@ -21,9 +21,9 @@ var rows = []string{
 	"round trip of 1 byte, us",
 	"bulk, Gbit/s",
 	"datagram there and back (sendto, recvfrom), us",
-	"memory of weir and its guard, MB",
-	"with 1,000 connections, MB",
-	"memory of a connection, KB",
+	"memory of weir and its guard at first, MB",
+	"after the bulk, MB",
+	"of each of 1,000 connections, both ends, KB",
 }
 
 const (
@@ -41,7 +41,7 @@ func measureHere() error {
 	if err != nil {
 		return err
 	}
-	before := supervisorMemory()
+	atStart := supervisorMemory()
 	var r result
 	for _, m := range []func(int, unix.Sockaddr) (float64, error){measureConnect, measureRoundTrip, measureBulk, measureDatagrams} {
 		figure, err := m(l, at)
@@ -50,13 +50,14 @@ func measureHere() error {
 		}
 		r = append(r, figure)
 	}
+	before := supervisorMemory()
 	for range manyConnects {
 		if _, _, err := pair(l, at); err != nil { // they stay open until the end
 			return err
 		}
 	}
 	now := supervisorMemory()
-	r = append(r, before/1e6, now/1e6, (now-before)/1e3/manyConnects)
+	r = append(r, atStart/1e6, before/1e6, (now-before)/1e3/manyConnects)
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
@@ -214,8 +215,8 @@ func measureDatagrams(int, unix.Sockaddr) (float64, error) {
 	return perCall(start, datagrams), nil
 }
 
-// supervisorMemory returns the proportional memory of this process's ancestors that are weir, in
-// bytes; 0: there are none.
+// supervisorMemory returns the memory of the ancestors of this process that are weir, without the
+// pages of the file of weir, in bytes; 0: there are none.
 func supervisorMemory() (bytes float64) {
 	for pid := os.Getppid(); pid > 1; {
 		dir := "/proc/" + strconv.Itoa(pid)
@@ -223,7 +224,7 @@ func supervisorMemory() (bytes float64) {
 		if !strings.HasPrefix(string(name), "weir") {
 			break
 		}
-		bytes += 1024 * field(dir+"/smaps_rollup", "Pss:")
+		bytes += 1024 * field(dir+"/status", "RssAnon:")
 		pid = int(field(dir+"/status", "PPid:"))
 	}
 	return bytes
