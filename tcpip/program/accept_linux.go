@@ -3,7 +3,6 @@
 package program
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strconv"
@@ -20,9 +19,9 @@ const maxBacklog = 4096
 // acceptor is what a listening socket has beside: the connections that wait for accept. For each, a
 // byte waits in the program's end, so that it is ready to read.
 type acceptor struct {
-	listener *tcpip.Listener
-	backlog  int
-	t        *stream
+	group   *listenerGroup
+	backlog int
+	t       *stream
 
 	mu      sync.Mutex // guards what follows
 	pending []*tcpip.Conn
@@ -43,7 +42,7 @@ func (t *stream) listen(backlog int) answer {
 		return failed(unix.EINVAL)
 	}
 	if t.claim == nil {
-		p, errno := t.s.ports.claim(t.local, t.only6(), false)
+		p, errno := t.s.ports.claim(t.local, t.only6(), false, false)
 		if errno != 0 {
 			return failed(errno)
 		}
@@ -52,15 +51,13 @@ func (t *stream) listen(backlog int) answer {
 	if errno := t.s.ports.listen(t.claim); errno != 0 {
 		return failed(errno)
 	}
-	config := tcpip.ListenConfig{Stack: t.s.stack, Backlog: clampBacklog(backlog), Configure: t.opts.configure}
-	l, err := config.Listen(context.Background(), t.network(), t.listenAddr())
-	if err != nil {
-		return failed(errnoOf(err))
-	}
-	t.acceptor = &acceptor{listener: l.(*tcpip.Listener), t: t, changed: make(chan struct{})}
+	t.acceptor = &acceptor{t: t, changed: make(chan struct{})}
 	t.acceptor.setBacklog(backlog)
+	if errno := t.acceptor.join(); errno != 0 {
+		t.acceptor = nil
+		return failed(errno)
+	}
 	t.state = streamListening
-	t.s.tasks.Go(t.acceptor.run) // until the program has closed the socket
 	return value(0)
 }
 
@@ -93,20 +90,6 @@ func (a *acceptor) setBacklog(n int) {
 	a.backlog = clampBacklog(n)
 }
 
-// run takes connections from the stack while there is room for them.
-func (a *acceptor) run() {
-	for {
-		conn, err := a.listener.AcceptTCP()
-		if err != nil {
-			return
-		}
-		if !a.add(conn) {
-			conn.Close()
-			return
-		}
-	}
-}
-
 // add has a connection wait for accept. It waits for room, and reports whether the socket was open.
 func (a *acceptor) add(conn *tcpip.Conn) bool {
 	a.mu.Lock()
@@ -137,7 +120,7 @@ func (a *acceptor) changeLocked() {
 
 // close closes the listener. Connections that wait are reset.
 func (a *acceptor) close() {
-	a.listener.Close()
+	a.leave()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {

@@ -3,11 +3,13 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"net/netip"
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -215,6 +217,7 @@ func (d *datagram) apply(of option) {
 	}
 	if d.udp != nil {
 		d.applyLocked()
+		d.udp.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // closed: copyIn has ended
 	}
 }
 
@@ -264,31 +267,38 @@ func (d *datagram) send(m *message) (n int, errno unix.Errno) {
 	if real != to {
 		d.asked = to
 	}
+	if m.source.IsValid() {
+		n, err := d.udp.WriteMsg(m.payload, real, m.source)
+		return n, errnoOf(err)
+	}
 	n, err := d.udp.WriteToUDPAddrPort(m.payload, real)
 	return n, errnoOf(err)
 }
 
 // copyIn passes on what arrives to the program.
 func (d *datagram) copyIn(u *tcpip.UDPConn) {
-	var senders senderFiles
-	defer senders.close()
+	var files originFiles
+	defer files.close()
 	for {
-		payload, from, err := u.TakeUDPAddrPort()
-		if errors.Is(err, net.ErrClosed) {
+		payload, o, err := d.readStack(u)
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return
+		case errors.Is(err, os.ErrDeadlineExceeded): // by apply: readStack looks at the options again
+			u.SetReadDeadline(time.Time{}) //nolint:errcheck // closed: the next read shows it
+			continue
 		}
 		d.mu.Lock()
 		current := d.udp == u
 		if current && err != nil {
 			d.err = errnoOf(err)
 		}
-		if from == d.s.config.NameServer && d.asked.IsValid() {
-			from = d.asked
+		if o.from == d.s.config.NameServer && d.asked.IsValid() {
+			o.from = d.asked
 		}
-		connected := d.remote.IsValid()
 		d.mu.Unlock()
 		if current && err == nil {
-			d.deliver(payload, from, connected, &senders)
+			d.deliver(payload, o, &files)
 		}
 		d.mu.Lock()
 		d.wakeLocked()
@@ -296,12 +306,38 @@ func (d *datagram) copyIn(u *tcpip.UDPConn) {
 	}
 }
 
-// deliver puts a datagram into the program's queue. If the sender may be any, a file that names it
-// goes along: a read that does not ask for the sender discards it. A full queue drops the datagram.
-func (d *datagram) deliver(payload []byte, from netip.AddrPort, connected bool, senders *senderFiles) {
+// wantsInfo reports whether the program wants to know which address a datagram was sent to.
+func (d *datagram) wantsInfo() bool {
+	return d.opts.isSet(unix.IPPROTO_IP, unix.IP_PKTINFO) || d.opts.isSet(unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO)
+}
+
+// readStack waits for a datagram from the stack. The address that it was sent to costs a buffer.
+func (d *datagram) readStack(u *tcpip.UDPConn) (payload []byte, o origin, err error) {
+	if !d.wantsInfo() {
+		payload, from, err := u.TakeUDPAddrPort()
+		return payload, origin{from: unmapped(from)}, err
+	}
+	b := relayBuffers.Get().(*[64 << 10]byte)
+	defer relayBuffers.Put(b)
+	n, from, to, err := u.ReadMsg(b[:])
+	return bytes.Clone(b[:n]), origin{unmapped(from), to.Unmap().WithZone("")}, err
+}
+
+// unmapped returns an address without its zone.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// deliver puts a datagram into the program's queue, with a file that has its origin: a read that
+// does not ask for that discards it. A connected socket that has not asked for more knows it. A
+// full queue drops the datagram.
+func (d *datagram) deliver(payload []byte, o origin, files *originFiles) {
+	d.mu.Lock()
+	known := d.remote.IsValid()
+	d.mu.Unlock()
 	var rights []byte
-	if !connected {
-		f, err := senders.file(netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port()))
+	if !known || d.packetInfo(o.to) != nil {
+		f, err := files.file(o)
 		if err != nil {
 			return
 		}
@@ -326,58 +362,4 @@ func sendPair(fd int, payload, control []byte) {
 		h.SetControllen(len(control))
 	}
 	unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL) //nolint:errcheck // a full queue drops it
-}
-
-// maxSenders is how many files of senders a socket keeps.
-const maxSenders = 64
-
-// senderFiles has files in memory whose content is the address of a sender.
-type senderFiles struct {
-	files map[netip.AddrPort]*os.File
-	order []netip.AddrPort // the oldest first
-}
-
-// file returns the file of a sender.
-func (s *senderFiles) file(a netip.AddrPort) (*os.File, error) {
-	if f, ok := s.files[a]; ok {
-		return f, nil
-	}
-	fd, err := unix.MemfdCreate("sender", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("memfd_create", err)
-	}
-	f := os.NewFile(uintptr(fd), "sender")
-	text, err := a.MarshalBinary()
-	if err == nil {
-		_, err = f.Write(text)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if s.files == nil {
-		s.files = map[netip.AddrPort]*os.File{}
-	}
-	if s.order = append(s.order, a); len(s.order) > maxSenders {
-		s.files[s.order[0]].Close()
-		delete(s.files, s.order[0])
-		s.order = s.order[1:]
-	}
-	s.files[a] = f
-	return f, nil
-}
-
-func (s *senderFiles) close() {
-	for _, f := range s.files {
-		f.Close()
-	}
-	s.files, s.order = nil, nil
-}
-
-// senderOf reads the address in a file of senderFiles.
-func senderOf(fd int) (a netip.AddrPort) {
-	b := make([]byte, 32)
-	if n, err := unix.Pread(fd, b, 0); err == nil {
-		_ = a.UnmarshalBinary(b[:n]) // another file has no address
-	}
-	return a
 }

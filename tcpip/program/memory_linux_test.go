@@ -38,7 +38,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	heap := float64(after.HeapAlloc-before.HeapAlloc) / 1000
 	stacks := float64(after.StackInuse-before.StackInuse) / 1000
 	t.Logf("a socket of 1,000 takes %.1f KB on the heap and %.1f KB of stacks", heap/1000, stacks/1000)
-	if heap+stacks > 14e3 {
+	if heap+stacks > 14e3 && !raced {
 		t.Errorf("got %.0f KB for 1,000 sockets, want at most 14,000", heap+stacks)
 	}
 	out.Close()

@@ -13,6 +13,7 @@ import (
 // message is what a call sends or receives.
 type message struct {
 	to      netip.AddrPort // zero: none was given
+	source  netip.Addr     // zero: the socket's
 	payload []byte         // to send
 	flags   int
 	place   place // of what is received
@@ -25,6 +26,9 @@ type place struct {
 	addr     uint64 // of the sender's address; 0: not wanted
 	addrSize uint64 // address of its size, an int; 0: addr is of a header
 	header   uint64 // address of struct msghdr; 0: none
+	// where control messages go, and how many bytes have room
+	control     uint64
+	controlRoom int
 }
 
 // mmsghdr is struct mmsghdr.
@@ -90,8 +94,7 @@ func (c *call) sendmsg(k socket) answer {
 	return answer{value: int64(n), errno: errno}
 }
 
-// sendHeader sends the message that a header describes. Control messages are not needed: they
-// choose a source or the TOS octet, which the stack chooses.
+// sendHeader sends the message that a header describes.
 func (c *call) sendHeader(k socket, h *unix.Msghdr, flags int) (n int, errno unix.Errno) {
 	buffers, room, errno := c.readBuffers(h)
 	if errno != 0 {
@@ -112,6 +115,9 @@ func (c *call) sendHeader(k socket, h *unix.Msghdr, flags int) (n int, errno uni
 		if errno := c.setTo(k, m, pointer(h.Name), uint64(h.Namelen)); errno != 0 {
 			return 0, errno
 		}
+	}
+	if m.source, errno = c.readSource(h); errno != 0 {
+		return 0, errno
 	}
 	return k.send(m)
 }
@@ -195,7 +201,7 @@ func (c *call) readPlace(at uint64) (p place, errno unix.Errno) {
 	if errno != 0 {
 		return p, errno
 	}
-	p.header = at
+	p.header, p.control, p.controlRoom = at, pointer(h.Control), int(min(h.Controllen, 1<<20))
 	if p.buffers, p.room, errno = c.readBuffers(&h); h.Namelen > 0 {
 		p.addr = pointer(h.Name)
 	}

@@ -46,6 +46,7 @@ var defaults = map[option]int32{
 	{unix.IPPROTO_IP, unix.IP_TOS}: 0, {unix.IPPROTO_IP, unix.IP_TTL}: 64, {unix.IPPROTO_IP, unix.IP_MTU_DISCOVER}: 1,
 	{unix.IPPROTO_IP, unix.IP_RECVERR}: 0, {unix.IPPROTO_IP, unix.IP_FREEBIND}: 0, {unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT}: 0,
 	{unix.IPPROTO_IP, unix.IP_MULTICAST_TTL}: 1, {unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP}: 1, {unix.IPPROTO_IP, unix.IP_MULTICAST_ALL}: 1,
+	{unix.IPPROTO_IP, unix.IP_PKTINFO}: 0, {unix.IPPROTO_IP, unix.IP_RECVTOS}: 0, {unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO}: 0, {unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS}: 0,
 
 	{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY}: 0, {unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS}: 64, {unix.IPPROTO_IPV6, unix.IPV6_TCLASS}: 0,
 	{unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER}: 1, {unix.IPPROTO_IPV6, unix.IPV6_RECVERR}: 0, {unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG}: 0,

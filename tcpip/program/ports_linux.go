@@ -23,6 +23,7 @@ type portTable struct {
 	mu     sync.Mutex
 	claims map[uint16][]*portClaim
 	udp    map[uint16]int
+	groups map[groupKey]*listenerGroup
 }
 
 // portClaim is a TCP address of a bound socket.
@@ -30,6 +31,7 @@ type portClaim struct {
 	addr      netip.AddrPort
 	only6     bool
 	reuse     bool // SO_REUSEADDR
+	share     bool // SO_REUSEPORT
 	listening bool
 }
 
@@ -52,17 +54,20 @@ func (p *portClaim) includes(a netip.Addr) bool {
 
 // conflicts reports whether two sockets may not be bound to the addresses at once.
 func (p *portClaim) conflicts(q *portClaim) bool {
-	return p != q && p.overlaps(q) && (!p.reuse || !q.reuse || p.listening || q.listening)
+	if p == q || !p.overlaps(q) || p.share && q.share {
+		return false
+	}
+	return !p.reuse || !q.reuse || p.listening || q.listening
 }
 
 // claim binds a socket to an address; port 0 is any free one.
-func (t *portTable) claim(a netip.AddrPort, only6, reuse bool) (*portClaim, unix.Errno) {
+func (t *portTable) claim(a netip.AddrPort, only6, reuse, share bool) (*portClaim, unix.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.claims == nil {
 		t.claims = map[uint16][]*portClaim{}
 	}
-	p := &portClaim{addr: a, only6: only6, reuse: reuse}
+	p := &portClaim{addr: a, only6: only6, reuse: reuse, share: share}
 	if a.Port() != 0 {
 		return p, t.addLocked(p)
 	}
@@ -89,7 +94,7 @@ func (t *portTable) addLocked(p *portClaim) unix.Errno {
 func (t *portTable) listen(p *portClaim) unix.Errno {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.ContainsFunc(t.claims[p.addr.Port()], func(q *portClaim) bool { return p != q && q.listening && p.overlaps(q) }) {
+	if slices.ContainsFunc(t.claims[p.addr.Port()], func(q *portClaim) bool { return p != q && q.listening && p.overlaps(q) && !(p.share && q.share) }) {
 		return unix.EADDRINUSE
 	}
 	p.listening = true

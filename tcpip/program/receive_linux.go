@@ -55,15 +55,15 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 	if err != nil {
 		return 0, errnoOf(err)
 	}
-	from := takeSender(rights[:size])
-	if !from.IsValid() {
-		from, _ = d.remoteAddr()
+	o := takeOrigin(rights[:size])
+	if !o.from.IsValid() {
+		o.from, _ = d.remoteAddr()
 	}
 	n = min(full, len(b))
 	if m.flags&unix.MSG_PEEK == 0 && full <= len(b) {
-		c.undo = append(c.undo, func() { d.putBack(b[:n], from) })
+		c.undo = append(c.undo, func() { d.putBack(b[:n], o) })
 	}
-	if errno := c.put(m.place, b[:n], from, d.inet6, flags&unix.MSG_TRUNC); errno != 0 {
+	if errno := c.put(m.place, b[:n], o.from, d.inet6, d.packetInfo(o.to), flags&unix.MSG_TRUNC); errno != 0 {
 		return 0, errno
 	}
 	if m.flags&unix.MSG_TRUNC != 0 {
@@ -74,36 +74,17 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 
 // putBack puts a datagram at the end of the program's queue that the program has not received: a
 // signal has interrupted its call.
-func (d *datagram) putBack(b []byte, from netip.AddrPort) {
-	var senders senderFiles
-	defer senders.close()
-	d.deliver(b, from, false, &senders)
+func (d *datagram) putBack(b []byte, o origin) {
+	var files originFiles
+	defer files.close()
+	d.deliver(b, o, &files)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wakeLocked()
 }
 
-// takeSender returns the sender that a file beside a datagram names; zero: there is none.
-func takeSender(control []byte) (from netip.AddrPort) {
-	all, err := unix.ParseSocketControlMessage(control)
-	if err != nil {
-		return from
-	}
-	for i := range all {
-		fds, err := unix.ParseUnixRights(&all[i])
-		if err != nil {
-			continue
-		}
-		for _, fd := range fds {
-			from = senderOf(fd)
-			unix.Close(fd)
-		}
-	}
-	return from
-}
-
-// put writes a datagram and its sender to the caller.
-func (c *call) put(p place, b []byte, from netip.AddrPort, inet6 bool, flags int) unix.Errno {
+// put writes a datagram, its sender and control messages to the caller.
+func (c *call) put(p place, b []byte, from netip.AddrPort, inet6 bool, control []byte, flags int) unix.Errno {
 	for _, buffer := range p.buffers {
 		n := min(len(b), buffer.Len)
 		if errno := c.write(uint64(buffer.Base), b[:n]); errno != 0 {
@@ -115,13 +96,18 @@ func (c *call) put(p place, b []byte, from netip.AddrPort, inet6 bool, flags int
 		return c.writeAddr(p.addr, p.addrSize, from, inet6)
 	}
 	var h unix.Msghdr
-	sizeAt := p.header + uint64(unsafe.Offsetof(h.Namelen))
 	if p.addr != 0 {
-		if errno := c.writeAddr(p.addr, sizeAt, from, inet6); errno != 0 {
+		if errno := c.writeAddr(p.addr, p.header+uint64(unsafe.Offsetof(h.Namelen)), from, inet6); errno != 0 {
 			return errno
 		}
 	}
-	if errno := c.write(p.header+uint64(unsafe.Offsetof(h.Controllen)), make([]byte, 8)); errno != 0 {
+	if len(control) > p.controlRoom {
+		control, flags = nil, flags|unix.MSG_CTRUNC
+	}
+	if errno := c.write(p.control, control); errno != 0 {
+		return errno
+	}
+	if errno := c.write(p.header+uint64(unsafe.Offsetof(h.Controllen)), binary.NativeEndian.AppendUint64(nil, uint64(len(control)))); errno != 0 {
 		return errno
 	}
 	return c.write(p.header+uint64(unsafe.Offsetof(h.Flags)), binary.NativeEndian.AppendUint32(nil, uint32(flags)))

@@ -132,3 +132,34 @@ func talkPassed(t *talker) {
 	a, err := unix.Getpeername(got)
 	t.address("peer", a, err)
 }
+
+// talkPacketInfo asks for the address that datagrams were sent to, and answers from it.
+func talkPacketInfo(t *talker) {
+	s := t.socket(unix.SOCK_DGRAM)
+	must(0, unix.Bind(s, &unix.SockaddrInet4{}))
+	port := must(unix.Getsockname(s)).(*unix.SockaddrInet4).Port
+	t.did("set packet info", unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_PKTINFO, 1))
+	c := t.socket(unix.SOCK_DGRAM)
+	t.did("send", unix.Sendto(c, []byte("question"), 0, &unix.SockaddrInet4{Addr: local4.Addr, Port: port}))
+	b, oob := make([]byte, 20), make([]byte, 100)
+	n, size, flags, from, err := unix.Recvmsg(s, b, oob, 0)
+	t.did("receive", err)
+	t.say("%q, %d bytes of control: %x, flags %x", b[:n], size, oob[:size], flags)
+	t.did("answer", unix.Sendmsg(s, []byte("answer"), oob[:size], from, 0))
+	t.receive("receive the answer", c, 20, 0, port)
+	t.did("send", unix.Sendto(c, []byte("question"), 0, &unix.SockaddrInet4{Addr: local4.Addr, Port: port}))
+	n, size, flags, _, err = unix.Recvmsg(s, b, oob[:8], 0)
+	t.did("receive without room", err)
+	t.say("%q, %d bytes of control, flags %x", b[:n], size, flags)
+	s6 := must(unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM, 0))
+	must(0, unix.Bind(s6, &unix.SockaddrInet6{}))
+	port = must(unix.Getsockname(s6)).(*unix.SockaddrInet6).Port
+	t.did("set packet info", unix.SetsockoptInt(s6, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1))
+	c6 := must(unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM, 0))
+	t.did("send", unix.Sendto(c6, []byte("six"), 0, &unix.SockaddrInet6{Addr: local6.Addr, Port: port}))
+	n, size, _, from, err = unix.Recvmsg(s6, b, oob, 0)
+	t.did("receive", err)
+	t.say("%q, %d bytes of control: %x", b[:n], size, oob[:size])
+	t.did("answer", unix.Sendmsg(s6, []byte("answer"), oob[:size], from, 0))
+	t.receive("receive the answer", c6, 20, 0, port)
+}

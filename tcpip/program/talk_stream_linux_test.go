@@ -339,3 +339,47 @@ func talkBothVersions(t *talker) {
 	a, err = unix.Getpeername(c)
 	t.address("peer", a, err, port)
 }
+
+// talkSharedPort has two listeners at one address.
+func talkSharedPort(t *talker) {
+	listen := func(share int, at unix.Sockaddr) int {
+		l := t.socket(unix.SOCK_STREAM)
+		must(0, unix.SetsockoptInt(l, unix.SOL_SOCKET, unix.SO_REUSEPORT, share))
+		t.did("bind", unix.Bind(l, at))
+		nonblocking(l)
+		t.did("listen", unix.Listen(l, 100))
+		return l
+	}
+	first := listen(1, local4)
+	at := must(unix.Getsockname(first))
+	second := listen(1, at)
+	unix.Close(listen(0, at))
+	var clients []int
+	connect := func(n int) {
+		for range n {
+			c := t.socket(unix.SOCK_STREAM)
+			must(0, unix.Connect(c, at))
+			clients = append(clients, c)
+		}
+		pause()
+	}
+	accepted := func(l int) (n int) {
+		for {
+			if _, _, err := unix.Accept(l); err != nil {
+				return n
+			}
+			n++
+		}
+	}
+	connect(40)
+	one, two := accepted(first), accepted(second)
+	t.say("all: %v, both: %v", one+two == 40, one > 0 && two > 0)
+	unix.Close(first)
+	pause()
+	connect(10)
+	t.say("the rest: %d", accepted(second))
+	unix.Close(second)
+	c := t.socket(unix.SOCK_STREAM)
+	pause()
+	t.did("connect to none", unix.Connect(c, at))
+}
