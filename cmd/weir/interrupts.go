@@ -104,6 +104,14 @@ func onSecond(ctx context.Context, cut func()) (forget func()) {
 	return func() { set(nil) }
 }
 
+// releaseInterrupts ends the handling of signals before the end of the command, which handles them
+// itself.
+func releaseInterrupts(ctx context.Context) {
+	if i, ok := ctx.Value(interruptsKey{}).(*interrupts); ok {
+		signal.Stop(i.signals)
+	}
+}
+
 // stop stops the handling of signals. It returns the error of the command, as *signalled if a
 // second signal came.
 func (i *interrupts) stop(err error) error {

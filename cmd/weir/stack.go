@@ -15,7 +15,9 @@ type stackCmd struct {
 	Up      stackUpCmd        `cmd:"" help:"Run a host in user space on a TAP device; example: weir stack up --addr 10.0.0.2/24 --setup"`
 	NAT     stackNATCmd       `cmd:"" name:"nat" help:"Give a program, a container or a virtual machine a network, without root; example: weir stack nat curl https://example.org/"`
 	SOCKS   stackSOCKSCmd     `cmd:"" name:"socks" help:"Give a program a network through a SOCKS5 proxy; example: weir stack socks 127.0.0.1:1080 curl https://example.org/"`
+	Exec    stackExecCmd      `cmd:"" help:"Run an unmodified program on a stack in user space, with packet loss if wanted, without root and namespaces; example: weir stack exec --impair loss=1% curl https://example.org/"`
 	Inside  stackNATInsideCmd `cmd:"" name:"nat-inside" hidden:""`
+	Guard   stackExecGuardCmd `cmd:"" name:"exec-guard" hidden:""`
 	Ping    stackPingCmd      `cmd:"" help:"Ping from the host; example: weir stack ping 10.0.0.1"`
 	NC      stackNCCmd        `cmd:"" name:"nc" help:"Connect standard input and output to an address, or listen, on the host; example: weir stack nc 10.0.0.1 8080"`
 	Get     stackGetCmd       `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`

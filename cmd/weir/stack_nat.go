@@ -34,6 +34,7 @@ type natFlags struct {
 	Tun      bool     `help:"Make a TUN device, of IP packets, in place of a TAP device."`
 	Pcap     string   `placeholder:"FILE" help:"Capture every frame into a new pcapng file, for Wireshark and tcpdump. With --socket, the second virtual machine has FILE.2, and so on."`
 	Impair   string   `placeholder:"SPEC" help:"Impairment of both directions, as for weir stack impair: loss=1%,delay=20ms."`
+	Seed     uint64   `kong:"-"` // of the impairment
 }
 
 type stackNATCmd struct {
@@ -247,7 +248,7 @@ func (c *natFlags) wrap(l link.Link) (link.Link, error) {
 	impairment, err := host.ParseImpairment(c.Impair)
 	if err == nil && impairment != (link.Impairment{}) {
 		var impaired *link.Impaired
-		if impaired, err = link.Impair(l, link.ImpairConfig{In: impairment, Out: impairment}); err == nil {
+		if impaired, err = link.Impair(l, link.ImpairConfig{Seed: c.Seed, In: impairment, Out: impairment}); err == nil {
 			l = impaired
 		}
 	}

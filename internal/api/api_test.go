@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the lists of what is public")
 
 // packages are those whose users depend on what is public.
-var packages = []string{"tcpip", "tcpip/dhcp", "tcpip/fabric", "tcpip/ip", "tcpip/link", "tcpip/metrics", "tcpip/nat", "tcpip/ndp", "tcpip/neigh", "tcpip/netsim", "tcpip/tcp", "tcpip/wgtun"}
+var packages = []string{"tcpip", "tcpip/dhcp", "tcpip/fabric", "tcpip/ip", "tcpip/link", "tcpip/metrics", "tcpip/nat", "tcpip/ndp", "tcpip/neigh", "tcpip/netsim", "tcpip/program", "tcpip/tcp", "tcpip/wgtun"}
 
 // only names the types that are listed of packages whose rest is for package tcpip: those of its
 // configuration and of what it reports.

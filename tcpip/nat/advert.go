@@ -47,7 +47,7 @@ func (n *NAT) advert(g netip.Prefix) []byte {
 	a := wire.Advert{HopLimit: 64, Lifetime: advertLifetime}
 	a.Options = wire.AppendPrefix(nil, &wire.Prefix{Prefix: g.Masked(), OnLink: true, Autonomous: g.Bits() == 64, Valid: 24 * time.Hour, Preferred: 4 * time.Hour})
 	a.Options = wire.AppendMTU(a.Options, n.config.Link.Caps().MTU)
-	if len(n.config.DNS) > 0 {
+	if n.config.servesDNS() {
 		a.Options = wire.AppendServers(a.Options, &wire.Servers{Lifetime: advertLifetime, Addrs: []netip.Addr{g.Addr()}})
 	}
 	if mac := n.config.Link.Caps().MAC; mac != (wire.MAC{}) {

@@ -23,7 +23,10 @@ type Config struct {
 	// first IPv4 address that DHCP gives to hosts; the next ones follow. Default: that of the
 	// network plus 100 (10.0.2.100), or the one after the gateway's in small networks
 	Guest netip.Addr
-	DNS   []netip.AddrPort // servers for queries to the gateway; none: it serves no DNS
+	DNS   []netip.AddrPort // servers for queries to the gateway; none, and no Hosts: no DNS
+	// names that the gateway itself has addresses for, in lower case and without a dot at the end.
+	// Queries by TCP go to the servers
+	Hosts map[string][]netip.Addr
 	// connects onward; network is "tcp" or "udp". Default: a net.Dialer
 	Dial func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
 	// addresses outside the networks that stand for this machine's loopback addresses, at most one

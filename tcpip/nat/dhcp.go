@@ -146,7 +146,7 @@ func (n *NAT) configuration(kind dhcpv4.MessageType, g netip.Prefix) []dhcpv4.Mo
 	gateway := net.IP(g.Addr().AsSlice())
 	mtu := binary.BigEndian.AppendUint16(nil, uint16(n.config.Link.Caps().MTU))
 	all := append(identity(kind, g), dhcpv4.WithNetmask(net.CIDRMask(g.Bits(), 32)), dhcpv4.WithRouter(gateway), dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, mtu))
-	if len(n.config.DNS) > 0 {
+	if n.config.servesDNS() {
 		all = append(all, dhcpv4.WithDNS(gateway))
 	}
 	return all

@@ -20,9 +20,12 @@ const (
 
 var errNoServer = errors.New("nat: no DNS server has answered")
 
+// servesDNS reports whether the gateway answers queries.
+func (c *Config) servesDNS() bool { return len(c.DNS) > 0 || len(c.Hosts) > 0 }
+
 // serveDNS passes queries to the gateway's addresses on to the servers.
 func (n *NAT) serveDNS() error {
-	if len(n.config.DNS) == 0 {
+	if !n.config.servesDNS() {
 		return nil
 	}
 	for _, g := range n.config.Gateway {
@@ -53,7 +56,10 @@ func (n *NAT) passQueries(c *tcpip.UDPConn) {
 		}
 		n.tasks.Go(func() { // until the answer, the servers' timeouts, or Close
 			defer n.end(from.Addr())
-			answer, err := n.ask(query)
+			answer, err := n.config.answerHost(query), error(nil)
+			if answer == nil {
+				answer, err = n.ask(query)
+			}
 			if err != nil {
 				n.config.Log.Warn("a DNS query was not answered", "error", err)
 				return

@@ -1,0 +1,341 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/tcpip"
+	"weir/tcpip/tcp"
+)
+
+func TestTheStatusIsThatOfTheCommand(t *testing.T) {
+	for script, want := range map[string]int{"exit 7": 7, "exit 0": 0, "kill -9 $$": 137, "kill -TERM $$": 143} {
+		if out, status := runOnStack(t, Config{Command: []string{"sh", "-c", script}}); status != want || out != "" {
+			t.Errorf("%s: got status %d and %q, want %d", script, status, out, want)
+		}
+	}
+}
+
+func TestACommandThatCannotBeStarted(t *testing.T) {
+	for name, want := range map[string]int{"no-such-program": 127, "/no/such/program": 127, "/etc/passwd": 126, t.TempDir(): 126} {
+		_, err := Start(Config{Stack: newStack(t), Command: []string{name}, Self: []string{os.Args[0], "guard"}})
+		failed, ok := errors.AsType[*StartError](err)
+		if !ok || failed.Status != want || !strings.Contains(failed.Reason, name) {
+			t.Errorf("%s: got the error %#v, want one with its name and status %d", name, err, want)
+		}
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for range 1000 {
+		if condition() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s: not within 10 s", what)
+}
+
+func TestSignalsArePassedOn(t *testing.T) {
+	ready := filepath.Join(t.TempDir(), "ready")
+	p, output := startOnStack(t, Config{Command: []string{"sh", "-c", `trap "echo hangup" HUP; trap "exit 5" TERM; : > $0; while :; do sleep 0.01; done`, ready}})
+	eventually(t, "the traps are set", func() bool { _, err := os.Stat(ready); return err == nil })
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		if err := p.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if s == syscall.SIGHUP {
+			eventually(t, "the first signal has arrived", func() bool { return output() != "" })
+		}
+	}
+	if status, err := p.Wait(); status != 5 || err != nil || output() != "hangup\n" {
+		t.Errorf("got status %d, %v and %q, want 5 and both signals", status, err, output())
+	}
+}
+
+// running reports whether a process runs: one that has ended and was not waited for does not.
+func running(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// daemons starts two processes that leave their parent and its process group, one of which ignores
+// SIGTERM, and writes their numbers to a file.
+const daemons = `setsid sh -c 'echo $$ >> "$0"; exec sleep 1000' "$0" & setsid sh -c 'trap "" TERM; echo $$ >> "$0"; (sleep 1000 & wait)' "$0" & while test $(wc -l < "$0") -lt 2; do sleep 0.01; done; `
+
+// numbers reads numbers of processes from a file.
+func numbers(file string) (all []int) {
+	text, _ := os.ReadFile(file)
+	for field := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+func TestWhatTheCommandLeavesIsEnded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	os.WriteFile(file, nil, 0o600) //nolint:errcheck // the script shows it
+	if out, status := runOnStack(t, Config{Command: []string{"bash", "-c", daemons + "exit 3", file}}); status != 3 {
+		t.Errorf("got status %d and %q, want 3", status, out)
+	}
+	pids := numbers(file)
+	if len(pids) != 2 {
+		t.Fatalf("got the processes %v, want two", pids)
+	}
+	for _, pid := range pids {
+		if running(pid) {
+			t.Errorf("process %d runs, want its end", pid)
+		}
+	}
+}
+
+// supervise runs a command on a stack, for TestAllEndsWithTheSupervisor.
+func supervise(command []string) {
+	s := must(tcpip.New(tcpip.Config{}))
+	p := must(Start(Config{Stack: s, Command: command, Self: []string{os.Args[0], "guard"}}))
+	p.Wait() //nolint:errcheck // it is killed
+}
+
+func TestAllEndsWithTheSupervisor(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	os.WriteFile(file, nil, 0o600) //nolint:errcheck // the script shows it
+	c := exec.Command(os.Args[0], "supervise", "bash", "-c", daemons+`echo $$ >> "$0"; while :; do sleep 1; done`, file)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the processes run", func() bool { return len(numbers(file)) == 3 })
+	c.Process.Kill() //nolint:errcheck // Wait shows it
+	c.Wait()         //nolint:errcheck // it was killed
+	for _, pid := range numbers(file) {
+		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !running(pid) })
+	}
+}
+
+func TestConnectionsEndWithTheProgram(t *testing.T) {
+	s := newStack(t)
+	l, err := s.Listen("tcp", "127.0.0.1:7777")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := startOnStack(t, Config{Stack: s, Command: []string{"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/7777; echo hello >&3; sleep 1000"}})
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := make([]byte, 10)
+	if n, err := c.Read(b); string(b[:n]) != "hello\n" {
+		t.Errorf("got %q and %v, want the greeting", b[:n], err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(b); !errors.Is(err, io.EOF) {
+		t.Errorf("got %q and %v, want the end of the stream", b[:n], err)
+	}
+	p.Wait() //nolint:errcheck // it was killed
+	if now := s.ConnectionStates(); now[tcp.Established] > 0 {
+		t.Errorf("got the connections %v, want none that is established", now)
+	}
+}
+
+// Data that the command has written before its end is sent, though the peer reads slowly.
+func TestDataIsSentAfterTheEnd(t *testing.T) {
+	s := newStack(t)
+	l, err := s.Listen("tcp", "127.0.0.1:7777")
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := make(chan int64)
+	go func() { // until the end of the stream
+		c, err := l.Accept()
+		if err != nil {
+			close(received)
+			return
+		}
+		defer c.Close()
+		time.Sleep(50 * time.Millisecond)
+		n, _ := io.Copy(io.Discard, c)
+		received <- n
+	}()
+	_, status := runOnStack(t, Config{Stack: s, Command: []string{"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/7777; head -c 3000000 /dev/zero >&3"}})
+	if n := <-received; n != 3000000 || status != 0 {
+		t.Errorf("got %d bytes and status %d, want 3000000 and 0", n, status)
+	}
+}
+
+// talkInterrupted waits in accept and recvfrom while signals come.
+func talkInterrupted(t *talker) {
+	l, at := t.listen()
+	result := make(chan error)
+	go func() {
+		_, _, err := unix.Accept(l)
+		for err == unix.EINTR {
+			_, _, err = unix.Accept(l)
+		}
+		result <- err
+	}()
+	for range 50 { // Go's handlers restart calls
+		time.Sleep(time.Millisecond)
+		unix.Kill(unix.Getpid(), unix.SIGURG)
+	}
+	c := t.socket(unix.SOCK_STREAM)
+	t.did("connect", unix.Connect(c, at))
+	t.did("accept", <-result)
+}
+
+// disturb has signals interrupt the calls of this thread until the function that it returns is
+// called.
+func disturb() (end func()) {
+	runtime.LockOSThread() // never unlocked: the conversation is short
+	tid, done := unix.Gettid(), make(chan struct{})
+	go func() { // until done is closed
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) //nolint:errcheck // the thread runs
+				time.Sleep(time.Microsecond)
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// talkRestarted makes calls that are executed once only, while signals interrupt their thread.
+func talkRestarted(t *talker) {
+	defer disturb()()
+	failed := map[string]int{}
+	for range 500 {
+		fd := t.socket(unix.SOCK_STREAM)
+		if err := unix.Bind(fd, local4); err != nil {
+			failed["bind: "+err.Error()]++
+		}
+		if err := unix.Listen(fd, 1); err != nil {
+			failed["listen: "+err.Error()]++
+		}
+		unix.Close(fd)
+	}
+	t.say("failures: %v", failed)
+}
+
+// talkRestartedDatagrams waits for datagrams while signals interrupt its thread: none is lost.
+func talkRestartedDatagrams(t *talker) {
+	s, at := t.datagramSocket()
+	c, back := t.datagramSocket()
+	must(0, unix.SetsockoptTimeval(c, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}))
+	go func() { // until the end of the program
+		b := make([]byte, 10)
+		for {
+			n, _, err := unix.Recvfrom(s, b, 0)
+			if err == nil {
+				time.Sleep(50 * time.Microsecond) // the other one waits
+				unix.Sendto(s, b[:n], 0, back)    //nolint:errcheck // the other one sees it
+			}
+		}
+	}()
+	defer disturb()()
+	lost, b := 0, make([]byte, 10)
+	for i := range 500 {
+		must(0, unix.Sendto(c, []byte{byte(i)}, 0, at))
+		_, _, err := unix.Recvfrom(c, b, 0)
+		for err == unix.EINTR {
+			_, _, err = unix.Recvfrom(c, b, 0)
+		}
+		if err != nil {
+			lost++
+		}
+	}
+	t.say("lost: %d", lost)
+}
+
+// talkManyConnections opens connections one after the other: no descriptor is a wrong one.
+func talkManyConnections(t *talker) {
+	l, at := t.listen()
+	for range 1000 {
+		c := t.socket(unix.SOCK_STREAM)
+		if err := unix.Connect(c, at); err != nil && err != unix.EINTR {
+			t.say("connect of descriptor %d: %v", c, err)
+		}
+		s, _, err := unix.Accept4(l, unix.SOCK_CLOEXEC)
+		if err != nil || s == 0 {
+			t.say("accept: descriptor %d, %v", s, err)
+		}
+		unix.Close(c)
+		unix.Close(s)
+	}
+	t.say("done")
+}
+
+// Signals interrupt the threads of this process all the time, as Go's runtime does now and then.
+func TestConnectionsWhileSignalsInterruptTheSupervisor(t *testing.T) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() { // until done is closed
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				threads, _ := os.ReadDir("/proc/self/task")
+				for _, thread := range threads {
+					tid, _ := strconv.Atoi(thread.Name())
+					unix.Tgkill(os.Getpid(), tid, unix.SIGURG) //nolint:errcheck // it may have ended
+				}
+			}
+		}
+	}()
+	out, status := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "many connections"}})
+	close(done)
+	<-ended
+	if out != "done\n" || status != 0 {
+		t.Errorf("got %q and status %d, want all connections", out, status)
+	}
+}
+
+func TestSocketsOfManyConnectionsAreForgotten(t *testing.T) {
+	s := newStack(t)
+	l, err := s.Listen("tcp", "127.0.0.1:7777")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // until the stack is closed
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			io.Copy(c, c) //nolint:errcheck // the peer ends it
+			c.Close()
+		}
+	}()
+	p, _ := startOnStack(t, Config{Stack: s, Command: []string{"bash", "-c", "for i in {1..100}; do exec 3<>/dev/tcp/127.0.0.1/7777; echo hello >&3; read -u 3; exec 3<&-; done; read"}})
+	eventually(t, "no socket is left", func() bool {
+		p.s.mu.Lock()
+		defer p.s.mu.Unlock()
+		return len(p.s.sockets) == 0
+	})
+	p.Wait() //nolint:errcheck // standard input has ended
+}
