@@ -29,7 +29,7 @@ type client struct {
 
 // answerWithin is longer than the proxy may take for a response: three tries, each with the limits
 // of the connection and of the head, and pauses within the body.
-const answerWithin = 90 * time.Second
+const answerWithin = time.Minute
 
 func newClient(w *netsim.World, h *netsim.Host) *client {
 	seed := rand.NewPCG(w.Rand().Uint64(), 1)

@@ -52,7 +52,7 @@ type shop struct {
 }
 
 // stall is longer than any limit of the proxy.
-const stall = 20 * time.Second
+const stall = 2 * time.Minute
 
 // serve is the program of the upstream.
 func (a *app) serve(h *netsim.Host) error {
