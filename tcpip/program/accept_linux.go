@@ -53,7 +53,7 @@ func (t *stream) listen(backlog int) answer {
 	}
 	t.acceptor = &acceptor{t: t, changed: make(chan struct{})}
 	t.acceptor.setBacklog(backlog)
-	if errno := t.acceptor.join(); errno != 0 {
+	if errno := t.acceptor.joinLocked(); errno != 0 {
 		t.acceptor = nil
 		return failed(errno)
 	}
@@ -175,7 +175,7 @@ func (a *acceptor) putBack(conn *tcpip.Conn) {
 	a.changeLocked()
 }
 
-// reject closes a connection that the program cannot get, or puts it back if a signal is the reason.
+// reject closes a connection that the program cannot get, or puts it back if a signal is why.
 func (a *acceptor) reject(conn *tcpip.Conn, errno unix.Errno) {
 	if errno == unix.EINTR {
 		a.putBack(conn)

@@ -284,7 +284,7 @@ func (d *datagram) copyIn(u *tcpip.UDPConn) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case errors.Is(err, os.ErrDeadlineExceeded): // by apply: readStack looks at the options again
+		case errors.Is(err, os.ErrDeadlineExceeded): // by apply: an option has changed
 			u.SetReadDeadline(time.Time{}) //nolint:errcheck // closed: the next read shows it
 			continue
 		}

@@ -30,9 +30,9 @@ type listenerGroup struct {
 	turn    int
 }
 
-// join makes the socket listen: by a group that it may share, or by a listener of its own. The
-// caller holds mu of the socket.
-func (a *acceptor) join() unix.Errno {
+// joinLocked makes the socket listen: by a group that it may share, or by a listener of its own.
+// The caller holds mu of the socket.
+func (a *acceptor) joinLocked() unix.Errno {
 	t := a.t
 	p := &t.s.ports
 	p.mu.Lock()

@@ -52,8 +52,8 @@
 // passed from outside are refused. A read after an error of the network other than a reset returns
 // ECONNRESET; SO_ERROR has the exact error. A datagram socket without a destination accepts what
 // write sends, and drops it. An ICMP error is reported by calls with an address, and by SO_ERROR
-// only. Datagram sockets do not share ports, join no groups, and are not told the TOS octet. There is
-// no urgent data. Interfaces that a program lists are those of the machine.
+// only. Datagram sockets do not share ports, join no groups, and do not report the TOS octet. There
+// is no urgent data. Interfaces that a program lists are those of the machine.
 package program
 
 import (

@@ -1,10 +1,14 @@
+//go:build amd64 || arm64
+
 package program
 
 import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -165,5 +169,49 @@ func TestInheritedSocketsAreClosed(t *testing.T) {
 	c := Config{Stack: newStack(t), Command: []string{"true"}, Self: []string{os.Args[0], "guard"}, Files: [3]*os.File{f}}
 	if _, err := Start(c); err == nil || !strings.Contains(err.Error(), "descriptor 0 is a socket") {
 		t.Errorf("with a socket as standard input: got the error %v, want one that says so", err)
+	}
+}
+
+// otherABI is a program that opens a socket by the calls of i386, which a 64-bit process has too.
+// Its status is the number of the error.
+const otherABI = `
+.globl _start
+_start:
+	mov $359, %eax
+	mov $2, %ebx
+	mov $1, %ecx
+	xor %edx, %edx
+	int $0x80
+	neg %eax
+	mov %eax, %ebx
+	mov $1, %eax
+	int $0x80
+`
+
+func TestCallsOfAnotherABIAreRefused(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil || runtime.GOARCH != "amd64" {
+		t.Skipf("it needs a C compiler (%v), and amd64", err)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	c := exec.Command(cc, "-nostdlib", "-static", "-x", "assembler", "-o", program, "-")
+	c.Stdin = strings.NewReader(otherABI)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v: %s", err, out)
+	}
+	if err := exec.Command(program).Run(); err == nil || !strings.Contains(err.Error(), "exit status") {
+		t.Skipf("the kernel does not have the calls of i386: %v", err)
+	}
+	lines := make(chan string, 1)
+	if _, status := runOnStack(t, Config{Command: []string{program}, Refused: func(line string) { lines <- line }}); status != int(unix.ENOSYS) {
+		t.Errorf("got status %d, want that of ENOSYS", status)
+	}
+	select {
+	case line := <-lines:
+		if !strings.Contains(line, "another ABI") {
+			t.Errorf("got the line %q, want one that says why", line)
+		}
+	default:
+		t.Error("got no line, want one that says why")
 	}
 }
