@@ -30,8 +30,9 @@ type stackExecCmd struct {
 	Deny     []string `placeholder:"CIDR" help:"A network that the program does not reach, beside this machine's loopback and the metadata services of clouds. May be repeated."`
 	DNS      []string `name:"dns" placeholder:"ADDR" help:"A name server for the program's queries (default: this machine's, of /etc/resolv.conf). May be repeated."`
 	MTU      int      `name:"mtu" default:"1500" placeholder:"N" help:"MTU of the virtual wire, in bytes (1500)."`
+	Network  string   `placeholder:"FILE" help:"Run the programs of this file, each on a host of one network: see the documents."`
 
-	Command []string `arg:"" passthrough:"" help:"The program to run, and its arguments."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"The program to run, and its arguments."`
 }
 
 // Help is the long part of the command's help.
@@ -47,13 +48,17 @@ Examples:
   weir stack exec curl https://example.org/
   weir stack exec --impair loss=1%,delay=20ms --seed 7 curl https://example.org/
   weir stack exec -p 8080:80 --pcap nginx.pcapng nginx -g 'daemon off;'
-  weir stack exec --loopback 192.0.2.1 psql -h 192.0.2.1    a server of this machine`
+  weir stack exec --loopback 192.0.2.1 psql -h 192.0.2.1    a server of this machine
+  weir stack exec --network docs/networks/redis.toml    several programs, with a partition`
 }
 
 // Run implements the command.
 func (c *stackExecCmd) Run(ctx context.Context, t *terminal) error {
-	if c.Command[0] == "--" {
+	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
+	}
+	if c.Network != "" {
+		return c.runNetwork(ctx, t)
 	}
 	if len(c.Command) == 0 {
 		return usageError{errors.New("say which program to run: weir stack exec curl https://example.org/")}

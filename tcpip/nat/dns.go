@@ -56,7 +56,7 @@ func (n *NAT) passQueries(c *tcpip.UDPConn) {
 		}
 		n.tasks.Go(func() { // until the answer, the servers' timeouts, or Close
 			defer n.end(from.Addr())
-			answer, err := n.config.answerHost(query), error(nil)
+			answer, err := n.config.AnswerHosts(query), error(nil)
 			if answer == nil {
 				answer, err = n.ask(query)
 			}

@@ -10,10 +10,10 @@ import (
 // hostTTL is how long hosts may keep an answer of Config.Hosts, in seconds.
 const hostTTL = 60
 
-// answerHost answers a query for a name of Config.Hosts; nil: a server must answer it. A name that
-// has no address of the type that is asked for has an empty answer. Without servers, there are no
-// other names.
-func (c *Config) answerHost(query []byte) []byte {
+// AnswerHosts answers a DNS query for a name of Config.Hosts; nil: a server must answer it. A name
+// that has no address of the type that is asked for has an empty answer. Without servers, there are
+// no other names.
+func (c *Config) AnswerHosts(query []byte) []byte {
 	if len(c.Hosts) == 0 {
 		return nil
 	}

@@ -32,13 +32,13 @@ func TestHostsAreAnswered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := answerText(t, config.answerHost(query)); got != c.want {
+		if got := answerText(t, config.AnswerHosts(query)); got != c.want {
 			t.Errorf("%s %v with %d servers: got %s, want %s", c.name, c.kind, len(c.servers), got, c.want)
 		}
 	}
 	for _, query := range [][]byte{nil, {1, 2, 3}, make([]byte, 12)} {
 		config := Config{Hosts: hosts}
-		if answer := config.answerHost(query); answer != nil {
+		if answer := config.AnswerHosts(query); answer != nil {
 			t.Errorf("got the answer %x to %x, want none", answer, query)
 		}
 	}
