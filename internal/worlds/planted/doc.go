@@ -7,7 +7,7 @@
 // each change can still be made. With WEIR_PLANTED_SEEDS, the number of seeds to try, the bugs are
 // planted; with the flag -update too, the table in docs/tested-in-worlds.md is written:
 //
-//	WEIR_PLANTED_SEEDS=300 go test -timeout 1h ./internal/worlds/planted -update
+//	WEIR_PLANTED_SEEDS=400 go test -timeout 1h ./internal/worlds/planted -update
 //
 // # Limitations
 //
