@@ -144,8 +144,8 @@ func (t *portTable) owners(port uint16) (streams []*stream, datagrams []*datagra
 	return streams, slices.Clone(t.udp[port])
 }
 
-// releaseClosed frees a port from sockets that the program has closed, but whose goroutines have not
-// noticed it yet: a call after close must not find them.
+// releaseClosed frees a port from sockets that the program has closed, but whose goroutines have
+// not noticed it yet: a call after close must not find them.
 func (s *supervisor) releaseClosed(port uint16) {
 	streams, datagrams := s.ports.owners(port)
 	for _, t := range streams {
