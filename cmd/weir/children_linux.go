@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // killChildren kills the child processes, each with its process group if it leads one.
@@ -22,6 +24,21 @@ func killChildren() {
 				_ = syscall.Kill(-pid, syscall.SIGKILL)
 			}
 			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// adoptOrphans has processes whose parents below this process end become its children.
+func adoptOrphans() error {
+	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+}
+
+// endChildren kills the child processes, and with adoptOrphans all below them, and waits for them.
+func endChildren() {
+	for {
+		killChildren()
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+			return // there is none
 		}
 	}
 }

@@ -192,6 +192,9 @@ func (c *stackExecCmd) execute(t *terminal, n *nat.NAT, s *tcpip.Stack, signals 
 	if len(n.Config().DNS) > 0 || len(n.Config().Hosts) > 0 {
 		config.NameServer = netip.AddrPortFrom(n.Config().Gateways()[0], 53)
 	}
+	if err := adoptOrphans(); err != nil {
+		return 0, err
+	}
 	p, err := program.Start(config)
 	if failed, ok := errors.AsType[*program.StartError](err); ok {
 		fmt.Fprintln(t.err, "weir:", failed.Reason)
@@ -203,6 +206,7 @@ func (c *stackExecCmd) execute(t *terminal, n *nat.NAT, s *tcpip.Stack, signals 
 	ended := make(chan struct{})
 	defer close(ended)
 	go passSignals(p, signals, ended) // until ended is closed
+	defer endChildren()               // none is left, unless the guard was killed
 	return p.Wait()
 }
 

@@ -200,22 +200,26 @@ func TestAProgramThatMustNotBeTracedIsRefused(t *testing.T) {
 }
 
 func TestNoProcessOutlivesAKilledWeir(t *testing.T) {
-	c := execCommand(t, "bash", "-c", "setsid sleep 1000 & echo $! >> pids; sleep 1000 & echo $! >> pids; echo $$ >> pids; wait")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pids []string
-	waitFor(t, "the processes run", func() bool {
-		text, _ := os.ReadFile(filepath.Join(c.Dir, "pids"))
-		pids = strings.Fields(string(text))
-		return len(pids) == 3
-	})
-	c.Process.Kill() //nolint:errcheck // Wait shows it
-	c.Wait()         //nolint:errcheck // it was killed
-	for _, pid := range pids {
-		waitFor(t, fmt.Sprintf("process %s has ended", pid), func() bool {
-			_, err := os.Stat("/proc/" + pid)
-			return err != nil
+	for name, end := range map[string]string{"weir": "", "the guard": "kill -9 $PPID; "} {
+		c := execCommand(t, "bash", "-c", "setsid sleep 1000 & echo $! >> pids; sleep 1000 & echo $! >> pids; echo $$ >> pids; "+end+"wait")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var pids []string
+		waitFor(t, "the processes run", func() bool {
+			text, _ := os.ReadFile(filepath.Join(c.Dir, "pids"))
+			pids = strings.Fields(string(text))
+			return len(pids) == 3
 		})
+		if end == "" {
+			c.Process.Kill() //nolint:errcheck // Wait shows it
+		}
+		c.Wait() //nolint:errcheck // it was killed, or its guard was
+		for _, pid := range pids {
+			waitFor(t, fmt.Sprintf("%s was killed: process %s has ended", name, pid), func() bool {
+				_, err := os.Stat("/proc/" + pid)
+				return err != nil
+			})
+		}
 	}
 }

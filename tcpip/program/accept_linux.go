@@ -42,7 +42,7 @@ func (t *stream) listen(backlog int) answer {
 		return failed(unix.EINVAL)
 	}
 	if t.claim == nil {
-		p, errno := t.s.ports.claim(t.local, t.only6(), false, false)
+		p, errno := t.s.ports.claim(t, t.local, false, false)
 		if errno != 0 {
 			return failed(errno)
 		}

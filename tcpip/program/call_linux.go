@@ -154,6 +154,7 @@ func (c *call) connect(k socket) answer {
 	case k.isInet6() && k.only6() && a.addr.Addr().Is4():
 		return failed(unix.ENETUNREACH)
 	}
+	c.s.releaseClosed(a.addr.Port())
 	return k.connect(c, toLoopback(a.addr))
 }
 
@@ -184,6 +185,7 @@ func (c *call) bind(k socket) answer {
 	if !c.s.isLocal(a.addr.Addr()) {
 		return failed(unix.EADDRNOTAVAIL)
 	}
+	c.s.releaseClosed(a.addr.Port())
 	return result(k.bind(a.addr))
 }
 

@@ -37,6 +37,7 @@ var conversations = map[string]func(*talker){
 	"backpressure":        talkBackpressure,
 	"shutdown":            talkShutdown,
 	"shared port":         talkSharedPort,
+	"closed":              talkClosed,
 	"datagrams":           talkDatagrams,
 	"datagram errors":     talkDatagramErrors,
 	"connected datagrams": talkConnectedDatagrams,

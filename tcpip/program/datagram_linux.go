@@ -105,7 +105,7 @@ func (d *datagram) wakeLocked() {
 func (d *datagram) closeUDPLocked() {
 	if d.udp != nil {
 		d.udp.Close()
-		d.s.ports.countUDP(d.local.Port(), -1)
+		d.s.ports.removeUDP(d.local.Port(), d)
 		d.udp = nil
 	}
 }
@@ -113,7 +113,7 @@ func (d *datagram) closeUDPLocked() {
 // openLocked makes u the socket of the stack. The caller holds mu.
 func (d *datagram) openLocked(u *tcpip.UDPConn) {
 	d.udp, d.local = u, connAddr(u.LocalAddr())
-	d.s.ports.countUDP(d.local.Port(), 1)
+	d.s.ports.addUDP(d.local.Port(), d)
 	d.s.tasks.Go(func() { d.copyIn(u) }) // until u is closed
 }
 

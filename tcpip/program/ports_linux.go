@@ -18,16 +18,17 @@ const (
 )
 
 // portTable has the TCP ports that sockets are bound to: the stack learns of them when they listen
-// or connect. It also counts the UDP sockets of each port.
+// or connect. It also has the UDP sockets of each port.
 type portTable struct {
 	mu     sync.Mutex
 	claims map[uint16][]*portClaim
-	udp    map[uint16]int
+	udp    map[uint16][]*datagram
 	groups map[groupKey]*listenerGroup
 }
 
 // portClaim is a TCP address of a bound socket.
 type portClaim struct {
+	owner     *stream
 	addr      netip.AddrPort
 	only6     bool
 	reuse     bool // SO_REUSEADDR
@@ -61,13 +62,13 @@ func (p *portClaim) conflicts(q *portClaim) bool {
 }
 
 // claim binds a socket to an address; port 0 is any free one.
-func (t *portTable) claim(a netip.AddrPort, only6, reuse, share bool) (*portClaim, unix.Errno) {
+func (t *portTable) claim(owner *stream, a netip.AddrPort, reuse, share bool) (*portClaim, unix.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.claims == nil {
 		t.claims = map[uint16][]*portClaim{}
 	}
-	p := &portClaim{addr: a, only6: only6, reuse: reuse, share: share}
+	p := &portClaim{owner: owner, addr: a, only6: owner.only6(), reuse: reuse, share: share}
 	if a.Port() != 0 {
 		return p, t.addLocked(p)
 	}
@@ -114,15 +115,70 @@ func (t *portTable) release(p *portClaim) {
 	}
 }
 
-// countUDP adds to the number of UDP sockets of a port.
-func (t *portTable) countUDP(port uint16, n int) {
+// addUDP remembers a UDP socket by its port.
+func (t *portTable) addUDP(port uint16, d *datagram) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.udp == nil {
-		t.udp = map[uint16]int{}
+		t.udp = map[uint16][]*datagram{}
 	}
-	if t.udp[port] += n; t.udp[port] == 0 {
+	t.udp[port] = append(t.udp[port], d)
+}
+
+// removeUDP forgets a UDP socket.
+func (t *portTable) removeUDP(port uint16, d *datagram) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.udp[port] = slices.DeleteFunc(t.udp[port], func(o *datagram) bool { return o == d }); len(t.udp[port]) == 0 {
 		delete(t.udp, port)
+	}
+}
+
+// owners returns the sockets that are bound to a port.
+func (t *portTable) owners(port uint16) (streams []*stream, datagrams []*datagram) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.claims[port] {
+		streams = append(streams, p.owner)
+	}
+	return streams, slices.Clone(t.udp[port])
+}
+
+// releaseClosed frees a port from sockets that the program has closed, but whose goroutines have
+// not noticed it yet: a call after close must not find them.
+func (s *supervisor) releaseClosed(port uint16) {
+	streams, datagrams := s.ports.owners(port)
+	for _, t := range streams {
+		t.releaseIfClosed()
+	}
+	for _, d := range datagrams {
+		d.releaseIfClosed()
+	}
+}
+
+// releaseIfClosed releases the address of a socket that is not connected, and that the program has
+// closed.
+func (t *stream) releaseIfClosed() {
+	t.mu.Lock()
+	closed := (t.state == streamIdle || t.state == streamListening) && t.end.hasHungUp()
+	acceptor, claim := t.acceptor, t.claim
+	t.mu.Unlock()
+	if !closed {
+		return
+	}
+	if acceptor != nil {
+		acceptor.close()
+	}
+	t.s.ports.release(claim)
+}
+
+// releaseIfClosed releases the address of a socket that the program has closed.
+func (d *datagram) releaseIfClosed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.end.hasHungUp() {
+		d.closed = true
+		d.closeUDPLocked()
 	}
 }
 
@@ -130,5 +186,5 @@ func (t *portTable) countUDP(port uint16, n int) {
 func (t *portTable) hasServer(port uint16) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.claims[port]) > 0 || t.udp[port] > 0
+	return len(t.claims[port]) > 0 || len(t.udp[port]) > 0
 }

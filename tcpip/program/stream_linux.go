@@ -373,7 +373,7 @@ func (t *stream) bind(a netip.AddrPort) unix.Errno {
 	if t.claim != nil || t.state != streamIdle {
 		return unix.EINVAL
 	}
-	p, errno := t.s.ports.claim(a, t.only6(), t.opts.isSet(unix.SOL_SOCKET, unix.SO_REUSEADDR), t.opts.isSet(unix.SOL_SOCKET, unix.SO_REUSEPORT))
+	p, errno := t.s.ports.claim(t, a, t.opts.isSet(unix.SOL_SOCKET, unix.SO_REUSEADDR), t.opts.isSet(unix.SOL_SOCKET, unix.SO_REUSEPORT))
 	if errno != 0 {
 		return errno
 	}

@@ -385,3 +385,30 @@ func talkSharedPort(t *talker) {
 	pause()
 	t.did("connect to none", unix.Connect(c, at))
 }
+
+// talkClosed closes listeners and datagram sockets, and uses their ports at once.
+func talkClosed(t *talker) {
+	l, at := t.listen()
+	u, uat := t.datagramSocket()
+	failures := map[string]int{}
+	note := func(what string, err error) {
+		if err != nil {
+			failures[what+": "+err.Error()]++
+		}
+	}
+	for range 200 {
+		unix.Close(l)
+		unix.Close(u)
+		c := t.socket(unix.SOCK_STREAM)
+		if err := unix.Connect(c, at); err != unix.ECONNREFUSED {
+			note("connect", err)
+			failures["connect"]++
+		}
+		unix.Close(c)
+		l, u = t.socket(unix.SOCK_STREAM), t.socket(unix.SOCK_DGRAM)
+		note("bind", unix.Bind(l, at))
+		note("listen", unix.Listen(l, 1))
+		note("bind of a datagram socket", unix.Bind(u, uat))
+	}
+	t.say("failures: %v", failures)
+}
