@@ -110,8 +110,12 @@ func (b *bug) find(t *testing.T, program string, first, seeds int) int {
 	t.Helper()
 	cmd := exec.Command(program, "-test.timeout", "20m")
 	cmd.Dir = filepath.Join(root, "internal/worlds", b.world)
-	n := strconv.Itoa(seeds)
-	cmd.Env = append(os.Environ(), "WEIR_WORLDS_PLANTED=1", "WEIR_FIRST_WORLD="+strconv.Itoa(first), "WEIR_CHAT_WORLDS="+n, "WEIR_WEB_WORLDS="+n)
+	n, memory := strconv.Itoa(seeds), t.TempDir()
+	if dir, err := os.MkdirTemp("/dev/shm", "weir-planted-"); err == nil {
+		memory = dir
+		defer os.RemoveAll(dir)
+	}
+	cmd.Env = append(os.Environ(), "WEIR_WORLDS_PLANTED="+memory, "WEIR_FIRST_WORLD="+strconv.Itoa(first), "WEIR_CHAT_WORLDS="+n, "WEIR_WEB_WORLDS="+n)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return 0
