@@ -3,7 +3,6 @@ package fabric
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"testing"
 	"testing/synctest"
@@ -173,7 +172,7 @@ func attack(t *testing.T, b []byte, ordered bool) {
 	}
 	for n := range sent {
 		if !ended[n] {
-			t.Error(fmt.Sprintf("packet %d was neither delivered nor dropped, want one of these", n))
+			t.Errorf("packet %d was neither delivered nor dropped, want one of these", n)
 		}
 	}
 	l.Close()

@@ -63,8 +63,8 @@ var failing = map[string]func(*World){
 		}
 	},
 	"panic in the test": func(w *World) {
-		var m map[string]int
-		m["x"] = 1
+		m := map[string]map[string]int{}
+		m["none"]["x"] = 1
 	},
 	"panic in a program": func(w *World) {
 		w.Host("server").Start(func(*Host) error { panic("planted") })
