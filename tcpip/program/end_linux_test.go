@@ -317,6 +317,21 @@ func TestConnectionsWhileSignalsInterruptTheSupervisor(t *testing.T) {
 	}
 }
 
+func TestAddressesWithoutARoute(t *testing.T) {
+	want := `connect: ok
+connect to a far address: ENETUNREACH
+send: EDESTADDRREQ
+send to a far address: ENETUNREACH
+send to itself: ok
+receive: 1 bytes, "x"
+receive: [127 0 0 1], port 0 of those
+connect: ENETUNREACH
+`
+	if out, _ := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "unreachable"}}); out != want {
+		t.Errorf("got what differs:\n%s", lineDifference(out, want))
+	}
+}
+
 func TestSocketsOfManyConnectionsAreForgotten(t *testing.T) {
 	s := newStack(t)
 	l, err := s.Listen("tcp", "127.0.0.1:7777")
