@@ -55,6 +55,7 @@ var monologues = map[string]func(*talker){
 	"refused calls": talkRefusedCalls,
 	"receives":      talkReceives,
 	"many":          talkMany,
+	"unreachable":   talkUnreachable,
 }
 
 func converse(name string) {

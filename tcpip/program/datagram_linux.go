@@ -62,7 +62,7 @@ func (d *datagram) run() {
 		if err != nil {
 			break
 		}
-		d.send(&message{payload: b[:n]}) //nolint:errcheck // an error is that of a later call
+		d.send(&message{payload: b[:n], written: true}) //nolint:errcheck // an error is that of a later call
 		relayBuffers.Put(b)
 	}
 	d.mu.Lock()
@@ -163,11 +163,23 @@ func (d *datagram) connect(_ *call, to netip.AddrPort) answer {
 	d.closeUDPLocked()
 	conn, err := dialer.DialContext(context.Background(), "udp", d.s.redirected(to).String())
 	if err != nil {
-		return failed(errnoOf(err))
+		return failed(d.reopenLocked(errnoOf(err)))
 	}
 	d.remote = to
 	d.openLocked(conn.(*tcpip.UDPConn))
 	return value(0)
+}
+
+// reopenLocked makes the socket one that is not connected, after connect has failed by errno. The
+// caller holds mu.
+func (d *datagram) reopenLocked(errno unix.Errno) unix.Errno {
+	d.remote = netip.AddrPort{}
+	if d.bound {
+		d.listenLocked(d.local) //nolint:errcheck // a call that needs it fails
+	} else {
+		d.local = unspecified(d.inet6)
+	}
+	return errno
 }
 
 // disconnect implements socket: connect to AF_UNSPEC.
@@ -239,39 +251,46 @@ func (d *datagram) applyLocked() {
 func (d *datagram) send(m *message) (n int, errno unix.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	to := m.to
 	if len(m.payload) > maxDatagram {
 		return 0, unix.EMSGSIZE
 	}
-	if errno := d.err; errno != 0 {
+	if errno := d.err; errno != 0 && !m.written {
 		d.err = 0
 		return 0, errno
 	}
-	if !to.IsValid() || to == d.remote {
-		if !d.remote.IsValid() {
-			return 0, unix.EDESTADDRREQ
-		}
-		n, err := d.udp.Write(m.payload)
-		return n, errnoOf(err)
-	}
-	if d.remote.IsValid() {
+	switch {
+	case d.closed:
+		return 0, unix.EBADF
+	case m.to.IsValid() && m.to != d.remote && d.remote.IsValid():
 		return 0, unix.EISCONN // Linux sends it
+	case m.to.IsValid() && m.to != d.remote:
+		return d.sendToLocked(m)
+	case !d.remote.IsValid():
+		return 0, unix.EDESTADDRREQ
 	}
+	n, err := d.udp.Write(m.payload)
+	return n, errnoOf(err)
+}
+
+// sendToLocked sends by a socket that is not connected, which it binds if need be. The caller holds
+// mu.
+func (d *datagram) sendToLocked(m *message) (n int, errno unix.Errno) {
 	if d.udp == nil {
 		if errno := d.listenLocked(unspecified(d.inet6)); errno != 0 {
 			return 0, errno
 		}
 		d.applyLocked()
 	}
-	real := d.s.redirected(to)
-	if real != to {
-		d.asked = to
+	to := d.s.redirected(m.to)
+	if to != m.to {
+		d.asked = m.to
 	}
+	var err error
 	if m.source.IsValid() {
-		n, err := d.udp.WriteMsg(m.payload, real, m.source)
-		return n, errnoOf(err)
+		n, err = d.udp.WriteMsg(m.payload, to, m.source)
+	} else {
+		n, err = d.udp.WriteToUDPAddrPort(m.payload, to)
 	}
-	n, err := d.udp.WriteToUDPAddrPort(m.payload, real)
 	return n, errnoOf(err)
 }
 

@@ -72,15 +72,20 @@ func Inside(control *os.File) (status int, err error) {
 	// never unlocked: the filter holds for this thread, and its end kills the command
 	runtime.LockOSThread()
 	r := g.start()
-	message, err := json.Marshal(r)
-	if err == nil {
-		_, err = g.conn.Write(message)
-	}
-	if err != nil || r.Err != "" {
+	if err := g.send(r); err != nil || r.Err != "" {
 		return r.Status, err
 	}
 	go g.obey() // until the process ends
 	return g.wait(), nil
+}
+
+// send sends the report to the supervisor.
+func (g *guard) send(r report) error {
+	message, err := json.Marshal(r)
+	if err == nil {
+		_, err = g.conn.Write(message)
+	}
+	return err
 }
 
 // signals are those that the supervisor passes on.

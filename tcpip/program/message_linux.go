@@ -15,6 +15,7 @@ type message struct {
 	to      netip.AddrPort // zero: none was given
 	source  netip.Addr     // zero: the socket's
 	payload []byte         // to send
+	written bool           // by a call that was not stopped: an error cannot be its result
 	flags   int
 	place   place // of what is received
 }

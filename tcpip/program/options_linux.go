@@ -182,18 +182,7 @@ func (c *call) setsockopt(k socket) answer {
 	if _, ok := defaults[of]; !ok {
 		return c.unknownOption("setsockopt", of)
 	}
-	var v int32
-	var errno unix.Errno
-	switch {
-	case size >= 4:
-		v, errno = c.readInt(at)
-	case size >= 1 && of.level != unix.SOL_SOCKET: // IP options may be bytes
-		var b [1]byte
-		errno = c.read(at, b[:])
-		v = int32(b[0])
-	default:
-		errno = unix.EINVAL
-	}
+	v, errno := c.readOption(of, at, size)
 	if errno != 0 {
 		return failed(errno)
 	}
@@ -203,6 +192,19 @@ func (c *call) setsockopt(k socket) answer {
 	k.options().set(of, v)
 	k.apply(of)
 	return value(0)
+}
+
+// readOption reads the value of an option that is an int. Those of IP may be bytes.
+func (c *call) readOption(of option, at uint64, size int) (v int32, errno unix.Errno) {
+	switch {
+	case size >= 4:
+		return c.readInt(at)
+	case size >= 1 && of.level != unix.SOL_SOCKET:
+		var b [1]byte
+		errno = c.read(at, b[:])
+		return int32(b[0]), errno
+	}
+	return 0, unix.EINVAL
 }
 
 // unknownOption refuses an option.

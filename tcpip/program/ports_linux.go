@@ -160,7 +160,7 @@ func (s *supervisor) releaseClosed(port uint16) {
 // closed.
 func (t *stream) releaseIfClosed() {
 	t.mu.Lock()
-	closed := (t.state == streamIdle || t.state == streamListening) && t.end.hasHungUp()
+	closed := t.state == streamClosed || (t.state == streamIdle || t.state == streamListening) && t.end.hasHungUp()
 	acceptor, claim := t.acceptor, t.claim
 	t.mu.Unlock()
 	if !closed {

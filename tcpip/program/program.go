@@ -53,7 +53,9 @@
 // ECONNRESET; SO_ERROR has the exact error. A datagram socket without a destination accepts what
 // write sends, and drops it. An ICMP error is reported by calls with an address, and by SO_ERROR
 // only. Datagram sockets do not share ports, join no groups, and do not report the TOS octet. There
-// is no urgent data. Interfaces that a program lists are those of the machine.
+// is no urgent data. Interfaces that a program lists are those of the machine. A signal at the
+// moment of an answer has the kernel lose it: rarely, a bind that is restarted fails with EINVAL,
+// or a datagram is lost.
 package program
 
 import (

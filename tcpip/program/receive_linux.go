@@ -55,10 +55,7 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 	if err != nil {
 		return 0, errnoOf(err)
 	}
-	o := takeOrigin(rights[:size])
-	if !o.from.IsValid() {
-		o.from, _ = d.remoteAddr()
-	}
+	o := d.originOf(rights[:size])
 	n = min(full, len(b))
 	if m.flags&unix.MSG_PEEK == 0 && full <= len(b) {
 		c.undo = append(c.undo, func() { d.putBack(b[:n], o) })
@@ -70,6 +67,15 @@ func (d *datagram) receiveNow(c *call, m *message) (n int, errno unix.Errno) {
 		n = full
 	}
 	return n, 0
+}
+
+// originOf returns the origin of a datagram: the one that came along, or that of the connection.
+func (d *datagram) originOf(control []byte) origin {
+	o := takeOrigin(control)
+	if !o.from.IsValid() {
+		o.from, _ = d.remoteAddr()
+	}
+	return o
 }
 
 // putBack puts a datagram at the end of the program's queue that the program has not received: a

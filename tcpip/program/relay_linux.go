@@ -59,24 +59,27 @@ func (t *stream) readProgram() (b *[64 << 10]byte, n int, err error) {
 			return true
 		}
 		b = relayBuffers.Get().(*[64 << 10]byte)
-		into := b[:]
-		if t.beforeMarker != noMarker {
-			into = into[:min(len(into), t.beforeMarker)]
-		}
-		if n, err = unix.Read(int(fd), into); n <= 0 {
-			n = 0
+		if n, err = t.readLocked(int(fd), b[:]); n == 0 {
 			relayBuffers.Put(b)
-			return err != unix.EAGAIN && err != unix.EINTR
 		}
-		if t.beforeMarker != noMarker {
-			t.beforeMarker -= n
-		}
-		return true
+		return n > 0 || err != unix.EAGAIN && err != unix.EINTR
 	})
 	if waitErr != nil {
 		return nil, 0, waitErr
 	}
 	return b, n, err
+}
+
+// readLocked reads what the program has written, without the marker. The caller holds mu.
+func (t *stream) readLocked(fd int, into []byte) (n int, err error) {
+	if t.beforeMarker == noMarker {
+		n, err = unix.Read(fd, into)
+		return max(n, 0), err
+	}
+	n, err = unix.Read(fd, into[:min(len(into), t.beforeMarker)])
+	n = max(n, 0)
+	t.beforeMarker -= n
+	return n, err
 }
 
 // programEnded ends the connection's stream as the program has ended its own: by shutdown, which

@@ -127,8 +127,13 @@ func (p *Program) begin(c Config) error {
 			return err
 		}
 	}
+	return p.s.judge(r)
+}
+
+// judge says which descriptors were closed, and returns why the command was not started.
+func (s *supervisor) judge(r *report) error {
 	for _, fd := range r.Closed {
-		p.s.explain(fmt.Sprintf("descriptor %d was closed: it is a socket of the kernel's network", fd))
+		s.explain(fmt.Sprintf("descriptor %d was closed: it is a socket of the kernel's network", fd))
 	}
 	if r.Err != "" {
 		return &StartError{r.Status, r.Err}

@@ -165,3 +165,17 @@ func talkPacketInfo(t *talker) {
 	t.did("answer", unix.Sendmsg(s6, []byte("answer"), oob[:size], from, 0))
 	t.receive("receive the answer", c6, 20, 0, port)
 }
+
+// talkUnreachable uses addresses that the stack has no route to.
+func talkUnreachable(t *talker) {
+	far := &unix.SockaddrInet4{Addr: [4]byte{192, 0, 2, 9}, Port: 9}
+	u, at := t.datagramSocket()
+	t.did("connect", unix.Connect(u, at))
+	t.did("connect to a far address", unix.Connect(u, far))
+	t.did("send", unix.Sendmsg(u, []byte("x"), nil, nil, 0))
+	t.did("send to a far address", unix.Sendto(u, []byte("x"), 0, far))
+	t.did("send to itself", unix.Sendto(u, []byte("x"), 0, at))
+	t.receive("receive", u, 10, 0, at.Port)
+	c := t.socket(unix.SOCK_STREAM)
+	t.did("connect", unix.Connect(c, far))
+}
