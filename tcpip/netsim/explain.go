@@ -20,6 +20,8 @@ func explain(t *testing.T, w *World, test func(*World)) {
 	switch {
 	case !o.repeatable:
 		b.WriteString("The same seed did not fail again: the test is not repeatable (see Repeat).\n")
+	case len(rec.faults) > 0 && len(o.needed) == 0:
+		fmt.Fprintf(&b, "It fails without the faults of At, too (%d).\n", len(rec.faults))
 	case len(rec.faults) > 0:
 		fmt.Fprintf(&b, "Faults that are needed to fail (%d of %d):\n", len(o.needed), len(rec.faults))
 		for _, n := range o.needed {

@@ -181,14 +181,24 @@ func caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		f, more := frames.Next()
-		if f.Function == "runtime.goexit" {
-			return ""
-		}
-		if !strings.Contains(f.Function, "weir/tcpip/netsim.") || strings.HasSuffix(f.File, "_test.go") {
+		if f.Function != "" && !isInternal(f) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 		if !more {
 			return ""
 		}
 	}
+}
+
+// isInternal reports whether a call is of this package or of the runtime, and not of a test.
+func isInternal(f runtime.Frame) bool {
+	if strings.HasSuffix(f.File, "_test.go") {
+		return false
+	}
+	for _, p := range []string{"weir/tcpip/netsim.", "runtime.", "testing.", "testing/synctest."} {
+		if strings.HasPrefix(f.Function, p) {
+			return true
+		}
+	}
+	return false
 }
