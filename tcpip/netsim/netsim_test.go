@@ -26,6 +26,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(wrapped(m), goleak.IgnoreAnyFunction("runtime.handleEvent"))
 }
 
+// skipRaced skips a long simulation of a protocol that other tests run with the race detector.
+func skipRaced(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("it takes half a minute with the race detector; scripts/test cross runs it without, in Node.js")
+	}
+}
+
 // family has the addresses of two hosts, and the network of all addresses.
 type family struct{ name, peer, host, all string }
 
@@ -136,6 +144,7 @@ func receive(l net.Listener, want []byte) error {
 // and one for the handshake, 200 ms give 15.7 Mbit/s, and 100 ms, where the rate is reached, 29.5.
 // Each cell is of one seed: cells with reordering differ by a fifth from seed to seed.
 func TestThroughputMatchesTheGoldenFile(t *testing.T) {
+	skipRaced(t)
 	var table strings.Builder
 	data := make([]byte, 4<<20)
 	rand.NewChaCha8([32]byte{7}).Read(data)

@@ -1,5 +1,5 @@
 //go:build !race
 
-package netsim_test
+package netsim
 
 const raced = false

@@ -1,6 +1,6 @@
 //go:build race
 
-package netsim_test
+package netsim
 
 // raced is whether the race detector is on: all is several times slower.
 const raced = true

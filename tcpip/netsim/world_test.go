@@ -18,7 +18,7 @@ import (
 
 // worlds is how many worlds a test runs: fewer where all is slow.
 func worlds(n int) int {
-	if raced || runtime.GOOS == "js" || testing.Short() {
+	if netsim.Raced || runtime.GOOS == "js" || testing.Short() {
 		return max(1, n/10)
 	}
 	return n
