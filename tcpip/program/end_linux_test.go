@@ -208,18 +208,22 @@ func talkInterrupted(t *talker) {
 }
 
 // disturb has signals interrupt the calls of this thread until the function that it returns is
-// called.
+// called. They pause at times: otherwise a call that takes longer than the time between two signals
+// would be interrupted for ever.
 func disturb() (end func()) {
 	runtime.LockOSThread() // never unlocked: the conversation is short
 	tid, done := unix.Gettid(), make(chan struct{})
 	go func() { // until done is closed
-		for {
+		for n := 1; ; n++ {
 			select {
 			case <-done:
 				return
 			default:
-				unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) //nolint:errcheck // the thread runs
-				time.Sleep(time.Microsecond)
+			}
+			unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) //nolint:errcheck // the thread runs
+			time.Sleep(time.Microsecond)
+			if n%100 == 0 {
+				time.Sleep(20 * time.Millisecond)
 			}
 		}
 	}()
