@@ -31,6 +31,22 @@ func TestTheStatusIsThatOfTheCommand(t *testing.T) {
 	}
 }
 
+func TestArgumentsAreThoseOfTheCommand(t *testing.T) {
+	args := []string{"", "a b", "\xff\xfe", "caf\xe9", "line\nline", "<&>", strings.Repeat("x", 100000)}
+	want := strings.Join(args, "|") + "|"
+	if out, status := runOnStack(t, Config{Command: append([]string{"printf", "%s|"}, args...)}); out != want || status != 0 {
+		t.Errorf("got status %d and %.60q, want 0 and %.60q", status, out, want)
+	}
+}
+
+func TestInvalidCommandsAreRejected(t *testing.T) {
+	for _, command := range [][]string{nil, {"printf", "a\x00b"}} {
+		if _, err := Start(Config{Stack: newStack(t), Command: command, Self: []string{os.Args[0], "guard"}}); err == nil {
+			t.Errorf("%q: got no error, want one", command)
+		}
+	}
+}
+
 func TestACommandThatCannotBeStarted(t *testing.T) {
 	for name, want := range map[string]int{"no-such-program": 127, "/no/such/program": 127, "/etc/passwd": 126, t.TempDir(): 126} {
 		_, err := Start(Config{Stack: newStack(t), Command: []string{name}, Self: []string{os.Args[0], "guard"}})

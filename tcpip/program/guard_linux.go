@@ -28,8 +28,25 @@ const (
 	statusNotFound      = 127
 )
 
-// order is what the supervisor tells the guard when it starts.
-type order struct{ Command []string }
+// The order of the supervisor is the command: each argument with a zero byte behind it, since
+// arguments need not be valid UTF-8.
+func encodeOrder(command []string) ([]byte, error) {
+	var b []byte
+	for _, arg := range command {
+		if strings.IndexByte(arg, 0) >= 0 {
+			return nil, fmt.Errorf("program: the argument %q has a zero byte", arg)
+		}
+		b = append(append(b, arg...), 0)
+	}
+	if len(b) == 0 {
+		return nil, errors.New("program: the command is empty")
+	}
+	return b, nil
+}
+
+func decodeOrder(b []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
 
 // report is what the guard tells the supervisor, once: that the command was started, or why not.
 type report struct {
@@ -41,8 +58,8 @@ type report struct {
 // guard starts the command and ends what it leaves.
 type guard struct {
 	conn    *net.UnixConn // to the supervisor
-	order   order
-	command atomic.Int64 // the command's process; 0: not started
+	args    []string      // of the command
+	command atomic.Int64  // the command's process; 0: not started
 }
 
 // leftTime is how long processes that the command leaves may take to end after SIGTERM.
@@ -62,9 +79,7 @@ func Inside(control *os.File) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := json.Unmarshal(text, &g.order); err != nil {
-		return 0, err
-	}
+	g.args = decodeOrder(text)
 	ignoreSignals()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, os.NewSyscallError("prctl", err)
@@ -104,7 +119,7 @@ func ignoreSignals() {
 
 // start starts the command under the filter.
 func (g *guard) start() (r report) {
-	path, err := exec.LookPath(g.order.Command[0])
+	path, err := exec.LookPath(g.args[0])
 	if err == nil || errors.Is(err, exec.ErrDot) {
 		r.Closed, err = closeSockets()
 	}
@@ -112,7 +127,7 @@ func (g *guard) start() (r report) {
 		err = g.install()
 	}
 	if err == nil {
-		pid, startErr := syscall.ForkExec(path, g.order.Command, &syscall.ProcAttr{
+		pid, startErr := syscall.ForkExec(path, g.args, &syscall.ProcAttr{
 			Env:   syscall.Environ(),
 			Files: []uintptr{0, 1, 2},
 			Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},

@@ -104,7 +104,7 @@ func inheritedFiles() []uintptr {
 
 // begin gives the guard its order, and starts the supervisor.
 func (p *Program) begin(c Config) error {
-	text, err := json.Marshal(order{c.Command})
+	text, err := encodeOrder(c.Command)
 	if err != nil {
 		return err
 	}
