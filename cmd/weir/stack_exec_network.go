@@ -30,8 +30,12 @@ func (c *stackExecCmd) runNetwork(ctx context.Context, t *terminal) error {
 	if c.Seed != 0 {
 		f.Seed = c.Seed
 	}
+	if err := adoptOrphans(); err != nil {
+		return err
+	}
 	var mu sync.Mutex
-	status, err := f.Run(ctx, cluster.Config{Self: []string{self, "stack", "exec-guard"}, Line: func(line string) {
+	defer endChildren() // none is left, unless a program was not started
+	status, err := f.Run(ctx, cluster.Config{EndOrphans: endChildren, Self: []string{self, "stack", "exec-guard"}, Line: func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintln(t.out, line)

@@ -223,6 +223,9 @@ func (r *cluster) await(ctx context.Context, services, others *sync.WaitGroup) {
 	defer kill.Stop()
 	services.Wait()
 	<-ended
+	if r.cfg.EndOrphans != nil {
+		r.cfg.EndOrphans()
+	}
 	for _, s := range r.stacks {
 		s.Close() //nolint:errcheck // all programs have ended
 	}

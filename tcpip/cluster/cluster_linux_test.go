@@ -3,9 +3,13 @@ package cluster
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // run runs a file, and returns the lines of its programs and the status.
@@ -113,5 +117,33 @@ func TestAClusterOfThreeServersMeetsAPartition(t *testing.T) {
 	want := []string{"watch | replicas: up up", "weir | 8s: partition primary | replica1, replica2", "watch | replicas: down down", "weir | 14s: heal", "watch | replicas: up up"}
 	if got := strings.Join(seen, "\n"); status != 0 || got != strings.Join(want, "\n") {
 		t.Errorf("got status %d and\n%s\nwant 0 and\n%s\nall:\n%s", status, got, strings.Join(want, "\n"), strings.Join(lines, "\n"))
+	}
+}
+
+// A guard that is killed leaves a process, which has the output: the run ends nevertheless.
+func TestTheRunEndsThoughAGuardIsKilled(t *testing.T) {
+	needs(t, "setsid")
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Parse([]byte("[host.a]\ncommand = [\"sh\", \"-c\", \"setsid sleep 20 & sleep 0.3; kill -9 $PPID\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended int
+	status, err := f.Run(t.Context(), Config{Self: []string{os.Args[0], "guard"}, Line: func(string) {}, EndOrphans: func() {
+		children, _ := filepath.Glob("/proc/self/task/*/children")
+		for _, list := range children {
+			text, _ := os.ReadFile(list)
+			for field := range strings.FieldsSeq(string(text)) {
+				pid, _ := strconv.Atoi(field)
+				unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
+				unix.Wait4(pid, nil, 0, nil) //nolint:errcheck // it was killed
+				ended++
+			}
+		}
+	}})
+	if status != 1 || err != nil || ended == 0 {
+		t.Errorf("got status %d, error %v and %d orphans, want 1, none and some", status, err, ended)
 	}
 }

@@ -20,6 +20,9 @@ type Config struct {
 	Self []string
 	// gets each line of output and each fault; any goroutine calls it
 	Line func(line string)
+	// ends what the programs have left, if a guard was killed: called when all programs have ended.
+	// Default: nothing, and Run waits until such processes have closed their output
+	EndOrphans func()
 }
 
 // File is the form of a file that describes a network and its programs:
@@ -97,6 +100,11 @@ func (f *File) check() error {
 	for name, h := range f.Hosts {
 		if len(h.Command) == 0 {
 			return fmt.Errorf("host %q has no command", name)
+		}
+		for other := range f.Hosts { // names of DNS have no case
+			if other < name && strings.EqualFold(other, name) {
+				return fmt.Errorf("the hosts %q and %q differ in case only: give each a name of its own", other, name)
+			}
 		}
 	}
 	if _, err := pathOf(f.Path, 0); err != nil {

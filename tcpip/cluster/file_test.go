@@ -10,6 +10,7 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "there is no host"},
 		{"[host.a]\n", `host "a" has no command`},
+		{host + "[host.A]\ncommand = [\"true\"]\n", `differ in case only`},
 		{"x = 1\n" + host, "unknown keys"},
 		{"path = 1\n" + host, "line 1"},
 		{"path = \"loss=2\"\n" + host, "loss"},
