@@ -231,7 +231,7 @@ func (t *stream) connect(c *call, to netip.AddrPort) answer {
 		return failed(unix.EINPROGRESS)
 	}
 	a := t.attempt
-	c.undo = append(c.undo, func() { t.setReported(false) }) // the thread connects again
+	c.undo = append(c.undo, func() { t.unreport(a) }) // the thread connects again, or polls
 	return c.wait(func(cancel <-chan struct{}) answer { return t.awaitAttempt(a, cancel) })
 }
 
@@ -277,6 +277,22 @@ func (t *stream) setReported(yes bool) {
 	t.reported = yes
 }
 
+// unreport has the program learn the end of an attempt by poll, or by the next connect: a signal has
+// interrupted the connect that waited.
+func (t *stream) unreport(a *attempt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reported = false; a.errno != 0 && t.state == streamIdle {
+		t.breakLocked(a.errno)
+	}
+}
+
+// breakLocked ends a socket whose attempt has failed. The caller holds mu.
+func (t *stream) breakLocked(errno unix.Errno) {
+	t.state, t.err = streamBroken, errno
+	t.end.close() // with filler that was not read: an error for the program's end
+}
+
 // inBackground lets an attempt go on without a call that waits for it.
 func (t *stream) inBackground(a *attempt, now answer) answer {
 	t.mu.Lock()
@@ -317,8 +333,7 @@ func (t *stream) attemptFailed(a *attempt, errno unix.Errno) {
 		return
 	}
 	if t.state = streamIdle; a.inBackground {
-		t.state, t.err = streamBroken, errno
-		t.end.close() // with filler that was not read: an error for the program's end
+		t.breakLocked(errno)
 	}
 }
 
