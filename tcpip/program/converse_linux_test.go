@@ -42,6 +42,7 @@ var conversations = map[string]func(*talker){
 	"datagram errors":     talkDatagramErrors,
 	"connected datagrams": talkConnectedDatagrams,
 	"many datagrams":      talkManyDatagrams,
+	"datagrams, close":    talkDatagramsBeforeClose,
 	"packet info":         talkPacketInfo,
 	"passed":              talkPassed,
 	"interrupted":         talkInterrupted,
@@ -56,6 +57,7 @@ var monologues = map[string]func(*talker){
 	"receives":      talkReceives,
 	"many":          talkMany,
 	"unreachable":   talkUnreachable,
+	"connect fails": talkConnectFails,
 }
 
 func converse(name string) {

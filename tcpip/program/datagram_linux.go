@@ -57,13 +57,7 @@ func (d *datagram) remoteAddr() (netip.AddrPort, bool) {
 // run is the socket's goroutine: it sends what the program writes without an address, until the
 // program has closed the socket.
 func (d *datagram) run() {
-	for {
-		b, n, err := d.readProgram()
-		if err != nil {
-			break
-		}
-		d.send(&message{payload: b[:n], written: true}) //nolint:errcheck // an error is that of a later call
-		relayBuffers.Put(b)
+	for d.awaitWritten() == nil {
 	}
 	d.mu.Lock()
 	d.closed = true
@@ -74,23 +68,30 @@ func (d *datagram) run() {
 	d.s.remove(d.inode, d)
 }
 
-// readProgram waits for a datagram of the program. Without an error, the buffer is the caller's.
-func (d *datagram) readProgram() (b *[64 << 10]byte, n int, err error) {
+// awaitWritten waits for a datagram of the program and sends it.
+func (d *datagram) awaitWritten() (err error) {
 	waitErr := d.end.raw.Read(func(fd uintptr) bool {
-		b = relayBuffers.Get().(*[64 << 10]byte)
-		n, err = unix.Read(int(fd), b[:])
-		if n == 0 && err == nil && hasHungUp(int(fd)) {
-			err = net.ErrClosed
-		}
-		if err != nil {
-			relayBuffers.Put(b)
-		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		err = d.sendWrittenLocked(int(fd))
 		return err != unix.EAGAIN && err != unix.EINTR
 	})
-	if waitErr != nil {
-		return nil, 0, waitErr
+	return errors.Join(waitErr, err)
+}
+
+// sendWrittenLocked sends the next datagram that the program has written, without waiting for one.
+// The caller holds mu, so the socket of the stack is open until the end.
+func (d *datagram) sendWrittenLocked(fd int) error {
+	b := relayBuffers.Get().(*[64 << 10]byte)
+	defer relayBuffers.Put(b)
+	n, err := unix.Read(fd, b[:])
+	if n == 0 && err == nil && hasHungUp(fd) {
+		return net.ErrClosed
 	}
-	return b, n, err
+	if err == nil {
+		d.sendLocked(&message{payload: b[:n], written: true}) //nolint:errcheck // an error is that of a later call
+	}
+	return err
 }
 
 // abort implements socket.
@@ -153,33 +154,40 @@ func (d *datagram) connect(_ *call, to netip.AddrPort) answer {
 	if d.closed {
 		return failed(unix.EINVAL)
 	}
-	dialer := tcpip.Dialer{Stack: d.s.stack}
+	dialer, local := tcpip.Dialer{Stack: d.s.stack}, d.local
 	if d.udp != nil {
-		dialer.LocalAddr = d.local
+		dialer.LocalAddr = local
 		if !d.bound { // the address depends on the destination
-			dialer.LocalAddr = netip.AddrPortFrom(netip.Addr{}, d.local.Port())
+			dialer.LocalAddr = netip.AddrPortFrom(netip.Addr{}, local.Port())
 		}
 	}
+	isOpen := d.udp != nil
+	errno := d.dialLocked(dialer, to)
+	if errno != 0 && isOpen {
+		d.reopenLocked(dialer, local)
+	}
+	return result(errno)
+}
+
+// dialLocked has the socket of the stack send to an address only. The caller holds mu.
+func (d *datagram) dialLocked(dialer tcpip.Dialer, to netip.AddrPort) unix.Errno {
 	d.closeUDPLocked()
 	conn, err := dialer.DialContext(context.Background(), "udp", d.s.redirected(to).String())
 	if err != nil {
-		return failed(d.reopenLocked(errnoOf(err)))
+		return errnoOf(err)
 	}
 	d.remote = to
 	d.openLocked(conn.(*tcpip.UDPConn))
-	return value(0)
+	return 0
 }
 
-// reopenLocked makes the socket one that is not connected, after connect has failed by errno. The
-// caller holds mu.
-func (d *datagram) reopenLocked(errno unix.Errno) unix.Errno {
-	d.remote = netip.AddrPort{}
-	if d.bound {
-		d.listenLocked(d.local) //nolint:errcheck // a call that needs it fails
-	} else {
-		d.local = unspecified(d.inet6)
+// reopenLocked makes the socket what it was before a connect that has failed. The caller holds mu.
+func (d *datagram) reopenLocked(dialer tcpip.Dialer, local netip.AddrPort) {
+	if d.remote.IsValid() && d.dialLocked(dialer, d.remote) == 0 {
+		return
 	}
-	return errno
+	d.remote = netip.AddrPort{}
+	d.listenLocked(local) //nolint:errcheck // sending opens it again
 }
 
 // disconnect implements socket: connect to AF_UNSPEC.
@@ -251,6 +259,11 @@ func (d *datagram) applyLocked() {
 func (d *datagram) send(m *message) (n int, errno unix.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.sendLocked(m)
+}
+
+// sendLocked is send for a caller that holds mu.
+func (d *datagram) sendLocked(m *message) (n int, errno unix.Errno) {
 	if len(m.payload) > maxDatagram {
 		return 0, unix.EMSGSIZE
 	}

@@ -172,14 +172,20 @@ func (t *stream) releaseIfClosed() {
 	t.s.ports.release(claim)
 }
 
-// releaseIfClosed releases the address of a socket that the program has closed.
+// releaseIfClosed releases the address of a socket that the program has closed, after it has sent
+// what the program had written before.
 func (d *datagram) releaseIfClosed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.end.hasHungUp() {
-		d.closed = true
-		d.closeUDPLocked()
+	if d.closed || !d.end.hasHungUp() {
+		return
 	}
+	d.end.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: all was sent
+		for d.sendWrittenLocked(int(fd)) == nil {
+		}
+	})
+	d.closed = true
+	d.closeUDPLocked()
 }
 
 // hasServer reports whether the program has bound a socket to a port.

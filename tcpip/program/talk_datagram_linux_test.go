@@ -3,6 +3,9 @@
 package program
 
 import (
+	"os"
+	"testing"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -11,6 +14,13 @@ func (t *talker) datagramSocket() (int, *unix.SockaddrInet4) {
 	u := t.socket(unix.SOCK_DGRAM)
 	must(0, unix.Bind(u, local4))
 	return u, must(unix.Getsockname(u)).(*unix.SockaddrInet4)
+}
+
+// boundAt returns a UDP socket at an address.
+func (t *talker) boundAt(a unix.Sockaddr) int {
+	u := t.socket(unix.SOCK_DGRAM)
+	must(0, unix.Bind(u, a))
+	return u
 }
 
 func (t *talker) receive(what string, fd, size, flags int, ports ...int) {
@@ -178,4 +188,45 @@ func talkUnreachable(t *talker) {
 	t.receive("receive", u, 10, 0, at.Port)
 	c := t.socket(unix.SOCK_STREAM)
 	t.did("connect", unix.Connect(c, far))
+}
+
+// talkDatagramsBeforeClose binds sockets to one port, one after the other: what each has written
+// before it was closed arrives, though the next one takes its port at once.
+func talkDatagramsBeforeClose(t *talker) {
+	s, at := t.datagramSocket()
+	must(0, unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}))
+	first, own := t.datagramSocket()
+	unix.Close(first)
+	c, lost, b := t.boundAt(own), 0, make([]byte, 10)
+	for range 200 {
+		must(0, unix.Connect(c, at))
+		must(unix.Write(c, []byte("one")))
+		must(unix.Write(c, []byte("two")))
+		unix.Close(c)
+		c = t.boundAt(own)
+		for range 2 {
+			if _, err := unix.Read(s, b); err != nil {
+				lost++
+			}
+		}
+	}
+	t.say("lost: %d", lost)
+}
+
+// talkConnectFails sends to the address of connect after a second connect has failed.
+func talkConnectFails(t *talker) {
+	s, at := t.datagramSocket()
+	c, own := t.datagramSocket()
+	must(0, unix.Connect(c, at))
+	t.did("connect without a route", unix.Connect(c, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{192, 0, 2, 1}}))
+	t.write("write", c, "x")
+	t.receive("receive", s, 10, 0, own.Port)
+}
+
+func TestADatagramSocketWhoseSecondConnectFails(t *testing.T) {
+	out, status := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "connect fails"}})
+	want := "connect without a route: ENETUNREACH\nwrite: 1\nreceive: 1 bytes, \"x\"\nreceive: [127 0 0 1], port 0 of those\n"
+	if out != want || status != 0 {
+		t.Errorf("got status %d and %q, want 0 and %q", status, out, want)
+	}
 }
