@@ -43,6 +43,7 @@ var conversations = map[string]func(*talker){
 	"connected datagrams": talkConnectedDatagrams,
 	"many datagrams":      talkManyDatagrams,
 	"datagrams, close":    talkDatagramsBeforeClose,
+	"huge counts":         talkHugeCounts,
 	"packet info":         talkPacketInfo,
 	"passed":              talkPassed,
 	"interrupted":         talkInterrupted,
@@ -58,6 +59,7 @@ var monologues = map[string]func(*talker){
 	"many":          talkMany,
 	"unreachable":   talkUnreachable,
 	"connect fails": talkConnectFails,
+	"receives many": talkReceivesMany,
 }
 
 func converse(name string) {

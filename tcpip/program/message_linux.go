@@ -42,6 +42,9 @@ type mmsghdr struct {
 // maxBuffers is the largest number of buffers of a call (UIO_MAXIOV).
 const maxBuffers = 1024
 
+// count returns an argument that is a number of messages, an unsigned int: as many as Linux takes.
+func (c *call) count(arg int) int { return int(min(uint32(c.args[arg]), maxBuffers)) }
+
 // sendto implements sendto(2) with an address.
 func (c *call) sendto(k socket) answer {
 	if k.isStream() {
@@ -153,7 +156,7 @@ func (c *call) sendmmsg(k socket) answer {
 	if k.isStream() {
 		return passOn
 	}
-	count := min(c.arg(2), maxBuffers)
+	count := c.count(2)
 	for i := range count {
 		at := c.args[1] + uint64(i)*uint64(unsafe.Sizeof(mmsghdr{}))
 		h, errno := readStruct[mmsghdr](c, at)
@@ -235,7 +238,7 @@ func (c *call) recvmmsg(k socket) answer {
 
 // receiveMany receives what there is. If cancel is not nil, it waits for the first message.
 func (c *call) receiveMany(k socket, cancel <-chan struct{}) answer {
-	count := min(c.arg(2), maxBuffers)
+	count := c.count(2)
 	for i := range count {
 		at := c.args[1] + uint64(i)*uint64(unsafe.Sizeof(mmsghdr{}))
 		p, errno := c.readPlace(at)

@@ -23,6 +23,9 @@ func (c *call) receiveDescriptors() answer {
 		return passOn // the kernel gives the error
 	}
 	fd, err := fetch(c.tid, c.arg(0))
+	if errno := errnoOf(err); errno == unix.EMFILE || errno == unix.ENFILE {
+		return failed(errno) // without a look, the kernel must not receive it
+	}
 	if err != nil {
 		return passOn
 	}
@@ -30,9 +33,9 @@ func (c *call) receiveDescriptors() answer {
 		unix.Close(fd)
 		return passOn
 	}
-	if c.number == unix.SYS_RECVMMSG { // inspect sees only the first message
+	if c.number == unix.SYS_RECVMMSG || awaitsMany(fd, flags) { // inspect sees only the first message
 		unix.Close(fd)
-		return c.refuse(unix.EOPNOTSUPP, "recvmmsg with control messages on a Unix socket")
+		return c.refuse(unix.EOPNOTSUPP, "a call for control messages that may receive several messages of a Unix socket (recvmmsg, MSG_WAITALL, SO_RCVLOWAT)")
 	}
 	if flags&unix.MSG_DONTWAIT != 0 || c.isNonblocking() {
 		defer unix.Close(fd)
@@ -44,13 +47,22 @@ func (c *call) receiveDescriptors() answer {
 	})
 }
 
+// awaitsMany reports whether a call on a Unix socket waits for bytes of more than one message.
+func awaitsMany(fd, flags int) bool {
+	if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind != unix.SOCK_STREAM {
+		return false
+	}
+	least, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+	return flags&unix.MSG_WAITALL != 0 || err != nil || least > 1
+}
+
 // takesControl reports whether the call has room for control messages.
 func (c *call) takesControl() (yes bool, flags int, errno unix.Errno) {
 	if c.number == unix.SYS_RECVMSG {
 		h, errno := readStruct[unix.Msghdr](c, c.args[1])
 		return h.Controllen > 0, c.arg(2), errno
 	}
-	for i := range min(c.arg(2), maxBuffers) {
+	for i := range c.count(2) {
 		h, errno := readStruct[mmsghdr](c, c.args[1]+uint64(i)*uint64(unsafe.Sizeof(mmsghdr{})))
 		if errno != 0 || h.Controllen > 0 {
 			return true, c.arg(3), errno
@@ -92,13 +104,15 @@ func (c *call) inspect(fd int) answer {
 	return c.refuse(unix.EPERM, "a socket of the kernel's network that another process has passed")
 }
 
-// receiveRights receives a message, and reports whether internet sockets came with it.
+// receiveRights receives a message, and reports whether internet sockets came with it, or may have:
+// descriptors that this process has no room for are cut off.
 func receiveRights(fd, flags int) (bad bool, err error) {
 	b, control := make([]byte, 1), make([]byte, maxRights)
-	_, n, _, _, err := unix.Recvmsg(fd, b, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC|flags)
+	_, n, got, _, err := unix.Recvmsg(fd, b, control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC|flags)
 	if err != nil {
 		return false, err
 	}
+	bad = got&unix.MSG_CTRUNC != 0
 	all, err := unix.ParseSocketControlMessage(control[:n])
 	if err != nil {
 		return false, err

@@ -5,6 +5,7 @@ package program
 import (
 	"os"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -229,4 +230,17 @@ func TestADatagramSocketWhoseSecondConnectFails(t *testing.T) {
 	if out != want || status != 0 {
 		t.Errorf("got status %d and %q, want 0 and %q", status, out, want)
 	}
+}
+
+// talkHugeCounts makes calls with more messages than there may be.
+func talkHugeCounts(t *talker) {
+	s, at := t.datagramSocket()
+	c := t.socket(unix.SOCK_DGRAM)
+	must(0, unix.Connect(c, at))
+	const count = 1<<32 - 1
+	h := make([]mmsghdr, maxBuffers)
+	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(c), uintptr(unsafe.Pointer(&h[0])), count, 0, 0, 0)
+	t.say("sendmmsg: %d, %d", n, errno)
+	n, _, errno = unix.Syscall6(unix.SYS_RECVMMSG, uintptr(s), uintptr(unsafe.Pointer(&h[0])), count, unix.MSG_DONTWAIT, 0, 0)
+	t.say("recvmmsg: %v, %d", int(n) > 0, errno)
 }
