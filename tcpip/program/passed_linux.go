@@ -24,7 +24,7 @@ func (c *call) receiveDescriptors() answer {
 	}
 	fd, err := fetch(c.tid, c.arg(0))
 	if errno := errnoOf(err); errno == unix.EMFILE || errno == unix.ENFILE {
-		return failed(errno) // without a look, the kernel must not receive it
+		return failed(errno) // it must be looked at first
 	}
 	if err != nil {
 		return passOn
@@ -33,7 +33,8 @@ func (c *call) receiveDescriptors() answer {
 		unix.Close(fd)
 		return passOn
 	}
-	if c.number == unix.SYS_RECVMMSG || awaitsMany(fd, flags) { // inspect sees only the first message
+	// inspect sees only the first message
+	if c.number == unix.SYS_RECVMMSG || awaitsMany(fd, flags) {
 		unix.Close(fd)
 		return c.refuse(unix.EOPNOTSUPP, "a call for control messages that may receive several messages of a Unix socket (recvmmsg, MSG_WAITALL, SO_RCVLOWAT)")
 	}

@@ -231,7 +231,7 @@ func (t *stream) connect(c *call, to netip.AddrPort) answer {
 		return failed(unix.EINPROGRESS)
 	}
 	a := t.attempt
-	c.undo = append(c.undo, func() { t.unreport(a) }) // the thread connects again, or polls
+	c.undo = append(c.undo, func() { t.unreport(a) }) // it connects again, or polls
 	return c.wait(func(cancel <-chan struct{}) answer { return t.awaitAttempt(a, cancel) })
 }
 
@@ -277,7 +277,7 @@ func (t *stream) setReported(yes bool) {
 	t.reported = yes
 }
 
-// unreport has the program learn the end of an attempt by poll, or by the next connect: a signal has
+// unreport has the program learn the end of an attempt by poll or the next connect: a signal has
 // interrupted the connect that waited.
 func (t *stream) unreport(a *attempt) {
 	t.mu.Lock()
