@@ -208,4 +208,5 @@ var dropMeanings = map[string]string{
 	"closed":    "the link was closed",
 	"malformed": "from the device, with an invalid header",
 	"lost":      "dropped by the impairment",
+	"codel":     "dropped by controlled delay, in an impairment",
 }
