@@ -16,7 +16,9 @@ import (
 	"weir/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // lab is a network in virtual time whose hosts write packets, and whose events are lines of text.
 type lab struct {
