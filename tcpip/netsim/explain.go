@@ -76,10 +76,13 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n        ")
 }
 
-// effectOf describes the effect of a fault of At: what it has noted at its time.
+// effectOf describes the effect of a fault: of one of At, what it has noted at its time.
 func (r record) effectOf(n int) string {
 	if n >= len(r.faults) || !r.faults[n].ran {
 		return "not reached: the test was over"
+	}
+	if r.faults[n].Text != "" {
+		return r.faults[n].Text
 	}
 	var did []string
 	for _, note := range r.notes {

@@ -83,10 +83,11 @@ const (
 // String returns the kind in a word.
 func (k entryKind) String() string { return [...]string{"note", "fault", "failure"}[k] }
 
-// fault is a call that At has scheduled.
+// fault is a call that At has scheduled, or a fault of Chaos.
 type fault struct {
 	At    time.Duration // since the start of the world
-	Where string        // file and line of the call of At
+	Where string        // file and line of the call of At or Chaos
+	Text  string        // what it does; "": what it has noted at its time
 	ran   bool
 }
 
@@ -105,15 +106,20 @@ func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 // has failed, it is repeated with fewer of these calls, to find those that matter. A time that has
 // passed is now.
 func (w *World) At(after time.Duration, call func()) {
-	where := caller()
+	w.addFault(fault{At: after, Where: caller()}, call)
+}
+
+// addFault schedules the call of a fault, unless it is left out.
+func (w *World) addFault(f fault, call func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	f.At = max(f.At, w.Elapsed())
 	number := len(w.faults)
-	w.faults = append(w.faults, fault{At: max(after, w.Elapsed()), Where: where})
+	w.faults = append(w.faults, f)
 	if w.skip[number] {
 		return
 	}
-	timer := time.AfterFunc(max(0, after-w.Elapsed()), func() {
+	timer := time.AfterFunc(f.At-w.Elapsed(), func() {
 		if w.startFault(number) {
 			defer w.catch("a function of At")
 			call()
@@ -148,9 +154,14 @@ func (w *World) note(kind entryKind, format string, args ...any) {
 	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
 }
 
+// noteFault notes a fault. where is the file and line of its cause.
+func (w *World) noteFault(where, text string) {
+	w.add(entry{At: w.Elapsed(), Text: text, Where: where, Kind: faultEntry})
+}
+
 // noteState notes a fault of a host.
-func (w *World) noteState(host string, s hostState, what string) {
-	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: caller(), Kind: faultEntry, host: host, state: s})
+func (w *World) noteState(where, host string, s hostState, what string) {
+	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: where, Kind: faultEntry, host: host, state: s})
 }
 
 func (w *World) add(n entry) {
