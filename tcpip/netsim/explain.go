@@ -10,18 +10,19 @@ import (
 
 // explain fails t for a world that has failed: it finds the faults that are needed, and writes the
 // report.
-func explain(t *testing.T, w *World, test func(*World)) {
+func explain(t *testing.T, w *World, test func(*World), seeds *tally) {
 	t.Helper()
 	o := shrink(t, w, test)
 	rec := w.recorded()
 	var b strings.Builder
 	fmt.Fprintf(&b, "netsim: seed %d failed\n", w.seed)
 	rec.describeFailures(&b)
+	b.WriteString(seeds.String())
 	switch {
 	case !o.repeatable:
 		b.WriteString("The same seed did not fail again: the test is not repeatable (see Repeat).\n")
 	case len(rec.faults) > 0 && len(o.needed) == 0:
-		fmt.Fprintf(&b, "It fails without the faults of At, too (%d).\n", len(rec.faults))
+		fmt.Fprintf(&b, "It fails without its faults, too (%d).\n", len(rec.faults))
 	case len(rec.faults) > 0:
 		fmt.Fprintf(&b, "Faults that are needed to fail (%d of %d):\n", len(o.needed), len(rec.faults))
 		for _, n := range o.needed {

@@ -28,7 +28,8 @@ type World struct {
 	net        *fabric.Network
 	trace      *trace
 	took       time.Duration // how long the test ran; set when it has returned
-	skip       map[int]bool  // numbers of the faults of At that are left out
+	skip       map[int]bool  // numbers of the faults that are left out
+	givenUp    bool          // it could not end: its goroutines are left; set when it is over
 
 	abandoned chan struct{} // closed when the world cannot end; made outside the bubble
 	// never closed; made outside the bubble, where waiting for it stops the time
