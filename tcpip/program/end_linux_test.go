@@ -150,6 +150,31 @@ func TestAllEndsWithTheSupervisor(t *testing.T) {
 	}
 }
 
+// The limit of descriptors may be lower than the number of one that is inherited.
+func TestAProgramStartsWithFewDescriptors(t *testing.T) {
+	script := `exec 99<&0; ulimit -n 20; exec "$0" supervise sh -c "test -e /proc/self/fd/99 && echo inherited"`
+	if out, err := exec.Command("bash", "-c", script, os.Args[0]).CombinedOutput(); err != nil || string(out) != "inherited\n" {
+		t.Errorf("got %q and %v, want the program's output", out, err)
+	}
+}
+
+func TestRefusedCallsAreExplainedWithinALimit(t *testing.T) {
+	var lines []string
+	s := &supervisor{said: map[string]bool{}, config: Config{Refused: func(line string) { lines = append(lines, line) }}}
+	for range 2 {
+		for i := range maxSaid + 3 {
+			s.explain(strconv.Itoa(i))
+		}
+	}
+	s.explainRest()
+	if len(lines) != maxSaid+1 || len(s.said) != maxSaid {
+		t.Fatalf("got %d lines, and remembered %d, want %d and one more", len(lines), len(s.said), maxSaid)
+	}
+	if last := lines[maxSaid]; !strings.HasPrefix(last, "6 more calls were refused") {
+		t.Errorf("got %q as the last line, want one that counts the others", last)
+	}
+}
+
 func TestConnectionsEndWithTheProgram(t *testing.T) {
 	s := newStack(t)
 	l, err := s.Listen("tcp", "127.0.0.1:7777")
@@ -388,7 +413,7 @@ func TestAddressesWithoutARoute(t *testing.T) {
 	want := `connect: ok
 connect to a far address: ENETUNREACH
 send: ok
-send to a far address: EISCONN
+send to a far address: ENETUNREACH
 send to itself: ok
 receive: 1 bytes, "x"
 receive: [127 0 0 1], port 0 of those
