@@ -120,6 +120,9 @@ func (p *Program) begin(c Config) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTracing(p.guard.Pid); err != nil {
+		return err
+	}
 	if _, err := p.conn.Write(text); err != nil {
 		return fmt.Errorf("program: the command is too long: %w", err)
 	}
@@ -140,6 +143,19 @@ func (p *Program) begin(c Config) error {
 		}
 	}
 	return p.s.judge(r)
+}
+
+// checkTracing returns an error unless this process may trace a child: only then it can read the
+// memory of programs, and fetch their descriptors.
+func checkTracing(child int) error {
+	fd, err := fetch(uint32(child), 0)
+	if err == nil {
+		return unix.Close(fd)
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("program: this process may not trace the programs that it starts, as the sysctl kernel.yama.ptrace_scope (2 or 3), a container or an old kernel forbids it: %w", err)
+	}
+	return nil // it has no descriptor 0
 }
 
 // judge says which descriptors were closed, and returns why the command was not started.
