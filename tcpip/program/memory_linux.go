@@ -24,8 +24,8 @@ func (c *call) read(at uint64, p []byte) unix.Errno {
 	return errno
 }
 
-// write copies to memory of the caller. Whether the notification is valid afterwards is shown by the
-// answer.
+// write copies to memory of the caller. Sending the answer shows whether the notification is still
+// valid afterwards.
 func (c *call) write(at uint64, p []byte) unix.Errno {
 	if len(p) == 0 {
 		return 0

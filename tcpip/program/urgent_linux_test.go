@@ -31,13 +31,13 @@ func talkUrgent(t *talker) {
 }
 
 func TestUrgentDataIsRefused(t *testing.T) {
-	var lines []string
-	out, status := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "urgent"}, Refused: func(line string) { lines = append(lines, line) }})
+	var lines refusals
+	out, status := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "urgent"}, Refused: lines.add})
 	want := "send: ENOTSUP\nsendmsg: ENOTSUP\nwrite: 4\nread: \"data\"\nsend of a Unix socket: ok\n"
 	if out != want || status != 0 {
 		t.Errorf("got status %d and %q, want 0 and %q", status, out, want)
 	}
-	if len(lines) != 1 || !strings.Contains(lines[0], "MSG_OOB") {
-		t.Errorf("got the lines %q, want one about MSG_OOB", lines)
+	if len(lines.all) != 1 || !strings.Contains(lines.all[0], "MSG_OOB") {
+		t.Errorf("got the lines %q, want one about MSG_OOB", lines.all)
 	}
 }
