@@ -57,8 +57,8 @@ func talkRestartedConnect(t *talker) {
 	}()
 	thread := <-tid
 	for range 20 {
-		time.Sleep(time.Millisecond)                    // the call is restarted
-		unix.Tgkill(unix.Getpid(), thread, unix.SIGURG) //nolint:errcheck // the thread runs
+		time.Sleep(time.Millisecond)                    // it is restarted
+		unix.Tgkill(unix.Getpid(), thread, unix.SIGURG) //nolint:errcheck // it runs
 	}
 	t.say("signals sent")
 	t.did("connect", <-result)
