@@ -72,7 +72,8 @@ func talkRestartedConnect(t *talker) {
 
 // A connect that is restarted and fails leaves a socket that can connect again, as with Linux.
 func TestAConnectThatIsRestartedFails(t *testing.T) {
-	inside, outside := link.Pair(link.PairConfig{Medium: link.IP, MTU: 1500}) // no host answers at first
+	// no host answers at first
+	inside, outside := link.Pair(link.PairConfig{Medium: link.IP, MTU: 1500})
 	s, err := tcpip.New(tcpip.Config{Link: inside, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func (d *datagram) receive(c *call, m *message, cancel <-chan struct{}) (n int, 
 	timeout := deadline(d.opts.timeout(unix.SO_RCVTIMEO))
 	for {
 		d.mu.Lock()
-		arrived, ended := d.arrived, d.readEnded
+		arrived, ended := d.arrived, d.readEnded || d.closed
 		errno := d.err
 		if m.flags&unix.MSG_ERRQUEUE == 0 {
 			d.err = 0
