@@ -90,7 +90,8 @@ type Config struct {
 	Files [3]*os.File
 	// where queries to port 53 of any address go. Zero: they are not redirected
 	NameServer netip.AddrPort
-	// gets one line for each kind of call that is refused, by any goroutine. Default: none
+	// gets one line for each kind of call that is refused, by any goroutine: for the first 100, and
+	// at the end one line with the number of other calls. Default: none
 	Refused func(line string)
 }
 
