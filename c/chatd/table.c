@@ -104,6 +104,13 @@ session_wake(struct session *s)
 }
 
 void
+session_wake_again(struct session *s)
+{
+	atomic_store(&s->news, 1);
+	sem_post(&s->wake);
+}
+
+void
 session_sleep(struct session *s)
 {
 	while (sem_wait(&s->wake) != 0 && errno == EINTR)

@@ -127,6 +127,10 @@ void names_release(struct table *t);
 /* Wakes SEND. It costs a system call only if SEND was not woken already. */
 void session_wake(struct session *s);
 
+/* The same after a process has died. If that was just waking SEND, session_wake would believe that
+ * SEND is awake. */
+void session_wake_again(struct session *s);
+
 /* Waits for a wake-up. SEND then sees everything that was written before it. */
 void session_sleep(struct session *s);
 

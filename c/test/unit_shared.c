@@ -122,6 +122,10 @@ test_table(void)
 	check(room_empty(r) && room_find(t, slice_of("#rOOM")) == 0 && room_find(t, slice_of("#other")) < 0, "room_find finds #Room by #rOOM, and does not find #other");
 	for (unsigned i = 0; i < SESSIONS; i++)
 		room_set(r, i, true);
+	atomic_store(&t->sessions[0].news, 1); /* as of a process that died before it posted wake */
+	session_wake_again(&t->sessions[0]);
+	check(sem_trywait(&t->sessions[0].wake) == 0, "session_wake_again wakes a session that another process has died waking");
+	atomic_store(&t->sessions[0].news, 0);
 	session_leave(t, 1, slice_of("gone"));
 	check(!room_has(r, 1) && room_has(r, 0) && room_has(r, 2), "session_leave removes the session from its rooms, and no other");
 	check(count_mail(t, 0) == 2 && count_mail(t, 2) == 2 && count_mail(t, 1) == 0, "session_leave sends one QUIT to each other member");
