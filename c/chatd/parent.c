@@ -6,7 +6,7 @@
  *
  * RECV (recv.c) reads from a client, SEND (send.c) writes to it. RECV's replies reach SEND as mail,
  * a ring in shared memory (mail.h). KEEPER (keeper.c), one for the whole server, stores the read
- * markers of all clients once a second. RECV stores those of its own client at its end, exactly.
+ * markers of all clients once a second. RECV stores those of its own client at its end.
  */
 #include "parent.h"
 
