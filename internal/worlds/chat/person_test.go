@@ -24,7 +24,22 @@ func overTCP(h *netsim.Host) dialer {
 }
 
 // overWebSocket connects by IRC over WebSocket.
-func overWebSocket(h *netsim.Host) dialer {
+func overWebSocket(h *netsim.Host) dialer { return webSocketDialer(h, "ws://server/irc") }
+
+// overBrowser connects as the script of the page does: it cannot reset a connection that it gives
+// up, so what it has sent there may arrive later.
+func overBrowser(h *netsim.Host, id string) dialer {
+	dial := webSocketDialer(h, "ws://server/irc?client="+id)
+	return func(ctx context.Context) (net.Conn, error) {
+		c, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return struct{ net.Conn }{c}, nil
+	}
+}
+
+func webSocketDialer(h *netsim.Host, url string) dialer {
 	return func(ctx context.Context) (net.Conn, error) {
 		var under net.Conn
 		transport := h.Transport()
@@ -33,7 +48,7 @@ func overWebSocket(h *netsim.Host) dialer {
 			under = c
 			return c, err
 		}
-		ws, _, err := websocket.Dial(ctx, "ws://server/irc", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, Subprotocols: []string{"text.ircv3.net"}})
+		ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, Subprotocols: []string{"text.ircv3.net"}})
 		if err != nil {
 			return nil, err
 		}
