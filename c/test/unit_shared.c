@@ -266,7 +266,7 @@ test_sandbox(void)
 		pid_t pid = fork();
 
 		if (pid == 0)
-			syscall(SYS_exit_group, try_sandbox(all[i])); /* at _exit the sanitizer needs further calls */
+			syscall(SYS_exit_group, try_sandbox(all[i])); /* before _exit a sanitizer does more */
 		check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
 		    "in the sandbox %zu, ioctl does TIOCOUTQ (else 2) and fails with EPERM for FIONREAD (else 3); got the wait status %#x", i, (unsigned)status);
 	}
