@@ -74,11 +74,11 @@ func (l *line) send(n *Network, at time.Time, p *packet) {
 // maxBlur is how much blur may add to a delay.
 const maxBlur = time.Microsecond
 
-// blur adds a random part of a microsecond to the time of an arrival. Otherwise a packet that is
+// blur adds a random part of a microsecond to the time of an arrival, never 0. Otherwise a packet that is
 // sent again after a timeout arrives in the same nanosecond in which the timer of its receiver, set
 // when the first one arrived, runs out. The runtime would decide which comes first.
 func (l *line) blur(at time.Time) time.Time {
-	blurred := at.Add(time.Duration(l.random.Int64N(int64(maxBlur))))
+	blurred := at.Add(1 + time.Duration(l.random.Int64N(int64(maxBlur-1))))
 	if at.Before(l.lastArrival) {
 		return blurred // it overtakes
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/tcpip/link"
@@ -117,6 +118,54 @@ func TestASeedRepeatsTheEvents(t *testing.T) {
 	}
 	if slices.Equal(run(2), first) {
 		t.Error("got the same events for another seed, want others")
+	}
+}
+
+// With Ordered, hosts get each packet at a nanosecond of its own, also those that were held or are
+// copies: so what the goroutines of a host do about one is done before the next one. No packet
+// arrives at the instant at which a timer of its sender with the delay of the link runs out.
+func TestHostsGetOnePacketAtAnInstant(t *testing.T) {
+	var at []time.Time
+	observe := func(e Event) {
+		if e.Kind == EventDelivered {
+			at = append(at, e.At)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &lab{t: t, Network: New(Config{Ordered: true, Observe: observe}), links: map[*Node]link.Link{}}
+		began := time.Now()
+		a, b := l.host("a"), l.host("b")
+		wire := l.join(Path{Duplicate: 1}, a, b)[0]
+		b.Pause()
+		for range 400 {
+			l.write(a, there)
+		}
+		time.Sleep(time.Second)
+		b.Resume()
+		time.Sleep(time.Second)
+		wire.Set(Path{Delay: time.Millisecond}, Path{}) //nolint:errcheck // it is valid
+		for range 3000 {
+			l.write(a, there)
+			time.Sleep(2 * time.Microsecond)
+		}
+		time.Sleep(time.Second)
+		l.Close()
+		for n := 1; n < len(at); n++ {
+			if !at[n].After(at[n-1]) {
+				t.Fatalf("packet %d was delivered %v after the one before, want 1ns or more", n, at[n].Sub(at[n-1]))
+			}
+		}
+		for _, one := range at {
+			if one.Sub(began)%time.Microsecond == 0 {
+				t.Errorf("a packet arrived after %v, want no whole number of microseconds", one.Sub(began))
+			}
+		}
+		for _, nic := range l.links {
+			nic.Close()
+		}
+	})
+	if len(at) != 3800 {
+		t.Errorf("got %d packets, want 3,800", len(at))
 	}
 }
 
