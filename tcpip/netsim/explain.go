@@ -83,7 +83,7 @@ func (r record) effectOf(n int) string {
 	}
 	var did []string
 	for _, note := range r.notes {
-		if note.Kind == faultEntry && note.At == r.faults[n].At {
+		if note.Kind == faultEntry && note.At == r.faults[n].due {
 			did = append(did, note.Text)
 		}
 	}

@@ -153,6 +153,7 @@ func (w *World) run(t *testing.T, test func(*World)) {
 	}()
 	<-finished
 	w.took = w.Elapsed()
+	time.Sleep(lastInstant)
 	cancel()
 	w.stop()
 }
@@ -166,6 +167,10 @@ func (w *World) catch(who string) {
 		w.note(failedEntry, "panic in %s: %v\n%s", who, p, debug.Stack())
 	}
 }
+
+// lastInstant is how long the contexts live when the test has returned: what the programs do at that
+// instant is done. A fault of that instant does not happen.
+const lastInstant = faultStep / 2
 
 // lastPackets is how long the hosts go on when the test has returned: packets that they have
 // written at that instant still enter the network.

@@ -85,7 +85,8 @@ func (k entryKind) String() string { return [...]string{"note", "fault", "failur
 
 // fault is a call that At has scheduled.
 type fault struct {
-	At    time.Duration // since the start of the world
+	At    time.Duration // since the start of the world, as the test has set it
+	due   time.Duration // when it happens: see faultStep
 	Where string        // file and line of the call of At
 	ran   bool
 }
@@ -104,16 +105,21 @@ func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 // a fault. Variables that it shares with the test need a lock or package sync/atomic. When a test
 // has failed, it is repeated with fewer of these calls, to find those that matter. A time that has
 // passed is now.
+//
+// The call is some nanoseconds later, when the programs have done what they do at that time. Calls
+// for the same time are in the order of At. So a seed repeats them.
 func (w *World) At(after time.Duration, call func()) {
 	where := caller()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	number := len(w.faults)
-	w.faults = append(w.faults, fault{At: max(after, w.Elapsed()), Where: where})
+	f := fault{At: max(after, w.Elapsed()), Where: where}
+	f.due = f.At + time.Duration(number+1)*faultStep
+	w.faults = append(w.faults, f)
 	if w.skip[number] {
 		return
 	}
-	timer := time.AfterFunc(max(0, after-w.Elapsed()), func() {
+	timer := time.AfterFunc(f.due-w.Elapsed(), func() {
 		if w.startFault(number) {
 			defer w.catch("a function of At")
 			call()
@@ -121,6 +127,12 @@ func (w *World) At(after time.Duration, call func()) {
 	})
 	w.cleanups = append(w.cleanups, func() { timer.Stop() })
 }
+
+// faultStep is how much later than its time the first fault happens; each further one is later by
+// as much again. So no two faults are at one instant, and none is at that of a program's timer or of
+// packets that enter the network, which are a nanosecond after their write. The runtime would decide
+// which of them comes first.
+const faultStep = 2 * time.Nanosecond
 
 // SetLimit sets how long the world may run, in virtual time since now. A world that is not over
 // then has failed. Default an hour.
