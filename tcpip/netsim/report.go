@@ -16,7 +16,8 @@ import (
 // outcome is what repeating a failed world has shown.
 type outcome struct {
 	repeatable bool
-	needed     []int  // numbers of the faults without which the world does not fail
+	needed     []int  // numbers of the faults with which alone the world fails
+	minimal    bool   // and without any one of them it does not
 	smallest   record // of the world that failed with these faults alone
 }
 

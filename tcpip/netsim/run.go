@@ -90,6 +90,7 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 	prepareNet()
 	emptyPools()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	hadFailed := t.Failed()
 	done := make(chan struct{}) // the world is over; closed once
 	go func() {                 // until the world is over; an abandoned one keeps it
 		defer close(done)
@@ -100,27 +101,11 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 		}()
 		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
 	}()
-	look := time.NewTicker(watchPeriod)
-	defer look.Stop()
-	for before := ""; ; {
-		select {
-		case <-done:
-			return
-		case <-w.abandoned:
-			return
-		case <-look.C:
-			now := stuckGoroutines(w.bubble.Load())
-			if now != "" && now == before {
-				w.add(entry{Text: "time stands still: a goroutine waits for a lock whose holder waits for time, a packet or a channel. A world's time passes only while every goroutine waits for one of these:\n" + now, Kind: failedEntry})
-				return
-			}
-			before = now
-		}
+	w.watch(t, done)
+	if t.Failed() && !hadFailed && !w.Failed() {
+		w.fail("the test has failed by a method of its *testing.T: see its message. In a world, call those of the World, which repeat the failure and report its time", "its failure is not one of the World")
 	}
 }
-
-// watchPeriod is how often, in real time, a world is looked at for goroutines that wait for a lock.
-const watchPeriod = 2 * time.Second
 
 // prepareNet has package net make the state of all its look-ups outside of a bubble: a channel that
 // is made in the bubble of one world ends the process when another one uses it.

@@ -59,6 +59,23 @@ func (t *trace) observe(e fabric.Event) {
 	t.forgotten += count
 }
 
+// count returns how many events there were.
+func (t *trace) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.events) + t.forgotten
+}
+
+// lastAt returns the time of the last event.
+func (t *trace) lastAt() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.events) == 0 {
+		return 0
+	}
+	return t.events[len(t.events)-1].at
+}
+
 // sender returns the callers of a write.
 func (t *trace) sender() any {
 	if !t.callers {

@@ -35,6 +35,7 @@ type World struct {
 	never chan struct{}
 
 	skipped atomic.Bool
+	helpers sync.Map     // names of the functions that have called Helper
 	bubble  atomic.Int64 // number of its bubble; 0: not yet known
 
 	mu        sync.Mutex
@@ -46,8 +47,10 @@ type World struct {
 	limit     *time.Timer
 	notes     []entry
 	failures  []entry
-	faults    []fault
-	ended     bool
+	// why a failed world is not run again; "": it is
+	unrepeated string
+	faults     []fault
+	ended      bool
 }
 
 // entry is a line of the world's log.
@@ -109,7 +112,7 @@ func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 // The call is some nanoseconds later, when the programs have done what they do at that time. Calls
 // for the same time are in the order of At. So a seed repeats them.
 func (w *World) At(after time.Duration, call func()) {
-	where := caller()
+	where := w.caller()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	number := len(w.faults)
@@ -157,12 +160,12 @@ func (w *World) startFault(number int) bool {
 
 // note appends to the log.
 func (w *World) note(kind entryKind, format string, args ...any) {
-	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
+	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: w.caller(), Kind: kind})
 }
 
 // noteState notes a fault of a host.
 func (w *World) noteState(host string, s hostState, what string) {
-	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: caller(), Kind: faultEntry, host: host, state: s})
+	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: w.caller(), Kind: faultEntry, host: host, state: s})
 }
 
 func (w *World) add(n entry) {
@@ -178,26 +181,34 @@ func (w *World) add(n entry) {
 type record struct {
 	notes, failures []entry
 	faults          []fault
+	unrepeated      string
 }
 
 // recorded returns what the world has noted. An abandoned world may still go on.
 func (w *World) recorded() record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults)}
+	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults), w.unrepeated}
 }
 
-// caller returns the file and line of the first caller outside this package, or of a test in it.
-func caller() string {
+// caller returns the file and line of the first caller that is not of this package and has not
+// called Helper, or of a test in this package. "" is none.
+func (w *World) caller() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	helper := ""
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !isInternal(f) {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		_, isHelper := w.helpers.Load(f.Function)
+		switch where := fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line); {
+		case f.Function == "" || isInternal(f):
+		case !isHelper:
+			return where
+		case helper == "":
+			helper = where // in case all callers are helpers
 		}
 		if !more {
-			return ""
+			return helper
 		}
 	}
 }
