@@ -175,6 +175,13 @@ func (n *Node) Routes() (all []ip.Route) {
 	return all
 }
 
+// Linked reports whether a link joins the node to another one.
+func (n *Node) Linked() bool {
+	n.net.mu.Lock()
+	defer n.net.mu.Unlock()
+	return len(n.lines) > 0
+}
+
 // Link joins two nodes.
 type Link struct {
 	net  *Network

@@ -237,6 +237,7 @@ func (h *Host) Listen(network, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.m.noteUnlinked(network, address)
 	return b.stack.Listen(network, address)
 }
 
@@ -246,6 +247,7 @@ func (h *Host) ListenPacket(network, address string) (net.PacketConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.m.noteUnlinked(network, address)
 	return b.stack.ListenPacket(network, address)
 }
 
@@ -255,10 +257,14 @@ func (h *Host) Dial(network, address string) (net.Conn, error) {
 	return h.DialContext(context.Background(), network, address)
 }
 
-// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host.
+// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host. If
+// that host or this one has no link, the error says so at once.
 func (h *Host) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	b, err := h.running()
 	if err != nil {
+		return nil, err
+	}
+	if err := h.m.reachable(network, address); err != nil {
 		return nil, err
 	}
 	return b.stack.DialContext(ctx, network, address)

@@ -1,0 +1,94 @@
+package netsim
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A connection from or to a host that has no link fails at once, with an error that names the host.
+// A listener without a link is noted: the host may talk to itself.
+func TestHostsWithoutALinkAreNamed(t *testing.T) {
+	w := newWorld(1, nil)
+	w.runIn(t, func(w *World) {
+		a, b, alone := w.Host("a"), w.Host("b"), w.Host("alone")
+		w.Link(a, b, Path{Delay: time.Millisecond})
+		for _, c := range []struct {
+			from     *Host
+			to, want string
+		}{
+			{alone, "a:7", `the host "alone" has no link`},
+			{a, "alone:7", `the host "alone" has no link`},
+			{a, "ALONE.:7", `the host "alone" has no link`},
+			{a, alone.Addr().String() + ":7", `the host "alone" has no link`},
+			{alone, "10.9.9.9:7", `the host "alone" has no link`},
+			{alone, "unknown:7", "no such host"},
+			{alone, "alone:7", "connection refused"},
+			{alone, "localhost:7", "connection refused"},
+			{alone, "[::1]:7", "connection refused"},
+			{alone, ":7", "connection refused"},
+		} {
+			_, err := c.from.Dial("tcp", c.to)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(c.want, "no link") && !errors.Is(err, syscall.ENETUNREACH) {
+				w.Errorf("%s dials %s: got %v, want %q, and ENETUNREACH if it has no link", c.from.Name(), c.to, err, c.want)
+			}
+		}
+		if w.Elapsed() > time.Millisecond {
+			w.Errorf("the errors took %v, want less than 1ms", w.Elapsed())
+		}
+		for _, network := range []string{"tcp", "udp"} {
+			if _, err := alone.Dial(network, "a:7"); err == nil {
+				w.Errorf("%s: got a connection from a host without a link, want none", network)
+			}
+		}
+		l, err := alone.Listen("tcp", "127.0.0.1:80")
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer l.Close()
+		c, err := alone.Dial("tcp", "localhost:80")
+		if err != nil {
+			w.Fatal(err)
+		}
+		c.Close()
+	})
+	rec := w.recorded()
+	for _, f := range rec.failures {
+		t.Error(f.Text)
+	}
+	if len(rec.notes) != 1 || !strings.Contains(rec.notes[0].Text, "alone listens at tcp 127.0.0.1:80, but has no link") || !strings.HasPrefix(rec.notes[0].Where, "unlinked_test.go:") {
+		t.Errorf("got the notes %v, want one that alone has no link", rec.notes)
+	}
+}
+
+// A program that dials and listens before its host is linked, at the same time, finds the link.
+func TestAHostIsLinkedAfterItsProgramHasStarted(t *testing.T) {
+	w := newWorld(1, nil)
+	w.runIn(t, func(w *World) {
+		a, b := w.Host("a"), w.Host("b")
+		l, err := b.Listen("tcp", ":80")
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer l.Close()
+		dialed := make(chan error) // of the dial
+		ctx, cancel := context.WithCancel(w.Context())
+		defer cancel()
+		go func() {
+			_, err := a.DialContext(ctx, "tcp", "b:80")
+			dialed <- err
+		}()
+		runtime.Gosched() // the program comes first
+		w.Link(a, b, Path{Delay: time.Millisecond})
+		if err := <-dialed; err != nil {
+			w.Errorf("got %v, want a connection", err)
+		}
+	})
+	if rec := w.recorded(); len(rec.notes) > 0 {
+		t.Errorf("got the notes %v, want none", rec.notes)
+	}
+}
