@@ -263,3 +263,61 @@ func TestInvalidNodesAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// arrived is a packet that was delivered: its length, and when since the start of the test.
+type arrived struct {
+	length int
+	after  time.Duration
+}
+
+// inOrderedPair runs a test with a link between two hosts of an ordered network. got returns what
+// was delivered.
+func inOrderedPair(t *testing.T, p Path, test func(wire *Link, write func(length int), got func() []arrived)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var all []arrived
+		observe := func(e Event) {
+			if e.Kind == EventDelivered {
+				all = append(all, arrived{len(e.Packet) - 28, e.At.Sub(began)})
+			}
+		}
+		l := &lab{t: t, Network: New(Config{Ordered: true, Observe: observe}), links: map[*Node]link.Link{}}
+		a, b := l.host("a"), l.host("b")
+		wire := l.join(p, a, b)[0]
+		test(wire, func(length int) {
+			l.write(a, datagram{from: "10.0.0.1:1", to: "10.0.0.2:2", length: length}.bytes())
+		}, func() []arrived {
+			synctest.Wait()
+			return all
+		})
+		l.Close()
+		for _, nic := range l.links {
+			nic.Close()
+		}
+	})
+}
+
+// With Ordered too, a burst keeps its order but for the packets that the path delays.
+func TestOnlyDelayedPacketsAreOvertaken(t *testing.T) {
+	inOrderedPair(t, Path{Reorder: 0.05, ReorderDelay: time.Millisecond}, func(_ *Link, write func(int), got func() []arrived) {
+		for n := range 1000 {
+			write(n)
+		}
+		time.Sleep(time.Second)
+		late, last := 0, 0
+		for _, p := range got() {
+			switch {
+			case p.after >= time.Millisecond:
+				late++
+			case p.length < last:
+				t.Fatalf("a packet of %d bytes arrived behind one of %d, want the order of the burst", p.length, last)
+			default:
+				last = p.length
+			}
+		}
+		if late < 20 || late > 100 || len(got()) != 1000 {
+			t.Errorf("got %d of %d packets late, want about 50 of 1,000", late, len(got()))
+		}
+	})
+}
