@@ -321,3 +321,24 @@ func TestOnlyDelayedPacketsAreOvertaken(t *testing.T) {
 		}
 	})
 }
+
+// A path that is changed to another rate does not keep later packets behind those that wait for the
+// old one; these arrive when they would have arrived.
+func TestAnotherRateIsUsedAtOnce(t *testing.T) {
+	inOrderedPair(t, Path{Rate: 8000}, func(wire *Link, write func(int), got func() []arrived) {
+		for range 100 {
+			write(972) // a second each
+		}
+		time.Sleep(1500 * time.Millisecond)
+		wire.Set(Path{Rate: 8_000_000}, Path{}) //nolint:errcheck // it is valid
+		write(1)
+		time.Sleep(time.Millisecond)
+		if all := got(); len(all) != 2 || all[1].length != 1 {
+			t.Errorf("got the packets %v within a millisecond of a faster rate, want one of 1 byte last", all)
+		}
+		time.Sleep(time.Minute * 2)
+		if n := len(got()); n != 101 {
+			t.Errorf("got %d packets in all, want 101", n)
+		}
+	})
+}
