@@ -23,6 +23,9 @@ func explain(t *testing.T, w *World, test func(*World)) {
 	rec.describeFailures(&b)
 	rec.describeFaults(&b, o)
 	rec.describeNotes(&b)
+	if text := rec.unlinkedText(); text != "" {
+		b.WriteString(text + "\n")
+	}
 	if dir, err := writeReport(reportsFolder(), t.Name(), w, o); err != nil {
 		fmt.Fprintf(&b, "The report could not be written: %v\n", err)
 	} else {

@@ -237,7 +237,6 @@ func (h *Host) Listen(network, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.m.noteUnlinked(network, address)
 	return b.stack.Listen(network, address)
 }
 
@@ -247,7 +246,6 @@ func (h *Host) ListenPacket(network, address string) (net.PacketConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.m.noteUnlinked(network, address)
 	return b.stack.ListenPacket(network, address)
 }
 

@@ -33,6 +33,7 @@ type page struct {
 	MoreFailures  int // that are not shown
 	Repeatable    bool
 	Unrepeated    string // why it was not repeated
+	Unlinked      string // which hosts have no link
 	FaultsText    string
 	Faults        []pageFault
 	LeftOut       string
@@ -69,13 +70,13 @@ func (w *World) page(test string, o outcome, hosts []*reportedHost) ([]byte, err
 		return nil, err
 	}
 	rec := w.recorded()
-	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, Unrepeated: rec.unrepeated, FaultsText: o.neededText(len(rec.faults)), Hosts: hosts, Diagram: w.draw(o)}
+	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, Unrepeated: rec.unrepeated, Unlinked: rec.unlinkedText(), FaultsText: o.neededText(len(rec.faults)), Hosts: hosts, Diagram: w.draw(o)}
 	p.Failures, p.MoreFailures = pageNotes(rec.failures, maxFailures)
 	p.Notes, p.MoreNotes = pageNotes(rec.notes, maxNotes)
 	p.Faults = pageFaults(rec, o)
 	_, p.Forgotten = w.trace.all()
 	if d := p.Diagram; d.Before+d.After > 0 {
-		p.LeftOut = fmt.Sprintf("The diagram shows %d packets around the first failure; %d earlier and %d later ones are left out, and the captures have all.", len(d.Arrows), d.Before, d.After)
+		p.LeftOut = fmt.Sprintf("The diagram shows %d packets around the first failure; %d earlier and %d later ones are left out, and are in the captures.", len(d.Arrows), d.Before, d.After)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, p)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -69,16 +70,30 @@ func (w *World) machineAt(host string) (m *machine, known bool) {
 	return m, known
 }
 
-// noteUnlinked notes that the host listens and has no link: a message of the world that is shown if
-// it fails. The host may still talk to itself.
-func (m *machine) noteUnlinked(network, address string) {
-	if m.node.Linked() {
-		return
+// unlinkedLocked returns the names of the hosts that have no link. A single host needs none.
+func (w *World) unlinkedLocked() (names []string) {
+	if len(w.hosts) == 1 {
+		return nil
 	}
-	where := m.w.caller()
-	go func() { // until the next instant
-		if !m.isLinked() {
-			m.w.add(entry{At: m.w.Elapsed(), Where: where, Kind: testEntry, Text: fmt.Sprintf("%s listens at %s %s, but has no link: no other host reaches it (World.Link, World.Join)", m.node.Name(), network, address)})
+	for _, m := range w.hosts {
+		if !m.node.Linked() {
+			names = append(names, m.node.Name())
 		}
-	}()
+	}
+	return names
+}
+
+// maxUnlinked limits unlinkedText.
+const maxUnlinked = 10
+
+// unlinkedText names the hosts that have no link; "": all have one.
+func (r record) unlinkedText() string {
+	if len(r.unlinked) == 0 {
+		return ""
+	}
+	text := "No link joins these hosts to the network (World.Link, World.Join): " + strings.Join(r.unlinked[:min(len(r.unlinked), maxUnlinked)], ", ")
+	if more := len(r.unlinked) - maxUnlinked; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text + "."
 }

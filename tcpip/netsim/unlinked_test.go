@@ -11,7 +11,7 @@ import (
 )
 
 // A connection from or to a host that has no link fails at once, with an error that names the host.
-// A listener without a link is noted: the host may talk to itself.
+// A failed world names the hosts without a link: they may talk to themselves.
 func TestHostsWithoutALinkAreNamed(t *testing.T) {
 	w := newWorld(1, nil)
 	w.runIn(t, func(w *World) {
@@ -60,8 +60,20 @@ func TestHostsWithoutALinkAreNamed(t *testing.T) {
 	for _, f := range rec.failures {
 		t.Error(f.Text)
 	}
-	if len(rec.notes) != 1 || !strings.Contains(rec.notes[0].Text, "alone listens at tcp 127.0.0.1:80, but has no link") || !strings.HasPrefix(rec.notes[0].Where, "unlinked_test.go:") {
-		t.Errorf("got the notes %v, want one that alone has no link", rec.notes)
+	if got, want := rec.unlinkedText(), "No link joins these hosts to the network (World.Link, World.Join): alone."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (record{unlinked: make([]string, 30)}).unlinkedText(); !strings.HasSuffix(got, ", and 20 more.") {
+		t.Errorf("got %q for 30 hosts, want the first 10, and 20 more", got)
+	}
+}
+
+// A single host talks to itself: it needs no link.
+func TestASingleHostNeedsNoLink(t *testing.T) {
+	w := newWorld(1, nil)
+	w.runIn(t, func(w *World) { w.Host("alone") })
+	if got := w.recorded().unlinkedText(); got != "" {
+		t.Errorf("got %q, want nothing", got)
 	}
 }
 
@@ -88,7 +100,7 @@ func TestAHostIsLinkedAfterItsProgramHasStarted(t *testing.T) {
 			w.Errorf("got %v, want a connection", err)
 		}
 	})
-	if rec := w.recorded(); len(rec.notes) > 0 {
-		t.Errorf("got the notes %v, want none", rec.notes)
+	if got := w.recorded().unlinkedText(); got != "" || w.Failed() {
+		t.Errorf("got %q and the failures %v, want none", got, w.recorded().failures)
 	}
 }

@@ -182,13 +182,14 @@ type record struct {
 	notes, failures []entry
 	faults          []fault
 	unrepeated      string
+	unlinked        []string // names of the hosts without a link
 }
 
 // recorded returns what the world has noted. An abandoned world may still go on.
 func (w *World) recorded() record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults), w.unrepeated}
+	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults), w.unrepeated, w.unlinkedLocked()}
 }
 
 // caller returns the file and line of the first caller that is not of this package and has not
