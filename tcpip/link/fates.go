@@ -26,8 +26,9 @@ func NewFates(c Impairment, seed, stream uint64) (*Fates, error) {
 	return w, w.Set(c)
 }
 
-// Set changes the impairment; the random numbers go on. With another Rate, frames that are sent from
-// now on do not wait for those before, and may overtake them. After an error nothing has changed.
+// Set changes the impairment; the random numbers go on. With another Rate, frames that are sent
+// from now on do not wait for those before, and may overtake them. After an error nothing has
+// changed.
 func (w *Fates) Set(c Impairment) error {
 	c, err := c.withDefaults()
 	if err != nil {

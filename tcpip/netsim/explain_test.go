@@ -68,6 +68,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		{"not over before the -timeout", []string{"the -timeout of go test is near", "was not run again", "failing_test.go:"}},
 		{"holds a lock while it writes", []string{"time stands still", "tcp.Config.SendBuffer", "tcpip.(*Conn).Write("}},
 		{"names that differ by case", []string{`a host "server" has the name of "Server"`}},
+		{"an address as a name", []string{`the name of the host "192.0.2.1" is an address`}},
 		{"duplicate host", []string{`the name "server" is empty or taken`}},
 	} {
 		t.Run(c.world, func(t *testing.T) {

@@ -150,6 +150,7 @@ var failing = map[string]func(*World){
 		w.Host("server")
 		w.Host("Server")
 	},
+	"an address as a name": func(w *World) { w.Host("192.0.2.1") },
 	"duplicate host": func(w *World) {
 		w.Host("server")
 		w.Host("server")

@@ -77,7 +77,7 @@ func (w *World) newHost(node *fabric.Node, c HostConfig, err error) *Host {
 		w.Fatal(err)
 	}
 	addrs := node.Prefixes()
-	if c.Addrs == nil && !w.isDualStack() {
+	if len(c.Addrs) == 0 && !w.isDualStack() {
 		addrs = addrs[:1] // that of IPv4
 	}
 	m := &machine{w: w, node: node, addrs: addrs, cfg: c, disk: newDisk(), clock: clock{since: time.Now()}}

@@ -11,8 +11,12 @@ import (
 // canonical is the form in which names are compared.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// nameTaken returns an error if another host has the name, but for the case of letters.
+// nameTaken returns an error if another host has the name, but for the case of letters, or if it is
+// an address, which is never resolved.
 func (w *World) nameTaken(name string) error {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return fmt.Errorf("netsim: the name of the host %q is an address: give it a name, and the address by HostConfig.Addrs", name)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if other := w.names[canonical(name)]; other != nil {

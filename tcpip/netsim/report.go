@@ -24,7 +24,7 @@ type outcome struct {
 // writeReport writes the report of a failed world into the folder of all reports, and returns its
 // own folder.
 func writeReport(all, test string, w *World, o outcome) (dir string, err error) {
-	dir = filepath.Join(all, fileName(test), "seed-"+strconv.FormatUint(w.seed, 10))
+	dir = filepath.Join(all, fileName(packageName()+test), "seed-"+strconv.FormatUint(w.seed, 10))
 	if err := os.RemoveAll(dir); err != nil { // an older report of the seed
 		return dir, err
 	}
@@ -52,6 +52,16 @@ func reportsFolder() string {
 		name += "-" + strconv.Itoa(id)
 	}
 	return filepath.Join(os.TempDir(), name)
+}
+
+// packageName is the name of the folder of the package that is tested, with a dot, so that tests of
+// the same name have reports of their own. "" is unknown.
+func packageName() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(dir) + "."
 }
 
 // maxFileName limits what fileName returns.

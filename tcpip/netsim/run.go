@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 	"testing"
@@ -128,6 +129,8 @@ func (w *World) run(t *testing.T, test func(*World)) {
 	w.trace.began = w.began
 	w.net = fabric.New(fabric.Config{Seed: w.seed, Ordered: true, Observe: w.trace.observe, Sender: w.trace.sender})
 	var cancel context.CancelFunc
+	labels := pprof.Labels("netsim", fmt.Sprintf("%s, seed %d", t.Name(), w.seed))
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels))
 	w.ctx, cancel = context.WithCancel(context.Background())
 	w.SetLimit(defaultLimit)
 	finished := make(chan struct{}) // the test has returned; closed once
@@ -153,8 +156,8 @@ func (w *World) catch(who string) {
 	}
 }
 
-// lastInstant is how long the contexts live when the test has returned: what the programs do at that
-// instant is done. A fault of that instant does not happen.
+// lastInstant is how long the contexts live when the test has returned: what the programs do at
+// that instant is done. A fault of that instant does not happen.
 const lastInstant = faultStep / 2
 
 // lastPackets is how long the hosts go on when the test has returned: packets that they have

@@ -49,8 +49,8 @@ func (m *machine) isLinked() bool {
 	return m.node.Linked()
 }
 
-// machineAt returns the host of a name or address; m is nil if several hosts, behind different NATs,
-// have the address.
+// machineAt returns the host of a name or address; m is nil if several hosts, behind different
+// NATs, have the address.
 func (w *World) machineAt(host string) (m *machine, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

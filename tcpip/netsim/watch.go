@@ -46,7 +46,7 @@ func (w *World) watch(t *testing.T, done <-chan struct{}) {
 }
 
 const stuckText = "time stands still: a goroutine waits for a lock whose holder waits for time, a packet or a channel. A world's time passes only while every goroutine waits for one of these. " +
-	"If the holder writes to a connection, as the HTTP/2 client and server of net/http do, give the hosts send buffers that never fill: tcp.Config.SendBuffer, by HostConfig.Configure.\n"
+	"If the holder writes to a connection, as the HTTP/2 client of net/http does, give the hosts send buffers that never fill: tcp.Config.SendBuffer, by HostConfig.Configure.\n"
 
 // reserve is how long before the deadline of a test a world must be over, so that a report can be
 // written: a tenth of the time that is left, at most ten seconds.

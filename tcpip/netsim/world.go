@@ -132,9 +132,9 @@ func (w *World) At(after time.Duration, call func()) {
 }
 
 // faultStep is how much later than its time the first fault happens; each further one is later by
-// as much again. So no two faults are at one instant, and none is at that of a program's timer or of
-// packets that enter the network, which are a nanosecond after their write. The runtime would decide
-// which of them comes first.
+// as much again. So no two faults are at one instant, and none is at that of a program's timer or
+// of packets that enter the network, which are a nanosecond after their write. The runtime would
+// decide which of them comes first.
 const faultStep = 2 * time.Nanosecond
 
 // SetLimit sets how long the world may run, in virtual time since now. A world that is not over
