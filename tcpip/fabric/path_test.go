@@ -342,3 +342,16 @@ func TestAnotherRateIsUsedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A delay that no time can hold is not over at once.
+func TestTheLargestDelayIsLong(t *testing.T) {
+	inOrderedPair(t, Path{Delay: math.MaxInt64, Jitter: math.MaxInt64}, func(_ *Link, write func(int), got func() []arrived) {
+		for range 10 {
+			write(1)
+		}
+		time.Sleep(100 * 365 * 24 * time.Hour)
+		if all := got(); len(all) > 0 {
+			t.Errorf("got the packets %v within a hundred years, want none", all)
+		}
+	})
+}

@@ -58,7 +58,7 @@ func (w *Fates) Decide(now time.Time, n int) (at time.Time, copies int, why Drop
 	case lost || w.config.MaxFrame > 0 && n > w.config.MaxFrame:
 		return at, 0, DropLost
 	}
-	at = at.Add(w.config.Delay + jitter)
+	at = at.Add(w.config.Delay).Add(jitter) // the sum may overflow
 	if late {
 		at = at.Add(w.config.ReorderDelay)
 	} else {

@@ -1,6 +1,7 @@
 package netsim_test
 
 import (
+	"math"
 	"net"
 	"net/netip"
 	"sync"
@@ -26,6 +27,7 @@ func TestFaultsOfATimeHaveAnOrder(t *testing.T) {
 				w.At(time.Second, func() { note(name) })
 			}
 			w.At(time.Second+time.Microsecond, func() { note("e") })
+			w.At(math.MaxInt64, func() { note("never") })
 			w.Host("h").Start(func(h *netsim.Host) error {
 				tick := time.NewTicker(time.Second)
 				defer tick.Stop()

@@ -44,6 +44,7 @@ const seedVariable = "WEIR_SEED"
 func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 	t.Helper()
 	seeds = chosenSeeds(t, seeds)
+	skipped := 0
 	for n := range seeds.Count {
 		w := newWorld(seeds.First+uint64(n), nil)
 		w.runIn(t, test)
@@ -51,8 +52,11 @@ func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 			explain(t, w, test)
 			return
 		}
+		if w.Skipped() {
+			skipped++
+		}
 	}
-	t.Logf("netsim: %d worlds, from seed %d on", seeds.Count, seeds.First)
+	t.Logf("netsim: %d worlds, from seed %d on; %d of them were skipped", seeds.Count, seeds.First, skipped)
 }
 
 // chosenSeeds returns the seed of the environment, or else the given ones. It ends t if there are

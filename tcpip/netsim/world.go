@@ -3,6 +3,7 @@ package netsim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
@@ -117,7 +118,7 @@ func (w *World) At(after time.Duration, call func()) {
 	defer w.mu.Unlock()
 	number := len(w.faults)
 	f := fault{At: max(after, w.Elapsed()), Where: where}
-	f.due = f.At + time.Duration(number+1)*faultStep
+	f.due = min(f.At, math.MaxInt64/2) + time.Duration(number+1)*faultStep // 146 years are never, too
 	w.faults = append(w.faults, f)
 	if w.skip[number] {
 		return
