@@ -44,7 +44,7 @@ func (m *machine) reachable(network, address string) error {
 // before its host is linked.
 func (m *machine) isLinked() bool {
 	if !m.node.Linked() {
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 	}
 	return m.node.Linked()
 }

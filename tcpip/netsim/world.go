@@ -118,7 +118,8 @@ func (w *World) At(after time.Duration, call func()) {
 	defer w.mu.Unlock()
 	number := len(w.faults)
 	f := fault{At: max(after, w.Elapsed()), Where: where}
-	f.due = min(f.At, math.MaxInt64/2) + time.Duration(number+1)*faultStep // 146 years are never, too
+	// the sum must not overflow
+	f.due = min(f.At, math.MaxInt64/2) + time.Duration(number+1)*faultStep
 	w.faults = append(w.faults, f)
 	if w.skip[number] {
 		return
