@@ -289,7 +289,9 @@ func inOrderedPair(t *testing.T, p Path, test func(wire *Link, write func(length
 			l.write(a, datagram{from: "10.0.0.1:1", to: "10.0.0.2:2", length: length}.bytes())
 		}, func() []arrived {
 			synctest.Wait()
-			return all
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return slices.Clone(all)
 		})
 		l.Close()
 		for _, nic := range l.links {
