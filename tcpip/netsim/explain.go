@@ -127,11 +127,12 @@ func command(test string, seed uint64) string {
 	return fmt.Sprintf("%s=%d go test -run '%s' .", seedVariable, seed, quoted)
 }
 
-// maxRepeats limits how often shrink repeats a seed.
-const maxRepeats = 100
+// maxRepeats limits how often shrink repeats a seed, and maxSearch for how long, in real time: other
+// tests need theirs before the -timeout of go test.
+const maxRepeats, maxSearch = 100, time.Minute
 
 // unfinished says why shrink has not tried all.
-var unfinished = fmt.Sprintf("the search ends after %d runs, and when the -timeout of go test is near", maxRepeats)
+var unfinished = fmt.Sprintf("the search ends after %d runs or %v, and when the -timeout of go test is near", maxRepeats, maxSearch)
 
 // shrinker repeats a failed world with fewer and fewer of the faults of At.
 type shrinker struct {
@@ -139,6 +140,7 @@ type shrinker struct {
 	w       *World
 	test    func(*World)
 	skip    map[int]bool // numbers of the faults without which the world fails
+	began   time.Time    // in real time
 	repeats int
 	slowest time.Duration // of the repeats, in real time
 	ended   bool          // before all was tried
@@ -150,7 +152,7 @@ type shrinker struct {
 // before. Only the same failure counts, not another one that fewer faults bring about. The world is
 // not repeatable if it does not happen again with all of them.
 func shrink(t *testing.T, w *World, test func(*World)) outcome {
-	s := &shrinker{t: t, w: w, test: test}
+	s := &shrinker{t: t, w: w, test: test, began: time.Now()}
 	if !s.fails(nil) {
 		return s.outcome
 	}
@@ -199,7 +201,7 @@ func (s *shrinker) leaveOut(count, size int) (any bool) {
 // isOver reports whether the search must end.
 func (s *shrinker) isOver() bool {
 	deadline, ok := s.t.Deadline()
-	s.ended = s.ended || s.repeats > maxRepeats || ok && time.Until(deadline) < 2*(s.slowest+reserve(deadline))
+	s.ended = s.ended || s.repeats > maxRepeats || time.Since(s.began) > maxSearch || ok && time.Until(deadline) < 2*(s.slowest+reserve(deadline))
 	return s.ended
 }
 
