@@ -72,6 +72,22 @@ func (r record) describeFaults(b *strings.Builder, o outcome) {
 	if more := len(o.needed) - shownFaults; more > 0 {
 		fmt.Fprintf(b, "    and %d more faults\n", more)
 	}
+	if text := r.otherText(o); text != "" {
+		fmt.Fprintf(b, "    %s\n", indented(text))
+	}
+}
+
+// otherText says what the failure is with the needed faults alone: it has the line of the world's,
+// but its values may differ. "" is the same.
+func (r record) otherText(o outcome) string {
+	if len(o.needed) == 0 || len(r.failures) == 0 || len(o.smallest.failures) == 0 {
+		return ""
+	}
+	first, text := o.smallest.failures[0], o.smallest.failures[0].head()
+	if text == r.failures[0].head() {
+		return ""
+	}
+	return fmt.Sprintf("With these alone the failure is, at %v: %s", first.At, text)
 }
 
 // describeNotes describes the last notes of the test before its first failure.
@@ -223,8 +239,7 @@ func (w *World) failedAt() string {
 	}
 	first := rec.failures[0]
 	if first.Where == "" {
-		head, _, _ := strings.Cut(first.Text, "\n")
-		return head
+		return first.head()
 	}
 	return first.Where
 }

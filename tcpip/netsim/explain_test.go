@@ -47,7 +47,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		want  []string
 	}{
 		{"retried POST", []string{"got 2 orders of one teapot, want 1", "Faults that are needed to fail (2 of 6)", "1.05s  failing_test.go:", "partition shop -> client", "Notes before the failure", "order 2 is booked"}},
-		{"crash", []string{"that were acknowledged", "crash queue", "(1 of 8)"}},
+		{"crash", []string{"that were acknowledged", "crash queue", "(1 of 8)", "With these alone the failure is, at "}},
 		{"needs two of eight faults", []string{"both of the planted faults", "Faults that are needed to fail (2 of 8):\n", " 3s  failing_test.go:", " 6s  failing_test.go:"}},
 		{"fails without faults", []string{"it fails always", "It fails without the faults of At, too (1)"}},
 		{"not repeatable", []string{"only the first run fails", "the test is not repeatable"}},

@@ -35,6 +35,7 @@ type page struct {
 	Unrepeated    string // why it was not repeated
 	Unlinked      string // which hosts have no link
 	FaultsText    string
+	OtherText     string // of the failure with the needed faults alone
 	Faults        []pageFault
 	LeftOut       string
 	Hosts         []*reportedHost
@@ -70,7 +71,7 @@ func (w *World) page(test string, o outcome, hosts []*reportedHost) ([]byte, err
 		return nil, err
 	}
 	rec := w.recorded()
-	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, Unrepeated: rec.unrepeated, Unlinked: rec.unlinkedText(), FaultsText: o.neededText(len(rec.faults)), Hosts: hosts, Diagram: w.draw(o)}
+	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, Unrepeated: rec.unrepeated, Unlinked: rec.unlinkedText(), FaultsText: o.neededText(len(rec.faults)), OtherText: rec.otherText(o), Hosts: hosts, Diagram: w.draw(o)}
 	p.Failures, p.MoreFailures = pageNotes(rec.failures, maxFailures)
 	p.Notes, p.MoreNotes = pageNotes(rec.notes, maxNotes)
 	p.Faults = pageFaults(rec, o)

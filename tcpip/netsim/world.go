@@ -64,6 +64,12 @@ type entry struct {
 	state hostState
 }
 
+// head returns the first line of the text: stacks may follow.
+func (n entry) head() string {
+	line, _, _ := strings.Cut(n.Text, "\n")
+	return line
+}
+
 // hostState is what a fault makes of a host.
 type hostState uint8
 
