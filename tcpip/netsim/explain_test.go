@@ -27,7 +27,7 @@ func runChild(t *testing.T, world string, env ...string) (output string, reports
 	dir := t.TempDir()
 	timeout := "60s"
 	if strings.Contains(world, "-timeout") {
-		timeout = "10s"
+		timeout = "12s"
 	}
 	c := exec.Command(self, "-test.run=^TestChild", "-test.v", "-test.timeout="+timeout, "-test.count=1")
 	c.Env = append(append(os.Environ(), childVariable+"="+world, "TMPDIR="+dir, "GOCOVERDIR="+dir), env...)

@@ -49,9 +49,9 @@ const stuckText = "time stands still: a goroutine waits for a lock whose holder 
 	"If the holder writes to a connection, as the HTTP/2 client of net/http does, give the hosts send buffers that never fill: tcp.Config.SendBuffer, by HostConfig.Configure.\n"
 
 // reserve is how long before the deadline of a test a world must be over, so that a report can be
-// written: a tenth of the time that is left, at most ten seconds.
+// written: a quarter of the time that is left, at most ten seconds.
 func reserve(deadline time.Time) time.Duration {
-	return min(10*time.Second, time.Until(deadline)/10)
+	return min(10*time.Second, time.Until(deadline)/4)
 }
 
 // fail notes a failure of the world itself, which is not repeated for a reason.
