@@ -143,8 +143,8 @@ func command(test string, seed uint64) string {
 	return fmt.Sprintf("%s=%d go test -run '%s' .", seedVariable, seed, quoted)
 }
 
-// maxRepeats limits how often shrink repeats a seed, and maxSearch for how long, in real time: other
-// tests need theirs before the -timeout of go test.
+// maxRepeats limits how often shrink repeats a seed, and maxSearch for how long, in real time:
+// other tests need theirs before the -timeout of go test.
 const maxRepeats, maxSearch = 100, time.Minute
 
 // unfinished says why shrink has not tried all.
