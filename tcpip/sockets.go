@@ -321,11 +321,10 @@ func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, 
 }
 
 // WriteMsg is WriteTo with a given source address of the stack: an answer should come from the
-// address that its question was sent to. The socket must be unconnected.
+// address that its question was sent to. A connected socket may send elsewhere by it, and remains
+// connected.
 func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, error) {
 	switch bound := u.local.Addr(); {
-	case u.remote.IsValid():
-		return 0, u.writeError(to, net.ErrWriteToConnected)
 	case !u.s.owns(from), from.Is4() != to.Addr().Is4(), !bound.IsUnspecified() && from != bound:
 		return 0, u.writeError(to, syscall.EADDRNOTAVAIL)
 	}

@@ -257,3 +257,31 @@ func TestReadMsgReturnsTheDestinationForWriteMsg(t *testing.T) {
 		}
 	})
 }
+
+func TestAConnectedSocketSendsElsewhereByWriteMsg(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := stack(t, Config{}), make([]byte, 10)
+		var servers [2]*UDPConn
+		for i := range servers {
+			l, err := s.ListenPacket("udp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			servers[i] = l.(*UDPConn)
+		}
+		c := dial(t, s, "udp", servers[0].LocalAddr().String()).(*UDPConn)
+		own := c.LocalAddr().(*net.UDPAddr).AddrPort()
+		if _, err := c.WriteMsg([]byte("x"), servers[1].LocalAddr().(*net.UDPAddr).AddrPort(), own.Addr()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("y")); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"y", "x"} {
+			if n, from, err := servers[i].ReadFromUDPAddrPort(p); err != nil || string(p[:n]) != want || from != own {
+				t.Errorf("server %d: got %q from %v, error %v; want %q from %v", i, p[:n], from, err, want, own)
+			}
+		}
+	})
+}

@@ -137,8 +137,22 @@ func (c *call) handle() answer {
 	if !c.s.listener.isValid(c.id) {
 		return isSent
 	}
+	if c.sendsUrgent() {
+		return c.refuse(unix.EOPNOTSUPP, "urgent data (MSG_OOB): the stack does not have it")
+	}
 	k.seenAt(c.tid, c.arg(0))
 	return handlers[c.number](c, k)
+}
+
+// sendsUrgent reports whether the call sends urgent data.
+func (c *call) sendsUrgent() bool {
+	switch c.number {
+	case unix.SYS_SENDTO, unix.SYS_SENDMMSG:
+		return c.arg(3)&unix.MSG_OOB != 0
+	case unix.SYS_SENDMSG:
+		return c.arg(2)&unix.MSG_OOB != 0
+	}
+	return false
 }
 
 // connect implements connect(2).

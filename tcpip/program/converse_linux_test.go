@@ -50,6 +50,7 @@ var conversations = map[string]func(*talker){
 	"restarted":           talkRestarted,
 	"restarted datagrams": talkRestartedDatagrams,
 	"many connections":    talkManyConnections,
+	"cork":                talkCork,
 }
 
 // monologues are programs whose output is compared with what a test expects.
@@ -60,6 +61,8 @@ var monologues = map[string]func(*talker){
 	"unreachable":   talkUnreachable,
 	"connect fails": talkConnectFails,
 	"receives many": talkReceivesMany,
+	"urgent":        talkUrgent,
+	"restart":       talkRestartedConnect,
 }
 
 func converse(name string) {

@@ -147,8 +147,14 @@ func findDescriptors(inode uint64) (all []descriptor) {
 
 // isNonblocking reports whether a call must not wait.
 func (c *call) isNonblocking() bool {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", c.tid, c.arg(0)))
-	for line := range strings.Lines(string(text)) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fdinfo/%d", c.tid, c.arg(0)), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var text [64]byte              // "pos:" and "flags:" are the first lines
+	n, _ := unix.Read(fd, text[:]) //nolint:errcheck // then there is no such line
+	for line := range strings.Lines(string(text[:max(n, 0)])) {
 		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
 			n, err := strconv.ParseUint(strings.TrimSpace(flags), 8, 32)
 			return err == nil && n&unix.O_NONBLOCK != 0

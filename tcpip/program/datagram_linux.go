@@ -274,8 +274,6 @@ func (d *datagram) sendLocked(m *message) (n int, errno unix.Errno) {
 	switch {
 	case d.closed:
 		return 0, unix.EBADF
-	case m.to.IsValid() && m.to != d.remote && d.remote.IsValid():
-		return 0, unix.EISCONN // Linux sends it
 	case m.to.IsValid() && m.to != d.remote:
 		return d.sendToLocked(m)
 	case !d.remote.IsValid():
@@ -285,8 +283,8 @@ func (d *datagram) sendLocked(m *message) (n int, errno unix.Errno) {
 	return n, errnoOf(err)
 }
 
-// sendToLocked sends by a socket that is not connected, which it binds if need be. The caller holds
-// mu.
+// sendToLocked sends to an address that is not that of connect. It binds the socket if need be. The
+// caller holds mu.
 func (d *datagram) sendToLocked(m *message) (n int, errno unix.Errno) {
 	if d.udp == nil {
 		if errno := d.listenLocked(unspecified(d.inet6)); errno != 0 {
@@ -298,9 +296,13 @@ func (d *datagram) sendToLocked(m *message) (n int, errno unix.Errno) {
 	if to != m.to {
 		d.asked = m.to
 	}
+	source := m.source
+	if !source.IsValid() && d.remote.IsValid() {
+		source = d.local.Addr() // connect has chosen it
+	}
 	var err error
-	if m.source.IsValid() {
-		n, err = d.udp.WriteMsg(m.payload, to, m.source)
+	if source.IsValid() {
+		n, err = d.udp.WriteMsg(m.payload, to, source)
 	} else {
 		n, err = d.udp.WriteToUDPAddrPort(m.payload, to)
 	}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -130,6 +131,10 @@ func TestWhatTheCommandLeavesIsEnded(t *testing.T) {
 
 // supervise runs a command on a stack, for TestAllEndsWithTheSupervisor.
 func supervise(command []string) {
+	if command[0] == "untraced" {
+		superviseUntraced()
+		return
+	}
 	s := must(tcpip.New(tcpip.Config{}))
 	p := must(Start(Config{Stack: s, Command: command, Self: []string{os.Args[0], "guard"}}))
 	p.Wait() //nolint:errcheck // it is killed
@@ -147,6 +152,54 @@ func TestAllEndsWithTheSupervisor(t *testing.T) {
 	c.Wait()         //nolint:errcheck // it was killed
 	for _, pid := range numbers(file) {
 		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !running(pid) })
+	}
+}
+
+// The limit of descriptors may be lower than the number of one that is inherited.
+func TestAProgramStartsWithFewDescriptors(t *testing.T) {
+	script := `exec 99<&0; ulimit -n 20; exec "$0" supervise sh -c "test -e /proc/self/fd/99 && echo inherited"`
+	if out, err := exec.Command("bash", "-c", script, os.Args[0]).CombinedOutput(); err != nil || string(out) != "inherited\n" {
+		t.Errorf("got %q and %v, want the program's output", out, err)
+	}
+}
+
+// superviseUntraced is supervise where the kernel forbids pidfd_getfd, as Yama does.
+func superviseUntraced() {
+	var f filter
+	f.load(offsetNumber)
+	f.unless(unix.SYS_PIDFD_GETFD, 1)
+	f.ret(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM))
+	f.ret(unix.SECCOMP_RET_ALLOW)
+	must(0, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	fprog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog))); errno != 0 {
+		panic(errno)
+	}
+	_, err := Start(Config{Stack: must(tcpip.New(tcpip.Config{})), Command: []string{"echo", "started"}, Self: []string{os.Args[0], "guard"}})
+	fmt.Println(err)
+}
+
+func TestAProgramThatMayNotBeTracedIsNotStarted(t *testing.T) {
+	out, err := exec.Command(os.Args[0], "supervise", "untraced").Output()
+	if err != nil || !strings.Contains(string(out), "ptrace_scope") || strings.Contains(string(out), "started\n") {
+		t.Errorf("got %q and %v, want an error that says why", out, err)
+	}
+}
+
+func TestRefusedCallsAreExplainedWithinALimit(t *testing.T) {
+	var lines []string
+	s := &supervisor{said: map[string]bool{}, config: Config{Refused: func(line string) { lines = append(lines, line) }}}
+	for range 2 {
+		for i := range maxSaid + 3 {
+			s.explain(strconv.Itoa(i))
+		}
+	}
+	s.explainRest()
+	if len(lines) != maxSaid+1 || len(s.said) != maxSaid {
+		t.Fatalf("got %d lines, and remembered %d, want %d and one more", len(lines), len(s.said), maxSaid)
+	}
+	if last := lines[maxSaid]; !strings.HasPrefix(last, "6 more calls were refused") {
+		t.Errorf("got %q as the last line, want one that counts the others", last)
 	}
 }
 
@@ -388,7 +441,7 @@ func TestAddressesWithoutARoute(t *testing.T) {
 	want := `connect: ok
 connect to a far address: ENETUNREACH
 send: ok
-send to a far address: EISCONN
+send to a far address: ENETUNREACH
 send to itself: ok
 receive: 1 bytes, "x"
 receive: [127 0 0 1], port 0 of those

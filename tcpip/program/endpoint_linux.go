@@ -69,6 +69,13 @@ func (e *endpoint) unread() (n int) {
 	return n
 }
 
+// unsent returns how much memory, in bytes, messages take that the program has not received: more
+// than they are long.
+func (e *endpoint) unsent() (n int) {
+	e.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) }) //nolint:errcheck // closed: 0
+	return n
+}
+
 // discard reads bytes of the program without waiting.
 func (e *endpoint) discard(n int) {
 	e.raw.Control(func(fd uintptr) { //nolint:errcheck // closed: nothing is left

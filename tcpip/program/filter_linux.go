@@ -64,6 +64,7 @@ func newFilter() filter {
 	for _, number := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		f.unlessArgument(number, 0, unix.AF_UNIX)
 	}
+	f.ifFlag(unix.SYS_SENDTO, 3, unix.MSG_OOB)
 	for _, number := range []uint32{unix.SYS_SENDTO, unix.SYS_RECVFROM} {
 		f.unlessNoPointer(number, 4)
 	}
@@ -85,6 +86,15 @@ func (f *filter) unlessArgument(number uint32, arg, allowed uint32) {
 	f.unless(allowed, 1)
 	f.ret(unix.SECCOMP_RET_ALLOW)
 	f.ret(unix.SECCOMP_RET_USER_NOTIF)
+}
+
+// ifFlag notifies of a call if an argument, an int, has a flag.
+func (f *filter) ifFlag(number uint32, arg, flag uint32) {
+	f.unless(number, 4)
+	f.load(offsetArgs + 8*arg)
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: flag, Jf: 1})
+	f.ret(unix.SECCOMP_RET_USER_NOTIF)
+	f.load(offsetNumber)
 }
 
 // unlessNoPointer notifies of a call unless an argument is a null pointer.

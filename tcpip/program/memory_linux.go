@@ -17,10 +17,15 @@ func (c *call) read(at uint64, p []byte) unix.Errno {
 	}
 	local := unix.Iovec{Base: &p[0], Len: uint64(len(p))}
 	n, err := unix.ProcessVMReadv(int(c.tid), []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(at), Len: len(p)}}, 0)
-	return c.copied(n, len(p), err)
+	errno := copied(n, len(p), err)
+	if errno == 0 && !c.s.listener.isValid(c.id) {
+		return unix.EINTR // it is not sent: the thread has gone
+	}
+	return errno
 }
 
-// write copies to memory of the caller.
+// write copies to memory of the caller. Sending the answer shows whether the notification is still
+// valid afterwards.
 func (c *call) write(at uint64, p []byte) unix.Errno {
 	if len(p) == 0 {
 		return 0
@@ -30,17 +35,16 @@ func (c *call) write(at uint64, p []byte) unix.Errno {
 	}
 	local := unix.Iovec{Base: &p[0], Len: uint64(len(p))}
 	n, err := unix.ProcessVMWritev(int(c.tid), []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(at), Len: len(p)}}, 0)
-	return c.copied(n, len(p), err)
+	return copied(n, len(p), err)
 }
 
-func (c *call) copied(n, want int, err error) unix.Errno {
+// copied returns the error of a copy.
+func copied(n, want int, err error) unix.Errno {
 	switch {
 	case err == unix.EPERM:
 		return unix.EPERM
 	case err != nil || n < want:
 		return unix.EFAULT
-	case !c.s.listener.isValid(c.id):
-		return unix.EINTR // it is not sent: the thread has gone
 	}
 	return 0
 }

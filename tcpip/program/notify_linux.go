@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -41,8 +43,9 @@ type injection struct {
 
 // listener receives the notifications of a filter.
 type listener struct {
+	file *os.File // its read deadline ends receive
+	raw  syscall.RawConn
 	fd   int
-	stop int // an eventfd: readable when receive shall return
 }
 
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) (int, error) {
@@ -60,13 +63,17 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) (int, error) {
 
 // newListener takes the descriptor over.
 func newListener(fd int) (*listener, error) {
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err := unix.SetNonblock(fd, true); err != nil { // for the poller of Go's runtime
+		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
+	}
+	file := os.NewFile(uintptr(fd), "notifications")
+	raw, err := file.SyscallConn()
 	if err != nil {
-		return nil, errors.Join(os.NewSyscallError("eventfd", err), unix.Close(fd))
+		return nil, errors.Join(err, file.Close())
 	}
 	// wakes the supervisor on the same processor; kernels before 6.6 do not have it
 	unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) //nolint:errcheck // it is slower without
-	return &listener{fd, stop}, nil
+	return &listener{file, raw, fd}, nil
 }
 
 // errNoProcess is the error of receive when no process has the filter any more.
@@ -74,16 +81,31 @@ var errNoProcess = errors.New("no process has the filter")
 
 // receive returns the next notification, or errNoProcess at the end.
 func (l *listener) receive() (n notification, err error) {
+	waitErr := l.raw.Read(func(uintptr) bool {
+		n, err = l.receiveNow()
+		return err != unix.EAGAIN
+	})
+	if waitErr != nil { // by end
+		return n, errNoProcess
+	}
+	return n, err
+}
+
+// receiveNow returns the next notification, or EAGAIN if no thread waits.
+func (l *listener) receiveNow() (n notification, err error) {
 	for {
-		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.stop), Events: unix.POLLIN}}
-		if _, err := unix.Poll(poll, -1); err != nil && err != unix.EINTR {
+		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}} // the ioctl would wait
+		if _, err := unix.Poll(poll, 0); err != nil {
+			if err == unix.EINTR {
+				continue
+			}
 			return n, os.NewSyscallError("poll", err)
 		}
-		if poll[1].Revents != 0 || poll[0].Revents&unix.POLLHUP != 0 {
+		switch {
+		case poll[0].Revents&unix.POLLHUP != 0:
 			return n, errNoProcess
-		}
-		if poll[0].Revents&unix.POLLIN == 0 {
-			continue
+		case poll[0].Revents&unix.POLLIN == 0:
+			return n, unix.EAGAIN
 		}
 		n = notification{} // the kernel requires zeros
 		_, err := ioctl(l.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
@@ -98,15 +120,10 @@ func (l *listener) receive() (n notification, err error) {
 }
 
 // end has receive return.
-func (l *listener) end() {
-	unix.Write(l.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0}) //nolint:errcheck // it has room
-}
+func (l *listener) end() { l.file.SetReadDeadline(time.Unix(1, 0)) } //nolint:errcheck // closed: it has returned
 
 // close makes further calls of programs fail with ENOSYS.
-func (l *listener) close() {
-	unix.Close(l.fd)
-	unix.Close(l.stop)
-}
+func (l *listener) close() { l.file.Close() }
 
 // send answers a notification. It reports whether the thread still waited for it.
 func (l *listener) send(r response) bool {

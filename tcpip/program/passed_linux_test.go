@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -38,16 +37,7 @@ func talkReceivesMany(t *talker) {
 
 // A peer sends a byte, and then one with a socket of the kernel's network.
 func TestASocketInALaterMessageIsRefused(t *testing.T) {
-	internet, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer internet.Close()
-	f, err := internet.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := internetSocket(t)
 	for _, how := range []string{"MSG_WAITALL", "SO_RCVLOWAT", "recvmmsg"} {
 		path := filepath.Join(t.TempDir(), "s")
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -55,13 +45,8 @@ func TestASocketInALaterMessageIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		var mu sync.Mutex
-		var lines []string
-		p, output := startOnStack(t, Config{Command: []string{os.Args[0], "converse", "receives many", path, how}, Refused: func(line string) {
-			mu.Lock()
-			defer mu.Unlock()
-			lines = append(lines, line)
-		}})
+		var lines refusals
+		p, output := startOnStack(t, Config{Command: []string{os.Args[0], "converse", "receives many", path, how}, Refused: lines.add})
 		c, err := l.AcceptUnix()
 		if err != nil {
 			t.Fatal(err)
@@ -74,8 +59,8 @@ func TestASocketInALaterMessageIsRefused(t *testing.T) {
 		if got, want := output(), "descriptors: false, operation not supported\n"; got != want {
 			t.Errorf("%s: got %q, want %q", how, got, want)
 		}
-		if len(lines) != 1 || !strings.Contains(lines[0], "several messages") {
-			t.Errorf("%s: got the lines %q, want one that says why", how, lines)
+		if len(lines.all) != 1 || !strings.Contains(lines.all[0], "several messages") {
+			t.Errorf("%s: got the lines %q, want one that says why", how, lines.all)
 		}
 	}
 }

@@ -16,9 +16,13 @@
 // copies between it and a connection of the stack. So whatever moves data costs no notification:
 // the program does it in the kernel. Only calls that have addresses or options are stopped.
 //
-// No internet socket of the kernel ever exists in the program: socket decides by a register, and
-// inherited sockets are closed before the start. So a call on any other descriptor can be left to
-// the kernel, even though another thread could change its arguments meanwhile.
+// The program gets no internet socket of the kernel: socket decides by a register, and inherited
+// sockets are closed before the start. So a call on any other descriptor can be left to the kernel,
+// even though another thread could change its arguments meanwhile. There is one exception. A
+// process outside can pass a socket by a Unix socket. The supervisor looks at the next message
+// (MSG_PEEK), and then leaves recvmsg to the kernel. So it finds each passed socket only while one
+// thread at a time receives from the Unix socket, and none changes the header of the call
+// meanwhile.
 //
 // A descriptor is recognized by the inode of its socket. Copies of it, by dup, fork or a Unix
 // socket, are the same socket.
@@ -45,17 +49,27 @@
 // # Limitations
 //
 // It is no sandbox against malice: a program can ask processes outside for help, by a Unix socket
-// or by ptrace. It needs Linux 5.14 on amd64 or arm64, and the right to read the program's memory:
-// programs that forbid it (PR_SET_DUMPABLE) get no internet sockets.
+// or by ptrace. It needs Linux 5.14 on amd64 or arm64, and the right to trace the program, which
+// kernel.yama.ptrace_scope 2 and 3 take away. Programs that forbid tracing (PR_SET_DUMPABLE) get no
+// internet sockets.
 //
 // Raw and packet sockets, io_uring, other ABIs of the processor, and sockets that are inherited or
 // passed from outside are refused. A read after an error of the network other than a reset returns
 // ECONNRESET; SO_ERROR has the exact error. A datagram socket without a destination accepts what
 // write sends, and drops it. An ICMP error is reported by calls with an address, and by SO_ERROR
-// only. Datagram sockets do not share ports, join no groups, and do not report the TOS octet. There
-// is no urgent data. Interfaces that a program lists are those of the machine. A signal at the
-// moment of an answer has the kernel lose it: rarely, a bind that is restarted fails with EINVAL,
-// or a datagram is lost.
+// only: nothing sets the error of a Unix socket but the end of its peer, which is final, so poll
+// and epoll do not wake for it. Datagram sockets do not share ports, join no groups, and do not
+// report the TOS octet. There is no urgent data. Interfaces that a program lists are those of the
+// machine.
+//
+// A signal at the moment of an answer has the kernel lose it: rarely, a bind that is restarted
+// fails with EINVAL, or a datagram is lost or sent twice. The filter could have
+// SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (Linux 5.19), with which only fatal signals interrupt a
+// call that the supervisor has received. But accept, connect and recvfrom are such calls while they
+// wait. No handler of a signal would run until they end, SIGTERM would be ignored behind another
+// pending signal, and the thread could not be stopped or frozen. A process has one filter with
+// notifications, and the supervisor cannot see which call waits before it has received it, so the
+// flag cannot be for other calls only.
 package program
 
 import (
@@ -76,7 +90,8 @@ type Config struct {
 	Files [3]*os.File
 	// where queries to port 53 of any address go. Zero: they are not redirected
 	NameServer netip.AddrPort
-	// gets one line for each kind of call that is refused, by any goroutine. Default: none
+	// gets one line for each kind of call that is refused, by any goroutine: for the first 100, and
+	// at the end one line with the number of other calls. Default: none
 	Refused func(line string)
 }
 

@@ -15,7 +15,7 @@ func (d *datagram) receive(c *call, m *message, cancel <-chan struct{}) (n int, 
 	timeout := deadline(d.opts.timeout(unix.SO_RCVTIMEO))
 	for {
 		d.mu.Lock()
-		arrived := d.arrived
+		arrived, ended := d.arrived, d.readEnded || d.closed
 		errno := d.err
 		if m.flags&unix.MSG_ERRQUEUE == 0 {
 			d.err = 0
@@ -26,7 +26,12 @@ func (d *datagram) receive(c *call, m *message, cancel <-chan struct{}) (n int, 
 		if errno != 0 {
 			return 0, errno
 		}
-		if n, errno = d.receiveNow(c, m); errno != unix.EAGAIN || cancel == nil {
+		if d.end.unsent() == 0 && !ended {
+			n, errno = 0, unix.EAGAIN
+		} else {
+			n, errno = d.receiveNow(c, m)
+		}
+		if errno != unix.EAGAIN || cancel == nil {
 			return n, errno
 		}
 		select {

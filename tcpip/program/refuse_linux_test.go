@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,34 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// refusals has what Config.Refused was called with.
+type refusals struct {
+	mu  sync.Mutex // guards all until the program has ended
+	all []string
+}
+
+func (r *refusals) add(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, line)
+}
+
+// internetSocket returns a socket of the kernel's network.
+func internetSocket(t *testing.T) *os.File {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
 
 // talkRefusedCalls makes calls that would reach the kernel's network.
 func talkRefusedCalls(t *talker) {
@@ -43,13 +70,8 @@ func talkRefusedCalls(t *talker) {
 }
 
 func TestCallsThatReachTheKernelsNetworkAreRefused(t *testing.T) {
-	var mu sync.Mutex
-	var lines []string
-	out, _ := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "refused calls"}, Refused: func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, line)
-	}})
+	var lines refusals
+	out, _ := runOnStack(t, Config{Command: []string{os.Args[0], "converse", "refused calls"}, Refused: lines.add})
 	want := `socket [2 3 1]: EPERM
 socket [10 3 58]: EPERM
 socket [2 2 1]: EACCES
@@ -70,13 +92,13 @@ a netlink socket of routes: ok
 	}
 	for _, part := range []string{"a raw socket", "AF_PACKET", "AF_VSOCK", "AF_XDP", "netlink", "io_uring", "pidfd_getfd", "socketpair", "pings"} {
 		said := 0
-		for _, line := range lines {
+		for _, line := range lines.all {
 			if strings.Contains(line, part) && strings.Contains(line, "program.test") {
 				said++
 			}
 		}
 		if said != 1 {
-			t.Errorf("got %d lines with %q among %q, want one", said, part, lines)
+			t.Errorf("got %d lines with %q among %q, want one", said, part, lines.all)
 		}
 	}
 }
@@ -106,18 +128,9 @@ func TestASocketThatIsPassedFromOutsideIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	internet, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer internet.Close()
-	f, err := internet.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := make(chan string, 10)
-	p, output := startOnStack(t, Config{Command: []string{os.Args[0], "converse", "receives", path}, Refused: func(line string) { lines <- line }})
+	f := internetSocket(t)
+	var lines refusals
+	p, output := startOnStack(t, Config{Command: []string{os.Args[0], "converse", "receives", path}, Refused: lines.add})
 	c, err := l.AcceptUnix()
 	if err != nil {
 		t.Fatal(err)
@@ -133,22 +146,13 @@ func TestASocketThatIsPassedFromOutsideIsRefused(t *testing.T) {
 	if got := output(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if line := <-lines; !strings.Contains(line, "passed") {
-		t.Errorf("got the line %q, want one that says that a socket was passed", line)
+	if len(lines.all) != 1 || !strings.Contains(lines.all[0], "passed") {
+		t.Errorf("got the lines %q, want one that says that a socket was passed", lines.all)
 	}
 }
 
 func TestInheritedSocketsAreClosed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := internetSocket(t)
 	const number = 77
 	if err := unix.Dup3(int(f.Fd()), number, 0); err != nil { // without FD_CLOEXEC
 		t.Fatal(err)
@@ -158,13 +162,13 @@ func TestInheritedSocketsAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(number + 1)
-	var lines []string
-	_, status := runOnStack(t, Config{Command: []string{"sh", "-c", "test ! -e /proc/self/fd/77 -a -e /proc/self/fd/78"}, Refused: func(line string) { lines = append(lines, line) }})
+	var lines refusals
+	_, status := runOnStack(t, Config{Command: []string{"sh", "-c", "test ! -e /proc/self/fd/77 -a -e /proc/self/fd/78"}, Refused: lines.add})
 	if status != 0 {
 		t.Errorf("got status %d, want 0: descriptor 77 is closed, and 78 is inherited", status)
 	}
-	if len(lines) != 1 || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "descriptor 77") }) {
-		t.Errorf("got the lines %q, want one about descriptor 77", lines)
+	if len(lines.all) != 1 || !strings.Contains(lines.all[0], "descriptor 77") {
+		t.Errorf("got the lines %q, want one about descriptor 77", lines.all)
 	}
 	c := Config{Stack: newStack(t), Command: []string{"true"}, Self: []string{os.Args[0], "guard"}, Files: [3]*os.File{f}}
 	if _, err := Start(c); err == nil || !strings.Contains(err.Error(), "descriptor 0 is a socket") {
@@ -202,16 +206,11 @@ func TestCallsOfAnotherABIAreRefused(t *testing.T) {
 	if err := exec.Command(program).Run(); err == nil || !strings.Contains(err.Error(), "exit status") {
 		t.Skipf("the kernel does not have the calls of i386: %v", err)
 	}
-	lines := make(chan string, 1)
-	if _, status := runOnStack(t, Config{Command: []string{program}, Refused: func(line string) { lines <- line }}); status != int(unix.ENOSYS) {
+	var lines refusals
+	if _, status := runOnStack(t, Config{Command: []string{program}, Refused: lines.add}); status != int(unix.ENOSYS) {
 		t.Errorf("got status %d, want that of ENOSYS", status)
 	}
-	select {
-	case line := <-lines:
-		if !strings.Contains(line, "another ABI") {
-			t.Errorf("got the line %q, want one that says why", line)
-		}
-	default:
-		t.Error("got no line, want one that says why")
+	if len(lines.all) != 1 || !strings.Contains(lines.all[0], "another ABI") {
+		t.Errorf("got the lines %q, want one that says why", lines.all)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -66,7 +67,7 @@ func controlPair() (*net.UnixConn, *os.File, error) {
 const noFile = ^uintptr(0)
 
 // startGuard starts the guard with all descriptors that this process has inherited, so that the
-// command inherits them, and with its end of the pair behind them.
+// command inherits them, and with its end of the pair at a number that is free among them.
 func (c *Config) startGuard(control *os.File) (*os.Process, error) {
 	files := inheritedFiles()
 	for i, f := range c.Files {
@@ -74,21 +75,32 @@ func (c *Config) startGuard(control *os.File) (*os.Process, error) {
 			files[i] = f.Fd()
 		}
 	}
-	argv := append(append([]string(nil), c.Self...), strconv.Itoa(len(files)))
-	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: syscall.Environ(), Files: append(files, control.Fd())})
+	number := slices.Index(files, noFile)
+	if number < 0 {
+		number = len(files)
+		files = append(files, noFile)
+	}
+	files[number] = control.Fd()
+	argv := append(append([]string(nil), c.Self...), strconv.Itoa(number))
+	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: syscall.Environ(), Files: files})
 	if err != nil {
 		return nil, fmt.Errorf("program: starting the guard %s: %w", argv[0], err)
 	}
 	return os.FindProcess(pid)
 }
 
-// inheritedFiles returns the descriptors that are inherited by an exec, at their numbers.
+// inheritedFiles returns the descriptors that are inherited by an exec, at their numbers. Those
+// above the limit (ulimit -n) are left out: they are inherited without help, and dup2 fails there.
 func inheritedFiles() []uintptr {
 	files := []uintptr{0, 1, 2}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		limit.Cur = unix.RLIM_INFINITY
+	}
 	all, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range all {
 		fd, err := strconv.Atoi(entry.Name())
-		if err != nil || fd < 3 {
+		if err != nil || fd < 3 || uint64(fd) >= limit.Cur {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC != 0 {
@@ -106,6 +118,9 @@ func inheritedFiles() []uintptr {
 func (p *Program) begin(c Config) error {
 	text, err := encodeOrder(c.Command)
 	if err != nil {
+		return err
+	}
+	if err := checkTracing(p.guard.Pid); err != nil {
 		return err
 	}
 	if _, err := p.conn.Write(text); err != nil {
@@ -128,6 +143,19 @@ func (p *Program) begin(c Config) error {
 		}
 	}
 	return p.s.judge(r)
+}
+
+// checkTracing returns an error unless this process may trace a child: only then it can read the
+// memory of programs, and fetch their descriptors.
+func checkTracing(child int) error {
+	fd, err := fetch(uint32(child), 0)
+	if err == nil {
+		return unix.Close(fd)
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("program: this process may not trace the programs that it starts, as the sysctl kernel.yama.ptrace_scope (2 or 3), a container or an old kernel forbids it: %w", err)
+	}
+	return nil // it has no descriptor 0
 }
 
 // judge says which descriptors were closed, and returns why the command was not started.

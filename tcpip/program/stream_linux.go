@@ -206,9 +206,9 @@ type attempt struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended; then errno is valid
 	errno  unix.Errno
-	// connect has returned before the end, which the program learns from its end: guarded by mu of
-	// the socket
-	inBackground bool
+	// calls of connect that wait for the end. The program learns it from its end of the pair if
+	// there are none. Guarded by mu of the socket
+	waiting int
 }
 
 // connect implements socket.
@@ -227,10 +227,10 @@ func (t *stream) connect(c *call, to netip.AddrPort) answer {
 		return t.connectAgainLocked()
 	}
 	if nonblocking {
-		t.attempt.inBackground = true
 		return failed(unix.EINPROGRESS)
 	}
 	a := t.attempt
+	a.waiting++
 	c.undo = append(c.undo, func() { t.unreport(a) }) // it connects again, or polls
 	return c.wait(func(cancel <-chan struct{}) answer { return t.awaitAttempt(a, cancel) })
 }
@@ -282,7 +282,8 @@ func (t *stream) setReported(yes bool) {
 func (t *stream) unreport(a *attempt) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reported = false; a.errno != 0 && t.state == streamIdle {
+	restarted := a.waiting > 1 // the thread has called again already
+	if t.reported = false; a.errno != 0 && t.state == streamIdle && !restarted {
 		t.breakLocked(a.errno)
 	}
 }
@@ -297,7 +298,7 @@ func (t *stream) breakLocked(errno unix.Errno) {
 func (t *stream) inBackground(a *attempt, now answer) answer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a.inBackground = true
+	a.waiting--
 	return now
 }
 
@@ -332,7 +333,7 @@ func (t *stream) attemptFailed(a *attempt, errno unix.Errno) {
 	if t.state != streamConnecting {
 		return
 	}
-	if t.state = streamIdle; a.inBackground {
+	if t.state = streamIdle; a.waiting == 0 {
 		t.breakLocked(errno)
 	}
 }

@@ -21,6 +21,10 @@ import (
 // connections have ended, while the program may not have closed them yet.
 const maxFinished = 1024
 
+// maxSaid is the number of lines that Config.Refused gets. Programs choose what is in them, such as
+// their names, so there may be any number of them.
+const maxSaid = 100
+
 // maxUnsent limits the answers that are kept.
 const maxUnsent = 1024
 
@@ -38,6 +42,7 @@ type supervisor struct {
 	// after a signal
 	waiting map[uint32]chan struct{}
 	said    map[string]bool // lines that Config.Refused has got
+	unsaid  int             // refusals of which Config.Refused has got no line
 	// by thread: an answer that came too late, because a signal had interrupted the call
 	unsent map[uint32]unsentAnswer
 
@@ -82,6 +87,7 @@ func (s *supervisor) run() {
 	late := time.AfterFunc(lingerTime, s.abortAll)
 	s.tasks.Wait()
 	late.Stop()
+	s.explainRest()
 }
 
 // abortAll resets all connections.
@@ -168,10 +174,22 @@ func (s *supervisor) retire(inode uint64) {
 func (s *supervisor) explain(line string) {
 	s.mu.Lock()
 	said := s.said[line]
-	s.said[line] = true
+	full := !said && len(s.said) == maxSaid
+	if full {
+		s.unsaid++
+	} else {
+		s.said[line] = true
+	}
 	s.mu.Unlock()
-	if !said {
+	if !said && !full {
 		s.config.Refused(line)
+	}
+}
+
+// explainRest says at the end how many refusals were not explained.
+func (s *supervisor) explainRest() {
+	if s.unsaid > 0 {
+		s.config.Refused(fmt.Sprintf("%d more calls were refused: there are lines for the first %d kinds only", s.unsaid, maxSaid))
 	}
 }
 

@@ -109,6 +109,16 @@ func talkConnectedDatagrams(t *talker) {
 	t.did("connect to another", unix.Connect(c, must(unix.Getsockname(other))))
 	t.write("send", c, "other")
 	t.receive("receive at the other", other, 20, 0, own.Port)
+	t.did("send to the first", unix.Sendto(c, []byte("first"), 0, at))
+	t.poll("arrived", s, unix.POLLIN)
+	nonblocking(s)
+	t.receive("receive at the first", s, 20, 0, own.Port)
+	t.write("send to the other", c, "still connected")
+	t.receive("receive at the other", other, 20, 0, own.Port)
+	t.did("shutdown", unix.Shutdown(c, unix.SHUT_RD))
+	n, _, err := unix.Recvfrom(c, make([]byte, 10), 0)
+	t.did("receive after it", err)
+	t.say("bytes: %d", n)
 }
 
 func talkManyDatagrams(t *talker) {
