@@ -24,6 +24,9 @@ type outcome struct {
 // writeReport writes the report of a failed world into the folder of all reports, and returns its
 // own folder.
 func writeReport(all, test string, w *World, o outcome) (dir string, err error) {
+	if err := ownFolder(all); err != nil {
+		return all, err
+	}
 	dir = filepath.Join(all, fileName(packageName()+test), "seed-"+strconv.FormatUint(w.seed, 10))
 	if err := os.RemoveAll(dir); err != nil { // an older report of the seed
 		return dir, err
@@ -43,6 +46,22 @@ func writeReport(all, test string, w *World, o outcome) (dir string, err error) 
 		return dir, err
 	}
 	return dir, os.WriteFile(filepath.Join(dir, "index.html"), page, 0o644)
+}
+
+// ownFolder makes the folder of all reports. The error is a link, or a folder that every user may
+// change: its name is known, and on a shared machine another user may have made it.
+func ownFolder(all string) error {
+	if err := os.MkdirAll(all, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(all)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || os.Getuid() >= 0 && info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("%s is a link, or every user may write to it: remove it, or set TMPDIR to another folder", all)
+	}
+	return nil
 }
 
 // reportsFolder is the folder of all reports of a user: on a shared machine each has one.
