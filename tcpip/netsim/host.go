@@ -77,7 +77,7 @@ func (w *World) newHost(node *fabric.Node, c HostConfig, err error) *Host {
 		w.Fatal(err)
 	}
 	addrs := node.Prefixes()
-	if c.Addrs == nil && !w.isDualStack() {
+	if len(c.Addrs) == 0 && !w.isDualStack() {
 		addrs = addrs[:1] // that of IPv4
 	}
 	m := &machine{w: w, node: node, addrs: addrs, cfg: c, disk: newDisk(), clock: clock{since: time.Now()}}
@@ -255,10 +255,14 @@ func (h *Host) Dial(network, address string) (net.Conn, error) {
 	return h.DialContext(context.Background(), network, address)
 }
 
-// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host.
+// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host. If
+// that host or this one has no link, the error says so at once.
 func (h *Host) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	b, err := h.running()
 	if err != nil {
+		return nil, err
+	}
+	if err := h.m.reachable(network, address); err != nil {
 		return nil, err
 	}
 	return b.stack.DialContext(ctx, network, address)

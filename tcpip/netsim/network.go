@@ -144,6 +144,7 @@ func (w *World) Join(p Path, nodes ...Node) []*Link {
 }
 
 // Set changes the path of both directions. Packets in flight arrive when they would have arrived.
+// With another Rate, later packets do not wait for them, and may overtake them.
 func (l *Link) Set(p Path) { l.SetEach(p, p) }
 
 // SetEach changes the path from the first node of World.Link to the second one, and back.
