@@ -7,6 +7,7 @@
 
 #include "buffer.h"
 #include "line.h"
+#include "marks.h"
 #include "options.h"
 #include "scram.h"
 #include "table.h"
@@ -41,6 +42,15 @@ struct batch {
 	char bytes[BATCH_TEXT];
 };
 
+/* Read markers of logs that SEND does not follow, of rooms that the client has left and of
+ * conversations that were only replayed to it. They are stored when the client has acknowledged the
+ * first so many bytes of the connection. */
+struct later_marks {
+	struct mark marks[MY_FEEDS_MAX];
+	unsigned count;
+	uint64_t after;
+};
+
 enum sasl_how { SASL_NONE, SASL_PLAIN, SASL_SCRAM };
 
 struct client {
@@ -60,6 +70,9 @@ struct client {
 	struct login trying; /* account and network of a login attempt */
 	unsigned wait;      /* seconds until the next login attempt is allowed; 0: not throttled */
 	char reason[LINE_REST_MAX]; /* reason of the QUIT that its rooms receive */
+	bool quit;          /* the client has sent QUIT */
+	bool input_ended;   /* the client has closed its side of the connection */
+	struct later_marks later;
 
 	enum sasl_how how;
 	struct scram scram;
@@ -143,11 +156,21 @@ void replay_missed(struct client *c, struct joined *j, uint64_t end);
 /* Makes SEND replay the newest count lines in [from, end) of the log in the folder path, as those
  * of the room or nick name. */
 void replay_lines(struct client *c, const char *path, struct slice name, uint64_t from, uint64_t end, unsigned count);
-/* Returns how far the client's device was sent the room with this id, in all of its sessions. Waits
- * for a session that is ending, at most two seconds. */
+
+/* device_marks.c: the read markers of the client's device */
+/* Returns how far the device has read the room with this id, in all of its sessions. Waits for the
+ * others, altogether at most two seconds. */
 uint64_t mark_of(struct client *c, const char *id);
-/* Stores how far the client's device was sent a room. */
-void mark_save(struct client *c, const struct joined *j);
+/* Stores a read marker when the client has acknowledged everything that was written so far. */
+void mark_later(struct client *c, const char *id, uint64_t offset);
+/* The same for a room that SEND has just been sent MAIL_LEAVE for. */
+void mark_left(struct client *c, const struct joined *j);
+/* Stores the markers of mark_later if it is time. */
+void marks_check(struct client *c);
+/* Collects how far the client has received its rooms; the caller holds names. */
+void marks_begin_end(struct client *c);
+/* Stores that, when SEND has sent everything or has failed. */
+void marks_end(struct client *c);
 
 /* command.c: runs a client's line. */
 void command_run(struct client *c, struct slice line);

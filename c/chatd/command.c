@@ -34,6 +34,7 @@ command_quit(struct client *c, const struct line *l)
 	snprintf(text, sizeof text, "Quit: %.*s", (int)reason.length, reason.at);
 	(void)slice_copy(slice_of(text), c->reason, sizeof c->reason);
 	close_client(c, text);
+	c->quit = true;
 }
 
 static void

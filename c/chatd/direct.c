@@ -235,20 +235,17 @@ replay(struct client *c, const struct past *p)
 void
 conversations_replay(struct client *c)
 {
-	static struct mark marks[MY_FEEDS_MAX];
-	unsigned count = 0;
+	bool passed = false;
 
 	for (unsigned i = 0; i < past_count; i++) {
 		replay(c, &pasts[i]);
-		if (pasts[i].followed || count == MY_FEEDS_MAX)
-			continue;
-		memcpy(marks[count].id, pasts[i].id, sizeof marks[count].id);
-		marks[count++].offset = pasts[i].end;
+		passed = passed || !pasts[i].followed;
 	}
 	/* a client with chathistory keeps its own read markers */
-	if (count == 0 || (c->caps & CAP_CHATHISTORY))
+	if (!passed || (c->caps & CAP_CHATHISTORY))
 		return;
 	wait_for_send(c);
-	if (!atomic_load(&c->me->closing))
-		(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), marks, count);
+	for (unsigned i = 0; i < past_count && !atomic_load(&c->me->closing); i++)
+		if (!pasts[i].followed)
+			mark_later(c, pasts[i].id, pasts[i].end);
 }

@@ -18,6 +18,7 @@ struct feed {
 	struct { uint64_t first, end; } own[OWN_MAX];
 	unsigned owns;
 	uint64_t seen;         /* COMMITTED at SEND's last look */
+	uint64_t noted;        /* position when SEND last noted all positions; see send.c */
 };
 
 /* Records that the lines [first, end) are the client's own. Returns false while there is no

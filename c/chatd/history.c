@@ -4,15 +4,13 @@
 
 #include "clock.h"
 #include "direct.h"
-#include "marks.h"
 #include "view.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HISTORY_MAX = 1000, PREDECESSOR_MS = 2000, PAUSE_MS = 5, REQUEST_MAX = PATH_MAX_ROOM + ROOM_MAX + 32 };
+enum { HISTORY_MAX = 1000, REQUEST_MAX = PATH_MAX_ROOM + ROOM_MAX + 32 };
 
 /* The lines of a log that are requested. */
 struct request {
@@ -23,12 +21,6 @@ struct request {
 	unsigned count;     /* only the newest so many */
 };
 
-static bool
-same_device(const struct session *a, const struct session *b)
-{
-	return name_same(slice_of(a->account), slice_of(b->account)) && strcmp(a->device, b->device) == 0;
-}
-
 static void
 ask(struct client *c, const struct request *r)
 {
@@ -38,61 +30,6 @@ ask(struct client *c, const struct request *r)
 
 	if (n > 0 && (size_t)n < sizeof text)
 		mail_self(c, &item, (struct slice){ text, (size_t)n });
-}
-
-/* Reports whether another session of the same device is ending and has not stored its read
- * markers. */
-static bool
-predecessor_ends(struct client *c)
-{
-	bool ends = false;
-
-	names_take(c->t);
-	for (unsigned i = 0; i < table_sessions() && !ends; i++) {
-		const struct session *s = &c->t->sessions[i];
-		bool ending = s->left || atomic_load((_Atomic bool *)(uintptr_t)&s->closing);
-
-		ends = i != c->number && ending && atomic_load((_Atomic bool *)(uintptr_t)&s->live) && same_device(c->me, s) &&
-		    atomic_load((_Atomic unsigned *)(uintptr_t)&s->ending) != MARKS_SAVED;
-	}
-	names_release(c->t);
-	return ends;
-}
-
-/* Returns how far another running session of the same device was sent the room; 0 if there is
- * none. */
-static uint64_t
-sent_elsewhere(struct client *c, const char *id)
-{
-	uint64_t sent = 0;
-
-	names_take(c->t);
-	for (unsigned room = 0; room < ROOMS_MAX; room++) {
-		if (!c->t->rooms[room].used || strcmp(c->t->rooms[room].id, id) != 0)
-			continue;
-		for (unsigned i = 0; i < table_sessions(); i++) {
-			uint64_t its = room_has(&c->t->rooms[room], i) ? atomic_load(&c->t->boxes[i].sent[room]) : 0;
-
-			if (i != c->number && its > sent && same_device(c->me, &c->t->sessions[i]))
-				sent = its;
-		}
-	}
-	names_release(c->t);
-	return sent;
-}
-
-uint64_t
-mark_of(struct client *c, const char *id)
-{
-	uint64_t mark = 0, elsewhere;
-
-	if (c->me->account[0] == '\0')
-		return 0;
-	for (int waited = 0; waited < PREDECESSOR_MS && predecessor_ends(c); waited += PAUSE_MS)
-		(void)poll(NULL, 0, PAUSE_MS);
-	elsewhere = sent_elsewhere(c, id);
-	(void)mark_read(c->data, slice_of(c->me->account), slice_of(c->me->device), id, &mark);
-	return mark > elsewhere ? mark : elsewhere;
 }
 
 void
@@ -112,16 +49,6 @@ replay_missed(struct client *c, struct joined *j, uint64_t end)
 	r.from = mark_of(c, j->log.id);
 	if (r.from < end && r.count > 0)
 		ask(c, &r);
-}
-
-void
-mark_save(struct client *c, const struct joined *j)
-{
-	struct mark m = { .offset = atomic_load(&c->t->boxes[c->number].sent[j->room]) };
-
-	memcpy(m.id, j->log.id, sizeof m.id);
-	if (c->me->account[0] != '\0')
-		(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), &m, 1);
 }
 
 /* Parses "*", "timestamp=TIME" or "msgid=ROOM-OFFSET". Only lines after that point are

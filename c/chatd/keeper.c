@@ -1,8 +1,8 @@
 /*
  * KEEPER: one process for the whole server. It runs once a second while there is a client:
  *
- *   - It stores the read markers that have moved, so a killed server replays at most one second
- *     twice.
+ *   - It stores the read markers that have moved, so a killed server replays at most two seconds
+ *     twice: SEND checks every second, too, what was acknowledged.
  *   - It stores the known networks of accounts, so that a restart during an attack locks no owner
  *     out.
  *   - It checks whether the files of accounts and bans have changed, and disconnects clients that

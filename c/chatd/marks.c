@@ -224,7 +224,7 @@ marks_collect(const struct table *t, unsigned number, struct mark *marks)
 			continue;
 		marks[count].room = i;
 		memcpy(marks[count].id, t->rooms[i].id, sizeof marks[count].id);
-		marks[count++].offset = atomic_load((_Atomic uint64_t *)(uintptr_t)&t->boxes[number].sent[i]);
+		marks[count++].offset = atomic_load((_Atomic uint64_t *)(uintptr_t)&t->boxes[number].acked[i]);
 	}
 	return count;
 }

@@ -1,4 +1,4 @@
-/* Read markers: how far a device of an account was sent a room (docs/protocol.md, "Read marks"). */
+/* Read markers: how far a device of an account has read a room (docs/protocol.md, "Read marks"). */
 #ifndef MARKS_H
 #define MARKS_H
 
@@ -19,8 +19,8 @@ struct mark {
 	uint64_t offset;
 };
 
-/* Collects how far each room of a session was sent to it, at most MY_FEEDS_MAX. The caller holds
- * names. */
+/* Collects how far a session's client has acknowledged each of its rooms, at most MY_FEEDS_MAX. The
+ * caller holds names. */
 unsigned marks_collect(const struct table *t, unsigned number, struct mark *marks);
 
 /* Moves the markers of a device forward, never back, and ignores those at 0. A lost marker only

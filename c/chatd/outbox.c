@@ -28,6 +28,7 @@ outbox_flush(struct outbox *o)
 		if (n >= 0) {
 			at += n;
 			left -= (size_t)n;
+			o->written += (size_t)n;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			o->failed = !wait_for_client(o);
 		} else if (errno != EINTR) {

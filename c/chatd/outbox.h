@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
 	OUTBOX_BYTES = 65536,
@@ -19,6 +20,7 @@ struct outbox {
 	/* the client has disconnected or read nothing for too long: nothing more is sent */
 	bool failed;
 	volatile sig_atomic_t hurry; /* the server is stopping; set by a signal handler */
+	uint64_t written; /* bytes of all flushes so far */
 	size_t length;
 	char bytes[OUTBOX_BYTES];
 };

@@ -6,7 +6,7 @@
  *
  * RECV (recv.c) reads from a client, SEND (send.c) writes to it. RECV's replies reach SEND as mail,
  * a ring in shared memory (mail.h). KEEPER (keeper.c), one for the whole server, stores the read
- * markers of all clients once a second. RECV stores those of its own client at its end, exactly.
+ * markers of all clients once a second. RECV stores those of its own client at its end.
  */
 #include "parent.h"
 
@@ -130,7 +130,7 @@ end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
 	if (was_recv && badly)
 		atomic_store(&s->closing, true);
 	if (was_recv && p->clients[i].send != 0)
-		session_wake(s);
+		session_wake_again(s);
 	if (!was_recv && p->clients[i].recv != 0) {
 		atomic_store(&s->closing, true);
 		kill(p->clients[i].recv, SIGTERM);
@@ -143,7 +143,7 @@ wake_all(struct parent *p)
 {
 	for (unsigned i = 0; i < table_sessions(); i++)
 		if (atomic_load(&p->t->sessions[i].live))
-			session_wake(&p->t->sessions[i]);
+			session_wake_again(&p->t->sessions[i]);
 }
 
 static void
@@ -177,6 +177,7 @@ reap(struct parent *p)
 		if (pid == p->keeper) {
 			p->keeper = 0;
 			report("the process that stores read markers has ended");
+			wake_all(p); /* it may have been sending mail */
 		}
 		for (unsigned i = 0; i < table_sessions(); i++)
 			if (p->clients[i].recv == pid || p->clients[i].send == pid) {

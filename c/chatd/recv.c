@@ -10,7 +10,6 @@
 
 #include "client.h"
 #include "clock.h"
-#include "marks.h"
 #include "report.h"
 #include "sandbox.h"
 
@@ -27,6 +26,7 @@ enum {
 	REGISTRATION_MS = 30000,       /* time limit of registration */
 	IDLE_MS = 120000,              /* silence after which the client is sent a PING */
 	ANSWER_MS = 60000,             /* time limit of the PONG */
+	MARKS_MS = 1000,               /* time between two checks of marks_check */
 	BURST_SECONDS = 4,             /* size of the burst, in seconds of the flood limit */
 	WAIT_MAX_MS = 60000,
 };
@@ -116,8 +116,10 @@ run_lines(struct client *c, struct pace *p)
 static bool
 read_more(struct client *c, int flags)
 {
-	ssize_t n = recv(c->fd, input.bytes + input.length, sizeof input.bytes - input.length, flags);
+	size_t room = sizeof input.bytes - input.length;
+	ssize_t n = recv(c->fd, input.bytes + input.length, room, flags);
 
+	c->input_ended = n == 0 && room > 0;
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
 	input.length += (size_t)n;
@@ -154,6 +156,8 @@ look_at_clock(struct client *c, struct pace *p, uint64_t now)
 	}
 	if (held_back(c))
 		return 1 + (int)(1000 / c->o->flood);
+	if (c->later.count > 0)
+		return MARKS_MS;
 	return c->registered ? WAIT_MAX_MS : REGISTRATION_MS / 4;
 }
 
@@ -212,27 +216,20 @@ wait_until_sent(struct client *c)
 		mail_wait(c->mail, mail_read(c->mail));
 }
 
-/* Sends QUIT to the rooms, stores the read markers, and lets SEND close the connection. So the
- * markers are exact. */
+/* Sends QUIT to the rooms, stores the read markers, and lets SEND close the connection. */
 static _Noreturn void
 end(struct client *c)
 {
-	static struct mark marks[MY_FEEDS_MAX];
-	unsigned count = 0;
-
 	batch_flush(c);
 	names_take(c->t);
 	if (c->me->ended[0] != '\0')
 		(void)slice_copy(slice_of(c->me->ended), c->reason, sizeof c->reason);
-	if (c->me->account[0] != '\0')
-		count = marks_collect(c->t, c->number, marks);
+	marks_begin_end(c);
 	names_release(c->t);
 	session_leave(c->t, c->number, slice_of(c->reason));
 	close_client(c, "end of connection");
 	wait_until_sent(c);
-	for (unsigned i = 0; i < count; i++)
-		marks[i].offset = atomic_load(&c->t->boxes[c->number].sent[marks[i].room]);
-	(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), marks, count);
+	marks_end(c);
 	atomic_store(&c->me->ending, MARKS_SAVED);
 	session_wake(c->me);
 	_exit(0);
@@ -268,6 +265,7 @@ recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, cons
 		more = wait_and_read(c, &p, &waiting);
 		earn(c, &p, clock_steady());
 		run_lines(c, &p);
+		marks_check(c);
 	}
 	if (atomic_load(&t->stop))
 		drain(c, &p);

@@ -312,7 +312,7 @@ part(struct client *c, struct joined *j, struct slice reason)
 	answer(c, ":%s!%s@%s %s", c->me->nick, c->me->user, c->me->host, what);
 	mail_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
 	wait_for_send(c); /* before another room can get the number */
-	mark_save(c, j);
+	mark_left(c, j);
 	names_take(c->t);
 	room_set(r, c->number, false);
 	others = nick_elsewhere(c->t, r, c->number);

@@ -18,6 +18,7 @@ sandbox_use(bool use)
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -173,6 +174,23 @@ allow_reading(struct program *p)
 	add(p, RETURN, 0, 0, FAIL | EPERM);
 }
 
+/* Allows the ioctl of net_unacknowledged only. The kernel takes the low half of its second
+ * argument. */
+static void
+allow_unacknowledged(struct program *p)
+{
+	size_t request = offsetof(struct seccomp_data, args[1]);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	request += 4;
+#endif
+	add(p, JUMP_EQUAL, 0, 4, SYS_ioctl);
+	load(p, request);
+	add(p, JUMP_EQUAL, 0, 1, TIOCOUTQ);
+	add(p, RETURN, 0, 0, PASS);
+	add(p, RETURN, 0, 0, FAIL | EPERM);
+}
+
 /* All other calls fail with EPERM, so that a C library can continue without an optional call. */
 static void
 confine(bool receiver)
@@ -185,6 +203,7 @@ confine(bool receiver)
 	add(&p, RETURN, 0, 0, KILL_ALL);
 	load(&p, offsetof(struct seccomp_data, nr));
 	allow(&p, both, COUNT_BOTH);
+	allow_unacknowledged(&p);
 	if (receiver)
 		allow(&p, recv_too, COUNT_RECV);
 	else

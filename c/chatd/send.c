@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "feed.h"
+#include "net.h"
 #include "outbox.h"
 #include "report.h"
 #include "sandbox.h"
@@ -27,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MARKS_SECONDS = 2 };
+enum { MARKS_SECONDS = 2, ACKED_MS = 1000 };
 
 struct sender {
 	struct table *t;
@@ -38,6 +39,10 @@ struct sender {
 	bool done; /* RECV has asked to close */
 	bool again; /* check again before sleeping */
 	bool cut;  /* another process has asked to close, or SEND cannot continue */
+	/* lines were sent that are not known to be acknowledged; with the time of the next check, in
+	 * milliseconds, and the bytes that were written when all positions were noted */
+	bool unacked;
+	uint64_t check_at, noted;
 	unsigned long batches; /* replay batches so far, which number their ids */
 	int top; /* index after the last feed ever used */
 	struct feed feeds[MY_FEEDS_MAX];
@@ -139,16 +144,70 @@ deliver_feed(struct sender *s, struct feed *f, uint64_t until)
 	deliver(s, &f->reader, until, (struct lines){ .own = f });
 }
 
+/* Stores how far the client has acknowledged each room: as far as it was sent, or as was noted. */
+static void
+store_acked(struct sender *s, bool all)
+{
+	for (int i = 0; i < s->top; i++)
+		if (s->feeds[i].used)
+			atomic_store(&s->box->acked[s->feeds[i].room], all ? s->feeds[i].reader.position : s->feeds[i].noted);
+}
+
+static void
+note_positions(struct sender *s)
+{
+	s->unacked = true;
+	s->noted = out.written;
+	for (int i = 0; i < s->top; i++)
+		s->feeds[i].noted = s->feeds[i].reader.position;
+}
+
+/* Asks the kernel what the client's system has acknowledged, once a second while that is not
+ * everything, or when another session of the device asks. On a busy connection something is always
+ * in flight: then it is enough that the bytes are acknowledged that had been written when the
+ * positions were noted. */
+static void
+check_acked(struct sender *s)
+{
+	bool asked = atomic_load(&s->me->asked);
+	uint64_t left;
+
+	if (s->unacked && !out.failed && (asked || clock_steady() >= s->check_at)) {
+		left = net_unacknowledged(out.fd);
+		if (left == 0 || out.written - left >= s->noted) {
+			store_acked(s, left == 0);
+			note_positions(s);
+		}
+		s->unacked = left > 0;
+		s->check_at = clock_steady() + ACKED_MS;
+	}
+	if (asked)
+		atomic_store(&s->me->asked, false);
+}
+
 /* Sends the outbox, and records how far each room was sent. */
 static void
 flush(struct sender *s)
 {
+	bool moved = false;
+
 	outbox_flush(&out);
-	if (out.failed)
+	if (out.failed) {
 		atomic_store(&s->me->closing, true); /* set before RECV could count unsent lines as sent */
-	for (int i = 0; i < s->top && !out.failed; i++)
-		if (s->feeds[i].used)
-			atomic_store(&s->box->sent[s->feeds[i].room], s->feeds[i].reader.position);
+		return;
+	}
+	atomic_store(&s->box->written, out.written);
+	for (int i = 0; i < s->top; i++) {
+		const struct feed *f = &s->feeds[i];
+
+		moved = moved || (f->used && f->reader.position != s->box->sent[f->room]);
+		if (f->used)
+			atomic_store(&s->box->sent[f->room], f->reader.position);
+	}
+	if (moved && !s->unacked && s->me->account[0] != '\0') { /* the others have no read markers */
+		note_positions(s);
+		s->check_at = clock_steady() + ACKED_MS;
+	}
 }
 
 /* Sends the lines that must precede the item. */
@@ -188,6 +247,7 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
 	s->feeds[i].seen = item->end;
+	s->feeds[i].noted = 0; /* the replay before it may be in flight */
 	s->again = true; /* a commit meanwhile would not wake SEND again */
 }
 
@@ -198,7 +258,7 @@ leave(struct sender *s, const struct mail_item *item)
 
 	if (f == NULL)
 		return;
-	flush(s); /* RECV reads how far this was sent */
+	flush(s); /* RECV reads how far this was sent (mark_left) */
 	reader_close(&f->reader);
 	f->used = false;
 }
@@ -299,6 +359,7 @@ look(struct sender *s)
 		if (s->feeds[i].used)
 			deliver_feed(s, &s->feeds[i], s->feeds[i].seen);
 	flush(s);
+	check_acked(s);
 }
 
 static void
@@ -355,7 +416,7 @@ send_run(struct table *t, unsigned number, int fd, int data)
 	sandbox_send();
 	for (look(&s); !should_end(&s); look(&s))
 		if (!s.again)
-			session_sleep(s.me);
+			session_sleep(s.me, s.unacked ? ACKED_MS : 0);
 	if (s.done && !out.failed)
 		wait_for_marks(&s);
 	atomic_store(&s.me->closing, true);

@@ -49,6 +49,7 @@ clear(struct session *s)
 	s->registered = s->left = false;
 	s->nick[0] = s->user[0] = s->host[0] = s->account[0] = s->device[0] = s->ended[0] = '\0';
 	atomic_store(&s->ending, GOING_ON);
+	atomic_store(&s->asked, false);
 }
 
 int
@@ -65,6 +66,7 @@ session_claim(struct table *t, const char *address)
 		net_network(address, s->network);
 		names_release(t);
 		mail_init(&t->boxes[i].mail);
+		atomic_store(&t->boxes[i].written, 0);
 		atomic_store(&s->live, true);
 		sem_post(&t->came);
 		return (int)i;
@@ -104,9 +106,23 @@ session_wake(struct session *s)
 }
 
 void
-session_sleep(struct session *s)
+session_wake_again(struct session *s)
 {
-	while (sem_wait(&s->wake) != 0 && errno == EINTR)
+	atomic_store(&s->news, 1);
+	sem_post(&s->wake);
+}
+
+void
+session_sleep(struct session *s, unsigned ms)
+{
+	struct timespec end = { 0 };
+
+	if (ms > 0) {
+		uint64_t until = clock_now() + ms + 1; /* the clock counts whole milliseconds */
+
+		end = (struct timespec){ .tv_sec = (time_t)(until / 1000), .tv_nsec = (long)(until % 1000) * 1000000L };
+	}
+	while ((ms == 0 ? sem_wait(&s->wake) : sem_timedwait(&s->wake, &end)) != 0 && errno == EINTR)
 		if (atomic_load(&s->closing))
 			break;
 	atomic_exchange(&s->news, 0);
@@ -129,6 +145,7 @@ room_add(struct table *t, unsigned room, unsigned session)
 {
 	/* otherwise the part to be replayed would count as sent */
 	atomic_store(&t->boxes[session].sent[room], 0);
+	atomic_store(&t->boxes[session].acked[room], 0);
 	room_set(&t->rooms[room], session, true);
 }
 

@@ -63,8 +63,8 @@ struct room {
 
 /*
  * How a session ends: SEND sends everything and reports that, RECV stores the read markers, and
- * then SEND closes the connection. So a client that reconnects after that is replayed exactly what
- * it missed.
+ * then SEND closes the connection. So a client that reconnects after that is replayed what it
+ * missed.
  */
 enum ending { GOING_ON, ALL_SENT, MARKS_SAVED };
 
@@ -79,6 +79,8 @@ struct session {
 	_Atomic unsigned news;         /* 1: there is mail or a commit that SEND has not seen */
 	sem_t wake;
 	_Atomic unsigned ending;       /* enum ending */
+	/* another session of the device waits until SEND has brought acked up to date */
+	_Atomic bool asked;
 	/* under names, like all fields below; left: its rooms have received its QUIT */
 	bool registered, left;
 	char nick[NICK_MAX + 1], user[USER_MAX + 2];
@@ -93,8 +95,10 @@ struct session {
 /* Memory that only the client's own processes, and senders of mail, touch. */
 struct box {
 	struct mail mail;
-	/* written by SEND: how far a room's log was sent; 0: not followed yet */
-	_Atomic uint64_t sent[ROOMS_MAX];
+	/* The rest is written by SEND. sent is how far a room's log was written to the connection,
+	 * acked how far the client's system is known to have acknowledged it; 0: not followed yet. */
+	_Atomic uint64_t sent[ROOMS_MAX], acked[ROOMS_MAX];
+	_Atomic uint64_t written; /* bytes that were written to the connection */
 };
 
 struct table {
@@ -127,8 +131,13 @@ void names_release(struct table *t);
 /* Wakes SEND. It costs a system call only if SEND was not woken already. */
 void session_wake(struct session *s);
 
-/* Waits for a wake-up. SEND then sees everything that was written before it. */
-void session_sleep(struct session *s);
+/* The same after a process has died. If that was just waking SEND, session_wake would believe that
+ * SEND is awake. */
+void session_wake_again(struct session *s);
+
+/* Waits for a wake-up, at most so many milliseconds; 0: no limit. SEND then sees everything that
+ * was written before it. */
+void session_sleep(struct session *s, unsigned ms);
 
 /* Wakes SEND of all members of a room; lock-free. */
 void room_wake(struct table *t, const struct room *r);

@@ -8,7 +8,11 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#ifdef __FreeBSD__
+#include <sys/filio.h>
+#endif
 
 enum { BACKLOG = 4096 };
 
@@ -82,6 +86,23 @@ net_nodelay(int fd)
 
 	/* fails only if the peer has reset the connection, which the next read reports */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+uint64_t
+net_unacknowledged(int fd)
+{
+	int n = 0;
+
+#if defined(TIOCOUTQ) && defined(__linux__)
+	if (ioctl(fd, TIOCOUTQ, &n) != 0) /* SIOCOUTQ of tcp(7), which not every C library names */
+		return 0;
+#elif defined(FIONWRITE)
+	if (ioctl(fd, FIONWRITE, &n) != 0)
+		return 0;
+#else
+	(void)fd;
+#endif
+	return n > 0 ? (uint64_t)n : 0;
 }
 
 /* Gets the IPv4 address of an IPv4 or IPv4-mapped address. */

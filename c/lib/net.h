@@ -19,6 +19,10 @@ int net_listen(const char *host, uint16_t port);
 /* Sends written bytes at once (TCP_NODELAY). */
 void net_nodelay(int fd);
 
+/* Returns how many of the bytes written to a connection the peer's system has not acknowledged; 0
+ * where the system does not tell. */
+uint64_t net_unacknowledged(int fd);
+
 /* Writes the peer's address as text for a line of IRC: it never starts with ':'. */
 void net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1]);
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 enum { STEP_MS = 10, STOP_MS = 2000, SLACK_MS = 3000 /* allowance for a busy machine */ };
+enum { NARROW_BYTES = 4096 };
 
 static void
 pause_a_little(void)
@@ -82,11 +83,13 @@ server_make(struct server *s, const char *program)
 }
 
 static int
-try_connect(uint16_t port)
+try_connect(uint16_t port, int receive_buffer)
 {
 	struct sockaddr_in a = address_of(port);
 	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
+	if (receive_buffer > 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
 	if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
 		close(fd);
 		return -1;
@@ -119,7 +122,7 @@ server_start(struct server *s, const char *const *more)
 	s->pid = fork();
 	if (s->pid == 0)
 		run(s, more);
-	while ((fd = try_connect(s->port)) < 0 && clock_steady() < end) {
+	while ((fd = try_connect(s->port, 0)) < 0 && clock_steady() < end) {
 		check(waitpid(s->pid, NULL, WNOHANG) == 0, "the server runs until it listens (it has exited: see its message above)");
 		pause_a_little();
 	}
@@ -231,12 +234,36 @@ server_account(const struct server *s, const char *name, const char *password)
 	fclose(f);
 }
 
+static void
+connect_with(struct peer *p, const struct server *s, int receive_buffer)
+{
+	p->fd = try_connect(s->port, receive_buffer);
+	p->length = p->taken = 0;
+	check(p->fd >= 0, "a client can connect to port %u", (unsigned)s->port);
+}
+
 void
 peer_connect(struct peer *p, const struct server *s)
 {
-	p->fd = try_connect(s->port);
-	p->length = p->taken = 0;
-	check(p->fd >= 0, "a client can connect to port %u", (unsigned)s->port);
+	connect_with(p, s, 0);
+}
+
+void
+peer_connect_narrow(struct peer *p, const struct server *s)
+{
+	connect_with(p, s, NARROW_BYTES);
+}
+
+void
+peer_acknowledge(struct peer *p)
+{
+#ifdef TCP_QUICKACK
+	int on = 1;
+
+	setsockopt(p->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+#else
+	(void)p;
+#endif
 }
 
 void

@@ -50,8 +50,12 @@ struct peer {
 };
 
 void peer_connect(struct peer *p, const struct server *s);
+/* The same with a small receive buffer. */
+void peer_connect_narrow(struct peer *p, const struct server *s);
 void peer_close(struct peer *p);
 void peer_send(struct peer *p, const void *bytes, size_t n);
+/* Makes the system acknowledge at once what it has received. */
+void peer_acknowledge(struct peer *p);
 /* Sends a line and its end. */
 void peer_say(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Reads the next line. Returns false at the end of the connection. */

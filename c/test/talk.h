@@ -22,6 +22,10 @@ void test_direct(void);
 void test_bans(void);
 void test_marks_of_the_killed(void);
 
+/* talk_marks.c */
+void test_in_flight_elsewhere(void);
+void test_in_flight_before_part(void);
+
 /* talk_login.c */
 void test_login(void);
 void test_guessing(void);

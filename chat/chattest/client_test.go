@@ -24,8 +24,11 @@ type client struct {
 	deadline time.Time
 }
 
-func dial(addr, name string) (*client, error) {
-	conn, err := net.DialTimeout("tcp", addr, waitLimit)
+func dial(addr, name string) (*client, error) { return dialWith(net.Dialer{}, addr, name) }
+
+func dialWith(d net.Dialer, addr, name string) (*client, error) {
+	d.Timeout = waitLimit
+	conn, err := d.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,11 @@
 // everything. It resends its unacknowledged messages unless the history contains them: every
 // message carries an id in the client-only tag +weir.page/id, which the server stores.
 //
+// What the page had sent on the lost connection must not arrive after that, and a browser cannot
+// reset a WebSocket. So the page connects to /irc?client=ID with a random id of its own. Before a
+// new connection of a client is served, the server ends its old one. Other clients may do the same
+// with an id of 16 to 64 bytes. It is a secret: who knows it can end the connection.
+//
 // Files are posted to /upload with a token that the session requests. Pictures are shown if they
 // are on this host. Opening a search result loads a separate part of the history, which is merged
 // with the room when the two parts meet. Message text is only inserted as text nodes. The

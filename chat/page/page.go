@@ -50,6 +50,7 @@ type Page struct {
 	mux         *http.ServeMux
 	hostChecked http.Handler // mux behind the check of the Host header
 	connQueue   *connQueue
+	clients     liveClients
 
 	uploadTimeout time.Duration // shortened by tests
 

@@ -26,6 +26,7 @@ type host struct {
 	cfg  Config
 	o    chat.Options
 
+	query   string // of the URL that dial uses
 	service *chat.Service
 	page    *Page
 	server  *httptest.Server
@@ -114,7 +115,7 @@ type client struct {
 func (h *host) dial(header http.Header, protocols ...string) (*websocket.Conn, *http.Response, error) {
 	ctx, stop := context.WithTimeout(context.Background(), chromium.StepTimeout)
 	defer stop()
-	return websocket.Dial(ctx, "ws://"+h.addr+"/irc", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
+	return websocket.Dial(ctx, "ws://"+h.addr+"/irc"+h.query, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
 // client connects with one of the subprotocols.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -49,12 +50,16 @@ func (v *clientAddr) String() string { return v.addr }
 type pipeEnd struct {
 	net.Conn
 	addr       *clientAddr
-	closeTimer *time.Timer // cancels the WebSocket
+	closeTimer *time.Timer   // cancels the WebSocket
+	ended      chan struct{} // closed by Close
+	endOnce    sync.Once
 }
 
-// Close implements net.Conn. The client gets closeTimeout to receive output in flight.
+// Close implements net.Conn. serve calls it after the session has ended. The client gets
+// closeTimeout to receive output in flight.
 func (e *pipeEnd) Close() error {
 	e.closeTimer.Reset(closeTimeout)
+	e.endOnce.Do(func() { close(e.ended) })
 	return e.Conn.Close()
 }
 
@@ -78,7 +83,11 @@ func (p *Page) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	cut := time.AfterFunc(math.MaxInt64, cancel)
 	defer cut.Stop()
-	if !p.connQueue.push(&pipeEnd{theirs, from, cut}) {
+	end := &pipeEnd{Conn: theirs, addr: from, closeTimer: cut, ended: make(chan struct{})}
+	if id := clientID(r.URL.Query()); id != "" {
+		defer p.endPredecessor(id, &liveClient{func() { _ = ours.Close(); _ = ws.CloseNow() }, end.ended})()
+	}
+	if !p.connQueue.push(end) {
 		_ = ws.Close(websocket.StatusGoingAway, "the server is shutting down")
 		return
 	}

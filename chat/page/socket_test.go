@@ -205,3 +205,37 @@ func TestInvalidConfigIsRejected(t *testing.T) {
 		}
 	}
 }
+
+// A client that connects again sends again what is not in the history. So its new connection ends
+// the one before: what it had sent there must not arrive later.
+func TestANewConnectionEndsItsPredecessor(t *testing.T) {
+	const id = "?client=0123456789abcdef"
+	for name, c := range map[string]struct {
+		old, new string
+		ended    bool
+	}{
+		"of the same client":  {id, id, true},
+		"of another client":   {id, id + "0", false},
+		"with a short id":     {"?client=0123", "?client=0123", false},
+		"of unknown clients":  {"", "", false},
+		"with a very long id": {id + strings.Repeat("0", 64), id + strings.Repeat("0", 64), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHost(t, Config{}, chat.Options{})
+			h.query = c.old
+			old := h.user("ann", "#a", textProtocol)
+			h.query = c.new
+			client := h.client(textProtocol)
+			client.send("NICK ann", "USER ann 0 * :Ann")
+			if got := strings.Contains(client.until(" ann "), " 001 "); got != c.ended { // or 433
+				t.Errorf("got the nick of the old connection at once: %v, want %v", got, c.ended)
+			}
+			if c.ended {
+				old.ended()
+			} else {
+				old.send("PING :there")
+				old.until(":there")
+			}
+		})
+	}
+}

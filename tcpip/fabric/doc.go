@@ -26,7 +26,7 @@
 // them. With [Config.Ordered], packets that hosts write at one instant of virtual time enter their
 // links one nanosecond later, sorted by host and flow. Each link adds a random part of a
 // microsecond to its delay, so that arrivals and the timers of programs fall on different instants,
-// and no two hosts receive packets at the same nanosecond. So what happens to a packet does not
+// and no two packets are delivered at the same nanosecond. So what happens to a packet does not
 // depend on the order in which the runtime ran the goroutines of that instant.
 //
 // # Goroutines

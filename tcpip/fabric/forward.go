@@ -101,8 +101,15 @@ func (n *Network) noRoute(at time.Time, node *Node, p *packet) {
 	n.sendError(at, node, p, unreachable)
 }
 
-// isGroup reports whether an address is a broadcast or multicast address.
+// isGroup reports whether an address is a broadcast or multicast address, also of a network that
+// hosts have by their own addresses.
 func isGroup(a netip.Addr, r *realm) bool {
+	return isReservedGroup(a, r) || len(r.broadcasts) > 0 && r.broadcasts[a] && r.owners[a] == nil
+}
+
+// isReservedGroup reports whether an address is a broadcast or multicast address whatever the
+// addresses of the hosts.
+func isReservedGroup(a netip.Addr, r *realm) bool {
 	if a.IsMulticast() {
 		return true
 	}

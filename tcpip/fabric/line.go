@@ -16,9 +16,7 @@ type line struct {
 	path     Path
 	fates    *link.Fates
 	random   *rand.Rand // for corruption and blur
-
-	lastArrival time.Time // of the last packet in order, before and after blur
-	lastBlurred time.Time
+	lastSent time.Time  // when the last packet was sent, after blur
 }
 
 func newLine(l *Link, from, to *Node, p Path, seed, stream uint64) (*line, error) {
@@ -50,13 +48,14 @@ func (l *line) send(n *Network, at time.Time, p *packet) {
 		return
 	}
 	corrupt, position := l.random.Float64() < l.path.Corrupt, l.random.Float64()
-	arrival, copies, why := l.fates.Decide(at, len(p.bytes))
+	sent := at
+	if n.cfg.Ordered {
+		sent = l.blur(at)
+	}
+	arrival, copies, why := l.fates.Decide(sent, len(p.bytes))
 	if copies == 0 {
 		n.drop(at, l.from, p, dropOf(why))
 		return
-	}
-	if n.cfg.Ordered {
-		arrival = l.blur(arrival)
 	}
 	for range copies {
 		q := *p
@@ -74,19 +73,17 @@ func (l *line) send(n *Network, at time.Time, p *packet) {
 // maxBlur is how much blur may add to a delay.
 const maxBlur = time.Microsecond
 
-// blur adds a random part of a microsecond to the time of an arrival. Otherwise a packet that is
-// sent again after a timeout arrives in the same nanosecond in which the timer of its receiver, set
-// when the first one arrived, runs out. The runtime would decide which comes first.
+// blur adds a random part of a microsecond to the time of a sending, never 0. Otherwise a packet
+// that is sent again after a timeout arrives in the same nanosecond in which the timer of its
+// receiver, set when the first one arrived, runs out. The runtime would decide which comes first.
+// The order of the packets stays.
 func (l *line) blur(at time.Time) time.Time {
-	blurred := at.Add(time.Duration(l.random.Int64N(int64(maxBlur))))
-	if at.Before(l.lastArrival) {
-		return blurred // it overtakes
+	at = at.Add(1 + time.Duration(l.random.Int64N(int64(maxBlur-1))))
+	if at.Before(l.lastSent) {
+		at = l.lastSent
 	}
-	if blurred.Before(l.lastBlurred) {
-		blurred = l.lastBlurred
-	}
-	l.lastArrival, l.lastBlurred = at, blurred
-	return blurred
+	l.lastSent = at
+	return at
 }
 
 // flipBit flips a bit behind the IP header, at a position given as a share.

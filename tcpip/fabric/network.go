@@ -144,18 +144,21 @@ func (n *Network) onTimer() {
 }
 
 // run moves all packets that are due, and sets the timer for the next one. With Ordered it stops
-// before the second host of an instant: that one has its turn a nanosecond later.
+// before the second packet of an instant for a host: that one has its turn a nanosecond later, when
+// the goroutines that the first one wakes have run.
 func (n *Network) run(now time.Time) {
 	n.beginWritten(now)
-	var receiver *Node
+	delivered := false
 	for len(n.inFlight) > 0 && !n.inFlight[0].at.After(now) {
-		if next := n.inFlight[0].node; next.kind == hostNode {
-			if n.cfg.Ordered && receiver != nil && receiver != next {
-				break
-			}
-			receiver = next
+		isHost := n.inFlight[0].node.kind == hostNode
+		if n.cfg.Ordered && isHost && delivered {
+			break
 		}
+		delivered = delivered || isHost
 		a := heap.Pop(&n.inFlight).(arrival)
+		if n.cfg.Ordered {
+			a.at = now // it may have waited for its turn
+		}
 		n.arrive(a.at, a.node, a.packet)
 	}
 	n.arm(now)

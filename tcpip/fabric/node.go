@@ -175,6 +175,13 @@ func (n *Node) Routes() (all []ip.Route) {
 	return all
 }
 
+// Linked reports whether a link joins the node to another one.
+func (n *Node) Linked() bool {
+	n.net.mu.Lock()
+	defer n.net.mu.Unlock()
+	return len(n.lines) > 0
+}
+
 // Link joins two nodes.
 type Link struct {
 	net  *Network
@@ -210,8 +217,9 @@ func (n *Network) Connect(a, b *Node, there, back Path) (*Link, error) {
 // Ends returns the nodes of the link, in the order of Connect.
 func (l *Link) Ends() (a, b *Node) { return l.ends[0].from, l.ends[0].to }
 
-// Set changes the paths of the link. Packets in flight arrive when they would have arrived. After
-// an error nothing has changed.
+// Set changes the paths of the link. Packets in flight arrive when they would have arrived. With
+// another Rate, later packets do not wait for them, and may overtake them. After an error nothing
+// has changed.
 func (l *Link) Set(there, back Path) error {
 	l.net.mu.Lock()
 	defer l.net.mu.Unlock()

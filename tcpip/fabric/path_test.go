@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/tcpip/link"
@@ -120,6 +121,54 @@ func TestASeedRepeatsTheEvents(t *testing.T) {
 	}
 }
 
+// With Ordered, hosts get each packet at a nanosecond of its own, also those that were held or are
+// copies: so what the goroutines of a host do about one is done before the next one. No packet
+// arrives at the instant at which a timer of its sender with the delay of the link runs out.
+func TestHostsGetOnePacketAtAnInstant(t *testing.T) {
+	var at []time.Time
+	observe := func(e Event) {
+		if e.Kind == EventDelivered {
+			at = append(at, e.At)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &lab{t: t, Network: New(Config{Ordered: true, Observe: observe}), links: map[*Node]link.Link{}}
+		began := time.Now()
+		a, b := l.host("a"), l.host("b")
+		wire := l.join(Path{Duplicate: 1}, a, b)[0]
+		b.Pause()
+		for range 400 {
+			l.write(a, there)
+		}
+		time.Sleep(time.Second)
+		b.Resume()
+		time.Sleep(time.Second)
+		wire.Set(Path{Delay: time.Millisecond}, Path{}) //nolint:errcheck // it is valid
+		for range 3000 {
+			l.write(a, there)
+			time.Sleep(2 * time.Microsecond)
+		}
+		time.Sleep(time.Second)
+		l.Close()
+		for n := 1; n < len(at); n++ {
+			if !at[n].After(at[n-1]) {
+				t.Fatalf("packet %d was delivered %v after the one before, want 1ns or more", n, at[n].Sub(at[n-1]))
+			}
+		}
+		for _, one := range at {
+			if one.Sub(began)%time.Microsecond == 0 {
+				t.Errorf("a packet arrived after %v, want no whole number of microseconds", one.Sub(began))
+			}
+		}
+		for _, nic := range l.links {
+			nic.Close()
+		}
+	})
+	if len(at) != 3800 {
+		t.Errorf("got %d packets, want 3,800", len(at))
+	}
+}
+
 // A path that is invalid is refused, and changes nothing.
 func TestInvalidPathsAreRefused(t *testing.T) {
 	inPair(t, func(l *lab, a, b *Node) {
@@ -211,6 +260,100 @@ func TestInvalidNodesAreRefused(t *testing.T) {
 		}
 		if _, err := h.HostWith("x", HostConfig{}); err != nil {
 			t.Errorf("a valid host after all of these: got error %v, want none", err)
+		}
+	})
+}
+
+// arrived is a packet that was delivered: its length, and when since the start of the test.
+type arrived struct {
+	length int
+	after  time.Duration
+}
+
+// inOrderedPair runs a test with a link between two hosts of an ordered network. got returns what
+// was delivered.
+func inOrderedPair(t *testing.T, p Path, test func(wire *Link, write func(length int), got func() []arrived)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var all []arrived
+		observe := func(e Event) {
+			if e.Kind == EventDelivered {
+				all = append(all, arrived{len(e.Packet) - 28, e.At.Sub(began)})
+			}
+		}
+		l := &lab{t: t, Network: New(Config{Ordered: true, Observe: observe}), links: map[*Node]link.Link{}}
+		a, b := l.host("a"), l.host("b")
+		wire := l.join(p, a, b)[0]
+		test(wire, func(length int) {
+			l.write(a, datagram{from: "10.0.0.1:1", to: "10.0.0.2:2", length: length}.bytes())
+		}, func() []arrived {
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return slices.Clone(all)
+		})
+		l.Close()
+		for _, nic := range l.links {
+			nic.Close()
+		}
+	})
+}
+
+// With Ordered too, a burst keeps its order but for the packets that the path delays.
+func TestOnlyDelayedPacketsAreOvertaken(t *testing.T) {
+	inOrderedPair(t, Path{Reorder: 0.05, ReorderDelay: time.Millisecond}, func(_ *Link, write func(int), got func() []arrived) {
+		for n := range 1000 {
+			write(n)
+		}
+		time.Sleep(time.Second)
+		late, last := 0, 0
+		for _, p := range got() {
+			switch {
+			case p.after >= time.Millisecond:
+				late++
+			case p.length < last:
+				t.Fatalf("a packet of %d bytes arrived behind one of %d, want the order of the burst", p.length, last)
+			default:
+				last = p.length
+			}
+		}
+		if late < 20 || late > 100 || len(got()) != 1000 {
+			t.Errorf("got %d of %d packets late, want about 50 of 1,000", late, len(got()))
+		}
+	})
+}
+
+// A path that is changed to another rate does not keep later packets behind those that wait for the
+// old one; these arrive when they would have arrived.
+func TestAnotherRateIsUsedAtOnce(t *testing.T) {
+	inOrderedPair(t, Path{Rate: 8000}, func(wire *Link, write func(int), got func() []arrived) {
+		for range 100 {
+			write(972) // a second each
+		}
+		time.Sleep(1500 * time.Millisecond)
+		wire.Set(Path{Rate: 8_000_000}, Path{}) //nolint:errcheck // it is valid
+		write(1)
+		time.Sleep(time.Millisecond)
+		if all := got(); len(all) != 2 || all[1].length != 1 {
+			t.Errorf("got the packets %v within a millisecond of a faster rate, want one of 1 byte last", all)
+		}
+		time.Sleep(time.Minute * 2)
+		if n := len(got()); n != 101 {
+			t.Errorf("got %d packets in all, want 101", n)
+		}
+	})
+}
+
+// A delay that no time can hold is not over at once.
+func TestTheLargestDelayIsLong(t *testing.T) {
+	inOrderedPair(t, Path{Delay: math.MaxInt64, Jitter: math.MaxInt64}, func(_ *Link, write func(int), got func() []arrived) {
+		for range 10 {
+			write(1)
+		}
+		time.Sleep(100 * 365 * 24 * time.Hour)
+		if all := got(); len(all) > 0 {
+			t.Errorf("got the packets %v within a hundred years, want none", all)
 		}
 	})
 }

@@ -15,6 +15,8 @@ type realm struct {
 	base4   netip.Prefix
 	base6   netip.Prefix // invalid behind a NAT
 	last    uint32       // number of the last address
+	// broadcast addresses of IPv4 networks that hosts have by their own addresses; nil: none
+	broadcasts map[netip.Addr]bool
 }
 
 func newPublicRealm() *realm {
@@ -56,7 +58,7 @@ func (r *realm) check(p netip.Prefix) error {
 	switch {
 	case !p.IsValid() || a.Is4In6():
 		return errors.New("make it an address of IPv4 or IPv6 with a prefix length")
-	case a.IsUnspecified() || a.IsLoopback() || isGroup(a, r):
+	case a.IsUnspecified() || a.IsLoopback() || isReservedGroup(a, r):
 		return errors.New("make it one of a single host: it is a loopback, broadcast, multicast or unspecified address")
 	case a.Is6() && r.gateway != nil:
 		return errors.New("make it one of IPv4: a NAT translates no other")
@@ -79,6 +81,16 @@ func (r *realm) add(n *Node, addrs []netip.Prefix) error {
 	}
 	for _, p := range addrs {
 		r.owners[p.Addr()] = n
+		if p.Addr().Is4() && p.Bits() < 31 && p.Masked() != r.base4 {
+			r.addBroadcast(lastAddr(p))
+		}
 	}
 	return nil
+}
+
+func (r *realm) addBroadcast(a netip.Addr) {
+	if r.broadcasts == nil {
+		r.broadcasts = map[netip.Addr]bool{}
+	}
+	r.broadcasts[a] = true
 }

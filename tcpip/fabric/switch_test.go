@@ -62,3 +62,21 @@ func TestABroadcastEndsInARingOfSwitches(t *testing.T) {
 		l.want("a broadcast", "b gets udp 10.0.0.1:1 > 255.255.255.255:2 len 10 ttl 64", "c gets udp 10.0.0.1:1 > 255.255.255.255:2 len 10 ttl 64")
 	})
 }
+
+// A network that hosts have by their own addresses has a broadcast address too, unless a host has
+// that address.
+func TestBroadcastsOfOtherNetworks(t *testing.T) {
+	inLab(t, Config{}, func(l *lab) {
+		a, b, c, s := l.host("a", "192.0.2.1/28"), l.host("b", "192.0.2.2/28"), l.host("c", "198.51.100.1/32"), must(t)(l.Switch("s"))
+		for _, n := range []*Node{a, b, c} {
+			l.join(Path{Delay: time.Millisecond}, n, s)
+		}
+		l.write(a, udp("192.0.2.1:1", "192.0.2.15:2"))
+		l.want("a broadcast", "b gets udp 192.0.2.1:1 > 192.0.2.15:2 len 10 ttl 64", "c gets udp 192.0.2.1:1 > 192.0.2.15:2 len 10 ttl 64")
+		l.write(a, udp("192.0.2.1:1", "198.51.100.1:2"))
+		l.want("the only address of a network", "c gets udp 192.0.2.1:1 > 198.51.100.1:2 len 10 ttl 64")
+		l.join(Path{Delay: time.Millisecond}, l.host("d", "192.0.2.15/24"), s)
+		l.write(a, udp("192.0.2.1:1", "192.0.2.15:2"))
+		l.want("the address of a host", "d gets udp 192.0.2.1:1 > 192.0.2.15:2 len 10 ttl 64")
+	})
+}

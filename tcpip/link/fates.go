@@ -26,7 +26,9 @@ func NewFates(c Impairment, seed, stream uint64) (*Fates, error) {
 	return w, w.Set(c)
 }
 
-// Set changes the impairment; the random numbers go on. After an error nothing has changed.
+// Set changes the impairment; the random numbers go on. With another Rate, frames that are sent
+// from now on do not wait for those before, and may overtake them. After an error nothing has
+// changed.
 func (w *Fates) Set(c Impairment) error {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -34,6 +36,9 @@ func (w *Fates) Set(c Impairment) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if c.Rate != w.config.Rate {
+		w.rateFreeAt, w.lastDelivery, w.codel = time.Time{}, time.Time{}, codel{}
+	}
 	w.config = c
 	return nil
 }
@@ -53,7 +58,7 @@ func (w *Fates) Decide(now time.Time, n int) (at time.Time, copies int, why Drop
 	case lost || w.config.MaxFrame > 0 && n > w.config.MaxFrame:
 		return at, 0, DropLost
 	}
-	at = at.Add(w.config.Delay + jitter)
+	at = at.Add(w.config.Delay).Add(jitter) // the sum may overflow
 	if late {
 		at = at.Add(w.config.ReorderDelay)
 	} else {

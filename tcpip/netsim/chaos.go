@@ -61,7 +61,7 @@ const (
 // host that was restarted meanwhile is not restarted again.
 func (w *World) Chaos(f Faults) {
 	w.Helper()
-	p := &planner{Faults: f.withDefaults(w.Elapsed()), w: w, where: caller(), all: w.Others(), random: rand.New(rand.NewPCG(w.random.Uint64(), 2))}
+	p := &planner{Faults: f.withDefaults(w.Elapsed()), w: w, where: w.caller(), all: w.Others(), random: rand.New(rand.NewPCG(w.random.Uint64(), 2))}
 	if err := p.check(); err != nil {
 		w.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (w *World) draw(o outcome) diagram {
 	rec := w.recorded()
 	for _, n := range rec.notes {
 		m := s.markOf(n)
-		m.Needed = n.Kind == faultEntry && slices.ContainsFunc(o.needed, func(f int) bool { return o.smallest.faults[f].At == n.At })
+		m.Needed = n.Kind == faultEntry && slices.ContainsFunc(o.needed, func(f int) bool { return o.smallest.faults[f].due == n.At })
 		s.Marks = append(s.Marks, m)
 	}
 	for _, c := range s.conns.all {

@@ -48,14 +48,17 @@
 //
 // A goroutine that is left a minute after the end of the test is a failure, too: programs must end
 // with [Host.Context] or with their connections. So is a world that lasts longer than an hour of
-// its own time ([World.SetLimit]).
+// its own time ([World.SetLimit]), or that is not over shortly before the -timeout of go test.
+//
+// A panic in a goroutine that the test itself has started ends the process. With
+// GODEBUG=tracebacklabels=1 its text has the seed.
 //
 // # What a seed repeats
 //
 // A seed gives the same losses, delays, port and sequence numbers, and random numbers of package
 // crypto. The network does not depend on the order in which the runtime runs the goroutines of an
-// instant: see package fabric. [Repeat] runs a seed twice and names the first packet that differs.
-// A program is repeatable if its packets do not depend on
+// instant: see package fabric. Faults of [World.At] have an order, too. [Repeat] runs a seed twice
+// and names the first packet that differs. A program is repeatable if its packets do not depend on
 //
 //   - math/rand without a seed, or the order of a map;
 //   - the case that a select takes, if several are ready;
@@ -72,7 +75,9 @@
 // only. No goroutine can be stopped from outside: a crash takes its network, its disk and its
 // context. Computing takes no virtual time. Time passes only while every goroutine of the world
 // waits for time, a packet or a channel (testing/synctest): not while one waits for a real socket,
-// or for a sync.Mutex whose holder waits for time. The latter is a failure that names the lock.
-// Packets are bare IP: there is no ARP. Tests are not parallel, since package crypto has one source
-// of random numbers.
+// or for a sync.Mutex whose holder waits for time. The latter is a failure that names the waiters.
+// The HTTP/2 client of net/http holds a lock while it writes: if large requests share a connection,
+// give its host a send buffer that never fills (SendBuffer of tcp.Config, by HostConfig.Configure).
+// Packets are bare IP: there is no ARP. Tests are not parallel, since
+// package crypto has one source of random numbers.
 package netsim

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -95,7 +96,36 @@ var failing = map[string]func(*World){
 		w.Log("</script><img src=http://x onerror=alert(1)>")
 		w.Error(`"'><b>` + "\x00\u2028")
 	},
-	"passes": func(w *World) {},
+	"passes":         func(w *World) {},
+	"fails by the T": func(w *World) { w.TB.Error("of the T") },
+	"not over before the -timeout": func(w *World) {
+		a := w.Host("a")
+		time.Sleep(time.Second)
+		<-a.m.w.never
+	},
+	"holds a lock while it writes": func(w *World) {
+		a, b := w.Host("a"), w.Host("b")
+		w.Link(a, b, Path{Delay: time.Millisecond})
+		l, err := b.Listen("tcp", ":80") // it does not read
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer l.Close()
+		c, err := a.Dial("tcp", "b:80")
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer c.Close()
+		var mu sync.Mutex
+		for range 2 {
+			go func() {
+				mu.Lock()
+				defer mu.Unlock()
+				c.Write(make([]byte, 100<<20)) //nolint:errcheck // it never ends
+			}()
+		}
+		time.Sleep(time.Second)
+	},
 	"fails with seed 3": func(w *World) {
 		if w.Seed() == 3 {
 			w.Error("planted")
@@ -120,6 +150,7 @@ var failing = map[string]func(*World){
 		w.Host("server")
 		w.Host("Server")
 	},
+	"an address as a name": func(w *World) { w.Host("192.0.2.1") },
 	"duplicate host": func(w *World) {
 		w.Host("server")
 		w.Host("server")

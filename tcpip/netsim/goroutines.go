@@ -8,7 +8,8 @@ import (
 )
 
 // headOf matches the first line of a goroutine's stack in a bubble: its state, and the bubble.
-var headOf = regexp.MustCompile(`^goroutine \d+ \[([^]]*), synctest bubble (\d+)\]:`)
+// GOTRACEBACK=system and GODEBUG=tracebacklabels=1 add to it.
+var headOf = regexp.MustCompile(`^goroutine \d+ [^[]*\[([^]]*?), synctest bubble (\d+)[] ]`)
 
 // headLine returns the state of a goroutine and the number of its bubble, 0 outside of one.
 func headLine(stack string) (state string, bubble int64) {
@@ -27,35 +28,50 @@ func ownBubble() int64 {
 	return bubble
 }
 
-// leftGoroutines returns the stacks of the goroutines of the caller's bubble, beside the caller,
-// those of the world and those of its stacks.
+// leftGoroutines returns the stacks of the goroutines of the caller's bubble, beside the caller and
+// those of the world.
 func leftGoroutines() string {
 	all := stacks()
 	_, own := headLine(all[0])
-	var left []string
-	for _, s := range all[1:] {
-		if _, bubble := headLine(s); bubble == own && own != 0 && !isOurs(s) {
-			left = append(left, s)
+	return stacksOfBubble(all[1:], own)
+}
+
+// stacksOf returns the stacks of a bubble's goroutines, beside those of the world.
+func stacksOf(bubble int64) string { return stacksOfBubble(stacks(), bubble) }
+
+func stacksOfBubble(all []string, bubble int64) string {
+	var some []string
+	for _, s := range all {
+		if _, of := headLine(s); of == bubble && of != 0 && !isOurs(s) {
+			some = append(some, s)
 		}
 	}
-	return strings.Join(left, "\n\n")
+	return strings.Join(some, "\n\n")
 }
 
 // stuckGoroutines returns the stacks of a bubble's goroutines that wait for a lock, if none of the
-// bubble runs: since synctest does not count them as waiting, time does not pass.
+// bubble runs: since synctest does not count them as waiting, time does not pass. Those that write
+// to a connection follow: one of them may hold the lock.
 func stuckGoroutines(bubble int64) string {
-	var stuck []string
+	var stuck, writers []string
 	for _, s := range stacks() {
 		state, of := headLine(s)
 		switch {
-		case of != bubble || of == 0 || strings.Contains(state, "durable"):
+		case of != bubble || of == 0:
+		case strings.Contains(state, "durable"):
+			if strings.Contains(s, "tcpip.(*Conn).Write(") {
+				writers = append(writers, s)
+			}
 		case strings.HasPrefix(state, "sync.Mutex") || strings.HasPrefix(state, "sync.RWMutex"):
 			stuck = append(stuck, s)
 		default:
 			return "" // it runs, or waits for something outside the bubble
 		}
 	}
-	return strings.Join(stuck, "\n\n")
+	if len(stuck) == 0 {
+		return ""
+	}
+	return strings.Join(append(stuck, writers...), "\n\n")
 }
 
 // isOurs reports whether a goroutine, given its stack, is of the world or of a stack.

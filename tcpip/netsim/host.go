@@ -77,7 +77,7 @@ func (w *World) newHost(node *fabric.Node, c HostConfig, err error) *Host {
 		w.Fatal(err)
 	}
 	addrs := node.Prefixes()
-	if c.Addrs == nil && !w.isDualStack() {
+	if len(c.Addrs) == 0 && !w.isDualStack() {
 		addrs = addrs[:1] // that of IPv4
 	}
 	m := &machine{w: w, node: node, addrs: addrs, cfg: c, disk: newDisk(), clock: clock{since: time.Now()}}
@@ -137,7 +137,7 @@ func (h *Host) Start(program func(h *Host) error) {
 
 // Crash stops the host as a power failure does: its network vanishes without a FIN, its context is
 // cancelled, what its disk had not synced is lost.
-func (h *Host) Crash() { h.m.crash(caller()) }
+func (h *Host) Crash() { h.m.crash(h.m.w.caller()) }
 
 // crash reports whether the host was running. where is the file and line of the cause.
 func (m *machine) crash(where string) bool {
@@ -164,7 +164,7 @@ func (m *machine) takeDown() *boot {
 // Restart starts a host again that has crashed, with its disk and its programs. One that runs
 // crashes first.
 func (h *Host) Restart() {
-	where := caller()
+	where := h.m.w.caller()
 	h.m.crash(where)
 	h.m.restart(where)
 }
@@ -185,7 +185,7 @@ func (m *machine) isDown() bool {
 
 // Pause stops the host's network, as in a virtual machine that is paused: up to 1,024 packets to
 // and from it wait until Resume. Its programs and timers go on, since a world has one clock.
-func (h *Host) Pause() { h.m.pause(caller()) }
+func (h *Host) Pause() { h.m.pause(h.m.w.caller()) }
 
 func (m *machine) pause(where string) {
 	m.w.noteState(where, m.node.Name(), pausedHost, "pause")
@@ -193,7 +193,7 @@ func (m *machine) pause(where string) {
 }
 
 // Resume continues after Pause.
-func (h *Host) Resume() { h.m.resume(caller()) }
+func (h *Host) Resume() { h.m.resume(h.m.w.caller()) }
 
 func (m *machine) resume(where string) {
 	m.w.noteState(where, m.node.Name(), runningHost, "resume")
@@ -275,10 +275,14 @@ func (h *Host) Dial(network, address string) (net.Conn, error) {
 	return h.DialContext(context.Background(), network, address)
 }
 
-// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host.
+// DialContext is net.Dialer.DialContext on the host. The address may have the name of a host. If
+// that host or this one has no link, the error says so at once.
 func (h *Host) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	b, err := h.running()
 	if err != nil {
+		return nil, err
+	}
+	if err := h.m.reachable(network, address); err != nil {
 		return nil, err
 	}
 	return b.stack.DialContext(ctx, network, address)

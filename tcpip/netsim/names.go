@@ -11,8 +11,12 @@ import (
 // canonical is the form in which names are compared.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// nameTaken returns an error if another host has the name, but for the case of letters.
+// nameTaken returns an error if another host has the name, but for the case of letters, or if it is
+// an address, which is never resolved.
 func (w *World) nameTaken(name string) error {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return fmt.Errorf("netsim: the name of the host %q is an address: give it a name, and the address by HostConfig.Addrs", name)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if other := w.names[canonical(name)]; other != nil {
@@ -34,11 +38,20 @@ func (w *World) isDualStack() bool {
 	return w.dualStack
 }
 
+// isLocalhost reports whether a name is that of the host itself (RFC 6761, section 6.3).
+func isLocalhost(name string) bool {
+	name = canonical(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
 // lookup returns the addresses of a host. It takes no time and asks no server.
 func (w *World) lookup(_ context.Context, name string) ([]netip.Addr, error) {
 	w.mu.Lock()
 	m := w.names[canonical(name)]
 	w.mu.Unlock()
+	if m == nil && isLocalhost(name) {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
 	if m == nil {
 		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 	}

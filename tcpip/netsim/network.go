@@ -144,6 +144,7 @@ func (w *World) Join(p Path, nodes ...Node) []*Link {
 }
 
 // Set changes the path of both directions. Packets in flight arrive when they would have arrived.
+// With another Rate, later packets do not wait for them, and may overtake them.
 func (l *Link) Set(p Path) { l.SetEach(p, p) }
 
 // SetEach changes the path from the first node of World.Link to the second one, and back.
@@ -190,10 +191,10 @@ func (g Group) machines() (all []*machine) {
 }
 
 // Partition drops all packets between hosts of a and hosts of b from now on, also those in flight.
-func (w *World) Partition(a, b Hosts) { w.partition(caller(), a, b, false) }
+func (w *World) Partition(a, b Hosts) { w.partition(w.caller(), a, b, false) }
 
 // PartitionOneWay drops the packets from hosts of a to hosts of b.
-func (w *World) PartitionOneWay(a, b Hosts) { w.partition(caller(), a, b, true) }
+func (w *World) PartitionOneWay(a, b Hosts) { w.partition(w.caller(), a, b, true) }
 
 func (w *World) partition(where string, a, b Hosts, oneWay bool) {
 	w.noteFault(where, "partition "+sidesOf(a, b, oneWay))
@@ -215,7 +216,7 @@ func sidesOf(a, b Hosts, oneWay bool) string {
 }
 
 // HealBetween ends the partitions between hosts of a and hosts of b.
-func (w *World) HealBetween(a, b Hosts) { w.healBetween(caller(), a, b) }
+func (w *World) HealBetween(a, b Hosts) { w.healBetween(w.caller(), a, b) }
 
 func (w *World) healBetween(where string, a, b Hosts) {
 	w.noteFault(where, "heal "+namesOf(a)+" - "+namesOf(b))

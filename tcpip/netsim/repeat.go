@@ -1,7 +1,6 @@
 package netsim
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -23,7 +22,7 @@ func Repeat(t *testing.T, seed uint64, test func(*World)) {
 // difference runs a seed twice and describes the first packet that differs; "": none does.
 func difference(t *testing.T, seed uint64, test func(*World)) string {
 	t.Helper()
-	var runs [2][]tracedEvent
+	var runs [2]*trace
 	var took [2]time.Duration
 	for n := range runs {
 		w := newWorld(seed, nil)
@@ -33,7 +32,7 @@ func difference(t *testing.T, seed uint64, test func(*World)) string {
 			explain(t, w, test, &tally{})
 			return ""
 		}
-		runs[n], took[n] = w.trace.sent(), w.took
+		runs[n], took[n] = w.trace, w.took
 	}
 	if text := firstDifference(runs[0], runs[1]); text != "" || took[0] == took[1] {
 		return text
@@ -42,18 +41,21 @@ func difference(t *testing.T, seed uint64, test func(*World)) string {
 }
 
 // firstDifference describes the first packet in which two runs differ; "": they are the same.
-func firstDifference(a, b []tracedEvent) string {
-	for n := range max(len(a), len(b)) {
-		switch {
-		case n >= len(a):
-			return fmt.Sprintf("only the second run sent packet %d:\n%s", n+1, b[n].describe())
-		case n >= len(b):
-			return fmt.Sprintf("only the first run sent packet %d:\n%s", n+1, a[n].describe())
-		case a[n].at != b[n].at || a[n].node != b[n].node || !bytes.Equal(a[n].packet, b[n].packet):
-			return fmt.Sprintf("packet %d differs%s. The first run sent\n%sthe second one\n%s", n+1, differsAt(a[n].packet, b[n].packet), a[n].describe(), b[n].describe())
-		}
+func firstDifference(a, b *trace) string {
+	n := 0
+	for n < min(len(a.digests), len(b.digests)) && a.digests[n] == b.digests[n] {
+		n++
 	}
-	return ""
+	switch {
+	case n == len(a.digests) && n == len(b.digests):
+		return ""
+	case n == len(a.digests):
+		return fmt.Sprintf("only the second run sent packet %d:\n%s", n+1, b.sent(n).describe())
+	case n == len(b.digests):
+		return fmt.Sprintf("only the first run sent packet %d:\n%s", n+1, a.sent(n).describe())
+	}
+	x, y := a.sent(n), b.sent(n)
+	return fmt.Sprintf("packet %d differs%s. The first run sent\n%sthe second one\n%s", n+1, differsAt(x.packet, y.packet), x.describe(), y.describe())
 }
 
 // differsAt says from which byte on two packets differ.
@@ -67,9 +69,13 @@ func differsAt(a, b []byte) string {
 }
 
 // describe describes a sent packet: when, by which host, what, and the calls that sent it.
-func (e *tracedEvent) describe() string {
+func (e tracedEvent) describe() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "    %v, %s: %s\n", e.at, e.node, summary(e.packet))
+	what := "a packet that is no longer kept: a run keeps the last 64 MiB"
+	if e.packet != nil {
+		what = summary(e.packet)
+	}
+	fmt.Fprintf(&b, "    %v, %s: %s\n", e.at, e.node, what)
 	frames := runtime.CallersFrames(e.stack)
 	for {
 		f, more := frames.Next()

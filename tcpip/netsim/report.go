@@ -16,14 +16,18 @@ import (
 // outcome is what repeating a failed world has shown.
 type outcome struct {
 	repeatable bool
-	needed     []int  // numbers of the faults without which the world does not fail
+	needed     []int  // numbers of the faults with which alone the world fails
+	minimal    bool   // and without any one of them it does not
 	smallest   record // of the world that failed with these faults alone
 }
 
 // writeReport writes the report of a failed world into the folder of all reports, and returns its
 // own folder.
 func writeReport(all, test string, w *World, o outcome) (dir string, err error) {
-	dir = filepath.Join(all, fileName(test), "seed-"+strconv.FormatUint(w.seed, 10))
+	if err := ownFolder(all); err != nil {
+		return all, err
+	}
+	dir = filepath.Join(all, fileName(packageName()+test), "seed-"+strconv.FormatUint(w.seed, 10))
 	if err := os.RemoveAll(dir); err != nil { // an older report of the seed
 		return dir, err
 	}
@@ -44,6 +48,22 @@ func writeReport(all, test string, w *World, o outcome) (dir string, err error) 
 	return dir, os.WriteFile(filepath.Join(dir, "index.html"), page, 0o644)
 }
 
+// ownFolder makes the folder of all reports. The error is a link, or a folder that every user may
+// change: its name is known, and on a shared machine another user may have made it.
+func ownFolder(all string) error {
+	if err := os.MkdirAll(all, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(all)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || os.Getuid() >= 0 && info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("%s is a link, or every user may write to it: remove it, or set TMPDIR to another folder", all)
+	}
+	return nil
+}
+
 // reportsFolder is the folder of all reports of a user: on a shared machine each has one.
 func reportsFolder() string {
 	name := "netsim"
@@ -51,6 +71,16 @@ func reportsFolder() string {
 		name += "-" + strconv.Itoa(id)
 	}
 	return filepath.Join(os.TempDir(), name)
+}
+
+// packageName is the name of the folder of the package that is tested, with a dot, so that tests of
+// the same name have reports of their own. "" is unknown.
+func packageName() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(dir) + "."
 }
 
 // maxFileName limits what fileName returns.

@@ -3,6 +3,7 @@ package netsim
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -330,4 +332,21 @@ func FuzzDiagram(f *testing.F) {
 			t.Error("got an error of a capture file, want none")
 		}
 	})
+}
+
+// A folder of reports that another user may have made is refused.
+func TestAFolderOfOthersIsRefused(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
+		t.Skip("each user has a folder for temporary files")
+	}
+	dir := t.TempDir()
+	own, open, linked := filepath.Join(dir, "own"), filepath.Join(dir, "open"), filepath.Join(dir, "linked")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777), os.Symlink(dir, linked)); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]bool{own: true, open: false, linked: false} {
+		if err := ownFolder(folder); err == nil != want {
+			t.Errorf("%s: got the error %v, want one: %v", filepath.Base(folder), err, !want)
+		}
+	}
 }

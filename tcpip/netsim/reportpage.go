@@ -32,7 +32,10 @@ type page struct {
 	Failures      []pageNote
 	MoreFailures  int // that are not shown
 	Repeatable    bool
+	Unrepeated    string // why it was not repeated
+	Unlinked      string // which hosts have no link
 	FaultsText    string
+	OtherText     string // of the failure with the needed faults alone
 	Faults        []pageFault
 	LeftOut       string
 	Hosts         []*reportedHost
@@ -68,13 +71,13 @@ func (w *World) page(test string, o outcome, hosts []*reportedHost) ([]byte, err
 		return nil, err
 	}
 	rec := w.recorded()
-	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, FaultsText: neededText(len(o.needed), len(rec.faults)), Hosts: hosts, Diagram: w.draw(o)}
+	p := page{Test: test, Command: command(test, w.seed), Seed: w.seed, Repeatable: o.repeatable, Unrepeated: rec.unrepeated, Unlinked: rec.unlinkedText(), FaultsText: o.neededText(len(rec.faults)), OtherText: rec.otherText(o), Hosts: hosts, Diagram: w.draw(o)}
 	p.Failures, p.MoreFailures = pageNotes(rec.failures, maxFailures)
 	p.Notes, p.MoreNotes = pageNotes(rec.notes, maxNotes)
 	p.Faults = pageFaults(rec, o)
 	_, p.Forgotten = w.trace.all()
 	if d := p.Diagram; d.Before+d.After > 0 {
-		p.LeftOut = fmt.Sprintf("The diagram shows %d packets around the first failure; %d earlier and %d later ones are left out, and the captures have all.", len(d.Arrows), d.Before, d.After)
+		p.LeftOut = fmt.Sprintf("The diagram shows %d packets around the first failure; %d earlier and %d later ones are left out, and are in the captures.", len(d.Arrows), d.Before, d.After)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, p)
@@ -82,16 +85,19 @@ func (w *World) page(test string, o outcome, hosts []*reportedHost) ([]byte, err
 }
 
 // neededText says how many of the faults are needed.
-func neededText(needed, all int) string {
-	switch {
+func (o outcome) neededText(all int) string {
+	switch needed := len(o.needed); {
 	case needed == 0:
 		return "The test fails without them, too."
+	case !o.minimal:
+		return fmt.Sprintf("The test fails with %d of %d, and perhaps with fewer: %s.", needed, all, unfinished)
 	case needed == 1:
 		return fmt.Sprintf("1 of %d is needed: the test fails with this fault alone, and not without it.", all)
 	case needed == all:
 		return fmt.Sprintf("All %d are needed: without any one of them, the test does not fail in this way.", all)
+	default:
+		return fmt.Sprintf("%d of %d are needed: the test fails with these alone, and not without any one of them.", needed, all)
 	}
-	return fmt.Sprintf("%d of %d are needed: the test fails with these alone, and not without any one of them.", needed, all)
 }
 
 // pageNotes returns the first notes of a list, and how many more there are.

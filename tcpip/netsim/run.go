@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 	"testing"
@@ -55,7 +56,7 @@ func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 			return
 		}
 	}
-	t.Logf("netsim: %d worlds, from seed %d on; %d were skipped", seeds.Count, seeds.First, y.skipped)
+	t.Logf("netsim: %d worlds, from seed %d on; %d of them were skipped", seeds.Count, seeds.First, y.skipped)
 }
 
 // chosenSeeds returns the seed of the environment, or else the given ones. It ends t if there are
@@ -94,6 +95,7 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 	prepareNet()
 	emptyPools()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	hadFailed := t.Failed()
 	done := make(chan struct{}) // the world is over; closed once
 	go func() {                 // until the world is over; an abandoned one keeps it
 		defer close(done)
@@ -104,29 +106,16 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 		}()
 		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
 	}()
-	look := time.NewTicker(watchPeriod)
-	defer look.Stop()
-	for before := ""; ; {
-		select {
-		case <-done:
-			return
-		case <-w.abandoned:
-			w.givenUp = true
-			return
-		case <-look.C:
-			now := stuckGoroutines(w.bubble.Load())
-			if now != "" && now == before {
-				w.add(entry{Text: "time stands still: a goroutine waits for a lock whose holder waits for time, a packet or a channel. A world's time passes only while every goroutine waits for one of these:\n" + now, Kind: failedEntry})
-				w.givenUp = true
-				return
-			}
-			before = now
-		}
+	w.watch(t, done)
+	select {
+	case <-done:
+	default:
+		w.givenUp = true
+	}
+	if t.Failed() && !hadFailed && !w.Failed() {
+		w.fail("the test has failed by a method of its *testing.T: see its message. In a world, call those of the World, which repeat the failure and report its time", "its failure is not one of the World")
 	}
 }
-
-// watchPeriod is how often, in real time, a world is looked at for goroutines that wait for a lock.
-const watchPeriod = 2 * time.Second
 
 // prepareNet has package net make the state of all its look-ups outside of a bubble: a channel that
 // is made in the bubble of one world ends the process when another one uses it.
@@ -149,6 +138,8 @@ func (w *World) run(t *testing.T, test func(*World)) {
 	w.trace.began = w.began
 	w.net = fabric.New(fabric.Config{Seed: w.seed, Ordered: true, Observe: w.trace.observe, Sender: w.trace.sender})
 	var cancel context.CancelFunc
+	labels := pprof.Labels("netsim", fmt.Sprintf("%s, seed %d", t.Name(), w.seed))
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels))
 	w.ctx, cancel = context.WithCancel(context.Background())
 	w.SetLimit(defaultLimit)
 	finished := make(chan struct{}) // the test has returned; closed once
@@ -159,6 +150,7 @@ func (w *World) run(t *testing.T, test func(*World)) {
 	}()
 	<-finished
 	w.took = w.Elapsed()
+	time.Sleep(lastInstant)
 	cancel()
 	w.stop()
 }
@@ -172,6 +164,10 @@ func (w *World) catch(who string) {
 		w.note(failedEntry, "panic in %s: %v\n%s", who, p, debug.Stack())
 	}
 }
+
+// lastInstant is how long the contexts live when the test has returned: what the programs do at
+// that instant is done. A fault of that instant does not happen.
+const lastInstant = faultStep / 2
 
 // lastPackets is how long the hosts go on when the test has returned: packets that they have
 // written at that instant still enter the network.

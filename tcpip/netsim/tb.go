@@ -7,6 +7,15 @@ import (
 	"strings"
 )
 
+// Helper marks the calling function as a test helper: messages and failures then have the file and
+// line of its caller, as with testing.T.
+func (w *World) Helper() {
+	pcs := make([]uintptr, 1)
+	runtime.Callers(2, pcs)
+	f, _ := runtime.CallersFrames(pcs).Next()
+	w.helpers.Store(f.Function, nil)
+}
+
 // Log notes a message. It is printed, and shown in the report, if the test fails.
 func (w *World) Log(args ...any) { w.note(testEntry, "%s", line(args)) }
 

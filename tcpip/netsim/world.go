@@ -3,6 +3,7 @@ package netsim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
@@ -36,6 +37,7 @@ type World struct {
 	never chan struct{}
 
 	skipped atomic.Bool
+	helpers sync.Map     // names of the functions that have called Helper
 	bubble  atomic.Int64 // number of its bubble; 0: not yet known
 
 	mu        sync.Mutex
@@ -47,8 +49,10 @@ type World struct {
 	limit     *time.Timer
 	notes     []entry
 	failures  []entry
-	faults    []fault
-	ended     bool
+	// why a failed world is not run again; "": it is
+	unrepeated string
+	faults     []fault
+	ended      bool
 }
 
 // entry is a line of the world's log.
@@ -59,6 +63,12 @@ type entry struct {
 	Kind  entryKind
 	host  string // of a fault of one host: its name
 	state hostState
+}
+
+// head returns the first line of the text: stacks may follow.
+func (n entry) head() string {
+	line, _, _ := strings.Cut(n.Text, "\n")
+	return line
 }
 
 // hostState is what a fault makes of a host.
@@ -86,7 +96,8 @@ func (k entryKind) String() string { return [...]string{"note", "fault", "failur
 
 // fault is a call that At has scheduled, or a fault of Chaos.
 type fault struct {
-	At    time.Duration // since the start of the world
+	At    time.Duration // since the start of the world, as the test has set it
+	due   time.Duration // when it happens: see faultStep
 	Where string        // file and line of the call of At or Chaos
 	Text  string        // what it does; "": what it has noted at its time
 	ran   bool
@@ -106,8 +117,11 @@ func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 // a fault. Variables that it shares with the test need a lock or package sync/atomic. When a test
 // has failed, it is repeated with fewer of these calls, to find those that matter. A time that has
 // passed is now.
+//
+// The call is some nanoseconds later, when the programs have done what they do at that time. Calls
+// for the same time are in the order of At. So a seed repeats them.
 func (w *World) At(after time.Duration, call func()) {
-	w.addFault(fault{At: after, Where: caller()}, call)
+	w.addFault(fault{At: after, Where: w.caller()}, call)
 }
 
 // addFault schedules the call of a fault, unless it is left out.
@@ -116,11 +130,13 @@ func (w *World) addFault(f fault, call func()) {
 	defer w.mu.Unlock()
 	f.At = max(f.At, w.Elapsed())
 	number := len(w.faults)
+	// 146 years are never, too
+	f.due = min(f.At, math.MaxInt64/2) + time.Duration(number+1)*faultStep
 	w.faults = append(w.faults, f)
 	if w.skip[number] {
 		return
 	}
-	timer := time.AfterFunc(f.At-w.Elapsed(), func() {
+	timer := time.AfterFunc(f.due-w.Elapsed(), func() {
 		if w.startFault(number) {
 			defer w.catch("a function of At")
 			call()
@@ -128,6 +144,12 @@ func (w *World) addFault(f fault, call func()) {
 	})
 	w.cleanups = append(w.cleanups, func() { timer.Stop() })
 }
+
+// faultStep is how much later than its time the first fault happens; each further one is later by
+// as much again. So no two faults are at one instant, and none is at that of a program's timer or
+// of packets that enter the network, which are a nanosecond after their write. The runtime would
+// decide which of them comes first.
+const faultStep = 2 * time.Nanosecond
 
 // SetLimit sets how long the world may run, in virtual time since now. A world that is not over
 // then has failed. Default an hour.
@@ -152,7 +174,7 @@ func (w *World) startFault(number int) bool {
 
 // note appends to the log.
 func (w *World) note(kind entryKind, format string, args ...any) {
-	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: caller(), Kind: kind})
+	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: w.caller(), Kind: kind})
 }
 
 // noteFault notes a fault. where is the file and line of its cause.
@@ -178,26 +200,35 @@ func (w *World) add(n entry) {
 type record struct {
 	notes, failures []entry
 	faults          []fault
+	unrepeated      string
+	unlinked        []string // names of the hosts without a link
 }
 
 // recorded returns what the world has noted. An abandoned world may still go on.
 func (w *World) recorded() record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults)}
+	return record{slices.Clone(w.notes), slices.Clone(w.failures), slices.Clone(w.faults), w.unrepeated, w.unlinkedLocked()}
 }
 
-// caller returns the file and line of the first caller outside this package, or of a test in it.
-func caller() string {
+// caller returns the file and line of the first caller that is not of this package and has not
+// called Helper, or of a test in this package. "" is none.
+func (w *World) caller() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	helper := ""
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !isInternal(f) {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		_, isHelper := w.helpers.Load(f.Function)
+		switch where := fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line); {
+		case f.Function == "" || isInternal(f):
+		case !isHelper:
+			return where
+		case helper == "":
+			helper = where // in case all callers are helpers
 		}
 		if !more {
-			return ""
+			return helper
 		}
 	}
 }

@@ -10,6 +10,9 @@ export class Socket {
   // events: opened(), received(line), lost(secondsToTheNextTry).
   constructor(events) {
     this.events = events;
+    // With this id a new connection ends the one before: what was sent there and has not arrived
+    // must not arrive after it was sent again.
+    this.id = crypto.getRandomValues(new Uint32Array(4)).join(".");
     this.tries = 0;
     this.ws = null;
     this.timer = 0;
@@ -24,6 +27,7 @@ export class Socket {
     clearTimeout(this.timer);
     this.wanted = true;
     const url = new URL("irc", location.href);
+    url.searchParams.set("client", this.id);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const ws = new WebSocket(url, ["text.ircv3.net"]);
     this.ws = ws;

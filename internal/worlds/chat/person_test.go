@@ -23,21 +23,15 @@ func overTCP(h *netsim.Host) dialer {
 	return func(ctx context.Context) (net.Conn, error) { return h.DialContext(ctx, "tcp", "server:6667") }
 }
 
-// overWebSocket connects by IRC over WebSocket.
-func overWebSocket(h *netsim.Host) dialer {
+// overBrowser connects by IRC over WebSocket, as the script of the page does with the id of its
+// client. It cannot reset a connection that it gives up: what it has sent there may arrive later.
+func overBrowser(h *netsim.Host, id string) dialer {
 	return func(ctx context.Context) (net.Conn, error) {
-		var under net.Conn
-		transport := h.Transport()
-		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := h.DialContext(ctx, network, address)
-			under = c
-			return c, err
-		}
-		ws, _, err := websocket.Dial(ctx, "ws://server/irc", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, Subprotocols: []string{"text.ircv3.net"}})
+		ws, _, err := websocket.Dial(ctx, "ws://server/irc?client="+id, &websocket.DialOptions{HTTPClient: &http.Client{Transport: h.Transport()}, Subprotocols: []string{"text.ircv3.net"}})
 		if err != nil {
 			return nil, err
 		}
-		return &lineSocket{ws: ws, under: under}, nil
+		return &lineSocket{ws: ws}, nil
 	}
 }
 
@@ -45,7 +39,6 @@ func overWebSocket(h *netsim.Host) dialer {
 type lineSocket struct {
 	net.Conn
 	ws     *websocket.Conn
-	under  net.Conn // below the WebSocket
 	unread []byte
 }
 
@@ -72,9 +65,6 @@ func (s *lineSocket) Write(p []byte) (int, error) {
 }
 
 func (s *lineSocket) Close() error { return s.ws.CloseNow() }
-
-// NetConn returns the connection below, which package link resets.
-func (s *lineSocket) NetConn() net.Conn { return s.under }
 
 // person is a user of a client of package client. One goroutine owns the client; do runs a function
 // in it.

@@ -20,10 +20,10 @@ func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 		time.Sleep(time.Second)
 		people := []*person{
 			startPerson(w, "ann", "ann@phone", overTCP(n.clients[phone])),
-			startPerson(w, "ann2", "ann@laptop", overWebSocket(n.clients[laptop])),
+			startPerson(w, "ann2", "ann@laptop", overBrowser(n.clients[laptop], "the-id-of-ann-long-enough")),
 			startPerson(w, "eve", "eve@tablet", overTCP(n.clients[tablet])),
 			startPerson(w, "bob", "", overTCP(n.clients[office])),
-			startPerson(w, "cat", "", overWebSocket(n.clients[browser])),
+			startPerson(w, "cat", "", overBrowser(n.clients[browser], "the-id-of-cat-long-enough")),
 		}
 		r := startRadio(w, "dan@radio", overTCP(n.clients[radioSet]))
 		for i, p := range people {
