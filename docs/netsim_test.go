@@ -22,7 +22,7 @@ func TestTheFunctionsOfTheVirtualNetworkAreTested(t *testing.T) {
 			t.Errorf("tcpip/netsim/retry_test.go does not have this function of the page:\n%s", b.text)
 		}
 	}
-	if functions != 2 {
-		t.Errorf("got %d functions on the page, want 2", functions)
+	if functions != 3 {
+		t.Errorf("got %d functions on the page, want 3", functions)
 	}
 }

@@ -36,12 +36,15 @@
 // A world starts at midnight UTC of 2000-01-01, and ends when the test returns: the context of the
 // world and of each host is then cancelled, and the connections that are left are reset.
 //
+// [World.Chaos] schedules random faults. Waiting costs no real time: to test that a program
+// recovers, sleep as long as it may take, then check.
+//
 // # A failed test
 //
 // [World] is a testing.TB. When the test fails in it, Run repeats the seed with fewer of the faults
-// of [World.At] until each is needed for the same failure. It writes a report into the folder for
-// temporary files: a page with a sequence diagram, and a capture of each host. It prints how to
-// repeat the seed: WEIR_SEED=17 go test -run '^TestOrdersAreNotLost$'.
+// of [World.At] and [World.Chaos] until each is needed for the same failure. It writes a report
+// into the folder for temporary files: a page with a sequence diagram, and a capture of each host.
+// It prints how to repeat the seed: WEIR_SEED=17 go test -run '^TestOrdersAreNotLost$'.
 //
 // A goroutine that is left a minute after the end of the test is a failure, too: programs must end
 // with [Host.Context] or with their connections. So is a world that lasts longer than an hour of

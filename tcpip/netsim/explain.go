@@ -11,7 +11,7 @@ import (
 
 // explain fails t for a world that has failed: it finds the faults that are needed, and writes the
 // report.
-func explain(t *testing.T, w *World, test func(*World)) {
+func explain(t *testing.T, w *World, test func(*World), seeds *tally) {
 	t.Helper()
 	var o outcome
 	rec := w.recorded()
@@ -21,6 +21,7 @@ func explain(t *testing.T, w *World, test func(*World)) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "netsim: seed %d failed\n", w.seed)
 	rec.describeFailures(&b)
+	b.WriteString(seeds.String())
 	rec.describeFaults(&b, o)
 	rec.describeNotes(&b)
 	if text := rec.unlinkedText(); text != "" {
@@ -59,7 +60,7 @@ func (r record) describeFaults(b *strings.Builder, o outcome) {
 	case len(r.faults) == 0:
 		return
 	case len(o.needed) == 0:
-		fmt.Fprintf(b, "It fails without the faults of At, too (%d).\n", len(r.faults))
+		fmt.Fprintf(b, "It fails without its faults, too (%d).\n", len(r.faults))
 		return
 	case !o.minimal:
 		fmt.Fprintf(b, "It fails with these faults (%d of %d), and perhaps with fewer: %s.\n", len(o.needed), len(r.faults), unfinished)
@@ -116,10 +117,13 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n        ")
 }
 
-// effectOf describes the effect of a fault of At: what it has noted at its time.
+// effectOf describes the effect of a fault: of one of At, what it has noted at its time.
 func (r record) effectOf(n int) string {
 	if n >= len(r.faults) || !r.faults[n].ran {
 		return "not reached: the test was over"
+	}
+	if r.faults[n].Text != "" {
+		return r.faults[n].Text
 	}
 	var did []string
 	for _, note := range r.notes {

@@ -49,7 +49,7 @@ func TestAFailedWorldIsOneClearFailure(t *testing.T) {
 		{"retried POST", []string{"got 2 orders of one teapot, want 1", "Faults that are needed to fail (2 of 6)", "1.05s  failing_test.go:", "partition shop -> client", "Notes before the failure", "order 2 is booked"}},
 		{"crash", []string{"that were acknowledged", "crash queue", "(1 of 8)", "With these alone the failure is, at "}},
 		{"needs two of eight faults", []string{"both of the planted faults", "Faults that are needed to fail (2 of 8):\n", " 3s  failing_test.go:", " 6s  failing_test.go:"}},
-		{"fails without faults", []string{"it fails always", "It fails without the faults of At, too (1)"}},
+		{"fails without faults", []string{"it fails always", "It fails without its faults, too (1)", "Seeds that fail: "}},
 		{"not repeatable", []string{"only the first run fails", "the test is not repeatable"}},
 		{"leaked goroutine", []string{"goroutines are left a minute after the end", "failing_test.go:"}},
 		{"goroutine that sleeps on", []string{"goroutines are left a minute after the end", "failing_test.go:"}},

@@ -137,16 +137,20 @@ func (h *Host) Start(program func(h *Host) error) {
 
 // Crash stops the host as a power failure does: its network vanishes without a FIN, its context is
 // cancelled, what its disk had not synced is lost.
-func (h *Host) Crash() {
-	b := h.m.takeDown()
+func (h *Host) Crash() { h.m.crash(h.m.w.caller()) }
+
+// crash reports whether the host was running. where is the file and line of the cause.
+func (m *machine) crash(where string) bool {
+	b := m.takeDown()
 	if b == nil {
-		return
+		return false
 	}
-	h.m.w.noteState(h.Name(), downHost, "crash")
-	h.m.node.Detach()
-	h.m.disk.crash()
+	m.w.noteState(where, m.node.Name(), downHost, "crash")
+	m.node.Detach()
+	m.disk.crash()
 	b.cancel()
 	b.stack.Close() //nolint:errcheck // nothing of it reaches the network
+	return true
 }
 
 func (m *machine) takeDown() *boot {
@@ -160,24 +164,40 @@ func (m *machine) takeDown() *boot {
 // Restart starts a host again that has crashed, with its disk and its programs. One that runs
 // crashes first.
 func (h *Host) Restart() {
-	h.Crash()
-	h.m.w.noteState(h.Name(), runningHost, "restart")
-	if err := h.m.start(); err != nil {
-		h.m.w.Error(err)
+	where := h.m.w.caller()
+	h.m.crash(where)
+	h.m.restart(where)
+}
+
+// restart starts a host that is down.
+func (m *machine) restart(where string) {
+	m.w.noteState(where, m.node.Name(), runningHost, "restart")
+	if err := m.start(); err != nil {
+		m.w.Error(err)
 	}
+}
+
+func (m *machine) isDown() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.current == nil
 }
 
 // Pause stops the host's network, as in a virtual machine that is paused: up to 1,024 packets to
 // and from it wait until Resume. Its programs and timers go on, since a world has one clock.
-func (h *Host) Pause() {
-	h.m.w.noteState(h.Name(), pausedHost, "pause")
-	h.m.node.Pause()
+func (h *Host) Pause() { h.m.pause(h.m.w.caller()) }
+
+func (m *machine) pause(where string) {
+	m.w.noteState(where, m.node.Name(), pausedHost, "pause")
+	m.node.Pause()
 }
 
 // Resume continues after Pause.
-func (h *Host) Resume() {
-	h.m.w.noteState(h.Name(), runningHost, "resume")
-	h.m.node.Resume()
+func (h *Host) Resume() { h.m.resume(h.m.w.caller()) }
+
+func (m *machine) resume(where string) {
+	m.w.noteState(where, m.node.Name(), runningHost, "resume")
+	m.node.Resume()
 }
 
 // shutDown ends the host at the end of the world, in order: with the connections that are left

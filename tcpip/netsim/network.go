@@ -191,17 +191,13 @@ func (g Group) machines() (all []*machine) {
 }
 
 // Partition drops all packets between hosts of a and hosts of b from now on, also those in flight.
-func (w *World) Partition(a, b Hosts) { w.partition(a, b, false) }
+func (w *World) Partition(a, b Hosts) { w.partition(w.caller(), a, b, false) }
 
 // PartitionOneWay drops the packets from hosts of a to hosts of b.
-func (w *World) PartitionOneWay(a, b Hosts) { w.partition(a, b, true) }
+func (w *World) PartitionOneWay(a, b Hosts) { w.partition(w.caller(), a, b, true) }
 
-func (w *World) partition(a, b Hosts, oneWay bool) {
-	sign := " | "
-	if oneWay {
-		sign = " -> "
-	}
-	w.note(faultEntry, "partition %s", namesOf(a)+sign+namesOf(b))
+func (w *World) partition(where string, a, b Hosts, oneWay bool) {
+	w.noteFault(where, "partition "+sidesOf(a, b, oneWay))
 	for _, x := range a.machines() {
 		for _, y := range b.machines() {
 			if x != y {
@@ -211,9 +207,19 @@ func (w *World) partition(a, b Hosts, oneWay bool) {
 	}
 }
 
+// sidesOf describes a partition.
+func sidesOf(a, b Hosts, oneWay bool) string {
+	if oneWay {
+		return namesOf(a) + " -> " + namesOf(b)
+	}
+	return namesOf(a) + " | " + namesOf(b)
+}
+
 // HealBetween ends the partitions between hosts of a and hosts of b.
-func (w *World) HealBetween(a, b Hosts) {
-	w.note(faultEntry, "heal %s", namesOf(a)+" - "+namesOf(b))
+func (w *World) HealBetween(a, b Hosts) { w.healBetween(w.caller(), a, b) }
+
+func (w *World) healBetween(where string, a, b Hosts) {
+	w.noteFault(where, "heal "+namesOf(a)+" - "+namesOf(b))
 	for _, x := range a.machines() {
 		for _, y := range b.machines() {
 			w.net.Heal(x.node, y.node)

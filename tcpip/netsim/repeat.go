@@ -29,7 +29,7 @@ func difference(t *testing.T, seed uint64, test func(*World)) string {
 		w.trace.callers = true
 		w.runIn(t, test)
 		if w.Failed() {
-			explain(t, w, test)
+			explain(t, w, test, &tally{})
 			return ""
 		}
 		runs[n], took[n] = w.trace, w.took

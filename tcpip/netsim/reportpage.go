@@ -51,7 +51,7 @@ type pageNote struct {
 	Kind, Text, Where string
 }
 
-// pageFault is a fault of World.At.
+// pageFault is a fault of World.At or World.Chaos.
 type pageFault struct {
 	Needed, Text, Where string
 	At                  time.Duration

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +85,43 @@ func ordersOnce(key string) func(*netsim.World) {
 	}
 }
 
+// shopRecovers is a test of a shop whose server crashes, and whose customers are cut off, at random
+// times. When that is over, each of them can order again.
+func shopRecovers(w *netsim.World) {
+	server, ann, bob := w.Host("server"), w.Host("ann"), w.Host("bob")
+	w.Join(netsim.Path{Delay: 10 * time.Millisecond, Loss: 0.01}, server, ann, bob)
+	s := &shop{keys: map[string]bool{}}
+	server.Start(func(h *netsim.Host) error {
+		l, err := h.Listen("tcp", ":80")
+		if err != nil {
+			return err
+		}
+		return http.Serve(l, s)
+	})
+	w.Chaos(netsim.Faults{
+		Crash:    netsim.Group{server},
+		Isolate:  netsim.Group{ann, bob},
+		Until:    time.Minute,
+		MaxHosts: 2,
+	})
+	for _, h := range []*netsim.Host{ann, bob} {
+		go func() {
+			c := h.HTTP()
+			for n := 0; w.Elapsed() < time.Minute; n++ {
+				order(c, "http://server/orders", fmt.Sprint(h.Name(), n)) // it may fail
+				time.Sleep(time.Second)
+			}
+			order(c, "http://server/orders", h.Name()) // it may not
+		}()
+	}
+	time.Sleep(75 * time.Second) // the faults, and as long as the last orders may take
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.keys["ann"] || !s.keys["bob"] {
+		w.Errorf("15 s after the last fault: got the orders %v, want those of ann and bob", slices.Sorted(maps.Keys(s.keys)))
+	}
+}
+
 // bugs are tests that must fail, each with the message of its failure.
 var bugs = map[string]struct {
 	test func(*netsim.World)
@@ -123,7 +162,7 @@ func TestBugsAreFound(t *testing.T) {
 // The same clients without the bug pass.
 func TestMendedClientsPass(t *testing.T) {
 	for name, test := range map[string]func(*netsim.World){
-		"retry": ordersOnce("8b6f"), "pool": pooled(true), "deadline": answered(everything),
+		"retry": ordersOnce("8b6f"), "pool": pooled(true), "deadline": answered(everything), "shop": shopRecovers,
 	} {
 		t.Run(name, func(t *testing.T) { netsim.Run(t, netsim.Seeds(worlds(50)), test) })
 	}

@@ -34,29 +34,29 @@ func Seed(seed uint64) SeedRange { return SeedRange{seed, 1} }
 // seedVariable is the environment variable that repeats one seed.
 const seedVariable = "WEIR_SEED"
 
-// Run calls a test in a new world for each seed, one after the other. At the first failure it
-// repeats the seed with fewer faults, writes a report, and fails t: the message names what is
-// needed to fail, the folder of the report and the command that repeats the seed. With WEIR_SEED
-// in the environment, only that seed runs.
+// Run calls a test in a new world for each seed, one after the other, until one fails. It repeats
+// that seed with fewer faults, writes a report, and fails t: the message names what is needed to
+// fail, the folder of the report and the command that repeats the seed. To count how many seeds
+// fail, it runs those behind it for as long again as it took so far, but for 1 to 10 seconds. With
+// WEIR_SEED in the environment, only that seed runs.
 //
 // It is for tests that are not parallel: all random numbers of package crypto come from the seed,
 // and the program has one processor while a world runs.
 func Run(t *testing.T, seeds SeedRange, test func(*World)) {
 	t.Helper()
 	seeds = chosenSeeds(t, seeds)
-	skipped := 0
+	y := &tally{first: seeds.First, began: time.Now()}
 	for n := range seeds.Count {
 		w := newWorld(seeds.First+uint64(n), nil)
 		w.runIn(t, test)
+		y.add(w)
 		if w.Failed() {
-			explain(t, w, test)
+			y.addRest(t, w, seeds.Count-n-1, y.countTime(t), test)
+			explain(t, w, test, y)
 			return
 		}
-		if w.Skipped() {
-			skipped++
-		}
 	}
-	t.Logf("netsim: %d worlds, from seed %d on; %d of them were skipped", seeds.Count, seeds.First, skipped)
+	t.Logf("netsim: %d worlds, from seed %d on; %d of them were skipped", seeds.Count, seeds.First, y.skipped)
 }
 
 // chosenSeeds returns the seed of the environment, or else the given ones. It ends t if there are
@@ -107,6 +107,11 @@ func (w *World) runIn(t *testing.T, test func(*World)) {
 		synctest.Test(t, func(t *testing.T) { w.run(t, test) })
 	}()
 	w.watch(t, done)
+	select {
+	case <-done:
+	default:
+		w.givenUp = true
+	}
 	if t.Failed() && !hadFailed && !w.Failed() {
 		w.fail("the test has failed by a method of its *testing.T: see its message. In a world, call those of the World, which repeat the failure and report its time", "its failure is not one of the World")
 	}

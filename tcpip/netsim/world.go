@@ -29,7 +29,8 @@ type World struct {
 	net        *fabric.Network
 	trace      *trace
 	took       time.Duration // how long the test ran; set when it has returned
-	skip       map[int]bool  // numbers of the faults of At that are left out
+	skip       map[int]bool  // numbers of the faults that are left out
+	givenUp    bool          // it could not end: its goroutines are left; set when it is over
 
 	abandoned chan struct{} // closed when the world cannot end; made outside the bubble
 	// never closed; made outside the bubble, where waiting for it stops the time
@@ -93,11 +94,12 @@ const (
 // String returns the kind in a word.
 func (k entryKind) String() string { return [...]string{"note", "fault", "failure"}[k] }
 
-// fault is a call that At has scheduled.
+// fault is a call that At has scheduled, or a fault of Chaos.
 type fault struct {
 	At    time.Duration // since the start of the world, as the test has set it
 	due   time.Duration // when it happens: see faultStep
-	Where string        // file and line of the call of At
+	Where string        // file and line of the call of At or Chaos
+	Text  string        // what it does; "": what it has noted at its time
 	ran   bool
 }
 
@@ -119,12 +121,16 @@ func (w *World) Elapsed() time.Duration { return time.Since(w.began) }
 // The call is some nanoseconds later, when the programs have done what they do at that time. Calls
 // for the same time are in the order of At. So a seed repeats them.
 func (w *World) At(after time.Duration, call func()) {
-	where := w.caller()
+	w.addFault(fault{At: after, Where: w.caller()}, call)
+}
+
+// addFault schedules the call of a fault, unless it is left out.
+func (w *World) addFault(f fault, call func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	f.At = max(f.At, w.Elapsed())
 	number := len(w.faults)
-	f := fault{At: max(after, w.Elapsed()), Where: where}
-	// the sum must not overflow
+	// 146 years are never, too
 	f.due = min(f.At, math.MaxInt64/2) + time.Duration(number+1)*faultStep
 	w.faults = append(w.faults, f)
 	if w.skip[number] {
@@ -171,9 +177,14 @@ func (w *World) note(kind entryKind, format string, args ...any) {
 	w.add(entry{At: w.Elapsed(), Text: fmt.Sprintf(format, args...), Where: w.caller(), Kind: kind})
 }
 
+// noteFault notes a fault. where is the file and line of its cause.
+func (w *World) noteFault(where, text string) {
+	w.add(entry{At: w.Elapsed(), Text: text, Where: where, Kind: faultEntry})
+}
+
 // noteState notes a fault of a host.
-func (w *World) noteState(host string, s hostState, what string) {
-	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: w.caller(), Kind: faultEntry, host: host, state: s})
+func (w *World) noteState(where, host string, s hostState, what string) {
+	w.add(entry{At: w.Elapsed(), Text: what + " " + host, Where: where, Kind: faultEntry, host: host, state: s})
 }
 
 func (w *World) add(n entry) {

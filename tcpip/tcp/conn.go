@@ -239,6 +239,7 @@ func (c *Conn) fail(cause Cause) {
 
 // finish enters CLOSED. The application can still read what was received.
 func (c *Conn) finish() {
+	c.unacknowledged = c.unacknowledgedBytes()
 	c.state = Closed
 	c.timers = timers{}
 	c.sendBuf.free(c.memory())

@@ -59,7 +59,22 @@ func (c *Conn) Info(now Time) Info {
 	} else {
 		i.Unsent = c.sendBuf.length
 	}
+	if c.state == Closed {
+		i.InFlight = c.unacknowledged // those that were never sent, too
+	}
 	return i
+}
+
+// unacknowledgedBytes returns how many bytes were written and not acknowledged, sent or not. The
+// number stays when the connection ends, though the bytes are freed then.
+func (c *Conn) unacknowledgedBytes() int {
+	switch {
+	case c.state == Closed:
+		return c.unacknowledged
+	case c.state.synchronized():
+		return max(0, c.flight.totalBytes) + c.unsentBytes()
+	}
+	return max(0, c.flight.totalBytes) + c.sendBuf.length
 }
 
 // since returns how long ago a time was; 0 if it never was.

@@ -35,6 +35,7 @@ type sender struct {
 	writeBlocked          bool   // a Write found no room; Writable is due when there is some
 	retransmittedSegments uint64 // in segments of the wire
 	ackedTotal            uint64 // bytes acknowledged since the connection began
+	unacknowledged        int    // of a CLOSED connection: what it had sent or was to send
 	largestDelivered      int    // largest payload of a segment that the peer has received
 
 	search   *mtuSearch // search for the path MTU; nil: none

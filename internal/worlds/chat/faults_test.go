@@ -59,33 +59,15 @@ const faultyUntil = 4 * time.Minute
 
 // disturb schedules faults.
 func (n *network) disturb() {
+	n.w.Chaos(netsim.Faults{
+		Isolate: append(netsim.Group{n.server}, n.clients...), Pause: append(netsim.Group{n.server}, n.clients...),
+		Links: n.links, Other: []func(){n.nat.Forget, n.chat.restart},
+		Start: 5 * time.Second, Until: faultyUntil, Every: 20 * time.Second, Longest: 4 * time.Minute, MaxHosts: 3,
+	})
 	r := n.w.Rand()
-	for range 2 + r.IntN(5) {
+	for range r.IntN(3) { // kill saves the data first, so it is no Crash of Chaos
 		begin := time.Duration(5+r.IntN(120)) * time.Second
-		end := begin + time.Duration(1+r.IntN(100))*time.Second
-		who := r.IntN(len(n.clients))
-		client, link, before := n.clients[who], n.links[who], path(r)
-		switch r.IntN(7) {
-		case 0:
-			n.w.At(begin, func() { n.w.Partition(client, n.server) })
-			n.w.At(end, n.w.Heal)
-		case 1:
-			n.w.At(begin, func() { n.w.PartitionOneWay(client, n.server) })
-			n.w.At(end, n.w.Heal)
-		case 2:
-			n.w.At(begin, func() { n.w.PartitionOneWay(n.server, client) })
-			n.w.At(end, n.w.Heal)
-		case 3:
-			n.w.At(begin, n.nat.Forget)
-		case 4:
-			n.w.At(begin, n.chat.kill)
-			n.w.At(begin+end/8, n.server.Restart)
-		case 5:
-			n.w.At(begin, n.chat.restart)
-		case 6:
-			n.w.At(begin, func() { link.Set(netsim.Path{Delay: 100 * time.Millisecond, Loss: 0.4}) })
-			n.w.At(end, func() { link.Set(before) })
-		}
+		n.w.At(begin, n.chat.kill)
+		n.w.At(begin+time.Duration(1+r.IntN(30))*time.Second, n.server.Restart)
 	}
-	n.w.At(faultyUntil, n.w.Heal)
 }

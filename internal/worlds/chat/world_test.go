@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/chat/client"
 	"weir/internal/testsize"
 	"weir/tcpip/netsim"
 )
@@ -36,6 +37,7 @@ func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 		waitUntilAllIsSaid(w, people)
 		time.Sleep(2 * time.Minute) // what is late is late now
 		checkMarkers(w, people)
+		scrollUp(people)
 		check(w, n.chat, people, r)
 	})
 }
@@ -70,6 +72,21 @@ func waitUntilAllIsSaid(w *netsim.World, people []*person) {
 		if unsent := p.unsent(); len(unsent) > 0 {
 			w.Errorf("%s: got the unacknowledged messages %q after %v without a fault, want none", p.name, unsent, sayLimit)
 		}
+	}
+}
+
+// scrollUp loads the older messages. A client whose connection broke before it had the first page
+// of a conversation, which was empty then, begins with the latest page.
+func scrollUp(people []*person) {
+	for range 20 {
+		for _, p := range people {
+			p.do(func(*client.Conversation) {
+				for _, v := range p.client.Conversations() {
+					p.client.LoadOlder(v)
+				}
+			})
+		}
+		time.Sleep(time.Second)
 	}
 }
 

@@ -18,32 +18,23 @@ import (
 	"weir/tcpip/netsim"
 )
 
-// Three members of a cluster of etcd's raft agree on the order of entries, while partitions come
-// and go.
+// Three members of a cluster of etcd's raft agree on the order of entries, while one at a time is
+// cut off or pauses.
 func TestRaft(t *testing.T) {
 	netsim.Run(t, netsim.Seeds(20), func(w *netsim.World) {
 		var members []*member
 		var nodes []netsim.Node
+		var hosts netsim.Group
 		for id := range uint64(3) {
 			h := w.Host(fmt.Sprintf("raft%d", id+1))
-			nodes = append(nodes, h)
+			nodes, hosts = append(nodes, h), append(hosts, h)
 			members = append(members, newMember(w, h, id+1))
 		}
 		w.Join(netsim.Path{Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01}, nodes...)
 		for _, m := range members {
 			m.host.Start(m.run)
 		}
-		for n := range 4 {
-			cut := members[w.Rand().IntN(3)]
-			others := netsim.Group{}
-			for _, m := range members {
-				if m != cut {
-					others = append(others, m.host)
-				}
-			}
-			w.At(time.Duration(10*n+5)*time.Second, func() { w.Partition(cut.host, others) })
-			w.At(time.Duration(10*n+10)*time.Second, w.Heal)
-		}
+		w.Chaos(netsim.Faults{Isolate: hosts, Pause: hosts, Until: 45 * time.Second, Every: 5 * time.Second, Longest: 10 * time.Second})
 		for n := range 40 {
 			time.Sleep(time.Second)
 			members[w.Rand().IntN(3)].node.Propose(w.Context(), fmt.Appendf(nil, "entry %d", n)) //nolint:errcheck // it may be dropped
