@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +18,7 @@ var (
 )
 
 // runs are the synthetic runs of the tests.
-var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished, "saturation": saturated, "web": webRun, "pipes": pipesRun,
+var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished, "saturation": saturated, "web": webRun, "pipes": pipesRun, "chat": chatRun, "stack": stackRun,
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
 
 // TestGolden compares the texts of reports with the golden files.
@@ -30,7 +32,41 @@ func TestGolden(t *testing.T) {
 		golden(t, name+".tex", tex(r))
 		golden(t, name+".txt", plain.Bytes())
 		golden(t, name+".ansi", coloured.Bytes())
+		golden(t, name+".sums", sums(t, r))
 	}
+}
+
+// sums returns the digests of the files that have no golden file: the results, and of their report
+// the page, the list of trials and the figures. The report is that of the results as they are read
+// from their file.
+func sums(t *testing.T, r *result.Results) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	if err := result.Write(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	read, err := result.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := documentOf(read)
+	page, err := doc.html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, result.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	add := func(name string, content []byte) { fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(content), name) }
+	add(result.File, written)
+	add(htmlFile, page)
+	add(csvFile, trialsCSV(read))
+	for _, f := range doc.figures() {
+		add(f.Name+".svg", f.SVG())
+	}
+	return b.Bytes()
 }
 
 func golden(t *testing.T, name string, got []byte) {
