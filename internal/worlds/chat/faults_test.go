@@ -64,6 +64,8 @@ func (n *network) disturb() {
 		Links: n.links, Other: []func(){n.nat.Forget, n.chat.restart},
 		Start: 5 * time.Second, Until: faultyUntil, Every: 20 * time.Second, Longest: 4 * time.Minute, MaxHosts: 3,
 	})
+	// longer than a client waits for an answer: it gives its connection up
+	n.w.Chaos(netsim.Faults{Isolate: n.clients, Start: 5 * time.Second, Until: faultyUntil, Every: time.Minute, Longest: 20 * time.Minute})
 	r := n.w.Rand()
 	for range r.IntN(3) { // kill saves the data first, so it is no Crash of Chaos
 		begin := time.Duration(5+r.IntN(120)) * time.Second
