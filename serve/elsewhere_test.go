@@ -66,14 +66,17 @@ func TestADeadlineSetElsewhereEndsTheCallThatBlocks(t *testing.T) {
 
 func TestADeadlineTakenAwayElsewhereLetsTheReadGoOn(t *testing.T) {
 	eachModel(t, func(t *testing.T, w Way) {
+		set := make(chan struct{}) // closed by the handler
 		s, opened := blockingIn(func(c net.Conn) error {
 			c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			close(set)
 			return readOne(c)
 		})
 		r := startService(t, w, handlers, s, Options{})
 		peer := r.dialSoon()
 		began := time.Now()
 		h := receive(t, opened, "the handler's connection")
+		receive(t, set, "the deadline")
 		h.conn.SetReadDeadline(time.Time{})
 		tookAway := time.Since(began)
 		time.Sleep(150 * time.Millisecond)
