@@ -153,8 +153,8 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	trial := keptUp()
 	trial.AchievedRatio, trial.LatenessUS, trial.LoadRunQueue = 0.5, result.Percentiles{P50: 1e6, P99: 1e6}, 1
 	own, all := trial, trial
-	judgeTrial(&own, Evidence{Window: time.Second})
-	judgeTrial(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
+	judgeTrial(streams{}, &own, Evidence{Window: time.Second})
+	judgeTrial(streams{}, &all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
 	got := externalReasons(all.RejectedBecause)
 	if len(own.RejectedBecause) == 0 || len(got) != 3 || len(all.RejectedBecause) != len(own.RejectedBecause)+3 {
 		t.Errorf("got external reasons %q of %q, want 3 in addition to the load's own %q", got, all.RejectedBecause, own.RejectedBecause)
@@ -181,7 +181,7 @@ func TestShareIsAcceptedIfTheLoadWasAsPlanned(t *testing.T) {
 	} {
 		trial, ev := keptUp(), Evidence{Window: time.Second}
 		c.change(&trial, &ev)
-		judgeTrial(&trial, ev)
+		judgeTrial(streams{}, &trial, ev)
 		if got := shareRejections(&trial); len(got) != c.want {
 			t.Errorf("%s: got reasons for rejection %q, want %d", c.name, got, c.want)
 		}

@@ -170,18 +170,15 @@ func decodeStrict(text []byte, v any) error {
 // Validate fills in defaults and reports the first setting that is out of its range.
 func (e *Experiment) Validate() error {
 	e.defaults()
-	patterns := load.Patterns
-	if e.patternsFromLoads() {
-		patterns = e.requestPatterns()
-	}
+	patterns, byLoads := e.patterns()
 	for _, check := range []struct {
 		ok   bool
 		what string
 	}{
-		{e.Workload == "sink" || e.Workload == "echo" || e.patternsFromLoads(), "workload: must be sink, echo, page, files, proxy, chat or stack"},
+		{slices.Contains(workloadNames, e.Workload), "workload: must be sink, echo, page, files, proxy, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
-		{!e.patternsFromLoads() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
-		{!e.patternsFromLoads() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say: leave patterns out"},
+		{!byLoads || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
+		{!byLoads || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say: leave patterns out"},
 		{len(e.Patterns) > 0 && allKnown(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
 		{e.BusiestBlocks >= 0 && e.BusiestBlocks <= 1000, "busiest_blocks: must be from 0 to 1000"},
@@ -227,11 +224,9 @@ func (e *Experiment) defaults() {
 	setDefault(&e.Duration, Duration(2*time.Second))
 	setDefault(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
 	setDefault(&e.Margin, 0.05)
-	switch {
-	case e.Patterns == nil && e.patternsFromLoads():
-		e.Patterns = e.requestPatterns()
-	case e.Patterns == nil:
-		e.Patterns = slices.Clone(load.Patterns)
+	if e.Patterns == nil {
+		all, _ := e.patterns()
+		e.Patterns = slices.Clone(all)
 	}
 	if e.AAControl == nil {
 		yes := len(e.Saturation) == 0

@@ -146,9 +146,8 @@ func (r *Runner) hasEventCounts(p Place) bool {
 // trials, because building would disturb them. Findings are stored, and reused by later runs if
 // nothing changed. It does nothing unless Options.CountEvents is set.
 func (r *Runner) checkPortability(ctx context.Context) {
-	// patternsFromLoads is true for experiments with web servers, chats and stacks. They have no C
-	// subjects that portability tests.
-	if !r.options.CountEvents || r.experiment.patternsFromLoads() {
+	// only the C subjects of streams are tested
+	if _, isStream := r.experiment.workload().(streams); !r.options.CountEvents || !isStream {
 		return
 	}
 	r.removeNote("portability", "")

@@ -77,7 +77,7 @@ func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (
 	seen := observation{before: before, after: after, ownsPacketThreads: true}
 	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).trialProcesses())
 	ev.SharedCores, ev.Errors = true, report.Errors
-	judgeTrial(t, ev)
+	judgeTrial(operations{}, t, ev)
 	return nil
 }
 

@@ -2,10 +2,8 @@ package lab
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
-	"weir/lab/load"
 	"weir/lab/result"
 )
 
@@ -71,17 +69,14 @@ type Load struct {
 	Cold    bool `toml:"cold"` // measure from the first request on, without warm-up
 }
 
-// config returns the generator's settings for l. The caller sets the target.
-func (l Load) config(workload string, connections int, pattern string) load.Config {
-	c := load.Config{Connections: connections, Size: l.Size, Pattern: pattern, Echo: workload == "echo", Idle: l.Idle, Churn: l.Churn, Bits: l.Bits}
-	if l.Bits == 0 {
-		c.Rate = l.Rate
-	}
-	return c
-}
-
 // hasChatSettings reports whether a setting is set that only chat loads have.
 func (l Load) hasChatSettings() bool { return l.Replay != 0 || l.Caps != "" }
+
+// settingsOfStack and settingsOfChat are errors about settings of other workloads.
+const (
+	settingsOfStack = "operation, inside, processes and cores are for the workload stack: leave them out, or set that"
+	settingsOfChat  = "replay and caps are for the workload chat: leave them out, or set that"
+)
 
 // result returns the load as the results record it.
 func (l Load) result() result.Load {
@@ -107,26 +102,8 @@ func (e *Experiment) validateLoads() error {
 			bad = "blocks must be from 0 to 1000"
 		case l.Duration != 0 && !between(l.Duration, shortestWindow, time.Hour):
 			bad = "duration must be from 200ms to 1h"
-		case e.isStack():
-			bad = e.checkOperation(l)
-		case l.hasStackSettings():
-			bad = "operation, inside, processes and cores are for the workload stack: leave them out, or set that"
-		case e.isChat():
-			bad = e.checkRooms(l)
-		case l.hasChatSettings():
-			bad = "replay and caps are for the workload chat: leave them out, or set that"
-		case e.isHTTP():
-			bad = e.checkRequests(l)
-		case len(l.Connections) > 0:
-			bad = "connections of a load are for the workloads page, files, proxy, chat and stack: leave them out, or set one of these"
-		case l.hasHTTPSettings():
-			bad = "pattern, path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip, tls and cold are for the workloads page, files and proxy: leave them out, or set one of these"
-		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
-			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
-		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):
-			bad = "saturation raises the rate of messages: give it a rate, and no bits"
 		default:
-			bad = e.unofferable(*l)
+			bad = e.workload().checkLoad(e, l)
 		}
 		if bad != "" {
 			return fmt.Errorf("lab: %s: load %q: %s", e.Name, l.Name, bad)
@@ -137,23 +114,4 @@ func (e *Experiment) validateLoads() error {
 		seen[l.Name] = true
 	}
 	return nil
-}
-
-// unofferable returns why the generator cannot offer l in some cell; empty if it can.
-func (e *Experiment) unofferable(l Load) string {
-	for _, n := range e.Connections {
-		for _, pattern := range e.Patterns {
-			c := l.config(e.Workload, n, pattern)
-			c.Target = "127.0.0.1:1" // a placeholder: Check needs a valid address
-			switch err := c.Check(true); {
-			case err != nil:
-				return fmt.Sprintf("with %d connections, %s: %s", n, pattern, strings.TrimPrefix(err.Error(), "load: "))
-			case n == 0 && l.Churn == 0:
-				return "with 0 connections: nothing is sent, so there is nothing to measure: give connections, or churn"
-			case n == 0 && len(e.Saturation) > 0:
-				return "with 0 connections: saturation raises the rate of connections that send: give some"
-			}
-		}
-	}
-	return ""
 }

@@ -84,6 +84,15 @@ func (r *Runner) subjectsFromFiles(besides []string) (names []string) {
 	return names
 }
 
+// addSubjectsFromFiles adds the subjects that were given by a file to the loads for some subjects.
+func (r *Runner) addSubjectsFromFiles() {
+	for i := range r.experiment.Loads {
+		if l := &r.experiment.Loads[i]; len(l.Subjects) > 0 {
+			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
+		}
+	}
+}
+
 // restrictLoads removes subjects from loads that they cannot meet: inside loads if they have no
 // inside command, pings if they have IPv6, and pings by processes if this machine has no ping
 // command.
@@ -94,9 +103,6 @@ func (r *Runner) restrictLoads() {
 			if _, err := exec.LookPath("ping"); err != nil {
 				l.Subjects = []string{"a machine with the command ping (iputils-ping)"}
 			}
-		}
-		if len(l.Subjects) > 0 {
-			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
 		}
 		switch {
 		case l.Inside:

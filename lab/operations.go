@@ -10,12 +10,13 @@ import (
 
 	loadstack "weir/lab/load/stack"
 	"weir/lab/result"
+	"weir/lab/subject"
 )
 
-// The part of loads that is specific to TCP/IP stacks.
+// operations is the workload of operations on TCP/IP stacks, which are no servers.
+type operations struct{}
 
-// isStack reports whether the experiment's messages are operations on TCP/IP stacks.
-func (e *Experiment) isStack() bool { return result.IsStack(e.Workload) }
+func (operations) patterns(e *Experiment) (all []string, byLoads bool) { return e.loadPatterns(), true }
 
 // hasStackSettings reports whether a setting is set that only stack loads have.
 func (l Load) hasStackSettings() bool {
@@ -25,8 +26,7 @@ func (l Load) hasStackSettings() bool {
 // insideOperations are the operations with both ends on the stack.
 var insideOperations = []string{result.OperationConnect, result.OperationBulk, result.OperationRR}
 
-// checkOperation returns what is wrong with a load of a stack; empty if it is valid.
-func (e *Experiment) checkOperation(l *Load) string {
+func (operations) checkLoad(e *Experiment, l *Load) string {
 	cold, rate := l.Cold, l.Rate
 	l.Cold = false
 	others := l.hasHTTPSettings() || l.hasChatSettings()
@@ -78,6 +78,23 @@ func (e *Experiment) unofferableOperation(l Load) string {
 	return ""
 }
 
+func (operations) place(r *Runner) error { return r.prepareStacks() }
+
+func (operations) prepare(context.Context, *Runner) error { return nil }
+
+func (operations) restrict(r *Runner) {
+	r.addSubjectsFromFiles()
+	r.restrictLoads()
+}
+
+func (operations) start(ctx context.Context, r *Runner, s *subject.Subject, l Load) (*running, error) {
+	return r.startStack(ctx, s, l)
+}
+
+func (operations) args(_ *Runner, p Place, l Load, addr string) []string {
+	return l.operationArgs(p.Connections, addr)
+}
+
 // operationArgs returns the generator's command line for l. The peer's congestion control is set on
 // each of its sockets, because a namespace inherits the host's, which may differ from the stacks'.
 func (l Load) operationArgs(connections int, host string) []string {
@@ -97,8 +114,8 @@ func (l Load) operationArgs(connections int, host string) []string {
 // enough.
 const stackWarmUp = 500 * time.Millisecond
 
-// warmStack runs the load for stackWarmUp.
-func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
+// warm runs the load for stackWarmUp.
+func (operations) warm(ctx context.Context, _ *Runner, g *generator, s *running, _ Load, t *result.Trial) error {
 	first, err := s.cpu()
 	if err != nil {
 		return err
@@ -117,16 +134,25 @@ func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load
 	return err
 }
 
-// fillOperation adds the generator's report of its operations, and the stack's report of itself, to
-// a trial. Unanswered operations count as lost, not as a fault of the generator.
-func (s *running) fillOperation(t *result.Trial, g loadReport, before, after *result.RuntimeStats) {
+// fill implements workload. Unanswered operations count as lost, not as a fault of the generator.
+func (operations) fill(t *result.Trial, s *running, _ Load, g loadReport, collectors collectorReports) {
 	t.Stack = &result.OnStack{Operation: g.Operation, Congestion: g.Congestion, MeanUS: g.MeanUS, GbitS: g.GbitS, Lost: g.Lost,
 		SegmentsOut: g.SegmentsOut, SegmentsIn: g.SegmentsIn, Retransmitted: g.Retransmitted,
-		BarePSSKB: s.barePSS >> 10, Bare: s.bareGC, Before: before, After: after}
+		BarePSSKB: s.barePSS >> 10, Bare: s.bareGC, Before: collectors.before, After: collectors.after}
 	if g.Operation == result.OperationPing {
 		t.Stack.Due = g.Report.Offered
 	} else {
 		t.OfferedRate = 0
 	}
 	t.AchievedRatio = 1
+}
+
+func (operations) failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
+	return messageFailures(t, ev)
+}
+
+// rejections implements workload. The generator is the peer, so it may be what limits a closed
+// loop.
+func (operations) rejections(t *result.Trial, _ Evidence, onTime bool) findings {
+	return loadShort(t, onTime)
 }

@@ -68,7 +68,7 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 
 // patternsOf returns the arrival patterns of a load.
 func (e *Experiment) patternsOf(l Load) []string {
-	if e.patternsFromLoads() {
+	if _, byLoads := e.patterns(); byLoads {
 		return []string{l.pattern()}
 	}
 	return e.Patterns

@@ -2,8 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"weir/lab/load"
@@ -70,9 +68,9 @@ func isFinal(t *result.Trial) bool {
 // judgeTrial accepts or rejects a trial. A disturbance of the measurement is a reason for
 // rejection. A wrong answer is a failure of the subject. Not keeping up is a failure only if the
 // measurement was not disturbed; on a disturbed machine it is one more reason for the rejection.
-func judgeTrial(t *result.Trial, ev Evidence) {
-	wrong, slow := failures(t, ev)
-	spoiled := rejections(t, ev, len(wrong)+len(slow) > 0)
+func judgeTrial(w workload, t *result.Trial, ev Evidence) {
+	wrong, slow := w.failures(t, ev)
+	spoiled := rejections(w, t, ev, len(wrong)+len(slow) > 0)
 	if len(spoiled) > 0 {
 		spoiled = append(spoiled, slow...)
 	} else {
@@ -91,44 +89,19 @@ func (f *findings) add(when bool, format string, args ...any) {
 	}
 }
 
-// failures returns what the subject did wrong, and separately where it only did not keep up.
-func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
-	if t.HTTP != nil {
-		return requestFailures(t, ev)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
-		to := &wrong
-		// Not received in time is slow, not wrong.
-		if kind == "echo missing" || kind == "missing" {
-			to = &slow
-		}
-		to.add(true, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
-	}
-	slow.add(float64(t.Behind) > maxBehind*float64(t.Messages), "did not carry the load: the connection was full (not writable) for %d of %d messages", t.Behind, t.Messages)
-	queued := int64(maxQueued*t.Connections) * t.Bytes / max(t.Messages, 1)
-	slow.add(float64(ev.UnreadBytes) > maxUnread*float64(t.Bytes) && ev.UnreadBytes > queued, "did not read: %d bytes were unread at the end of the window, in which %d were sent", ev.UnreadBytes, t.Bytes)
-	return wrong, slow
-}
-
 // rejections returns the reasons why a measurement is not valid. Messages that a failing subject
 // did not take are late or not sent at all through no fault of the generator, so its lateness is
 // not judged then. The limits on lateness are 16 times wider where generator and subject share
 // cores, since each delays the other.
-func rejections(t *result.Trial, ev Evidence, failing bool) []string {
-	var why findings
+func rejections(w workload, t *result.Trial, ev Evidence, failing bool) []string {
 	l := limitsFor(t, ev.SharedCores)
 	// A generator is late only against a schedule, which a closed loop does not have.
 	judgeSchedule := !failing && t.Pattern != result.Closed
 	share := func(d time.Duration) float64 { return float64(d) / float64(ev.Window) }
-	// Over HTTP the achieved ratio is not judged: how many requests are answered depends on the
-	// subject. Lateness is judged, since it covers only requests that had a free connection.
-	why.add(judgeSchedule && t.HTTP == nil && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
+	why := w.rejections(t, ev, judgeSchedule)
 	why.add(judgeSchedule && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
 	why.add(judgeSchedule && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
 	why.add(ev.Errors[generatorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[generatorErrorKind])
-	why.add(t.HTTP != nil && generatorSaturated(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
-	why.add(closedLoopGeneratorBound(t, ev), result.GeneratorGaveOut+": in a closed loop it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
-	why.add(t.HTTP != nil && t.Pattern == result.Closed && inFlightShare(t) < minInFlightShare, result.GeneratorGaveOut+": requests were with the subject for %.0f %% of the time of the connections (Little's law)", 100*inFlightShare(t))
 	why.add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
 	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
 	why.add(share(ev.Neighbour) > maxNeighbour && !ev.ServerUnaccounted, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourName)

@@ -55,7 +55,7 @@ func TestDisturbancesRejectATrial(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
-			judgeTrial(trial, ev)
+			judgeTrial(streams{}, trial, ev)
 			got := strings.Join(trial.RejectedBecause, "; ")
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || len(trial.FailedBecause) > 0 || trial.Accepted != (got == "") {
 				t.Errorf("got accepted %v, failures %q, reasons for rejection %q, want a reason with %q", trial.Accepted, trial.FailedBecause, got, test.want)
@@ -87,7 +87,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
-			judgeTrial(trial, ev)
+			judgeTrial(streams{}, trial, ev)
 			if got := strings.Join(trial.FailedBecause, "; "); trial.Accepted || len(trial.RejectedBecause) > 0 || !strings.Contains(got, test.want) {
 				t.Errorf("got accepted %v, reasons for rejection %q, failures %q, want %q", trial.Accepted, trial.RejectedBecause, got, test.want)
 			}
@@ -97,7 +97,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 			disturbed, ev := goodTrial()
 			test.spoil(disturbed, &ev)
 			ev.Steal = time.Second
-			judgeTrial(disturbed, ev)
+			judgeTrial(streams{}, disturbed, ev)
 			if failed := len(disturbed.FailedBecause) > 0; failed != test.always || disturbed.Accepted {
 				t.Errorf("on a disturbed machine: got accepted %v, failures %q; want it not accepted, and failed: %t", disturbed.Accepted, disturbed.FailedBecause, test.always)
 			}
@@ -108,7 +108,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 func TestFewUnreadMessagesAreAccepted(t *testing.T) {
 	trial, ev := goodTrial()
 	trial.Messages, trial.Bytes, ev.UnreadBytes = 64, 64_000, 4*64_000
-	if judgeTrial(trial, ev); !trial.Accepted {
+	if judgeTrial(streams{}, trial, ev); !trial.Accepted {
 		t.Errorf("four unread messages per connection: got failures %q, want none", trial.FailedBecause)
 	}
 }

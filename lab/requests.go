@@ -2,6 +2,7 @@ package lab
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -14,10 +15,14 @@ import (
 	"weir/lab/result"
 )
 
-// The part of loads that is specific to HTTP requests.
+// requests is the workload of HTTP requests.
+type requests struct {
+	servers
+	defaultPath string // of the requests of a load without one
+	proxied     bool   // the subject is a proxy, with an upstream of the lab behind it
+}
 
-// isHTTP reports whether the experiment's messages are HTTP requests.
-func (e *Experiment) isHTTP() bool { return result.IsHTTP(e.Workload) }
+func (requests) patterns(e *Experiment) (all []string, byLoads bool) { return e.loadPatterns(), true }
 
 // unit returns the word for a message in reports and progress.
 func (e *Experiment) unit() string { return result.Plan{Workload: e.Workload}.Unit() }
@@ -25,8 +30,13 @@ func (e *Experiment) unit() string { return result.Plan{Workload: e.Workload}.Un
 // units returns the plural of unit.
 func (e *Experiment) units() string { return result.Plan{Workload: e.Workload}.Units() }
 
-// patternsFromLoads reports whether the loads determine the arrival patterns.
-func (e *Experiment) patternsFromLoads() bool { return e.isHTTP() || e.isChat() || e.isStack() }
+// patterns returns the arrival patterns of the experiment's loads, and whether they determine them.
+func (e *Experiment) patterns() (all []string, byLoads bool) {
+	if w := e.workload(); w != nil {
+		return w.patterns(e)
+	}
+	return load.Patterns, false
+}
 
 // pages are the default paths of requests by workload.
 var defaultPaths = map[string]string{"page": "/" + pageFile, "files": "/" + textFile, proxied: "/" + textFile}
@@ -47,8 +57,8 @@ func (l Load) pattern() string {
 	return cmp.Or(l.Pattern, load.Staggered)
 }
 
-// requestPatterns returns the distinct patterns of the experiment's loads.
-func (e *Experiment) requestPatterns() []string {
+// loadPatterns returns the distinct patterns of the experiment's loads.
+func (e *Experiment) loadPatterns() []string {
 	var all []string
 	for _, l := range e.Loads {
 		if !slices.Contains(all, l.pattern()) {
@@ -63,12 +73,14 @@ func (l Load) hasHTTPSettings() bool {
 	return l.Pattern != "" || l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.TLS || l.Cold
 }
 
-// checkRequests sets l's default path and returns what is wrong with a load of requests; empty if
-// it is valid.
-func (e *Experiment) checkRequests(l *Load) string {
-	setDefault(&l.Path, defaultPaths[e.Workload])
+func (w requests) checkLoad(e *Experiment, l *Load) string {
+	setDefault(&l.Path, w.defaultPath)
 	most := float64(slices.Max(e.connectionsOf(*l)))
 	switch {
+	case l.hasStackSettings():
+		return settingsOfStack
+	case l.hasChatSettings():
+		return settingsOfChat
 	case duplicate("connections", l.Connections) != "":
 		return duplicate("connections", l.Connections)
 	case len(l.Connections) > 0 && !inRange(l.Connections, 1, load.MaxConnections):
@@ -101,6 +113,30 @@ func (l Load) messageRate(connections int) float64 {
 	return math.Min(guessedRate, l.result().Requests.Ceiling(connections))
 }
 
+func (requests) prepare(ctx context.Context, r *Runner) (err error) {
+	if r.www, err = makeWWW(r.store.dir); err != nil {
+		return err
+	}
+	if err = r.makeCertificate(); err != nil || r.experiment.Workload != proxied {
+		return err
+	}
+	r.upstream, err = startUpstream(ctx, r.options.Generator[0], r.www, r.site)
+	return err
+}
+
+func (requests) restrict(r *Runner) {
+	r.addSubjectsFromFiles()
+	r.restrictTLS()
+}
+
+func (requests) args(r *Runner, p Place, l Load, addr string) []string {
+	www := r.www
+	if r.subjects[p.baseSubject()].Target != "" {
+		www = "" // it serves its own files
+	}
+	return l.requestArgs(p.Connections, addr, www, r.certificate.Cert, r.arrivalSeed(p))
+}
+
 // requestArgs returns the generator's command line for l. Responses are compared with the file in
 // www. www is empty if the subject serves its own files. ca is the file with the certificate that a
 // load with TLS trusts. seed is that of Poisson arrivals.
@@ -127,13 +163,10 @@ func (l Load) requestArgs(connections int, addr, www, ca string, seed uint64) []
 	return append(args, "http://"+addr+l.Path)
 }
 
-// fillRequests adds the generator's report of its requests to a trial. A closed loop offers exactly
-// what is answered.
-func fillRequests(t *result.Trial, g loadReport) {
+func (requests) fill(t *result.Trial, _ *running, l Load, g loadReport, _ collectorReports) {
 	t.HTTP = &result.HTTP{Attempted: g.Offered, Answered: g.Answered, Failed: g.Failed, BodyBytes: g.BodyBytes, LatencyMeanUS: g.LatencyMeanUS, Errors: g.Errors}
-	if t.Pattern == result.Closed {
-		t.OfferedRate, t.AchievedRatio = 0, 1
-	}
+	fillClosed(t)
+	t.FailedBecause = append(t.FailedBecause, tlsFailures(l, g.TLS)...)
 }
 
 // overloadErrors are the request errors that an overloaded server causes. At a fixed rate they are
@@ -144,10 +177,9 @@ var overloadErrors = []string{"connect", "timeout", "reset", "closed", "limit"}
 // generatorErrorKind is the error of a generator that has no descriptor or port left.
 const generatorErrorKind = "local"
 
-// requestFailures returns what the subject did wrong with its requests, and separately where it
-// only did not keep up. A wrong response is wrong under every load. Any other error counts as not
-// keeping up in a closed loop, which offers no more than is answered.
-func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
+// failures implements workload. A wrong response is wrong under every load. Any other error counts
+// as not keeping up in a closed loop, which offers no more than is answered.
+func (requests) failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		strain := slices.Contains(overloadErrors, kind)
 		wrong.add(!strain && kind != generatorErrorKind, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
@@ -156,11 +188,26 @@ func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	return wrong, slow
 }
 
+// rejections implements workload. The achieved ratio is not judged: how many requests are answered
+// depends on the subject. Lateness is judged, since it covers only requests that had a free
+// connection.
+func (requests) rejections(t *result.Trial, ev Evidence, _ bool) (why findings) {
+	why.add(generatorSaturated(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
+	why = append(why, boundClosedLoop(t, ev)...)
+	why.add(t.Pattern == result.Closed && inFlightShare(t) < minInFlightShare, result.GeneratorGaveOut+": requests were with the subject for %.0f %% of the time of the connections (Little's law)", 100*inFlightShare(t))
+	return why
+}
+
+// boundClosedLoop rejects a trial whose closed loop the generator limited.
+func boundClosedLoop(t *result.Trial, ev Evidence) (why findings) {
+	why.add(closedLoopGeneratorBound(t, ev), result.GeneratorGaveOut+": in a closed loop it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
+	return why
+}
+
 // closedLoopGeneratorBound reports whether the generator limited the rate of a closed loop: its
-// core was fully used, and the subject's was not. On shared cores neither has a core of its own,
-// and for stacks the generator is the peer.
+// core was fully used, and the subject's was not. On shared cores neither has a core of its own.
 func closedLoopGeneratorBound(t *result.Trial, ev Evidence) bool {
-	return t.Pattern == result.Closed && t.Stack == nil && !ev.SharedCores && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
+	return t.Pattern == result.Closed && !ev.SharedCores && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
 }
 
 // inFlightShare returns the average share of a closed loop's connections whose request is at the

@@ -295,7 +295,7 @@ func TestFailedRequestsFailTheTrialExceptUnansweredOnes(t *testing.T) {
 		trial, ev := goodTrial()
 		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
 		test.change(trial, &ev)
-		judgeTrial(trial, ev)
+		judgeTrial(requests{}, trial, ev)
 		rejected, failed := strings.Join(trial.RejectedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
 		if (rejected == "") != (test.rejected == "") || (failed == "") != (test.failed == "") || !strings.Contains(rejected, test.rejected) || !strings.Contains(failed, test.failed) {
 			t.Errorf("%s: got reasons for rejection %q and failures %q, want %q and %q", test.name, rejected, failed, test.rejected, test.failed)

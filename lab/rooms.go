@@ -9,10 +9,10 @@ import (
 	"weir/lab/result"
 )
 
-// The part of loads that is specific to members of chat rooms.
+// deliveries is the workload of deliveries to the members of chat rooms.
+type deliveries struct{ servers }
 
-// isChat reports whether the experiment's messages are deliveries to members of a room.
-func (e *Experiment) isChat() bool { return result.IsChat(e.Workload) }
+func (deliveries) patterns(e *Experiment) (all []string, byLoads bool) { return e.loadPatterns(), true }
 
 // connectionsOf returns the numbers of connections that meet l.
 func (e *Experiment) connectionsOf(l Load) []int {
@@ -25,15 +25,15 @@ func (e *Experiment) connectionsOf(l Load) []int {
 // textSize is the default number of bytes of text per message.
 const textSize = 80
 
-// checkRooms sets l's default size and returns what is wrong with a load of members; empty if it is
-// valid.
-func (e *Experiment) checkRooms(l *Load) string {
+func (deliveries) checkLoad(e *Experiment, l *Load) string {
 	setDefault(&l.Size, textSize)
 	cold := l.Cold
 	l.Cold = false
 	requests := l.hasHTTPSettings()
 	l.Cold = cold
 	switch {
+	case l.hasStackSettings():
+		return settingsOfStack
 	case requests || l.Bits != 0 || l.Churn != 0 || l.WorkUS != 0 || l.WaitMS != 0:
 		return "a load of the workload chat has a rate, size, idle, replay, caps, connections and cold: leave the others out"
 	case duplicate("connections", l.Connections) != "":
@@ -46,6 +46,10 @@ func (e *Experiment) checkRooms(l *Load) string {
 		}
 	}
 	return ""
+}
+
+func (deliveries) args(_ *Runner, p Place, l Load, addr string) []string {
+	return l.roomArgs(p.Connections, addr)
 }
 
 // roomArgs returns the generator's command line for l.
@@ -63,13 +67,18 @@ func (l Load) roomArgs(members int, addr string) []string {
 	return append(args, addr)
 }
 
-// fillRooms corrects a trial by the generator's report of its rooms. A closed loop offers exactly
-// what is delivered. For a load with a replay, the latency is the time of the replay.
-func fillRooms(t *result.Trial, g loadReport) {
-	if t.Pattern == result.Closed {
-		t.OfferedRate, t.AchievedRatio = 0, 1
-	}
+// fill implements workload. For a load with a replay, the latency is the time of the replay.
+func (deliveries) fill(t *result.Trial, _ *running, _ Load, g loadReport, _ collectorReports) {
+	fillClosed(t)
 	if g.ReplayUS != (result.Percentiles{}) {
 		t.LatencyUS = g.ReplayUS
 	}
+}
+
+func (deliveries) failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
+	return messageFailures(t, ev)
+}
+
+func (deliveries) rejections(t *result.Trial, ev Evidence, onTime bool) findings {
+	return append(loadShort(t, onTime), boundClosedLoop(t, ev)...)
 }

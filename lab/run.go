@@ -119,10 +119,8 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
 		return err
 	}
-	if r.experiment.isStack() {
-		if err := r.prepareStacks(); err != nil {
-			return err
-		}
+	if err := r.experiment.workload().place(r); err != nil {
+		return err
 	}
 	if ns := r.site.server.Netns; ns != "" {
 		r.results.Machine.Congestion = network.Setting(ns, "tcp_congestion_control")
@@ -132,18 +130,8 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.rejectOtherMachine(); err != nil {
 		return err
 	}
-	if r.experiment.isHTTP() {
-		if r.www, err = makeWWW(r.store.dir); err != nil {
-			return err
-		}
-		if err := r.makeCertificate(); err != nil {
-			return err
-		}
-	}
-	if r.experiment.Workload == proxied {
-		if r.upstream, err = startUpstream(ctx, r.options.Generator[0], r.www, r.site); err != nil {
-			return err
-		}
+	if err := r.experiment.workload().prepare(ctx, r); err != nil {
+		return err
 	}
 	if err := r.findSubjects(ctx); err != nil {
 		return err
@@ -151,8 +139,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.rejectOtherPrograms(); err != nil {
 		return err
 	}
-	r.restrictLoads()
-	r.restrictTLS()
+	r.experiment.workload().restrict(r)
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.AAControl = r.plan.AAControl
 	r.reportUnmetLoads()

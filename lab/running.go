@@ -41,9 +41,11 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	if s.Target != "" {
 		return &running{subject: s.Subject, addr: s.Target, unaccounted: s.OnThisMachine, load: r.site.load, sharedCores: r.site.sharedCores}, nil
 	}
-	if r.experiment.isStack() {
-		return r.startStack(ctx, s.Subject, l)
-	}
+	return r.experiment.workload().start(ctx, r, s.Subject, l)
+}
+
+// startServer starts a server for a trial.
+func (r *Runner) startServer(ctx context.Context, s *subject.Subject, l Load) (*running, error) {
 	port, err := r.site.freePort()
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	if err != nil {
 		return nil, errors.Join(contextError(ctx, err), group.Close())
 	}
-	return &running{subject: s.Subject, group: group, process: process, startedAt: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port)),
+	return &running{subject: s, group: group, process: process, startedAt: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port)),
 		load: r.site.load, sharedCores: r.site.sharedCores || r.upstream != nil, upstream: r.upstream}, nil
 }
 

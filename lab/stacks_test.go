@@ -142,7 +142,7 @@ func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}, {Subjects: []string{"a"}}}}}}
 	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}, "mine": {Subject: &subject.Subject{Name: "mine", File: "/mine/subject.toml"}}}
 	r.options.SubjectFiles = []string{"/mine/subject.toml"}
-	r.restrictLoads()
+	operations{}.restrict(r)
 	for i, want := range []string{"b", "stacks with an inside command", "b", "", "a mine"} {
 		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
 			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
@@ -154,7 +154,7 @@ func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 func TestStacksWithIPv6MeetNoPings(t *testing.T) {
 	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Operation: "ping"}, {Operation: "ping", Subjects: []string{"six"}}, {Operation: "rr"}}}}}
 	r.subjects = map[string]contender{"four": {Subject: &subject.Subject{Name: "four", Network: "tap"}}, "six": {Subject: &subject.Subject{Name: "six", Network: "tap6"}}}
-	r.restrictLoads()
+	operations{}.restrict(r)
 	for i, want := range []string{"four", "stacks with IPv4", ""} {
 		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
 			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
@@ -162,7 +162,7 @@ func TestStacksWithIPv6MeetNoPings(t *testing.T) {
 	}
 	delete(r.subjects, "six")
 	r.experiment.Loads[0].Subjects = nil
-	if r.restrictLoads(); len(r.experiment.Loads[0].Subjects) > 0 {
+	if (operations{}).restrict(r); len(r.experiment.Loads[0].Subjects) > 0 {
 		t.Errorf("without IPv6: got subjects %q, want all", r.experiment.Loads[0].Subjects)
 	}
 }

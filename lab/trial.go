@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"weir/lab/load"
@@ -71,7 +70,7 @@ func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t 
 		return err
 	}
 	if !l.Cold {
-		if err := r.warm(ctx, g, s, l, t); err != nil {
+		if err := r.experiment.workload().warm(ctx, r, g, s, l, t); err != nil {
 			return err
 		}
 	}
@@ -105,34 +104,11 @@ func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 // generatorArgs returns the command line of the load of place p. All subjects of a block meet the
 // same arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
-	args, seed := append([]string{}, r.options.Generator...), r.plan.Seed+uint64(p.Block)
-	if r.experiment.isHTTP() {
-		www := r.www
-		if r.subjects[p.baseSubject()].Target != "" {
-			www = "" // it serves its own files
-		}
-		return append(args, l.requestArgs(p.Connections, addr, www, r.certificate.Cert, seed)...)
-	}
-	if r.experiment.isChat() {
-		return append(args, l.roomArgs(p.Connections, addr)...)
-	}
-	if r.experiment.isStack() {
-		return append(args, l.operationArgs(p.Connections, addr)...)
-	}
-	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
-	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	args = append(args, "stream", "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
-		"--idle", strconv.Itoa(c.Idle), "--churn", number(c.Churn), "--seed", strconv.FormatUint(seed, 10))
-	if c.Bits > 0 {
-		args = append(args, "--bits", number(c.Bits))
-	} else {
-		args = append(args, "--rate-per-connection", number(c.Rate))
-	}
-	if c.Echo {
-		args = append(args, "--echo")
-	}
-	return append(args, addr)
+	return append(slices.Clone(r.options.Generator), r.experiment.workload().args(r, p, l, addr)...)
 }
+
+// arrivalSeed is the seed of the arrivals at place p.
+func (r *Runner) arrivalSeed(p Place) uint64 { return r.plan.Seed + uint64(p.Block) }
 
 // measure records the measured window and sets the trial's figures.
 func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
@@ -157,19 +133,11 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 		return err
 	}
 	fillLoad(t, report.Report)
-	switch {
-	case r.experiment.isHTTP():
-		fillRequests(t, report)
-		t.FailedBecause = append(t.FailedBecause, tlsFailures(l, report.TLS)...)
-	case r.experiment.isChat():
-		fillRooms(t, report)
-	case r.experiment.isStack():
-		s.fillOperation(t, report, before, collected)
-	}
+	r.experiment.workload().fill(t, s, l, report, collectorReports{before, collected})
 	r.recordAccountingMethods(seen.accounting)
 	seen.fill(t, time.Duration(r.experiment.Window))
 	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.sharedCores, report.Errors, r.coresFor(s.process != nil)
-	judgeTrial(t, seen.evidence)
+	judgeTrial(r.experiment.workload(), t, seen.evidence)
 	return nil
 }
 

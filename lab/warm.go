@@ -110,13 +110,10 @@ func (w *warming) maxSteps() int {
 	return n
 }
 
-// warm runs the load until the subject has received the messages that it asks for and its CPU per
-// message is steady. The cost of the warm-up is stored as the cold figure. A subject that does not
-// become steady is measured as it is, and the trial records that.
-func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
-	if r.experiment.isStack() {
-		return r.warmStack(ctx, g, s, l, t)
-	}
+// warmUntilSteady runs the load until the subject has received the messages that it asks for and
+// its CPU per message is steady. The cost of the warm-up is stored as the cold figure. A subject
+// that does not become steady is measured as it is, and the trial records that.
+func (r *Runner) warmUntilSteady(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
 	first, err := s.cpu()
 	if err != nil {
 		return err
