@@ -29,17 +29,9 @@ func (d *digest) subjectsSection() section {
 	}
 	s.Blocks = []block{{Table: t.trim()}}
 	if len(about) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: d.aboutTitle(), Inside: []block{{Items: about}}})
+		s.Blocks = append(s.Blocks, block{Fold: d.kind.aboutTitle(), Inside: []block{{Items: about}}})
 	}
 	return s
-}
-
-// aboutTitle is the title of the subjects' descriptions.
-func (d *digest) aboutTitle() string {
-	if d.Plan.Stack() {
-		return "Descriptions of the subjects"
-	}
-	return "How each subject handles a " + d.unit()
 }
 
 // coldSection compares the CPU during the warm-up with that of the measured window.
@@ -170,18 +162,10 @@ func (d *digest) limitationsSection() section {
 	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []block{{Items: []string{
 		"On loopback the kernel does part of the receiver's work in the sender's context. That part counts as CPU of the generator, not of the subject. The report therefore shows the CPU per " + d.unit() + " of the generator and of the whole machine too.",
 		"Generator and subject share one machine, its caches and its memory bandwidth, even on separate cores.",
-		d.workLimitation(),
+		d.kind.workLimitation(),
 		"Confidence intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
 		"The coefficient of variation depends on its window and on the load. It says nothing about latency.",
 	}}}}
-}
-
-// workLimitation compares the subjects' work with that of a real server.
-func (d *digest) workLimitation() string {
-	if d.Plan.HTTP() {
-		return "One small file, requested repeatedly, is not a web site: it is always cached. These figures do not include many files, large files, TLS or slow clients."
-	}
-	return "A server that only transfers bytes is not a service. One that parses, stores or computes uses most of its CPU for that, and the share of the concurrency model is smaller: --work-us and --wait-ms show by how much."
 }
 
 // commandSection holds the command that repeats the run.

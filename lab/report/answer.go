@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"weir/lab/result"
 )
@@ -22,14 +21,8 @@ func (d *digest) verdict() []string {
 	case d.accepted() == 0:
 		return []string{fmt.Sprintf("There is no answer: %s, and none was accepted.", plural(len(d.Trials), "trial was run", "trials were run")),
 			"The section Rejected trials gives the causes. Most do not occur on an otherwise idle machine."}
-	case d.Plan.HTTP():
-		return d.requestsAnswer()
-	case d.Plan.Stack():
-		return d.stacksAnswer()
-	case d.asPublished():
-		return d.publishedAnswer()
 	}
-	return slices.Concat(d.cpuSentences(), []string{d.stabilitySentence()})
+	return d.kind.answer()
 }
 
 // family returns the comparisons of different subjects in a group, without those of an A/A control.

@@ -18,6 +18,7 @@ import (
 // digest is a run prepared for the report: its trials by cell, with means and intervals.
 type digest struct {
 	result.Results // without comparisons that have no pair of trials
+	kind           kind
 	// in the run's order, without A/A controls; those that only trials name come last
 	subjects []string
 	groups   []*group // in the plan's order
@@ -63,6 +64,7 @@ type pairKey struct {
 
 func digestOf(r *result.Results) *digest {
 	d := &digest{Results: *r, pairs: map[pairKey]result.Comparison{}}
+	d.kind = kindOf(d)
 	for _, s := range r.Subjects {
 		d.subjectIndex(s.Name)
 	}
@@ -390,9 +392,5 @@ func (d *digest) busiest() []*group {
 	if len(d.groups) == 0 {
 		return nil
 	}
-	if d.Plan.HTTP() {
-		return d.representative()
-	}
-	load := d.groups[0].load
-	return d.groupsAt(load, slices.Max(d.connections(load)))
+	return d.kind.busiest()
 }

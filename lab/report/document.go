@@ -75,7 +75,7 @@ func documentOf(r *result.Results) *document {
 		Figure:   d.mainFigure(),
 		How:      d.answerHow(),
 		Caveats:  d.caveats(),
-		Sections: d.sections(),
+		Sections: d.kind.sections(),
 	}
 	doc.prune()
 	for i := range doc.Sections {
@@ -84,23 +84,6 @@ func documentOf(r *result.Results) *document {
 	doc.nameFigures()
 	doc.clean()
 	return doc
-}
-
-// sections returns all sections that a report of the workload can have, the most important first.
-func (d *digest) sections() []section {
-	switch {
-	case d.Plan.HTTP():
-		return d.requestSections()
-	case d.Plan.Chat():
-		return d.roomSections()
-	case d.Plan.Stack():
-		return d.stackSections()
-	}
-	return []section{
-		d.publishedSection(), d.detailSection(), d.orderSection(), d.connectionsSection(), d.saturationSection(), d.ratiosSection(), d.controlSection(),
-		d.rejectionsSection(), d.floorSection(), d.memorySection(), d.tableSection(), d.timeSection(), d.trialsSection(), d.accountingSection(), d.windowsSection(),
-		d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.coldSection(), d.machineSection(), d.limitationsSection(), d.commandSection(),
-	}
 }
 
 // orElse returns s, or other if s is empty.
@@ -168,23 +151,8 @@ func (d *digest) tag(g *group) string {
 	return s
 }
 
-// caption identifies a group for readers: "64 connections, staggered".
-func (d *digest) caption(g *group) string {
-	s := conns(g.connections) + ", " + patternName(g.pattern)
-	if d.Plan.Chat() {
-		return fmt.Sprintf("%s, %s", g.load, members(g.connections))
-	}
-	if d.Plan.Stack() {
-		return fmt.Sprintf("%s, %s", g.load, d.clients(g))
-	}
-	if d.Plan.HTTP() {
-		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load has one arrival pattern
-	}
-	if len(d.loads()) > 1 {
-		s += ", load " + g.load
-	}
-	return s
-}
+// caption identifies a group for readers: see kind.
+func (d *digest) caption(g *group) string { return d.kind.caption(g) }
 
 // perGroup draws a figure for each group. Those of other groups than the busiest are folded.
 func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block {

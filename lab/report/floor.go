@@ -41,9 +41,7 @@ func (d *digest) floorSection() section {
 	}
 	if len(d.EventCounts) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
-		if !d.Plan.HTTP() {
-			s.Blocks = append(s.Blocks, d.eventBlocks()...)
-		}
+		s.Blocks = append(s.Blocks, d.kind.reasonBlocks()...)
 		s.Blocks = append(s.Blocks, d.callsBlock())
 	}
 	if len(d.SwitchCosts) > 0 {
@@ -66,10 +64,7 @@ func (d *digest) floorMeaning() string {
 	if d.hasFloor() {
 		return "the CPU of the subject that does the least possible work"
 	}
-	if d.Plan.HTTP() {
-		return "the lowest CPU of this run"
-	}
-	return "the lowest CPU of this run; a floor such as c-splice would use less"
+	return d.kind.lowestMeaning()
 }
 
 // hasFloor reports whether a subject of the run is a declared floor.

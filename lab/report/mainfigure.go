@@ -15,9 +15,11 @@ func (d *digest) mainFigure() *figure.Figure {
 	if d.accepted() == 0 {
 		return nil
 	}
-	if d.Plan.Stack() {
-		return d.mainOperation()
-	}
+	return d.kind.mainFigure()
+}
+
+// mainCPU shows the CPU of a message.
+func (d *digest) mainCPU() *figure.Figure {
 	g, l := d.firstLead(result.MetricCPU, d.busiest())
 	if g == nil {
 		return nil

@@ -157,40 +157,35 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// describe describes a load: "125 messages/s of 1,000 bytes per connection".
+// describe describes a load by name: see kind.
 func (d *digest) describe(load string) string {
 	for _, l := range d.Plan.Loads {
-		if l.Name != load {
-			continue
+		if l.Name == load {
+			return d.kind.describe(l)
 		}
-		switch {
-		case d.Plan.HTTP():
-			return describeRequests(l)
-		case d.Plan.Chat():
-			return describeRooms(l)
-		case d.Plan.Stack():
-			return describeOperation(l)
-		}
-		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
-		if l.Bits > 0 {
-			s = fmt.Sprintf("%s Mbit/s per connection in small writes, as tcpkali sends them", short(l.Bits/1e6))
-		}
-		switch brief := fmt.Sprintf("%s short connections/s of one message of %s bytes", short(l.Churn), count(l.Size)); {
-		case l.Churn > 0 && l.Rate == 0:
-			s = brief
-		case l.Churn > 0:
-			s += ", " + brief
-		}
-		if l.Idle > 0 {
-			s += fmt.Sprintf(", %s idle", conns(l.Idle))
-		}
-		if l.WorkUS > 0 {
-			s += fmt.Sprintf(", %s µs of work per message", count(l.WorkUS))
-		}
-		if l.WaitMS > 0 {
-			s += fmt.Sprintf(", %s ms of waiting per message", count(l.WaitMS))
-		}
-		return s
 	}
 	return "load " + load
+}
+
+func describeMessages(l result.Load) string {
+	s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
+	if l.Bits > 0 {
+		s = fmt.Sprintf("%s Mbit/s per connection in small writes, as tcpkali sends them", short(l.Bits/1e6))
+	}
+	switch brief := fmt.Sprintf("%s short connections/s of one message of %s bytes", short(l.Churn), count(l.Size)); {
+	case l.Churn > 0 && l.Rate == 0:
+		s = brief
+	case l.Churn > 0:
+		s += ", " + brief
+	}
+	if l.Idle > 0 {
+		s += fmt.Sprintf(", %s idle", conns(l.Idle))
+	}
+	if l.WorkUS > 0 {
+		s += fmt.Sprintf(", %s µs of work per message", count(l.WorkUS))
+	}
+	if l.WaitMS > 0 {
+		s += fmt.Sprintf(", %s ms of waiting per message", count(l.WaitMS))
+	}
+	return s
 }

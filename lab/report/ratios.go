@@ -36,15 +36,7 @@ func (d *digest) ratiosHow() string {
 	}
 	return "A ratio of 1 is no difference. The whisker is the 95 % confidence interval with the correction of the verdict. " +
 		"\"Different\" means that it excludes 1, \"equivalent\" that the ratio lies within " + margin + " with the same confidence, \"undecided\" that neither was shown. " +
-		d.correction(result.MetricCPU) + " " + d.secondCorrection()
-}
-
-// secondCorrection is the correction of the metrics that are compared beside CPU.
-func (d *digest) secondCorrection() string {
-	if d.Plan.Stack() {
-		return d.correction(result.MetricRate) + " " + d.correction(result.MetricLatency)
-	}
-	return d.correction(result.MetricCV)
+		d.correction(result.MetricCPU) + " " + d.kind.secondCorrection()
 }
 
 // forest returns a function that draws the ratios of one metric in a group.

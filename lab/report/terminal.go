@@ -92,17 +92,7 @@ func (s *screen) tables(d *digest) {
 		s.para(bold, "", upper(d.capacityGroupName(f))+": at shares of each subject's capacity")
 		s.grid(f.rows(), "lrrrlrr")
 	}
-	if d.Plan.HTTP() {
-		s.requests(d)
-		return
-	}
-	if d.Plan.Stack() {
-		s.operations(d)
-		return
-	}
-	for _, g := range d.groups {
-		s.table(d, g, "CPU per "+d.unit()+", lowest first")
-	}
+	d.kind.screen(s)
 }
 
 // table writes the subjects of a group by CPU. It writes nothing if no trial of the group was

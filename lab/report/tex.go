@@ -14,13 +14,11 @@ import (
 // can replace the paper's table by \input: it has the same label tab_results, and needs the
 // packages multirow and colortbl.
 func tex(r *result.Results) []byte {
-	d := digestOf(r)
-	if r.Plan.HTTP() && len(d.groups) > 0 {
-		return d.texRequests()
-	}
-	if r.Plan.Stack() && len(d.groups) > 0 {
-		return d.texStacks()
-	}
+	return digestOf(r).kind.tex()
+}
+
+// texMessages returns the table of streams.
+func (d *digest) texMessages() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
 	if len(d.loads()) == 0 {
