@@ -244,9 +244,14 @@ func (h *blockingSession) flush(own []byte) error {
 const flushPart = 16 << 10
 
 // flushAtEnd waits for the peer to take the output that is left, as long as it takes some within
-// Options.FlushTimeout. flushBound limits the total.
+// Options.FlushTimeout. flushBound limits the total. After a Close it does not wait.
 func (h *blockingSession) flushAtEnd() {
 	h.outbox.close()
+	if h.closeRequested.Load() {
+		h.SetDeadline(time.Now().Add(h.options.FlushTimeout)) // an interrupt has set one that is past
+		h.outbox.flush(h)                                     //nolint:errcheck // the connection ends in any case
+		return
+	}
 	last := time.Now().Add(h.options.flushBound(h.outbox.length()))
 	for h.outbox.length() > 0 && time.Now().Before(last) {
 		err := h.outbox.writeAll(nil, func(p []byte) (int, error) { return h.flushParts(p, last) })

@@ -108,3 +108,39 @@ func TestAPeerThatTakesNothingOverTLSIsClosedAfterFlushTimeout(t *testing.T) {
 		}
 	})
 }
+
+// busySession is in its Input until the test lets it go on.
+type busySession struct {
+	echo
+	conn Conn
+	busy chan Conn     // Input -> the test; capacity 1
+	goOn chan struct{} // closed by the test
+}
+
+func (s *busySession) Input([]byte, *Writer) error {
+	s.busy <- s.conn
+	<-s.goOn
+	return nil
+}
+
+// Close loses no output that the kernel takes at once, also if the owner is busy and a post has
+// interrupted its next read or write.
+func TestOutputBeforeACloseIsWritten(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		busy, goOn := make(chan Conn, 1), make(chan struct{})
+		r := startService(t, w, sessions, service{open: func(c Conn) Session { return &busySession{conn: c, busy: busy, goOn: goOn} }}, Options{})
+		c := r.dial()
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		conn := receive(t, busy, "the session's connection")
+		conn.Post()
+		conn.Send([]byte("bye"))
+		conn.Close()
+		close(goOn)
+		if got, err := io.ReadAll(c); string(got) != "bye" || err != nil {
+			t.Errorf("got %q and the error %v, want what was sent before the close", got, err)
+		}
+		r.stopsCleanly()
+	})
+}

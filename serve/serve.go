@@ -63,7 +63,8 @@ type Conn interface {
 	// Post requests a call of Wake from the session's owner. Several posts before that call are
 	// one.
 	Post()
-	// Close ends the connection with ErrClosed. Queued output may be lost.
+	// Close ends the connection with ErrClosed. It does not wait for the peer: queued output that
+	// the kernel does not take at once is lost.
 	Close()
 	// RemoteAddr is the peer's address.
 	RemoteAddr() net.Addr
