@@ -251,6 +251,7 @@ func talkHugeCounts(t *talker) {
 	h := make([]mmsghdr, maxBuffers)
 	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(c), uintptr(unsafe.Pointer(&h[0])), count, 0, 0, 0)
 	t.say("sendmmsg: %d, %d", n, errno)
+	t.poll("the first has arrived", s, unix.POLLIN)
 	n, _, errno = unix.Syscall6(unix.SYS_RECVMMSG, uintptr(s), uintptr(unsafe.Pointer(&h[0])), count, unix.MSG_DONTWAIT, 0, 0)
 	t.say("recvmmsg: %v, %d", int(n) > 0, errno)
 }
