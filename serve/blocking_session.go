@@ -248,8 +248,9 @@ const flushPart = 16 << 10
 func (h *blockingSession) flushAtEnd() {
 	h.outbox.close()
 	if h.closeRequested.Load() {
-		h.SetDeadline(time.Now().Add(h.options.FlushTimeout)) // an interrupt has set one that is past
-		h.outbox.flush(h)                                     //nolint:errcheck // the connection ends in any case
+		// an interrupt has set a deadline that is past
+		h.SetDeadline(time.Now().Add(h.options.FlushTimeout))
+		h.outbox.flush(h) //nolint:errcheck // the connection ends in any case
 		return
 	}
 	last := time.Now().Add(h.options.flushBound(h.outbox.length()))
