@@ -12,7 +12,10 @@ import (
 	"weir/lab/subject"
 )
 
-func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
+// eachForm calls f for each built-in experiment and each of its variants; variant is empty for the
+// experiment as it is.
+func eachForm(t *testing.T, f func(name, variant string, e *Experiment)) {
+	t.Helper()
 	for _, name := range Builtin() {
 		for _, variant := range []string{"", "quick", "paper", "saturation"} {
 			e, err := ReadExperiment(name)
@@ -24,14 +27,20 @@ func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
 					continue
 				}
 				if err := e.Apply(variant); err != nil {
-					t.Errorf("applying the variant of %s: got error %v, want none", name, err)
+					t.Fatalf("applying the variant of %s: got error %v, want none", name, err)
 				}
 			}
-			if err := e.Validate(); err != nil {
-				t.Errorf("%s %s: got error %v, want a valid experiment", name, variant, err)
-			}
+			f(name, variant, e)
 		}
 	}
+}
+
+func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
+	eachForm(t, func(name, variant string, e *Experiment) {
+		if err := e.Validate(); err != nil {
+			t.Errorf("%s %s: got error %v, want a valid experiment", name, variant, err)
+		}
+	})
 }
 
 func TestVariantChangesOnlyItsSettings(t *testing.T) {

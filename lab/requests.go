@@ -113,11 +113,11 @@ func (l Load) messageRate(connections int) float64 {
 	return math.Min(guessedRate, l.result().Requests.Ceiling(connections))
 }
 
-func (requests) prepare(ctx context.Context, r *Runner) (err error) {
+func (w requests) prepare(ctx context.Context, r *Runner) (err error) {
 	if r.www, err = makeWWW(r.store.dir); err != nil {
 		return err
 	}
-	if err = r.makeCertificate(); err != nil || r.experiment.Workload != proxied {
+	if err = r.makeCertificate(); err != nil || !w.proxied {
 		return err
 	}
 	r.upstream, err = startUpstream(ctx, r.options.Generator[0], r.www, r.site)

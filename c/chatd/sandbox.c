@@ -157,18 +157,24 @@ allow(struct program *p, const int *calls, size_t count)
 	}
 }
 
-/* Allows openat if it only reads. Its flags are the third argument; in little-endian order their
- * low half is first. */
+/* Loads the low half of an argument, which in little-endian order is first. */
+static void
+load_argument(struct program *p, unsigned number)
+{
+	size_t at = offsetof(struct seccomp_data, args) + number * sizeof(uint64_t);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	at += 4;
+#endif
+	load(p, at);
+}
+
+/* Allows openat if it only reads. Its flags are the third argument. */
 static void
 allow_reading(struct program *p)
 {
-	size_t flags = offsetof(struct seccomp_data, args[2]);
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	flags += 4;
-#endif
 	add(p, JUMP_EQUAL, 0, 4, SYS_openat);
-	load(p, flags);
+	load_argument(p, 2);
 	add(p, JUMP_ANY_BIT, 1, 0, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
 	add(p, RETURN, 0, 0, PASS);
 	add(p, RETURN, 0, 0, FAIL | EPERM);
@@ -179,13 +185,8 @@ allow_reading(struct program *p)
 static void
 allow_unacknowledged(struct program *p)
 {
-	size_t request = offsetof(struct seccomp_data, args[1]);
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	request += 4;
-#endif
 	add(p, JUMP_EQUAL, 0, 4, SYS_ioctl);
-	load(p, request);
+	load_argument(p, 1);
 	add(p, JUMP_EQUAL, 0, 1, TIOCOUTQ);
 	add(p, RETURN, 0, 0, PASS);
 	add(p, RETURN, 0, 0, FAIL | EPERM);

@@ -27,7 +27,7 @@ type trace struct {
 	digests   []digest // of all packets that hosts have sent, also those that were removed
 }
 
-// digest is what is kept of each sent packet.
+// digest stands for a sent packet whose bytes may have been removed.
 type digest struct {
 	at   time.Duration
 	node string
