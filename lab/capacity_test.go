@@ -8,6 +8,7 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload/stream/streamload"
 )
 
 // TestSearchEnclosesCapacity: for any capacity and start rate, a search ends with the highest rate
@@ -57,7 +58,7 @@ func TestSearchWithoutAnyCarriedRateEnds(t *testing.T) {
 func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
 	for _, n := range []int{1, 2, 64} {
 		total := maxOffered(n)
-		c := load.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
+		c := streamload.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
 		if err := c.Check(true); err != nil {
 			t.Errorf("%d connections at the largest rate offered: got error %v, want a valid load", n, err)
 		}

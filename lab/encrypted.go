@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"weir/lab/internal/certificate"
-	loadhttp "weir/lab/load/http"
+	"weir/lab/workload/http/httpload"
 )
 
 // The part of loads of requests that is specific to TLS.
@@ -58,7 +58,7 @@ func (r *Runner) restrictTLS() {
 }
 
 // tlsFailures returns what differs from the TLS that a load asks for.
-func tlsFailures(l Load, seen *loadhttp.TLSReport) (wrong findings) {
+func tlsFailures(l Load, seen *httpload.TLSReport) (wrong findings) {
 	if !l.TLS || seen == nil {
 		return nil
 	}

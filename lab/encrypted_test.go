@@ -5,25 +5,25 @@ import (
 	"strings"
 	"testing"
 
-	loadhttp "weir/lab/load/http"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload/http/httpload"
 )
 
 // TestSubjectMustUseTheTLSOfTheLoad: subjects that encrypt differently do different work.
 func TestSubjectMustUseTheTLSOfTheLoad(t *testing.T) {
-	right := loadhttp.TLSReport{Version: tlsVersion, Cipher: tlsCipher, KeyExchange: keyExchange}
+	right := httpload.TLSReport{Version: tlsVersion, Cipher: tlsCipher, KeyExchange: keyExchange}
 	for _, test := range []struct {
 		name   string
 		load   Load
-		change func(*loadhttp.TLSReport)
+		change func(*httpload.TLSReport)
 		want   string // empty: no failure
 	}{
-		{"as the load asks", Load{TLS: true}, func(*loadhttp.TLSReport) {}, ""},
-		{"a load without TLS", Load{}, func(r *loadhttp.TLSReport) { r.Cipher = "other" }, ""},
-		{"another version", Load{TLS: true}, func(r *loadhttp.TLSReport) { r.Version = "TLS 1.2" }, "used the TLS version TLS 1.2"},
-		{"another cipher", Load{TLS: true}, func(r *loadhttp.TLSReport) { r.Cipher = "TLS_AES_256_GCM_SHA384" }, "used the TLS cipher TLS_AES_256_GCM_SHA384"},
-		{"another key exchange", Load{TLS: true}, func(r *loadhttp.TLSReport) { r.KeyExchange = "P-256" }, "used the TLS key exchange P-256"},
+		{"as the load asks", Load{TLS: true}, func(*httpload.TLSReport) {}, ""},
+		{"a load without TLS", Load{}, func(r *httpload.TLSReport) { r.Cipher = "other" }, ""},
+		{"another version", Load{TLS: true}, func(r *httpload.TLSReport) { r.Version = "TLS 1.2" }, "used the TLS version TLS 1.2"},
+		{"another cipher", Load{TLS: true}, func(r *httpload.TLSReport) { r.Cipher = "TLS_AES_256_GCM_SHA384" }, "used the TLS cipher TLS_AES_256_GCM_SHA384"},
+		{"another key exchange", Load{TLS: true}, func(r *httpload.TLSReport) { r.KeyExchange = "P-256" }, "used the TLS key exchange P-256"},
 	} {
 		seen := right
 		test.change(&seen)

@@ -14,9 +14,10 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/load"
-	loadhttp "weir/lab/load/http"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload/http/httpload"
+	"weir/lab/workload/stream/streamload"
 )
 
 // generator is a running load generator. It is a separate process so that its CPU is accounted for
@@ -150,14 +151,14 @@ func (g *generator) sendCommand(command string) error {
 
 // loadReport is the union of the final reports of all kinds of load.
 type loadReport struct {
-	load.Report
+	streamload.Report
 	Answered  int64 `json:"answered"` // requests that were answered completely and correctly
 	Failed    int64 `json:"failed"`
 	BodyBytes int64 `json:"body_bytes"`
 	// requests: mean of the times whose percentiles are LatencyUS
 	LatencyMeanUS float64 `json:"latency_mean_us"`
 
-	TLS *loadhttp.TLSReport `json:"tls"` // requests by https; nil otherwise
+	TLS *httpload.TLSReport `json:"tls"` // requests by https; nil otherwise
 
 	// rooms: from the request for a history to its last message
 	ReplayUS result.Percentiles `json:"replay_us"`

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"weir/lab/internal/network"
-	loadstack "weir/lab/load/stack"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
+	"weir/lab/workload/stack/stackload"
 )
 
 // onStack is the part of a running TCP/IP stack that a server does not have: a network created for
@@ -107,7 +107,7 @@ func (r *Runner) restrictLoads() {
 		switch {
 		case l.Inside:
 			r.restrictLoad(l, "stacks with an inside command", func(s *subject.Subject) bool { return len(s.InsideCmd) > 0 })
-		case l.Operation == loadstack.Ping && r.hasIPv6():
+		case l.Operation == stackload.Ping && r.hasIPv6():
 			r.restrictLoad(l, "stacks with IPv4", func(s *subject.Subject) bool { return !s.HasIPv6() })
 		}
 	}

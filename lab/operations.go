@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	loadstack "weir/lab/load/stack"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload/stack/stackload"
 )
 
 // operations is the workload of operations on TCP/IP stacks, which are no servers.
@@ -31,7 +31,7 @@ func (operations) checkLoad(e *Experiment, l *Load) string {
 	l.Cold = false
 	others := l.hasHTTPSettings() || l.hasChatSettings()
 	l.Cold = cold
-	known := loadstack.Operations
+	known := stackload.Operations
 	if l.Inside {
 		known = insideOperations
 	}
@@ -62,7 +62,7 @@ func (e *Experiment) unofferableOperation(l Load) string {
 			}
 			continue
 		}
-		c := loadstack.Config{Operation: l.Operation, Address: "10.77.0.2"}
+		c := stackload.Config{Operation: l.Operation, Address: "10.77.0.2"}
 		switch {
 		case l.Processes:
 			c.Processes = n
@@ -106,7 +106,7 @@ func (l Load) operationArgs(connections int, host string) []string {
 	case l.Operation == result.OperationPing:
 		return append(args, "--flows", n, "--rate", strconv.FormatFloat(l.Rate*float64(connections), 'f', -1, 64))
 	}
-	return append(args, "--connections", n, "--congestion", loadstack.DefaultCongestion)
+	return append(args, "--connections", n, "--congestion", stackload.DefaultCongestion)
 }
 
 // stackWarmUp is how long operations run before the window, so that congestion windows open and

@@ -13,6 +13,7 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload/stream/streamload"
 )
 
 // requests is the workload of HTTP requests.
@@ -89,8 +90,8 @@ func (w requests) checkLoad(e *Experiment, l *Load) string {
 		return "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo: leave them out"
 	case !strings.HasPrefix(l.Path, "/") || strings.ContainsAny(l.Path, " ?#%\\") || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
-	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= load.MaxRate):
-		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, load.MaxRate/most, most)
+	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
+		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)
 	case l.Pattern != "" && !slices.Contains(load.Patterns, l.Pattern):
 		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Pattern)
 	case l.Pattern != "" && l.Rate == 0:

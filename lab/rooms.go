@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	loadchat "weir/lab/load/chat"
 	"weir/lab/result"
+	"weir/lab/workload/chat/chatload"
 )
 
 // deliveries is the workload of deliveries to the members of chat rooms.
@@ -40,7 +40,7 @@ func (deliveries) checkLoad(e *Experiment, l *Load) string {
 		return duplicate("connections", l.Connections)
 	}
 	for _, n := range e.connectionsOf(*l) {
-		c := loadchat.Config{Target: "127.0.0.1:1", Members: n, Rooms: 1, Rate: l.Rate * float64(n), Size: l.Size, Idle: l.Idle, Replay: l.Replay}
+		c := chatload.Config{Target: "127.0.0.1:1", Members: n, Rooms: 1, Rate: l.Rate * float64(n), Size: l.Size, Idle: l.Idle, Replay: l.Replay}
 		if err := c.Check(true); err != nil {
 			return fmt.Sprintf("with %d members: %s", n, strings.TrimPrefix(err.Error(), "load: "))
 		}

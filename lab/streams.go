@@ -9,6 +9,7 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload/stream/streamload"
 )
 
 // streams is the workload of messages on TCP connections, which a sink reads and an echo server
@@ -58,8 +59,8 @@ func (w streams) unofferable(e *Experiment, l Load) string {
 }
 
 // config returns the generator's settings for l. The caller sets the target.
-func (w streams) config(l Load, connections int, pattern string) load.Config {
-	c := load.Config{Connections: connections, Size: l.Size, Pattern: pattern, Echo: w.echo, Idle: l.Idle, Churn: l.Churn, Bits: l.Bits}
+func (w streams) config(l Load, connections int, pattern string) streamload.Config {
+	c := streamload.Config{Connections: connections, Size: l.Size, Pattern: pattern, Echo: w.echo, Idle: l.Idle, Churn: l.Churn, Bits: l.Bits}
 	if l.Bits == 0 {
 		c.Rate = l.Rate
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload/stream/streamload"
 )
 
 const sampleEvery = 50 * time.Millisecond
@@ -167,7 +167,7 @@ func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Du
 }
 
 // fillLoad copies the figures of the generator's report.
-func fillLoad(t *result.Trial, g load.Report) {
+func fillLoad(t *result.Trial, g streamload.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
 	t.WindowS = time.Duration(g.WindowNS).Seconds()
@@ -181,7 +181,7 @@ func fillLoad(t *result.Trial, g load.Report) {
 }
 
 // fillChurn adds the short connections, each of which is one message.
-func fillChurn(t *result.Trial, g load.Report) {
+func fillChurn(t *result.Trial, g streamload.Report) {
 	c := g.Churn
 	if c == nil {
 		return

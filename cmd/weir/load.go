@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/lab/load"
+	"weir/lab/workload/stream/streamload"
 )
 
 type loadCmd struct {
@@ -61,26 +62,26 @@ Examples:
   weir load stream -c 0 --idle 5000 --churn 100 127.0.0.1:7000  only idle and short connections`
 }
 
-func (c *streamCmd) config() load.Config {
+func (c *streamCmd) config() streamload.Config {
 	rate := 125.0
 	if given := cmp.Or(c.Rate, c.OldRate); given != nil {
 		rate = *given
 	} else if c.Bits != 0 {
 		rate = 0
 	}
-	return load.Config{Target: c.Target, Connections: c.Connections, Rate: rate, Size: c.Size, Pattern: c.Pattern, Duration: c.Duration,
+	return streamload.Config{Target: c.Target, Connections: c.Connections, Rate: rate, Size: c.Size, Pattern: c.Pattern, Duration: c.Duration,
 		Seed: c.Seed, Echo: c.Echo, Bits: c.Bits, Idle: c.Idle, Churn: c.Churn, CPUs: c.CPUs}
 }
 
 func (c *streamCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Steer {
-		return asUsage(load.Steer(ctx, c.config(), os.Stdin, t.out))
+		return asUsage(streamload.Steer(ctx, c.config(), os.Stdin, t.out))
 	}
 	var ev load.Events
 	if t.errTTY {
 		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) { writeLive(t.err, p) }
 	}
-	report, err := load.Run(ctx, c.config(), ev)
+	report, err := streamload.Run(ctx, c.config(), ev)
 	if t.errTTY {
 		fmt.Fprint(t.err, "\r\x1b[K")
 	}
@@ -93,7 +94,7 @@ func (c *streamCmd) Run(ctx context.Context, t *terminal) error {
 	return asUsage(err)
 }
 
-func (c *streamCmd) write(w io.Writer, r *load.Report) error {
+func (c *streamCmd) write(w io.Writer, r *streamload.Report) error {
 	if c.JSON {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/lab/load"
-	loadchat "weir/lab/load/chat"
+	"weir/lab/workload/chat/chatload"
 )
 
 type chatLoadCmd struct {
@@ -55,8 +55,8 @@ Examples:
   weir load chat -c 16 --acks acked.jsonl 127.0.0.1:6667      for a test that kills the server`
 }
 
-func (c *chatLoadCmd) config() (loadchat.Config, error) {
-	config := loadchat.Config{Target: c.Target, Members: c.Members, Rooms: c.Rooms, Senders: c.Senders, Size: c.Size, Duration: c.Duration,
+func (c *chatLoadCmd) config() (chatload.Config, error) {
+	config := chatload.Config{Target: c.Target, Members: c.Members, Rooms: c.Rooms, Senders: c.Senders, Size: c.Size, Duration: c.Duration,
 		Timeout: c.Timeout, Idle: c.Idle, Replay: c.Replay, Caps: c.Caps, Pass: c.Pass, Prefix: c.Prefix, Acks: c.Acks != "", CPUs: c.CPUs}
 	if c.Rate != nil {
 		if config.Rate = *c.Rate; config.Rate == 0 {
@@ -72,7 +72,7 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	if c.Steer {
-		return asUsage(loadchat.Steer(ctx, config, os.Stdin, t.out))
+		return asUsage(chatload.Steer(ctx, config, os.Stdin, t.out))
 	}
 	var ev load.Events
 	if t.errTTY {
@@ -80,7 +80,7 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d delivered  %d members  lateness %v", p.Elapsed.Seconds(), p.Sent, p.Alive, p.Lateness.Round(time.Microsecond))
 		}
 	}
-	report, err := loadchat.Run(ctx, config, ev)
+	report, err := chatload.Run(ctx, config, ev)
 	clearLive(t)
 	err = errors.Join(err, c.acks(report.Acknowledged))
 	if report.WindowNS > 0 {
@@ -92,7 +92,7 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 	return asUsage(err)
 }
 
-func (c *chatLoadCmd) write(t *terminal, r *loadchat.Report) error {
+func (c *chatLoadCmd) write(t *terminal, r *chatload.Report) error {
 	if c.JSON {
 		return t.json(r)
 	}
@@ -100,7 +100,7 @@ func (c *chatLoadCmd) write(t *terminal, r *loadchat.Report) error {
 }
 
 // acks writes the acknowledged messages, also after an error.
-func (c *chatLoadCmd) acks(all []loadchat.Acknowledged) error {
+func (c *chatLoadCmd) acks(all []chatload.Acknowledged) error {
 	if c.Acks == "" || len(all) == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	loadchat "weir/lab/load/chat"
+	"weir/lab/workload/chat/chatload"
 )
 
 func TestLoadChatRefusesARateOfNothing(t *testing.T) {
@@ -36,7 +36,7 @@ func TestLoadChatSaysWhatIsWrong(t *testing.T) {
 
 func TestLoadChatWritesAcknowledgements(t *testing.T) {
 	c := chatLoadCmd{Acks: filepath.Join(t.TempDir(), "acks")}
-	if err := c.acks([]loadchat.Acknowledged{{Room: "#r", Nick: "w0", Mark: "abcdefgh", Sent: 5, Messages: 4, How: "echo"}, {Nick: "w1"}}); err != nil {
+	if err := c.acks([]chatload.Acknowledged{{Room: "#r", Nick: "w0", Mark: "abcdefgh", Sent: 5, Messages: 4, How: "echo"}, {Nick: "w1"}}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(c.Acks)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir/lab/load"
-	loadhttp "weir/lab/load/http"
+	"weir/lab/workload/http/httpload"
 )
 
 type httpCmd struct {
@@ -77,7 +77,7 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 		}
 	}
 	if c.Expect != "" {
-		text, release, err := loadhttp.ReadExpected(c.Expect)
+		text, release, err := httpload.ReadExpected(c.Expect)
 		if err != nil {
 			return usageError{fmt.Errorf("load: cannot read the expected body: %w", err)}
 		}
@@ -88,16 +88,16 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 }
 
 // send sends the load that the flags ask for.
-func (c *httpCmd) send(ctx context.Context, t *terminal, config loadhttp.Config) error {
+func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config) error {
 	switch {
 	case c.Steer:
-		return loadhttp.Steer(ctx, config, os.Stdin, t.out)
+		return httpload.Steer(ctx, config, os.Stdin, t.out)
 	case c.Ramp != "":
 		return c.runRamp(ctx, t, config)
 	case c.Knee:
 		return c.searchKnee(ctx, t, config)
 	}
-	report, err := loadhttp.Run(ctx, config, watchRequests(t))
+	report, err := httpload.Run(ctx, config, watchRequests(t))
 	clearLive(t)
 	if report.WindowNS > 0 {
 		err = errors.Join(err, c.write(t, &report, &report))
@@ -108,10 +108,10 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config loadhttp.Config)
 	return err
 }
 
-func (c *httpCmd) config() (loadhttp.Config, error) {
-	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
+func (c *httpCmd) config() (httpload.Config, error) {
+	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
 		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs,
-		TLS: loadhttp.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
+		TLS: httpload.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
 	switch {
 	case c.Duration != nil:
 		config.Duration = *c.Duration
@@ -149,8 +149,8 @@ func (c *httpCmd) oneLoad() error {
 }
 
 // runRamp measures one rate after the other.
-func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config loadhttp.Config) error {
-	ramp, err := loadhttp.ParseRamp(c.Ramp)
+func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Config) error {
+	ramp, err := httpload.ParseRamp(c.Ramp)
 	if err != nil {
 		return err
 	}
@@ -158,9 +158,9 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config loadhttp.Conf
 		return usageError{fmt.Errorf("load: a cool-down of %v is out of range: give 0 or more", c.CoolDown)}
 	}
 	if !c.JSON {
-		fmt.Fprintln(t.out, loadhttp.StepTitle)
+		fmt.Fprintln(t.out, httpload.StepTitle)
 	}
-	steps, err := loadhttp.RunRamp(ctx, config, ramp, watchRequests(t), func(r loadhttp.Report) {
+	steps, err := httpload.RunRamp(ctx, config, ramp, watchRequests(t), func(r httpload.Report) {
 		clearLive(t)
 		if !c.JSON {
 			fmt.Fprintln(t.out, r.StepText())
@@ -174,14 +174,14 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config loadhttp.Conf
 }
 
 // searchKnee searches for the highest rate within the limit.
-func (c *httpCmd) searchKnee(ctx context.Context, t *terminal, config loadhttp.Config) error {
+func (c *httpCmd) searchKnee(ctx context.Context, t *terminal, config httpload.Config) error {
 	if c.Limit <= 0 || c.Limit > c.Timeout {
 		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
 	}
 	if t.errTTY {
-		fmt.Fprintln(t.err, loadhttp.StepTitle)
+		fmt.Fprintln(t.err, httpload.StepTitle)
 	}
-	knee, err := loadhttp.FindKnee(ctx, config, c.Limit, watchRequests(t), func(p loadhttp.Probe) {
+	knee, err := httpload.FindKnee(ctx, config, c.Limit, watchRequests(t), func(p httpload.Probe) {
 		clearLive(t)
 		if t.errTTY {
 			fmt.Fprintln(t.err, p.Text())

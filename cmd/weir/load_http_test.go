@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	loadhttp "weir/lab/load/http"
+	"weir/lab/workload/http/httpload"
 )
 
 // runHTTP runs the command against a server that answers with this status and body, and returns
@@ -58,7 +58,7 @@ func TestLoadHTTPFailsWhenRequestsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := runHTTP(t, httpCmd{Requests: 20, Expect: expect, JSON: true}, http.StatusInternalServerError, "hello")
-	var r loadhttp.Report
+	var r httpload.Report
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil || r.Errors["status"] != 20 {
 		t.Errorf("load http --json against status 500: got error %v (JSON), want 20 errors of status in:\n%s", jsonErr, out)
 	}
@@ -74,7 +74,7 @@ func TestLoadHTTPReportsEachStepOfARamp(t *testing.T) {
 		t.Errorf("--ramp: got error %v, want none, and a heading with a row for each of 2 rates in:\n%s", err, out)
 	}
 	out, _, err = runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, JSON: true}, http.StatusOK, "hello")
-	var steps struct{ Steps []loadhttp.Report }
+	var steps struct{ Steps []httpload.Report }
 	if jsonErr := json.Unmarshal([]byte(out), &steps); err != nil || jsonErr != nil || len(steps.Steps) != 2 || steps.Steps[1].Rate != 200 {
 		t.Errorf("--ramp --json: got errors %v, %v (JSON), want none, and 2 steps, the second at 200/s, in:\n%s", err, jsonErr, out)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir/lab/load"
-	loadstack "weir/lab/load/stack"
+	"weir/lab/workload/stack/stackload"
 )
 
 type stackLoadCmd struct {
@@ -54,14 +54,14 @@ Examples:
   ip netns exec NAME weir load stack out 10.77.0.2            the generator must be where the stack's device is`
 }
 
-func (c *stackLoadCmd) config() loadstack.Config {
-	return loadstack.Config{Operation: c.Operation, Address: c.Address, Port: c.Port, Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows,
+func (c *stackLoadCmd) config() stackload.Config {
+	return stackload.Config{Operation: c.Operation, Address: c.Address, Port: c.Port, Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows,
 		Rate: c.Rate, Size: c.Size, Together: c.Together, Processes: c.Processes, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}
 }
 
 func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Steer {
-		return asUsage(loadstack.Steer(ctx, c.config(), os.Stdin, t.out))
+		return asUsage(stackload.Steer(ctx, c.config(), os.Stdin, t.out))
 	}
 	var ev load.Events
 	if t.errTTY {
@@ -69,7 +69,7 @@ func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
 			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d done  %d failed  %d connections", p.Elapsed.Seconds(), p.Sent, p.Failed, p.Alive)
 		}
 	}
-	report, err := loadstack.Run(ctx, c.config(), ev)
+	report, err := stackload.Run(ctx, c.config(), ev)
 	clearLive(t)
 	if report.WindowNS > 0 {
 		err = errors.Join(err, c.write(t, &report))
@@ -83,7 +83,7 @@ func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
 	return asUsage(err)
 }
 
-func (c *stackLoadCmd) write(t *terminal, r *loadstack.Report) error {
+func (c *stackLoadCmd) write(t *terminal, r *stackload.Report) error {
 	if c.JSON {
 		return t.json(r)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	loadstack "weir/lab/load/stack"
+	"weir/lab/workload/stack/stackload"
 )
 
 func TestLoadStackSaysWhatIsWrong(t *testing.T) {
@@ -68,7 +68,7 @@ func TestLoadStackWritesItsReport(t *testing.T) {
 	}
 	<-served
 	text, err := os.ReadFile(out.Name())
-	var r loadstack.Report
+	var r stackload.Report
 	if err != nil || json.Unmarshal(text, &r) != nil || r.Operation != "rr" || r.Messages == 0 || r.Congestion != "reno" {
 		t.Errorf("load stack --json: got error %v, want a report of rr over reno with messages in:\n%s", err, text)
 	}

@@ -23,11 +23,6 @@ type event struct {
 	Report any   `json:"report,omitempty"`
 }
 
-// Steer runs the load of c under the control of another program: see Conduct.
-func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
-	return Conduct(ctx, in, out, func(ctx context.Context, ev Events) (any, error) { return Run(ctx, c, ev) })
-}
-
 // Conduct runs a load under the control of another program. The function run offers the load as Run
 // does, with the given events and commands, and returns its report. Conduct writes events to out,
 // one JSON object per line:
@@ -102,9 +97,9 @@ func parseCommand(line string) (Command, error) {
 	case word == "measure":
 		d, err := time.ParseDuration(argument)
 		if err != nil || d < MinDuration || d > MaxDuration {
-			return Command{}, usageError{fmt.Sprintf("cannot measure for %q: give a duration from %v to %v, as in measure 2s", argument, MinDuration, MaxDuration)}
+			return Command{}, UsageError(fmt.Sprintf("cannot measure for %q: give a duration from %v to %v, as in measure 2s", argument, MinDuration, MaxDuration))
 		}
 		return Command{Measure: d}, nil
 	}
-	return Command{}, usageError{fmt.Sprintf("the steering command %q is unknown: write measure DURATION or stop", line)}
+	return Command{}, UsageError(fmt.Sprintf("the steering command %q is unknown: write measure DURATION or stop", line))
 }

@@ -1,0 +1,73 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"weir/lab/internal/schedule"
+)
+
+// The arrival patterns.
+const (
+	// connection i of N is i/N of a period after connection 0: evenly spaced arrivals
+	Staggered = schedule.Staggered
+	Together  = schedule.Together // all connections are due at the same instants
+	Poisson   = schedule.Poisson  // each connection is an independent Poisson process
+)
+
+// Patterns lists all arrival patterns.
+var Patterns = slices.Clone(schedule.Patterns)
+
+// The limits of all loads. They protect the machine from typing errors.
+const (
+	// sum of connections and idle ones: one source address has no more ports for one target
+	MaxConnections = 60_000
+	MaxDuration    = 24 * time.Hour   // of the measured window
+	MinDuration    = time.Millisecond // of the measured window
+	maxCPU         = 1023
+)
+
+// ServerFailed starts an error that the server caused and not the generator: it did not accept the
+// load, or did not sustain it to the end.
+const ServerFailed = "load: the server failed: "
+
+// ErrUsage is wrapped by every error about an invalid setting of a load.
+var ErrUsage = errors.New("load: bad configuration")
+
+// UsageError is the error about an invalid setting of a load, without the prefix "load: ". It is
+// ErrUsage.
+type UsageError string
+
+func (u UsageError) Error() string { return "load: " + string(u) }
+
+// Is reports whether target is ErrUsage.
+func (u UsageError) Is(target error) bool { return target == ErrUsage }
+
+// CheckTarget returns an error that says in one sentence why target is not the address of a server,
+// HOST:PORT.
+func CheckTarget(target string) error {
+	host, port, err := net.SplitHostPort(target)
+	if err != nil || host == "" || port == "" || port == "0" {
+		return UsageError(fmt.Sprintf("the target %q is not HOST:PORT: write 127.0.0.1:7000, [::1]:7000 or example.org:7000", target))
+	}
+	return nil
+}
+
+// CheckCPUs returns an error that says in one sentence why cpus are not numbers of cores.
+func CheckCPUs(cpus []int) error {
+	if slices.ContainsFunc(cpus, func(cpu int) bool { return cpu < 0 || cpu > maxCPU }) {
+		return UsageError(fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to %d", cpus, maxCPU))
+	}
+	return nil
+}
+
+// CheckDuration returns an error that says in one sentence why d is not the length of a window.
+func CheckDuration(d time.Duration) error {
+	if d < MinDuration || d > MaxDuration {
+		return UsageError(fmt.Sprintf("a duration of %v is out of range: give %v to %v", d, MinDuration, MaxDuration))
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package httpload
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+
+	"weir/lab/workload/http/httpload/response"
+)
+
+const (
+	maxVariants = 16       // encodings of the body that are remembered
+	maxEncoded  = 64 << 20 // bytes of an encoded body
+)
+
+// bodies compares bodies with the expected one. It is not safe for concurrent use.
+type bodies struct {
+	want     []byte
+	gzip     bool     // gzip was requested
+	variants [][]byte // encodings whose decoded body was correct
+}
+
+// body is the part of a body that has been received.
+type body struct {
+	received int64 // bytes received
+	wrong    bool
+	encoded  []byte // bytes received of an encoded body
+}
+
+func (b *body) reset() { b.received, b.wrong, b.encoded = 0, false, b.encoded[:0] }
+
+// feed compares the next piece of a body with the expected one. An encoded piece is kept for right.
+func (s *bodies) feed(b *body, piece []byte, coding response.Coding) {
+	if coding == response.Gzip && s.gzip {
+		if b.received += int64(len(piece)); b.received <= maxEncoded {
+			b.encoded = append(b.encoded, piece...)
+		}
+		return
+	}
+	end := b.received + int64(len(piece))
+	b.wrong = b.wrong || coding != response.Identity || end > int64(len(s.want)) || !bytes.Equal(piece, s.want[b.received:end])
+	b.received = end
+}
+
+// isExpected reports whether the complete body b is the expected one.
+func (s *bodies) isExpected(b *body, coding response.Coding) bool {
+	if coding != response.Gzip || !s.gzip {
+		return !b.wrong && b.received == int64(len(s.want))
+	}
+	for _, v := range s.variants {
+		if bytes.Equal(v, b.encoded) {
+			return true
+		}
+	}
+	if b.received > maxEncoded || !decodes(b.encoded, s.want) {
+		return false
+	}
+	if len(s.variants) < maxVariants {
+		s.variants = append(s.variants, bytes.Clone(b.encoded))
+	}
+	return true
+}
+
+// decodes reports whether encoded is want in gzip. It decodes at most one byte more than want has.
+func decodes(encoded, want []byte) bool {
+	z, err := gzip.NewReader(bytes.NewReader(encoded))
+	if err != nil {
+		return false
+	}
+	got, err := io.ReadAll(io.LimitReader(z, int64(len(want))+1))
+	return err == nil && bytes.Equal(got, want)
+}
+
+// learn sets the expected body from the first response.
+func (s *bodies) learn(first []byte, coding response.Coding) error {
+	if coding != response.Gzip {
+		s.want = bytes.Clone(first)
+		return nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(first))
+	if err != nil {
+		return err
+	}
+	if s.want, err = io.ReadAll(z); err == nil {
+		s.variants = append(s.variants, bytes.Clone(first))
+	}
+	return err
+}

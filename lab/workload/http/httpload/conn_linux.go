@@ -1,0 +1,224 @@
+package httpload
+
+import (
+	nethttp "net/http"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"weir/lab/internal/raw"
+	"weir/lab/internal/schedule"
+	"weir/lab/workload/http/httpload/response"
+)
+
+// connState is the state of a connection.
+type connState uint8
+
+const (
+	closed      connState = iota // not open
+	connecting                   // being opened, with or without a request to send afterwards
+	idle                         // open, without a request
+	handshaking                  // the TCP connection is open, TLS is being negotiated
+	asking                       // a request is being sent or its response received
+	ending                       // the response is complete, and the server should close
+	refused                      // could not be opened; retried after retryAfter
+)
+
+// retryAfter is the time in ns before a connection of the closed loop that failed to open is tried
+// again. It limits the attempts on a server that is down.
+const retryAfter = int64(50e6)
+
+// conn is a connection, or a slot for one.
+type conn struct {
+	fd         int32 // -1: not open
+	state      connState
+	hasRequest bool     // a request is under way
+	hangup     bool     // the server will send nothing more
+	stateSince int64    // ns; start of the state connecting, handshaking, ending or refused
+	tls        *tlsConn // nil: plain, or the TCP connection is not yet open
+
+	// in the open loop with keep-alive
+	next     schedule.Moment // its next request, which is not started
+	dueCount uint64          // number of its requests that became due, started or not
+
+	dueAt       int64 // ns; due time of the request under way; in the closed loop its start
+	startedAt   int64 // ns; start of the request, connecting included
+	connectedAt int64 // ns; time at which the connection was open, for TLS with its handshake
+	firstByteAt int64 // ns; time of the first byte of the response; 0: not received
+	written     int   // bytes sent of the request
+	received    int64 // bytes received of the response
+	answer      response.Parser
+	body        body
+}
+
+// beginRequest starts a request on connection i, which must be closed or idle.
+func (l *loop) beginRequest(i int, at, now int64) {
+	c := &l.conns[i]
+	c.hasRequest, c.dueAt, c.startedAt, c.connectedAt, c.firstByteAt, c.written, c.received = true, at, now, now, 0, 0, 0
+	c.answer.Begin(false)
+	c.body.reset()
+	l.busy++
+	l.startedCount++
+	if l.Window.Holds(now) {
+		l.attempted++
+	}
+	if c.state == idle {
+		c.state = asking
+		l.send(i)
+		return
+	}
+	l.connect(i, now)
+}
+
+// send writes the rest of connection i's request until the socket buffer is full.
+func (l *loop) send(i int) {
+	c := &l.conns[i]
+	if c.tls != nil {
+		l.sendTLS(i)
+		return
+	}
+	for c.written < len(l.request) {
+		n, errno := raw.Send(c.fd, l.request[c.written:])
+		switch {
+		case errno == 0:
+			if c.written += n; c.state == connecting {
+				l.connectionOpened(i, l.Clock.Now())
+			}
+		case errno == syscall.EINTR:
+		case errno == syscall.EAGAIN:
+			return
+		case c.state == connecting:
+			l.notConnected(i, l.Clock.Now(), errno)
+			return
+		default:
+			l.connectionError(i, l.Clock.Now(), errno)
+			return
+		}
+	}
+}
+
+// handle handles epoll events of connection i.
+func (l *loop) handle(i int, events uint32) {
+	c := &l.conns[i]
+	if c.fd < 0 {
+		return
+	}
+	c.hangup = c.hangup || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	if c.state == connecting && !l.connectCompleted(i) {
+		return
+	}
+	if c.tls != nil {
+		l.handleTLS(i, events)
+		return
+	}
+	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(l.request) {
+		l.send(i)
+	}
+	if c.fd >= 0 && events&^unix.EPOLLOUT != 0 {
+		l.receive(i)
+	}
+}
+
+// receive reads from connection i until there is no more data.
+func (l *loop) receive(i int) {
+	c := &l.conns[i]
+	for fd := c.fd; c.fd == fd; {
+		n, errno := raw.Receive(fd, l.buffer)
+		now := l.Clock.Now()
+		switch {
+		case errno == syscall.EINTR:
+			continue
+		case errno == syscall.EAGAIN:
+			return
+		case errno != 0:
+			l.connectionError(i, now, errno)
+			return
+		case n == 0:
+			l.peerClosed(i, now)
+			return
+		}
+		l.dataReceived(i, l.buffer[:n], now)
+		if n < len(l.buffer) && !c.hangup {
+			return
+		}
+	}
+}
+
+// dataReceived handles data received on connection i.
+func (l *loop) dataReceived(i int, in []byte, now int64) {
+	c := &l.conns[i]
+	if !c.hasRequest {
+		l.fail(i, now, kindProtocol, "data without a request")
+		return
+	}
+	if c.firstByteAt == 0 {
+		c.firstByteAt = now
+	}
+	c.received += int64(len(in))
+	for len(in) > 0 && !c.answer.Done() {
+		n, piece, err := c.answer.Feed(in)
+		if err != nil {
+			l.fail(i, now, kindProtocol, "%v", err)
+			return
+		}
+		if len(piece) > 0 && c.answer.Status == nethttp.StatusOK {
+			l.bodies.feed(&c.body, piece, c.answer.Coding)
+		}
+		in = in[n:]
+	}
+	switch {
+	case len(in) > 0:
+		l.fail(i, now, kindProtocol, "data after the end of the response")
+	case c.answer.Done():
+		l.responseComplete(i, now)
+	}
+}
+
+// peerClosed handles the close of connection i by the server.
+func (l *loop) peerClosed(i int, now int64) {
+	c := &l.conns[i]
+	if !c.hasRequest {
+		l.closeConn(i)
+		l.freed = append(l.freed, int32(i))
+		return
+	}
+	c.hangup = true
+	if c.tls != nil && c.tls.ended && c.answer.EndsWithConnection() {
+		l.fail(i, now, kindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
+		return
+	}
+	if err := c.answer.End(); err != nil {
+		l.fail(i, now, kindClosed, "%v", err)
+		return
+	}
+	l.responseComplete(i, now)
+}
+
+// connectionError handles an error of connection i.
+func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
+	c := &l.conns[i]
+	kind := kindReset
+	if errno == syscall.EPIPE {
+		kind = kindClosed
+	}
+	if !c.hasRequest {
+		l.closeConn(i) // it was idle or ending: no response was lost
+		l.freed = append(l.freed, int32(i))
+		return
+	}
+	l.fail(i, now, kind, "%v after %d bytes of the response", errno, c.received)
+}
+
+// closeConn closes connection i.
+func (l *loop) closeConn(i int) {
+	c := &l.conns[i]
+	if c.tls != nil {
+		c.tls.shut()
+		c.tls = nil
+	}
+	if c.fd >= 0 {
+		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
+		l.Alive.Add(-1)
+	}
+	c.fd, c.state = -1, closed
+}

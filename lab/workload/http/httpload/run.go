@@ -1,0 +1,15 @@
+package httpload
+
+import (
+	"context"
+	"io"
+
+	"weir/lab/load"
+)
+
+// Steer runs the load of c under the control of another program: see load.Conduct. The report is a
+// Report. After "measured" the run continues until the window's requests are complete, at most for
+// Config.Timeout.
+func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
+	return load.Conduct(ctx, in, out, func(ctx context.Context, ev load.Events) (any, error) { return Run(ctx, c, ev) })
+}

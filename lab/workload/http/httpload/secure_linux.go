@@ -1,0 +1,137 @@
+package httpload
+
+import (
+	"errors"
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// beginHandshake starts the TLS handshake of connection i.
+func (l *loop) beginHandshake(i int, now int64) {
+	c := &l.conns[i]
+	c.tls, c.state, c.stateSince = newTLSConn(c.fd, l.tlsConfig), handshaking, now
+	c.tls.hangup = c.hangup
+	l.stepHandshake(i)
+}
+
+// stepHandshake continues the handshake of connection i as far as its socket allows.
+func (l *loop) stepHandshake(i int) {
+	c := &l.conns[i]
+	if !c.tls.step() {
+		return
+	}
+	now := l.Clock.Now()
+	if c.tls.err != nil {
+		l.handshakeFailed(i, now, c.tls.err)
+		return
+	}
+	l.handshakes++
+	if c.tls.ConnectionState().DidResume {
+		l.resumed++
+	}
+	if l.Start.Load() == 0 || l.Window.Holds(now) {
+		l.handshakeTimes.Record(now - c.stateSince)
+	}
+	l.connectionReady(i, now)
+	if c.tls != nil { // the socket may have more, without another event
+		l.receiveTLS(i)
+	}
+}
+
+// handshakeFailed handles a failed handshake of connection i.
+func (l *loop) handshakeFailed(i int, now int64, err error) {
+	err = handshakeError(l.tlsConfig.ServerName, err)
+	if l.Start.Load() == 0 {
+		l.dialErr = err
+	}
+	l.fail(i, now, tlsKind(err), "%v", err)
+	if !l.open {
+		l.conns[i].state, l.conns[i].stateSince = refused, now
+	}
+}
+
+// tlsKind returns the kind of an error of a TLS connection.
+func tlsKind(err error) string {
+	switch {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return kindClosed
+	case errors.Is(err, syscall.ECONNRESET):
+		return kindReset
+	}
+	return kindTLS
+}
+
+// handleTLS handles epoll events of connection i, whose TCP connection is open.
+func (l *loop) handleTLS(i int, events uint32) {
+	c := &l.conns[i]
+	c.tls.hangup = c.hangup
+	if events&^unix.EPOLLOUT != 0 {
+		c.tls.drained = false
+	}
+	if err := c.tls.flush(); err != nil {
+		l.tlsError(i, l.Clock.Now(), err)
+		return
+	}
+	if c.state == handshaking {
+		l.stepHandshake(i)
+		return
+	}
+	if !c.tls.drained {
+		l.receiveTLS(i)
+	}
+}
+
+// sendTLS sends connection i's request. The part that the socket does not take follows by itself.
+func (l *loop) sendTLS(i int) {
+	c := &l.conns[i]
+	c.written = len(l.request)
+	if _, err := c.tls.Write(l.request); err != nil {
+		l.tlsError(i, l.Clock.Now(), err)
+	}
+}
+
+// receiveTLS reads from connection i until there is no more data.
+func (l *loop) receiveTLS(i int) {
+	c := &l.conns[i]
+	for t := c.tls; c.tls == t; {
+		n, err := t.Read(l.buffer)
+		if n == 0 && err == errWouldBlock {
+			return
+		}
+		now := l.Clock.Now()
+		if n > 0 {
+			l.dataReceived(i, l.buffer[:n], now)
+		}
+		if c.tls != t || err == nil || err == errWouldBlock {
+			continue
+		}
+		if err == io.EOF {
+			l.peerClosed(i, now)
+		} else {
+			l.tlsError(i, now, err)
+		}
+		return
+	}
+}
+
+// tlsError handles an error of connection i after the handshake.
+func (l *loop) tlsError(i int, now int64, err error) {
+	c := &l.conns[i]
+	if !c.hasRequest && tlsKind(err) != kindTLS {
+		l.closeConn(i) // it was idle or ending: no response was lost
+		l.freed = append(l.freed, int32(i))
+		return
+	}
+	l.fail(i, now, tlsKind(err), "%v after %d bytes of the response", err, c.received)
+}
+
+// stopHandshakes ends the coroutines of unfinished handshakes, which belong to the loop's thread.
+func (l *loop) stopHandshakes() {
+	for i := range l.conns {
+		if c := &l.conns[i]; c.state == handshaking {
+			c.tls.stop()
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package stackload
+
+import "weir/lab/internal/tally"
+
+// The kinds of errors.
+const (
+	kindConnect = "connect" // the connection could not be opened
+	kindTimeout = "timeout" // not in time, or no progress of bulk data
+	kindReset   = "reset"   // the stack reset the connection
+	kindClosed  = "closed"  // the stack closed the connection unexpectedly
+	// data that differs from what was sent, or that is unexpected
+	kindBody = "body"
+	// in: the stack closed the connection before it had acknowledged all bytes
+	kindLost        = "lost"
+	kindSend        = "send"        // a ping could not be sent
+	kindUnreachable = "unreachable" // an ICMP error for a ping
+	kindChecksum    = "checksum"    // an echo reply with a wrong checksum
+	kindTwice       = "twice"       // a second reply to a ping
+	kindPing        = "ping"        // a process of the system's ping failed
+	// no file descriptor, port or memory on this machine
+	kindLocal = "local"
+)
+
+// bulkMessage is the number of bytes of bulk data that count as one message.
+const bulkMessage = 64 << 10
+
+// counts holds the figures of an operation. The controller reads it when the operation has ended.
+type counts struct {
+	times, connects, lateness tally.Distribution
+
+	offered, messages, warmMessages, opened int64
+	bytes                                   int64
+	span                                    int64 // ns between the two readings of bulk data
+	// connections of in whose end of stream confirmed that all data has arrived
+	confirmed       int64
+	lost, unstamped int64 // pings
+	// ns; CPU of the system's pings over their whole life
+	childrenCPU int64
+	endedEarly  bool // the window was ended early
+	segments    segments
+	fails       tally.Failures
+}
+
+// segments counts TCP segments; again are retransmissions.
+type segments struct{ out, in, again int64 }
+
+func (s *segments) add(t segments) {
+	s.out += t.out
+	s.in += t.in
+	s.again += t.again
+}
+
+func (s segments) minus(t segments) segments {
+	return segments{s.out - t.out, s.in - t.in, s.again - t.again}
+}
+
+func newCounts() counts {
+	return counts{times: tally.NewDistribution(), connects: tally.NewDistribution(), lateness: tally.NewDistribution()}
+}

@@ -1,0 +1,26 @@
+package streamload
+
+import (
+	"testing"
+
+	"weir/lab/internal/tally"
+)
+
+// TestBitsCountMessagesRegardlessOfWrites: a write of 125 bytes is 15.6 messages of 8 bytes, or an
+// eighth of one of 1,000.
+func TestBitsCountMessagesRegardlessOfWrites(t *testing.T) {
+	for _, test := range []struct {
+		size int
+		want []int64 // messages sent after each write of 125 bytes
+	}{
+		{8, []int64{15, 31, 46, 62}},
+		{1000, []int64{0, 0, 0, 0, 0, 0, 0, 1, 1}},
+	} {
+		s := &sender{stream: &stream{size: test.size, bits: true, window: tally.NewWindow()}, conns: make([]sending, 1)}
+		for i, want := range test.want {
+			if s.countSent(0, 125, 1); s.sent.Load() != want {
+				t.Errorf("got %d messages of %d bytes after %d writes of 125 bytes, want %d", s.sent.Load(), test.size, i+1, want)
+			}
+		}
+	}
+}
