@@ -25,8 +25,8 @@ var errAllLost = errors.New("load: every connection was lost before the end")
 // Run offers the load of c to its target and reports the outcome. It returns when the measured
 // window is over and the last echo has arrived, when it receives a stop command, when every
 // connection is lost, or when ctx ends. In the last two cases it returns an error together with the
-// report so far. An error that Is load.ErrUsage is about c. In every case all connections are closed
-// and all goroutines have ended.
+// report so far. An error that Is load.ErrUsage is about c. In every case all connections are
+// closed and all goroutines have ended.
 //
 // The order is: open all connections, start reader, sender and churn, measure, wait for the sender,
 // wait for the echoes, stop churn and reader, close.
