@@ -9,7 +9,6 @@ import (
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/workload"
-	"weir/lab/workload/stream/streamload"
 )
 
 // The search for a subject's capacity, as pure functions of the outcomes of its trials.
@@ -39,11 +38,6 @@ func nextProbeRate(start, low, high, limit float64) float64 {
 		return high / 2
 	}
 	return math.Sqrt(low * high)
-}
-
-// maxOffered returns the highest rate, over all connections, that the generator accepts.
-func maxOffered(connections int) float64 {
-	return min(streamload.MaxTotalRate, streamload.MaxRate*float64(connections))
 }
 
 // judgeProbe decides whether the subject of a trial kept up, and if not, whether the generator was

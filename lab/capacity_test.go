@@ -10,7 +10,6 @@ import (
 	"weir/lab/result"
 	"weir/lab/workload"
 	"weir/lab/workload/stream"
-	"weir/lab/workload/stream/streamload"
 )
 
 // TestSearchEnclosesCapacity: for any capacity and start rate, a search ends with the highest rate
@@ -54,16 +53,6 @@ func TestSearchWithoutAnyCarriedRateEnds(t *testing.T) {
 	}
 	if high != 8000.0/searchDepth || probes > 10 {
 		t.Errorf("got an end at %v after %d probes, want at %v", high, probes, 8000.0/searchDepth)
-	}
-}
-
-func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
-	for _, n := range []int{1, 2, 64} {
-		total := maxOffered(n)
-		c := streamload.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
-		if err := c.Check(true); err != nil {
-			t.Errorf("%d connections at the largest rate offered: got error %v, want a valid load", n, err)
-		}
 	}
 }
 

@@ -221,7 +221,7 @@ func (e *Experiment) Validate() error {
 		{e.WarmLimit == 0 || between(e.WarmLimit, shortestWarmUp, time.Hour), "warm_limit: must be from 250ms to 1h"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
-		{len(e.Saturation) == 0 || traits.FindsCapacity, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
+		{len(e.Saturation) == 0 || traits.MaxRate != nil, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
 		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {

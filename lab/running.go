@@ -26,7 +26,7 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l workload.Load) (*w
 // exit if that was the cause. Connections break before the exit is reported, so it waits exitGrace
 // for it.
 func attributeError(ctx context.Context, s *workload.Running, t *result.Trial, err error) error {
-	lost := len(withPrefix(result.LoadError, t.FailedBecause)) > 0 || t.HTTP != nil && len(t.HTTP.Errors) > 0
+	lost := len(withPrefix(result.LoadError, t.FailedBecause)) > 0 || len(s.Errors) > 0
 	if err == nil && !lost || s.Process == nil || ctx.Err() != nil {
 		return workload.ContextError(ctx, err)
 	}

@@ -118,7 +118,7 @@ func (s *saturation) bracket(p Place) (kept, gaveOut result.Probe) {
 // nextRate returns the rate that a search tries next; 0 when it is over.
 func (s *saturation) nextRate(p Place) float64 {
 	kept, gaveOut := s.bracket(p)
-	return nextProbeRate(s.loadNamed(p.Load).Shared().Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, maxOffered(p.Connections))
+	return nextProbeRate(s.loadNamed(p.Load).Shared().Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, s.experiment.kind().Traits().MaxRate(p.Connections))
 }
 
 func (s *saturation) searchCapacity(ctx context.Context, p Place) error {

@@ -144,6 +144,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	}
 	r.recordAccountingMethods(seen.accounting)
 	seen.fill(t, time.Duration(r.experiment.Window))
+	s.Errors = report.Errors
 	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresFor(s.Process != nil)
 	judgeTrial(r.workload, t, seen.evidence)
 	return nil

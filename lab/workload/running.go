@@ -29,6 +29,8 @@ type Running struct {
 	// the kernel's packet threads (ksoftirqd) work for the trial
 	OwnsPacketThreads bool
 	StartedAt         time.Duration // CLOCK_MONOTONIC
+	// failures that the generator found, by kind; set after the measured window
+	Errors map[string]int64
 
 	// Collector returns a report of the subject's garbage collector, nil if it has none to give; nil
 	// for subjects that never have.

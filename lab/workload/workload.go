@@ -27,8 +27,9 @@ type Traits struct {
 	Patterns []string
 	// cores that the generator can use; more than one if it reads in a thread of its own
 	GeneratorCores int
-	// the capacity of a subject can be searched, because its answers show whether it keeps up
-	FindsCapacity bool
+	// returns the highest rate that the generator offers over the connections, messages a second;
+	// nil: the capacity of subjects cannot be searched, because no answer shows whether they keep up
+	MaxRate func(connections int) float64
 	// the project's C subjects serve it: their builds by other compilers are tested
 	TestsPortability bool
 }

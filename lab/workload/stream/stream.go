@@ -23,11 +23,16 @@ type Workload struct{ Echo bool }
 
 // Traits implements workload.Workload. The generator reads echoes in a thread of its own.
 func (w Workload) Traits() workload.Traits {
-	t := workload.Traits{Unit: "message", Units: "messages", Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true, FindsCapacity: w.Echo}
+	t := workload.Traits{Unit: "message", Units: "messages", Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
 	if w.Echo {
-		t.GeneratorCores = 2
+		t.GeneratorCores, t.MaxRate = 2, maxRate
 	}
 	return t
+}
+
+// maxRate returns the highest rate that the generator offers.
+func maxRate(connections int) float64 {
+	return min(streamload.MaxTotalRate, streamload.MaxRate*float64(connections))
 }
 
 // Open implements workload.Workload.

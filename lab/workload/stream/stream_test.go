@@ -24,3 +24,13 @@ func TestShortConnectionsCountBesideMessages(t *testing.T) {
 		t.Errorf("got short connections %+v; want 10 of 20 done with 3 behind", trial.Churn)
 	}
 }
+
+func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
+	for _, n := range []int{1, 2, 64} {
+		total := (Workload{Echo: true}).Traits().MaxRate(n)
+		c := streamload.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
+		if err := c.Check(true); err != nil {
+			t.Errorf("%d connections at the largest rate offered: got error %v, want a valid load", n, err)
+		}
+	}
+}
