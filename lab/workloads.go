@@ -54,6 +54,15 @@ func kindNamed(name string) (kind, error) {
 	return kind{}, fmt.Errorf("workload: must be %s", kindNames("or"))
 }
 
+// Workload returns the workload with that name.
+func Workload(name string) (workload.Workload, error) {
+	k, err := kindNamed(name)
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	return k.Workload, nil
+}
+
 // kindNames lists the workloads as a phrase: "sink, echo or chat".
 func kindNames(conjunction string) string {
 	var names []string

@@ -16,7 +16,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/lab"
-	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
@@ -195,11 +194,15 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 
 // writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
+	w, err := lab.Workload(r.Plan.Workload)
+	if err != nil {
+		return err
+	}
 	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+	return errors.Join(w.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r))
 }
 
 // summarize prints the outcome of a run.

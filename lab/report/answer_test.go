@@ -82,7 +82,7 @@ func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	for i := range r.Trials {
 		r.Trials[i].Samples = r.Trials[i].Samples[:21] // two windows in each of two trials
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = compare.Kind{}.All(r)
 	d := digestOf(r)
 	if got := d.stabilitySentence(); !strings.Contains(got, "too short to tell: there are at most 2 degrees of freedom, and 8 are needed") {
 		t.Errorf("got the sentence %q, want one that the run is too short", got)

@@ -85,7 +85,7 @@ func digestOf(r *result.Results) *digest {
 func comparisons(r *result.Results) []result.Comparison {
 	all := r.Comparisons
 	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
-		all = compare.All(r)
+		all = compare.Kind{}.All(r)
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(c result.Comparison) bool { return c.Pairs == 0 })
 	for i := range all {

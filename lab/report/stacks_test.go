@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/lab/compare"
 	"weir/lab/result"
+	"weir/lab/workload/stack"
 )
 
 // stackRun returns a run of two stacks. stack-a does twice as much with half the CPU in every
@@ -32,7 +32,7 @@ func stackRun() *result.Results {
 			}
 		}
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = stack.Workload{}.Compare().All(r)
 	return r
 }
 

@@ -59,7 +59,7 @@ func httpRun(experiment, question, workload string, who []webServer, loads []res
 			}
 		}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s.Results
 }
 

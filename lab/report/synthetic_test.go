@@ -64,7 +64,7 @@ func (s *synthetic) run() *synthetic {
 			}
 		}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s
 }
 
@@ -207,6 +207,6 @@ func asPublished() *result.Results {
 		}
 		t.CPUByMethod = map[string]float64{"sum of /proc/PID/stat": t.CPUPercentMean * 0.9, "top, first 18 rows": shown}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s.Results
 }

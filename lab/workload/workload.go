@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"weir/lab/compare"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -18,11 +19,12 @@ type Workload interface {
 	// Open checks that the trials of a run can take place at a site, which it may change, and
 	// prepares what the trials share. The caller closes the Session.
 	Open(ctx context.Context, s *Site, loads []Load) (Session, error)
+	// Compare returns what comparisons need to know of the workload.
+	Compare() compare.Kind
 }
 
 // Traits is what the lab needs to know of a workload.
 type Traits struct {
-	Unit, Units string // the words for a message and for messages
 	// the arrival patterns that an experiment can choose; nil: each load has its own
 	Patterns []string
 	// cores that the generator can use; more than one if it reads in a thread of its own

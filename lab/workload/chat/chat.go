@@ -20,7 +20,7 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{Unit: "delivery", Units: "deliveries", GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1}
 }
 
 // Open implements workload.Workload.

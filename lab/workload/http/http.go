@@ -32,7 +32,7 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{Unit: "request", Units: "requests", GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1}
 }
 
 // Open implements workload.Workload. It makes the folder that subjects serve, a certificate if a

@@ -23,7 +23,7 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{Unit: "operation", Units: "operations", GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1}
 }
 
 // Open implements workload.Workload. It checks, before anything is built, that networks can be

@@ -23,7 +23,7 @@ type Workload struct{ Echo bool }
 
 // Traits implements workload.Workload. The generator reads echoes in a thread of its own.
 func (w Workload) Traits() workload.Traits {
-	t := workload.Traits{Unit: "message", Units: "messages", Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
+	t := workload.Traits{Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
 	if w.Echo {
 		t.GeneratorCores, t.MaxRate = 2, maxRate
 	}
