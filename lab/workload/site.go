@@ -31,8 +31,8 @@ type Site struct {
 
 // NewSite gives the subject its last serverCPUs cores and the generator the first of the others,
 // loadCPUs at most. If none is left they share cores, and trials are judged by wider limits. With
-// namespaces the two ends are in network namespaces of their own, joined by a veth pair, which needs
-// Linux and root. Close must be called.
+// namespaces the two ends are in network namespaces of their own, joined by a veth pair, which
+// needs Linux and root. Close must be called.
 func NewSite(serverCPUs, loadCPUs int, namespaces bool) (*Site, error) {
 	cores, err := allowedCPUs()
 	if err != nil {

@@ -30,7 +30,7 @@ type Traits struct {
 	// cores that the generator can use; more than one if it reads in a thread of its own
 	GeneratorCores int
 	// returns the highest rate that the generator offers over the connections, messages a second;
-	// nil: the capacity of subjects cannot be searched, because no answer shows whether they keep up
+	// nil: the capacity of subjects is not searched, because no answer shows that they keep up
 	MaxRate func(connections int) float64
 	// the project's C subjects serve it: their builds by other compilers are tested
 	TestsPortability bool
@@ -67,7 +67,7 @@ type Target struct {
 type Measured struct {
 	Subject *Running
 	Report  json.RawMessage // the generator's
-	// the reports of a subject's garbage collector before and after the window; nil if there are none
+	// the reports of a garbage collector before and after the window; nil if there are none
 	Before, After *result.RuntimeStats
 }
 

@@ -87,7 +87,8 @@ func (l *Load) Recorded() result.Load {
 	return r
 }
 
-// Meets implements workload.Load: requests by TLS need a subject that takes a certificate.
+// Meets reports whether a subject can meet the load: requests by TLS need a subject that takes a
+// certificate.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
 	return !l.TLS || !elsewhere && s.ServesTLS()
 }
