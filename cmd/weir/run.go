@@ -198,7 +198,7 @@ func writeRun(dir string, r *result.Results) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r, lab.ReportKind(r.Plan.Workload)))
 }
 
 // summarize prints the outcome of a run.
@@ -206,7 +206,7 @@ func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
-	report.Terminal(t.out, r, t.colour(), t.width())
+	report.Terminal(t.out, r, lab.ReportKind(r.Plan.Workload), t.colour(), t.width())
 	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
 	return err
