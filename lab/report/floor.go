@@ -30,8 +30,8 @@ func (d *Digest) floor(g *Group) (c *Cell, declared bool) {
 	return nil, false
 }
 
-// FloorSection shows the CPU as multiples of the floor, or else of the lowest, which is explained by
-// lowest. It shows the kernel events that are the reason, and more blocks on them.
+// FloorSection shows the CPU as multiples of the floor, or else of the lowest, as explained by
+// lowest. It shows the kernel events that are the reason, and more on them.
 func (d *Digest) FloorSection(lowest string, more []Block) Section {
 	s := Section{ID: "floor", Title: "How far above " + d.floorWord() + ", and why",
 		How: "A multiple of 1 is " + d.floorMeaning(lowest) + ". System calls, wake-ups and context switches per " + d.Unit() + " explain the difference. They come from separate trials, whose CPU figures are not used."}

@@ -20,8 +20,8 @@ func (d *Digest) RatiosSection(metrics ...string) Section {
 	if cv := d.PerGroup("Ratios", d.forest(result.MetricCV, "variation of CPU")); len(cv) > 0 {
 		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the variation of CPU", Inside: cv})
 	}
-	if rate := d.PerGroup("Ratios", d.forest(result.MetricRate, d.Plan.Units()+"/s")); len(rate) > 0 {
-		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the " + d.Plan.Units() + " per second in closed loops", Inside: rate})
+	if rate := d.PerGroup("Ratios", d.forest(result.MetricRate, d.Units()+"/s")); len(rate) > 0 {
+		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the " + d.Units() + " per second in closed loops", Inside: rate})
 	}
 	if latency := d.PerGroup("Ratios", d.forest(result.MetricLatency, "mean time")); len(latency) > 0 {
 		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the mean time of an operation", Inside: latency})
@@ -111,7 +111,7 @@ func (d *Digest) metricName(m string) string {
 	case result.MetricCPU:
 		return "CPU per " + d.Unit()
 	case result.MetricRate:
-		return d.Plan.Units() + "/s"
+		return d.Units() + "/s"
 	case result.MetricLatency:
 		return "mean time"
 	case result.MetricCV:

@@ -179,7 +179,7 @@ func (d *Digest) metricNoun(metric string) string {
 	case result.MetricCV:
 		return "the variation of CPU"
 	case result.MetricRate:
-		return d.Plan.Units() + " per second"
+		return d.Units() + " per second"
 	case result.MetricLatency:
 		return "the mean time of an operation"
 	}

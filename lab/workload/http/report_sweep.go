@@ -177,7 +177,9 @@ func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
 		rates = append(rates, d.attempted(g))
 	}
 	x := figure.Axis{Label: "attempted requests/s", Log: true, At: rates}
-	single := func(v float64) report.Estimate { return report.Estimate{Mean: v, Low: math.NaN(), High: math.NaN(), N: 1} }
+	single := func(v float64) report.Estimate {
+		return report.Estimate{Mean: v, Low: math.NaN(), High: math.NaN(), N: 1}
+	}
 	figures := []*figure.Figure{
 		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, rates),
 		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }, nil),
