@@ -20,6 +20,7 @@ import (
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload"
 )
 
 type runCmd struct {
@@ -255,23 +256,40 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
-	replace(&e.Duration, lab.Duration(c.Duration))
-	replace(&e.TimeLimit, lab.Duration(c.Time))
+	replace(&e.Duration, workload.Duration(c.Duration))
+	replace(&e.TimeLimit, workload.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)
 	replaceAll(&e.Patterns, c.Patterns)
-	for i := range e.Loads {
-		if len(c.Connections) > 0 {
-			e.Loads[i].Connections = nil
-		}
-		replace(&e.Loads[i].Rate, c.Rate)
-		replace(&e.Loads[i].Size, c.Size)
-		replace(&e.Loads[i].Idle, c.Idle)
-		replace(&e.Loads[i].Churn, c.Churn)
-		replace(&e.Loads[i].WorkUS, c.WorkUS)
-		replace(&e.Loads[i].WaitMS, c.WaitMS)
+	if err := c.setLoads(e); err != nil {
+		return nil, usageError{err}
 	}
 	return e, e.Validate()
+}
+
+// setLoads applies the flags on loads to all loads of the experiment.
+func (c *runCmd) setLoads(e *lab.Experiment) error {
+	if len(c.Connections) > 0 {
+		for _, l := range e.Loads {
+			l.Shared().Connections = nil
+		}
+	}
+	for _, flag := range []struct {
+		key   string
+		value any
+		given bool
+	}{
+		{"rate", c.Rate, c.Rate != 0}, {"size", c.Size, c.Size != 0}, {"idle", c.Idle, c.Idle != 0},
+		{"churn", c.Churn, c.Churn != 0}, {"work_us", c.WorkUS, c.WorkUS != 0}, {"wait_ms", c.WaitMS, c.WaitMS != 0},
+	} {
+		if !flag.given {
+			continue
+		}
+		if err := e.SetLoads(flag.key, flag.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func replace[T comparable](v *T, flag T) {

@@ -1,4 +1,4 @@
-package lab
+package stack
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
+	"weir/lab/workload"
 )
 
 // insideReport is the report of a stack that measured its own loopback. Counts are those of the
@@ -36,57 +37,35 @@ type insideReport struct {
 // second window is for the warm-up, which takes at most a quarter of one, and for a busy machine.
 const insideMargin = 15 * time.Second
 
-// inside runs a stack that measures its own loopback: one process holds both ends and the
-// generator.
-func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (err error) {
-	s := r.subjects[p.baseSubject()]
-	if s.Subject == nil || len(s.InsideCmd) == 0 {
-		return fmt.Errorf("lab: the subject %s has no inside command: leave it out of the load %s", p.baseSubject(), l.Name)
+// RunAlone implements workload.Session. It runs a stack that measures its own loopback: one process
+// holds both ends and the generator. The kernel threads that move its packets count as part of the
+// trial.
+func (v session) RunAlone(ctx context.Context, a workload.Alone) (ev workload.Evidence, err error) {
+	l := a.Load.(*Load)
+	if len(a.Subject.InsideCmd) == 0 {
+		return ev, fmt.Errorf("lab: the subject %s has no inside command: leave it out of the load %s", a.Subject.Name, l.Name)
 	}
-	net, err := makeNetwork(s.Subject)
+	net, err := makeNetwork(a.Subject)
 	if err != nil {
-		return err
+		return ev, err
 	}
 	defer func() { err = errors.Join(err, net.Close()) }()
-	group, err := sample.NewGroup(s.Name)
+	placement, _, _, err := v.site.Placements(l.Cores)
 	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, group.Close()) }()
-	placement, _, _, err := r.site.placements(l.Cores)
-	if err != nil {
-		return err
+		return ev, err
 	}
 	placement.Netns = net.Subject
-	before, err := readInside(group)
+	var report insideReport
+	ev, err = a.Observe(func(g *sample.Group) (err error) {
+		report, err = runInside(ctx, g, placement, a.Subject, subject.Inside{Operation: l.Operation, Connections: a.Cell.Connections, Duration: a.Window, Cores: l.Cores})
+		return workload.ContextError(ctx, err)
+	})
 	if err != nil {
-		return err
+		return ev, err
 	}
-	r.progress(r.progressFor(p))
-	report, err := runInside(ctx, group, placement, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
-	if err != nil {
-		return contextError(ctx, err)
-	}
-	after, err := readInside(group)
-	if err != nil {
-		return err
-	}
-	report.fill(t, l)
-	// The kernel threads that move its packets count as part of the trial. The generator is inside
-	// the stack's process, so a generator process is missing here.
-	seen := observation{before: before, after: after, ownsPacketThreads: true}
-	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).trialProcesses())
+	report.fill(a.Trial, l)
 	ev.SharedCores, ev.Errors = true, report.Errors
-	judgeTrial(operations{}, t, ev)
-	return nil
-}
-
-func readInside(g *sample.Group) (r reading, err error) {
-	if r.machine, err = sample.ReadMachine(); err == nil {
-		r.subject, err = g.CPU()
-	}
-	r.lab = ownCPU()
-	return r, err
+	return ev, nil
 }
 
 // runInside runs the command to its end and decodes its report.
@@ -120,12 +99,12 @@ func runInside(ctx context.Context, g *sample.Group, placement sample.Placement,
 }
 
 // fill copies the stack's report into a trial.
-func (i *insideReport) fill(t *result.Trial, l Load) {
+func (i *insideReport) fill(t *result.Trial, l *Load) {
 	t.Messages, t.Bytes, t.LatencyUS, t.WarmMessages = i.Messages, i.Bytes, i.LatencyUS, i.WarmMessages
 	// The generator sends as fast as the stack accepts, so it sends all that it offers.
 	t.WindowS, t.AchievedRatio = time.Duration(i.WindowNS).Seconds(), 1
 	if i.Messages > 0 {
-		t.CPUUSPerMessage = us(time.Duration(i.CPUNS)) / float64(i.Messages)
+		t.CPUUSPerMessage = float64(i.CPUNS) / 1000 / float64(i.Messages)
 		t.MachineUSPerMsg = t.CPUUSPerMessage // both ends are in the process
 	}
 	if i.WindowNS > 0 {

@@ -1,4 +1,4 @@
-package lab
+package http
 
 import (
 	"context"
@@ -13,14 +13,11 @@ import (
 	"weir/internal/freeport"
 	"weir/internal/tail"
 	"weir/lab/sample"
+	"weir/lab/workload"
 )
 
-const (
-	// proxied is the workload of proxies: requests for the files of an upstream.
-	proxied = "proxy"
-	// upstreamReady is how long the upstream may take to listen.
-	upstreamReady = 20 * time.Second
-)
+// upstreamReady is how long the upstream may take to listen.
+const upstreamReady = 20 * time.Second
 
 // upstream is the server behind the subjects of the workload proxy: weir serve with an event loop,
 // on the generator's cores. It serves all trials of a run, and its CPU is not the subject's.
@@ -31,23 +28,22 @@ type upstream struct {
 	addr   string
 }
 
-// startUpstream starts program, which is that of the lab, as the server of a folder. Close must be
-// called.
-func startUpstream(ctx context.Context, program, www string, s *site) (u *upstream, err error) {
-	if s.server.Netns != "" {
+// startUpstream starts the lab's own program as the server of a folder. Close must be called.
+func startUpstream(ctx context.Context, www string, s *workload.Site) (u *upstream, err error) {
+	if s.InNamespaces() {
 		return nil, errors.New("lab: the workload proxy has three ends, and namespaces are for two: leave --veth out")
 	}
-	port, err := freeport.Choose(s.host)
+	port, err := freeport.Choose(s.Host)
 	if err != nil {
 		return nil, err
 	}
-	u = &upstream{stderr: tail.New(4096), addr: net.JoinHostPort(s.host, fmt.Sprint(port))}
-	u.cmd = exec.Command(program, "serve", "run", www, "--listen", u.addr, "--engine", "http1", "--model", "loop")
+	u = &upstream{stderr: tail.New(4096), addr: net.JoinHostPort(s.Host, fmt.Sprint(port))}
+	u.cmd = exec.Command(s.Program, "serve", "run", www, "--listen", u.addr, "--engine", "http1", "--model", "loop")
 	u.cmd.Stderr, u.cmd.SysProcAttr = u.stderr, &syscall.SysProcAttr{Setpgid: true}
 	if u.group, err = sample.NewGroup("upstream"); err != nil {
 		return nil, err
 	}
-	if err = u.group.Start(u.cmd, s.load); err != nil {
+	if err = u.group.Start(u.cmd, s.Load); err != nil {
 		return nil, errors.Join(fmt.Errorf("lab: cannot start the upstream: %w", err), u.group.Close())
 	}
 	if err = u.awaitReady(ctx); err != nil {
@@ -70,14 +66,6 @@ func (u *upstream) awaitReady(ctx context.Context) error {
 			return fmt.Errorf("lab: the upstream is not ready after %v: %s", upstreamReady, strings.TrimPrefix(u.stderr.LastLine(), "weir: "))
 		}
 	}
-}
-
-// cpu returns the CPU that the upstream used so far; 0 if there is none.
-func (u *upstream) cpu() (time.Duration, error) {
-	if u == nil {
-		return 0, nil
-	}
-	return u.group.CPU()
 }
 
 // close kills the upstream and removes its group.
