@@ -117,7 +117,7 @@ func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 			t.Errorf("got %v deliveries/s offered, want 600", trial.OfferedRate)
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
 	for _, want := range []string{"Acknowledged messages when killed", "CPU per delivery"} {

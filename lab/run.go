@@ -210,7 +210,7 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	if err == nil {
 		r.results.Finished = time.Now()
 	}
-	r.results.Comparisons = append(r.results.Comparisons[:0], r.experiment.kind().Compare().All(r.results)...)
+	r.results.Comparisons = append(r.results.Comparisons[:0], r.experiment.kind().Report().Compare().All(r.results)...)
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
@@ -317,7 +317,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.saturation != nil {
 		return r.saturation.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.kind().Compare().Unit}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

@@ -181,7 +181,7 @@ func TestRunOfStacksReportsEachLoad(t *testing.T) {
 			}
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
 	for _, want := range []string{"Round trips: a byte to the stack and back", "memory per idle connection", "over the stack's own loopback"} {

@@ -131,7 +131,7 @@ func TestRunOfRequestsMeasuresBothServers(t *testing.T) {
 	if answers == 0 {
 		t.Error("got no answers in any trial, want some")
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 }
 
 // TestWebServerElsewhereIsMeasuredWithoutCPU: the bodies of a server that runs elsewhere only need
@@ -183,5 +183,5 @@ func TestRunOfRatesReportsSlowAndWrongAnswers(t *testing.T) {
 			t.Errorf("%s took part in the load compressed, want only web-sound", trial.Subject)
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 }

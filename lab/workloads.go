@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"weir/lab/report"
 	"weir/lab/workload"
 	"weir/lab/workload/chat"
 	"weir/lab/workload/http"
@@ -54,13 +55,14 @@ func kindNamed(name string) (kind, error) {
 	return kind{}, fmt.Errorf("workload: must be %s", kindNames("or"))
 }
 
-// Workload returns the workload with that name.
-func Workload(name string) (workload.Workload, error) {
-	k, err := kindNamed(name)
+// ReportKind returns what reports and comparisons need to know of a workload: that of streams for an
+// unknown one, as another version's results may have.
+func ReportKind(workload string) report.Kind {
+	k, err := kindNamed(workload)
 	if err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
+		k = kinds[0]
 	}
-	return k.Workload, nil
+	return k.Report()
 }
 
 // kindNames lists the workloads as a phrase: "sink, echo or chat".

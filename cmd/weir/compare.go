@@ -38,16 +38,13 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	w, err := lab.Workload(a.Plan.Workload)
-	if err != nil {
-		return fmt.Errorf("cannot compare %s: %w", c.A, err)
-	}
-	found, err := w.Compare().Runs(a, b, c.Reference)
+	kind := lab.ReportKind(a.Plan.Workload).Compare()
+	found, err := kind.Runs(a, b, c.Reference)
 	if err != nil {
 		return fmt.Errorf("cannot compare %s (A) with %s (B): %w", c.A, c.B, err)
 	}
 	if !c.JSON {
-		return w.Compare().WriteRuns(t.out, c.A, c.B, a, b, found)
+		return kind.WriteRuns(t.out, c.A, c.B, a, b, found)
 	}
 	return t.json(struct {
 		A           string              `json:"a"`

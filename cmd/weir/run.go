@@ -194,15 +194,12 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 
 // writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
-	w, err := lab.Workload(r.Plan.Workload)
-	if err != nil {
-		return err
-	}
+	kind := lab.ReportKind(r.Plan.Workload)
 	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+	return errors.Join(kind.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r, kind))
 }
 
 // summarize prints the outcome of a run.
@@ -210,7 +207,7 @@ func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
-	report.Terminal(t.out, r, t.colour(), t.width())
+	report.Terminal(t.out, r, lab.ReportKind(r.Plan.Workload), t.colour(), t.width())
 	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
 	return err

@@ -4,8 +4,8 @@ import "weir/lab/result"
 
 // Kind is what comparisons need to know of a workload.
 type Kind struct {
-	Unit, Units string // the words for a message and for messages
-	Short       string // the unit of a message in the benchmark format: "msg"
+	Units func() (one, many string) // the words for a message and for messages
+	Short string                    // the unit of a message in the benchmark format: "msg"
 	// what else a ratio over 1 means, where rates or times are compared: ", or took longer"
 	OrMeans string
 	// figures in the benchmark format, after those of all workloads

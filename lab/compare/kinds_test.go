@@ -8,13 +8,13 @@ import (
 
 // messages, requests and operations are kinds as workloads have them.
 var (
-	messages = Kind{Unit: "message", Units: "messages", Short: "msg", Describe: func(l result.Load) string {
+	messages = Kind{Units: units("message", "messages"), Short: "msg", Describe: func(l result.Load) string {
 		return fmt.Sprintf("%g messages/s of %d bytes", l.Rate, l.Size)
 	}}
-	requests = Kind{Unit: "request", Units: "requests", Short: "req", OrMeans: ", or answered more requests per second", Describe: func(l result.Load) string {
+	requests = Kind{Units: units("request", "requests"), Short: "req", OrMeans: ", or answered more requests per second", Describe: func(l result.Load) string {
 		return fmt.Sprintf("requests for %s (gzip %t)", l.Requests.Path, l.Requests.Gzip)
 	}}
-	operations = Kind{Unit: "operation", Units: "operations", Short: "op", Latency: func(t *result.Trial) float64 { return t.Stack.MeanUS }, Metrics: func(t *result.Trial) []string {
+	operations = Kind{Units: units("operation", "operations"), Short: "op", Latency: func(t *result.Trial) float64 { return t.Stack.MeanUS }, Metrics: func(t *result.Trial) []string {
 		switch {
 		case t.Stack.Operation == result.OperationIdle:
 			return nil
@@ -26,3 +26,7 @@ var (
 		return []string{result.MetricCPU, result.MetricLatency, result.MetricRate}
 	}}
 )
+
+func units(one, many string) func() (string, string) {
+	return func() (string, string) { return one, many }
+}

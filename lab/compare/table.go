@@ -156,11 +156,12 @@ func (t *runsTable) endCell() {
 
 // heading returns the name of a metric with its unit.
 func (t *runsTable) heading(metric string) string {
+	one, many := t.kind.Units()
 	switch metric {
 	case result.MetricCPU:
-		return "CPU, us per " + t.kind.Unit
+		return "CPU, us per " + one
 	case result.MetricRate:
-		return t.kind.Units + " per second"
+		return many + " per second"
 	case result.MetricLatency:
 		return "mean time, us"
 	case result.MetricCV:

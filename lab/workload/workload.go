@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"weir/lab/compare"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -19,8 +19,8 @@ type Workload interface {
 	// Open checks that the trials of a run can take place at a site, which it may change, and
 	// prepares what the trials share. The caller closes the Session.
 	Open(ctx context.Context, s *Site, loads []Load) (Session, error)
-	// Compare returns what comparisons need to know of the workload.
-	Compare() compare.Kind
+	// Report returns what reports and comparisons need to know of the workload.
+	Report() report.Kind
 }
 
 // Traits is what the lab needs to know of a workload.

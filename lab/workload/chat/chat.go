@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -22,6 +23,9 @@ type Workload struct{}
 func (Workload) Traits() workload.Traits {
 	return workload.Traits{GeneratorCores: 1}
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
 
 // Open implements workload.Workload.
 func (Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"weir/lab/internal/certificate"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -34,6 +35,9 @@ type Workload struct{}
 func (Workload) Traits() workload.Traits {
 	return workload.Traits{GeneratorCores: 1}
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
 
 // Open implements workload.Workload. It makes the folder that subjects serve, a certificate if a
 // load needs one, and starts the upstream behind proxies.

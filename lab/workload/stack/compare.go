@@ -1,16 +1,14 @@
 package stack
 
 import (
-	"fmt"
-
 	"weir/lab/compare"
 	"weir/lab/result"
 )
 
-// Compare implements workload.Workload.
-func (Workload) Compare() compare.Kind {
-	return compare.Kind{Unit: "operation", Units: "operations", Short: "op", OrMeans: ", or took longer, or did more operations per second",
-		Metrics: metrics, Latency: mean, Describe: describeLoad,
+// Compare implements report.Kind.
+func (Report) Compare() compare.Kind {
+	return compare.Kind{Units: Report{}.Units, Short: "op", OrMeans: ", or took longer, or did more operations per second",
+		Metrics: metrics, Latency: mean, Describe: Report{}.Describe,
 		Figures: []compare.Figure{
 			{Unit: "ops/s", Better: "higher", Of: (*result.Trial).Rate},
 			{Unit: "gbit/s", Better: "higher", Of: func(t *result.Trial) float64 { return figures(t).GbitS }},
@@ -44,10 +42,4 @@ func figures(t *result.Trial) result.OnStack {
 		return result.OnStack{}
 	}
 	return *t.Stack
-}
-
-// describeLoad describes a load in an error.
-func describeLoad(l result.Load) string {
-	o := l.Operation
-	return fmt.Sprintf("the operation %s at a rate of %g (inside %t, processes %t, %d cores)", o.Name, l.Rate, o.Inside, o.Processes, o.Cores)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"strconv"
 
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -25,6 +26,9 @@ type Workload struct{}
 func (Workload) Traits() workload.Traits {
 	return workload.Traits{GeneratorCores: 1}
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
 
 // Open implements workload.Workload. It checks, before anything is built, that networks can be
 // created for the trials. It lets both ends use all cores.

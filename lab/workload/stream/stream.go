@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"weir/lab/load"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -34,6 +35,9 @@ func (w Workload) Traits() workload.Traits {
 func maxRate(connections int) float64 {
 	return min(streamload.MaxTotalRate, streamload.MaxRate*float64(connections))
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
 
 // Open implements workload.Workload.
 func (w Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {
