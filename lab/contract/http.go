@@ -46,7 +46,15 @@ var webChecks = []check{
 // withoutOutput converts a check that expects no output: an HTTP server writes nothing to standard
 // output.
 func withoutOutput(run func(*bench) error) func(*bench) (verify, error) {
-	return func(b *bench) (verify, error) { return noOutput, run(b) }
+	return func(b *bench) (verify, error) { return emptyOutput, run(b) }
+}
+
+// emptyOutput judges that there is no output.
+func emptyOutput(output []byte) error {
+	if len(output) > 0 {
+		return fmt.Errorf("standard output: expected none, saw %d bytes: %.60q", len(output), output)
+	}
+	return nil
 }
 
 // wholeBody checks that each file is sent completely, with its length and type, and nothing after

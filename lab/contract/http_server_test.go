@@ -93,6 +93,9 @@ func (f *faultyWeb) serve(l net.Listener) int {
 		signals = signals[:1]
 	}
 	signal.Notify(term, signals...)
+	if f.fault == "chatters" {
+		fmt.Println("ready")
+	}
 	go f.accept(l)
 	<-term
 	if f.fault == "drops at SIGTERM" {

@@ -65,6 +65,7 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"wrong length", "page", "body", "expected Content-Length 174"},
 		{"wrong byte", "page", "body", "other ones from byte"},
 		{"wrong type", "files", "body", `saw "text/plain"`},
+		{"chatters", "files", "body", `standard output: expected none, saw 6 bytes: "ready\n"`},
 		{"no ETag", "files", "fields", "expected the field ETag, saw none"},
 		{"no Last-Modified", "files", "fields", "expected the field Last-Modified, saw none"},
 		{"no Date", "files", "fields", "expected the field Date, saw none"},
