@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"weir/lab/contract"
 	"weir/lab/report"
 	"weir/lab/workload"
 	"weir/lab/workload/chat"
@@ -63,6 +64,16 @@ func ReportKind(workload string) report.Kind {
 		k = kinds[0]
 	}
 	return k.Report()
+}
+
+// ContractKinds returns the contracts of all workloads, for contract.Run.
+func ContractKinds() (all []contract.Kind) {
+	for _, k := range kinds {
+		if c := k.Contract(); c.Workloads[0] == k.name { // one contract is for several workloads
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // kindNames lists the workloads as a phrase: "sink, echo or chat".

@@ -173,7 +173,7 @@ func unknownPlaceholder(p string, known []string) string {
 
 // checkAddress rejects a server whose command contains no placeholder for its address.
 func (s *Subject) checkAddress() *problem {
-	if s.usesPlaceholder("{addr}") || s.usesPlaceholder("{port}") || s.IsStack() {
+	if s.usesPlaceholder("{addr}") || s.usesPlaceholder("{port}") || s.Network != "" {
 		return nil
 	}
 	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}

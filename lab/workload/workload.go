@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
@@ -21,6 +22,8 @@ type Workload interface {
 	Open(ctx context.Context, s *Site, loads []Load) (Session, error)
 	// Report returns what reports and comparisons need to know of the workload.
 	Report() report.Kind
+	// Contract returns the checks that servers of the workload must pass.
+	Contract() contract.Kind
 }
 
 // Traits is what the lab needs to know of a workload.

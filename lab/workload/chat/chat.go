@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"weir/lab/contract"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
@@ -26,6 +27,9 @@ func (Workload) Traits() workload.Traits {
 
 // Report implements workload.Workload.
 func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload.
 func (Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"weir/lab/contract"
 	"weir/lab/internal/certificate"
 	"weir/lab/report"
 	"weir/lab/result"
@@ -39,6 +40,9 @@ func (Workload) Traits() workload.Traits {
 // Report implements workload.Workload.
 func (Workload) Report() report.Kind { return Report{} }
 
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
+
 // Open implements workload.Workload. It makes the folder that subjects serve, a certificate if a
 // load needs one, and starts the upstream behind proxies.
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
@@ -50,7 +54,7 @@ func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Loa
 	if v.certificate, err = makeCertificate(s, loads); err != nil || s.Workload != Proxy {
 		return v, err
 	}
-	v.upstream, err = startUpstream(ctx, v.www, s)
+	v.upstream, err = startUpstreamProcess(ctx, v.www, s)
 	return v, err
 }
 
@@ -58,7 +62,7 @@ type session struct {
 	workload.Servers
 	www         string // absolute path of the folder that subjects serve
 	certificate certificate.Files
-	upstream    *upstream // behind proxies; else nil
+	upstream    *upstreamProcess // behind proxies; else nil
 }
 
 // Start implements workload.Session.

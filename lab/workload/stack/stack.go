@@ -12,6 +12,7 @@ import (
 	"errors"
 	"strconv"
 
+	"weir/lab/contract"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
@@ -29,6 +30,9 @@ func (Workload) Traits() workload.Traits {
 
 // Report implements workload.Workload.
 func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload. It checks, before anything is built, that networks can be
 // created for the trials. It lets both ends use all cores.

@@ -126,10 +126,10 @@ func (f *capacityGroup) shareNotes() report.Block {
 	case all == 0:
 		said = "No share of a capacity was measured."
 	case rejected > 0:
-		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", format.Count(rejected), format.Plural(all, "measurement was", "measurements were"), counted(why))
+		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", format.Count(rejected), format.Plural(all, "measurement was", "measurements were"), formatCounts(why))
 	}
 	if len(wrong) > 0 {
-		said += " Failures of subjects in measurements that count: " + counted(wrong) + "."
+		said += " Failures of subjects in measurements that count: " + formatCounts(wrong) + "."
 	}
 	return report.Paragraph("%s", said)
 }
@@ -143,8 +143,8 @@ func tallyReasons(into map[string]int, from []result.Saturation, of func(result.
 	}
 }
 
-// counted formats reasons with their numbers, the most frequent first.
-func counted(why map[string]int) string {
+// formatCounts formats reasons with their numbers, the most frequent first.
+func formatCounts(why map[string]int) string {
 	words := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
 	for i, w := range words {
 		words[i] = fmt.Sprintf("%s (%d)", w, why[w])

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/report"
 	"weir/lab/result"
@@ -38,6 +39,9 @@ func maxRate(connections int) float64 {
 
 // Report implements workload.Workload.
 func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload.
 func (w Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {

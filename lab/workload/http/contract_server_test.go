@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ func serveWeb(args []string) int {
 	flags := flag.NewFlagSet("faulty", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	listen := flags.String("listen", "", "")
-	flags.String("workload", "", "")
+	workload := flags.String("workload", "", "")
 	flags.StringVar(&f.fault, "fault", "", "")
 	flags.StringVar(&f.www, "www", "", "")
 	flags.StringVar(&f.upstream, "upstream", "", "")
@@ -52,8 +53,10 @@ func serveWeb(args []string) int {
 	sleep := flags.Int("sleep-ms", 0, "")
 	flags.Int64Var(&f.every, "sleep-every", 0, "")
 	flags.BoolVar(&f.gzip, "gzip", false, "")
-	if err := flags.Parse(args); err != nil {
-		fmt.Fprintln(os.Stderr, "faulty:", err)
+	err := flags.Parse(args)
+	_, addrErr := net.ResolveTCPAddr("tcp", *listen)
+	if err != nil || addrErr != nil || *sleep < 0 || !slices.Contains(Contract.Workloads, *workload) {
+		fmt.Fprintln(os.Stderr, "faulty: bad usage")
 		return 2
 	}
 	f.sleep = time.Duration(*sleep) * time.Millisecond
@@ -93,6 +96,9 @@ func (f *faultyWeb) serve(l net.Listener) int {
 		signals = signals[:1]
 	}
 	signal.Notify(term, signals...)
+	if f.fault == "chatters" {
+		fmt.Println("ready")
+	}
 	go f.accept(l)
 	<-term
 	if f.fault == "drops at SIGTERM" {

@@ -1,9 +1,10 @@
-package contract
+package http
 
 import (
 	"fmt"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/subject"
 )
 
@@ -15,38 +16,73 @@ const (
 	shortSleep = 200    // ms
 )
 
-// webChecks is the contract of an HTTP server.
-var webChecks = []check{
-	{name: "body", shares: true, run: withoutOutput(wholeBody)},
-	{name: "fields", shares: true, workload: "files", run: withoutOutput(fields)},
-	{name: "keep-alive", shares: true, run: withoutOutput(keepAlive)},
-	{name: "pipelining", shares: true, run: withoutOutput(pipelining)},
-	{name: "requests in pieces", shares: true, run: withoutOutput(pieces)},
-	{name: "HEAD", shares: true, run: withoutOutput(headOnly)},
-	{name: "404", shares: true, run: withoutOutput(notFound)},
-	{name: "Connection: close", shares: true, run: withoutOutput(closing)},
-	{name: "HTTP/1.0", shares: true, run: withoutOutput(oldVersion)},
-	{name: "rubbish", shares: true, run: withoutOutput(malformed)},
-	{name: "POST", shares: true, run: withoutOutput(unexpectedBody)},
-	{name: "100 visitors", shares: true, run: withoutOutput(manyVisitors)},
-	{name: "from disk", shares: true, workload: "page", run: withoutOutput(fromDisk)},
-	{name: "half a request", shares: true, run: withoutOutput(halfRequest)},
-	{name: "sleep", workload: "page", needs: "{sleep_ms}", params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, run: withoutOutput(sleep)},
-	{name: "sleep beside others", workload: "page", needs: "{sleep_every}", params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(sleepBeside)},
-	{name: "upstream", workload: "proxy", run: withoutOutput(viaUpstream)},
-	{name: "gzip", workload: "files", needs: "{gzip}", params: subject.Params{Gzip: true}, run: withoutOutput(compressed)},
-	{name: "TLS", workload: "files", needs: "{cert}", tls: true, run: withoutOutput(encrypted)},
-	{name: "SIGTERM while answering", workload: "page", needs: "{sleep_every}", full: true, params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, run: withoutOutput(endWhileAsleep)},
-	{name: "SIGTERM while sending", workload: "files", full: true, run: withoutOutput(endWhileSending)},
-	{name: "SIGINT", full: true, own: true, alone: interruptWeb},
-	{name: "bad flags", full: true, own: true, alone: badFlags},
-	{name: "port in use", full: true, own: true, alone: portInUse},
+// Contract is the contract of HTTP servers, the workloads page, files and proxy: the right bytes
+// with the right length for every form of request, one response per request on persistent
+// connections. No client delays another, even with a request that sleeps.
+var Contract = contract.Kind{
+	Workloads: []string{"page", "files", "proxy"},
+	Prepare:   prepare,
+	Output:    contract.NoOutput,
+	OwnFlags:  []string{"--listen {addr}", "--workload {workload}"},
+	Checks:    checks,
 }
 
-// withoutOutput converts a check that expects no output: an HTTP server writes nothing to standard
-// output.
-func withoutOutput(run func(*bench) error) func(*bench) (verify, error) {
-	return func(b *bench) (verify, error) { return noOutput, run(b) }
+var checks = []contract.Check{
+	{Name: "body", Shares: true, Run: on(wholeBody)},
+	{Name: "fields", Shares: true, Workload: "files", Run: on(fields)},
+	{Name: "keep-alive", Shares: true, Run: on(keepAlive)},
+	{Name: "pipelining", Shares: true, Run: on(pipelining)},
+	{Name: "requests in pieces", Shares: true, Run: on(pieces)},
+	{Name: "HEAD", Shares: true, Run: on(headOnly)},
+	{Name: "404", Shares: true, Run: on(notFound)},
+	{Name: "Connection: close", Shares: true, Run: on(closing)},
+	{Name: "HTTP/1.0", Shares: true, Run: on(oldVersion)},
+	{Name: "rubbish", Shares: true, Run: on(malformed)},
+	{Name: "POST", Shares: true, Run: on(unexpectedBody)},
+	{Name: "100 visitors", Shares: true, Run: on(manyVisitors)},
+	{Name: "from disk", Shares: true, Workload: "page", Run: on(fromDisk)},
+	{Name: "half a request", Shares: true, Run: on(halfRequest)},
+	{Name: "sleep", Workload: "page", Needs: "{sleep_ms}", Params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, Run: on(sleep)},
+	{Name: "sleep beside others", Workload: "page", Needs: "{sleep_every}", Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: on(sleepBeside)},
+	{Name: "upstream", Workload: "proxy", Run: on(viaUpstream)},
+	{Name: "gzip", Workload: "files", Needs: "{gzip}", Params: subject.Params{Gzip: true}, Run: on(compressed)},
+	{Name: "TLS", Workload: "files", Needs: "{cert}", Prepare: addCertificate, Run: on(encrypted)},
+	{Name: "SIGTERM while answering", Workload: "page", Needs: "{sleep_every}", Full: true, Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: on(endWhileAsleep)},
+	{Name: "SIGTERM while sending", Workload: "files", Full: true, Run: on(endWhileSending)},
+	{Name: "SIGINT", Full: true, Own: true, Run: on(interrupt)},
+	contract.BadFlags,
+	contract.PortInUse,
+}
+
+// bench is one HTTP server under a check.
+type bench struct {
+	*contract.Bench
+	www      *www      // the files that it serves
+	upstream *upstream // the server behind a proxy; nil for others
+}
+
+// prepare makes the files, and starts the upstream of a proxy.
+func prepare(c *contract.Bench) (err error) {
+	b := &bench{Bench: c}
+	c.State = b
+	if b.www, err = newWWW(b.Dir); err != nil {
+		return err
+	}
+	b.Params.Www = b.www.dir
+	if b.Params.Workload != "proxy" {
+		return nil
+	}
+	if b.upstream, err = startUpstream(b.www.dir); err != nil {
+		return err
+	}
+	b.Cleanup(b.upstream.close)
+	b.Params.Upstream = b.upstream.addr
+	return nil
+}
+
+// on converts a check.
+func on(run func(*bench) error) func(*contract.Bench) error {
+	return func(b *contract.Bench) error { return run(b.State.(*bench)) }
 }
 
 // wholeBody checks that each file is sent completely, with its length and type, and nothing after
@@ -145,7 +181,7 @@ func manyVisitors(b *bench) error {
 		return fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
 	}
 	for range requests {
-		if err := inParallel(many, func(i int) error { return b.getAll(all[i]) }); err != nil {
+		if err := contract.InParallel(many, func(i int) error { return b.getAll(all[i]) }); err != nil {
 			return fmt.Errorf("on one of %d connections: %w", many, err)
 		}
 	}

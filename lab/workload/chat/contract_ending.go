@@ -1,10 +1,11 @@
-package contract
+package chat
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"weir/lab/contract"
 )
 
 // brokenConnections checks that members whose connections are reset, also in the middle of a line,
@@ -81,7 +82,7 @@ func slowMember(b *bench) error {
 	said := strings.Repeat(fmt.Sprintf("PRIVMSG %s :%s\r\n", room, text), step)
 	for n := 0; n < messages; n += step {
 		for _, t := range all[1:] {
-			if err := t.SetDeadline(time.Now().Add(b.timeout)); err != nil {
+			if err := t.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
 				return err
 			}
 		}
@@ -106,7 +107,7 @@ func endWhileTalking(b *bench) error {
 	said := make(chan struct{}) // closed when all clients have stopped
 	go func() {
 		defer close(said)
-		_ = inParallel(len(all), func(i int) error {
+		_ = contract.InParallel(len(all), func(i int) error {
 			for {
 				if err := all[i].writeText("PRIVMSG %s :on and on\r\n", room); err != nil {
 					return err // the connection is closed
@@ -117,12 +118,12 @@ func endWhileTalking(b *bench) error {
 			}
 		})
 	}()
-	err = b.stop()
+	err = b.Stop()
 	<-said
 	if err != nil {
 		return err
 	}
-	if exit := b.process.Exit(); !exit.Success() {
+	if exit := b.Process.Exit(); !exit.Success() {
 		return errors.New("after SIGTERM: expected exit status 0, saw " + exit.String())
 	}
 	return nil

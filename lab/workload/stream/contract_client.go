@@ -1,14 +1,10 @@
-package contract
+package stream
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sync"
-	"syscall"
-	"time"
+	"weir/lab/contract"
 )
 
 // client is one connection to the server. Its methods belong to one goroutine, but receive may run
@@ -20,19 +16,13 @@ type client struct {
 	echoes bool
 }
 
-// dial connects with a deadline of the bench's timeout. The end of the check closes the connection.
+// dial connects. The end of the check closes the connection.
 func (b *bench) dial(number int) (*client, error) {
-	d := net.Dialer{Timeout: b.timeout}
-	c, err := d.DialContext(b.ctx, "tcp", b.addr())
+	c, err := b.Dial()
 	if err != nil {
-		return nil, fmt.Errorf("connection %d: expected to be accepted at %s: %w", number, b.addr(), err)
+		return nil, fmt.Errorf("connection %d: %w", number, err)
 	}
-	if err := c.SetDeadline(time.Now().Add(b.timeout)); err != nil {
-		c.Close()
-		return nil, err
-	}
-	context.AfterFunc(b.ctx, func() { c.Close() })
-	return &client{TCPConn: c.(*net.TCPConn), number: number, echoes: b.echoes()}, nil
+	return &client{TCPConn: c, number: number, echoes: b.echoes()}, nil
 }
 
 // send writes the next bytes of the connection's pattern, in writes of the given sizes.
@@ -41,7 +31,7 @@ func (c *client) send(cuts ...int) error {
 		m, err := c.Write(pattern(c.number, c.sent, n))
 		c.sent += m
 		if err != nil {
-			return fmt.Errorf("connection %d: expected the server to take byte %d: %w", c.number, c.sent, describeError(err))
+			return fmt.Errorf("connection %d: expected the server to take byte %d: %w", c.number, c.sent, contract.DescribeError(err))
 		}
 	}
 	return nil
@@ -51,7 +41,7 @@ func (c *client) send(cuts ...int) error {
 func (c *client) receive() ([]byte, error) {
 	got, err := io.ReadAll(c)
 	if err != nil {
-		return got, fmt.Errorf("connection %d: expected the end of the stream, saw after %d bytes: %w", c.number, len(got), describeError(err))
+		return got, fmt.Errorf("connection %d: expected the end of the stream, saw after %d bytes: %w", c.number, len(got), contract.DescribeError(err))
 	}
 	return got, nil
 }
@@ -88,7 +78,7 @@ func (c *client) exchange(cuts ...int) error {
 
 func (c *client) endOfSending() error {
 	if err := c.CloseWrite(); err != nil {
-		return fmt.Errorf("connection %d: expected it to be open after %d bytes: %w", c.number, c.sent, describeError(err))
+		return fmt.Errorf("connection %d: expected it to be open after %d bytes: %w", c.number, c.sent, contract.DescribeError(err))
 	}
 	return nil
 }
@@ -112,7 +102,7 @@ func (c *client) expect(from, n int) error {
 	got := make([]byte, n)
 	m, err := io.ReadFull(c, got)
 	if err != nil {
-		return fmt.Errorf("echo: connection %d: expected %d bytes, saw %d: %w", c.number, n, m, describeError(err))
+		return fmt.Errorf("echo: connection %d: expected %d bytes, saw %d: %w", c.number, n, m, contract.DescribeError(err))
 	}
 	for i, x := range got {
 		if x != at(c.number, from+i) {
@@ -122,46 +112,9 @@ func (c *client) expect(from, n int) error {
 	return nil
 }
 
-var (
-	errReset   = errors.New("the server reset the connection")
-	errEnded   = errors.New("the server closed the connection")
-	errTimeout = errors.New("nothing more within the time allowed")
-)
-
-// describeError replaces common network errors by plain descriptions.
-func describeError(err error) error {
-	var timeout net.Error
-	switch {
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
-		return errReset
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return errTimeout
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errEnded
-	}
-	return err
-}
-
-// inParallel runs f for 0 to n-1 concurrently, waits for all, and returns the first error by
-// number.
-func inParallel(n int, f func(i int) error) error {
-	errs := make([]error, n)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { errs[i] = f(i) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // numbers returns the connection numbers used for the subject.
 func (b *bench) numbers() []int {
-	if b.subject.Contract == "published" {
+	if b.Subject.Contract == "published" {
 		return []int{3, 4, 5, 6, 7} // printable bytes
 	}
 	all := make([]int, 16)
@@ -169,4 +122,19 @@ func (b *bench) numbers() []int {
 		all[i] = i
 	}
 	return all
+}
+
+// awaitAmounts waits for the output of what the connections sent, and returns the function that
+// judges it. An echo server must print nothing. Missing output is no error here: the judgement
+// reports which bytes are missing.
+func (b *bench) awaitAmounts(amounts []amount) (verify, error) {
+	if b.echoes() {
+		return noOutput, nil
+	}
+	total := 0
+	for _, a := range amounts {
+		total += a.least
+	}
+	_ = b.AwaitOutput(total, contract.OutputGrace)
+	return expectAmounts(amounts), nil
 }

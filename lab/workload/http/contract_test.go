@@ -1,33 +1,26 @@
-package contract
+package http
 
 import (
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"weir/lab/contract"
+	"weir/lab/internal/contracttest"
 	"weir/lab/subject"
 )
 
 // faultyWebSubject returns the tests' HTTP server with a fault (empty: none).
 func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
-	return ownSubject(t, `paradigm="goroutine per connection"
+	return contracttest.Subject(t, `paradigm="goroutine per connection"
 workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}",
 		"--sleep-every", "{sleep_every}", "--upstream", "{upstream}", "--gzip={gzip}", "--cert", "{cert}", "--key", "{key}")
 }
 
 func TestCorrectWebServerPasses(t *testing.T) {
 	t.Parallel()
-	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files", "proxy"), Options{Hosts: []string{"127.0.0.1"}})
-	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
-		if o.Err != nil {
-			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
-		}
-		if o.Skipped != "" {
-			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
-		}
-	}
+	contracttest.Passes(t, Contract, faultyWebSubject(t, "", "page", "files", "proxy"), contract.Options{Hosts: []string{"127.0.0.1"}})
+	contracttest.Passes(t, Contract, faultyWebSubject(t, "", "page"), contract.Options{Hosts: []string{"::1"}, Only: []string{"body"}})
 }
 
 // TestAFieldMayBeLackingWhereTheSubjectSaysSo checks the key lacks: what it has must be true, and
@@ -48,7 +41,7 @@ func TestAFieldMayBeLackingWhereTheSubjectSaysSo(t *testing.T) {
 	} {
 		s := faultyWebSubject(t, test.fault, "files")
 		s.Lacks = test.lacks
-		found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"fields"}})
+		found := contract.Run(t.Context(), s, []contract.Kind{Contract}, contract.Options{Hosts: []string{"127.0.0.1"}, Only: []string{"fields"}})
 		if len(found) != 1 || (found[0].Err == nil) != (test.want == "") || found[0].Err != nil && !strings.Contains(found[0].Err.Error(), test.want) {
 			t.Errorf("fault %q, lacks %q: got %+v, want an error with %q", test.fault, test.lacks, found, test.want)
 		}
@@ -56,15 +49,13 @@ func TestAFieldMayBeLackingWhereTheSubjectSaysSo(t *testing.T) {
 }
 
 // TestEveryWebFaultIsCaught: every fault is caught by its check, and every check of web servers
-// catches a fault. The checks that have the name of a check of stream servers are tested with
-// those.
+// catches a fault. The checks that servers of streams have too are tested with those.
 func TestEveryWebFaultIsCaught(t *testing.T) {
-	faults := []struct {
-		fault, workload, check, want string
-	}{
+	contracttest.Catches(t, Contract, faultyWebSubject, []contracttest.Fault{
 		{"wrong length", "page", "body", "expected Content-Length 174"},
 		{"wrong byte", "page", "body", "other ones from byte"},
 		{"wrong type", "files", "body", `saw "text/plain"`},
+		{"chatters", "files", "body", `standard output: expected none, saw 6 bytes: "ready\n"`},
 		{"no ETag", "files", "fields", "expected the field ETag, saw none"},
 		{"no Last-Modified", "files", "fields", "expected the field Last-Modified, saw none"},
 		{"no Date", "files", "fields", "expected the field Date, saw none"},
@@ -105,26 +96,5 @@ func TestEveryWebFaultIsCaught(t *testing.T) {
 		{"exits with 3", "page", "SIGTERM while answering", "exit status 3"},
 		{"drops at SIGTERM", "files", "SIGTERM while sending", "a response that was due"},
 		{"dies of SIGINT", "page", "SIGINT", "expected exit status 0, saw signal: interrupt"},
-	}
-	covered := map[string]bool{}
-	for _, f := range faults {
-		covered[f.check] = true
-		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
-			t.Parallel()
-			found := Check(t.Context(), faultyWebSubject(t, f.fault, f.workload),
-				Options{OwnFlags: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
-			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("got %+v, want one failure", found)
-			}
-			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
-				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
-			}
-		})
-	}
-	for _, c := range webChecks {
-		alsoOfStreams := slices.ContainsFunc(checks, func(s check) bool { return s.name == c.name })
-		if !covered[c.name] && !alsoOfStreams {
-			t.Errorf("got no fault that is caught by %q, want one", c.name)
-		}
-	}
+	}, "bad flags", "port in use")
 }

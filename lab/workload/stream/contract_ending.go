@@ -1,10 +1,9 @@
-package contract
+package stream
 
 import (
 	"errors"
 	"fmt"
-	"syscall"
-	"time"
+	"weir/lab/contract"
 )
 
 // terminate checks SIGTERM while four connections have much input to be handled, or have longer to
@@ -26,17 +25,17 @@ func terminate(b *bench) (verify, error) {
 		}
 	}
 	for _, c := range clients {
-		if err := b.arrived(c); err != nil {
-			return nil, err
+		if err := b.AwaitArrival(c.TCPConn); err != nil {
+			return nil, fmt.Errorf("connection %d: %w", c.number, err)
 		}
 	}
 	stopped := make(chan error, 1) // one result, from the stopping goroutine
-	go func() { stopped <- b.stop() }()
-	err = inParallel(len(clients), func(i int) error { return clients[i].receiveRest(first) })
+	go func() { stopped <- b.Stop() }()
+	err = contract.InParallel(len(clients), func(i int) error { return clients[i].receiveRest(first) })
 	if stop := <-stopped; stop != nil {
 		return nil, stop
 	}
-	if exit := b.process.Exit(); !exit.Success() {
+	if exit := b.Process.Exit(); !exit.Success() {
 		return nil, fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
 	}
 	if err != nil {
@@ -63,22 +62,7 @@ func (b *bench) accepted(clients []*client, first int) error {
 	if b.echoes() {
 		return nil
 	}
-	return b.awaitBytes(first*len(clients), b.timeout)
-}
-
-// arrived waits until the kernel on the server's side has received everything that c sent.
-func (b *bench) arrived(c *client) error {
-	deadline := time.Now().Add(b.timeout)
-	for {
-		n, err := unacknowledged(c.TCPConn)
-		if err != nil || n == 0 {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("connection %d: expected all of %d bytes to be acknowledged, saw %d that are not", c.number, c.sent, n)
-		}
-		time.Sleep(pollInterval)
-	}
+	return b.AwaitOutput(first*len(clients), b.Timeout)
 }
 
 // receiveRest reads to the end of a connection whose echoes up to from were already read. How a
@@ -97,52 +81,17 @@ func (c *client) receiveRest(from int) error {
 }
 
 // interrupt checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
-func interrupt(b *bench) error {
-	end, err := b.start()
-	defer end()
-	if err != nil {
-		return err
-	}
+func interrupt(b *bench) (verify, error) {
 	c, err := b.dial(b.numbers()[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.Close()
 	if err := b.accepted([]*client{c}, 1000); err != nil {
-		return err
+		return nil, err
 	}
-	if err := syscall.Kill(b.process.PID(), syscall.SIGINT); err != nil {
-		return err
+	if err := b.Interrupt(); err != nil || b.echoes() {
+		return noOutput, err
 	}
-	if err := b.awaitExit(); err != nil {
-		return fmt.Errorf("after SIGINT: %w", err)
-	}
-	if b.echoes() {
-		return nil
-	}
-	return b.verifyOutput(expectAmounts(sentAmounts([]*client{c})))
-}
-
-// awaitExit waits until all processes of the server have exited, and checks its exit status.
-func (b *bench) awaitExit() error {
-	deadline := time.NewTimer(b.timeout)
-	defer deadline.Stop()
-	select {
-	case <-b.process.Done():
-	case <-b.ctx.Done():
-		return b.ctx.Err()
-	case <-deadline.C:
-		return fmt.Errorf("expected it to exit, saw it run on for %v", b.timeout)
-	}
-	if exit := b.process.Exit(); !exit.Success() {
-		return fmt.Errorf("expected exit status 0, saw %s", exit)
-	}
-	for len(b.process.Left()) > 0 {
-		select {
-		case <-deadline.C:
-			return fmt.Errorf("expected no process to be left, saw %v", b.process.Left())
-		case <-time.After(pollInterval):
-		}
-	}
-	return nil
+	return expectAmounts(sentAmounts([]*client{c})), nil
 }

@@ -1,16 +1,18 @@
-package contract
+package chat
 
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
+	"weir/lab/contract"
 )
 
 // chatClient is one connection to a chat server.
 type chatClient struct {
-	*client
+	*net.TCPConn
 	in   *bufio.Reader
 	nick string
 }
@@ -62,11 +64,11 @@ func (b *bench) newName() string {
 
 // connect connects and sends nothing.
 func (b *bench) connect() (*chatClient, error) {
-	c, err := b.dial(0)
+	c, err := b.Dial()
 	if err != nil {
 		return nil, err
 	}
-	return &chatClient{client: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.newName()}, nil
+	return &chatClient{TCPConn: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.newName()}, nil
 }
 
 // startRegistration connects and sends NICK and USER.
@@ -124,7 +126,7 @@ func (b *bench) joinMembers(n int, room string) (all []*chatClient, err error) {
 		}
 	}
 	for _, t := range all {
-		if err := t.SetDeadline(time.Now().Add(b.timeout)); err != nil {
+		if err := t.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +137,7 @@ func (b *bench) joinMembers(n int, room string) (all []*chatClient, err error) {
 func (t *chatClient) writeText(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if _, err := t.Write([]byte(text)); err != nil {
-		return fmt.Errorf("%s: expected the server to take %.40q: %w", t.nick, text, describeError(err))
+		return fmt.Errorf("%s: expected the server to take %.40q: %w", t.nick, text, contract.DescribeError(err))
 	}
 	return nil
 }
@@ -145,7 +147,7 @@ func (t *chatClient) readLine() (ircLine, error) {
 	for {
 		line, err := t.in.ReadString('\n')
 		if err != nil {
-			return ircLine{}, describeError(err)
+			return ircLine{}, contract.DescribeError(err)
 		}
 		got := parseLine(line)
 		if got.command != "PING" {

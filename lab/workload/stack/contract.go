@@ -1,4 +1,4 @@
-package contract
+package stack
 
 import (
 	"bytes"
@@ -8,36 +8,35 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"weir/internal/freeport"
+	"weir/lab/contract"
 	"weir/lab/internal/network"
-	"weir/lab/subject"
 	"weir/wire"
 )
 
-// stackChecks is the contract of a TCP/IP stack under test: that of its services.
-var stackChecks = []check{
-	{name: "ping", shares: true, run: ignoringOutput(answersPings)},
-	{name: "echo", shares: true, run: ignoringOutput(stackEchoes)},
-	{name: "discard", shares: true, run: ignoringOutput(stackDiscards)},
-	{name: "source", shares: true, run: ignoringOutput(stackSends)},
-	{name: "100 clients", shares: true, run: ignoringOutput(hundredClients)},
-	{name: "SIGUSR1", shares: true, run: ignoringOutput(reportsGC)},
-	{name: "SIGTERM while busy", full: true, run: ignoringOutput(endsWhileBusy)},
-	{name: "bad flags", full: true, own: true, alone: badStackFlags},
+// Contract is the contract of TCP/IP stacks: that of their services. Each stack gets a device and
+// an address in a network namespace of its own. Its output is not judged: it is the line that says
+// that it is ready, and its garbage collector's report.
+var Contract = contract.Kind{
+	Workloads: []string{"stack"},
+	OwnFlags:  []string{"--addr {net}"},
+	Port:      echoPort,
+	Checks:    checks,
 }
 
-// ignoringOutput converts a check that ignores the output: a stack prints that it is ready, and its
-// garbage collector's report.
-func ignoringOutput(run func(*bench) error) func(*bench) (verify, error) {
-	return func(b *bench) (verify, error) { return func([]byte) error { return nil }, run(b) }
+var checks = []contract.Check{
+	{Name: "ping", Shares: true, Run: answersPings},
+	{Name: "echo", Shares: true, Run: stackEchoes},
+	{Name: "discard", Shares: true, Run: stackDiscards},
+	{Name: "source", Shares: true, Run: stackSends},
+	{Name: "100 clients", Shares: true, Run: hundredClients},
+	{Name: "SIGUSR1", Shares: true, Run: reportsGC},
+	{Name: "SIGTERM while busy", Full: true, Run: endsWhileBusy},
+	contract.BadFlags,
 }
 
 // The ports of a stack's services.
@@ -47,52 +46,13 @@ const (
 	sourcePort  = 19
 )
 
-// networkCount counts networks, because each needs a unique name.
-var networkCount atomic.Int64
-
-// newNetwork creates a network for the stack.
-func newNetwork(s *subject.Subject) (*network.Network, error) {
-	return network.New(s.Network, fmt.Sprintf("wc%d-%d", os.Getpid(), networkCount.Add(1)))
-}
-
-// unavailable returns why a subject cannot listen at host on this machine; empty if it can.
-func unavailable(s *subject.Subject, host string) string {
-	if s.IsStack() {
-		n, err := newNetwork(s)
-		if err != nil {
-			return fmt.Sprintf("this machine cannot create a network for it, which needs Linux, root and /dev/net/tun: %v", err)
-		}
-		if err := n.Close(); err != nil {
-			return err.Error()
-		}
-		return ""
-	}
-	if _, err := freeport.Choose(host); err != nil {
-		return fmt.Sprintf("this machine has no %s: %v", host, err)
-	}
-	return cannotListen(s, host)
-}
-
-// allocate finds a port for the server, or creates a network for a stack, which undo removes.
-func (b *bench) allocate() (undo func() error, err error) {
-	if !b.subject.IsStack() {
-		b.params.Port, err = freeport.Choose(b.params.Host)
-		return func() error { return nil }, err
-	}
-	if b.network, err = newNetwork(b.subject); err != nil {
-		return nil, err
-	}
-	b.params.Host, b.params.Port, b.params.Tap, b.params.Net = b.network.Host(), echoPort, b.network.Tap, b.network.Addr.String()
-	return b.network.Close, nil
-}
-
 // dialService connects to a service of the stack from the kernel on the other side.
-func (b *bench) dialService(port int) (c *net.TCPConn, err error) {
-	err = network.In(b.network.Peer, func() error {
-		made, err := net.DialTimeout("tcp", net.JoinHostPort(b.params.Host, strconv.Itoa(port)), b.timeout)
+func dialService(b *contract.Bench, port int) (c *net.TCPConn, err error) {
+	err = network.In(b.Network.Peer, func() error {
+		made, err := net.DialTimeout("tcp", net.JoinHostPort(b.Params.Host, strconv.Itoa(port)), b.Timeout)
 		if err == nil {
 			c = made.(*net.TCPConn)
-			err = c.SetDeadline(time.Now().Add(b.timeout))
+			err = c.SetDeadline(time.Now().Add(b.Timeout))
 		}
 		return err
 	})
@@ -112,22 +72,22 @@ var (
 
 // answersPings checks that the stack itself answers echo requests with their data (RFC 1122,
 // section 3.2.2.6; RFC 4443, section 4.2).
-func answersPings(b *bench) error {
+func answersPings(b *contract.Bench) error {
 	kind := ping4
-	if b.subject.HasIPv6() {
+	if b.Subject.HasIPv6() {
 		kind = ping6
 	}
-	return network.In(b.network.Peer, func() error {
+	return network.In(b.Network.Peer, func() error {
 		c, err := net.ListenPacket(kind.network, kind.any)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(b.timeout)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
 			return err
 		}
 		for n, size := range []int{0, 56, 1452, 1472, 3000} {
-			if err := kind.ping(c, b.params.Host, uint16(n), size); err != nil {
+			if err := kind.ping(c, b.Params.Host, uint16(n), size); err != nil {
 				return fmt.Errorf("an echo request with %d bytes: %w", size, err)
 			}
 		}
@@ -166,8 +126,8 @@ func (k pingKind) ping(c net.PacketConn, host string, number uint16, size int) e
 
 // stackEchoes checks that all bytes that a client sends are echoed in order, single bytes at once.
 // After the client's FIN comes the stack's.
-func stackEchoes(b *bench) error {
-	c, err := b.dialService(echoPort)
+func stackEchoes(b *contract.Bench) error {
+	c, err := dialService(b, echoPort)
 	if err != nil {
 		return err
 	}
@@ -201,8 +161,8 @@ func stackEchoes(b *bench) error {
 }
 
 // discard sends size bytes and a FIN, and expects the stack's FIN.
-func (b *bench) discard(size int) error {
-	c, err := b.dialService(discardPort)
+func discard(b *contract.Bench, size int) error {
+	c, err := dialService(b, discardPort)
 	if err != nil {
 		return err
 	}
@@ -219,9 +179,9 @@ func (b *bench) discard(size int) error {
 	return nil
 }
 
-func stackDiscards(b *bench) error {
+func stackDiscards(b *contract.Bench) error {
 	for _, size := range []int{0, 4096, 4 << 20} {
-		if err := b.discard(size); err != nil {
+		if err := discard(b, size); err != nil {
 			return err
 		}
 	}
@@ -229,13 +189,13 @@ func stackDiscards(b *bench) error {
 }
 
 // hundredClients checks a hundred concurrent clients, as in the experiment.
-func hundredClients(b *bench) error {
-	return inParallel(100, func(int) error { return b.discard(4096) })
+func hundredClients(b *contract.Bench) error {
+	return contract.InParallel(100, func(int) error { return discard(b, 4096) })
 }
 
 // stackSends checks that the service sends until the client closes the connection.
-func stackSends(b *bench) error {
-	c, err := b.dialService(sourcePort)
+func stackSends(b *contract.Bench) error {
+	c, err := dialService(b, sourcePort)
 	if err != nil {
 		return err
 	}
@@ -248,15 +208,15 @@ func stackSends(b *bench) error {
 
 // reportsGC checks that a stack in Go answers SIGUSR1 with a line of JSON on standard output. Other
 // stacks do not receive the signal.
-func reportsGC(b *bench) error {
-	if b.subject.Language != "Go" {
+func reportsGC(b *contract.Bench) error {
+	if b.Subject.Language != "Go" {
 		return nil
 	}
-	if err := syscall.Kill(b.process.PID(), syscall.SIGUSR1); err != nil {
+	if err := syscall.Kill(b.Process.PID(), syscall.SIGUSR1); err != nil {
 		return err
 	}
-	for begin := time.Now(); time.Since(begin) < b.timeout; time.Sleep(exitNotice / 20) {
-		output, err := b.output()
+	for begin := time.Now(); time.Since(begin) < b.Timeout; time.Sleep(contract.ExitNotice / 20) {
+		output, err := b.ReadOutput()
 		if err != nil {
 			return err
 		}
@@ -275,9 +235,9 @@ func reportsGC(b *bench) error {
 
 // endsWhileBusy checks SIGTERM while connections are open, one of which receives and one sends. The
 // stack exits with status 0 and leaves no process.
-func endsWhileBusy(b *bench) error {
+func endsWhileBusy(b *contract.Bench) error {
 	for _, port := range []int{echoPort, discardPort, sourcePort} {
-		c, err := b.dialService(port)
+		c, err := dialService(b, port)
 		if err != nil {
 			return err
 		}
@@ -288,25 +248,11 @@ func endsWhileBusy(b *bench) error {
 			}
 		}
 	}
-	if err := b.stop(); err != nil {
+	if err := b.Stop(); err != nil {
 		return err
 	}
-	if exit := b.process.Exit(); !exit.Success() {
+	if exit := b.Process.Exit(); !exit.Success() {
 		return fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
-	}
-	return nil
-}
-
-// badStackFlags checks that invalid flags are rejected at once, with one line on standard error and
-// exit status 2.
-func badStackFlags(b *bench) error {
-	p := b.params
-	p.Net = "nowhere"
-	if err := b.expectExit(b.subject.Command(p), 2); err != nil {
-		return fmt.Errorf("an invalid address: %w", err)
-	}
-	if err := b.expectExit(append(slices.Clone(b.subject.Command(b.params)), "--no-such-flag"), 2); err != nil {
-		return fmt.Errorf("an unknown flag: %w", err)
 	}
 	return nil
 }

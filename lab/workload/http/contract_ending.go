@@ -1,11 +1,12 @@
-package contract
+package http
 
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
-	"syscall"
 	"time"
+	"weir/lab/contract"
 )
 
 // fromDisk checks that the page is read for each request: a changed file is served at once, also
@@ -60,7 +61,7 @@ func sleepBeside(b *bench) error {
 			return fmt.Errorf("with a request that sleeps: %w", err)
 		}
 	}
-	if err := sleeper.SetReadDeadline(time.Now().Add(exitNotice)); err != nil {
+	if err := sleeper.SetReadDeadline(time.Now().Add(contract.ExitNotice)); err != nil {
 		return err
 	}
 	if _, err := sleeper.in.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -84,15 +85,15 @@ func (b *bench) asleep() (*httpConn, error) {
 	if err := v.writeText(request("GET", pagePath)); err != nil {
 		return nil, err
 	}
-	return v, b.awaitRead(v.client)
+	return v, b.awaitRead(v.TCPConn)
 }
 
 // awaitRead waits until the server has read all that c sent, as far as the system shows it.
-func (b *bench) awaitRead(c *client) error {
-	if err := b.arrived(c); err != nil {
+func (b *bench) awaitRead(c *net.TCPConn) error {
+	if err := b.AwaitArrival(c); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(b.timeout); b.process.Unread() > 0; time.Sleep(pollInterval) {
+	for deadline := time.Now().Add(b.Timeout); b.Process.Unread() > 0; time.Sleep(contract.PollInterval) {
 		if time.Now().After(deadline) {
 			return errors.New("expected the server to read a request, saw it unread")
 		}
@@ -143,7 +144,7 @@ func endWhileSending(b *bench) error {
 		return err
 	}
 	if _, err := v.in.Peek(1); err != nil {
-		return fmt.Errorf("GET %s: expected a response: %w", bigPath, describeError(err))
+		return fmt.Errorf("GET %s: expected a response: %w", bigPath, contract.DescribeError(err))
 	}
 	return b.endDuring(func() error {
 		a, err := v.readResponse("GET")
@@ -157,7 +158,7 @@ func endWhileSending(b *bench) error {
 // endDuring stops the server while answered reads the outstanding response, and checks both.
 func (b *bench) endDuring(answered func() error) error {
 	stopped := make(chan error, 1) // one result, from the stopping goroutine
-	go func() { stopped <- b.stop() }()
+	go func() { stopped <- b.Stop() }()
 	err := answered()
 	if stop := <-stopped; stop != nil {
 		return errors.Join(stop, err)
@@ -165,19 +166,14 @@ func (b *bench) endDuring(answered func() error) error {
 	if err != nil {
 		return fmt.Errorf("after SIGTERM: a response that was due: %w", err)
 	}
-	if exit := b.process.Exit(); !exit.Success() {
+	if exit := b.Process.Exit(); !exit.Success() {
 		return fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
 	}
 	return nil
 }
 
-// interruptWeb checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
-func interruptWeb(b *bench) error {
-	end, err := b.start()
-	defer end()
-	if err != nil {
-		return err
-	}
+// interrupt checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
+func interrupt(b *bench) error {
 	v, err := b.dialHTTP()
 	if err == nil {
 		err = b.get(v, pagePath)
@@ -185,11 +181,5 @@ func interruptWeb(b *bench) error {
 	if err != nil {
 		return err
 	}
-	if err := syscall.Kill(b.process.PID(), syscall.SIGINT); err != nil {
-		return err
-	}
-	if err := b.awaitExit(); err != nil {
-		return fmt.Errorf("after SIGINT: %w", err)
-	}
-	return nil
+	return b.Interrupt()
 }

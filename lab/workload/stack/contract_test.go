@@ -1,4 +1,4 @@
-package contract
+package stack
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/contract"
+	"weir/lab/internal/contracttest"
 	"weir/lab/subject"
 )
 
@@ -66,7 +68,7 @@ func serveStack(fault, host string) {
 // faultyStack returns the tests' stack with a fault (empty: none).
 func faultyStack(t *testing.T, fault string) *subject.Subject {
 	t.Helper()
-	return ownSubject(t, `paradigm="the kernel's"
+	return contracttest.Subject(t, `paradigm="the kernel's"
 workloads=["stack"]
 network="veth"
 ready="line: ready"`, "stack", fault, "{host}")
@@ -76,12 +78,12 @@ func TestFaultsOfStacksAreCaught(t *testing.T) {
 	for fault, want := range map[string]string{"": "", "swallows": "echo: expected 1048576 bytes back", "ends badly": "SIGTERM", "is mute": "SIGUSR1: expected a line of JSON"} {
 		t.Run("it "+fault, func(t *testing.T) {
 			t.Parallel()
-			said, o := "", Options{}
+			said, o := "", contract.Options{}
 			if fault == "is mute" {
 				// the timeout of this wait is reached
-				o = Options{Only: []string{"SIGUSR1"}, Timeout: time.Second}
+				o = contract.Options{Only: []string{"SIGUSR1"}, Timeout: time.Second}
 			}
-			for _, o := range Check(t.Context(), faultyStack(t, fault), o) {
+			for _, o := range contract.Run(t.Context(), faultyStack(t, fault), []contract.Kind{Contract}, o) {
 				if o.Skipped != "" && o.Name == "start" {
 					t.Skip(o.Skipped)
 				}

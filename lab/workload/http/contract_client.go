@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"bufio"
@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"weir/lab/contract"
 )
 
 // httpConn is one HTTP connection. Requests are written as bytes, because well-formed clients
 // cannot send malformed requests.
 type httpConn struct {
-	*client
+	*net.TCPConn
 	in *bufio.Reader
 }
 
@@ -25,7 +27,7 @@ type response struct {
 
 // dialHTTP connects.
 func (b *bench) dialHTTP() (*httpConn, error) {
-	c, err := b.dial(0)
+	c, err := b.Dial()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func request(method, path string, fields ...string) string {
 // writeText writes text as it is.
 func (v *httpConn) writeText(text string) error {
 	if _, err := v.Write([]byte(text)); err != nil {
-		return fmt.Errorf("expected the server to take %.40q: %w", text, describeError(err))
+		return fmt.Errorf("expected the server to take %.40q: %w", text, contract.DescribeError(err))
 	}
 	return nil
 }
@@ -62,11 +64,11 @@ func (v *httpConn) writeText(text string) error {
 func (v *httpConn) readResponse(method string) (response, error) {
 	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
 	if err != nil {
-		return response{}, fmt.Errorf("expected a response: %w", describeError(err))
+		return response{}, fmt.Errorf("expected a response: %w", contract.DescribeError(err))
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return response{}, fmt.Errorf("expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), describeError(err))
+		return response{}, fmt.Errorf("expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), contract.DescribeError(err))
 	}
 	return response{r, body}, nil
 }
@@ -134,7 +136,7 @@ func (v *httpConn) expectClose() error {
 	rest, err := io.ReadAll(v.in)
 	switch {
 	case err != nil:
-		return fmt.Errorf("expected the server to close the connection: %w", describeError(err))
+		return fmt.Errorf("expected the server to close the connection: %w", contract.DescribeError(err))
 	case len(rest) > 0:
 		return fmt.Errorf("expected nothing more, saw %.60q", rest)
 	}
@@ -144,5 +146,5 @@ func (v *httpConn) expectClose() error {
 // closed reports whether an error of readResponse means that the connection ended without a
 // response.
 func closed(err error) bool {
-	return errors.Is(err, errEnded) || errors.Is(err, errReset)
+	return errors.Is(err, contract.ErrEnded) || errors.Is(err, contract.ErrReset)
 }

@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"weir/lab/contract"
 )
 
 // checkStatus returns an error if the response has another status.
@@ -135,8 +136,8 @@ func (v *httpConn) expectRejected() error {
 	if len(said) > 0 && !strings.HasPrefix(status, "4") && !strings.HasPrefix(status, "5") {
 		return fmt.Errorf("expected status 400 or none, saw %q", said)
 	}
-	if _, err := io.Copy(io.Discard, v.in); err != nil && describeError(err) != errReset {
-		return fmt.Errorf("expected the server to close the connection: %w", describeError(err))
+	if _, err := io.Copy(io.Discard, v.in); err != nil && contract.DescribeError(err) != contract.ErrReset {
+		return fmt.Errorf("expected the server to close the connection: %w", contract.DescribeError(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package contract
+package stream
 
 import (
 	"io"
@@ -16,7 +16,7 @@ import (
 // Connections that find none wait for one. If they then only reach the end of their stream, they
 // take none, and the connections behind them must still be served.
 func TestUringServesConnectionsBehindAnEnd(t *testing.T) {
-	s, err := subject.Read("../../subjects/c-uring/subject.toml")
+	s, err := subject.Read("../../../subjects/c-uring/subject.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

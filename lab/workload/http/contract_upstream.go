@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"fmt"
@@ -51,9 +51,9 @@ func startUpstream(dir string) (*upstream, error) {
 	return u, nil
 }
 
-func (u *upstream) close() {
-	u.server.Close()
-	<-u.ended
+func (u *upstream) close() error {
+	defer func() { <-u.ended }()
+	return u.server.Close()
 }
 
 // viaUpstream checks that a proxy asks the upstream for each request, on connections that it keeps,
@@ -78,8 +78,8 @@ func viaUpstream(b *bench) error {
 			return fmt.Errorf("expected each response from the upstream, saw its response %q again", number)
 		}
 		seen[number] = true
-		if client := a.Header.Get(clientField); client != b.params.Host {
-			return fmt.Errorf("expected X-Forwarded-For with the client's address %s at the upstream, saw %q", b.params.Host, client)
+		if client := a.Header.Get(clientField); client != b.Params.Host {
+			return fmt.Errorf("expected X-Forwarded-For with the client's address %s at the upstream, saw %q", b.Params.Host, client)
 		}
 	}
 	if n := b.upstream.opened.Load(); n > maxUpstreamConns {

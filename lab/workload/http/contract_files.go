@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"encoding/binary"
@@ -64,7 +64,7 @@ func (w *www) putBig() error {
 
 // paths returns the files that a server of the workload must serve.
 func (b *bench) paths() []string {
-	if b.params.Workload == "page" {
+	if b.Params.Workload == "page" {
 		return []string{pagePath}
 	}
 	return []string{pagePath, textPath}

@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func fields(b *bench) error {
 // mustHave returns an error if a subject does not have what it has to have, or has what it says it
 // lacks. missing is the error about the former, seen is part of the error about the latter.
 func (b *bench) mustHave(name string, has bool, missing, seen string) error {
-	switch lacks := slices.Contains(b.subject.Lacks, name); {
+	switch lacks := slices.Contains(b.Subject.Lacks, name); {
 	case has && lacks:
 		return fmt.Errorf("expected no %s, because the subject.toml says lacks = [%q], %s", name, name, seen)
 	case !has && !lacks:

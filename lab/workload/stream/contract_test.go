@@ -1,66 +1,32 @@
-package contract
+package stream
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"weir/lab/contract"
+	"weir/lab/internal/contracttest"
 	"weir/lab/subject"
 )
 
 // faultySubject returns the test server with a fault (empty: none).
 func faultySubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
-	return ownSubject(t, `paradigm="goroutine per connection"
+	return contracttest.Subject(t, `paradigm="goroutine per connection"
 workloads=["`+strings.Join(workloads, `", "`)+`"]`, "as", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--size", "{size}", "--work-us", "{work_us}",
 		"--wait-ms", "{wait_ms}")
 }
 
-// ownSubject returns the test binary as a subject with further lines of its description, and with
-// the given arguments.
-func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := fmt.Sprintf("%q", self)
-	for _, a := range args {
-		run += fmt.Sprintf(", %q", a)
-	}
-	file := filepath.Join(t.TempDir(), "subject.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "name=\"faulty\"\nlanguage=\"Go\"\n%s\nrun=[%s]\n", says, run), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := subject.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestCorrectServerPasses(t *testing.T) {
 	t.Parallel()
-	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{OwnFlags: true}) {
-		if o.Err != nil {
-			t.Errorf("%s, %s, %s: got error %v, want a correct server to pass", o.Name, o.Host, o.Workload, o.Err)
-		}
-		if o.Skipped != "" {
-			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
-		}
-	}
+	contracttest.Passes(t, Contract, faultySubject(t, "", "sink", "echo"), contract.Options{})
 }
 
 // TestEveryFaultIsCaught: every fault is caught by its check, and the error says what was seen. The
 // last part tests that every check catches a fault.
 func TestEveryFaultIsCaught(t *testing.T) {
-	faults := []struct {
-		fault, workload, check, want string
-	}{
+	contracttest.Catches(t, Contract, faultySubject, []contracttest.Fault{
 		{"loses a read", "sink", "integrity", "lost"},
 		{"loses a read", "echo", "integrity", "lost"},
 		{"loses a byte", "sink", "single bytes", "connection 0: bytes 0 to 0 of 3000 are lost"},
@@ -101,33 +67,13 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"takes any flag", "sink", "bad flags", "an unknown flag: expected exit status 2, saw exit status 0"},
 		{"says too much", "sink", "bad flags", "expected one line on standard error"},
 		{"silent about its port", "sink", "port in use", "expected one line on standard error"},
-	}
-	covered := map[string]bool{}
-	for _, f := range faults {
-		covered[f.check] = true
-		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
-			t.Parallel()
-			found := Check(t.Context(), faultySubject(t, f.fault, f.workload),
-				Options{OwnFlags: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Timeout: 4 * time.Second})
-			if len(found) != 1 || found[0].Err == nil {
-				t.Fatalf("got %+v, want one failure", found)
-			}
-			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
-				t.Errorf("got error %[2]s, want one with %[1]q", f.want, text)
-			}
-		})
-	}
-	for _, c := range checks {
-		if !covered[c.name] {
-			t.Errorf("got no fault that is caught by %q, want one", c.name)
-		}
-	}
+	})
 }
 
 func TestServerThatDoesNotStartFailsOnce(t *testing.T) {
 	s := faultySubject(t, "", "sink")
 	s.RunCmd = []string{"false", "{addr}"}
-	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}})
+	found := contract.Run(t.Context(), s, []contract.Kind{Contract}, contract.Options{Hosts: []string{"127.0.0.1"}})
 	if len(found) != 1 || found[0].Name != "start" || found[0].Err == nil {
 		t.Errorf("a server that exits: got %+v, want only the failed check start", found)
 	}
@@ -136,17 +82,17 @@ func TestServerThatDoesNotStartFailsOnce(t *testing.T) {
 func TestInapplicableChecksAreSkippedWithTheReason(t *testing.T) {
 	s := faultySubject(t, "", "sink")
 	s.RunCmd = slices.DeleteFunc(s.RunCmd, func(w string) bool { return w == "--wait-ms" || w == "{wait_ms}" })
-	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
+	found := contract.Run(t.Context(), s, []contract.Kind{Contract}, contract.Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "{wait_ms}") {
 		t.Errorf("a server without {wait_ms}: got %+v, want one check, skipped for that", found)
 	}
 	s.RunCmd = []string{"server", "{port}"}
-	found = Check(t.Context(), s, Options{Hosts: []string{"::1"}})
+	found = contract.Run(t.Context(), s, []contract.Kind{Contract}, contract.Options{Hosts: []string{"::1"}})
 	if len(found) != 1 || found[0].Skipped == "" {
 		t.Errorf("a server without {host}: got %+v, want one skipped check", found)
 	}
 	s.Contract = "published"
-	found = Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})
+	found = contract.Run(t.Context(), s, []contract.Kind{Contract}, contract.Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "published") {
 		t.Errorf("a published server: got %+v, want one check, skipped for that", found)
 	}

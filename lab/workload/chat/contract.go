@@ -1,4 +1,4 @@
-package contract
+package chat
 
 import (
 	"errors"
@@ -6,24 +6,45 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"weir/lab/contract"
 )
 
-// chatChecks is the contract of a chat server.
-var chatChecks = []check{
-	{name: "registration", shares: true, run: withoutOutput(registration)},
-	{name: "nick in use", shares: true, run: withoutOutput(nickInUse)},
-	{name: "fan-out", shares: true, run: withoutOutput(fanOut)},
-	{name: "order", shares: true, run: withoutOutput(inOrder)},
-	{name: "64 members", shares: true, run: withoutOutput(allSending)},
-	{name: "burst", shares: true, run: withoutOutput(oneBurst)},
-	{name: "NUL", shares: true, run: withoutOutput(nulInText)},
-	{name: "split lines", shares: true, run: withoutOutput(splitLines)},
-	{name: "broken connections", shares: true, run: withoutOutput(brokenConnections)},
-	{name: "slow member", shares: true, run: withoutOutput(slowMember)},
-	{name: "SIGTERM while talking", full: true, run: withoutOutput(endWhileTalking)},
+// Contract is the contract of chat servers: a message in a room is sent to all other members once
+// and in order, whatever some of them do, and to no other client.
+var Contract = contract.Kind{
+	Workloads: []string{"chat"},
+	Prepare: func(b *contract.Bench) error {
+		b.State = &bench{Bench: b}
+		return nil
+	},
+	Output: contract.NoOutput,
+	Checks: checks,
 }
 
-func isChat(workload string) bool { return workload == "chat" }
+var checks = []contract.Check{
+	{Name: "registration", Shares: true, Run: on(registration)},
+	{Name: "nick in use", Shares: true, Run: on(nickInUse)},
+	{Name: "fan-out", Shares: true, Run: on(fanOut)},
+	{Name: "order", Shares: true, Run: on(inOrder)},
+	{Name: "64 members", Shares: true, Run: on(allSending)},
+	{Name: "burst", Shares: true, Run: on(oneBurst)},
+	{Name: "NUL", Shares: true, Run: on(nulInText)},
+	{Name: "split lines", Shares: true, Run: on(splitLines)},
+	{Name: "broken connections", Shares: true, Run: on(brokenConnections)},
+	{Name: "slow member", Shares: true, Run: on(slowMember)},
+	{Name: "SIGTERM while talking", Full: true, Run: on(endWhileTalking)},
+}
+
+// bench is one chat server under the checks of a round.
+type bench struct {
+	*contract.Bench
+	namesUsed int // number of nicks and rooms used
+}
+
+// on converts a check.
+func on(run func(*bench) error) func(*contract.Bench) error {
+	return func(b *contract.Bench) error { return run(b.State.(*bench)) }
+}
 
 // registration checks that NICK and USER, also within a CAP negotiation, are answered by 001 and
 // the end of the message of the day, and that PING is answered by PONG with its argument.
@@ -131,7 +152,7 @@ func inOrder(b *bench) error {
 		return err
 	}
 	texts, said := messageLines(messages, room)
-	return inParallel(len(all), func(i int) error {
+	return contract.InParallel(len(all), func(i int) error {
 		if i > 0 {
 			return all[i].expectMessages(all[0], room, texts...)
 		}
@@ -155,7 +176,7 @@ func allSending(b *bench) error {
 	if err != nil {
 		return err
 	}
-	return inParallel(2*members, func(i int) error {
+	return contract.InParallel(2*members, func(i int) error {
 		t := all[i/2]
 		if i%2 == 1 {
 			return t.expectFromAll(all, messages)

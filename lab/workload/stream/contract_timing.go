@@ -1,4 +1,4 @@
-package contract
+package stream
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"weir/lab/contract"
 )
 
 const (
@@ -24,7 +25,7 @@ func work(b *bench) (verify, error) {
 	}
 	defer c.Close()
 	began := time.Now()
-	if err := c.exchange(messages * b.params.Size); err != nil {
+	if err := c.exchange(messages * b.Params.Size); err != nil {
 		return nil, err
 	}
 	if err := b.tookAtLeast(began, messages*workUS*time.Microsecond, c.sent); err != nil {
@@ -37,7 +38,7 @@ func work(b *bench) (verify, error) {
 // echoes, so for a sink it first waits until total bytes are on the standard output.
 func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) error {
 	if !b.echoes() {
-		if err := b.awaitBytes(total, b.timeout); err != nil {
+		if err := b.AwaitOutput(total, b.Timeout); err != nil {
 			return err
 		}
 	}
@@ -60,21 +61,21 @@ func waiting(b *bench) (verify, error) {
 		return nil, err
 	}
 	defer slow.Close()
-	amounts := []amount{{number: slow.number, least: messages * b.params.Size, most: messages * b.params.Size}}
+	amounts := []amount{{number: slow.number, least: messages * b.Params.Size, most: messages * b.Params.Size}}
 	began := time.Now()
-	if err := slow.send(messages * b.params.Size); err != nil {
+	if err := slow.send(messages * b.Params.Size); err != nil {
 		return nil, err
 	}
 	for i, number := range numbers[1 : 1+others] {
 		if err := b.waitBeside(slow, number, i, began, least); err != nil {
 			return nil, err
 		}
-		amounts = append(amounts, amount{number: number, least: b.params.Size, most: b.params.Size})
+		amounts = append(amounts, amount{number: number, least: b.Params.Size, most: b.Params.Size})
 	}
 	if err := slow.exchange(); err != nil { // all its messages are sent
 		return nil, err
 	}
-	if err := b.tookAtLeast(began, least, (messages+others)*b.params.Size); err != nil {
+	if err := b.tookAtLeast(began, least, (messages+others)*b.Params.Size); err != nil {
 		return nil, fmt.Errorf("%d messages of %d ms of waiting each: %w", messages, waitMS, err)
 	}
 	return b.awaitAmounts(amounts)
@@ -89,10 +90,10 @@ func (b *bench) waitBeside(slow *client, number, quickBefore int, began time.Tim
 		return err
 	}
 	defer quick.Close()
-	if err := quick.exchange(b.params.Size); err != nil {
+	if err := quick.exchange(b.Params.Size); err != nil {
 		return fmt.Errorf("beside a connection on which the server waits: %w", err)
 	}
-	served, err := b.servedSlow(slow, (quickBefore+1)*b.params.Size)
+	served, err := b.servedSlow(slow, (quickBefore+1)*b.Params.Size)
 	took := time.Since(began)
 	switch {
 	case err != nil:
@@ -109,16 +110,16 @@ func (b *bench) waitBeside(slow *client, number, quickBefore int, began time.Tim
 // for quickBytes bytes of output, which are those of the quick connections.
 func (b *bench) servedSlow(slow *client, quickBytes int) (bool, error) {
 	if b.echoes() {
-		if err := slow.SetReadDeadline(time.Now().Add(4 * pollInterval)); err != nil {
+		if err := slow.SetReadDeadline(time.Now().Add(4 * contract.PollInterval)); err != nil {
 			return false, err
 		}
 		n, _ := slow.Read(make([]byte, 1))
-		return n > 0, slow.SetReadDeadline(time.Now().Add(b.timeout))
+		return n > 0, slow.SetReadDeadline(time.Now().Add(b.Timeout))
 	}
-	if err := b.awaitBytes(quickBytes, b.timeout); err != nil {
+	if err := b.AwaitOutput(quickBytes, b.Timeout); err != nil {
 		return false, err
 	}
-	output, err := b.output()
+	output, err := b.ReadOutput()
 	// The high half of a byte is the number of its connection.
 	return slices.ContainsFunc(output, func(x byte) bool { return int(x>>4) == slow.number }), err
 }
@@ -143,7 +144,7 @@ func slowReader(b *bench) (verify, error) {
 	if err := other.exchange(writeSizes(other.number)...); err != nil {
 		return nil, fmt.Errorf("with a connection that does not read: %w", err)
 	}
-	if err := slow.SetDeadline(time.Now().Add(2 * b.timeout)); err != nil {
+	if err := slow.SetDeadline(time.Now().Add(2 * b.Timeout)); err != nil {
 		return nil, err
 	}
 	// One more write, of one byte more than a usual read of a server.
@@ -167,8 +168,8 @@ func (b *bench) fillBuffers(c *client) error {
 		}
 		before := c.sent
 		if err := c.send(piece); err != nil && c.sent == before {
-			if errors.Is(err, errTimeout) {
-				return c.SetDeadline(time.Now().Add(b.timeout))
+			if errors.Is(err, contract.ErrTimeout) {
+				return c.SetDeadline(time.Now().Add(b.Timeout))
 			}
 			return err
 		}

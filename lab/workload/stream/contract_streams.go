@@ -1,8 +1,9 @@
-package contract
+package stream
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"weir/lab/contract"
 )
 
 // boundarySizes are write sizes at which servers lose bytes: one, two, and around the size of a
@@ -53,7 +54,7 @@ func integrity(b *bench) (verify, error) {
 	clients, err := b.dialAll(b.numbers())
 	defer closeAll(clients)
 	if err == nil {
-		err = inParallel(len(clients), func(i int) error { return clients[i].exchange(writeSizes(clients[i].number)...) })
+		err = contract.InParallel(len(clients), func(i int) error { return clients[i].exchange(writeSizes(clients[i].number)...) })
 	}
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func manyConnections(b *bench) (verify, error) {
 	clients, err := b.dialAll(all)
 	defer closeAll(clients)
 	if err == nil {
-		err = inParallel(len(clients), func(i int) error { return clients[i].exchange(size) })
+		err = contract.InParallel(len(clients), func(i int) error { return clients[i].exchange(size) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
@@ -162,7 +163,7 @@ func manyConnections(b *bench) (verify, error) {
 		return noOutput, nil
 	}
 	// the counts give a better description of missing output
-	_ = b.awaitBytes(many*size, outputGrace)
+	_ = b.AwaitOutput(many*size, contract.OutputGrace)
 	return counted(want), nil
 }
 

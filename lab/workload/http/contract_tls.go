@@ -1,4 +1,4 @@
-package contract
+package http
 
 import (
 	"crypto/tls"
@@ -8,24 +8,34 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
+	"weir/lab/contract"
+	"weir/lab/internal/certificate"
 )
+
+// addCertificate makes a certificate for the server.
+func addCertificate(b *contract.Bench) error {
+	files, err := certificate.Create(filepath.Join(b.Dir, "tls"), b.Params.Host)
+	b.Params.Cert, b.Params.Key = files.Cert, files.Key
+	return err
+}
 
 // encrypted checks that a server with a certificate sends each file by TLS 1.3, several times on a
 // connection. It must accept the parameters that all servers are compared with.
 func encrypted(b *bench) error {
 	trusted := x509.NewCertPool()
-	text, err := os.ReadFile(b.params.Cert)
+	text, err := os.ReadFile(b.Params.Cert)
 	if err != nil || !trusted.AppendCertsFromPEM(text) {
 		return fmt.Errorf("the certificate of the check cannot be used: %w", err)
 	}
 	transport := &http.Transport{DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13,
 		CurvePreferences: []tls.CurveID{tls.X25519}, NextProtos: []string{"http/1.1"}}}
 	defer transport.CloseIdleConnections()
-	visitor := &http.Client{Transport: transport, Timeout: b.timeout}
+	visitor := &http.Client{Transport: transport, Timeout: b.Timeout}
 	for range 3 {
 		for _, path := range b.paths() {
 			if err := b.getEncrypted(visitor, path); err != nil {
-				return fmt.Errorf("GET https://%s%s: %w", b.addr(), path, err)
+				return fmt.Errorf("GET https://%s%s: %w", b.Addr(), path, err)
 			}
 		}
 	}
@@ -34,7 +44,7 @@ func encrypted(b *bench) error {
 
 // getEncrypted requests a file by TLS and checks the response, and how it was encrypted.
 func (b *bench) getEncrypted(visitor *http.Client, path string) error {
-	request, err := http.NewRequestWithContext(b.ctx, http.MethodGet, "https://"+b.addr()+path, nil)
+	request, err := http.NewRequestWithContext(b.Context, http.MethodGet, "https://"+b.Addr()+path, nil)
 	if err != nil {
 		return err
 	}
