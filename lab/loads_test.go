@@ -3,6 +3,7 @@ package lab
 import (
 	"testing"
 
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/workload/stream/streamload"
 )
@@ -29,8 +30,8 @@ func TestShortAndIdleConnectionsAreALoad(t *testing.T) {
 
 func TestShortConnectionsCountBesideMessages(t *testing.T) {
 	var trial result.Trial
-	fillLoad(&trial, streamload.Report{Offered: 100, Messages: 90, AchievedRatio: 0.9, OfferedRate: 50, Bytes: 900, Size: 10, Behind: 2, WindowNS: 2e9, CPUNS: 1e6,
-		SpreadUS: result.Percentiles{P50: 7}, Churn: &streamload.ChurnReport{Offered: 20, Done: 10, Behind: 3}})
+	fillLoad(&trial, streamload.Report{Size: 10, Report: load.Report{Offered: 100, Messages: 90, AchievedRatio: 0.9, OfferedRate: 50, Bytes: 900, Behind: 2, WindowNS: 2e9, CPUNS: 1e6,
+		SpreadUS: result.Percentiles{P50: 7}}, Churn: &streamload.ChurnReport{Offered: 20, Done: 10, Behind: 3}})
 	if trial.Messages != 100 || trial.Bytes != 1000 || trial.Behind != 5 || trial.OfferedRate != 60 || trial.AchievedRatio != 100.0/120 || trial.LoadUSPerMsg != 10 {
 		t.Errorf("90 of 100 messages and 10 of 20 short connections in 2 s: got %+v, want 100 messages, 1000 bytes, 5 behind, 60 messages/s and a ratio of 100/120", trial)
 	}

@@ -32,7 +32,6 @@ type Progress struct {
 	// completely and correctly
 	Sent      int64
 	Failed    int64 // of requests; 0 for other loads, which count failures at the end
-	Echoed    int64
 	Alive     int           // sending connections that are not lost
 	Lateness  time.Duration // the maximum since the last Progress
 	Measuring bool          // the window has started
