@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/workload"
-	"weir/lab/workload/stream/streamload"
 )
 
 const sampleEvery = 50 * time.Millisecond
@@ -176,7 +176,7 @@ func (r *Runner) window(ctx context.Context, g *generator, s *workload.Running, 
 }
 
 // fillLoad copies the figures of the generator's report.
-func fillLoad(t *result.Trial, g streamload.Report) {
+func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
 	t.WindowS = time.Duration(g.WindowNS).Seconds()
