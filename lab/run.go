@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
 )
 
 // Options configure how an experiment is run, as opposed to what it measures.
@@ -31,6 +33,13 @@ type Options struct {
 	Generator    []string // the command line of weir load
 	Command      string   // the command line that repeats the run
 	Weir         string   // the version of the lab
+
+	// further subjects, which must take part; a resumed run does not have them
+	Subjects []*subject.Subject `json:"-"`
+	Attempts int                // limit on the trials of a place; 0: maxAttempts
+	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
+	// returns whether to stop. nil: run the whole plan.
+	AfterBlock func(*result.Results) (stop bool) `json:"-"`
 }
 
 // A Runner executes one run. It belongs to one goroutine.
@@ -228,6 +237,9 @@ func (r *Runner) runTrials(ctx context.Context) error {
 			}
 			r.placesDone++
 		}
+		if r.options.AfterBlock != nil && r.options.AfterBlock(r.results) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -247,7 +259,7 @@ func fitsTime(limit, spent time.Duration, ran, more int) bool {
 // runPlace runs trials of a place until one is final. A rejected trial is retried only while that
 // leaves enough time for the remaining places, which have had no trial yet.
 func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
-	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
+	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, maxAttempts); attempt++ {
 		r.progress(r.progressFor(p))
 		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {
