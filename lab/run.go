@@ -184,6 +184,9 @@ func (r *Runner) Close() error {
 	return errors.Join(r.upstream.close(), r.site.close())
 }
 
+// Machine describes the machine of the run.
+func (r *Runner) Machine() result.Machine { return r.results.Machine }
+
 // Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is
 // cancelled or a subject fails, it stops early, and the finished trials are stored and compared:
 // the results are valid even with an error.

@@ -10,6 +10,7 @@ import (
 
 	"weir/lab"
 	"weir/lab/contract"
+	"weir/lab/gate"
 	"weir/lab/subject"
 	"weir/web/site/reference"
 )
@@ -46,6 +47,8 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"checks":     lists(contract.Names),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
 		"workload":   complete.PredictSet("sink", "echo", "page", "files", "proxy", "chat", "stack"),
+		"load":       complete.PredictOr(complete.PredictSet(gate.Loads()...), complete.PredictFiles("*.toml")),
+		"metrics":    lists(gate.Metrics),
 		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
 		"model":      complete.PredictSet("chain", "network"),
 		"chatmodel":  complete.PredictSet("loop", "goroutine", "pool", "coroutine"),
