@@ -17,7 +17,7 @@ const (
 	DefaultMargin     = 0.025
 	DefaultConfidence = 0.99
 	DefaultBudget     = 5 * time.Minute
-	// MinBlocks is the number of planned blocks from which the errors are those of the plan.
+	// MinBlocks is the number of planned blocks below which a gate warns: it hardly decides.
 	MinBlocks = 20
 )
 
@@ -95,6 +95,13 @@ func (c *Config) Validate() error {
 func (c *Config) progress(phase, what string) {
 	if c.Progress != nil {
 		c.Progress(lab.Progress{Phase: phase, What: what, CPU: -1})
+	}
+}
+
+// trialProgress passes the progress of trials on. The versions are built by then.
+func (c *Config) trialProgress(p lab.Progress) {
+	if c.Progress != nil && p.Phase != "building" {
+		c.Progress(p)
 	}
 }
 

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -20,6 +21,8 @@ const (
 )
 
 const (
+	// trialsOfVersion is the number of trials of a version in a block.
+	trialsOfVersion = 4
 	// maxFailures is how many blocks may be void by failures of one version.
 	maxFailures = 3
 	// reserve is the part of the budget that is not planned, because blocks differ in duration.
@@ -37,12 +40,12 @@ type block struct {
 
 // flow is the decision of a gate, as a pure function of blocks and of the time that they took.
 type flow struct {
-	confidence, headline float64 // of judged metrics; of the A/A control
-	margin               float64
-	budget               time.Duration // for all blocks
-	most                 int           // limit on planned blocks
-	tracks               []*track
-	control              *control
+	confidence float64 // of each judged metric
+	margin     float64
+	budget     time.Duration // for all blocks
+	most       int           // limit on planned blocks
+	tracks     []*track
+	control    *control
 
 	planned  int // blocks; 0 before the first one
 	blocks   int // that count
@@ -72,7 +75,7 @@ type control struct {
 
 // newFlow returns the flow of a gate that judges the named metrics. most limits the blocks.
 func newFlow(c *Config, budget time.Duration, most int) *flow {
-	f := &flow{confidence: c.confidence(), headline: c.Confidence, margin: c.Margin, budget: budget, most: most, control: &control{}, failures: map[string]int{}}
+	f := &flow{confidence: c.confidence(), margin: c.Margin, budget: budget, most: most, control: &control{}, failures: map[string]int{}}
 	judged := map[string]bool{}
 	for _, name := range c.Metrics {
 		judged[name] = true
@@ -102,19 +105,17 @@ func (f *flow) start() (err error) {
 			return err
 		}
 	}
-	p := planOf(f.margin, f.headline, f.planned)
+	p := planOf(f.margin, f.confidence, f.planned)
 	if f.control.up, err = sequential.New(p); err == nil {
 		f.control.down, err = sequential.New(p)
 	}
 	return err
 }
 
-// planOf returns a plan, with half the error if it has few blocks.
+// planOf returns a plan with half of the error that is allowed. The other half is for blocks that
+// are not normal (docs/adr/0033).
 func planOf(margin, confidence float64, blocks int) sequential.Plan {
-	if blocks < MinBlocks {
-		confidence = (1 + confidence) / 2
-	}
-	return sequential.Plan{Margin: margin, Confidence: confidence, Blocks: blocks}
+	return sequential.Plan{Margin: margin, Confidence: (1 + confidence) / 2, Blocks: blocks}
 }
 
 // add takes a block, and the time since the first block started. It reports whether to stop: all
@@ -204,7 +205,7 @@ func blockOf(trials []result.Trial, pair figures) block {
 	for i := range trials {
 		t := &trials[i]
 		if len(t.FailedBecause) > 0 {
-			b.failed[t.Subject] = t.FailedBecause[0]
+			b.failed[strings.TrimSuffix(t.Subject, againSuffix)] = t.FailedBecause[0]
 		}
 		if logs[t.Subject] == nil {
 			logs[t.Subject] = map[string][]float64{}
@@ -215,29 +216,28 @@ func blockOf(trials []result.Trial, pair figures) block {
 			}
 		}
 	}
+	b.base, b.head = meansOf(logs[baseName], logs[baseName+againSuffix]), meansOf(logs[headName], logs[headName+againSuffix])
 	first := baseName
-	if len(logs[baseName]) == 0 {
-		first = headName
+	if len(b.base) == 0 {
+		first, b.base = headName, pair
 	}
 	b.control = figures{}
-	for name, one := range logs[first] {
-		if again := logs[controlName][name]; len(again) > 0 {
+	for name, again := range logs[first+againSuffix] {
+		if one := logs[first][name]; len(one) > 0 {
 			b.control[name] = math.Exp(stat.Mean(again, nil) - stat.Mean(one, nil))
 		}
-	}
-	b.base, b.head = meansOf(logs[baseName], logs[controlName]), meansOf(logs[headName], nil)
-	if first == headName {
-		b.base, b.head = pair, meansOf(logs[headName], logs[controlName])
 	}
 	return b
 }
 
-// meansOf returns the geometric means of the values of one program, whose logarithms are in two
-// parts.
+// meansOf returns the geometric means of the values of a version, whose logarithms are in two parts.
+// A metric that a trial does not have is left out.
 func meansOf(one, again map[string][]float64) figures {
 	means := figures{}
 	for name, logs := range one {
-		means[name] = math.Exp(stat.Mean(append(logs[:len(logs):len(logs)], again[name]...), nil))
+		if all := append(logs[:len(logs):len(logs)], again[name]...); len(all) == trialsOfVersion {
+			means[name] = math.Exp(stat.Mean(all, nil))
+		}
 	}
 	return means
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/google/shlex"
@@ -17,9 +16,10 @@ import (
 
 // Names of the subjects of a gate.
 const (
-	baseName    = "base"
-	headName    = "head"
-	controlName = "control" // a copy of base, or of head where there is no base
+	baseName = "base"
+	headName = "head"
+	// added to the name of a version that takes part again
+	againSuffix = "-again"
 )
 
 // A Build is one version of the server.
@@ -57,6 +57,7 @@ func (c *Config) build(ctx context.Context, t *trees, v Version, name string) (*
 	if err := s.Build(ctx, nil); err != nil {
 		return nil, fmt.Errorf("gate: %s: %w", v, err)
 	}
+	s.BuildCmd = nil // it is built
 	return &Build{Version: v, Commit: source.commit, subject: s}, nil
 }
 
@@ -120,24 +121,16 @@ func (p Program) fromCommands(source tree, out, workload string) (*subject.Subje
 	return s, os.MkdirAll(out, 0o755)
 }
 
-// control returns a copy of b that takes part as the A/A control.
-func (b *Build) control() *subject.Subject {
-	again := *b.subject
-	again.Name, again.BuildCmd = controlName, nil
-	return &again
-}
-
-// subjectsOf returns the subjects of the trials: the versions, and the A/A control of the first.
+// subjectsOf returns the subjects of the trials. Each version takes part twice, so that both have
+// the same noise whatever its distribution is.
 func subjectsOf(versions ...*Build) []*subject.Subject {
 	var all []*subject.Subject
 	for _, b := range versions {
-		if b == nil {
-			continue
+		if b != nil {
+			again := *b.subject
+			again.Name += againSuffix
+			all = append(all, b.subject, &again)
 		}
-		if len(all) == 0 {
-			all = append(all, b.control())
-		}
-		all = append(all, b.subject)
 	}
-	return slices.Clip(all)
+	return all
 }
