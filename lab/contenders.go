@@ -114,9 +114,10 @@ func (r *Runner) chosenSubjects() ([]*subject.Subject, error) {
 	}
 	names = r.withoutAbsent(names)
 	if len(names)+len(r.options.SubjectFiles) == 0 {
-		return nil, nil // Select would take an empty list for all subjects
+		return r.options.Subjects, nil // Select would take an empty list for all subjects
 	}
-	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	chosen, err := subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	return append(chosen, r.options.Subjects...), err
 }
 
 // withoutAbsent removes the subjects of a built-in experiment that this checkout does not have, if
@@ -141,7 +142,7 @@ func (r *Runner) withoutAbsent(names []string) []string {
 
 // required reports whether the run must not start without s.
 func (r *Runner) required(s *subject.Subject) bool {
-	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
+	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) || slices.Contains(r.options.Subjects, s) ||
 		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
 	"weir/lab/workload"
 )
 
@@ -30,6 +32,13 @@ type Options struct {
 	Generator    []string // the command line of weir load
 	Command      string   // the command line that repeats the run
 	Weir         string   // the version of the lab
+
+	// further subjects, which must take part; a resumed run does not have them
+	Subjects []*subject.Subject `json:"-"`
+	Attempts int                // limit on the trials of a place; 0: maxAttempts
+	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
+	// returns whether to stop. nil: run the whole plan.
+	AfterBlock func(*result.Results) (stop bool) `json:"-"`
 }
 
 // A Runner executes one run. It belongs to one goroutine.
@@ -190,6 +199,9 @@ func (r *Runner) Close() error {
 	return err
 }
 
+// Machine describes the machine of the run.
+func (r *Runner) Machine() result.Machine { return r.results.Machine }
+
 // Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is
 // cancelled or a subject fails, it stops early, and the finished trials are stored and compared:
 // the results are valid even with an error.
@@ -243,6 +255,9 @@ func (r *Runner) runTrials(ctx context.Context) error {
 			}
 			r.placesDone++
 		}
+		if r.options.AfterBlock != nil && r.options.AfterBlock(r.results) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -262,7 +277,7 @@ func fitsTime(limit, spent time.Duration, ran, more int) bool {
 // runPlace runs trials of a place until one is final. A rejected trial is retried only while that
 // leaves enough time for the remaining places, which have had no trial yet.
 func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
-	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
+	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, maxAttempts); attempt++ {
 		r.progress(r.progressFor(p))
 		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {

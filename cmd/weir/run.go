@@ -274,18 +274,24 @@ func (c *runCmd) setLoads(e *lab.Experiment) error {
 			l.Shared().Connections = nil
 		}
 	}
-	for _, flag := range []struct {
-		key   string
-		value any
-		given bool
-	}{
-		{"rate", c.Rate, c.Rate != 0}, {"size", c.Size, c.Size != 0}, {"idle", c.Idle, c.Idle != 0},
-		{"churn", c.Churn, c.Churn != 0}, {"work_us", c.WorkUS, c.WorkUS != 0}, {"wait_ms", c.WaitMS, c.WaitMS != 0},
-	} {
-		if !flag.given {
+	return setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
+		loadFlag{"churn", c.Churn, c.Churn != 0}, loadFlag{"work_us", c.WorkUS, c.WorkUS != 0}, loadFlag{"wait_ms", c.WaitMS, c.WaitMS != 0})
+}
+
+// loadFlag is a flag that sets a setting of all loads.
+type loadFlag struct {
+	key   string
+	value any
+	given bool
+}
+
+// setLoads applies the given flags to all loads of an experiment.
+func setLoads(e *lab.Experiment, flags ...loadFlag) error {
+	for _, f := range flags {
+		if !f.given {
 			continue
 		}
-		if err := e.SetLoads(flag.key, flag.value); err != nil {
+		if err := e.SetLoads(f.key, f.value); err != nil {
 			return err
 		}
 	}
