@@ -45,7 +45,7 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"subjects":   lists(subjectNames),
 		"checks":     lists(checkNames),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
-		"workload":   complete.PredictSet("sink", "echo", "page", "files", "proxy", "chat", "stack"),
+		"workload":   complete.PredictSet(subject.Workloads...),
 		"load":       complete.PredictOr(complete.PredictSet(gate.Loads()...), complete.PredictFiles("*.toml")),
 		"metrics":    lists(gate.Metrics),
 		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
