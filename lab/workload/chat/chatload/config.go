@@ -41,7 +41,8 @@ type Config struct {
 	// record for every sender which messages were acknowledged: echoed, or covered by a PONG
 	Acks bool
 	// the cores that every thread of this process is bound to; empty: unchanged
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that says in one sentence what is wrong with c. A steered run needs no

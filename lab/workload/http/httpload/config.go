@@ -38,7 +38,8 @@ type Config struct {
 	Expect    []byte // expected body, decoded; nil: the body of the first response
 	MaxErrors int64  // errors after which the run stops; 0: no limit
 	// CPUs that all threads of this process are bound to; empty: not changed
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no

@@ -60,7 +60,8 @@ type Config struct {
 	// load.DefaultTimeout
 	Timeout time.Duration
 	// CPUs that all threads of this process are bound to; empty: not changed
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no

@@ -37,7 +37,8 @@ type Config struct {
 	// short connections a second that connect, send one message and close; 0: none
 	Churn float64
 	// the cores that every thread of this process is bound to; empty: unchanged
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that says in one sentence what is wrong with c. A steered run needs no
