@@ -29,6 +29,7 @@ const (
 	MaxConnections = 60_000
 	MaxDuration    = 24 * time.Hour   // of the measured window
 	MinDuration    = time.Millisecond // of the measured window
+	MinRate        = 1e-3             // messages a second, of all connections or of each as the load defines it
 	maxCPU         = 1023
 	minTimeout     = time.Millisecond
 	maxTimeout     = 4 * time.Minute // the longest time that can be recorded
@@ -94,7 +95,7 @@ func (c Common) wrong() string {
 	switch {
 	case c.Connections < 1 || c.Connections > MaxConnections:
 		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
-	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= c.MaxRate):
+	case c.Rate != 0 && !(c.Rate >= MinRate && c.Rate <= c.MaxRate):
 		return fmt.Sprintf("a rate of %v %s a second is out of range: give 0.001 to %.0f, or none", c.Rate, c.Unit, c.MaxRate)
 	case c.Pattern != "" && !slices.Contains(Patterns, c.Pattern):
 		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", c.Pattern)
