@@ -42,6 +42,10 @@ type Report struct {
 	RunQueueNS int64 `json:"run_queue_ns"`
 	WindowNS   int64 `json:"window_ns"`
 	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the start of the window
+
+	// if asked for: the distributions of lateness, latency, gap and spread in ns, each in
+	// HdrHistogram's compressed encoding, version 2, in base64; empty ones are left out
+	Histograms map[string]string `json:"histograms,omitempty"`
 }
 
 // Trouble returns all errors by kind in one line; empty if there are none.

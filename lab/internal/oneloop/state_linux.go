@@ -22,8 +22,10 @@ type State struct {
 	// Immutable.
 	Clock   raw.Clock
 	Window  *tally.Window
-	Steered bool  // the window is set by commands
-	Delay   int64 // ns; from the last connection to the first message
+	Steered bool // the window is set by commands
+	// the report has the distributions as histograms
+	Histograms bool
+	Delay      int64 // ns; from the last connection to the first message
 	// how long connections may take before the load, without progress
 	ConnectLimit time.Duration
 
@@ -147,5 +149,9 @@ func (s *State) Report() load.Report {
 		CPUNS: s.cpuTo - s.cpuFrom, RunQueueNS: s.queueTo - s.queueFrom, WindowNS: s.Length(), StartedNS: s.From}
 	maps.Copy(r.Errors, s.Failures.Kinds)
 	r.SetRates(s.Length())
+	if s.Histograms {
+		r.SetHistogram("lateness", s.Lateness)
+		r.SetHistogram("latency", s.Latency)
+	}
 	return r
 }
